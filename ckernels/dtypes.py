@@ -1,0 +1,129 @@
+"""dtype rules: the names ckernels knows, how they promote, what they are called in C.
+
+Python scalars are weak (they never widen a tensor of their own kind); tensors promote as NumPy and the
+Theano manual document it (int32 with float32 gives float64) unless ``cast_policy=keep_float``. This file
+knows nothing of graphs.
+"""
+import numpy as np
+
+from . import config as _config
+from .errors import DTypeError
+
+BOOL = ("bool",)
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+INTEGERS = SIGNED + UNSIGNED
+FLOATS = ("float16", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
+ALL = BOOL + INTEGERS + FLOATS + COMPLEX
+
+C_NAMES = {
+    "bool": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int32_t",
+    "int64": "int64_t", "uint8": "uint8_t", "uint16": "uint16_t", "uint32": "uint32_t",
+    "uint64": "uint64_t", "float16": "uint16_t", "float32": "float", "float64": "double",
+}
+SUFFIX = {
+    "bool": "u8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8",
+    "uint16": "u16", "uint32": "u32", "uint64": "u64", "float16": "f16", "float32": "f32",
+    "float64": "f64",
+}
+ITEMSIZE = {name: np.dtype(name).itemsize for name in ALL}
+
+
+def name_of(dtype):
+    """The canonical name of a dtype ('float32'); DTypeError when ckernels has no such dtype."""
+    if isinstance(dtype, str) and dtype in ITEMSIZE:
+        return dtype
+    if dtype == "floatX":
+        return floatx()
+    try:
+        name = np.dtype(dtype).name
+    except TypeError as problem:
+        raise DTypeError(f"{dtype!r} is not a dtype: use one of {', '.join(ALL)}") from problem
+    if name not in ITEMSIZE:
+        raise DTypeError(f"dtype {name!r} is not supported: use one of {', '.join(ALL)}")
+    return name
+
+
+def floatx():
+    """The default float dtype, as a name."""
+    return _config.config.floatX
+
+
+def is_float(name):
+    return name in FLOATS
+
+
+def is_complex(name):
+    return name in COMPLEX
+
+
+def is_inexact(name):
+    return name in FLOATS or name in COMPLEX
+
+
+def is_discrete(name):
+    return not is_inexact(name)
+
+
+def promote(names, weak=()):
+    """Common dtype of tensors with dtypes `names` and Python scalars of the types `weak`.
+
+    A Python bool or int adopts the tensors' dtype (bool becomes int64 with an int); a Python float
+    or complex with discrete tensors gives ``floatx()`` (or its complex kind).
+
+    >>> promote(["int32", "float32"])
+    'float64'
+    >>> promote(["int8"], [int])
+    'int8'
+    """
+    names = [name_of(n) for n in names]
+    if not names:
+        kinds = set(weak)
+        if complex in kinds:
+            return "complex128" if floatx() == "float64" else "complex64"
+        if float in kinds:
+            return floatx()
+        return "int64" if int in kinds else "bool"
+    common = names[0]
+    for other in names[1:]:
+        common = _pair(common, other)
+    for kind in weak:
+        if kind is complex and common not in COMPLEX:
+            common = "complex128" if common in ("float64", "int32", "int64") else "complex64"
+        elif kind is float and is_discrete(common):
+            common = floatx()
+        elif kind is int and common == "bool":
+            common = "int64"
+    return common
+
+
+def _pair(a, b):
+    if a == b:
+        return a
+    if _config.config.cast_policy == "keep_float":
+        if a in FLOATS and is_discrete(b):
+            return a
+        if b in FLOATS and is_discrete(a):
+            return b
+    return np.promote_types(a, b).name
+
+
+def to_float(name):
+    """The float dtype a transcendental function computes in for a tensor of dtype `name`.
+
+    Small integers give float32, wide ones float64 (the Theano rule), floats themselves;
+    under ``cast_policy=keep_float`` every discrete dtype gives ``floatx()``.
+    """
+    if is_inexact(name):
+        return name
+    if _config.config.cast_policy == "keep_float":
+        return floatx()
+    return "float32" if name in ("bool", "int8", "int16", "uint8", "uint16") else "float64"
+
+
+def accumulator(name):
+    """The dtype a sum or product of `name` is returned in: small ints widen to 64 bits."""
+    if name in ("bool",) + SIGNED:
+        return "int64"
+    return "uint64" if name in UNSIGNED else name

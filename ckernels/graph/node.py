@@ -1,0 +1,187 @@
+"""Node: an immutable, hash-consed application of an op. Two equal expressions are one object.
+
+A node knows its op, inputs, attributes, dtype, static shape (ints, None where unknown) and the user's
+line that first made it. Nodes are what rewrites, gradients and the code generator see; the handles that
+users hold (`ckernels.api.tensor.Tensor`) wrap one each.
+"""
+import itertools
+import os
+import sys
+import threading
+import weakref
+from contextlib import contextmanager
+
+import numpy as np
+
+from .. import dtypes
+from ..errors import DTypeError
+from .op import REGISTRY, Op
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_table = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+_uids = itertools.count()
+_context = threading.local()
+
+
+class Literal:
+    """A constant array that can be a dictionary key: by content when small, by identity when large."""
+    __slots__ = ("array", "_key")
+
+    def __init__(self, array):
+        array = np.array(array, order="C", copy=True)
+        array.setflags(write=False)
+        self.array = array
+        small = array.nbytes <= 512
+        self._key = (array.dtype.name, array.shape, array.tobytes() if small else id(array))
+
+    def __hash__(self):
+        return hash(self._key)
+
+    def __eq__(self, other):
+        return isinstance(other, Literal) and self._key == other._key
+
+    def __repr__(self):
+        return repr(self.array.tolist())
+
+
+class Node:
+    """One application of an op. Make them with `make`, `apply` or the functions in `ckernels.ops`."""
+    __slots__ = ("op", "inputs", "attrs", "dtype", "shape", "outs", "line", "uid", "__weakref__")
+
+    def __repr__(self):
+        return f"<{self.op.name} {self.dtype} {self.shape} #{self.uid}>"
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        """Number of elements, or None when a dimension is unknown."""
+        total = 1
+        for d in self.shape:
+            if d is None:
+                return None
+            total *= d
+        return total
+
+    @property
+    def value(self):
+        """The array of a constant, else None."""
+        return self.attrs["value"].array if self.op.name == "constant" else None
+
+    @property
+    def name(self):
+        return self.attrs.get("name")
+
+    def __bool__(self):
+        raise DTypeError("a symbolic node has no truth value")
+
+
+def make(op, inputs=(), attrs=None, line=None):
+    """The node `op(*inputs, **attrs)`, new or the one that exists already.
+
+    inputs: Nodes; attrs: dict of hashable values. Raises what `op.infer` raises.
+    """
+    if isinstance(op, str):
+        op = REGISTRY[op]
+    attrs = attrs or {}
+    inputs = tuple(inputs)
+    if op.commutative and len(inputs) == 2 and inputs[0].uid > inputs[1].uid:
+        inputs = (inputs[1], inputs[0])
+    key = (op.name, tuple(n.uid for n in inputs), tuple(sorted(attrs.items(), key=lambda kv: kv[0])))
+    with _lock:
+        found = _table.get(key)
+    if found is not None:
+        return found
+    node = Node()
+    node.op, node.inputs, node.attrs = op, inputs, attrs
+    out = op.infer(attrs, *inputs)
+    if isinstance(out, list):
+        node.outs, node.dtype, node.shape = tuple(out), None, None
+    else:
+        node.outs = None
+        node.dtype, node.shape = out[0], tuple(out[1])
+    node.line = line or getattr(_context, "line", None) or user_line()
+    with _lock:
+        found = _table.get(key)
+        if found is not None:
+            return found
+        node.uid = next(_uids)
+        _table[key] = node
+    return node
+
+
+def apply(name, *inputs, **attrs):
+    """`make` by op name with Python numbers and arrays as operands: the rewrite author's shorthand."""
+    return make(REGISTRY[name], [as_node(x) for x in inputs], attrs)
+
+
+def item(node, index):
+    """Output `index` of a node with several outputs."""
+    return make("item", (node,), {"index": index})
+
+
+def constant(value, dtype=None):
+    """A constant node. Python numbers take their default dtype (int64, floatx) unless given."""
+    if isinstance(value, Node):
+        return value
+    if dtype is None and isinstance(value, float):
+        dtype = dtypes.floatx()
+    array = np.asarray(value, dtype=None if dtype is None else np.dtype(dtypes.name_of(dtype)))
+    if array.dtype.name not in dtypes.ITEMSIZE:
+        raise DTypeError(f"cannot make a constant of dtype {array.dtype}: supported are "
+                         f"{', '.join(dtypes.ALL)}")
+    return make("constant", (), {"value": Literal(array)})
+
+
+def as_node(x, dtype=None):
+    """`x` as a Node: Nodes pass, handles give theirs, numbers and arrays become constants."""
+    if isinstance(x, Node):
+        return x
+    node = getattr(x, "node", None)
+    if isinstance(node, Node):
+        return node
+    return constant(x, dtype)
+
+
+def new_uid():
+    """A number no other node has: for leaves that are equal to nothing but themselves."""
+    return next(_uids)
+
+
+def user_line():
+    """(file, line number, function) of the innermost frame outside ckernels, or None."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_PACKAGE) and not name.startswith("<frozen"):
+            return (name, frame.f_lineno, frame.f_code.co_name)
+        frame = frame.f_back
+    return None
+
+
+@contextmanager
+def line_of(node):
+    """Nodes made inside carry the user's line of `node`: rewrites and gradients run under it."""
+    before = getattr(_context, "line", None)
+    _context.line = node.line or before
+    try:
+        yield
+    finally:
+        _context.line = before
+
+
+def _infer_leaf(attrs):
+    return attrs["dtype"], attrs["shape"]
+
+
+Op("placeholder", "leaf", _infer_leaf, doc="An input of the function.")
+Op("variable", "leaf", _infer_leaf, doc="Stored state; attrs['store'] owns the value.")
+Op("constant", "leaf", lambda a: (a["value"].array.dtype.name, a["value"].array.shape),
+   oracle=lambda a: a["value"].array, doc="A literal array.")
+Op("item", "opaque", lambda a, x: x.outs[a["index"]], oracle=lambda a, x: x[a["index"]],
+   grad=lambda node, g: ([g if i == node.attrs["index"] else None
+                          for i in range(len(node.inputs[0].outs))],),
+   doc="One output of a node with several.")

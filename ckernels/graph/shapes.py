@@ -1,0 +1,68 @@
+"""Static shapes: tuples of ints with None where a size is unknown until the call.
+
+Broadcasting is NumPy's; a conflict between known sizes is an error when the graph is built. The sentences
+name the shapes; the user's line is added by the error itself.
+"""
+from ..errors import ShapeError
+
+
+def show(shape):
+    """(None, 3) as '(?, 3)'."""
+    inner = ", ".join("?" if d is None else str(d) for d in shape)
+    return f"({inner},)" if len(shape) == 1 else f"({inner})"
+
+
+def broadcast(what, *shapes):
+    """The broadcast of `shapes`; `what` names the operation in the error.
+
+    >>> broadcast("add", (None, 3), (3,))
+    (None, 3)
+    """
+    ndim = max((len(s) for s in shapes), default=0)
+    out = []
+    for axis in range(-ndim, 0):
+        sizes = [s[axis] for s in shapes if -axis <= len(s)]
+        known = {d for d in sizes if d is not None and d != 1}
+        if len(known) > 1:
+            shown = " and ".join(show(s) for s in shapes)
+            raise ShapeError(f"cannot {what} shapes {shown}: axis {axis + ndim} is "
+                             + " against ".join(str(d) for d in sizes if d not in (None, 1)))
+        if known:
+            out.append(known.pop())
+        else:
+            out.append(1 if all(d == 1 for d in sizes) else None)
+    return tuple(out)
+
+
+def axis_of(axis, ndim, what="axis"):
+    """`axis` made non-negative; ShapeError when it does not exist."""
+    if not -ndim <= axis < ndim:
+        raise ShapeError(f"{what} {axis} does not exist in a tensor of {ndim} dimensions")
+    return axis % ndim
+
+
+def axes_of(axis, ndim):
+    """None, an int or a sequence of ints as a sorted tuple of distinct non-negative axes."""
+    if axis is None:
+        return tuple(range(ndim))
+    if isinstance(axis, (list, tuple)) or hasattr(axis, "__iter__"):
+        axes = [axis_of(int(a), ndim) for a in axis]
+        if len(set(axes)) != len(axes):
+            raise ShapeError(f"axes {tuple(axis)} name the same axis twice")
+        return tuple(sorted(axes))
+    return (axis_of(int(axis), ndim),)
+
+
+def same(a, b):
+    """Whether two static shapes are certainly equal."""
+    return len(a) == len(b) and all(x == y and x is not None for x, y in zip(a, b))
+
+
+def product(shape):
+    """The number of elements; None when unknown."""
+    total = 1
+    for d in shape:
+        if d is None:
+            return None
+        total *= d
+    return total

@@ -1,0 +1,39 @@
+"""Store: the value behind a variable node, with what the executor needs to swap it atomically.
+
+The value itself sits in a Cell: the C one of `ckernels._runtime`, or the Python one below where the
+extension was not built.
+"""
+import numpy as np
+
+try:
+    from .._runtime import Cell
+except ImportError:                                     # installed without a compiler
+    class Cell:
+        """Holds one array; `set` replaces it, so that readers keep what they have."""
+        __slots__ = ("_array",)
+
+        def __init__(self, array):
+            self.set(array)
+
+        def get(self):
+            return self._array
+
+        def set(self, array):
+            self._array = np.array(array, order="C", copy=True)
+
+
+class Store:
+    """State of one variable: `cell` holds the array, `default_update` a Node or None."""
+    __slots__ = ("cell", "default_update", "__weakref__")
+
+    def __init__(self, array):
+        self.cell = Cell(np.ascontiguousarray(array).reshape(np.shape(array)))
+        self.default_update = None
+
+    def get(self):
+        """The current array, not to be written to."""
+        return self.cell.get()
+
+    def set(self, array):
+        """Replace the value by a copy of `array`."""
+        self.cell.set(array)
