@@ -1,0 +1,71 @@
+# make test     everything a fresh clone needs: a venv in .venv, the C runtime, the tests
+# make help     the other targets
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PY     := $(BIN)/python
+ARGS   ?=
+RUNTIME_SOURCES := $(wildcard ckernels/src/*.c ckernels/src/*.h)
+LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
+LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
+
+.PHONY: help test lint demo bench golden sanitize clean build
+.DEFAULT_GOAL := help
+
+help:
+	@echo "test        run the tests (ARGS='-k name' is passed to pytest)"
+	@echo "lint        ruff, and the C runtime built with -Wall -Wextra -Werror"
+	@echo "demo        run examples/demo.py (DATA=path of a data set)"
+	@echo "bench       run the benchmarks beside the peers that are installed"
+	@echo "golden      rewrite the golden C files after a reviewed change"
+	@echo "sanitize    core tests under AddressSanitizer and UBSan"
+	@echo "clean       remove everything that was built, .venv included"
+
+# One stamp for the environment, one for the runtime: a second `make test` starts the tests at once.
+$(VENV)/.installed: pyproject.toml setup.py build_tools/extension.py build_tools/cffi_module.py
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV) || $(PYTHON) -m virtualenv $(VENV)
+	$(PY) -m pip install -q --disable-pip-version-check --upgrade pip setuptools wheel cffi numpy
+	$(PY) -m pip install -q --disable-pip-version-check --no-build-isolation -e ".[test,dev]"
+	@touch $@
+
+$(VENV)/.runtime: $(VENV)/.installed $(RUNTIME_SOURCES) ckernels/compiler/loader.py
+	CKERNELS_REQUIRE_RUNTIME=1 $(PY) setup.py -q build_ext --inplace
+	@touch $@
+
+build: $(VENV)/.runtime
+
+test: build
+	$(PY) -m pytest $(ARGS)
+
+lint: build
+	$(BIN)/ruff check .
+	CKERNELS_WERROR=1 CKERNELS_REQUIRE_RUNTIME=1 $(PY) setup.py -q build_ext --force \
+	    --build-temp build/lint/temp --build-lib build/lint/lib
+
+demo: build
+	$(PY) -m pip install -q --disable-pip-version-check rich
+	$(PY) examples/demo.py $(DATA)
+
+bench: build
+	$(PY) -m pip install -q --disable-pip-version-check numexpr threadpoolctl
+	$(PY) -m benchmarks $(ARGS)
+
+golden: build
+	$(PY) -m pytest --update-golden $(ARGS) tests
+
+# The sanitised runtime is built beside the normal one, in a copy of the package, and never installed.
+sanitize: build
+	rm -rf build/sanitize && mkdir -p build/sanitize
+	cp -r ckernels build_tools tests setup.py pyproject.toml build/sanitize/
+	rm -f build/sanitize/ckernels/_runtime*.so
+	cd build/sanitize && CKERNELS_SANITIZE=1 CKERNELS_REQUIRE_RUNTIME=1 \
+	    $(abspath $(PY)) setup.py -q build_ext --inplace
+	cd build/sanitize && LD_PRELOAD="$(LIBASAN) $(LIBUBSAN)" PYTHONPATH=. PYTHONMALLOC=malloc \
+	    ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	    CKERNELS_FLAGS="cc.cflags=-g -fno-omit-frame-pointer -fsanitize=address,undefined" \
+	    $(abspath $(PY)) -m pytest -x -p no:cacheprovider $(or $(ARGS),tests/runtime tests/codegen tests/compiler)
+
+clean:
+	rm -rf build dist *.egg-info .venv .pytest_cache .ruff_cache .hypothesis
+	rm -f ckernels/_runtime*.so ckernels/compiler/_loader.py
+	find ckernels tests build_tools -name __pycache__ -type d -prune -exec rm -rf {} +
