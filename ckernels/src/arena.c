@@ -1,0 +1,151 @@
+/* arena.c: 64-byte aligned memory; big buffers are recycled.
+
+   Fresh pages from the system cost more than most kernels that fill them (a page fault per 4 kB), so from
+   1 MB on a freed buffer waits in a pool for the next request of its size class. From 4 MB on buffers ask
+   for huge pages. The pool holds at most 512 MB and gives up what was not used for longest. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "ckernels.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define BIG ((size_t)1 << 20)
+#define HUGE_FROM ((size_t)4 << 20)
+#define HUGE_PAGE ((size_t)2 << 20)
+#define POOL_CAP ((size_t)512 << 20)
+#define POOL_SLOTS 512                    /* POOL_CAP / BIG */
+
+typedef struct { char *data; size_t size; } buffer;
+
+static buffer pool[POOL_SLOTS];           /* oldest first */
+static int pooled;
+static size_t pool_bytes;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+static void before_fork(void) { pthread_mutex_lock(&lock); }
+static void after_fork(void) { pthread_mutex_unlock(&lock); }
+static void register_fork(void) { pthread_atfork(before_fork, after_fork, after_fork); }
+
+/* The size really reserved: eight classes per power of two, so at most 1/8 is wasted. */
+static size_t class_of(size_t bytes)
+{
+    size_t step = BIG / 8;
+    while (step * 16 <= bytes && step <= SIZE_MAX / 32)
+        step *= 2;
+    return (bytes + step - 1) / step * step;
+}
+
+static char *map(size_t size)
+{
+    size_t extra = size >= HUGE_FROM ? HUGE_PAGE : 0;
+    char *at = mmap(NULL, size + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    if (extra) {                          /* a huge page starts at a multiple of its size */
+        size_t head = (HUGE_PAGE - ((uintptr_t)at & (HUGE_PAGE - 1))) & (HUGE_PAGE - 1);
+        if (head)
+            munmap(at, head);
+        munmap(at + head + size, extra - head);
+        at += head;
+#ifdef MADV_HUGEPAGE
+        madvise(at, size, MADV_HUGEPAGE);
+#endif
+    }
+    return at;
+}
+
+/* Remove entry i; the caller holds the lock. */
+static buffer take(int i)
+{
+    buffer b = pool[i];
+    pooled--;
+    memmove(pool + i, pool + i + 1, (size_t)(pooled - i) * sizeof *pool);
+    pool_bytes -= b.size;
+    return b;
+}
+
+static char *recycled(size_t size)
+{
+    char *data = NULL;
+    pthread_mutex_lock(&lock);
+    for (int i = pooled - 1; i >= 0 && !data; i--)     /* the last one freed is the warmest */
+        if (pool[i].size == size)
+            data = take(i).data;
+    pthread_mutex_unlock(&lock);
+    return data;
+}
+
+void *ck_alloc(size_t bytes)
+{
+    if (bytes > (size_t)PTRDIFF_MAX - HUGE_PAGE)
+        return NULL;
+    if (bytes < BIG) {
+        void *data;
+        return posix_memalign(&data, 64, bytes ? bytes : 1) ? NULL : data;
+    }
+    pthread_once(&fork_once, register_fork);
+    size_t size = class_of(bytes);
+    char *data = recycled(size);
+    if (!data)
+        data = map(size);
+    if (!data) {
+        ck_pool_trim();
+        data = map(size);
+    }
+    return data;
+}
+
+void ck_free(void *data, size_t bytes)
+{
+    if (!data)
+        return;
+    if (bytes < BIG) {
+        free(data);
+        return;
+    }
+    buffer mine = {data, class_of(bytes)}, old;
+    if (mine.size > POOL_CAP) {
+        munmap(mine.data, mine.size);
+        return;
+    }
+    do {                                  /* unmapping is slow: never under the lock */
+        pthread_mutex_lock(&lock);
+        old.data = NULL;
+        if (pooled == POOL_SLOTS || pool_bytes + mine.size > POOL_CAP)
+            old = take(0);
+        else {
+            pool[pooled++] = mine;
+            pool_bytes += mine.size;
+        }
+        pthread_mutex_unlock(&lock);
+        if (old.data)
+            munmap(old.data, old.size);
+    } while (old.data);
+}
+
+void ck_pool_trim(void)
+{
+    buffer old;
+    do {
+        pthread_mutex_lock(&lock);
+        old.data = NULL;
+        if (pooled)
+            old = take(pooled - 1);
+        pthread_mutex_unlock(&lock);
+        if (old.data)
+            munmap(old.data, old.size);
+    } while (old.data);
+}
+
+int64_t ck_pool_bytes(void)
+{
+    pthread_mutex_lock(&lock);
+    int64_t bytes = (int64_t)pool_bytes;
+    pthread_mutex_unlock(&lock);
+    return bytes;
+}
