@@ -1,0 +1,256 @@
+"""The compiler room: C text of kernels in, addresses of machine code out.
+
+`build` names every kernel by the SHA-256 of all that decides its machine code, takes what this
+process or the compiledir already has, and sends the rest to the C compiler in few batches, in
+parallel. It knows nothing of graphs, shapes or Python arrays.
+"""
+
+import hashlib
+import logging
+import os
+import threading
+import time
+from typing import NamedTuple
+
+from ..config import config
+from ..errors import CompileError, CompilerMissing
+from . import cache, loader, process, toolchain
+
+__all__ = ["Build", "CompileError", "CompilerMissing", "KernelSource", "build", "key_parts"]
+
+log = logging.getLogger("ckernels.compiler")
+
+# Generated C includes no headers: they cost more than the kernels (stdio x1.2, immintrin x6).
+PREAMBLE = """\
+typedef __INT8_TYPE__ int8_t;     typedef __UINT8_TYPE__ uint8_t;
+typedef __INT16_TYPE__ int16_t;   typedef __UINT16_TYPE__ uint16_t;
+typedef __INT32_TYPE__ int32_t;   typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t;   typedef __UINT64_TYPE__ uint64_t;
+typedef __SIZE_TYPE__ size_t;     typedef __INTPTR_TYPE__ intptr_t;
+#define CK_RESTRICT restrict
+"""
+TABLE = """\
+typedef int (*ck_fn)(void *const *p, const int64_t *dims, int64_t lo, int64_t hi);
+typedef struct { const char *key; ck_fn fn; } ck_entry;
+const ck_entry ck_kernels[] = {
+%s    { 0, 0 }
+};
+"""
+# A run of the compiler costs as much as this many characters of kernel text (22 ms, 12 ms a kernel).
+BATCH_OVERHEAD = 1500
+
+
+class KernelSource(NamedTuple):
+    name: str  # the C symbol, unique by content
+    text: str  # the definition of `int name(void *const *p, const int64_t *dims, lo, hi)`
+    snippets: tuple = ()  # helpers it needs, in order; each is printed once per translation unit
+    flags: tuple = ()  # extra compiler flags; kernels are batched by them
+    meta: dict = {}  # what it was generated from, for people; JSON-able
+
+
+class Build(NamedTuple):
+    addresses: list  # of the functions, aligned with the sources
+    keys: list
+    built: int  # kernels compiled by this call
+    from_cache: int  # kernels read from a compiledir by this call
+    seconds: float
+    paths: list  # where each entry is in the compiledir, whether or not it could be written
+
+
+_lock = threading.Lock()
+_loaded = {}  # key -> address, for the life of the process
+_building = {}  # key -> Future, while another thread builds it
+_toolchains = {}
+
+
+def current_toolchain():
+    """The Toolchain the flags ask for; looked for once per process and setting."""
+    names = ("CKERNELS_CC", "CC", "PATH")
+    wanted = (str(config["cc"]), config["arch"], *(os.environ.get(name) for name in names))
+    if wanted not in _toolchains:
+        store = cache.current()
+        _toolchains[wanted] = toolchain.find(store.directory if store.readable else None)
+    return _toolchains[wanted]
+
+
+def key_parts(source, tools):
+    """[(name, text)] of all that decides a kernel's machine code; the key is their SHA-256."""
+    return [
+        ("abi", str(cache.ABI)),
+        ("compiler", tools.identity),
+        ("cpu", tools.macros),
+        ("flags", "\0".join((*tools.flags, *source.flags, *own_flags()))),
+        ("source", "\0".join((source.name, *source.snippets, source.text))),
+    ]
+
+
+def own_flags():
+    return tuple(config["cc.cflags"].split())
+
+
+def key_of(source, tools):
+    digest = hashlib.sha256()
+    for name, text in key_parts(source, tools):
+        digest.update(f"{name}={len(text)}:{text}\0".encode())
+    return digest.hexdigest()
+
+
+def build(sources):
+    """Addresses of the kernels; compiles those that neither this process nor a compiledir holds."""
+    start = time.perf_counter()
+    tools = current_toolchain()
+    store = cache.current()
+    keys = [key_of(source, tools) for source in sources]
+    mine, theirs = _claim(keys)
+    counts = [0, 0]
+    try:
+        missing = [(k, s) for k, s in dict(zip(keys, sources)).items()
+                   if k in mine and not _from_cache(k, store)]  # fmt: skip
+        counts = [len(missing), len(mine) - len(missing)]
+        if missing:
+            _compile_all(missing, tools, store)
+        _release(mine, None)
+    except BaseException as error:
+        _release(mine, error)
+        raise
+    for future in theirs:
+        future.result()
+    paths = [store.path(key) for key in keys]
+    seconds = time.perf_counter() - start
+    return Build([_loaded[key] for key in keys], keys, *counts, seconds, paths)
+
+
+def _claim(keys):
+    """({key: Future} this thread must provide, [Future] of other threads to wait for)."""
+    wanted = [key for key in dict.fromkeys(keys) if key not in _loaded]
+    if not wanted:
+        return {}, []
+    from concurrent.futures import Future
+
+    with _lock:
+        mine, theirs = {}, []
+        for key in wanted:
+            if key in _building:
+                theirs.append(_building[key])
+            elif key not in _loaded:
+                mine[key] = _building[key] = Future()
+    return mine, theirs
+
+
+def _release(mine, error):
+    with _lock:
+        for key in mine:
+            _building.pop(key, None)
+    for key, future in mine.items():
+        if key in _loaded or error is None:
+            future.set_result(_loaded[key])
+        else:
+            future.set_exception(error)
+
+
+def _from_cache(key, store):
+    """Load a kernel from the compiledir; all kernels that came with it are known from then on."""
+    if key in _loaded:
+        return True
+    elf = store.get(key)
+    if elf is None:
+        return False
+    try:
+        for found, address in loader.load(elf).items():
+            _loaded.setdefault(found, address)
+    except OSError as error:
+        log.warning("%s does not load (%s); building it again", store.path(key), error)
+    return key in _loaded
+
+
+def _compile_all(missing, tools, store):
+    if not tools.available():
+        raise CompilerMissing(f"the C compiler {tools.path} is gone", toolchain.install_hint())
+    batches = split(missing, process.usable_cores())
+    if len(batches) == 1:
+        results = [_compile_batch(batches[0], tools, store)]
+    else:
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(process.usable_cores()) as pool:
+            results = list(pool.map(lambda batch: _compile_batch(batch, tools, store), batches))
+    for addresses in results:
+        for key, address in addresses.items():
+            _loaded.setdefault(key, address)
+
+
+def split(missing, cores):
+    """[(key, source)] -> batches: by flags, then over the cores, longest kernels first."""
+    groups = {}
+    for key, source in missing:
+        groups.setdefault(source.flags, []).append((key, source))
+    total = sum(len(source.text) + BATCH_OVERHEAD for _, source in missing)
+    batches = []
+    for group in groups.values():
+        share = sum(len(source.text) + BATCH_OVERHEAD for _, source in group) / total
+        count = min(len(group), max(1, round(share * cores)))
+        bins = [[0, []] for _ in range(count)]
+        for key, source in sorted(group, key=lambda item: -len(item[1].text)):
+            lightest = min(bins, key=lambda item: item[0])
+            lightest[0] += len(source.text) + BATCH_OVERHEAD
+            lightest[1].append((key, source))
+        batches += [members for _, members in bins]
+    return batches
+
+
+def translation_unit(batch):
+    """The C text of a batch: preamble, every snippet once, the kernels, the table of them."""
+    snippets = dict.fromkeys(snippet for _, source in batch for snippet in source.snippets)
+    texts = dict.fromkeys(source.text for _, source in batch)
+    rows = "".join(f'    {{ "{key}", {source.name} }},\n' for key, source in batch)
+    return "\n".join((PREAMBLE, *snippets, *texts, TABLE % rows))
+
+
+def _compile_batch(batch, tools, store):
+    """Compile, load, publish; {key: address}."""
+    text = translation_unit(batch)
+    extra = (*batch[0][1].flags, *own_flags())
+    keys = [key for key, _ in batch]
+    try:
+        elf = tools.compile(text, extra)
+        try:
+            addresses = loader.load(elf)
+        except OSError as error:
+            if "undefined symbol" not in str(error):
+                raise
+            elf = tools.link_again(text, extra)
+            addresses = loader.load(elf)
+    except (CompileError, process.Failed, OSError) as error:
+        path = store.keep_source(keys[0], text)
+        names = ", ".join(source.name for _, source in batch)
+        reason = str(error).splitlines()[0].replace("<stdin>", path or "<stdin>")
+        message = f"the C compiler failed on {names}: {reason}"
+        raise CompileError(f"{message}\nThe source was kept: {path}", path) from error
+    store.put(elf, keys, {key: _note(key, source, tools, extra) for key, source in batch})
+    return addresses
+
+
+def _note(key, source, tools, extra):
+    return {
+        "key": key,
+        "name": source.name,
+        "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "compiler": tools.identity,
+        "flags": [*tools.flags, *extra],
+        "features": tools.features,
+        "meta": source.meta,
+        "parts": {name: hashlib.sha256(text.encode()).hexdigest()[:16]
+                  for name, text in key_parts(source, tools)},
+        "source": "\n".join((*source.snippets, source.text)),
+    }  # fmt: skip
+
+
+def _after_fork():
+    """A child has the loaded kernels, but no thread that would finish those under way."""
+    global _lock
+    _lock = threading.Lock()
+    _building.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
