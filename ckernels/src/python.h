@@ -1,0 +1,169 @@
+/* python.h: what the files that know Python and NumPy share (executor, plan, cell, module and friends).
+
+   Kernels, threads, BLAS and the pool never include this file. All the structs below are read and written
+   with the GIL held; while a plan runs without it, only its frame (private to the call) is touched. */
+#ifndef CK_PYTHON_H
+#define CK_PYTHON_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#define NPY_TARGET_VERSION NPY_1_23_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL ck_numpy_api
+#ifndef CK_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include <string.h>
+
+#include "ckernels.h"
+
+#define CK_MAXDIMS 32            /* NPY_MAXDIMS of NumPy 1 */
+#define CK_BIG (1 << 20)         /* outputs from here on come from the buffer pool */
+#define CK_FRAMES 8              /* idle frames a plan keeps */
+#define CK_PLANS 64              /* plans a function keeps */
+#define CK_RELEASE_NS 10000      /* letting go of the GIL costs ~75 ns: only for runs longer than this */
+
+/* ---- arrays.c: fresh arrays, and the object that owns pool memory ---- */
+typedef struct {
+    PyObject_HEAD
+    void *data;
+    int64_t bytes;
+} ck_buffer;
+
+/* dtype and shape known in advance: of an output, of the next value of a cell */
+typedef struct {
+    PyArray_Descr *descr;
+    int nd;
+    npy_intp shape[CK_MAXDIMS];
+    int64_t bytes, layout;
+    Py_ssize_t cell;             /* updates: which cell; outputs: unused */
+} ck_spec;
+
+extern PyTypeObject ck_buffer_type;
+ck_buffer *ck_buffer_new(int64_t bytes);
+PyArrayObject *ck_fresh(PyArray_Descr *descr, int nd, const npy_intp *shape, int64_t bytes);
+PyArray_Descr *ck_native_descr(PyObject *dtype);
+int64_t ck_layout(int type_num, int nd, const npy_intp *shape);
+int ck_parse_shape(PyObject *shape, npy_intp *out);
+int64_t ck_count_bytes(int64_t itemsize, int nd, const npy_intp *shape);
+
+/* ---- cell.c: variables and their locks ---- */
+typedef struct {
+    PyObject_HEAD
+    PyObject *weakrefs;
+    PyArrayObject *array;        /* the value; replaced, never written to */
+    PyArrayObject *spare;        /* an old value nobody else refers to, or NULL */
+    int64_t layout;              /* hash of dtype and shape, part of every function's key */
+    int64_t changes;             /* how often the layout changed */
+    unsigned long owner;         /* thread inside an updating function, 0: none */
+    int depth, updating;         /* nested holds of that thread; how many of them update */
+    int generation;              /* which fork the owner belongs to */
+} ck_cell;
+
+extern PyTypeObject ck_cell_type;
+int ck_cells_ready(void);
+int ck_lock(ck_cell *const *cells, const char *updates, Py_ssize_t n);
+void ck_unlock(ck_cell *const *cells, const char *updates, Py_ssize_t n);
+PyArrayObject *ck_cell_next(ck_cell *cell, const ck_spec *spec);
+PyArrayObject *ck_cell_swap(ck_cell *cell, PyArrayObject *value, int64_t layout);
+void ck_cell_retire(ck_cell *cell, PyArrayObject *old);
+
+/* ---- plan.c: the compiled program for one set of shapes, and its frames ---- */
+enum { CK_ARENA, CK_INPUT, CK_CELL, CK_OUTPUT, CK_NEXT, CK_CONSTANT, CK_SPACES };
+
+typedef struct { int64_t space, index, offset; } ck_row;
+
+typedef struct { Py_ssize_t slot, source; int64_t offset; } ck_patch;
+
+typedef struct {                 /* an ndarray a PYCALL sees */
+    Py_ssize_t slot;
+    PyArray_Descr *descr;
+    int nd;
+    npy_intp shape[CK_MAXDIMS], strides[CK_MAXDIMS];
+} ck_view;
+
+typedef struct {
+    PyObject *callable;
+    Py_ssize_t nin, nout;
+    ck_view *views;              /* nin inputs, then nout outputs */
+} ck_pycall;
+
+/* One call's pointers. base[i] / object[i] are the plan's sources: inputs, cells, outputs, nexts. */
+typedef struct ck_frame {
+    struct ck_frame *next;
+    ck_buffer *arena;
+    char **base;
+    PyArrayObject **object;      /* inputs borrowed from the call, the rest owned */
+    void **table;
+} ck_frame;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *weakrefs;
+    ck_instr *instrs;
+    ck_row *rows;
+    int64_t *dims;
+    ck_spec *outputs, *updates;
+    ck_pycall *pycalls;
+    PyObject *constants;         /* tuple of ndarrays */
+    Py_ssize_t n_instrs, n_rows, n_dims, n_outputs, n_updates, n_pycalls;
+    Py_ssize_t n_inputs, n_cells, n_sources;     /* one more than the largest index used; their sum + outputs + updates */
+    ck_patch *patches;           /* per call: n_patches; then n_arena when a frame gets its arena */
+    Py_ssize_t n_patches, n_arena;
+    int64_t arena, work;
+    ck_frame *idle;
+    int n_idle;
+    int64_t *profile;            /* per instruction: calls, ns; NULL until asked for */
+} ck_plan;
+
+extern PyTypeObject ck_plan_type;
+ck_frame *ck_frame_take(ck_plan *plan);
+void ck_frame_give(ck_plan *plan, ck_frame *frame);
+
+/* ---- check.c: a plan may only touch what it owns ---- */
+typedef struct { int64_t low, high; } ck_extent;     /* bytes around the base pointer */
+int ck_plan_check(ck_plan *plan);
+int ck_plan_check_arrays(ck_plan *plan, PyArrayObject *const *inputs, ck_cell *const *cells);
+
+/* ---- run.c: walk the instructions ---- */
+int ck_run(ck_plan *plan, ck_frame *frame, int64_t *tag, int profile);
+PyObject *ck_profile_rows(ck_plan *plan);
+
+/* ---- lookup.c: from arguments to a plan ---- */
+typedef struct { PyArray_Descr *descr; int nd; } ck_input;
+
+typedef struct {                 /* a cached plan; key: see lookup.c */
+    ck_plan *plan;
+    uint64_t hash, stamp;
+    Py_ssize_t length;
+    int64_t key[];
+} ck_entry;
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *weakrefs, *bind, *coerce, *fail, *info;
+    ck_input *inputs;
+    PyObject *cell_tuple;        /* owns what `cells` points at */
+    ck_cell **cells;
+    char *updates, *flexible;    /* per cell: replaced by a run; may change its shape */
+    int64_t *layouts;            /* per cell: when the function was made */
+    Py_ssize_t n_inputs, n_cells, n_locked, key_size;
+    char single, positional_only, profile;
+    ck_entry *last, *entries[CK_PLANS];
+    int n_entries;
+    uint64_t clock;
+} ck_function;
+
+ck_plan *ck_find_plan(ck_function *fn, PyArrayObject *const *arrays);
+void ck_drop_plans(ck_function *fn);
+int ck_gone(PyObject *hook);
+
+/* ---- executor.c and function.c ---- */
+PyObject *ck_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
+extern PyTypeObject ck_function_type;
+
+#endif
