@@ -1,35 +1,95 @@
 """How rows are declared: `elementwise` and `reduction` turn one call into an Op and its build function.
 
 Build functions take Nodes, handles, NumPy arrays and Python numbers, promote dtypes (Python numbers are
-weak), insert casts and return a Node. Rows themselves live in the sibling files.
+weak, NumPy scalars are not), insert casts and return a Node. Rows themselves live in the sibling files.
 """
 import numpy as np
 
 from .. import dtypes
-from ..errors import DTypeError
+from ..errors import DTypeError, ShapeError
 from ..graph.node import Node, as_node, constant, make
 from ..graph.op import Op
-from ..graph.shapes import axes_of, broadcast
+from ..graph.shapes import axes_of, broadcast, show
 
-WEAK = (bool, int, float, complex)
+KIND_NAMES = {"b": "bool", "i": "signed integer", "u": "unsigned integer", "f": "float", "c": "complex"}
 
 
-def operands(args, name="an operation"):
-    """Nodes of one common dtype for `args` (Python numbers weak), as a list."""
-    nodes = [a if type(a) in WEAK else as_node(a) for a in args]
+def is_weak(x):
+    """Whether `x` is a Python number: it adopts the dtype of the tensors it meets."""
+    return isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic)
+
+
+def weak_kind(x):
+    """bool, int, float or complex: the Python type that `x` counts as."""
+    return next(t for t in (bool, int, float, complex) if isinstance(x, t))
+
+
+def to_node(x, name="an operation"):
+    """`x` as a Node; DTypeError in words for what is no tensor at all."""
+    if isinstance(x, Node) or isinstance(getattr(x, "node", None), Node):
+        node = as_node(x)
+        if node.outs is not None:
+            raise DTypeError(f"{name} got a node with several outputs; take one of them first")
+        return node
+    if x is None or isinstance(x, (str, bytes, dict, set)) or callable(x):
+        raise DTypeError(f"{name} got {x!r}, which is neither a tensor, an array nor a number")
+    if isinstance(x, (list, tuple)) and _holds_tensors(x):
+        raise DTypeError(f"{name} got a {type(x).__name__} of tensors; stack them into one tensor first")
+    if isinstance(x, np.generic):
+        x = np.asarray(x)
+    return as_node(x)
+
+
+def _holds_tensors(items):
+    return any(isinstance(i, Node) or isinstance(getattr(i, "node", None), Node)
+               or (isinstance(i, (list, tuple)) and _holds_tensors(i)) for i in items)
+
+
+def fits(value, dtype):
+    """Whether the Python int `value` is representable in `dtype` (any float takes any size)."""
+    if dtype == "bool":
+        return value in (0, 1)
+    if dtypes.is_inexact(dtype):
+        return True
+    info = np.iinfo(dtype)
+    return info.min <= value <= info.max
+
+
+def scalar(value, dtype, name="an operation"):
+    """A constant of a Python number in `dtype`; DTypeError when an int does not fit."""
+    if isinstance(value, int) and not fits(value, dtype):
+        info = np.iinfo(dtype)
+        raise DTypeError(f"{name}: the Python int {value} does not fit in {dtype} "
+                         f"({info.min} to {info.max}); cast the tensor to a wider dtype first")
+    with np.errstate(all="ignore"):
+        try:
+            return constant(np.asarray(value, dtype=dtype), dtype)
+        except OverflowError as problem:
+            raise DTypeError(f"{name}: a Python int of {len(str(value))} digits is too large "
+                             f"for {dtype}") from problem
+
+
+def operands(args, name="an operation", widen=False):
+    """Nodes of one common dtype for `args` (Python numbers weak), as a list.
+
+    widen: a Python int that does not fit makes the common dtype int64 instead of an error.
+    """
+    nodes = [a if is_weak(a) else to_node(a, name) for a in args]
     strong = [n.dtype for n in nodes if isinstance(n, Node)]
-    if None in strong:
-        raise DTypeError(f"{name} got a node with several outputs; take one of them first")
-    weak = [type(n) for n in nodes if not isinstance(n, Node)]
-    common = dtypes.promote(strong, weak)
-    return [cast(n, common) if isinstance(n, Node) else constant(n, common) for n in nodes]
+    weak = [n for n in nodes if not isinstance(n, Node)]
+    common = dtypes.promote(strong, [weak_kind(n) for n in weak])
+    if widen and any(isinstance(n, int) and not fits(n, common) for n in weak):
+        common = dtypes.promote([common, "int64"])
+    return [cast(n, common) if isinstance(n, Node) else scalar(n, common, name) for n in nodes]
 
 
 def cast(x, dtype):
     """`x` with another dtype; itself when it has it already."""
-    x, dtype = as_node(x), dtypes.name_of(dtype)
+    x, dtype = to_node(x, "cast"), dtypes.name_of(dtype)
     if x.dtype == dtype:
         return x
+    if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype) and dtype != "bool":
+        raise DTypeError(f"cannot cast {x.dtype} to {dtype}: take real, imag, abs or angle of it")
     if x.value is not None and x.value.size <= 64:
         with np.errstate(all="ignore"):
             return constant(x.value.astype(dtype))
@@ -45,59 +105,134 @@ def unbroadcast(g, like):
     return make("unbroadcast", (g, like))
 
 
-def elementwise(name, c, oracle, grad=None, rule="same", out=None, **row):
-    """Declare an elementwise op and return its build function.
+def broadcast_like(x, like):
+    """`x` broadcast to the shape of `like` (whose values are not read)."""
+    x, like = to_node(x, "broadcast_like"), to_node(like, "broadcast_like")
+    if x.shape == like.shape and None not in x.shape:
+        return x
+    return make("broadcast_like", (x, like))
 
-    c: see `Op.c`. oracle(*arrays) -> array. grad(*inputs, y, g) -> cotangent or tuple of them (None:
-    no gradient to that input); summing over broadcast axes is done here. rule: "same" promotes the
-    operands to a common dtype; "float" also makes it a float (see dtypes.to_float); "bool" casts them
-    to bool. out: dtype of the result when it is not the operands' ("bool", or a callable dtype -> name).
-    """
+
+def full_like(x, value, dtype=None):
+    """A tensor of the shape of `x` filled with the number `value`, in the dtype of `x` unless given."""
+    x = to_node(x, "full_like")
+    return broadcast_like(scalar(value, dtypes.name_of(dtype or x.dtype), "full_like"), x)
+
+
+def zeros_like(x, dtype=None):
+    """Zeros in the shape (and dtype, unless given) of `x`."""
+    return full_like(x, 0, dtype)
+
+
+def ones_like(x, dtype=None):
+    """Ones in the shape (and dtype, unless given) of `x`."""
+    return full_like(x, 1, dtype)
+
+
+def check_kind(name, dtype, takes):
+    """DTypeError unless the kind letter of `dtype` (b i u f c) is in `takes`."""
+    if np.dtype(dtype).kind not in takes:
+        raise DTypeError(f"{name} does not take {dtype} tensors: it takes "
+                         + ", ".join(KIND_NAMES[k] for k in takes))
+
+
+def elementwise_op(name, c, oracle, grad=None, out=None, takes="biuf", wide=False, conditions=0, **row):
+    """Declare an elementwise Op (see `elementwise`); conditions: leading operands that are bool."""
+    def result_dtype(dtype):
+        return out(dtype) if callable(out) else out or dtype
+
     def infer(attrs, *inputs):
-        shape = broadcast(name, *(n.shape for n in inputs))
         dtype = inputs[-1].dtype
-        return (out(dtype) if callable(out) else out or dtype), shape
+        if any(n.dtype != dtype for n in inputs[conditions:]):
+            raise DTypeError(f"{name} needs operands of one dtype, got "
+                             + " and ".join(n.dtype for n in inputs[conditions:]))
+        check_kind(name, dtype, takes)
+        return result_dtype(dtype), broadcast(name, *(n.shape for n in inputs))
+
+    def run(attrs, *arrays):
+        dtype = arrays[-1].dtype.name
+        compute = "float64" if wide and dtype in ("float16", "float32") else \
+            "float32" if dtype == "float16" else dtype
+        typed = [a.astype(compute, copy=False) for a in arrays[conditions:]]
+        with np.errstate(all="ignore"):
+            return np.asarray(oracle(*arrays[:conditions], *typed)).astype(result_dtype(dtype), copy=False)
 
     def node_grad(node, g):
         result = grad(*node.inputs, node, g)
         result = result if isinstance(result, (tuple, list)) else (result,)
         return [None if r is None else unbroadcast(r, i) for r, i in zip(result, node.inputs)]
 
-    op = Op(name, "elementwise", infer, lambda attrs, *xs: oracle(*xs), node_grad if grad else None,
-            c, **row)
+    def scalar_c(attrs, dtype):
+        if dtypes.is_complex(dtype):
+            return None
+        return c(attrs, dtype) if callable(c) else c
+
+    return Op(name, "elementwise", infer, run, node_grad if grad else None,
+              None if c is None else scalar_c, **row)
+
+
+def elementwise(name, c, oracle, grad=None, rule="same", out=None, widen=False, **row):
+    """Declare an elementwise op and return its build function.
+
+    c: see `Op.c`; complex dtypes never get C. oracle(*arrays) -> array; float16 comes as float32.
+    grad(*inputs, y, g) -> cotangent or tuple of them (None: no gradient to that input); summing over
+    broadcast axes is done here. rule: "same" promotes the operands to a common dtype; "number" also turns
+    bool into int8; "float" makes it a float (see dtypes.to_float); "bool" casts all to bool.
+    out: dtype of the result when it is not the operands' ("bool", or a callable dtype -> name).
+    takes: letters of the dtype kinds it accepts (NumPy's b i u f c), default all but complex.
+    wide: float32 comes to the oracle as float64. widen: see `operands`.
+    """
+    op = elementwise_op(name, c, oracle, grad, out, **row)
 
     def build(*args):
-        nodes = operands(args, name)
+        nodes = operands(args, name, widen)
+        dtype = nodes[0].dtype
         if rule == "float":
-            nodes = [cast(n, dtypes.to_float(n.dtype)) for n in nodes]
+            dtype = dtypes.floatx() if all(map(is_weak, args)) and not dtypes.is_complex(dtype) \
+                else dtypes.to_float(dtype)
+        elif rule == "number" and dtype == "bool":
+            dtype = "int8"
         elif rule == "bool":
-            nodes = [cast(n, "bool") for n in nodes]
-        return make(op, nodes)
+            dtype = "bool"
+        return make(op, [cast(n, dtype) for n in nodes])
 
     build.__name__ = build.__qualname__ = name
     build.__doc__ = row.get("doc") or f"Elementwise {name}."
     return build
 
 
-def reduction(name, oracle, grad=None, accumulate=None, out=None, **row):
+def reduction(name, oracle, grad=None, accumulate=None, out=None, takes="biuf", empty=True, **row):
     """Declare a reduction over attrs["axes"] and return its build function (x, axis, keepdims).
 
-    oracle(array, axes) -> array. grad(x, y, g, axes) -> cotangent of x, where y and g come with the
-    reduced axes kept as size 1. accumulate: dtype -> dtype the operand is cast to first.
+    oracle(array, axes) -> array; float16 comes as float32. grad(x, y, g, axes) -> cotangent of x, where
+    y and g come with the reduced axes kept as size 1. accumulate: dtype -> dtype the operand is cast to
+    first. empty: whether a reduction over no elements has a value.
     """
+    def result_dtype(dtype):
+        return out(dtype) if callable(out) else out or dtype
+
     def infer(attrs, x):
-        shape = tuple(d for i, d in enumerate(x.shape) if i not in attrs["axes"])
-        return (out(x.dtype) if callable(out) else out or x.dtype), shape
+        check_kind(name, x.dtype, takes)
+        axes = attrs["axes"]
+        if not empty and any(x.shape[a] == 0 for a in axes):
+            raise ShapeError(f"{name} over axes {axes} of a tensor of shape {show(x.shape)} "
+                             f"has no elements to choose from")
+        return result_dtype(x.dtype), tuple(d for i, d in enumerate(x.shape) if i not in axes)
+
+    def run(attrs, x):
+        dtype = x.dtype.name
+        with np.errstate(all="ignore"):
+            y = oracle(x.astype("float32") if dtype == "float16" else x, attrs["axes"])
+            return np.asarray(y).astype(result_dtype(dtype), copy=False)
 
     def node_grad(node, g):
         axes = node.attrs["axes"]
         return (grad(node.inputs[0], expand(node, axes), expand(g, axes), axes),)
 
-    op = Op(name, "reduce", infer, lambda attrs, x: oracle(x, attrs["axes"]),
-            node_grad if grad else None, **row)
+    op = Op(name, "reduce", infer, run, node_grad if grad else None, **row)
 
     def build(x, axis=None, keepdims=False):
-        x = as_node(x)
+        x = to_node(x, name)
         axes = axes_of(axis, x.ndim)
         if accumulate:
             x = cast(x, accumulate(x.dtype))

@@ -1,0 +1,324 @@
+"""Arithmetic rows: cast, sums and products, powers, rounding, extrema, where, and the few for complex.
+
+Integers wrap as in NumPy (the C goes through unsigned types, where overflow is defined); bool adds as
+"or" and multiplies as "and". maximum and minimum give the gradient of a tie to the first operand.
+"""
+import numpy as np
+
+from .. import dtypes
+from ..graph.node import make
+from ..graph.op import Op
+from .base import (broadcast_like, cast, elementwise, elementwise_op, full_like, is_weak, ones_like,
+                   operands, scalar, to_node, zeros_like)
+from ..errors import DTypeError, ShapeError
+from ..graph.shapes import axis_of
+
+__all__ = ["cast", "add", "sub", "mul", "true_div", "floor_div", "mod", "pow", "neg", "abs", "sign",
+           "square", "sqr", "sqrt", "rsqrt", "reciprocal", "floor", "ceil", "trunc", "round", "maximum",
+           "minimum", "clip", "where", "relu", "identity", "stop_gradient", "deg2rad", "rad2deg", "real",
+           "imag", "conj", "angle", "iota", "zeros_like", "ones_like", "full_like", "broadcast_like"]
+
+# Arithmetic that would overflow a signed type is done in these: there it wraps, as NumPy does.
+_WRAPS_IN = {1: "uint8_t", 2: "uint32_t", 4: "uint32_t", 8: "uint64_t"}
+
+
+def c_float(dtype):
+    """The C type that a float dtype is computed in (float16 is loaded as float)."""
+    return "double" if dtype == "float64" else "float"
+
+
+def c_number(value, dtype):
+    """A float literal in the C type of `dtype`."""
+    return repr(float(value)) if dtype == "float64" else f"{float(np.float32(value))!r}f"
+
+
+def c_wrapping(sign, for_bool=None):
+    """The C of a binary operator: plain for floats, wrapping for ints, `for_bool` for bool."""
+    def c(attrs, dtype):
+        if dtype in dtypes.FLOATS:
+            return f"({{0}}) {sign} ({{1}})"
+        if dtype == "bool":
+            return f"({{0}}) {for_bool} ({{1}})"
+        kind, wide = dtypes.C_NAMES[dtype], _WRAPS_IN[dtypes.ITEMSIZE[dtype]]
+        return f"({kind})(({wide})({{0}}) {sign} ({wide})({{1}}))"
+    return c
+
+
+def c_builtin(name):
+    """The C of a compiler builtin that is exact and vectorises: __builtin_sqrtf or __builtin_sqrt."""
+    def c(attrs, dtype):
+        return f"__builtin_{name}{'' if dtype == 'float64' else 'f'}({{0}})"
+    return c
+
+
+def c_kinds(floats, ints, bools="({0})", unsigned=None):
+    """The C chosen by kind of dtype; each choice a template or a callable (attrs, dtype)."""
+    def c(attrs, dtype):
+        kind = np.dtype(dtype).kind
+        pick = {"f": floats, "i": ints, "u": unsigned or ints, "b": bools}[kind]
+        return pick(attrs, dtype) if callable(pick) else pick
+    return c
+
+
+def number(node):
+    """The value of a constant with one element, else None."""
+    value = node.value
+    return value.item() if value is not None and value.size == 1 else None
+
+
+# --- cast ---------------------------------------------------------------------------------------------
+
+def _c_cast(attrs, dtype):
+    to = attrs["dtype"]
+    if dtypes.is_complex(to) or dtypes.is_complex(dtype):
+        return None
+    if to == "bool":
+        return "(({0}) != 0)"
+    if to == "float16":
+        return "ck_half_to_float(ck_float_to_half((float)({0})))"
+    if dtype in dtypes.FLOATS and to in dtypes.INTEGERS:
+        start = "f64" if dtype == "float64" else "f32"
+        return f"ck_{start}_to_{dtypes.SUFFIX[to]}({{0}})"
+    return f"({dtypes.C_NAMES[to]})({{0}})"
+
+
+def _run_cast(attrs, x):
+    with np.errstate(all="ignore"):
+        return np.asarray(x).astype(attrs["dtype"])
+
+
+def _grad_cast(node, g):
+    x = node.inputs[0]
+    differentiable = dtypes.is_inexact(x.dtype) and dtypes.is_inexact(node.dtype)
+    if differentiable and dtypes.is_complex(g.dtype) and not dtypes.is_complex(x.dtype):
+        g = real(g)
+    return [cast(g, x.dtype) if differentiable else None]
+
+
+Op("cast", "elementwise", lambda attrs, x: (attrs["dtype"], x.shape), _run_cast, _grad_cast, _c_cast,
+   ulp=0, doc="`x` in another dtype; out of range values convert as NumPy converts them.")
+
+
+# --- arithmetic ---------------------------------------------------------------------------------------
+
+add = elementwise("add", c_wrapping("+", "|"), np.add, lambda x, z, y, g: (g, g),
+                  commutative=True, ulp=0, takes="biufc", doc="x + z; bools: or.")
+sub = elementwise("sub", c_wrapping("-"), np.subtract, lambda x, z, y, g: (g, neg(g)),
+                  ulp=0, takes="iufc", doc="x - z.")
+mul = elementwise("mul", c_wrapping("*", "&"), np.multiply, lambda x, z, y, g: (mul(g, z), mul(g, x)),
+                  commutative=True, ulp=0, takes="biufc", doc="x * z; bools: and.")
+true_div = elementwise("true_div", "({0}) / ({1})", np.true_divide,
+                       lambda x, z, y, g: (true_div(g, z), neg(true_div(mul(g, y), z))),
+                       rule="float", ulp=0, cost=2, takes="fc", doc="x / z as floats.")
+floor_div = elementwise("floor_div", "ck_floordiv_{S}({0}, {1})", np.floor_divide,
+                        lambda x, z, y, g: (zeros_like(x), zeros_like(z)), rule="number", ulp=0, cost=4,
+                        takes="iuf", doc="Floor of x / z; an integer divided by zero gives 0.")
+mod = elementwise("mod", "ck_mod_{S}({0}, {1})", np.mod,
+                  lambda x, z, y, g: (g, neg(mul(g, floor_div(x, z)))), rule="number", ulp=0, cost=5,
+                  takes="iuf", doc="x - z * floor(x / z): the sign of z; an integer mod 0 gives 0.")
+
+
+def _run_pow(x, p):
+    if x.dtype.kind != "i":
+        return np.power(x, p)
+    # NumPy refuses negative integer exponents; the row truncates the exact value: 0 unless |x| is 1.
+    odd = np.where(p % 2 == 0, 1, x)
+    inverse = np.where(np.abs(x) == 1, odd, 0)
+    return np.where(p < 0, inverse, np.power(x, np.maximum(p, 0)))
+
+
+def _grad_pow(x, p, y, g):
+    exponent = number(p)
+    if exponent is None:
+        gx = where(eq(p, 0), 0, mul(g, mul(p, pow(x, sub(p, 1)))))
+        gp = mul(g, mul(y, log(where(gt(x, 0), x, 1))))
+        return (None if x.value is not None else gx), gp
+    if exponent == 0:
+        return zeros_like(y), None
+    if exponent == 1:
+        return g, None
+    slope = x if exponent == 2 else pow(x, scalar(exponent - 1, x.dtype))
+    return mul(g, mul(slope, p)), None
+
+
+_pow = elementwise("pow", "ck_pow_{S}({0}, {1})", _run_pow, _grad_pow, rule="number", ulp=2, cost=15,
+                   takes="iufc", wide=True, doc="x ** p; integers to a negative power truncate to 0.")
+
+
+def pow(x, p):
+    """x ** p elementwise. A negative constant power of integers is an error, as in NumPy."""
+    x, p = operands((x, p), "pow")
+    if p.value is not None and x.dtype in dtypes.SIGNED and (p.value < 0).any():
+        raise DTypeError(f"pow: {x.dtype} to a negative integer power; cast the base to a float first")
+    return _pow(x, p)
+
+
+neg = elementwise("neg", c_kinds("-({0})", lambda a, d: "({0})({1})".format(
+    dtypes.C_NAMES[d], f"-({_WRAPS_IN[dtypes.ITEMSIZE[d]]})({{0}})")), np.negative,
+    lambda x, y, g: neg(g), ulp=0, takes="iufc", doc="-x.")
+abs = elementwise("abs", c_kinds(c_builtin("fabs"), "ck_abs_{S}({0})", unsigned="({0})"), np.abs,
+                  lambda x, y, g: mul(g, sign(x)), ulp=0, takes="biufc",
+                  out=lambda d: {"complex64": "float32", "complex128": "float64"}.get(d, d),
+                  doc="|x|; the gradient at 0 is 0.")
+sign = elementwise("sign", "ck_sign_{S}({0})", np.sign, lambda x, y, g: zeros_like(x), rule="number",
+                   ulp=0, cost=2, takes="iuf", doc="-1, 0 or 1; NaN stays.")
+
+
+def _c_square(attrs, dtype):
+    return c_wrapping("*", "&")(attrs, dtype).replace("{1}", "{0}")
+
+
+square = elementwise("square", _c_square, np.square, lambda x, y, g: mul(g, mul(x, 2)), rule="number",
+                     ulp=0, takes="iufc", doc="x * x.")
+sqr = square
+
+
+def _grad_sqrt(x, y, g):
+    # 0 / 0 would poison masked branches: where nothing flows back, nothing comes out.
+    return where(eq(g, 0), 0, true_div(g, add(y, y)))
+
+
+sqrt = elementwise("sqrt", c_builtin("sqrt"), np.sqrt, _grad_sqrt, rule="float", ulp=0, cost=3,
+                   takes="fc", doc="Square root; the slope at 0 is inf, but 0 where g is 0.")
+rsqrt = elementwise("rsqrt", lambda a, d: f"{c_number(1, d)} / {c_builtin('sqrt')(a, d)}",
+                    lambda x: 1 / np.sqrt(x), lambda x, y, g: mul(g, mul(mul(y, -0.5), mul(y, y))),
+                    rule="float", ulp=2, cost=4, takes="f", wide=True, doc="1 / sqrt(x).")
+reciprocal = elementwise("reciprocal", lambda a, d: f"{c_number(1, d)} / ({{0}})", lambda x: 1 / x,
+                         lambda x, y, g: neg(mul(g, mul(y, y))), rule="float", ulp=0, cost=2,
+                         takes="fc", doc="1 / x as a float.")
+
+
+# --- rounding: integers are already round ---------------------------------------------------------------
+
+def _rounding(name, fn, doc):
+    row = elementwise(name, f"ck_{name}_{{S}}({{0}})", fn, lambda x, y, g: zeros_like(x), ulp=0,
+                      takes="f", doc=doc)
+
+    def build(x):
+        x = scalar_or_node(x, name)
+        return x if dtypes.is_discrete(x.dtype) else row(x)
+
+    build.__name__ = build.__qualname__ = name
+    build.__doc__ = doc
+    return build
+
+
+def scalar_or_node(x, name):
+    """`x` as a Node: a Python number in its default dtype."""
+    return operands((x,), name)[0] if is_weak(x) else to_node(x, name)
+
+
+floor = _rounding("floor", np.floor, "Largest integer <= x; the gradient is 0.")
+ceil = _rounding("ceil", np.ceil, "Smallest integer >= x; the gradient is 0.")
+trunc = _rounding("trunc", np.trunc, "x towards 0; the gradient is 0.")
+round = _rounding("round", np.rint, "Nearest integer, halves to even; the gradient is 0.")
+
+
+# --- choice -------------------------------------------------------------------------------------------
+
+_where = elementwise_op("where", "(({0}) ? ({1}) : ({2}))", np.where,
+                        lambda c, a, b, y, g: (None, where(c, g, 0), where(c, 0, g)),
+                        takes="biufc", conditions=1, ulp=0, doc="a where cond else b.")
+
+
+def where(cond, a, b):
+    """`a` where `cond` (any dtype; not zero means true) else `b`; all three broadcast."""
+    a, b = operands((a, b), "where")
+    return make(_where, (cast(scalar_or_node(cond, "where"), "bool"), a, b))
+
+
+def _extremum(name, c, fn, first_wins, doc):
+    def grad(x, z, y, g):
+        first = first_wins(x, z)
+        return where(first, g, 0), where(first, 0, g)
+    return elementwise(name, c, fn, grad, ulp=0, cost=1.5, doc=doc)
+
+
+maximum = _extremum("maximum", "ck_max_{S}({0}, {1})", np.maximum, lambda x, z: ge(x, z),
+                    "The larger of both, NaN wins; a tie sends the gradient to x.")
+minimum = _extremum("minimum", "ck_min_{S}({0}, {1})", np.minimum, lambda x, z: le(x, z),
+                    "The smaller of both, NaN wins; a tie sends the gradient to x.")
+
+
+def clip(x, low, high):
+    """x limited to [low, high]; None leaves a side open. On the bounds the gradient passes."""
+    y = x if low is None else maximum(x, low)
+    return to_node(y, "clip") if high is None else minimum(y, high)
+
+
+relu = elementwise("relu", c_kinds("(({0}) < 0 ? 0 : ({0}))", "(({0}) < 0 ? 0 : ({0}))", unsigned="({0})"),
+                   lambda x: np.where(x < 0, 0, x), lambda x, y, g: where(gt(y, 0), g, 0),
+                   rule="number", ulp=0, takes="iuf", doc="max(x, 0), NaN stays; the slope at 0 is 0.")
+identity = elementwise("identity", "({0})", np.positive, lambda x, y, g: g, ulp=0,
+                       takes="biufc", doc="x.")
+stop_gradient = elementwise("stop_gradient", "({0})", np.array, lambda x, y, g: None, ulp=0,
+                            takes="biufc", doc="x, a constant to the gradient.")
+deg2rad = elementwise("deg2rad", lambda a, d: f"({{0}}) * {c_number(np.pi / 180, d)}", np.deg2rad,
+                      lambda x, y, g: mul(g, np.pi / 180), rule="float", ulp=1, takes="f", wide=True)
+rad2deg = elementwise("rad2deg", lambda a, d: f"({{0}}) * {c_number(180 / np.pi, d)}", np.rad2deg,
+                      lambda x, y, g: mul(g, 180 / np.pi), rule="float", ulp=1, takes="f", wide=True)
+
+
+# --- complex: through the oracle; real tensors never reach these rows -------------------------------------
+
+_part = {"complex64": "float32", "complex128": "float64"}.get
+_real = elementwise("real", None, np.real, out=_part, takes="c")
+_imag = elementwise("imag", None, np.imag, out=_part, takes="c")
+_conj = elementwise("conj", None, np.conj, takes="c")
+_angle = elementwise("angle", None, np.angle, out=_part, takes="c")
+
+
+def real(x):
+    """Real part; a real tensor itself."""
+    x = scalar_or_node(x, "real")
+    return _real(x) if dtypes.is_complex(x.dtype) else x
+
+
+def imag(x):
+    """Imaginary part; zeros for a real tensor."""
+    x = scalar_or_node(x, "imag")
+    return _imag(x) if dtypes.is_complex(x.dtype) else zeros_like(x)
+
+
+def conj(x):
+    """Complex conjugate; a real tensor itself."""
+    x = scalar_or_node(x, "conj")
+    return _conj(x) if dtypes.is_complex(x.dtype) else x
+
+
+def angle(x):
+    """Argument of a complex number; 0 or pi for a real one, NaN stays."""
+    x = scalar_or_node(x, "angle")
+    if dtypes.is_complex(x.dtype):
+        return _angle(x)
+    x = cast(x, dtypes.to_float(x.dtype))
+    return where(lt(x, 0), np.pi, where(isnan(x), x, 0))
+
+
+# --- iota ---------------------------------------------------------------------------------------------
+
+def _infer_iota(attrs):
+    return attrs["dtype"], attrs["shape"]
+
+
+def _run_iota(attrs):
+    shape, axis = attrs["shape"], attrs["axis"]
+    line = np.arange(shape[axis]).astype(attrs["dtype"])
+    return np.broadcast_to(line.reshape([-1 if i == axis else 1 for i in range(len(shape))]), shape).copy()
+
+
+Op("iota", "elementwise", _infer_iota, _run_iota, ulp=0, doc="The index along one axis.")
+
+
+def iota(shape, axis=0, dtype="int64"):
+    """A tensor of the given (concrete) shape whose elements are their own index along `axis`."""
+    shape = tuple(int(d) for d in ((shape,) if np.ndim(shape) == 0 else shape))
+    if any(d < 0 for d in shape):
+        raise ShapeError(f"iota: shape {shape} has a negative size")
+    return make("iota", (), {"shape": shape, "axis": axis_of(axis, len(shape)),
+                             "dtype": dtypes.name_of(dtype)})
+
+
+# The gradients above name rows of the sibling files; those files import this one.
+from .logic import eq, ge, gt, isnan, le, lt  # noqa: E402
+from .transcendental import log  # noqa: E402

@@ -1,0 +1,81 @@
+"""Reduction rows: sum, prod, max, min, any, all, argmax, argmin over attrs["axes"], which are dropped.
+
+Small integers accumulate in 64 bits, float32 in double, float16 in float32. NaN wins max, min, argmax and
+argmin; the first of equal elements is the argmax. The gradient of max and min goes to every element that
+equals the result (Theano's rule), so ties get it in full, each.
+"""
+import numpy as np
+
+from .. import dtypes
+from ..errors import ShapeError
+from ..graph.shapes import axes_of
+from .base import broadcast_like, cast, reduction, to_node
+from .elementwise import mul, sub, true_div, where
+from .logic import eq
+
+__all__ = ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "ptp"]
+
+
+def _accumulating(fn):
+    """`fn` over axes in an accumulator wider than the result."""
+    def run(x, axes):
+        wide = {"float16": "float32", "float32": "float64", "complex64": "complex128"}
+        return fn(x, axis=axes, dtype=wide.get(x.dtype.name, x.dtype.name))
+    return run
+
+
+def _grad_prod(x, y, g, axes):
+    """prod / x without a zero; with one zero only that element gets the product of the others; with more,
+    nothing does. (The gradient of this gradient is right where no element is zero.)"""
+    zero = eq(x, 0)
+    others = where(zero, 1, x)
+    product = prod(others, axes, keepdims=True)
+    zeros = sum(cast(zero, "int64"), axes, keepdims=True)
+    slope = where(zero, where(eq(zeros, 1), product, 0), where(eq(zeros, 0), true_div(product, others), 0))
+    return mul(g, slope)
+
+
+def _grad_extremum(x, y, g, axes):
+    return where(eq(x, y), g, 0)
+
+
+sum = reduction("sum", _accumulating(np.sum), lambda x, y, g, axes: broadcast_like(g, x),
+                accumulate=dtypes.accumulator, takes="biufc", doc="Sum over axes.")
+prod = reduction("prod", _accumulating(np.prod), _grad_prod, accumulate=dtypes.accumulator,
+                 takes="biufc", ulp=4, doc="Product over axes.")
+max = reduction("max", lambda x, axes: np.max(x, axis=axes), _grad_extremum, empty=False, ulp=0,
+                doc="Largest element over axes; NaN wins.")
+min = reduction("min", lambda x, axes: np.min(x, axis=axes), _grad_extremum, empty=False, ulp=0,
+                doc="Smallest element over axes; NaN wins.")
+any = reduction("any", lambda x, axes: np.any(x, axis=axes), accumulate=lambda dtype: "bool", out="bool",
+                ulp=0, takes="b", doc="Whether any element over axes is not zero.")
+all = reduction("all", lambda x, axes: np.all(x, axis=axes), accumulate=lambda dtype: "bool", out="bool",
+                ulp=0, takes="b", doc="Whether all elements over axes are not zero.")
+
+
+def _arg(name, fn, doc):
+    def oracle(x, axes):
+        return fn(x, axis=None if len(axes) == x.ndim else axes[0])
+
+    row = reduction(name, oracle, out="int64", empty=False, ulp=0, doc=doc)
+
+    def build(x, axis=None, keepdims=False):
+        x = to_node(x, name)
+        axes = axes_of(axis, x.ndim)
+        if 1 < len(axes) < x.ndim:
+            raise ShapeError(f"{name} takes one axis or all of them, got axes {axes} "
+                             f"of a tensor of {x.ndim} dimensions")
+        return row(x, axes, keepdims)
+
+    build.__name__ = build.__qualname__ = name
+    build.__doc__ = doc
+    return build
+
+
+argmax = _arg("argmax", np.argmax, "Index of the first largest element along one axis, or of all (C order).")
+argmin = _arg("argmin", np.argmin, "Index of the first smallest element along one axis, or of all (C order).")
+
+
+def ptp(x, axis=None, keepdims=False):
+    """Peak to peak: max - min over axes."""
+    return sub(max(x, axis, keepdims), min(x, axis, keepdims))
