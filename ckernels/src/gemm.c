@@ -1,0 +1,180 @@
+/* gemm.c: C = alpha * op(A) @ op(B) + beta * C by panels of single-threaded BLAS calls, and the epilogue.
+
+   C is cut into panels; each is one BLAS call on one thread of our team, and the epilogue follows while the
+   rows are in cache. The grid depends on the shape alone: BLAS picks other kernels for other panel heights,
+   so only a fixed grid gives the same bits for any number of threads. */
+#include "ckernels.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { MAX_COUNTED = 64 };               /* row panels that can be cut into columns as well */
+
+typedef struct {
+    ck_gemm_shape shape;
+    int dtype;
+    int64_t batch, sa, sb, sc, size;
+    int64_t rows, cols, row_panels, col_panels;    /* the grid: panel size, and how many */
+    int64_t per_task;                    /* batch items a task does when they are not cut */
+    const char *a, *b;
+    char *c;
+    const ck_blas *blas;
+    ck_fn epilogue;
+    int64_t unit;
+    void *const *p;
+    const int64_t *dims;
+    atomic_int left[MAX_COUNTED];        /* column panels still missing, per row panel */
+} gemm;
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t at_least(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static int finish(const gemm *g, int64_t first, int64_t last)
+{
+    return g->epilogue ? g->epilogue(g->p + 3, g->dims + CK_GEMM_DIMS, first * g->unit, last * g->unit)
+                       : CK_OK;
+}
+
+/* C[item, row0:row1, col0:col1] */
+static int panel(const gemm *g, int64_t item, int64_t row0, int64_t row1, int64_t col0, int64_t col1)
+{
+    ck_gemm_shape s = g->shape;
+    int64_t a = item * g->sa + row0 * (s.trans_a ? 1 : s.lda);
+    int64_t b = item * g->sb + col0 * (s.trans_b ? s.ldb : 1);
+    int64_t c = item * g->sc + row0 * s.ldc + col0;
+    s.m = row1 - row0;
+    s.n = col1 - col0;
+    return ck_blas_gemm(g->blas, g->dtype, &s, g->a + a * g->size, g->b + b * g->size,
+                        g->c + c * g->size);
+}
+
+/* Tasks [lo, hi) where a task is some whole batch items. */
+static int run_items(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
+{
+    const gemm *g = (const gemm *)p;
+    (void)unused;
+    hi = at_most(hi * g->per_task, g->batch);
+    for (int64_t item = lo * g->per_task; item < hi; item++) {
+        int code = panel(g, item, 0, g->shape.m, 0, g->shape.n);
+        if (!code)
+            code = finish(g, item * g->shape.m, (item + 1) * g->shape.m);
+        if (code)
+            return code;
+    }
+    return CK_OK;
+}
+
+/* Tasks [lo, hi) where a task is one panel: (item, row panel, column panel), the last fastest. Whoever makes
+   the last column panel of some rows runs their epilogue. */
+static int run_panels(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
+{
+    gemm *g = (gemm *)p;
+    (void)unused;
+    for (int64_t t = lo; t < hi; t++) {
+        int64_t line = t / g->col_panels, col = t % g->col_panels * g->cols;
+        int64_t item = line / g->row_panels, row = line % g->row_panels * g->rows;
+        int64_t row1 = at_most(row + g->rows, g->shape.m), col1 = at_most(col + g->cols, g->shape.n);
+        int code = panel(g, item, row, row1, col, col1);
+        if (code)
+            return code;
+        if (g->col_panels > 1 && atomic_fetch_sub(&g->left[line], 1) != 1)
+            continue;
+        code = finish(g, item * g->shape.m + row, item * g->shape.m + row1);
+        if (code)
+            return code;
+    }
+    return CK_OK;
+}
+
+/* GRID CONSTANTS */
+enum { MIN_WORK = 700000, MAX_PANELS = 4, MIN_ROWS = 48, MIN_COLS = 64, TILE = 16 };
+
+static void choose_grid(gemm *g)
+{
+    const ck_gemm_shape *s = &g->shape;
+    int64_t wanted = at_most((int64_t)((double)s->m * s->n * s->k / (MIN_WORK / 2)), MAX_PANELS);
+    wanted = at_most(wanted, ceil_div(MAX_PANELS, g->batch));
+    int64_t down = at_least(1, at_most(wanted, s->m / MIN_ROWS)), across = 1;
+    if (down * 2 <= wanted && g->batch * down <= MAX_COUNTED)
+        across = at_least(1, at_most(wanted / down, s->n / MIN_COLS));
+    g->rows = ceil_div(ceil_div(s->m, down), TILE) * TILE;
+    g->cols = ceil_div(ceil_div(s->n, across), TILE) * TILE;
+    g->row_panels = ceil_div(s->m, g->rows);
+    g->col_panels = ceil_div(s->n, g->cols);
+    g->per_task = at_least(1, (int64_t)(MIN_WORK / 4 / ((double)s->m * s->n * s->k + 1)));
+    if (g->col_panels > 1)
+        for (int64_t i = 0; i < g->batch * g->row_panels; i++)
+            atomic_init(&g->left[i], (int)g->col_panels);
+}
+
+static int multiply(gemm *g)
+{
+    const ck_gemm_shape *s = &g->shape;
+    choose_grid(g);
+    int whole = g->row_panels * g->col_panels == 1;
+    int64_t tasks = whole ? ceil_div(g->batch, g->per_task) : g->batch * g->row_panels * g->col_panels;
+    double work = (double)g->batch * s->m * s->n * s->k;
+    int64_t grain = at_least(1, (int64_t)((double)tasks * (MIN_WORK / 2) / work));
+    ck_fn run = whole ? run_items : run_panels;
+    ck_blas_enter(g->blas);
+    int code = tasks == 1 ? run((void *const *)g, NULL, 0, 1)
+                          : ck_parallel_for(run, (void *const *)g, NULL, tasks, 1, grain);
+    ck_blas_leave(g->blas);
+    return code;
+}
+
+/* Rows [lo, hi) of C (over all batch items): C = beta * C, then the epilogue. */
+static int scale_rows(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
+{
+    const gemm *g = (const gemm *)p;
+    (void)unused;
+    for (int64_t r = lo; r < hi; r++) {
+        char *row = g->c + (r / g->shape.m * g->sc + r % g->shape.m * g->shape.ldc) * g->size;
+        if (g->shape.beta == 0)
+            memset(row, 0, (size_t)(g->shape.n * g->size));
+        else if (g->dtype)
+            for (int64_t j = 0; j < g->shape.n; j++)
+                ((double *)row)[j] *= g->shape.beta;
+        else
+            for (int64_t j = 0; j < g->shape.n; j++)
+                ((float *)row)[j] *= (float)g->shape.beta;
+    }
+    return finish(g, lo, hi);
+}
+
+static double bits_to_double(int64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+int ck_gemm(void *const *p, const int64_t *d, ck_fn epilogue)
+{
+    gemm g;
+    g.shape = (ck_gemm_shape){d[1], d[2], d[3], d[4] != 0, d[5] != 0, d[6], d[7], d[8],
+                              bits_to_double(d[9]), bits_to_double(d[10])};
+    g.dtype = d[0] != 0;
+    g.size = g.dtype ? sizeof(double) : sizeof(float);
+    g.batch = d[11];
+    g.sa = d[12], g.sb = d[13], g.sc = d[14], g.unit = d[15];
+    g.a = p[0], g.b = p[1], g.c = p[2];
+    g.epilogue = epilogue;
+    g.p = p, g.dims = d;
+    int64_t rows = g.batch * g.shape.m;
+    if (rows <= 0)
+        return CK_OK;
+    if (g.shape.n <= 0)
+        return finish(&g, 0, rows);
+    if (g.shape.k <= 0 || g.shape.alpha == 0)
+        return ck_parallel_for(scale_rows, (void *const *)&g, NULL, rows, 1,
+                               at_least(1, 32768 / g.shape.n));
+    if (g.batch > 1 && g.sb == 0 && !g.shape.trans_a && g.sa == g.shape.m * g.shape.lda
+        && g.sc == g.shape.m * g.shape.ldc) {           /* one tall matrix times one B */
+        g.shape.m = rows;
+        g.batch = 1;
+    }
+    g.blas = ck_blas_get();
+    return multiply(&g);
+}
