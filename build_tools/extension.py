@@ -1,8 +1,8 @@
 """Flags and sources of the runtime extension `ckernels._runtime`.
 
-Imports setuptools and NumPy (for its include directory) only. The runtime is plain C: it is built for
-the baseline CPU, because wheels travel; the kernels, not the runtime, use the CPU's vector units.
-CKERNELS_SANITIZE=1 builds it for AddressSanitizer and UBSan, CKERNELS_WERROR=1 makes warnings fatal.
+Imports setuptools and NumPy (for its include directory) only. The runtime is plain C for the
+baseline CPU, because wheels travel; the kernels, not the runtime, use the CPU's vector units.
+CKERNELS_SANITIZE=1 builds it for ASan and UBSan, CKERNELS_WERROR=1 makes warnings fatal.
 """
 
 import os

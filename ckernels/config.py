@@ -7,8 +7,6 @@ flag is asked for. What a flag does belongs to the room that reads it, not here.
 """
 
 import contextlib
-import difflib
-import json
 import os
 import re
 import threading
@@ -143,6 +141,8 @@ def lookup(name):
     name = name.strip()
     flag = TABLE.get(ALIASES.get(name, name))
     if flag is None:
+        import difflib
+
         near = difflib.get_close_matches(name, TABLE, n=1, cutoff=0.5)
         hint = f"; did you mean `{near[0]}`?" if near else ""
         raise UnknownFlag(f"ckernels has no flag `{name}`{hint}")
@@ -187,6 +187,10 @@ def from_ini(filename):
 
 def from_keras(filename):
     """The three settings ckernels shares with Keras. A bad file is Keras's affair: one warning."""
+    if not os.path.isfile(filename):
+        return
+    import json
+
     try:
         with open(filename, encoding="utf-8") as stream:
             settings = json.load(stream)
@@ -198,8 +202,6 @@ def from_keras(filename):
             if value is not None:
                 TABLE[name].parse(value)
                 yield name, value
-    except FileNotFoundError:
-        return
     except (OSError, ValueError, AttributeError) as error:
         warnings.warn(f"ignoring {filename}: {error}", CKernelsWarning, stacklevel=2)
 

@@ -6,7 +6,6 @@ parallel. It knows nothing of graphs, shapes or Python arrays.
 """
 
 import hashlib
-import logging
 import os
 import threading
 import time
@@ -17,8 +16,6 @@ from ..errors import CompileError, CompilerMissing
 from . import cache, loader, process, toolchain
 
 __all__ = ["Build", "CompileError", "CompilerMissing", "KernelSource", "build", "key_parts"]
-
-log = logging.getLogger("ckernels.compiler")
 
 # Generated C includes no headers: they cost more than the kernels (stdio x1.2, immintrin x6).
 PREAMBLE = """\
@@ -36,7 +33,7 @@ const ck_entry ck_kernels[] = {
 %s    { 0, 0 }
 };
 """
-# A run of the compiler costs as much as this many characters of kernel text (22 ms, 12 ms a kernel).
+# A run of the compiler costs as much as this many characters of kernel text (22 ms to start it).
 BATCH_OVERHEAD = 1500
 
 
@@ -57,9 +54,17 @@ class Build(NamedTuple):
     paths: list  # where each entry is in the compiledir, whether or not it could be written
 
 
+class Pending:
+    """A kernel that another thread is building."""
+
+    def __init__(self):
+        self.done = threading.Event()
+        self.error = None
+
+
 _lock = threading.Lock()
 _loaded = {}  # key -> address, for the life of the process
-_building = {}  # key -> Future, while another thread builds it
+_building = {}  # key -> Pending
 _toolchains = {}
 
 
@@ -113,27 +118,25 @@ def build(sources):
     except BaseException as error:
         _release(mine, error)
         raise
-    for future in theirs:
-        future.result()
+    for pending in theirs:
+        pending.done.wait()
+        if pending.error is not None:
+            raise pending.error
     paths = [store.path(key) for key in keys]
     seconds = time.perf_counter() - start
     return Build([_loaded[key] for key in keys], keys, *counts, seconds, paths)
 
 
 def _claim(keys):
-    """({key: Future} this thread must provide, [Future] of other threads to wait for)."""
+    """({key: Pending} this thread must provide, [Pending] of other threads to wait for)."""
     wanted = [key for key in dict.fromkeys(keys) if key not in _loaded]
-    if not wanted:
-        return {}, []
-    from concurrent.futures import Future
-
+    mine, theirs = {}, []
     with _lock:
-        mine, theirs = {}, []
         for key in wanted:
             if key in _building:
                 theirs.append(_building[key])
             elif key not in _loaded:
-                mine[key] = _building[key] = Future()
+                mine[key] = _building[key] = Pending()
     return mine, theirs
 
 
@@ -141,11 +144,9 @@ def _release(mine, error):
     with _lock:
         for key in mine:
             _building.pop(key, None)
-    for key, future in mine.items():
-        if key in _loaded or error is None:
-            future.set_result(_loaded[key])
-        else:
-            future.set_exception(error)
+    for key, pending in mine.items():
+        pending.error = None if key in _loaded else error
+        pending.done.set()
 
 
 def _from_cache(key, store):
@@ -159,7 +160,7 @@ def _from_cache(key, store):
         for found, address in loader.load(elf).items():
             _loaded.setdefault(found, address)
     except OSError as error:
-        log.warning("%s does not load (%s); building it again", store.path(key), error)
+        cache.warning("%s does not load (%s); building it again", store.path(key), error)
     return key in _loaded
 
 
@@ -167,16 +168,24 @@ def _compile_all(missing, tools, store):
     if not tools.available():
         raise CompilerMissing(f"the C compiler {tools.path} is gone", toolchain.install_hint())
     batches = split(missing, process.usable_cores())
-    if len(batches) == 1:
-        results = [_compile_batch(batches[0], tools, store)]
-    else:
-        from concurrent.futures import ThreadPoolExecutor
+    errors = []
 
-        with ThreadPoolExecutor(process.usable_cores()) as pool:
-            results = list(pool.map(lambda batch: _compile_batch(batch, tools, store), batches))
-    for addresses in results:
-        for key, address in addresses.items():
-            _loaded.setdefault(key, address)
+    def work(batch):
+        try:
+            for key, address in _compile_batch(batch, tools, store).items():
+                _loaded.setdefault(key, address)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(batch,)) for batch in batches[1:]]
+    for thread in threads:
+        thread.start()
+    work(batches[0])
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    store.evict_if_due()
 
 
 def split(missing, cores):

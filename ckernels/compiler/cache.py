@@ -1,27 +1,22 @@
-"""The compiledir: content-addressed, no lock, no pickle, never trusted before its digest was checked.
+"""The compiledir: content-addressed, no lock, no pickle, nothing loaded before its digest is known.
 
-An entry `<key>.so` is a shared object with a trailer (keys, lengths, SHA-256): dlopen of a truncated
-file kills the process with SIGBUS, so "try to load it" is no check. Published by one rename; kernels
-compiled together are hard links to one file. Whatever goes wrong here costs a rebuild and one log
-line, never an error: every public method returns None or False instead of raising.
+An entry `<key>.so` is a shared object with a trailer (keys, lengths, SHA-256): dlopen of a file cut
+short kills the process with SIGBUS, so "try to load it" is no check. Published by one rename;
+kernels compiled together are hard links to one file. What goes wrong here costs a rebuild and one
+log line, never an error: `get` and `put` return None and False instead of raising.
 """
 
 import hashlib
-import json
-import logging
 import os
 import re
 import stat
 import struct
 import sys
-import tempfile
 import time
 
 from ..config import config
 from ..errors import ConfigError
 from . import process
-
-log = logging.getLogger("ckernels.cache")
 
 ABI = 1  # of kernels, CK_ABI in ckernels.h: part of every key and of the trailer's magic
 MAGIC = b"CKERNEL" + bytes([ABI])
@@ -32,8 +27,12 @@ STALE_AFTER = 3600  # seconds after which a temporary file has no writer any mor
 SCAN_EVERY = 64  # entries written between two looks at the size of the directory
 
 
+def warning(message, *args):
+    process.log("cache", "warning", message, *args)
+
+
 def seal(elf, keys):
-    """ELF bytes and the keys in them -> bytes of an entry. The dynamic loader ignores what follows."""
+    """ELF bytes and the keys in them -> bytes of an entry. dlopen ignores what follows an ELF."""
     body = elf + "".join(keys).encode("ascii")
     tail = struct.pack("<QQ", len(elf), len(keys))
     return body + TRAILER.pack(len(elf), len(keys), hashlib.sha256(body + tail).digest(), MAGIC)
@@ -115,11 +114,11 @@ class Cache:
         self.writable = self.readable and mode == "on" and os.access(directory, os.W_OK | os.X_OK)
         self._unseen = SCAN_EVERY  # entries written since the last look; the first write looks
         if self.readable and mode == "on" and not self.writable:
-            log.warning("%s is not writable: new kernels live in memory only", directory)
+            warning("%s is not writable: new kernels live in memory only", directory)
 
     def _open_directory(self, create):
         if not self.directory:
-            log.warning("no home directory: kernels live in memory only; set CKERNELS_FLAGS="
+            warning("no home directory: kernels live in memory only; set CKERNELS_FLAGS="
                         "base_compiledir=... to keep them")  # fmt: skip
             return False
         try:
@@ -130,7 +129,7 @@ class Cache:
                 except FileExistsError:
                     pass
         except OSError as error:
-            log.warning("%s cannot be made (%s): kernels live in memory only",
+            warning("%s cannot be made (%s): kernels live in memory only",
                         self.directory, error.strerror)  # fmt: skip
             return False
         return self._trusted(self.directory, own=True, missing_is_fine=not create)
@@ -146,14 +145,14 @@ class Cache:
                 return False
             reason = error.strerror
         if reason:
-            log.warning("%s is not used as a compiledir: %s", directory, reason)
+            warning("%s is not used as a compiledir: %s", directory, reason)
         return not reason
 
     def path(self, key, suffix=".so"):
         return os.path.join(self.directory, key + suffix)
 
     def get(self, key):
-        """The verified ELF bytes that hold kernel `key`, or None. A bad entry is moved out of sight."""
+        """The verified ELF bytes that hold kernel `key`, or None. A bad entry is deleted."""
         for directory in (*self.layers, *([self.directory] if self.readable else ())):
             path = os.path.join(directory, key + ".so")
             elf = self._read(path, key, directory == self.directory)
@@ -167,7 +166,7 @@ class Cache:
         except FileNotFoundError:
             return None
         except OSError as error:
-            log.debug("%s: %s", path, error)
+            process.log("cache", "debug", "%s: %s", path, error)
             return None
         try:
             info = os.fstat(fd)
@@ -177,12 +176,12 @@ class Cache:
                 raise ValueError(reason)
             elf = unseal(process.read_all(fd), key)
             if own and self.writable and time.time() - info.st_mtime > TOUCH_AFTER:
-                process.with_suppressed(os.utime, path)
+                process.quietly(os.utime, path)
             return elf
         except (OSError, ValueError) as error:
-            log.warning("%s is not loaded: %s; building it again", path, error)
+            warning("%s is not loaded: %s; building it again", path, error)
             if own and self.writable:
-                process.with_suppressed(os.unlink, path)
+                process.quietly(os.unlink, path)
             return None
         finally:
             os.close(fd)
@@ -191,6 +190,8 @@ class Cache:
         """Publish a shared object under every key in it; `notes` is {key: dict} for people."""
         if not self.writable:
             return False
+        import json
+
         data = seal(elf, keys)
         try:
             first = self.path(keys[0])
@@ -201,17 +202,20 @@ class Cache:
                 note = json.dumps(notes[key], indent=1, default=str).encode()
                 process.write_atomically(self.path(key, ".json"), note)
         except OSError as error:
-            log.warning("%s: %s; kernels just built live in memory", self.directory, error)
+            warning("%s: %s; kernels just built live in memory", self.directory, error)
             self.writable = False
             return False
         self._unseen += 2 * len(keys)
-        if self._unseen >= SCAN_EVERY:
-            self.evict()
         return True
+
+    def evict_if_due(self):
+        """Look at the size of the directory after the first write and then every so often."""
+        if self.writable and self._unseen > SCAN_EVERY:
+            self.evict()
 
     def _link(self, source, target, data):
         """A second name for an entry, put in place in one step; a copy where links do not exist."""
-        temporary = os.path.join(self.directory, f"tmp-{os.getpid()}-{os.urandom(8).hex()}")
+        temporary = process.temporary_name(self.directory)
         try:
             os.link(source, temporary)
         except OSError:
@@ -220,7 +224,7 @@ class Cache:
         try:
             os.replace(temporary, target)
         finally:
-            process.with_suppressed(os.unlink, temporary)  # rename between two links is no rename
+            process.quietly(os.unlink, temporary)  # rename between two links is no rename
 
     def entries(self):
         """[(mtime, bytes, [keys])] of the compiledir, oldest first; hard links count once."""
@@ -260,18 +264,18 @@ class Cache:
                 size -= length + sum(self.remove(key) for key in keys)
                 files -= 2 * len(keys)
                 removed += len(keys)
-            log.info("%s: %d kernels evicted", self.directory, removed)
+            process.log("cache", "info", "%s: %d kernels evicted", self.directory, removed)
             return removed
         except OSError as error:
-            log.debug("eviction: %s", error)
+            process.log("cache", "debug", "eviction: %s", error)
             return 0
 
     def remove(self, key):
         """Delete one kernel's entry and note; returns the bytes of the note."""
         note = self.path(key, ".json")
         size = os.stat(note).st_size if os.path.exists(note) else 0
-        process.with_suppressed(os.unlink, self.path(key))
-        process.with_suppressed(os.unlink, note)
+        process.quietly(os.unlink, self.path(key))
+        process.quietly(os.unlink, note)
         return size
 
     def sweep(self):
@@ -280,7 +284,7 @@ class Cache:
         for item in _scan(self.directory):
             if item.name.startswith("tmp-"):
                 if now - item.stat(follow_symlinks=False).st_mtime > STALE_AFTER:
-                    count += process.with_suppressed(os.unlink, item.path)
+                    count += process.quietly(os.unlink, item.path)
         return count
 
     def verify(self):
@@ -297,6 +301,8 @@ class Cache:
 
     def note(self, key):
         """What is written beside an entry for people: {} when there is none."""
+        import json
+
         try:
             with open(self.path(key, ".json"), encoding="utf-8") as stream:
                 return json.load(stream)
@@ -308,6 +314,8 @@ class Cache:
         for directory in ([self.directory] if self.writable else []) + [None]:
             try:
                 if directory is None:
+                    import tempfile
+
                     directory = tempfile.mkdtemp(prefix="ckernels-failed-")
                 path = os.path.join(directory, f"failed-{key[:16]}.c")
                 process.write_atomically(path, text.encode())

@@ -1,14 +1,13 @@
 """Opens the bytes of a shared object and reads its table of kernels.
 
-The bytes are what the cache verified or the compiler just wrote, never a path: they are copied into a
-memory file and opened there, so nothing that happens to the compiledir afterwards (eviction, `clear`,
+The bytes are what the cache verified or the compiler just wrote, never a path: they are copied
+into a memory file and opened there, so nothing that happens to the compiledir (eviction, `clear`,
 another machine on a shared home, a noexec mount) can reach a running process. Costs 45-150 us.
 cffi only finds the functions here; calling them is the executor's work.
 """
 
 import itertools
 import os
-import tempfile
 import threading
 
 # build_tools/cffi_module.py compiles this text into `_loader.py` when ckernels is built.
@@ -87,6 +86,8 @@ def unique_path(fd, serial):
 
 def _open_copy(elf):
     """A private copy, unlinked as soon as it is open (Windows keeps it until the process ends)."""
+    import tempfile
+
     directory = tempfile.mkdtemp(prefix="ckernels-")
     path = os.path.join(directory, "kernels.so")
     try:

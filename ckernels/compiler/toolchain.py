@@ -1,41 +1,36 @@
 """The C compiler: finding it, knowing it, running it.
 
 A `Toolchain` is a compiler with its identity (path, size, mtime, version), the flags it accepts and
-the CPU features those flags really switch on. Finding all that costs four runs of the compiler, so
-it is remembered in the compiledir: a warm start runs no compiler at all. This room turns C text into
+the CPU features those flags really switch on. Finding that costs three runs of the compiler, so it
+is remembered in the compiledir: a warm start runs no compiler at all. This room turns C text into
 the bytes of a shared object; it knows nothing of keys, entries or kernels.
 """
 
 import hashlib
-import json
-import logging
 import os
 import platform
 import re
-import shlex
-import shutil
 import sys
-from dataclasses import asdict, dataclass, fields
+from typing import NamedTuple
 
 from ..config import config
 from ..errors import CompileError, CompilerMissing
 from . import process
 
-log = logging.getLogger("ckernels.compiler")
-
-# Equal in speed to -O3 and a third cheaper to compile; plain -O2 of gcc 12 vectorises 4 loops of 51.
-# Never -ffast-math: loading such a file changes subnormals for the whole process.
+# As fast as -O3 and a third cheaper to compile; plain -O2 of gcc 12 vectorises 4 loops of 51.
+# Never -ffast-math: loading such a file changes subnormals for the whole process. No vector width
+# for all: gcc 12 already takes 512 bits on Zen 5, and on Intel only transcendentals gain by it.
 COMMON = ("-O2", "-std=gnu11", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd")
 GCC = (*COMMON, "-fvect-cost-model=dynamic", "--param=vect-epilogues-nomask=0")
 CLANG = (*COMMON, "-ffp-contract=fast")  # what gcc does without being asked
 
-# x86-64 levels: what the CPU must have, and the name of an equal CPU for compilers older than gcc 11.
+# x86-64 levels: what the CPU must have, and an equal CPU's name for compilers older than gcc 11.
 LEVELS = {
     "x86-64-v4": ({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}, "skylake-avx512"),
     "x86-64-v3": ({"avx2", "fma", "bmi1", "bmi2", "movbe", "f16c", "abm"}, "haswell"),
     "x86-64-v2": ({"sse4_2", "popcnt", "ssse3", "cx16"}, "nehalem"),
 }
-ISA = re.compile(r"#define __(SSE|SSSE|AVX|FMA|F16C|BMI|LZCNT|POPCNT|GFNI|VAES|ARM_FEATURE_|ALTIVEC)")
+ISA = re.compile(r"#define __(S?SSE|AVX|FMA|F16C|BMI|LZCNT|POPCNT|GFNI|VAES|ARM_FEATURE_|ALTIVEC)")
 INSTALL = {
     "linux": "Install one with `apt install gcc`, `dnf install gcc`, `apk add gcc musl-dev` or "
     "`conda install gcc_linux-64`;",
@@ -44,8 +39,7 @@ INSTALL = {
 INSTALL_ANY = " or name one in CKERNELS_CC. Until then everything runs through NumPy."
 
 
-@dataclass(frozen=True)
-class Toolchain:
+class Toolchain(NamedTuple):
     """One compiler with the flags it accepts here. `identity` and `cpu` are parts of every key."""
 
     command: tuple  # what to run; more than one word for wrappers such as `ccache gcc`
@@ -66,7 +60,7 @@ class Toolchain:
         return process.stamp(self.path) == self.stamp
 
     def compile(self, text, extra=()):
-        """C text -> bytes of a shared object. CompileError carries the compiler's first complaint."""
+        """C text -> bytes of a shared object. CompileError carries the first complaint."""
         command = [*self.command, *self.flags, *extra]
         # Without libm: most kernels call nothing at all, and the two libraries cost 3 ms a link.
         libraries = ("-lm", "-lgcc") if re.search(r"\bextern\b", text) else ()
@@ -86,7 +80,7 @@ def timeout():
 
 
 def cpu_flags(cpuinfo="/proc/cpuinfo"):
-    """(lines that name the CPU, set of its feature words) of the first CPU; ("", None) if unknown."""
+    """(lines that name the first CPU, set of its feature words); ("", None) if unknown."""
     wanted = ("vendor_id", "model name", "cpu family", "model", "stepping", "flags", "Features")
     wanted += ("CPU implementer", "CPU part", "CPU variant", "CPU architecture", "isa")
     try:
@@ -100,7 +94,7 @@ def cpu_flags(cpuinfo="/proc/cpuinfo"):
 
 
 def host_fingerprint():
-    """Names this CPU: home directories are shared by machines, and -march=native is not one thing."""
+    """Names this CPU: machines share home directories, and -march=native is not one thing."""
     text = "\n".join((platform.machine(), sys.platform, cpu_flags()[0] or platform.version()))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -119,7 +113,7 @@ def arch_choices(arch, machine=None, words=None):
             continue  # levels above the one asked for
         if words is not None and not needed <= words:
             if level == arch:
-                log.warning("this CPU is not an %s: taking the next level below", level)
+                process.log("compiler", "warning", "this CPU is not %s: next level below", level)
                 arch = "native"  # from here on: the best level it has
             continue
         choices += [(f"-march={level}",), (f"-march={old_name}",)]
@@ -128,6 +122,8 @@ def arch_choices(arch, machine=None, words=None):
 
 def candidates():
     """(command, asked for by name) of every compiler to try, in order."""
+    import shlex
+
     for value, strict in (
         (str(config["cc"]), True),
         (os.environ.get("CKERNELS_CC", ""), True),
@@ -160,7 +156,7 @@ def probe(command, path, host):
                 found = sorted({line.split()[1].strip("_").lower() for line in lines
                                 if ISA.match(line)})  # fmt: skip
                 linker = process.output([*command, "-print-prog-name=ld"]) or ""
-                linker = shutil.which(linker.strip()) if sys.platform == "linux" else ""
+                linker = process.which(linker.strip()) if sys.platform == "linux" else ""
                 return Toolchain(
                     command, path, process.stamp(path), version_line(version), flags,
                     hashlib.sha256("\n".join(lines).encode()).hexdigest(), tuple(found),
@@ -170,7 +166,7 @@ def probe(command, path, host):
 
 
 def version_line(text):
-    """First line of --version without the name it was called by: `cc` and `gcc` are one compiler."""
+    """First line of --version without the name it was called by: `cc` and `gcc` may be one."""
     return re.sub(r"^\S+ (?=\()", "", text.splitlines()[0])
 
 
@@ -178,10 +174,10 @@ def find(directory=None):
     """The first compiler that works. `directory` holds what earlier processes found out."""
     host = host_fingerprint()
     for command, strict in candidates():
-        found = shutil.which(command[0])
+        found = process.which(command[0])
         if found is None:
             if strict:
-                raise CompilerMissing(f"the C compiler {command[0]!r} does not exist", install_hint())
+                raise CompilerMissing(f"there is no C compiler {command[0]!r}", install_hint())
             continue
         path = os.path.realpath(found)
         command = (found, *command[1:])
@@ -195,7 +191,7 @@ def find(directory=None):
             return toolchain
         if strict:
             raise CompilerMissing(f"the C compiler {command[0]!r} does not work", install_hint())
-        log.info("%s does not compile C; trying the next compiler", found)
+        process.log("compiler", "info", "%s does not compile C; trying the next", found)
     return orphan(directory, host)
 
 
@@ -217,7 +213,7 @@ def memo_name(directory, command, path, host):
         return None
     parts = (*command, path, process.stamp(path), host, config["arch"], *GCC, *CLANG)
     return os.path.join(
-        directory, f"toolchain-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:32]}.json"
+        directory, f"toolchain-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:32]}"
     )
 
 
@@ -228,10 +224,11 @@ def recall(memo):
             digest, body = stream.read().split("\n", 1)
         if hashlib.sha256(body.encode()).hexdigest() != digest:
             return None
-        values = json.loads(body)
+        types = Toolchain.__annotations__
+        values = dict(line.split("=", 1) for line in body.splitlines())
         return Toolchain(**{
-            field.name: tuple(values[field.name]) if field.type is tuple else values[field.name]
-            for field in fields(Toolchain)
+            name: tuple(filter(None, value.split("\t"))) if types[name] is tuple else value
+            for name, value in values.items()
         })  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -240,9 +237,12 @@ def recall(memo):
 def remember(memo, toolchain):
     if memo is None or not os.path.isdir(os.path.dirname(memo)):
         return
-    body = json.dumps(asdict(toolchain), indent=1)
+    body = "\n".join(
+        f"{name}={value if isinstance(value, str) else chr(9).join(value)}"
+        for name, value in toolchain._asdict().items()
+    )
     digest = hashlib.sha256(body.encode()).hexdigest()
     try:
         process.write_atomically(memo, f"{digest}\n{body}".encode())
     except OSError as error:
-        log.debug("not remembered: %s", error)
+        process.log("compiler", "debug", "not remembered: %s", error)
