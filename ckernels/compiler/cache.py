@@ -112,7 +112,8 @@ class Cache:
         self.layers = [layer for layer in layers if self._trusted(layer, own=False)]
         self.readable = mode != "off" and self._open_directory(mode == "on")
         self.writable = self.readable and mode == "on" and os.access(directory, os.W_OK | os.X_OK)
-        self._unseen = SCAN_EVERY  # entries written since the last look; the first write looks
+        self._unseen = SCAN_EVERY  # files written since the last look; the first write looks
+        self._size = self._files = 0  # what the last look saw, and what was written since
         if self.readable and mode == "on" and not self.writable:
             warning("%s is not writable: new kernels live in memory only", directory)
 
@@ -193,24 +194,27 @@ class Cache:
         import json
 
         data = seal(elf, keys)
+        texts = {key: json.dumps(notes[key], indent=1, default=str).encode() for key in keys}
         try:
             first = self.path(keys[0])
             process.write_atomically(first, data)
             for key in keys[1:]:
                 self._link(first, self.path(key), data)
             for key in keys:  # after publishing: an entry without a note is whole
-                note = json.dumps(notes[key], indent=1, default=str).encode()
-                process.write_atomically(self.path(key, ".json"), note)
+                process.write_atomically(self.path(key, ".json"), texts[key])
         except OSError as error:
             warning("%s: %s; kernels just built live in memory", self.directory, error)
             self.writable = False
             return False
         self._unseen += 2 * len(keys)
+        self._files += 2 * len(keys)
+        self._size += len(data) + sum(len(note) for note in texts.values())
         return True
 
     def evict_if_due(self):
-        """Look at the size of the directory after the first write and then every so often."""
-        if self.writable and self._unseen > SCAN_EVERY:
+        """Look at the directory after the first write, at a cap, and (others write too) at times."""
+        full = self._size > config["cache.max_size"] or self._files > config["cache.max_files"]
+        if self.writable and (full or self._unseen > SCAN_EVERY):
             self.evict()
 
     def _link(self, source, target, data):
@@ -255,15 +259,17 @@ class Cache:
             self.sweep()
             size, files = self.usage()
             max_size, max_files = config["cache.max_size"], config["cache.max_files"]
+            removed = 0
+            self._size, self._files = size, files
             if size <= max_size and files <= max_files:
                 return 0
-            removed = 0
             for _, length, keys in self.entries():
                 if size <= 0.9 * max_size and files <= 0.9 * max_files:
                     break
                 size -= length + sum(self.remove(key) for key in keys)
                 files -= 2 * len(keys)
                 removed += len(keys)
+            self._size, self._files = size, files
             process.log("cache", "info", "%s: %d kernels evicted", self.directory, removed)
             return removed
         except OSError as error:
@@ -277,6 +283,14 @@ class Cache:
         process.quietly(os.unlink, self.path(key))
         process.quietly(os.unlink, note)
         return size
+
+    def forget(self):
+        """Delete what is beside the entries: remembered compilers, notes alone, kept sources."""
+        for item in _scan(self.directory):
+            key, _, suffix = item.name.partition(".")
+            alone = suffix == "json" and KEY.fullmatch(key) and not os.path.exists(self.path(key))
+            if alone or re.fullmatch(r"toolchain-[0-9a-f]{32}|failed-[0-9a-f]{16}\.c", item.name):
+                process.quietly(os.unlink, item.path)
 
     def sweep(self):
         """Delete what writers that were killed left behind."""
