@@ -6,11 +6,12 @@ and !=, which stay identity). Nothing here knows about C but the scalar expressi
 import importlib
 
 from . import operators
-from .base import cast, expand, operands, to_node
+from .base import *  # noqa: F401,F403
 from .composite import *  # noqa: F401,F403
 from .elementwise import *  # noqa: F401,F403
 from .logic import *  # noqa: F401,F403
 from .reduce import *  # noqa: F401,F403
+from .softmax import *  # noqa: F401,F403
 from .special import *  # noqa: F401,F403
 from .transcendental import *  # noqa: F401,F403
 

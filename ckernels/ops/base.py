@@ -11,6 +11,9 @@ from ..graph.node import Node, as_node, constant, make
 from ..graph.op import Op
 from ..graph.shapes import axes_of, broadcast, show
 
+__all__ = ["cast", "expand", "operands", "to_node", "unbroadcast", "broadcast_like", "full_like",
+           "zeros_like", "ones_like"]
+
 KIND_NAMES = {"b": "bool", "i": "signed integer", "u": "unsigned integer", "f": "float", "c": "complex"}
 
 

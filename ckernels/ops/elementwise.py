@@ -6,12 +6,23 @@ Integers wrap as in NumPy (the C goes through unsigned types, where overflow is 
 import numpy as np
 
 from .. import dtypes
+from ..errors import DTypeError, ShapeError
 from ..graph.node import make
 from ..graph.op import Op
-from .base import (broadcast_like, cast, elementwise, elementwise_op, full_like, is_weak, ones_like,
-                   operands, scalar, to_node, zeros_like)
-from ..errors import DTypeError, ShapeError
 from ..graph.shapes import axis_of
+from .base import (
+    broadcast_like,
+    cast,
+    elementwise,
+    elementwise_op,
+    full_like,
+    is_weak,
+    ones_like,
+    operands,
+    scalar,
+    to_node,
+    zeros_like,
+)
 
 __all__ = ["cast", "add", "sub", "mul", "true_div", "floor_div", "mod", "pow", "neg", "abs", "sign",
            "square", "sqr", "sqrt", "rsqrt", "reciprocal", "floor", "ceil", "trunc", "round", "maximum",
@@ -66,7 +77,7 @@ def number(node):
     return value.item() if value is not None and value.size == 1 else None
 
 
-# --- cast ---------------------------------------------------------------------------------------------
+# --- cast -------------------------------------------------------------------------------------
 
 def _c_cast(attrs, dtype):
     to = attrs["dtype"]
@@ -99,7 +110,7 @@ Op("cast", "elementwise", lambda attrs, x: (attrs["dtype"], x.shape), _run_cast,
    ulp=0, doc="`x` in another dtype; out of range values convert as NumPy converts them.")
 
 
-# --- arithmetic ---------------------------------------------------------------------------------------
+# --- arithmetic -------------------------------------------------------------------------------
 
 add = elementwise("add", c_wrapping("+", "|"), np.add, lambda x, z, y, g: (g, g),
                   commutative=True, ulp=0, takes="biufc", doc="x + z; bools: or.")
@@ -188,7 +199,7 @@ reciprocal = elementwise("reciprocal", lambda a, d: f"{c_number(1, d)} / ({{0}})
                          takes="fc", doc="1 / x as a float.")
 
 
-# --- rounding: integers are already round ---------------------------------------------------------------
+# --- rounding: integers are already round -----------------------------------------------------
 
 def _rounding(name, fn, doc):
     row = elementwise(name, f"ck_{name}_{{S}}({{0}})", fn, lambda x, y, g: zeros_like(x), ulp=0,
@@ -214,7 +225,7 @@ trunc = _rounding("trunc", np.trunc, "x towards 0; the gradient is 0.")
 round = _rounding("round", np.rint, "Nearest integer, halves to even; the gradient is 0.")
 
 
-# --- choice -------------------------------------------------------------------------------------------
+# --- choice -----------------------------------------------------------------------------------
 
 _where = elementwise_op("where", "(({0}) ? ({1}) : ({2}))", np.where,
                         lambda c, a, b, y, g: (None, where(c, g, 0), where(c, 0, g)),
@@ -259,7 +270,7 @@ rad2deg = elementwise("rad2deg", lambda a, d: f"({{0}}) * {c_number(180 / np.pi,
                       lambda x, y, g: mul(g, 180 / np.pi), rule="float", ulp=1, takes="f", wide=True)
 
 
-# --- complex: through the oracle; real tensors never reach these rows -------------------------------------
+# --- complex: through the oracle; real tensors never reach these rows -------------------------
 
 _part = {"complex64": "float32", "complex128": "float64"}.get
 _real = elementwise("real", None, np.real, out=_part, takes="c")
@@ -295,7 +306,7 @@ def angle(x):
     return where(lt(x, 0), np.pi, where(isnan(x), x, 0))
 
 
-# --- iota ---------------------------------------------------------------------------------------------
+# --- iota -------------------------------------------------------------------------------------
 
 def _infer_iota(attrs):
     return attrs["dtype"], attrs["shape"]

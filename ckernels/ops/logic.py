@@ -66,7 +66,7 @@ def _c_left_shift(attrs, dtype):
 
 def _c_right_shift(attrs, dtype):
     kind, bits = dtypes.C_NAMES[dtype], 8 * dtypes.ITEMSIZE[dtype]
-    beyond = f"(({{0}}) < 0 ? -1 : 0)" if dtype in dtypes.SIGNED else "0"
+    beyond = "(({0}) < 0 ? -1 : 0)" if dtype in dtypes.SIGNED else "0"
     return f"((uint64_t)({{1}}) < {bits} ? ({kind})(({{0}}) >> ({{1}})) : ({kind}){beyond})"
 
 

@@ -16,11 +16,13 @@ from .logic import eq
 __all__ = ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "ptp"]
 
 
+ACCUMULATE_IN = {"float16": "float32", "float32": "float64", "complex64": "complex128"}
+
+
 def _accumulating(fn):
     """`fn` over axes in an accumulator wider than the result."""
     def run(x, axes):
-        wide = {"float16": "float32", "float32": "float64", "complex64": "complex128"}
-        return fn(x, axis=axes, dtype=wide.get(x.dtype.name, x.dtype.name))
+        return fn(x, axis=axes, dtype=ACCUMULATE_IN.get(x.dtype.name, x.dtype.name))
     return run
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .base import elementwise
-from .elementwise import add, c_number, mul, neg, reciprocal, rsqrt, sqrt, square, sub, true_div
+from .elementwise import add, mul, neg, rsqrt, sqrt, square, sub, true_div
 
 __all__ = ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "log1mexp", "sin", "cos", "tan",
            "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid",
@@ -20,7 +20,7 @@ def function(name, oracle, grad, cost=6, ulp=2, takes="f", doc=None):
                        ulp=ulp, takes=takes, doc=doc or f"{name}(x) as a float.")
 
 
-# --- exponentials and logarithms ------------------------------------------------------------------------
+# --- exponentials and logarithms --------------------------------------------------------------
 
 exp = function("exp", np.exp, lambda x, y, g: mul(g, y), 5, takes="fc")
 exp2 = function("exp2", np.exp2, lambda x, y, g: mul(g, mul(y, math.log(2))), 5, doc="2 ** x.")
@@ -41,7 +41,7 @@ log1mexp = function("log1mexp", _run_log1mexp, lambda x, y, g: neg(true_div(g, e
                     doc="log(1 - exp(x)) for x <= 0, exact on both ends.")
 
 
-# --- trigonometric --------------------------------------------------------------------------------------
+# --- trigonometric ----------------------------------------------------------------------------
 
 sin = function("sin", np.sin, lambda x, y, g: mul(g, cos(x)), 8, takes="fc")
 cos = function("cos", np.cos, lambda x, y, g: neg(mul(g, sin(x))), 8, takes="fc")
@@ -67,7 +67,7 @@ atan2 = elementwise("atan2", "ck_atan2_{S}({0}, {1})", np.arctan2, _grad_atan2, 
                     cost=12, ulp=2, takes="f", doc="The angle of the point (x=second, y=first).")
 
 
-# --- hyperbolic -----------------------------------------------------------------------------------------
+# --- hyperbolic -------------------------------------------------------------------------------
 
 sinh = function("sinh", np.sinh, lambda x, y, g: mul(g, cosh(x)), 10, takes="fc")
 cosh = function("cosh", np.cosh, lambda x, y, g: mul(g, sinh(x)), 10, takes="fc")
@@ -78,7 +78,7 @@ acosh = function("acosh", np.arccosh,
 atanh = function("atanh", np.arctanh, lambda x, y, g: true_div(g, mul(sub(1, x), add(1, x))), 14)
 
 
-# --- logistic -------------------------------------------------------------------------------------------
+# --- logistic ---------------------------------------------------------------------------------
 
 def _run_sigmoid(x):
     e = np.exp(-np.abs(x))
