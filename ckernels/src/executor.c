@@ -33,9 +33,11 @@ static PyArrayObject *accept(const ck_input *in, PyObject *value)
         PyErr_Format(PyExc_TypeError, "coerce must return an ndarray of dtype %S with %d dimensions",
                      (PyObject *)in->descr, in->nd);
     else {
-        Py_INCREF(in->descr);
-        good = (PyArrayObject *)PyArray_FromArray(
-            a, in->descr, NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSUREARRAY);
+        PyObject *native = PyArray_FromArray(
+            a, NULL, NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSUREARRAY);
+        Py_INCREF(in->descr);                /* PyArray_View takes it */
+        good = native ? (PyArrayObject *)PyArray_View((PyArrayObject *)native, in->descr, NULL) : NULL;
+        Py_XDECREF(native);
     }
     Py_DECREF(value);
     if (good && !fits(in, (PyObject *)good)) {

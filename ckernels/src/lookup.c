@@ -185,8 +185,6 @@ static ck_plan *bind(ck_function *fn, PyArrayObject *const *arrays)
         plan = PyObject_CallOneArg(hook, list);
     Py_XDECREF(list);
     Py_DECREF(hook);
-    if (plan && check_plan(fn, (ck_plan *)plan, arrays) < 0)
-        Py_CLEAR(plan);
     return (ck_plan *)plan;
 }
 
@@ -202,7 +200,7 @@ static ck_plan *find_or_bind(ck_function *fn, PyArrayObject *const *arrays, int6
         if (plan || !(plan = bind(fn, arrays)))
             return plan;
         if (layout_changes(fn) == changes) {
-            if (remember(fn, plan, key, length, hash) < 0)
+            if (check_plan(fn, plan, arrays) < 0 || remember(fn, plan, key, length, hash) < 0)
                 Py_CLEAR(plan);
             return plan;
         }
