@@ -1,0 +1,148 @@
+"""Settings the K functions share: float type, epsilon, image layout, and the identifiers of a session.
+
+The values live in `ckernels.config`; these are their documented names.
+"""
+import collections
+import threading
+
+from .. import dtypes
+from ..config import config
+from ..errors import ConfigError
+from .operands import as_array, converted
+
+_uids = collections.Counter()
+_lock = threading.Lock()
+_manual_initialization = False
+
+
+def backend():
+    """The name of this backend, 'ckernels'."""
+    return "ckernels"
+
+
+def epsilon():
+    """The fuzz factor of numeric expressions, a float."""
+    return config.epsilon
+
+
+def set_epsilon(e):
+    """Set the fuzz factor."""
+    config.epsilon = e
+
+
+def floatx():
+    """The default float dtype: 'float16', 'float32' or 'float64'."""
+    return config.floatX
+
+
+def set_floatx(floatx):
+    """Set the default float dtype; ValueError for anything but float16, float32, float64."""
+    config.floatX = floatx
+
+
+def intx():
+    """The default integer dtype: 'int16', 'int32' or 'int64'."""
+    return config.intX
+
+
+def set_intx(intx):
+    """Set the default integer dtype; ValueError for anything but int16, int32, int64."""
+    config.intX = intx
+
+
+def cast_to_floatx(x):
+    """The NumPy array `x` (or number, or list) in the default float dtype."""
+    return converted(as_array(x, "the argument of cast_to_floatx"), floatx())
+
+
+def image_data_format():
+    """'channels_first' or 'channels_last'."""
+    return config.image_data_format
+
+
+def set_image_data_format(data_format):
+    """Set the image layout; ValueError unless 'channels_first' or 'channels_last'."""
+    config.image_data_format = data_format
+
+
+def set_image_dim_ordering(dim_ordering):
+    """Set the image layout by its old name, 'tf' or 'th'; ValueError for anything else."""
+    layouts = {"tf": "channels_last", "th": "channels_first"}
+    if dim_ordering not in layouts:
+        raise ValueError(f"dim_ordering must be 'tf' or 'th', not {dim_ordering!r}")
+    set_image_data_format(layouts[dim_ordering])
+
+
+def image_dim_ordering():
+    """The old name of the image layout: 'th' for channels_first, 'tf' for channels_last."""
+    return "th" if image_data_format() == "channels_first" else "tf"
+
+
+def data_format_of(data_format):
+    """`data_format`, or the default for None; ValueError unless it is one of the two layouts."""
+    if data_format is None:
+        return image_data_format()
+    if data_format not in ("channels_first", "channels_last"):
+        raise ValueError(f"data_format must be 'channels_first' or 'channels_last', not {data_format!r}")
+    return data_format
+
+
+def float_dtype(dtype):
+    """The name of `dtype`, or floatx() for None."""
+    return floatx() if dtype is None else dtypes.name_of(dtype)
+
+
+def get_uid(prefix=""):
+    """1, 2, 3 ... for each prefix: identifiers for names."""
+    with _lock:
+        _uids[prefix] += 1
+        return _uids[prefix]
+
+
+def reset_uids():
+    """Start the identifiers of `get_uid` again at 1."""
+    with _lock:
+        _uids.clear()
+
+
+def clear_session():
+    """Forget identifiers and the learning phase. Variables, functions and kernels live on with their users."""
+    from . import learning_phase
+    reset_uids()
+    learning_phase.reset()
+
+
+def manual_variable_initialization(value):
+    """Kept for old programs: variables always have their value from the start, so the flag changes nothing."""
+    global _manual_initialization
+    _manual_initialization = bool(value)
+
+
+def set_num_threads(n):
+    """Use `n` threads from now on (at least 1)."""
+    _runtime().set_num_threads(n)
+
+
+def get_num_threads():
+    """The number of threads large kernels use."""
+    return _runtime().get_num_threads()
+
+
+def threads_info():
+    """A dict that says how many threads are used and what decided it."""
+    return _runtime().threads_info()
+
+
+def blas_info():
+    """A dict that says which BLAS multiplies matrices and where it was found."""
+    return _runtime().blas_info()
+
+
+def _runtime():
+    try:
+        from .. import _runtime
+    except ImportError:
+        raise ConfigError("the C runtime of ckernels was not built (no compiler at installation), so there "
+                          "are no threads and no BLAS to ask for; install a C compiler and reinstall") \
+            from None
+    return _runtime

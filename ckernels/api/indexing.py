@@ -1,0 +1,62 @@
+"""Reading and writing parts of tensors by index. Python indexing itself is `x[...]` on the handle."""
+import numpy as np
+
+from .. import dtypes, ops
+from ..errors import DTypeError
+from .config import floatx
+from .operands import integer, node_of, operand
+from .tensor import Tensor, need_tensor
+
+
+def gather(reference, indices):
+    """The rows reference[indices]; `indices` is an integer tensor of any shape. Negative ones count back."""
+    indices = _integers(indices, "the indices of gather")
+    return Tensor(ops.take(node_of(reference), indices, 0))
+
+
+def take(x, indices, axis=0):
+    """The entries at integer `indices` along `axis`."""
+    return Tensor(ops.take(node_of(x), _integers(indices, "the indices of take"), axis))
+
+
+def _integers(x, what):
+    if isinstance(x, (list, tuple)) and not x:
+        x = np.zeros(0, "int64")
+    node = node_of(x, what)
+    if node.dtype not in dtypes.INTEGERS:
+        raise DTypeError(f"{what} must be integers, not {node.dtype}; use K.cast(x, 'int64')")
+    return node
+
+
+def one_hot(indices, num_classes):
+    """1 at the class and 0 elsewhere, along a new last axis of size `num_classes`; floatx()."""
+    indices = _integers(indices, "the indices of one_hot")
+    return Tensor(ops.cast(ops.one_hot(indices, integer(num_classes, "num_classes")), floatx()))
+
+
+def set_subtensor(x, y):
+    """A tensor like a, with `y` in the place of x, where x was made by indexing: x = a[...]."""
+    base, key = _origin(x, "set_subtensor")
+    return Tensor(ops.set_subtensor(base.node, key, operand(y)))
+
+
+def inc_subtensor(x, y):
+    """A tensor like a, with `y` added in the place of x, where x was made by indexing: x = a[...].
+
+    Positions that occur more than once are added to each time.
+    """
+    base, key = _origin(x, "inc_subtensor")
+    return Tensor(ops.inc_subtensor(base.node, key, operand(y)))
+
+
+def _origin(x, name):
+    origin = getattr(need_tensor(x, f"the first argument of {name}"), "_subtensor", None)
+    if origin is None:
+        raise DTypeError(f"the first argument of {name} must be the result of indexing, e.g. "
+                         f"{name}(x[2:5], y); {x!r} is not")
+    return origin
+
+
+def nonzero(x):
+    """A tuple of index vectors of the elements that are not zero, one for each axis."""
+    return need_tensor(x, "the argument of nonzero").nonzero()

@@ -1,0 +1,85 @@
+"""The learning phase: one scalar input, 0 when testing and 1 when training, that functions fill with 0.
+
+`learning_phase()` is a placeholder with a default: a function that lists it among its inputs gets it from
+the caller, any other takes 0, unless `set_learning_phase` fixed it.
+"""
+import threading
+
+import numpy as np
+
+from .. import ops
+from ..graph.node import Literal
+from .operands import node_of, operand
+from .tensor import Tensor, placeholder_node
+
+_lock = threading.Lock()
+_phase = None
+
+
+def learning_phase():
+    """The learning phase: a scalar uint8 tensor, or the int that `set_learning_phase` fixed."""
+    global _phase
+    with _lock:
+        if _phase is None:
+            _phase = Tensor(placeholder_node("uint8", (), "learning_phase",
+                                             default=Literal(np.uint8(0))))
+            _phase._keras_shape, _phase._uses_learning_phase = (), False
+        return _phase
+
+
+def set_learning_phase(value):
+    """Fix the learning phase to 0 or 1; ValueError for anything else."""
+    global _phase
+    if isinstance(value, Tensor) or value not in (0, 1):
+        raise ValueError(f"the learning phase is 0 (test) or 1 (train), not {value!r}")
+    with _lock:
+        _phase = int(value)
+
+
+def reset():
+    """Forget a fixed phase, and start a new input."""
+    global _phase
+    with _lock:
+        _phase = None
+
+
+def switch(condition, then_expression, else_expression):
+    """`then_expression` where `condition` is not zero, else `else_expression`.
+
+    Both may be tensors or callables that return one. A condition with fewer dimensions than the
+    expressions selects along their leading axes. Both sides are computed where elements differ.
+    """
+    condition = node_of(condition, "the condition of switch")
+    then, other = operand(_called(then_expression)), operand(_called(else_expression))
+    ndim = max(getattr(then, "ndim", 0), getattr(other, "ndim", 0))
+    if 0 < condition.ndim < ndim:
+        condition = ops.expand(condition, tuple(range(condition.ndim, ndim)))
+    if condition.dtype != "bool":
+        condition = ops.ne(condition, 0)
+    return Tensor(ops.where(condition, then, other))
+
+
+def in_train_phase(x, alt, training=None):
+    """`x` when training, else `alt` (tensors, or callables that return one).
+
+    training: None for the learning phase, or a Python bool, an int, a scalar tensor. The result is marked
+    with `_uses_learning_phase` where it depends on the phase.
+    """
+    uses = training is None
+    training = learning_phase() if uses else training
+    if isinstance(training, Tensor):
+        result = switch(training, x, alt)
+    else:
+        result = _called(x if training else alt)
+    if uses and hasattr(result, "__dict__"):
+        result._uses_learning_phase = True
+    return result
+
+
+def in_test_phase(x, alt, training=None):
+    """`x` when testing, else `alt`: the mirror of `in_train_phase`."""
+    return in_train_phase(alt, x, training=training)
+
+
+def _called(x):
+    return x() if callable(x) and not isinstance(x, Tensor) else x

@@ -1,0 +1,86 @@
+"""Cross-entropies. A softmax or sigmoid handed in as `output` is taken apart, so that nothing saturates."""
+from .. import dtypes, ops
+from ..errors import ShapeError
+from ..graph.shapes import show
+from .config import epsilon
+from .operands import node_of
+from .tensor import Tensor
+
+
+def categorical_crossentropy(output, target, from_logits=False):
+    """-sum(target * log(output)) over the last axis.
+
+    output: probabilities (normalised to sum 1, then kept epsilon() away from 0 and 1), or logits.
+    """
+    output, target = _operands(output, target)
+    logits = _logits(output, from_logits, "softmax")
+    if logits is not None:
+        return Tensor(ops.softmax_crossentropy(logits, target, -1))
+    output = ops.true_div(output, ops.sum(output, -1, True))
+    return Tensor(ops.neg(ops.sum(ops.mul(target, ops.log(_clipped(output))), -1)))
+
+
+def _operands(output, target):
+    """Both as nodes; the target in the dtype of the output, which is a float."""
+    output = node_of(output)
+    output = ops.cast(output, dtypes.to_float(output.dtype))
+    return output, ops.cast(node_of(target), output.dtype)
+
+
+def _logits(output, from_logits, activation):
+    """The logits of `output`, or None where there are none: it holds probabilities of unknown making."""
+    if activation == "softmax" and output.ndim == 0:
+        raise ShapeError("a cross-entropy over classes needs an output with a class axis, got a scalar")
+    if from_logits:
+        return output
+    if output.op.name == activation and output.attrs.get("axis", output.ndim - 1) == output.ndim - 1:
+        return output.inputs[0]
+    return None
+
+
+def _clipped(p):
+    """Probabilities kept epsilon() away from 0 and 1 (2**-11 in float16, where 1 - epsilon() would be 1)."""
+    fuzz = max(epsilon(), 2.0 ** -11) if p.dtype == "float16" else epsilon()
+    return ops.clip(p, fuzz, 1.0 - fuzz)
+
+
+def sparse_categorical_crossentropy(output, target, from_logits=False):
+    """-log(output[..., target]): cross-entropy with the class as an integer.
+
+    target: class numbers with the shape of `output` less its last axis (a last axis of size 1 is dropped);
+    floats are cast. The loss of a class outside the range is NaN.
+    """
+    target = node_of(target)
+    output = _operands(output, 0)[0]
+    logits = _logits(output, from_logits, "softmax")
+    logp = ops.log(_clipped(output)) if logits is None else ops.log_softmax(logits, -1)
+    if target.ndim == output.ndim:
+        target = ops.squeeze(target, (-1,))
+    if target.ndim != output.ndim - 1:
+        raise ShapeError(f"targets of shape {show(target.shape)} do not fit an output of shape "
+                         f"{show(output.shape)}: one class for each row is needed")
+    target, count = ops.cast(target, "int64"), output.shape[-1]
+    if count is None:
+        count = ops.getitem(ops.shape(output), -1)
+        classes = ops.arange(0, count, 1, "int64")
+    else:
+        classes = ops.iota((count,), 0, "int64")
+    chosen = ops.eq(ops.expand(target, (target.ndim,)), classes)
+    loss = ops.neg(ops.sum(ops.where(chosen, logp, 0.0), -1))
+    inside = ops.logical_and(ops.ge(target, 0), ops.lt(target, count))
+    return Tensor(ops.where(inside, loss, float("nan")))
+
+
+def binary_crossentropy(output, target, from_logits=False):
+    """-(target * log(output) + (1 - target) * log(1 - output)), elementwise.
+
+    output: probabilities (kept epsilon() away from 0 and 1), or logits.
+    """
+    output, target = _operands(output, target)
+    logits = _logits(output, from_logits, "sigmoid")
+    if logits is not None:
+        return Tensor(ops.sigmoid_crossentropy(logits, target))
+    p = _clipped(output)
+    hit = ops.mul(target, ops.log(p))
+    miss = ops.mul(ops.sub(1, target), ops.log1p(ops.neg(p)))
+    return Tensor(ops.neg(ops.add(hit, miss)))

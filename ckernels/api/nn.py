@@ -1,0 +1,165 @@
+"""Activations, dropout and normalisation."""
+import numbers
+
+from .. import dtypes, ops
+from ..errors import ShapeError
+from ..graph.node import Node
+from ..graph.shapes import axes_of, show
+from .config import data_format_of
+from .operands import integer, node_of, operand
+from .random import uniform_node
+from .tensor import Tensor
+from .variables import shape_vector
+
+
+def relu(x, alpha=0.0, max_value=None):
+    """max(x, 0); below 0: alpha * x. max_value: where it saturates, None for nowhere. NaN stays NaN."""
+    x = node_of(x)
+    weak_zero = isinstance(alpha, numbers.Real) and alpha == 0
+    y = ops.relu(x) if weak_zero else ops.where(ops.lt(x, 0), ops.mul(x, operand(alpha)), x)
+    return Tensor(y if max_value is None else ops.minimum(y, operand(max_value)))
+
+
+def elu(x, alpha=1.0):
+    """x above 0, alpha * (exp(x) - 1) below."""
+    x = node_of(x)
+    # The minimum keeps exp of large x, and with it inf * 0 in the gradient, out of the branch not taken.
+    below = ops.expm1(ops.minimum(x, 0))
+    alpha = operand(alpha)
+    if isinstance(alpha, Node) or alpha != 1:
+        below = ops.mul(below, alpha)
+    return Tensor(ops.where(ops.gt(x, 0), x, below))
+
+
+def softmax(x):
+    """exp(x) / sum(exp(x)) over the last axis."""
+    return Tensor(ops.softmax(_vector_or_more(x, "softmax"), -1))
+
+
+def log_softmax(x):
+    """The logarithm of `softmax(x)`, exact for small probabilities."""
+    return Tensor(ops.log_softmax(_vector_or_more(x, "log_softmax"), -1))
+
+
+def _vector_or_more(x, name):
+    x = node_of(x)
+    if x.ndim == 0:
+        raise ShapeError(f"{name} needs a tensor of at least one dimension, got a scalar")
+    return x
+
+
+def softplus(x):
+    """log(1 + exp(x)) without overflow."""
+    return Tensor(ops.softplus(operand(x)))
+
+
+def softsign(x):
+    """x / (1 + |x|)."""
+    x = node_of(x)
+    return Tensor(ops.true_div(x, ops.add(ops.abs(x), 1)))
+
+
+def sigmoid(x):
+    """1 / (1 + exp(-x)) without overflow."""
+    return Tensor(ops.sigmoid(operand(x)))
+
+
+def hard_sigmoid(x):
+    """0.2 * x + 0.5 limited to [0, 1]."""
+    return Tensor(ops.clip(ops.add(ops.mul(node_of(x), 0.2), 0.5), 0, 1))
+
+
+def tanh(x):
+    """Hyperbolic tangent."""
+    return Tensor(ops.tanh(operand(x)))
+
+
+def dropout(x, level, noise_shape=None, seed=None):
+    """`x` with a fraction `level` of its entries set to 0 at random and the rest divided by 1 - level.
+
+    noise_shape: shape of the keep/drop flags, broadcast to `x`; None entries take the size of `x`.
+    ValueError unless 0 <= level < 1.
+    """
+    x = node_of(x)
+    if isinstance(level, numbers.Real):
+        if not 0 <= level < 1:
+            raise ValueError(f"dropout level must be in [0, 1), not {level!r}")
+        if level == 0:
+            return Tensor(x)
+    keep = ops.sub(1.0, operand(level)) if isinstance(operand(level), Node) else 1.0 - level
+    dtype = dtypes.to_float(x.dtype)
+    mask = ops.lt(uniform_node(_noise_shape(x, noise_shape), dtype, seed), keep)
+    return Tensor(ops.where(mask, ops.true_div(x, keep), ops.cast(node_of(0), dtype)))
+
+
+def _noise_shape(x, noise_shape):
+    if noise_shape is None:
+        return ops.shape(x)
+    if isinstance(noise_shape, Tensor) or None not in noise_shape:
+        return shape_vector(noise_shape)
+    whole = Tensor(ops.shape(x))
+    return shape_vector([whole[i] if d is None else d for i, d in enumerate(noise_shape)])
+
+
+def l2_normalize(x, axis):
+    """`x` divided by its L2 norm along `axis`; where that is tiny, by 1e-6 (1e-3 in float16)."""
+    x = node_of(x)
+    floor = 1e-6 if x.dtype == "float16" else 1e-12
+    return Tensor(ops.mul(x, ops.rsqrt(ops.maximum(ops.sum(ops.square(x), axis, True), floor))))
+
+
+def in_top_k(predictions, targets, k):
+    """Whether predictions[i, targets[i]] is among the `k` largest of predictions[i]: a bool vector."""
+    return Tensor(ops.in_top_k(node_of(predictions), node_of(targets), integer(k, "k")))
+
+
+def normalize_batch_in_training(x, gamma, beta, reduction_axes, epsilon=0.001):
+    """(normalised x, mean, variance) with the statistics of this batch over `reduction_axes`."""
+    x = node_of(x)
+    axes = axes_of(list(reduction_axes), x.ndim)
+    mean, var = ops.mean(x, axes, True), ops.var(x, axes, True)
+    normal = _normalized(x, mean, var, _aligned(beta, x, axes), _aligned(gamma, x, axes), epsilon)
+    return normal, Tensor(ops.squeeze(mean, axes)), Tensor(ops.squeeze(var, axes))
+
+
+def _aligned(v, x, axes):
+    """`v`, given over the axes of `x` that are not reduced, with size-1 axes where they are."""
+    if v is None:
+        return None
+    v = node_of(v)
+    return ops.expand(v, axes) if 0 < v.ndim == x.ndim - len(axes) else v
+
+
+def batch_normalization(x, mean, var, beta, gamma, epsilon=0.001):
+    """(x - mean) / sqrt(var + epsilon) * gamma + beta; beta and gamma may be None.
+
+    Keras's document prints sqrt(var) + epsilon; every implementation of it computed this form, whose
+    gradient stays finite at var = 0 and which trained weights expect.
+    """
+    parts = [None if p is None else node_of(p) for p in (mean, var, beta, gamma)]
+    return _normalized(node_of(x), *parts, epsilon)
+
+
+def _normalized(x, mean, var, beta, gamma, epsilon):
+    y = ops.mul(ops.sub(x, mean), ops.rsqrt(ops.add(var, epsilon)))
+    if gamma is not None:
+        y = ops.mul(y, gamma)
+    return Tensor(y if beta is None else ops.add(y, beta))
+
+
+def bias_add(x, bias, data_format=None):
+    """`x` plus a bias over its channels: a vector, or a tensor with one dimension less than `x` (no batch).
+
+    ValueError for another data_format or another number of dimensions.
+    """
+    data_format = data_format_of(data_format)
+    x, bias = node_of(x), node_of(bias)
+    if bias.ndim != 1 and bias.ndim != x.ndim - 1:
+        raise ShapeError(f"bias_add needs a bias of 1 or {x.ndim - 1} dimensions for x of shape "
+                         f"{show(x.shape)}, got shape {show(bias.shape)}")
+    if data_format == "channels_first" and x.ndim > 2:
+        if bias.ndim == 1:
+            bias = ops.expand(bias, tuple(range(1, x.ndim - 1)))
+        else:
+            bias = ops.transpose(bias, (bias.ndim - 1,) + tuple(range(bias.ndim - 1)))
+    return Tensor(ops.add(x, bias))

@@ -1,0 +1,146 @@
+"""What a user may pass where a tensor is expected: handles, numbers, arrays, lists; and what not, and why.
+
+`operand` turns such a value into a Node, or leaves a Python number weak; everything it refuses is refused
+with one sentence. No K function looks at its arguments in any other way.
+"""
+import numbers
+import sys
+
+import numpy as np
+
+from .. import dtypes
+from ..errors import DTypeError, ShapeError
+from ..graph.node import Node, constant
+
+WEAK = (bool, int, float, complex)
+
+
+def operand(x, what="a tensor"):
+    """`x` as a Node, or as the Python number it is (weak: it adopts the other operand's dtype).
+
+    NumPy's float64 scalars are Python floats and weak too: `np.sqrt(2.0) * x` keeps the dtype of x.
+    Lists of Python floats become floatx(); arrays keep their dtype. TypeError for None, objects, strings.
+    """
+    node = getattr(x, "node", None)
+    if isinstance(node, Node):
+        return node
+    kind = type(x)
+    if kind in WEAK or isinstance(x, Node):
+        return x
+    if kind is np.float64:
+        return float(x)
+    if isinstance(x, (list, tuple)) and has_tensor(x):
+        return _stacked(x)
+    array = as_array(x, what)
+    if isinstance(x, (list, tuple)) and array.dtype == np.float64 and not _has_array(x):
+        array = array.astype(dtypes.floatx())
+    return constant(array)
+
+
+def node_of(x, what="a tensor"):
+    """`operand`, with Python numbers made constants of their default dtype."""
+    x = operand(x, what)
+    return x if isinstance(x, Node) else constant(x)
+
+
+def has_tensor(x):
+    """Whether a (nested) list holds a handle or a node."""
+    if isinstance(x, (list, tuple)):
+        return any(has_tensor(i) for i in x)
+    return isinstance(getattr(x, "node", x), Node)
+
+
+def _has_array(x):
+    if isinstance(x, (list, tuple)):
+        return any(_has_array(i) for i in x)
+    return isinstance(x, (np.ndarray, np.generic))
+
+
+def _stacked(x):
+    from ..ops import indexing
+    return indexing.stack([node_of(i) for i in x], 0)
+
+
+def as_array(x, what="a value", dtype=None):
+    """`x` as an aligned array in native byte order of a dtype ckernels knows.
+
+    Raises DTypeError (a TypeError) for None, objects, strings and dates, ShapeError (a ValueError) for
+    ragged lists. Copies only where it must.
+    """
+    if x is None:
+        raise DTypeError(f"{what} is None; expected a number, an array or a tensor")
+    if is_sparse_matrix(x):
+        raise DTypeError(f"{what} is a SciPy sparse matrix; pass x.toarray()")
+    try:
+        array = np.asarray(x)
+    except ValueError as problem:
+        if "inhomogeneous" in str(problem):
+            raise ShapeError(f"{what} is a ragged list: its rows have different lengths") from None
+        raise
+    if array.dtype.name not in dtypes.ITEMSIZE:
+        raise DTypeError(_refusal(array, what, x))
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if not array.flags.aligned:
+        array = array.copy()
+    return array if dtype is None else converted(array, dtype, what)
+
+
+def _refusal(array, what, x):
+    kind = array.dtype.kind
+    if kind == "O":
+        found = f"an object of type {type(x).__name__}" if array.ndim == 0 else "an array of Python objects"
+    elif kind in "US":
+        found = "text"
+    else:
+        found = f"an array of dtype {array.dtype}"
+    return f"{what} is {found}; ckernels computes with {', '.join(dtypes.ALL)}"
+
+
+def converted(array, dtype, what="the value"):
+    """`array` with `dtype` (a name), or DTypeError naming both where that would change what it means.
+
+    Precision may go (float64 -> float32), kinds may widen (int -> float); a float becomes an integer
+    only when every element is one, and a negative number no unsigned integer.
+    """
+    target = np.dtype(dtypes.name_of(dtype))
+    if array.dtype == target:
+        return array
+    if np.can_cast(array.dtype, target, "same_kind") and not (array.dtype.kind == "i"
+                                                              and target.kind == "u"):
+        if array.dtype.kind not in "iu" or np.can_cast(array.dtype, target, "safe"):
+            with np.errstate(over="ignore"):
+                return array.astype(target)
+    with np.errstate(all="ignore"):
+        result = array.astype(target)
+        if np.array_equal(result.astype(array.dtype), array) and np.array_equal(result, array):
+            return result
+    raise DTypeError(f"{what} has dtype {array.dtype.name} and does not fit {target.name} without loss; "
+                     f"convert it first, e.g. with .astype({target.name!r})")
+
+
+def is_sparse_matrix(x):
+    """Whether `x` is a SciPy sparse matrix, without importing SciPy."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and sparse.issparse(x)
+
+
+def integer(x, what):
+    """`x` as an int; TypeError with `what` when it is none."""
+    if isinstance(x, (bool, np.bool_)) or not isinstance(x, numbers.Integral):
+        raise TypeError(f"{what} must be an integer, not {x!r}")
+    return int(x)
+
+
+def static_shape(shape, what="shape"):
+    """A tuple of ints and None from what a user calls a shape (an int, a list, an array of ints)."""
+    if isinstance(shape, numbers.Integral):
+        shape = (shape,)
+    try:
+        dims = tuple(None if d is None else integer(d, f"a dimension of {what}") for d in shape)
+    except TypeError as problem:
+        raise TypeError(f"{what} must be a sequence of integers (and None), got {shape!r}: {problem}") \
+            from None
+    if any(d is not None and d < 0 for d in dims):
+        raise ShapeError(f"{what} {dims} has a negative dimension; use None for an unknown one")
+    return dims

@@ -1,0 +1,124 @@
+"""Random tensors: each call owns a state variable [seed, stream, call] that every function advances.
+
+The numbers depend on the state alone (counter-based, see ckernels/ops/random.py). Without a seed the state
+is drawn from NumPy's global generator, as in Keras, unless `set_random_seed` or the flag `seed` gave one;
+then each call takes the next stream of that seed.
+"""
+import itertools
+import math
+import threading
+
+import numpy as np
+
+from .. import dtypes, ops
+from ..config import config
+from ..errors import DTypeError
+from .config import float_dtype
+from .operands import integer, operand
+from .tensor import Tensor, Variable
+from .variables import shape_vector
+
+_lock = threading.Lock()
+_seed = None
+_streams = itertools.count(1)
+
+
+def set_random_seed(seed):
+    """Make all random tensors made from now on reproducible. None goes back to NumPy's generator."""
+    global _seed, _streams
+    with _lock:
+        _seed = None if seed is None else integer(seed, "seed")
+        _streams = itertools.count(1)
+
+
+def new_state(seed=None):
+    """A Variable [seed, stream, 0] whose default update counts calls."""
+    with _lock:
+        base = _seed if _seed is not None else config.seed
+        if seed is not None:
+            words = [integer(seed, "seed"), 0, 0]
+        elif base is not None:
+            words = [base, next(_streams), 0]
+        else:
+            words = [int(np.random.randint(1, 2 ** 31 - 1)), 0, 0]
+    state = Variable(np.array([w & 0x7FFFFFFFFFFFFFFF for w in words], "int64"), "random_state")
+    state.default_update = state + np.array([0, 0, 1], "int64")
+    return state
+
+
+def generator(seed=None):
+    """A NumPy RandomState for values drawn at once; its seed is chosen like that of `new_state`."""
+    words = new_state(seed).get_value(borrow=True)
+    return np.random.RandomState([int(words[0] & 0xFFFFFFFF), int(words[0] >> 32), int(words[1])])
+
+
+def uniform_node(shape_node, dtype, seed=None):
+    """Uniform numbers in [0, 1) with a shape given as an int64 vector node."""
+    return _draw(ops.random_uniform, shape_node, dtype, seed)
+
+
+def _draw(build, shape_node, dtype, seed):
+    state = new_state(seed)
+    wide = "float32" if dtype == "float16" else dtype
+    node = ops.cast(build(state.node, shape_node, wide), dtype)
+    return node
+
+
+def _float(dtype):
+    dtype = float_dtype(dtype)
+    if not dtypes.is_float(dtype):
+        raise DTypeError(f"random floats cannot have dtype {dtype}")
+    return dtype
+
+
+def random_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
+    """Normal numbers. shape: ints and scalar tensors, or a vector tensor."""
+    z = _draw(ops.random_normal, shape_vector(shape), _float(dtype), seed)
+    return Tensor(_scaled(z, stddev, mean))
+
+
+def random_uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
+    """Numbers in [minval, maxval), all equally likely; integers for an integer dtype."""
+    dtype = float_dtype(dtype)
+    if dtypes.is_complex(dtype):
+        raise DTypeError("random_uniform draws real numbers, not " + dtype)
+    whole = dtypes.is_discrete(dtype)
+    u = _draw(ops.random_uniform, shape_vector(shape), "float64" if whole else dtype, seed)
+    low, high = operand(minval), operand(maxval)
+    span = high - low if not hasattr(low, "op") and not hasattr(high, "op") else ops.sub(high, low)
+    y = _scaled(u, span, low)
+    return Tensor(ops.cast(ops.floor(y), dtype) if whole else y)
+
+
+def _scaled(x, factor, offset):
+    """x * factor + offset in the dtype of x, without the operations that change nothing."""
+    factor, offset = operand(factor), operand(offset)
+    y = x if _is(factor, 1) else ops.mul(x, factor)
+    y = y if _is(offset, 0) else ops.add(y, offset)
+    return ops.cast(y, x.dtype)
+
+
+def _is(value, number):
+    return isinstance(value, (int, float)) and value == number
+
+
+def random_binomial(shape, p=0.0, dtype=None, seed=None):
+    """1 with probability `p`, else 0."""
+    dtype = float_dtype(dtype)
+    real = dtype if dtypes.is_float(dtype) else "float32"
+    u = _draw(ops.random_uniform, shape_vector(shape), real, seed)
+    return Tensor(ops.cast(ops.lt(u, operand(p)), dtype))
+
+
+def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
+    """Normal numbers within two standard deviations of the mean.
+
+    Drawn by inverting the distribution function: the same law as drawing again until a number fits.
+    """
+    dtype = _float(dtype)
+    u = _draw(ops.random_uniform, shape_vector(shape), dtype, seed)
+    edge = math.erf(2 / math.sqrt(2))
+    z = ops.mul(ops.erfinv(ops.mul(ops.sub(ops.mul(u, 2), 1), edge)), math.sqrt(2))
+    return Tensor(_scaled(ops.clip(z, -2.0, 2.0), stddev, mean))
+
+

@@ -1,0 +1,119 @@
+"""Shapes: joining, splitting, reordering and repeating tensors. Nothing is computed here but positions."""
+import numpy as np
+
+from .. import ops
+from ..errors import ShapeError
+from ..graph.shapes import axes_of, axis_of, show
+from .operands import integer, node_of
+from .tensor import Tensor
+from .variables import shape_vector
+
+
+def concatenate(tensors, axis=-1):
+    """Tensors joined along an existing axis."""
+    return Tensor(ops.concatenate(_list_of(tensors, "concatenate"), axis))
+
+
+def stack(x, axis=0):
+    """Tensors of one shape joined along a new axis."""
+    return Tensor(ops.stack(_list_of(x, "stack"), axis))
+
+
+def _list_of(tensors, name):
+    if isinstance(tensors, Tensor) or not isinstance(tensors, (list, tuple)):
+        raise TypeError(f"{name} needs a list of tensors, got {type(tensors).__name__}")
+    if not tensors:
+        raise ShapeError(f"{name} needs at least one tensor")
+    return [node_of(t) for t in tensors]
+
+
+def reshape(x, shape):
+    """`x` with another shape of the same size. shape: ints (one may be -1), scalar tensors, or a vector."""
+    if isinstance(shape, (list, tuple)):
+        shape = tuple(-1 if d is None else d for d in shape)
+    return Tensor(ops.reshape(node_of(x), shape_vector(shape)))
+
+
+def permute_dimensions(x, pattern):
+    """`x` with its axes in the order `pattern`."""
+    return Tensor(ops.transpose(node_of(x), tuple(int(p) for p in pattern)))
+
+
+def transpose(x):
+    """`x` with its axes reversed."""
+    x = node_of(x)
+    return Tensor(ops.transpose(x, tuple(reversed(range(x.ndim)))))
+
+
+def flatten(x):
+    """`x` as a vector."""
+    return Tensor(ops.reshape(node_of(x), shape_vector((-1,))))
+
+
+def batch_flatten(x):
+    """`x` as a matrix with the same first axis."""
+    x = node_of(x)
+    if x.ndim == 0:
+        raise ShapeError("batch_flatten needs at least one dimension, got a scalar")
+    if None not in x.shape[1:]:
+        return reshape(Tensor(x), (-1, int(np.prod(x.shape[1:], dtype=np.int64))))
+    return reshape(Tensor(x), (Tensor(x).shape[0], -1))
+
+
+def expand_dims(x, axis=-1):
+    """`x` with a new axis of size 1 at index `axis` of the result."""
+    x = node_of(x)
+    return Tensor(ops.expand(x, (axis_of(integer(axis, "axis"), x.ndim + 1),)))
+
+
+def squeeze(x, axis):
+    """`x` without its axis (or axes) of size 1 at index `axis`."""
+    x = node_of(x)
+    return Tensor(ops.squeeze(x, axes_of(axis, x.ndim)))
+
+
+def repeat_elements(x, rep, axis):
+    """Each element of `x` repeated `rep` times along `axis`, as np.repeat."""
+    return Tensor(ops.repeat(node_of(x), integer(rep, "rep"), axis))
+
+
+def repeat(x, n):
+    """A matrix (samples, dim) repeated to (samples, n, dim)."""
+    x = node_of(x)
+    if x.ndim != 2:
+        raise ShapeError(f"repeat needs a tensor of 2 dimensions, got shape {show(x.shape)}")
+    n = integer(n, "n")
+    wide = [Tensor(x).shape[0], n, Tensor(x).shape[1]]
+    dims = [d if d is not None else w for d, w in zip((x.shape[0], n, x.shape[1]), wide)]
+    return Tensor(ops.broadcast_to(ops.expand(x, (1,)), shape_vector(dims)))
+
+
+def tile(x, n):
+    """`x` tiled n[i] times along axis i; an int tiles the last axis (NumPy)."""
+    x = node_of(x)
+    counts = (n,) if not isinstance(n, (list, tuple, np.ndarray)) else tuple(n)
+    return Tensor(ops.tile(x, tuple(integer(c, "a count of tile") for c in counts)))
+
+
+def reverse(x, axes):
+    """`x` reversed along an axis or several."""
+    x = node_of(x)
+    axes = axes_of(axes, x.ndim)
+    return Tensor(ops.flip(x, axes))
+
+
+def arange(start, stop=None, step=1, dtype="int32"):
+    """A vector start, start + step, ... below stop. One argument is the stop."""
+    if stop is None:
+        start, stop = 0, start
+    bounds = [b.node if isinstance(b, Tensor) else b for b in (start, stop, step)]
+    return Tensor(ops.arange(*bounds, dtype))
+
+
+def temporal_padding(x, padding=(1, 1)):
+    """Zeros before and after the middle axis of a tensor of 3 dimensions."""
+    x = node_of(x)
+    if x.ndim != 3:
+        raise ShapeError(f"temporal_padding needs a tensor of 3 dimensions, got shape {show(x.shape)}")
+    left, right = (integer(p, "padding") for p in padding)
+    return Tensor(ops.pad(x, ((0, 0), (left, right), (0, 0))))

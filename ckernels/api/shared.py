@@ -1,0 +1,21 @@
+"""K.shared: variables as in Theano, whose sizes may change from one set_value or update to the next."""
+import numpy as np
+
+from ..errors import ShapeError
+from ..graph.shapes import show
+from .operands import as_array, static_shape
+from .tensor import Variable
+
+
+def shared(value, name=None, borrow=False, shape=None):
+    """A variable with the dtype and rank of `value`; a Python int gives int64, a float float64.
+
+    shape: what is fixed about the shape, e.g. (None, 10); by default nothing. borrow: the variable may keep
+    the array itself instead of a copy.
+    """
+    what = f"the value of shared variable {name!r}" if name else "the value of a shared variable"
+    array = as_array(value, what)
+    fixed = (None,) * array.ndim if shape is None else static_shape(shape)
+    if len(fixed) != array.ndim or any(d not in (None, s) for d, s in zip(fixed, array.shape)):
+        raise ShapeError(f"{what} has shape {show(array.shape)}, which is not {show(fixed)}")
+    return Variable(array if borrow else np.array(array, order="C", copy=True), name, fixed)

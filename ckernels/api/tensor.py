@@ -1,0 +1,185 @@
+"""Tensor: the handle a user holds on a node of the graph, and Variable: a handle on state.
+
+Every call makes a new handle, so that callers can keep their own attributes on it (`_keras_shape`,
+`_keras_history`, ...), while equal expressions share one hash-consed node. Handles compare and hash by
+identity. Operators and methods build nodes; nothing is computed before a function runs.
+"""
+import numpy as np
+
+from .. import dtypes
+from ..errors import DTypeError, ShapeError
+from ..graph.node import Node, make, new_uid, user_line
+from ..graph.shapes import show
+from ..runtime.state import Store
+from .methods import Methods
+from .operands import as_array, converted
+
+
+class Tensor(Methods):
+    """A symbolic tensor.
+
+    node   the graph node it stands for
+    name   as given, or None; may be set
+    line   (file, line number, function) of the user's code that made it
+    """
+    __array_priority__ = 1000
+    __array_ufunc__ = None          # ndarray + tensor asks the tensor
+
+    def __init__(self, node, name=None):
+        self.node = node
+        self.name = node.name if name is None else name
+        self.line = user_line()
+
+    @property
+    def dtype(self):
+        """Name of the dtype, e.g. 'float32'."""
+        return self.node.dtype
+
+    @property
+    def ndim(self):
+        """Number of dimensions."""
+        return len(self.node.shape)
+
+    def __repr__(self):
+        if self.name:
+            return str(self.name)
+        return f"<Tensor {self.node.op.name} {self.dtype} {show(self.node.shape)}>"
+
+    def __bool__(self):
+        raise TypeError(f"{self!r} has no truth value: it is symbolic and its elements are known only when "
+                        "a function runs. Use K.switch or K.where to choose, K.equal to compare, "
+                        "`is` to test for identity")
+
+    def _no_number(self):
+        raise TypeError(f"{self!r} is symbolic and no number; K.eval(x) or a function gives its value")
+
+    __int__ = __float__ = __complex__ = __index__ = _no_number
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError(f"{self!r} is symbolic and cannot become an array; K.eval(x) computes its value")
+
+    def __contains__(self, value):
+        raise TypeError(f"`in` needs the elements of {self!r}, which is symbolic; "
+                        "use K.any(K.equal(x, value))")
+
+    def __len__(self):
+        return self._length("take the length of")
+
+    def __iter__(self):
+        return (self[i] for i in range(self._length("iterate over")))
+
+    def _length(self, purpose):
+        if self.ndim == 0:
+            raise TypeError(f"cannot {purpose} {self!r}: it has no dimensions")
+        if self.node.shape[0] is None:
+            raise TypeError(f"cannot {purpose} {self!r}: its length is known only when a function runs; "
+                            "x.shape[0] is the symbolic length")
+        return self.node.shape[0]
+
+    def __copy__(self):
+        return Tensor(self.node, self.name)
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        raise TypeError(f"{self!r} cannot be pickled: save the values of variables (K.get_value) and "
+                        "build the graph anew")
+
+    def eval(self, inputs=None, session=None):
+        """The value, as an ndarray. inputs: {placeholder: value}; `session` is ignored.
+
+        The function is compiled at the first call with these inputs and kept.
+        """
+        from .function import function
+        inputs = dict(inputs or {})
+        cache = self.__dict__.setdefault("_compiled", {})
+        key = tuple(i.node.uid if isinstance(i, Tensor) else i for i in inputs)
+        if key not in cache:
+            cache[key] = function(list(inputs), self, on_unused_input="ignore")
+        return cache[key](*inputs.values())
+
+
+class Variable(Tensor):
+    """A tensor whose value is kept between calls and changed by `set_value` and by updates.
+
+    shape: the static shape; None in a dimension lets its size change.
+    """
+
+    def __init__(self, value, name=None, shape=None, store=None):
+        self.store = store or Store(value)
+        shape = value.shape if shape is None else shape
+        super().__init__(make("variable", (), {
+            "store": self.store, "dtype": value.dtype.name, "shape": shape, "name": name}))
+        self._keras_shape = tuple(shape)
+        self._uses_learning_phase = False
+
+    def __repr__(self):
+        return str(self.name) if self.name else f"<Variable {self.dtype} {show(self.node.shape)}>"
+
+    def __copy__(self):
+        return Variable(self.store.get().copy(), self.name, self.node.shape)
+
+    def get_value(self, borrow=False):
+        """The current value: a copy, or with borrow=True the stored array itself (read only it)."""
+        value = self.store.get()
+        return value if borrow else np.array(value)
+
+    def set_value(self, value, borrow=False):
+        """Replace the value by a copy of `value`. ShapeError and DTypeError name both sides."""
+        what = f"the new value of {self!r}"
+        array = converted(as_array(value, what), self.dtype, what)
+        shape = self.node.shape
+        if array.ndim != len(shape) or any(d not in (None, s) for d, s in zip(shape, array.shape)):
+            raise ShapeError(f"{what} has shape {show(array.shape)}, but the variable has shape "
+                             f"{show(shape)}")
+        self.store.set(array)
+
+    def eval(self, inputs=None, session=None):
+        """The current value, a copy."""
+        return super().eval(inputs) if inputs else self.get_value()
+
+    @property
+    def default_update(self):
+        """The tensor this variable becomes after every function that uses it, or None."""
+        node = self.store.default_update
+        return None if node is None else Tensor(node)
+
+    @default_update.setter
+    def default_update(self, value):
+        from .function import update_value
+        self.store.default_update = None if value is None else update_value(self, value)
+
+
+def placeholder_node(dtype, shape, name=None, default=None):
+    """A fresh input node; `default` is an array it has when a function does not list it."""
+    attrs = {"uid": new_uid(), "dtype": dtypes.name_of(dtype), "shape": tuple(shape), "name": name}
+    if default is not None:
+        attrs["default"] = default
+    return make("placeholder", (), attrs)
+
+
+def wrap(node):
+    """A new handle on `node`."""
+    return Tensor(node)
+
+
+def need_tensor(x, what):
+    """`x` if it is a handle; DTypeError naming `what` if not."""
+    if not isinstance(x, Tensor):
+        raise DTypeError(f"{what} must be a tensor of ckernels, not {_described(x)}")
+    return x
+
+
+def need_variable(x, what):
+    """`x` if it is a Variable; DTypeError naming `what` if not."""
+    if not isinstance(x, Variable):
+        raise DTypeError(f"{what} must be a variable (K.variable, K.zeros, K.shared, ...), not "
+                         f"{_described(x)}")
+    return x
+
+
+def _described(x):
+    if isinstance(x, (Tensor, Node)):
+        return f"the expression {x!r}"
+    return f"{type(x).__name__} {x!r}"[:80]

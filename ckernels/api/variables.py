@@ -1,0 +1,254 @@
+"""Variables, placeholders and constants: making them, asking about them, reading and setting values."""
+import numpy as np
+
+from .. import dtypes, ops
+from ..errors import DTypeError, ShapeError
+from ..graph.node import constant as constant_node
+from ..graph.shapes import product, show
+from .config import float_dtype
+from .operands import as_array, converted, has_tensor, integer, is_sparse_matrix, node_of, static_shape
+from .tensor import Tensor, Variable, need_tensor, need_variable, placeholder_node
+
+
+def variable(value, dtype=None, name=None):
+    """A variable with the initial `value` (an array, a number, nested lists). dtype: floatx() by default.
+
+    >>> import ckernels as K
+    >>> K.variable([[1, 2], [3, 4]], dtype="float64", name="example_var").eval()
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    if isinstance(value, Variable):
+        value = value.get_value(borrow=True)
+    elif isinstance(value, Tensor):
+        value = value.eval()
+    what = f"the value of variable {name!r}" if name else "the value of a variable"
+    return Variable(_owned(as_array(value, what), float_dtype(dtype), what), name)
+
+
+def _owned(array, dtype, what):
+    """A C-contiguous copy of `array` in `dtype` that nobody else holds."""
+    cast = converted(array, dtype, what)
+    return np.array(cast, order="C", copy=True)
+
+
+def constant(value, dtype=None, shape=None, name=None):
+    """A constant tensor. dtype: floatx() by default. shape: a shape to fill (a scalar) or to reshape to."""
+    dtype = float_dtype(dtype)
+    array = _owned(as_array(value, "the value of a constant"), dtype, "the value of a constant")
+    if shape is not None:
+        shape = static_shape(shape)
+        if array.size == 1:
+            array = np.full(shape, array.reshape(()), dtype)
+        elif array.size == product(shape):
+            array = array.reshape(shape)
+        else:
+            raise ShapeError(f"a constant of {array.size} elements does not fill shape {show(shape)}")
+    return Tensor(constant_node(array), name)
+
+
+def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None):
+    """An input. shape: ints and None; or ndim: the number of dimensions, all of unknown size.
+
+    If both are given, shape is used; ValueError when neither is.
+    """
+    if sparse:
+        raise NotImplementedError("sparse placeholders are not supported; use sparse=False and pass "
+                                  "dense arrays (x.toarray())")
+    if shape is None and ndim is None:
+        raise ValueError("placeholder needs a shape or an ndim, e.g. placeholder(shape=(None, 10)) or "
+                         "placeholder(ndim=2)")
+    shape = (None,) * integer(ndim, "ndim") if shape is None else static_shape(shape)
+    tensor = Tensor(placeholder_node(float_dtype(dtype), shape, name))
+    tensor._keras_shape, tensor._uses_learning_phase = shape, False
+    return tensor
+
+
+def is_placeholder(x):
+    """Whether `x` is an input made by `placeholder` (or the learning phase)."""
+    return isinstance(x, Tensor) and x.node.op.name == "placeholder"
+
+
+def is_variable(x):
+    """Whether `x` is a variable."""
+    return isinstance(x, Variable)
+
+
+def is_tensor(x):
+    """Whether `x` is a tensor of this backend, variables included."""
+    return isinstance(x, Tensor)
+
+
+def is_keras_tensor(x):
+    """Whether `x` has Keras metadata: made by `variable`, `placeholder` or a Keras layer.
+
+    ValueError when `x` is no tensor of this backend at all.
+    """
+    if not isinstance(x, Tensor):
+        raise ValueError(f"is_keras_tensor needs a tensor of ckernels, not {type(x).__name__}: {x!r}"[:200])
+    return hasattr(x, "_keras_shape") or hasattr(x, "_keras_history")
+
+
+def is_sparse(tensor):
+    """Whether `tensor` is sparse: False, as there are no sparse tensors."""
+    return is_sparse_matrix(tensor)
+
+
+def to_dense(tensor):
+    """`tensor`, dense."""
+    return tensor.toarray() if is_sparse_matrix(tensor) else need_tensor(tensor, "the argument of to_dense")
+
+
+def shape(x):
+    """The symbolic shape of `x`, an int32 vector. `int_shape` gives what is known without running."""
+    return Tensor(ops.cast(ops.shape(node_of(x)), "int32"))
+
+
+def int_shape(x):
+    """The shape of `x` as a tuple of ints and None (unknown). Keras's own record on `x` comes first."""
+    if isinstance(x, Tensor):
+        known = getattr(x, "_keras_shape", None)
+        return tuple(known) if known is not None else x.node.shape
+    return node_of(x).shape
+
+
+def ndim(x):
+    """The number of dimensions of `x`."""
+    return node_of(x).ndim
+
+
+def dtype(x):
+    """The dtype of `x` as a string."""
+    return node_of(x).dtype
+
+
+def count_params(x):
+    """The number of scalars in `x`. ValueError when its shape is not known."""
+    if isinstance(x, Variable):
+        return int(x.get_value(borrow=True).size)
+    count = product(int_shape(x))
+    if count is None:
+        raise ShapeError(f"cannot count the elements of {x!r}: its shape is {show(int_shape(x))}")
+    return count
+
+
+def eval(x):
+    """The value of a variable, or of an expression that needs no input, as a NumPy array."""
+    return need_tensor(x, "the argument of eval").eval()
+
+
+def get_value(x):
+    """The value of a variable, a copy."""
+    return need_variable(x, "the argument of get_value").get_value()
+
+
+def batch_get_value(ops):
+    """The values of several variables, as a list."""
+    return [get_value(x) for x in ops]
+
+
+def set_value(x, value):
+    """Give the variable `x` a new value of the same shape; ValueError or TypeError name what differs."""
+    need_variable(x, "the first argument of set_value").set_value(value)
+
+
+def batch_set_value(tuples):
+    """`set_value` for each (variable, value)."""
+    for x, value in tuples:
+        set_value(x, value)
+
+
+def get_variable_shape(x):
+    """The shape of a variable's present value."""
+    if isinstance(x, Variable):
+        return x.get_value(borrow=True).shape
+    return int_shape(x)
+
+
+def zeros(shape, dtype=None, name=None):
+    """A variable filled with 0. With a symbolic shape: a tensor."""
+    return _filled(0, shape, dtype, name)
+
+
+def ones(shape, dtype=None, name=None):
+    """A variable filled with 1. With a symbolic shape: a tensor."""
+    return _filled(1, shape, dtype, name)
+
+
+def _filled(value, shape, dtype, name):
+    dtype = float_dtype(dtype)
+    if isinstance(shape, Tensor) or has_tensor(shape):
+        one = constant_node(np.asarray(value, dtype))
+        return Tensor(ops.broadcast_to(one, shape_vector(shape)), name)
+    shape = static_shape(shape)
+    if None in shape:
+        raise ShapeError(f"cannot fill shape {show(shape)}: every size must be known; for the sizes of "
+                         "another tensor use zeros_like, ones_like or its symbolic shape")
+    return Variable(np.full(shape, value, dtype), name)
+
+
+def shape_vector(shape):
+    """An int64 vector node from a tuple of ints and scalar tensors, or from a vector tensor."""
+    if isinstance(shape, Tensor):
+        return ops.cast(shape.node, "int64")
+    if not isinstance(shape, (list, tuple, np.ndarray)):
+        shape = (shape,)
+    if not has_tensor(shape):
+        return constant_node(np.asarray([integer(d, "a dimension of shape") for d in shape], "int64"))
+    return ops.pack(*(ops.cast(node_of(d), "int64") for d in shape))
+
+
+def eye(size, dtype=None, name=None):
+    """A variable holding the identity matrix of `size` rows."""
+    return Variable(np.eye(integer(size, "size"), dtype=float_dtype(dtype)), name)
+
+
+def zeros_like(x, dtype=None, name=None):
+    """A tensor of zeros with the shape of `x`. dtype: that of `x` by default."""
+    return _filled_like(0, x, dtype, name)
+
+
+def ones_like(x, dtype=None, name=None):
+    """A tensor of ones with the shape of `x`. dtype: that of `x` by default."""
+    return _filled_like(1, x, dtype, name)
+
+
+def _filled_like(value, x, dtype, name):
+    x = node_of(x)
+    dtype = x.dtype if dtype is None else dtypes.name_of(dtype)
+    return Tensor(ops.full_like(ops.cast(x, dtype), value), name)
+
+
+def identity(x):
+    """A tensor with the content of `x`: a new handle on the same expression."""
+    return Tensor(node_of(x))
+
+
+def cast(x, dtype):
+    """`x` as a tensor of another dtype."""
+    return Tensor(ops.cast(node_of(x), dtype))
+
+
+def random_uniform_variable(shape, low, high, dtype=None, name=None, seed=None):
+    """A variable with values drawn from [low, high)."""
+    from .random import generator
+    return _drawn(generator(seed).uniform(low, high, static_shape(shape)), dtype, name)
+
+
+def random_normal_variable(shape, mean, scale, dtype=None, name=None, seed=None):
+    """A variable with normal values of the given mean and standard deviation."""
+    from .random import generator
+    return _drawn(generator(seed).normal(mean, scale, static_shape(shape)), dtype, name)
+
+
+def _drawn(value, dtype, name):
+    dtype = float_dtype(dtype)
+    if not dtypes.is_inexact(dtype):
+        raise DTypeError(f"random variables are floats, not {dtype}")
+    return Variable(np.asarray(value).astype(dtype), name)
+
+
+def print_tensor(x, message=""):
+    """`x`, printing `message` and its value whenever it is computed."""
+    return Tensor(ops.print_(need_tensor(x, "the argument of print_tensor").node, message))
+
