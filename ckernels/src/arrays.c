@@ -1,7 +1,8 @@
 /* arrays.c: fresh arrays for outputs and variables, cheap when small and recycled when big.
 
-   A big output on fresh mmap pages costs more in page faults than the kernel that fills it, so from CK_BIG
-   bytes on the memory comes from the pool (arena.c) and goes back to it when the array dies. */
+   A big output on fresh mmap pages costs more in page faults than the kernel that fills it, so
+   from CK_BIG bytes on the memory comes from the pool (arena.c) and goes back to it when the
+   array dies. */
 #include "python.h"
 
 static void buffer_dealloc(PyObject *self)
@@ -61,8 +62,8 @@ PyArrayObject *ck_fresh(PyArray_Descr *descr, int nd, const npy_intp *shape, int
     return a;
 }
 
-/* The one built-in descriptor of a numeric dtype (anything np.dtype() takes), native byte order. On Linux
-   NumPy has two type numbers for int64: everything here uses the one np.int64 has. */
+/* The one built-in descriptor of a numeric dtype (anything np.dtype() takes), native byte order.
+   On Linux NumPy has two type numbers for int64: everything here uses the one np.int64 has. */
 PyArray_Descr *ck_native_descr(PyObject *dtype)
 {
     PyArray_Descr *d = NULL;
@@ -76,8 +77,8 @@ PyArray_Descr *ck_native_descr(PyObject *dtype)
     int known = (num >= NPY_BOOL && num <= NPY_DOUBLE) || num == NPY_HALF || num == NPY_CFLOAT
                 || num == NPY_CDOUBLE;
     if (!known)
-        PyErr_Format(PyExc_TypeError, "dtype %R has no compiled form: use a bool, integer, float or "
-                     "complex dtype", (PyObject *)d);
+        PyErr_Format(PyExc_TypeError, "dtype %R has no compiled form: use a bool, integer, "
+                     "float or complex dtype", (PyObject *)d);
     Py_DECREF(d);
     return known ? PyArray_DescrFromType(num) : NULL;
 }

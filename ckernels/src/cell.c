@@ -1,17 +1,18 @@
 /* cell.c: the storage of one variable, and the locks that make updates atomic.
 
-   A value is an immutable ndarray by convention: setting or updating a variable swaps in another array, so
-   what a user or a running call holds never changes. The old array becomes the spare when nobody refers to
-   it, and the next update writes there (double buffering). */
+   A value is an immutable ndarray by convention: setting or updating a variable swaps in another
+   array, so what a user or a running call holds never changes. The old array becomes the spare
+   when nobody refers to it, and the next update writes there (double buffering). */
 #include "python.h"
 
 #include <pthread.h>
 #include <time.h>
 
 /* ---- locks ----
-   Owners are marked under the GIL, all cells of a call at once or none, so calls that hold nothing while
-   they wait cannot deadlock and an uncontended lock costs a store. Only nested calls (from a PYCALL) wait
-   while holding; for them the chain owner -> what the owner waits for -> its owner ... is searched. */
+   Owners are marked under the GIL, all cells of a call at once or none, so calls that hold
+   nothing while they wait cannot deadlock and an uncontended lock costs a store. Only nested
+   calls (from a PYCALL) wait while holding; for them the chain owner -> what the owner waits for
+   -> its owner ... is searched. */
 typedef struct waiter {
     unsigned long thread;
     ck_cell *cell;
@@ -80,8 +81,8 @@ static int would_deadlock(const ck_cell *cell, unsigned long self)
 static int wait_for(ck_cell *cell, unsigned long self)
 {
     if (would_deadlock(cell, self)) {
-        PyErr_SetString(PyExc_RuntimeError, "two functions with updates wait for each other: each was "
-                        "called from inside the other's Python operation");
+        PyErr_SetString(PyExc_RuntimeError, "two functions with updates wait for each other: "
+                        "each was called from inside the other's Python operation");
         return -1;
     }
     waiter me = {self, cell, waiters};
@@ -105,17 +106,17 @@ static int wait_for(ck_cell *cell, unsigned long self)
     return PyErr_CheckSignals();
 }
 
-/* 1: all cells are held. 0: had to wait, nothing is held, values may have changed: look at them again and
-   come back. -1: exception. */
+/* 1: all cells are held. 0: had to wait, nothing is held, values may have changed: look at them
+   again and come back. -1: exception. */
 int ck_lock(ck_cell *const *cells, const char *updates, Py_ssize_t n)
 {
     unsigned long self = PyThread_get_thread_ident();
     int nested = 0;
     ck_cell *busy = find_busy(cells, updates, n, self, &nested);
     if (nested) {
-        PyErr_SetString(PyExc_RuntimeError, "a function that updates a variable was called again from "
-                        "inside its own run (through a Python operation): the nested update would be "
-                        "lost");
+        PyErr_SetString(PyExc_RuntimeError, "a function that updates a variable was called again "
+                        "from inside its own run (through a Python operation): the nested update "
+                        "would be lost");
         return -1;
     }
     if (busy)
@@ -151,13 +152,13 @@ static int same_layout(PyArrayObject *a, const ck_spec *spec)
            && PyArray_CompareLists(PyArray_DIMS(a), spec->shape, spec->nd);
 }
 
-/* Whether only one reference exists. A view holds its base, so it counts; so does a weak reference. */
+/* Whether nobody else can reach it: a view holds its base, and weak references count too. */
 static int unshared(PyArrayObject *a)
 {
     return Py_REFCNT(a) == 1 && !((PyArrayObject_fields *)a)->weakreflist;
 }
 
-/* A buffer for the cell's new value: the spare when it fits, else fresh. Never seen by anyone else. */
+/* A buffer for the cell's new value: the spare when it fits, else fresh. */
 PyArrayObject *ck_cell_next(ck_cell *cell, const ck_spec *spec)
 {
     PyArrayObject *spare = cell->spare;
@@ -178,7 +179,8 @@ PyArrayObject *ck_cell_swap(ck_cell *cell, PyArrayObject *value, int64_t layout)
     return old;
 }
 
-/* Take an array that is no cell's value any more: the spare if nobody else knows it, else let go. */
+/* Take an array that is no cell's value any more (stolen): as the spare if nobody else can
+   reach it. */
 void ck_cell_retire(ck_cell *cell, PyArrayObject *old)
 {
     if (unshared(old) && PyArray_ISWRITEABLE(old)) {
@@ -281,7 +283,8 @@ static PyObject *cell_repr(PyObject *self)
 static PyMethodDef cell_methods[] = {
     {"get", cell_get, METH_NOARGS,
      "get() -> ndarray: the current value. Treat it as read-only; it never changes later."},
-    {"set", cell_set, METH_O, "set(array): copy `array` in as the new value. Old values stay intact."},
+    {"set", cell_set, METH_O,
+     "set(array): copy `array` in as the new value. Old values stay intact."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -289,8 +292,9 @@ PyTypeObject ck_cell_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "ckernels._runtime.Cell",
     .tp_doc = PyDoc_STR(
-        "Cell(array)\n--\n\nStorage of one variable: a C-contiguous, aligned, native copy of `array`.\n"
-        "Functions read it and replace it atomically; arrays handed out by get() are never written to."),
+        "Cell(array)\n--\n\nStorage of one variable: a C-contiguous, aligned, native copy of\n"
+        "`array`. Functions read it and replace it atomically; arrays handed out by get() are\n"
+        "never written to."),
     .tp_basicsize = sizeof(ck_cell),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = cell_new,

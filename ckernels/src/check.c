@@ -1,10 +1,10 @@
-/* check.c: what makes a plan legal. Everything that can be known is checked when the plan is made (ValueError
-   then, no crash later); sizes of inputs and variables when a function adopts it. What a kernel itself does
-   with its pointers is codegen's promise and cannot be seen here. */
+/* check.c: what makes a plan legal. Everything that can be known is checked when the plan is
+   made (ValueError then, no crash later); sizes of inputs and variables when a function adopts
+   it. What a kernel itself does with its pointers is codegen's promise and cannot be seen here. */
 #include "python.h"
 
 #define UNKNOWN ((int64_t)1 << 62)
-enum { GEMM_POINTERS = 3, GEMM_DIMS = 16 };
+enum { GEMM_POINTERS = 3, GEMM_DIMS = CK_GEMM_DIMS };
 
 static int bad(const char *what, Py_ssize_t i)
 {
@@ -85,9 +85,10 @@ static int check_rows(const known *k)
     return 0;
 }
 
-/* Operand `which` of a gemm: `batch` matrices of rows x cols, leading dimension ld, inside its region? */
-static int gemm_operand(const known *k, const ck_instr *in, const int64_t *d, int which, int64_t rows,
-                        int64_t cols)
+/* Operand `which` of a gemm: `batch` matrices of rows x cols, leading dimension ld, inside its
+   region? */
+static int gemm_operand(const known *k, const ck_instr *in, const int64_t *d, int which,
+                        int64_t rows, int64_t cols)
 {
     int64_t item = d[0] ? 8 : 4, ld = d[6 + which], step = d[12 + which], limit = UNKNOWN / 16;
     if (ld < (cols > 1 ? cols : 1) || ld > limit || step > limit || step < -limit)

@@ -1,6 +1,6 @@
-/* executor.c: Function, the callable a user gets: arguments in, plan found, frame filled, plan run, variables
-   replaced, fresh arrays out. A call with small arrays costs about as much as a NumPy ufunc's, so the usual
-   path builds no tuples, parses nothing and keeps the GIL. */
+/* executor.c: Function, the callable a user gets: arguments in, plan found, frame filled, plan
+   run, variables replaced, fresh arrays out. A call with small arrays costs about as much as a
+   NumPy ufunc's, so the usual path builds no tuples, parses nothing and keeps the GIL. */
 #include "python.h"
 
 enum { FEW = 16 };               /* inputs whose pointers fit on the stack */
@@ -22,7 +22,7 @@ static void drop_arrays(PyArrayObject **arrays, Py_ssize_t n)
         Py_DECREF(arrays[--n]);
 }
 
-/* What coerce returned as the array a kernel can read: same dtype under another type number is fine. */
+/* What coerce returned as the array a kernel can read. Another number of the same dtype is fine. */
 static PyArrayObject *accept(const ck_input *in, PyObject *value)
 {
     if (!value || fits(in, value))
@@ -30,13 +30,15 @@ static PyArrayObject *accept(const ck_input *in, PyObject *value)
     PyArrayObject *a = (PyArrayObject *)value, *good = NULL;
     if (!PyArray_Check(value) || !PyArray_EquivTypenums(PyArray_TYPE(a), in->descr->type_num)
         || PyArray_NDIM(a) != in->nd)
-        PyErr_Format(PyExc_TypeError, "coerce must return an ndarray of dtype %S with %d dimensions",
-                     (PyObject *)in->descr, in->nd);
+        PyErr_Format(PyExc_TypeError, "coerce must return an ndarray of dtype %S with %d "
+                     "dimensions", (PyObject *)in->descr, in->nd);
     else {
         PyObject *native = PyArray_FromArray(
             a, NULL, NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSUREARRAY);
-        Py_INCREF(in->descr);                /* PyArray_View takes it */
-        good = native ? (PyArrayObject *)PyArray_View((PyArrayObject *)native, in->descr, NULL) : NULL;
+        if (native) {
+            Py_INCREF(in->descr);            /* PyArray_View takes it */
+            good = (PyArrayObject *)PyArray_View((PyArrayObject *)native, in->descr, NULL);
+        }
         Py_XDECREF(native);
     }
     Py_DECREF(value);
@@ -47,8 +49,9 @@ static PyArrayObject *accept(const ck_input *in, PyObject *value)
     return good;
 }
 
-/* Wrong number of arguments, or keywords: coerce(-1, (args, kwargs)) explains or returns all arrays. */
-static PyObject *ask_for_all(PyObject *coerce, PyObject *args, PyObject *const *values, PyObject *names)
+/* Wrong count, or keywords: coerce(-1, (args, kwargs)) explains or returns all arrays. */
+static PyObject *ask_for_all(PyObject *coerce, PyObject *args, PyObject *const *values,
+                             PyObject *names)
 {
     PyObject *kwargs = PyDict_New(), *all = NULL;
     for (Py_ssize_t i = 0; kwargs && names && i < PyTuple_GET_SIZE(names); i++)
@@ -102,7 +105,7 @@ static int gather_slowly(ck_function *fn, PyObject *args, PyObject *const *value
     return code;
 }
 
-/* Owned references to the input arrays. One list or tuple alone is the list of inputs (if allowed). */
+/* Owned references to the input arrays. One list or tuple alone is the list of inputs. */
 static int gather(ck_function *fn, PyObject *const *args, Py_ssize_t n, PyObject *names,
                   PyArrayObject **arrays)
 {
@@ -131,7 +134,7 @@ static int gather(ck_function *fn, PyObject *const *args, Py_ssize_t n, PyObject
 
 /* ---- one run ---- */
 
-/* Point the frame at this call's arrays: inputs, variables, fresh outputs, buffers for new values. */
+/* Point the frame at this call's arrays: inputs, variables, fresh outputs, new values. */
 static int fill(ck_function *fn, ck_plan *plan, ck_frame *f, PyArrayObject *const *arrays)
 {
     PyArrayObject **object = f->object;
@@ -197,7 +200,7 @@ static PyObject *take_outputs(ck_function *fn, ck_plan *plan, ck_frame *f)
     return result;
 }
 
-/* A kernel returned a code: fail(code, tag, inputs) returns the exception to raise, or raises itself. */
+/* A kernel returned a code: fail(code, tag, inputs) returns the exception, or raises itself. */
 static void raise_failure(ck_function *fn, int code, int64_t tag, PyArrayObject *const *arrays)
 {
     if (ck_gone(fn->fail))

@@ -1,8 +1,10 @@
-/* lookup.c: from argument shapes to a plan: the last one, one of the cached ones, or a new one from bind.
+/* lookup.c: from argument shapes to a plan: the last one, one of the cached ones, or a new one
+   from bind.
 
-   The key lists, per input, its shape and 0 if C-contiguous, else 1 and its byte strides; per variable, its
-   layout (a hash of dtype and shape). Equal keys mean that a plan's pointers are good, so nothing is checked
-   on a hit. No function here is long without a GIL: other threads may add or drop plans only during bind. */
+   The key lists, per input, its shape and 0 if C-contiguous, else 1 and its byte strides; per
+   variable, its layout (a hash of dtype and shape). Equal keys mean that a plan's pointers are
+   good, so nothing is checked on a hit. No function here is long without a GIL: other threads
+   may add or drop plans only during bind. */
 #include "python.h"
 
 /* Compare without building a key. A key is a prefix code, so a mismatch stops before its end. */
@@ -83,7 +85,8 @@ static void entry_free(ck_entry *entry)
     PyMem_Free(entry);
 }
 
-/* Keep a plan; the least recently used one goes when there is no place. Freed last: that may run Python. */
+/* Keep a plan; the least recently used one goes when there is no place. Freed last: that may run
+   Python. */
 static int remember(ck_function *fn, ck_plan *plan, const int64_t *key, Py_ssize_t length,
                     uint64_t hash)
 {
@@ -124,11 +127,13 @@ void ck_drop_plans(ck_function *fn)
 
 /* ---- new plans ---- */
 
-/* Whether the garbage collector took the function apart (only seen by finalisers of a dying cycle). */
+/* Whether the garbage collector took the function apart (only seen by finalisers of a dying
+   cycle). */
 int ck_gone(PyObject *hook)
 {
     if (!hook)
-        PyErr_SetString(PyExc_RuntimeError, "this function was taken apart by the garbage collector");
+        PyErr_SetString(PyExc_RuntimeError,
+                        "this function was taken apart by the garbage collector");
     return !hook;
 }
 
@@ -155,19 +160,21 @@ static int check_variables(const ck_function *fn)
 static int check_plan(const ck_function *fn, ck_plan *plan, PyArrayObject *const *arrays)
 {
     if (!PyObject_TypeCheck((PyObject *)plan, &ck_plan_type)) {
-        PyErr_Format(PyExc_TypeError, "bind must return a Plan, not %.100s", Py_TYPE(plan)->tp_name);
+        PyErr_Format(PyExc_TypeError, "bind must return a Plan, not %.100s",
+                     Py_TYPE(plan)->tp_name);
         return -1;
     }
     if (plan->n_inputs > fn->n_inputs || plan->n_cells > fn->n_cells
         || (fn->single && plan->n_outputs != 1)) {
-        PyErr_SetString(PyExc_ValueError, "the plan uses more inputs or variables than the function "
-                        "has, or does not have the one output of a single=True function");
+        PyErr_SetString(PyExc_ValueError, "the plan uses more inputs or variables than the "
+                        "function has, or does not have the one output of a single=True function");
         return -1;
     }
     for (Py_ssize_t j = 0; j < plan->n_updates; j++) {
         Py_ssize_t cell = plan->updates[j].cell;
         if (cell >= fn->n_cells || !fn->updates[cell]) {
-            PyErr_Format(PyExc_ValueError, "the plan updates variable %zd, the function does not", cell);
+            PyErr_Format(PyExc_ValueError, "the plan updates variable %zd, the function does not",
+                         cell);
             return -1;
         }
     }
@@ -188,8 +195,8 @@ static ck_plan *bind(ck_function *fn, PyArrayObject *const *arrays)
     return (ck_plan *)plan;
 }
 
-/* Another thread may give a flexible variable a new shape while Python binds: then the plan may be for either
-   shape, so it is thrown away. */
+/* Another thread may give a flexible variable a new shape while Python binds: then the plan may
+   be for either shape, so it is thrown away. */
 static ck_plan *find_or_bind(ck_function *fn, PyArrayObject *const *arrays, int64_t *key)
 {
     for (int tries = 0; tries < 100; tries++) {
@@ -206,8 +213,8 @@ static ck_plan *find_or_bind(ck_function *fn, PyArrayObject *const *arrays, int6
         }
         Py_DECREF(plan);
     }
-    PyErr_SetString(PyExc_RuntimeError, "variables keep changing their shapes in other threads while this "
-                    "function is being planned");
+    PyErr_SetString(PyExc_RuntimeError, "variables keep changing their shapes in other threads "
+                    "while this function is being planned");
     return NULL;
 }
 

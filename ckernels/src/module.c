@@ -1,5 +1,5 @@
-/* module.c: the extension module ckernels._runtime: its types, and the few functions about the whole process:
-   threads, BLAS, the memory pool. */
+/* module.c: the extension module ckernels._runtime: its types, and the few functions about the
+   whole process: threads, BLAS, the memory pool. */
 #define CK_IMPORTS_NUMPY
 #include "python.h"
 
@@ -15,8 +15,8 @@ static PyObject *set_num_threads(PyObject *module, PyObject *value)
     if (n == -1 && PyErr_Occurred())
         return NULL;
     if (n < 1 || n > 65536)
-        return PyErr_Format(PyExc_ValueError, "the number of threads must be at least 1 (or None for the "
-                            "default), not %ld", n);
+        return PyErr_Format(PyExc_ValueError, "the number of threads must be at least 1 (or None "
+                            "for the default), not %ld", n);
     return PyLong_FromLong(ck_set_num_threads((int)n));
 }
 
@@ -105,12 +105,14 @@ static PyObject *pool_trim(PyObject *module, PyObject *unused)
 /* ---- the module ---- */
 static PyMethodDef methods[] = {
     {"set_num_threads", set_num_threads, METH_O,
-     "set_num_threads(n) -> the number before. None: the default (OMP_NUM_THREADS, affinity, quota)."},
-    {"get_num_threads", get_num_threads, METH_NOARGS, "get_num_threads() -> threads a kernel may use."},
+     "set_num_threads(n) -> the number before. None: the default (OMP_NUM_THREADS, affinity,\n"
+     "cgroup quota)."},
+    {"get_num_threads", get_num_threads, METH_NOARGS,
+     "get_num_threads() -> threads a kernel may use."},
     {"threads_info", threads_info, METH_NOARGS,
      "threads_info() -> dict: threads, rule (what decided), serial_after_fork."},
     {"blas_info", blas_info, METH_NOARGS,
-     "blas_info() -> dict: name (the library in use), builtin (instruction set of the built-in gemm)."},
+     "blas_info() -> dict: name (the library in use), builtin (the built-in gemm's instructions)."},
     {"blas_use", blas_use, METH_O,
      "blas_use(path | 'builtin' | None) -> blas_info(). None searches again."},
     {"blas_hint", blas_hint, METH_O, "blas_hint(path): a BLAS library worth trying first."},

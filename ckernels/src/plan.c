@@ -1,18 +1,22 @@
-/* plan.c: Plan, the program for one set of shapes: instructions, where each pointer points, and the frames
-   (pointer table + arena) its calls run in. Parsing is here, what makes a plan legal in check.c, walking it
-   in run.c. A plan never changes after it was made, except for its idle frames and profile counters. */
+/* plan.c: Plan, the program for one set of shapes: instructions, where each pointer points, and
+   the frames (pointer table + arena) its calls run in. Parsing is here, what makes a plan legal
+   in check.c, walking it in run.c. A plan never changes after it was made, except for its idle
+   frames and profile counters. */
 #include "python.h"
 
-/* ---- parsing: every parser returns 0, or -1 with an exception; plan_dealloc cleans up what is there ---- */
+/* ---- parsing ----
+   Every parser returns 0, or -1 with an exception; plan_dealloc frees what was parsed so far. */
 
 /* `value` as a private C array of rows of `width` int64. */
-static int parse_table(PyObject *value, const char *name, npy_intp width, void *out, Py_ssize_t *rows)
+static int parse_table(PyObject *value, const char *name, npy_intp width, void *out,
+                       Py_ssize_t *rows)
 {
     PyArrayObject *a = (PyArrayObject *)PyArray_FROMANY(value, NPY_INT64, 1, 2, NPY_ARRAY_IN_ARRAY);
     if (!a)
         return -1;
     int empty = PyArray_SIZE(a) == 0;
-    int fits = width == 1 ? PyArray_NDIM(a) == 1 : PyArray_NDIM(a) == 2 && PyArray_DIM(a, 1) == width;
+    int nd = width == 1 ? 1 : 2;
+    int fits = PyArray_NDIM(a) == nd && (nd == 1 || PyArray_DIM(a, 1) == width);
     int failed = !empty && !fits;
     if (failed)
         PyErr_Format(PyExc_ValueError, "%s must be an int64 array of rows of %zd", name,
@@ -86,9 +90,12 @@ static int parse_view(PyObject *item, ck_view *view)
     if (!seq)
         return -1;
     if (PySequence_Fast_GET_SIZE(seq) != view->nd)
-        PyErr_SetString(PyExc_ValueError, "shape and strides of a pycall argument differ in length");
-    for (int i = 0; i < view->nd && !PyErr_Occurred(); i++)
-        view->strides[i] = PyNumber_AsSsize_t(PySequence_Fast_GET_ITEM(seq, i), PyExc_OverflowError);
+        PyErr_SetString(PyExc_ValueError,
+                        "shape and strides of a pycall argument differ in length");
+    for (int i = 0; i < view->nd && !PyErr_Occurred(); i++) {
+        PyObject *stride = PySequence_Fast_GET_ITEM(seq, i);
+        view->strides[i] = PyNumber_AsSsize_t(stride, PyExc_OverflowError);
+    }
     Py_DECREF(seq);
     return PyErr_Occurred() ? -1 : 0;
 }
@@ -157,8 +164,8 @@ static int parse_constants(ck_plan *plan, PyObject *list)
 
 /* ---- where pointers come from ---- */
 
-/* Count the sources and split the rows: constants are fixed, the arena is fixed per frame, the rest is
-   patched per call from frame->base. Runs after ck_plan_check saw that indices are sane. */
+/* Count the sources and split the rows: constants are fixed, the arena is fixed per frame, the
+   rest is patched per call from frame->base. Runs after ck_plan_check saw that indices are sane. */
 static int make_patches(ck_plan *plan)
 {
     plan->patches = PyMem_Calloc(plan->n_rows + 1, sizeof(ck_patch));
@@ -235,8 +242,8 @@ ck_frame *ck_frame_take(ck_plan *plan)
     return f;
 }
 
-/* Give a frame back. A PYCALL may have kept a view of its arena: then the view keeps it, we take another.
-   Big arenas go back to the pool, where all plans can have them. */
+/* Give a frame back. A PYCALL may have kept a view of its arena: then the view keeps it, we take
+   another. Big arenas go back to the pool, where all plans can have them. */
 void ck_frame_give(ck_plan *plan, ck_frame *f)
 {
     if (f->arena && (plan->arena >= CK_BIG || Py_REFCNT(f->arena) > 1))

@@ -1,7 +1,9 @@
-/* python.h: what the files that know Python and NumPy share (executor, plan, cell, module and friends).
+/* python.h: what the files that know Python and NumPy share (executor, plan, cell, module and
+   friends).
 
-   Kernels, threads, BLAS and the pool never include this file. All the structs below are read and written
-   with the GIL held; while a plan runs without it, only its frame (private to the call) is touched. */
+   Kernels, threads, BLAS and the pool never include this file. All the structs below are read
+   and written with the GIL held; while a plan runs without it, only its frame (private to the
+   call) is touched. */
 #ifndef CK_PYTHON_H
 #define CK_PYTHON_H
 
@@ -24,7 +26,7 @@
 #define CK_BIG (1 << 20)         /* outputs from here on come from the buffer pool */
 #define CK_FRAMES 8              /* idle frames a plan keeps */
 #define CK_PLANS 64              /* plans a function keeps */
-#define CK_RELEASE_NS 10000      /* letting go of the GIL costs ~75 ns: only for runs longer than this */
+#define CK_RELEASE_NS 10000      /* letting go of the GIL costs ~75 ns: longer runs only */
 
 /* ---- arrays.c: fresh arrays, and the object that owns pool memory ---- */
 typedef struct {
@@ -91,7 +93,8 @@ typedef struct {
     ck_view *views;              /* nin inputs, then nout outputs */
 } ck_pycall;
 
-/* One call's pointers. base[i] / object[i] are the plan's sources: inputs, cells, outputs, nexts. */
+/* One call's pointers. base[i] / object[i] are the plan's sources: inputs, cells, outputs,
+   nexts. */
 typedef struct ck_frame {
     struct ck_frame *next;
     ck_buffer *arena;
@@ -110,7 +113,8 @@ typedef struct {
     ck_pycall *pycalls;
     PyObject *constants;         /* tuple of ndarrays */
     Py_ssize_t n_instrs, n_rows, n_dims, n_outputs, n_updates, n_pycalls;
-    Py_ssize_t n_inputs, n_cells, n_sources;     /* one more than the largest index used; their sum + outputs + updates */
+    Py_ssize_t n_inputs, n_cells;                /* one more than the largest index used */
+    Py_ssize_t n_sources;                        /* inputs + cells + outputs + updates */
     ck_patch *patches;           /* per call: n_patches; then n_arena when a frame gets its arena */
     Py_ssize_t n_patches, n_arena;
     int64_t arena, work;

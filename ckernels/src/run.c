@@ -1,5 +1,5 @@
-/* run.c: walk the instructions of a plan. Without the GIL when the plan is worth it; with it again for each
-   PYCALL. Knows frames, not arguments or updates: those are executor.c's. */
+/* run.c: walk the instructions of a plan. Without the GIL when the plan is worth it; with it
+   again for each PYCALL. Knows frames, not arguments or updates: those are executor.c's. */
 #include "python.h"
 
 #include <time.h>
@@ -41,8 +41,9 @@ static PyObject *view_of(runner *r, const ck_view *v, int writeable)
 {
     int flags = writeable ? NPY_ARRAY_WRITEABLE : 0;
     Py_INCREF(v->descr);
-    PyObject *a = PyArray_NewFromDescr(&PyArray_Type, v->descr, v->nd, (npy_intp *)v->shape,
-                                       (npy_intp *)v->strides, r->frame->table[v->slot], flags, NULL);
+    PyObject *a = PyArray_NewFromDescr(
+        &PyArray_Type, v->descr, v->nd, (npy_intp *)v->shape, (npy_intp *)v->strides,
+        r->frame->table[v->slot], flags, NULL);
     if (!a)
         return NULL;
     PyObject *owner = owner_of(r, r->plan->rows + v->slot);
@@ -108,8 +109,8 @@ static int timed_step(runner *r, const ck_instr *in)
     return code;
 }
 
-/* Run the plan in a filled frame: CK_OK, or a code and the tag of the instruction that returned it. With
-   CK_EPYTHON from a PYCALL the Python error is set. */
+/* Run the plan in a filled frame: CK_OK, or a code and the tag of the instruction that returned
+   it. With CK_EPYTHON from a PYCALL the Python error is set. */
 int ck_run(ck_plan *plan, ck_frame *frame, int64_t *tag, int profile)
 {
     runner r = {plan, frame, NULL};
@@ -135,8 +136,8 @@ PyObject *ck_profile_rows(ck_plan *plan)
 {
     PyObject *sums = PyDict_New(), *rows = NULL;
     for (Py_ssize_t i = 0; sums && plan->profile && i < plan->n_instrs; i++) {
-        long long tag = plan->instrs[i].tag, calls = plan->profile[2 * i], ns = plan->profile[2 * i + 1];
-        PyObject *key = PyLong_FromLongLong(tag), *row = NULL;
+        long long calls = plan->profile[2 * i], ns = plan->profile[2 * i + 1];
+        PyObject *key = PyLong_FromLongLong(plan->instrs[i].tag), *row = NULL;
         PyObject *before = key ? PyDict_GetItemWithError(sums, key) : NULL;
         if (before) {
             calls += PyLong_AsLongLong(PyTuple_GET_ITEM(before, 1));

@@ -1,7 +1,7 @@
-"""Hand-written kernels and plans for the runtime's tests: what codegen and runtime/plan.py will produce.
+"""Hand-written kernels and plans for the runtime's tests: stand-ins for what codegen produces.
 
-Kernels are compiled once per test session; `program` puts instructions, pointers and dims together the way
-ckernels.h lays them out.
+Kernels are compiled once per test session; `plan` puts instructions, pointers and dims together
+the way ckernels.h lays them out.
 """
 import ctypes
 import shutil

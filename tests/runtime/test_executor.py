@@ -1,15 +1,29 @@
 """The executor with hand-written kernels: arguments, plans, pointers, errors.
 
-Expected numbers come from NumPy. Memory and speed are in test_executor_memory.py, updates, locks and
-threads in test_executor_updates.py.
+Expected numbers come from NumPy. Memory and speed are in test_executor_memory.py, updates, locks
+and threads in test_executor_updates.py.
 """
 import numpy as np
 import pytest
 
 runtime = pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
 from handmade import (  # noqa: E402
-    ARENA, CONSTANT, EINDEX, EPYTHON, GEMM, INPUT, OUTPUT, PYCALL, Failed, add1, function, instr,
-    kernels, plan, python_square, simple_plan,
+    ARENA,
+    CONSTANT,
+    EINDEX,
+    EPYTHON,
+    GEMM,
+    INPUT,
+    OUTPUT,
+    PYCALL,
+    Failed,
+    add1,
+    function,
+    instr,
+    kernels,
+    plan,
+    python_square,
+    simple_plan,
 )
 
 assert kernels                                # a fixture
@@ -19,8 +33,9 @@ assert kernels                                # a fixture
 
 def test_positional_list_and_tuple_give_the_same(kernels):
     f, x = add1(runtime, kernels), np.arange(5.0)
-    for call in (lambda: f(x), lambda: f([x]), lambda: f((x,)), lambda: f(type("L", (list,), {})([x]))):
-        assert np.array_equal(call(), x + 1)
+    subclass = type("Inputs", (list,), {})
+    for result in (f(x), f([x]), f((x,)), f(subclass([x]))):
+        assert np.array_equal(result, x + 1)
 
 
 def test_positional_only_passes_a_list_to_coerce(kernels):
@@ -52,7 +67,8 @@ def test_more_inputs_than_fit_on_the_stack(kernels):
 
 @pytest.mark.parametrize("value", [
     [1, 2, 3], 2.5, np.arange(3), np.arange(3, dtype=np.float32), np.arange(3, dtype=">f8"),
-    np.frombuffer(b"\0" * 25, "u1")[1:].view("f8"), np.ones(2).view(np.recarray), np.longdouble([1, 2]),
+    np.frombuffer(b"\0" * 25, "u1")[1:].view("f8"), np.ones(2).view(np.recarray),
+    np.longdouble([1, 2]),
 ])
 def test_anything_unusual_goes_through_coerce(kernels, value):
     seen = []
@@ -287,7 +303,8 @@ def test_a_failing_kernel_asks_fail_for_the_exception(kernels):
 
 def test_python_code_without_a_python_error_goes_to_fail(kernels):
     steps = [instr(fn=kernels.says_python, n=1)]
-    f = function(runtime, lambda arrays: simple_plan(runtime, kernels, instrs=steps), [("float64", 1)])
+    program = simple_plan(runtime, kernels, instrs=steps)
+    f = function(runtime, lambda arrays: program, [("float64", 1)])
     with pytest.raises(Failed) as caught:
         f(np.ones(4))
     assert caught.value.args[0] == EPYTHON

@@ -13,7 +13,16 @@ import pytest
 
 runtime = pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
 from handmade import (  # noqa: E402
-    CONSTANT, INPUT, OUTPUT, add1, function, instr, kernels, plan, python_square, simple_plan,
+    CONSTANT,
+    INPUT,
+    OUTPUT,
+    add1,
+    function,
+    instr,
+    kernels,
+    plan,
+    python_square,
+    simple_plan,
 )
 
 assert kernels                                # a fixture
@@ -99,12 +108,18 @@ def test_cycles_are_collected_and_weak_references_work(kernels):
 
 
 def test_a_pycall_that_refers_to_its_function_is_collected():
-    box = []
-    f = python_square(runtime, lambda i, o: box and np.copyto(o[0], i[0]))
-    box.append(f)
-    f(np.ones(4))
-    ref = weakref.ref(f)
-    del f, box
+    def make():
+        def square(inputs, outputs):
+            assert f.plans == 1               # refers to f: a cycle through the plan
+        f = python_square(runtime, square)
+        f(np.ones(4))
+        return weakref.ref(f)
+    gc.disable()
+    try:
+        ref = make()
+        assert ref() is not None
+    finally:
+        gc.enable()
     gc.collect()
     assert ref() is None
 
@@ -114,8 +129,8 @@ def test_a_pycall_that_refers_to_its_function_is_collected():
 def test_profile_counts_calls_and_time(kernels):
     steps = [instr(fn=kernels.add1, n=4, tag=3), instr(fn=kernels.slow, n=1, tag=9),
              instr(fn=kernels.add1, n=4, tag=3)]
-    f = function(runtime, lambda arrays: simple_plan(runtime, kernels, instrs=steps, dims=[1000000]),
-                 [("float64", 1)])
+    program = simple_plan(runtime, kernels, instrs=steps, dims=[1000000])
+    f = function(runtime, lambda arrays: program, [("float64", 1)])
     assert f.profile_data() == []
     f(np.ones(4))
     assert [row[1:] for row in f.profile_data()] in ([], [(0, 0), (0, 0)])

@@ -12,7 +12,18 @@ import pytest
 
 runtime = pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
 from handmade import (  # noqa: E402
-    CELL, INPUT, NEXT, OUTPUT, PYCALL, Failed, add1, counter, function, instr, kernels, plan,
+    CELL,
+    INPUT,
+    NEXT,
+    OUTPUT,
+    PYCALL,
+    Failed,
+    add1,
+    counter,
+    function,
+    instr,
+    kernels,
+    plan,
     simple_plan,
 )
 
@@ -62,7 +73,8 @@ def test_set_never_touches_old_values():
     assert [h[0] for h in held] == list(range(20))
 
 
-@pytest.mark.parametrize("wrong", ["text", object(), [None], np.zeros(2, "M8[s]"), np.longdouble(1)])
+@pytest.mark.parametrize("wrong", [
+    "text", object(), [None], np.zeros(2, "M8[s]"), np.longdouble(1)])
 def test_a_cell_refuses_what_kernels_cannot_hold(wrong):
     cell = runtime.Cell(1.0)
     for call in (runtime.Cell, cell.set):
@@ -123,7 +135,8 @@ def test_an_error_leaves_every_variable(kernels, work):
     for last, error in ((instr(fn=kernels.fails, n=1), Failed), (instr(PYCALL), KeyboardInterrupt)):
         program = plan(runtime, [*steps, last], ptrs, updates=updates, work=work,
                        pycalls=[(interrupt, [], [])])
-        f = function(runtime, lambda arrays, p=program: p, cells=[a, b], updated=[0, 1], single=False)
+        f = function(runtime, lambda arrays, p=program: p, cells=[a, b], updated=[0, 1],
+                     single=False)
         before = a.get(), b.get()
         for _ in range(3):
             with pytest.raises(error):
@@ -314,7 +327,7 @@ def test_counters_count_exactly_around_a_pycall(kernels):
 
 
 def test_transfers_between_variables_keep_the_total(kernels):
-    """a function that reads a and b and updates only a, and its mirror: serialised, so no lost update."""
+    """a <- b + 1 in some threads, b <- a + 1 in others: serialised, so no update is lost."""
     a, b = runtime.Cell(np.zeros(1)), runtime.Cell(np.zeros(1))
     program = plan(runtime, [instr(fn=kernels.slow, n=1), instr(fn=kernels.add1, ptr=0, n=1)],
                    [(CELL, 1, 0), (NEXT, 0, 0)], [20000], updates=[(0, "float64", (1,))], work=LONG)
