@@ -184,7 +184,7 @@ def _compile_all(missing, tools, store):
     for thread in threads:
         thread.join()
     if errors:
-        raise errors[0]
+        raise min(errors, key=lambda error: isinstance(error, Exception))  # an interrupt goes first
     store.evict_if_due()
 
 

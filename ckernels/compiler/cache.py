@@ -66,7 +66,7 @@ def compiledir():
     base = config["base_compiledir"]
     if not base:
         home = os.path.expanduser("~")
-        default = os.path.join(home, ".cache") if os.path.isabs(home) else ""
+        default = os.path.join(home, ".cache") if os.path.isdir(home) else ""
         base = os.environ.get("XDG_CACHE_HOME") or default
         if not base:
             return ""
@@ -124,7 +124,7 @@ class Cache:
             return False
         try:
             if create:
-                os.makedirs(os.path.dirname(self.directory), exist_ok=True)
+                os.makedirs(os.path.dirname(self.directory), 0o700, exist_ok=True)
                 try:
                     os.mkdir(self.directory, 0o700)
                 except FileExistsError:
@@ -163,7 +163,7 @@ class Cache:
 
     def _read(self, path, key, own):
         try:
-            fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | os.O_CLOEXEC)
+            fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -196,12 +196,11 @@ class Cache:
         data = seal(elf, keys)
         texts = {key: json.dumps(notes[key], indent=1, default=str).encode() for key in keys}
         try:
-            first = self.path(keys[0])
-            process.write_atomically(first, data)
-            for key in keys[1:]:
-                self._link(first, self.path(key), data)
-            for key in keys:  # after publishing: an entry without a note is whole
-                process.write_atomically(self.path(key, ".json"), texts[key])
+            try:
+                self._publish(data, texts)
+            except FileNotFoundError:  # somebody deleted the whole directory
+                os.makedirs(self.directory, 0o700)
+                self._publish(data, texts)
         except OSError as error:
             warning("%s: %s; kernels just built live in memory", self.directory, error)
             self.writable = False
@@ -212,10 +211,24 @@ class Cache:
         return True
 
     def evict_if_due(self):
-        """Look at the directory after the first write, at a cap, and (others write too) at times."""
+        """Look at the directory after the first write, at a cap, and at times."""
         full = self._size > config["cache.max_size"] or self._files > config["cache.max_files"]
         if self.writable and (full or self._unseen > SCAN_EVERY):
             self.evict()
+
+    def _publish(self, data, texts):
+        """One file, one rename for each of its names; then the notes: an entry needs none."""
+        first, *others = texts
+        whole = process.write_temporary(self.directory, data)
+        try:
+            for key in others:  # from the private name: the first key may be replaced at any time
+                self._link(whole, self.path(key), data)
+            os.replace(whole, self.path(first))
+        except BaseException:
+            process.quietly(os.unlink, whole)
+            raise
+        for key, text in texts.items():
+            process.write_atomically(self.path(key, ".json"), text)
 
     def _link(self, source, target, data):
         """A second name for an entry, put in place in one step; a copy where links do not exist."""

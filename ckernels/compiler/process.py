@@ -130,17 +130,26 @@ def stamp(path):
 
 
 def write_atomically(path, data):
-    """A reader sees the whole file or the file before it. No fsync: what a crash tears, a digest
-    finds. The temporary name starts with `tmp-` so that `gc` can tell it."""
-    temporary = temporary_name(os.path.dirname(path))
+    """A reader sees the whole file or the file before it."""
+    temporary = write_temporary(os.path.dirname(path), data)
     try:
-        fd = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with os.fdopen(fd, "wb") as stream:
-            stream.write(data)
         os.replace(temporary, path)
     except BaseException:
         quietly(os.unlink, temporary)
         raise
+
+
+def write_temporary(directory, data):
+    """Path of a new private file with `data`. No fsync: what a crash tears, a digest finds."""
+    path = temporary_name(directory)
+    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        with os.fdopen(fd, "wb") as stream:
+            stream.write(data)
+    except BaseException:
+        quietly(os.unlink, path)
+        raise
+    return path
 
 
 def temporary_name(directory):

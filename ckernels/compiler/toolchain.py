@@ -84,7 +84,7 @@ def cpu_flags(cpuinfo="/proc/cpuinfo"):
     wanted = ("vendor_id", "model name", "cpu family", "model", "stepping", "flags", "Features")
     wanted += ("CPU implementer", "CPU part", "CPU variant", "CPU architecture", "isa")
     try:
-        with open(cpuinfo, encoding="ascii", errors="replace") as stream:
+        with open(cpuinfo, encoding="utf-8", errors="replace") as stream:
             block = stream.read(16384).split("\n\n")[0]
     except OSError:
         return "", None

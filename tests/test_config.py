@@ -1,0 +1,178 @@
+"""Flags: precedence, names, values, and what is never read or written."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ckernels.config import FLAGS, Config, byte_size, config
+from ckernels.errors import CKernelsWarning, ConfigError
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """An empty home, no flags in the environment."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("CKERNELS_FLAGS", "KERAS_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def keras_json(directory, **settings):
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "keras.json").write_text(json.dumps(settings))
+
+
+def test_defaults(home):
+    fresh = Config()
+    assert fresh.mode == "compiled" and fresh.floatX == "float32" and fresh.epsilon == 1e-7
+    assert fresh.on_unused_input == "ignore" and fresh.cast_policy == "standard"
+    assert fresh.image_data_format == "channels_last" and fresh.seed is None
+    assert {fresh.origin(flag.name) for flag in FLAGS} == {"default"}
+
+
+def test_precedence(home, monkeypatch):
+    keras_json(home / ".keras", floatx="float64", epsilon=1e-3, image_data_format="channels_first")
+    assert Config().floatX == "float64" and Config().epsilon == 1e-3
+    assert Config().image_data_format == "channels_first"
+    (home / ".ckernelsrc").write_text("[global]\nfloatX = float16\nmode = debug\n[cc]\ntimeout=7\n")
+    assert Config().floatX == "float16" and Config().cc.timeout == 7.0
+    assert Config().origin("mode") == str(home / ".ckernelsrc")
+    monkeypatch.setenv("CKERNELS_FLAGS", "floatX=float64,mode=reference,floatx=float32")
+    fresh = Config()
+    assert fresh.floatX == "float32", "the right-most item wins"
+    assert fresh.mode == "reference" and fresh.origin("mode") == "CKERNELS_FLAGS"
+    assert fresh.epsilon == 1e-3 and fresh.cc.timeout == 7.0
+    fresh.mode = "fast_compile"
+    assert fresh.mode == "fast_compile" and fresh.origin("mode") == "code"
+
+
+def test_values_may_hold_commas_and_equal_signs(home, monkeypatch):
+    flags = "cc.cflags=-fsanitize=address,undefined -DX=1, mode=debug ,blas=/a,b.so"
+    monkeypatch.setenv("CKERNELS_FLAGS", flags)
+    fresh = Config()
+    assert fresh.cc.cflags == "-fsanitize=address,undefined -DX=1"
+    assert fresh.mode == "debug" and fresh.blas == "/a,b.so"
+
+
+@pytest.mark.parametrize("flags, words", [
+    ("floatXX=float32", ["floatXX", "`floatX`", "CKERNELS_FLAGS"]),
+    ("cc.cflag=-g", ["cc.cflag", "`cc.cflags`"]),
+    ("mode=fastest", ["mode", "fastest", "compiled, fast_compile", "CKERNELS_FLAGS"]),
+    ("seed=one", ["seed", "an integer"]),
+    ("openmp=maybe", ["openmp", "true or false"]),
+    ("cache.max_size=big", ["cache.max_size", "512M"]),
+    ("debug", ["name=value"]),
+])  # fmt: skip
+def test_errors_say_which_flag_and_where(home, monkeypatch, flags, words):
+    monkeypatch.setenv("CKERNELS_FLAGS", flags)
+    fresh = Config()
+    for _ in range(2):  # an error is not forgotten after it was raised once
+        with pytest.raises(ConfigError) as caught:
+            fresh.mode  # noqa: B018
+        assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+def test_errors_in_files_name_the_file(home):
+    (home / ".ckernelsrc").write_text("[global]\nmoode = debug\n")
+    with pytest.raises(ConfigError, match=r"moode.*`mode`.*\.ckernelsrc"):
+        Config().mode  # noqa: B018
+    (home / ".ckernelsrc").write_text("mode = debug\n")
+    with pytest.raises(ConfigError, match="not a valid ini file"):
+        Config().mode  # noqa: B018
+
+
+def test_keras_home_and_bad_keras_files(home, monkeypatch):
+    monkeypatch.setenv("KERAS_HOME", str(home / "k"))
+    keras_json(home / ".keras", floatx="float64")
+    assert Config().floatX == "float32"
+    keras_json(home / "k", floatx="float16", image_dim_ordering="th", backend="theano")
+    assert Config().floatX == "float16" and Config().image_data_format == "channels_first"
+    for text in ("{", "[]", '{"floatx": "float8"}'):
+        (home / "k" / "keras.json").write_text(text)
+        with pytest.warns(CKernelsWarning, match="keras.json"):
+            assert Config().floatX == "float32"
+
+
+def test_setting_and_changing(home):
+    fresh = Config()
+    with pytest.raises(ConfigError, match="did you mean `floatX`"):
+        fresh.flotX = "float32"
+    with pytest.raises(ConfigError):
+        fresh.floatX = "float8"
+    version = fresh.version
+    with fresh.change({"cc.cflags": "-g", "floatx": "float64"}, openmp=False):
+        assert fresh.cc.cflags == "-g" and fresh.floatX == "float64" and fresh.openmp is False
+        assert fresh.version > version
+    assert fresh.cc.cflags == "" and fresh.floatX == "float32" and fresh.openmp is True
+    assert fresh.origin("floatX") == "default"
+    with pytest.raises(ConfigError), fresh.change(mode="debug", openmp="perhaps"):
+        pass
+    assert fresh.mode == "compiled"
+    fresh.cc.cflags = "-g"
+    assert fresh["cc.cflags"] == "-g"
+
+
+def test_sections_are_strings_too(home):
+    fresh = Config()
+    fresh.cache = "off"
+    assert fresh.cache == "off" and fresh.cache.max_files == 20_000
+    assert not hasattr(fresh, "nothing") and not hasattr(fresh.cache, "nothing")
+
+
+def test_words_of_other_systems(home):
+    fresh = Config()
+    for word, meaning in (("FAST_RUN", "compiled"), ("FAST_COMPILE", "fast_compile"),
+                          ("DebugMode", "debug"), ("DEBUG_MODE", "debug")):  # fmt: skip
+        fresh.mode = word
+        assert fresh.mode == meaning
+    fresh.cast_policy = "numpy+floatX"
+    assert fresh.cast_policy == "keep_float"
+
+
+def test_listing(home):
+    text = str(Config())
+    for flag in FLAGS:
+        assert f"{flag.name} = " in text and flag.meaning in text
+    assert "from: default" in text
+
+
+@pytest.mark.parametrize("text, size", [("1024", 1024), ("1k", 1024), ("2 GiB", 2 << 30),
+                                        ("1.5M", 3 << 19), ("0", 0)])  # fmt: skip
+def test_sizes(text, size):
+    assert byte_size(text) == size
+
+
+def test_defaults_are_values_their_flag_takes():
+    for flag in FLAGS:
+        assert flag.parse(str(flag.default)) == flag.default
+
+
+def test_import_reads_and_writes_nothing(home):
+    """The files are opened at the first use of a flag, and the home stays empty."""
+    code = (
+        "import sys; opened = []\n"
+        "hook = lambda name, args: opened.append(str(args[0])) if name == 'open' else 0\n"
+        "sys.addaudithook(hook)\n"
+        "import ckernels.config as c\n"
+        "mine = lambda: [p for p in opened if 'keras' in p or 'ckernelsrc' in p]\n"
+        "assert not mine(), mine()\n"
+        "c.config.mode\n"
+        "assert len(mine()) == 1, mine()\n"
+    )
+    keras_json(home / ".keras", floatx="float32")
+    before = (home / ".keras" / "keras.json").read_bytes()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    assert os.listdir(home) == [".keras"]
+    assert (home / ".keras" / "keras.json").read_bytes() == before
+
+
+def test_the_one_object():
+    assert isinstance(config, Config) and "flags" in repr(config)
