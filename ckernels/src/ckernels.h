@@ -58,7 +58,8 @@ typedef struct {
 } ck_gemm_shape;
 
 int ck_builtin_gemm(int dtype, const ck_gemm_shape *s, const void *a, const void *b, void *c);
-const char *ck_builtin_name(void);               /* which instruction set it chose */
+int ck_builtin_level(void);                      /* 0: baseline, 1: AVX2 + FMA, 2: AVX-512 */
+const char *ck_builtin_name(void);
 
 /* ---- blas.c: function pointers, resolved at the first gemm ---- */
 typedef struct ck_blas ck_blas;

@@ -1,54 +1,177 @@
 /* microkernel.h: one tile of C for one type and one instruction set; builtin.c includes it for each.
 
-   Set before: REAL, BYTES (of a vector register), MR (rows of the tile), SUFFIX, TARGET (attribute or
+   Set before: REAL, WORDS (of them in 16 bytes), BYTES (of a vector register), MR (rows of the tile), SUFFIX, TARGET (attribute or
    nothing). A tile is MR rows by two vectors: its sums stay in registers over the whole k loop. */
 #define JOIN_(x, y) x##_##y
 #define JOIN(x, y) JOIN_(x, y)
 #define NAME(x) JOIN(x, SUFFIX)
 #define LANES ((int)(BYTES / sizeof(REAL)))
-#define NR (2 * LANES)
+#define NR (2 * LANES)                    /* columns of the tile */
 
 typedef REAL NAME(vec) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 
-/* c[0:rows, 0:cols] = alpha * (a @ b) + beta * c; a packed (k, MR), b packed (k, NR). */
-TARGET static void NAME(tile)(int64_t k, const void *pa, const void *pb, void *pc, int64_t ldc,
-                              int rows, int cols, double alpha, double beta)
+/* One tile: c[0:rows, 0:cols] = alpha * (a @ b) + beta * c. a[i, p] is a[i*arow + p*ak], b[p, j] is
+   b[p*bk + j]; tall >= rows and wide * LANES >= cols are constants, so the loops unroll and the sums stay in
+   registers. Reads tall rows of a and wide vectors of b: the caller gives padded memory for edges. */
+TARGET static inline __attribute__((always_inline)) void NAME(fma)(
+    int tall, int wide, int64_t k, const REAL *a, int64_t arow, int64_t ak, const REAL *b, int64_t bk,
+    REAL *c, int64_t ldc, int rows, int cols, REAL alpha, REAL beta)
 {
-    const REAL *a = pa, *b = pb;
     NAME(vec) sum[MR][2];
 #pragma GCC unroll 16
-    for (int i = 0; i < MR; i++)
-        sum[i][0] = sum[i][1] = (NAME(vec)){0};
-    for (int64_t p = 0; p < k; p++, a += MR, b += NR) {
-        NAME(vec) b0 = *(const NAME(vec) *)b, b1 = *(const NAME(vec) *)(b + LANES);
+    for (int i = 0; i < tall; i++)
+#pragma GCC unroll 2
+        for (int j = 0; j < wide; j++)
+            sum[i][j] = (NAME(vec)){0};
+    for (int64_t p = 0; p < k; p++, a += ak, b += bk) {
+        NAME(vec) b0 = *(const NAME(vec) *)b, b1 = b0;
+        if (wide > 1)
+            b1 = *(const NAME(vec) *)(b + LANES);
 #pragma GCC unroll 16
-        for (int i = 0; i < MR; i++) {
-            sum[i][0] += a[i] * b0;
-            sum[i][1] += a[i] * b1;
+        for (int i = 0; i < tall; i++) {
+            sum[i][0] += a[i * arow] * b0;
+            if (wide > 1)
+                sum[i][1] += a[i * arow] * b1;
         }
-    }
-    REAL *c = pc, scale = (REAL)alpha, keep = (REAL)beta;
-    if (rows == MR && cols == NR) {
-#pragma GCC unroll 16
-        for (int i = 0; i < MR; i++) {
-            NAME(vec) *c0 = (NAME(vec) *)(c + i * ldc), *c1 = (NAME(vec) *)(c + i * ldc + LANES);
-            NAME(vec) r0 = sum[i][0] * scale, r1 = sum[i][1] * scale;
-            if (keep != 0) {                       /* beta == 0 must not read C */
-                r0 += *c0 * keep;
-                r1 += *c1 * keep;
-            }
-            *c0 = r0;
-            *c1 = r1;
-        }
-        return;
     }
     REAL edge[MR][NR];
-    memcpy(edge, sum, sizeof edge);
-    for (int i = 0; i < rows; i++)
-        for (int j = 0; j < cols; j++) {
-            REAL r = edge[i][j] * scale;
-            c[i * ldc + j] = keep == 0 ? r : r + c[i * ldc + j] * keep;
-        }
+    if (cols == wide * LANES) {
+#pragma GCC unroll 16
+        for (int i = 0; i < tall; i++)
+            if (i < rows)
+#pragma GCC unroll 2
+                for (int j = 0; j < wide; j++) {
+                    NAME(vec) *out = (NAME(vec) *)(c + i * ldc + j * LANES), r = sum[i][j] * alpha;
+                    if (beta != 0)                     /* beta == 0 must not read C */
+                        r += *out * beta;
+                    *out = r;
+                }
+        return;
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < tall; i++)
+#pragma GCC unroll 2
+        for (int j = 0; j < wide; j++)
+            *(NAME(vec) *)(edge[i] + j * LANES) = sum[i][j] * alpha;
+    for (int i = 0; i < rows && i < tall; i++)
+        for (int j = 0; j < cols && j < wide * LANES; j++)
+            c[i * ldc + j] = beta == 0 ? edge[i][j] : edge[i][j] + c[i * ldc + j] * beta;
+}
+
+#define VARIANT(tall, wide)                                                                          \
+    if (arow == 1)                                                                                   \
+        NAME(fma)(tall, wide, k, a, 1, ak, b, bk, c, ldc, rows, cols, (REAL)alpha, (REAL)beta);      \
+    else                                                                                             \
+        NAME(fma)(tall, wide, k, a, arow, 1, b, bk, c, ldc, rows, cols, (REAL)alpha, (REAL)beta)
+
+/* Pick the smallest unrolled tile that holds rows x cols. arow or ak is 1. */
+#define TALL(n)                                                                                      \
+    TARGET static __attribute__((noinline)) void NAME(tall_##n)(                                     \
+        int64_t k, const REAL *a, int64_t arow, int64_t ak, const REAL *b, int64_t bk, REAL *c,      \
+        int64_t ldc, int rows, int cols, double alpha, double beta)                                  \
+    {                                                                                                \
+        if (cols <= LANES) {                                                                         \
+            VARIANT(n, 1);                                                                           \
+        }                                                                                            \
+        else {                                                                                       \
+            VARIANT(n, 2);                                                                           \
+        }                                                                                            \
+    }
+
+TALL(1)
+TALL(2)
+TALL(4)
+#if MR > 4
+TALL(6)
+#endif
+#if MR > 8
+TALL(8)
+TALL(12)
+#endif
+
+static int NAME(tall)(int rows)
+{
+    return rows <= 2 ? rows : rows <= 4 ? 4 : rows <= 6 || MR == 6 ? 6 : rows <= 8 ? 8 : 12;
+}
+
+TARGET static void NAME(tile)(int64_t k, const void *a, int64_t arow, int64_t ak, const void *b, int64_t bk,
+                              void *c, int64_t ldc, int rows, int cols, double alpha, double beta)
+{
+    switch (NAME(tall)(rows)) {
+    case 1: NAME(tall_1)(k, a, arow, ak, b, bk, c, ldc, rows, cols, alpha, beta); break;
+    case 2: NAME(tall_2)(k, a, arow, ak, b, bk, c, ldc, rows, cols, alpha, beta); break;
+    case 4: NAME(tall_4)(k, a, arow, ak, b, bk, c, ldc, rows, cols, alpha, beta); break;
+#if MR > 4
+    case 6: NAME(tall_6)(k, a, arow, ak, b, bk, c, ldc, rows, cols, alpha, beta); break;
+#endif
+#if MR > 8
+    case 8: NAME(tall_8)(k, a, arow, ak, b, bk, c, ldc, rows, cols, alpha, beta); break;
+    case 12: NAME(tall_12)(k, a, arow, ak, b, bk, c, ldc, rows, cols, alpha, beta); break;
+#endif
+    }
+}
+
+/* Transpose 16 bytes by 16 bytes. */
+TARGET static inline void NAME(square)(const REAL *from, int64_t stride, REAL *to, int64_t width)
+{
+    typedef REAL quad __attribute__((vector_size(16), aligned(sizeof(REAL)), may_alias));
+#define ROW(i) (*(const quad *)(from + (i) * stride))
+#define OUT(i) (*(quad *)(to + (i) * width))
+#if WORDS == 4
+    quad a = ROW(0), b = ROW(1), c = ROW(2), d = ROW(3);
+    quad ab0 = CK_SHUFFLE(a, b, 0, 4, 1, 5), ab1 = CK_SHUFFLE(a, b, 2, 6, 3, 7);
+    quad cd0 = CK_SHUFFLE(c, d, 0, 4, 1, 5), cd1 = CK_SHUFFLE(c, d, 2, 6, 3, 7);
+    OUT(0) = CK_SHUFFLE(ab0, cd0, 0, 1, 4, 5);
+    OUT(1) = CK_SHUFFLE(ab0, cd0, 2, 3, 6, 7);
+    OUT(2) = CK_SHUFFLE(ab1, cd1, 0, 1, 4, 5);
+    OUT(3) = CK_SHUFFLE(ab1, cd1, 2, 3, 6, 7);
+#else
+    quad a = ROW(0), b = ROW(1);
+    OUT(0) = CK_SHUFFLE(a, b, 0, 2);
+    OUT(1) = CK_SHUFFLE(a, b, 1, 3);
+#endif
+#undef ROW
+#undef OUT
+}
+
+/* Copy the n elements of a short row in two overlapping pieces of one fixed size. */
+TARGET static inline void NAME(copy)(REAL *out, const REAL *from, int n)
+{
+#define PIECES(size)                                                                                 \
+    if (n >= (size)) {                                                                               \
+        REAL last[size];                                                                             \
+        memcpy(last, from + n - (size), sizeof last);                                                \
+        memcpy(out, from, sizeof last);                                                              \
+        memcpy(out + n - (size), last, sizeof last);                                                 \
+        return;                                                                                      \
+    }
+    PIECES(16)
+    PIECES(8)
+    PIECES(4)
+    PIECES(2)
+#undef PIECES
+    out[0] = from[0];
+}
+
+/* out[p, l] = x[l, p]: in 16-byte squares where x has contiguous lines. */
+TARGET static inline void NAME(transpose)(const REAL *x, int lines, int64_t k, int64_t stride,
+                                          int64_t kstride, int width, REAL *out)
+{
+    enum { S = 16 / sizeof(REAL) };
+    int l = 0;
+    for (; kstride == 1 && l + S <= lines; l += S) {
+        const REAL *from = x + l * stride;
+        REAL *to = out + l;
+        int64_t p = 0;
+        for (; p + S <= k; p += S)
+            NAME(square)(from + p, stride, to + p * width, width);
+        for (; p < k; p++)
+            for (int i = 0; i < S; i++)
+                to[p * width + i] = from[i * stride + p];
+    }
+    for (; l < lines; l++)
+        for (int64_t p = 0; p < k; p++)
+            out[p * width + l] = x[l * stride + p * kstride];
 }
 
 /* out (tiles, k, width) = x (count, k) with strides; missing lines of the last tile are zeros. */
@@ -63,10 +186,11 @@ TARGET static void NAME(pack)(const REAL *x, int64_t count, int64_t k, int64_t s
         if (stride == 1 && lines == width)
             for (int64_t p = 0; p < k; p++)
                 memcpy(out + p * width, from + p * kstride, sizeof(REAL) * (size_t)width);
+        else if (stride == 1 && lines <= 32)
+            for (int64_t p = 0; p < k; p++)
+                NAME(copy)(out + p * width, from + p * kstride, lines);
         else
-            for (int l = 0; l < lines; l++)
-                for (int64_t p = 0; p < k; p++)
-                    out[p * width + l] = from[l * stride + p * kstride];
+            NAME(transpose)(from, lines, k, stride, kstride, width, out);
     }
 }
 
@@ -82,14 +206,83 @@ TARGET static void NAME(pack_b)(const void *x, int64_t count, int64_t k, int64_t
     NAME(pack)(x, count, k, stride, kstride, NR, out);
 }
 
-static const kernel NAME(kernel) = {NAME(tile), NAME(pack_a), NAME(pack_b), MR, NR, sizeof(REAL)};
+/* y[i] = matrix[i, :] @ x */
+TARGET static void NAME(dots)(const void *matrix, int64_t ld, int64_t rows, int64_t len, const void *px,
+                              void *py)
+{
+    const REAL *x = px;
+    REAL *y = py;
+    for (int64_t i = 0; i < rows; i += 4) {
+        const REAL *r[4];
+        for (int q = 0; q < 4; q++)                     /* the last rows may be taken twice */
+            r[q] = (const REAL *)matrix + (i + q < rows ? i + q : rows - 1) * ld;
+        NAME(vec) sum[4] = {{0}};
+        int64_t j = 0;
+        for (; j + LANES <= len; j += LANES)
+#pragma GCC unroll 4
+            for (int q = 0; q < 4; q++)
+                sum[q] += *(const NAME(vec) *)(r[q] + j) * *(const NAME(vec) *)(x + j);
+        for (int q = 0; q < 4 && i + q < rows; q++) {
+            REAL total = 0;
+            for (int l = 0; l < LANES; l++)
+                total += sum[q][l];
+            for (int64_t t = j; t < len; t++)
+                total += r[q][t] * x[t];
+            y[i + q] = total;
+        }
+    }
+}
+
+/* y[:] = x @ matrix (rows, len), eight rows at a time so that y is read and written seldom. */
+TARGET static void NAME(sums)(const void *matrix, int64_t ld, int64_t rows, int64_t len, const void *px,
+                              void *py)
+{
+    const REAL *x = px;
+    REAL *y = py;
+    memset(y, 0, sizeof(REAL) * (size_t)len);
+    int64_t i = 0;
+    for (; i + 8 <= rows; i += 8) {
+        const REAL *r = (const REAL *)matrix + i * ld;
+        int64_t j = 0;
+        for (; j + LANES <= len; j += LANES) {
+            NAME(vec) sum = *(NAME(vec) *)(y + j);
+#pragma GCC unroll 8
+            for (int q = 0; q < 8; q++)
+                sum += *(const NAME(vec) *)(r + q * ld + j) * x[i + q];
+            *(NAME(vec) *)(y + j) = sum;
+        }
+        for (; j < len; j++)
+            for (int q = 0; q < 8; q++)
+                y[j] += r[q * ld + j] * x[i + q];
+    }
+    for (; i < rows; i++)
+        for (int64_t j = 0; j < len; j++)
+            y[j] += ((const REAL *)matrix)[i * ld + j] * x[i];
+}
+
+/* c[i * stride] = alpha * y[i] + beta * c[i * stride] */
+TARGET static void NAME(blend)(const void *py, int64_t n, double alpha, double beta, void *pc,
+                               int64_t stride)
+{
+    const REAL *y = py;
+    REAL *c = pc, scale = (REAL)alpha, keep = (REAL)beta;
+    for (int64_t i = 0; i < n; i++)
+        c[i * stride] = keep == 0 ? y[i] * scale : y[i] * scale + c[i * stride] * keep;
+}
+
+static const kernel NAME(kernel) = {NAME(tile), NAME(pack_a), NAME(pack_b), NAME(tall), NAME(dots), NAME(sums),
+                                     NAME(blend), MR, NR, sizeof(REAL)};
 
 #undef JOIN_
 #undef JOIN
 #undef NAME
 #undef LANES
 #undef NR
+#undef VARIANT
+#undef TALL
 #undef REAL
+#undef WORDS
+#undef MASK
 #undef BYTES
 #undef MR
 #undef SUFFIX
