@@ -1,7 +1,7 @@
 """The ops room: one row per operation, and the functions that build nodes from them.
 
-`from ckernels import ops; ops.tanh(x)`. Importing it also gives Nodes their Python operators (except ==
-and !=, which stay identity). Nothing here knows about C but the scalar expressions.
+`from ckernels import ops; ops.tanh(x)`. Importing it also gives Nodes their Python operators
+(except == and !=, which stay identity). Nothing here knows about C but the scalar expressions.
 """
 import importlib
 
@@ -15,6 +15,14 @@ from .softmax import *  # noqa: F401,F403
 from .special import *  # noqa: F401,F403
 from .transcendental import *  # noqa: F401,F403
 
+
+def _build_functions(module):
+    """The public names of a module: its __all__, else its own functions."""
+    return getattr(module, "__all__", None) or [
+        name for name, value in vars(module).items()
+        if not name.startswith("_") and str(getattr(value, "__module__", "")).startswith(__name__)]
+
+
 for _room in ("movement", "indexing", "linalg", "random", "sort", "control"):
     try:
         _module = importlib.import_module(f"{__name__}.{_room}")
@@ -22,7 +30,6 @@ for _room in ("movement", "indexing", "linalg", "random", "sort", "control"):
         if problem.name != f"{__name__}.{_room}":
             raise
         continue
-    for _name in getattr(_module, "__all__", [n for n in vars(_module) if not n.startswith("_")]):
-        globals().setdefault(_name, getattr(_module, _name))
+    globals().update({_name: getattr(_module, _name) for _name in _build_functions(_module)})
 
 operators.attach()

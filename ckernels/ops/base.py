@@ -1,7 +1,7 @@
-"""How rows are declared: `elementwise` and `reduction` turn one call into an Op and its build function.
+"""How rows are declared: `elementwise` and `reduction` make an Op and return its build function.
 
-Build functions take Nodes, handles, NumPy arrays and Python numbers, promote dtypes (Python numbers are
-weak, NumPy scalars are not), insert casts and return a Node. Rows themselves live in the sibling files.
+Build functions take Nodes, handles, NumPy arrays and Python numbers, promote dtypes (Python numbers
+are weak, NumPy scalars are not), insert casts and return a Node. Rows live in the sibling files.
 """
 import numpy as np
 
@@ -14,7 +14,8 @@ from ..graph.shapes import axes_of, broadcast, show
 __all__ = ["cast", "expand", "operands", "to_node", "unbroadcast", "broadcast_like", "full_like",
            "zeros_like", "ones_like"]
 
-KIND_NAMES = {"b": "bool", "i": "signed integer", "u": "unsigned integer", "f": "float", "c": "complex"}
+KIND_NAMES = {"b": "bool", "i": "signed integer", "u": "unsigned integer", "f": "float",
+              "c": "complex"}
 
 
 def is_weak(x):
@@ -37,7 +38,7 @@ def to_node(x, name="an operation"):
     if x is None or isinstance(x, (str, bytes, dict, set)) or callable(x):
         raise DTypeError(f"{name} got {x!r}, which is neither a tensor, an array nor a number")
     if isinstance(x, (list, tuple)) and _holds_tensors(x):
-        raise DTypeError(f"{name} got a {type(x).__name__} of tensors; stack them into one tensor first")
+        raise DTypeError(f"{name} got a {type(x).__name__} of tensors; stack them first")
     if isinstance(x, np.generic):
         x = np.asarray(x)
     return as_node(x)
@@ -100,7 +101,7 @@ def cast(x, dtype):
 
 
 def unbroadcast(g, like):
-    """`g` summed over the axes along which `like` was broadcast, so that it has the shape of `like`."""
+    """`g` summed over the axes along which `like` was broadcast: the shape of `like`."""
     if g.shape == like.shape and None not in g.shape:
         return g
     if like.ndim == 0 and g.ndim == 0:
@@ -117,7 +118,7 @@ def broadcast_like(x, like):
 
 
 def full_like(x, value, dtype=None):
-    """A tensor of the shape of `x` filled with the number `value`, in the dtype of `x` unless given."""
+    """The number `value` in the shape (and dtype, unless given) of `x`."""
     x = to_node(x, "full_like")
     return broadcast_like(scalar(value, dtypes.name_of(dtype or x.dtype), "full_like"), x)
 
@@ -139,7 +140,8 @@ def check_kind(name, dtype, takes):
                          + ", ".join(KIND_NAMES[k] for k in takes))
 
 
-def elementwise_op(name, c, oracle, grad=None, out=None, takes="biuf", wide=False, conditions=0, **row):
+def elementwise_op(name, c, oracle, grad=None, out=None, takes="biuf", wide=False, conditions=0,
+                   **row):
     """Declare an elementwise Op (see `elementwise`); conditions: leading operands that are bool."""
     def result_dtype(dtype):
         return out(dtype) if callable(out) else out or dtype
@@ -158,7 +160,8 @@ def elementwise_op(name, c, oracle, grad=None, out=None, takes="biuf", wide=Fals
             "float32" if dtype == "float16" else dtype
         typed = [a.astype(compute, copy=False) for a in arrays[conditions:]]
         with np.errstate(all="ignore"):
-            return np.asarray(oracle(*arrays[:conditions], *typed)).astype(result_dtype(dtype), copy=False)
+            y = np.asarray(oracle(*arrays[:conditions], *typed))
+            return y.astype(result_dtype(dtype), copy=False)
 
     def node_grad(node, g):
         result = grad(*node.inputs, node, g)
@@ -178,9 +181,9 @@ def elementwise(name, c, oracle, grad=None, rule="same", out=None, widen=False, 
     """Declare an elementwise op and return its build function.
 
     c: see `Op.c`; complex dtypes never get C. oracle(*arrays) -> array; float16 comes as float32.
-    grad(*inputs, y, g) -> cotangent or tuple of them (None: no gradient to that input); summing over
-    broadcast axes is done here. rule: "same" promotes the operands to a common dtype; "number" also turns
-    bool into int8; "float" makes it a float (see dtypes.to_float); "bool" casts all to bool.
+    grad(*inputs, y, g) -> cotangent or tuple of them (None: no gradient to that input); summing
+    over broadcast axes is done here. rule: "same" promotes the operands to a common dtype; "number"
+    also turns bool into int8; "float" makes it a float (see dtypes.to_float); "bool" casts to bool.
     out: dtype of the result when it is not the operands' ("bool", or a callable dtype -> name).
     takes: letters of the dtype kinds it accepts (NumPy's b i u f c), default all but complex.
     wide: float32 comes to the oracle as float64. widen: see `operands`.
@@ -207,9 +210,9 @@ def elementwise(name, c, oracle, grad=None, rule="same", out=None, widen=False, 
 def reduction(name, oracle, grad=None, accumulate=None, out=None, takes="biuf", empty=True, **row):
     """Declare a reduction over attrs["axes"] and return its build function (x, axis, keepdims).
 
-    oracle(array, axes) -> array; float16 comes as float32. grad(x, y, g, axes) -> cotangent of x, where
-    y and g come with the reduced axes kept as size 1. accumulate: dtype -> dtype the operand is cast to
-    first. empty: whether a reduction over no elements has a value.
+    oracle(array, axes) -> array; float16 comes as float32. grad(x, y, g, axes) -> cotangent of x,
+    where y and g come with the reduced axes kept as size 1. accumulate: dtype -> dtype the operand
+    is cast to first. empty: whether a reduction over no elements has a value.
     """
     def result_dtype(dtype):
         return out(dtype) if callable(out) else out or dtype

@@ -143,8 +143,9 @@ def _grad_mean(node, g):
     return (broadcast_like(_per(expand(g, axes), x, axes), x),)
 
 
-_mean = Op("mean", "composite", dropped("mean", "fc"), run_wide(lambda a, x: _np_mean(x, a["axes"])),
-           _grad_mean, lower=_lower_mean, ulp=4, doc="Arithmetic mean over axes; NaN over no elements.")
+_mean = Op("mean", "composite", dropped("mean", "fc"),
+           run_wide(lambda a, x: _np_mean(x, a["axes"])),
+           _grad_mean, lower=_lower_mean, ulp=4, doc="Arithmetic mean over axes; NaN of nothing.")
 
 
 def _np_mean(x, axes, keepdims=False):

@@ -1,7 +1,8 @@
-"""Arithmetic rows: cast, sums and products, powers, rounding, extrema, where, and the few for complex.
+"""Arithmetic rows: cast, sums, products, powers, rounding, extrema, where, the few for complex.
 
-Integers wrap as in NumPy (the C goes through unsigned types, where overflow is defined); bool adds as
-"or" and multiplies as "and". maximum and minimum give the gradient of a tie to the first operand.
+Integers wrap as in NumPy (the C goes through unsigned types, where overflow is defined); bool adds
+as "or" and multiplies as "and". maximum and minimum give the gradient of a tie to the first
+operand, as in Theano.
 """
 import numpy as np
 
@@ -24,18 +25,14 @@ from .base import (
     zeros_like,
 )
 
-__all__ = ["cast", "add", "sub", "mul", "true_div", "floor_div", "mod", "pow", "neg", "abs", "sign",
-           "square", "sqr", "sqrt", "rsqrt", "reciprocal", "floor", "ceil", "trunc", "round", "maximum",
-           "minimum", "clip", "where", "relu", "identity", "stop_gradient", "deg2rad", "rad2deg", "real",
-           "imag", "conj", "angle", "iota", "zeros_like", "ones_like", "full_like", "broadcast_like"]
+__all__ = ["cast", "add", "sub", "mul", "true_div", "floor_div", "mod", "pow", "neg", "abs",
+           "sign", "square", "sqr", "sqrt", "rsqrt", "reciprocal", "floor", "ceil", "trunc",
+           "round", "maximum", "minimum", "clip", "where", "relu", "identity", "stop_gradient",
+           "deg2rad", "rad2deg", "real", "imag", "conj", "angle", "iota", "zeros_like",
+           "ones_like", "full_like", "broadcast_like"]
 
 # Arithmetic that would overflow a signed type is done in these: there it wraps, as NumPy does.
 _WRAPS_IN = {1: "uint8_t", 2: "uint32_t", 4: "uint32_t", 8: "uint64_t"}
-
-
-def c_float(dtype):
-    """The C type that a float dtype is computed in (float16 is loaded as float)."""
-    return "double" if dtype == "float64" else "float"
 
 
 def c_number(value, dtype):
@@ -56,7 +53,7 @@ def c_wrapping(sign, for_bool=None):
 
 
 def c_builtin(name):
-    """The C of a compiler builtin that is exact and vectorises: __builtin_sqrtf or __builtin_sqrt."""
+    """The C of a compiler builtin that is exact and vectorises: __builtin_sqrtf, __builtin_sqrt."""
     def c(attrs, dtype):
         return f"__builtin_{name}{'' if dtype == 'float64' else 'f'}({{0}})"
     return c
@@ -106,8 +103,8 @@ def _grad_cast(node, g):
     return [cast(g, x.dtype) if differentiable else None]
 
 
-Op("cast", "elementwise", lambda attrs, x: (attrs["dtype"], x.shape), _run_cast, _grad_cast, _c_cast,
-   ulp=0, doc="`x` in another dtype; out of range values convert as NumPy converts them.")
+Op("cast", "elementwise", lambda attrs, x: (attrs["dtype"], x.shape), _run_cast, _grad_cast,
+   _c_cast, ulp=0, doc="`x` in another dtype; out of range values convert as NumPy converts them.")
 
 
 # --- arithmetic -------------------------------------------------------------------------------
@@ -116,23 +113,24 @@ add = elementwise("add", c_wrapping("+", "|"), np.add, lambda x, z, y, g: (g, g)
                   commutative=True, ulp=0, takes="biufc", doc="x + z; bools: or.")
 sub = elementwise("sub", c_wrapping("-"), np.subtract, lambda x, z, y, g: (g, neg(g)),
                   ulp=0, takes="iufc", doc="x - z.")
-mul = elementwise("mul", c_wrapping("*", "&"), np.multiply, lambda x, z, y, g: (mul(g, z), mul(g, x)),
+mul = elementwise("mul", c_wrapping("*", "&"), np.multiply,
+                  lambda x, z, y, g: (mul(g, z), mul(g, x)),
                   commutative=True, ulp=0, takes="biufc", doc="x * z; bools: and.")
 true_div = elementwise("true_div", "({0}) / ({1})", np.true_divide,
                        lambda x, z, y, g: (true_div(g, z), neg(true_div(mul(g, y), z))),
                        rule="float", ulp=0, cost=2, takes="fc", doc="x / z as floats.")
 floor_div = elementwise("floor_div", "ck_floordiv_{S}({0}, {1})", np.floor_divide,
-                        lambda x, z, y, g: (zeros_like(x), zeros_like(z)), rule="number", ulp=0, cost=4,
-                        takes="iuf", doc="Floor of x / z; an integer divided by zero gives 0.")
+                        lambda x, z, y, g: (zeros_like(x), zeros_like(z)), rule="number", ulp=0,
+                        cost=4, takes="iuf", doc="Floor of x / z; an integer over 0 is 0.")
 mod = elementwise("mod", "ck_mod_{S}({0}, {1})", np.mod,
-                  lambda x, z, y, g: (g, neg(mul(g, floor_div(x, z)))), rule="number", ulp=0, cost=5,
-                  takes="iuf", doc="x - z * floor(x / z): the sign of z; an integer mod 0 gives 0.")
+                  lambda x, z, y, g: (g, neg(mul(g, floor_div(x, z)))), rule="number", ulp=0,
+                  cost=5, takes="iuf", doc="x - z * floor(x / z); an integer mod 0 is 0.")
 
 
 def _run_pow(x, p):
     if x.dtype.kind != "i":
         return np.power(x, p)
-    # NumPy refuses negative integer exponents; the row truncates the exact value: 0 unless |x| is 1.
+    # NumPy refuses negative integer exponents; the row truncates the exact value.
     odd = np.where(p % 2 == 0, 1, x)
     inverse = np.where(np.abs(x) == 1, odd, 0)
     return np.where(p < 0, inverse, np.power(x, np.maximum(p, 0)))
@@ -152,35 +150,41 @@ def _grad_pow(x, p, y, g):
     return mul(g, mul(slope, p)), None
 
 
-_pow = elementwise("pow", "ck_pow_{S}({0}, {1})", _run_pow, _grad_pow, rule="number", ulp=2, cost=15,
-                   takes="iufc", wide=True, doc="x ** p; integers to a negative power truncate to 0.")
+_pow = elementwise("pow", "ck_pow_{S}({0}, {1})", _run_pow, _grad_pow, rule="number", ulp=2,
+                   cost=15, takes="iufc", wide=True,
+                   doc="x ** p; integers to a negative power truncate to 0.")
 
 
 def pow(x, p):
     """x ** p elementwise. A negative constant power of integers is an error, as in NumPy."""
     x, p = operands((x, p), "pow")
     if p.value is not None and x.dtype in dtypes.SIGNED and (p.value < 0).any():
-        raise DTypeError(f"pow: {x.dtype} to a negative integer power; cast the base to a float first")
+        raise DTypeError(f"pow: {x.dtype} to a negative integer power; cast the base first")
     return _pow(x, p)
 
 
-neg = elementwise("neg", c_kinds("-({0})", lambda a, d: "({0})({1})".format(
-    dtypes.C_NAMES[d], f"-({_WRAPS_IN[dtypes.ITEMSIZE[d]]})({{0}})")), np.negative,
-    lambda x, y, g: neg(g), ulp=0, takes="iufc", doc="-x.")
+def _c_neg(attrs, dtype):
+    if dtype in dtypes.FLOATS:
+        return "-({0})"
+    return f"({dtypes.C_NAMES[dtype]})(-({_WRAPS_IN[dtypes.ITEMSIZE[dtype]]})({{0}}))"
+
+
+neg = elementwise("neg", _c_neg, np.negative, lambda x, y, g: neg(g), ulp=0, takes="iufc",
+                  doc="-x.")
 abs = elementwise("abs", c_kinds(c_builtin("fabs"), "ck_abs_{S}({0})", unsigned="({0})"), np.abs,
                   lambda x, y, g: mul(g, sign(x)), ulp=0, takes="biufc",
                   out=lambda d: {"complex64": "float32", "complex128": "float64"}.get(d, d),
                   doc="|x|; the gradient at 0 is 0.")
-sign = elementwise("sign", "ck_sign_{S}({0})", np.sign, lambda x, y, g: zeros_like(x), rule="number",
-                   ulp=0, cost=2, takes="iuf", doc="-1, 0 or 1; NaN stays.")
+sign = elementwise("sign", "ck_sign_{S}({0})", np.sign, lambda x, y, g: zeros_like(x),
+                   rule="number", ulp=0, cost=2, takes="iuf", doc="-1, 0 or 1; NaN stays.")
 
 
 def _c_square(attrs, dtype):
     return c_wrapping("*", "&")(attrs, dtype).replace("{1}", "{0}")
 
 
-square = elementwise("square", _c_square, np.square, lambda x, y, g: mul(g, mul(x, 2)), rule="number",
-                     ulp=0, takes="iufc", doc="x * x.")
+square = elementwise("square", _c_square, np.square, lambda x, y, g: mul(g, mul(x, 2)),
+                     rule="number", ulp=0, takes="iufc", doc="x * x.")
 sqr = square
 
 
@@ -257,26 +261,33 @@ def clip(x, low, high):
     return to_node(y, "clip") if high is None else minimum(y, high)
 
 
-relu = elementwise("relu", c_kinds("(({0}) < 0 ? 0 : ({0}))", "(({0}) < 0 ? 0 : ({0}))", unsigned="({0})"),
+relu = elementwise("relu", c_kinds(*["(({0}) < 0 ? 0 : ({0}))"] * 2, unsigned="({0})"),
                    lambda x: np.where(x < 0, 0, x), lambda x, y, g: where(gt(y, 0), g, 0),
-                   rule="number", ulp=0, takes="iuf", doc="max(x, 0), NaN stays; the slope at 0 is 0.")
-identity = elementwise("identity", "({0})", np.positive, lambda x, y, g: g, ulp=0,
+                   rule="number", ulp=0, takes="iuf",
+                   doc="max(x, 0), NaN stays; the slope at 0 is 0.")
+identity = elementwise("identity", "({0})", np.array, lambda x, y, g: g, ulp=0,
                        takes="biufc", doc="x.")
 stop_gradient = elementwise("stop_gradient", "({0})", np.array, lambda x, y, g: None, ulp=0,
                             takes="biufc", doc="x, a constant to the gradient.")
-deg2rad = elementwise("deg2rad", lambda a, d: f"({{0}}) * {c_number(np.pi / 180, d)}", np.deg2rad,
-                      lambda x, y, g: mul(g, np.pi / 180), rule="float", ulp=1, takes="f", wide=True)
-rad2deg = elementwise("rad2deg", lambda a, d: f"({{0}}) * {c_number(180 / np.pi, d)}", np.rad2deg,
-                      lambda x, y, g: mul(g, 180 / np.pi), rule="float", ulp=1, takes="f", wide=True)
+
+
+def _scaled(name, factor, doc):
+    return elementwise(name, lambda attrs, dtype: f"({{0}}) * {c_number(factor, dtype)}",
+                       lambda x: x * factor, lambda x, y, g: mul(g, factor), rule="float", ulp=1,
+                       takes="f", wide=True, doc=doc)
+
+
+deg2rad = _scaled("deg2rad", np.pi / 180, "Degrees to radians.")
+rad2deg = _scaled("rad2deg", 180 / np.pi, "Radians to degrees.")
 
 
 # --- complex: through the oracle; real tensors never reach these rows -------------------------
 
 _part = {"complex64": "float32", "complex128": "float64"}.get
-_real = elementwise("real", None, np.real, out=_part, takes="c")
-_imag = elementwise("imag", None, np.imag, out=_part, takes="c")
-_conj = elementwise("conj", None, np.conj, takes="c")
-_angle = elementwise("angle", None, np.angle, out=_part, takes="c")
+_real = elementwise("real", None, np.real, out=_part, takes="c", doc="Real part.")
+_imag = elementwise("imag", None, np.imag, out=_part, takes="c", doc="Imaginary part.")
+_conj = elementwise("conj", None, np.conj, takes="c", doc="Complex conjugate.")
+_angle = elementwise("angle", None, np.angle, out=_part, takes="c", doc="Argument.")
 
 
 def real(x):
@@ -315,7 +326,8 @@ def _infer_iota(attrs):
 def _run_iota(attrs):
     shape, axis = attrs["shape"], attrs["axis"]
     line = np.arange(shape[axis]).astype(attrs["dtype"])
-    return np.broadcast_to(line.reshape([-1 if i == axis else 1 for i in range(len(shape))]), shape).copy()
+    line = line.reshape([-1 if i == axis else 1 for i in range(len(shape))])
+    return np.broadcast_to(line, shape).copy()
 
 
 Op("iota", "elementwise", _infer_iota, _run_iota, ulp=0, doc="The index along one axis.")

@@ -7,9 +7,9 @@ import numpy as np
 from .. import dtypes
 from .base import elementwise, full_like, is_weak, operands, to_node
 
-__all__ = ["eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not",
-           "bit_and", "bit_or", "bit_xor", "bit_not", "left_shift", "right_shift", "isnan", "isinf",
-           "isfinite", "isclose"]
+__all__ = ["eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor",
+           "logical_not", "bit_and", "bit_or", "bit_xor", "bit_not", "left_shift", "right_shift",
+           "isnan", "isinf", "isfinite", "isclose"]
 
 
 def _comparison(name, sign, fn, **row):
@@ -57,8 +57,8 @@ bit_not = elementwise("bit_not", _c_bit_not, np.invert, ulp=0, takes="biu", doc=
 
 
 def _c_left_shift(attrs, dtype):
-    # Shifting by the width or more is undefined in C; NumPy gives 0. The count goes through uint64_t so
-    # that a negative one is too large as well.
+    # Shifting by the width or more is undefined in C; NumPy gives 0. The count is taken as
+    # uint64_t, so that a negative one is too large as well.
     kind, bits = dtypes.C_NAMES[dtype], 8 * dtypes.ITEMSIZE[dtype]
     wide = "uint64_t" if bits == 64 else "uint32_t"
     return f"((uint64_t)({{1}}) < {bits} ? ({kind})(({wide})({{0}}) << ({{1}})) : ({kind})0)"
@@ -70,10 +70,10 @@ def _c_right_shift(attrs, dtype):
     return f"((uint64_t)({{1}}) < {bits} ? ({kind})(({{0}}) >> ({{1}})) : ({kind}){beyond})"
 
 
-left_shift = elementwise("left_shift", _c_left_shift, np.left_shift, rule="number", ulp=0, takes="iu",
-                         doc="x << z; 0 when z is not below the width.")
-right_shift = elementwise("right_shift", _c_right_shift, np.right_shift, rule="number", ulp=0, takes="iu",
-                          doc="x >> z, keeping the sign.")
+left_shift = elementwise("left_shift", _c_left_shift, np.left_shift, rule="number", ulp=0,
+                         takes="iu", doc="x << z; 0 when z is not below the width.")
+right_shift = elementwise("right_shift", _c_right_shift, np.right_shift, rule="number", ulp=0,
+                          takes="iu", doc="x >> z, keeping the sign.")
 
 
 def _c_magnitude(sign):
@@ -97,7 +97,7 @@ def _test(name, c, fn, for_discrete, doc):
 
 isnan = _test("isnan", "({0}) != ({0})", np.isnan, False, "Whether x is NaN.")
 isinf = _test("isinf", _c_magnitude("=="), np.isinf, False, "Whether x is inf or -inf.")
-isfinite = _test("isfinite", _c_magnitude("<"), np.isfinite, True, "Whether x is neither NaN nor infinite.")
+isfinite = _test("isfinite", _c_magnitude("<"), np.isfinite, True, "Whether x is a number.")
 
 
 def isclose(x, z, rtol=1e-5, atol=1e-8, equal_nan=False):

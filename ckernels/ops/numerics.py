@@ -1,7 +1,7 @@
 """NumPy float64 evaluations of special functions: the meaning of the rows in special.py.
 
-Made for accuracy (a few ulp of float64, absolute near the zeros of j0 and j1), not for speed: compiled
-functions never come here. Nothing of scipy is needed.
+Made for accuracy (a few ulp of float64, absolute near the zeros of j0 and j1), not for speed:
+compiled functions never come here. Nothing of scipy is needed.
 """
 import math
 
@@ -73,9 +73,9 @@ def _reflected(x, right, add_reflection):
     return np.where(pole, np.nan, value)
 
 
-# Digamma on [1, 2]: (x - root) * (Y + P(x - 1) / Q(x - 1)), the root in three parts so that the relative
-# error stays small next to it (rational approximation from the Boost C++ library).
-_ROOT = (1569415565.0 / 1073741824.0, 381566830.0 / 1073741824.0 / 1073741824.0, 9.016312093258695e-20)
+# Digamma on [1, 2]: (x - root) * (Y + P(x - 1) / Q(x - 1)), the root in three parts so that the
+# relative error stays small next to it (rational approximation from the Boost C++ library).
+_ROOT = (1569415565.0 / 2 ** 30, 381566830.0 / 2 ** 60, 9.016312093258695e-20)
 _Y = 0.99558162689208984
 _P = (-0.0020713321167745952, -0.045251321448739056, -0.28919126444774784, -0.65031853770896507,
       -0.32555031186804491, 0.25479851061131551)
@@ -117,7 +117,8 @@ def _trigamma_right(x):
         total = total + np.where(small, 1 / (x * x), 0)
         x = np.where(small, x + 1, x)
     r = 1 / (x * x)
-    return total + 1 / x + r / 2 + r / x * (1 / 6 - r * (1 / 30 - r * (1 / 42 - r * (1 / 30 - r * 5 / 66))))
+    tail = 1 / 6 - r * (1 / 30 - r * (1 / 42 - r * (1 / 30 - r * 5 / 66)))
+    return total + 1 / x + r / 2 + r / x * tail
 
 
 def trigamma(x):
@@ -140,8 +141,8 @@ def _series(x, order, sign):
 
 
 def _bessel_i(x, order):
-    """i0, i1: the series to 20, then the integral over [0, pi] by the trapezoidal rule, which converges
-    geometrically for periodic functions."""
+    """i0, i1: the series to 20, then the integral over [0, pi] by the trapezoidal rule, which
+    converges geometrically for periodic functions."""
     size = np.abs(np.asarray(x, dtype="float64"))
     large = np.where((size > 20) & (size < 800), size, 25.0)
     angle = np.arange(0, 301) * (np.pi / 300)
@@ -180,7 +181,7 @@ def _hankel(x, order):
 
 
 def _bessel_j(x, order):
-    """j0, j1: series to 2, trapezoidal rule on Bessel's integral to 25, then the asymptotic expansion."""
+    """j0, j1: series to 2, trapezoidal rule on Bessel's integral to 25, then asymptotic."""
     size = np.abs(np.asarray(x, dtype="float64"))
     finite = np.where(np.isfinite(size), size, 0)
     middle = np.where((finite > 2) & (finite <= 25), finite, 3.0).reshape(-1, 1)

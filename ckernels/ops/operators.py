@@ -1,5 +1,5 @@
-"""Python operators of Node: a + b, a < b, a[...] and their reflected forms. Not == and !=: those stay
-identity, because Nodes are dictionary keys; use `eq` and `ne`.
+"""Python operators of Node: a + b, a < b, a[...] and their reflected forms. Not == and !=: those
+stay identity, because Nodes are dictionary keys; use `eq` and `ne`.
 """
 from ..errors import DTypeError, ShapeError
 from ..graph.node import Node
@@ -30,7 +30,7 @@ def _iterate(x):
 
 
 def _length(x):
-    raise DTypeError("a symbolic node has no len(); use .shape[0], or shape(x)[0] where it is unknown")
+    raise DTypeError("a symbolic node has no len(); use .shape[0], or shape(x)[0]")
 
 
 def _divmod(a, b):
@@ -38,7 +38,8 @@ def _divmod(a, b):
 
 
 BINARY = {"add": elementwise.add, "sub": elementwise.sub, "mul": elementwise.mul,
-          "truediv": elementwise.true_div, "floordiv": elementwise.floor_div, "mod": elementwise.mod,
+          "truediv": elementwise.true_div, "floordiv": elementwise.floor_div,
+          "mod": elementwise.mod,
           "divmod": _divmod, "pow": elementwise.pow, "matmul": _matmul, "and": logic.bit_and,
           "or": logic.bit_or, "xor": logic.bit_xor, "lshift": logic.left_shift,
           "rshift": logic.right_shift}

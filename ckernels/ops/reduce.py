@@ -1,8 +1,8 @@
-"""Reduction rows: sum, prod, max, min, any, all, argmax, argmin over attrs["axes"], which are dropped.
+"""Reduction rows: sum, prod, max, min, any, all, argmax, argmin. attrs["axes"] are dropped.
 
-Small integers accumulate in 64 bits, float32 in double, float16 in float32. NaN wins max, min, argmax and
-argmin; the first of equal elements is the argmax. The gradient of max and min goes to every element that
-equals the result (Theano's rule), so ties get it in full, each.
+Small integers accumulate in 64 bits, float32 in double, float16 in float32. NaN wins max, min,
+argmax and argmin; the first of equal elements is the argmax. The gradient of max and min goes to
+every element that equals the result (Theano's rule), so ties get it in full, each.
 """
 import numpy as np
 
@@ -27,13 +27,14 @@ def _accumulating(fn):
 
 
 def _grad_prod(x, y, g, axes):
-    """prod / x without a zero; with one zero only that element gets the product of the others; with more,
-    nothing does. (The gradient of this gradient is right where no element is zero.)"""
+    """prod / x without a zero; with one zero only that element gets the product of the others; with
+    more, nothing does. (The gradient of this gradient is right where no element is zero.)"""
     zero = eq(x, 0)
     others = where(zero, 1, x)
     product = prod(others, axes, keepdims=True)
     zeros = sum(cast(zero, "int64"), axes, keepdims=True)
-    slope = where(zero, where(eq(zeros, 1), product, 0), where(eq(zeros, 0), true_div(product, others), 0))
+    at_zero = where(eq(zeros, 1), product, 0)
+    slope = where(zero, at_zero, where(eq(zeros, 0), true_div(product, others), 0))
     return mul(g, slope)
 
 
@@ -49,10 +50,10 @@ max = reduction("max", lambda x, axes: np.max(x, axis=axes), _grad_extremum, emp
                 doc="Largest element over axes; NaN wins.")
 min = reduction("min", lambda x, axes: np.min(x, axis=axes), _grad_extremum, empty=False, ulp=0,
                 doc="Smallest element over axes; NaN wins.")
-any = reduction("any", lambda x, axes: np.any(x, axis=axes), accumulate=lambda dtype: "bool", out="bool",
-                ulp=0, takes="b", doc="Whether any element over axes is not zero.")
-all = reduction("all", lambda x, axes: np.all(x, axis=axes), accumulate=lambda dtype: "bool", out="bool",
-                ulp=0, takes="b", doc="Whether all elements over axes are not zero.")
+any = reduction("any", lambda x, axes: np.any(x, axis=axes), accumulate=lambda dtype: "bool",
+                out="bool", ulp=0, takes="b", doc="Whether any element over axes is not zero.")
+all = reduction("all", lambda x, axes: np.all(x, axis=axes), accumulate=lambda dtype: "bool",
+                out="bool", ulp=0, takes="b", doc="Whether all elements over axes are not zero.")
 
 
 def _arg(name, fn, doc):
@@ -74,8 +75,8 @@ def _arg(name, fn, doc):
     return build
 
 
-argmax = _arg("argmax", np.argmax, "Index of the first largest element along one axis, or of all (C order).")
-argmin = _arg("argmin", np.argmin, "Index of the first smallest element along one axis, or of all (C order).")
+argmax = _arg("argmax", np.argmax, "Index of the first largest element along one axis or of all.")
+argmin = _arg("argmin", np.argmin, "Index of the first smallest element along one axis or of all.")
 
 
 def ptp(x, axis=None, keepdims=False):

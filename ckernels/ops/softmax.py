@@ -1,7 +1,7 @@
-"""Composite rows on exponentials: softmax, log_softmax, logsumexp and the cross-entropies of logits.
+"""Composite rows on exponentials: softmax, log_softmax, logsumexp, the cross-entropies of logits.
 
-One node each for rewrites and gradients, whose rules are the stable ones. They lower into elementwise +
-reduce + expand over one axis, so that each becomes one row program.
+One node each for rewrites and gradients, whose rules are the stable ones. They lower into
+elementwise + reduce + expand over one axis, so that each becomes one row program.
 """
 import numpy as np
 
@@ -41,7 +41,8 @@ def _np_lse(x, axes, keepdims):
 
 
 def _np_log_softmax(attrs, x):
-    return x - _np_lse(x, (attrs["axis"],), True)
+    off = x - np.max(x, axis=attrs["axis"], keepdims=True, initial=-np.inf)
+    return off - np.log(np.sum(np.exp(off), axis=attrs["axis"], keepdims=True))
 
 
 def _np_softmax(attrs, x):
@@ -178,13 +179,14 @@ def _grad_softmax_crossentropy(node, g):
 
 
 _softmax_crossentropy = Op(
-    "softmax_crossentropy", "composite", _infer_softmax_crossentropy, run_wide(_np_softmax_crossentropy),
+    "softmax_crossentropy", "composite", _infer_softmax_crossentropy,
+    run_wide(_np_softmax_crossentropy),
     _grad_softmax_crossentropy, lower=_lower_softmax_crossentropy, cost=14, ulp=16,
     doc="-sum(target * log_softmax(logits)) along attrs['axis'].")
 
 
 def softmax_crossentropy(logits, target, axis=-1):
-    """-sum(target * log_softmax(logits)) along one axis; target holds probabilities (one-hot rows)."""
+    """-sum(target * log_softmax(logits)) along one axis; target holds probabilities."""
     logits, target = (cast(n, dtypes.to_float(n.dtype))
                       for n in operands((logits, target), "softmax_crossentropy"))
     return make(_softmax_crossentropy, (logits, target), {"axis": axis_of(int(axis), logits.ndim)})
@@ -204,11 +206,15 @@ def _infer_sigmoid_crossentropy(attrs, x, t):
     return x.dtype, broadcast("sigmoid_crossentropy", x.shape, t.shape)
 
 
+def _grad_sigmoid_crossentropy(node, g):
+    x, t = node.inputs
+    return unbroadcast(mul(g, sub(sigmoid(x), t)), x), unbroadcast(neg(mul(g, x)), t)
+
+
 _sigmoid_crossentropy = Op(
-    "sigmoid_crossentropy", "composite", _infer_sigmoid_crossentropy, run_wide(_np_sigmoid_crossentropy),
-    lambda node, g: (unbroadcast(mul(g, sub(sigmoid(node.inputs[0]), node.inputs[1])), node.inputs[0]),
-                     unbroadcast(neg(mul(g, node.inputs[0])), node.inputs[1])),
-    lower=_lower_sigmoid_crossentropy, cost=14, ulp=8,
+    "sigmoid_crossentropy", "composite", _infer_sigmoid_crossentropy,
+    run_wide(_np_sigmoid_crossentropy),
+    _grad_sigmoid_crossentropy, lower=_lower_sigmoid_crossentropy, cost=14, ulp=8,
     doc="-(t log(sigmoid(x)) + (1 - t) log(1 - sigmoid(x))) from logits x, stable.")
 
 

@@ -1,4 +1,4 @@
-"""Rows of special functions: error functions, gamma family, Bessel functions. Oracles: numerics.py."""
+"""Rows of special functions: error, gamma and Bessel functions. Their oracles: numerics.py."""
 import math
 
 from . import numerics
@@ -28,8 +28,9 @@ gammaln = function("gammaln", numerics.gammaln, lambda x, y, g: mul(g, digamma(x
                    doc="log(|gamma(x)|).")
 digamma = function("digamma", numerics.digamma, lambda x, y, g: mul(g, trigamma(x)), 25, 8,
                    doc="The derivative of gammaln.")
-trigamma = elementwise("trigamma", None, numerics.trigamma, rule="float", wide=True, takes="f", cost=200,
-                       ulp=8, doc="The derivative of digamma; through the oracle, not differentiable.")
+trigamma = elementwise("trigamma", None, numerics.trigamma, rule="float", wide=True, takes="f",
+                       cost=200, ulp=8,
+                       doc="The derivative of digamma; through the oracle, not differentiable.")
 
 
 def _grad_order_one(other):

@@ -1,4 +1,4 @@
-"""Rows of exponentials, logarithms, trigonometric and hyperbolic functions, and the logistic family.
+"""Rows of exponentials, logarithms, trigonometric, hyperbolic and logistic functions.
 
 Every oracle computes in float64, so that a float32 result is right to half an ulp.
 """
@@ -10,14 +10,14 @@ from .base import elementwise
 from .elementwise import add, mul, neg, rsqrt, sqrt, square, sub, true_div
 
 __all__ = ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "log1mexp", "sin", "cos", "tan",
-           "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid",
-           "softplus"]
+           "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+           "sigmoid", "softplus"]
 
 
 def function(name, oracle, grad, cost=6, ulp=2, takes="f", doc=None):
     """A float function of one operand that the math library has as ck_<name>_<dtype>."""
-    return elementwise(name, f"ck_{name}_{{S}}({{0}})", oracle, grad, rule="float", wide=True, cost=cost,
-                       ulp=ulp, takes=takes, doc=doc or f"{name}(x) as a float.")
+    return elementwise(name, f"ck_{name}_{{S}}({{0}})", oracle, grad, rule="float", wide=True,
+                       cost=cost, ulp=ulp, takes=takes, doc=doc or f"{name}(x) as a float.")
 
 
 # --- exponentials and logarithms --------------------------------------------------------------
@@ -63,7 +63,8 @@ def _grad_atan2(a, b, y, g):
     return mul(scaled, b), neg(mul(scaled, a))
 
 
-atan2 = elementwise("atan2", "ck_atan2_{S}({0}, {1})", np.arctan2, _grad_atan2, rule="float", wide=True,
+atan2 = elementwise("atan2", "ck_atan2_{S}({0}, {1})", np.arctan2, _grad_atan2, rule="float",
+                    wide=True,
                     cost=12, ulp=2, takes="f", doc="The angle of the point (x=second, y=first).")
 
 
