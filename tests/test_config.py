@@ -159,10 +159,10 @@ def test_import_reads_and_writes_nothing(home):
         "import sys; opened = []\n"
         "hook = lambda name, args: opened.append(str(args[0])) if name == 'open' else 0\n"
         "sys.addaudithook(hook)\n"
-        "import ckernels.config as c\n"
+        "from ckernels.config import config\n"
         "mine = lambda: [p for p in opened if 'keras' in p or 'ckernelsrc' in p]\n"
         "assert not mine(), mine()\n"
-        "c.config.mode\n"
+        "config.mode\n"
         "assert len(mine()) == 1, mine()\n"
     )
     keras_json(home / ".keras", floatx="float32")
