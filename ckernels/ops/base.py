@@ -41,12 +41,28 @@ def to_node(x, name="an operation"):
         raise DTypeError(f"{name} got a {type(x).__name__} of tensors; stack them first")
     if isinstance(x, np.generic):
         x = np.asarray(x)
+    elif isinstance(x, (list, tuple)) and _holds_python_floats(x):
+        return as_node(x, dtypes.floatx())   # [0.5, 2] must not turn a float32 graph into float64
     return as_node(x)
 
 
 def _holds_tensors(items):
     return any(isinstance(i, Node) or isinstance(getattr(i, "node", None), Node)
                or (isinstance(i, (list, tuple)) and _holds_tensors(i)) for i in items)
+
+
+def _holds_python_floats(items):
+    """Whether nested lists hold real Python numbers only, some of them floats."""
+    flat = []
+    todo = list(items)
+    while todo:
+        item = todo.pop()
+        if isinstance(item, (list, tuple)):
+            todo.extend(item)
+        else:
+            flat.append(item)
+    return all(is_weak(v) and not isinstance(v, complex) for v in flat) and \
+        any(isinstance(v, float) for v in flat)
 
 
 def fits(value, dtype):

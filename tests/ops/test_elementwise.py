@@ -208,6 +208,14 @@ def test_lists_of_tensors_are_refused_in_words():
         x + 10 ** 400
 
 
+def test_lists_of_python_floats_have_the_default_float_dtype():
+    x = leaf((2,), "float32")
+    assert (x + [0.5, 2]).dtype == dtypes.floatx()
+    assert (x + [np.float64(0.5), 2]).dtype == "float64"
+    assert (leaf((2,), "int32") + [1, 2]).dtype == "int64"
+    assert (x + [[1.0], [2.0]]).shape == (2, 2)
+
+
 def test_comparing_with_an_int_beyond_the_dtype():
     x = np.array([0, 200], "uint8")
     np.testing.assert_array_equal(run(lambda x: x < 300, x), [True, True])
