@@ -23,7 +23,8 @@ static int parse_inputs(ck_function *fn, PyObject *list)
         if (!PyArg_ParseTuple(item, "Oi", &dtype, &in->nd) || !(in->descr = ck_native_descr(dtype)))
             return -1;
         if (in->nd < 0 || in->nd > CK_MAXDIMS) {
-            PyErr_Format(PyExc_ValueError, "an input has 0 to %d dimensions, not %d", CK_MAXDIMS, in->nd);
+            PyErr_Format(PyExc_ValueError, "an input has 0 to %d dimensions, not %d", CK_MAXDIMS,
+                         in->nd);
             return -1;
         }
         fn->key_size += 2 * in->nd + 1;
@@ -87,9 +88,9 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
                             "flexible", "positional_only", NULL};
     PyObject *bind, *coerce, *fail, *inputs, *cells, *updated, *flexible;
     int single, positional_only = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO!OOpO|p:Function", names, &bind, &coerce, &fail,
-                                     &PyList_Type, &inputs, &cells, &updated, &single, &flexible,
-                                     &positional_only))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO!OOpO|p:Function", names, &bind, &coerce,
+                                     &fail, &PyList_Type, &inputs, &cells, &updated, &single,
+                                     &flexible, &positional_only))
         return NULL;
     if (!PyCallable_Check(bind) || !PyCallable_Check(coerce) || !PyCallable_Check(fail)) {
         PyErr_SetString(PyExc_TypeError, "bind, coerce and fail must be callable");
@@ -193,21 +194,42 @@ static PyObject *function_repr(PyObject *self)
                                 fn->n_inputs, fn->n_cells, fn->n_entries);
 }
 
+/* Attributes the C type does not have are those of `info`: stats(), source() of its maker. */
+static PyObject *function_getattro(PyObject *self, PyObject *name)
+{
+    PyObject *found = PyObject_GenericGetAttr(self, name);
+    PyObject *info = ((ck_function *)self)->info;
+    if (found || !info || !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return found;
+    PyErr_Clear();
+    if (Py_EnterRecursiveCall(" while looking in a function's info"))
+        return NULL;
+    Py_INCREF(info);             /* Python code behind an attribute may replace it */
+    found = PyObject_GetAttr(info, name);
+    Py_DECREF(info);
+    Py_LeaveRecursiveCall();
+    return found;
+}
+
 static PyMethodDef function_methods[] = {
-    {"clear", function_clear_plans, METH_NOARGS, "clear(): drop all plans; the next call binds again."},
-    {"profile", function_profile, METH_O, "profile(on): count calls and time of every instruction."},
+    {"clear", function_clear_plans, METH_NOARGS,
+     "clear(): drop all plans; the next call binds again."},
+    {"profile", function_profile, METH_O,
+     "profile(on): count calls and time of every instruction."},
     {"profile_data", function_profile_data, METH_NOARGS,
      "profile_data() -> list of (tag, calls, ns) of the plan used last."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef function_attributes[] = {
-    {"plans", function_plans, NULL, "How many plans (one per combination of shapes) are kept.", NULL},
+    {"plans", function_plans, NULL, "How many plans (one per combination of shapes) there are.",
+     NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMemberDef function_members[] = {
-    {"info", T_OBJECT, offsetof(ck_function, info), 0, "Any object: for the maker of the function."},
+    {"info", T_OBJECT, offsetof(ck_function, info), 0,
+     "Any object, for the maker of the function: its attributes show up here."},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -215,12 +237,13 @@ PyTypeObject ck_function_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "ckernels._runtime.Function",
     .tp_doc = PyDoc_STR(
-        "Function(bind, coerce, fail, inputs, cells, updated, single, flexible, positional_only=False)\n"
-        "--\n\nA compiled function: f(a, b), or f([a, b]) unless positional_only.\n\n"
-        "bind(arrays) -> Plan for these shapes. coerce(i, value) -> ndarray for input i; coerce(-1,\n"
-        "(args, kwargs)) -> list of all. fail(code, tag, arrays) -> exception to raise.\n"
-        "inputs: list of (dtype, ndim). cells: list of Cell. updated, flexible: indices of cells that\n"
-        "runs replace, that may change their shape. single: return the one output, not a list."),
+        "Function(bind, coerce, fail, inputs, cells, updated, single, flexible,\n"
+        "         positional_only=False)\n--\n\n"
+        "A compiled function: f(a, b), or f([a, b]) unless positional_only.\n\n"
+        "bind(arrays) -> Plan for these shapes. coerce(i, value) -> ndarray for input i;\n"
+        "coerce(-1, (args, kwargs)) -> list of all. fail(code, tag, arrays) -> exception.\n"
+        "inputs: list of (dtype, ndim). cells: list of Cell. updated, flexible: indices of cells\n"
+        "that runs replace, that may change their shape. single: return the one output, no list."),
     .tp_basicsize = sizeof(ck_function),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_vectorcall_offset = offsetof(ck_function, vectorcall),
@@ -233,5 +256,6 @@ PyTypeObject ck_function_type = {
     .tp_getset = function_attributes,
     .tp_members = function_members,
     .tp_repr = function_repr,
+    .tp_getattro = function_getattro,
     .tp_weaklistoffset = offsetof(ck_function, weakrefs),
 };

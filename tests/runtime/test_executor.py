@@ -127,6 +127,26 @@ def test_a_list_changed_by_coerce_does_no_harm(kernels):
     assert scalars(runtime, kernels, 3, coerce=coerce)(values) == 1
 
 
+def test_unknown_attributes_are_those_of_info():
+    f = function(runtime, print)
+    with pytest.raises(AttributeError, match="nothing"):
+        f.nothing                             # noqa: B018 (the lookup is the test)
+
+    class Info:
+        stats = 7
+
+        @property
+        def fickle(self):
+            f.info = None                     # drops the last reference to self
+            return "still here"
+    f.info = Info()
+    assert f.stats == 7 and f.plans == 0 and f.fickle == "still here"
+    f.info = f
+    with pytest.raises(RecursionError):
+        f.nothing                             # noqa: B018
+    f.info = None
+
+
 # ---- keys and plans ----
 
 def test_strides_are_part_of_the_key(kernels):
