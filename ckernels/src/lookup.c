@@ -145,7 +145,7 @@ static int64_t layout_changes(const ck_function *fn)
     return sum;
 }
 
-/* Variables keep dtype and rank, and their shape too unless declared flexible. */
+/* Variables keep dtype and shape unless declared flexible; what bind makes of others is its own. */
 static int check_variables(const ck_function *fn)
 {
     for (Py_ssize_t i = 0; i < fn->n_cells; i++)
@@ -175,6 +175,11 @@ static int check_plan(const ck_function *fn, ck_plan *plan, PyArrayObject *const
         if (cell >= fn->n_cells || !fn->updates[cell]) {
             PyErr_Format(PyExc_ValueError, "the plan updates variable %zd, the function does not",
                          cell);
+            return -1;
+        }
+        if (!fn->flexible[cell] && plan->updates[j].layout != fn->layouts[cell]) {
+            PyErr_Format(PyExc_ValueError, "the plan gives variable %zd another shape or dtype, "
+                         "but it is not flexible", cell);
             return -1;
         }
     }

@@ -272,7 +272,7 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (!plan)
         return NULL;
     plan->arena = arena;
-    plan->work = work < 1e18 ? (int64_t)work : (int64_t)1e18;
+    plan->long_run = work > CK_RELEASE_NS;
     if (parse_table(instrs, "instrs", 8, &plan->instrs, &plan->n_instrs) < 0
         || parse_table(rows, "ptrs", 3, &plan->rows, &plan->n_rows) < 0
         || parse_table(dims, "dims", 1, &plan->dims, &plan->n_dims) < 0

@@ -117,7 +117,8 @@ typedef struct {
     Py_ssize_t n_sources;                        /* inputs + cells + outputs + updates */
     ck_patch *patches;           /* per call: n_patches; then n_arena when a frame gets its arena */
     Py_ssize_t n_patches, n_arena;
-    int64_t arena, work;
+    int64_t arena;
+    int long_run;                /* worth releasing the GIL */
     ck_frame *idle;
     int n_idle;
     int64_t *profile;            /* per instruction: calls, ns; NULL until asked for */

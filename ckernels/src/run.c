@@ -119,7 +119,7 @@ int ck_run(ck_plan *plan, ck_frame *frame, int64_t *tag, int profile)
         plan->profile = PyMem_Calloc(plan->n_instrs + 1, 2 * sizeof(int64_t));
         profile = plan->profile != NULL;
     }
-    if (plan->work > CK_RELEASE_NS)
+    if (plan->long_run)
         r.released = PyEval_SaveThread();
     const ck_instr *in = plan->instrs, *end = in + plan->n_instrs;
     for (; in < end && code == CK_OK; in++)

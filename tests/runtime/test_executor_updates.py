@@ -186,6 +186,15 @@ def test_a_fixed_variable_must_keep_its_shape(kernels):
     assert np.array_equal(f(), np.full(4, 2.0))
 
 
+def test_an_update_must_keep_the_shape_of_a_fixed_variable():
+    for dtype, shape in (("float64", (5,)), ("float32", (4,))):
+        cell = runtime.Cell(np.zeros(4))
+        program = plan(runtime, [], [], updates=[(0, dtype, shape)])
+        f = function(runtime, lambda arrays, p=program: p, cells=[cell], updated=[0], single=False)
+        with pytest.raises(ValueError, match="variable 0 another shape or dtype"):
+            f()
+
+
 def test_a_shape_that_changes_during_bind_is_noticed(kernels):
     cell = runtime.Cell(np.zeros(1000))
     calls = []
