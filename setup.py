@@ -31,17 +31,20 @@ class BuildPython(build_py):
 class BuildRuntime(build_ext):
     """build_ext that never fails an install; CKERNELS_REQUIRE_RUNTIME=1 makes failure fatal."""
 
+    def build_extensions(self):
+        if not self.force:
+            extension.compile_changed(self.compiler, self.extensions[0].depends)
+        super().build_extensions()
+
     def run(self):
         if self.inplace:
             write_loader(".")
-        strict = os.environ.get("CKERNELS_REQUIRE_RUNTIME")
-        for ext in self.extensions:
-            ext.optional = not strict
         try:
             super().run()
         except Exception as error:
-            if strict:
+            if os.environ.get("CKERNELS_REQUIRE_RUNTIME"):
                 raise
+            self.extensions.clear()  # so that nothing downstream looks for the missing file
             print(
                 f"ckernels: the C runtime was not built ({error}).\n"
                 "ckernels will run through NumPy. Install a C compiler (gcc or clang) and the\n"

@@ -6,6 +6,7 @@ CKERNELS_SANITIZE=1 builds it for ASan and UBSan, CKERNELS_WERROR=1 makes warnin
 """
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 
 FLAGS = ["-O3", "-fopenmp", "-std=gnu11", "-Wall", "-Wextra", "-fno-math-errno"]
@@ -28,6 +29,26 @@ def flags():
     return compile_flags, link_flags
 
 
+def compile_changed(compiler, headers):
+    """Make a setuptools compiler build only objects older than their source or a header, side by
+    side: by itself it builds every file of an extension again, one by one (7 s against 0.4 s)."""
+    compile_one = compiler.compile
+    newest = max(map(os.path.getmtime, [*headers, __file__]))
+
+    def compile_many(sources, output_dir=None, **options):
+        objects = compiler.object_filenames(sources, output_dir=output_dir or "")
+        old = [
+            source for source, target in zip(sources, objects)
+            if not os.path.exists(target)
+            or os.path.getmtime(target) < max(newest, os.path.getmtime(source))
+        ]  # fmt: skip
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            list(pool.map(lambda file: compile_one([file], output_dir=output_dir, **options), old))
+        return objects
+
+    compiler.compile = compile_many
+
+
 def runtime_extension():
     """The setuptools Extension, or None where there is nothing to build."""
     files = sources()
@@ -46,5 +67,4 @@ def runtime_extension():
         extra_compile_args=compile_flags,
         extra_link_args=link_flags,
         libraries=["dl", "m"] if os.name == "posix" else [],
-        optional=True,
     )
