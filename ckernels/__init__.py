@@ -1,41 +1,189 @@
+# ruff: noqa: F401
 """ckernels: symbolic tensor expressions compiled to C, behind the Keras backend API.
 
-`import ckernels as K`, then K.placeholder, K.variable, K.function and the functions below. This file only
-names what is public; some names hide Python's own (abs, all, any, max, min, pow, round, sum), as in Keras.
+`import ckernels as K`, then K.placeholder, K.variable, K.function and the functions below. This
+file only names what is public; some names hide Python's own (abs, all, any, max, min, pow, round,
+sum), as in Keras.
 """
+
 from .api.config import (
-    backend, blas_info, cast_to_floatx, clear_session, epsilon, floatx, get_num_threads, get_uid,
-    image_data_format, image_dim_ordering, intx, manual_variable_initialization, reset_uids, set_epsilon,
-    set_floatx, set_image_data_format, set_image_dim_ordering, set_intx, set_num_threads, threads_info)
+    backend,
+    blas_info,
+    cast_to_floatx,
+    clear_session,
+    epsilon,
+    floatx,
+    get_num_threads,
+    get_uid,
+    image_data_format,
+    image_dim_ordering,
+    intx,
+    manual_variable_initialization,
+    reset_uids,
+    set_epsilon,
+    set_floatx,
+    set_image_data_format,
+    set_image_dim_ordering,
+    set_intx,
+    set_num_threads,
+    threads_info,
+)
 from .api.function import In, Out, function, moving_average_update, update, update_add, update_sub
 from .api.gradients import Lop, Rop, grad, gradients, hessian, jacobian, stop_gradient
 from .api.indexing import gather, inc_subtensor, nonzero, one_hot, set_subtensor, take
-from .api.learning_phase import in_test_phase, in_train_phase, learning_phase, set_learning_phase, switch
+from .api.learning_phase import (
+    in_test_phase,
+    in_train_phase,
+    learning_phase,
+    set_learning_phase,
+    switch,
+)
 from .api.linalg import batch_dot, det, diag, dot, fill_diagonal, inverse, matmul, solve, svd
-from .api.losses import binary_crossentropy, categorical_crossentropy, sparse_categorical_crossentropy
+from .api.losses import (
+    binary_crossentropy,
+    categorical_crossentropy,
+    sparse_categorical_crossentropy,
+)
 from .api.math import (
-    abs, all, allclose, any, arccos, arcsin, arctan, argmax, argmin, ceil, clip, cos, cosh, cumprod, cumsum,
-    equal, erf, erfc, exp, exp2, expm1, floor, greater, greater_equal, isinf, isnan, less, less_equal, log,
-    log1p, log2, log10, logdiffexp, logical_and, logical_not, logical_or, logsumexp, max, maximum, mean, min,
-    minimum, not_equal, pow, prod, round, rsqrt, sign, sin, sinh, sqrt, square, std, sum, tan, var, where)
+    abs,
+    all,
+    allclose,
+    any,
+    arccos,
+    arcsin,
+    arctan,
+    argmax,
+    argmin,
+    ceil,
+    clip,
+    cos,
+    cosh,
+    cumprod,
+    cumsum,
+    equal,
+    erf,
+    erfc,
+    exp,
+    exp2,
+    expm1,
+    floor,
+    greater,
+    greater_equal,
+    isinf,
+    isnan,
+    less,
+    less_equal,
+    log,
+    log1p,
+    log2,
+    log10,
+    logdiffexp,
+    logical_and,
+    logical_not,
+    logical_or,
+    logsumexp,
+    max,
+    maximum,
+    mean,
+    min,
+    minimum,
+    not_equal,
+    pow,
+    prod,
+    round,
+    rsqrt,
+    sign,
+    sin,
+    sinh,
+    sqrt,
+    square,
+    std,
+    sum,
+    tan,
+    var,
+    where,
+)
 from .api.nn import (
-    batch_normalization, bias_add, dropout, elu, hard_sigmoid, in_top_k, l2_normalize, log_softmax,
-    normalize_batch_in_training, relu, sigmoid, softmax, softplus, softsign, tanh)
+    batch_normalization,
+    bias_add,
+    dropout,
+    elu,
+    hard_sigmoid,
+    in_top_k,
+    l2_normalize,
+    log_softmax,
+    normalize_batch_in_training,
+    relu,
+    sigmoid,
+    softmax,
+    softplus,
+    softsign,
+    tanh,
+)
 from .api.random import (
-    random_binomial, random_normal, random_uniform, set_random_seed, truncated_normal)
+    random_binomial,
+    random_normal,
+    random_uniform,
+    set_random_seed,
+    truncated_normal,
+)
 from .api.shape import (
-    arange, batch_flatten, concatenate, expand_dims, flatten, permute_dimensions, repeat, repeat_elements,
-    reshape, reverse, squeeze, stack, temporal_padding, tile, transpose)
+    arange,
+    batch_flatten,
+    concatenate,
+    expand_dims,
+    flatten,
+    permute_dimensions,
+    repeat,
+    repeat_elements,
+    reshape,
+    reverse,
+    squeeze,
+    stack,
+    temporal_padding,
+    tile,
+    transpose,
+)
 from .api.shared import shared
 from .api.tensor import Tensor, Variable
 from .api.variables import (
-    batch_get_value, batch_set_value, cast, constant, count_params, dtype, eval, eye, get_value,
-    get_variable_shape, identity, int_shape, is_keras_tensor, is_placeholder, is_sparse, is_tensor,
-    is_variable, ndim, ones, ones_like, placeholder, print_tensor, random_normal_variable,
-    random_uniform_variable, set_value, shape, to_dense, variable, zeros, zeros_like)
+    batch_get_value,
+    batch_set_value,
+    cast,
+    constant,
+    count_params,
+    dtype,
+    eval,
+    eye,
+    get_value,
+    get_variable_shape,
+    identity,
+    int_shape,
+    is_keras_tensor,
+    is_placeholder,
+    is_sparse,
+    is_tensor,
+    is_variable,
+    ndim,
+    ones,
+    ones_like,
+    placeholder,
+    print_tensor,
+    random_normal_variable,
+    random_uniform_variable,
+    set_value,
+    shape,
+    to_dense,
+    variable,
+    zeros,
+    zeros_like,
+)
 from .config import config
 from .graph.printing import debugprint, pp
 
 __version__ = "0.1.0"
-__all__ = [name for name, value in list(globals().items())
-           if not name.startswith("_") and type(value).__name__ != "module"] + ["config"]
+__all__ = [
+    name
+    for name, value in list(globals().items())
+    if not name.startswith("_") and type(value).__name__ != "module"
+]

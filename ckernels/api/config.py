@@ -1,7 +1,9 @@
-"""Settings the K functions share: float type, epsilon, image layout, and the identifiers of a session.
+"""Settings the K functions share: float type, epsilon, image layout, and the identifiers of a
+session.
 
 The values live in `ckernels.config`; these are their documented names.
 """
+
 import collections
 import threading
 
@@ -83,7 +85,9 @@ def data_format_of(data_format):
     if data_format is None:
         return image_data_format()
     if data_format not in ("channels_first", "channels_last"):
-        raise ValueError(f"data_format must be 'channels_first' or 'channels_last', not {data_format!r}")
+        raise ValueError(
+            f"data_format must be 'channels_first' or 'channels_last', not {data_format!r}"
+        )
     return data_format
 
 
@@ -106,14 +110,19 @@ def reset_uids():
 
 
 def clear_session():
-    """Forget identifiers and the learning phase. Variables, functions and kernels live on with their users."""
+    """Forget identifiers and the learning phase. Variables, functions and kernels live on with
+    their users.
+    """
     from . import learning_phase
+
     reset_uids()
     learning_phase.reset()
 
 
 def manual_variable_initialization(value):
-    """Kept for old programs: variables always have their value from the start, so the flag changes nothing."""
+    """Kept for old programs: variables always have their value from the start, so the flag changes
+    nothing.
+    """
     global _manual_initialization
     _manual_initialization = bool(value)
 
@@ -142,7 +151,8 @@ def _runtime():
     try:
         from .. import _runtime
     except ImportError:
-        raise ConfigError("the C runtime of ckernels was not built (no compiler at installation), so there "
-                          "are no threads and no BLAS to ask for; install a C compiler and reinstall") \
-            from None
+        raise ConfigError(
+            "the C runtime of ckernels was not built (no compiler at installation), so there "
+            "are no threads and no BLAS to ask for; install a C compiler and reinstall"
+        ) from None
     return _runtime

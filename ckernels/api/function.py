@@ -1,9 +1,10 @@
 """K.function: checks everything a user hands over, then gives the engine one closed graph.
 
-Closed means: `givens` substituted, default updates collected, defaulted placeholders filled in, every input
-a placeholder. What is wrong is said here, in the user's words and with the user's line; the engine
-(`ckernels.runtime.function`) sees only graphs that make sense.
+Closed means: `givens` substituted, default updates collected, defaulted placeholders filled in,
+every input a placeholder. What is wrong is said here, in the user's words and with the user's
+line; the engine (`ckernels.runtime.function`) sees only graphs that make sense.
 """
+
 import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from ..graph.walk import leaves, rebuild
 from .operands import as_array, converted, operand
 from .tensor import Tensor, Variable, need_tensor, need_variable, placeholder_node
 
-EXTRAS = ("check", "profile")           # options of the engine that K.function passes on
+EXTRAS = ("check", "profile")  # options of the engine that K.function passes on
 
 
 class In:
@@ -28,8 +29,16 @@ class In:
     borrow and mutable are accepted and not needed: functions never write to their arguments.
     """
 
-    def __init__(self, variable, name=None, value=None, borrow=None, mutable=None, strict=False,
-                 allow_downcast=None):
+    def __init__(
+        self,
+        variable,
+        name=None,
+        value=None,
+        borrow=None,
+        mutable=None,
+        strict=False,
+        allow_downcast=None,
+    ):
         self.variable = need_tensor(variable, "the variable of In")
         self.name, self.value = name, value
         self.borrow, self.mutable = borrow, mutable
@@ -45,6 +54,7 @@ class Out:
 
 class Update(NamedTuple):
     """What K.update and its kin return: a pair for the `updates` of a function."""
+
     variable: Variable
     value: Tensor
 
@@ -77,13 +87,19 @@ def _as_node(value):
 
 
 def update_value(variable, value):
-    """The node that replaces `variable`: of its dtype, rank and static shape, or an error naming both."""
+    """The node that replaces `variable`: of its dtype, rank and static shape, or an error naming
+    both.
+    """
     what = f"the update of {variable!r}"
     node = _fitting(operand(value, what), variable.dtype, what)
     old, new = variable.node.shape, node.shape
-    if len(old) != len(new) or any(a is not None and b is not None and a != b for a, b in zip(old, new)):
-        raise with_line(ShapeError(f"{what} has shape {show(new)}, but the variable has shape {show(old)}"),
-                        node)
+    if len(old) != len(new) or any(
+        a is not None and b is not None and a != b for a, b in zip(old, new)
+    ):
+        raise with_line(
+            ShapeError(f"{what} has shape {show(new)}, but the variable has shape {show(old)}"),
+            node,
+        )
     return node
 
 
@@ -92,18 +108,34 @@ def _fitting(value, dtype, what):
     if not isinstance(value, Node):
         return constant(converted(np.asarray(value), dtype, what))
     if value.dtype != dtype and not np.can_cast(value.dtype, dtype, "same_kind"):
-        raise with_line(DTypeError(f"{what} has dtype {value.dtype}, which does not fit {dtype}; use "
-                                   f"K.cast(x, {dtype!r})"), value)
+        raise with_line(
+            DTypeError(
+                f"{what} has dtype {value.dtype}, which does not fit {dtype}; use "
+                f"K.cast(x, {dtype!r})"
+            ),
+            value,
+        )
     return ops.cast(value, dtype)
 
 
-def function(inputs, outputs, updates=None, givens=None, name=None, mode=None, on_unused_input=None,
-             allow_input_downcast=None, no_default_updates=False, **kwargs):
+def function(
+    inputs,
+    outputs,
+    updates=None,
+    givens=None,
+    name=None,
+    mode=None,
+    on_unused_input=None,
+    allow_input_downcast=None,
+    no_default_updates=False,
+    **kwargs,
+):
     """A callable that computes `outputs` from `inputs` and then applies `updates`.
 
     inputs   placeholders (or `In`); any other tensor may be an input too and is then not computed
     outputs  one tensor (the call returns an array) or a list (it returns a list; may be empty)
-    updates  pairs (variable, new value), a dict, or results of `update`, `update_add`, ...; computed from
+    updates  pairs (variable, new value), a dict, or results of `update`, `update_add`, ...;
+    computed from
              the old values, applied together after the outputs
     givens   pairs or a dict: tensors and what stands for them in this function only
     mode     "compiled", "fast_compile", "reference" or "debug"; None: the flag `mode`
@@ -113,8 +145,10 @@ def function(inputs, outputs, updates=None, givens=None, name=None, mode=None, o
     Call it with arrays, f(a, b), with one list, f([a, b]), or with keywords named as the inputs.
     """
     for key in set(kwargs) - set(EXTRAS):
-        raise ValueError(f"K.function has no option {key!r}; it knows updates, givens, name, mode, "
-                         f"on_unused_input, allow_input_downcast, no_default_updates, {', '.join(EXTRAS)}")
+        raise ValueError(
+            f"K.function has no option {key!r}; it knows updates, givens, name, mode, "
+            f"on_unused_input, allow_input_downcast, no_default_updates, {', '.join(EXTRAS)}"
+        )
     ins = _inputs(inputs)
     single, outs = _outputs(outputs)
     pairs = _updates(updates)
@@ -123,34 +157,53 @@ def function(inputs, outputs, updates=None, givens=None, name=None, mode=None, o
     graph.close()
     graph.check_inputs(on_unused_input or config.on_unused_input)
     from ..runtime.function import Function
-    return Function(inputs=graph.inputs, outputs=graph.outputs, updates=graph.updates, single=single,
-                    name=name, mode=mode, defaults=_defaults(ins), downcast=allow_input_downcast,
-                    positional_only=False, **kwargs)
+
+    return Function(
+        inputs=graph.inputs,
+        outputs=graph.outputs,
+        updates=graph.updates,
+        single=single,
+        name=name,
+        mode=mode,
+        defaults=_defaults(ins),
+        downcast=allow_input_downcast,
+        positional_only=False,
+        **kwargs,
+    )
 
 
 def _inputs(inputs):
     """A list of In, checked."""
     if isinstance(inputs, (Tensor, In)) or not isinstance(inputs, (list, tuple)):
-        raise TypeError(f"the inputs of a function must be a list of tensors, not "
-                        f"{type(inputs).__name__}; write [x] for one input")
+        raise TypeError(
+            f"the inputs of a function must be a list of tensors, not "
+            f"{type(inputs).__name__}; write [x] for one input"
+        )
     ins, seen, defaulted = [], {}, None
     for i, one in enumerate(inputs):
         one = one if isinstance(one, In) else In(need_tensor(one, f"input {i} of the function"))
         x = one.variable
         if x.node.op.name == "constant":
-            raise DTypeError(f"input {i} of the function is the constant {x!r}; inputs are placeholders")
+            raise DTypeError(
+                f"input {i} of the function is the constant {x!r}; inputs are placeholders"
+            )
         if x.node.op.name == "variable":
-            raise DTypeError(f"input {i} of the function is the variable {x!r}, which has a value of its "
-                             "own; use a placeholder, and `givens` to put one in its place")
+            raise DTypeError(
+                f"input {i} of the function is the variable {x!r}, which has a value of its "
+                "own; use a placeholder, and `givens` to put one in its place"
+            )
         if x.node.uid in seen:
-            raise ValueError(f"the inputs {seen[x.node.uid]} and {i} of the function are the same tensor, "
-                             f"{x!r}")
+            raise ValueError(
+                f"the inputs {seen[x.node.uid]} and {i} of the function are the same tensor, {x!r}"
+            )
         seen[x.node.uid] = i
         if one.value is not None:
             defaulted = i
         elif defaulted is not None and "default" not in x.node.attrs:
-            raise ValueError(f"input {i} of the function, {x!r}, has no default value but follows input "
-                             f"{defaulted}, which has one; put inputs with a default last")
+            raise ValueError(
+                f"input {i} of the function, {x!r}, has no default value but follows input "
+                f"{defaulted}, which has one; put inputs with a default last"
+            )
         ins.append(one)
     return ins
 
@@ -164,8 +217,10 @@ def _defaults(ins):
             value = one.value.get_value() if isinstance(one.value, Variable) else one.value
             array = converted(as_array(value, what), node.dtype, what)
             if array.ndim != node.ndim:
-                raise ShapeError(f"{what} has shape {show(array.shape)}, but the input has shape "
-                                 f"{show(node.shape)}")
+                raise ShapeError(
+                    f"{what} has shape {show(array.shape)}, but the input has shape "
+                    f"{show(node.shape)}"
+                )
             defaults[i] = array
         elif last and "default" in node.attrs:
             defaults[i] = node.attrs["default"].array
@@ -198,7 +253,9 @@ def _pairs(what, given):
     pairs = list(given.items()) if isinstance(given, Mapping) else list(given)
     for i, pair in enumerate(pairs):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            raise TypeError(f"{what}[{i}] must be a pair of a tensor and what replaces it, not {pair!r}")
+            raise TypeError(
+                f"{what}[{i}] must be a pair of a tensor and what replaces it, not {pair!r}"
+            )
     return [tuple(pair) for pair in pairs]
 
 
@@ -209,27 +266,43 @@ def _updates(updates):
         need_variable(x, f"the first of updates[{i}]")
         node = update_value(x, value)
         if checked.get(x.node, node) is not node:
-            raise ValueError(f"{x!r} is updated twice in one function, the second time by updates[{i}]; "
-                             "combine both into one update")
+            raise ValueError(
+                f"{x!r} is updated twice in one function, the second time by updates[{i}]; "
+                "combine both into one update"
+            )
         checked[x.node] = node
     return checked
 
 
 def _givens(givens):
-    """{node: node}, checked: a replacement has the dtype, rank and known sizes of what it replaces."""
+    """{node: node}, checked: a replacement has the dtype, rank and known sizes of what it
+    replaces.
+    """
     checked = {}
     for i, (old, new) in enumerate(_pairs("givens", givens)):
         old = need_tensor(old, f"the first of givens[{i}]")
         what = f"the replacement of {old!r} in givens[{i}]"
         node = operand(new, what)
-        if isinstance(node, Node) and node.dtype != old.dtype \
-                and not np.can_cast(node.dtype, old.dtype, "safe"):
-            raise with_line(DTypeError(f"{what} has dtype {node.dtype}, but it stands for {old.dtype}; use "
-                                       f"K.cast(x, {old.dtype!r})"), node)
+        if (
+            isinstance(node, Node)
+            and node.dtype != old.dtype
+            and not np.can_cast(node.dtype, old.dtype, "safe")
+        ):
+            raise with_line(
+                DTypeError(
+                    f"{what} has dtype {node.dtype}, but it stands for {old.dtype}; use "
+                    f"K.cast(x, {old.dtype!r})"
+                ),
+                node,
+            )
         node = _fitting(node, old.dtype, what)
         a, b = old.node.shape, node.shape
-        if len(a) != len(b) or any(p is not None and q is not None and p != q for p, q in zip(a, b)):
-            raise with_line(ShapeError(f"{what} has shape {show(b)}, but it stands for shape {show(a)}"), node)
+        if len(a) != len(b) or any(
+            p is not None and q is not None and p != q for p, q in zip(a, b)
+        ):
+            raise with_line(
+                ShapeError(f"{what} has shape {show(b)}, but it stands for shape {show(a)}"), node
+            )
         if checked.get(old.node, node) is not node:
             raise ValueError(f"givens replaces {old!r} twice, the second time in givens[{i}]")
         checked[old.node] = node
@@ -254,7 +327,9 @@ class _Graph:
 
     @staticmethod
     def _input_node(one):
-        """The placeholder for an input: its own, or a new one for another name or an inner tensor."""
+        """The placeholder for an input: its own, or a new one for another name or an inner
+        tensor.
+        """
         node = one.variable.node
         name = one.name or one.variable.name
         if node.op.name == "placeholder" and name == node.name:
@@ -262,7 +337,9 @@ class _Graph:
         return placeholder_node(node.dtype, node.shape, name)
 
     def _substituted(self, nodes):
-        """`nodes` with givens put in at once, so that their order means nothing, then the inputs."""
+        """`nodes` with givens put in at once, so that their order means nothing, then the
+        inputs.
+        """
         if self.givens:
             nodes = rebuild(nodes, {**self.cuts, **self.givens})
         return rebuild(nodes, self.cuts) if self.cuts else nodes
@@ -275,8 +352,13 @@ class _Graph:
         updated = {variable for variable, _ in self.updates}
         todo = self.outputs + [value for _, value in self.updates]
         while todo:
-            found = [v for v in leaves(todo, "variable") if v.attrs["store"].default_update is not None
-                     and v not in updated and v not in skip]
+            found = [
+                v
+                for v in leaves(todo, "variable")
+                if v.attrs["store"].default_update is not None
+                and v not in updated
+                and v not in skip
+            ]
             updated.update(found)
             todo = self._substituted([v.attrs["store"].default_update for v in found])
             self.updates.extend(zip(found, todo))
@@ -284,8 +366,11 @@ class _Graph:
     def close(self):
         """Fill placeholders that have a default and are no inputs."""
         roots = self.outputs + [value for _, value in self.updates]
-        fill = {n: constant(n.attrs["default"].array) for n in leaves(roots, "placeholder")
-                if "default" in n.attrs and n not in self.inputs}
+        fill = {
+            n: constant(n.attrs["default"].array)
+            for n in leaves(roots, "placeholder")
+            if "default" in n.attrs and n not in self.inputs
+        }
         if fill:
             roots = rebuild(roots, fill)
             count = len(self.outputs)
@@ -293,21 +378,29 @@ class _Graph:
             self.updates = [(v, new) for (v, _), new in zip(self.updates, roots[count:])]
 
     def check_inputs(self, on_unused):
-        """ValueError for a placeholder that no input gives; the asked reaction to inputs without use."""
+        """ValueError for a placeholder that no input gives; the asked reaction to inputs without
+        use.
+        """
         roots = self.outputs + [value for _, value in self.updates]
         used = set(leaves(roots, "placeholder"))
         for node in leaves(roots, "placeholder"):
             if node not in self.inputs:
-                raise with_line(ValueError(
-                    f"the function needs the value of {_called(node)}, which is not among its inputs "
-                    f"({', '.join(map(_called, self.inputs)) or 'none'}); add it to the inputs, or replace "
-                    "it with givens"), node)
+                raise with_line(
+                    ValueError(
+                        f"the function needs the value of {_called(node)}, which is not among its "
+                        f"inputs ({', '.join(map(_called, self.inputs)) or 'none'}); add it to "
+                        "them, or replace it with givens"
+                    ),
+                    node,
+                )
         unused = [n for n in self.inputs if n not in used]
         if unused and on_unused not in ("ignore", "warn", "raise"):
             raise ValueError(f"on_unused_input is 'ignore', 'warn' or 'raise', not {on_unused!r}")
         if unused and on_unused != "ignore":
-            text = (f"no output or update needs the input {', '.join(map(_called, unused))}; "
-                    "on_unused_input='ignore' accepts that")
+            text = (
+                f"no output or update needs the input {', '.join(map(_called, unused))}; "
+                "on_unused_input='ignore' accepts that"
+            )
             if on_unused == "raise":
                 raise ValueError(text)
             warnings.warn(text, CKernelsWarning, stacklevel=4)
@@ -315,5 +408,3 @@ class _Graph:
 
 def _called(node):
     return node.name or f"<placeholder {node.dtype} {show(node.shape)}>"
-
-

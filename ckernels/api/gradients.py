@@ -1,4 +1,7 @@
-"""Derivatives of tensors with respect to tensors: `gradients` as Keras has it, the rest as Theano has it."""
+"""Derivatives of tensors with respect to tensors: `gradients` as Keras has it, the rest as Theano
+has it.
+"""
+
 from .. import ops
 from ..errors import DisconnectedError, ShapeError, with_line
 from ..graph.shapes import show
@@ -9,8 +12,8 @@ from .tensor import Tensor, need_tensor
 def gradients(loss, variables, disconnected="raise"):
     """The gradients of the scalar `loss`, a list with one for each of `variables`.
 
-    disconnected: what to do about a variable the loss does not depend on: "raise" (DisconnectedError),
-    "none" (None in its place), "zero" (zeros).
+    disconnected: what to do about a variable the loss does not depend on: "raise"
+    (DisconnectedError), "none" (None in its place), "zero" (zeros).
     """
     variables = variables if isinstance(variables, (list, tuple)) else [variables]
     return grad(loss, list(variables), disconnected)
@@ -25,23 +28,39 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=No
     single = isinstance(wrt, Tensor)
     targets = [wrt] if single else list(wrt)
     if cost is not None and need_tensor(cost, "the cost").ndim:
-        raise with_line(ShapeError(f"the cost of a gradient must be a scalar, but {cost!r} has shape "
-                                   f"{show(cost.node.shape)}; sum or average it first"), cost)
+        raise with_line(
+            ShapeError(
+                f"the cost of a gradient must be a scalar, but {cost!r} has shape "
+                f"{show(cost.node.shape)}; sum or average it first"
+            ),
+            cost,
+        )
     nodes = [need_tensor(t, "what the gradient is taken with respect to").node for t in targets]
-    known = {need_tensor(k, "a key of known_grads").node: node_of(v) for k, v in (known_grads or {}).items()}
+    known = {
+        need_tensor(k, "a key of known_grads").node: node_of(v)
+        for k, v in (known_grads or {}).items()
+    }
     fixed = [need_tensor(c, "consider_constant").node for c in consider_constant or ()]
     words = {"raise": "raise", "none": "none", None: "none", "zero": "zero", "ignore": "zero"}
     if disconnected not in words:
         raise ValueError(f"disconnected is 'raise', 'none' or 'zero', not {disconnected!r}")
-    found = _engine().grad(None if cost is None else cost.node, nodes, known_grads=known or None,
-                          disconnected="none", consider_constant=tuple(fixed))
+    found = _engine().grad(
+        None if cost is None else cost.node,
+        nodes,
+        known_grads=known or None,
+        disconnected="none",
+        consider_constant=tuple(fixed),
+    )
     results = [_result(g, t, cost, words[disconnected]) for g, t in zip(found, targets)]
     return results[0] if single else results
 
 
 def _engine():
-    """The gradient room, loaded when the first derivative is taken: programs that only run need none."""
+    """The gradient room, loaded when the first derivative is taken: programs that only run need
+    none.
+    """
     from .. import gradient
+
     return gradient
 
 
@@ -49,19 +68,28 @@ def _result(g, target, cost, disconnected):
     if g is not None:
         return Tensor(g)
     if disconnected == "raise":
-        raise with_line(DisconnectedError(
-            f"{'the cost' if cost is None else repr(cost)} does not depend on {target!r}, or not in a "
-            "differentiable way; disconnected='none' gives None, disconnected='zero' zeros"), target)
+        raise with_line(
+            DisconnectedError(
+                f"{'the cost' if cost is None else repr(cost)} does not depend on {target!r}, or "
+                "not in a differentiable way; disconnected='none' gives None, disconnected='zero' "
+                "zeros"
+            ),
+            target,
+        )
     return None if disconnected == "none" else target.zeros_like()
 
 
 def jacobian(expression, wrt, disconnected="raise"):
-    """d expression / d wrt: a tensor of shape expression.shape + wrt.shape; a list for a list `wrt`."""
+    """d expression / d wrt: a tensor of shape expression.shape + wrt.shape; a list for a list
+    `wrt`.
+    """
     return _each(wrt, lambda x: _second(_engine().jacobian, expression, x, disconnected))
 
 
 def hessian(cost, wrt, disconnected="raise"):
-    """The second derivatives of the scalar `cost`, of shape wrt.shape * 2; a list for a list `wrt`."""
+    """The second derivatives of the scalar `cost`, of shape wrt.shape * 2; a list for a list
+    `wrt`.
+    """
     return _each(wrt, lambda x: _second(_engine().hessian, cost, x, disconnected))
 
 
@@ -69,13 +97,15 @@ def _second(build, cost, x, disconnected):
     return Tensor(build(need_tensor(cost, "the expression").node, need_tensor(x, "wrt").node))
 
 
-def Rop(f, wrt, eval_points):                                                           # noqa: N802
-    """The Jacobian of `f` times `eval_points`, which have the shapes of `wrt`; of the shape of `f`."""
+def Rop(f, wrt, eval_points):  # noqa: N802
+    """The Jacobian of `f` times `eval_points`, which have the shapes of `wrt`; of the shape of
+    `f`.
+    """
     xs, vs = _lists(wrt, eval_points, "wrt and eval_points")
     return _each(f, lambda y: Tensor(_engine().Rop(y.node, xs, vs)))
 
 
-def Lop(f, wrt, eval_points):                                                           # noqa: N802
+def Lop(f, wrt, eval_points):  # noqa: N802
     """`eval_points`, which have the shapes of `f`, times the Jacobian; of the shapes of `wrt`."""
     ys, vs = _lists(f, eval_points, "f and eval_points")
     xs = [t.node for t in (wrt if isinstance(wrt, (list, tuple)) else [wrt])]
@@ -88,7 +118,9 @@ def _lists(tensors, points, what):
     tensors = tensors if isinstance(tensors, (list, tuple)) else [tensors]
     points = points if isinstance(points, (list, tuple)) else [points]
     if len(tensors) != len(points):
-        raise ValueError(f"{what} have {len(tensors)} and {len(points)} tensors; one point for each is needed")
+        raise ValueError(
+            f"{what} have {len(tensors)} and {len(points)} tensors; one point for each is needed"
+        )
     return [need_tensor(t, what).node for t in tensors], [node_of(p) for p in points]
 
 
@@ -101,5 +133,3 @@ def _each(one_or_many, compute):
 def stop_gradient(variables):
     """`variables` (a tensor or a list) with zero gradient with respect to everything."""
     return _each(variables, lambda x: Tensor(ops.stop_gradient(node_of(x))))
-
-

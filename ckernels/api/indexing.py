@@ -1,4 +1,7 @@
-"""Reading and writing parts of tensors by index. Python indexing itself is `x[...]` on the handle."""
+"""Reading and writing parts of tensors by index. Python indexing itself is `x[...]` on the
+handle.
+"""
+
 import numpy as np
 
 from .. import dtypes, ops
@@ -9,7 +12,9 @@ from .tensor import Tensor, need_tensor
 
 
 def gather(reference, indices):
-    """The rows reference[indices]; `indices` is an integer tensor of any shape. Negative ones count back."""
+    """The rows reference[indices]; `indices` is an integer tensor of any shape. Negative ones
+    count back.
+    """
     indices = _integers(indices, "the indices of gather")
     return Tensor(ops.take(node_of(reference), indices, 0))
 
@@ -52,8 +57,10 @@ def inc_subtensor(x, y):
 def _origin(x, name):
     origin = getattr(need_tensor(x, f"the first argument of {name}"), "_subtensor", None)
     if origin is None:
-        raise DTypeError(f"the first argument of {name} must be the result of indexing, e.g. "
-                         f"{name}(x[2:5], y); {x!r} is not")
+        raise DTypeError(
+            f"the first argument of {name} must be the result of indexing, e.g. "
+            f"{name}(x[2:5], y); {x!r} is not"
+        )
     return origin
 
 

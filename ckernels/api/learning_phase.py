@@ -1,8 +1,10 @@
-"""The learning phase: one scalar input, 0 when testing and 1 when training, that functions fill with 0.
+"""The learning phase: one scalar input, 0 when testing and 1 when training, that functions fill
+with 0.
 
-`learning_phase()` is a placeholder with a default: a function that lists it among its inputs gets it from
-the caller, any other takes 0, unless `set_learning_phase` fixed it.
+`learning_phase()` is a placeholder with a default: a function that lists it among its inputs gets
+it from the caller, any other takes 0, unless `set_learning_phase` fixed it.
 """
+
 import threading
 
 import numpy as np
@@ -21,8 +23,9 @@ def learning_phase():
     global _phase
     with _lock:
         if _phase is None:
-            _phase = Tensor(placeholder_node("uint8", (), "learning_phase",
-                                             default=Literal(np.uint8(0))))
+            _phase = Tensor(
+                placeholder_node("uint8", (), "learning_phase", default=Literal(np.uint8(0)))
+            )
             _phase._keras_shape, _phase._uses_learning_phase = (), False
         return _phase
 
@@ -62,8 +65,8 @@ def switch(condition, then_expression, else_expression):
 def in_train_phase(x, alt, training=None):
     """`x` when training, else `alt` (tensors, or callables that return one).
 
-    training: None for the learning phase, or a Python bool, an int, a scalar tensor. The result is marked
-    with `_uses_learning_phase` where it depends on the phase.
+    training: None for the learning phase, or a Python bool, an int, a scalar tensor. The result is
+    marked with `_uses_learning_phase` where it depends on the phase.
     """
     uses = training is None
     training = learning_phase() if uses else training

@@ -1,4 +1,5 @@
 """Products of tensors and linear algebra."""
+
 from .. import ops
 from ..errors import ShapeError
 from ..graph.shapes import axis_of, show
@@ -23,14 +24,16 @@ def matmul(x, y):
 def batch_dot(x, y, axes=None):
     """Dot products within each sample of a batch, over one axis of `x` and one of `y`.
 
-    axes: the two axes (or one int for both), not 0; by default the last of `x` and the last but one of
-    `y` (its last when it has two). The shape is that of `x` less its axis, and of `y` less its axis and
-    batch; one dimension becomes (batch, 1).
+    axes: the two axes (or one int for both), not 0; by default the last of `x` and the last but
+    one of `y` (its last when it has two). The shape is that of `x` less its axis, and of `y` less
+    its axis and batch; one dimension becomes (batch, 1).
     """
     x, y = node_of(x), node_of(y)
     if x.ndim < 2 or y.ndim < 2:
-        raise ShapeError(f"batch_dot needs tensors of at least 2 dimensions, got {show(x.shape)} and "
-                         f"{show(y.shape)}")
+        raise ShapeError(
+            f"batch_dot needs tensors of at least 2 dimensions, got {show(x.shape)} and "
+            f"{show(y.shape)}"
+        )
     a, b = _batch_axes(x, y, axes)
     rows = [i for i in range(1, x.ndim) if i != a]
     columns = [i for i in range(1, y.ndim) if i != b]
@@ -48,14 +51,18 @@ def _batch_axes(x, y, axes):
         axes = (x.ndim - 1, max(y.ndim - 2, 1))
     pair = (axes, axes) if isinstance(axes, int) else tuple(axes)
     if len(pair) != 2 or any(isinstance(i, (list, tuple)) for i in pair):
-        raise ValueError(f"the axes of batch_dot are two integers, one for each tensor, not {axes!r}")
+        raise ValueError(
+            f"the axes of batch_dot are two integers, one for each tensor, not {axes!r}"
+        )
     a, b = axis_of(pair[0], x.ndim), axis_of(pair[1], y.ndim)
     if 0 in (a, b):
         raise ValueError("batch_dot cannot sum over axis 0, which is the batch")
     p, q = x.shape[a], y.shape[b]
     if p != q and None not in (p, q):
-        raise ShapeError(f"batch_dot over axis {a} of shape {show(x.shape)} and axis {b} of shape "
-                         f"{show(y.shape)}: {p} is not {q}")
+        raise ShapeError(
+            f"batch_dot over axis {a} of shape {show(x.shape)} and axis {b} of shape "
+            f"{show(y.shape)}: {p} is not {q}"
+        )
     return a, b
 
 
@@ -95,7 +102,9 @@ def fill_diagonal(x, val):
 
 
 def svd(x):
-    """(U, S, V) with x = U . diag(S) . V, the singular values falling; U and V reduced (as NumPy's)."""
+    """(U, S, V) with x = U . diag(S) . V, the singular values falling; U and V reduced (as
+    NumPy's).
+    """
     return tuple(Tensor(n) for n in ops.svd(node_of(x)))
 
 

@@ -1,4 +1,7 @@
-"""Cross-entropies. A softmax or sigmoid handed in as `output` is taken apart, so that nothing saturates."""
+"""Cross-entropies. A softmax or sigmoid handed in as `output` is taken apart, so that nothing
+saturates.
+"""
+
 from .. import dtypes, ops
 from ..errors import ShapeError
 from ..graph.shapes import show
@@ -28,27 +31,36 @@ def _operands(output, target):
 
 
 def _logits(output, from_logits, activation):
-    """The logits of `output`, or None where there are none: it holds probabilities of unknown making."""
+    """The logits of `output`, or None where there are none: it holds probabilities of unknown
+    making.
+    """
     if activation == "softmax" and output.ndim == 0:
-        raise ShapeError("a cross-entropy over classes needs an output with a class axis, got a scalar")
+        raise ShapeError(
+            "a cross-entropy over classes needs an output with a class axis, got a scalar"
+        )
     if from_logits:
         return output
-    if output.op.name == activation and output.attrs.get("axis", output.ndim - 1) == output.ndim - 1:
+    if (
+        output.op.name == activation
+        and output.attrs.get("axis", output.ndim - 1) == output.ndim - 1
+    ):
         return output.inputs[0]
     return None
 
 
 def _clipped(p):
-    """Probabilities kept epsilon() away from 0 and 1 (2**-11 in float16, where 1 - epsilon() would be 1)."""
-    fuzz = max(epsilon(), 2.0 ** -11) if p.dtype == "float16" else epsilon()
+    """Probabilities kept epsilon() away from 0 and 1 (2**-11 in float16, where 1 - epsilon() would
+    be 1).
+    """
+    fuzz = max(epsilon(), 2.0**-11) if p.dtype == "float16" else epsilon()
     return ops.clip(p, fuzz, 1.0 - fuzz)
 
 
 def sparse_categorical_crossentropy(output, target, from_logits=False):
     """-log(output[..., target]): cross-entropy with the class as an integer.
 
-    target: class numbers with the shape of `output` less its last axis (a last axis of size 1 is dropped);
-    floats are cast. The loss of a class outside the range is NaN.
+    target: class numbers with the shape of `output` less its last axis (a last axis of size 1 is
+    dropped); floats are cast. The loss of a class outside the range is NaN.
     """
     target = node_of(target)
     output = _operands(output, 0)[0]
@@ -57,8 +69,10 @@ def sparse_categorical_crossentropy(output, target, from_logits=False):
     if target.ndim == output.ndim:
         target = ops.squeeze(target, (-1,))
     if target.ndim != output.ndim - 1:
-        raise ShapeError(f"targets of shape {show(target.shape)} do not fit an output of shape "
-                         f"{show(output.shape)}: one class for each row is needed")
+        raise ShapeError(
+            f"targets of shape {show(target.shape)} do not fit an output of shape "
+            f"{show(output.shape)}: one class for each row is needed"
+        )
     target, count = ops.cast(target, "int64"), output.shape[-1]
     if count is None:
         count = ops.getitem(ops.shape(output), -1)

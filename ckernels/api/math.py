@@ -1,4 +1,5 @@
 """Elementwise functions, comparisons and reductions."""
+
 from .. import dtypes, ops
 from ..graph.node import Node
 from ..graph.shapes import axis_of
@@ -6,10 +7,13 @@ from .config import floatx
 from .operands import node_of, operand
 from .tensor import Tensor
 
+AXES = "axis: None (all axes), an int, or several. keepdims: reduced axes stay, with size 1."
+
 
 def _unary(build, doc):
     def function(x):
         return Tensor(build(operand(x)))
+
     function.__name__ = function.__qualname__ = build.__name__
     function.__doc__ = doc
     return function
@@ -18,6 +22,7 @@ def _unary(build, doc):
 def _binary(build, name, doc):
     def function(x, y):
         return Tensor(build(*_pair(x, y)))
+
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return function
@@ -80,7 +85,8 @@ def pow(x, a):
 
 
 def clip(x, min_value, max_value):
-    """`x` limited to [min_value, max_value]; None is no limit. An upper limit below the lower one is raised
+    """`x` limited to [min_value, max_value]; None is no limit. An upper limit below the lower one
+    is raised
     to it (Keras)."""
     x, low, high = node_of(x), min_value, max_value
     plain = (int, float)
@@ -100,7 +106,9 @@ def where(condition, x, y):
 
 
 def allclose(x, y, rtol=1e-05, atol=1e-08):
-    """Whether all elements satisfy |x - y| <= atol + rtol * |y|: a bool scalar. NaN is close to nothing."""
+    """Whether all elements satisfy |x - y| <= atol + rtol * |y|: a bool scalar. NaN is close to
+    nothing.
+    """
     return Tensor(ops.all(ops.isclose(*_pair(x, y), rtol, atol)))
 
 
@@ -108,8 +116,9 @@ def _reduction(build, name, doc, prepare=node_of, finish=None):
     def function(x, axis=None, keepdims=False):
         y = build(prepare(x), axis, keepdims)
         return Tensor(finish(y) if finish else y)
+
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc + "\n\n    axis: None (all axes), an int, or several. keepdims: reduced axes stay, with size 1.\n    "
+    function.__doc__ = f"{doc}\n\n    {AXES}\n    "
     return function
 
 
@@ -129,12 +138,17 @@ max = _reduction(ops.max, "max", "Largest element; NaN if there is one.")
 min = _reduction(ops.min, "min", "Smallest element; NaN if there is one.")
 mean = _reduction(ops.mean, "mean", "Mean over axes; that of bools is in floatx().", _measurable)
 var = _reduction(ops.var, "var", "Variance over axes (divided by the count).", _measurable)
-std = _reduction(lambda x, axis, keepdims: ops.sqrt(ops.var(x, axis, keepdims)), "std",
-                 "Standard deviation over axes (divided by the count).", _measurable)
+std = _reduction(
+    lambda x, axis, keepdims: ops.sqrt(ops.var(x, axis, keepdims)),
+    "std",
+    "Standard deviation over axes (divided by the count).",
+    _measurable,
+)
 any = _reduction(ops.any, "any", "Whether one element is non-zero: 0 or 1, uint8.", finish=_uint8)
 all = _reduction(ops.all, "all", "Whether all elements are non-zero: 0 or 1, uint8.", finish=_uint8)
-logsumexp = _reduction(ops.logsumexp, "logsumexp",
-                       "log(sum(exp(x))) without overflow; -inf if all elements are.")
+logsumexp = _reduction(
+    ops.logsumexp, "logsumexp", "log(sum(exp(x))) without overflow; -inf if all elements are."
+)
 
 
 def argmax(x, axis=-1):
@@ -158,11 +172,12 @@ def cumprod(x, axis=0):
 
 
 def logdiffexp(x, axis=None, keepdims=False):
-    """log(exp(x[1]) - exp(x[0])) along `axis` without overflow: the logarithm of the difference of two.
+    """log(exp(x[1]) - exp(x[0])) along `axis` without overflow: the logarithm of the difference of
+    two.
 
-    axis None takes the elements of `x` in order. The axis must hold two elements and is dropped, or kept
-    with size 1; with n > 2 known elements the n - 1 differences of neighbours stay as an axis. NaN where
-    the second is smaller.
+    axis None takes the elements of `x` in order. The axis must hold two elements and is dropped,
+    or kept with size 1; with n > 2 known elements the n - 1 differences of neighbours stay as an
+    axis. NaN where the second is smaller.
     """
     x = node_of(x)
     if axis is None:

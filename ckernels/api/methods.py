@@ -1,4 +1,7 @@
-"""Operators, indexing and methods of tensors, as NumPy and Theano name them. Each builds one expression."""
+"""Operators, indexing and methods of tensors, as NumPy and Theano name them. Each builds one
+expression.
+"""
+
 import numpy as np
 
 from .. import dtypes, ops
@@ -7,11 +10,10 @@ from ..graph.node import Node
 from ..graph.shapes import axis_of
 from .operands import node_of, operand
 
-AXES = "axis: None (all axes), an int, or several. keepdims: reduced axes stay, with size 1."
-
 
 def _wrap(node):
     from .tensor import Tensor
+
     return Tensor(node)
 
 
@@ -26,7 +28,9 @@ def _unary(build):
 
 
 def key_of(key):
-    """An index with the handles in it replaced by their nodes, lists by arrays, NumPy ints by ints."""
+    """An index with the handles in it replaced by their nodes, lists by arrays, NumPy ints by
+    ints.
+    """
     if isinstance(key, tuple):
         return tuple(key_of(k) for k in key)
     if isinstance(key, slice):
@@ -40,6 +44,7 @@ def key_of(key):
 
 class Methods:
     """What a Tensor can do; mixed into it."""
+
     __slots__ = ()
 
     __add__, __radd__ = _operator(ops.add), _operator(ops.add, True)
@@ -79,11 +84,13 @@ class Methods:
     def __getitem__(self, key):
         key = key_of(key)
         result = _wrap(ops.getitem(self.node, key))
-        result._subtensor = (self, key)             # what set_subtensor and inc_subtensor write to
+        result._subtensor = (self, key)  # what set_subtensor and inc_subtensor write to
         return result
 
     def __setitem__(self, key, value):
-        raise TypeError(f"{self!r} cannot be assigned to; K.set_subtensor(x[index], value) gives a new tensor")
+        raise TypeError(
+            f"{self!r} cannot be assigned to; K.set_subtensor(x[index], value) gives a new tensor"
+        )
 
     @property
     def shape(self):
@@ -96,7 +103,7 @@ class Methods:
         return _wrap(ops.prod(ops.shape(self.node)))
 
     @property
-    def T(self):                                                                        # noqa: N802
+    def T(self):  # noqa: N802
         """The tensor with its axes reversed."""
         return self.transpose()
 
@@ -158,11 +165,13 @@ class Methods:
         """Largest less smallest element over axes."""
         return self.max(axis) - self.min(axis)
 
-    def norm(self, L, axis=None, keepdims=False):                                       # noqa: N803
+    def norm(self, L, axis=None, keepdims=False):  # noqa: N803
         """The L-norm over axes: sum(|x| ** L) ** (1 / L); L may be inf."""
         x = ops.abs(self.node)
         if L == 0:
-            return _wrap(ops.cast(ops.sum(ops.ne(x, 0), axis, keepdims), dtypes.to_float(self.dtype)))
+            return _wrap(
+                ops.cast(ops.sum(ops.ne(x, 0), axis, keepdims), dtypes.to_float(self.dtype))
+            )
         if L == np.inf:
             return _wrap(ops.max(x, axis, keepdims))
         if L == 2:
@@ -199,12 +208,17 @@ class Methods:
         return (self.ravel().node, 0) if axis is None else (self.node, axis)
 
     def dot(self, other):
-        """The dot product as NumPy defines it: over the last axis and the last but one of `other`."""
+        """The dot product as NumPy defines it: over the last axis and the last but one of
+        `other`.
+        """
         return _wrap(ops.dot(self.node, node_of(other)))
 
     def reshape(self, *shape):
-        """The tensor with another shape: x.reshape((2, -1)) or x.reshape(2, -1); sizes may be tensors."""
+        """The tensor with another shape: x.reshape((2, -1)) or x.reshape(2, -1); sizes may be
+        tensors.
+        """
         from .shape import reshape
+
         one = len(shape) == 1 and not isinstance(shape[0], (int, np.integer))
         return reshape(self, shape[0] if one and getattr(shape[0], "ndim", 1) else shape)
 
@@ -237,8 +251,12 @@ class Methods:
         return self.transpose(order)
 
     def dimshuffle(self, *pattern):
-        """Axes in the order of `pattern`; 'x' is a new axis of size 1. Axes left out must have size 1."""
-        pattern = pattern[0] if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)) else pattern
+        """Axes in the order of `pattern`; 'x' is a new axis of size 1. Axes left out must have
+        size 1.
+        """
+        pattern = (
+            pattern[0] if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)) else pattern
+        )
         kept = [axis_of(p, self.ndim) for p in pattern if p != "x"]
         if len(set(kept)) != len(kept):
             raise ShapeError(f"dimshuffle{tuple(pattern)} names an axis twice")
@@ -269,6 +287,7 @@ class Methods:
     def clip(self, a_min, a_max):
         """The tensor limited to [a_min, a_max]."""
         from .math import clip
+
         return clip(self, a_min, a_max)
 
     def round(self):

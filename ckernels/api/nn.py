@@ -1,4 +1,5 @@
 """Activations, dropout and normalisation."""
+
 import numbers
 
 from .. import dtypes, ops
@@ -13,7 +14,9 @@ from .variables import shape_vector
 
 
 def relu(x, alpha=0.0, max_value=None):
-    """max(x, 0); below 0: alpha * x. max_value: where it saturates, None for nowhere. NaN stays NaN."""
+    """max(x, 0); below 0: alpha * x. max_value: where it saturates, None for nowhere. NaN stays
+    NaN.
+    """
     x = node_of(x)
     weak_zero = isinstance(alpha, numbers.Real) and alpha == 0
     y = ops.relu(x) if weak_zero else ops.where(ops.lt(x, 0), ops.mul(x, operand(alpha)), x)
@@ -23,7 +26,7 @@ def relu(x, alpha=0.0, max_value=None):
 def elu(x, alpha=1.0):
     """x above 0, alpha * (exp(x) - 1) below."""
     x = node_of(x)
-    # The minimum keeps exp of large x, and with it inf * 0 in the gradient, out of the branch not taken.
+    # Without the minimum, exp of large x gives inf * 0 in the gradient of the branch not taken.
     below = ops.expm1(ops.minimum(x, 0))
     alpha = operand(alpha)
     if isinstance(alpha, Node) or alpha != 1:
@@ -75,7 +78,8 @@ def tanh(x):
 
 
 def dropout(x, level, noise_shape=None, seed=None):
-    """`x` with a fraction `level` of its entries set to 0 at random and the rest divided by 1 - level.
+    """`x` with a fraction `level` of its entries set to 0 at random and the rest divided by 1 -
+    level.
 
     noise_shape: shape of the keep/drop flags, broadcast to `x`; None entries take the size of `x`.
     ValueError unless 0 <= level < 1.
@@ -109,7 +113,9 @@ def l2_normalize(x, axis):
 
 
 def in_top_k(predictions, targets, k):
-    """Whether predictions[i, targets[i]] is among the `k` largest of predictions[i]: a bool vector."""
+    """Whether predictions[i, targets[i]] is among the `k` largest of predictions[i]: a bool
+    vector.
+    """
     return Tensor(ops.in_top_k(node_of(predictions), node_of(targets), integer(k, "k")))
 
 
@@ -133,8 +139,8 @@ def _aligned(v, x, axes):
 def batch_normalization(x, mean, var, beta, gamma, epsilon=0.001):
     """(x - mean) / sqrt(var + epsilon) * gamma + beta; beta and gamma may be None.
 
-    Keras's document prints sqrt(var) + epsilon; every implementation of it computed this form, whose
-    gradient stays finite at var = 0 and which trained weights expect.
+    Keras's document prints sqrt(var) + epsilon; every implementation of it computed this form,
+    whose gradient stays finite at var = 0 and which trained weights expect.
     """
     parts = [None if p is None else node_of(p) for p in (mean, var, beta, gamma)]
     return _normalized(node_of(x), *parts, epsilon)
@@ -148,15 +154,18 @@ def _normalized(x, mean, var, beta, gamma, epsilon):
 
 
 def bias_add(x, bias, data_format=None):
-    """`x` plus a bias over its channels: a vector, or a tensor with one dimension less than `x` (no batch).
+    """`x` plus a bias over its channels: a vector, or a tensor with one dimension less than `x`
+    (no batch).
 
     ValueError for another data_format or another number of dimensions.
     """
     data_format = data_format_of(data_format)
     x, bias = node_of(x), node_of(bias)
     if bias.ndim != 1 and bias.ndim != x.ndim - 1:
-        raise ShapeError(f"bias_add needs a bias of 1 or {x.ndim - 1} dimensions for x of shape "
-                         f"{show(x.shape)}, got shape {show(bias.shape)}")
+        raise ShapeError(
+            f"bias_add needs a bias of 1 or {x.ndim - 1} dimensions for x of shape "
+            f"{show(x.shape)}, got shape {show(bias.shape)}"
+        )
     if data_format == "channels_first" and x.ndim > 2:
         if bias.ndim == 1:
             bias = ops.expand(bias, tuple(range(1, x.ndim - 1)))

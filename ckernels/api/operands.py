@@ -1,8 +1,10 @@
-"""What a user may pass where a tensor is expected: handles, numbers, arrays, lists; and what not, and why.
+"""What a user may pass where a tensor is expected: handles, numbers, arrays, lists; and what not,
+and why.
 
-`operand` turns such a value into a Node, or leaves a Python number weak; everything it refuses is refused
-with one sentence. No K function looks at its arguments in any other way.
+`operand` turns such a value into a Node, or leaves a Python number weak; everything it refuses is
+refused with one sentence. No K function looks at its arguments in any other way.
 """
+
 import numbers
 import sys
 
@@ -19,7 +21,8 @@ def operand(x, what="a tensor"):
     """`x` as a Node, or as the Python number it is (weak: it adopts the other operand's dtype).
 
     NumPy's float64 scalars are Python floats and weak too: `np.sqrt(2.0) * x` keeps the dtype of x.
-    Lists of Python floats become floatx(); arrays keep their dtype. TypeError for None, objects, strings.
+    Lists of Python floats become floatx(); arrays keep their dtype. TypeError for None, objects,
+    strings.
     """
     node = getattr(x, "node", None)
     if isinstance(node, Node):
@@ -58,14 +61,15 @@ def _has_array(x):
 
 def _stacked(x):
     from ..ops import indexing
+
     return indexing.stack([node_of(i) for i in x], 0)
 
 
 def as_array(x, what="a value", dtype=None):
     """`x` as an aligned array in native byte order of a dtype ckernels knows.
 
-    Raises DTypeError (a TypeError) for None, objects, strings and dates, ShapeError (a ValueError) for
-    ragged lists. Copies only where it must.
+    Raises DTypeError (a TypeError) for None, objects, strings and dates, ShapeError (a ValueError)
+    for ragged lists. Copies only where it must.
     """
     if x is None:
         raise DTypeError(f"{what} is None; expected a number, an array or a tensor")
@@ -89,7 +93,11 @@ def as_array(x, what="a value", dtype=None):
 def _refusal(array, what, x):
     kind = array.dtype.kind
     if kind == "O":
-        found = f"an object of type {type(x).__name__}" if array.ndim == 0 else "an array of Python objects"
+        found = (
+            f"an object of type {type(x).__name__}"
+            if array.ndim == 0
+            else "an array of Python objects"
+        )
     elif kind in "US":
         found = "text"
     else:
@@ -98,16 +106,18 @@ def _refusal(array, what, x):
 
 
 def converted(array, dtype, what="the value"):
-    """`array` with `dtype` (a name), or DTypeError naming both where that would change what it means.
+    """`array` with `dtype` (a name), or DTypeError naming both where that would change what it
+    means.
 
-    Precision may go (float64 -> float32), kinds may widen (int -> float); a float becomes an integer
-    only when every element is one, and a negative number no unsigned integer.
+    Precision may go (float64 -> float32), kinds may widen (int -> float); a float becomes an
+    integer only when every element is one, and a negative number no unsigned integer.
     """
     target = np.dtype(dtypes.name_of(dtype))
     if array.dtype == target:
         return array
-    if np.can_cast(array.dtype, target, "same_kind") and not (array.dtype.kind == "i"
-                                                              and target.kind == "u"):
+    if np.can_cast(array.dtype, target, "same_kind") and not (
+        array.dtype.kind == "i" and target.kind == "u"
+    ):
         if array.dtype.kind not in "iu" or np.can_cast(array.dtype, target, "safe"):
             with np.errstate(over="ignore"):
                 return array.astype(target)
@@ -115,8 +125,10 @@ def converted(array, dtype, what="the value"):
         result = array.astype(target)
         if np.array_equal(result.astype(array.dtype), array) and np.array_equal(result, array):
             return result
-    raise DTypeError(f"{what} has dtype {array.dtype.name} and does not fit {target.name} without loss; "
-                     f"convert it first, e.g. with .astype({target.name!r})")
+    raise DTypeError(
+        f"{what} has dtype {array.dtype.name} and does not fit {target.name} without loss; "
+        f"convert it first, e.g. with .astype({target.name!r})"
+    )
 
 
 def is_sparse_matrix(x):
@@ -133,14 +145,17 @@ def integer(x, what):
 
 
 def static_shape(shape, what="shape"):
-    """A tuple of ints and None from what a user calls a shape (an int, a list, an array of ints)."""
+    """A tuple of ints and None from what a user calls a shape (an int, a list, an array of
+    ints).
+    """
     if isinstance(shape, numbers.Integral):
         shape = (shape,)
     try:
         dims = tuple(None if d is None else integer(d, f"a dimension of {what}") for d in shape)
     except TypeError as problem:
-        raise TypeError(f"{what} must be a sequence of integers (and None), got {shape!r}: {problem}") \
-            from None
+        raise TypeError(
+            f"{what} must be a sequence of integers (and None), got {shape!r}: {problem}"
+        ) from None
     if any(d is not None and d < 0 for d in dims):
         raise ShapeError(f"{what} {dims} has a negative dimension; use None for an unknown one")
     return dims

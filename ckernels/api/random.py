@@ -1,9 +1,11 @@
-"""Random tensors: each call owns a state variable [seed, stream, call] that every function advances.
+"""Random tensors: each call owns a state variable [seed, stream, call] that every function
+advances.
 
-The numbers depend on the state alone (counter-based, see ckernels/ops/random.py). Without a seed the state
-is drawn from NumPy's global generator, as in Keras, unless `set_random_seed` or the flag `seed` gave one;
-then each call takes the next stream of that seed.
+The numbers depend on the state alone (counter-based, see ckernels/ops/random.py). Without a seed
+the state is drawn from NumPy's global generator, as in Keras, unless `set_random_seed` or the flag
+`seed` gave one; then each call takes the next stream of that seed.
 """
+
 import itertools
 import math
 import threading
@@ -24,7 +26,9 @@ _streams = itertools.count(1)
 
 
 def set_random_seed(seed):
-    """Make all random tensors made from now on reproducible. None goes back to NumPy's generator."""
+    """Make all random tensors made from now on reproducible. None goes back to NumPy's
+    generator.
+    """
     global _seed, _streams
     with _lock:
         _seed = None if seed is None else integer(seed, "seed")
@@ -40,7 +44,7 @@ def new_state(seed=None):
         elif base is not None:
             words = [base, next(_streams), 0]
         else:
-            words = [int(np.random.randint(1, 2 ** 31 - 1)), 0, 0]
+            words = [int(np.random.randint(1, 2**31 - 1)), 0, 0]
     state = Variable(np.array([w & 0x7FFFFFFFFFFFFFFF for w in words], "int64"), "random_state")
     state.default_update = state + np.array([0, 0, 1], "int64")
     return state
@@ -120,5 +124,3 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     edge = math.erf(2 / math.sqrt(2))
     z = ops.mul(ops.erfinv(ops.mul(ops.sub(ops.mul(u, 2), 1), edge)), math.sqrt(2))
     return Tensor(_scaled(ops.clip(z, -2.0, 2.0), stddev, mean))
-
-

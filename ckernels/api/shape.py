@@ -1,4 +1,7 @@
-"""Shapes: joining, splitting, reordering and repeating tensors. Nothing is computed here but positions."""
+"""Shapes: joining, splitting, reordering and repeating tensors. Nothing is computed here but
+positions.
+"""
+
 import numpy as np
 
 from .. import ops
@@ -28,7 +31,9 @@ def _list_of(tensors, name):
 
 
 def reshape(x, shape):
-    """`x` with another shape of the same size. shape: ints (one may be -1), scalar tensors, or a vector."""
+    """`x` with another shape of the same size. shape: ints (one may be -1), scalar tensors, or a
+    vector.
+    """
     if isinstance(shape, (list, tuple)):
         shape = tuple(-1 if d is None else d for d in shape)
     return Tensor(ops.reshape(node_of(x), shape_vector(shape)))
@@ -114,6 +119,8 @@ def temporal_padding(x, padding=(1, 1)):
     """Zeros before and after the middle axis of a tensor of 3 dimensions."""
     x = node_of(x)
     if x.ndim != 3:
-        raise ShapeError(f"temporal_padding needs a tensor of 3 dimensions, got shape {show(x.shape)}")
+        raise ShapeError(
+            f"temporal_padding needs a tensor of 3 dimensions, got shape {show(x.shape)}"
+        )
     left, right = (integer(p, "padding") for p in padding)
     return Tensor(ops.pad(x, ((0, 0), (left, right), (0, 0))))

@@ -1,4 +1,7 @@
-"""K.shared: variables as in Theano, whose sizes may change from one set_value or update to the next."""
+"""K.shared: variables as in Theano, whose sizes may change from one set_value or update to the
+next.
+"""
+
 import numpy as np
 
 from ..errors import ShapeError
@@ -10,8 +13,8 @@ from .tensor import Variable
 def shared(value, name=None, borrow=False, shape=None):
     """A variable with the dtype and rank of `value`; a Python int gives int64, a float float64.
 
-    shape: what is fixed about the shape, e.g. (None, 10); by default nothing. borrow: the variable may keep
-    the array itself instead of a copy.
+    shape: what is fixed about the shape, e.g. (None, 10); by default nothing. borrow: the variable
+    may keep the array itself instead of a copy.
     """
     what = f"the value of shared variable {name!r}" if name else "the value of a shared variable"
     array = as_array(value, what)

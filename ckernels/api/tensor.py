@@ -1,9 +1,10 @@
 """Tensor: the handle a user holds on a node of the graph, and Variable: a handle on state.
 
 Every call makes a new handle, so that callers can keep their own attributes on it (`_keras_shape`,
-`_keras_history`, ...), while equal expressions share one hash-consed node. Handles compare and hash by
-identity. Operators and methods build nodes; nothing is computed before a function runs.
+`_keras_history`, ...), while equal expressions share one hash-consed node. Handles compare and
+hash by identity. Operators and methods build nodes; nothing is computed before a function runs.
 """
+
 import numpy as np
 
 from .. import dtypes
@@ -22,8 +23,9 @@ class Tensor(Methods):
     name   as given, or None; may be set
     line   (file, line number, function) of the user's code that made it
     """
+
     __array_priority__ = 1000
-    __array_ufunc__ = None          # ndarray + tensor asks the tensor
+    __array_ufunc__ = None  # ndarray + tensor asks the tensor
 
     def __init__(self, node, name=None):
         self.node = node
@@ -46,21 +48,28 @@ class Tensor(Methods):
         return f"<Tensor {self.node.op.name} {self.dtype} {show(self.node.shape)}>"
 
     def __bool__(self):
-        raise TypeError(f"{self!r} has no truth value: it is symbolic and its elements are known only when "
-                        "a function runs. Use K.switch or K.where to choose, K.equal to compare, "
-                        "`is` to test for identity")
+        raise TypeError(
+            f"{self!r} has no truth value: it is symbolic and its elements are known only when "
+            "a function runs. Use K.switch or K.where to choose, K.equal to compare, "
+            "`is` to test for identity"
+        )
 
     def _no_number(self):
-        raise TypeError(f"{self!r} is symbolic and no number; K.eval(x) or a function gives its value")
+        raise TypeError(
+            f"{self!r} is symbolic and no number; K.eval(x) or a function gives its value"
+        )
 
     __int__ = __float__ = __complex__ = __index__ = _no_number
 
     def __array__(self, dtype=None, copy=None):
-        raise TypeError(f"{self!r} is symbolic and cannot become an array; K.eval(x) computes its value")
+        raise TypeError(
+            f"{self!r} is symbolic and cannot become an array; K.eval(x) computes its value"
+        )
 
     def __contains__(self, value):
-        raise TypeError(f"`in` needs the elements of {self!r}, which is symbolic; "
-                        "use K.any(K.equal(x, value))")
+        raise TypeError(
+            f"`in` needs the elements of {self!r}, which is symbolic; use K.any(K.equal(x, value))"
+        )
 
     def __len__(self):
         return self._length("take the length of")
@@ -72,8 +81,10 @@ class Tensor(Methods):
         if self.ndim == 0:
             raise TypeError(f"cannot {purpose} {self!r}: it has no dimensions")
         if self.node.shape[0] is None:
-            raise TypeError(f"cannot {purpose} {self!r}: its length is known only when a function runs; "
-                            "x.shape[0] is the symbolic length")
+            raise TypeError(
+                f"cannot {purpose} {self!r}: its length is known only when a function runs; "
+                "x.shape[0] is the symbolic length"
+            )
         return self.node.shape[0]
 
     def __copy__(self):
@@ -83,8 +94,10 @@ class Tensor(Methods):
         return self
 
     def __reduce__(self):
-        raise TypeError(f"{self!r} cannot be pickled: save the values of variables (K.get_value) and "
-                        "build the graph anew")
+        raise TypeError(
+            f"{self!r} cannot be pickled: save the values of variables (K.get_value) and "
+            "build the graph anew"
+        )
 
     def eval(self, inputs=None, session=None):
         """The value, as an ndarray. inputs: {placeholder: value}; `session` is ignored.
@@ -92,6 +105,7 @@ class Tensor(Methods):
         The function is compiled at the first call with these inputs and kept.
         """
         from .function import function
+
         inputs = dict(inputs or {})
         cache = self.__dict__.setdefault("_compiled", {})
         key = tuple(i.node.uid if isinstance(i, Tensor) else i for i in inputs)
@@ -109,8 +123,13 @@ class Variable(Tensor):
     def __init__(self, value, name=None, shape=None, store=None):
         self.store = store or Store(value)
         shape = value.shape if shape is None else shape
-        super().__init__(make("variable", (), {
-            "store": self.store, "dtype": value.dtype.name, "shape": shape, "name": name}))
+        super().__init__(
+            make(
+                "variable",
+                (),
+                {"store": self.store, "dtype": value.dtype.name, "shape": shape, "name": name},
+            )
+        )
         self._keras_shape = tuple(shape)
         self._uses_learning_phase = False
 
@@ -131,8 +150,9 @@ class Variable(Tensor):
         array = converted(as_array(value, what), self.dtype, what)
         shape = self.node.shape
         if array.ndim != len(shape) or any(d not in (None, s) for d, s in zip(shape, array.shape)):
-            raise ShapeError(f"{what} has shape {show(array.shape)}, but the variable has shape "
-                             f"{show(shape)}")
+            raise ShapeError(
+                f"{what} has shape {show(array.shape)}, but the variable has shape {show(shape)}"
+            )
         self.store.set(array)
 
     def eval(self, inputs=None, session=None):
@@ -148,6 +168,7 @@ class Variable(Tensor):
     @default_update.setter
     def default_update(self, value):
         from .function import update_value
+
         self.store.default_update = None if value is None else update_value(self, value)
 
 
@@ -174,8 +195,9 @@ def need_tensor(x, what):
 def need_variable(x, what):
     """`x` if it is a Variable; DTypeError naming `what` if not."""
     if not isinstance(x, Variable):
-        raise DTypeError(f"{what} must be a variable (K.variable, K.zeros, K.shared, ...), not "
-                         f"{_described(x)}")
+        raise DTypeError(
+            f"{what} must be a variable (K.variable, K.zeros, K.shared, ...), not {_described(x)}"
+        )
     return x
 
 

@@ -1,4 +1,7 @@
-"""Variables, placeholders and constants: making them, asking about them, reading and setting values."""
+"""Variables, placeholders and constants: making them, asking about them, reading and setting
+values.
+"""
+
 import numpy as np
 
 from .. import dtypes, ops
@@ -6,12 +9,21 @@ from ..errors import DTypeError, ShapeError
 from ..graph.node import constant as constant_node
 from ..graph.shapes import product, show
 from .config import float_dtype
-from .operands import as_array, converted, has_tensor, integer, is_sparse_matrix, node_of, static_shape
+from .operands import (
+    as_array,
+    converted,
+    has_tensor,
+    integer,
+    is_sparse_matrix,
+    node_of,
+    static_shape,
+)
 from .tensor import Tensor, Variable, need_tensor, need_variable, placeholder_node
 
 
 def variable(value, dtype=None, name=None):
-    """A variable with the initial `value` (an array, a number, nested lists). dtype: floatx() by default.
+    """A variable with the initial `value` (an array, a number, nested lists). dtype: floatx() by
+    default.
 
     >>> import ckernels as K
     >>> K.variable([[1, 2], [3, 4]], dtype="float64", name="example_var").eval()
@@ -33,7 +45,9 @@ def _owned(array, dtype, what):
 
 
 def constant(value, dtype=None, shape=None, name=None):
-    """A constant tensor. dtype: floatx() by default. shape: a shape to fill (a scalar) or to reshape to."""
+    """A constant tensor. dtype: floatx() by default. shape: a shape to fill (a scalar) or to
+    reshape to.
+    """
     dtype = float_dtype(dtype)
     array = _owned(as_array(value, "the value of a constant"), dtype, "the value of a constant")
     if shape is not None:
@@ -43,7 +57,9 @@ def constant(value, dtype=None, shape=None, name=None):
         elif array.size == product(shape):
             array = array.reshape(shape)
         else:
-            raise ShapeError(f"a constant of {array.size} elements does not fill shape {show(shape)}")
+            raise ShapeError(
+                f"a constant of {array.size} elements does not fill shape {show(shape)}"
+            )
     return Tensor(constant_node(array), name)
 
 
@@ -53,11 +69,15 @@ def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None):
     If both are given, shape is used; ValueError when neither is.
     """
     if sparse:
-        raise NotImplementedError("sparse placeholders are not supported; use sparse=False and pass "
-                                  "dense arrays (x.toarray())")
+        raise NotImplementedError(
+            "sparse placeholders are not supported; use sparse=False and pass "
+            "dense arrays (x.toarray())"
+        )
     if shape is None and ndim is None:
-        raise ValueError("placeholder needs a shape or an ndim, e.g. placeholder(shape=(None, 10)) or "
-                         "placeholder(ndim=2)")
+        raise ValueError(
+            "placeholder needs a shape or an ndim, e.g. placeholder(shape=(None, 10)) or "
+            "placeholder(ndim=2)"
+        )
     shape = (None,) * integer(ndim, "ndim") if shape is None else static_shape(shape)
     tensor = Tensor(placeholder_node(float_dtype(dtype), shape, name))
     tensor._keras_shape, tensor._uses_learning_phase = shape, False
@@ -85,7 +105,9 @@ def is_keras_tensor(x):
     ValueError when `x` is no tensor of this backend at all.
     """
     if not isinstance(x, Tensor):
-        raise ValueError(f"is_keras_tensor needs a tensor of ckernels, not {type(x).__name__}: {x!r}"[:200])
+        raise ValueError(
+            f"is_keras_tensor needs a tensor of ckernels, not {type(x).__name__}: {x!r}"[:200]
+        )
     return hasattr(x, "_keras_shape") or hasattr(x, "_keras_history")
 
 
@@ -96,16 +118,24 @@ def is_sparse(tensor):
 
 def to_dense(tensor):
     """`tensor`, dense."""
-    return tensor.toarray() if is_sparse_matrix(tensor) else need_tensor(tensor, "the argument of to_dense")
+    return (
+        tensor.toarray()
+        if is_sparse_matrix(tensor)
+        else need_tensor(tensor, "the argument of to_dense")
+    )
 
 
 def shape(x):
-    """The symbolic shape of `x`, an int32 vector. `int_shape` gives what is known without running."""
+    """The symbolic shape of `x`, an int32 vector. `int_shape` gives what is known without
+    running.
+    """
     return Tensor(ops.cast(ops.shape(node_of(x)), "int32"))
 
 
 def int_shape(x):
-    """The shape of `x` as a tuple of ints and None (unknown). Keras's own record on `x` comes first."""
+    """The shape of `x` as a tuple of ints and None (unknown). Keras's own record on `x` comes
+    first.
+    """
     if isinstance(x, Tensor):
         known = getattr(x, "_keras_shape", None)
         return tuple(known) if known is not None else x.node.shape
@@ -148,7 +178,9 @@ def batch_get_value(ops):
 
 
 def set_value(x, value):
-    """Give the variable `x` a new value of the same shape; ValueError or TypeError name what differs."""
+    """Give the variable `x` a new value of the same shape; ValueError or TypeError name what
+    differs.
+    """
     need_variable(x, "the first argument of set_value").set_value(value)
 
 
@@ -182,8 +214,10 @@ def _filled(value, shape, dtype, name):
         return Tensor(ops.broadcast_to(one, shape_vector(shape)), name)
     shape = static_shape(shape)
     if None in shape:
-        raise ShapeError(f"cannot fill shape {show(shape)}: every size must be known; for the sizes of "
-                         "another tensor use zeros_like, ones_like or its symbolic shape")
+        raise ShapeError(
+            f"cannot fill shape {show(shape)}: every size must be known; for the sizes of "
+            "another tensor use zeros_like, ones_like or its symbolic shape"
+        )
     return Variable(np.full(shape, value, dtype), name)
 
 
@@ -194,7 +228,9 @@ def shape_vector(shape):
     if not isinstance(shape, (list, tuple, np.ndarray)):
         shape = (shape,)
     if not has_tensor(shape):
-        return constant_node(np.asarray([integer(d, "a dimension of shape") for d in shape], "int64"))
+        return constant_node(
+            np.asarray([integer(d, "a dimension of shape") for d in shape], "int64")
+        )
     return ops.pack(*(ops.cast(node_of(d), "int64") for d in shape))
 
 
@@ -232,12 +268,14 @@ def cast(x, dtype):
 def random_uniform_variable(shape, low, high, dtype=None, name=None, seed=None):
     """A variable with values drawn from [low, high)."""
     from .random import generator
+
     return _drawn(generator(seed).uniform(low, high, static_shape(shape)), dtype, name)
 
 
 def random_normal_variable(shape, mean, scale, dtype=None, name=None, seed=None):
     """A variable with normal values of the given mean and standard deviation."""
     from .random import generator
+
     return _drawn(generator(seed).normal(mean, scale, static_shape(shape)), dtype, name)
 
 
@@ -251,4 +289,3 @@ def _drawn(value, dtype, name):
 def print_tensor(x, message=""):
     """`x`, printing `message` and its value whenever it is computed."""
     return Tensor(ops.print_(need_tensor(x, "the argument of print_tensor").node, message))
-

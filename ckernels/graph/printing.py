@@ -1,9 +1,11 @@
 """Graphs as text: `pp` writes a node as math, `debugprint` as a tree with ids.
 
-Both take nodes, the handles users hold, and compiled functions (through their `.outputs`). `pp` never
-prints a shared subexpression more than a line can bear: long graphs name their shared parts first. This
-room knows ops by name only to choose a notation; an op it does not know prints as a call.
+Both take nodes, the handles users hold, and compiled functions (through their `.outputs`). `pp`
+never prints a shared subexpression more than a line can bear: long graphs name their shared parts
+first. This room knows ops by name only to choose a notation; an op it does not know prints as a
+call.
 """
+
 import sys
 
 from .node import Node, as_node
@@ -11,21 +13,41 @@ from .walk import consumers, toposort
 
 # op -> (sign, precedence): Python's own precedences, so that what is printed could be typed back.
 INFIX = {
-    "logical_or": ("or", 1), "logical_and": ("and", 2), "lt": ("<", 3), "le": ("<=", 3), "gt": (">", 3),
-    "ge": (">=", 3), "eq": ("==", 3), "ne": ("!=", 3), "bit_or": ("|", 4), "bit_xor": ("^", 5),
-    "bit_and": ("&", 6), "left_shift": ("<<", 7), "right_shift": (">>", 7), "add": ("+", 8),
-    "sub": ("-", 8), "mul": ("*", 9), "true_div": ("/", 9), "floor_div": ("//", 9), "mod": ("%", 9),
-    "matmul": ("@", 9), "pow": ("**", 11),
+    "logical_or": ("or", 1),
+    "logical_and": ("and", 2),
+    "lt": ("<", 3),
+    "le": ("<=", 3),
+    "gt": (">", 3),
+    "ge": (">=", 3),
+    "eq": ("==", 3),
+    "ne": ("!=", 3),
+    "bit_or": ("|", 4),
+    "bit_xor": ("^", 5),
+    "bit_and": ("&", 6),
+    "left_shift": ("<<", 7),
+    "right_shift": (">>", 7),
+    "add": ("+", 8),
+    "sub": ("-", 8),
+    "mul": ("*", 9),
+    "true_div": ("/", 9),
+    "floor_div": ("//", 9),
+    "mod": ("%", 9),
+    "matmul": ("@", 9),
+    "pow": ("**", 11),
 }
 PREFIX = {"neg": ("-", 10), "bit_not": ("~", 10), "logical_not": ("not ", 2)}
 ATOM = 12
-LINE = 400          # characters beyond which `pp` names shared subexpressions
-NAME_FROM = 24      # a shared subexpression shorter than this is repeated rather than named
+LINE = 400  # characters beyond which `pp` names shared subexpressions
+NAME_FROM = 24  # a shared subexpression shorter than this is repeated rather than named
 
 
 def place(line):
     """'model.py:12 (in build)' for a user's line; '' when there is none."""
-    return f"{line[0]}:{line[1]}" + (f" (in {line[2]})" if line[2] != "<module>" else "") if line else ""
+    return (
+        f"{line[0]}:{line[1]}" + (f" (in {line[2]})" if line[2] != "<module>" else "")
+        if line
+        else ""
+    )
 
 
 def nodes_of(what):
@@ -80,7 +102,7 @@ def _length(order, nodes):
     size = {}
     for node in order:
         own = len(leaf_name(node)) if node.op.kind == "leaf" else len(node.op.name) + 4
-        size[node.uid] = min(10 ** 9, own + sum(size[i.uid] for i in node.inputs))
+        size[node.uid] = min(10**9, own + sum(size[i.uid] for i in node.inputs))
     return sum(size[n.uid] for n in nodes)
 
 
@@ -119,8 +141,11 @@ def _wrap(text, level):
 
 
 def _call(node, args):
-    extra = [f"{k}={_attr(v)}" for k, v in sorted(node.attrs.items())
-             if k not in ("uid", "store") and v is not None]
+    extra = [
+        f"{k}={_attr(v)}"
+        for k, v in sorted(node.attrs.items())
+        if k not in ("uid", "store") and v is not None
+    ]
     return f"{node.op.name}({', '.join([a[0] for a in args] + extra)})"
 
 
@@ -165,7 +190,10 @@ _SPECIAL = {
     "shape": lambda node, args: f"{_wrap(args[0], ATOM)}.shape",
     "item": lambda node, args: f"{_wrap(args[0], ATOM)}[{node.attrs['index']}]",
     "expand": lambda node, args: _axes_call(node, args).replace("expand(", "expand_dims(", 1),
-    "squeeze": _axes_call, "mean": _reduction, "var": _reduction, "logsumexp": _reduction,
+    "squeeze": _axes_call,
+    "mean": _reduction,
+    "var": _reduction,
+    "logsumexp": _reduction,
 }
 
 
@@ -182,9 +210,9 @@ def letters(number):
 def debugprint(what, file=None, print_type=False, depth=-1, print_line=False):
     """Print `what` as a tree, one node a line, inputs indented below it; each node has an id.
 
-    A node that was printed already is referred to by its id. depth: levels below the outputs to print
-    (-1: all). print_type adds dtype and shape, print_line the user's line. file: a stream, or "str" to get
-    the text back instead of printing it.
+    A node that was printed already is referred to by its id. depth: levels below the outputs to
+    print (-1: all). print_type adds dtype and shape, print_line the user's line. file: a stream,
+    or "str" to get the text back instead of printing it.
     """
     ids, lines = {}, []
     for output in nodes_of(what):
@@ -213,8 +241,11 @@ def debugprint(what, file=None, print_type=False, depth=-1, print_line=False):
 def _head(node):
     if node.op.kind == "leaf":
         return leaf_name(node)
-    shown = ", ".join(f"{k}={_attr(v)}" for k, v in sorted(node.attrs.items())
-                      if k not in ("uid", "store") and v is not None)
+    shown = ", ".join(
+        f"{k}={_attr(v)}"
+        for k, v in sorted(node.attrs.items())
+        if k not in ("uid", "store") and v is not None
+    )
     return f"{node.op.name}{{{shown}}}" if shown else node.op.name
 
 

@@ -1,0 +1,93 @@
+"""Derivatives as the Theano manual prints them, and what happens where there are none."""
+
+import numpy as np
+import pytest
+
+import ckernels as K
+from ckernels.errors import DisconnectedError
+
+
+def vector(name=None, dtype="float64"):
+    return K.placeholder(ndim=1, dtype=dtype, name=name)
+
+
+def test_manual_gradients():
+    x = K.placeholder(ndim=0, dtype="float64")
+    f = K.function([x], K.grad(x**2, x))
+    np.testing.assert_allclose([f(4), f(94.2)], [8.0, 188.4])
+    m = K.placeholder(ndim=2, dtype="float64")
+    g = K.grad(K.sum(1 / (1 + K.exp(-m))), m)
+    np.testing.assert_allclose(
+        K.function([m], g)([[0, 1], [-1, -2]]),
+        [[0.25, 0.19661193], [0.19661193, 0.10499359]],
+        rtol=1e-7,
+    )
+
+
+def test_manual_jacobian_and_hessian():
+    x = vector()
+    np.testing.assert_allclose(K.function([x], K.jacobian(x**2, x))([4, 4]), np.diag([8.0, 8]))
+    np.testing.assert_allclose(
+        K.function([x], K.hessian(K.sum(x**2), x))([4, 4]), np.diag([2.0, 2])
+    )
+
+
+def test_manual_rop_and_lop():
+    W, V = (K.placeholder(ndim=2, dtype="float64") for _ in "WV")
+    x, v = vector(), vector()
+    y = K.dot(x, W)
+    f = K.function([W, V, x], K.Rop(y, W, V))
+    np.testing.assert_allclose(f([[1, 1], [1, 1]], [[2, 2], [2, 2]], [0, 1]), [2, 2])
+    g = K.function([v, x], K.Lop(y, W, v))
+    np.testing.assert_allclose(g([2, 2], [0, 1]), [[0, 0], [2, 2]])
+
+
+def test_manual_hessian_times_vector():
+    x, v = vector(), vector()
+    gy = K.grad(K.sum(x**2), x)
+    for product in (K.grad(K.sum(gy * v), x), K.Rop(gy, x, v)):
+        np.testing.assert_allclose(K.function([x, v], product)([4, 4], [2, 2]), [4, 4])
+
+
+def test_gradients_follow_the_list():
+    a, b = K.variable([1.0, 2.0]), K.variable([3.0, 4.0])
+    got = K.gradients(K.sum(a * a * b), [a, b])
+    assert isinstance(got, list) and all(isinstance(g, K.Tensor) for g in got)
+    np.testing.assert_allclose(K.eval(got[0]), [6, 16])
+    np.testing.assert_allclose(K.eval(got[1]), [1, 4])
+    assert isinstance(K.grad(K.sum(a), a), K.Tensor)
+
+
+def test_disconnected():
+    a, lonely = K.variable([1.0]), K.variable([1.0, 2.0], name="lonely")
+    cost = K.sum(a)
+    with pytest.raises(DisconnectedError, match=r"(?s)lonely.*test_gradients\.py:\d+"):
+        K.gradients(cost, [a, lonely])
+    assert K.gradients(cost, [a, lonely], disconnected="none")[1] is None
+    np.testing.assert_array_equal(
+        K.eval(K.gradients(cost, [a, lonely], disconnected="zero")[1]), [0, 0]
+    )
+    with pytest.raises(ValueError, match="maybe"):
+        K.grad(cost, lonely, disconnected="maybe")
+
+
+def test_cost_must_be_a_scalar():
+    a = K.variable([1.0, 2.0])
+    with pytest.raises(ValueError, match=r"scalar.*\(2,\)"):
+        K.gradients(a * 2, [a])
+
+
+def test_stop_gradient():
+    a = K.variable([3.0])
+    np.testing.assert_allclose(K.eval(K.gradients(K.sum(a * K.stop_gradient(a)), [a])[0]), [3])
+    both = K.stop_gradient([a, a * 2])
+    assert isinstance(both, list) and len(both) == 2
+
+
+def test_consider_constant_and_known_grads():
+    a = K.variable([3.0])
+    square = a * a
+    got = K.grad(K.sum(square * a), a, consider_constant=[square])
+    np.testing.assert_allclose(K.eval(got), [9])
+    got = K.grad(None, a, known_grads={square: K.constant([10.0])})
+    np.testing.assert_allclose(K.eval(got), [60])

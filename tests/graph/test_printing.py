@@ -1,0 +1,95 @@
+import io
+
+import numpy as np
+
+import ckernels as K
+
+
+def names(*letters, ndim=2):
+    return [K.placeholder(ndim=ndim, name=n) for n in letters]
+
+
+def test_infix_with_as_few_parentheses_as_needed():
+    x, y, z = names("x", "y", "z")
+    for expression, text in (
+        (x - y * z, "x - y * z"),
+        ((x - y) * z, "(x - y) * z"),
+        (x - (y - z), "x - (y - z)"),
+        (x - y - z, "x - y - z"),
+        (-(x**2), "-x ** 2"),
+        ((-x) ** y, "(-x) ** y"),
+        (x / (y / z), "x / (y / z)"),
+        (x ** (y**z), "x ** y ** z"),
+        ((x**y) ** z, "(x ** y) ** z"),
+        ((x < y) & (y < z), None),
+    ):
+        got = K.pp(expression)
+        if text:
+            assert got == text
+        env = {"x": 3.0, "y": 2.0, "z": 0.5}
+        assert text is None or eval(got, env) == eval(text, env)
+
+
+def test_calls_and_views():
+    x, w = names("x", "w")
+    assert K.pp(K.tanh(x)) == "tanh(x)"
+    assert K.pp(K.sum(x, axis=1)) == "sum(x, axis=1)"
+    assert K.pp(K.max(x)) == "max(x)"
+    assert K.pp(x.T) == "x.T"
+    assert K.pp(K.cast(x, "float64")) == "cast(x, float64)"
+    assert K.pp(x * 2) == "x * 2.0" or K.pp(x * 2) == "2.0 * x"
+    assert K.pp([x, w]) == "[x, w]"
+
+
+def test_names_of_leaves():
+    assert K.pp(K.variable(np.ones(2), name="weights")) == "weights"
+    assert K.pp(K.variable(np.ones(2))).startswith("variable")
+    assert K.pp(K.constant(np.ones((3, 4)))) == "constant(3, 4)"
+
+
+def test_shared_parts_of_large_graphs_are_named():
+    (x,) = names("x")
+    y = x
+    for _ in range(200):
+        y = K.tanh(y) + y * y
+    text = K.pp(y)
+    assert len(text) < 40_000 and text.startswith("t1 = ")
+    assert "t1" in text.splitlines()[1]
+
+
+def test_debugprint_is_a_tree_with_ids():
+    x, w = names("x", "w")
+    h = K.tanh(x)
+    text = K.debugprint(K.exp(h) - h * w, file="str")
+    lines = text.splitlines()
+    assert lines[0] == "sub [id A]"
+    assert [line.strip(" |").split(" [")[0] for line in lines[1:4]] == ["exp", "tanh", "x"]
+    assert text.count("tanh [id C]") == 2 and "tanh [id C] ..." in text
+    assert lines[1].startswith(" |exp") and lines[2].startswith(" | |tanh")
+
+
+def test_debugprint_options():
+    x, w = names("x", "w")
+    y = K.exp(K.tanh(x))
+    assert K.debugprint(y, file="str", depth=1).splitlines() == ["exp [id A]", " |tanh [id B]"]
+    typed = K.debugprint(y, file="str", print_type=True)
+    assert "x [id C] <float32 (?, ?)>" in typed
+    assert "test_printing.py:" in K.debugprint(y, file="str", print_line=True)
+    stream = io.StringIO()
+    K.debugprint(y, file=stream)
+    assert stream.getvalue().startswith("exp [id A]\n")
+
+
+def test_compiled_functions_print():
+    x = K.placeholder(ndim=1, name="x")
+    f = K.function([x], [K.exp(x)], mode="reference")
+    assert K.debugprint(f, file="str").startswith("exp [id A]")
+    assert K.pp(f) == "exp(x)"
+
+
+def test_deep_graphs_print():
+    y = K.placeholder(ndim=1, name="x")
+    for _ in range(5000):
+        y = K.sin(y)
+    assert K.debugprint(y, file="str").count("\n") == 5000
+    assert K.pp(y).count("sin(") == 5000
