@@ -1,8 +1,9 @@
 /* arena.c: 64-byte aligned memory; big buffers are recycled.
 
-   Fresh pages from the system cost more than most kernels that fill them (a page fault per 4 kB), so from
-   1 MB on a freed buffer waits in a pool for the next request of its size class. From 4 MB on buffers ask
-   for huge pages. The pool holds at most 512 MB and gives up what was not used for longest. */
+   Fresh pages from the system cost more than most kernels that fill them (a page fault per 4
+   kB), so from 1 MB on a freed buffer waits in a pool for the next request of its size class.
+   From 4 MB on buffers ask for huge pages. The pool holds at most 512 MB and gives up what was
+   not used for longest. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

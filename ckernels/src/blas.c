@@ -1,13 +1,15 @@
 /* blas.c: which BLAS does the gemms: a table of function pointers filled at the first use.
 
-   Order: what ck_blas_use() named, CKERNELS_BLAS, the hint (scipy-openblas32), an OpenBLAS already in the
-   process (NumPy's wheel brings one), system libraries, the built-in gemm. Nothing links against BLAS. A
-   library is trusted only after a small gemm gave the right numbers. Each call runs on the calling thread
-   alone: parallelism is gemm.c's business, and two pools of spinning threads cost more than either gains.
+   Order: what ck_blas_use() named, CKERNELS_BLAS, the hint (scipy-openblas32), an OpenBLAS
+   already in the process (NumPy's wheel brings one), system libraries, the built-in gemm.
+   Nothing links against BLAS. A library is trusted only after a small gemm gave the right
+   numbers. Each call runs on the calling thread alone: parallelism is gemm.c's business, and
+   two pools of spinning threads cost more than either gains.
 
-   A library that was not named must also be faster than the built-in gemm. Reference BLAS (libblas.so.3) never
-   is. OpenBLAS runs its AVX2 kernels on AMD's CPUs; there the built-in AVX-512 gemm is 1.9 times as fast
-   (Zen 5, 1024^3 float32, one thread: 210 against 117 GFLOP/s). */
+   A library that was not named must also be faster than the built-in gemm. Reference BLAS
+   (libblas.so.3) never is. OpenBLAS runs its AVX2 kernels on AMD's CPUs; there the built-in
+   AVX-512 gemm is 1.9 times as fast (Zen 5, 1024^3 float32, one thread: 210 against 117
+   GFLOP/s). */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -93,7 +95,8 @@ static void call(const ck_blas *blas, int dtype, const ck_gemm_shape *s, const v
                                          (int)s->lda, b, (int)s->ldb, s->beta, c, (int)s->ldc);
 }
 
-/* Make a leading dimension one that CBLAS accepts: it is meaningless when there is one row. 0: impossible. */
+/* Make a leading dimension one that CBLAS accepts: it is meaningless when there is one row. 0:
+   impossible. */
 static int tidy(int64_t *ld, int64_t rows, int64_t cols)
 {
     if (*ld < cols && rows <= 1)
@@ -122,7 +125,8 @@ int ck_blas_gemm(const ck_blas *blas, int dtype, const ck_gemm_shape *shape, con
     return CK_OK;
 }
 
-/* ---- trust: small integers, so every right answer is exact; C starts as NaN and must not be read ---- */
+/* ---- trust: small integers, so every right answer is exact; C starts as NaN and must not be
+   read ---- */
 
 static int self_test(const ck_blas *blas)
 {
@@ -272,8 +276,8 @@ const ck_blas *ck_blas_get(void)
     return blas;
 }
 
-/* CK_EVALUE when the library cannot be used; then nothing changes. Old tables stay valid: a gemm in another
-   thread may still be using one. */
+/* CK_EVALUE when the library cannot be used; then nothing changes. Old tables stay valid: a
+   gemm in another thread may still be using one. */
 int ck_blas_use(const char *path)
 {
     pthread_mutex_lock(&resolving);
@@ -298,9 +302,9 @@ int ck_blas_name(char *text, size_t size)
     return snprintf(text, size, "%s", blas->sgemm ? blas->name : ck_builtin_name());
 }
 
-/* ---- one thread per call ----
-   The number of threads of NumPy's OpenBLAS belongs to the user: the first of our gemms at work sets it to
-   one, the last one puts it back (unless somebody changed it meanwhile). */
+/* ---- one thread per call ---- The number of threads of NumPy's OpenBLAS belongs to the user:
+   the first of our gemms at work sets it to one, the last one puts it back (unless somebody
+   changed it meanwhile). */
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static int users, saved, owed;

@@ -1,9 +1,9 @@
 /* builtin.c: the gemm that is always there: blocked, packed, one thread.
 
-   The blocking is Goto's (ACM TOMS 34, 2008): a block of B (KC x NC) in L3, a block of A (MC x KC) in L2, a
-   sliver of B (KC x NR) in L1, a tile of C in registers. The micro-kernel is plain C on GCC vectors, compiled
-   for three instruction sets and chosen at run time, so the runtime itself needs no -march.
-   Any strides work, zero and negative ones too. */
+   The blocking is Goto's (ACM TOMS 34, 2008): a block of B (KC x NC) in L3, a block of A (MC x
+   KC) in L2, a sliver of B (KC x NR) in L1, a tile of C in registers. The micro-kernel is
+   plain C on GCC vectors, compiled for three instruction sets and chosen at run time, so the
+   runtime itself needs no -march. Any strides work, zero and negative ones too. */
 #include "ckernels.h"
 
 #include <string.h>
@@ -83,8 +83,9 @@ typedef struct {
 #include "microkernel.h"
 #endif
 
-/* Block sizes, and up to which n (m) A (B) is read where it lies. Measured on Zen 5: KC 192 to 512 within
-   4 %; NC 512 keeps the block of B in a 1 MB L2 (1024^3: 202 GFLOP/s against 194 with 2048). */
+/* Block sizes, and up to which n (m) A (B) is read where it lies. Measured on Zen 5: KC 192 to
+   512 within 4 %; NC 512 keeps the block of B in a 1 MB L2 (1024^3: 202 GFLOP/s against 194
+   with 2048). */
 enum { KC = 256, MC = 192, NC = 512, DIRECT_N = 128, DIRECT_M = 24 };
 
 /* 0: baseline, 1: AVX2 + FMA, 2: AVX-512 */
@@ -134,8 +135,8 @@ typedef struct {
 /* A block of A or B as the tiles read it: packed, or where it lies. */
 typedef struct { const char *at; int64_t line, k, tile; int packed; } view;
 
-/* c (m, n) = alpha * a (m, k) @ b (k, n) + beta * c, tile by tile. Where a tile would read past the end of an
-   operand that is not packed, the edge is packed into `edge`. */
+/* c (m, n) = alpha * a (m, k) @ b (k, n) + beta * c, tile by tile. Where a tile would read
+   past the end of an operand that is not packed, the edge is packed into `edge`. */
 static void block(const kernel *f, const operands *o, view a, view b, char *c, int64_t m, int64_t n,
                   int64_t k, double beta, char *edge)
 {
@@ -169,8 +170,8 @@ static void block(const kernel *f, const operands *o, view a, view b, char *c, i
 /* Where packed data goes: sizes in elements. */
 typedef struct { int direct_a, direct_b; int64_t a, b, edge; } layout;
 
-/* A block of A is read once per column tile, a block of B once per row tile: packing pays from the third
-   tile on, or where the tiles could not read the operand at all. */
+/* A block of A is read once per column tile, a block of B once per row tile: packing pays from
+   the third tile on, or where the tiles could not read the operand at all. */
 static layout plan(const kernel *f, const operands *o, int64_t m, int64_t n, int64_t k)
 {
     layout w = {(o->a_row == 1 || o->a_k == 1) && n <= DIRECT_N, o->b_col == 1 && m <= DIRECT_M, 0, 0, 0};

@@ -1,8 +1,10 @@
-/* gemm.c: C = alpha * op(A) @ op(B) + beta * C by panels of single-threaded BLAS calls, and the epilogue.
+/* gemm.c: C = alpha * op(A) @ op(B) + beta * C by panels of single-threaded BLAS calls, and
+   the epilogue.
 
-   C is cut into panels; each is one BLAS call on one thread of our team, and the epilogue follows while the
-   rows are in cache. The grid depends on the shape alone: BLAS picks other kernels for other panel heights,
-   so only a fixed grid gives the same bits for any number of threads. */
+   C is cut into panels; each is one BLAS call on one thread of our team, and the epilogue
+   follows while the rows are in cache. The grid depends on the shape alone: BLAS picks other
+   kernels for other panel heights, so only a fixed grid gives the same bits for any number of
+   threads. */
 #include "ckernels.h"
 
 #include <stdatomic.h>
@@ -15,7 +17,8 @@ typedef struct {
     int dtype;
     int64_t batch, sa, sb, sc, size;
     int64_t rows, cols, row_panels, col_panels;    /* the grid: panel size, and how many */
-    int64_t per_task;                    /* batch items a task does when they are not cut */
+    int64_t tasks, per_task;             /* per_task: batch items of a task when they are not cut */
+    _Atomic int64_t next;                /* the first task nobody has taken */
     const char *a, *b;
     char *c;
     const ck_blas *blas;
@@ -49,13 +52,11 @@ static int panel(const gemm *g, int64_t item, int64_t row0, int64_t row1, int64_
                         g->c + c * g->size);
 }
 
-/* Tasks [lo, hi) where a task is some whole batch items. */
-static int run_items(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
+/* A task of whole batch items. */
+static int do_items(gemm *g, int64_t task)
 {
-    const gemm *g = (const gemm *)p;
-    (void)unused;
-    hi = at_most(hi * g->per_task, g->batch);
-    for (int64_t item = lo * g->per_task; item < hi; item++) {
+    int64_t end = at_most((task + 1) * g->per_task, g->batch);
+    for (int64_t item = task * g->per_task; item < end; item++) {
         int code = panel(g, item, 0, g->shape.m, 0, g->shape.n);
         if (!code)
             code = finish(g, item * g->shape.m, (item + 1) * g->shape.m);
@@ -65,32 +66,36 @@ static int run_items(void *const *p, const int64_t *unused, int64_t lo, int64_t 
     return CK_OK;
 }
 
-/* Tasks [lo, hi) where a task is one panel: (item, row panel, column panel), the last fastest. Whoever makes
-   the last column panel of some rows runs their epilogue. */
-static int run_panels(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
+/* A task of one panel: (item, row panel, column panel), the last fastest. Whoever makes the
+   last column panel of some rows runs their epilogue. */
+static int do_panel(gemm *g, int64_t task)
 {
-    gemm *g = (gemm *)p;
-    (void)unused;
-    for (int64_t t = lo; t < hi; t++) {
-        int64_t line = t / g->col_panels, col = t % g->col_panels * g->cols;
-        int64_t item = line / g->row_panels, row = line % g->row_panels * g->rows;
-        int64_t row1 = at_most(row + g->rows, g->shape.m), col1 = at_most(col + g->cols, g->shape.n);
-        int code = panel(g, item, row, row1, col, col1);
-        if (code)
-            return code;
-        if (g->col_panels > 1 && atomic_fetch_sub(&g->left[line], 1) != 1)
-            continue;
-        code = finish(g, item * g->shape.m + row, item * g->shape.m + row1);
-        if (code)
-            return code;
-    }
-    return CK_OK;
+    int64_t line = task / g->col_panels, col = task % g->col_panels * g->cols;
+    int64_t item = line / g->row_panels, row = line % g->row_panels * g->rows;
+    int64_t row1 = at_most(row + g->rows, g->shape.m), col1 = at_most(col + g->cols, g->shape.n);
+    int code = panel(g, item, row, row1, col, col1);
+    if (code || (g->col_panels > 1 && atomic_fetch_sub(&g->left[line], 1) != 1))
+        return code;
+    return finish(g, item * g->shape.m + row, item * g->shape.m + row1);
 }
 
-/* The grid. Measured on Zen 5 (2 cores, L2 1 MB), float32, one thread, us for the whole product in one call
-   and in panels: 512: 1252, 2x2 1264, 4x4 1260, 16x1 1644; 1024: 10490, 4x4 10920, 32x1 14550; with OpenBLAS
-   1024: 18990, 4x4 19680, 32x1 21850. So square panels cost 1 to 5 %, flat ones 15 to 40 %, and 16
-   square panels keep 16 threads busy. Fork and join take 0.5 us hot: a panel is worth at least 3 us. */
+/* What each thread runs: tasks until none is left, whichever range it was given. Another
+   process on one of the cores then costs a panel, not half of the product. */
+static int run(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
+{
+    gemm *g = (gemm *)p;
+    (void)unused, (void)lo, (void)hi;
+    int code = CK_OK;
+    for (int64_t t; !code && (t = atomic_fetch_add(&g->next, 1)) < g->tasks;)
+        code = g->row_panels * g->col_panels > 1 ? do_panel(g, t) : do_items(g, t);
+    return code;
+}
+
+/* The grid. Measured on Zen 5 (2 cores, L2 1 MB), float32, one thread, us for the whole
+   product in one call and in panels: 512: 1252, 2x2 1264, 4x4 1260, 16x1 1644; 1024: 10490,
+   4x4 10920, 32x1 14550; with OpenBLAS 1024: 18990, 4x4 19680, 32x1 21850. So square panels
+   cost 1 to 5 %, flat ones 15 to 40 %, and 16 square panels keep 16 threads busy. Fork and
+   join take 0.5 us hot: a panel is worth at least 3 us. */
 enum {
     PANEL_WORK = 350000,                 /* multiply-adds, 3.3 us at 210 GFLOP/s */
     ELEMENT_WORK = 4,                    /* what reading one element costs, in multiply-adds */
@@ -137,17 +142,13 @@ static int multiply(gemm *g)
 {
     double work = cost(&g->shape);
     choose_grid(g, work);
-    int64_t panels = g->row_panels * g->col_panels, tasks = g->batch * panels;
-    ck_fn run = run_panels;
-    if (panels == 1) {
-        run = run_items;
-        g->per_task = at_least(1, (int64_t)(PANEL_WORK / 4 / work));
-        tasks = ceil_div(g->batch, g->per_task);
-    }
-    int64_t grain = at_least(1, (int64_t)(tasks * (double)PANEL_WORK / (work * g->batch)));
+    int64_t panels = g->row_panels * g->col_panels;
+    g->per_task = panels > 1 ? 1 : at_least(1, (int64_t)(PANEL_WORK / 4 / work));
+    g->tasks = panels > 1 ? g->batch * panels : ceil_div(g->batch, g->per_task);
+    atomic_init(&g->next, 0);
+    int64_t grain = at_least(1, (int64_t)(g->tasks * (double)PANEL_WORK / (work * g->batch)));
     ck_blas_enter(g->blas);
-    int code = tasks == 1 ? run((void *const *)g, NULL, 0, 1)
-                          : ck_parallel_for(run, (void *const *)g, NULL, tasks, 1, grain);
+    int code = ck_parallel_for(run, (void *const *)g, NULL, g->tasks, 1, grain);
     ck_blas_leave(g->blas);
     return code;
 }

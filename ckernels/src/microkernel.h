@@ -1,7 +1,9 @@
-/* microkernel.h: one tile of C for one type and one instruction set; builtin.c includes it for each.
+/* microkernel.h: one tile of C for one type and one instruction set; builtin.c includes it for
+   each.
 
-   Set before: REAL, WORDS (of them in 16 bytes), BYTES (of a vector register), MR (rows of the tile), SUFFIX, TARGET (attribute or
-   nothing). A tile is MR rows by two vectors: its sums stay in registers over the whole k loop. */
+   Set before: REAL, WORDS (of them in 16 bytes), BYTES (of a vector register), MR (rows of the
+   tile), SUFFIX, TARGET (attribute or nothing). A tile is MR rows by two vectors: its sums
+   stay in registers over the whole k loop. */
 #define JOIN_(x, y) x##_##y
 #define JOIN(x, y) JOIN_(x, y)
 #define NAME(x) JOIN(x, SUFFIX)
@@ -10,9 +12,10 @@
 
 typedef REAL NAME(vec) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 
-/* One tile: c[0:rows, 0:cols] = alpha * (a @ b) + beta * c. a[i, p] is a[i*arow + p*ak], b[p, j] is
-   b[p*bk + j]; tall >= rows and wide * LANES >= cols are constants, so the loops unroll and the sums stay in
-   registers. Reads tall rows of a and wide vectors of b: the caller gives padded memory for edges. */
+/* One tile: c[0:rows, 0:cols] = alpha * (a @ b) + beta * c. a[i, p] is a[i*arow + p*ak], b[p,
+   j] is b[p*bk + j]; tall >= rows and wide * LANES >= cols are constants, so the loops unroll
+   and the sums stay in registers. Reads tall rows of a and wide vectors of b: the caller gives
+   padded memory for edges. */
 TARGET static inline __attribute__((always_inline)) void NAME(fma)(
     int tall, int wide, int64_t k, const REAL *a, int64_t arow, int64_t ak, const REAL *b, int64_t bk,
     REAL *c, int64_t ldc, int rows, int cols, REAL alpha, REAL beta)

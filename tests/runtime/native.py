@@ -1,0 +1,166 @@
+"""Builds the Python-free part of the C runtime once per session and calls it through cffi.
+
+Beside the runtime the library holds small C kernels written for the tests: an epilogue that counts
+how often it saw each row, a range kernel that marks what it covered, one that fails on demand.
+"""
+
+import functools
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import cffi
+import numpy as np
+
+SOURCES = Path(__file__).resolve().parents[2] / "ckernels" / "src"
+FILES = ["parallel.c", "blas.c", "builtin.c", "gemm.c", "arena.c"]
+FLAGS = ["-O3", "-fopenmp", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+
+KERNELS = r"""
+#include "ckernels.h"
+/* counts[r]++ and C[r] = relu(C[r] + bias): p[0] counts, p[1] C or NULL, p[2] bias; d[0] n, d[1] ldc */
+int epilogue(void *const *p, const int64_t *d, int64_t lo, int64_t hi)
+{
+    int64_t *counts = p[0];
+    float *c = p[1];
+    const float *bias = p[2];
+    for (int64_t r = lo; r < hi; r++) {
+        __atomic_fetch_add(counts + r, 1, __ATOMIC_RELAXED);
+        for (int64_t j = 0; c && j < d[0]; j++) {
+            float v = c[r * d[1] + j] + bias[j];
+            c[r * d[1] + j] = v > 0 ? v : 0;
+        }
+    }
+    return CK_OK;
+}
+int fail_at(void *const *p, const int64_t *d, int64_t lo, int64_t hi)
+{
+    (void)p;
+    return lo <= d[0] && d[0] < hi ? (int)d[1] : CK_OK;
+}
+/* counts[i]++; p[1][0] = 1 when a chunk does not start at a multiple of d[0] */
+int mark(void *const *p, const int64_t *d, int64_t lo, int64_t hi)
+{
+    int64_t *counts = p[0];
+    if (lo % d[0])
+        *(int64_t *)p[1] = 1;
+    __atomic_fetch_add((int64_t *)p[1] + 1, 1, __ATOMIC_RELAXED);
+    for (int64_t i = lo; i < hi; i++)
+        __atomic_fetch_add(counts + i, 1, __ATOMIC_RELAXED);
+    return CK_OK;
+}
+int nested(void *const *p, const int64_t *d, int64_t lo, int64_t hi)
+{
+    for (int64_t i = lo; i < hi; i++) {
+        void *q[2] = {(int64_t *)p[0] + i * d[1], p[1]};
+        if (ck_parallel_for(mark, q, d, d[1], d[0], 1))
+            return CK_EVALUE;
+    }
+    return CK_OK;
+}
+int slow(void *const *p, const int64_t *d, int64_t lo, int64_t hi)
+{
+    (void)p;
+    volatile int64_t x = 0;
+    for (int64_t i = lo; i < hi; i++)
+        for (int64_t j = 0; j < d[0]; j++)
+            x += j;
+    return 0;
+}
+"""
+
+CDEF = """
+typedef int (*ck_fn)(void *const *p, const int64_t *dims, int64_t lo, int64_t hi);
+int ck_parallel_for(ck_fn fn, void *const *p, const int64_t *dims, int64_t n, int64_t block,
+                    int64_t grain);
+int ck_get_num_threads(void);
+int ck_set_num_threads(int n);
+int ck_threads_rule(char *text, size_t size);
+int ck_fork_degraded(void);
+double ck_cgroup_cpus(const char *self_cgroup, const char *mount);
+int ck_gemm(void *const *p, const int64_t *d, ck_fn epilogue);
+int ck_blas_use(const char *path);
+int ck_blas_name(char *text, size_t size);
+void *ck_alloc(size_t bytes);
+void ck_free(void *data, size_t bytes);
+void ck_pool_trim(void);
+int64_t ck_pool_bytes(void);
+int epilogue(void *const *p, const int64_t *d, int64_t lo, int64_t hi);
+int fail_at(void *const *p, const int64_t *d, int64_t lo, int64_t hi);
+int mark(void *const *p, const int64_t *d, int64_t lo, int64_t hi);
+int nested(void *const *p, const int64_t *d, int64_t lo, int64_t hi);
+int slow(void *const *p, const int64_t *d, int64_t lo, int64_t hi);
+"""
+
+ffi = cffi.FFI()
+ffi.cdef(CDEF)
+
+
+def build(directory, openmp=True):
+    """Path of the shared library, compiled into `directory`."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    kernels = Path(directory) / "kernels.c"
+    kernels.write_text(KERNELS)
+    target = Path(directory) / "runtime.so"
+    flags = [flag for flag in FLAGS if openmp or flag != "-fopenmp"]
+    # nodelete: unloading libgomp under its sleeping workers would crash the process at exit
+    command = [compiler, *flags, "-I", SOURCES, *(SOURCES / name for name in FILES), kernels]
+    subprocess.run([*command, "-o", target, "-Wl,-z,nodelete", "-ldl", "-lm"], check=True)
+    return str(target)
+
+
+@functools.cache
+def path():
+    return build(tempfile.mkdtemp(prefix="ckernels-test-"))
+
+
+@functools.cache
+def load():
+    return ffi.dlopen(path())
+
+
+def text(function):
+    buffer = ffi.new("char[512]")
+    function(buffer, 512)
+    return ffi.string(buffer).decode()
+
+
+def pointers(*arrays):
+    return ffi.new(
+        "void *[]", [ffi.NULL if a is None else ffi.cast("void *", a.ctypes.data) for a in arrays]
+    )
+
+
+def dims(*values):
+    return ffi.new("int64_t[]", list(values))
+
+
+def bits(value):
+    return struct.unpack("q", struct.pack("d", value))[0]
+
+
+def cover(lib, n, block, grain):
+    """Run ck_parallel_for over [0, n); (every index once, chunks on the grid, number of chunks)."""
+    counts, notes = np.zeros(max(n, 1), np.int64), np.zeros(2, np.int64)
+    p = pointers(counts, notes)
+    code = lib.ck_parallel_for(lib.mark, p, dims(max(block, 1)), n, block, grain)
+    return code == 0 and bool((counts[:n] == 1).all()), notes[0] == 0, int(notes[1])
+
+
+def in_python(code, env, timeout=60):
+    """Run `code` in a fresh Python that has this module as `native` and the library as `lib`."""
+    start = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+    start += f"import os, numpy as np, native; lib = native.ffi.dlopen({path()!r})\n"
+    done = subprocess.run(
+        [sys.executable, "-c", start + code],
+        env={**os.environ, **env},
+        timeout=timeout,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -1,0 +1,318 @@
+"""ck_gemm against NumPy: shapes, strides, transposes, alpha and beta, batches, epilogues, threads.
+
+Runs everything twice: with the OpenBLAS inside NumPy's wheel and with the built-in gemm.
+"""
+
+import glob
+import os
+import threading
+
+import native
+import numpy as np
+import pytest
+from native import bits, dims, ffi, pointers
+
+NUMPY_BLAS = glob.glob(os.path.join(os.path.dirname(np.__file__), "..", "numpy.libs", "*openblas*"))
+LIBRARIES = ["builtin"] + [os.path.abspath(p) for p in NUMPY_BLAS[:1]]
+
+
+@pytest.fixture(params=LIBRARIES, ids=os.path.basename)
+def lib(request):
+    library = native.load()
+    assert library.ck_blas_use(request.param.encode()) == 0
+    yield library
+    library.ck_set_num_threads(0)
+    library.ck_blas_use(ffi.NULL)
+
+
+def stored(rng, batch, rows, cols, dtype, pad):
+    """A batch of matrices with `pad` unused elements after each row, and the view without them."""
+    whole = rng.standard_normal((batch, rows, cols + pad)).astype(dtype)
+    return whole, whole[:, :, :cols]
+
+
+def multiply(
+    lib,
+    rng,
+    m,
+    n,
+    k,
+    dtype,
+    ta=0,
+    tb=0,
+    alpha=1.0,
+    beta=0.0,
+    batch=1,
+    pad=0,
+    shared=(),
+    epilogue=False,
+):
+    """Run ck_gemm on random data: (C, expected C, counts of the epilogue, unused C intact)."""
+    a, av = stored(rng, 1 if "a" in shared else batch, *((k, m) if ta else (m, k)), dtype, pad)
+    b, bv = stored(rng, 1 if "b" in shared else batch, *((n, k) if tb else (k, n)), dtype, pad)
+    c, cv = stored(rng, batch, m, n, dtype, pad)
+    if beta == 0:
+        cv[...] = np.nan
+    before, counts = c.copy(), np.zeros(batch * m + 1, np.int64)
+    bias = rng.standard_normal(n + 1).astype(np.float32)
+    op_a = (av.swapaxes(1, 2) if ta else av).astype(np.float64)
+    op_b = (bv.swapaxes(1, 2) if tb else bv).astype(np.float64)
+    want = alpha * (op_a @ op_b) + np.zeros((batch, 1, 1))
+    if beta != 0:
+        want = want + beta * cv.astype(np.float64)
+    strides = [
+        0 if name in shared else x.shape[1] * x.shape[2] for name, x in zip("abc", (a, b, c))
+    ]
+    lds = [x.shape[2] for x in (a, b, c)]
+    d = dims(
+        int(dtype == np.float64),
+        m,
+        n,
+        k,
+        ta,
+        tb,
+        *lds,
+        bits(alpha),
+        bits(beta),
+        batch,
+        *strides,
+        1,
+        n,
+        c.shape[2],
+    )
+    wants_relu = epilogue and dtype == np.float32
+    p = pointers(a, b, c, counts, c if wants_relu else None, bias)
+    assert lib.ck_gemm(p, d, lib.epilogue if epilogue else ffi.NULL) == 0
+    if wants_relu:
+        want = np.maximum(want + bias[:n], 0)
+    intact = np.array_equal(c[:, :, n:], before[:, :, n:])
+    return cv, want, counts[: batch * m], intact
+
+
+def check(c, want, k, dtype):
+    """Rounding of a k-term sum of standard normals: |error| <= k eps |a||b|."""
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(c, want, rtol=32 * eps, atol=32 * eps * (k + 1))
+
+
+SHAPES = [
+    (0, 3, 4), (3, 0, 4), (3, 4, 0), (1, 1, 1), (1, 1, 0), (2, 3, 4), (5, 7, 3), (1, 17, 33),
+    (17, 1, 33), (1, 513, 300), (513, 1, 300), (12, 32, 256), (13, 33, 257), (11, 31, 255),
+    (6, 10, 64), (24, 24, 24), (25, 129, 40), (64, 64, 64), (65, 130, 300), (193, 70, 19),
+    (100, 100, 100), (200, 520, 90), (3, 2100, 70), (700, 5, 300), (16, 1, 1), (1, 16, 1),
+    (300, 300, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("ta,tb", [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_shapes_and_transposes(lib, dtype, ta, tb):
+    rng = np.random.default_rng(0)
+    for m, n, k in SHAPES:
+        for pad, alpha, beta in ((0, 1.0, 0.0), (3, -0.5, 1.0), (1, 2.0, 0.75)):
+            c, want, _, intact = multiply(lib, rng, m, n, k, dtype, ta, tb, alpha, beta, pad=pad)
+            assert intact, (m, n, k)
+            check(c, want, k, dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shared", [(), ("a",), ("b",), ("a", "b")])
+def test_batches(lib, dtype, shared):
+    rng = np.random.default_rng(1)
+    for batch, m, n, k in (
+        (0, 2, 3, 4),
+        (1, 3, 4, 5),
+        (7, 5, 6, 4),
+        (300, 8, 8, 8),
+        (3, 120, 130, 64),
+        (2, 1, 300, 40),
+        (5, 6, 7, 0),
+        (70, 64, 200, 64),
+    ):
+        for pad in (0, 2):
+            c, want, counts, intact = multiply(
+                lib,
+                rng,
+                m,
+                n,
+                k,
+                dtype,
+                beta=0.5 if pad else 0.0,
+                batch=batch,
+                pad=pad,
+                shared=shared,
+                epilogue=True,
+            )
+            assert intact and (counts == 1).all()
+            check(c, want, k, dtype)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_epilogue_sees_final_rows_once(lib, threads):
+    lib.ck_set_num_threads(threads)
+    rng = np.random.default_rng(2)
+    for m, n, k in (*SHAPES, (400, 600, 200), (30, 4000, 100), (2000, 40, 64), (513, 257, 129)):
+        c, want, counts, intact = multiply(lib, rng, m, n, k, np.float32, epilogue=True, pad=1)
+        assert intact and (counts == 1).all(), (m, n, k)
+        check(c, want, k, np.float32)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_same_bits_for_any_number_of_threads(lib, dtype):
+    for m, n, k in (
+        (96, 96, 96),
+        (130, 140, 150),
+        (300, 300, 300),
+        (40, 3000, 64),
+        (3000, 17, 64),
+        (1, 4000, 300),
+        (4000, 1, 300),
+        (515, 513, 260),
+    ):
+        results = []
+        for threads in (1, 2, 3):
+            lib.ck_set_num_threads(threads)
+            results.append(multiply(lib, np.random.default_rng(3), m, n, k, dtype)[0].tobytes())
+        assert len(set(results)) == 1, (m, n, k)
+
+
+def test_same_bits_in_a_batch(lib):
+    results = []
+    for threads in (1, 2, 3):
+        lib.ck_set_num_threads(threads)
+        rng = np.random.default_rng(3)
+        results.append(multiply(lib, rng, 40, 50, 60, np.float32, batch=40)[0].tobytes())
+    assert len(set(results)) == 1
+
+
+def test_error_of_the_epilogue_comes_back(lib):
+    c = np.zeros((300, 300), np.float32)
+    d = dims(0, 300, 300, 300, 0, 0, 300, 300, 300, bits(1.0), bits(0.0), 1, 0, 0, 0, 1, 299, 2)
+    for threads in (1, 2):
+        lib.ck_set_num_threads(threads)
+        assert lib.ck_gemm(pointers(c, c.copy(), c.copy()), d, lib.fail_at) == 2
+
+
+def test_unit_scales_the_range_of_the_epilogue(lib):
+    """With unit = n the epilogue gets elements, not rows."""
+    a, b, c = (np.ones((5, 5), np.float32) for _ in range(3))
+    counts = np.zeros(25, np.int64)
+    d = dims(0, 5, 5, 5, 0, 0, 5, 5, 5, bits(1.0), bits(0.0), 1, 0, 0, 0, 5, 0, 0)
+    assert lib.ck_gemm(pointers(a, b, c, counts, None, None), d, lib.epilogue) == 0
+    assert (counts == 1).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1, 2, 13, 40])
+def test_nan_and_inf_go_where_arithmetic_sends_them(lib, dtype, size):
+    a, b = np.ones((size, size), dtype), np.ones((size, size), dtype)
+    a[0, 0], b[-1, -1] = np.nan, np.inf
+    c = np.full((size, size), np.nan, dtype)
+    d = dims(
+        int(dtype == np.float64),
+        size,
+        size,
+        size,
+        0,
+        0,
+        size,
+        size,
+        size,
+        bits(1.0),
+        bits(0.0),
+        1,
+        0,
+        0,
+        0,
+        1,
+    )
+    assert lib.ck_gemm(pointers(a, b, c), d, ffi.NULL) == 0
+    np.testing.assert_array_equal(c, a @ b)
+
+
+def test_zero_strides_of_single_rows(lib):
+    """A broadcast or one-row operand may come with a leading dimension BLAS would refuse."""
+    rng = np.random.default_rng(4)
+    a, b = rng.standard_normal((1, 6)), rng.standard_normal((6, 4))
+    c = np.zeros((3, 4))
+    d = dims(1, 3, 4, 6, 0, 0, 0, 4, 4, bits(1.0), bits(0.0), 1, 0, 0, 0, 1)  # lda = 0: equal rows
+    assert lib.ck_gemm(pointers(a, b, c), d, ffi.NULL) == 0
+    np.testing.assert_allclose(c, np.repeat(a, 3, 0) @ b, rtol=1e-12)
+
+
+def test_many_callers(lib):
+    bad = []
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        for m, n, k in ((64, 64, 64), (150, 150, 150), (5, 300, 40)) * 5:
+            c, want, counts, _ = multiply(lib, rng, m, n, k, np.float32, epilogue=True)
+            if (counts != 1).any() or not np.allclose(c, want, atol=1e-3):
+                bad.append((m, n, k))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not bad
+
+
+def test_library_choice():
+    lib = native.load()
+    assert lib.ck_blas_use(b"/no/such/library.so") == 4
+    assert lib.ck_blas_use(b"libm.so.6") == 4  # a library without gemm
+    lib.ck_blas_use(b"builtin")
+    assert native.text(lib.ck_blas_name).startswith("builtin")
+    lib.ck_blas_use(ffi.NULL)
+    show = "print(native.text(lib.ck_blas_name))"
+    assert native.in_python(show, {"CKERNELS_BLAS": "builtin"}).startswith("builtin")
+    if NUMPY_BLAS:
+        named = {"CKERNELS_BLAS": os.path.abspath(NUMPY_BLAS[0])}
+        assert "openblas" in native.in_python(show, named)
+
+
+@pytest.mark.skipif(not NUMPY_BLAS, reason="this NumPy brings no OpenBLAS")
+def test_the_users_blas_threads_are_put_back():
+    """NumPy's OpenBLAS runs our panels on one thread each; then it has its own number again."""
+    import ctypes
+
+    blas = ctypes.CDLL(NUMPY_BLAS[0])
+    names = [f"scipy_openblas_{{}}_num_threads{end}" for end in ("64_", "")]
+    name = next((n for n in names if hasattr(blas, n.format("get"))), None)
+    if name is None:
+        pytest.skip("an OpenBLAS with other names")
+    get, put = getattr(blas, name.format("get")), getattr(blas, name.format("set"))
+    lib, before = native.load(), get()
+    lib.ck_blas_use(os.path.abspath(NUMPY_BLAS[0]).encode())
+    try:
+        put(2)
+        for m in (10, 200):
+            multiply(lib, np.random.default_rng(5), m, m, m, np.float32)
+            assert get() == 2
+    finally:
+        put(before)
+        lib.ck_blas_use(ffi.NULL)
+
+
+FORK = """
+from test_gemm import multiply, check
+lib.ck_set_num_threads(2)
+def go():
+    c, want, _, _ = multiply(lib, np.random.default_rng(0), 200, 200, 200, np.float32)
+    check(c, want, 200, np.float32)
+go()
+for _ in range(5):
+    pid = os.fork()
+    if pid == 0:
+        go()
+        np.ones((300, 300)) @ np.ones((300, 300))
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+    go()
+"""
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=os.path.basename)
+def test_gemm_after_fork(library):
+    native.in_python(FORK, {"CKERNELS_BLAS": library}, timeout=60)
