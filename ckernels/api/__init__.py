@@ -1,3 +1,1 @@
-"""The K functions by topic: thin functions on `Tensor` handles over the ops, the gradient and the
-runtime.
-"""
+"""The K functions by topic: thin functions on `Tensor` handles; the ops do the work."""

@@ -1,5 +1,4 @@
-"""Settings the K functions share: float type, epsilon, image layout, and the identifiers of a
-session.
+"""Settings the K functions share: float type, epsilon, image layout, identifiers, threads.
 
 The values live in `ckernels.config`; these are their documented names.
 """
@@ -110,9 +109,7 @@ def reset_uids():
 
 
 def clear_session():
-    """Forget identifiers and the learning phase. Variables, functions and kernels live on with
-    their users.
-    """
+    """Forget identifiers and the learning phase; variables and functions live on."""
     from . import learning_phase
 
     reset_uids()
@@ -120,9 +117,7 @@ def clear_session():
 
 
 def manual_variable_initialization(value):
-    """Kept for old programs: variables always have their value from the start, so the flag changes
-    nothing.
-    """
+    """Kept for old programs, without effect: variables have their value from the start."""
     global _manual_initialization
     _manual_initialization = bool(value)
 

@@ -87,9 +87,7 @@ def _as_node(value):
 
 
 def update_value(variable, value):
-    """The node that replaces `variable`: of its dtype, rank and static shape, or an error naming
-    both.
-    """
+    """The node that replaces `variable`: of its dtype, rank and static shape."""
     what = f"the update of {variable!r}"
     node = _fitting(operand(value, what), variable.dtype, what)
     old, new = variable.node.shape, node.shape
@@ -275,9 +273,7 @@ def _updates(updates):
 
 
 def _givens(givens):
-    """{node: node}, checked: a replacement has the dtype, rank and known sizes of what it
-    replaces.
-    """
+    """{node: node}, checked: each pair agrees in dtype, rank and known sizes."""
     checked = {}
     for i, (old, new) in enumerate(_pairs("givens", givens)):
         old = need_tensor(old, f"the first of givens[{i}]")
@@ -327,9 +323,7 @@ class _Graph:
 
     @staticmethod
     def _input_node(one):
-        """The placeholder for an input: its own, or a new one for another name or an inner
-        tensor.
-        """
+        """The placeholder for an input: its own, or a new one (other name, inner tensor)."""
         node = one.variable.node
         name = one.name or one.variable.name
         if node.op.name == "placeholder" and name == node.name:
@@ -337,9 +331,7 @@ class _Graph:
         return placeholder_node(node.dtype, node.shape, name)
 
     def _substituted(self, nodes):
-        """`nodes` with givens put in at once, so that their order means nothing, then the
-        inputs.
-        """
+        """`nodes` with all givens put in at once (so they have no order), then the inputs."""
         if self.givens:
             nodes = rebuild(nodes, {**self.cuts, **self.givens})
         return rebuild(nodes, self.cuts) if self.cuts else nodes
@@ -378,9 +370,7 @@ class _Graph:
             self.updates = [(v, new) for (v, _), new in zip(self.updates, roots[count:])]
 
     def check_inputs(self, on_unused):
-        """ValueError for a placeholder that no input gives; the asked reaction to inputs without
-        use.
-        """
+        """ValueError for a placeholder no input gives; the asked reaction to unused inputs."""
         roots = self.outputs + [value for _, value in self.updates]
         used = set(leaves(roots, "placeholder"))
         for node in leaves(roots, "placeholder"):

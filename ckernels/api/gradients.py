@@ -1,6 +1,4 @@
-"""Derivatives of tensors with respect to tensors: `gradients` as Keras has it, the rest as Theano
-has it.
-"""
+"""Derivatives of tensors: `gradients` as Keras has it, the rest as Theano has it."""
 
 from .. import ops
 from ..errors import DisconnectedError, ShapeError, with_line
@@ -56,9 +54,7 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=No
 
 
 def _engine():
-    """The gradient room, loaded when the first derivative is taken: programs that only run need
-    none.
-    """
+    """The gradient room, loaded with the first derivative: plain programs need none."""
     from .. import gradient
 
     return gradient
@@ -80,16 +76,12 @@ def _result(g, target, cost, disconnected):
 
 
 def jacobian(expression, wrt, disconnected="raise"):
-    """d expression / d wrt: a tensor of shape expression.shape + wrt.shape; a list for a list
-    `wrt`.
-    """
+    """d expression / d wrt, of shape expression.shape + wrt.shape; a list for a list."""
     return _each(wrt, lambda x: _second(_engine().jacobian, expression, x, disconnected))
 
 
 def hessian(cost, wrt, disconnected="raise"):
-    """The second derivatives of the scalar `cost`, of shape wrt.shape * 2; a list for a list
-    `wrt`.
-    """
+    """Second derivatives of a scalar, of shape wrt.shape twice; a list for a list `wrt`."""
     return _each(wrt, lambda x: _second(_engine().hessian, cost, x, disconnected))
 
 
@@ -98,9 +90,7 @@ def _second(build, cost, x, disconnected):
 
 
 def Rop(f, wrt, eval_points):  # noqa: N802
-    """The Jacobian of `f` times `eval_points`, which have the shapes of `wrt`; of the shape of
-    `f`.
-    """
+    """The Jacobian of `f` times `eval_points` (shaped like `wrt`); shaped like `f`."""
     xs, vs = _lists(wrt, eval_points, "wrt and eval_points")
     return _each(f, lambda y: Tensor(_engine().Rop(y.node, xs, vs)))
 

@@ -1,6 +1,4 @@
-"""Reading and writing parts of tensors by index. Python indexing itself is `x[...]` on the
-handle.
-"""
+"""Reading and writing parts of tensors by index; Python indexing is `x[...]` on the handle."""
 
 import numpy as np
 
@@ -12,9 +10,7 @@ from .tensor import Tensor, need_tensor
 
 
 def gather(reference, indices):
-    """The rows reference[indices]; `indices` is an integer tensor of any shape. Negative ones
-    count back.
-    """
+    """The rows reference[indices]; integer `indices` of any shape, negative ones count back."""
     indices = _integers(indices, "the indices of gather")
     return Tensor(ops.take(node_of(reference), indices, 0))
 

@@ -1,5 +1,4 @@
-"""The learning phase: one scalar input, 0 when testing and 1 when training, that functions fill
-with 0.
+"""The learning phase: a scalar input, 0 when testing and 1 when training, 0 by default.
 
 `learning_phase()` is a placeholder with a default: a function that lists it among its inputs gets
 it from the caller, any other takes 0, unless `set_learning_phase` fixed it.

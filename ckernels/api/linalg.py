@@ -102,9 +102,7 @@ def fill_diagonal(x, val):
 
 
 def svd(x):
-    """(U, S, V) with x = U . diag(S) . V, the singular values falling; U and V reduced (as
-    NumPy's).
-    """
+    """(U, S, V) with x = U . diag(S) . V, as NumPy: reduced, singular values falling."""
     return tuple(Tensor(n) for n in ops.svd(node_of(x)))
 
 

@@ -1,6 +1,4 @@
-"""Cross-entropies. A softmax or sigmoid handed in as `output` is taken apart, so that nothing
-saturates.
-"""
+"""Cross-entropies. They take an `output` that is a softmax or sigmoid apart: nothing saturates."""
 
 from .. import dtypes, ops
 from ..errors import ShapeError
@@ -31,9 +29,7 @@ def _operands(output, target):
 
 
 def _logits(output, from_logits, activation):
-    """The logits of `output`, or None where there are none: it holds probabilities of unknown
-    making.
-    """
+    """The logits of `output`, or None: it holds probabilities of unknown making."""
     if activation == "softmax" and output.ndim == 0:
         raise ShapeError(
             "a cross-entropy over classes needs an output with a class axis, got a scalar"
@@ -49,9 +45,7 @@ def _logits(output, from_logits, activation):
 
 
 def _clipped(p):
-    """Probabilities kept epsilon() away from 0 and 1 (2**-11 in float16, where 1 - epsilon() would
-    be 1).
-    """
+    """Probabilities kept epsilon() away from 0 and 1 (2**-11 in float16, to have an effect)."""
     fuzz = max(epsilon(), 2.0**-11) if p.dtype == "float16" else epsilon()
     return ops.clip(p, fuzz, 1.0 - fuzz)
 

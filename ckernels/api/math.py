@@ -106,9 +106,7 @@ def where(condition, x, y):
 
 
 def allclose(x, y, rtol=1e-05, atol=1e-08):
-    """Whether all elements satisfy |x - y| <= atol + rtol * |y|: a bool scalar. NaN is close to
-    nothing.
-    """
+    """Whether all elements satisfy |x - y| <= atol + rtol * |y|: a bool scalar."""
     return Tensor(ops.all(ops.isclose(*_pair(x, y), rtol, atol)))
 
 

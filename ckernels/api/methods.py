@@ -1,6 +1,4 @@
-"""Operators, indexing and methods of tensors, as NumPy and Theano name them. Each builds one
-expression.
-"""
+"""Operators, indexing and methods of tensors, as NumPy and Theano name them."""
 
 import numpy as np
 
@@ -28,9 +26,7 @@ def _unary(build):
 
 
 def key_of(key):
-    """An index with the handles in it replaced by their nodes, lists by arrays, NumPy ints by
-    ints.
-    """
+    """An index with nodes for handles, arrays for lists and ints for NumPy ints."""
     if isinstance(key, tuple):
         return tuple(key_of(k) for k in key)
     if isinstance(key, slice):
@@ -208,15 +204,11 @@ class Methods:
         return (self.ravel().node, 0) if axis is None else (self.node, axis)
 
     def dot(self, other):
-        """The dot product as NumPy defines it: over the last axis and the last but one of
-        `other`.
-        """
+        """NumPy's dot: over the last axis, and the last but one of `other`."""
         return _wrap(ops.dot(self.node, node_of(other)))
 
     def reshape(self, *shape):
-        """The tensor with another shape: x.reshape((2, -1)) or x.reshape(2, -1); sizes may be
-        tensors.
-        """
+        """Another shape: x.reshape((2, -1)) or x.reshape(2, -1); sizes may be tensors."""
         from .shape import reshape
 
         one = len(shape) == 1 and not isinstance(shape[0], (int, np.integer))
@@ -251,9 +243,7 @@ class Methods:
         return self.transpose(order)
 
     def dimshuffle(self, *pattern):
-        """Axes in the order of `pattern`; 'x' is a new axis of size 1. Axes left out must have
-        size 1.
-        """
+        """Axes in the order `pattern`; 'x' is a new axis. Axes left out must have size 1."""
         pattern = (
             pattern[0] if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)) else pattern
         )

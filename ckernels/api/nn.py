@@ -14,9 +14,7 @@ from .variables import shape_vector
 
 
 def relu(x, alpha=0.0, max_value=None):
-    """max(x, 0); below 0: alpha * x. max_value: where it saturates, None for nowhere. NaN stays
-    NaN.
-    """
+    """x above 0, alpha * x below, at most `max_value` (None: no limit). NaN stays NaN."""
     x = node_of(x)
     weak_zero = isinstance(alpha, numbers.Real) and alpha == 0
     y = ops.relu(x) if weak_zero else ops.where(ops.lt(x, 0), ops.mul(x, operand(alpha)), x)
@@ -113,9 +111,7 @@ def l2_normalize(x, axis):
 
 
 def in_top_k(predictions, targets, k):
-    """Whether predictions[i, targets[i]] is among the `k` largest of predictions[i]: a bool
-    vector.
-    """
+    """Whether predictions[i, targets[i]] is among the `k` largest of row i: a bool vector."""
     return Tensor(ops.in_top_k(node_of(predictions), node_of(targets), integer(k, "k")))
 
 

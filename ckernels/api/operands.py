@@ -1,5 +1,4 @@
-"""What a user may pass where a tensor is expected: handles, numbers, arrays, lists; and what not,
-and why.
+"""What a user may pass where a tensor is expected, and what not, and why.
 
 `operand` turns such a value into a Node, or leaves a Python number weak; everything it refuses is
 refused with one sentence. No K function looks at its arguments in any other way.
@@ -145,9 +144,7 @@ def integer(x, what):
 
 
 def static_shape(shape, what="shape"):
-    """A tuple of ints and None from what a user calls a shape (an int, a list, an array of
-    ints).
-    """
+    """A tuple of ints and None from an int, or a sequence of ints and None."""
     if isinstance(shape, numbers.Integral):
         shape = (shape,)
     try:

@@ -1,5 +1,4 @@
-"""Random tensors: each call owns a state variable [seed, stream, call] that every function
-advances.
+"""Random tensors: each owns a state variable [seed, stream, call] that functions advance.
 
 The numbers depend on the state alone (counter-based, see ckernels/ops/random.py). Without a seed
 the state is drawn from NumPy's global generator, as in Keras, unless `set_random_seed` or the flag
@@ -26,9 +25,7 @@ _streams = itertools.count(1)
 
 
 def set_random_seed(seed):
-    """Make all random tensors made from now on reproducible. None goes back to NumPy's
-    generator.
-    """
+    """Make random tensors made from now on reproducible; None: NumPy's generator again."""
     global _seed, _streams
     with _lock:
         _seed = None if seed is None else integer(seed, "seed")

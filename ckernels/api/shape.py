@@ -1,6 +1,4 @@
-"""Shapes: joining, splitting, reordering and repeating tensors. Nothing is computed here but
-positions.
-"""
+"""Shapes: joining, reordering, repeating and padding tensors; ranges of numbers."""
 
 import numpy as np
 
@@ -31,9 +29,7 @@ def _list_of(tensors, name):
 
 
 def reshape(x, shape):
-    """`x` with another shape of the same size. shape: ints (one may be -1), scalar tensors, or a
-    vector.
-    """
+    """`x` with another shape: ints (one may be -1), scalar tensors, or a vector tensor."""
     if isinstance(shape, (list, tuple)):
         shape = tuple(-1 if d is None else d for d in shape)
     return Tensor(ops.reshape(node_of(x), shape_vector(shape)))

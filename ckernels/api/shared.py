@@ -1,6 +1,4 @@
-"""K.shared: variables as in Theano, whose sizes may change from one set_value or update to the
-next.
-"""
+"""K.shared: variables as in Theano, whose sizes may change with each new value."""
 
 import numpy as np
 

@@ -1,6 +1,4 @@
-"""Variables, placeholders and constants: making them, asking about them, reading and setting
-values.
-"""
+"""Variables, placeholders and constants: making them, asking about them, their values."""
 
 import numpy as np
 
@@ -45,9 +43,7 @@ def _owned(array, dtype, what):
 
 
 def constant(value, dtype=None, shape=None, name=None):
-    """A constant tensor. dtype: floatx() by default. shape: a shape to fill (a scalar) or to
-    reshape to.
-    """
+    """A constant; dtype floatx() by default. shape: to fill (a scalar) or to reshape to."""
     dtype = float_dtype(dtype)
     array = _owned(as_array(value, "the value of a constant"), dtype, "the value of a constant")
     if shape is not None:
@@ -126,16 +122,12 @@ def to_dense(tensor):
 
 
 def shape(x):
-    """The symbolic shape of `x`, an int32 vector. `int_shape` gives what is known without
-    running.
-    """
+    """The symbolic shape of `x`, an int32 vector; `int_shape` is what is known already."""
     return Tensor(ops.cast(ops.shape(node_of(x)), "int32"))
 
 
 def int_shape(x):
-    """The shape of `x` as a tuple of ints and None (unknown). Keras's own record on `x` comes
-    first.
-    """
+    """The shape of `x` in ints and None (unknown); a `_keras_shape` on it comes first."""
     if isinstance(x, Tensor):
         known = getattr(x, "_keras_shape", None)
         return tuple(known) if known is not None else x.node.shape
@@ -178,9 +170,7 @@ def batch_get_value(ops):
 
 
 def set_value(x, value):
-    """Give the variable `x` a new value of the same shape; ValueError or TypeError name what
-    differs.
-    """
+    """Give the variable `x` a new value of the same shape, or an error that names both."""
     need_variable(x, "the first argument of set_value").set_value(value)
 
 
