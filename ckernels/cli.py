@@ -229,6 +229,9 @@ def examine():
     except ImportError as error:
         hint = f"{error}; install a C compiler, then install ckernels again"
         rows.append(("runtime", False, hint))
+    kind = "memory files (a noexec compiledir does no harm)" if hasattr(os, "memfd_create") else (
+        "private copies in the temporary directory")
+    rows.append(("loading", None, f"kernels are opened as {kind}"))
     store = cache.current()
     state = f"cache={config['cache']}" if config["cache"] != "on" else (
         "writable" if store.writable else "not writable: kernels live in memory only")

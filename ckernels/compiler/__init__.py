@@ -258,6 +258,7 @@ def _after_fork():
     """A child has the loaded kernels, but no thread that would finish those under way."""
     global _lock
     _lock = threading.Lock()
+    loader._ffi_lock = threading.Lock()
     _building.clear()
 
 

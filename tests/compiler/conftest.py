@@ -100,7 +100,7 @@ def python(tmp_path):
 
     def start(code, **environment):
         text = PRELUDE.format(here=str(Path(__file__).parent)) + textwrap.dedent(code)
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("CKERNELS_")}
+        kept = {k: v for k, v in os.environ.items() if k != "CKERNELS_CC"}
         kept.update(PYTHONPATH=str(ROOT), HOME=str(tmp_path))
         kept.pop("XDG_CACHE_HOME", None)
         kept.update(environment)
