@@ -76,23 +76,26 @@ static int find_gemm(void *lib, ck_blas *blas)
 
 /* ---- one call ---- */
 
-static void call(const ck_blas *blas, int dtype, const ck_gemm_shape *s, const void *a, const void *b,
-                 void *c)
+static void call(const ck_blas *blas, int dtype, const ck_gemm_shape *s, const void *a,
+                 const void *b, void *c)
 {
     enum { ROWS = 101, PLAIN = 111, TRANSPOSED = 112 };
     int ta = s->trans_a ? TRANSPOSED : PLAIN, tb = s->trans_b ? TRANSPOSED : PLAIN;
+    float falpha = (float)s->alpha, fbeta = (float)s->beta;
+    int m = (int)s->m, n = (int)s->n, k = (int)s->k;
+    int lda = (int)s->lda, ldb = (int)s->ldb, ldc = (int)s->ldc;
     if (dtype == 0 && blas->wide)
-        ((GEMM(float, int64_t))blas->sgemm)(ROWS, ta, tb, s->m, s->n, s->k, (float)s->alpha, a, s->lda, b,
-                                            s->ldb, (float)s->beta, c, s->ldc);
+        ((GEMM(float, int64_t))blas->sgemm)(ROWS, ta, tb, s->m, s->n, s->k, falpha, a, s->lda, b,
+                                            s->ldb, fbeta, c, s->ldc);
     else if (dtype == 0)
-        ((GEMM(float, int))blas->sgemm)(ROWS, ta, tb, (int)s->m, (int)s->n, (int)s->k, (float)s->alpha, a,
-                                        (int)s->lda, b, (int)s->ldb, (float)s->beta, c, (int)s->ldc);
+        ((GEMM(float, int))blas->sgemm)(ROWS, ta, tb, m, n, k, falpha, a, lda, b, ldb, fbeta,
+                                        c, ldc);
     else if (blas->wide)
-        ((GEMM(double, int64_t))blas->dgemm)(ROWS, ta, tb, s->m, s->n, s->k, s->alpha, a, s->lda, b, s->ldb,
-                                             s->beta, c, s->ldc);
+        ((GEMM(double, int64_t))blas->dgemm)(ROWS, ta, tb, s->m, s->n, s->k, s->alpha, a, s->lda,
+                                             b, s->ldb, s->beta, c, s->ldc);
     else
-        ((GEMM(double, int))blas->dgemm)(ROWS, ta, tb, (int)s->m, (int)s->n, (int)s->k, s->alpha, a,
-                                         (int)s->lda, b, (int)s->ldb, s->beta, c, (int)s->ldc);
+        ((GEMM(double, int))blas->dgemm)(ROWS, ta, tb, m, n, k, s->alpha, a, lda, b, ldb,
+                                         s->beta, c, ldc);
 }
 
 /* Make a leading dimension one that CBLAS accepts: it is meaningless when there is one row. 0:
@@ -112,7 +115,8 @@ int ck_blas_gemm(const ck_blas *blas, int dtype, const ck_gemm_shape *shape, con
         return CK_OK;
     int fits = blas->sgemm && s.k > 0 && s.m > 1 && s.n > 1
                && (s.trans_a ? tidy(&s.lda, s.k, s.m) : tidy(&s.lda, s.m, s.k))
-               && (s.trans_b ? tidy(&s.ldb, s.n, s.k) : tidy(&s.ldb, s.k, s.n)) && tidy(&s.ldc, s.m, s.n);
+               && (s.trans_b ? tidy(&s.ldb, s.n, s.k) : tidy(&s.ldb, s.k, s.n)) 
+               && tidy(&s.ldc, s.m, s.n);
     if (fits && !blas->wide)
         fits = s.m <= INT32_MAX && s.n <= INT32_MAX && s.k <= INT32_MAX && s.lda <= INT32_MAX
                && s.ldb <= INT32_MAX && s.ldc <= INT32_MAX;
@@ -176,7 +180,8 @@ static void describe(void *lib, ck_blas *blas, const char *path)
 {
     char *(*config)(void) = (char *(*)(void))any_symbol(lib, "openblas_get_config");
     const char *text = config ? config() : "", *file = strrchr(path, '/');
-    snprintf(blas->name, sizeof blas->name, "%s%s%s", file ? file + 1 : path, *text ? ": " : "", text);
+    snprintf(blas->name, sizeof blas->name, "%s%s%s", file ? file + 1 : path, *text ? ": " : "",
+             text);
     char *(*core)(void) = (char *(*)(void))any_symbol(lib, "openblas_get_corename");
     snprintf(blas->core, sizeof blas->core, "%s", core ? core() : "");
     if (strstr(text, "USE64BITINT"))
@@ -281,7 +286,9 @@ const ck_blas *ck_blas_get(void)
 int ck_blas_use(const char *path)
 {
     pthread_mutex_lock(&resolving);
-    const ck_blas *blas = !path ? search() : strcmp(path, "builtin") ? try_library(path, 0) : &builtin;
+    const ck_blas *blas = !path ? search() : &builtin;
+    if (path && strcmp(path, "builtin"))
+        blas = try_library(path, 0);
     if (blas)
         atomic_store(&current, blas);
     pthread_mutex_unlock(&resolving);
@@ -313,7 +320,7 @@ static void fork_prepare(void) { pthread_mutex_lock(&guard); }
 static void fork_parent(void) { pthread_mutex_unlock(&guard); }
 static void fork_child(void)
 {
-    users = 0;                        /* their threads are gone; what they owe is paid by the next leave */
+    users = 0;                  /* their threads are gone; the next leave pays what they owe */
     pthread_mutex_unlock(&guard);
 }
 static void register_fork(void) { pthread_atfork(fork_prepare, fork_parent, fork_child); }

@@ -17,10 +17,12 @@ typedef int64_t lanes2 __attribute__((vector_size(16)));
 #endif
 
 typedef struct {
-    void (*tile)(int64_t k, const void *a, int64_t arow, int64_t ak, const void *b, int64_t bk, void *c,
-                 int64_t ldc, int rows, int cols, double alpha, double beta);
-    void (*pack_a)(const void *x, int64_t count, int64_t k, int64_t stride, int64_t kstride, void *out);
-    void (*pack_b)(const void *x, int64_t count, int64_t k, int64_t stride, int64_t kstride, void *out);
+    void (*tile)(int64_t k, const void *a, int64_t arow, int64_t ak, const void *b, int64_t bk,
+                 void *c, int64_t ldc, int rows, int cols, double alpha, double beta);
+    void (*pack_a)(const void *x, int64_t count, int64_t k, int64_t stride, int64_t kstride,
+                   void *out);
+    void (*pack_b)(const void *x, int64_t count, int64_t k, int64_t stride, int64_t kstride,
+                   void *out);
     int (*tall)(int rows);             /* rows of A a tile of so many rows reads */
     void (*dots)(const void *matrix, int64_t ld, int64_t rows, int64_t len, const void *x, void *y);
     void (*sums)(const void *matrix, int64_t ld, int64_t rows, int64_t len, const void *x, void *y);
@@ -89,14 +91,19 @@ typedef struct {
 enum { KC = 256, MC = 192, NC = 512, DIRECT_N = 128, DIRECT_M = 24 };
 
 /* 0: baseline, 1: AVX2 + FMA, 2: AVX-512 */
+#ifndef CK_MAX_LEVEL
+#define CK_MAX_LEVEL 2                 /* tests build the runtime with less to reach every kernel */
+#endif
+
 int ck_builtin_level(void)
 {
 #ifdef CK_X86
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")
-        && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+    if (CK_MAX_LEVEL >= 2 && __builtin_cpu_supports("avx512f")
+        && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")
+        && __builtin_cpu_supports("avx512bw"))
         return 2;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (CK_MAX_LEVEL >= 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return 1;
 #endif
     return 0;
@@ -174,7 +181,9 @@ typedef struct { int direct_a, direct_b; int64_t a, b, edge; } layout;
    the third tile on, or where the tiles could not read the operand at all. */
 static layout plan(const kernel *f, const operands *o, int64_t m, int64_t n, int64_t k)
 {
-    layout w = {(o->a_row == 1 || o->a_k == 1) && n <= DIRECT_N, o->b_col == 1 && m <= DIRECT_M, 0, 0, 0};
+    layout w = {0};
+    w.direct_a = (o->a_row == 1 || o->a_k == 1) && n <= DIRECT_N;
+    w.direct_b = o->b_col == 1 && m <= DIRECT_M;
     int64_t kb = least(k, KC);
     if (!w.direct_a)
         w.a = round_up(least(m, MC), f->mr) * kb;
@@ -184,7 +193,8 @@ static layout plan(const kernel *f, const operands *o, int64_t m, int64_t n, int
     return w;
 }
 
-static void blocked(const kernel *f, const operands *o, layout w, int64_t m, int64_t n, int64_t k, char *work)
+static void blocked(const kernel *f, const operands *o, layout w, int64_t m, int64_t n,
+                    int64_t k, char *work)
 {
     int size = f->size;
     char *packed_b = work + w.a * size, *edge = packed_b + w.b * size;
@@ -206,8 +216,8 @@ static void blocked(const kernel *f, const operands *o, layout w, int64_t m, int
                     f->pack_a(a, mb, kb, o->a_row, o->a_k, work);
                     va = (view){work, 1, f->mr, kb, 1};
                 }
-                block(f, o, va, vb, o->c + (ic * o->ldc + jc) * size, mb, nb, kb, pc ? 1.0 : o->beta,
-                      edge);
+                block(f, o, va, vb, o->c + (ic * o->ldc + jc) * size, mb, nb, kb,
+                      pc ? 1.0 : o->beta, edge);
             }
         }
     }
@@ -246,8 +256,11 @@ int ck_builtin_gemm(int dtype, const ck_gemm_shape *s, const void *a, const void
     if (s->m <= 0 || s->n <= 0)
         return CK_OK;
     const kernel *f = choose(dtype);
-    operands o = {a, b, c, s->trans_a ? 1 : s->lda, s->trans_a ? s->lda : 1, s->trans_b ? 1 : s->ldb,
-                  s->trans_b ? s->ldb : 1, s->ldc, s->alpha, s->beta};
+    operands o = {a, b, c, s->lda, 1, s->ldb, 1, s->ldc, s->alpha, s->beta};
+    if (s->trans_a)
+        o.a_row = 1, o.a_k = s->lda;
+    if (s->trans_b)
+        o.b_k = 1, o.b_col = s->ldb;
     if (s->k <= 0) {                       /* empty sums: C = beta * C */
         o.alpha = 0;
         view none = {NULL, 1, 1, 0, 1};

@@ -36,9 +36,9 @@ typedef struct {
 int ck_parallel_for(ck_fn fn, void *const *p, const int64_t *dims, int64_t n, int64_t block,
                     int64_t grain);
 int ck_get_num_threads(void);
-int ck_set_num_threads(int n);                   /* n < 1: back to the default; returns the old number */
-int ck_threads_rule(char *text, size_t size);    /* which rule decided, e.g. "cpu affinity (2)" */
-int ck_fork_degraded(void);                      /* 1: forked while threads were at work, so serial now */
+int ck_set_num_threads(int n);                /* n < 1: the default; returns the old one */
+int ck_threads_rule(char *text, size_t size); /* which rule decided, e.g. "cpu affinity (2)" */
+int ck_fork_degraded(void);                   /* 1: forked while threads worked: serial now */
 double ck_cgroup_cpus(const char *self_cgroup, const char *mount);   /* cpu quota; 0: none */
 
 /* ---- gemm.c ---- C = alpha * op(A) @ op(B) + beta * C, row-major. p[0] = A, p[1] = B, p[2] =
@@ -61,7 +61,7 @@ typedef struct {
 } ck_gemm_shape;
 
 int ck_builtin_gemm(int dtype, const ck_gemm_shape *s, const void *a, const void *b, void *c);
-int ck_builtin_level(void);                      /* 0: baseline, 1: AVX2 + FMA, 2: AVX-512 */
+int ck_builtin_level(void);                   /* 0: baseline, 1: AVX2 + FMA, 2: AVX-512 */
 const char *ck_builtin_name(void);
 
 /* ---- blas.c: function pointers, resolved at the first gemm ---- */
@@ -69,16 +69,16 @@ typedef struct ck_blas ck_blas;
 const ck_blas *ck_blas_get(void);
 int ck_blas_gemm(const ck_blas *blas, int dtype, const ck_gemm_shape *s, const void *a,
                  const void *b, void *c);
-void ck_blas_enter(const ck_blas *blas);         /* from here to leave BLAS uses one thread per call */
+void ck_blas_enter(const ck_blas *blas);      /* until leave BLAS uses one thread a call */
 void ck_blas_leave(const ck_blas *blas);
-int ck_blas_use(const char *path);               /* path, "builtin", or NULL: search again */
-void ck_blas_hint(const char *path);             /* a library worth trying, e.g. scipy-openblas32's */
-int ck_blas_name(char *text, size_t size);       /* resolves when nothing has yet */
+int ck_blas_use(const char *path);            /* path, "builtin", or NULL: search again */
+void ck_blas_hint(const char *path);          /* worth trying, e.g. scipy-openblas32's */
+int ck_blas_name(char *text, size_t size);    /* resolves when nothing has yet */
 
 /* ---- arena.c: 64-byte aligned memory, big buffers recycled ---- */
-void *ck_alloc(size_t bytes);                    /* NULL when there is none; 0 bytes gives a pointer */
-void ck_free(void *data, size_t bytes);          /* bytes as asked for */
-void ck_pool_trim(void);                         /* give all idle buffers back to the system */
-int64_t ck_pool_bytes(void);                     /* idle bytes in the pool */
+void *ck_alloc(size_t bytes);                 /* NULL when there is none; 0 bytes: a pointer */
+void ck_free(void *data, size_t bytes);       /* bytes as asked for */
+void ck_pool_trim(void);                      /* give all idle buffers back to the system */
+int64_t ck_pool_bytes(void);                  /* idle bytes in the pool */
 
 #endif

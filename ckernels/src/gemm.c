@@ -35,12 +35,14 @@ static int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static int finish(const gemm *g, int64_t first, int64_t last)
 {
-    return g->epilogue ? g->epilogue(g->p + 3, g->dims + CK_GEMM_DIMS, first * g->unit, last * g->unit)
-                       : CK_OK;
+    if (!g->epilogue)
+        return CK_OK;
+    return g->epilogue(g->p + 3, g->dims + CK_GEMM_DIMS, first * g->unit, last * g->unit);
 }
 
 /* C[item, row0:row1, col0:col1] */
-static int panel(const gemm *g, int64_t item, int64_t row0, int64_t row1, int64_t col0, int64_t col1)
+static int panel(const gemm *g, int64_t item, int64_t row0, int64_t row1, int64_t col0,
+                 int64_t col1)
 {
     ck_gemm_shape s = g->shape;
     int64_t a = item * g->sa + row0 * (s.trans_a ? 1 : s.lda);
@@ -129,7 +131,7 @@ static void choose_grid(gemm *g, double work)
             across *= 2;
     }
     int64_t rows = ceil_div(s->m, down), cols = ceil_div(s->n, across);
-    g->rows = down == 1 ? s->m : round_up(rows, rows < 96 ? 4 : 12);    /* tiles have 12 rows or 8 */
+    g->rows = down == 1 ? s->m : round_up(rows, rows < 96 ? 4 : 12);    /* rows of a tile */
     g->cols = across == 1 ? s->n : round_up(cols, cols < 256 ? 16 : 32);
     g->row_panels = ceil_div(s->m, g->rows);
     g->col_panels = ceil_div(s->n, g->cols);

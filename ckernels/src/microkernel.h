@@ -17,8 +17,8 @@ typedef REAL NAME(vec) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)),
    and the sums stay in registers. Reads tall rows of a and wide vectors of b: the caller gives
    padded memory for edges. */
 TARGET static inline __attribute__((always_inline)) void NAME(fma)(
-    int tall, int wide, int64_t k, const REAL *a, int64_t arow, int64_t ak, const REAL *b, int64_t bk,
-    REAL *c, int64_t ldc, int rows, int cols, REAL alpha, REAL beta)
+    int tall, int wide, int64_t k, const REAL *a, int64_t arow, int64_t ak, const REAL *b,
+    int64_t bk, REAL *c, int64_t ldc, int rows, int cols, REAL alpha, REAL beta)
 {
     NAME(vec) sum[MR][2];
 #pragma GCC unroll 16
@@ -61,24 +61,24 @@ TARGET static inline __attribute__((always_inline)) void NAME(fma)(
             c[i * ldc + j] = beta == 0 ? edge[i][j] : edge[i][j] + c[i * ldc + j] * beta;
 }
 
-#define VARIANT(tall, wide)                                                                          \
-    if (arow == 1)                                                                                   \
-        NAME(fma)(tall, wide, k, a, 1, ak, b, bk, c, ldc, rows, cols, (REAL)alpha, (REAL)beta);      \
-    else                                                                                             \
+#define VARIANT(tall, wide)                                                                       \
+    if (arow == 1)                                                                                \
+        NAME(fma)(tall, wide, k, a, 1, ak, b, bk, c, ldc, rows, cols, (REAL)alpha, (REAL)beta);   \
+    else                                                                                          \
         NAME(fma)(tall, wide, k, a, arow, 1, b, bk, c, ldc, rows, cols, (REAL)alpha, (REAL)beta)
 
 /* Pick the smallest unrolled tile that holds rows x cols. arow or ak is 1. */
-#define TALL(n)                                                                                      \
-    TARGET static __attribute__((noinline)) void NAME(tall_##n)(                                     \
-        int64_t k, const REAL *a, int64_t arow, int64_t ak, const REAL *b, int64_t bk, REAL *c,      \
-        int64_t ldc, int rows, int cols, double alpha, double beta)                                  \
-    {                                                                                                \
-        if (cols <= LANES) {                                                                         \
-            VARIANT(n, 1);                                                                           \
-        }                                                                                            \
-        else {                                                                                       \
-            VARIANT(n, 2);                                                                           \
-        }                                                                                            \
+#define TALL(n)                                                                                   \
+    TARGET static __attribute__((noinline)) void NAME(tall_##n)(                                  \
+        int64_t k, const REAL *a, int64_t arow, int64_t ak, const REAL *b, int64_t bk, REAL *c,   \
+        int64_t ldc, int rows, int cols, double alpha, double beta)                               \
+    {                                                                                             \
+        if (cols <= LANES) {                                                                      \
+            VARIANT(n, 1);                                                                        \
+        }                                                                                         \
+        else {                                                                                    \
+            VARIANT(n, 2);                                                                        \
+        }                                                                                         \
     }
 
 TALL(1)
@@ -97,8 +97,9 @@ static int NAME(tall)(int rows)
     return rows <= 2 ? rows : rows <= 4 ? 4 : rows <= 6 || MR == 6 ? 6 : rows <= 8 ? 8 : 12;
 }
 
-TARGET static void NAME(tile)(int64_t k, const void *a, int64_t arow, int64_t ak, const void *b, int64_t bk,
-                              void *c, int64_t ldc, int rows, int cols, double alpha, double beta)
+TARGET static void NAME(tile)(int64_t k, const void *a, int64_t arow, int64_t ak, const void *b,
+                              int64_t bk, void *c, int64_t ldc, int rows, int cols, double alpha,
+                              double beta)
 {
     switch (NAME(tall)(rows)) {
     case 1: NAME(tall_1)(k, a, arow, ak, b, bk, c, ldc, rows, cols, alpha, beta); break;
@@ -140,13 +141,13 @@ TARGET static inline void NAME(square)(const REAL *from, int64_t stride, REAL *t
 /* Copy the n elements of a short row in two overlapping pieces of one fixed size. */
 TARGET static inline void NAME(copy)(REAL *out, const REAL *from, int n)
 {
-#define PIECES(size)                                                                                 \
-    if (n >= (size)) {                                                                               \
-        REAL last[size];                                                                             \
-        memcpy(last, from + n - (size), sizeof last);                                                \
-        memcpy(out, from, sizeof last);                                                              \
-        memcpy(out + n - (size), last, sizeof last);                                                 \
-        return;                                                                                      \
+#define PIECES(size)                                                                              \
+    if (n >= (size)) {                                                                            \
+        REAL last[size];                                                                          \
+        memcpy(last, from + n - (size), sizeof last);                                             \
+        memcpy(out, from, sizeof last);                                                           \
+        memcpy(out + n - (size), last, sizeof last);                                              \
+        return;                                                                                   \
     }
     PIECES(16)
     PIECES(8)
@@ -178,8 +179,8 @@ TARGET static inline void NAME(transpose)(const REAL *x, int lines, int64_t k, i
 }
 
 /* out (tiles, k, width) = x (count, k) with strides; missing lines of the last tile are zeros. */
-TARGET static void NAME(pack)(const REAL *x, int64_t count, int64_t k, int64_t stride, int64_t kstride,
-                              int width, REAL *out)
+TARGET static void NAME(pack)(const REAL *x, int64_t count, int64_t k, int64_t stride,
+                             int64_t kstride, int width, REAL *out)
 {
     for (int64_t i = 0; i < count; i += width, out += k * width) {
         const REAL *from = x + i * stride;
@@ -210,8 +211,8 @@ TARGET static void NAME(pack_b)(const void *x, int64_t count, int64_t k, int64_t
 }
 
 /* y[i] = matrix[i, :] @ x */
-TARGET static void NAME(dots)(const void *matrix, int64_t ld, int64_t rows, int64_t len, const void *px,
-                              void *py)
+TARGET static void NAME(dots)(const void *matrix, int64_t ld, int64_t rows, int64_t len,
+                             const void *px, void *py)
 {
     const REAL *x = px;
     REAL *y = py;
@@ -237,8 +238,8 @@ TARGET static void NAME(dots)(const void *matrix, int64_t ld, int64_t rows, int6
 }
 
 /* y[:] = x @ matrix (rows, len), eight rows at a time so that y is read and written seldom. */
-TARGET static void NAME(sums)(const void *matrix, int64_t ld, int64_t rows, int64_t len, const void *px,
-                              void *py)
+TARGET static void NAME(sums)(const void *matrix, int64_t ld, int64_t rows, int64_t len,
+                             const void *px, void *py)
 {
     const REAL *x = px;
     REAL *y = py;
@@ -273,8 +274,10 @@ TARGET static void NAME(blend)(const void *py, int64_t n, double alpha, double b
         c[i * stride] = keep == 0 ? y[i] * scale : y[i] * scale + c[i * stride] * keep;
 }
 
-static const kernel NAME(kernel) = {NAME(tile), NAME(pack_a), NAME(pack_b), NAME(tall), NAME(dots), NAME(sums),
-                                     NAME(blend), MR, NR, sizeof(REAL)};
+static const kernel NAME(kernel) = {
+    NAME(tile), NAME(pack_a), NAME(pack_b), NAME(tall), NAME(dots), NAME(sums), NAME(blend), MR, NR,
+    sizeof(REAL),
+};
 
 #undef JOIN_
 #undef JOIN

@@ -65,7 +65,8 @@ static double quota_in(const char *dir)
     char path[PATH_MAX];
     double quota = 0, period = 0;
     FILE *f;
-    if (snprintf(path, sizeof path, "%s/cpu.max", dir) < (int)sizeof path && (f = fopen(path, "r"))) {
+    int fits = snprintf(path, sizeof path, "%s/cpu.max", dir) < (int)sizeof path;
+    if (fits && (f = fopen(path, "r"))) {
         int got = fscanf(f, "%lf %lf", &quota, &period);      /* "max 100000" reads nothing */
         fclose(f);
         return got == 2 && quota > 0 && period > 0 ? quota / period : 0;

@@ -22,7 +22,7 @@ FLAGS = ["-O3", "-fopenmp", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-share
 
 KERNELS = r"""
 #include "ckernels.h"
-/* counts[r]++ and C[r] = relu(C[r] + bias): p[0] counts, p[1] C or NULL, p[2] bias; d[0] n, d[1] ldc */
+/* counts[r]++ and C[r] = relu(C[r] + bias). p: counts, C or NULL, bias; d: n, ldc */
 int epilogue(void *const *p, const int64_t *d, int64_t lo, int64_t hi)
 {
     int64_t *counts = p[0];
@@ -100,7 +100,7 @@ ffi = cffi.FFI()
 ffi.cdef(CDEF)
 
 
-def build(directory, openmp=True):
+def build(directory, openmp=True, extra=()):
     """Path of the shared library, compiled into `directory`."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     kernels = Path(directory) / "kernels.c"
@@ -108,7 +108,15 @@ def build(directory, openmp=True):
     target = Path(directory) / "runtime.so"
     flags = [flag for flag in FLAGS if openmp or flag != "-fopenmp"]
     # nodelete: unloading libgomp under its sleeping workers would crash the process at exit
-    command = [compiler, *flags, "-I", SOURCES, *(SOURCES / name for name in FILES), kernels]
+    command = [
+        compiler,
+        *flags,
+        *extra,
+        "-I",
+        SOURCES,
+        *(SOURCES / name for name in FILES),
+        kernels,
+    ]
     subprocess.run([*command, "-o", target, "-Wl,-z,nodelete", "-ldl", "-lm"], check=True)
     return str(target)
 
