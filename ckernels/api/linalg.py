@@ -5,7 +5,6 @@ from ..errors import ShapeError
 from ..graph.shapes import axis_of, show
 from .operands import node_of, operand
 from .tensor import Tensor
-from .variables import shape_vector
 
 
 def dot(x, y):
@@ -37,13 +36,13 @@ def batch_dot(x, y, axes=None):
     a, b = _batch_axes(x, y, axes)
     rows = [i for i in range(1, x.ndim) if i != a]
     columns = [i for i in range(1, y.ndim) if i != b]
-    left = _matrices(ops.transpose(x, (0, *rows, a)), x, rows, (0, *rows), (a,))
-    right = _matrices(ops.transpose(y, (0, b, *columns)), y, columns, (0, b), columns)
+    left = _joined(ops.transpose(x, (0, *rows, a)), 1, x.ndim - 1)
+    right = _joined(ops.transpose(y, (0, b, *columns)), 2, y.ndim)
     z = ops.matmul(left, right)
     if len(rows) == 1 and len(columns) == 1:
         return Tensor(z)
-    dims = [_dim(x, 0)] + [_dim(x, i) for i in rows] + [_dim(y, i) for i in columns]
-    return Tensor(ops.reshape(z, shape_vector(dims if len(dims) > 1 else dims + [1])))
+    dims = [ops.size_of(x, i) for i in (0, *rows)] + [ops.size_of(y, i) for i in columns]
+    return Tensor(ops.reshape(z, dims if len(dims) > 1 else dims + [1]))
 
 
 def _batch_axes(x, y, axes):
@@ -66,29 +65,14 @@ def _batch_axes(x, y, axes):
     return a, b
 
 
-def _matrices(moved, x, free, first, second):
-    """`moved`, a transposed x, as a batch of matrices: its axes `free` joined into one."""
-    if len(free) == 1:
-        return moved
-    batch = first[:1]
-    inner = [i for i in tuple(first[1:]) + tuple(second) if i not in free]
-    whole = _product(x, free)
-    dims = [_dim(x, batch[0])]
-    dims += [_dim(x, inner[0]), whole] if inner[0] in first else [whole, _dim(x, inner[0])]
-    return ops.reshape(moved, shape_vector(dims))
-
-
-def _dim(x, axis):
-    """The size of an axis: an int, or a symbolic scalar where it is not known."""
-    known = x.shape[axis]
-    return Tensor(x).shape[axis] if known is None else known
-
-
-def _product(x, axes):
-    total = 1
-    for axis in axes:
-        total = _dim(x, axis) * total
-    return total
+def _joined(x, start, stop):
+    """`x` with its axes from `start` up to `stop` joined into one (no axes: of size 1)."""
+    if stop - start == 1:
+        return x
+    sizes, total = [ops.size_of(x, i) for i in range(x.ndim)], 1
+    for size in sizes[start:stop]:
+        total = total * size
+    return ops.reshape(x, [*sizes[:start], total, *sizes[stop:]])
 
 
 def diag(x):

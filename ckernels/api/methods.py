@@ -216,15 +216,7 @@ class Methods:
 
     def flatten(self, ndim=1):
         """The tensor with its trailing axes joined, so that `ndim` are left."""
-        if ndim == self.ndim:
-            return _wrap(self.node)
-        if not 1 <= ndim <= max(self.ndim, 1):
-            raise ShapeError(f"cannot flatten {self!r} to {ndim} dimensions")
-        return self.reshape(tuple(self._size(i) for i in range(ndim - 1)) + (-1,))
-
-    def _size(self, axis):
-        known = self.node.shape[axis]
-        return self.shape[axis] if known is None else known
+        return _wrap(ops.flatten(self.node, ndim))
 
     def ravel(self):
         """The tensor as a vector."""

@@ -99,8 +99,12 @@ def _noise_shape(x, noise_shape):
         return ops.shape(x)
     if isinstance(noise_shape, Tensor) or None not in noise_shape:
         return shape_vector(noise_shape)
-    whole = Tensor(ops.shape(x))
-    return shape_vector([whole[i] if d is None else d for i, d in enumerate(noise_shape)])
+    return shape_vector([d if d is not None else _size(x, i) for i, d in enumerate(noise_shape)])
+
+
+def _size(x, axis):
+    size = ops.size_of(x, axis)
+    return Tensor(size) if isinstance(size, Node) else size
 
 
 def l2_normalize(x, axis):

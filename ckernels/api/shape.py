@@ -48,7 +48,7 @@ def transpose(x):
 
 def flatten(x):
     """`x` as a vector."""
-    return Tensor(ops.reshape(node_of(x), shape_vector((-1,))))
+    return Tensor(ops.flatten(node_of(x)))
 
 
 def batch_flatten(x):
@@ -56,9 +56,7 @@ def batch_flatten(x):
     x = node_of(x)
     if x.ndim == 0:
         raise ShapeError("batch_flatten needs at least one dimension, got a scalar")
-    if None not in x.shape[1:]:
-        return reshape(Tensor(x), (-1, int(np.prod(x.shape[1:], dtype=np.int64))))
-    return reshape(Tensor(x), (Tensor(x).shape[0], -1))
+    return Tensor(ops.flatten(x, 2) if x.ndim > 1 else ops.expand(x, (1,)))
 
 
 def expand_dims(x, axis=-1):
@@ -83,10 +81,8 @@ def repeat(x, n):
     x = node_of(x)
     if x.ndim != 2:
         raise ShapeError(f"repeat needs a tensor of 2 dimensions, got shape {show(x.shape)}")
-    n = integer(n, "n")
-    wide = [Tensor(x).shape[0], n, Tensor(x).shape[1]]
-    dims = [d if d is not None else w for d, w in zip((x.shape[0], n, x.shape[1]), wide)]
-    return Tensor(ops.broadcast_to(ops.expand(x, (1,)), shape_vector(dims)))
+    sizes = (ops.size_of(x, 0), integer(n, "n"), ops.size_of(x, 1))
+    return Tensor(ops.broadcast_to(ops.expand(x, (1,)), sizes))
 
 
 def tile(x, n):

@@ -214,14 +214,11 @@ def _filled(value, shape, dtype, name):
 def shape_vector(shape):
     """An int64 vector node from a tuple of ints and scalar tensors, or from a vector tensor."""
     if isinstance(shape, Tensor):
-        return ops.cast(shape.node, "int64")
+        return ops.shape_vector(shape.node)
     if not isinstance(shape, (list, tuple, np.ndarray)):
         shape = (shape,)
-    if not has_tensor(shape):
-        return constant_node(
-            np.asarray([integer(d, "a dimension of shape") for d in shape], "int64")
-        )
-    return ops.pack(*(ops.cast(node_of(d), "int64") for d in shape))
+    what = "a dimension of shape"
+    return ops.pack(*(node_of(d) if has_tensor(d) else integer(d, what) for d in shape))
 
 
 def eye(size, dtype=None, name=None):
