@@ -105,27 +105,26 @@ def _refusal(array, what, x):
 
 
 def converted(array, dtype, what="the value"):
-    """`array` with `dtype` (a name), or DTypeError naming both where that would change what it
-    means.
+    """`array` with `dtype` (a name), or DTypeError naming both where that would change what it means.
 
-    Precision may go (float64 -> float32), kinds may widen (int -> float); a float becomes an
-    integer only when every element is one, and a negative number no unsigned integer.
+    Precision may go (float64 -> float32), kinds may widen (int -> float); otherwise every element must
+    keep its value: a float may become an integer when it is one, complex never becomes real.
     """
     target = np.dtype(dtypes.name_of(dtype))
-    if array.dtype == target:
+    source = array.dtype
+    if source == target:
         return array
-    if np.can_cast(array.dtype, target, "same_kind") and not (
-        array.dtype.kind == "i" and target.kind == "u"
-    ):
-        if array.dtype.kind not in "iu" or np.can_cast(array.dtype, target, "safe"):
-            with np.errstate(over="ignore"):
-                return array.astype(target)
     with np.errstate(all="ignore"):
-        result = array.astype(target)
-        if np.array_equal(result.astype(array.dtype), array) and np.array_equal(result, array):
-            return result
+        if np.can_cast(source, target, "safe") or source.kind == target.kind in "fc":
+            return array.astype(target)
+        if source.kind in "biu" and target.kind in "fc":
+            return array.astype(target)
+        if source.kind != "c":
+            result = array.astype(target)
+            if np.array_equal(result, array):
+                return result
     raise DTypeError(
-        f"{what} has dtype {array.dtype.name} and does not fit {target.name} without loss; "
+        f"{what} has dtype {source.name} and does not fit {target.name} without loss; "
         f"convert it first, e.g. with .astype({target.name!r})"
     )
 

@@ -111,7 +111,7 @@ class Tensor(Methods):
         key = tuple(i.node.uid if isinstance(i, Tensor) else i for i in inputs)
         if key not in cache:
             cache[key] = function(list(inputs), self, on_unused_input="ignore")
-        return cache[key](*inputs.values())
+        return cache[key](list(inputs.values()))
 
 
 class Variable(Tensor):

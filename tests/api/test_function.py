@@ -32,8 +32,8 @@ def test_manual_logistic():
     x = K.placeholder(ndim=2, dtype="float64")
     data = [[0, 1], [-1, -2]]
     expected = [[0.5, 0.73105858], [0.26894142, 0.11920292]]
-    np.testing.assert_allclose(K.function([x], 1 / (1 + K.exp(-x)))(data), expected, rtol=1e-7)
-    np.testing.assert_allclose(K.function([x], (1 + K.tanh(x / 2)) / 2)(data), expected, rtol=1e-7)
+    np.testing.assert_allclose(K.function([x], 1 / (1 + K.exp(-x)))([data]), expected, rtol=1e-7)
+    np.testing.assert_allclose(K.function([x], (1 + K.tanh(x / 2)) / 2)([data]), expected, rtol=1e-7)
 
 
 def test_manual_several_outputs():
@@ -75,11 +75,11 @@ def test_call_forms():
 
 def test_outputs_follow_what_was_asked():
     x = K.placeholder(ndim=1)
-    assert K.function([x], [])([1.0]) == []
-    assert K.function([x], None)([1.0]) == []
-    assert isinstance(K.function([x], x * 2)([1.0, 2.0]), np.ndarray)
+    assert K.function([x], [])([[1.0]]) == []
+    assert K.function([x], None)([[1.0]]) == []
+    assert isinstance(K.function([x], x * 2)([[1.0, 2.0]]), np.ndarray)
     assert isinstance(K.function([x], (x * 2,))([np.float32([1.0, 2.0])]), list)
-    np.testing.assert_array_equal(K.function([x], K.Out(x, borrow=True))([3.0]), [3.0])
+    np.testing.assert_array_equal(K.function([x], K.Out(x, borrow=True))([[3.0]]), [3.0])
 
 
 def test_result_is_never_the_argument():
@@ -367,7 +367,7 @@ def test_weird_arguments_compute():
         base.astype("float16"),
     ):
         before = np.array(a)
-        np.testing.assert_array_equal(f(a), np.asarray(a, "float32") * 2 + 1)
+        np.testing.assert_array_equal(f([a]), np.asarray(a, "float32") * 2 + 1)
         np.testing.assert_array_equal(a, before)
 
 
@@ -385,4 +385,4 @@ def test_weird_arguments_are_refused():
         (x, TypeError),
     ):
         with pytest.raises(error, match="x"):
-            f(a)
+            f([a])

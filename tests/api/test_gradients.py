@@ -18,7 +18,7 @@ def test_manual_gradients():
     m = K.placeholder(ndim=2, dtype="float64")
     g = K.grad(K.sum(1 / (1 + K.exp(-m))), m)
     np.testing.assert_allclose(
-        K.function([m], g)([[0, 1], [-1, -2]]),
+        K.function([m], g)([[[0, 1], [-1, -2]]]),
         [[0.25, 0.19661193], [0.19661193, 0.10499359]],
         rtol=1e-7,
     )
@@ -26,9 +26,9 @@ def test_manual_gradients():
 
 def test_manual_jacobian_and_hessian():
     x = vector()
-    np.testing.assert_allclose(K.function([x], K.jacobian(x**2, x))([4, 4]), np.diag([8.0, 8]))
+    np.testing.assert_allclose(K.function([x], K.jacobian(x**2, x))([[4, 4]]), np.diag([8.0, 8]))
     np.testing.assert_allclose(
-        K.function([x], K.hessian(K.sum(x**2), x))([4, 4]), np.diag([2.0, 2])
+        K.function([x], K.hessian(K.sum(x**2), x))([[4, 4]]), np.diag([2.0, 2])
     )
 
 
