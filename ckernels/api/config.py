@@ -42,12 +42,12 @@ def set_floatx(floatx):
 
 
 def intx():
-    """The default integer dtype: 'int16', 'int32' or 'int64'."""
+    """The default integer dtype, as a string."""
     return config.intX
 
 
 def set_intx(intx):
-    """Set the default integer dtype; ValueError for anything but int16, int32, int64."""
+    """Set the default integer dtype; ValueError for what the flag `intX` does not take."""
     config.intX = intx
 
 

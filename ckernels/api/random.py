@@ -32,25 +32,30 @@ def set_random_seed(seed):
         _streams = itertools.count(1)
 
 
-def new_state(seed=None):
-    """A Variable [seed, stream, 0] whose default update counts calls."""
+def _words(seed):
+    """[seed, stream] for something new: from `seed`, the session's seed, or NumPy's generator."""
     with _lock:
         base = _seed if _seed is not None else config.seed
         if seed is not None:
-            words = [integer(seed, "seed"), 0, 0]
+            words = [integer(seed, "seed"), 0]
         elif base is not None:
-            words = [base, next(_streams), 0]
+            words = [base, next(_streams)]
         else:
-            words = [int(np.random.randint(1, 2**31 - 1)), 0, 0]
-    state = Variable(np.array([w & 0x7FFFFFFFFFFFFFFF for w in words], "int64"), "random_state")
+            words = [int(np.random.randint(1, 2**31 - 1)), 0]
+    return [word & 0x7FFFFFFFFFFFFFFF for word in words]
+
+
+def new_state(seed=None):
+    """A Variable [seed, stream, 0] whose default update counts calls."""
+    state = Variable(np.array([*_words(seed), 0], "int64"), "random_state")
     state.default_update = state + np.array([0, 0, 1], "int64")
     return state
 
 
 def generator(seed=None):
     """A NumPy RandomState for values drawn at once; its seed is chosen like that of `new_state`."""
-    words = new_state(seed).get_value(borrow=True)
-    return np.random.RandomState([int(words[0] & 0xFFFFFFFF), int(words[0] >> 32), int(words[1])])
+    seed, stream = _words(seed)
+    return np.random.RandomState([seed & 0xFFFFFFFF, seed >> 32, stream])
 
 
 def uniform_node(shape_node, dtype, seed=None):
@@ -61,8 +66,7 @@ def uniform_node(shape_node, dtype, seed=None):
 def _draw(build, shape_node, dtype, seed):
     state = new_state(seed)
     wide = "float32" if dtype == "float16" else dtype
-    node = ops.cast(build(state.node, shape_node, wide), dtype)
-    return node
+    return ops.cast(build(state.node, shape_node, wide), dtype)
 
 
 def _float(dtype):

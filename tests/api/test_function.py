@@ -33,7 +33,9 @@ def test_manual_logistic():
     data = [[0, 1], [-1, -2]]
     expected = [[0.5, 0.73105858], [0.26894142, 0.11920292]]
     np.testing.assert_allclose(K.function([x], 1 / (1 + K.exp(-x)))([data]), expected, rtol=1e-7)
-    np.testing.assert_allclose(K.function([x], (1 + K.tanh(x / 2)) / 2)([data]), expected, rtol=1e-7)
+    np.testing.assert_allclose(
+        K.function([x], (1 + K.tanh(x / 2)) / 2)([data]), expected, rtol=1e-7
+    )
 
 
 def test_manual_several_outputs():
