@@ -1,0 +1,175 @@
+"""Shapes as data: `shape` gives the sizes of a tensor, `pack` makes a vector of scalars.
+
+`known_values` reads as much of an integer vector as is known while the graph is built; the shape rules of
+reshape, broadcast_to, arange and dynamic slices use it. Helpers turn what users pass as a shape into a vector
+node. (In `ckernels.ops` the name `shape` is the function; import this file by its full path.)
+"""
+import numbers
+
+import numpy as np
+
+from .. import dtypes
+from ..errors import DTypeError, ShapeError
+from ..graph.node import Node, constant, make
+from ..graph.op import Op
+from ..graph.shapes import show
+from .base import cast, to_node
+
+__all__ = ["shape", "pack", "known_values", "known_value", "size_of", "shape_vector"]
+
+_DEPTH = 64          # expressions of sizes nested deeper than this count as unknown
+
+
+def _infer_pack(attrs, *items):
+    for item in items:
+        if item.ndim or item.dtype != "int64":
+            raise ShapeError(f"pack needs int64 scalars, got {item.dtype} of shape {show(item.shape)}")
+    return "int64", (len(items),)
+
+
+Op("shape", "opaque", lambda a, x: ("int64", (x.ndim,)),
+   lambda a, x: np.array(x.shape, dtype="int64"), lambda node, g: (None,),
+   doc="The sizes of a tensor, an int64 vector.")
+Op("pack", "opaque", _infer_pack, lambda a, *items: np.array(items, dtype="int64"),
+   lambda node, g: (None,) * len(node.inputs), doc="An int64 vector of scalars.")
+
+
+def shape(x):
+    """The sizes of `x` as an int64 vector; a constant where all of them are known."""
+    x = to_node(x, "shape")
+    if None not in x.shape:
+        return constant(np.array(x.shape, dtype="int64"))
+    return make("shape", (x,))
+
+
+def pack(*items):
+    """An int64 vector of integer scalars (nodes or Python ints)."""
+    nodes = [_scalar(i) for i in items]
+    if all(n.value is not None for n in nodes):
+        return constant(np.array([int(n.value) for n in nodes], dtype="int64"))
+    return make("pack", nodes)
+
+
+def _scalar(x):
+    x = to_node(x, "pack")
+    if not dtypes.is_discrete(x.dtype):
+        raise DTypeError(f"a size must be an integer, got a {x.dtype} tensor")
+    if x.ndim:
+        raise ShapeError(f"a size must be a scalar, got a tensor of shape {show(x.shape)}")
+    return cast(x, "int64")
+
+
+def size_of(x, axis):
+    """The size of one axis: an int where it is known, else a scalar node."""
+    if x.shape[axis] is not None:
+        return x.shape[axis]
+    one = make("slice", (shape(x),), {"slices": ((axis, axis + 1, 1),)})
+    return make("squeeze", (one,), {"axes": (0,)})
+
+
+def shape_vector(sizes, name="shape"):
+    """An int64 vector node from an int, a sequence of ints and scalar nodes, or a vector node."""
+    node = sizes if isinstance(sizes, Node) else getattr(sizes, "node", None)
+    if isinstance(node, Node) and node.ndim == 1:
+        if not dtypes.is_discrete(node.dtype):
+            raise DTypeError(f"{name} must be integers, got a {node.dtype} vector")
+        return cast(node, "int64")
+    if isinstance(node, Node) or isinstance(sizes, numbers.Integral):
+        sizes = (sizes,)
+    return pack(*[-1 if s is None else s for s in sizes])
+
+
+def sized(x, axes=None):
+    """The sizes of `x` along `axes` (all by default), ints where known."""
+    return [size_of(x, a) for a in (range(x.ndim) if axes is None else axes)]
+
+
+def times(*sizes):
+    """The product of sizes that are ints or scalar nodes."""
+    from .elementwise import mul
+    total, nodes = 1, []
+    for s in sizes:
+        if isinstance(s, Node):
+            nodes.append(s)
+        else:
+            total *= int(s)
+    for n in nodes:
+        total = n if not isinstance(total, Node) and total == 1 else mul(total, n)
+    return total
+
+
+# --- what is known of an integer tensor while the graph is built --------------------------------
+
+def known_value(node):
+    """The value of an integer scalar node, or None."""
+    found = _known(node, _DEPTH)
+    return found if isinstance(found, int) else None
+
+
+def known_values(node):
+    """The values of an integer vector as a list with None where unknown; None when its length is."""
+    found = _known(node, _DEPTH)
+    if isinstance(found, list):
+        return found
+    return None if node.shape[0] is None else [None] * node.shape[0]
+
+
+def _known(node, depth):
+    """int, None or (for vectors) a list of them; vectors of unknown length are None."""
+    if node.ndim > 1 or not depth:
+        return None
+    if node.value is not None:
+        return node.value.tolist() if dtypes.is_discrete(node.dtype) else None
+    rule = _RULES.get(node.op.name)
+    return rule(node, [_known(i, depth - 1) for i in node.inputs[:64]]) if rule else None
+
+
+def _known_slice(node, args):
+    if isinstance(args[0], list):
+        return args[0][slice(*node.attrs["slices"][0])]
+    return None
+
+
+def _known_concatenate(node, args):
+    parts = [a if isinstance(a, list) else
+             None if i.shape[0] is None else [None] * i.shape[0] for a, i in zip(args, node.inputs)]
+    return None if None in parts else sum(parts, [])
+
+
+def _elementwise(fn):
+    def rule(node, args):
+        length = node.shape[0] if node.ndim else None
+        if node.ndim and length is None:
+            return None
+        count = length if node.ndim else 1
+        rows = []
+        for a, i in zip(args, node.inputs):
+            if isinstance(a, list):
+                rows.append(a * count if len(a) == 1 else a)
+            else:
+                rows.append([a] * count)
+        out = [None if None in row else fn(*row) for row in zip(*rows)]
+        return out if node.ndim else out[0]
+    return rule
+
+
+def _known_cast(node, args):
+    return args[0] if dtypes.is_discrete(node.inputs[0].dtype) and node.dtype == "int64" else None
+
+
+_RULES = {
+    "shape": lambda node, args: list(node.inputs[0].shape),
+    "pack": lambda node, args: args,
+    "cast": _known_cast,
+    "slice": _known_slice,
+    "squeeze": lambda node, args: args[0][0] if isinstance(args[0], list) and args[0] else None,
+    "expand": lambda node, args: [args[0]] if node.ndim == 1 else None,
+    "concatenate": _known_concatenate,
+    "add": _elementwise(lambda a, b: a + b),
+    "sub": _elementwise(lambda a, b: a - b),
+    "mul": _elementwise(lambda a, b: a * b),
+    "floor_div": _elementwise(lambda a, b: a // b if b else None),
+    "neg": _elementwise(lambda a: -a),
+    "maximum": _elementwise(max),
+    "minimum": _elementwise(min),
+}
