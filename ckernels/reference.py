@@ -1,0 +1,107 @@
+"""The NumPy interpreter of a graph: every op through its oracle. The meaning of a graph, and the fallback.
+
+Walks the topological order once, frees what nobody needs any more, handles ops with several outputs, and
+appends the user's line to errors. Composites without an oracle are lowered at the concrete shapes.
+"""
+import numpy as np
+
+from .errors import CKernelsError, ShapeError, with_line
+from .graph.node import make, new_uid
+from .graph.shapes import show
+from .graph.walk import toposort_cut
+
+__all__ = ["evaluate", "apply_oracle"]
+
+
+def evaluate(outputs, env=None):
+    """The arrays of the nodes `outputs`.
+
+    env: {node: array} for placeholders, and for any other node whose value shall be taken as given.
+    Variables that are not in env read their store. Results may share memory with the inputs.
+    """
+    values = {}
+    for node, array in (env or {}).items():
+        values[node.uid] = _checked(node, array)
+    order = toposort_cut(outputs, values)
+    pending = _readers(order, outputs)
+    for node in order:
+        if node.op.kind == "leaf":
+            values[node.uid] = _leaf(node)
+            continue
+        values[node.uid] = apply_oracle(node, [values[i.uid] for i in node.inputs])
+        for i in node.inputs:
+            pending[i.uid] -= 1
+            if not pending[i.uid]:
+                del values[i.uid]
+    return [values[n.uid] for n in outputs]
+
+
+def _readers(order, outputs):
+    """{uid: how many reads are still to come}; outputs count one that never comes."""
+    pending = {}
+    for node in order:
+        for i in node.inputs:
+            pending[i.uid] = pending.get(i.uid, 0) + 1
+    for node in outputs:
+        pending[node.uid] = pending.get(node.uid, 0) + 1
+    return pending
+
+
+def _checked(node, array):
+    """`array` as a value of the leaf `node`."""
+    if node.outs is not None:
+        return array
+    array = np.asarray(array)
+    wrong = array.ndim != node.ndim or any(d not in (None, s) for d, s in zip(node.shape, array.shape))
+    if wrong:
+        raise with_line(ShapeError(f"{node.name or node.op.name} has shape {show(node.shape)} and was "
+                                   f"given an array of shape {show(array.shape)}"), node)
+    return array if array.dtype.name == node.dtype else array.astype(node.dtype)
+
+
+def _leaf(node):
+    if node.op.name == "constant":
+        return node.value
+    if node.op.name == "variable":
+        return np.asarray(node.attrs["store"].get())
+    default = node.attrs.get("default")
+    if default is not None:
+        return np.asarray(default.array if hasattr(default, "array") else default)
+    raise with_line(CKernelsError(f"{node.name or node.op.name} ({node.dtype}, shape {show(node.shape)}) "
+                                  "has no value: it is an input that was not given"), node)
+
+
+def apply_oracle(node, arrays):
+    """The value of `node` (a tuple of arrays when it has several outputs) for the values of its inputs."""
+    try:
+        if node.op.oracle is None and node.op.lower is not None:
+            return _lowered(node, arrays)
+        with np.errstate(all="ignore"):
+            result = node.op.oracle(node.attrs, *arrays)
+    except CKernelsError as problem:
+        raise with_line(problem, node)
+    except (ValueError, TypeError, IndexError, ArithmeticError) as problem:
+        raise with_line(_explained(problem, node, arrays), node) from problem
+    return result if node.outs is not None else np.asarray(result)
+
+
+def _explained(problem, node, arrays):
+    """NumPy's complaint with the op, the shapes and the dtypes; of a class with the same bases."""
+    shown = ", ".join(f"{a.dtype.name} {show(a.shape)}" for a in arrays[:6] if hasattr(a, "shape"))
+    text = f"{node.op.name} of {shown}: {problem}"
+    if isinstance(problem, ValueError) and "broadcast" in str(problem):
+        return ShapeError(text)
+    try:
+        return type(problem)(text)
+    except TypeError:               # an exception whose constructor wants more than a sentence
+        return CKernelsError(text)
+
+
+def _lowered(node, arrays):
+    """A composite without an oracle: what it lowers to at these shapes."""
+    inputs = [i if i.op.name == "constant" else
+              make("placeholder", (), {"uid": new_uid(), "dtype": a.dtype.name, "shape": a.shape,
+                                       "name": None}) for i, a in zip(node.inputs, arrays)]
+    lowered = node.op.lower(make(node.op, inputs, node.attrs))
+    given = {i: a for i, a in zip(inputs, arrays) if i.op.name != "constant"}
+    return evaluate([lowered], given)[0]
