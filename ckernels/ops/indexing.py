@@ -151,7 +151,7 @@ def _run_dynamic_write(attrs, x, y, *scalars):
 
 
 def _grad_dynamic_write(node, g):
-    x, y, scalars = node.inputs[0], node.inputs[1], node.inputs[2:]
+    y, scalars = node.inputs[1], node.inputs[2:]
     gy = unbroadcast(make("dynamic_slice", (g,) + scalars, {"template": node.attrs["template"]}), y)
     hole = constant(np.zeros((), dtype=g.dtype))
     gx = g if node.attrs["inc"] else make("dynamic_write", (g, hole) + scalars, node.attrs)

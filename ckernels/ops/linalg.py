@@ -11,10 +11,10 @@ from .. import dtypes
 from ..errors import DTypeError, ShapeError
 from ..graph.node import item, make
 from ..graph.op import Op
-from ..graph.shapes import axes_of, axis_of, broadcast, product, show
-from .base import broadcast_like, cast, expand, operands, to_node, unbroadcast
+from ..graph.shapes import axis_of, broadcast, product, show
+from .base import cast, expand, operands, to_node, unbroadcast
 from .elementwise import add, mul, neg, sub, true_div, where
-from .joining import eye, tril, triu
+from .joining import eye, tril
 from .logic import eq
 from .movement import flatten, reshape, squeeze, swapaxes, transpose
 from .reduce import sum

@@ -1,0 +1,262 @@
+"""Graphs run for many values at once: `batch` gives what depends on one node a new first axis.
+
+One rule per op says how the op looks with that axis (mostly: its axes move up by one). Jacobians use it to run
+all their rows as one graph. An op without a rule raises NoBatchRule with its name; the caller decides what then.
+"""
+from . import ops
+from .graph.node import line_of, make
+from .graph.walk import toposort
+from .ops.shape import shape_vector, sized
+
+__all__ = ["batch", "NoBatchRule"]
+
+WHOLE = (None, None, 1)
+
+
+class NoBatchRule(Exception):
+    """An op has no rule for a batch axis; the message is its name."""
+
+
+def batch(outputs, node, values):
+    """`outputs` with `node` replaced by each of `values` (a first axis more), results along a first axis."""
+    walk = _Batch(node, values)
+    for n in toposort(outputs):
+        walk.visit(n)
+    return [walk.full(n) for n in outputs]
+
+
+class _Batch:
+    """wide: {uid: the node with the batch axis} for what depends on the replaced node."""
+
+    def __init__(self, node, values):
+        self.size = shape_vector([sized(values, [0])[0]])
+        self.wide = {node.uid: values}
+
+    def visit(self, node):
+        if node.uid in self.wide or not any(i.uid in self.wide for i in node.inputs):
+            return
+        rule = RULES.get(node.op.name)
+        if rule is None and node.op.kind in ("elementwise", "reduce"):
+            rule = _elementwise if node.op.kind == "elementwise" else _reduce
+        if rule is None:
+            raise NoBatchRule(node.op.name)
+        with line_of(node):
+            made = rule(self, node)
+            if made is not None:                # None: only the shape was read, nothing depends on it
+                self.wide[node.uid] = made
+
+    def has(self, node):
+        return node.uid in self.wide
+
+    def get(self, node):
+        return self.wide.get(node.uid, node)
+
+    def full(self, node):
+        """`node` with the batch axis, repeated along it when it does not depend on it."""
+        if node.uid in self.wide:
+            return self.wide[node.uid]
+        return ops.broadcast_to(ops.expand(node, (0,)), self.sizes(node))
+
+    def sizes(self, node):
+        """The vector of sizes of `node` with the batch axis."""
+        return self.before(ops.shape(node))
+
+    def before(self, vector):
+        return ops.concatenate([self.size, vector])
+
+    def ranked(self, node, ndim):
+        """An operand of a result of `ndim` dimensions: the batch axis first, then axes of size 1."""
+        x = self.get(node)
+        return ops.expand(x, tuple(range(1, 1 + ndim - node.ndim))) if self.has(node) else x
+
+
+# --- rules ------------------------------------------------------------------------------------------------
+
+def _elementwise(b, node):
+    return make(node.op, [b.ranked(i, node.ndim) for i in node.inputs], node.attrs)
+
+
+def _reduce(b, node):
+    axes = node.attrs["axes"]
+    if len(axes) > 1 and node.op.name in ("argmax", "argmin"):
+        raise NoBatchRule(node.op.name)
+    return make(node.op, (b.get(node.inputs[0]),), {**node.attrs, "axes": tuple(a + 1 for a in axes)})
+
+
+def _axis(b, node):
+    """Ops of one operand with attrs["axis"]."""
+    return make(node.op, [b.full(i) for i in node.inputs],
+                {**node.attrs, "axis": node.attrs["axis"] + 1})
+
+
+def _leading(b, node):
+    """Ops that treat leading axes as a batch already; all operands of one rank."""
+    return make(node.op, [b.full(i) for i in node.inputs], node.attrs)
+
+
+def _shifted(name):
+    def rule(b, node):
+        axes = tuple(a + 1 for a in node.attrs[name])
+        return make(node.op, (b.get(node.inputs[0]),), {**node.attrs, name: axes})
+    return rule
+
+
+def _transpose(b, node):
+    return ops.transpose(b.get(node.inputs[0]), (0, *(p + 1 for p in node.attrs["perm"])))
+
+
+def _reshape(b, node):
+    return make("reshape", (b.get(node.inputs[0]), b.before(node.inputs[1])))
+
+
+def _broadcast_to(b, node):
+    return make("broadcast_to", (b.ranked(node.inputs[0], node.ndim), b.before(node.inputs[1])))
+
+
+def _broadcast_like(b, node):
+    x, like = node.inputs
+    if not b.has(x):
+        return None
+    return ops.broadcast_to(b.ranked(x, node.ndim), b.sizes(like))
+
+
+def _unbroadcast(b, node):
+    g, like = node.inputs
+    if not b.has(g):
+        return None
+    lead = g.ndim - like.ndim
+    moved = ops.moveaxis(b.get(g), 0, lead)
+    return make("unbroadcast", (moved, ops.broadcast_to(ops.expand(like, (0,)), b.sizes(like))))
+
+
+def _shape_only(b, node):
+    return None
+
+
+def _with_slices(name):
+    def rule(b, node):
+        attrs = {**node.attrs, name: (WHOLE,) + node.attrs[name]}
+        if "exact" in attrs:
+            attrs["exact"] = tuple(a + 1 for a in attrs["exact"])
+        xs = list(node.inputs)
+        writes = node.op.name in ("set_slice", "inc_slice", "dynamic_write")
+        rest = [b.ranked(xs[1], xs[0].ndim)] if writes else []
+        first = b.full(xs[0]) if writes else b.get(xs[0])
+        return make(node.op, [first] + rest + xs[1 + len(rest):], attrs)
+    return rule
+
+
+def _matmul(b, node):
+    return make("matmul", [b.ranked(i, node.ndim) for i in node.inputs])
+
+
+def _take(b, node):
+    x, indices = node.inputs
+    return make("take", (b.get(x), indices), {"axis": node.attrs["axis"] + 1})
+
+
+def _scatter(b, node):
+    like, indices, g = node.inputs
+    if not b.has(g):
+        return None
+    return make("scatter_add", (b.full(like), indices, b.get(g)), {"axis": node.attrs["axis"] + 1})
+
+
+def _take_along(b, node):
+    x, indices = node.inputs
+    return make("take_along_axis", (b.get(x), ops.expand(indices, (0,))), {"axis": node.attrs["axis"] + 1})
+
+
+def _put_along(b, node):
+    like, indices, g = node.inputs
+    if not b.has(g):
+        return None
+    return make("put_along_axis_add", (b.full(like), ops.expand(indices, (0,)), b.get(g)),
+                {"axis": node.attrs["axis"] + 1})
+
+
+def _front(node, indices):
+    """How many axes NumPy puts before the batch axis: those of indices that stand apart."""
+    at = [i for i, t in enumerate(node.attrs["template"]) if t == "a"]
+    apart = at[-1] - at[0] + 1 != len(at)
+    return max(i.ndim for i in indices) if apart else 0
+
+
+def _advanced_read(b, node):
+    x, indices = node.inputs[0], node.inputs[1:]
+    y = make(node.op, (b.get(x),) + indices, {"template": (":",) + node.attrs["template"]})
+    return ops.moveaxis(y, _front(node, indices), 0)
+
+
+def _advanced_write(b, node):
+    x, y, indices = node.inputs[0], node.inputs[1], node.inputs[2:]
+    part = ops.advanced_take(x, indices, node.attrs["template"])
+    wide = b.ranked(y, part.ndim)
+    if b.has(y):
+        wide = ops.moveaxis(wide, 0, _front(node, indices))
+    elif _front(node, indices) and y.ndim > part.ndim - _front(node, indices):
+        wide = ops.expand(y, (y.ndim - (part.ndim - _front(node, indices)),))
+    return make(node.op, (b.full(x), wide) + indices, {"template": (":",) + node.attrs["template"]})
+
+
+def _pad(b, node):
+    x, value = node.inputs
+    if b.has(value):
+        raise NoBatchRule("pad with a value that varies")
+    return make("pad", (b.get(x), value), {"widths": ((0, 0),) + node.attrs["widths"]})
+
+
+def _diagonal_place(b, node):
+    like, g = node.inputs
+    if not b.has(g):
+        return None
+    axes = tuple(a + 1 for a in node.attrs["axes"])
+    return make("diagonal_place", (b.full(like), b.get(g)), {**node.attrs, "axes": axes})
+
+
+def _diag_matrix(b, node):
+    zeros = b.full(ops.zeros_like(node))
+    return make("diagonal_place", (zeros, b.get(node.inputs[0])),
+                {"offset": node.attrs["offset"], "axes": (1, 2)})
+
+
+def _fill_diagonal(b, node):
+    x, value = node.inputs
+    if x.ndim != 2:
+        raise NoBatchRule("fill_diagonal of more than a matrix")
+    rows, columns = sized(x)
+    there = ops.eye(rows, columns, node.attrs["offset"], "bool")
+    return ops.where(there, b.ranked(value, 2), b.full(x))
+
+
+def _solve(b, node):
+    a, right = node.inputs
+    if not node.attrs["vector"]:
+        return make("solve", [b.ranked(i, node.ndim) for i in node.inputs], node.attrs)
+    column = ops.expand(b.full(right), (right.ndim + 1,))
+    wide = make("solve", (b.ranked(a, max(a.ndim, 2)), column), {"vector": False})
+    return ops.squeeze(wide, -1)
+
+
+def _first_operand(b, node):
+    return make(node.op, (b.get(node.inputs[0]),) + node.inputs[1:], node.attrs)
+
+
+RULES = {
+    "transpose": _transpose, "expand": _shifted("axes"), "squeeze": _shifted("axes"), "reshape": _reshape,
+    "broadcast_to": _broadcast_to, "slice": _with_slices("slices"),
+    "set_slice": _with_slices("slices"), "inc_slice": _with_slices("slices"),
+    "dynamic_slice": _with_slices("template"), "dynamic_write": _with_slices("template"),
+    "broadcast_like": _broadcast_like, "unbroadcast": _unbroadcast, "shape": _shape_only,
+    "count": _shape_only, "mean": _shifted("axes"), "var": _shifted("axes"),
+    "logsumexp": _shifted("axes"), "softmax": _axis, "log_softmax": _axis, "softmax_crossentropy": _axis,
+    "sigmoid_crossentropy": _elementwise, "matmul": _matmul, "concatenate": _axis, "cumsum": _axis,
+    "cumprod": _axis, "sort": _axis, "argsort": _axis, "take": _take, "scatter_add": _scatter,
+    "take_along_axis": _take_along, "put_along_axis_add": _put_along, "advanced_take": _advanced_read,
+    "advanced_last": _advanced_read, "advanced_set": _advanced_write, "advanced_inc": _advanced_write,
+    "pad": _pad, "diagonal": _shifted("axes"), "diagonal_place": _diagonal_place,
+    "diag_matrix": _diag_matrix, "fill_diagonal": _fill_diagonal, "tril": _leading, "triu": _leading,
+    "inverse": _leading, "det": _leading, "cholesky": _leading, "eigh": _leading, "svd": _leading,
+    "qr": _leading, "pinv": _leading, "solve": _solve, "item": _leading, "print": _first_operand,
+    "check": _first_operand,
+}
