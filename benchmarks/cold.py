@@ -1,0 +1,156 @@
+"""What starting costs: import, first result with empty caches, first result with warm ones, size.
+
+Each figure comes from fresh processes. The work is the MLP training step; its first result counts
+from after the import of the library until the first loss is there, all compiling included.
+"""
+
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from statistics import median
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+STARTERS = ("torch", "torch-compile", "jax", "pytensor-numba", "pytensor-c", "ckernels")
+IMPORTS = {"torch": "torch", "jax": "jax", "pytensor-numba": "pytensor.tensor",
+           "ckernels": "ckernels"}  # fmt: skip
+PACKAGES = {"torch": ("torch",), "jax": ("jax", "jaxlib"), "numexpr": ("numexpr",),
+            "pytensor-numba": ("pytensor", "numba", "llvmlite")}  # fmt: skip
+IMPORT_CODE = """
+import numpy, time
+start = time.perf_counter()
+import {module}
+print(time.perf_counter() - start)
+"""
+
+
+def first_result(name, threads):
+    """Seconds to the first loss of the MLP step, in this process."""
+    import time
+
+    import numpy as np
+
+    from benchmarks import peers, workloads
+
+    peer = peers.PEERS[name](threads)
+    work = workloads.load()["mlp"]
+    arrays = work.data(np.random.default_rng(0))
+    start = time.perf_counter()
+    peer.to_numpy(peer.prepare(work, arrays, {})())
+    return time.perf_counter() - start
+
+
+def child(python, arguments, env, log):
+    """The number a fresh process prints last, or None when it fails."""
+    done = subprocess.run(
+        [python, *arguments], capture_output=True, text=True, env=env, cwd=ROOT, timeout=300
+    )
+    log.write(done.stderr)
+    try:
+        return float(done.stdout.split()[-1])
+    except (IndexError, ValueError):
+        return None
+
+
+def fresh_environment(name, threads, folder):
+    """The peer's environment with all its caches inside `folder`."""
+    from benchmarks import peers
+
+    env = peers.environment(name, threads, folder)
+    env.update(
+        PYTHONPATH=ROOT, NUMBA_CACHE_DIR=os.path.join(folder, "numba"), XDG_CACHE_HOME=folder,
+        CKERNELS_FLAGS=f"base_compiledir={folder}/ckernels",
+        TORCHINDUCTOR_CACHE_DIR=os.path.join(folder, "inductor"),
+    )  # fmt: skip
+    return env
+
+
+def starts(options, scratch, log):
+    """Two records: first result with empty caches, and again with what the first one left."""
+    cold, warm = {}, {}
+    for name in STARTERS:
+        if name not in options.peers:
+            continue
+        python = sys.executable if name == "ckernels" else options.peers_python
+        arguments = ["-m", "benchmarks.cold", name, str(options.threads)]
+        taken = []
+        for _ in range(1 if options.quick or name != "ckernels" else 3):
+            with tempfile.TemporaryDirectory(dir=scratch) as folder:
+                env = fresh_environment(name, options.threads, folder)
+                taken.append(tuple(child(python, arguments, env, log) for _ in range(2)))
+        if None not in sum(taken, ()):
+            cold[name], warm[name] = (median(t) for t in zip(*taken))
+    title = "from after the import to the first loss of the MLP step"
+    return [
+        record("first result, empty caches", title, cold, "at most", 0.6),
+        record("first result, warm caches", title, warm),
+    ]
+
+
+def imports(options, log):
+    """Import time above NumPy's."""
+    taken = {}
+    for name, module in IMPORTS.items():
+        if name not in options.peers:
+            continue
+        python = sys.executable if name == "ckernels" else options.peers_python
+        env = {**os.environ, "PYTHONPATH": ROOT}
+        code = ["-c", IMPORT_CODE.format(module=module)]
+        runs = [child(python, code, env, log) for _ in range(3 if options.quick else 7)]
+        if None not in runs:
+            taken[name] = median(runs[1:])  # the first may write .pyc files
+    return record("import", "seconds to import after NumPy is there", taken, "at most", 0.06)
+
+
+def folder_size(folder):
+    """Bytes of an installed package without what Python and tests leave beside it."""
+    total = 0
+    for base, folders, files in os.walk(folder):
+        folders[:] = [f for f in folders if f != "__pycache__"]
+        total += sum(os.path.getsize(os.path.join(base, f)) for f in files)
+    return total
+
+
+def sizes(options):
+    """Installed megabytes without NumPy; the peers' packages as their RECORD lists them."""
+    found = {"ckernels": folder_size(os.path.join(ROOT, "ckernels")) / 1e6}
+    code = "import benchmarks.cold as c, json; print(json.dumps(c.package_sizes()))"
+    done = subprocess.run(
+        [options.peers_python, "-c", code], capture_output=True, text=True, cwd=ROOT
+    )
+    if done.returncode == 0:
+        found.update(json.loads(done.stdout))
+    title = "installed megabytes without NumPy"
+    return {**record("size", title, found, "at most", 5), "unit": "MB"}
+
+
+def package_sizes():
+    found = {}
+    for peer, names in PACKAGES.items():
+        try:
+            files = [f for n in names for f in importlib.metadata.files(n) or ()]
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        found[peer] = sum(f.size or 0 for f in files) / 1e6
+    return found
+
+
+def record(case, title, seconds, *target):
+    return {
+        "case": case, "title": title, "limit_is": "", "targets": [list(target)] if target else [],
+        "seconds": seconds, "errors": {}, "skipped": {}, "stats": {}, "first": {},
+    }  # fmt: skip
+
+
+def measure(options, scratch, log):
+    yield from starts(options, scratch, log)
+    yield imports(options, log)
+    yield sizes(options)
+
+
+if __name__ == "__main__":
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    print(first_result(sys.argv[1], int(sys.argv[2])), file=out)

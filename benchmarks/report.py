@@ -1,0 +1,169 @@
+"""Turns results into lines for the terminal and RESULTS.md: target, ratio, pass or behind.
+
+Only arithmetic on what run.py measured. Reasons and next ideas for what is behind are written by
+people, in notes.ini, one section per case.
+"""
+
+import configparser
+
+from benchmarks.workload import OURS, PEERS, Target
+
+HEAD = """# ckernels beside its peers
+
+Written by `python benchmarks/run.py`. Medians of interleaved rounds; every peer in a process of
+its own with the same number of threads; each gets arrays of its own kind and returns a fresh
+result; results are compared with NumPy's before anything is timed. NumPy reuses temporaries
+(`out=`), PyTensor trusts its inputs, torch and JAX keep their own tensors. A limit is a hand-written
+C loop for the same traffic (gcc -O3 -ffast-math, OpenMP, buffers allocated beforehand) or a bare
+BLAS call.
+"""
+
+
+def show(value, unit="s"):
+    """A time in the unit that gives two to four digits before the point."""
+    if value is None:
+        return "-"
+    if unit == "MB":
+        return f"{value:.1f} MB" if value < 100 else f"{value:.0f} MB"
+    for factor, name in ((1e6, "us"), (1e3, "ms")):
+        if value * factor < 1000:
+            digits = 2 if value * factor < 10 else 1 if value * factor < 100 else 0
+            return f"{value * factor:.{digits}f} {name}"
+    return f"{value:.2f} s"
+
+
+def best_peer(record):
+    """(name, seconds) of the fastest peer, or (None, None)."""
+    found = {n: t for n, t in record["seconds"].items() if n in PEERS}
+    name = min(found, key=found.get, default=None)
+    return name, found.get(name)
+
+
+def judge(record):
+    """[(text of the target, what was reached as text, passed or None)]."""
+    seconds = record["seconds"]
+    ours = seconds.get(OURS)
+    verdicts = []
+    for against, ratio in record["targets"]:
+        if against == "at most":
+            text = f"at most {show(ratio, record.get('unit', 's'))}"
+            reached = show(ours, record.get("unit", "s"))
+            verdicts.append((text, reached, None if ours is None else ours <= ratio))
+            continue
+        target = Target(against, ratio)
+        if against == "kernels":
+            count = record["stats"].get(OURS, {}).get("kernels")
+            verdicts.append((str(target), str(count or "-"), count and count <= ratio))
+            continue
+        other = best_peer(record)[1] if against == "peers" else seconds.get(against)
+        reached = other / ours if ours and other else None
+        text = "-" if reached is None else f"{reached:.2f}x"
+        if reached is not None and against == "limit":
+            text = f"{reached:.0%}"
+        verdicts.append((str(target), text, None if reached is None else reached >= ratio))
+    return verdicts
+
+
+def verdict(passed):
+    return {None: "not measured", True: "pass", False: "**behind**"}[passed]
+
+
+def line(record):
+    """One line for the terminal."""
+    unit = record.get("unit", "s")
+    peer, taken = best_peer(record)
+    parts = [f"{record['case']:34s} ckernels {show(record['seconds'].get(OURS), unit):>9s}"]
+    parts.append(f"best peer {show(taken, unit):>9s} {peer or '':14s}")
+    if record["seconds"].get("limit"):
+        parts.append(f"limit {show(record['seconds']['limit'], unit):>9s}")
+    parts += [f"[{t}: {r} {verdict(p).strip('*')}]" for t, r, p in judge(record)]
+    parts += [f"{n}: {text}" for n, text in record["errors"].items()]
+    return "  ".join(parts)
+
+
+def summary(results):
+    passed = [p for record in results["cases"] for _, _, p in judge(record)]
+    return (
+        f"{passed.count(True)} targets reached, {passed.count(False)} behind, "
+        f"{passed.count(None)} not measured"
+    )
+
+
+def table(rows):
+    head, *body = rows
+    lines = [head, ["---"] * len(head), *body]
+    return "\n".join("| " + " | ".join(row) + " |" for row in lines) + "\n"
+
+
+def targets_table(results):
+    rows = [["case", "target", "reached", "", "ckernels", "best peer", "limit"]]
+    for record in results["cases"]:
+        unit = record.get("unit", "s")
+        peer, taken = best_peer(record)
+        times = [
+            show(record["seconds"].get(OURS), unit),
+            f"{show(taken, unit)} {peer or ''}".strip(),
+            show(record["seconds"].get("limit"), unit),
+        ]
+        for i, (text, reached, passed) in enumerate(judge(record) or [("-", "-", None)]):
+            mark = verdict(passed) if text != "-" else ""
+            first = i == 0
+            rows.append(
+                [record["case"] if first else "", text, reached, mark]
+                + (times if first else ["", "", ""])
+            )
+    return table(rows)
+
+
+def peers_table(results):
+    names = list(dict.fromkeys(n for r in results["cases"] for n in r["seconds"]))
+    rows = [["case", *names]]
+    for record in results["cases"]:
+        unit = record.get("unit", "s")
+        cells = [show(record["seconds"].get(n), unit) for n in names]
+        rows.append([record["case"], *cells])
+    return table(rows)
+
+
+def behind(results, notes):
+    """A paragraph for each target that was not reached."""
+    lines = []
+    for record in results["cases"]:
+        for text, reached, passed in judge(record):
+            if passed is not False:
+                continue
+            note = notes[record["case"]] if notes.has_section(record["case"]) else {}
+            lines.append(
+                f"- **{record['case']}**: {reached}, target {text}. "
+                f"Reason: {note.get('reason', 'not yet looked into')}. "
+                f"Next: {note.get('next', 'profile it')}."
+            )
+    return "\n".join(lines) + "\n" if lines else "Nothing.\n"
+
+
+def markdown(results, notes_path):
+    notes = configparser.ConfigParser(interpolation=None)
+    notes.read(notes_path)
+    machine = results["machine"]
+    parts = [HEAD]
+    parts.append(
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['threads']} threads each; Python "
+        f"{machine['python']}; {machine['rounds']} rounds"
+        f"{' (--quick)' if machine['quick'] else ''}; {machine['date']}. {summary(results)}.\n"
+    )
+    parts.append("## Targets\n\n" + targets_table(results))
+    parts.append("## What is behind, why, and the next idea\n\n" + behind(results, notes))
+    parts.append("## Everybody's time\n\n" + peers_table(results))
+    versions = "\n".join(f"- {name} {version}" for name, version in results["versions"].items())
+    parts.append(f"## Versions\n\n{versions}\n")
+    if results["missing"]:
+        missing = "\n".join(f"- {n}: {why}" for n, why in results["missing"].items())
+        parts.append(f"## Missing here\n\n{missing}\n")
+    errors = [(r["case"], n, text) for r in results["cases"] for n, text in r["errors"].items()]
+    if errors:
+        listed = "\n".join(f"- {case}, {name}: {text}" for case, name, text in errors)
+        parts.append(f"## Failed or disagreed, so not timed\n\n{listed}\n")
+    limits = {r["title"]: r["limit_is"] for r in results["cases"] if r["limit_is"]}
+    listed = "\n".join(f"- {title}: {what}" for title, what in limits.items())
+    parts.append(f"## What the limits are\n\n{listed}\n")
+    return "\n".join(parts)

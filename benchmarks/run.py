@@ -1,0 +1,245 @@
+"""Runs the benchmarks: `python benchmarks/run.py [--quick] [--workloads light mlp]`.
+
+Every peer works in its own process (worker.py). For each case all of them prepare, their results
+are compared with NumPy's, then they take turns for some rounds. Writes results.json and RESULTS.md.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+from statistics import median
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+if ROOT not in sys.path:
+    sys.path.insert(0, ROOT)
+
+import numpy as np  # noqa: E402
+
+from benchmarks import cold, peers, report, workload, workloads  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PREPARE_SECONDS, TURN_SECONDS = 300, 120
+
+
+class Worker:
+    """The process of one peer; `ask` returns its answer, an {"error": ...} if it dies or hangs."""
+
+    def __init__(self, name, threads, python, scratch, log):
+        base = name.removesuffix("-1")
+        self.name, threads = name, 1 if name != base else threads
+        env = peers.environment(base, threads, scratch)
+        env["PYTHONPATH"] = ROOT
+        self.process = subprocess.Popen(
+            [python, "-m", "benchmarks.worker", base, str(threads)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=env, cwd=scratch,
+        )  # fmt: skip
+
+    def answer(self, timeout):
+        ready, _, _ = select.select([self.process.stdout], [], [], timeout)
+        line = self.process.stdout.readline() if ready else b""
+        if line:
+            return json.loads(line)
+        self.process.kill()
+        status = self.process.wait()
+        return {"error": f"worker ended with status {status}" if ready else "took too long"}
+
+    def ask(self, timeout, **command):
+        if self.process.poll() is not None:
+            return {"error": "worker is gone"}
+        self.process.stdin.write(json.dumps(command).encode() + b"\n")
+        self.process.stdin.flush()
+        return self.answer(timeout)
+
+    def stop(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+
+
+def start_workers(names, options, scratch, log):
+    """({name: Worker}, {name: version}, {name: why it is missing})."""
+    workers, versions, missing = {}, {}, {}
+    for name in names:
+        ours = name.startswith((workload.OURS, workload.LIMIT))
+        python = sys.executable if ours else options.peers_python
+        worker = Worker(name, options.threads, python, scratch, log)
+        reply = worker.answer(PREPARE_SECONDS)
+        if "version" in reply:
+            workers[name], versions[name] = worker, reply["version"]
+        else:
+            missing[name] = reply.get("missing") or reply["error"]
+            print(f"missing: {name} ({missing[name]})")
+    return workers, versions, missing
+
+
+def disagreement(got, wanted, work):
+    """What is wrong with a result, or None."""
+    for i, (a, b) in enumerate(zip(got, wanted)):
+        if a.shape != b.shape:
+            return f"result {i} has shape {a.shape} instead of {b.shape}"
+        if not np.allclose(a, b, rtol=work.rtol, atol=work.atol, equal_nan=True):
+            error = np.max(np.abs(a.astype(float) - b.astype(float)))
+            return f"result {i} differs by up to {error:.3g}"
+    return None
+
+
+def read_arrays(path):
+    with np.load(path) as file:
+        return [file[key] for key in file]
+
+
+def prepare(work, case, workers, scratch):
+    """Lets all workers prepare a case and checks them; {name: reply} with those who may run."""
+    path = os.path.join(scratch, "result.npz")
+    wanted, replies = None, {}
+    for name, worker in workers.items():
+        reply = worker.ask(
+            PREPARE_SECONDS, do="prepare", workload=work.name, case=case.name, path=path
+        )
+        if "first" in reply and not name.startswith(workload.LIMIT):
+            got = read_arrays(path)
+            wanted = got if wanted is None else wanted
+            wrong = disagreement(got, wanted, work)
+            if wrong:
+                reply = {"error": wrong}
+        replies[name] = reply
+    return replies
+
+
+def run_case(work, case, workers, options, scratch):
+    """Times one case on all workers that can; the record that results.json keeps."""
+    workers = {n: w for n, w in workers.items() if n in work.peers}
+    replies = prepare(work, case, workers, scratch)
+    times = {name: [] for name, reply in replies.items() if "first" in reply}
+    for _ in range(options.rounds):
+        for name in list(times):
+            reply = workers[name].ask(TURN_SECONDS, do="turn", budget=options.budget)
+            if "seconds" in reply:
+                times[name].append(reply["seconds"])
+            else:
+                replies[name] = reply
+                del times[name]
+    for worker in workers.values():
+        worker.ask(TURN_SECONDS, do="drop")
+    return {
+        "case": case.name,
+        "title": work.title,
+        "limit_is": work.limit_is,
+        "targets": [list(t) for t in case.targets],
+        "seconds": {n: median(t) for n, t in times.items() if t},
+        "best": {n: min(t) for n, t in times.items() if t},
+        "first": {n: r["first"] for n, r in replies.items() if "first" in r},
+        "skipped": {n: r["skipped"] for n, r in replies.items() if "skipped" in r},
+        "errors": {n: r["error"] for n, r in replies.items() if "error" in r},
+        "stats": {n: r["stats"] for n, r in replies.items() if r.get("stats")},
+    }
+
+
+def machine(options):
+    """What a reader needs to judge the numbers: the processor and how much of it was used."""
+    model = "unknown"
+    if os.path.exists("/proc/cpuinfo"):
+        with open("/proc/cpuinfo") as file:
+            models = [line.split(":", 1)[1].strip() for line in file if "model name" in line]
+        model = models[0] if models else model
+    return {
+        "cpu": model,
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1,
+        "threads": options.threads,
+        "python": sys.version.split()[0],
+        "rounds": options.rounds,
+        "quick": options.quick,
+        "date": datetime.date.today().isoformat(),
+    }
+
+
+def parse(arguments):
+    all_peers = workload.PEERS + (workload.OURS, workload.LIMIT)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+    parser = argparse.ArgumentParser(prog="benchmarks/run.py", description=__doc__.split("\n")[0])
+    add = parser.add_argument
+    add("--quick", action="store_true", help="fewer cases and rounds, about five minutes")
+    add("--workloads", nargs="+", metavar="NAME", help="only these (see --list; 'cold' too)")
+    add("--cases", metavar="TEXT", help="only cases whose name contains this")
+    add("--peers", nargs="+", choices=all_peers, metavar="NAME", default=list(all_peers),
+        help="only these of: " + " ".join(all_peers))  # fmt: skip
+    add("--threads", type=int, default=min(2, cores), help="for everybody (default 2)")
+    add("--rounds", type=int, help="turns each peer takes (default 7, quick 3)")
+    add("--peers-python", default=sys.executable, metavar="PATH",
+        help="a Python that has the peers installed")  # fmt: skip
+    add("--output", default=HERE, metavar="DIR", help="where results.json and RESULTS.md go")
+    add("--list", action="store_true", help="name workloads and cases, run nothing")
+    options = parser.parse_args(arguments)
+    options.rounds = options.rounds or (3 if options.quick else 7)
+    options.budget = 0.15 if options.quick else 0.4
+    return options
+
+
+def chosen(options):
+    """[(workload, case)] that the options ask for."""
+    found = workloads.load()
+    unknown = set(options.workloads or ()) - set(found) - {"cold"}
+    if unknown:
+        raise SystemExit(f"no workload {', '.join(sorted(unknown))}; --list names them all")
+    return [
+        (work, case)
+        for name, work in found.items()
+        for case in work.cases()
+        if (not options.workloads or name in options.workloads)
+        and (not options.cases or options.cases in case.name)
+        and (case.quick or not options.quick)
+    ]
+
+
+def run(options, scratch, log):
+    pairs = chosen(options)
+    names = ["numpy"] + [p for p in options.peers if p != "numpy"]
+    if any(work.name == "scaling" for work, _ in pairs):
+        names += [f"{p}-1" for p in (workload.OURS, workload.LIMIT) if p in names]
+    workers, versions, missing = start_workers(names, options, scratch, log) if pairs else ({},) * 3
+    records = []
+    for work, case in pairs:
+        records.append(run_case(work, case, workers, options, scratch))
+        print(report.line(records[-1]), flush=True)
+    for worker in workers.values():
+        worker.stop()
+    if not options.cases and (not options.workloads or "cold" in options.workloads):
+        for record in cold.measure(options, scratch, log):
+            records.append(record)
+            print(report.line(record), flush=True)
+    return {
+        "machine": machine(options),
+        "versions": versions,
+        "missing": missing,
+        "cases": records,
+    }
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    if options.list:
+        for name, work in workloads.load().items():
+            print(f"{name}: {work.title}")
+            print("".join(f"    {case.name}\n" for case in work.cases()), end="")
+        return 0
+    os.makedirs(options.output, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        with open(os.path.join(scratch, "log.txt"), "w") as log:
+            results = run(options, scratch, log)
+    with open(os.path.join(options.output, "results.json"), "w") as file:
+        json.dump(results, file, indent=1)
+    with open(os.path.join(options.output, "RESULTS.md"), "w") as file:
+        file.write(report.markdown(results, os.path.join(HERE, "notes.ini")))
+    print(f"\n{report.summary(results)}; see {os.path.join(options.output, 'RESULTS.md')}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

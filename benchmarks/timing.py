@@ -1,0 +1,32 @@
+"""Timing of one call inside a worker: enough calls for the clock, several chunks, their median."""
+
+import time
+from statistics import median
+
+
+def seconds(call, number):
+    """Time of one call, from `number` calls in a row."""
+    calls = range(number)
+    start = time.perf_counter()
+    for _ in calls:
+        call()
+    return (time.perf_counter() - start) / number
+
+
+def calibrate(call, chunk=0.02):
+    """How many calls fill a chunk of time; also warms up."""
+    number, spent = 1, seconds(call, 1)
+    while spent * number < chunk / 2 and number < 1 << 20:
+        number = min(max(number * 2, int(0.7 * chunk / max(spent, 1e-9))), 1 << 20)
+        spent = seconds(call, number)
+    return max(1, int(chunk / max(spent, 1e-9)))
+
+
+def turn(call, number, chunks=5, budget=0.5):
+    """One turn of a peer: the first chunk wakes its threads and fills its caches, uncounted."""
+    deadline = time.perf_counter() + budget
+    seconds(call, number)
+    taken = []
+    while len(taken) < chunks and (not taken or time.perf_counter() < deadline):
+        taken.append(seconds(call, number))
+    return median(taken)

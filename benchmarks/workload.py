@@ -1,0 +1,66 @@
+"""What a workload is: data, one formula for all array libraries, and what it should reach.
+
+A formula takes the library first: `formula(xp, x, y)` runs with NumPy, torch, jax.numpy,
+pytensor.tensor and ckernels. Where a peer has a better or a different way of saying it, the
+workload has a method of the peer's name; where state is involved, a method `<peer>_call` that
+returns the callable to be timed. benchmarks/peers.py turns either into calls.
+"""
+
+from typing import NamedTuple
+
+PEERS = ("numpy", "numexpr", "torch", "torch-compile", "jax", "pytensor-numba", "pytensor-c")
+OURS = "ckernels"
+LIMIT = "limit"
+
+
+class Target(NamedTuple):
+    """time(against) / time(ckernels) >= ratio; or number of kernels <= ratio."""
+
+    against: str  # "peers": the best of them, a peer's name, "limit", "ckernels-1", "kernels"
+    ratio: float
+
+    def __str__(self):
+        what = {"peers": "best peer", "ckernels-1": "one thread"}.get(self.against, self.against)
+        if self.against == "kernels":
+            return f"at most {self.ratio} kernel{'s' if self.ratio > 1 else ''}"
+        if self.against == "limit" and self.ratio < 1:
+            return f"{self.ratio:.0%} of the limit"
+        return f"ahead of {what}" if self.ratio == 1 else f"{self.ratio:g}x {what}"
+
+
+class Case(NamedTuple):
+    """One row of the table: parameters of the data, and the targets."""
+
+    name: str
+    params: dict
+    targets: tuple
+    quick: bool = True  # part of --quick
+
+
+class Workload:
+    """Base of all workloads: subclasses say what is computed, never how it is timed."""
+
+    name = ""
+    title = ""
+    limit_is = ""  # what the limit column holds
+    rtol, atol = 1e-4, 1e-5
+    gradient = False  # True: formula gives one output; its Lop with the last array is taken too
+    wrt = (0,)  # with respect to these arrays
+    peers = PEERS + (OURS, LIMIT)
+    steps = 1  # calls before results are compared; more than one where there is state
+    names = "xyzw"  # of the arrays, for numexpr
+    constants = {}  # by name, for numexpr, which would take a Python float as double
+    numexpr = None  # the expression as text
+
+    def cases(self):
+        raise NotImplementedError
+
+    def data(self, rng, **params):
+        raise NotImplementedError
+
+    def formula(self, xp, *arrays, **params):
+        raise NotImplementedError
+
+    def limit(self, c, *arrays, **params):
+        """The call that marks what the hardware allows; None where nobody can say."""
+        return None

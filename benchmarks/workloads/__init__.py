@@ -1,0 +1,29 @@
+"""One module per kind of work; each ends with `WORKLOADS`, a list of Workload objects."""
+
+import importlib
+
+MODULES = (
+    "call",
+    "light",
+    "heavy",
+    "black_scholes",
+    "softmax",
+    "layer_norm",
+    "batch_norm",
+    "reductions",
+    "dense",
+    "logistic",
+    "mlp",
+    "operands",
+    "embedding",
+    "scaling",
+)
+
+
+def load():
+    """{name: Workload} in the order of the table."""
+    found = {}
+    for module in MODULES:
+        for workload in importlib.import_module(f"benchmarks.workloads.{module}").WORKLOADS:
+            found[workload.name] = workload
+    return found
