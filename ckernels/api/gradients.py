@@ -33,15 +33,13 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=No
             ),
             cost,
         )
-    nodes = [need_tensor(t, "what the gradient is taken with respect to").node for t in targets]
+    nodes = [_target(t) for t in targets]
     known = {
         need_tensor(k, "a key of known_grads").node: node_of(v)
         for k, v in (known_grads or {}).items()
     }
     fixed = [need_tensor(c, "consider_constant").node for c in consider_constant or ()]
-    words = {"raise": "raise", "none": "none", None: "none", "zero": "zero", "ignore": "zero"}
-    if disconnected not in words:
-        raise ValueError(f"disconnected is 'raise', 'none' or 'zero', not {disconnected!r}")
+    word = _word(disconnected)
     found = _engine().grad(
         None if cost is None else cost.node,
         nodes,
@@ -49,7 +47,7 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=No
         disconnected="none",
         consider_constant=tuple(fixed),
     )
-    results = [_result(g, t, cost, words[disconnected]) for g, t in zip(found, targets)]
+    results = [_result(g, t, cost, word) for g, t in zip(found, targets)]
     return results[0] if single else results
 
 
@@ -77,16 +75,31 @@ def _result(g, target, cost, disconnected):
 
 def jacobian(expression, wrt, disconnected="raise"):
     """d expression / d wrt, of shape expression.shape + wrt.shape; a list for a list."""
-    return _each(wrt, lambda x: _second(_engine().jacobian, expression, x, disconnected))
+    node = need_tensor(expression, "the expression of a Jacobian").node
+    word = _word(disconnected)
+
+    def one(x):
+        found = _engine().jacobian(node, _target(x), word)
+        return None if found is None else Tensor(found)
+
+    return _each(wrt, one)
 
 
-def hessian(cost, wrt, disconnected="raise"):
+def hessian(cost, wrt):
     """Second derivatives of a scalar, of shape wrt.shape twice; a list for a list `wrt`."""
-    return _each(wrt, lambda x: _second(_engine().hessian, cost, x, disconnected))
+    node = need_tensor(cost, "the cost of a Hessian").node
+    return _each(wrt, lambda x: Tensor(_engine().hessian(node, _target(x))))
 
 
-def _second(build, cost, x, disconnected):
-    return Tensor(build(need_tensor(cost, "the expression").node, need_tensor(x, "wrt").node))
+def _target(x):
+    return need_tensor(x, "what the derivative is taken with respect to").node
+
+
+def _word(disconnected):
+    words = {"raise": "raise", "none": "none", None: "none", "zero": "zero", "ignore": "zero"}
+    if disconnected not in words:
+        raise ValueError(f"disconnected is 'raise', 'none' or 'zero', not {disconnected!r}")
+    return words[disconnected]
 
 
 def Rop(f, wrt, eval_points):  # noqa: N802

@@ -32,6 +32,17 @@ def test_manual_jacobian_and_hessian():
     )
 
 
+def test_jacobian_without_connection():
+    x, y = vector(), vector()
+    assert K.jacobian(x * 2, y, disconnected="none") is None
+    with pytest.raises(DisconnectedError):
+        K.jacobian(x * 2, y)
+    both = K.jacobian(x * y, [x, y])
+    f = K.function([x, y], both)
+    for got, expected in zip(f([1, 2], [3, 4]), (np.diag([3, 4]), np.diag([1, 2]))):
+        np.testing.assert_allclose(got, expected)
+
+
 def test_manual_rop_and_lop():
     W, V = (K.placeholder(ndim=2, dtype="float64") for _ in "WV")
     x, v = vector(), vector()
@@ -91,3 +102,22 @@ def test_consider_constant_and_known_grads():
     np.testing.assert_allclose(K.eval(got), [9])
     got = K.grad(None, a, known_grads={square: K.constant([10.0])})
     np.testing.assert_allclose(K.eval(got), [60])
+
+
+def test_manual_logistic_regression_trains_without_nan():
+    rng = np.random.RandomState(0)
+    rows, feats = 400, 784
+    data = rng.randn(rows, feats), rng.randint(0, 2, rows)
+    x, y = K.placeholder(ndim=2, dtype="float64"), K.placeholder(ndim=1, dtype="int64")
+    w, b = K.shared(rng.randn(feats), name="w"), K.shared(0.0, name="b")
+    p_1 = 1 / (1 + K.exp(-K.dot(x, w) - b))
+    xent = -y * K.log(p_1) - (1 - y) * K.log(1 - p_1)
+    stable = K.binary_crossentropy(K.sigmoid(K.dot(x, w) + b), y)
+    cost = K.mean(stable) + 0.01 * K.sum(w**2)
+    gw, gb = K.grad(cost, [w, b])
+    train = K.function(
+        [x, y], [p_1, K.mean(stable)], updates=((w, w - 0.1 * gw), (b, b - 0.1 * gb))
+    )
+    costs = [float(train(*data)[1]) for _ in range(30)]
+    assert np.isfinite(costs).all() and costs[-1] < 0.75 * costs[0]
+    assert xent.dtype == "float64" and np.isfinite(w.get_value()).all()

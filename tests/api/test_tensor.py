@@ -157,7 +157,7 @@ def test_manual_subset_update():
     subset = table[idx]
     g = K.grad(K.sum(subset**2), subset)
     f = K.function([idx], [], updates=[(table, K.inc_subtensor(subset, -0.5 * g))])
-    f([1, 3])
+    f([[1, 3]])
     np.testing.assert_array_equal(table.get_value(), [[0, 1], [0, 0], [4, 5], [0, 0]])
 
 
