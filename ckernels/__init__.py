@@ -181,6 +181,10 @@ from .api.variables import (
 from .config import config
 from .graph.printing import debugprint, pp
 
+# `from ckernels import config` finds the flags, not the module of that name; whoever then asks for
+# the module's `config` means them too.
+vars(config)["config"] = config
+
 __version__ = "0.1.0"
 __all__ = [
     name
