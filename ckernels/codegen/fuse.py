@@ -1,0 +1,314 @@
+"""Fusion: convex regions of one iteration domain become one loop nest with several outputs.
+
+Works on graphs whose shapes are all concrete. A Group is a domain (axis sizes), the set of domain axes that
+are reduced, and its members, each with a map from its own axes to domain axes; expand, squeeze, transpose and
+broadcast views are only such maps, so they cost nothing. Strides, buffers and C are not known here.
+"""
+from ..graph.walk import consumers, toposort
+
+GENERATORS = {"iota", "random_uniform", "random_normal", "random_bits"}
+AXIS_VIEWS = {"expand", "squeeze", "transpose", "broadcast_to"}
+MAX_STREAMS = 24            # distinct memory streams of one loop; more thrash the hardware prefetchers
+SERIAL_REDUCTION = 65536    # a single row longer than this is not worth one thread's whole attention
+
+
+class Group:
+    """One future kernel. `maps[uid]` sends each axis of a member to a domain axis (None: size 1)."""
+
+    def __init__(self, domain, reduced=()):
+        self.domain = list(domain)
+        self.reduced = tuple(reduced)
+        self.maps = {}
+        self.nodes = []                 # members, users before inputs until `finish`
+        self.wants = {}                 # uid of a possible member -> set of maps it is read with
+        self.partial = False            # a chunked reduction: its results are one per chunk
+        self.sealed = False
+
+    def axes(self, node):
+        """Domain axes (of size other than 1) that a member varies along."""
+        return {a for a in self.maps[node.uid] if a is not None}
+
+    def wide(self):
+        """All domain axes of size other than 1."""
+        return {a for a, n in enumerate(self.domain) if n != 1}
+
+    def outer(self):
+        return self.wide() - set(self.reduced)
+
+    def add(self, node, amap):
+        """Make `node` a member and note what its operands would have to look like to follow."""
+        self.maps[node.uid] = amap
+        self.nodes.append(node)
+        for operand, want in operand_maps(node, amap, self):
+            base, want = peel(operand, want)
+            self.wants.setdefault(base.uid, set()).add(want)
+
+    def __repr__(self):
+        names = ", ".join(n.op.name for n in self.nodes)
+        return f"Group({self.domain}, reduced={self.reduced}: {names})"
+
+
+def operand_maps(node, amap, group):
+    """(operand, its axis map) for each tensor operand of a member of `group`."""
+    if node.op.name in GENERATORS:
+        return [(i, (None,) * i.ndim) for i in node.inputs[:1]]     # the state; shapes are known
+    if node.op.kind == "reduce":
+        x = node.inputs[0]
+        kept, reduced, out = iter(amap), iter(group.reduced), []
+        for k, size in enumerate(x.shape):
+            if k in node.attrs["axes"]:
+                axis = next(reduced) if size != 1 else None
+            else:
+                axis = next(kept)
+            out.append(axis)
+        return [(x, tuple(out))]
+    result = []
+    for operand in node.inputs:
+        shift = node.ndim - operand.ndim
+        result.append((operand, tuple(None if size == 1 else amap[k + shift]
+                                      for k, size in enumerate(operand.shape))))
+    return result
+
+
+def peel(node, amap):
+    """Look through views that only rename axes: the tensor behind `node` and its own axis map."""
+    while node.op.name in AXIS_VIEWS:
+        name, x = node.op.name, node.inputs[0]
+        if name == "expand":
+            amap = tuple(a for k, a in enumerate(amap) if k not in node.attrs["axes"])
+        elif name == "squeeze":
+            kept = iter(amap)
+            amap = tuple(None if k in node.attrs["axes"] else next(kept) for k in range(x.ndim))
+        elif name == "transpose":
+            back = [None] * x.ndim
+            for k, source in enumerate(node.attrs["perm"]):
+                back[source] = amap[k]
+            amap = tuple(back)
+        else:
+            shift = node.ndim - x.ndim
+            amap = tuple(None if n == 1 else amap[k + shift] for k, n in enumerate(x.shape))
+        node = x
+    return node, amap
+
+
+def fusible(node):
+    """Whether the code generator has a scalar expression or a reduction for `node`."""
+    if node.dtype is None or node.dtype.startswith("complex"):
+        return False
+    if any(i.dtype is None or i.dtype.startswith("complex") for i in node.inputs):
+        return False
+    if node.op.kind == "elementwise":
+        return node.op.c is not None or node.op.name in GENERATORS
+    return node.op.kind == "reduce" or node.op.name == "partial"
+
+
+def fuse(outputs):
+    """Partition the fusible nodes under `outputs` into Groups.
+
+    Returns (order, groups_of): the topological order and {uid: [groups the node is computed in]}.
+    """
+    return _Fuser(outputs).run()
+
+
+class _Fuser:
+    def __init__(self, outputs):
+        self.order = toposort(outputs)
+        self.rank = {n.uid: i for i, n in enumerate(self.order)}
+        self.users = consumers(self.order)
+        self.keep = {n.uid for n in outputs}
+        self.home = {}              # uid -> groups computing it
+        self.groups = []
+
+    def run(self):
+        for node in reversed(self.order):
+            if fusible(node):
+                self.place(node)
+        self.merge_siblings()
+        for group in self.groups:
+            group.nodes.sort(key=lambda n: self.rank[n.uid])
+        return self.order, self.home
+
+    def place(self, node):
+        cheap = node.op.name in GENERATORS or (node.size == 1 and node.op.kind == "elementwise")
+        joined = False
+        for group in [g for g in self.groups if node.uid in g.wants]:
+            if self.try_join(node, group):
+                joined = True
+                if not cheap:
+                    break
+        if not joined:
+            self.start(node)
+
+    def start(self, node):
+        if node.op.name == "partial":
+            group = Group(node.inputs[0].shape, ())
+            group.reduced = tuple(a for a in node.attrs["axes"] if group.domain[a] != 1)
+            group.partial = True
+            amap = tuple(None for _ in node.shape)
+        elif node.op.kind == "reduce":
+            x = node.inputs[0]
+            group = Group(x.shape)
+            group.reduced = tuple(a for a in node.attrs["axes"] if x.shape[a] != 1)
+            kept = [a for a in range(x.ndim) if a not in node.attrs["axes"]]
+            amap = tuple(None if x.shape[a] == 1 else a for a in kept)
+        else:
+            group = Group(node.shape)
+            amap = tuple(None if n == 1 else a for a, n in enumerate(node.shape))
+        self.groups.append(group)
+        self.admit(node, group, amap)
+
+    def admit(self, node, group, amap):
+        if node.op.name == "partial":
+            group.maps[node.uid] = amap
+            group.nodes.append(node)
+            x = node.inputs[0]
+            want = tuple(None if n == 1 else a for a, n in enumerate(x.shape))
+            base, want = peel(x, want)
+            group.wants.setdefault(base.uid, set()).add(want)
+        else:
+            group.add(node, amap)
+        self.home.setdefault(node.uid, []).append(group)
+
+    def try_join(self, node, group):
+        maps = group.wants[node.uid]
+        if len(maps) != 1 or node.uid in group.maps or node.op.name == "partial":
+            return False
+        amap = next(iter(maps))
+        if len(set(a for a in amap if a is not None)) != sum(a is not None for a in amap):
+            return False
+        if len(group.wants) + len(group.nodes) > 64 or self.streams(group) >= MAX_STREAMS:
+            return False
+        covers = {a for a in amap if a is not None}
+        reduced, domain = group.reduced, group.domain
+        if node.op.kind == "reduce":
+            change = self.reduction_fit(node, group, covers)
+            if change is None:
+                return False
+            reduced, domain = change
+        elif node.size != 1 and node.op.name not in GENERATORS:
+            if covers != group.wide() and not (group.reduced and covers == group.outer()):
+                return False
+            if group.partial and covers != group.wide():
+                return False
+        if self.makes_cycle(node, group):
+            return False
+        group.reduced, group.domain = reduced, domain
+        self.admit(node, group, amap)
+        return True
+
+    def reduction_fit(self, node, group, covers):
+        """(reduced axes, domain) of `group` once `node` reduces inside it, or None."""
+        x = node.inputs[0]
+        sizes = [x.shape[a] for a in node.attrs["axes"] if x.shape[a] != 1]
+        if group.partial or not sizes:
+            return None
+        wide = group.wide()
+        if group.reduced:
+            same = [group.domain[a] for a in group.reduced] == sizes
+            return (group.reduced, group.domain) if same and covers == group.outer() else None
+        free = sorted(wide - covers)
+        total = 1
+        for n in sizes:
+            total *= n
+        if not free:                              # the group so far is an epilogue of this reduction
+            first = len(group.domain)
+            return tuple(range(first, first + len(sizes))), group.domain + sizes
+        if [group.domain[a] for a in free] != sizes:
+            return None
+        if not covers and total > SERIAL_REDUCTION:
+            return None                           # one long row: a barrier would make it serial
+        return tuple(free), group.domain
+
+    def streams(self, group):
+        inside = group.maps
+        return sum(1 for uid in group.wants if uid not in inside)
+
+    def outside_users(self, node, group):
+        """Nodes that read `node` (through views) and are not members of `group`."""
+        result, stack = [], list(self.users[node.uid])
+        while stack:
+            user = stack.pop()
+            if user.uid in group.maps:
+                continue
+            if user.op.name in AXIS_VIEWS:
+                stack.extend(self.users[user.uid])
+            else:
+                result.append(user)
+        return result
+
+    def makes_cycle(self, node, group):
+        """Whether a path leaves `node`, passes outside `group`, and comes back into it."""
+        members, seen = group.maps, set()
+        stack = self.outside_users(node, group)
+        while stack:
+            user = stack.pop()
+            if user.uid in members:
+                return True
+            if user.uid in seen:
+                continue
+            seen.add(user.uid)
+            for home in self.home.get(user.uid, ()):
+                if home is group:
+                    return True
+                stack.extend(n for n in home.nodes if n.uid not in seen)
+            stack.extend(u for u in self.users[user.uid] if u.uid not in seen)
+        return False
+
+    def merge_siblings(self):
+        """Join independent groups of one domain that read the same large tensor."""
+        by_read = {}
+        for group in self.groups:
+            for uid in group.wants:
+                if uid not in group.maps:
+                    by_read.setdefault(uid, []).append(group)
+        size = {n.uid: (n.size or 0) if n.shape is not None else 0 for n in self.order}
+        for uid, groups in by_read.items():
+            if size[uid] < 2:
+                continue
+            for i, a in enumerate(groups):
+                for b in groups[i + 1:]:
+                    if a.nodes and b.nodes and a is not b:
+                        self.try_merge(a, b, uid)
+
+    def try_merge(self, a, b, uid):
+        if a.domain != b.domain or set(a.reduced) != set(b.reduced) or a.partial != b.partial:
+            return
+        if a.wants[uid] != b.wants[uid] or len(a.wants[uid]) != 1:
+            return
+        if a.partial and {n.shape for n in a.nodes if n.op.name == "partial"} != {
+                n.shape for n in b.nodes if n.op.name == "partial"}:
+            return
+        if len(next(iter(a.wants[uid]))) and not set(next(iter(a.wants[uid]))) - {None}:
+            return
+        if self.streams(a) + self.streams(b) > MAX_STREAMS or self.reaches(a, b) or self.reaches(b, a):
+            return
+        for node in b.nodes:
+            if node.uid not in a.maps:
+                a.maps[node.uid] = b.maps[node.uid]
+                a.nodes.append(node)
+            homes = self.home[node.uid]
+            homes[:] = [g for g in homes if g is not b]
+            if a not in homes:
+                homes.append(a)
+        for key, maps in b.wants.items():
+            a.wants.setdefault(key, set()).update(maps)
+        b.nodes = []
+        b.maps = {}
+        self.groups = [g for g in self.groups if g is not b]
+
+    def reaches(self, a, b):
+        """Whether any result of `a` flows into `b`."""
+        seen, stack = set(), []
+        for node in a.nodes:
+            stack.extend(u for u in self.users[node.uid] if u.uid not in a.maps)
+        while stack:
+            user = stack.pop()
+            if user.uid in b.maps:
+                return True
+            if user.uid in seen:
+                continue
+            seen.add(user.uid)
+            stack.extend(self.users[user.uid])
+            for home in self.home.get(user.uid, ()):
+                stack.extend(n for n in home.nodes if n.uid not in seen)
+        return False

@@ -1,0 +1,126 @@
+"""Where a tensor lies in memory: buffer, offset, strides. Views are arithmetic on layouts; so is collapsing.
+
+Strides and offsets count elements. Nothing here allocates or copies.
+"""
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Layout:
+    """`buffer` is any hashable name of the memory; element [0, 0, ...] lies at `offset`."""
+    buffer: object
+    shape: tuple
+    strides: tuple
+    dtype: str
+    offset: int = 0
+
+
+def contiguous_strides(shape):
+    """Row-major strides in elements.
+
+    >>> contiguous_strides((2, 3, 4))
+    (12, 4, 1)
+    """
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def fresh(buffer, shape, dtype):
+    """A C-contiguous layout of a whole buffer."""
+    return Layout(buffer, tuple(shape), contiguous_strides(shape), dtype)
+
+
+def view(node, x):
+    """The layout of a movement node over an input laid out as `x`; None when it needs a copy."""
+    name, attrs = node.op.name, node.attrs
+    if name == "transpose":
+        perm = attrs["perm"]
+        return replace(x, shape=node.shape, strides=tuple(x.strides[p] for p in perm))
+    if name == "expand":
+        old = iter(x.strides)
+        strides = tuple(0 if k in attrs["axes"] else next(old) for k in range(node.ndim))
+        return replace(x, shape=node.shape, strides=strides)
+    if name == "squeeze":
+        strides = tuple(s for k, s in enumerate(x.strides) if k not in attrs["axes"])
+        return replace(x, shape=node.shape, strides=strides)
+    if name == "broadcast_to":
+        lead = node.ndim - len(x.shape)
+        strides = (0,) * lead + tuple(0 if n == 1 and m != 1 else s for n, m, s in
+                                      zip(x.shape, node.shape[lead:], x.strides))
+        return replace(x, shape=node.shape, strides=strides)
+    if name == "slice":
+        return _slice(node, x)
+    if name == "reshape":
+        strides = reshape_strides(x.shape, x.strides, node.shape)
+        return None if strides is None else replace(x, shape=node.shape, strides=strides)
+    raise AssertionError(f"{name} is no view")
+
+
+def _slice(node, x):
+    offset, strides = x.offset, []
+    for (start, stop, step), n, s in zip(node.attrs["slices"], x.shape, x.strides):
+        first, _, step = slice(start, stop, step).indices(n)
+        if len(range(*slice(start, stop, step).indices(n))):
+            offset += first * s
+        strides.append(s * step)
+    return replace(x, shape=node.shape, strides=tuple(strides), offset=offset)
+
+
+def reshape_strides(shape, strides, new):
+    """Strides of `new` over the same memory, or None when no strides can express it."""
+    total = 1
+    for n in shape:
+        total *= n
+    if total == 0:
+        return contiguous_strides(new)
+    old = [(n, s) for n, s in zip(shape, strides) if n != 1]
+    out, i = [], 0
+    pending = []                      # old dims (size, stride) merged so far, as one run
+    for n in new:
+        if n == 1:
+            out.append(0)
+            continue
+        if not pending:
+            if i >= len(old):
+                return None
+            pending = [list(old[i])]
+            i += 1
+        run, stride = pending[0]
+        while run % n and i < len(old):
+            size, s = old[i]
+            if stride != size * s:
+                return None
+            run, stride, i = run * size, s, i + 1
+        while run < n and i < len(old):
+            size, s = old[i]
+            if stride != size * s:
+                return None
+            run, stride, i = run * size, s, i + 1
+        if run % n:
+            return None
+        rest = run // n
+        out.append(stride * rest)
+        pending = [[rest, stride]] if rest != 1 else []
+    return tuple(out)
+
+
+def collapse(sizes, rows):
+    """Merge neighbouring axes that every row of strides walks as one.
+
+    sizes: axis sizes (outermost first, none of them 1); rows: one tuple of strides per operand.
+    Returns (sizes, rows) with as few axes as possible.
+    """
+    sizes, rows = list(sizes), [list(r) for r in rows]
+    k = len(sizes) - 2
+    while k >= 0:
+        if all(r[k] == r[k + 1] * sizes[k + 1] for r in rows):
+            sizes[k] *= sizes[k + 1]
+            del sizes[k + 1]
+            for r in rows:
+                r[k] = r[k + 1]
+                del r[k + 1]
+        k -= 1
+    return tuple(sizes), [tuple(r) for r in rows]

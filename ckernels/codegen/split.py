@@ -1,0 +1,85 @@
+"""Long reductions in two steps, so that they run on all threads and give the same bits on any number.
+
+A full reduction of many elements, or a reduction over many leading rows, becomes `partial` (one result per
+chunk of a grid fixed by the shape) followed by a small reduction of the chunks. Shapes must be concrete.
+"""
+from ..graph.node import apply, constant, make
+from ..graph.op import Op
+
+FULL = 32768                # elements below which one thread reduces everything
+CHUNK = 16384               # elements per chunk at least: it stays in L2 between its loops
+MAX_CHUNKS = 1024
+ROWS = 1024                 # leading rows above which a column reduction is chunked
+
+SPLITS = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"}
+
+
+def _infer_partial(attrs, x):
+    kept = tuple(d for k, d in enumerate(x.shape) if k not in attrs["axes"])
+    kind = attrs["kind"]
+    dtype = x.dtype
+    if kind in ("argmax", "argmin"):
+        dtype = "int64"
+    elif kind in ("any", "all"):
+        dtype = "bool"
+    elif kind in ("sum", "prod") and dtype in ("float16", "float32"):
+        dtype = "float64"
+    return dtype, (attrs["chunks"],) + kept
+
+
+Op("partial", "reduce", _infer_partial, doc="A reduction per chunk of the reduced axes.")
+
+
+def chunking(node):
+    """Into how many chunks a reduction wants to be split; None for not at all."""
+    x, axes = node.inputs[0], node.attrs["axes"]
+    if node.op.name not in SPLITS or not x.size:
+        return None
+    wide = [k for k, n in enumerate(x.shape) if n != 1]
+    reduced = [k for k in axes if x.shape[k] != 1]
+    kept = [k for k in wide if k not in axes]
+    count = 1
+    for k in reduced:
+        count *= x.shape[k]
+    if not kept:
+        if count < FULL:
+            return None
+        return min(MAX_CHUNKS, -(-count // CHUNK))
+    width = x.size // count
+    if reduced and kept and max(reduced) < min(kept) and count >= ROWS and len(reduced) == 1:
+        rows = max(64, -(-count // 64), min(count, 65536 // max(width, 1)))
+        return -(-count // rows) if count > rows else None
+    return None
+
+
+def split(node):
+    """`node` itself, or the same reduction in two steps."""
+    if node.op.kind != "reduce" or node.op.name == "partial":
+        return node
+    chunks = chunking(node)
+    if chunks is None:
+        return node
+    x, axes, name = node.inputs[0], node.attrs["axes"], node.op.name
+    attrs = {"axes": axes, "chunks": chunks}
+    if name in ("argmax", "argmin"):
+        return _split_arg(node, x, attrs, name)
+    first = make("partial", (x,), {**attrs, "kind": name})
+    last = make(name, (first,), {"axes": (0,)})
+    return last if last.dtype == node.dtype else make("cast", (last,), {"dtype": node.dtype})
+
+
+def _split_arg(node, x, attrs, name):
+    """argmax over chunks: the best value of each, the first index in each, then the first chunk."""
+    best = make("partial", (x,), {**attrs, "kind": name[3:]})
+    where = make("partial", (x,), {**attrs, "kind": name})
+    top = make(name[3:], (best,), {"axes": (0,)})
+    hit = apply("eq", best, _like(top, best))
+    if x.dtype in ("float16", "float32", "float64"):
+        hit = apply("logical_or", hit, apply("isnan", best))
+    far = constant(2**63 - 1, "int64")
+    return make("min", (make("where", (hit, where, far)),), {"axes": (0,)})
+
+
+def _like(small, big):
+    """`small` with leading size-1 axes so that it broadcasts against `big`."""
+    return make("expand", (small,), {"axes": (0,)}) if big.ndim > small.ndim else small

@@ -1,0 +1,416 @@
+"""From a concrete graph to the arguments of a C Plan: order, buffers, instructions.
+
+Fuses, lowers every group, turns matrix products into gemm instructions (with the next loop as epilogue where
+it fits), everything without C of its own into a call of its oracle, then places intermediates in one arena
+by liveness. Shapes and strides are numbers here; kernels are not compiled here.
+"""
+import struct
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from .. import dtypes
+from ..codegen.fuse import Group, fuse, fusible, operand_maps, peel
+from ..codegen.layout import collapse, contiguous_strides, fresh, view
+from ..codegen.lower import Lowering
+from ..codegen.split import split
+from ..graph.walk import rebuild
+
+KERNEL, GEMM, PYCALL = 0, 1, 2
+ALIGN = 64
+RESHAPES = ("reshape", "expand", "squeeze")
+
+
+@dataclass
+class Step:
+    """One instruction to be: what runs, on which pointers, and which buffers it touches."""
+    kind: int
+    name: str
+    pointers: list
+    dims: list
+    n: int = 1
+    block: int = 1
+    grain: int = 1
+    ns: float = 0.0
+    reads: list = field(default_factory=list)
+    writes: list = field(default_factory=list)
+    kernel: object = None
+    call: object = None
+    node: object = None
+    nodes: list = field(default_factory=list)
+
+
+class Unit:
+    """A group, or a single node, waiting to be scheduled."""
+
+    def __init__(self, nodes, group=None):
+        self.nodes, self.group = nodes, group
+        self.needs = set()
+
+
+class Binder:
+    """Builds the steps for concrete `outputs` and `updates` (Nodes).
+
+    inputs: {placeholder uid: (index, strides in elements or None)}; cells: {variable uid: index}.
+    """
+
+    def __init__(self, outputs, updates, inputs, cells):
+        roots = rebuild(list(outputs) + list(updates), step=split)
+        self.outputs, self.updates = roots[:len(outputs)], roots[len(outputs):]
+        self.inputs, self.cells = inputs, cells
+        self.order, self.home = fuse(roots)
+        self.constants, self.steps, self.sizes = [], [], {}
+        self.layouts, self.assigned = {}, {}
+        self.temps = 0
+
+    # ---- what must lie in memory --------------------------------------------------------------
+
+    def reads_of(self, unit):
+        """Nodes (views included) whose memory a unit reads."""
+        if unit.group is None:
+            return list(unit.nodes[0].inputs)
+        found = []
+        for node in unit.nodes:
+            if node.op.name == "partial":
+                x = node.inputs[0]
+                maps = [(x, tuple(None if n == 1 else a for a, n in enumerate(x.shape)))]
+            else:
+                maps = operand_maps(node, unit.group.maps[node.uid], unit.group)
+            for operand, want in maps:
+                base, _ = peel(operand, want)
+                if base.uid not in unit.group.maps:
+                    found.append(operand)
+        return found
+
+    def units(self):
+        """All units, with the producers each one needs."""
+        made, units = {}, []
+        for node in self.order:
+            if node.op.kind in ("leaf", "movement") or node.op.name == "item":
+                continue
+            if node.uid in self.home:
+                for group in self.home[node.uid]:
+                    if id(group) not in made:
+                        made[id(group)] = Unit(group.nodes, group)
+                        units.append(made[id(group)])
+            else:
+                made[node.uid] = Unit([node])
+                units.append(made[node.uid])
+        self.stored = set()
+        for unit in units:
+            for read in self.reads_of(unit):
+                self.mark(read)
+        for root in self.outputs + self.updates:
+            self.mark(root)
+        producer = {}
+        for unit in units:
+            for node in unit.nodes:
+                if unit.group is None or self.home[node.uid][0] is unit.group:
+                    producer[node.uid] = unit
+        for unit in units:
+            for read in self.reads_of(unit):
+                base = self.base(read)
+                if base.uid in producer:
+                    unit.needs.add(producer[base.uid])
+            unit.needs.discard(unit)
+        return [u for u in units if self.useful(u)]
+
+    def useful(self, unit):
+        return unit.group is None or any(
+            n.uid in self.stored and self.home[n.uid][0] is unit.group for n in unit.nodes)
+
+    @staticmethod
+    def base(node):
+        """The node whose memory a view shows."""
+        while node.op.kind == "movement" or node.op.name == "item":
+            node = node.inputs[0]
+        return node
+
+    def mark(self, node):
+        base = self.base(node)
+        if fusible(base):
+            self.stored.add(base.uid)
+
+    # ---- buffers ------------------------------------------------------------------------------
+
+    def temp(self, shape, dtype):
+        self.temps += 1
+        name = ("tmp", self.temps)
+        self.sizes[name] = max(1, int(np.prod(shape, dtype=np.int64))) * dtypes.ITEMSIZE[dtype]
+        return fresh(name, shape, dtype)
+
+    def target(self, node, index=None):
+        """A contiguous layout for a new result: an output or next-value buffer where it is one."""
+        key = node.uid if index is None else (node.uid, index)
+        if key in self.assigned:
+            return fresh(self.assigned[key], *self.type_of(node, index)[::-1])
+        dtype, shape = self.type_of(node, index)
+        return self.temp(shape, dtype)
+
+    @staticmethod
+    def type_of(node, index):
+        return (node.dtype, node.shape) if index is None else node.outs[index]
+
+    def assign_roots(self):
+        """Give each root that a unit produces the root's own memory; the others are copied at the end."""
+        self.copies = []
+        roots = [(("out", i), n) for i, n in enumerate(self.outputs)]
+        roots += [(("next", i), n) for i, n in enumerate(self.updates)]
+        for buffer, root in roots:
+            node = root
+            while node.op.name in RESHAPES:
+                node = node.inputs[0]
+            key = node.uid
+            if node.op.name == "item":
+                key = (node.inputs[0].uid, node.attrs["index"])
+            produced = node.op.kind not in ("leaf", "movement")
+            if produced and key not in self.assigned:
+                self.assigned[key] = buffer
+            else:
+                self.copies.append((buffer, root))
+
+    def layout(self, node):
+        """Where `node` lies; views are computed, views that need a copy are copied now."""
+        if node.uid in self.layouts:
+            return self.layouts[node.uid]
+        found = self.find_layout(node)
+        self.layouts[node.uid] = found
+        return found
+
+    def find_layout(self, node):
+        name = node.op.name
+        if name == "placeholder":
+            index, strides = self.inputs[node.uid]
+            made = fresh(("in", index), node.shape, node.dtype)
+            return made if strides is None else replace(made, strides=strides)
+        if name == "variable":
+            return fresh(("cell", self.cells[node.uid]), node.shape, node.dtype)
+        if name == "constant":
+            self.constants.append(node.value)
+            return fresh(("const", len(self.constants) - 1), node.shape, node.dtype)
+        if name == "item":
+            raise AssertionError("an item is laid out with its node")
+        if node.op.kind == "movement":
+            x = self.layout(node.inputs[0])
+            return view(node, x) or view(node, self.copy(x))
+        raise AssertionError(f"{node} was not computed before it is read")
+
+    def copy(self, source, target=None):
+        """A step that copies one layout to another (a fresh contiguous one)."""
+        target = target or self.temp(source.shape, source.dtype)
+        maps = tuple(None if n == 1 else k for k, n in enumerate(source.shape))
+        group = Group(source.shape)
+        low = Lowering(group, None, [])
+        ref = low.add_ref("in", source.dtype, source, maps)
+        value = low.value("load", source.dtype, operand=ref)
+        out = low.add_ref("out", source.dtype, target, maps)
+        self.add_launch(low.build([(out, value)]), [], "copy")
+        return target
+
+    # ---- steps --------------------------------------------------------------------------------
+
+    def add_launch(self, launch, nodes, name=None):
+        step = Step(KERNEL, name or "+".join(n.op.name for n in nodes), launch.pointers,
+                    launch.dims, launch.n, launch.block, launch.grain, launch.ns, launch.reads,
+                    launch.writes, launch.kernel, node=nodes[-1] if nodes else None,
+                    nodes=list(nodes))
+        if launch.n:
+            self.steps.append(step)
+        return step
+
+    def emit_unit(self, unit):
+        if unit.group is not None:
+            return self.emit_group(unit)
+        node = unit.nodes[0]
+        if node.op.kind == "gemm" and node.dtype in ("float32", "float64"):
+            return self.emit_gemm(node)
+        return self.emit_call(node)
+
+    def emit_group(self, unit):
+        stores = []
+        for node in unit.nodes:
+            if node.uid in self.stored and self.home[node.uid][0] is unit.group:
+                made = self.target(node)
+                self.layouts[node.uid] = made
+                stores.append((node, made))
+        return self.add_launch(Lowering(unit.group, self.layout, stores).run(), unit.nodes)
+
+    def emit_call(self, node):
+        """An op without C: its oracle, called with views of the operands."""
+        ins = [self.layout(i) for i in node.inputs]
+        if node.outs is None:
+            outs = [self.target(node)]
+            self.layouts[node.uid] = outs[0]
+        else:
+            outs = [self.target(node, k) for k in range(len(node.outs))]
+            for user in self.order:
+                if user.op.name == "item" and user.inputs[0] is node:
+                    self.layouts[user.uid] = outs[user.attrs["index"]]
+        size = sum(int(np.prod(lay.shape, dtype=np.int64)) for lay in ins + outs)
+        self.steps.append(Step(
+            PYCALL, node.op.name, [self.pointer(lay) for lay in ins + outs], [], ns=2000 + size,
+            reads=[lay.buffer for lay in ins], writes=[lay.buffer for lay in outs],
+            call=(oracle_call(node), ins, outs), node=node, nodes=[node]))
+
+    @staticmethod
+    def pointer(layout):
+        return (layout.buffer, layout.offset * dtypes.ITEMSIZE[layout.dtype])
+
+    def emit_gemm(self, node):
+        a, b = (self.layout(i) for i in node.inputs)
+        batch_shape = node.shape[:-2]
+        a, b = self.batched(a, batch_shape), self.batched(b, batch_shape)
+        c = self.target(node)
+        self.layouts[node.uid] = c
+        wide = [k for k, n in enumerate(batch_shape) if n != 1]
+        sizes, rows = collapse([batch_shape[k] for k in wide],
+                               [[lay.strides[k] for k in wide] for lay in (a, b, c)])
+        if len(sizes) > 1:
+            a, b = self.copy(a), self.copy(b)
+            return self.gemm_step(node, a, b, c, int(np.prod(sizes)), a.strides[-3:-2],
+                                  b.strides[-3:-2], c.strides[-3:-2])
+        batch = sizes[0] if sizes else 1
+        return self.gemm_step(node, a, b, c, batch, *rows)
+
+    @staticmethod
+    def batched(layout, batch_shape):
+        """`layout` with its batch axes broadcast to `batch_shape`."""
+        lead = len(batch_shape) - (len(layout.shape) - 2)
+        strides = (0,) * lead + tuple(0 if n == 1 else s for n, s in
+                                      zip(layout.shape[:-2], layout.strides))
+        return replace(layout, shape=tuple(batch_shape) + layout.shape[-2:],
+                       strides=strides + layout.strides[-2:])
+
+    def gemm_step(self, node, a, b, c, batch, step_a, step_b, step_c):
+        a, trans_a, lda = self.matrix(a)
+        b, trans_b, ldb = self.matrix(b)
+        m, n = node.shape[-2:]
+        k = node.inputs[0].shape[-1]
+        steps = [s[0] if s else 0 for s in (step_a, step_b, step_c)]
+        one = struct.unpack("q", struct.pack("d", 1.0))[0]
+        dims = [int(node.dtype == "float64"), m, n, k, trans_a, trans_b, lda, ldb, max(n, 1), one, 0,
+                batch, *steps, n]
+        flops = 2.0 * batch * m * n * k
+        step = Step(GEMM, "matmul", [self.pointer(lay) for lay in (a, b, c)], dims, ns=flops / 60,
+                    reads=[a.buffer, b.buffer], writes=[c.buffer], node=node, nodes=[node])
+        if batch * m * n:
+            self.steps.append(step)
+        return step
+
+    def matrix(self, layout):
+        """(layout, transposed, leading dimension) of the last two axes, copied when BLAS cannot read it."""
+        (m, n), (s, t) = layout.shape[-2:], layout.strides[-2:]
+        if (t == 1 or n == 1) and (s >= n or m == 1):
+            return layout, 0, max(s if m != 1 else n, n, 1)
+        if (s == 1 or m == 1) and (t >= m or n == 1):
+            return layout, 1, max(t if n != 1 else m, m, 1)
+        return self.copy(layout), 0, max(n, 1)
+
+    def run(self):
+        """All steps in order; buffers named, arena not yet placed."""
+        units = self.units()
+        self.assign_roots()
+        done, waiting = set(), list(units)
+        while waiting:
+            ready = [u for u in waiting if u.needs <= done]
+            assert ready, "the fused graph has a cycle"
+            unit = ready[0]
+            waiting.remove(unit)
+            step = self.emit_unit(unit)
+            done.add(unit)
+            if step is not None and step.kind == GEMM and self.steps and self.steps[-1] is step:
+                self.attach_epilogue(unit, step, waiting, done)
+        for buffer, root in self.copies:
+            self.copy(self.layout(root), fresh(buffer, root.shape, root.dtype))
+        return self.steps
+
+    def attach_epilogue(self, unit, gemm, waiting, done):
+        """Run the loop that reads this product panel by panel, while the panel is in cache."""
+        for other in waiting:
+            if unit not in other.needs or not other.needs <= done or other.group is None:
+                continue
+            before = len(self.steps)
+            step = self.emit_group(other)
+            waiting.remove(other)
+            done.add(other)
+            if len(self.steps) == before + 1 and self.fits(gemm, step):
+                self.steps.pop()
+                gemm.kernel, gemm.ns = step.kernel, gemm.ns + step.ns
+                gemm.pointers = gemm.pointers + step.pointers
+                gemm.dims = gemm.dims[:15] + [step.n // (gemm.dims[1] * gemm.dims[11])] + step.dims
+                gemm.reads = gemm.reads + [r for r in step.reads if r not in gemm.writes]
+                gemm.writes = gemm.writes + step.writes
+                gemm.name += " then " + step.name
+                gemm.nodes = gemm.nodes + step.nodes
+            return
+
+    @staticmethod
+    def fits(gemm, step):
+        """Whether a kernel walks the rows of C in order, so that panels of it are panels of C."""
+        rows = gemm.dims[1] * gemm.dims[11]
+        n = gemm.dims[2]
+        kernel, c = step.kernel, gemm.writes[0]
+        if kernel.form == "flat":
+            if step.n != rows * n:
+                return False
+        elif kernel.form != "rows" or step.n != rows or step.dims[0] != n or kernel.runs:
+            return False
+        at = 1 + kernel.outer + kernel.runs
+        sizes = step.dims[1:1 + kernel.outer] + ([step.dims[0]] if kernel.form == "flat" else [])
+        want = contiguous_strides(sizes)
+        if kernel.form == "rows":
+            want = tuple(s * n for s in want)
+        pointer, seen = 0, False
+        for op in kernel.operands:
+            inner = op.inner
+            if inner == "n":
+                inner, at = step.dims[at], at + 1
+            far = tuple(step.dims[at:at + kernel.outer]) if op.outer else (0,) * kernel.outer
+            at += kernel.outer if op.outer else 0
+            at += kernel.runs if op.run else 0
+            if op.role == "index":
+                continue
+            buffer, offset = step.pointers[pointer]
+            pointer += 1
+            if buffer == c:
+                got = far + ((inner,) if kernel.form == "flat" else ())
+                sizes_ok = all(g == w or s == 1 for g, w, s in zip(got, want, sizes))
+                if offset or inner != 1 or not sizes_ok:
+                    return False
+                seen = True
+        return seen
+
+
+def oracle_call(node):
+    """The Python callable of a PYCALL: fills the outputs with what the op's oracle returns."""
+    op, attrs, several = node.op, node.attrs, node.outs is not None
+
+    def call(inputs, outputs):
+        with np.errstate(all="ignore"):
+            result = op.oracle(attrs, *inputs)
+        for out, value in zip(outputs, result if several else (result,)):
+            out[...] = value
+    return call
+
+
+def place(steps, sizes):
+    """Arena offsets {buffer: bytes} by liveness, greedy best fit on size; returns (offsets, bytes)."""
+    live = {}
+    for i, step in enumerate(steps):
+        for buffer in step.reads + step.writes:
+            if buffer[0] == "tmp":
+                first, _ = live.get(buffer, (i, i))
+                live[buffer] = (first, i)
+    offsets, placed, top = {}, [], 0
+    for buffer in sorted(live, key=lambda b: -sizes[b]):
+        first, last = live[buffer]
+        size = -(-sizes[buffer] // ALIGN) * ALIGN
+        at = 0
+        for start, end in sorted((o, o + s) for o, s, f, e in placed if f <= last and first <= e):
+            if at + size <= start:
+                break
+            at = max(at, end)
+        offsets[buffer] = at
+        placed.append((at, size, first, last))
+        top = max(top, at + size)
+    return offsets, top

@@ -1,0 +1,247 @@
+"""Program: what a compiled function knows. Binds input shapes to C plans and keeps the statistics.
+
+`bind` is called by the C callable for each new set of shapes: it makes the graph concrete, rewrites it, plans
+it, has missing kernels compiled and returns a C Plan. `make_kernels` caches emission per process.
+"""
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+
+from .. import compiler
+from ..codegen.emit import emit
+from ..errors import ShapeError, with_line
+from ..graph.node import constant, line_of, make
+from ..graph.shapes import show
+from ..graph.walk import rebuild, toposort
+from ..rewrite import optimise
+from . import plan as planning
+
+FOLD = 4096                 # largest constant that folding may create, in elements
+KEEP = {"print", "check", "iota"}
+_emitted = {}
+_emit_lock = threading.Lock()
+
+
+def concretise(roots, shapes):
+    """`roots` with the leaves in `shapes` ({leaf Node: shape}) of that shape, constants folded."""
+    replace = {}
+    for leaf, shape in shapes.items():
+        if leaf.shape != tuple(shape):
+            with line_of(leaf):
+                replace[leaf] = make(leaf.op, (), {**leaf.attrs, "shape": tuple(shape)})
+        else:
+            replace[leaf] = leaf
+    return rebuild(roots, replace, fold)
+
+
+def fold(node):
+    """A constant when all inputs are constants (or only a shape is asked for), else the node."""
+    if node.op.name == "shape" and None not in node.inputs[0].shape:
+        return constant(np.array(node.inputs[0].shape, dtype="int64"))
+    if not node.inputs or node.op.kind == "leaf" or node.op.name in KEEP or node.outs is not None:
+        return node
+    if node.op.oracle is None or any(i.value is None for i in node.inputs):
+        return node
+    if None in node.shape or node.size > FOLD:
+        return node
+    with np.errstate(all="ignore"):
+        value = node.op.oracle(node.attrs, *(i.value for i in node.inputs))
+    return constant(np.asarray(value, dtype=node.dtype).reshape(node.shape))
+
+
+def unknown(roots):
+    """Nodes whose shape data decides, even though the shapes of the inputs are known."""
+    return [n for n in toposort(roots) if n.outs is None and None in n.shape]
+
+
+class Kernels:
+    """Compiled kernels of one function: {kernel key: (address, record)} and what building took."""
+
+    def __init__(self):
+        self.records, self.built, self.from_cache, self.seconds = {}, 0, 0, 0.0
+
+    def addresses(self, kernels):
+        """Machine-code addresses of Kernel objects, compiling what is missing in one batch."""
+        sources = []
+        for kernel in kernels:
+            key = kernel.key()
+            with _emit_lock:
+                found = _emitted.get(key)
+            if found is None:
+                name, text, snippets = emit(kernel)
+                found = compiler.KernelSource(name, text, snippets,
+                                              meta={"form": kernel.form})
+                with _emit_lock:
+                    _emitted[key] = found
+            sources.append(found)
+        if not sources:
+            return []
+        build = compiler.build(sources)
+        self.built += build.built
+        self.from_cache += build.from_cache
+        self.seconds += build.seconds
+        for kernel, source, key, path, address in zip(kernels, sources, build.keys, build.paths,
+                                                      build.addresses):
+            self.records.setdefault(source.name, SimpleNamespace(
+                name=source.name, key=key, path=path, text=source.text, kernel=kernel,
+                address=address))
+        return build.addresses
+
+
+class Program:
+    """The graph of one function and everything made from it."""
+
+    def __init__(self, inputs, outputs, updates, cells):
+        self.inputs, self.outputs = inputs, outputs
+        self.updates = updates                      # [(variable node, new value node)]
+        self.cells = cells                          # variable nodes, in cell order
+        self.kernels = Kernels()
+        self.steps, self.peak_bytes, self.nodes = [], 0, 0
+        self.lock = threading.RLock()
+
+    def shapes_of(self, arrays):
+        """{leaf: shape} for these input arrays; ShapeError where a static size disagrees."""
+        shapes = {}
+        for node, array in zip(self.inputs, arrays):
+            self.check_shape(node, array)
+            shapes[node] = array.shape
+        for node in self.cells:
+            if None in node.shape:
+                shapes[node] = node.attrs["store"].get().shape
+        return shapes
+
+    @staticmethod
+    def check_shape(node, array):
+        wrong = [k for k, (a, b) in enumerate(zip(node.shape, array.shape)) if a not in (None, b)]
+        if wrong:
+            name = node.name or "an input"
+            raise with_line(ShapeError(
+                f"{name} was declared with shape {show(node.shape)} and got an array of shape "
+                f"{show(array.shape)}: axis {wrong[0]} is {array.shape[wrong[0]]} instead of "
+                f"{node.shape[wrong[0]]}"), node)
+
+    def concrete(self, shapes):
+        """(outputs, updates) rewritten for these leaf shapes."""
+        roots = concretise(self.outputs + [new for _, new in self.updates], shapes)
+        if unknown(roots):
+            return None
+        roots = optimise(roots)
+        return roots[:len(self.outputs)], roots[len(self.outputs):]
+
+    def bind(self, arrays):
+        """The C Plan for input arrays of these shapes and strides."""
+        from .. import _runtime
+        with self.lock:
+            return _runtime.Plan(**self.plan_arguments(arrays))
+
+    def plan_arguments(self, arrays):
+        shapes = self.shapes_of(arrays)
+        outputs, updates = self.concrete(shapes)
+        self.check_updates(updates, shapes)
+        inputs = {}
+        for i, (node, array) in enumerate(zip(self.inputs, arrays)):
+            leaf = make(node.op, (), {**node.attrs, "shape": tuple(array.shape)})
+            strides = None
+            if not array.flags.c_contiguous:
+                strides = tuple(s // array.itemsize for s in array.strides)
+            inputs[leaf.uid] = (i, strides)
+        cells = {}
+        for i, node in enumerate(self.cells):
+            shape = tuple(shapes.get(node, node.shape))
+            cells[make(node.op, (), {**node.attrs, "shape": shape}).uid] = i
+        binder = planning.Binder(outputs, updates, inputs, cells)
+        steps = binder.run()
+        self.steps = steps
+        self.nodes = len(binder.order)
+        return self.assemble(binder, steps, outputs, updates)
+
+    def check_updates(self, new_values, shapes):
+        for (variable, _), new in zip(self.updates, new_values):
+            if None not in variable.shape and new.shape != variable.shape:
+                name = variable.name or "a variable"
+                raise with_line(ShapeError(
+                    f"the update of {name} has shape {show(new.shape)}, the variable has "
+                    f"{show(variable.shape)}"), new)
+
+    def assemble(self, binder, steps, outputs, updates):
+        """Arguments of the C Plan."""
+        offsets, arena = planning.place(steps, binder.sizes)
+        self.peak_bytes = max(self.peak_bytes, arena)
+        kernels = [s.kernel for s in steps if s.kernel is not None]
+        addresses = iter(self.kernels.addresses(kernels))
+        instrs, ptrs, dims, calls = [], [], [], []
+        spaces = {"tmp": 0, "in": 1, "cell": 2, "out": 3, "next": 4, "const": 5}
+        for tag, step in enumerate(steps):
+            first, base = len(ptrs), len(dims)
+            for (space, index), offset in step.pointers:
+                if space == "tmp":
+                    ptrs.append((0, 0, offsets[space, index] + offset))
+                else:
+                    ptrs.append((spaces[space], index, offset))
+            dims.extend(step.dims)
+            fn = 0
+            if step.kernel is not None:
+                fn = next(addresses)
+            elif step.kind == planning.PYCALL:
+                fn = len(calls)
+                calls.append(self.pycall(step, first))
+            instrs.append((step.kind, tag, fn, first, base, step.n, step.block, step.grain))
+        index = {id(n): i for i, n in enumerate(self.cells)}
+        return dict(
+            instrs=np.array(instrs, dtype=np.int64).reshape(-1, 8),
+            ptrs=np.array(ptrs, dtype=np.int64).reshape(-1, 3),
+            dims=np.array(dims, dtype=np.int64), arena=arena,
+            constants=[np.ascontiguousarray(c).reshape(c.shape) for c in binder.constants],
+            outputs=[(n.dtype, n.shape) for n in outputs],
+            updates=[(index[id(v)], n.dtype, n.shape) for (v, _), n in zip(self.updates, updates)],
+            pycalls=calls, work=int(sum(s.ns for s in steps)))
+
+    @staticmethod
+    def pycall(step, first):
+        call, ins, outs = step.call
+
+        def spec(at, layout):
+            size = np.dtype(layout.dtype).itemsize
+            return (first + at, layout.dtype, layout.shape, tuple(s * size for s in layout.strides))
+        count = len(ins)
+        return (call, [spec(k, lay) for k, lay in enumerate(ins)],
+                [spec(count + k, lay) for k, lay in enumerate(outs)])
+
+
+def bind_reference(program, arrays):
+    """A Plan of one call of the reference interpreter: used where kernels cannot be compiled."""
+    from .. import _runtime, reference
+    shapes = program.shapes_of(arrays)
+    roots = program.outputs + [new for _, new in program.updates]
+    concrete = concretise(roots, shapes)
+    count = len(program.inputs)
+    leaves = program.inputs + program.cells
+    specs, ptrs = [], []
+    for i, array in enumerate(arrays):
+        ptrs.append((1, i, 0))
+        specs.append((i, program.inputs[i].dtype, array.shape, array.strides))
+    for i, node in enumerate(program.cells):
+        value = node.attrs["store"].get()
+        ptrs.append((2, i, 0))
+        specs.append((count + i, node.dtype, value.shape, value.strides))
+    outs = []
+    for i, node in enumerate(concrete):
+        space = (3, i) if i < len(program.outputs) else (4, i - len(program.outputs))
+        array = np.empty(node.shape, node.dtype)
+        ptrs.append((*space, 0))
+        outs.append((len(leaves) + i, node.dtype, node.shape, array.strides))
+
+    def call(inputs, outputs):
+        values = reference.evaluate(roots, dict(zip(leaves, inputs)))
+        for out, value in zip(outputs, values):
+            out[...] = value
+    index = {id(n): i for i, n in enumerate(program.cells)}
+    split = len(program.outputs)
+    return _runtime.Plan(
+        instrs=np.array([(2, 0, 0, 0, 0, 1, 1, 1)], dtype=np.int64),
+        ptrs=np.array(ptrs, dtype=np.int64).reshape(-1, 3), dims=np.zeros(0, np.int64), arena=0,
+        constants=[], outputs=[(n.dtype, n.shape) for n in concrete[:split]],
+        updates=[(index[id(v)], n.dtype, n.shape)
+                 for (v, _), n in zip(program.updates, concrete[split:])],
+        pycalls=[(call, specs, outs)], work=10**6)
