@@ -1,0 +1,322 @@
+"""The rewrite engine: rules indexed by root op, patterns written as expressions, one bottom-up driver.
+
+A rule takes a node whose inputs are already rewritten and returns an equal node, or None. Rows are rules
+given as (pattern, replacement). The driver knows nothing of mathematics; it keeps dtype, shape and the
+user's line, remembers what it did, and stops at a bound whatever the rules do.
+"""
+from functools import lru_cache
+from itertools import permutations
+
+import numpy as np
+
+from ..graph import node as _nodes
+from ..graph.node import constant, make
+from ..graph.op import REGISTRY
+from ..graph.walk import toposort
+
+STEPS_PER_NODE = 20         # rule applications allowed per node of the graph before the driver stops
+
+
+# --- helpers that rules share -------------------------------------------------------------------
+
+@lru_cache(maxsize=4096)
+def shape_vector(shape):
+    """The constant int64 vector node of a concrete shape."""
+    return constant(np.array(shape, dtype="int64"))
+
+
+def number(node):
+    """The value of a constant of one element, else None."""
+    if node.op.name != "constant":
+        return None
+    array = node.attrs["value"].array
+    return array.item() if array.size == 1 else None
+
+
+def scalar(value, dtype):
+    """A 0-d constant of `dtype`."""
+    with np.errstate(all="ignore"):
+        return constant(np.asarray(value, dtype=dtype))
+
+
+def fit(node, shape):
+    """`node` broadcast to `shape`; itself when it has it already."""
+    return node if node.shape == shape else make("broadcast_to", (node, shape_vector(shape)))
+
+
+# --- patterns -----------------------------------------------------------------------------------
+
+class Pattern:
+    """An op applied to patterns, with attributes to be equal (or bound, where they are Var)."""
+    __slots__ = ("op", "args", "attrs")
+
+    def __init__(self, op, args, attrs=None):
+        self.op, self.attrs = op, attrs or {}
+        self.args = tuple(a if isinstance(a, Pattern) else Number(a) for a in args)
+
+    def __repr__(self):
+        inner = [repr(a) for a in self.args] + [f"{k}={v!r}" for k, v in self.attrs.items()]
+        return f"{self.op}({', '.join(inner)})"
+
+
+class Var(Pattern):
+    """A pattern variable: any node (that `when(node)` accepts), the same at each place of its name."""
+    __slots__ = ("name", "when")
+
+    def __init__(self, name, when=None):
+        super().__init__(None, ())
+        self.name, self.when = name, when
+
+    def __repr__(self):
+        return self.name
+
+
+class Number(Pattern):
+    """A constant of one element with this value."""
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        super().__init__("constant", ())
+        self.value = value
+
+    def __repr__(self):
+        return repr(self.value)
+
+
+class _Forms:
+    """forms.exp(x) is the pattern of op exp on x; keywords are attributes."""
+
+    def __getattr__(self, name):
+        op = name.rstrip("_")
+        assert op in REGISTRY, f"no op {op}"
+
+        def form(*args, **attrs):
+            return Pattern(op, args, attrs)
+        return form
+
+
+def _attach(dunder, name):
+    setattr(Pattern, f"__{dunder}__", lambda a, b: Pattern(name, (a, b)))
+    setattr(Pattern, f"__r{dunder}__", lambda a, b: Pattern(name, (b, a)))
+
+
+for _dunder, _name in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "true_div"),
+                       ("pow", "pow")):
+    _attach(_dunder, _name)
+Pattern.__neg__ = lambda a: Pattern("neg", (a,))
+forms = _Forms()
+
+
+def match(pattern, node, bound):
+    """Each way in which `node` has the form of `pattern`, as a dict of bindings extending `bound`."""
+    kind = type(pattern)
+    if kind is Var:
+        known = bound.get(pattern.name)
+        if known is node:
+            yield bound
+        elif known is None and (pattern.when is None or pattern.when(node)):
+            yield {**bound, pattern.name: node}
+        return
+    if node.op.name != pattern.op:
+        return
+    if kind is Number:
+        if number(node) == pattern.value:
+            yield bound
+        return
+    for key, want in pattern.attrs.items():
+        have = node.attrs.get(key)
+        if type(want) is Var:
+            if bound.setdefault(want.name, have) != have:
+                return
+        elif want != have:
+            return
+    args = pattern.args
+    orders = permutations(args) if node.op.commutative and len(args) == 2 else (args,)
+    for order in orders:
+        yield from _match_all(order, node.inputs, bound)
+
+
+def _match_all(patterns, nodes, bound):
+    if len(patterns) == 1:
+        yield from match(patterns[0], nodes[0], dict(bound))
+        return
+    for found in match(patterns[0], nodes[0], dict(bound)):
+        yield from _match_all(patterns[1:], nodes[1:], found)
+
+
+def build(pattern, bound, dtype):
+    """The node that `pattern` stands for under the bindings; numbers take `dtype`."""
+    kind = type(pattern)
+    if kind is Var:
+        return bound[pattern.name]
+    if kind is Number:
+        return scalar(pattern.value, dtype)
+    attrs = {k: bound[v.name] if type(v) is Var else v for k, v in pattern.attrs.items()}
+    return make(pattern.op, [build(a, bound, dtype) for a in pattern.args], attrs)
+
+
+# --- rules --------------------------------------------------------------------------------------
+
+class Rule:
+    """name, family (its table), ops: names of the root ops it can apply to, run(node) -> Node or None.
+
+    `ops` may also name a kind of op in brackets: "[elementwise]".
+    """
+    __slots__ = ("name", "family", "ops", "run", "left", "right", "when", "doc")
+
+    def __init__(self, name, family, ops, run, left=None, right=None, when=None, doc=""):
+        self.name, self.family, self.ops, self.run = name, family, tuple(ops), run
+        self.left, self.right, self.when, self.doc = left, right, when, doc
+
+    def __repr__(self):
+        return f"<rule {self.family}.{self.name}>"
+
+
+class Family(list):
+    """The rules of one file, in the order in which they are tried."""
+
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+
+    def rule(self, *ops, name=None):
+        """Decorator: a function node -> Node or None becomes a rule on these root ops."""
+        def add(run):
+            self.append(Rule(name or run.__name__, self.name, ops, run, doc=run.__doc__ or ""))
+            return run
+        return add
+
+    def row(self, name, left, right, when=None, doc=""):
+        """A rule given by patterns. right: a pattern, or a function of the bindings by name.
+
+        when(**bindings): a further condition. Numbers on the right take the dtype of the root, and
+        rows apply to real floats only.
+        """
+        wanted = tuple(a.op for a in left.args if a.op is not None)
+
+        def run(node):
+            if wanted:
+                have = [i.op.name for i in node.inputs]
+                for op in wanted:
+                    if op not in have:
+                        return None
+            if node.dtype[0] != "f":
+                return None
+            for bound in match(left, node, {}):
+                if when is None or when(**bound):
+                    if isinstance(right, Pattern):
+                        return build(right, bound, node.dtype)
+                    return right(**bound)
+            return None
+        self.append(Rule(name, self.name, (left.op,), run, left, right, when, doc))
+
+
+class Matcher:
+    """Rules ready for the driver: looked up once per op name, then a dictionary access."""
+
+    def __init__(self, rules):
+        self.rules = tuple(rules)
+        self.by_op = {}
+        self.claims = {}
+        for rule in self.rules:
+            for op in rule.ops:
+                self.claims.setdefault(op, set()).add(rule)
+
+    def of(self, op):
+        """The rules for nodes of `op`, in order."""
+        found = self.by_op.get(op.name)
+        if found is None:
+            mine = self.claims.get(op.name, set()) | self.claims.get(f"[{op.kind}]", set())
+            found = self.by_op[op.name] = tuple(r for r in self.rules if r in mine)
+        return found
+
+
+# --- driver -------------------------------------------------------------------------------------
+
+def settle(node, result):
+    """`result` in the shape of `node`; None when it cannot stand for it."""
+    if result.dtype != node.dtype or len(result.shape) > len(node.shape):
+        return None
+    return fit(result, node.shape)
+
+
+def rewrite(roots, matcher, trace=None):
+    """`roots` with the rules of `matcher` applied bottom-up until none applies.
+
+    Every node is visited once its inputs are final; a result is visited like any other node. trace: a
+    list that receives (rule name, node before, node after).
+    """
+    driver = _Driver(matcher, trace)
+    context = _nodes._context
+    before = getattr(context, "line", None)
+    try:
+        return driver.run(roots, context)
+    finally:
+        context.line = before
+
+
+class _Driver:
+    def __init__(self, matcher, trace):
+        self.of, self.trace = matcher.of, trace
+        self.final = {}             # uid -> the node it became
+        self.becomes = {}           # uid -> a result that is being rewritten itself
+        self.alive = []             # the table of nodes is weak: what `final` names must stay
+        self.budget = 1000
+
+    def run(self, roots, context):
+        final, becomes = self.final, self.becomes
+        self.budget += STEPS_PER_NODE * len(toposort(roots))
+        stack = list(reversed(roots))
+        while stack:
+            node = stack[-1]
+            uid = node.uid
+            if uid in final:
+                stack.pop()
+                continue
+            if uid in becomes:
+                stack.pop()
+                result = becomes.pop(uid)
+                final[uid] = final.get(result.uid, result)
+                continue
+            waiting = [i for i in node.inputs if i.uid not in final]
+            if waiting:
+                stack.extend(reversed(waiting))
+                continue
+            context.line = node.line
+            result = self.step(node)
+            if result is node or result.uid in final:
+                stack.pop()
+                final[uid] = final.get(result.uid, result)
+            else:
+                becomes[uid] = result
+                stack.append(result)
+            self.alive.append(node)
+            self.alive.append(result)
+        return [final[n.uid] for n in roots]
+
+    def step(self, node):
+        """`node` on final inputs, or what one rule makes of it."""
+        final = self.final
+        changed = False
+        inputs = []
+        for i in node.inputs:
+            new = final[i.uid]
+            inputs.append(new)
+            changed = changed or new is not i
+        if changed:
+            node = make(node.op, inputs, node.attrs)
+            if node.uid in final or node.uid in self.becomes:
+                return node
+        for rule in self.of(node.op):
+            result = rule.run(node)
+            if result is None or result is node:
+                continue
+            result = settle(node, result)
+            if result is None or result.uid in self.becomes or self.budget <= 0:
+                continue
+            self.budget -= 1
+            if self.trace is not None:
+                self.trace.append((rule.name, node, result))
+            return result
+        final[node.uid] = node
+        return node

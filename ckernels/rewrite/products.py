@@ -1,0 +1,329 @@
+"""Products and quotients as lists of factors: x * y / x is y, e / (1 + e) is a sigmoid, softmax forms.
+
+A tree of mul, true_div, neg and square is read as factors above and below a fraction bar, pairs of factors
+are replaced until none fits, and the tree is built anew only if something was. This is where gradients
+of naive losses become stable: (y / p - (1 - y) / (1 - p)) * p * (1 - p) loses its divisions.
+"""
+import numpy as np
+
+from ..graph.node import make
+from .engine import Family, number, scalar
+from .views import RESHAPING, reshaped, without_lead
+
+family = Family("products")
+MAX_FACTORS = 12            # longer products are read in parts, which keeps long chains linear
+MAX_TERMS = 4
+COMBINES = {"exp", "add", "sub"}
+REAL = ("float32", "float64", "float16")
+
+
+class Fraction:
+    """coef * prod(above) / prod(below). `events` counts replacements, `removed` divisors among them."""
+    __slots__ = ("coef", "above", "below", "events", "removed")
+
+    def __init__(self, coef=1.0, above=(), below=()):
+        self.coef, self.above, self.below = coef, list(above), list(below)
+        self.events = self.removed = 0
+
+    def size(self):
+        return len(self.above) + len(self.below)
+
+    def times(self, other):
+        """The product with another fraction, not yet simplified."""
+        return Fraction(self.coef * other.coef, self.above + other.above, self.below + other.below)
+
+
+def read(node, limit=MAX_FACTORS):
+    """The Fraction that `node` is."""
+    fraction = Fraction()
+    todo = [(node, False)]
+    while todo:
+        n, under = todo.pop()
+        if n.op.name in RESHAPING:
+            n = inside(n)
+        name = n.op.name
+        full = fraction.size() + len(todo) >= limit
+        if name == "neg":
+            fraction.coef = -fraction.coef
+            todo.append((n.inputs[0], under))
+        elif name == "mul" and not full:
+            todo += [(n.inputs[1], under), (n.inputs[0], under)]
+        elif name == "true_div" and not full:
+            todo += [(n.inputs[1], not under), (n.inputs[0], under)]
+        elif name == "square" and not full:
+            todo += [(n.inputs[0], under)] * 2
+        elif name == "reciprocal":
+            todo.append((n.inputs[0], not under))
+        elif name == "constant" and n.ndim == 0 and (number(n) or not under):
+            fraction.coef = fraction.coef / number(n) if under else fraction.coef * number(n)
+        else:
+            (fraction.below if under else fraction.above).append(n)
+    return fraction
+
+
+# --- factors behind views -------------------------------------------------------------------------
+
+FUNCTIONS = {"exp", "sigmoid"}      # their operands are compared as they are
+OPENS = {"mul", "true_div", "neg", "square", "reciprocal", "add", "sub"} | FUNCTIONS
+
+
+def inside(n, depth=3):
+    """view(f(x)) as f(view(x)), so that factors behind a reshape are seen; `n` where that cannot be."""
+    x = n.inputs[0]
+    if x.op.name not in OPENS or not depth:
+        return n
+    inputs = []
+    for i in x.inputs:
+        new = shown(n, i, x)
+        if new is None:
+            return n
+        deeper = new.op.name in RESHAPING and x.op.name not in FUNCTIONS
+        inputs.append(inside(new, depth - 1) if deeper else new)
+    return make(x.op, inputs)
+
+
+def shown(view, i, x):
+    """The operand `i` of `x` as an operand of view(x); None when the view cannot be taken of it."""
+    if i.ndim == 0:
+        return i
+    shape = view.shape
+    if i.shape != x.shape:
+        if view.op.name == "reshape" or i.ndim != x.ndim:
+            return None
+        if view.op.name == "squeeze":
+            shape = tuple(d for k, d in enumerate(i.shape) if k not in view.attrs["axes"])
+        else:
+            sizes = iter(i.shape)
+            shape = tuple(1 if k in view.attrs["axes"] else next(sizes) for k in range(view.ndim))
+    while i.op.name in RESHAPING:
+        i = i.inputs[0]
+    return without_lead(reshaped(i, shape))
+
+
+# --- what pairs of factors become -----------------------------------------------------------------
+
+def negated(t):
+    """-t in canonical form."""
+    name = t.op.name
+    if name == "neg":
+        return t.inputs[0]
+    if name in RESHAPING:
+        return reshaped(negated(t.inputs[0]), t.shape)
+    if name == "sub":
+        return make("sub", (t.inputs[1], t.inputs[0]))
+    if name in ("mul", "true_div"):
+        for k, i in enumerate(t.inputs):
+            if number(i) is not None and i.ndim == 0:
+                pair = list(t.inputs)
+                pair[k] = scalar(-i.value, i.dtype)
+                if number(pair[k]) == 1 and (name == "mul" or k == 1):
+                    return pair[1 - k]
+                return make(name, pair)
+    if number(t) is not None:
+        return scalar(-t.value, t.dtype)
+    return make("neg", (t,))
+
+
+def aligned_axes(node, ndim):
+    """(base, axes): `node` as a tensor from which `axes` of a tensor of `ndim` dimensions were dropped."""
+    lead = ndim - node.ndim
+    if lead < 0:
+        return node, None
+    axes = tuple(range(lead))
+    if node.op.name == "expand":
+        axes += tuple(lead + a for a in node.attrs["axes"])
+        node = node.inputs[0]
+    return node, axes
+
+
+def is_kept(node, op, x):
+    """The axes over which `node` is the reduction `op` of `x`, placed to broadcast against x; or None."""
+    base, axes = aligned_axes(node, x.ndim)
+    if axes and base.op.name == op and base.inputs[0] is x and base.attrs["axes"] == axes:
+        return axes
+    return None
+
+
+def softmax_of(t, axes):
+    """softmax of `t` over `axes`."""
+    if len(axes) == 1:
+        return make("softmax", (t,), {"axis": axes[0]})
+    total = make("expand", (make("logsumexp", (t,), {"axes": axes}),), {"axes": axes})
+    return make("exp", (make("sub", (t, total)),))
+
+
+def _below_alone(n):
+    """What a single divisor becomes as a factor: 1 / (1 + exp(t)) is sigmoid(-t)."""
+    if n.op.name == "add":
+        for one, e in (n.inputs, n.inputs[::-1]):
+            if e.op.name == "exp" and number(one) == 1:
+                return make("sigmoid", (negated(e.inputs[0]),))
+    return None
+
+
+def _over(a, b):
+    """What a / b becomes, or None."""
+    name = a.op.name
+    if name == "exp":
+        t = a.inputs[0]
+        axes = is_kept(b, "sum", a)
+        if axes:
+            return softmax_of(t, axes)
+        if b.op.name == "add":
+            for mine, other in (b.inputs, b.inputs[::-1]):
+                if mine is a and other.op.name == "exp":
+                    return make("sigmoid", (make("sub", (t, other.inputs[0])),))
+    elif name == "softmax":
+        if is_kept(b, "sum", a):
+            return a
+    elif name == "sigmoid" and b.op.name == "sigmoid":
+        if b.inputs[0] is negated(a.inputs[0]):
+            return make("exp", a.inputs)
+    return None
+
+
+def _with(a, b):
+    """What a * b becomes, or None: exp(t) * sigmoid(-t) is sigmoid(t)."""
+    for e, s in ((a, b), (b, a)):
+        if e.op.name == "exp" and s.op.name == "sigmoid" and s.inputs[0] is negated(e.inputs[0]):
+            return make("sigmoid", e.inputs)
+    return None
+
+
+def simplify(f):
+    """Replace factors of the Fraction in place until nothing fits."""
+    while _simplify_once(f):
+        f.events += 1
+    return f
+
+
+def _simplify_once(f):
+    for k, n in enumerate(f.below):
+        new = _below_alone(n)
+        if new is not None:
+            del f.below[k]
+            f.above.append(new)
+            f.removed += 1
+            return True
+    for k, n in enumerate(f.below):
+        for j, m in enumerate(f.above):
+            if n is m:
+                if f.size() == 2:
+                    continue            # x / x alone stays: it may be NaN on purpose
+                del f.below[k], f.above[j]
+                f.removed += 1
+                return True
+            new = _over(m, n)
+            if new is not None:
+                del f.below[k]
+                f.above[j] = new
+                f.removed += 1
+                return True
+    for k, a in enumerate(f.above):
+        if a.op.name != "exp":
+            continue
+        for j, b in enumerate(f.above):
+            new = _with(a, b) if j != k else None
+            if new is not None:
+                f.above[j] = new
+                del f.above[k]
+                f.removed += 1
+                return True
+    return False
+
+
+# --- building -------------------------------------------------------------------------------------
+
+def write(f, dtype):
+    """The tree of a Fraction: small factors first, divisors one by one."""
+    above = sorted(f.above, key=lambda n: (n.size, n.uid))
+    result = None
+    for n in above:
+        result = n if result is None else _pair("mul", result, n)
+    below = sorted(f.below, key=lambda n: (n.size, n.uid))
+    sign = -1 if f.coef < 0 else 1
+    coef = abs(f.coef)
+    if result is None:
+        result = scalar(coef, dtype)
+    elif coef != 1:
+        result = _pair("mul", result, scalar(coef, dtype))
+    for n in below:
+        result = make("true_div", (result, n))
+    return make("neg", (result,)) if sign < 0 else result
+
+
+def _pair(op, a, b):
+    return make(op, (a, b))
+
+
+def terms(node):
+    """[(sign, node)] of a short sum, or None."""
+    if node.op.name not in ("add", "sub"):
+        return None
+    out, todo = [], [(1, node)]
+    while todo:
+        sign, n = todo.pop()
+        name = n.op.name
+        if name in RESHAPING:
+            n = inside(n)
+            name = n.op.name
+        if name in ("add", "sub") and len(todo) + len(out) < MAX_TERMS:
+            todo.append((-sign if name == "sub" else sign, n.inputs[1]))
+            todo.append((sign, n.inputs[0]))
+        elif name == "neg":
+            todo.append((-sign, n.inputs[0]))
+        else:
+            out.append((sign, n))
+    return out if len(out) <= MAX_TERMS else None
+
+
+def distribute(f, dtype):
+    """(a / p + b) * p is a + b * p: a factor that is a sum, where this takes divisors away; or None."""
+    for k, s in enumerate(f.above):
+        parts = terms(s)
+        if not parts:
+            continue
+        rest = Fraction(1.0, f.above[:k] + f.above[k + 1:], f.below)
+        made, gain = [], 0
+        for sign, term in parts:
+            own = simplify(read(term).times(rest))
+            gain += own.removed
+            own.coef *= sign
+            made.append(own)
+        if gain and sum(map(_dear, made)) < _dear(rest) + sum(_dear(read(t)) for _, t in parts):
+            total = None
+            for own in made:
+                total = write(own, dtype) if total is None else \
+                    make("add", (total, write(own, dtype)))
+            return total if f.coef == 1 else make("mul", (total, scalar(f.coef, dtype)))
+    return None
+
+
+def _dear(f):
+    """Divisions and exponentials of a Fraction: what distributing must save."""
+    return len(f.below) + sum(n.op.name == "exp" for n in f.above)
+
+
+def _in_range(coef, dtype):
+    info = np.finfo(dtype)
+    return coef == 0 or not np.isfinite(coef) or info.tiny <= abs(coef) <= info.max
+
+
+@family.rule("mul", "true_div")
+def collect(node):
+    """Factors that cancel or combine, through products, quotients and short sums of them.
+
+    x * y / x becomes y even where x is 0 or inf, as Theano documents it; x / x alone stays.
+    """
+    if node.dtype not in REAL:
+        return None
+    f = read(node)
+    if not f.below and not any(n.op.name in COMBINES for n in f.above):
+        return None
+    simplify(f)
+    if not _in_range(f.coef, node.dtype):
+        return None
+    made = distribute(f, node.dtype) if f.size() <= MAX_FACTORS else None
+    if made is not None:
+        return made
+    return write(f, node.dtype) if f.events else None

@@ -1,0 +1,123 @@
+"""Rows that replace formulas which lose digits, overflow or make NaN by functions that do not.
+
+Each row is (name, pattern, replacement); the tests evaluate both sides. Where the left side is accurate
+the right side equals it; elsewhere the right side is the true value. Quotients are in products.py.
+"""
+from .. import ops
+from ..graph.node import make
+from .engine import Family, Var, number
+from .engine import forms as f
+from .products import is_kept, negated
+
+family = Family("stabilise")
+row, rule = family.row, family.rule
+x, y, z = Var("x"), Var("y"), Var("z")
+axes = Var("axes")
+c = Var("c", when=lambda node: number(node) is not None)
+
+
+# --- logarithms -----------------------------------------------------------------------------------
+
+row("log_of_one_plus_exp", f.log(1 + f.exp(x)), f.softplus(x))
+row("log_of_one_minus_exp", f.log(1 - f.exp(x)), f.log1mexp(x),
+    doc="NaN for x > 0 on both sides.")
+row("log_of_one_plus", f.log(1 + x), f.log1p(x))
+row("log_of_one_minus", f.log(1 - x), f.log1p(-x))
+row("log1p_of_exp", f.log1p(f.exp(x)), f.softplus(x))
+row("log1p_of_minus_exp", f.log1p(-f.exp(x)), f.log1mexp(x))
+row("log1p_of_minus_sigmoid", f.log1p(-f.sigmoid(x)), -f.softplus(x))
+row("log_of_sigmoid", f.log(f.sigmoid(x)), -f.softplus(-x))
+row("log_of_exp", f.log(f.exp(x)), x)
+row("log_of_softplus_exp", f.log(f.expm1(f.softplus(x))), x)
+row("log_of_sqrt", f.log(f.sqrt(x)), 0.5 * f.log(x), doc="log(sqrt(-0.0)) is -inf on both sides.")
+row("log_of_square", f.log(f.square(x)), 2 * f.log(f.abs(x)), doc="x * x may overflow or vanish.")
+row("log_of_sum_of_exps", f.log(f.exp(x) + f.exp(y)), lambda x, y: ops.logaddexp(x, y))
+row("log_of_difference_of_exps", f.log(f.exp(x) - f.exp(y)), lambda x, y: ops.logdiffexp(x, y),
+    doc="NaN for x < y on both sides; -inf where they are equal.")
+row("log_of_sum_exp", f.log(f.sum(f.exp(x), axes=axes)), f.logsumexp(x, axes=axes))
+row("log_of_mean_exp", f.log(f.mean(f.exp(x), axes=axes)),
+    lambda x, axes: ops.sub(ops.logsumexp(x, axes), ops.log(ops.count(x, axes, x.dtype))))
+
+
+@rule("log")
+def log_of_power(node):
+    """log(x ** c) is c * log(x), of |x| where c is even: the power may overflow. NaN where it was."""
+    power = node.inputs[0]
+    if power.op.name != "pow" or node.dtype[0] != "f":
+        return None
+    base, p = power.inputs
+    value = number(p)
+    if value is None or p.ndim or value == 0 or abs(value) == float("inf") or value != value:
+        return None
+    base = make("abs", (base,)) if value % 2 == 0 else base
+    return make("mul", (p, make("log", (base,))))
+
+
+VIEWS = {"reshape", "expand", "squeeze", "transpose", "broadcast_to", "slice"}
+GATHERS = {"take", "advanced_take", "dynamic_slice"}
+
+
+@rule("log")
+def log_of_softmax(node):
+    """log(softmax(x)) is log_softmax(x), also behind views and gathers."""
+    chain, s = [], node.inputs[0]
+    while s.op.name in VIEWS or s.op.name in GATHERS:
+        chain.append(s)
+        s = s.inputs[0]
+    if s.op.name != "softmax":
+        return None
+    made = make("log_softmax", s.inputs, s.attrs)
+    for view in reversed(chain):
+        made = make(view.op, (made,) + view.inputs[1:], view.attrs)
+    return made
+
+
+@rule("exp")
+def exp_of_log_softmax(node):
+    """exp(log_softmax(x)) is softmax(x); exp(x - logsumexp(x)) too."""
+    a = node.inputs[0]
+    if a.op.name == "log_softmax":
+        return make("softmax", a.inputs, a.attrs)
+    if a.op.name == "neg" and a.inputs[0].op.name == "softplus":
+        return make("sigmoid", (negated(a.inputs[0].inputs[0]),))
+    return None
+
+
+@rule("sub")
+def minus_logsumexp(node):
+    """x - logsumexp(x) is log_softmax(x)."""
+    a, b = node.inputs
+    if b.ndim > a.ndim or node.dtype[0] != "f":
+        return None
+    along = is_kept(b, "logsumexp", a)
+    if along and len(along) == 1:
+        return make("log_softmax", (a,), {"axis": along[0]})
+    return None
+
+
+@rule("softmax", "log_softmax", "logsumexp")
+def maximum_taken_off(node):
+    """softmax(x - max(x)) is softmax(x), which takes the maximum off itself."""
+    a = node.inputs[0]
+    if a.op.name != "sub" or a.inputs[0].ndim != a.ndim or a.inputs[0].shape != a.shape:
+        return None
+    base, off = a.inputs
+    along = is_kept(off, "max", base)
+    if along is None or node.op.name == "logsumexp" or along != (node.attrs["axis"],):
+        return None
+    return make(node.op, (base,), node.attrs)
+
+
+# --- exponentials and logistic functions ----------------------------------------------------------
+
+row("exp_minus_one", f.exp(x) - 1, f.expm1(x))
+row("one_minus_exp", 1 - f.exp(x), -f.expm1(x))
+row("one_minus_sigmoid", 1 - f.sigmoid(x), f.sigmoid(-x))
+row("sigmoid_minus_one", f.sigmoid(x) - 1, -f.sigmoid(-x))
+row("reciprocal_of_one_plus_exp", f.reciprocal(1 + f.exp(x)), f.sigmoid(-x))
+row("log_ratio_tanh", (f.exp(x) - f.exp(-x)) / (f.exp(x) + f.exp(-x)), f.tanh(x))
+row("one_minus_erf", 1 - f.erf(x), f.erfc(x))
+row("one_minus_erfc", 1 - f.erfc(x), f.erf(x))
+row("sqrt_of_square", f.sqrt(f.square(x)), f.abs(x), doc="x * x may overflow or vanish.")
+row("square_of_sqrt", f.square(f.sqrt(x)), lambda x: ops.where(ops.ge(x, 0), x, float("nan")),
+    doc="NaN below 0 and for NaN, as sqrt; -0.0 stays.")

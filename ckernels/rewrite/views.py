@@ -1,0 +1,317 @@
+"""Canonical movement ops: chains of views merged, views kept out of elementwise chains, scalars 0-d.
+
+Views travel towards the roots (f(view(x)) becomes view(f(x))), so that elementwise ops meet, patterns see
+one another, and broadcasts happen last. All rules here are exact: they only say where an element lies.
+"""
+from ..graph.node import constant, make
+from ..graph.op import REGISTRY
+from .engine import Family, fit, scalar, shape_vector
+
+family = Family("views")
+RESHAPING = {"expand", "squeeze", "reshape"}
+KEEP_OPERANDS = {"iota", "random_uniform", "random_normal", "random_bits"}
+UNIFORM_LIMIT = 1 << 16     # elements up to which constants are looked at for being all the same
+
+
+# --- chains of reshape, expand, squeeze -----------------------------------------------------------
+
+def reshaped(x, shape):
+    """`x` in another shape of as many elements: itself, expand and squeeze where they do, or reshape."""
+    if x.shape == shape:
+        return x
+    i = j = 0
+    squeezes, expands = [], []
+    while i < len(x.shape) or j < len(shape):
+        if i < len(x.shape) and j < len(shape) and x.shape[i] == shape[j]:
+            i, j = i + 1, j + 1
+        elif i < len(x.shape) and x.shape[i] == 1:
+            squeezes.append(i)
+            i += 1
+        elif j < len(shape) and shape[j] == 1:
+            expands.append(j)
+            j += 1
+        else:
+            return make("reshape", (x, shape_vector(shape)))
+    if squeezes:
+        x = make("squeeze", (x,), {"axes": tuple(squeezes)})
+    return make("expand", (x,), {"axes": tuple(expands)}) if expands else x
+
+
+@family.rule("reshape", "expand", "squeeze")
+def merge_reshapes(node):
+    """reshape, expand and squeeze of each other are one of them, or nothing."""
+    x = node.inputs[0]
+    while x.op.name in RESHAPING:
+        x = x.inputs[0]
+    if x.op.name == "broadcast_to" and x.inputs[0].ndim == 0:
+        return fit(x.inputs[0], node.shape)
+    return reshaped(x, node.shape)
+
+
+@family.rule("transpose")
+def merge_transposes(node):
+    """transpose of transpose; transpose that moves nothing; expand moves outside."""
+    x, perm = node.inputs[0], node.attrs["perm"]
+    if perm == tuple(range(len(perm))):
+        return x
+    if x.op.name == "transpose":
+        return make("transpose", (x.inputs[0],), {"perm": tuple(x.attrs["perm"][p] for p in perm)})
+    if x.op.name == "expand":
+        axes = x.attrs["axes"]
+        kept = [a for a in range(x.ndim) if a not in axes]
+        inner = tuple(kept.index(p) for p in perm if p not in axes)
+        y = make("transpose", (x.inputs[0],), {"perm": inner}) if inner != tuple(range(len(inner))) \
+            else x.inputs[0]
+        return make("expand", (y,), {"axes": tuple(k for k, p in enumerate(perm) if p in axes)})
+    if x.op.name == "broadcast_to" and x.inputs[0].ndim == 0:
+        return fit(x.inputs[0], node.shape)
+    return None
+
+
+@family.rule("broadcast_to")
+def merge_broadcasts(node):
+    """broadcast_to of broadcast_to, of leading expands, to the same shape."""
+    x = node.inputs[0]
+    if x.shape == node.shape:
+        return x
+    if x.op.name == "broadcast_to":
+        return fit(x.inputs[0], node.shape)
+    if x.size == node.size and node.shape[node.ndim - x.ndim:] == x.shape:
+        return of_shape(x, node.shape)
+    short = without_lead(x)
+    return fit(short, node.shape) if short is not x else None
+
+
+@family.rule("slice")
+def merge_slices(node):
+    """A slice of a slice; a slice of everything; a slice of a broadcast scalar or of an expand."""
+    x, slices = node.inputs[0], node.attrs["slices"]
+    if all(s in ((None, None, 1), (None, None, None)) for s in slices):
+        return x
+    if x.op.name == "slice":
+        base = x.inputs[0]
+        ranges = [range(d)[slice(*a)][slice(*b)]
+                  for d, a, b in zip(base.shape, x.attrs["slices"], slices)]
+        return make("slice", (base,), {"slices": tuple(
+            as_slice(r, d) for r, d in zip(ranges, base.shape))})
+    if x.op.name == "broadcast_to" and x.inputs[0].ndim == 0:
+        return fit(x.inputs[0], node.shape)
+    return None
+
+
+def as_slice(r, size):
+    """The (start, stop, step) that takes the indices of the range `r` out of an axis of `size`."""
+    if r == range(size):
+        return (None, None, 1)
+    if not len(r):
+        return (0, 0, 1)
+    stop = r.stop if r.step > 0 or r.stop >= 0 else None
+    return (r.start, stop, r.step)
+
+
+# --- operands of elementwise ops ------------------------------------------------------------------
+
+def uniform(node):
+    """The 0-d constant that all elements of a constant equal bit for bit, else None."""
+    array = node.attrs["value"].array
+    if not 0 < array.size <= UNIFORM_LIMIT:
+        return None
+    first = array.ravel()[:1]
+    if array.size > 1 and array.tobytes() != first.tobytes() * array.size:
+        return None
+    return constant(first.reshape(()))
+
+
+def without_lead(x):
+    """`x` without size-1 axes that an expand put before all others."""
+    if x.op.name != "expand":
+        return x
+    axes = x.attrs["axes"]
+    lead = 0
+    while lead < len(axes) and axes[lead] == lead:
+        lead += 1
+    if not lead:
+        return x
+    rest = tuple(a - lead for a in axes[lead:])
+    base = x.inputs[0]
+    return make("expand", (base,), {"axes": rest}) if rest else base
+
+
+def bare(x):
+    """The operand that broadcasts to what `x` broadcasts to, with as little of a shape as possible."""
+    name = x.op.name
+    if name == "constant" and x.ndim:
+        short = uniform(x)
+        return x if short is None else short
+    if name == "broadcast_to":
+        return bare(x.inputs[0])
+    return without_lead(x)
+
+
+def of_shape(node, shape):
+    """`node` with leading size-1 axes or broadcast so that it has `shape`."""
+    lead = len(shape) - node.ndim
+    if lead > 0 and shape[lead:] == node.shape and all(d == 1 for d in shape[:lead]):
+        return make("expand", (node,), {"axes": tuple(range(lead))})
+    return fit(node, shape)
+
+
+VIEW_OPERANDS = {"broadcast_to", "expand", "squeeze", "reshape", "transpose"}
+
+
+@family.rule("[elementwise]")
+def bare_operands(node):
+    """f(broadcast(x), y) is broadcast(f(x, y)): nothing is computed twice, constants are 0-d."""
+    for i in node.inputs:
+        if i.op.name in ("broadcast_to", "expand") or (i.op.name == "constant" and i.shape):
+            break
+    else:
+        return None
+    if node.op.name in KEEP_OPERANDS:
+        return None
+    inputs = tuple(bare(i) for i in node.inputs)
+    if inputs == node.inputs:
+        return None
+    return of_shape(make(node.op, inputs, node.attrs), node.shape)
+
+
+@family.rule("[elementwise]")
+def views_outside(node):
+    """f(view(x), view(y)) is view(f(x, y)) for equal views; operands they do not touch may stay."""
+    view, signed = None, False
+    for i in node.inputs:
+        if i.op.name == "neg" and i.inputs[0].op.name in RESHAPING:
+            i, signed = i.inputs[0], True
+        if i.op.name in RESHAPING:
+            view = i
+            break
+    if view is None or node.op.name in KEEP_OPERANDS or node.op.name == "neg":
+        return None
+    source, shape = view.inputs[0].shape, view.shape
+    if len(shape) != len(node.shape):
+        return None
+    untouched = trailing(view, source, shape)
+    inputs = []
+    for i in node.inputs:
+        if signed and i.op.name == "neg":
+            i = again(i.inputs[0], make("neg", i.inputs[0].inputs)) \
+                if i.inputs[0].op.name in RESHAPING else i
+        if i.op.name == view.op.name and i.attrs == view.attrs and i.ndim == view.ndim and \
+                (view.op.name != "reshape" or (i.shape == shape and i.inputs[0].shape == source)):
+            inputs.append(i.inputs[0])
+        elif i.ndim <= untouched:
+            inputs.append(i)
+        else:
+            return None
+    y = make(node.op, inputs, node.attrs)
+    if view.op.name == "reshape":
+        return make("reshape", (y, shape_vector(shape))) if y.shape == source else None
+    if len(y.shape) != len(source):
+        return None
+    return make(view.op, (y,), view.attrs)
+
+
+def trailing(view, source, shape):
+    """How many of the last axes a reshape, expand or squeeze leaves alone."""
+    if view.op.name == "expand":
+        return len(shape) - 1 - max(view.attrs["axes"])
+    if view.op.name == "squeeze":
+        return len(source) - 1 - max(view.attrs["axes"])
+    k = 0
+    while k < min(len(source), len(shape)) and source[-1 - k] == shape[-1 - k]:
+        k += 1
+    return k
+
+
+INVERSE_DEPTH = 3
+
+
+@family.rule("reshape", "expand", "squeeze", "transpose")
+def sign_outside(node):
+    """view(-x) is -view(x): signs go further out than views."""
+    x = node.inputs[0]
+    return make("neg", (again(node, x.inputs[0]),)) if x.op.name == "neg" else None
+
+
+@family.rule("reshape", "expand", "squeeze", "transpose")
+def inverse_views_meet(node):
+    """view(f(inverse_view(x), y)) is f(x, view(y)): a reshape around a few operations goes away."""
+    x = node.inputs[0]
+    if x.op.kind != "elementwise" or not x.inputs or x.op.name in KEEP_OPERANDS:
+        return None
+    return pushed(node, x, INVERSE_DEPTH)
+
+
+def pushed(view, x, depth):
+    """`view` of the elementwise node `x` without the view, where an operand undoes it; else None."""
+    if any(i.ndim and i.shape != x.shape for i in x.inputs):
+        return None
+    undone, inputs = False, []
+    for i in x.inputs:
+        new = i
+        if i.ndim or view.op.name == "expand":
+            new = undo(view, i)
+            if new is not None:
+                undone = True
+            elif depth > 1 and i.op.kind == "elementwise" and i.inputs and \
+                    i.op.name not in KEEP_OPERANDS:
+                new = pushed(view, i, depth - 1)
+                undone = undone or new is not None
+        inputs.append((i, new))
+    if not undone:
+        return None
+    return make(x.op, [again(view, i) if new is None else new for i, new in inputs], x.attrs)
+
+
+def again(view, x):
+    """The view that `view` is, of `x`."""
+    if not x.ndim:
+        return x
+    if view.op.name == "transpose":
+        return make("transpose", (x,), view.attrs)
+    return reshaped(x, view.shape)
+
+
+def undo(view, x):
+    """What `x` shows when `view` of it gives just that back, else None."""
+    if view.op.name == "transpose":
+        if x.op.name == "transpose":
+            perm = tuple(x.attrs["perm"][p] for p in view.attrs["perm"])
+            return x.inputs[0] if perm == tuple(range(len(perm))) else None
+        return None
+    if x.op.name in RESHAPING and x.inputs[0].shape == view.shape:
+        return x.inputs[0]
+    return None
+
+
+# --- constants ------------------------------------------------------------------------------------
+
+FOLD_ELEMENTS = 64
+
+
+@family.rule("[elementwise]", "[reduce]", "[movement]")
+def fold_constants(node):
+    """An op on small constants is a constant."""
+    if not node.inputs or node.op.name in KEEP_OPERANDS or node.op.oracle is None:
+        return None
+    for i in node.inputs:
+        if i.op.name != "constant":
+            return None
+    if node.size > FOLD_ELEMENTS or node.op.name == "broadcast_to":
+        return None
+    value = node.op.oracle(node.attrs, *(i.attrs["value"].array for i in node.inputs))
+    return constant(value.astype(node.dtype, copy=False).reshape(node.shape))
+
+
+def zeros(dtype, shape):
+    """Zeros as a broadcast scalar."""
+    return fit(scalar(0, dtype), shape)
+
+
+COMPOSITES = ("unbroadcast", "broadcast_like", "count")
+
+
+@family.rule(*COMPOSITES)
+def shapes_known(node):
+    """unbroadcast is a sum over known axes, broadcast_like a broadcast_to, count a number."""
+    return REGISTRY[node.op.name].lower(node)
