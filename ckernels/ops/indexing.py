@@ -14,9 +14,9 @@ from ..errors import DTypeError, IndexOutOfBounds, ShapeError
 from ..graph.node import Node, constant, make
 from ..graph.op import Op
 from ..graph.shapes import show
-from .advanced import (advanced_inc, advanced_set, advanced_take, argwhere, flatnonzero, mask_indices,
+from .advanced import (advanced_inc, advanced_set, advanced_shape, advanced_take, argwhere, flatnonzero, mask_indices,
                        nonzero, put_along_axis_add, repeat_index, scatter_add, take, take_along_axis)
-from .base import broadcast_like, cast, expand, to_node, unbroadcast, zeros_like
+from .base import cast, expand, to_node, unbroadcast, zeros_like
 from .joining import (arange, concatenate, diag, diagonal, eye, fill_diagonal, one_hot, pad, roll, split,
                       stack, tril, triu)
 from .movement import check_exact, normal_slice, slice_, sliced_size, squeeze
@@ -415,14 +415,24 @@ def _subtensor(name, x, args, inc):
 def _write(key, x, y, inc):
     if key.basic:
         part = _read(key, x)
-        _check_fits("writing to a part", y, part.shape)
-        if y.ndim or _added(key):
-            y = expand(squeeze(broadcast_like(y, part), _added(key)), _dropped(key))
+        y = _aligned(y, part.shape)
+        if y.ndim:
+            wide = expand(y, tuple(range(part.ndim - y.ndim)))
+            y = expand(squeeze(wide, _added(key)), _dropped(key))
         return _write_slices(x, y, _int_slices(key), inc, _exact(key, x))
     part = dynamic_slice(x, key.slices)
     template, nodes = _operands(key)
+    y = _aligned(y, advanced_shape(template, part.shape, [n.shape for n in nodes]))
     new = (advanced_inc if inc else advanced_set)(part, y, nodes, template)
     return new if part is x else _write_slices(x, new, key.slices, False, ())
+
+
+def _aligned(y, shape):
+    """`y` without leading axes of size 1 that the part of shape `shape` does not have (as NumPy)."""
+    extra = tuple(range(y.ndim - len(shape)))
+    y = squeeze(y, extra) if extra and all(y.shape[a] == 1 for a in extra) else y
+    _check_fits("writing to a part", y, shape)
+    return y
 
 
 def _write_slices(x, y, slices, inc, exact):

@@ -184,13 +184,10 @@ def _run_arange(attrs, start, stop, step):
 
 
 def _arange(start, step, length, dtype):
-    # NumPy's rule: element i is start + i * delta with delta = (start + step) - start.
-    kind = np.dtype(dtype)
-    if kind.kind in "iub":
+    if np.dtype(dtype).kind in "iub":
         return (int(start) + np.arange(length) * int(step)).astype(dtype)
-    first = kind.type(start)
-    delta = kind.type(start + step) - first
-    return (first + np.arange(length).astype(dtype) * delta).astype(dtype)
+    # NumPy's rule for float64: element i is start + i * delta with delta = (start + step) - start.
+    return (start + np.arange(length) * ((start + step) - start)).astype(dtype)
 
 
 Op("arange", "opaque", _infer_arange, _run_arange, lambda node, g: (None, None, None),
