@@ -105,9 +105,17 @@ def size_along(x_shape, axes):
 Op("count", "composite", lambda attrs, x: (attrs["dtype"], ()),
    lambda attrs, x: np.asarray(size_along(x.shape, attrs["axes"]), dtype=attrs["dtype"]),
    lambda node, g: (None,),
-   lower=lambda node: constant(np.asarray(size_along(node.inputs[0].shape, node.attrs["axes"]),
-                                          dtype=node.attrs["dtype"])),
+   lower=lambda node: extent(node.inputs[0], node.attrs["axes"], node.attrs["dtype"]),
    doc="How many elements of x lie along attrs['axes'], as a scalar of attrs['dtype'].")
+
+Op("extent", "leaf", lambda attrs: (attrs["dtype"], ()),
+   lambda attrs: np.asarray(attrs["size"], dtype=attrs["dtype"]),
+   doc="A size as a scalar operand: not a constant, so that no kernel has a batch size baked in.")
+
+
+def extent(x, axes, dtype):
+    """The number of elements of `x` (of known shape) along `axes`, as a leaf."""
+    return make("extent", (), {"size": size_along(x.shape, axes), "dtype": dtype})
 
 
 def count(x, axis=None, dtype="int64"):
@@ -124,7 +132,7 @@ def count(x, axis=None, dtype="int64"):
 
 def _per(total, x, axes):
     """`total` divided by the number of elements of `x` along axes."""
-    return true_div(total, count(x, axes, total.dtype))
+    return true_div(total, extent(x, axes, total.dtype))
 
 
 def _mean_kept(x, axes):

@@ -185,8 +185,8 @@ class Binder:
             return made if strides is None else replace(made, strides=strides)
         if name == "variable":
             return fresh(("cell", self.cells[node.uid]), node.shape, node.dtype)
-        if name == "constant":
-            self.constants.append(node.value)
+        if name in ("constant", "extent"):
+            self.constants.append(node.op.oracle(node.attrs))
             return fresh(("const", len(self.constants) - 1), node.shape, node.dtype)
         if name == "item":
             raise AssertionError("an item is laid out with its node")
