@@ -128,8 +128,28 @@ def erf_tail(t):
     return -mp.log(mp.erfc(t)) / t - 1
 
 
+def erfinv_of(w):
+    """erfinv(x) / x where w = -log(1 - x^2)."""
+    x = mp.sqrt(-mp.expm1(-w))
+    return mp.erfinv(x) / x
+
+
+def bessel_small(order):
+    """i0(x), or 2 i1(x) / x, of a = x^2 / 4."""
+    return lambda a: mp.besseli(order, 2 * mp.sqrt(a)) / (mp.sqrt(a) if order else 1)
+
+
+def bessel_large(order):
+    """sqrt(x) exp(-x) i(x) of 1 / x."""
+    return lambda q: mp.besseli(order, 1 / q) * mp.exp(-1 / q) / mp.sqrt(q)
+
+
+def relative(goal):
+    return lambda t: 1 / goal(t)
+
+
 HALF_LN2 = 0.34660
-QUARTER_PI = 0.7860
+QUARTER_PI = 0.7954
 LOG_LOW, LOG_HIGH, LOG_Z = -0.29290, 0.41422, 0.029438
 ATAN_Z = 0.171574
 EPS = 1e-5
@@ -142,7 +162,7 @@ def exp_q(r):
 FITS = {
     # exp(r) = 1 + r + r^2 Q(r)
     "exp_f32": Fit(exp_q, -HALF_LN2, HALF_LN2, 5, lambda r: abs(r), 24),
-    "exp_f64": Fit(exp_q, -HALF_LN2, HALF_LN2, 9, lambda r: abs(r), 53),
+    "exp_f64": Fit(exp_q, -HALF_LN2, HALF_LN2, 10, lambda r: abs(r), 53),
     "exp_mid": Fit(exp_q, -HALF_LN2, HALF_LN2, 5, lambda r: r ** 2, 53),
     # log(1 + f) = f - f^2 / 2 + f^3 Q(f)
     "log_f32": Fit(log_q, LOG_LOW, LOG_HIGH, 7, lambda f: f ** 2, 24),
@@ -152,22 +172,33 @@ FITS = {
     # sin(r) = r + r z Q(z), cos(r) = 1 - z / 2 + z^2 Q(z)
     "sin_f32": Fit(sin_q, EPS, QUARTER_PI ** 2, 3, lambda z: z, 53),
     "cos_f32": Fit(cos_q, EPS, QUARTER_PI ** 2, 2, lambda z: z * z, 53),
-    "sin_f64": Fit(sin_q, EPS, QUARTER_PI ** 2, 6, lambda z: z, 53),
+    "sin_f64": Fit(sin_q, EPS, QUARTER_PI ** 2, 5, lambda z: z, 53),
     "cos_f64": Fit(cos_q, EPS, QUARTER_PI ** 2, 5, lambda z: z * z, 53),
+    "sin_box": Fit(sin_q, EPS, 0.6169, 2, lambda z: z, 24),
+    "cos_box": Fit(cos_q, EPS, 0.6169, 2, lambda z: z * z, 24),
     # atan(t) = t + t z Q(z), asin(s) = s + s z Q(z)
     "atan_f32": Fit(atan_q, EPS, ATAN_Z, 4, lambda z: z, 24),
     "atan_f64": Fit(atan_q, EPS, ATAN_Z, 11, lambda z: z, 53),
     "asin_f32": Fit(asin_q, EPS, 0.25, 4, lambda z: z, 24),
-    "asin_f64": Fit(asin_q, EPS, 0.25, 11, lambda z: z, 53),
+    "asin_f64": Fit(asin_q, EPS, 0.25, 12, lambda z: z, 53),
     # erf(x) = x + x Q(x^2) to 1; log(erfc(t)) = -t - t P(t); erfcx in (t - k) / (t + k)
     "erf_f32": Fit(erf_q, EPS, 0.86, 5, lambda z: 1, 24),
     "erf_tail_f32": Fit(erf_tail, 0.92, 4.0, 6,
                         lambda t: t * mp.erfc(t) / mp.erf(t), 24),
-    "erf_f64": Fit(erf_q, EPS, 1.0, 10, lambda z: 1, 53),
+    "erf_f64": Fit(erf_q, EPS, 1.0, 12, lambda z: 1, 53),
     "erfcx_f32": Fit(lambda q: (1 + 2 * (t := 2 * (1 + q) / (1 - q))) * erfcx(t), -1, 0.70, 9,
                      lambda q: 1 / ((1 + 2 * (t := 2 * (1 + q) / (1 - q))) * erfcx(t)), 24),
-    "erfcx_f64": Fit(lambda q: (1 + 2 * (t := 4 * (1 + q) / (1 - q))) * erfcx(t), -1, 0.75, 21,
+    "erfcx_f64": Fit(lambda q: (1 + 2 * (t := 4 * (1 + q) / (1 - q))) * erfcx(t), -1, 0.75, 23,
                      lambda q: 1 / ((1 + 2 * (t := 4 * (1 + q) / (1 - q))) * erfcx(t)), 53),
+    # erfinv(x) = x P, P in w - 2.5 to w = 5, in sqrt(w) - 3 beyond, w = -log(1 - x^2)
+    "erfinv_mid": Fit(lambda t: erfinv_of(t + mpf(5) / 2), -2.49999, 2.5, 8,
+                      lambda t: 1 / erfinv_of(t + mpf(5) / 2), 24),
+    "erfinv_tail": Fit(lambda t: erfinv_of((t + 3) ** 2), -0.7640, 1.1, 8,
+                       lambda t: 1 / erfinv_of((t + 3) ** 2), 24),
+    "i0_small": Fit(bessel_small(0), EPS, 15.02, 15, relative(bessel_small(0)), 53),
+    "i1_small": Fit(bessel_small(1), EPS, 15.02, 14, relative(bessel_small(1)), 53),
+    "i0_large": Fit(bessel_large(0), 0.001, 0.12904, 19, relative(bessel_large(0)), 53),
+    "i1_large": Fit(bessel_large(1), 0.001, 0.12904, 19, relative(bessel_large(1)), 53),
 }
 
 

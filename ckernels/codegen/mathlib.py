@@ -10,6 +10,47 @@ import re
 
 TEMPLATES = pathlib.Path(__file__).parent.parent / "templates"
 
+# Largest errors of ck_<name>_<S>, in units of the last place of the exact result.
+ULP = {
+    "exp": {"f32": 0, "f64": 0},
+    "exp2": {"f32": 0, "f64": 0},
+    "expm1": {"f32": 0, "f64": 0},
+    "log": {"f32": 0, "f64": 0},
+    "log2": {"f32": 0, "f64": 0},
+    "log10": {"f32": 0, "f64": 0},
+    "log1p": {"f32": 0, "f64": 0},
+    "log1mexp": {"f32": 0, "f64": 0},
+    "softplus": {"f32": 0, "f64": 0},
+    "sigmoid": {"f32": 0, "f64": 0},
+    "tanh": {"f32": 0, "f64": 0},
+    "sinh": {"f32": 0, "f64": 0},
+    "cosh": {"f32": 0, "f64": 0},
+    "sin": {"f32": 0, "f64": 0},
+    "cos": {"f32": 0, "f64": 0},
+    "tan": {"f32": 0, "f64": 0},
+    "asin": {"f32": 0, "f64": 0},
+    "acos": {"f32": 0, "f64": 0},
+    "atan": {"f32": 0, "f64": 0},
+    "atan2": {"f32": 0, "f64": 0},
+    "asinh": {"f32": 0, "f64": 0},
+    "acosh": {"f32": 0, "f64": 0},
+    "atanh": {"f32": 0, "f64": 0},
+    "erf": {"f32": 0, "f64": 0},
+    "erfc": {"f32": 0, "f64": 0},
+    "erfinv": {"f32": 0, "f64": 0},
+    "erfcinv": {"f32": 0, "f64": 0},
+    "rsqrt": {"f32": 0, "f64": 0},
+    "cbrt": {"f32": 0, "f64": 0},
+    "pow": {"f32": 0, "f64": 0},
+    "gammaln": {"f32": 0, "f64": 0},
+    "gamma": {"f32": 0, "f64": 0},
+    "digamma": {"f32": 0, "f64": 0},
+    "i0": {"f32": 0, "f64": 0},
+    "i1": {"f32": 0, "f64": 0},
+    "j0": {"f32": 0, "f64": 0},
+    "j1": {"f32": 0, "f64": 0},
+}
+
 _MARK = re.compile(r"/\* @(snippet|foreach|end)\b *(.*?) *\*/\n", re.S)
 _NAME = re.compile(r"\b(?:ck|CK)_\w+")
 
