@@ -114,8 +114,11 @@ Op("extent", "leaf", lambda attrs: (attrs["dtype"], ()),
 
 
 def extent(x, axes, dtype):
-    """The number of elements of `x` (of known shape) along `axes`, as a leaf."""
-    return make("extent", (), {"size": size_along(x.shape, axes), "dtype": dtype})
+    """The number of elements of `x` along `axes`: a leaf, or `count` while the size is unknown."""
+    size = size_along(x.shape, axes)
+    if size is None:
+        return make("count", (x,), {"axes": axes, "dtype": dtype})
+    return make("extent", (), {"size": size, "dtype": dtype})
 
 
 def count(x, axis=None, dtype="int64"):
