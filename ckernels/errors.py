@@ -1,12 +1,59 @@
 """The exceptions and warnings of ckernels; every sentence a user reads starts from one of these.
 
 Each class also derives from the built-in a NumPy user would expect, so `except ValueError` around a
-shape error works. This room imports nothing.
+shape error works. An error knows the user's line it is about: the line being run when it was
+raised, and the line that made the tensor in question when that is another one (`with_line`). This
+room imports nothing of ckernels.
 """
+
+import os
+import sys
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_API = os.path.join(_PACKAGE, "api", "")
+SHOWN = 160  # characters of a list of operands, or of a source line, that a message bears
+
+
+def user_frame():
+    """(the innermost frame outside ckernels, or None; the frame of ckernels that it called)."""
+    inner, frame = None, sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_PACKAGE) and not name.startswith("<frozen"):
+            return frame, inner
+        inner, frame = frame, frame.f_back
+    return None, inner
+
+
+def user_line():
+    """(file, line number, function) of the innermost frame outside ckernels, or None."""
+    frame, _ = user_frame()
+    return frame and (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
 class CKernelsError(Exception):
-    """Base of every error ckernels raises on purpose."""
+    """Base of every error ckernels raises on purpose.
+
+    line      (file, line number, function) of the user's code that was running
+    made      the same of the code that made the tensor the error is about, or None
+    operands  the tensors that the K function at `line` was given, as text, or ""
+    """
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        frame, inner = user_frame()
+        self.line = frame and (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+        self.made, self.operands = None, _operands(inner)
+
+    def __str__(self):
+        lines = [super().__str__()]
+        if self.operands:
+            lines.append(f"  with {self.operands}")
+        if self.made:
+            lines.append(f"  made at {_place(self.made)}")
+        if self.line and (self.made is None or self.made[:2] != self.line[:2]):
+            lines.append(f"  {'while running' if self.made else 'at'} {_place(self.line)}")
+        return "\n".join(lines)
 
 
 class ShapeError(CKernelsError, ValueError):
@@ -15,6 +62,14 @@ class ShapeError(CKernelsError, ValueError):
 
 class DTypeError(CKernelsError, TypeError):
     """dtypes that do not fit together, or that an operation does not know."""
+
+
+class ArgumentError(CKernelsError, ValueError):
+    """An argument that is none of the words or numbers a function takes, or is missing."""
+
+
+class UsageError(CKernelsError, TypeError):
+    """A tensor or a function used in a way it cannot be: as a number, in an `if`, ..."""
 
 
 class DisconnectedError(CKernelsError, ValueError):
@@ -51,3 +106,57 @@ class CompilerMissing(CKernelsError):
 
 class CKernelsWarning(UserWarning):
     """Warnings of ckernels, so that they can be filtered as one."""
+
+
+def with_line(error, node):
+    """`error` with the user's line that made `node`; returns the error.
+
+    The first node wins: an error that has a line already stays as it is. Errors of other classes
+    get the line appended to their sentence.
+    """
+    line = getattr(node, "line", None)
+    if isinstance(error, CKernelsError):
+        if error.made is None and line is not None:
+            error.made, error.operands = line, ""
+    elif line is not None and "made at " not in str(error):
+        sentence = error.args[0] if error.args else ""
+        error.args = (f"{sentence}\n  made at {_place(line)}", *error.args[1:])
+    return error
+
+
+def _place(line):
+    """'model.py:12   h = K.dot(x, w)': where, and what is written there."""
+    import linecache
+
+    text = linecache.getline(line[0], line[1]).strip()[:SHOWN]
+    return f"{line[0]}:{line[1]}" + (f"   {text}" if text else "")
+
+
+def _operands(frame):
+    """The tensors and arrays among the arguments of a K function: 'x float32 (2, 3), ...'."""
+    if frame is None or not frame.f_code.co_filename.startswith(_API):
+        return ""
+    names = {"self": "the tensor", "other": "the operand"}
+    code = frame.f_code
+    arguments = code.co_varnames[: code.co_argcount]
+    shown = []
+    for name in arguments:
+        value = frame.f_locals.get(name)
+        items = list(value[:6]) if isinstance(value, (list, tuple)) else [value]
+        for k, item in enumerate(items):
+            text = _described(item)
+            label = names.get(name, name) if item is value else f"{name}[{k}]"
+            if text:
+                shown.append(f"{getattr(item, 'name', None) or label}: {text}")
+    text = "; ".join(shown)
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+
+
+def _described(value):
+    """'float32 (?, 3)' for a handle, a node or an array; '' for anything else."""
+    value = getattr(value, "node", value)
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+    if dtype is None or not isinstance(shape, tuple):
+        return ""
+    sizes = ", ".join("?" if d is None else str(d) for d in shape)
+    return f"{dtype} ({sizes},)" if len(shape) == 1 else f"{dtype} ({sizes})"

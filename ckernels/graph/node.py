@@ -5,8 +5,6 @@ line that first made it. Nodes are what rewrites, gradients and the code generat
 users hold (`ckernels.api.tensor.Tensor`) wrap one each.
 """
 import itertools
-import os
-import sys
 import threading
 import weakref
 from contextlib import contextmanager
@@ -14,10 +12,9 @@ from contextlib import contextmanager
 import numpy as np
 
 from .. import dtypes
-from ..errors import DTypeError
+from ..errors import CKernelsError, DTypeError, user_line, with_line
 from .op import REGISTRY, Op
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _table = weakref.WeakValueDictionary()
 _lock = threading.Lock()
 _uids = itertools.count()
@@ -97,7 +94,10 @@ def make(op, inputs=(), attrs=None, line=None):
         return found
     node = Node()
     node.op, node.inputs, node.attrs = op, inputs, attrs
-    out = op.infer(attrs, *inputs)
+    try:
+        out = op.infer(attrs, *inputs)
+    except CKernelsError as problem:        # in a rebuild: not this line's fault, but the node's
+        raise with_line(problem, _context) from problem.__cause__
     if isinstance(out, list):
         node.outs, node.dtype, node.shape = tuple(out), None, None
     else:
@@ -149,17 +149,6 @@ def as_node(x, dtype=None):
 def new_uid():
     """A number no other node has: for leaves that are equal to nothing but themselves."""
     return next(_uids)
-
-
-def user_line():
-    """(file, line number, function) of the innermost frame outside ckernels, or None."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(_PACKAGE) and not name.startswith("<frozen"):
-            return (name, frame.f_lineno, frame.f_code.co_name)
-        frame = frame.f_back
-    return None
 
 
 @contextmanager
