@@ -21,7 +21,7 @@ from .reduce import sum
 from .shape import size_of, sized, times
 
 __all__ = ["matmul", "dot", "tensordot", "batch_dot", "outer", "solve", "inverse", "det", "cholesky",
-           "svd", "qr", "eigh", "pinv", "trace"]
+           "svd", "qr", "eigh", "pinv", "trace", "eye_like"]
 
 
 # --- matmul -----------------------------------------------------------------------------------------
