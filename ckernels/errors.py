@@ -72,6 +72,10 @@ class UsageError(CKernelsError, TypeError):
     """A tensor or a function used in a way it cannot be: as a number, in an `if`, ..."""
 
 
+class NotSupported(CKernelsError, NotImplementedError):
+    """What ckernels does not do, with the way around it."""
+
+
 class DisconnectedError(CKernelsError, ValueError):
     """A gradient was asked for with respect to something the cost does not depend on."""
 

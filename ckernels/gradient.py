@@ -8,7 +8,7 @@ Jacobians run all rows at once through `vectorize.batch`. Nodes made here carry 
 import numpy as np
 
 from . import dtypes
-from .errors import DisconnectedError, DTypeError, ShapeError, with_line
+from .errors import ArgumentError, DTypeError, DisconnectedError, ShapeError, with_line
 from .graph.node import as_node, constant, line_of, make, new_uid
 from .graph.op import Op
 from .graph.printing import place
@@ -30,7 +30,7 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=()
     consider_constant: nodes that nothing flows through (unless they are in wrt themselves).
     """
     if disconnected not in ("raise", "zero", "none"):
-        raise ValueError(f"disconnected is 'raise', 'zero' or 'none', not {disconnected!r}")
+        raise ArgumentError(f"disconnected is 'raise', 'zero' or 'none', not {disconnected!r}")
     targets = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
     targets = [as_node(t) for t in targets]
     known = {as_node(k): _like(as_node(k), as_node(g)) for k, g in (known_grads or {}).items()}
@@ -43,7 +43,7 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=()
             with line_of(cost):
                 starts[cost] = ops.ones_like(cost)
     elif not known:
-        raise ValueError("grad needs a cost, or known_grads to start from")
+        raise ArgumentError("grad needs a cost, or known_grads to start from")
     found = accumulate(starts, targets, known, fixed)
     results = [_finish(g, t, starts, fixed, disconnected) for g, t in zip(found, targets)]
     return results if isinstance(wrt, (list, tuple)) else results[0]
@@ -200,7 +200,7 @@ def _pairs(nodes, points, what):
     nodes = [as_node(n) for n in (nodes if isinstance(nodes, (list, tuple)) else [nodes])]
     points = [as_node(p) for p in (points if isinstance(points, (list, tuple)) else [points])]
     if len(nodes) != len(points):
-        raise ValueError(f"{what}: {len(nodes)} tensors and {len(points)} vectors; one for each is needed")
+        raise ArgumentError(f"{what}: {len(nodes)} tensors and {len(points)} vectors; one for each is needed")
     return nodes, [_like(n, p) for n, p in zip(nodes, points)]
 
 

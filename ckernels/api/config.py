@@ -8,7 +8,7 @@ import threading
 
 from .. import dtypes
 from ..config import config
-from ..errors import ConfigError
+from ..errors import ArgumentError, ConfigError
 from .operands import as_array, converted
 
 _uids = collections.Counter()
@@ -70,7 +70,7 @@ def set_image_dim_ordering(dim_ordering):
     """Set the image layout by its old name, 'tf' or 'th'; ValueError for anything else."""
     layouts = {"tf": "channels_last", "th": "channels_first"}
     if dim_ordering not in layouts:
-        raise ValueError(f"dim_ordering must be 'tf' or 'th', not {dim_ordering!r}")
+        raise ArgumentError(f"dim_ordering must be 'tf' or 'th', not {dim_ordering!r}")
     set_image_data_format(layouts[dim_ordering])
 
 
@@ -84,7 +84,7 @@ def data_format_of(data_format):
     if data_format is None:
         return image_data_format()
     if data_format not in ("channels_first", "channels_last"):
-        raise ValueError(
+        raise ArgumentError(
             f"data_format must be 'channels_first' or 'channels_last', not {data_format!r}"
         )
     return data_format

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import ops
 from ..config import config
-from ..errors import CKernelsWarning, DTypeError, ShapeError, with_line
+from ..errors import ArgumentError, CKernelsWarning, DTypeError, ShapeError, UsageError, with_line
 from ..graph.node import Node, constant
 from ..graph.shapes import show
 from ..graph.walk import leaves, rebuild
@@ -143,7 +143,7 @@ def function(
     Call it with arrays, f(a, b), with one list, f([a, b]), or with keywords named as the inputs.
     """
     for key in set(kwargs) - set(EXTRAS):
-        raise ValueError(
+        raise ArgumentError(
             f"K.function has no option {key!r}; it knows updates, givens, name, mode, "
             f"on_unused_input, allow_input_downcast, no_default_updates, {', '.join(EXTRAS)}"
         )
@@ -173,7 +173,7 @@ def function(
 def _inputs(inputs):
     """A list of In, checked."""
     if isinstance(inputs, (Tensor, In)) or not isinstance(inputs, (list, tuple)):
-        raise TypeError(
+        raise UsageError(
             f"the inputs of a function must be a list of tensors, not "
             f"{type(inputs).__name__}; write [x] for one input"
         )
@@ -191,14 +191,14 @@ def _inputs(inputs):
                 "own; use a placeholder, and `givens` to put one in its place"
             )
         if x.node.uid in seen:
-            raise ValueError(
+            raise ArgumentError(
                 f"the inputs {seen[x.node.uid]} and {i} of the function are the same tensor, {x!r}"
             )
         seen[x.node.uid] = i
         if one.value is not None:
             defaulted = i
         elif defaulted is not None and "default" not in x.node.attrs:
-            raise ValueError(
+            raise ArgumentError(
                 f"input {i} of the function, {x!r}, has no default value but follows input "
                 f"{defaulted}, which has one; put inputs with a default last"
             )
@@ -247,11 +247,11 @@ def _pairs(what, given):
     if isinstance(given, Update):
         return [given]
     if not isinstance(given, (list, tuple, Mapping)):
-        raise TypeError(f"{what} must be a list of pairs or a dict, not {type(given).__name__}")
+        raise UsageError(f"{what} must be a list of pairs or a dict, not {type(given).__name__}")
     pairs = list(given.items()) if isinstance(given, Mapping) else list(given)
     for i, pair in enumerate(pairs):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            raise TypeError(
+            raise UsageError(
                 f"{what}[{i}] must be a pair of a tensor and what replaces it, not {pair!r}"
             )
     return [tuple(pair) for pair in pairs]
@@ -264,7 +264,7 @@ def _updates(updates):
         need_variable(x, f"the first of updates[{i}]")
         node = update_value(x, value)
         if checked.get(x.node, node) is not node:
-            raise ValueError(
+            raise ArgumentError(
                 f"{x!r} is updated twice in one function, the second time by updates[{i}]; "
                 "combine both into one update"
             )
@@ -300,7 +300,7 @@ def _givens(givens):
                 ShapeError(f"{what} has shape {show(b)}, but it stands for shape {show(a)}"), node
             )
         if checked.get(old.node, node) is not node:
-            raise ValueError(f"givens replaces {old!r} twice, the second time in givens[{i}]")
+            raise ArgumentError(f"givens replaces {old!r} twice, the second time in givens[{i}]")
         checked[old.node] = node
     return checked
 
@@ -376,7 +376,7 @@ class _Graph:
         for node in leaves(roots, "placeholder"):
             if node not in self.inputs:
                 raise with_line(
-                    ValueError(
+                    ArgumentError(
                         f"the function needs the value of {_called(node)}, which is not among its "
                         f"inputs ({', '.join(map(_called, self.inputs)) or 'none'}); add it to "
                         "them, or replace it with givens"
@@ -385,14 +385,14 @@ class _Graph:
                 )
         unused = [n for n in self.inputs if n not in used]
         if unused and on_unused not in ("ignore", "warn", "raise"):
-            raise ValueError(f"on_unused_input is 'ignore', 'warn' or 'raise', not {on_unused!r}")
+            raise ArgumentError(f"on_unused_input is 'ignore', 'warn' or 'raise', not {on_unused!r}")
         if unused and on_unused != "ignore":
             text = (
                 f"no output or update needs the input {', '.join(map(_called, unused))}; "
                 "on_unused_input='ignore' accepts that"
             )
             if on_unused == "raise":
-                raise ValueError(text)
+                raise ArgumentError(text)
             warnings.warn(text, CKernelsWarning, stacklevel=4)
 
 

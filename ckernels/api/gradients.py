@@ -1,7 +1,7 @@
 """Derivatives of tensors: `gradients` as Keras has it, the rest as Theano has it."""
 
 from .. import ops
-from ..errors import DisconnectedError, ShapeError, with_line
+from ..errors import ArgumentError, DisconnectedError, ShapeError, with_line
 from ..graph.shapes import show
 from .operands import node_of
 from .tensor import Tensor, need_tensor
@@ -98,7 +98,7 @@ def _target(x):
 def _word(disconnected):
     words = {"raise": "raise", "none": "none", None: "none", "zero": "zero", "ignore": "zero"}
     if disconnected not in words:
-        raise ValueError(f"disconnected is 'raise', 'none' or 'zero', not {disconnected!r}")
+        raise ArgumentError(f"disconnected is 'raise', 'none' or 'zero', not {disconnected!r}")
     return words[disconnected]
 
 
@@ -121,7 +121,7 @@ def _lists(tensors, points, what):
     tensors = tensors if isinstance(tensors, (list, tuple)) else [tensors]
     points = points if isinstance(points, (list, tuple)) else [points]
     if len(tensors) != len(points):
-        raise ValueError(
+        raise ArgumentError(
             f"{what} have {len(tensors)} and {len(points)} tensors; one point for each is needed"
         )
     return [need_tensor(t, what).node for t in tensors], [node_of(p) for p in points]

@@ -9,6 +9,7 @@ import threading
 import numpy as np
 
 from .. import ops
+from ..errors import ArgumentError
 from ..graph.node import Literal
 from .operands import node_of, operand
 from .tensor import Tensor, placeholder_node
@@ -33,7 +34,7 @@ def set_learning_phase(value):
     """Fix the learning phase to 0 or 1; ValueError for anything else."""
     global _phase
     if isinstance(value, Tensor) or value not in (0, 1):
-        raise ValueError(f"the learning phase is 0 (test) or 1 (train), not {value!r}")
+        raise ArgumentError(f"the learning phase is 0 (test) or 1 (train), not {value!r}")
     with _lock:
         _phase = int(value)
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import dtypes, ops
-from ..errors import ShapeError
+from ..errors import ShapeError, UsageError
 from ..graph.node import Node
 from ..graph.shapes import axis_of
 from .operands import node_of, operand
@@ -84,7 +84,7 @@ class Methods:
         return result
 
     def __setitem__(self, key, value):
-        raise TypeError(
+        raise UsageError(
             f"{self!r} cannot be assigned to; K.set_subtensor(x[index], value) gives a new tensor"
         )
 

@@ -3,7 +3,7 @@
 import numbers
 
 from .. import dtypes, ops
-from ..errors import ShapeError
+from ..errors import ArgumentError, ShapeError
 from ..graph.node import Node
 from ..graph.shapes import axes_of, show
 from .config import data_format_of
@@ -85,7 +85,7 @@ def dropout(x, level, noise_shape=None, seed=None):
     x = node_of(x)
     if isinstance(level, numbers.Real):
         if not 0 <= level < 1:
-            raise ValueError(f"dropout level must be in [0, 1), not {level!r}")
+            raise ArgumentError(f"dropout level must be in [0, 1), not {level!r}")
         if level == 0:
             return Tensor(x)
     keep = ops.sub(1.0, operand(level)) if isinstance(operand(level), Node) else 1.0 - level

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from .. import dtypes
-from ..errors import DTypeError, ShapeError
+from ..errors import DTypeError, ShapeError, UsageError
 from ..graph.node import Node, constant
 
 WEAK = (bool, int, float, complex)
@@ -138,7 +138,7 @@ def is_sparse_matrix(x):
 def integer(x, what):
     """`x` as an int; TypeError with `what` when it is none."""
     if isinstance(x, (bool, np.bool_)) or not isinstance(x, numbers.Integral):
-        raise TypeError(f"{what} must be an integer, not {x!r}")
+        raise UsageError(f"{what} must be an integer, not {x!r}")
     return int(x)
 
 
@@ -149,8 +149,8 @@ def static_shape(shape, what="shape"):
     try:
         dims = tuple(None if d is None else integer(d, f"a dimension of {what}") for d in shape)
     except TypeError as problem:
-        raise TypeError(
-            f"{what} must be a sequence of integers (and None), got {shape!r}: {problem}"
+        raise UsageError(
+            f"{what} must be a sequence of integers (and None), got {shape!r}: {problem.args[0]}"
         ) from None
     if any(d is not None and d < 0 for d in dims):
         raise ShapeError(f"{what} {dims} has a negative dimension; use None for an unknown one")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import ops
-from ..errors import ShapeError
+from ..errors import ShapeError, UsageError
 from ..graph.shapes import axes_of, axis_of, show
 from .operands import integer, node_of
 from .tensor import Tensor
@@ -22,7 +22,7 @@ def stack(x, axis=0):
 
 def _list_of(tensors, name):
     if isinstance(tensors, Tensor) or not isinstance(tensors, (list, tuple)):
-        raise TypeError(f"{name} needs a list of tensors, got {type(tensors).__name__}")
+        raise UsageError(f"{name} needs a list of tensors, got {type(tensors).__name__}")
     if not tensors:
         raise ShapeError(f"{name} needs at least one tensor")
     return [node_of(t) for t in tensors]

@@ -8,7 +8,7 @@ hash by identity. Operators and methods build nodes; nothing is computed before 
 import numpy as np
 
 from .. import dtypes
-from ..errors import DTypeError, ShapeError
+from ..errors import DTypeError, ShapeError, UsageError
 from ..graph.node import Node, make, new_uid, user_line
 from ..graph.shapes import show
 from ..runtime.state import Store
@@ -48,26 +48,26 @@ class Tensor(Methods):
         return f"<Tensor {self.node.op.name} {self.dtype} {show(self.node.shape)}>"
 
     def __bool__(self):
-        raise TypeError(
+        raise UsageError(
             f"{self!r} has no truth value: it is symbolic and its elements are known only when "
             "a function runs. Use K.switch or K.where to choose, K.equal to compare, "
             "`is` to test for identity"
         )
 
     def _no_number(self):
-        raise TypeError(
+        raise UsageError(
             f"{self!r} is symbolic and no number; K.eval(x) or a function gives its value"
         )
 
     __int__ = __float__ = __complex__ = __index__ = _no_number
 
     def __array__(self, dtype=None, copy=None):
-        raise TypeError(
+        raise UsageError(
             f"{self!r} is symbolic and cannot become an array; K.eval(x) computes its value"
         )
 
     def __contains__(self, value):
-        raise TypeError(
+        raise UsageError(
             f"`in` needs the elements of {self!r}, which is symbolic; use K.any(K.equal(x, value))"
         )
 
@@ -79,9 +79,9 @@ class Tensor(Methods):
 
     def _length(self, purpose):
         if self.ndim == 0:
-            raise TypeError(f"cannot {purpose} {self!r}: it has no dimensions")
+            raise UsageError(f"cannot {purpose} {self!r}: it has no dimensions")
         if self.node.shape[0] is None:
-            raise TypeError(
+            raise UsageError(
                 f"cannot {purpose} {self!r}: its length is known only when a function runs; "
                 "x.shape[0] is the symbolic length"
             )
@@ -94,7 +94,7 @@ class Tensor(Methods):
         return self
 
     def __reduce__(self):
-        raise TypeError(
+        raise UsageError(
             f"{self!r} cannot be pickled: save the values of variables (K.get_value) and "
             "build the graph anew"
         )

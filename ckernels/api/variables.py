@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import dtypes, ops
-from ..errors import DTypeError, ShapeError
+from ..errors import ArgumentError, DTypeError, NotSupported, ShapeError
 from ..graph.node import constant as constant_node
 from ..graph.shapes import product, show
 from .config import float_dtype
@@ -65,12 +65,12 @@ def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None):
     If both are given, shape is used; ValueError when neither is.
     """
     if sparse:
-        raise NotImplementedError(
+        raise NotSupported(
             "sparse placeholders are not supported; use sparse=False and pass "
             "dense arrays (x.toarray())"
         )
     if shape is None and ndim is None:
-        raise ValueError(
+        raise ArgumentError(
             "placeholder needs a shape or an ndim, e.g. placeholder(shape=(None, 10)) or "
             "placeholder(ndim=2)"
         )
@@ -101,7 +101,7 @@ def is_keras_tensor(x):
     ValueError when `x` is no tensor of this backend at all.
     """
     if not isinstance(x, Tensor):
-        raise ValueError(
+        raise ArgumentError(
             f"is_keras_tensor needs a tensor of ckernels, not {type(x).__name__}: {x!r}"[:200]
         )
     return hasattr(x, "_keras_shape") or hasattr(x, "_keras_history")

@@ -6,7 +6,7 @@ size. Negative indices count from the end. Repeated positions are added to each 
 import numpy as np
 
 from .. import dtypes
-from ..errors import DTypeError, IndexOutOfBounds, ShapeError
+from ..errors import ArgumentError, DTypeError, IndexOutOfBounds, ShapeError
 from ..graph.node import Node, constant, item, make
 from ..graph.op import Op
 from ..graph.shapes import axis_of, broadcast, show
@@ -79,7 +79,7 @@ def take(x, indices, axis=0, mode="raise"):
         size = size_of(x, axis)
         indices = clip(cast(indices, "int64"), 0, size - 1)
     elif mode != "raise":
-        raise ValueError(f"the mode of take is 'raise', 'wrap' or 'clip', not {mode!r}")
+        raise ArgumentError(f"the mode of take is 'raise', 'wrap' or 'clip', not {mode!r}")
     return make("take", (x, indices), {"axis": axis})
 
 
@@ -239,7 +239,7 @@ def _infer_write(attrs, x, y, *indices):
 
 def _run_write(inc):
     def run(attrs, x, y, *indices):
-        out = np.array(x)
+        out = np.array(x, order="C")
         key = _key(attrs["template"], x, indices)
         if not inc:
             out[key] = y

@@ -13,7 +13,16 @@ import numpy as np
 from .. import reference
 from ..compiler import CompilerMissing
 from ..config import config
-from ..errors import CKernelsWarning, CompileError, DTypeError, IndexOutOfBounds, ShapeError, with_line
+from ..errors import (
+    ArgumentError,
+    CKernelsWarning,
+    CompileError,
+    DTypeError,
+    IndexOutOfBounds,
+    ShapeError,
+    UsageError,
+    with_line,
+)
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
 from .program import Program, bind_reference, concretise, unknown
@@ -143,10 +152,10 @@ class Spec:
         names = {n.name: i for i, n in enumerate(self.inputs) if n.name}
         for key, value in kwargs.items():
             if key not in names:
-                raise TypeError(f"{self.title()} has no input named {key!r}; its inputs are "
+                raise UsageError(f"{self.title()} has no input named {key!r}; its inputs are "
                                 f"{', '.join(self.label(i) for i in range(len(self.inputs)))}")
             if names[key] in given:
-                raise TypeError(f"{self.title()} got two values for input {key!r}")
+                raise UsageError(f"{self.title()} got two values for input {key!r}")
             given[names[key]] = value
         for i, value in self.defaults.items():
             given.setdefault(i, value)
@@ -155,7 +164,7 @@ class Spec:
         if missing or len(given) > len(self.inputs):
             needed = len(self.inputs) - len(self.defaults)
             what = f"; missing: {', '.join(missing)}" if missing else ""
-            raise TypeError(f"{self.title()} takes {len(self.inputs)} inputs"
+            raise UsageError(f"{self.title()} takes {len(self.inputs)} inputs"
                             + (f" ({needed} without default)" if self.defaults else "")
                             + f" and got {len(args) + len(kwargs)}{what}")
         return [self.coerce(i, given[i]) for i in wanted]
@@ -186,7 +195,7 @@ class Spec:
         for old, new in (swap or {}).items():
             old, new = getattr(old, "node", old), getattr(new, "node", new)
             if old not in self.cells:
-                raise ValueError("copy(swap=...): a variable to be swapped is not in the function")
+                raise ArgumentError("copy(swap=...): a variable to be swapped is not in the function")
             if old.dtype != new.dtype or old.ndim != new.ndim:
                 raise DTypeError(f"copy(swap=...) cannot put a {new.dtype} variable of {new.ndim} "
                                  f"dimensions for a {old.dtype} one of {old.ndim}")
