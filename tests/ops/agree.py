@@ -23,8 +23,8 @@ def strided(array):
     """The same values in a layout that is not contiguous."""
     if not array.ndim:
         return array
-    wide = np.zeros(tuple(2 * d for d in array.shape), array.dtype)
-    view = np.flip(wide[tuple(slice(None, None, 2) for _ in array.shape)])
+    wide = np.zeros(tuple(2 * d for d in array.shape[::-1]), array.dtype)
+    view = np.flip(wide[tuple(slice(None, None, 2) for _ in array.shape)].T)
     view[...] = array
     return view
 

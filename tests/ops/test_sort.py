@@ -1,0 +1,89 @@
+"""Sorting and running sums against NumPy, with ties, NaN and empty axes; their gradients."""
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from ckernels import ops
+from ckernels.errors import DTypeError, IndexOutOfBounds, ShapeError
+
+from .agree import agree, check_gradient, leaf
+
+RNG = np.random.default_rng(13)
+FEW = arrays(np.float64, st.tuples(st.integers(0, 4), st.integers(0, 4)),
+             elements=st.sampled_from([-1.0, 0.0, 0.5, 2.0, np.nan, np.inf]))
+
+
+@given(FEW, st.sampled_from([0, 1, -1, None]))
+@settings(max_examples=60, deadline=None)
+def test_sort_like_numpy(x, axis):
+    agree(lambda x: ops.sort(x, axis), lambda x: np.sort(x, axis, kind="stable"), x)
+    agree(lambda x: ops.argsort(x, axis), lambda x: np.argsort(x, axis, kind="stable"), x)
+    agree(lambda x: ops.cumsum(x, axis), lambda x: np.cumsum(x, axis), x)
+    agree(lambda x: ops.cumprod(x, axis), lambda x: np.cumprod(x, axis), x)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "bool", "uint16", "float32", "float16", "int64"])
+def test_dtypes(dtype):
+    x = (RNG.normal(size=(3, 5)) * 3).astype(dtype)
+    agree(ops.sort, np.sort, x)
+    wide = ops.cumsum(leaf((3,), dtype)).dtype
+    assert wide == (dtype if dtype.startswith("float") else "uint64" if dtype[0] == "u" else "int64")
+    agree(lambda x: ops.cumsum(x, 1), lambda x: np.cumsum(x.astype("float64"), 1).astype(wide), x)
+
+
+def test_running_sums_keep_small_terms():
+    x = np.full(2 ** 16, 0.1, "float32")
+    got = agree_last(ops.cumsum, x)
+    assert abs(float(got) - 6553.6) < 1e-2
+
+
+def agree_last(build, x):
+    from ckernels.reference import evaluate
+    n = leaf(x.shape, x.dtype.name)
+    return evaluate([build(n)], {n: x})[0][-1]
+
+
+@given(FEW.filter(lambda x: x.shape[1] > 0), st.data())
+@settings(max_examples=60, deadline=None)
+def test_top_k(x, data):
+    k = data.draw(st.integers(0, x.shape[1]))
+    # The first of equals comes first; NaN counts as the largest, as it does in a sort.
+    order = np.argsort(-np.nan_to_num(x, nan=1e300, posinf=1e200), 1, kind="stable")[:, :k]
+    values, indices = np.take_along_axis(x, order, 1), order
+    agree(lambda x: ops.top_k(x, k)[0], values, x)
+    if not np.isnan(x).any():
+        agree(lambda x: list(ops.top_k(x, k)), [values, indices], x)
+
+
+def test_in_top_k():
+    p = np.array([[0.1, 0.6, 0.3], [0.4, 0.4, 0.2], [np.nan, 0.2, 0.1], [np.inf, 1, 2]], "float32")
+    t = np.array([2, 1, 0, 2], "int32")
+    agree(lambda p, t: ops.in_top_k(p, t, 1), np.array([False, True, False, False]), p, t)
+    agree(lambda p, t: ops.in_top_k(p, t, 2), np.array([True, True, False, True]), p, t)
+    with pytest.raises(IndexOutOfBounds, match="index 3 is out of bounds for axis 1 of size 3"):
+        agree(lambda p, t: ops.in_top_k(p, t, 1), [False] * 4, p, t + 1)
+    with pytest.raises(ShapeError):
+        ops.in_top_k(leaf((3,)), leaf((3,), "int64"), 1)
+    with pytest.raises(DTypeError):
+        ops.in_top_k(leaf((3, 2)), leaf((3,)), 1)
+    with pytest.raises(ShapeError, match="top_k of 4"):
+        ops.top_k(leaf((2, 3)), 4)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_gradients(axis):
+    x = RNG.normal(size=(3, 4))
+    check_gradient(lambda x: ops.sort(ops.exp(x), axis), x)
+    check_gradient(lambda x: ops.cumsum(ops.exp(x), axis), x)
+    check_gradient(lambda x: ops.cumsum(ops.exp(x), axis, reverse=True), x)
+    check_gradient(lambda x: ops.cumprod(x, axis), x)
+    check_gradient(lambda x: ops.cumprod(x, axis, reverse=True), x)
+    check_gradient(lambda x: ops.top_k(ops.exp(x), 2, axis)[0], x)
+
+
+@pytest.mark.parametrize("x", [[2, 0, 3, 4], [0, 2, 3], [2, 0, 3, 0, 5], [0, 0], [2, 3, 0]])
+def test_gradient_of_cumprod_with_zeros(x):
+    check_gradient(ops.cumprod, x, order=1)
+    check_gradient(lambda x: ops.cumprod(x, 0, reverse=True), x, order=1)
