@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define FOR _Pragma("omp parallel for simd schedule(static)") for (int64_t i = 0; i < n; i++)
+#define FOR _Pragma("omp parallel for simd schedule(static) if(n > 20000)") for (int64_t i = 0; i < n; i++)
 
 void light_f32(const float *x, const float *y, const float *z, const float *w, float *out, int64_t n) {
     FOR out[i] = 1.5f * x[i] + 0.5f * y[i] - z[i] * w[i];

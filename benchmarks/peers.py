@@ -228,9 +228,7 @@ class Ckernels(Peer):
         if workload.gradient:
             *inputs, cotangent = symbols
             y = self.formula(workload)(K, *inputs, **params)
-            outputs = [
-                y, *K.gradients(K.sum(y * cotangent), [inputs[i] for i in workload.wrt])
-            ]
+            outputs = [y, *K.gradients(K.sum(y * cotangent), [inputs[i] for i in workload.wrt])]
         else:
             outputs = self.formula(workload)(K, *symbols, **params)
         outputs = list(outputs) if isinstance(outputs, (list, tuple)) else outputs

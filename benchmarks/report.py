@@ -10,12 +10,12 @@ from benchmarks.workload import OURS, PEERS, Target
 
 HEAD = """# ckernels beside its peers
 
-Written by `python benchmarks/run.py`. Medians of interleaved rounds; every peer in a process of
-its own with the same number of threads; each gets arrays of its own kind and returns a fresh
-result; results are compared with NumPy's before anything is timed. NumPy reuses temporaries
-(`out=`), PyTensor trusts its inputs, torch and JAX keep their own tensors. A limit is a hand-written
-C loop for the same traffic (gcc -O3 -ffast-math, OpenMP, buffers allocated beforehand) or a bare
-BLAS call.
+Written by `python benchmarks/run.py`. Medians over interleaved rounds of the least disturbed of
+five timings; every peer in a process of its own with the same number of threads; each gets arrays
+of its own kind and returns a fresh result; results are compared with NumPy's before anything is
+timed. NumPy reuses temporaries (`out=`), PyTensor trusts its inputs, torch and JAX keep their own
+tensors. A limit is a hand-written C loop for the same traffic (gcc -O3 -ffast-math, OpenMP, buffers
+allocated beforehand) or a bare BLAS call.
 """
 
 

@@ -1,7 +1,6 @@
-"""Timing of one call inside a worker: enough calls for the clock, several chunks, their median."""
+"""Timing of one call inside a worker: enough calls for the clock, the best of several chunks."""
 
 import time
-from statistics import median
 
 
 def seconds(call, number):
@@ -23,10 +22,10 @@ def calibrate(call, chunk=0.02):
 
 
 def turn(call, number, chunks=5, budget=0.5):
-    """One turn of a peer: the first chunk wakes its threads and fills its caches, uncounted."""
+    """One turn of a peer: the least disturbed chunk. The first wakes threads and does not count."""
     deadline = time.perf_counter() + budget
     seconds(call, number)
     taken = []
     while len(taken) < chunks and (not taken or time.perf_counter() < deadline):
         taken.append(seconds(call, number))
-    return median(taken)
+    return min(taken)

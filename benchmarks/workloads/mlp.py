@@ -92,6 +92,7 @@ class Mlp(Workload):
                 apply(P, V, gradients)
             return loss
 
+        torch.set_grad_enabled(not peer.compiled)
         if not peer.compiled:
             for p in P:
                 p.requires_grad_()
@@ -102,7 +103,6 @@ class Mlp(Workload):
             apply(P, V, gradients)
             return loss
 
-        torch.set_grad_enabled(False)
         return functools.partial(peer.compile(step), P, V, x, t)
 
     def jax_call(self, peer, x, t, *parameters):
