@@ -340,7 +340,7 @@ def reduce_of_view(node):
         made = make(node.op, a.inputs, {"axes": inner}) if inner else a.inputs[0]
         return reshaped(made, node.shape) if made.dtype == node.dtype else None
     if a.op.name == "reshape" and len(axes) == a.ndim:
-        return make(node.op, a.inputs, {"axes": tuple(range(a.inputs[0].ndim))})
+        return make(node.op, a.inputs[:1], {"axes": tuple(range(a.inputs[0].ndim))})
     if a.op.name == "broadcast_to":
         return _reduce_broadcast(node, a, axes)
     return None

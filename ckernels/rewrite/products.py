@@ -7,13 +7,14 @@ of naive losses become stable: (y / p - (1 - y) / (1 - p)) * p * (1 - p) loses i
 import numpy as np
 
 from ..graph.node import make
-from .engine import Family, number, scalar
+from .engine import Family, fit, number, scalar
 from .views import RESHAPING, reshaped, without_lead
 
 family = Family("products")
 MAX_FACTORS = 12            # longer products are read in parts, which keeps long chains linear
 MAX_TERMS = 4
-COMBINES = {"exp", "add", "sub"}
+COMBINES = {"exp", "add", "sub", "advanced_inc", "inc_slice", "set_slice", "scatter_add",
+            "put_along_axis_add"}
 REAL = ("float32", "float64", "float16")
 
 
@@ -183,10 +184,45 @@ def _over(a, b):
 
 
 def _with(a, b):
-    """What a * b becomes, or None: exp(t) * sigmoid(-t) is sigmoid(t)."""
-    for e, s in ((a, b), (b, a)):
-        if e.op.name == "exp" and s.op.name == "sigmoid" and s.inputs[0] is negated(e.inputs[0]):
-            return make("sigmoid", e.inputs)
+    """What a * b becomes, or None: exp(t) * sigmoid(-t) is sigmoid(t); see `_scattered` too."""
+    if a.op.name == "exp":
+        if b.op.name == "sigmoid" and b.inputs[0] is negated(a.inputs[0]):
+            return make("sigmoid", a.inputs)
+        return None
+    return _scattered(a, b)
+
+
+# How the ops that add values into zeros are undone: scatter -> (gather, position of the values).
+SCATTERS = {"advanced_inc": ("advanced_take", 1), "inc_slice": ("slice", 1),
+            "set_slice": ("slice", 1), "scatter_add": ("take", 2),
+            "put_along_axis_add": ("take_along_axis", 2)}
+
+
+def _values(n):
+    """The Fraction of the values that a scatter puts into zeros; None for other nodes."""
+    at = SCATTERS.get(n.op.name)
+    if at is None:
+        return None
+    into = n.inputs[0]
+    if at[1] == 1 and number(into.inputs[0] if into.op.name == "broadcast_to" else into) != 0:
+        return None
+    return read(n.inputs[at[1]])
+
+
+def _scattered(a, p):
+    """scatter(v / gather(p)) * p is scatter(v): the gradient of log(p[index]) times p."""
+    values = _values(a)
+    if values is None or not values.below or p.shape != a.shape:
+        return None
+    gather, at = SCATTERS[a.op.name]
+    rest = a.inputs[at + 1:] if at == 1 else a.inputs[1:at]
+    seen = make(gather, (p,) + tuple(rest), a.attrs)
+    for k, n in enumerate(values.below):
+        if n is seen:
+            del values.below[k]
+            inputs = list(a.inputs)
+            inputs[at] = fit(write(values, a.dtype), inputs[at].shape)
+            return make(a.op, inputs, a.attrs)
     return None
 
 
@@ -220,7 +256,7 @@ def _simplify_once(f):
                 f.removed += 1
                 return True
     for k, a in enumerate(f.above):
-        if a.op.name != "exp":
+        if a.op.name != "exp" and a.op.name not in SCATTERS:
             continue
         for j, b in enumerate(f.above):
             new = _with(a, b) if j != k else None
@@ -301,7 +337,8 @@ def distribute(f, dtype):
 
 def _dear(f):
     """Divisions and exponentials of a Fraction: what distributing must save."""
-    return len(f.below) + sum(n.op.name == "exp" for n in f.above)
+    hidden = sum(len(_values(n).below) for n in f.above if _values(n) is not None)
+    return len(f.below) + hidden + sum(n.op.name == "exp" for n in f.above)
 
 
 def _in_range(coef, dtype):

@@ -194,7 +194,7 @@ def views_outside(node):
     inputs = []
     for i in node.inputs:
         if signed and i.op.name == "neg":
-            i = again(i.inputs[0], make("neg", i.inputs[0].inputs)) \
+            i = again(i.inputs[0], make("neg", i.inputs[0].inputs[:1])) \
                 if i.inputs[0].op.name in RESHAPING else i
         if i.op.name == view.op.name and i.attrs == view.attrs and i.ndim == view.ndim and \
                 (view.op.name != "reshape" or (i.shape == shape and i.inputs[0].shape == source)):

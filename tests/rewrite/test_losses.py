@@ -1,0 +1,226 @@
+"""Losses written naively, and their gradients, are finite and right where the logits are huge.
+
+The truth comes from closed forms in mpmath (xent = log(1 + exp(+-z)), gradients p - y) or in float64.
+"""
+import mpmath
+import numpy as np
+import pytest
+
+from ckernels import ops
+from ckernels.gradient import grad
+from ckernels.reference import evaluate
+from ckernels.rewrite import optimise
+
+from .helpers import placeholder, ulps
+
+
+def run(roots, env):
+    with np.errstate(all="ignore"):
+        return evaluate(optimise(roots), env)
+
+
+LOGITS = {"float64": [0.0, 0.3, -2.5, 20.0, -37.0, 40.0, 709.5, -709.5, 745.5, 1000.0, -1000.0],
+          "float32": [0.0, 0.3, -2.5, 17.0, -17.0, 88.7, -88.7, 104.0, 1e3, -1e3, 1e4, -1e4]}
+
+
+def sigmoid(z):
+    return 1 / (1 + mpmath.exp(-z))
+
+
+def binary_truth(z, y, dtype):
+    """(loss, d loss / d logit), rounded from enough digits."""
+    with mpmath.workdps(9000 if dtype == "float32" else 1000):
+        z, y = mpmath.mpf(float(z)), mpmath.mpf(float(y))
+        p = sigmoid(z)
+        return float(-y * mpmath.log(p) - (1 - y) * mpmath.log(1 - p)), float(p - y)
+
+
+def by_division(z):
+    return 1 / (1 + ops.exp(-z))
+
+
+def by_reciprocal(z):
+    return ops.reciprocal(1 + ops.exp(-z))
+
+
+def by_power(z):
+    return (1 + ops.exp(-z)) ** -1
+
+
+def by_quotient(z):
+    return ops.exp(z) / (1 + ops.exp(z))
+
+
+def entropy(p, y):
+    return -y * ops.log(p) - (1 - y) * ops.log(1 - p)
+
+
+def entropy_of_sum(p, y):
+    return -(y * ops.log(p) + (1 - y) * ops.log(1 - p))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("loss", [entropy, entropy_of_sum])
+@pytest.mark.parametrize("probability", [by_division, by_reciprocal, by_power, by_quotient, ops.sigmoid])
+def test_binary_crossentropy(probability, loss, dtype):
+    logits = np.repeat(LOGITS[dtype], 3).astype(dtype)
+    targets = np.resize([0.0, 1.0, 0.25], logits.shape).astype(dtype)
+    z, y = placeholder(dtype, logits.shape, "z"), placeholder(dtype, logits.shape, "y")
+    xent = loss(probability(z), y)
+    got, slope = run([xent, grad(ops.sum(xent), [z])[0]], {z: logits, y: targets})
+    want, want_slope = np.array([binary_truth(a, b, dtype) for a, b in zip(logits, targets)]).T
+    assert ulps(got, want, dtype).max() <= 8
+    assert np.isfinite(slope).all()
+    # p - y with 0 < y < 1 cancels near p = y; 0 and 1 must keep every digit
+    scale = np.where(targets % 1 == 0, 0, 1.0)
+    assert ulps(slope, want_slope, dtype, scale).max() <= 8
+
+
+def manual_graph(n, features, dtype="float64"):
+    """The logistic regression of the Theano manual."""
+    x, y = placeholder(dtype, (n, features), "x"), placeholder(dtype, (n,), "y")
+    w, b = placeholder(dtype, (features,), "w"), placeholder(dtype, (), "b")
+    p = 1 / (1 + ops.exp(-ops.dot(x, w) - b))
+    xent = -y * ops.log(p) - (1 - y) * ops.log(1 - p)
+    cost = ops.mean(xent) + 0.01 * ops.sum(w ** 2)
+    return (x, y, w, b), [xent, cost] + list(grad(cost, [w, b]))
+
+
+def manual_numbers(n, features, seed=0):
+    rng = np.random.RandomState(seed)
+    x, y = rng.randn(n, features), rng.randint(size=n, low=0, high=2).astype("float64")
+    return x, y, rng.randn(features), np.array(0.0)
+
+
+def stable(x, y, w, b):
+    z = x @ w + b
+    p, q = np.exp(-np.logaddexp(0, -z)), np.exp(-np.logaddexp(0, z))
+    xent = y * np.logaddexp(0, -z) + (1 - y) * np.logaddexp(0, z)
+    slope = (-y * q + (1 - y) * p) / len(y)
+    return xent, xent.mean() + 0.01 * (w ** 2).sum(), x.T @ slope + 0.02 * w, slope.sum()
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_logistic_regression_of_the_manual(scale):
+    leaves, roots = manual_graph(400, 784)
+    arrays = list(manual_numbers(400, 784))
+    arrays[2] = arrays[2] * scale
+    for got, want in zip(run(roots, dict(zip(leaves, arrays))), stable(*arrays)):
+        np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-13)
+
+
+def test_logistic_regression_has_no_divisions_left():
+    leaves, roots = manual_graph(40, 7)
+    from ckernels.graph.walk import toposort
+    left = {n.op.name for n in toposort(optimise(roots))}
+    assert "sigmoid" in left and not left & {"true_div", "exp", "log"}
+
+
+# --- several classes --------------------------------------------------------------------------------
+
+ROWS, CLASSES = 6, 5
+
+
+def naive_softmax(x, axis=1):
+    e = ops.exp(x)
+    return e / ops.sum(e, axis, keepdims=True)
+
+
+def shifted_softmax(x, axis=1):
+    e = ops.exp(x - ops.max(x, axis, keepdims=True))
+    return e / ops.sum(e, axis, keepdims=True)
+
+
+def dimshuffled_softmax(x):
+    e = ops.exp(x)
+    return e / ops.reshape(ops.sum(e, 1), (ROWS, 1))
+
+
+def renormalised(x):
+    p = ops.softmax(x)
+    return p / ops.sum(p, 1, keepdims=True)
+
+
+def flat(t, p):
+    size = ROWS * CLASSES
+    return -ops.sum(ops.reshape(t, (size,)) * ops.log(ops.reshape(p, (size,))))
+
+
+LOSSES = {
+    "sum": lambda t, p: -ops.sum(t * ops.log(p)),
+    "rows": lambda t, p: ops.sum(-ops.sum(t * ops.log(p), 1)),
+    "mean": lambda t, p: ops.mean(-ops.sum(t * ops.log(p), 1)) * ROWS,
+    "reshaped": flat,
+    "transposed": lambda t, p: -ops.sum(ops.transpose(t) * ops.log(ops.transpose(p))),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("softmax", [naive_softmax, shifted_softmax, dimshuffled_softmax, ops.softmax,
+                                     renormalised])
+def test_categorical_crossentropy(softmax, loss, dtype):
+    logits, targets = class_numbers(dtype)
+    x, t = placeholder(dtype, logits.shape, "x"), placeholder(dtype, logits.shape, "t")
+    cost = LOSSES[loss](t, softmax(x))
+    check_classes(cost, x, t, logits, targets, dtype)
+
+
+def class_numbers(dtype):
+    rng = np.random.default_rng(3)
+    logits = (1e4 * rng.normal(size=(ROWS, CLASSES))).astype(dtype)
+    logits[0], logits[1] = 0, np.arange(CLASSES)
+    targets = rng.dirichlet(np.ones(CLASSES), ROWS).astype(dtype)
+    targets[2] = np.eye(CLASSES)[1]
+    return logits, targets
+
+
+def check_classes(cost, x, t, logits, targets, dtype):
+    got, slope = run([cost, grad(cost, [x])[0]], {x: logits, t: targets})
+    wide, weights = logits.astype("float64"), targets.astype("float64")
+    top = wide.max(1, keepdims=True)
+    logp = wide - top - np.log(np.exp(wide - top).sum(1, keepdims=True))
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(got, -(weights * logp).sum(), rtol=8 * eps)
+    want = np.exp(logp) * weights.sum(1, keepdims=True) - weights
+    np.testing.assert_allclose(slope, want, rtol=16 * eps, atol=8 * eps)
+
+
+@pytest.mark.parametrize("build", [
+    lambda x, i, j: -ops.sum(ops.log(naive_softmax(x))[i, j]),
+    lambda x, i, j: -ops.sum(ops.log(naive_softmax(x)[i, j])),
+    lambda x, i, j: -ops.sum(ops.log(ops.softmax(x)[i, j])),
+    lambda x, i, j: -ops.sum(ops.log(ops.take_along_axis(ops.softmax(x), j[:, None], 1)))])
+def test_crossentropy_of_class_numbers(build):
+    logits, _ = class_numbers("float32")
+    j = np.array([0, 4, 1, 1, 3, 2])
+    targets = np.eye(CLASSES, dtype="float32")[j]
+    x, t = placeholder("float32", logits.shape, "x"), placeholder("float32", logits.shape, "t")
+    check_classes(build(x, np.arange(ROWS), j), x, t, logits, targets, "float32")
+
+
+def test_log_of_sum_of_exponentials_and_its_gradient():
+    x = placeholder("float32", (4,))
+    cost = ops.log(ops.sum(ops.exp(x)))
+    array = np.array([1e4, 1e4, -1e4, 0], "float32")
+    got, slope = run([cost, grad(cost, [x])[0]], {x: array})
+    np.testing.assert_allclose(got, 1e4 + np.log(2), rtol=1e-7)
+    np.testing.assert_allclose(slope, [0.5, 0.5, 0, 0], rtol=1e-6)
+
+
+def test_softplus_and_its_gradient():
+    x = placeholder("float64", (5,))
+    array = np.array([1000.0, -1000, 0, 40, -40])
+    got, slope = run([ops.log(1 + ops.exp(x)), grad(ops.sum(ops.log(1 + ops.exp(x))), [x])[0]],
+                     {x: array})
+    np.testing.assert_allclose(got, np.logaddexp(0, array), rtol=1e-15)
+    np.testing.assert_allclose(slope, np.exp(-np.logaddexp(0, -array)), rtol=1e-14)
+
+
+def test_two_way_logaddexp_and_its_gradient():
+    a, b = placeholder("float64", (4,)), placeholder("float64", (4,))
+    cost = ops.log(ops.exp(a) + ops.exp(b))
+    u, v = np.array([1000.0, -1000, 3, 0]), np.array([1001.0, -1000, -800, 0])
+    got, slope = run([cost, grad(ops.sum(cost), [a])[0]], {a: u, b: v})
+    np.testing.assert_allclose(got, np.logaddexp(u, v), rtol=1e-15)
+    np.testing.assert_allclose(slope, np.exp(u - np.logaddexp(u, v)), rtol=1e-13)
