@@ -112,16 +112,18 @@ class CKernelsWarning(UserWarning):
     """Warnings of ckernels, so that they can be filtered as one."""
 
 
-def with_line(error, node):
+def with_line(error, node, operands=()):
     """`error` with the user's line that made `node`; returns the error.
 
-    The first node wins: an error that has a line already stays as it is. Errors of other classes
-    get the line appended to their sentence.
+    operands: nodes or arrays whose dtypes and shapes help to see what went wrong. The first node
+    wins: an error that has a line already stays as it is. Errors of other classes get the line
+    appended to their sentence.
     """
     line = getattr(node, "line", None)
     if isinstance(error, CKernelsError):
         if error.made is None and line is not None:
-            error.made, error.operands = line, ""
+            error.made = line
+            error.operands = "; ".join(filter(None, map(_described, operands[:6])))
     elif line is not None and "made at " not in str(error):
         sentence = error.args[0] if error.args else ""
         error.args = (f"{sentence}\n  made at {_place(line)}", *error.args[1:])

@@ -1,11 +1,12 @@
-"""The NumPy interpreter of a graph: every op through its oracle. The meaning of a graph, and the fallback.
+"""The NumPy interpreter of a graph: every op through its oracle. Its meaning, and the fallback.
 
-Walks the topological order once, frees what nobody needs any more, handles ops with several outputs, and
-appends the user's line to errors. Composites without an oracle are lowered at the concrete shapes.
+Walks the topological order once, frees what nobody needs any more, handles ops with several
+outputs, and appends the user's line to errors. Composites without an oracle are lowered at the
+concrete shapes.
 """
 import numpy as np
 
-from .errors import CKernelsError, ShapeError, with_line
+from .errors import CKernelsError, DTypeError, IndexOutOfBounds, ShapeError, with_line
 from .graph.node import make, new_uid
 from .graph.shapes import show
 from .graph.walk import toposort_cut
@@ -52,10 +53,17 @@ def _checked(node, array):
     if node.outs is not None:
         return array
     array = np.asarray(array)
-    wrong = array.ndim != node.ndim or any(d not in (None, s) for d, s in zip(node.shape, array.shape))
+    wrong = array.ndim != node.ndim or any(
+        d not in (None, s) for d, s in zip(node.shape, array.shape)
+    )
     if wrong:
-        raise with_line(ShapeError(f"{node.name or node.op.name} has shape {show(node.shape)} and was "
-                                   f"given an array of shape {show(array.shape)}"), node)
+        raise with_line(
+            ShapeError(
+                f"{node.name or node.op.name} has shape {show(node.shape)} and was "
+                f"given an array of shape {show(array.shape)}"
+            ),
+            node,
+        )
     return array if array.dtype.name == node.dtype else array.astype(node.dtype)
 
 
@@ -67,30 +75,36 @@ def _leaf(node):
     default = node.attrs.get("default")
     if default is not None:
         return np.asarray(default.array if hasattr(default, "array") else default)
-    raise with_line(CKernelsError(f"{node.name or node.op.name} ({node.dtype}, shape {show(node.shape)}) "
-                                  "has no value: it is an input that was not given"), node)
+    raise with_line(
+        CKernelsError(
+            f"{node.name or node.op.name} ({node.dtype}, shape {show(node.shape)}) "
+            "has no value: it is an input that was not given"
+        ),
+        node,
+    )
 
 
 def apply_oracle(node, arrays):
-    """The value of `node` (a tuple of arrays when it has several outputs) for the values of its inputs."""
+    """The value of `node` (a tuple when it has several outputs) for the values of its inputs."""
     try:
         if node.op.oracle is None and node.op.lower is not None:
             return _lowered(node, arrays)
         with np.errstate(all="ignore"):
             result = node.op.oracle(node.attrs, *arrays)
     except CKernelsError as problem:
-        raise with_line(problem, node)
+        raise with_line(problem, node, arrays)
     except (ValueError, TypeError, IndexError, ArithmeticError) as problem:
         raise with_line(_explained(problem, node, arrays), node) from problem
     return result if node.outs is not None else np.asarray(result)
 
 
 def _explained(problem, node, arrays):
-    """NumPy's complaint with the op, the shapes and the dtypes; of a class with the same bases."""
+    """NumPy's complaint with the op, the shapes and the dtypes; of a class with the same base."""
     shown = ", ".join(f"{a.dtype.name} {show(a.shape)}" for a in arrays[:6] if hasattr(a, "shape"))
     text = f"{node.op.name} of {shown}: {problem}"
-    if isinstance(problem, ValueError) and "broadcast" in str(problem):
-        return ShapeError(text)
+    ours = {ValueError: ShapeError, IndexError: IndexOutOfBounds, TypeError: DTypeError}
+    if type(problem) in ours:
+        return ours[type(problem)](text)
     try:
         return type(problem)(text)
     except TypeError:               # an exception whose constructor wants more than a sentence

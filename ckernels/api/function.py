@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import ops
-from ..config import config
+from ..config import config, lookup, parsed
 from ..errors import ArgumentError, CKernelsWarning, DTypeError, ShapeError, UsageError, with_line
 from ..graph.node import Node, constant
 from ..graph.shapes import show
@@ -154,6 +154,7 @@ def function(
     graph.add_default_updates(no_default_updates)
     graph.close()
     graph.check_inputs(on_unused_input or config.on_unused_input)
+    mode = None if mode is None else parsed(lookup("mode"), mode, "")
     from ..runtime.function import Function
 
     return Function(

@@ -1,7 +1,7 @@
 """Derivatives of tensors: `gradients` as Keras has it, the rest as Theano has it."""
 
 from .. import ops
-from ..errors import ArgumentError, DisconnectedError, ShapeError, with_line
+from ..errors import ArgumentError, ShapeError, with_line
 from ..graph.shapes import show
 from .operands import node_of
 from .tensor import Tensor, need_tensor
@@ -44,10 +44,10 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=No
         None if cost is None else cost.node,
         nodes,
         known_grads=known or None,
-        disconnected="none",
+        disconnected="raise" if word == "raise" else "none",
         consider_constant=tuple(fixed),
     )
-    results = [_result(g, t, cost, word) for g, t in zip(found, targets)]
+    results = [_result(g, t, word) for g, t in zip(found, targets)]
     return results[0] if single else results
 
 
@@ -58,18 +58,9 @@ def _engine():
     return gradient
 
 
-def _result(g, target, cost, disconnected):
+def _result(g, target, disconnected):
     if g is not None:
         return Tensor(g)
-    if disconnected == "raise":
-        raise with_line(
-            DisconnectedError(
-                f"{'the cost' if cost is None else repr(cost)} does not depend on {target!r}, or "
-                "not in a differentiable way; disconnected='none' gives None, disconnected='zero' "
-                "zeros"
-            ),
-            target,
-        )
     return None if disconnected == "none" else target.zeros_like()
 
 

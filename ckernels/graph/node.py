@@ -97,7 +97,7 @@ def make(op, inputs=(), attrs=None, line=None):
     try:
         out = op.infer(attrs, *inputs)
     except CKernelsError as problem:        # in a rebuild: not this line's fault, but the node's
-        raise with_line(problem, _context) from problem.__cause__
+        raise with_line(problem, _context, inputs) from problem.__cause__
     if isinstance(out, list):
         node.outs, node.dtype, node.shape = tuple(out), None, None
     else:

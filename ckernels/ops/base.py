@@ -233,16 +233,20 @@ def reduction(name, oracle, grad=None, accumulate=None, out=None, takes="biuf", 
     def result_dtype(dtype):
         return out(dtype) if callable(out) else out or dtype
 
-    def infer(attrs, x):
-        check_kind(name, x.dtype, takes)
-        axes = attrs["axes"]
+    def check_empty(x, axes):
         if not empty and any(x.shape[a] == 0 for a in axes):
             raise ShapeError(f"{name} over axes {axes} of a tensor of shape {show(x.shape)} "
                              f"has no elements to choose from")
+
+    def infer(attrs, x):
+        check_kind(name, x.dtype, takes)
+        axes = attrs["axes"]
+        check_empty(x, axes)
         return result_dtype(x.dtype), tuple(d for i, d in enumerate(x.shape) if i not in axes)
 
     def run(attrs, x):
         dtype = x.dtype.name
+        check_empty(x, attrs["axes"])
         with np.errstate(all="ignore"):
             y = oracle(x.astype("float32") if dtype == "float16" else x, attrs["axes"])
             return np.asarray(y).astype(result_dtype(dtype), copy=False)

@@ -131,8 +131,9 @@ class Spec:
                 return array.astype(target)
             if source.kind == "f" and target.kind == "f" and self.downcast is None:
                 return array.astype(target)
-            cast = array.astype(target)
-            lossless = source.kind != "c" and np.array_equal(cast.astype(source), array)
+            real = source.kind != "c" or target.kind == "c"     # else NumPy warns and cuts
+            cast = array.astype(target) if real else None
+            lossless = real and np.array_equal(cast.astype(source), array)
         if lossless and (source.kind in "iub" or target.kind in "iu" and source.kind == "f"
                          and self.downcast is None and array.ndim == 0):
             return cast
@@ -322,12 +323,12 @@ class ReferenceFunction(_Shared):
 
 def apply_updates(updates, values):
     """Check all new values, then store them: all or none."""
-    for (variable, _), value in zip(updates, values):
+    for (variable, new), value in zip(updates, values):
         if len(variable.shape) != value.ndim or any(
                 a not in (None, b) for a, b in zip(variable.shape, value.shape)):
             raise with_line(ShapeError(f"the update of {variable.name or 'a variable'} has shape "
                                        f"{show(value.shape)}, the variable has "
-                                       f"{show(variable.shape)}"), variable)
+                                       f"{show(variable.shape)}"), new)
     for (variable, _), value in zip(updates, values):
         variable.attrs["store"].set(np.asarray(value, dtype=variable.dtype))
 
