@@ -10,7 +10,7 @@ from string import Template
 
 from .. import dtypes
 from . import mathlib
-from .lower import ROW_SCRATCH, STRIP, TILE
+from .lower import CHUNK_STRIP, ROW_SCRATCH, STRIP, TILE
 
 _TEMPLATES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "templates")
 RECOMPUTE_COST = 4.0        # a value cheaper than this is computed again rather than kept in a row
@@ -31,7 +31,7 @@ def template(name):
 
 def emit(kernel):
     """(name, text, snippets) of the C function for `kernel`; equal kernels give equal text."""
-    return _Emitter(kernel).run()
+    return kernel.emit() if hasattr(kernel, "emit") else _Emitter(kernel).run()
 
 
 def ctype(dtype):
@@ -281,10 +281,16 @@ class _Emitter:
             if v.kind == "reduce":
                 work.setdefault(v.level, ([], []))[0].append(i)
         for operand, value in k.stores:
-            v = k.values[value]
-            if v.run and v.kind != "reduce":
-                work.setdefault(v.level, ([], []))[1].append((operand, value))
+            if self.along_run(operand):
+                v = k.values[value]
+                level = v.level + (v.kind == "reduce")
+                work.setdefault(level, ([], []))[1].append((operand, value))
         return dict(sorted(work.items()))
+
+    def along_run(self, operand):
+        """Whether an operand moves along the reduced axes (what is stored there may be constant)."""
+        op = self.k.operands[operand]
+        return op.run or (self.k.form in ("rows", "chunks") and op.inner != 0)
 
     def needed(self, roots):
         """Run-level values under `roots`, in order."""
@@ -349,7 +355,7 @@ class _Emitter:
         k, loops = self.k, self.loops_of()
         if k.form != "rows":
             self.spills = {}
-        top = max([v.level + (v.kind == "reduce") for v in k.values] + [0])
+        top = max([v.level + (v.kind == "reduce") for v in k.values] + list(loops) + [0])
         done = set()
         for level in range(top + 1):
             self.row_scalars(level, done)
@@ -357,7 +363,7 @@ class _Emitter:
                 self.row_loop(level, *loops[level], first, last)
         for operand, value in k.stores:
             v = k.values[value]
-            if not v.run or v.kind == "reduce":
+            if not self.along_run(operand):
                 if k.form == "chunks":
                     self.put(self.chunk_store(operand, value, "r"))
                 else:
@@ -486,8 +492,8 @@ class _Emitter:
         self.put("const int64_t first = r * chunk;")
         self.put("const int64_t last = first + chunk < total ? first + chunk : total;")
         self.open("for (int64_t row = 0; row < rows; row++)")
-        self.open(f"for (int64_t j0 = 0; j0 < n; j0 += {STRIP})")
-        self.put(f"const int64_t w = n - j0 < {STRIP} ? n - j0 : {STRIP};")
+        self.open(f"for (int64_t j0 = 0; j0 < n; j0 += {CHUNK_STRIP})")
+        self.put(f"const int64_t w = n - j0 < {CHUNK_STRIP} ? n - j0 : {CHUNK_STRIP};")
         names = self.unravel("row", range(1, 1 + k.outer), "r") if k.outer else []
         self.shift(names, "a", extra="j0")
         self.strip_stages("first", "last")
@@ -495,13 +501,14 @@ class _Emitter:
             self.close()
 
     def strip_arrays(self):
+        width = STRIP if self.k.form == "columns" else CHUNK_STRIP
         for i, v in enumerate(self.k.values):
             if v.kind == "reduce":
-                self.put(f"{accumulator(v.text, v.dtype)} a_{i}[{STRIP}];")
+                self.put(f"{accumulator(v.text, v.dtype)} a_{i}[{width}];")
                 if self.has_nan(i):
-                    self.put(f"uint8_t bad_{i}[{STRIP}];")
+                    self.put(f"uint8_t bad_{i}[{width}];")
             if self.in_array(v):
-                self.put(f"{ctype(v.dtype)} s{i}[{STRIP}];")
+                self.put(f"{ctype(v.dtype)} s{i}[{width}];")
 
     def in_array(self, v):
         """Per-column values that later loops read back."""
@@ -509,13 +516,12 @@ class _Emitter:
 
     def strip_stages(self, first, last):
         k, loops = self.k, self.loops_of()
-        top = max([v.level + (v.kind == "reduce") for v in k.values] + [0])
+        top = max([v.level + (v.kind == "reduce") for v in k.values] + list(loops) + [0])
         for level in range(top + 1):
             self.strip_scalars(level)
             if level in loops:
                 self.strip_loop(level, *loops[level], first, last)
-        stores = [(o, v) for o, v in k.stores
-                  if not k.values[v].run or k.values[v].kind == "reduce"]
+        stores = [(o, v) for o, v in k.stores if not self.along_run(o)]
         if stores:
             self.strip_body_loop([v for _, v in stores], stores)
 

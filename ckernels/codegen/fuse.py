@@ -136,8 +136,10 @@ class _Fuser:
                 joined = True
                 if not cheap:
                     break
-        if not joined:
-            self.start(node)
+        homes = self.home.get(node.uid, ())
+        if not joined or all(g.partial and node.size == 1 for g in homes):
+            self.start(node)        # a chunked kernel cannot store one scalar: keep a home that can
+            self.home[node.uid].sort(key=lambda g: g.partial)
 
     def start(self, node):
         if node.op.name == "partial":

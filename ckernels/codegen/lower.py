@@ -14,6 +14,7 @@ from .loops import Kernel, Operand, Value
 
 ROW_SCRATCH = 4096          # elements of a row kept on the stack between two loops over it
 STRIP = 256                 # columns a column program holds accumulators for
+CHUNK_STRIP = 2048          # the same where one pass over rows is chunked: longer runs per page
 TILE = 32                   # transposed operands: 32 x 32 tiles stay in L1 (3x over untiled)
 NS_PER_COST = 0.04          # one unit of Op.cost for one float32 on one core, measured
 NS_PER_BYTE = 0.02
@@ -163,6 +164,8 @@ class Lowering:
 
     def reduce(self, node, name, arg, x, axes):
         """A reduction value; argmax and argmin over rows become max and the first index that has it."""
+        if all(x.shape[a] == 1 for a in axes):
+            return arg if name[:3] != "arg" else self.literal("int64", 0)
         if name not in ("argmax", "argmin"):
             return self.value("reduce", node.dtype, name, (arg,), run=False)
         best = self.value("reduce", x.dtype, name[3:], (arg,))

@@ -221,6 +221,8 @@ int ck_fork_degraded(void)
 static atomic_int active;          /* regions at work right now, over all calling threads */
 static _Thread_local int inside;   /* nested calls run serially */
 
+#define CHUNKS_PER_THREAD 8        /* of at least `grain` each */
+
 static void before_fork(void)
 {
     if (atomic_load(&active) == 0)
@@ -245,13 +247,17 @@ typedef struct {
     void *const *p;
     const int64_t *dims;
     int64_t n, step, chunks;
+    _Atomic int64_t next;              /* first chunk nobody has taken */
     _Atomic int64_t failed;            /* (chunk << 32 | code) of the first failing chunk */
 } job;
 
-static void run_chunks(job *j, int64_t first, int64_t stride)
+/* Chunks are taken one by one: with fixed halves, a worker that has lost its cpu to another process
+   made two threads three times slower than one (softmax 4096 x 1000: 7.6 ms against 2.2). */
+static void run_chunks(job *j)
 {
+    int64_t c;
     inside++;
-    for (int64_t c = first; c < j->chunks; c += stride) {
+    while ((c = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed)) < j->chunks) {
         int64_t lo = c * j->step, hi = lo + j->step < j->n ? lo + j->step : j->n;
         int code = j->fn(j->p, j->dims, lo, hi);
         if (code) {
@@ -271,7 +277,7 @@ static int run_team(job *j, int team)
     static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
     pthread_once(&fork_once, register_fork);
 #pragma omp parallel num_threads(team)
-    run_chunks(j, omp_get_thread_num(), omp_get_num_threads());
+    run_chunks(j);
     return j->failed == INT64_MAX ? CK_OK : (int)(uint32_t)j->failed;
 }
 #endif
@@ -295,9 +301,10 @@ int ck_parallel_for(ck_fn fn, void *const *p, const int64_t *dims, int64_t n, in
         atomic_fetch_sub(&active, 1);
         return fn(p, dims, 0, n);
     }
-    int64_t chunks = worth < team ? worth : team;
+    int64_t most = (int64_t)team * CHUNKS_PER_THREAD;
+    int64_t chunks = worth < 2 * team ? (worth < team ? worth : team) : worth < most ? worth : most;
     int64_t step = ((blocks - 1) / chunks + 1) * block;
-    job j = {fn, p, dims, n, step, (n - 1) / step + 1, INT64_MAX};
+    job j = {fn, p, dims, n, step, (n - 1) / step + 1, 0, INT64_MAX};
     int code = run_team(&j, team);
     atomic_fetch_sub(&active, 1);
     return code;
