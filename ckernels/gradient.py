@@ -1,9 +1,10 @@
 """Derivatives: reverse mode over the rows' `grad`, and what is built from it.
 
-`grad` walks the graph once backwards from the cost, adding up contributions; integers, stop_gradient and
-consider_constant end a path. Lop is the same with a vector to start from; Rop is Lop twice (Lop is linear in
-its vector, and the transpose of that linear map is Rop), so every op that has a gradient has both.
-Jacobians run all rows at once through `vectorize.batch`. Nodes made here carry the forward node's line.
+`grad` walks the graph once backwards from the cost, adding up contributions; integers,
+stop_gradient and consider_constant end a path. Lop is the same with a vector to start from; Rop is
+Lop twice (Lop is linear in its vector, and the transpose of that linear map is Rop), so every op
+that has a gradient has both. Jacobians run all rows at once through `vectorize.batch`. Nodes made
+here carry the forward node's line.
 """
 import numpy as np
 
@@ -20,13 +21,14 @@ from .ops.shape import sized, times
 __all__ = ["grad", "Lop", "Rop", "jacobian", "hessian", "hessian_vector"]
 
 
-# --- reverse accumulation -----------------------------------------------------------------------------
+# --- reverse accumulation ---------------------------------------------------------------------
+
 
 def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=()):
     """The gradient of the scalar node `cost`: a node for a node `wrt`, a list for a list.
 
-    disconnected: "raise" (DisconnectedError), "zero" or "none" for a `wrt` that nothing flows back to.
-    known_grads: {node: cotangent}, taken as given for these nodes; then cost may be None.
+    disconnected: "raise" (DisconnectedError), "zero" or "none" for a `wrt` that nothing flows back
+    to. known_grads: {node: cotangent}, taken as given for these nodes; then cost may be None.
     consider_constant: nodes that nothing flows through (unless they are in wrt themselves).
     """
     if disconnected not in ("raise", "zero", "none"):
@@ -52,27 +54,44 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=()
 def _check_cost(cost):
     if cost.outs is not None or cost.ndim:
         shape = "several outputs" if cost.outs is not None else f"shape {show(cost.shape)}"
-        raise with_line(ShapeError(f"the cost of a gradient must be a scalar, but it has {shape}; sum or "
-                                   "average it first"), cost)
+        raise with_line(
+            ShapeError(
+                f"the cost of a gradient must be a scalar, but it has {shape}; sum or "
+                "average it first"
+            ),
+            cost,
+        )
     if not dtypes.is_inexact(cost.dtype):
-        raise with_line(DTypeError(f"the cost of a gradient must be a float, but it is {cost.dtype}"), cost)
+        raise with_line(
+            DTypeError(f"the cost of a gradient must be a float, but it is {cost.dtype}"), cost
+        )
 
 
 def _like(node, g):
     """The given cotangent `g` in the dtype and shape of `node`; ShapeError when it cannot be."""
     if g.ndim != node.ndim:
         if g.ndim:
-            raise with_line(ShapeError(f"a gradient of shape {show(g.shape)} was given for a tensor of shape "
-                                       f"{show(node.shape)}"), node)
+            raise with_line(
+                ShapeError(
+                    f"a gradient of shape {show(g.shape)} was given for a tensor of shape "
+                    f"{show(node.shape)}"
+                ),
+                node,
+            )
         g = ops.broadcast_like(g, node)
     if any(None not in (a, b) and a != b for a, b in zip(g.shape, node.shape)):
-        raise with_line(ShapeError(f"a gradient of shape {show(g.shape)} was given for a tensor of shape "
-                                   f"{show(node.shape)}"), node)
+        raise with_line(
+            ShapeError(
+                f"a gradient of shape {show(g.shape)} was given for a tensor of shape "
+                f"{show(node.shape)}"
+            ),
+            node,
+        )
     return g if g.dtype == node.dtype else ops.cast(g, node.dtype)
 
 
 def carries(node):
-    """Whether a cotangent can be attached to `node`: a float, or several outputs with one among them."""
+    """Whether `node` can have a cotangent: a float, or several outputs with one among them."""
     if node.outs is not None:
         return any(dtypes.is_inexact(d) for d, _ in node.outs)
     return dtypes.is_inexact(node.dtype)
@@ -92,7 +111,7 @@ def _reaching(order, targets, fixed):
 
 
 def accumulate(starts, targets, known=(), fixed=()):
-    """Cotangents of `targets` (None where none arrives) for the cotangents `starts` ({node: node})."""
+    """Cotangents of `targets` (None where none arrives) for cotangents `starts` ({node: node})."""
     order = toposort(list(starts))
     reach = _reaching(order, targets, fixed)
     given = {n.uid for n in known}
@@ -129,12 +148,18 @@ def _pairwise(parts):
 
 def _backward(node, g):
     if node.op.grad is None:
-        raise with_line(DisconnectedError(f"{node.op.name} has no gradient, but the cost depends on what "
-                                          "was asked for through it"), node)
+        raise with_line(
+            DisconnectedError(
+                f"{node.op.name} has no gradient, but the cost depends on what "
+                "was asked for through it"
+            ),
+            node,
+        )
     return node.op.grad(node, g)
 
 
-# --- what is disconnected, and why ----------------------------------------------------------------------
+# --- what is disconnected, and why ------------------------------------------------------------
+
 
 def _finish(g, target, starts, fixed, disconnected):
     if g is not None:
@@ -154,9 +179,14 @@ def _disconnected(target, starts, fixed):
                                            f"{target.dtype}, and only floats have one"), target)
     order = toposort(starts)
     if all(n is not target for n in order):
-        return with_line(DisconnectedError(
-            f"the cost does not depend on {name}: there is no path between them. disconnected='zero' "
-            "gives zeros, 'none' gives None"), target)
+        return with_line(
+            DisconnectedError(
+                f"the cost does not depend on {name}: there is no path between them. "
+                "disconnected='zero' "
+                "gives zeros, 'none' gives None"
+            ),
+            target,
+        )
     block = _blocking(target, order, fixed)
     why = "" if block is None else f" at {_described(block, fixed)}"
     return with_line(DisconnectedError(
@@ -194,17 +224,20 @@ def _passes(user, node, fixed):
     return any(i is node and p is not None for i, p in zip(user.inputs, parts))
 
 
-# --- vectors through Jacobians ----------------------------------------------------------------------------
+# --- vectors through Jacobians ----------------------------------------------------------------
+
 
 def _pairs(nodes, points, what):
     nodes = [as_node(n) for n in (nodes if isinstance(nodes, (list, tuple)) else [nodes])]
     points = [as_node(p) for p in (points if isinstance(points, (list, tuple)) else [points])]
     if len(nodes) != len(points):
-        raise ArgumentError(f"{what}: {len(nodes)} tensors and {len(points)} vectors; one for each is needed")
+        raise ArgumentError(
+            f"{what}: {len(nodes)} tensors and {len(points)} vectors; one for each is needed"
+        )
     return nodes, [_like(n, p) for n, p in zip(nodes, points)]
 
 
-def Lop(f, wrt, v, consider_constant=(), disconnected="raise"):                              # noqa: N802
+def Lop(f, wrt, v, consider_constant=(), disconnected="raise"):  # noqa: N802
     """`v` (shapes of `f`) times the Jacobian of `f`: a node for a node `wrt`, a list for a list."""
     fs, vs = _pairs(f, v, "Lop")
     targets = [as_node(t) for t in (wrt if isinstance(wrt, (list, tuple)) else [wrt])]
@@ -222,11 +255,11 @@ Op("seed", "elementwise", lambda attrs, x: (x.dtype, x.shape), lambda attrs, x: 
    lambda node, g: (None,), "0", ulp=0, doc="Zeros like x, different from every other node.")
 
 
-def Rop(f, wrt, v):                                                                           # noqa: N802
+def Rop(f, wrt, v):  # noqa: N802
     """The Jacobian of `f` times `v` (shapes of `wrt`): a node for a node `f`, a list for a list.
 
-    Lop(f, wrt, u) is linear in u; its own Lop with `v` is J v and does not depend on u. Where `f` does not
-    depend on `wrt` the result is zeros.
+    Lop(f, wrt, u) is linear in u; its own Lop with `v` is J v and does not depend on u. Where `f`
+    does not depend on `wrt` the result is zeros.
     """
     fs = [as_node(n) for n in (f if isinstance(f, (list, tuple)) else [f])]
     targets, vs = _pairs(wrt, v, "Rop")
@@ -243,7 +276,8 @@ def Rop(f, wrt, v):                                                             
     return results if isinstance(f, (list, tuple)) else results[0]
 
 
-# --- Jacobians ------------------------------------------------------------------------------------------
+# --- Jacobians --------------------------------------------------------------------------------
+
 
 def jacobian(expression, wrt, disconnected="raise"):
     """d expression / d wrt, of shape expression.shape + wrt.shape; a list for a list `wrt`.
@@ -254,7 +288,9 @@ def jacobian(expression, wrt, disconnected="raise"):
     expression = as_node(expression)
     targets = [as_node(t) for t in (wrt if isinstance(wrt, (list, tuple)) else [wrt])]
     if not dtypes.is_inexact(expression.dtype):
-        raise with_line(DTypeError(f"a Jacobian needs a float expression, not {expression.dtype}"), expression)
+        raise with_line(
+            DTypeError(f"a Jacobian needs a float expression, not {expression.dtype}"), expression
+        )
     with line_of(expression):
         seed = make("seed", (expression,), {"uid": new_uid()})
         found = accumulate({expression: seed}, targets)
@@ -286,10 +322,15 @@ def _unrolled(expression, rows, seed, problem):
     from .graph.walk import rebuild
     n = expression.size
     if n is None or n > UNROLL:
-        raise with_line(ShapeError(
-            f"this Jacobian needs all its rows at once, which {problem} cannot do; row by row it needs a "
-            f"known size of at most {UNROLL} elements, and the expression has shape "
-            f"{show(expression.shape)}"), expression)
+        raise with_line(
+            ShapeError(
+                f"this Jacobian needs all its rows at once, which {problem} cannot do; row by row it "
+                f"needs a "
+                f"known size of at most {UNROLL} elements, and the expression has shape "
+                f"{show(expression.shape)}"
+            ),
+            expression,
+        )
     results = []
     for k in range(n):
         unit = np.zeros(expression.shape, expression.dtype)
@@ -299,7 +340,7 @@ def _unrolled(expression, rows, seed, problem):
 
 
 def hessian(cost, wrt):
-    """The second derivatives of the scalar `cost`, of shape wrt.shape + wrt.shape; a list for a list."""
+    """The second derivatives of the scalar `cost`, of shape wrt.shape * 2; a list for a list."""
     targets = wrt if isinstance(wrt, (list, tuple)) else [wrt]
     results = [jacobian(grad(cost, t), t, disconnected="zero") for t in targets]
     return results if isinstance(wrt, (list, tuple)) else results[0]

@@ -1,7 +1,8 @@
 """Graphs run for many values at once: `batch` gives what depends on one node a new first axis.
 
-One rule per op says how the op looks with that axis (mostly: its axes move up by one). Jacobians use it to run
-all their rows as one graph. An op without a rule raises NoBatchRule with its name; the caller decides what then.
+One rule per op says how the op looks with that axis (mostly: its axes move up by one). Jacobians
+use it to run all their rows as one graph. An op without a rule raises NoBatchRule with its name;
+the caller decides what then.
 """
 from . import ops
 from .graph.node import line_of, make
@@ -18,7 +19,7 @@ class NoBatchRule(Exception):
 
 
 def batch(outputs, node, values):
-    """`outputs` with `node` replaced by each of `values` (a first axis more), results along a first axis."""
+    """`outputs` for each of `values` (with a first axis more) in the place of `node`, stacked."""
     walk = _Batch(node, values)
     for n in toposort(outputs):
         walk.visit(n)
@@ -42,7 +43,7 @@ class _Batch:
             raise NoBatchRule(node.op.name)
         with line_of(node):
             made = rule(self, node)
-            if made is not None:                # None: only the shape was read, nothing depends on it
+            if made is not None:  # None: only the shape was read, nothing depends on it
                 self.wide[node.uid] = made
 
     def has(self, node):
@@ -65,12 +66,13 @@ class _Batch:
         return ops.concatenate([self.size, vector])
 
     def ranked(self, node, ndim):
-        """An operand of a result of `ndim` dimensions: the batch axis first, then axes of size 1."""
+        """An operand of a result of `ndim` dimensions: batch axis first, then axes of size 1."""
         x = self.get(node)
         return ops.expand(x, tuple(range(1, 1 + ndim - node.ndim))) if self.has(node) else x
 
 
-# --- rules ------------------------------------------------------------------------------------------------
+# --- rules ------------------------------------------------------------------------------------
+
 
 def _elementwise(b, node):
     return make(node.op, [b.ranked(i, node.ndim) for i in node.inputs], node.attrs)
@@ -80,7 +82,9 @@ def _reduce(b, node):
     axes = node.attrs["axes"]
     if len(axes) > 1 and node.op.name in ("argmax", "argmin"):
         raise NoBatchRule(node.op.name)
-    return make(node.op, (b.get(node.inputs[0]),), {**node.attrs, "axes": tuple(a + 1 for a in axes)})
+    return make(
+        node.op, (b.get(node.inputs[0]),), {**node.attrs, "axes": tuple(a + 1 for a in axes)}
+    )
 
 
 def _axis(b, node):
@@ -164,7 +168,9 @@ def _scatter(b, node):
 
 def _take_along(b, node):
     x, indices = node.inputs
-    return make("take_along_axis", (b.get(x), ops.expand(indices, (0,))), {"axis": node.attrs["axis"] + 1})
+    return make(
+        "take_along_axis", (b.get(x), ops.expand(indices, (0,))), {"axis": node.attrs["axis"] + 1}
+    )
 
 
 def _put_along(b, node):
@@ -243,20 +249,57 @@ def _first_operand(b, node):
 
 
 RULES = {
-    "transpose": _transpose, "expand": _shifted("axes"), "squeeze": _shifted("axes"), "reshape": _reshape,
-    "broadcast_to": _broadcast_to, "slice": _with_slices("slices"),
-    "set_slice": _with_slices("slices"), "inc_slice": _with_slices("slices"),
-    "dynamic_slice": _with_slices("template"), "dynamic_write": _with_slices("template"),
-    "broadcast_like": _broadcast_like, "unbroadcast": _unbroadcast, "shape": _shape_only,
-    "count": _shape_only, "mean": _shifted("axes"), "var": _shifted("axes"),
-    "logsumexp": _shifted("axes"), "softmax": _axis, "log_softmax": _axis, "softmax_crossentropy": _axis,
-    "sigmoid_crossentropy": _elementwise, "matmul": _matmul, "concatenate": _axis, "cumsum": _axis,
-    "cumprod": _axis, "sort": _axis, "argsort": _axis, "take": _take, "scatter_add": _scatter,
-    "take_along_axis": _take_along, "put_along_axis_add": _put_along, "advanced_take": _advanced_read,
-    "advanced_last": _advanced_read, "advanced_set": _advanced_write, "advanced_inc": _advanced_write,
-    "pad": _pad, "diagonal": _shifted("axes"), "diagonal_place": _diagonal_place,
-    "diag_matrix": _diag_matrix, "fill_diagonal": _fill_diagonal, "tril": _leading, "triu": _leading,
-    "inverse": _leading, "det": _leading, "cholesky": _leading, "eigh": _leading, "svd": _leading,
-    "qr": _leading, "pinv": _leading, "solve": _solve, "item": _leading, "print": _first_operand,
+    "transpose": _transpose,
+    "expand": _shifted("axes"),
+    "squeeze": _shifted("axes"),
+    "reshape": _reshape,
+    "broadcast_to": _broadcast_to,
+    "slice": _with_slices("slices"),
+    "set_slice": _with_slices("slices"),
+    "inc_slice": _with_slices("slices"),
+    "dynamic_slice": _with_slices("template"),
+    "dynamic_write": _with_slices("template"),
+    "broadcast_like": _broadcast_like,
+    "unbroadcast": _unbroadcast,
+    "shape": _shape_only,
+    "count": _shape_only,
+    "mean": _shifted("axes"),
+    "var": _shifted("axes"),
+    "logsumexp": _shifted("axes"),
+    "softmax": _axis,
+    "log_softmax": _axis,
+    "softmax_crossentropy": _axis,
+    "sigmoid_crossentropy": _elementwise,
+    "matmul": _matmul,
+    "concatenate": _axis,
+    "cumsum": _axis,
+    "cumprod": _axis,
+    "sort": _axis,
+    "argsort": _axis,
+    "take": _take,
+    "scatter_add": _scatter,
+    "take_along_axis": _take_along,
+    "put_along_axis_add": _put_along,
+    "advanced_take": _advanced_read,
+    "advanced_last": _advanced_read,
+    "advanced_set": _advanced_write,
+    "advanced_inc": _advanced_write,
+    "pad": _pad,
+    "diagonal": _shifted("axes"),
+    "diagonal_place": _diagonal_place,
+    "diag_matrix": _diag_matrix,
+    "fill_diagonal": _fill_diagonal,
+    "tril": _leading,
+    "triu": _leading,
+    "inverse": _leading,
+    "det": _leading,
+    "cholesky": _leading,
+    "eigh": _leading,
+    "svd": _leading,
+    "qr": _leading,
+    "pinv": _leading,
+    "solve": _solve,
+    "item": _leading,
+    "print": _first_operand,
     "check": _first_operand,
 }

@@ -1,7 +1,7 @@
-"""Rows indexed by integer arrays: take, NumPy's mixed advanced indexing, their gradients, and nonzero.
+"""Rows indexed by integer arrays: take, NumPy's mixed indexing, their gradients, nonzero.
 
-Every oracle checks its indices: one out of range raises IndexOutOfBounds with the index, the axis and its
-size. Negative indices count from the end. Repeated positions are added to each time.
+Every oracle checks its indices: one out of range raises IndexOutOfBounds with the index, the axis
+and its size. Negative indices count from the end. Repeated positions are added to each time.
 """
 import numpy as np
 
@@ -21,7 +21,9 @@ def check_range(indices, axis, size):
     """IndexOutOfBounds unless all of `indices` are in [-size, size)."""
     if indices.size and (int(indices.max()) >= size or int(indices.min()) < -size):
         wrong = indices[(indices >= size) | (indices < -size)].reshape(-1)[0]
-        raise IndexOutOfBounds(f"index {int(wrong)} is out of bounds for axis {axis} of size {size}")
+        raise IndexOutOfBounds(
+            f"index {int(wrong)} is out of bounds for axis {axis} of size {size}"
+        )
 
 
 def _int_indices(indices, what):
@@ -31,7 +33,7 @@ def _int_indices(indices, what):
     return node
 
 
-# --- take -----------------------------------------------------------------------------------------
+# --- take -------------------------------------------------------------------------------------
 
 def _taken(x, axis, shape):
     return x[:axis] + shape + x[axis + 1:]
@@ -86,8 +88,10 @@ def take(x, indices, axis=0, mode="raise"):
 def _infer_scatter(attrs, like, indices, g):
     want = _taken(like.shape, attrs["axis"], indices.shape)
     if len(want) != g.ndim or any(None not in (a, b) and a != b for a, b in zip(want, g.shape)):
-        raise ShapeError(f"scatter_add into {show(like.shape)} at indices of shape {show(indices.shape)} "
-                         f"needs values of shape {show(want)}, got {show(g.shape)}")
+        raise ShapeError(
+            f"scatter_add into {show(like.shape)} at indices of shape {show(indices.shape)} "
+            f"needs values of shape {show(want)}, got {show(g.shape)}"
+        )
     return g.dtype, like.shape
 
 
@@ -109,11 +113,14 @@ Op("scatter_add", "opaque", _infer_scatter, _run_scatter,
 def scatter_add(like, indices, g, axis=0):
     """Zeros in the shape of `like` with `g` added at integer `indices` along `axis`."""
     like = to_node(like, "scatter_add")
-    return make("scatter_add", (like, _int_indices(indices, "scatter_add"), to_node(g, "scatter_add")),
-                {"axis": axis_of(axis, like.ndim)})
+    return make(
+        "scatter_add",
+        (like, _int_indices(indices, "scatter_add"), to_node(g, "scatter_add")),
+        {"axis": axis_of(axis, like.ndim)},
+    )
 
 
-# --- along an axis --------------------------------------------------------------------------------
+# --- along an axis ----------------------------------------------------------------------------
 
 def _infer_along(attrs, x, indices):
     axis = attrs["axis"]
@@ -135,7 +142,9 @@ def _run_along(attrs, x, indices):
     axis = attrs["axis"]
     check_range(indices, axis, x.shape[axis])
     x, indices = _wide(x, indices, axis)
-    return np.take_along_axis(x, indices, axis) if indices.size else np.empty(indices.shape, x.dtype)
+    return (
+        np.take_along_axis(x, indices, axis) if indices.size else np.empty(indices.shape, x.dtype)
+    )
 
 
 Op("take_along_axis", "opaque", _infer_along, _run_along,
@@ -156,9 +165,14 @@ def _run_put_along(attrs, like, indices, g):
     return out
 
 
-Op("put_along_axis_add", "opaque", lambda a, like, indices, g: (g.dtype, like.shape), _run_put_along,
-   lambda node, g: (None, None, make("take_along_axis", (g, node.inputs[1]), node.attrs)),
-   doc="Zeros like the first operand with g added: the gradient of take_along_axis.")
+Op(
+    "put_along_axis_add",
+    "opaque",
+    lambda a, like, indices, g: (g.dtype, like.shape),
+    _run_put_along,
+    lambda node, g: (None, None, make("take_along_axis", (g, node.inputs[1]), node.attrs)),
+    doc="Zeros like the first operand with g added: the gradient of take_along_axis.",
+)
 
 
 def take_along_axis(x, indices, axis):
@@ -176,7 +190,8 @@ def put_along_axis_add(like, indices, g, axis):
                 {"axis": axis_of(axis, like.ndim)})
 
 
-# --- NumPy's mixed advanced indexing ---------------------------------------------------------------
+# --- NumPy's mixed advanced indexing ----------------------------------------------------------
+
 
 def _together(template):
     """Whether the indexed axes stand side by side, so that the result keeps them in place."""
@@ -220,7 +235,9 @@ def _run_advanced(attrs, x, *indices):
 
 def _grad_advanced(node, g):
     x, indices = node.inputs[0], node.inputs[1:]
-    return (make("advanced_inc", (zeros_like(x), g) + indices, node.attrs),) + (None,) * len(indices)
+    return (make("advanced_inc", (zeros_like(x), g) + indices, node.attrs),) + (None,) * len(
+        indices
+    )
 
 
 Op("advanced_take", "opaque", _infer_advanced, _run_advanced, _grad_advanced,
@@ -232,8 +249,12 @@ def _infer_write(attrs, x, y, *indices):
     lead = len(part) - y.ndim
     if x.dtype != y.dtype:
         raise DTypeError(f"writing at indices needs one dtype, got {x.dtype} and {y.dtype}")
-    if lead < 0 or any(None not in (a, b) and a not in (1, b) for a, b in zip(y.shape, part[lead:])):
-        raise ShapeError(f"a value of shape {show(y.shape)} does not fit a part of shape {show(part)}")
+    if lead < 0 or any(
+        None not in (a, b) and a not in (1, b) for a, b in zip(y.shape, part[lead:])
+    ):
+        raise ShapeError(
+            f"a value of shape {show(y.shape)} does not fit a part of shape {show(part)}"
+        )
     return x.dtype, x.shape
 
 
@@ -311,7 +332,8 @@ def advanced_inc(x, y, indices, template):
     return _advanced("advanced_inc", [x, y], indices, template)
 
 
-# --- positions from data ----------------------------------------------------------------------------
+# --- positions from data ----------------------------------------------------------------------
+
 
 def _check_mask(mask, shape, axis):
     part = shape[axis:axis + len(mask)]

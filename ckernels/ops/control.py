@@ -1,4 +1,5 @@
-"""Rows with an effect or a special gradient: print, check, and values whose gradient is clipped or scaled."""
+"""Rows with an effect or a special gradient: print, check, gradients clipped or scaled."""
+
 import numpy as np
 
 from ..errors import CKernelsError
@@ -43,7 +44,7 @@ Op("check", "opaque", lambda a, x, *conditions: (x.dtype, x.shape), _run_check,
 
 
 def check(x, *conditions, message=""):
-    """`x`; computing it raises CheckError with `message` unless all `conditions` hold everywhere."""
+    """`x`; computing it raises CheckError with `message` unless all `conditions` hold."""
     nodes = [to_node(x, "check")] + [cast(to_node(c, "check"), "bool") for c in conditions]
     return make("check", nodes, {"message": str(message)})
 

@@ -1,8 +1,8 @@
-"""Reading and writing parts of tensors: `x[key]` with everything NumPy allows, and what writes to it.
+"""Reading and writing parts of tensors: `x[key]` with all that NumPy allows, and writing to it.
 
-A key is parsed once into stages: slices (static or with symbolic bounds), then integer arrays (masks
-become integer arrays), then axes dropped or added. Writing runs the stages backwards. Rows with integer
-arrays are in advanced.py; joining and filling rows in joining.py.
+A key is parsed once into stages: slices (static or with symbolic bounds), then integer arrays
+(masks become integer arrays), then axes dropped or added. Writing runs the stages backwards. The
+rows are in slicing.py and advanced.py; those that join and fill in joining.py and filling.py.
 """
 import operator
 import weakref
@@ -12,190 +12,25 @@ import numpy as np
 from .. import dtypes
 from ..errors import DTypeError, IndexOutOfBounds, ShapeError
 from ..graph.node import Node, constant, make
-from ..graph.op import Op
 from ..graph.shapes import show
-from .advanced import (advanced_inc, advanced_set, advanced_shape, advanced_take, argwhere, flatnonzero, mask_indices,
-                       nonzero, put_along_axis_add, repeat_index, scatter_add, take, take_along_axis)
-from .base import cast, expand, to_node, unbroadcast, zeros_like
-from .joining import (arange, concatenate, diag, diagonal, eye, fill_diagonal, one_hot, pad, roll, split,
-                      stack, tril, triu)
-from .movement import check_exact, normal_slice, slice_, sliced_size, squeeze
-from .shape import known_value
+from . import advanced, filling, joining, slicing
+from .advanced import *  # noqa: F403
+from .advanced import advanced_inc, advanced_set, advanced_shape, advanced_take, mask_indices, take
+from .base import cast, expand, to_node
+from .filling import *  # noqa: F403
+from .joining import *  # noqa: F403
+from .joining import stack
+from .movement import squeeze
+from .slicing import *  # noqa: F403
+from .slicing import WHOLE, check_fits, dynamic_slice, template_of, value_for
 
-__all__ = ["getitem", "set_slice", "inc_slice", "set_subtensor", "inc_subtensor", "dynamic_slice",
-           "take", "take_along_axis", "put_along_axis_add", "scatter_add", "advanced_take",
-           "advanced_set", "advanced_inc", "nonzero", "argwhere", "flatnonzero", "mask_indices",
-           "repeat_index", "one_hot", "concatenate", "stack", "split", "pad", "arange", "diag",
-           "diagonal", "fill_diagonal", "eye", "tril", "triu", "roll"]
+__all__ = ["getitem", "set_subtensor", "inc_subtensor", *slicing.__all__, *advanced.__all__,
+           *joining.__all__, *filling.__all__]
 
-WHOLE = (None, None, 1)
 _origins = weakref.WeakKeyDictionary()      # node made by getitem -> (tensor, key)
 
 
-# --- rows: writing to slices, slices with symbolic bounds -----------------------------------------
-
-def _check_fits(what, y, shape):
-    lead = len(shape) - y.ndim
-    if lead < 0 or any(None not in (a, b) and a not in (1, b) for a, b in zip(y.shape, shape[lead:])):
-        raise ShapeError(f"{what}: a value of shape {show(y.shape)} does not fit a part of shape "
-                         f"{show(shape)}")
-
-
-def _infer_write(what):
-    def infer(attrs, x, y):
-        if x.dtype != y.dtype:
-            raise DTypeError(f"{what} needs one dtype, got {x.dtype} and {y.dtype}")
-        check_exact(attrs, x.shape, attrs["slices"])
-        part = tuple(sliced_size(d, *s) for d, s in zip(x.shape, attrs["slices"]))
-        _check_fits(what, y, part)
-        return x.dtype, x.shape
-    return infer
-
-
-def _writer(inc):
-    def run(attrs, x, y):
-        check_exact(attrs, x.shape, attrs["slices"])
-        out = np.array(x)
-        key = tuple(slice(*s) for s in attrs["slices"])
-        try:
-            out[key] = out[key] + y if inc else y
-        except ValueError:
-            raise ShapeError(f"a value of shape {show(y.shape)} does not fit a part of shape "
-                             f"{show(out[key].shape)}") from None
-        return out
-    return run
-
-
-def _grad_set_slice(node, g):
-    x, y = node.inputs
-    slices = node.attrs["slices"]
-    hole = constant(np.zeros((), dtype=g.dtype))
-    return set_slice(g, hole, slices), unbroadcast(slice_(g, slices), y)
-
-
-Op("set_slice", "opaque", _infer_write("set_slice"), _writer(False), _grad_set_slice,
-   doc="x with y in the place of x[slices].")
-Op("inc_slice", "opaque", _infer_write("inc_slice"), _writer(True),
-   lambda node, g: (g, unbroadcast(slice_(g, node.attrs["slices"]), node.inputs[1])),
-   doc="x with y added to x[slices].")
-
-
-def _slices(x, slices):
-    slices = [(s.start, s.stop, s.step) if isinstance(s, slice) else s for s in slices]
-    slices += [WHOLE] * (x.ndim - len(slices))
-    return tuple(normal_slice(s, d) for s, d in zip(slices, x.shape))
-
-
-def _value_for(x, y, what):
-    """`y` in the dtype of x; DTypeError where that would lose its kind."""
-    weak = isinstance(y, (bool, int, float)) and not isinstance(y, np.generic)
-    node = constant(np.asarray(y, dtype=x.dtype)) if weak and (
-        not isinstance(y, float) or dtypes.is_inexact(x.dtype)) else to_node(y, what)
-    if node.dtype != x.dtype and not np.can_cast(node.dtype, x.dtype, "same_kind"):
-        raise DTypeError(f"{what}: a {node.dtype} value cannot be written into a {x.dtype} tensor; "
-                         f"cast one of them first")
-    return cast(node, x.dtype)
-
-
-def set_slice(x, y, slices):
-    """A tensor like `x` with `y` (broadcast) in the place of x[slices]."""
-    x = to_node(x, "set_slice")
-    return make("set_slice", (x, _value_for(x, y, "set_slice")), {"slices": _slices(x, slices)})
-
-
-def inc_slice(x, y, slices):
-    """A tensor like `x` with `y` (broadcast) added to x[slices]."""
-    x = to_node(x, "inc_slice")
-    return make("inc_slice", (x, _value_for(x, y, "inc_slice")), {"slices": _slices(x, slices)})
-
-
-def _bounds(template, get):
-    """The template of a dynamic slice with its operands put in by `get(k)`."""
-    return tuple(tuple(get(b[1]) if isinstance(b, tuple) else b for b in s) for s in template)
-
-
-def _infer_dynamic(attrs, x, *scalars):
-    check_exact(attrs, x.shape, attrs["template"])
-    shape = []
-    values = [known_value(s) for s in scalars]
-    for size, bounds in zip(x.shape, attrs["template"]):
-        known = [values[b[1]] if isinstance(b, tuple) else b for b in bounds]
-        if any(isinstance(b, tuple) and k is None for b, k in zip(bounds, known)):
-            shape.append(None)
-        else:
-            shape.append(sliced_size(size, *known))
-    return x.dtype, tuple(shape)
-
-
-def _run_dynamic(attrs, x, *scalars):
-    bounds = _bounds(attrs["template"], lambda k: int(scalars[k]))
-    if any(s[2] == 0 for s in bounds):
-        raise ShapeError("the step of a slice cannot be 0")
-    check_exact(attrs, x.shape, bounds)
-    return x[tuple(slice(*s) for s in bounds)]
-
-
-def _grad_dynamic(node, g):
-    x, scalars = node.inputs[0], node.inputs[1:]
-    return (make("dynamic_write", (zeros_like(x), g) + scalars,
-                 {"template": node.attrs["template"], "inc": False}),) + (None,) * len(scalars)
-
-
-Op("dynamic_slice", "opaque", _infer_dynamic, _run_dynamic, _grad_dynamic,
-   doc="Slices whose bounds are scalar operands: ('n', k) in attrs['template'] is operand k.")
-
-
-def _run_dynamic_write(attrs, x, y, *scalars):
-    slices = _bounds(attrs["template"], lambda k: int(scalars[k]))
-    return _writer(attrs["inc"])({**attrs, "slices": slices}, x, y)
-
-
-def _grad_dynamic_write(node, g):
-    y, scalars = node.inputs[1], node.inputs[2:]
-    gy = unbroadcast(make("dynamic_slice", (g,) + scalars, {"template": node.attrs["template"]}), y)
-    hole = constant(np.zeros((), dtype=g.dtype))
-    gx = g if node.attrs["inc"] else make("dynamic_write", (g, hole) + scalars, node.attrs)
-    return (gx, gy) + (None,) * len(scalars)
-
-
-Op("dynamic_write", "opaque", lambda a, x, y, *s: (x.dtype, x.shape), _run_dynamic_write,
-   _grad_dynamic_write, doc="x with y set in (or added to) a dynamic slice.")
-
-
-def dynamic_slice(x, slices, exact=()):
-    """`x` sliced by one (start, stop, step) per leading axis; bounds are ints, None or scalar nodes.
-
-    exact: axes on which a slice of one stands for an index, which must exist.
-    """
-    x = to_node(x, "slice")
-    template, scalars = _template(x, slices)
-    attrs = {"exact": exact} if exact else {}
-    if scalars:
-        return make("dynamic_slice", [x] + scalars, {"template": template, **attrs})
-    return make("slice", (x,), {"slices": template, **attrs}) if exact else slice_(x, template)
-
-
-def _template(x, slices):
-    scalars, template = [], []
-
-    def bound(b):
-        if not isinstance(b, Node):
-            return b
-        known = known_value(b)
-        if known is not None:
-            return known
-        scalars.append(cast(b, "int64"))
-        return ("n", len(scalars) - 1)
-    for size, s in zip(x.shape, list(slices) + [WHOLE] * (x.ndim - len(slices))):
-        s = tuple(bound(b) for b in s)
-        if any(isinstance(b, tuple) for b in s):
-            template.append((s[0], s[1], 1 if s[2] is None else s[2]))
-        else:
-            template.append(normal_slice(s, size))
-    return tuple(template), scalars
-
-
-# --- keys -----------------------------------------------------------------------------------------
+# --- keys -------------------------------------------------------------------------------------
 
 class Key:
     """A parsed key: slices per axis of x, and the template that comes after slicing.
@@ -237,8 +72,10 @@ class Key:
         if isinstance(k, (int, np.integer)):
             return int(k)
         if isinstance(k, (str, bytes, float, complex, np.floating)):
-            raise DTypeError(f"an index must be an integer, a slice, None, ..., or an array of integers or "
-                             f"bools, not {k!r}")
+            raise DTypeError(
+                f"an index must be an integer, a slice, None, ..., or an array of integers or "
+                f"bools, not {k!r}"
+            )
         if isinstance(k, (list, tuple)) and _has_nodes(k):
             return stack([to_node(i, "an index") for i in k])
         array = np.asarray(k)
@@ -308,8 +145,10 @@ class Key:
             except TypeError:
                 raise DTypeError(f"a bound of a slice must be an integer, not {b!r}") from None
         if b.ndim or not dtypes.is_discrete(b.dtype):
-            raise DTypeError(f"a bound of a slice must be an integer scalar, not {b.dtype} of shape "
-                             f"{show(b.shape)}")
+            raise DTypeError(
+                f"a bound of a slice must be an integer scalar, not {b.dtype} of shape "
+                f"{show(b.shape)}"
+            )
         return b
 
     @property
@@ -388,7 +227,7 @@ def _known_size(sizes, entry):
     return None if size is None else constant(np.asarray(size, dtype="int64"))
 
 
-# --- writing --------------------------------------------------------------------------------------
+# --- writing ----------------------------------------------------------------------------------
 
 def set_subtensor(x, *args):
     """set_subtensor(x[key], y) or set_subtensor(x, key, y): a tensor like x with `y` at x[key]."""
@@ -409,7 +248,7 @@ def _subtensor(name, x, args, inc):
             raise DTypeError(f"{name}(x[key], y) needs the result of indexing, got {x!r}")
         origin, key = _origins[x]
         x, (y,) = origin(), args
-    return _write(Key(x, key), x, _value_for(x, y, name), inc)
+    return _write(Key(x, key), x, value_for(x, y, name), inc)
 
 
 def _write(key, x, y, inc):
@@ -428,15 +267,15 @@ def _write(key, x, y, inc):
 
 
 def _aligned(y, shape):
-    """`y` without leading axes of size 1 that the part of shape `shape` does not have (as NumPy)."""
+    """`y` without leading axes of size 1 that a part of shape `shape` does not have (as NumPy)."""
     extra = tuple(range(y.ndim - len(shape)))
     y = squeeze(y, extra) if extra and all(y.shape[a] == 1 for a in extra) else y
-    _check_fits("writing to a part", y, shape)
+    check_fits("writing to a part", y, shape)
     return y
 
 
 def _write_slices(x, y, slices, inc, exact):
-    template, scalars = _template(x, slices)
+    template, scalars = template_of(x, slices)
     attrs = {"exact": exact} if exact else {}
     if scalars:
         return make("dynamic_write", [x, y] + scalars, {"template": template, "inc": inc, **attrs})

@@ -1,7 +1,7 @@
-"""Movement rows: transpose, expand, squeeze, reshape, broadcast_to, slice. Views; no element is computed.
+"""Movement rows: transpose, expand, squeeze, reshape, broadcast_to, slice. Views: no element moves.
 
-Also what is built from them: flip, tile, repeat, flatten, stack, permute. Shapes may be given by ints,
-scalar nodes or a vector node; sizes stay None where only the call knows them.
+Also what is built from them: flip, tile, repeat, flatten, stack, permute. Shapes may be given by
+ints, scalar nodes or a vector node; sizes stay None where only the call knows them.
 """
 import numpy as np
 
@@ -19,7 +19,7 @@ __all__ = ["transpose", "permute", "swapaxes", "moveaxis", "expand_dims", "squee
            "shape_vector"]
 
 
-# --- transpose ----------------------------------------------------------------------------------
+# --- transpose --------------------------------------------------------------------------------
 
 def _infer_transpose(attrs, x):
     return x.dtype, tuple(x.shape[p] for p in attrs["perm"])
@@ -39,7 +39,9 @@ def transpose(x, perm=None):
     x = to_node(x, "transpose")
     perm = tuple(reversed(range(x.ndim))) if perm is None else tuple(int(p) for p in perm)
     if len(perm) != x.ndim or len({axis_of(p, x.ndim) for p in perm}) != x.ndim:
-        raise ShapeError(f"{perm} is no order of the {x.ndim} axes of a tensor of shape {show(x.shape)}")
+        raise ShapeError(
+            f"{perm} is no order of the {x.ndim} axes of a tensor of shape {show(x.shape)}"
+        )
     perm = tuple(p % x.ndim for p in perm)
     if perm == tuple(range(x.ndim)):
         return x
@@ -69,13 +71,15 @@ def moveaxis(x, source, destination):
     return transpose(x, order)
 
 
-# --- axes of size 1 -----------------------------------------------------------------------------
+# --- axes of size 1 ---------------------------------------------------------------------------
 
 def _infer_expand(attrs, x):
     axes, rest = attrs["axes"], iter(x.shape)
     ndim = x.ndim + len(axes)
     if any(not 0 <= a < ndim for a in axes) or len(set(axes)) != len(axes):
-        raise ShapeError(f"expand: axes {axes} are no distinct positions in a result of {ndim} dimensions")
+        raise ShapeError(
+            f"expand: axes {axes} are no distinct positions in a result of {ndim} dimensions"
+        )
     return x.dtype, tuple(1 if i in axes else next(rest) for i in range(ndim))
 
 
@@ -114,7 +118,9 @@ Op("squeeze", "movement", _infer_squeeze, _run_squeeze,
 def squeeze(x, axes=None):
     """`x` without its axes of size 1 at `axes`; by default all that are known to have size 1."""
     x = to_node(x, "squeeze")
-    axes = tuple(i for i, d in enumerate(x.shape) if d == 1) if axes is None else axes_of(axes, x.ndim)
+    axes = (
+        tuple(i for i, d in enumerate(x.shape) if d == 1) if axes is None else axes_of(axes, x.ndim)
+    )
     if not axes:
         return x
     if x.op.name == "expand" and x.attrs["axes"] == axes:
@@ -122,7 +128,7 @@ def squeeze(x, axes=None):
     return make("squeeze", (x,), {"axes": axes})
 
 
-# --- reshape ------------------------------------------------------------------------------------
+# --- reshape ----------------------------------------------------------------------------------
 
 def _vector_values(what, vector):
     if vector.dtype != "int64" or vector.ndim != 1:
@@ -130,8 +136,10 @@ def _vector_values(what, vector):
                          f"{show(vector.shape)}")
     known = known_values(vector)
     if known is None:
-        raise ShapeError(f"{what}: the number of dimensions must be known when the graph is built, but "
-                         "the vector of sizes has unknown length")
+        raise ShapeError(
+            f"{what}: the number of dimensions must be known when the graph is built, but "
+            "the vector of sizes has unknown length"
+        )
     return known
 
 
@@ -139,14 +147,18 @@ def _infer_reshape(attrs, x, vector):
     new = _vector_values("reshape", vector)
     holes = [i for i, d in enumerate(new) if d == -1]
     if len(holes) > 1 or any(d is not None and d < -1 for d in new):
-        raise ShapeError(f"cannot reshape {show(x.shape)} to {show(new)}: sizes are >= 0, and at most one "
-                         "may be -1")
+        raise ShapeError(
+            f"cannot reshape {show(x.shape)} to {show(new)}: sizes are >= 0, and at most one "
+            "may be -1"
+        )
     rest = product([d for d in new if d != -1])
     total = product(x.shape)
     if holes and None not in (rest, total):
         if rest == 0 or total % rest:
-            raise ShapeError(f"cannot reshape {show(x.shape)} to {show(new)}: {total} elements do not "
-                             f"divide into {rest}")
+            raise ShapeError(
+                f"cannot reshape {show(x.shape)} to {show(new)}: {total} elements do not "
+                f"divide into {rest}"
+            )
         new[holes[0]] = total // rest
     elif None not in (rest, total) and rest != total:
         raise ShapeError(f"cannot reshape {show(x.shape)} ({total} elements) to {show(new)} "
@@ -190,7 +202,7 @@ def flatten(x, ndim=1):
     return reshape(x, kept + (-1,))
 
 
-# --- broadcast_to -------------------------------------------------------------------------------
+# --- broadcast_to -----------------------------------------------------------------------------
 
 def _infer_broadcast_to(attrs, x, vector):
     new = _vector_values("broadcast_to", vector)
@@ -207,7 +219,9 @@ def _run_broadcast_to(attrs, x, vector):
     try:
         return np.broadcast_to(x, tuple(int(d) for d in vector))
     except ValueError:
-        raise ShapeError(f"cannot broadcast shape {show(x.shape)} to {show(vector.tolist())}") from None
+        raise ShapeError(
+            f"cannot broadcast shape {show(x.shape)} to {show(vector.tolist())}"
+        ) from None
 
 
 Op("broadcast_to", "movement", _infer_broadcast_to, _run_broadcast_to,
@@ -224,7 +238,7 @@ def broadcast_to(x, sizes):
     return make("broadcast_to", (x, vector))
 
 
-# --- slice --------------------------------------------------------------------------------------
+# --- slice ------------------------------------------------------------------------------------
 
 def sliced_size(size, start, stop, step):
     """Length of range(size)[start:stop:step]; None when the size is unknown and matters."""
@@ -247,7 +261,7 @@ def _infer_slice(attrs, x):
 
 
 def _grad_slice(node, g):
-    from .indexing import set_slice
+    from .slicing import set_slice
     from .base import zeros_like
     slices = node.attrs["slices"]
     if all(s[:2] == (None, None) and s[2] in (1, -1) for s in slices):
@@ -274,7 +288,11 @@ def normal_slice(s, size):
     start, stop = (None if b is None else int(b) for b in (start, stop))
     if step > 0 and start == 0:
         start = None
-    if size is not None and sliced_size(size, start, stop, step) == size and (step == 1 or size > 1):
+    if (
+        size is not None
+        and sliced_size(size, start, stop, step) == size
+        and (step == 1 or size > 1)
+    ):
         return (None, None, step)
     return (start, stop, step)
 
@@ -292,7 +310,7 @@ def slice_(x, slices):
     return make("slice", (x,), {"slices": slices})
 
 
-# --- built from these ---------------------------------------------------------------------------
+# --- built from these -------------------------------------------------------------------------
 
 def flip(x, axes=None):
     """`x` with the order of elements reversed along `axes` (all by default)."""
@@ -305,7 +323,7 @@ reverse = flip
 
 
 def tile(x, reps):
-    """`x` repeated as a whole reps[i] times along axis i (np.tile); reps are ints or scalar nodes."""
+    """`x` repeated as a whole reps[i] times along axis i (np.tile); reps: ints or scalar nodes."""
     x = to_node(x, "tile")
     reps = [reps] if isinstance(reps, (int, np.integer, Node)) else list(reps)
     if x.ndim < len(reps):
@@ -334,7 +352,7 @@ def repeat(x, repeats, axis=None):
     if counts.ndim == 1 and counts.shape[0] == 1:
         counts = squeeze(counts, 0)
     if counts.ndim:
-        from .indexing import repeat_index, take
+        from .advanced import repeat_index, take
         return take(x, repeat_index(counts, size_of(x, axis)), axis)
     n = int(counts.value) if counts.value is not None else counts
     if isinstance(n, int) and n < 0:

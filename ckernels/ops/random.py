@@ -1,11 +1,12 @@
-"""Random rows: Threefry2x32-20 (Salmon et al. 2011), counter based: element i depends on nothing but i.
+"""Random rows: Threefry2x32-20 (Salmon et al. 2011), counter based: element i needs only i.
 
-A state is an int64 vector (seed, stream, call). Element i of a tensor (C order) enciphers the counter
-c0 = low32(i), c1 = low32(call) ^ rotl32(high32(i), 16) under the key k0 = low32(seed), k1 = low32(stream),
-and gets two words r0, r1. From them:
+A state is an int64 vector (seed, stream, call). Element i of a tensor (C order) enciphers the
+counter c0 = low32(i), c1 = low32(call) ^ rotl32(high32(i), 16) under the key k0 = low32(seed), k1 =
+low32(stream), and gets two words r0, r1. From them:
   bits     uint32: r0; uint64: r0 + 2**32 r1
   uniform  float32: (r0 >> 8) 2**-24; float64: ((r0 >> 5) 2**26 + (r1 >> 6)) 2**-53
-  normal   float32: u = ((r0 >> 8) + 1) 2**-24; float64: u = (r0 + 1) 2**-32; both sqrt(-2 log u) cos(2 pi r1 2**-32)
+  normal   float32: u = ((r0 >> 8) + 1) 2**-24; float64: u = (r0 + 1) 2**-32; both sqrt(-2 log u)
+  cos(2 pi r1 2**-32)
 The C side has the same as ck_random_{bits,uniform,normal}_<suffix>(i, seed, stream, call).
 """
 import math
@@ -27,9 +28,21 @@ from .shape import shape_vector, size_of
 from .sort import argsort, cumsum
 from .special import erfinv
 
-__all__ = ["random_bits", "random_uniform", "random_normal", "uniform", "normal", "bernoulli", "binomial",
-           "truncated_normal", "random_integers", "categorical", "multinomial", "permutation",
-           "threefry2x32"]
+__all__ = [
+    "random_bits",
+    "random_uniform",
+    "random_normal",
+    "uniform",
+    "normal",
+    "bernoulli",
+    "binomial",
+    "truncated_normal",
+    "random_integers",
+    "categorical",
+    "multinomial",
+    "permutation",
+    "threefry2x32",
+]
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
@@ -79,7 +92,7 @@ def normal_of(r0, r1, dtype):
         u = ((r0 >> np.uint32(8)).astype(np.float64) + 1) * 2.0 ** -24
     else:
         u = (r0.astype(np.float64) + 1) * 2.0 ** -32
-    # The quadrant comes from the top bits, so that the cosine is exact to the last bit near its zeros.
+    # The quadrant comes from the top bits, so that the cosine is exact near its zeros too.
     quarter = ((r1.astype(np.uint64) + np.uint64(1 << 29)) >> np.uint64(30)).astype(np.int64)
     angle = (r1.astype(np.float64) - quarter * 2.0 ** 30) * (math.pi / 2 * 2.0 ** -30)
     cosine = np.choose(quarter & 3, [np.cos(angle), -np.sin(angle), -np.cos(angle), np.sin(angle)])
@@ -108,9 +121,14 @@ def _generator(name, values, accepts, doc):
         dtype = dtypes.name_of(dtype)
         if dtype not in accepts:
             raise DTypeError(f"{name} makes {' or '.join(accepts)}, not {dtype}")
-        return make(op, (_state(state), shape_vector(sizes, f"the shape of {name}")), {"dtype": dtype})
+        return make(
+            op, (_state(state), shape_vector(sizes, f"the shape of {name}")), {"dtype": dtype}
+        )
+
     build.__name__ = build.__qualname__ = name
-    build.__doc__ = doc + " state: int64 (seed, stream, call); sizes: ints, scalar nodes or a vector."
+    build.__doc__ = (
+        doc + " state: int64 (seed, stream, call); sizes: ints, scalar nodes or a vector."
+    )
     return build
 
 
@@ -125,7 +143,9 @@ def _state(state):
 random_bits = _generator("random_bits", bits_of, ("uint32", "uint64"), "Random words.")
 random_uniform = _generator("random_uniform", uniform_of, ("float32", "float64"),
                             "Uniform numbers in [0, 1).")
-random_normal = _generator("random_normal", normal_of, ("float32", "float64"), "Standard normal numbers.")
+random_normal = _generator(
+    "random_normal", normal_of, ("float32", "float64"), "Standard normal numbers."
+)
 
 
 def _float_dtype(dtype):
@@ -150,7 +170,9 @@ def normal(state, sizes, mean=0.0, std=1.0, dtype=None):
 
 def bernoulli(state, sizes, p=0.5, dtype=None):
     """1 with probability `p` (broadcast), else 0."""
-    return cast(lt(random_uniform(state, sizes, "float32"), p), dtypes.name_of(dtype or dtypes.floatx()))
+    return cast(
+        lt(random_uniform(state, sizes, "float32"), p), dtypes.name_of(dtype or dtypes.floatx())
+    )
 
 
 def binomial(state, sizes, n=1, p=0.5, dtype=None):
@@ -167,7 +189,7 @@ def binomial(state, sizes, n=1, p=0.5, dtype=None):
 
 
 def truncated_normal(state, sizes, mean=0.0, std=1.0, dtype=None):
-    """Normal numbers within two standard deviations of the mean, by inverting the distribution function."""
+    """Normal numbers within two standard deviations of the mean: the inverse of their cdf."""
     dtype, wide = _float_dtype(dtype)
     u = random_uniform(state, sizes, wide)
     z = mul(erfinv(mul(sub(mul(u, 2), 1), math.erf(2 / math.sqrt(2)))), math.sqrt(2))
@@ -198,7 +220,7 @@ def categorical(state, p):
 
 def multinomial(state, p, n=1, dtype=None):
     """How often each class comes up in `n` draws with the probabilities `p` in the last axis."""
-    from .indexing import arange
+    from .filling import arange
     from .movement import broadcast_to
     from .shape import sized
     p = to_node(p, "multinomial")
@@ -211,5 +233,5 @@ def multinomial(state, p, n=1, dtype=None):
 
 
 def permutation(state, n):
-    """The integers below `n` (an int or a scalar node) in random order: an argsort of random words."""
+    """The integers below `n` (int or scalar node) in random order: an argsort of random words."""
     return argsort(random_bits(state, (n,), "uint64"))

@@ -1,8 +1,9 @@
 """Shapes as data: `shape` gives the sizes of a tensor, `pack` makes a vector of scalars.
 
-`known_values` reads as much of an integer vector as is known while the graph is built; the shape rules of
-reshape, broadcast_to, arange and dynamic slices use it. Helpers turn what users pass as a shape into a vector
-node. (In `ckernels.ops` the name `shape` is the function; import this file by its full path.)
+`known_values` reads as much of an integer vector as is known while the graph is built; the shape
+rules of reshape, broadcast_to, arange and dynamic slices use it. Helpers turn what users pass as a
+shape into a vector node. (In `ckernels.ops` the name `shape` is the function; import this file by
+its full path.)
 """
 import numbers
 
@@ -23,7 +24,9 @@ _DEPTH = 64          # expressions of sizes nested deeper than this count as unk
 def _infer_pack(attrs, *items):
     for item in items:
         if item.ndim or item.dtype != "int64":
-            raise ShapeError(f"pack needs int64 scalars, got {item.dtype} of shape {show(item.shape)}")
+            raise ShapeError(
+                f"pack needs int64 scalars, got {item.dtype} of shape {show(item.shape)}"
+            )
     return "int64", (len(items),)
 
 
@@ -98,7 +101,7 @@ def times(*sizes):
     return total
 
 
-# --- what is known of an integer tensor while the graph is built --------------------------------
+# --- what is known of an integer tensor while the graph is built ------------------------------
 
 def known_value(node):
     """The value of an integer scalar node, or None."""
@@ -107,7 +110,7 @@ def known_value(node):
 
 
 def known_values(node):
-    """The values of an integer vector as a list with None where unknown; None when its length is."""
+    """The values of an integer vector, a list with None where unknown; None for unknown length."""
     found = _known(node, _DEPTH)
     if isinstance(found, list):
         return found

@@ -1,6 +1,7 @@
 """Rows along an axis that need its order: sort, argsort, top_k, in_top_k, cumsum, cumprod.
 
-Sorting is stable and puts NaN last, as NumPy does. (In `ckernels.ops` the name `sort` is the function.)
+Sorting is stable and puts NaN last, as NumPy does. (In `ckernels.ops` the name `sort` is the
+function.)
 """
 import numpy as np
 
@@ -27,7 +28,7 @@ def _along(x, axis, name):
     return x, axis_of(axis, x.ndim)
 
 
-# --- order ----------------------------------------------------------------------------------------
+# --- order ------------------------------------------------------------------------------------
 
 def _grad_sort(node, g):
     x, axis = node.inputs[0], node.attrs["axis"]
@@ -35,11 +36,26 @@ def _grad_sort(node, g):
     return (make("put_along_axis_add", (x, order, g), {"axis": axis}),)
 
 
-Op("sort", "opaque", lambda a, x: (x.dtype, x.shape), lambda a, x: np.sort(x, a["axis"], kind="stable"),
-   _grad_sort, ulp=0, cost=20, doc="Rising order along attrs['axis'].")
-Op("argsort", "opaque", lambda a, x: ("int64", x.shape),
-   lambda a, x: np.argsort(x, a["axis"], kind="stable").astype("int64"), lambda node, g: (None,), ulp=0,
-   cost=20, doc="The indices that sort along attrs['axis'], equal elements in their order.")
+Op(
+    "sort",
+    "opaque",
+    lambda a, x: (x.dtype, x.shape),
+    lambda a, x: np.sort(x, a["axis"], kind="stable"),
+    _grad_sort,
+    ulp=0,
+    cost=20,
+    doc="Rising order along attrs['axis'].",
+)
+Op(
+    "argsort",
+    "opaque",
+    lambda a, x: ("int64", x.shape),
+    lambda a, x: np.argsort(x, a["axis"], kind="stable").astype("int64"),
+    lambda node, g: (None,),
+    ulp=0,
+    cost=20,
+    doc="The indices that sort along attrs['axis'], equal elements in their order.",
+)
 
 
 def sort(x, axis=-1):
@@ -55,7 +71,7 @@ def argsort(x, axis=-1):
 
 
 def top_k(x, k, axis=-1):
-    """(values, indices) of the `k` largest elements along `axis`, falling; the first of equals first."""
+    """(values, indices) of the `k` largest elements along `axis`, falling; of equals the first."""
     x = to_node(x, "top_k")
     axis, k = axis_of(axis, x.ndim), int(k)
     if k < 0 or (x.shape[axis] is not None and k > x.shape[axis]):
@@ -76,8 +92,10 @@ def in_top_k(predictions, targets, k):
     """
     predictions, targets = to_node(predictions, "in_top_k"), to_node(targets, "in_top_k")
     if predictions.ndim != 2 or targets.ndim != 1:
-        raise ShapeError(f"in_top_k needs a matrix and a vector, got shapes {show(predictions.shape)} and "
-                         f"{show(targets.shape)}")
+        raise ShapeError(
+            f"in_top_k needs a matrix and a vector, got shapes {show(predictions.shape)} and "
+            f"{show(targets.shape)}"
+        )
     if targets.dtype not in dtypes.INTEGERS:
         raise DTypeError(f"the targets of in_top_k must be integers, not {targets.dtype}")
     own = take_along_axis(predictions, expand(targets, (1,)), 1)
@@ -85,7 +103,7 @@ def in_top_k(predictions, targets, k):
     return logical_and(lt(larger, k), isfinite(squeeze(own, 1)))
 
 
-# --- running sums and products ------------------------------------------------------------------------
+# --- running sums and products ----------------------------------------------------------------
 
 _WIDE = {"float16": "float32", "float32": "float64", "complex64": "complex128"}
 
@@ -106,8 +124,8 @@ def _grad_cumsum(node, g):
 
 
 def _grad_cumprod(node, g):
-    """Exact with zeros too: up to the first zero the slope is a sum over y / x; at that zero, over the
-    products that leave it out; behind it, zero. (Second derivatives are right where nothing is zero.)"""
+    """Exact with zeros too: up to the first zero the slope is a sum over y / x; at that zero, over
+    the products without it; behind it, zero. (Second derivatives: right where nothing is zero.)"""
     x, attrs = node.inputs[0], node.attrs
     back = {**attrs, "reverse": not attrs["reverse"]}
     zero = eq(x, 0)
@@ -126,9 +144,14 @@ def _running_op(name, fn, grad, doc):
 
     def build(x, axis=0, reverse=False):
         x, axis = _along(x, axis, name)
-        return make(op, (cast(x, dtypes.accumulator(x.dtype)),), {"axis": axis, "reverse": bool(reverse)})
+        return make(
+            op, (cast(x, dtypes.accumulator(x.dtype)),), {"axis": axis, "reverse": bool(reverse)}
+        )
+
     build.__name__ = build.__qualname__ = name
-    build.__doc__ = f"{doc} along `axis` (None: of the flattened tensor), from the end with `reverse`."
+    build.__doc__ = (
+        f"{doc} along `axis` (None: of the flattened tensor), from the end with `reverse`."
+    )
     return build
 
 
