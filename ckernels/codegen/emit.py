@@ -13,6 +13,7 @@ from . import mathlib
 from .lower import CHUNK_STRIP, ROW_SCRATCH, STRIP, TILE
 
 _TEMPLATES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "templates")
+UNROLL = 4                  # rows a cheap column reduction takes at a time
 RECOMPUTE_COST = 4.0        # a value cheaper than this is computed again rather than kept in a row
 
 START = {"sum": "0", "prod": "1", "any": "0", "all": "1"}
@@ -124,7 +125,7 @@ class _Emitter:
         op = self.k.operands[i]
         return {"in": "x", "out": "y", "index": "i"}[op.role] + str(i)
 
-    def shift(self, names, level, extra=None):
+    def shift(self, names, level, extra=None, tag=""):
         """Declare pointers moved by `names` (index variables) as a<i> (outer) or b<i> (runs)."""
         for i, op in enumerate(self.k.operands):
             inner, far, run = self.strides[i]
@@ -136,10 +137,10 @@ class _Emitter:
             kind = dtypes.C_NAMES[op.dtype]
             if op.role == "index":
                 source = "0" if level == "a" else source
-                self.put(f"const int64_t {level}{i} = {' + '.join([source] + terms)};")
+                self.put(f"const int64_t {level}{i}{tag} = {' + '.join([source] + terms)};")
             else:
                 const = "const " if op.role == "in" else ""
-                self.put(f"{const}{kind} *const {level}{i} = {' + '.join([source] + terms)};")
+                self.put(f"{const}{kind} *const {level}{i}{tag} = {' + '.join([source] + terms)};")
 
     def unravel(self, flat, sizes, out):
         """Index variables out0.. of a flat index over dims d[sizes...]."""
@@ -153,7 +154,7 @@ class _Emitter:
         self.put(f"const int64_t {names[0]} = {out};")
         return names
 
-    def access(self, i, pointer, j):
+    def access(self, i, pointer, j, tag=""):
         op = self.k.operands[i]
         inner = self.strides[i][0]
         at = "0" if inner == "0" else j if inner == "1" else f"{j} * {inner}"
@@ -161,14 +162,15 @@ class _Emitter:
             kind = dtypes.C_NAMES[op.dtype]
             if pointer == "x":                      # nothing moved it yet
                 return f"({kind})({at})"
-            return f"({kind})({pointer}{i} + {at})" if inner != "0" else f"({kind}){pointer}{i}"
-        return f"{pointer}{i}[{at}]"
+            start = f"{pointer}{i}{tag}"
+            return f"({kind})({start} + {at})" if inner != "0" else f"({kind}){start}"
+        return f"{pointer}{i}{tag}[{at}]"
 
-    def define(self, i, pointer, j, names, declare=True):
-        """The statement that computes value i."""
+    def define(self, i, pointer, j, names, tag=""):
+        """The statement that computes value i; `tag` tells unrolled copies apart."""
         v = self.k.values[i]
         if v.kind in ("load", "index"):
-            text = self.access(v.operand, pointer, j)
+            text = self.access(v.operand, pointer, j, tag)
             if v.dtype == "float16":
                 text = f"ck_half_to_float({text})"
             elif v.dtype == "bool" and v.kind == "load":
@@ -177,7 +179,7 @@ class _Emitter:
             text = v.text
         else:
             text = v.text.format(*(names(a) for a in v.args))
-        return f"const {ctype(v.dtype)} v{i} = {text};"
+        return f"const {ctype(v.dtype)} v{i}{tag} = {text};"
 
     def store(self, operand, pointer, j, value, dtype):
         text = value
@@ -525,14 +527,15 @@ class _Emitter:
         if stores:
             self.strip_body_loop([v for _, v in stores], stores)
 
-    def strip_name(self, local):
+    def strip_name(self, local=(), tag=""):
+        """How an expression in a strip calls value i; `local` values are per row and carry `tag`."""
         def name(i):
             v = self.k.values[i]
             if v.kind == "literal":
                 return v.text
-            if self.in_array(v) and i not in local:
+            if self.in_array(v):
                 return f"s{i}[c]"
-            return f"v{i}"
+            return f"v{i}{tag if i in local else ''}"
         return name
 
     def strip_roots(self, roots, stop_level=None):
@@ -553,7 +556,7 @@ class _Emitter:
         k = self.k
         self.put("#pragma GCC ivdep")
         self.open("for (int64_t c = 0; c < w; c++)")
-        name = self.strip_name(set())
+        name = self.strip_name()
         for i in self.strip_roots(roots):
             self.put(self.define(i, "a", "c", name))
         for operand, value in stores:
@@ -569,13 +572,13 @@ class _Emitter:
             if v.kind == "literal" or v.run or v.level != level or v.kind == "reduce":
                 continue
             if not v.vec:
-                self.put(self.define(i, "a", "0", self.strip_name(set())))
+                self.put(self.define(i, "a", "0", self.strip_name()))
             elif self.in_array(v):
                 self.put("#pragma GCC ivdep")
                 self.open("for (int64_t c = 0; c < w; c++)")
                 for j in self.strip_roots(v.args):
-                    self.put(self.define(j, "a", "c", self.strip_name(set())))
-                text = v.text.format(*(self.strip_name(set())(a) for a in v.args))
+                    self.put(self.define(j, "a", "c", self.strip_name()))
+                text = v.text.format(*(self.strip_name()(a) for a in v.args))
                 self.put(f"s{i}[c] = {text};")
                 self.close()
 
@@ -587,29 +590,63 @@ class _Emitter:
             self.put(f"for (int64_t c = 0; c < w; c++) {{ a_{i}[c] = "
                      f"{start_of(v.text, v.dtype)};{reset} }}")
         total = " * ".join(f"d[{1 + k.outer + i}]" for i in range(k.runs))
-        self.open(f"for (int64_t q = {first}; q < {last or total}; q++)")
-        sizes = range(1 + k.outer, 1 + k.outer + k.runs)
-        self.shift(self.unravel("q", sizes, "q_"), "b")
-        self.put("#pragma GCC ivdep")
-        self.open("for (int64_t c = 0; c < w; c++)")
         roots = [k.values[i].args[0] for i in reductions] + [v for _, v in stores]
-        name = self.strip_name(set())
-        for i in self.strip_roots(roots):
-            pointer = "b"
-            self.put(self.define(i, pointer, "c", name))
-        for i in reductions:
-            v = k.values[i]
-            arg = name(v.args[0])
-            self.put(STEP[v.text].format(a=f"a_{i}[c]", v=arg))
-            if self.has_nan(i):
-                self.put(f"bad_{i}[c] |= {arg} != {arg};")
-        for operand, value in stores:
-            self.put(self.store(operand, "b", "c", name(value), k.values[value].dtype))
-        self.close()
+        last = last or total
+        if self.unrolls(roots, stores):
+            self.put(f"int64_t q{level} = {first};")
+            self.open(f"for (; q{level} + {UNROLL} <= {last}; q{level} += {UNROLL})")
+            self.strip_rows(f"q{level}", roots, reductions, stores, UNROLL)
+            self.close()
+            self.open(f"for (; q{level} < {last}; q{level}++)")
+            self.strip_rows(f"q{level}", roots, reductions, stores, 1)
+        else:
+            self.open(f"for (int64_t q = {first}; q < {last}; q++)")
+            self.strip_rows("q", roots, reductions, stores, 1)
         self.close()
         for i in reductions:
             self.put("#pragma GCC ivdep")
             self.put(f"for (int64_t c = 0; c < w; c++) s{i}[c] = {self.finish_accumulator(i, '[c]')};")
+
+    def unrolls(self, roots, stores):
+        """Cheap bodies take several rows at a time: the accumulators are then loaded less often."""
+        cost = sum(self.k.values[i].cost for i in self.strip_roots(roots))
+        return not stores and self.k.runs == 1 and cost <= 4
+
+    def strip_rows(self, q, roots, reductions, stores, rows):
+        """One loop over the strip that takes `rows` rows from q on."""
+        k = self.k
+        sizes = range(1 + k.outer, 1 + k.outer + k.runs)
+        if rows == 1:
+            self.shift(self.unravel(q, sizes, "q_"), "b")
+        else:
+            for u in range(rows):
+                self.shift([f"({q} + {u})"], "b", tag=f"_{u}")
+        self.put("#pragma GCC ivdep")
+        self.open("for (int64_t c = 0; c < w; c++)")
+        order = self.strip_roots(roots)
+        tags = [""] if rows == 1 else [f"_{u}" for u in range(rows)]
+        for tag in tags:
+            for i in order:
+                self.put(self.define(i, "b", "c", self.strip_name(order, tag), tag))
+        for i in reductions:
+            self.strip_reduce(i, [self.strip_name(order, t)(k.values[i].args[0]) for t in tags])
+        name = self.strip_name(order)
+        for operand, value in stores:
+            self.put(self.store(operand, "b", "c", name(value), k.values[value].dtype))
+        self.close()
+
+    def strip_reduce(self, i, args):
+        v = self.k.values[i]
+        if v.text == "sum" and v.dtype == "float32" and len(args) > 1:
+            args = [f"({' + '.join(args[:2])}) + ({' + '.join(args[2:])})"]
+        if len(args) > 1:
+            self.put(f"{accumulator(v.text, v.dtype)} t_{i} = a_{i}[c];")
+        for arg in args:
+            self.put(STEP[v.text].format(a=f"t_{i}" if len(args) > 1 else f"a_{i}[c]", v=arg))
+        if len(args) > 1:
+            self.put(f"a_{i}[c] = t_{i};")
+        if self.has_nan(i):
+            self.put(f"bad_{i}[c] |= " + " | ".join(f"({a} != {a})" for a in args) + ";")
 
 
 def describe(kernel):

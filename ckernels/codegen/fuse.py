@@ -187,10 +187,12 @@ class _Fuser:
             if change is None:
                 return False
             reduced, domain = change
-        elif node.size != 1 and node.op.name not in GENERATORS:
-            if covers != group.wide() and not (group.reduced and covers == group.outer()):
+        elif node.size != 1 and node.op.name not in GENERATORS and covers != group.wide():
+            if group.partial:
                 return False
-            if group.partial and covers != group.wide():
+            if not group.reduced:
+                reduced = self.row_axes(node, group, covers)
+            if not reduced or covers != group.wide() - set(reduced):
                 return False
         if self.makes_cycle(node, group):
             return False
@@ -220,6 +222,28 @@ class _Fuser:
         if not covers and total > SERIAL_REDUCTION:
             return None                           # one long row: a barrier would make it serial
         return tuple(free), group.domain
+
+    def row_axes(self, node, group, covers):
+        """The axes a row-level `node` leaves free, when a reduction over just those feeds it."""
+        free = tuple(sorted(group.wide() - covers))
+        sizes = [group.domain[a] for a in free]
+        if not covers:
+            return ()
+        seen, stack = set(), [node]
+        while stack:
+            x = stack.pop()
+            while x.op.name in AXIS_VIEWS:
+                x = x.inputs[0]
+            if x.uid in seen or x.size != node.size:
+                continue
+            seen.add(x.uid)
+            if x.op.kind == "reduce" and x.op.name != "partial":
+                source = x.inputs[0]
+                if [source.shape[a] for a in x.attrs["axes"] if source.shape[a] != 1] == sizes:
+                    return free
+            elif fusible(x):
+                stack.extend(x.inputs)
+        return ()
 
     def streams(self, group):
         inside = group.maps

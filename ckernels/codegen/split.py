@@ -9,7 +9,9 @@ from ..graph.op import Op
 FULL = 32768                # elements below which one thread reduces everything
 CHUNK = 16384               # elements per chunk at least: it stays in L2 between its loops
 MAX_CHUNKS = 1024
-ROWS = 1024                 # leading rows above which a column reduction is chunked
+ROWS = 1024                 # leading rows above which a column reduction may be chunked:
+NARROW = 64                 # when there are too few columns for the threads
+IN_CACHE = 4 << 20          # or when so many elements leave the cache between two passes
 
 SPLITS = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"}
 
@@ -46,7 +48,8 @@ def chunking(node):
             return None
         return min(MAX_CHUNKS, -(-count // CHUNK))
     width = x.size // count
-    if reduced and kept and max(reduced) < min(kept) and count >= ROWS and len(reduced) == 1:
+    leading = reduced and kept and max(reduced) < min(kept) and len(reduced) == 1
+    if leading and count >= ROWS and (width < NARROW or x.size > IN_CACHE):
         rows = max(64, -(-count // 64), min(count, 65536 // max(width, 1)))
         return -(-count // rows) if count > rows else None
     return None
