@@ -1,34 +1,45 @@
 """The rewrite room: `optimise` takes roots with concrete shapes to an equal graph, stabler and cheaper.
 
-Two sweeps: canonical forms together with the stabilising rows (one feeds the other), then composites are
-lowered while canonical forms and special cases are applied to the result. Rules have names and can be
-left out by name or by family: views, canonicalise, products, stabilise, specialise.
+Sweeps: canonical forms together with the stabilising rows (one feeds the other); sums inside products,
+where there are quotients; then composites are lowered while canonical forms and special cases are applied
+to the result. Rules have names and can be left out by name or by family: views, canonicalise, products,
+stabilise, sums, specialise.
 """
 from functools import lru_cache
 
 from ..config import config
-from . import canonicalise, products, specialise, stabilise, views
+from ..graph.walk import toposort
+from . import canonicalise, products, specialise, stabilise, sums, views
 from .engine import Matcher, rewrite
 
 __all__ = ["optimise", "rules"]
 
 FIRST = (views, canonicalise, stabilise, products)
-SECOND = (views, canonicalise, specialise)
-ALWAYS = {"lower", "shapes_known"}      # the code generator cannot do without
+SECOND = FIRST + (sums,)
+LAST = (views, canonicalise, specialise)
+ALWAYS = {"lower", "shapes_known"}  # the code generator cannot do without
 
 
 def rules():
     """All rules, in the order in which they are tried."""
-    return [r for room in (views, canonicalise, stabilise, products, specialise)
-            for r in room.family]
+    return [r for room in (*SECOND, specialise) for r in room.family]
 
 
 @lru_cache(maxsize=64)
 def _matchers(exclude, include):
     def chosen(rooms):
-        return Matcher(r for room in rooms for r in room.family if r.name in ALWAYS or (
-            not {r.name, r.family} & exclude and (include is None or {r.name, r.family} & include)))
-    return chosen(FIRST), chosen(SECOND)
+        return Matcher(
+            r
+            for room in rooms
+            for r in room.family
+            if r.name in ALWAYS
+            or (
+                not {r.name, r.family} & exclude
+                and (include is None or {r.name, r.family} & include)
+            )
+        )
+
+    return chosen(FIRST), chosen(SECOND), chosen(LAST)
 
 
 def _names(text):
@@ -44,6 +55,9 @@ def optimise(roots, exclude=None, include=None, trace=None):
     """
     if exclude is None:
         exclude = _names(config.optimizer_excluding)
-    first, second = _matchers(frozenset(exclude),
-                              None if include is None else frozenset(include))
-    return rewrite(rewrite(roots, first, trace), second, trace)
+    chosen = None if include is None else frozenset(include)
+    first, second, last = _matchers(frozenset(exclude), chosen)
+    roots = rewrite(roots, first, trace)
+    if sums.wanted(toposort(roots)):
+        roots = rewrite(roots, second, trace)
+    return rewrite(roots, last, trace)

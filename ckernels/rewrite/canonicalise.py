@@ -361,7 +361,8 @@ def _reduce_broadcast(node, a, axes):
     inner = tuple(k - lead for k in axes if k >= lead)
     made = make(node.op, (base,), {"axes": inner}) if inner else base
     if node.op.name == "sum":
-        made = make("mul", (made, scalar(count, node.dtype)))
+        size = make("extent", (), {"size": count, "dtype": node.dtype})  # not baked into a kernel
+        made = make("mul", (made, size))
     return fit(made, node.shape)
 
 

@@ -1,8 +1,7 @@
 """Products and quotients as lists of factors: x * y / x is y, e / (1 + e) is a sigmoid, softmax forms.
 
 A tree of mul, true_div, neg and square is read as factors above and below a fraction bar, pairs of factors
-are replaced until none fits, and the tree is built anew only if something was. This is where gradients
-of naive losses become stable: (y / p - (1 - y) / (1 - p)) * p * (1 - p) loses its divisions.
+are replaced until none fits, and the tree is built anew only if something was.
 """
 import numpy as np
 
@@ -11,10 +10,17 @@ from .engine import Family, fit, number, scalar
 from .views import RESHAPING, reshaped, without_lead
 
 family = Family("products")
-MAX_FACTORS = 12            # longer products are read in parts, which keeps long chains linear
-MAX_TERMS = 4
-COMBINES = {"exp", "add", "sub", "advanced_inc", "inc_slice", "set_slice", "scatter_add",
-            "put_along_axis_add"}
+MAX_FACTORS = 12  # longer products are read in parts, which keeps long chains linear
+COMBINES = {
+    "exp",
+    "add",
+    "sub",
+    "advanced_inc",
+    "inc_slice",
+    "set_slice",
+    "scatter_add",
+    "put_along_axis_add",
+}
 REAL = ("float32", "float64", "float16")
 
 
@@ -145,8 +151,20 @@ def is_kept(node, op, x):
     return None
 
 
+def without_maximum(t, axes):
+    """x where t is x - max(x) over `axes`, else t: softmax takes the maximum off itself."""
+    if (
+        t.op.name == "sub"
+        and t.inputs[0].shape == t.shape
+        and is_kept(t.inputs[1], "max", t.inputs[0]) == axes
+    ):
+        return t.inputs[0]
+    return t
+
+
 def softmax_of(t, axes):
     """softmax of `t` over `axes`."""
+    t = without_maximum(t, axes)
     if len(axes) == 1:
         return make("softmax", (t,), {"axis": axes[0]})
     total = make("expand", (make("logsumexp", (t,), {"axes": axes}),), {"axes": axes})
@@ -198,7 +216,7 @@ SCATTERS = {"advanced_inc": ("advanced_take", 1), "inc_slice": ("slice", 1),
             "put_along_axis_add": ("take_along_axis", 2)}
 
 
-def _values(n):
+def scattered_values(n):
     """The Fraction of the values that a scatter puts into zeros; None for other nodes."""
     at = SCATTERS.get(n.op.name)
     if at is None:
@@ -211,7 +229,7 @@ def _values(n):
 
 def _scattered(a, p):
     """scatter(v / gather(p)) * p is scatter(v): the gradient of log(p[index]) times p."""
-    values = _values(a)
+    values = scattered_values(a)
     if values is None or not values.below or p.shape != a.shape:
         return None
     gather, at = SCATTERS[a.op.name]
@@ -271,74 +289,32 @@ def _simplify_once(f):
 # --- building -------------------------------------------------------------------------------------
 
 def write(f, dtype):
-    """The tree of a Fraction: small factors first, divisors one by one."""
-    above = sorted(f.above, key=lambda n: (n.size, n.uid))
+    """The tree of a Fraction: scalars first and by themselves, then small factors before large ones."""
+    above, below = ([n for n in part if n.ndim] for part in (f.above, f.below))
     result = None
-    for n in above:
-        result = n if result is None else _pair("mul", result, n)
-    below = sorted(f.below, key=lambda n: (n.size, n.uid))
-    sign = -1 if f.coef < 0 else 1
-    coef = abs(f.coef)
+    for n in sorted(above, key=lambda n: (n.size, n.uid)):
+        result = n if result is None else make("mul", (result, n))
+    factor = _scalars(f, dtype)
     if result is None:
-        result = scalar(coef, dtype)
-    elif coef != 1:
-        result = _pair("mul", result, scalar(coef, dtype))
-    for n in below:
+        result = scalar(1, dtype) if factor is None else factor
+    elif factor is not None:
+        result = make("mul", (result, factor))
+    for n in sorted(below, key=lambda n: (n.size, n.uid)):
         result = make("true_div", (result, n))
-    return make("neg", (result,)) if sign < 0 else result
+    return make("neg", (result,)) if f.coef < 0 else result
 
 
-def _pair(op, a, b):
-    return make(op, (a, b))
-
-
-def terms(node):
-    """[(sign, node)] of a short sum, or None."""
-    if node.op.name not in ("add", "sub"):
-        return None
-    out, todo = [], [(1, node)]
-    while todo:
-        sign, n = todo.pop()
-        name = n.op.name
-        if name in RESHAPING:
-            n = inside(n)
-            name = n.op.name
-        if name in ("add", "sub") and len(todo) + len(out) < MAX_TERMS:
-            todo.append((-sign if name == "sub" else sign, n.inputs[1]))
-            todo.append((sign, n.inputs[0]))
-        elif name == "neg":
-            todo.append((-sign, n.inputs[0]))
-        else:
-            out.append((sign, n))
-    return out if len(out) <= MAX_TERMS else None
-
-
-def distribute(f, dtype):
-    """(a / p + b) * p is a + b * p: a factor that is a sum, where this takes divisors away; or None."""
-    for k, s in enumerate(f.above):
-        parts = terms(s)
-        if not parts:
-            continue
-        rest = Fraction(1.0, f.above[:k] + f.above[k + 1:], f.below)
-        made, gain = [], 0
-        for sign, term in parts:
-            own = simplify(read(term).times(rest))
-            gain += own.removed
-            own.coef *= sign
-            made.append(own)
-        if gain and sum(map(_dear, made)) < _dear(rest) + sum(_dear(read(t)) for _, t in parts):
-            total = None
-            for own in made:
-                total = write(own, dtype) if total is None else \
-                    make("add", (total, write(own, dtype)))
-            return total if f.coef == 1 else make("mul", (total, scalar(f.coef, dtype)))
-    return None
-
-
-def _dear(f):
-    """Divisions and exponentials of a Fraction: what distributing must save."""
-    hidden = sum(len(_values(n).below) for n in f.above if _values(n) is not None)
-    return len(f.below) + hidden + sum(n.op.name == "exp" for n in f.above)
+def _scalars(f, dtype):
+    """The product of the 0-d factors and |coef|; None when it is 1."""
+    result = scalar(abs(f.coef), dtype) if abs(f.coef) != 1 else None
+    for n in f.above:
+        if not n.ndim:
+            result = n if result is None else make("mul", (n, result))
+    for n in f.below:
+        if not n.ndim:
+            one = scalar(1, dtype) if result is None else result
+            result = make("true_div", (one, n))
+    return result
 
 
 def _in_range(coef, dtype):
@@ -348,7 +324,7 @@ def _in_range(coef, dtype):
 
 @family.rule("mul", "true_div")
 def collect(node):
-    """Factors that cancel or combine, through products, quotients and short sums of them.
+    """Factors that cancel or combine, through products and quotients.
 
     x * y / x becomes y even where x is 0 or inf, as Theano documents it; x / x alone stays.
     """
@@ -358,9 +334,44 @@ def collect(node):
     if not f.below and not any(n.op.name in COMBINES for n in f.above):
         return None
     simplify(f)
-    if not _in_range(f.coef, node.dtype):
+    return write(f, node.dtype) if f.events and _in_range(f.coef, node.dtype) else None
+
+
+@family.rule("sub", "add")
+def common_factor(node):
+    """u - u * sigmoid(t) is u * sigmoid(-t): the gradient of a quotient like e / (1 + e)."""
+    a, b = node.inputs
+    if node.dtype not in REAL or not (_product(a) or _product(b)):
         return None
-    made = distribute(f, node.dtype) if f.size() <= MAX_FACTORS else None
-    if made is not None:
-        return made
-    return write(f, node.dtype) if f.events else None
+    one, two = read(a), read(b)
+    if node.op.name == "sub":
+        two.coef = -two.coef
+    for u, v in ((one, two), (two, one)):
+        t = _extra_sigmoid(u, v)
+        if t is not None:
+            u.above.append(make("sigmoid", (negated(t),)))
+            return write(u, node.dtype)
+    return None
+
+
+def _product(node):
+    return node.op.name in ("mul", "true_div")
+
+
+def _extra_sigmoid(u, v):
+    """t where v = -u * sigmoid(t), factor by factor; else None."""
+    if v.coef != -u.coef or len(v.above) != len(u.above) + 1 or len(u.below) != len(v.below):
+        return None
+    more = {}
+    for n in v.above:
+        more[n] = more.get(n, 0) + 1
+    for n in u.above:
+        more[n] = more.get(n, 0) - 1
+    left = [n for n, count in more.items() if count]
+    if len(left) != 1 or more[left[0]] != 1 or left[0].op.name != "sigmoid":
+        return None
+    return (
+        left[0].inputs[0]
+        if sorted(n.uid for n in u.below) == sorted(n.uid for n in v.below)
+        else None
+    )

@@ -7,7 +7,7 @@ from .. import ops
 from ..graph.node import make
 from .engine import Family, Var, number
 from .engine import forms as f
-from .products import is_kept, negated
+from .products import is_kept, negated, without_maximum
 
 family = Family("stabilise")
 row, rule = family.row, family.rule
@@ -53,7 +53,7 @@ def log_of_power(node):
 
 
 VIEWS = {"reshape", "expand", "squeeze", "transpose", "broadcast_to", "slice"}
-GATHERS = {"take", "advanced_take", "dynamic_slice"}
+GATHERS = {"take", "advanced_take", "dynamic_slice", "take_along_axis"}
 
 
 @rule("log")
@@ -94,17 +94,12 @@ def minus_logsumexp(node):
     return None
 
 
-@rule("softmax", "log_softmax", "logsumexp")
+@rule("softmax", "log_softmax")
 def maximum_taken_off(node):
     """softmax(x - max(x)) is softmax(x), which takes the maximum off itself."""
     a = node.inputs[0]
-    if a.op.name != "sub" or a.inputs[0].ndim != a.ndim or a.inputs[0].shape != a.shape:
-        return None
-    base, off = a.inputs
-    along = is_kept(off, "max", base)
-    if along is None or node.op.name == "logsumexp" or along != (node.attrs["axis"],):
-        return None
-    return make(node.op, (base,), node.attrs)
+    base = without_maximum(a, (node.attrs["axis"],))
+    return make(node.op, (base,), node.attrs) if base is not a else None
 
 
 # --- exponentials and logistic functions ----------------------------------------------------------

@@ -160,13 +160,38 @@ EXAMPLES = {
         C(lambda x: ops.exp(x) / ops.sum(ops.exp(x), 0), 2, 3),
         C(lambda x: ops.exp(x) / ops.sum(ops.exp(x)), 2, 3),
         C(lambda x: ops.exp(x) / (ops.exp(x) + ops.exp(2 * x)), 7),
-        C(lambda x: ops.sigmoid(x) / ops.sigmoid(-x), 7), C(lambda x: ops.exp(x) * ops.sigmoid(-x), 7),
-        C(lambda x: (ops.cos(x) / x + ops.sin(x) / ops.tanh(x)) * (x * ops.tanh(x)), 7),
+        C(lambda x: ops.sigmoid(x) / ops.sigmoid(-x), 7),
+        C(lambda x: ops.exp(x) * ops.sigmoid(-x), 7),
         C(lambda x: ops.softmax(x, 1) / ops.sum(ops.softmax(x, 1), 1, keepdims=True), 2, 3),
-        C(lambda x: x * ops.exp(x) / view("expand", ops.sum(x, 1) * ops.sum(x, 1), axes=(1,))
-          * ops.sum(x, 1, keepdims=True), 2, 3),
-        C(lambda x: make("scatter_add", (x, constant(scatter), 1 / ops.take(x, scatter, 0)),
-                         {"axis": 0}) * x, 3, 2)],
+        C(
+            lambda x: (
+                x
+                * ops.exp(x)
+                / view("expand", ops.sum(x, 1) * ops.sum(x, 1), axes=(1,))
+                * ops.sum(x, 1, keepdims=True)
+            ),
+            2,
+            3,
+        ),
+        C(
+            lambda x: (
+                make(
+                    "scatter_add", (x, constant(scatter), 1 / ops.take(x, scatter, 0)), {"axis": 0}
+                )
+                * x
+            ),
+            3,
+            2,
+        ),
+    ],
+    "common_factor": [
+        C(lambda x: ops.cos(x) - ops.cos(x) * ops.sigmoid(x), 7),
+        C(lambda x: ops.cos(x) / x * ops.sigmoid(-x) - ops.cos(x) / x, 7),
+    ],
+    "distribute": [
+        C(lambda x: (ops.cos(x) / x + ops.sin(x) / ops.tanh(x)) * (x * ops.tanh(x)), 7),
+        C(lambda x: (ops.cos(x) / ops.sigmoid(x) - ops.sin(x) / ops.sigmoid(-x))
+          * (ops.sigmoid(x) * ops.sigmoid(-x)), 7)],
     "lower": [C(ops.softmax, 2, 3), C(ops.mean, 2, 3)],
     "divide_by_power_of_two": [E(lambda x: x / 8, 7), E(lambda x: x / -0.25, 7)],
     "one_over_sqrt": [C(lambda x: 1 / ops.sqrt(ops.abs(x)), 7)],

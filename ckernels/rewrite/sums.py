@@ -1,0 +1,99 @@
+"""Sums inside products: (y / p - (1 - y) / (1 - p)) * p * (1 - p) loses its divisions.
+
+This is where gradients of naive losses become stable. It runs after `products` has seen the whole graph,
+because a sum that was multiplied out no longer matches another use of itself.
+"""
+from ..graph.node import make
+from .engine import Family, scalar
+from .products import MAX_FACTORS, REAL, Fraction, inside, read, scattered_values, simplify, write
+from .views import RESHAPING
+
+family = Family("sums")
+MAX_TERMS = 4
+VANISH = {"sigmoid", "softmax", "exp"}     # divisors that may be 0 for finite operands
+
+
+def wanted(nodes):
+    """Whether there is anything to do for this room among `nodes`: a quotient of tensors."""
+    return any(n.op.name == "true_div" and n.dtype in REAL and n.inputs[1].op.kind != "leaf"
+               for n in nodes)
+
+
+def terms(node):
+    """[(sign, node)] of a short sum, or None."""
+    if node.op.name not in ("add", "sub"):
+        return None
+    out, todo = [], [(1, node)]
+    while todo:
+        sign, n = todo.pop()
+        name = n.op.name
+        if name in RESHAPING:
+            n = inside(n)
+            name = n.op.name
+        if name in ("add", "sub") and len(todo) + len(out) < MAX_TERMS:
+            todo.append((-sign if name == "sub" else sign, n.inputs[1]))
+            todo.append((sign, n.inputs[0]))
+        elif name == "neg":
+            todo.append((-sign, n.inputs[0]))
+        else:
+            out.append((sign, n))
+    return out if len(out) <= MAX_TERMS else None
+
+
+def distributed(f, dtype):
+    """(a / p + b) * p is a + b * p: a factor that is a sum, where this takes divisors away; or None."""
+    for k, s in enumerate(f.above):
+        parts = terms(s)
+        if not parts:
+            continue
+        rest = Fraction(1.0, f.above[:k] + f.above[k + 1 :], f.below)
+        made, gain = [], 0
+        for sign, term in parts:
+            own = simplify(read(term).times(rest))
+            gain += own.removed
+            own.coef *= sign
+            made.append(own)
+        safe = all(not _hazard(own, term, rest) for own, (_, term) in zip(made, parts))
+        if (
+            gain
+            and safe
+            and sum(map(_dear, made)) < _dear(rest) + sum(_dear(read(t)) for _, t in parts)
+        ):
+            total = None
+            for own in made:
+                total = (
+                    write(own, dtype) if total is None else make("add", (total, write(own, dtype)))
+                )
+            return total if f.coef == 1 else make("mul", (total, scalar(f.coef, dtype)))
+    return None
+
+
+def _dear(f):
+    """Divisions and exponentials of a Fraction: what distributing must save."""
+    hidden = sum(len(scattered_values(n).below) for n in f.above if scattered_values(n) is not None)
+    return len(f.below) + hidden + _exps(f)
+
+
+def _exps(f):
+    return sum(n.op.name == "exp" for n in f.above)
+
+
+def _hazard(f, term, rest):
+    """Whether a divisor is left that may vanish, or an exp came in: the factor that undoes it is
+    still to come."""
+    return (
+        _exps(f) > _exps(read(term)) + _exps(rest)
+        or any(n.op.name in VANISH for n in f.below)
+        or any(len(scattered_values(n).below) for n in f.above if scattered_values(n) is not None)
+    )
+
+
+@family.rule("mul", "true_div")
+def distribute(node):
+    """(a / p + b / q) * p * q is a * q + b * p, where that takes every vanishing divisor away."""
+    if node.dtype not in REAL:
+        return None
+    f = simplify(read(node))
+    if not any(n.op.name in ("add", "sub") or n.op.name in RESHAPING for n in f.above):
+        return None
+    return distributed(f, node.dtype) if f.size() <= MAX_FACTORS else None
