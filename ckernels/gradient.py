@@ -8,14 +8,13 @@ here carry the forward node's line.
 """
 import numpy as np
 
-from . import dtypes
-from .errors import ArgumentError, DTypeError, DisconnectedError, ShapeError, with_line
+from . import dtypes, ops
+from .errors import ArgumentError, DisconnectedError, DTypeError, ShapeError, with_line
 from .graph.node import as_node, constant, line_of, make, new_uid
 from .graph.op import Op
 from .graph.printing import place
 from .graph.shapes import show
 from .graph.walk import consumers, toposort
-from . import ops
 from .ops.shape import sized, times
 
 __all__ = ["grad", "Lop", "Rop", "jacobian", "hessian", "hessian_vector"]
@@ -182,8 +181,7 @@ def _disconnected(target, starts, fixed):
         return with_line(
             DisconnectedError(
                 f"the cost does not depend on {name}: there is no path between them. "
-                "disconnected='zero' "
-                "gives zeros, 'none' gives None"
+                "disconnected='zero' gives zeros, 'none' gives None"
             ),
             target,
         )
@@ -324,9 +322,8 @@ def _unrolled(expression, rows, seed, problem):
     if n is None or n > UNROLL:
         raise with_line(
             ShapeError(
-                f"this Jacobian needs all its rows at once, which {problem} cannot do; row by row it "
-                f"needs a "
-                f"known size of at most {UNROLL} elements, and the expression has shape "
+                f"this Jacobian needs all its rows at once, which {problem} cannot do; row by row "
+                f"it needs a known size of at most {UNROLL} elements, and the expression has shape "
                 f"{show(expression.shape)}"
             ),
             expression,

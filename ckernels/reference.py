@@ -92,7 +92,7 @@ def apply_oracle(node, arrays):
         with np.errstate(all="ignore"):
             result = node.op.oracle(node.attrs, *arrays)
     except CKernelsError as problem:
-        raise with_line(problem, node, arrays)
+        raise with_line(problem, node, arrays) from None
     except (ValueError, TypeError, IndexError, ArithmeticError) as problem:
         raise with_line(_explained(problem, node, arrays), node) from problem
     return result if node.outs is not None else np.asarray(result)

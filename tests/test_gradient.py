@@ -1,14 +1,14 @@
-"""Reverse mode, Rop, Lop, Jacobians, Hessians: the manual's numbers, finite differences, what is disconnected."""
+"""Reverse mode, Rop, Lop, Jacobians, Hessians: the manual's numbers, differences, what is cut."""
+
 import numpy as np
 import pytest
+from ops.agree import check_gradient, leaf
 
 from ckernels import gradient, ops
 from ckernels.errors import DisconnectedError, DTypeError, ShapeError
 from ckernels.graph.node import constant
 from ckernels.graph.walk import toposort
 from ckernels.reference import evaluate
-
-from ops.agree import check_gradient, leaf
 
 RNG = np.random.default_rng(17)
 
@@ -21,7 +21,8 @@ def vector(n=None):
     return leaf((n,))
 
 
-# --- the manual's numbers -----------------------------------------------------------------------------------
+# --- the manual's numbers ---------------------------------------------------------------------
+
 
 def test_square():
     x = leaf(())
@@ -33,25 +34,34 @@ def test_square():
 def test_logistic():
     x = leaf((None, None))
     g = gradient.grad(ops.sum(ops.true_div(1, ops.add(1, ops.exp(ops.neg(x))))), x)
-    np.testing.assert_allclose(value(g, {x: np.array([[0.0, 1], [-1, -2]])}),
-                               [[0.25, 0.19661193], [0.19661193, 0.10499359]], rtol=1e-7)
+    np.testing.assert_allclose(
+        value(g, {x: np.array([[0.0, 1], [-1, -2]])}),
+        [[0.25, 0.19661193], [0.19661193, 0.10499359]],
+        rtol=1e-7,
+    )
 
 
 def test_jacobian_and_hessian():
     x = vector()
     env = {x: np.array([4.0, 4])}
     np.testing.assert_allclose(value(gradient.jacobian(ops.pow(x, 2), x), env), np.diag([8.0, 8]))
-    np.testing.assert_allclose(value(gradient.hessian(ops.sum(ops.pow(x, 2)), x), env), np.diag([2.0, 2]))
+    np.testing.assert_allclose(
+        value(gradient.hessian(ops.sum(ops.pow(x, 2)), x), env), np.diag([2.0, 2])
+    )
 
 
 def test_rop_and_lop():
     x, w, m, v = vector(), leaf((None, None)), leaf((None, None)), vector()
     y = ops.dot(x, w)
     r = gradient.Rop(y, w, m)
-    np.testing.assert_allclose(value(r, {x: np.array([0.0, 1]), w: np.ones((2, 2)), m: 2 * np.ones((2, 2))}), [2, 2])
+    np.testing.assert_allclose(
+        value(r, {x: np.array([0.0, 1]), w: np.ones((2, 2)), m: 2 * np.ones((2, 2))}), [2, 2]
+    )
     left = gradient.Lop(y, w, v)
-    assert w not in toposort([left])            # the manual's function takes only (v, x)
-    np.testing.assert_allclose(value(left, {x: np.array([0.0, 1]), v: np.array([2.0, 2])}), [[0, 0], [2, 2]])
+    assert w not in toposort([left])  # the manual's function takes only (v, x)
+    np.testing.assert_allclose(
+        value(left, {x: np.array([0.0, 1]), v: np.array([2.0, 2])}), [[0, 0], [2, 2]]
+    )
 
 
 def test_hessian_times_vector_by_all_routes():
@@ -59,7 +69,11 @@ def test_hessian_times_vector_by_all_routes():
     y = ops.sum(ops.pow(x, 2))
     g = gradient.grad(y, x)
     env = {x: np.array([4.0, 4]), v: np.array([2.0, 2])}
-    for hv in (gradient.grad(ops.sum(ops.mul(g, v)), x), gradient.Rop(g, x, v), gradient.hessian_vector(y, x, v)):
+    for hv in (
+        gradient.grad(ops.sum(ops.mul(g, v)), x),
+        gradient.Rop(g, x, v),
+        gradient.hessian_vector(y, x, v),
+    ):
         np.testing.assert_allclose(value(hv, env), [4, 4])
 
 
@@ -68,7 +82,9 @@ def test_jacobian_of_the_scan_example():
     e0, m = np.eye(5)[0], np.eye(5, 3)
     m[2] = 1
     rows = value(gradient.jacobian(ops.tanh(ops.dot(v, a)), v), {v: e0, a: m})
-    np.testing.assert_allclose(rows, [[.41997434, 0, .41997434, 0, 0], [0, 1, 1, 0, 0], [0, 0, 1, 0, 0]], atol=1e-8)
+    np.testing.assert_allclose(
+        rows, [[0.41997434, 0, 0.41997434, 0, 0], [0, 1, 1, 0, 0], [0, 0, 1, 0, 0]], atol=1e-8
+    )
 
 
 def test_gradient_options_of_the_manual():
@@ -76,19 +92,24 @@ def test_gradient_options_of_the_manual():
     both = gradient.grad(ops.add(ops.pow(ops.grad_clip(x, -1, 1), 2), 0), x)
     assert value(both, {x: 2.0}) == 1.0
     np.testing.assert_allclose(value(gradient.grad(ops.sin(x), x), {x: 2.0}), -0.41614684)
-    np.testing.assert_allclose(value(gradient.grad(ops.sin(ops.grad_scale(x, -1)), x), {x: 2.0}), 0.41614684)
-    np.testing.assert_allclose(value(gradient.grad(ops.mul(x, ops.stop_gradient(x)), x), {x: 3.0}), 3)
+    np.testing.assert_allclose(
+        value(gradient.grad(ops.sin(ops.grad_scale(x, -1)), x), {x: 2.0}), 0.41614684
+    )
+    np.testing.assert_allclose(
+        value(gradient.grad(ops.mul(x, ops.stop_gradient(x)), x), {x: 3.0}), 3
+    )
     assert value(gradient.grad(ops.zero_grad(x), x), {x: 3.0}) == 0
 
 
-# --- accumulation ---------------------------------------------------------------------------------------------
+# --- accumulation -----------------------------------------------------------------------------
+
 
 def test_shared_subexpressions_count_once():
     x = y = leaf(())
-    for _ in range(60):                         # 2**60 paths
+    for _ in range(60):  # 2**60 paths
         y = ops.add(y, y)
     g = gradient.grad(y, x)
-    assert value(g, {x: 1.0}) == 2.0 ** 60 and len(toposort([g])) < 200
+    assert value(g, {x: 1.0}) == 2.0**60 and len(toposort([g])) < 200
 
 
 def test_deep_graphs():
@@ -123,11 +144,14 @@ def test_known_grads():
     x = vector()
     h = ops.square(x)
     env = {x: np.array([1.0, 2])}
-    np.testing.assert_array_equal(value(gradient.grad(None, x, known_grads={h: constant(np.array([10.0, 1]))}), env),
-                                  [20, 4])
+    np.testing.assert_array_equal(
+        value(gradient.grad(None, x, known_grads={h: constant(np.array([10.0, 1]))}), env), [20, 4]
+    )
     # A known gradient replaces what the cost would send.
     cost = ops.sum(ops.add(h, x))
-    np.testing.assert_array_equal(value(gradient.grad(cost, x, known_grads={h: constant(np.zeros(2))}), env), [1, 1])
+    np.testing.assert_array_equal(
+        value(gradient.grad(cost, x, known_grads={h: constant(np.zeros(2))}), env), [1, 1]
+    )
     with pytest.raises(ShapeError, match="was given"):
         gradient.grad(None, x, known_grads={leaf((3,)): constant(np.zeros(2))})
     with pytest.raises(ValueError, match="needs a cost"):
@@ -153,13 +177,14 @@ def test_dtypes_of_gradients():
 
 def test_lines_of_the_forward_graph():
     x = vector()
-    y = ops.sum(ops.tanh(x))                    # the line the gradient carries
+    y = ops.sum(ops.tanh(x))  # the line the gradient carries
     g = gradient.grad(y, x)
     made = [n for n in toposort([g]) if n not in toposort([y]) and n.op.kind != "leaf"]
     assert made and all(n.line[0] == __file__ and n.line[1] == y.line[1] for n in made)
 
 
-# --- what is refused ------------------------------------------------------------------------------------------
+# --- what is refused --------------------------------------------------------------------------
+
 
 def test_cost_must_be_a_float_scalar():
     x = vector()
@@ -173,20 +198,27 @@ def test_cost_must_be_a_float_scalar():
 
 def test_no_path():
     x, y = leaf((2,), name="weights"), vector()
-    with pytest.raises(DisconnectedError, match="does not depend on 'weights': there is no path") as caught:
+    with pytest.raises(
+        DisconnectedError, match="does not depend on 'weights': there is no path"
+    ) as caught:
         gradient.grad(ops.sum(y), x)
     assert "made at" in str(caught.value) or "agree.py" in str(caught.value)
     assert gradient.grad(ops.sum(y), x, disconnected="none") is None
-    np.testing.assert_array_equal(value(gradient.grad(ops.sum(y), x, disconnected="zero"), {x: np.ones(2)}), [0, 0])
+    np.testing.assert_array_equal(
+        value(gradient.grad(ops.sum(y), x, disconnected="zero"), {x: np.ones(2)}), [0, 0]
+    )
 
 
-@pytest.mark.parametrize("block, name", [
-    (lambda x: ops.cast(ops.argmax(x), "float64"), "argmax"),
-    (lambda x: ops.sum(ops.cast(ops.cast(x, "int32"), "float64")), "cast to int32"),
-    (lambda x: ops.sum(ops.stop_gradient(ops.square(x))), "stop_gradient"),
-    (lambda x: ops.sum(ops.cast(ops.gt(x, 0), "float64")), "gt"),
-    (lambda x: ops.cast(ops.sum(ops.shape(x)), "float64"), "shape"),
-])
+@pytest.mark.parametrize(
+    "block, name",
+    [
+        (lambda x: ops.cast(ops.argmax(x), "float64"), "argmax"),
+        (lambda x: ops.sum(ops.cast(ops.cast(x, "int32"), "float64")), "cast to int32"),
+        (lambda x: ops.sum(ops.stop_gradient(ops.square(x))), "stop_gradient"),
+        (lambda x: ops.sum(ops.cast(ops.gt(x, 0), "float64")), "gt"),
+        (lambda x: ops.cast(ops.sum(ops.shape(x)), "float64"), "shape"),
+    ],
+)
 def test_blocked_paths_name_the_block(block, name):
     x = leaf((None,), name="weights")
     with pytest.raises(DisconnectedError, match=f"blocked at {name}") as caught:
@@ -206,7 +238,8 @@ def test_blocked_by_consider_constant_and_integers():
         gradient.grad(ops.sum(ops.mul(n, 0.5)), n)
 
 
-# --- products with Jacobians ------------------------------------------------------------------------------------
+# --- products with Jacobians ------------------------------------------------------------------
+
 
 def network(x, w, b):
     h = ops.tanh(ops.add(ops.dot(x, w), b))
@@ -214,31 +247,50 @@ def network(x, w, b):
 
 
 BUILDS = [
-    (lambda x: ops.exp(x), (3,)), (lambda x: ops.sum(ops.square(x), 0), (3, 2)),
-    (lambda x: ops.dot(x, ops.transpose(x)), (2, 3)), (lambda x: ops.getitem(ops.square(x), [0, 0, 2]), (3, 2)),
+    (lambda x: ops.exp(x), (3,)),
+    (lambda x: ops.sum(ops.square(x), 0), (3, 2)),
+    (lambda x: ops.dot(x, ops.transpose(x)), (2, 3)),
+    (lambda x: ops.getitem(ops.square(x), [0, 0, 2]), (3, 2)),
     (lambda x: ops.getitem(ops.exp(x), ([0, 1], slice(None), [1, 0])), (2, 2, 2)),
     (lambda x: ops.set_subtensor(ops.square(x), (slice(None), 0), ops.sum(x)), (2, 2)),
     (lambda x: ops.inc_subtensor(ops.square(x), [0, 0], ops.exp(ops.getitem(x, [1, 0]))), (3, 2)),
-    (lambda x: ops.set_subtensor(ops.square(x), ([0, 1], slice(None), [1, 0]), ops.sum(x, 0)), (2, 2, 2)),
-    (lambda x: ops.softmax(ops.square(x)), (2, 3)), (lambda x: ops.logsumexp(x, 1), (2, 3)),
-    (lambda x: ops.log_softmax(x, 0), (2, 3)), (lambda x: ops.var(x, 0), (3, 2)),
+    (
+        lambda x: ops.set_subtensor(ops.square(x), ([0, 1], slice(None), [1, 0]), ops.sum(x, 0)),
+        (2, 2, 2),
+    ),
+    (lambda x: ops.softmax(ops.square(x)), (2, 3)),
+    (lambda x: ops.logsumexp(x, 1), (2, 3)),
+    (lambda x: ops.log_softmax(x, 0), (2, 3)),
+    (lambda x: ops.var(x, 0), (3, 2)),
     (lambda x: ops.reshape(ops.mean(ops.square(x), 0), (2, 1)), (3, 2)),
-    (lambda x: ops.cumsum(ops.exp(x), 0), (3,)), (lambda x: ops.cumprod(x, 1), (2, 3)),
-    (lambda x: ops.sort(ops.square(x), 1), (2, 3)), (lambda x: ops.inverse(x), (2, 2)),
-    (lambda x: ops.solve(x, ops.getitem(x, 0)), (2, 2)), (lambda x: ops.det(x), (2, 2)),
-    (lambda x: ops.diag(ops.square(x)), (3,)), (lambda x: ops.diagonal(ops.square(x), 1), (3, 3)),
-    (lambda x: ops.fill_diagonal(ops.square(x), ops.sum(x)), (2, 3)), (lambda x: ops.tril(ops.exp(x)), (3, 3)),
-    (lambda x: ops.pad(ops.square(x), ((1, 0), (0, 2))), (2, 2)), (lambda x: ops.tile(ops.exp(x), (2, 2)), (2,)),
-    (lambda x: ops.repeat(ops.exp(x), [1, 0, 2], 0), (3,)), (lambda x: ops.take(ops.exp(x), [[0, 1], [2, 0]], 1), (2, 3)),
-    (lambda x: ops.max(ops.square(x), 1), (2, 3)), (lambda x: ops.prod(x, 0), (3, 2)),
+    (lambda x: ops.cumsum(ops.exp(x), 0), (3,)),
+    (lambda x: ops.cumprod(x, 1), (2, 3)),
+    (lambda x: ops.sort(ops.square(x), 1), (2, 3)),
+    (lambda x: ops.inverse(x), (2, 2)),
+    (lambda x: ops.solve(x, ops.getitem(x, 0)), (2, 2)),
+    (lambda x: ops.det(x), (2, 2)),
+    (lambda x: ops.diag(ops.square(x)), (3,)),
+    (lambda x: ops.diagonal(ops.square(x), 1), (3, 3)),
+    (lambda x: ops.fill_diagonal(ops.square(x), ops.sum(x)), (2, 3)),
+    (lambda x: ops.tril(ops.exp(x)), (3, 3)),
+    (lambda x: ops.pad(ops.square(x), ((1, 0), (0, 2))), (2, 2)),
+    (lambda x: ops.tile(ops.exp(x), (2, 2)), (2,)),
+    (lambda x: ops.repeat(ops.exp(x), [1, 0, 2], 0), (3,)),
+    (lambda x: ops.take(ops.exp(x), [[0, 1], [2, 0]], 1), (2, 3)),
+    (lambda x: ops.max(ops.square(x), 1), (2, 3)),
+    (lambda x: ops.prod(x, 0), (3, 2)),
     (lambda x: ops.squeeze(ops.flip(ops.expand(ops.exp(x), (1,)), 0), 1), (3,)),
-    (lambda x: ops.batch_dot(x, ops.exp(x), 1), (2, 3)), (lambda x: ops.tensordot(x, x, ((0,), (1,))), (2, 2)),
+    (lambda x: ops.batch_dot(x, ops.exp(x), 1), (2, 3)),
+    (lambda x: ops.tensordot(x, x, ((0,), (1,))), (2, 2)),
     (lambda x: ops.take_along_axis(ops.exp(x), [[1], [0]], 1), (2, 2)),
     (lambda x: ops.getitem(ops.exp(x), slice(None, ops.sum(ops.shape(x)) // 2)), (4,)),
-    (lambda x: ops.stack([ops.sum(x), ops.prod(x)]), (3,)), (lambda x: ops.matmul(x, x), (2, 2, 2)),
-    (lambda x: ops.where(ops.gt(x, 0), ops.exp(x), 0.5), (4,)), (lambda x: ops.broadcast_like(ops.sum(x), x), (3,)),
+    (lambda x: ops.stack([ops.sum(x), ops.prod(x)]), (3,)),
+    (lambda x: ops.matmul(x, x), (2, 2, 2)),
+    (lambda x: ops.where(ops.gt(x, 0), ops.exp(x), 0.5), (4,)),
+    (lambda x: ops.broadcast_like(ops.sum(x), x), (3,)),
     (lambda x: ops.cholesky(ops.add(ops.dot(x, ops.transpose(x)), np.eye(2))), (2, 2)),
-    (lambda x: ops.svd(x)[1], (3, 2)), (lambda x: ops.eigh(ops.add(x, ops.transpose(x)))[0], (2, 2)),
+    (lambda x: ops.svd(x)[1], (3, 2)),
+    (lambda x: ops.eigh(ops.add(x, ops.transpose(x)))[0], (2, 2)),
 ]
 
 
@@ -263,7 +315,7 @@ def test_jacobians_and_products(case, static):
     got = value(gradient.jacobian(y, x), {x: at})
     assert got.shape == want.shape
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-7)
-    v, u = RNG.normal(size=shape), RNG.normal(size=want.shape[:want.ndim - len(shape)])
+    v, u = RNG.normal(size=shape), RNG.normal(size=want.shape[: want.ndim - len(shape)])
     r = value(gradient.Rop(y, x, constant(v)), {x: at})
     np.testing.assert_allclose(r, np.tensordot(want, v, len(shape)), rtol=1e-5, atol=1e-6)
     left = value(gradient.Lop(y, x, constant(u)), {x: at})
@@ -278,13 +330,19 @@ def test_a_network_to_second_order():
 def test_hessians():
     x, a = vector(), RNG.normal(size=(3, 3))
     quadratic = ops.mul(0.5, ops.dot(x, ops.dot(constant(a), x)))
-    env = {x: RNG.normal(size=3), }
-    np.testing.assert_allclose(value(gradient.hessian(quadratic, x), env), (a + a.T) / 2, rtol=1e-10)
+    env = {
+        x: RNG.normal(size=3),
+    }
+    np.testing.assert_allclose(
+        value(gradient.hessian(quadratic, x), env), (a + a.T) / 2, rtol=1e-10
+    )
     cost = ops.sum(ops.mul(ops.exp(x), ops.prod(x)))
     want = numeric_jacobian(lambda p: value(gradient.grad(cost, x), {x: p}), env[x])
     np.testing.assert_allclose(value(gradient.hessian(cost, x), env), want, rtol=1e-5, atol=1e-6)
     v = RNG.normal(size=3)
-    np.testing.assert_allclose(value(gradient.hessian_vector(cost, x, constant(v)), env), want @ v, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        value(gradient.hessian_vector(cost, x, constant(v)), env), want @ v, rtol=1e-5, atol=1e-6
+    )
     m = leaf((None, None))
     h = value(gradient.hessian(ops.sum(ops.exp(m)), m), {m: np.zeros((2, 2))})
     np.testing.assert_allclose(h, np.eye(4).reshape(2, 2, 2, 2))
@@ -311,7 +369,9 @@ def test_jacobians_of_what_is_disconnected():
     x, y = vector(2), vector(3)
     with pytest.raises(DisconnectedError):
         gradient.jacobian(ops.square(y), x)
-    zero = value(gradient.jacobian(ops.square(y), x, disconnected="zero"), {x: np.ones(2), y: np.ones(3)})
+    zero = value(
+        gradient.jacobian(ops.square(y), x, disconnected="zero"), {x: np.ones(2), y: np.ones(3)}
+    )
     assert zero.shape == (3, 2) and not zero.any()
     assert gradient.jacobian(ops.square(y), x, disconnected="none") is None
     with pytest.raises(DTypeError, match="Jacobian"):
@@ -320,6 +380,7 @@ def test_jacobians_of_what_is_disconnected():
 
 def test_rows_without_a_batch_rule_are_written_out(monkeypatch):
     from ckernels import vectorize
+
     monkeypatch.delitem(vectorize.RULES, "cumsum")
     for n in (3, None):
         x = vector(n)
@@ -329,7 +390,9 @@ def test_rows_without_a_batch_rule_are_written_out(monkeypatch):
                 gradient.jacobian(y, x)
         else:
             at = RNG.normal(size=3)
-            np.testing.assert_allclose(value(gradient.jacobian(y, x), {x: at}), np.tril(np.exp(at)[None] * np.ones((3, 1))))
+            np.testing.assert_allclose(
+                value(gradient.jacobian(y, x), {x: at}), np.tril(np.exp(at)[None] * np.ones((3, 1)))
+            )
 
 
 def test_empty_jacobian():

@@ -1,8 +1,10 @@
-"""The interpreter: env, variables, several outputs, freeing, deep graphs, errors with the user's line."""
+"""The interpreter: env, variables, several outputs, freeing, deep graphs, errors with lines."""
+
 import weakref
 
 import numpy as np
 import pytest
+from ops.agree import leaf
 
 from ckernels import ops
 from ckernels.errors import CKernelsError, IndexOutOfBounds, ShapeError
@@ -10,8 +12,6 @@ from ckernels.graph.node import item, make
 from ckernels.graph.op import REGISTRY, Op
 from ckernels.ops.control import CheckError
 from ckernels.reference import evaluate
-
-from ops.agree import leaf
 
 
 def test_env_may_cut_the_graph():
@@ -40,9 +40,9 @@ def test_several_outputs_and_the_same_twice():
     a, b, c = evaluate([s, s, ops.matmul(ops.mul(u, s), v)], {x: value})
     np.testing.assert_array_equal(a, b)
     np.testing.assert_allclose(c, value, atol=1e-12)
-    whole, = evaluate([s.inputs[0]], {x: value})
+    (whole,) = evaluate([s.inputs[0]], {x: value})
     assert len(whole) == 3
-    first, = evaluate([item(s.inputs[0], 0)], {s.inputs[0]: (1, 2, 3)})
+    (first,) = evaluate([item(s.inputs[0], 0)], {s.inputs[0]: (1, 2, 3)})
     assert first == 1
 
 
@@ -65,24 +65,30 @@ def test_intermediates_are_freed():
         made.append(weakref.ref(out))
         most.append(sum(r() is not None for r in made))
         return out
+
     op = Op("tracked_for_test", "opaque", lambda a, x: (x.dtype, x.shape), run)
     try:
         x = y = leaf((3,))
         for k in range(50):
             y = make(op, (y,), {"k": k})
-        got, = evaluate([y], {x: np.zeros(3)})
+        (got,) = evaluate([y], {x: np.zeros(3)})
     finally:
         del REGISTRY["tracked_for_test"]
     assert got[0] == 50 and len(made) == 50 and max(most) <= 2
 
 
 def test_composites_without_an_oracle_are_lowered():
-    op = Op("twice_for_test", "composite", lambda a, x: (x.dtype, x.shape),
-            lower=lambda node: ops.add(node.inputs[0], ops.broadcast_to(
-                ops.sum(node.inputs[0]), tuple(node.inputs[0].shape))))
+    op = Op(
+        "twice_for_test",
+        "composite",
+        lambda a, x: (x.dtype, x.shape),
+        lower=lambda node: ops.add(
+            node.inputs[0], ops.broadcast_to(ops.sum(node.inputs[0]), tuple(node.inputs[0].shape))
+        ),
+    )
     try:
         x = leaf((None,))
-        got, = evaluate([make(op, (x,))], {x: np.array([1.0, 2])})
+        (got,) = evaluate([make(op, (x,))], {x: np.array([1.0, 2])})
     finally:
         del REGISTRY["twice_for_test"]
     np.testing.assert_array_equal(got, [4, 5])
@@ -90,10 +96,12 @@ def test_composites_without_an_oracle_are_lowered():
 
 def test_errors_carry_the_line():
     x, i = leaf((None,), name="x"), leaf((2,), "int64")
-    bad = ops.take(x, i)                # the line in the error
+    bad = ops.take(x, i)  # the line in the error
     with pytest.raises(IndexOutOfBounds, match="index 5 is out of bounds") as caught:
         evaluate([ops.mul(bad, 2)], {x: np.zeros(3), i: np.array([0, 5])})
-    assert "test_reference.py" in str(caught.value) and "# the line in the error" in str(caught.value)
+    assert "test_reference.py" in str(caught.value) and "# the line in the error" in str(
+        caught.value
+    )
     total = ops.add(x, leaf((None,)))
     with pytest.raises(ShapeError, match=r"add of float64 \(3,\), float64 \(2,\)") as caught:
         evaluate([total], dict(zip(total.inputs, (np.zeros(3), np.zeros(2)))))
@@ -103,7 +111,9 @@ def test_errors_carry_the_line():
 
 def test_wrong_and_missing_inputs():
     x = leaf((2, None), name="rates")
-    with pytest.raises(ShapeError, match=r"rates has shape \(2, \?\) and was given an array of shape \(3, 4\)"):
+    with pytest.raises(
+        ShapeError, match=r"rates has shape \(2, \?\) and was given an array of shape \(3, 4\)"
+    ):
         evaluate([ops.neg(x)], {x: np.zeros((3, 4))})
     with pytest.raises(CKernelsError, match="rates .* has no value"):
         evaluate([ops.neg(x)], {})
@@ -116,5 +126,7 @@ def test_print_and_check(capsys):
     assert capsys.readouterr().out == "twice: [2. 4.]\n"
     z = ops.check(x, ops.gt(x, 0), ops.lt(x, 9), message="x must be in (0, 9)")
     np.testing.assert_array_equal(evaluate([z], {x: np.array([1.0])})[0], [1.0])
-    with pytest.raises(CheckError, match=r"check failed: x must be in \(0, 9\) \(condition 2 of 2\)"):
+    with pytest.raises(
+        CheckError, match=r"check failed: x must be in \(0, 9\) \(condition 2 of 2\)"
+    ):
         evaluate([z], {x: np.array([9.0])})

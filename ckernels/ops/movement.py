@@ -10,8 +10,7 @@ from ..graph.node import Node, make
 from ..graph.op import Op
 from ..graph.shapes import axes_of, axis_of, product, show
 from .base import expand, to_node, unbroadcast
-from .shape import (known_value, known_values, pack, shape, shape_vector, size_of, sized,
-                    times)
+from .shape import known_value, known_values, pack, shape, shape_vector, size_of, sized, times
 
 __all__ = ["transpose", "permute", "swapaxes", "moveaxis", "expand_dims", "squeeze", "reshape",
            "flatten", "broadcast_to", "slice_", "flip", "reverse", "tile", "repeat",
@@ -261,8 +260,9 @@ def _infer_slice(attrs, x):
 
 
 def _grad_slice(node, g):
-    from .slicing import set_slice
     from .base import zeros_like
+    from .slicing import set_slice
+
     slices = node.attrs["slices"]
     if all(s[:2] == (None, None) and s[2] in (1, -1) for s in slices):
         return (slice_(g, slices),)

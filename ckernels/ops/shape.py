@@ -146,7 +146,7 @@ def _elementwise(fn):
             return None
         count = length if node.ndim else 1
         rows = []
-        for a, i in zip(args, node.inputs):
+        for a in args:
             if isinstance(a, list):
                 rows.append(a * count if len(a) == 1 else a)
             else:

@@ -78,8 +78,9 @@ def top_k(x, k, axis=-1):
         raise ShapeError(f"top_k of {k} elements along axis {axis} of shape {show(x.shape)}")
     # Sorting the flipped tensor and flipping back keeps the first of equal elements first.
     back = flip(argsort(flip(x, axis), axis), axis)
-    from .shape import size_of
     from .elementwise import sub
+    from .shape import size_of
+
     order = sub(sub(size_of(x, axis), 1), back)
     order = slice_(order, [(None, None, 1)] * axis + [(None, k, 1)])
     return take_along_axis(x, order, axis), order

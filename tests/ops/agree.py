@@ -1,7 +1,9 @@
-"""`agree`: a build function against NumPy, with unknown and with concrete shapes, lowered, and on views.
+"""`agree`: a build function against NumPy: unknown and concrete shapes, lowered, and on views.
 
-`check_gradient`: reverse mode of ckernels.gradient against central differences in float64, to second order.
+`check_gradient`: reverse mode of ckernels.gradient against central differences in float64, to
+second order.
 """
+
 import numpy as np
 
 from ckernels import gradient, ops
@@ -11,8 +13,11 @@ from ckernels.reference import evaluate
 
 
 def leaf(shape, dtype="float64", name=None):
-    return make("placeholder", (), {"uid": new_uid(), "dtype": str(dtype), "shape": tuple(shape),
-                                    "name": name})
+    return make(
+        "placeholder",
+        (),
+        {"uid": new_uid(), "dtype": str(dtype), "shape": tuple(shape), "name": name},
+    )
 
 
 def outputs_of(result):
@@ -53,10 +58,12 @@ def agree(build, expect, *arrays, rtol=0, exact_shape=True):
     known = [leaf(a.shape, a.dtype.name) for a in arrays]
     loose = outputs_of(build(*unknown))
     concrete = rebuild(loose, dict(zip(unknown, known)), fold)
-    for leaves, nodes, values in ((unknown, loose, arrays),
-                                  (known, outputs_of(build(*known)), arrays),
-                                  (known, concrete, [strided(a) for a in arrays]),
-                                  (known, lower_all(concrete), arrays)):
+    for leaves, nodes, values in (
+        (unknown, loose, arrays),
+        (known, outputs_of(build(*known)), arrays),
+        (known, concrete, [strided(a) for a in arrays]),
+        (known, lower_all(concrete), arrays),
+    ):
         got = evaluate(nodes, dict(zip(leaves, values)))
         assert len(got) == len(wants)
         for node, g, w in zip(nodes, got, wants):
@@ -104,6 +111,7 @@ def check_gradient(build, *arrays, order=2, wrt=None, rtol=1e-5, atol=1e-6, stat
 
         def value(*moved, cost=cost):
             return evaluate([cost], dict(zip(leaves, moved)))[0]
+
         for k, g in zip(wrt, got):
             assert g.shape == arrays[k].shape
             np.testing.assert_allclose(g, numeric(value, arrays, k), rtol=rtol, atol=atol)

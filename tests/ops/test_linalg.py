@@ -1,4 +1,5 @@
-"""Products and decompositions against NumPy, over ranks, batches, dtypes and layouts; their gradients."""
+"""Products and decompositions against NumPy over ranks, batches, dtypes; their gradients."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,20 +18,54 @@ def value(*shape, dtype="float64"):
     return (RNG.normal(size=shape) * 3).astype(dtype)
 
 
-MATMUL = [((2, 3), (3, 4)), ((3,), (3, 4)), ((2, 3), (3,)), ((3,), (3,)), ((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 4)),
-          ((5, 2, 3), (5, 3, 4)), ((1, 2, 3), (5, 3, 4)), ((6, 1, 2, 3), (5, 3, 4)), ((4, 5, 2, 3), (3,)),
-          ((3,), (5, 3, 4)), ((0, 3), (3, 4)), ((2, 0), (0, 4)), ((5, 0, 3), (3, 4)), ((5, 2, 0), (0, 4)), ((0,), (0,))]
+MATMUL = [
+    ((2, 3), (3, 4)),
+    ((3,), (3, 4)),
+    ((2, 3), (3,)),
+    ((3,), (3,)),
+    ((5, 2, 3), (3, 4)),
+    ((2, 3), (5, 3, 4)),
+    ((5, 2, 3), (5, 3, 4)),
+    ((1, 2, 3), (5, 3, 4)),
+    ((6, 1, 2, 3), (5, 3, 4)),
+    ((4, 5, 2, 3), (3,)),
+    ((3,), (5, 3, 4)),
+    ((0, 3), (3, 4)),
+    ((2, 0), (0, 4)),
+    ((5, 0, 3), (3, 4)),
+    ((5, 2, 0), (0, 4)),
+    ((0,), (0,)),
+]
 
 
 @pytest.mark.parametrize("a, b", MATMUL)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "complex128"])
 def test_matmul(a, b, dtype):
-    agree(ops.matmul, np.matmul, value(*a, dtype=dtype), value(*b, dtype=dtype), rtol=1e-5 if dtype == "float32" else 1e-13)
+    agree(
+        ops.matmul,
+        np.matmul,
+        value(*a, dtype=dtype),
+        value(*b, dtype=dtype),
+        rtol=1e-5 if dtype == "float32" else 1e-13,
+    )
 
 
-@pytest.mark.parametrize("a, b", [((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((2, 3), (4, 3, 5)), ((), (2, 3)),
-                                  ((2,), (4, 2, 5)), ((4, 2, 3), (3,)), ((4, 2, 3), (2, 3, 4)), ((), ()), ((2, 0), (0, 3)),
-                                  ((2, 3), (0, 3, 5))])
+@pytest.mark.parametrize(
+    "a, b",
+    [
+        ((2, 3), (3, 4)),
+        ((3,), (3,)),
+        ((2, 3), (3,)),
+        ((2, 3), (4, 3, 5)),
+        ((), (2, 3)),
+        ((2,), (4, 2, 5)),
+        ((4, 2, 3), (3,)),
+        ((4, 2, 3), (2, 3, 4)),
+        ((), ()),
+        ((2, 0), (0, 3)),
+        ((2, 3), (0, 3, 5)),
+    ],
+)
 def test_dot(a, b):
     x, y = value(*a), value(*b)
     agree(ops.dot, lambda x, y: np.asarray(np.dot(x, y)), x, y, rtol=1e-13)
@@ -45,7 +80,13 @@ def test_dtypes_of_products():
             assert ops.dot(leaf((2, 3), a), leaf((3, 2), b)).dtype == dtypes.promote([a, b])
             assert ops.dot(leaf((3,), a), leaf((3,), b)).dtype == dtypes.promote([a, b])
     x = value(3, dtype="float16")
-    agree(ops.dot, np.asarray(np.dot(x.astype("float32"), x.astype("float32"))).astype("float16"), x, x, rtol=2e-3)
+    agree(
+        ops.dot,
+        np.asarray(np.dot(x.astype("float32"), x.astype("float32"))).astype("float16"),
+        x,
+        x,
+        rtol=2e-3,
+    )
 
 
 @given(st.data())
@@ -58,14 +99,28 @@ def test_tensordot(data):
     order_b = data.draw(st.permutations(range(len(b) + len(common))))
     x = value(*(common + a)).transpose(order_a)
     y = value(*(common + b)).transpose(order_b)
-    axes = ([order_a.index(i) for i in range(len(common))], [order_b.index(i) for i in range(len(common))])
-    agree(lambda x, y: ops.tensordot(x, y, axes), lambda x, y: np.tensordot(x, y, axes), x, y, rtol=1e-12)
+    axes = (
+        [order_a.index(i) for i in range(len(common))],
+        [order_b.index(i) for i in range(len(common))],
+    )
+    agree(
+        lambda x, y: ops.tensordot(x, y, axes),
+        lambda x, y: np.tensordot(x, y, axes),
+        x,
+        y,
+        rtol=1e-12,
+    )
 
 
 def test_tensordot_of_the_manual():
     x, y = value(2, 3, 4), value(5, 6, 4, 3)
-    agree(lambda x, y: ops.tensordot(x, y, [[1, 2], [3, 2]]), lambda x, y: np.tensordot(x, y, [[1, 2], [3, 2]]), x, y,
-          rtol=1e-12)
+    agree(
+        lambda x, y: ops.tensordot(x, y, [[1, 2], [3, 2]]),
+        lambda x, y: np.tensordot(x, y, [[1, 2], [3, 2]]),
+        x,
+        y,
+        rtol=1e-12,
+    )
     agree(lambda x, y: ops.tensordot(x, y, 0), lambda x, y: np.tensordot(x, y, 0), x, y, rtol=1e-12)
     with pytest.raises(ShapeError, match="against axis"):
         ops.tensordot(leaf((2, 3, 4)), leaf((5, 6, 4, 3)))
@@ -78,15 +133,32 @@ def batch_dot_loop(x, y, a, b):
     return out if out.ndim > 1 else out[:, None]
 
 
-@pytest.mark.parametrize("x, y, axes", [
-    ((2, 2), (2, 2), 1), ((4, 3), (4, 5, 3), (1, 2)), ((6, 3, 1), (6, 4, 3), (1, 2)), ((4, 3), (4, 3), None),
-    ((4, 3, 2), (4, 2, 5), None), ((4, 3, 2), (4, 2), None), ((4, 2), (4, 2, 5), None), ((4, 3, 2), (4, 5, 2), 2),
-    ((4, 3, 2), (4, 5, 2), (-1, -1)), ((4, 3, 2, 5), (4, 6, 3), (1, 2)), ((4, 3, 2, 5), (4, 2, 3, 2), [2, 1])])
+@pytest.mark.parametrize(
+    "x, y, axes",
+    [
+        ((2, 2), (2, 2), 1),
+        ((4, 3), (4, 5, 3), (1, 2)),
+        ((6, 3, 1), (6, 4, 3), (1, 2)),
+        ((4, 3), (4, 3), None),
+        ((4, 3, 2), (4, 2, 5), None),
+        ((4, 3, 2), (4, 2), None),
+        ((4, 2), (4, 2, 5), None),
+        ((4, 3, 2), (4, 5, 2), 2),
+        ((4, 3, 2), (4, 5, 2), (-1, -1)),
+        ((4, 3, 2, 5), (4, 6, 3), (1, 2)),
+        ((4, 3, 2, 5), (4, 2, 3, 2), [2, 1]),
+    ],
+)
 def test_batch_dot(x, y, axes):
     a, b = value(*x), value(*y)
     i, j = (axes, axes) if isinstance(axes, int) else axes or (a.ndim - 1, max(b.ndim - 2, 1))
-    agree(lambda x, y: ops.batch_dot(x, y, axes), lambda x, y: batch_dot_loop(x, y, i % x.ndim, j % y.ndim), a, b,
-          rtol=1e-12)
+    agree(
+        lambda x, y: ops.batch_dot(x, y, axes),
+        lambda x, y: batch_dot_loop(x, y, i % x.ndim, j % y.ndim),
+        a,
+        b,
+        rtol=1e-12,
+    )
     check_gradient(lambda x, y: ops.batch_dot(x, y, axes), a, b, order=1)
 
 
@@ -98,16 +170,25 @@ def test_batch_dot_of_the_manual():
         ops.batch_dot(leaf((4, 3)), leaf((4, 3)), (0, 1))
 
 
-@pytest.mark.parametrize("build", [
-    lambda: ops.dot(leaf((2, 3)), leaf((2, 3))), lambda: ops.dot(leaf((3,)), leaf((4,))),
-    lambda: ops.matmul(leaf((2, 3)), leaf((5, 4, 3))), lambda: ops.matmul(leaf((2, 2, 3)), leaf((3, 3, 4))),
-    lambda: ops.matmul(leaf(()), leaf((3,))), lambda: ops.matmul(leaf((4, 2, 3)), leaf((4, 5)))])
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: ops.dot(leaf((2, 3)), leaf((2, 3))),
+        lambda: ops.dot(leaf((3,)), leaf((4,))),
+        lambda: ops.matmul(leaf((2, 3)), leaf((5, 4, 3))),
+        lambda: ops.matmul(leaf((2, 2, 3)), leaf((3, 3, 4))),
+        lambda: ops.matmul(leaf(()), leaf((3,))),
+        lambda: ops.matmul(leaf((4, 2, 3)), leaf((4, 5))),
+    ],
+)
 def test_static_conflicts(build):
     with pytest.raises(ShapeError, match=r"\("):
         build()
 
 
-@pytest.mark.parametrize("a, b", [((2, 3), (2, 3)), ((3,), (4,)), ((1,), (3,)), ((3,), (1,)), ((1, 2, 3), (4, 5))])
+@pytest.mark.parametrize(
+    "a, b", [((2, 3), (2, 3)), ((3,), (4,)), ((1,), (3,)), ((3,), (1,)), ((1, 2, 3), (4, 5))]
+)
 def test_conflicts_at_run_time(a, b):
     x, y = leaf((None,) * len(a)), leaf((None,) * len(b))
     with pytest.raises(ShapeError):
@@ -125,7 +206,8 @@ def test_outer():
     check_gradient(ops.outer, value(2), value(3))
 
 
-# --- decompositions ----------------------------------------------------------------------------------------
+# --- decompositions ---------------------------------------------------------------------------
+
 
 def well(*shape):
     """Square matrices far from singular."""
@@ -150,14 +232,24 @@ def test_square(shape, dtype):
     b = value(*shape[:-1], 2, dtype=dtype)
     agree(ops.solve, np.linalg.solve, x, b, rtol=tight)
     v = value(shape[-1], dtype=dtype)
-    agree(ops.solve, lambda a, b: np.linalg.solve(a, np.broadcast_to(b[:, None], a.shape[:-1] + (1,)))[..., 0], x, v,
-          rtol=tight)
+    agree(
+        ops.solve,
+        lambda a, b: np.linalg.solve(a, np.broadcast_to(b[:, None], a.shape[:-1] + (1,)))[..., 0],
+        x,
+        v,
+        rtol=tight,
+    )
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 4, 3)])
 def test_rectangular(shape):
     x = value(*shape)
-    agree(lambda x: list(ops.svd(x)), lambda x: list(np.linalg.svd(x, full_matrices=False)), x, rtol=1e-10)
+    agree(
+        lambda x: list(ops.svd(x)),
+        lambda x: list(np.linalg.svd(x, full_matrices=False)),
+        x,
+        rtol=1e-10,
+    )
     agree(lambda x: list(ops.qr(x)), lambda x: list(np.linalg.qr(x)), x, rtol=1e-10)
     agree(ops.pinv, np.linalg.pinv, x, rtol=1e-10)
     u, s, v = ops.svd(leaf(shape))
@@ -171,8 +263,13 @@ def test_integers_and_half_compute_in_floats():
 
 
 def test_refused():
-    for build in (lambda: ops.inverse(leaf((2, 3))), lambda: ops.det(leaf((3,))), lambda: ops.svd(leaf((3,))),
-                  lambda: ops.solve(leaf((3, 3)), leaf((2,))), lambda: ops.solve(leaf((3, 3)), leaf((2, 3)))):
+    for build in (
+        lambda: ops.inverse(leaf((2, 3))),
+        lambda: ops.det(leaf((3,))),
+        lambda: ops.svd(leaf((3,))),
+        lambda: ops.solve(leaf((3, 3)), leaf((2,))),
+        lambda: ops.solve(leaf((3, 3)), leaf((2, 3))),
+    ):
         with pytest.raises(ShapeError, match=r"\("):
             build()
     x = leaf((2, 2))
@@ -187,12 +284,15 @@ def test_square_gradients(shape):
     x = well(*shape)
     check_gradient(ops.inverse, x)
     check_gradient(ops.det, x)
-    check_gradient(lambda x: ops.cholesky(ops.add(ops.matmul(x, ops.swapaxes(x, -1, -2)), ops.eye_like(x))), x,
-                   rtol=1e-4)
+    check_gradient(
+        lambda x: ops.cholesky(ops.add(ops.matmul(x, ops.swapaxes(x, -1, -2)), ops.eye_like(x))),
+        x,
+        rtol=1e-4,
+    )
     check_gradient(lambda x: ops.cholesky(x), positive(*shape) + 0.0, order=0)
     check_gradient(ops.solve, x, value(*shape[:-1], 2))
     check_gradient(ops.solve, x, value(shape[-1]))
-    symmetric = lambda x: ops.eigh(ops.add(x, ops.swapaxes(x, -1, -2)))                 # noqa: E731
+    symmetric = lambda x: ops.eigh(ops.add(x, ops.swapaxes(x, -1, -2)))  # noqa: E731
     check_gradient(lambda x: symmetric(x)[0], x, rtol=1e-4)
     check_gradient(lambda x: ops.square(symmetric(x)[1]), x, rtol=1e-4, order=1)
     check_gradient(lambda x: [symmetric(x)[0], ops.square(symmetric(x)[1])], x, rtol=1e-4, order=1)
@@ -209,6 +309,7 @@ def test_rectangular_gradients(shape):
     def signless(x):
         u, s, v = ops.svd(x)
         return [ops.square(u), s, ops.square(v)]
+
     check_gradient(signless, x, rtol=1e-4, order=1)
     check_gradient(lambda x: ops.svd(x)[1], x, rtol=1e-4)
     check_gradient(ops.pinv, x, rtol=1e-4)

@@ -1,4 +1,5 @@
 """Movement rows against NumPy: any layout, unknown and concrete shapes, empty and 0-d tensors."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -30,7 +31,9 @@ def test_shapes_and_orders(shape, dtype):
     agree(lambda x: ops.expand_dims(x, (0, -1)), lambda x: np.expand_dims(x, (0, -1)), x)
     agree(lambda x: ops.squeeze(ops.expand_dims(x, -1), -1), lambda x: x, x)
     agree(lambda x: ops.reshape(x, (1,) + shape), lambda x: x[None], x)
-    agree(lambda x: ops.broadcast_to(x, (2,) + shape), lambda x: np.broadcast_to(x, (2,) + shape), x)
+    agree(
+        lambda x: ops.broadcast_to(x, (2,) + shape), lambda x: np.broadcast_to(x, (2,) + shape), x
+    )
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=4), st.randoms(use_true_random=False))
@@ -50,24 +53,38 @@ def test_any_slice(shape, data):
     agree(lambda x: ops.slice_(x, slices), lambda x: x[tuple(slices)], value(shape))
 
 
-@given(st.lists(st.integers(1, 3), min_size=0, max_size=3), st.lists(st.integers(0, 3), min_size=0, max_size=4))
+@given(
+    st.lists(st.integers(1, 3), min_size=0, max_size=3),
+    st.lists(st.integers(0, 3), min_size=0, max_size=4),
+)
 @settings(max_examples=40, deadline=None)
 def test_tile(shape, reps):
     agree(lambda x: ops.tile(x, reps), lambda x: np.tile(x, reps), value(shape))
 
 
-@pytest.mark.parametrize("shape, axis", [((3,), 0), ((2, 3), 0), ((2, 3), -1), ((2, 3), None), ((0, 2), 1),
-                                         ((), None)])
+@pytest.mark.parametrize(
+    "shape, axis", [((3,), 0), ((2, 3), 0), ((2, 3), -1), ((2, 3), None), ((0, 2), 1), ((), None)]
+)
 def test_repeat(shape, axis):
     x = value(shape, "float32")
     agree(lambda x: ops.repeat(x, 3, axis), lambda x: np.repeat(x, 3, axis), x)
     agree(lambda x: ops.repeat(x, 0, axis), lambda x: np.repeat(x, 0, axis), x)
-    agree(lambda x, n: ops.repeat(x, n, axis), lambda x, n: np.repeat(x, n, axis), x, np.int64(2),
-          exact_shape=False)
+    agree(
+        lambda x, n: ops.repeat(x, n, axis),
+        lambda x, n: np.repeat(x, n, axis),
+        x,
+        np.int64(2),
+        exact_shape=False,
+    )
     n = x.size if axis is None else x.shape[axis]
     counts = np.arange(n)
-    agree(lambda x, c: ops.repeat(x, c, axis), lambda x, c: np.repeat(x, c, axis), x, counts,
-          exact_shape=False)
+    agree(
+        lambda x, c: ops.repeat(x, c, axis),
+        lambda x, c: np.repeat(x, c, axis),
+        x,
+        counts,
+        exact_shape=False,
+    )
     if n > 1:
         agree(lambda x: ops.repeat(x, counts, axis), lambda x: np.repeat(x, counts, axis), x)
 
@@ -79,9 +96,21 @@ def test_repeat_refuses():
         agree(lambda x, c: ops.repeat(x, c, 0), np.zeros(0), np.zeros(3), np.array([1, 2]))
 
 
-@pytest.mark.parametrize("shape, new", [
-    ((2, 6), (3, 4)), ((2, 6), (-1, 4)), ((12,), (2, -1, 3)), ((2, 3), ()), ((1,), ()), ((), (1, 1)),
-    ((0, 3), (3, 0)), ((0, 3), (0, -1)), ((2, 3), (6,)), ((2, 0), (-1,))])
+@pytest.mark.parametrize(
+    "shape, new",
+    [
+        ((2, 6), (3, 4)),
+        ((2, 6), (-1, 4)),
+        ((12,), (2, -1, 3)),
+        ((2, 3), ()),
+        ((1,), ()),
+        ((), (1, 1)),
+        ((0, 3), (3, 0)),
+        ((0, 3), (0, -1)),
+        ((2, 3), (6,)),
+        ((2, 0), (-1,)),
+    ],
+)
 def test_reshape_like_numpy(shape, new):
     x = value(shape)
     try:
@@ -95,11 +124,14 @@ def test_reshape_like_numpy(shape, new):
 
 def test_reshape_to_symbolic_sizes():
     x, y = value((2, 6)), value((4, 3))
-    agree(lambda x, y: ops.reshape(x, (ops.size_of(y, 0), -1)),
-          lambda x, y: x.reshape(4, 3), x, y)
+    agree(lambda x, y: ops.reshape(x, (ops.size_of(y, 0), -1)), lambda x, y: x.reshape(4, 3), x, y)
     agree(lambda x, y: ops.reshape(x, ops.shape(y)), lambda x, y: x.reshape(y.shape), x, y)
-    agree(lambda x, y: ops.broadcast_to(ops.expand_dims(x, 0), ops.pack(5, ops.size_of(x, 0), 6)),
-          lambda x, y: np.broadcast_to(x, (5, 2, 6)), x, y)
+    agree(
+        lambda x, y: ops.broadcast_to(ops.expand_dims(x, 0), ops.pack(5, ops.size_of(x, 0), 6)),
+        lambda x, y: np.broadcast_to(x, (5, 2, 6)),
+        x,
+        y,
+    )
 
 
 def test_static_knowledge():
@@ -155,18 +187,21 @@ def test_every_dtype_passes_through(dtype):
     agree(lambda x: ops.tile(ops.transpose(x), (2, 1)), lambda x: np.tile(x.T, (2, 1)), x)
 
 
-@pytest.mark.parametrize("build, shape", [
-    (lambda x: ops.transpose(x, (2, 0, 1)), (2, 3, 4)),
-    (lambda x: ops.reshape(ops.square(x), (6,)), (2, 3)),
-    (lambda x: ops.broadcast_to(x, (4, 2, 3)), (1, 3)),
-    (lambda x: ops.slice_(ops.square(x), [(None, None, -1), (1, 5, 2)]), (3, 6)),
-    (lambda x: ops.flip(ops.square(x), 1), (2, 3)),
-    (lambda x: ops.tile(ops.square(x), (2, 3)), (2, 2)),
-    (lambda x: ops.repeat(ops.square(x), 2, 1), (2, 2)),
-    (lambda x: ops.repeat(ops.square(x), np.array([2, 0, 1]), 0), (3, 2)),
-    (lambda x: ops.squeeze(ops.expand_dims(ops.square(x), 1), 1), (2, 3)),
-    (lambda x: ops.flatten(ops.square(x), 2), (2, 3, 2)),
-])
+@pytest.mark.parametrize(
+    "build, shape",
+    [
+        (lambda x: ops.transpose(x, (2, 0, 1)), (2, 3, 4)),
+        (lambda x: ops.reshape(ops.square(x), (6,)), (2, 3)),
+        (lambda x: ops.broadcast_to(x, (4, 2, 3)), (1, 3)),
+        (lambda x: ops.slice_(ops.square(x), [(None, None, -1), (1, 5, 2)]), (3, 6)),
+        (lambda x: ops.flip(ops.square(x), 1), (2, 3)),
+        (lambda x: ops.tile(ops.square(x), (2, 3)), (2, 2)),
+        (lambda x: ops.repeat(ops.square(x), 2, 1), (2, 2)),
+        (lambda x: ops.repeat(ops.square(x), np.array([2, 0, 1]), 0), (3, 2)),
+        (lambda x: ops.squeeze(ops.expand_dims(ops.square(x), 1), 1), (2, 3)),
+        (lambda x: ops.flatten(ops.square(x), 2), (2, 3, 2)),
+    ],
+)
 @pytest.mark.parametrize("static", [True, False])
 def test_gradients(build, shape, static):
     check_gradient(build, value(shape), static=static)

@@ -1,4 +1,5 @@
 """Sorting and running sums against NumPy, with ties, NaN and empty axes; their gradients."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,8 +12,11 @@ from ckernels.errors import DTypeError, IndexOutOfBounds, ShapeError
 from .agree import agree, check_gradient, leaf
 
 RNG = np.random.default_rng(13)
-FEW = arrays(np.float64, st.tuples(st.integers(0, 4), st.integers(0, 4)),
-             elements=st.sampled_from([-1.0, 0.0, 0.5, 2.0, np.nan, np.inf]))
+FEW = arrays(
+    np.float64,
+    st.tuples(st.integers(0, 4), st.integers(0, 4)),
+    elements=st.sampled_from([-1.0, 0.0, 0.5, 2.0, np.nan, np.inf]),
+)
 
 
 @given(FEW, st.sampled_from([0, 1, -1, None]))
@@ -29,18 +33,21 @@ def test_dtypes(dtype):
     x = (RNG.normal(size=(3, 5)) * 3).astype(dtype)
     agree(ops.sort, np.sort, x)
     wide = ops.cumsum(leaf((3,), dtype)).dtype
-    assert wide == (dtype if dtype.startswith("float") else "uint64" if dtype[0] == "u" else "int64")
+    assert wide == (
+        dtype if dtype.startswith("float") else "uint64" if dtype[0] == "u" else "int64"
+    )
     agree(lambda x: ops.cumsum(x, 1), lambda x: np.cumsum(x.astype("float64"), 1).astype(wide), x)
 
 
 def test_running_sums_keep_small_terms():
-    x = np.full(2 ** 16, 0.1, "float32")
+    x = np.full(2**16, 0.1, "float32")
     got = agree_last(ops.cumsum, x)
     assert abs(float(got) - 6553.6) < 1e-2
 
 
 def agree_last(build, x):
     from ckernels.reference import evaluate
+
     n = leaf(x.shape, x.dtype.name)
     return evaluate([build(n)], {n: x})[0][-1]
 
