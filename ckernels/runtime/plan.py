@@ -14,6 +14,7 @@ from ..codegen.fuse import Group, fuse, fusible, operand_maps, peel
 from ..codegen.layout import collapse, contiguous_strides, fresh, view
 from ..codegen.lower import Lowering
 from ..codegen.split import split
+from ..codegen.steps import TABLE, narrow
 from ..graph.walk import rebuild
 from ..reference import apply_oracle
 
@@ -56,7 +57,7 @@ class Binder:
     """
 
     def __init__(self, outputs, updates, inputs, cells):
-        roots = rebuild(list(outputs) + list(updates), step=split)
+        roots = rebuild(list(outputs) + list(updates), step=lambda n: narrow(split(n)))
         self.outputs, self.updates = roots[:len(outputs)], roots[len(outputs):]
         self.inputs, self.cells = inputs, cells
         self.order, self.home = fuse(roots)
@@ -225,6 +226,9 @@ class Binder:
         node = unit.nodes[0]
         if node.op.kind == "gemm" and node.dtype in ("float32", "float64"):
             return self.emit_gemm(node)
+        lower = TABLE.get(node.op.name)
+        if lower is not None and lower(self, node):
+            return None
         return self.emit_call(node)
 
     def emit_group(self, unit):

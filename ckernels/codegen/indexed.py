@@ -1,0 +1,231 @@
+"""Gathers and scatters: loops over a domain with one tensor addressed through integer arrays.
+
+`take`, `take_along_axis` and NumPy's advanced indexing differ only in how domain axes map to
+strides; so do their gradients. A gather is parallel over the domain; a scatter over the first
+indexed axis of its target: each place has one writer that sees all indices in order, so the result
+is the same on any number of threads.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import dtypes
+from .layout import collapse
+from .lower import GRAIN_NS, Launch
+from .raw import Dims, RawKernel, at, block, moved, times, unravel
+
+NS_PER_INDEX = 1.0          # one look-up with its range check
+NS_PER_BYTE = 0.05
+FILL_BYTES = 1 << 18        # a thread clears and fills this much of the target at least
+
+
+@dataclass
+class Index:
+    """One integer array: its layout, strides over the domain, the axis that it picks from."""
+    layout: object
+    strides: tuple
+    size: int               # of that axis
+    step: int               # stride of that axis in the tensor
+
+    @property
+    def signed(self):
+        return not self.layout.dtype.startswith("u")
+
+
+class Nest:
+    """A domain, the strides over it of the indexed tensor (`far`) and of the plain one (`near`)."""
+
+    def __init__(self, domain, far, far_strides, near, near_strides, indices):
+        self.far, self.near, self.indices = far, near, indices
+        wide = [k for k, n in enumerate(domain) if n != 1]
+        rows = [far_strides, near_strides] + [i.strides for i in indices]
+        sizes, rows = collapse([domain[k] for k in wide], [[r[k] for k in wide] for r in rows])
+        self.sizes = sizes or (1,)
+        self.far_strides, self.near_strides, *self.index_strides = \
+            [r or (0,) for r in rows]
+        self.count = int(np.prod(domain, dtype=np.int64))
+
+    def pointers(self):
+        return [_pointer(self.far), _pointer(self.near)] + [_pointer(i.layout) for i in self.indices]
+
+    def index_pointers(self):
+        return [f"const {dtypes.C_NAMES[i.layout.dtype]} *const i{k} = p[{k + 2}];"
+                for k, i in enumerate(self.indices)]
+
+    def lookups(self, dims, rows, owner=None):
+        """(lines per row that move `at`, lines per element that move `on`), index by index."""
+        per_row, per_element = [], []
+        for k, (index, strides) in enumerate(zip(self.indices, self.index_strides)):
+            inner = strides[-1]
+            place = at(moved(rows, strides[:-1], dims), times("i", inner, dims, f"by{k}"))
+            size, step = dims.put(index.size, f"size{k}"), dims.put(index.step, f"step{k}")
+            lines = [f"int64_t k{k} = i{k}[{place}];"]
+            if index.signed:
+                lines.append(f"k{k} += k{k} < 0 ? {size} : 0;")
+            lines.append(f"if ((uint64_t)k{k} >= (uint64_t){size}) return 1;")
+            if k == owner:
+                lines.append(f"if (k{k} < lo || k{k} >= hi) continue;")
+            lines.append(f"{'on' if inner else 'at'} += k{k} * {step};")
+            (per_element if inner else per_row).extend(lines)
+        return per_row, per_element
+
+    def ns(self):
+        size = dtypes.ITEMSIZE[self.near.dtype]
+        width = 1 if any(s[-1] for s in self.index_strides) else self.sizes[-1]
+        return self.count * (2 * size * NS_PER_BYTE + NS_PER_INDEX * len(self.indices) / width)
+
+
+def _pointer(layout):
+    return (layout.buffer, layout.offset * dtypes.ITEMSIZE[layout.dtype])
+
+
+def _roles(nest, far, near):
+    return ((far, nest.far.dtype), (near, nest.near.dtype)) + tuple(
+        ("in", i.layout.dtype) for i in nest.indices)
+
+
+# ---- gather ---------------------------------------------------------------------------------------
+
+def gather(nest):
+    """The Launch that fills `near` from `far`; dtypes of one size share kernels: only bits move."""
+    dims = Dims()
+    dims.put(nest.sizes[-1], "n")
+    lines, rows = unravel("row", nest.sizes[:-1], dims)
+    x_row, y_row = moved(rows, nest.far_strides[:-1], dims), moved(rows, nest.near_strides[:-1], dims)
+    per_row, per_element = nest.lookups(dims, rows)
+    x_at = times("i", nest.far_strides[-1], dims, "sx")
+    y_at = times("i", nest.near_strides[-1], dims, "sy")
+    if per_element:
+        body = ["int64_t on = 0;"] + per_element + [f"to[{y_at}] = from[{at(x_at, 'on')}];"]
+        loop = ["for (int64_t i = j; i < end; i++) {"] + ["    " + b for b in body] + ["}"]
+    elif x_at == y_at == "i":
+        loop = ["__builtin_memcpy(to + j, from + j, (end - j) * sizeof *to);"]
+    else:
+        loop = ["#pragma GCC ivdep", f"for (int64_t i = j; i < end; i++) to[{y_at}] = from[{x_at}];"]
+    kind = f"uint{8 * dtypes.ITEMSIZE[nest.far.dtype]}_t"
+    kernel = RawKernel("gather", (
+        ("note", "gather: rows or elements of x at checked indices"), ("type", kind),
+        ("pointers", block(nest.index_pointers(), 1)), ("sizes", block(dims.lines, 1)),
+        ("unravel", block(lines, 2)), ("x_row", x_row), ("y_row", y_row),
+        ("row_lookups", block(per_row, 2)), ("loop", block(loop, 2))), _roles(nest, "in", "out"))
+    ns = nest.ns()
+    grain = max(1, int(GRAIN_NS * nest.count / max(ns, 1)))
+    return Launch(kernel, nest.pointers(), dims.values, nest.count, 64, grain, ns,
+                  [nest.far.buffer] + [i.layout.buffer for i in nest.indices], [nest.near.buffer])
+
+
+# ---- scatter --------------------------------------------------------------------------------------
+
+def scatter(nest, inc, fill=False):
+    """The Launch that sets (or adds) `near` at the indexed places of `far`.
+
+    The range is the axis of the first index; fill: that axis is the first one of a contiguous
+    target, which is cleared on the way, each piece just before it is added to.
+    """
+    dims = Dims()
+    dims.put(nest.sizes[-1], "n")
+    dims.put(int(np.prod(nest.sizes[:-1], dtype=np.int64)), "rows")
+    lines, rows = unravel("row", nest.sizes[:-1], dims)
+    y_row, x_row = moved(rows, nest.far_strides[:-1], dims), moved(rows, nest.near_strides[:-1], dims)
+    per_row, per_element = nest.lookups(dims, rows, owner=0)
+    y_at = times("i", nest.far_strides[-1], dims, "sy")
+    x_at = times("i", nest.near_strides[-1], dims, "sx")
+    dtype, clear = nest.far.dtype, []
+    kind, store = _store(dtype, inc)
+    if fill:
+        clear = ["__builtin_memset(y + lo * step0, 0, (hi - lo) * step0 * sizeof *y);"]
+    if per_element:
+        body = (
+            ["int64_t on = 0;"] + per_element + [store.format(f"to[{at(y_at, 'on')}]", f"from[{x_at}]")]
+        )
+    else:
+        body = [store.format(f"to[{y_at}]", f"from[{x_at}]")]
+    loop = ["for (int64_t i = 0; i < n; i++) {"] + ["    " + b for b in body] + ["}"]
+    if not per_element and nest.far_strides[-1]:
+        loop.insert(0, "#pragma GCC ivdep")
+    kernel = RawKernel("scatter", (
+        ("note", f"scatter: x {'added to' if inc else 'put in'} y at checked indices; the range is the "
+                 "first indexed axis"), ("type", kind),
+        ("pointers", block(nest.index_pointers(), 1)), ("sizes", block(dims.lines, 1)),
+        ("fill", block(clear, 1)), ("unravel", block(lines, 2)), ("x_row", x_row), ("y_row", y_row),
+        ("row_lookups", block(per_row, 2)), ("loop", block(loop, 2))), _roles(nest, "out", "in"))
+    units, ns = nest.indices[0].size, nest.ns()
+    if fill:
+        ns += units * nest.indices[0].step * dtypes.ITEMSIZE[dtype] * NS_PER_BYTE
+    grain = max(1, int(2 * GRAIN_NS * units / max(ns, 1)))
+    buffers = [nest.near.buffer] + [i.layout.buffer for i in nest.indices]
+    return Launch(kernel, nest.pointers(), dims.values, units, 1, grain, ns,
+                  buffers + ([] if fill else [nest.far.buffer]), [nest.far.buffer])
+
+
+def _store(dtype, inc):
+    """(C type, statement with {0} target and {1} value) of a write or an addition."""
+    size = dtypes.ITEMSIZE[dtype]
+    if not inc:
+        return f"uint{8 * size}_t", "{0} = {1};"
+    if dtype == "float16":
+        return "uint16_t", ("{0} = ck_float_to_half(ck_half_to_float({0}) + ck_half_to_float({1}));")
+    if dtype == "bool":
+        return "uint8_t", "{0} |= {1};"
+    if dtypes.is_float(dtype):
+        return dtypes.C_NAMES[dtype], "{0} += {1};"
+    return f"uint{8 * size}_t", "{0} += {1};"
+
+
+# ---- from nodes to nests --------------------------------------------------------------------------
+
+def drops_checks(domain, indices):
+    """Whether an empty domain would leave indices unchecked: left to the oracle then."""
+    return 0 in domain and any(0 not in i.layout.shape for i in indices)
+
+
+def axis_nest(far, near, axis, array):
+    """The nest of take and its gradient: axes of `array` stand in the place of `axis` of `far`."""
+    rank = len(array.shape)
+    far_strides = far.strides[:axis] + (0,) * rank + far.strides[axis + 1 :]
+    strides = (0,) * axis + array.strides + (0,) * (len(far.shape) - axis - 1)
+    index = Index(array, strides, far.shape[axis], far.strides[axis])
+    return (
+        None
+        if drops_checks(near.shape, [index])
+        else Nest(near.shape, far, far_strides, near, near.strides, [index])
+    )
+
+
+def along_nest(far, near, axis, array):
+    """The nest of take_along_axis: other axes are broadcast over those of `near`."""
+
+    def spread(layout):
+        return tuple(0 if n == 1 else s for n, s in zip(layout.shape, layout.strides))
+    far_strides = tuple(0 if k == axis else s for k, s in enumerate(spread(far)))
+    index = Index(array, spread(array), far.shape[axis], far.strides[axis])
+    return (
+        None
+        if drops_checks(near.shape, [index])
+        else Nest(near.shape, far, far_strides, near, near.strides, [index])
+    )
+
+
+def template_nest(template, far, near, arrays):
+    """The nest of NumPy's advanced indexing; `near` has the shape of far[key]."""
+    places = [i for i, t in enumerate(template) if t == "a"]
+    together = places[-1] - places[0] + 1 == len(places)
+    rank = max(len(a.shape) for a in arrays)
+    rest, picks, axis, place = [], [], 0, 0
+    for t in template:
+        if t == "a":
+            place = len(rest) if together and not picks else place
+            picks.append((far.shape[axis], far.strides[axis]))
+        else:
+            rest.append(0 if t == "n" else far.strides[axis])
+        axis += t != "n"
+    far_strides = tuple(rest[:place]) + (0,) * rank + tuple(rest[place:])
+    indices = []
+    for a, (size, step) in zip(arrays, picks):
+        lead = place + rank - len(a.shape)
+        strides = tuple(0 if n == 1 else s for n, s in zip(a.shape, a.strides))
+        strides = (0,) * lead + strides + (0,) * (len(rest) - place)
+        indices.append(Index(a, strides, size, step))
+    return None if drops_checks(near.shape, indices) else Nest(
+        near.shape, far, far_strides, near, near.strides, indices)
+

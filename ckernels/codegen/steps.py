@@ -1,0 +1,312 @@
+"""Lowerings of ops that are no loops of scalar expressions: copies into parts, gathers, scatters, running sums.
+
+`TABLE` maps an op's name to lowering(binder, node) -> bool: True when it added the steps that compute the node,
+False to leave it to the op's oracle. Lowerings see layouts (buffers and strides) and never touch data.
+"""
+from dataclasses import replace
+
+import numpy as np
+
+from .. import dtypes
+from ..graph.node import make
+from ..graph.op import REGISTRY
+from . import indexed
+from .fuse import Group
+from .layout import contiguous_strides, fresh
+from .lower import Lowering
+from .running import scan
+
+SMALL = 4096                # elements: copying all of x and then a part again beats several copies
+
+
+def real(*nodes):
+    """Whether generated code knows the dtypes of all nodes."""
+    return not any(dtypes.is_complex(n.dtype) for n in nodes)
+
+
+# ---- parts of layouts -----------------------------------------------------------------------------
+
+def part(layout, slices):
+    """The layout of layout[slices], slices as (start, stop, step) of Python."""
+    offset, shape, strides = layout.offset, [], []
+    for s, n, stride in zip(slices, layout.shape, layout.strides):
+        line = range(n)[slice(*s)]
+        offset += line.start * stride if len(line) else 0
+        shape.append(len(line))
+        strides.append(stride * line.step)
+    return replace(layout, shape=tuple(shape), strides=tuple(strides), offset=offset)
+
+
+def spread(layout, shape):
+    """`layout` broadcast to `shape`."""
+    lead = len(shape) - len(layout.shape)
+    strides = tuple(0 if n == 1 else s for n, s in zip(layout.shape, layout.strides))
+    return replace(layout, shape=tuple(shape), strides=(0,) * lead + strides)
+
+
+def around(shape, slices):
+    """Boxes (one slice per axis) that cover what x[slices] leaves out, each element once."""
+    boxes, inner = [], []
+    for k, (n, s) in enumerate(zip(shape, slices)):
+        line = range(n)[slice(*s)]
+        if not len(line):
+            return [tuple((0, m, 1) for m in shape)]
+        low, high = min(line[0], line[-1]), max(line[0], line[-1]) + 1
+        rest = [(0, m, 1) for m in shape[k + 1:]]
+        for box in ((0, low, 1), (high, n, 1)):
+            if box[0] < box[1]:
+                boxes.append(tuple(inner + [box] + rest))
+        inner.append((low, high, 1))
+    return boxes
+
+
+def copy(binder, node, source, target):
+    """A step that copies `source` (broadcast) to `target`, unless there is nothing to copy."""
+    combine(binder, node, "{0}", [source], target)
+
+
+def combine(binder, node, text, sources, target):
+    """A step that stores the C expression `text` of `sources` (broadcast) in `target`."""
+    if 0 in target.shape:
+        return
+    shape = target.shape
+    low = Lowering(Group(shape), None, [])
+    maps = tuple(None if n == 1 else k for k, n in enumerate(shape))
+    args = []
+    for source in sources:
+        ref = low.add_ref("in", source.dtype, spread(source, shape), maps)
+        args.append(low.value("load", source.dtype, operand=ref))
+    value = args[0] if text == "{0}" else low.value("op", target.dtype, text, args, cost=1)
+    out = low.add_ref("out", target.dtype, target, maps)
+    binder.add_launch(low.build([(out, value)]), [node], node.op.name)
+
+
+def placed(binder, node):
+    """The contiguous layout in which the result of `node` is built."""
+    made = binder.target(node)
+    binder.layouts[node.uid] = made
+    return made
+
+
+# ---- joining --------------------------------------------------------------------------------------
+
+def concatenate(binder, node):
+    if not real(node):
+        return False
+    sources = [binder.layout(x) for x in node.inputs]
+    target, start, axis = placed(binder, node), 0, node.attrs["axis"]
+    for source in sources:
+        stop = start + source.shape[axis]
+        slices = [(None, None, 1)] * axis + [(start, stop, 1)]
+        slices += [(None, None, 1)] * (node.ndim - len(slices))
+        copy(binder, node, source, part(target, slices))
+        start = stop
+    return True
+
+
+def pack(binder, node):
+    sources = [binder.layout(x) for x in node.inputs]
+    target = placed(binder, node)
+    for k, source in enumerate(sources):
+        copy(binder, node, source, part(target, [(k, k + 1, 1)]))
+    return True
+
+
+def pad(binder, node):
+    x, value = node.inputs
+    if not real(x) or not x.ndim:
+        return False
+    source, filler = binder.layout(x), binder.layout(value)
+    target = placed(binder, node)
+    inside = tuple((a, a + n, 1) for (a, _), n in zip(node.attrs["widths"], x.shape))
+    if target_size(target) <= SMALL:
+        copy(binder, node, filler, target)
+    else:
+        for box in around(node.shape, inside):
+            copy(binder, node, filler, part(target, box))
+    copy(binder, node, source, part(target, inside))
+    return True
+
+
+def diagonal(binder, node):
+    """The diagonal of two axes is a view with the sum of their strides."""
+    x, (a, b), offset = node.inputs[0], node.attrs["axes"], node.attrs["offset"]
+    if not real(x):
+        return False
+    source = binder.layout(x)
+    start = source.offset
+    if node.shape[-1]:
+        start += offset * source.strides[b] if offset >= 0 else -offset * source.strides[a]
+    keep = [k for k in range(x.ndim) if k not in (a, b)]
+    strides = tuple(source.strides[k] for k in keep) + (source.strides[a] + source.strides[b],)
+    copy(binder, node, replace(source, shape=node.shape, strides=strides, offset=start),
+         placed(binder, node))
+    return True
+
+
+def target_size(layout):
+    return int(np.prod(layout.shape, dtype=np.int64))
+
+
+# ---- writing parts --------------------------------------------------------------------------------
+
+def set_slice(binder, node):
+    return write_slice(binder, node, "{1}")
+
+
+def inc_slice(binder, node):
+    add = REGISTRY["add"]
+    text = add.c({}, node.dtype) if callable(add.c) else add.c
+    return write_slice(binder, node, text)
+
+
+def write_slice(binder, node, text):
+    """x with y set in (or added to) a part of it; what y covers is not copied from x first."""
+    x, y = node.inputs
+    slices = node.attrs["slices"]
+    if not real(x) or any(not exists(x.shape[a], slices[a]) for a in node.attrs.get("exact", ())):
+        return False
+    old, new = binder.layout(x), binder.layout(y)
+    target = placed(binder, node)
+    dense = all(abs(range(n)[slice(*s)].step) == 1 for n, s in zip(x.shape, slices))
+    boxes = around(x.shape, slices) if dense else None
+    if boxes is None or (boxes and target_size(target) <= SMALL):
+        copy(binder, node, old, target)
+    else:
+        for box in boxes:
+            copy(binder, node, part(old, box), part(target, box))
+    if text == "{1}":
+        copy(binder, node, new, part(target, slices))
+    else:
+        combine(binder, node, text, [part(old, slices), new], part(target, slices))
+    return True
+
+
+def exists(size, s):
+    return len(range(size)[slice(*s)]) == 1
+
+
+# ---- indices ------------------------------------------------------------------------------------
+
+def narrow(node):
+    """`node` reading integer indices as they are instead of widened to int64: kernels take any width."""
+    first = FIRST_INDEX.get(node.op.name)
+    if first is None:
+        return node
+    inputs = [n.inputs[0] if k >= first and n.op.name == "cast" and n.dtype == "int64"
+              and n.inputs[0].dtype in dtypes.INTEGERS and n.inputs[0].dtype != "uint64" else n
+              for k, n in enumerate(node.inputs[:LAST_INDEX.get(node.op.name)])]
+    inputs += node.inputs[len(inputs):]
+    return node if tuple(inputs) == node.inputs else make(node.op, inputs, node.attrs)
+
+
+FIRST_INDEX = {"take": 1, "take_along_axis": 1, "advanced_take": 1, "scatter_add": 1,
+               "put_along_axis_add": 1, "advanced_set": 2, "advanced_inc": 2}
+LAST_INDEX = {"scatter_add": 2, "put_along_axis_add": 2}
+
+
+def gathering(nest_of):
+    """The lowering of an op that reads x at indices; nest_of(node, x, result, index layouts)."""
+    def lower(binder, node):
+        if not real(node):
+            return False
+        x, *arrays = [binder.layout(i) for i in node.inputs]
+        result = replace(x, buffer=None, shape=node.shape, strides=contiguous_strides(node.shape))
+        if nest_of(node, x, result, arrays) is None:
+            return False
+        binder.add_launch(indexed.gather(nest_of(node, x, placed(binder, node), arrays)), [node])
+        return True
+    return lower
+
+
+def scattering(nest_of):
+    """The lowering of a gradient of a gather: zeros like the first operand, with g added at indices."""
+    def lower(binder, node):
+        like, indices, g = node.inputs
+        if not real(g) or 0 in like.shape:
+            return False
+        at, values = binder.layout(indices), binder.layout(g)
+        if nest_of(node, indexed_shape(like, g), values, [at]) is None:
+            return False
+        target = placed(binder, node)
+        fill = node.attrs["axis"] == 0
+        if not fill:
+            zero(binder, node, target)
+        binder.add_launch(indexed.scatter(nest_of(node, target, values, [at]), True, fill), [node])
+        return True
+    return lower
+
+
+def indexed_shape(like, g):
+    return fresh(None, like.shape, g.dtype)
+
+
+def zero(binder, node, target):
+    binder.constants.append(np.zeros((), target.dtype))
+    copy(binder, node, fresh(("const", len(binder.constants) - 1), (), target.dtype), target)
+
+
+def writing(inc):
+    """The lowering of advanced_set and advanced_inc: x copied, then y written at the indices in order."""
+    def lower(binder, node):
+        x, y, *indices = node.inputs
+        if not real(x) or 0 in x.shape:
+            return False
+        template = node.attrs["template"]
+        old, new, *arrays = [binder.layout(i) for i in node.inputs]
+        values = replace(spread(new, advanced_shape(node)), dtype=node.dtype)
+        if indexed.template_nest(template, old, values, arrays) is None:
+            return False
+        target = placed(binder, node)
+        copy(binder, node, old, target)
+        nest = indexed.template_nest(template, target, values, arrays)
+        binder.add_launch(indexed.scatter(nest, inc), [node])
+        return True
+    return lower
+
+
+def advanced_shape(node):
+    x, _, *indices = node.inputs
+    return make("advanced_take", [x] + list(indices), node.attrs).shape
+
+
+# ---- running sums and products --------------------------------------------------------------------
+
+def running(op, start):
+    """The lowering of cumsum and cumprod: floats run in the next wider dtype, ints wrap."""
+    def lower(binder, node):
+        if not real(node) or node.dtype == "bool":
+            return False
+        source, axis = binder.layout(node.inputs[0]), node.attrs["axis"]
+        target = placed(binder, node)
+        if 0 not in node.shape:
+            x, y = source, target
+            if node.attrs["reverse"]:
+                flip = [(None, None, -1 if k == axis else 1) for k in range(node.ndim)]
+                x, y = part(x, flip), part(y, flip)
+            binder.add_launch(scan(x, y, axis, op, start), [node])
+        return True
+    return lower
+
+
+def _axis(node, far, near, arrays):
+    return indexed.axis_nest(far, near, node.attrs["axis"], arrays[0])
+
+
+def _along(node, far, near, arrays):
+    return indexed.along_nest(far, near, node.attrs["axis"], arrays[0])
+
+
+def _template(node, far, near, arrays):
+    return indexed.template_nest(node.attrs["template"], far, near, arrays)
+
+
+TABLE = {
+    "concatenate": concatenate, "pack": pack, "pad": pad, "diagonal": diagonal,
+    "set_slice": set_slice, "inc_slice": inc_slice,
+    "take": gathering(_axis), "take_along_axis": gathering(_along),
+    "advanced_take": gathering(_template),
+    "scatter_add": scattering(_axis), "put_along_axis_add": scattering(_along),
+    "advanced_set": writing(False), "advanced_inc": writing(True),
+    "cumsum": running("+", "0"), "cumprod": running("*", "1"),
+}

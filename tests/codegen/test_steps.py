@@ -1,0 +1,385 @@
+"""Compiled copies, gathers, scatters and running sums against NumPy: dtypes, axes, layouts, empty, wrong indices."""
+# ruff: noqa: B023  (lambdas made in loops are called there)
+
+import numpy as np
+import pytest
+
+import ckernels as K
+from ckernels import ops
+from ckernels.codegen import emit as emission
+from ckernels.errors import IndexOutOfBounds
+from ckernels.graph.node import constant, make, new_uid
+from ckernels.runtime.function import Function
+
+DTYPES = ["bool", "int8", "uint16", "int32", "int64", "float16", "float32", "float64"]
+RNG = np.random.default_rng(0)
+
+
+def leaf(array, name=None):
+    return make(
+        "placeholder",
+        (),
+        {"uid": new_uid(), "dtype": array.dtype.name, "shape": (None,) * array.ndim, "name": name},
+    )
+
+
+def numbers(shape, dtype="float32"):
+    if dtype == "bool":
+        return RNG.random(shape) < 0.5
+    return RNG.integers(0 if dtype.startswith("u") else -9, 9, shape).astype(dtype)
+
+
+def strided(array):
+    """The same values, every axis reversed, with gaps, in Fortran order."""
+    if not array.ndim:
+        return array
+    wide = np.zeros(tuple(2 * d for d in array.shape[::-1]), array.dtype)
+    view = np.flip(wide[tuple(slice(None, None, 2) for _ in array.shape)].T)
+    view[...] = array
+    return view
+
+
+def run(build, *arrays, oracle=()):
+    """build(*leaves) compiled and called; asserts that nothing but `oracle` ran in Python."""
+    leaves = [leaf(a) for a in arrays]
+    f = Function(leaves, [build(*leaves)], single=True)
+    got = f(*arrays)
+    calls = [s.name for s in f.info.program.steps if s.kind == 2]
+    assert set(calls) == set(oracle), calls
+    return got
+
+
+def agree(build, expect, *arrays, oracle=(), layouts=True):
+    """Equal to NumPy, contiguous and on strided views."""
+    for change in (lambda a: a, strided)[: 1 + layouts]:
+        got = run(build, *[change(a) for a in arrays], oracle=oracle)
+        want = expect(*arrays) if callable(expect) else expect
+        assert got.dtype == want.dtype and got.shape == want.shape, (
+            got.dtype,
+            got.shape,
+            want.shape,
+        )
+        np.testing.assert_array_equal(got, want)
+
+
+# ---- joining and padding --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_concatenate(dtype, axis):
+    shapes = [[3, 4, 5] for _ in range(3)]
+    for k, s in enumerate(shapes):
+        s[axis] = (2, 0, 40)[k]
+    agree(
+        lambda *xs: ops.concatenate(list(xs), axis),
+        lambda *xs: np.concatenate(xs, axis),
+        *[numbers(s, dtype) for s in shapes],
+    )
+
+
+def test_concatenate_of_expressions_and_views():
+    a, b = numbers((30, 40)), numbers((40, 30))
+    agree(
+        lambda x, y: ops.concatenate([ops.mul(x, 2), ops.transpose(y, (1, 0)), x], 1),
+        lambda x, y: np.concatenate([x * 2, y.T, x], 1),
+        a,
+        b,
+    )
+
+
+def test_stack():
+    a, b = numbers((7, 9)), numbers((7, 9))
+    for axis in (0, 1, 2):
+        agree(lambda x, y: ops.stack([x, y], axis), lambda x, y: np.stack([x, y], axis), a, b)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (70, 90), (0, 4), (5,), (2, 3, 40, 50)])
+@pytest.mark.parametrize("dtype", ["bool", "float16", "float32", "int64"])
+def test_pad(shape, dtype):
+    widths = tuple((k % 3, (k + 1) % 3) for k in range(len(shape)))
+    agree(
+        lambda x: ops.pad(x, widths, 1),
+        lambda x: np.pad(x, widths, constant_values=1),
+        numbers(shape, dtype),
+    )
+
+
+@pytest.mark.parametrize("offset", [-3, -1, 0, 2, 9])
+def test_diagonal(offset):
+    agree(lambda x: ops.diagonal(x, offset), lambda x: np.diagonal(x, offset), numbers((5, 7)))
+    x = numbers((4, 5, 6, 7))
+    agree(lambda x: ops.diagonal(x, offset, 3, 1), lambda x: np.diagonal(x, offset, 3, 1), x)
+
+
+# ---- writing slices -------------------------------------------------------------------------------
+
+SLICES = [
+    [(1, 3, 1)],
+    [(None, None, 1)],
+    [(None, None, -1)],
+    [(4, 0, -2)],
+    [(None, None, 1), (2, 4, 1)],
+    [(1, 4, 1), (None, None, 3)],
+    [(-2, None, 1), (-3, -1, 1)],
+    [(3, 3, 1)],
+    [(None, 2, 1), (5, None, 1)],
+]
+
+
+@pytest.mark.parametrize("inc", [False, True])
+@pytest.mark.parametrize("shape", [(5, 7), (90, 80)])
+@pytest.mark.parametrize("slices", SLICES)
+def test_write_slice(slices, shape, inc):
+    build = ops.inc_slice if inc else ops.set_slice
+    key = tuple(slice(*s) for s in slices)
+    for dtype in ("bool", "int32", "float32", "float16"):
+        x = numbers(shape, dtype)
+        for part in (
+            numbers(x[key].shape, dtype),
+            numbers(x[key].shape[1:], dtype),
+            numbers((), dtype),
+        ):
+            want = np.array(x)
+            want[key] = want[key] + part if inc else part
+            agree(lambda a, b: build(a, b, slices), want, x, part)
+
+
+def test_covered_tensors_are_not_copied_first():
+    x, y = numbers((90, 80)), numbers((90, 80))
+    leaves = [leaf(x), leaf(y)]
+    f = Function(leaves, [ops.set_slice(*leaves, [(None, None, -1)])], single=True)
+    np.testing.assert_array_equal(f(x, y), y[::-1])
+    assert len(f.info.steps()) == 1
+
+
+# ---- gathers --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
+def test_take_dtypes(dtype, kind):
+    low = 0 if kind.startswith("u") else -6
+    agree(
+        lambda x, i: ops.take(x, i, 1),
+        lambda x, i: np.take(x, i.astype("int64"), 1),
+        numbers((4, 6, 3), dtype),
+        RNG.integers(low, 6, (2, 5)).astype(kind),
+    )
+
+
+@pytest.mark.parametrize("shape", [(6,), (6, 1), (6, 33), (2, 6, 9), (6, 2, 3, 4)])
+@pytest.mark.parametrize("index", [(), (1,), (0,), (70,), (3, 4), (1, 5)])
+def test_take_shapes(shape, index):
+    x, i = numbers(shape), RNG.integers(-3, 3, index)
+    for axis in range(len(shape)):
+        i = np.clip(i, -shape[axis], shape[axis] - 1).astype("int32")
+        agree(lambda x, i: ops.take(x, i, axis), lambda x, i: np.take(x, i, axis), x, i)
+
+
+def test_take_of_views_and_expressions():
+    x, i = numbers((40, 50)), RNG.integers(0, 40, 30)
+    agree(
+        lambda x, i: ops.take(ops.transpose(x, (1, 0)), ops.add(i, 1), 0),
+        lambda x, i: x.T[i + 1],
+        x,
+        i,
+    )
+    agree(lambda x, i: ops.take(ops.exp(ops.mul(x, 0)), i, 0), np.ones((30, 50), "float32"), x, i)
+
+
+def test_indices_are_not_widened_first():
+    x, i = numbers((40, 50)), RNG.integers(0, 40, 30).astype("int32")
+    leaves = [leaf(x), leaf(i)]
+    f = Function(leaves, [ops.getitem(leaves[0], leaves[1])], single=True)
+    np.testing.assert_array_equal(f(x, i), x[i])
+    assert len(f.info.steps()) == 1
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_take_along_axis(axis):
+    for shape, index in [((5, 6, 7), (5, 6, 7)), ((5, 6, 7), (1, 1, 1)), ((1, 6, 1), (5, 1, 7))]:
+        index = tuple(9 if k == axis else n for k, n in enumerate(index))
+        x, i = numbers(shape), RNG.integers(-shape[axis], shape[axis], index)
+        agree(
+            lambda x, i: ops.take_along_axis(x, i, axis),
+            lambda x, i: np.take_along_axis(*wide(x, i, axis), axis),
+            x,
+            i,
+        )
+
+
+def wide(x, i, axis):
+    rest = np.broadcast_shapes(*(a.shape[:axis] + (1,) + a.shape[axis + 1 :] for a in (x, i)))
+    return (np.broadcast_to(a, rest[:axis] + (a.shape[axis],) + rest[axis + 1 :]) for a in (x, i))
+
+
+KEYS = ["a:", ":a", "aa", "aa:", "a:a", ":aa:", "na:a", "a:an", "a", ":a:", "an", "aaa"]
+
+
+def keyed(template):
+    """(x shape, index shapes, NumPy key builder) for a template."""
+    shape = tuple((5, 6, 7, 4)[k] for k in range(len(template.replace("n", ""))))
+    count = template.count("a")
+    shapes = [(3, 4), (4,), (3, 1)][:count]
+
+    def key(arrays):
+        source = iter(arrays)
+        return tuple(
+            next(source) if t == "a" else None if t == "n" else slice(None) for t in template
+        )
+
+    return shape, shapes, key
+
+
+@pytest.mark.parametrize("template", KEYS)
+def test_advanced(template):
+    shape, shapes, key = keyed(template)
+    indices = [RNG.integers(-4, 4, s) for s in shapes]
+    x = numbers(shape)
+    part = x[key(indices)]
+    agree(lambda x, *i: ops.advanced_take(x, i, template), part, x, *indices)
+    for y in (numbers(part.shape), numbers(part.shape[-1:]), numbers(())):
+        want = np.array(x)
+        where = np.arange(x.size).reshape(x.shape)[key(indices)]
+        np.add.at(want.reshape(-1), where, np.broadcast_to(y, where.shape))
+        agree(lambda x, y, *i: ops.advanced_inc(x, y, i, template), want, x, y, *indices)
+        want = np.array(x)
+        for at, v in zip(where.reshape(-1), np.broadcast_to(y, where.shape).reshape(-1)):
+            want.reshape(-1)[at] = v  # the last one wins
+        agree(lambda x, y, *i: ops.advanced_set(x, y, i, template), want, x, y, *indices)
+
+
+# ---- scatters -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_scatter_add(dtype, axis):
+    x, i = numbers((5, 6, 7), dtype), RNG.integers(-5, 5, (4, 10)).astype("int32")
+    g = numbers(np.take(x, i, axis).shape, dtype)
+    want = np.zeros_like(x)
+    flat = g.reshape(x.shape[:axis] + (40,) + x.shape[axis + 1 :])
+    np.add.at(np.moveaxis(want, axis, 0), i.reshape(-1), np.moveaxis(flat, axis, 0))
+    agree(lambda x, i, g: ops.scatter_add(x, i, g, axis), want, x, i, g)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_put_along_axis_add(axis):
+    for shape in [(6, 7), (6, 1), (1, 7)]:
+        if shape[axis] == 1:
+            continue
+        x, i = numbers(shape), RNG.integers(-6, 6, (9, 9))
+        g = numbers((9, 9))
+        if axis == 0 and shape[1] != 1:
+            i, g = i[:, :7], g[:, :7]
+        if axis == 1 and shape[0] != 1:
+            i, g = i[:6], g[:6]
+        want = np.zeros_like(x)
+        for at in np.ndindex(g.shape):
+            to = [0 if n == 1 else k for n, k in zip(shape, at)]
+            to[axis] = i[at]
+            want[tuple(to)] += g[at]
+        agree(lambda x, i, g: ops.put_along_axis_add(x, i, g, axis), want, x, i, g)
+
+
+@pytest.mark.parametrize("width", [1, 3, 64])
+def test_scatter_is_the_same_for_any_thread_count(width):
+    x, i = numbers((3000, width)), RNG.integers(0, 3000, 40000)
+    g = RNG.standard_normal((40000, width)).astype("float32")
+    want = np.zeros_like(x)
+    np.add.at(want, i, g)
+    before = K.get_num_threads()
+    try:
+        for threads in (1, 2, 3, 8):
+            K.set_num_threads(threads)
+            np.testing.assert_array_equal(
+                run(lambda x, i, g: ops.scatter_add(x, i, g), x, i, g), want
+            )
+    finally:
+        K.set_num_threads(before)
+
+
+# ---- wrong indices --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [6, -7, 2**31 - 1])
+def test_out_of_range_is_an_error_with_a_line(wrong):
+    x, i = numbers((4, 6)), np.array([0, wrong, 2], "int32")
+    for build in (
+        lambda x, i: ops.take(x, i, 1),
+        lambda x, i: ops.advanced_take(x, [i], ":a"),
+        lambda x, i: ops.take_along_axis(x, ops.expand(i, (0,)), 1),
+        lambda x, i: ops.advanced_set(x, constant(np.float32(0)), [i], ":a"),
+        lambda x, i: ops.scatter_add(x, i, ops.take(x, ops.maximum(ops.minimum(i, 2), 0), 1), 1),
+    ):
+        leaves = [leaf(x), leaf(i)]
+        f = Function(leaves, [build(*leaves)], single=True)
+        with pytest.raises(IndexOutOfBounds) as found:
+            f(x, i)
+        assert f"index {wrong} is out of bounds for axis 1 of size 6" in str(found.value)
+        assert "test_steps.py" in str(found.value)
+        good = np.array([0, 5, 2], "int32")
+        assert f(x, good).dtype == np.float32  # the function still works
+
+
+@pytest.mark.parametrize("wrong", [2**64 - 1, 2**63, 6])
+def test_huge_unsigned_indices_are_out_of_range(wrong):
+    with pytest.raises(IndexOutOfBounds):
+        run(lambda x, i: ops.take(x, i), numbers((6, 3)), np.array([wrong], "uint64"))
+
+
+def test_out_of_range_with_empty_rows():
+    with pytest.raises(IndexOutOfBounds):
+        run(lambda x, i: ops.take(x, i), numbers((6, 0)), np.array([6]))
+    with pytest.raises(IndexOutOfBounds):
+        run(lambda x, i: ops.take(x, i), numbers((0, 3)), np.array([0]))
+
+
+def test_out_of_range_leaves_variables_untouched():
+    table, count = K.variable(numbers((5, 3))), K.variable(np.zeros((), "float32"))
+    i = K.placeholder((None,), dtype="int32")
+    before = K.get_value(table)
+    new = ops.advanced_inc(table.node, constant(np.ones((), "float32")), [i.node], "a:")
+    f = Function([i.node], [], [(table.node, new), (count.node, ops.add(count.node, 1))])
+    with pytest.raises(IndexOutOfBounds):
+        f(np.array([0, 1, 5], "int32"))
+    np.testing.assert_array_equal(K.get_value(table), before)
+    assert K.get_value(count) == 0
+    f(np.array([0, 0, 4], "int32"))
+    before[[0, 4]] += [[2], [1]]
+    np.testing.assert_array_equal(K.get_value(table), before)
+    assert K.get_value(count) == 1
+
+
+# ---- running sums ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(7,), (1, 1), (5, 6), (3, 4, 300), (600, 2, 2), (0, 4), (2, 0)])
+def test_running_sums(shape, dtype):
+    x = (
+        (RNG.standard_normal(shape) * 2).astype(dtype)
+        if dtype.startswith("f")
+        else numbers(shape, dtype)
+    )
+    wider = {"float16": "float32", "float32": "float64"}.get(dtype, dtype)
+    for axis in range(len(shape)):
+        for reverse in (False, True):
+            for build, numpy in ((ops.cumsum, np.cumsum), (ops.cumprod, np.cumprod)):
+                y = np.flip(x, axis) if reverse else x
+                with np.errstate(all="ignore"):
+                    want = numpy(y.astype(wider), axis).astype(dtype)
+                agree(
+                    lambda x: build(x, axis, reverse), np.flip(want, axis) if reverse else want, x
+                )
+
+
+def test_generated_text_is_clean():
+    x, i = numbers((4, 6)), np.array([0, 2], "int32")
+    leaves = [leaf(x), leaf(i)]
+    f = Function(leaves, [ops.take(leaves[0], leaves[1], 1)], single=True)
+    f(x, i)
+    text = f.info.source()
+    assert "return 1;" in text and "\n\n" not in text and "$" not in text
+    assert emission.template("gather") is not None
