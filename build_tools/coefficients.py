@@ -9,7 +9,8 @@ import pathlib
 import re
 import struct
 import sys
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 from mpmath import mp, mpf
 
@@ -197,8 +198,8 @@ FITS = {
                        lambda t: 1 / erfinv_of((t + 3) ** 2), 24),
     "i0_small": Fit(bessel_small(0), EPS, 15.02, 15, relative(bessel_small(0)), 53),
     "i1_small": Fit(bessel_small(1), EPS, 15.02, 14, relative(bessel_small(1)), 53),
-    "i0_large": Fit(bessel_large(0), 0.001, 0.12904, 19, relative(bessel_large(0)), 53),
-    "i1_large": Fit(bessel_large(1), 0.001, 0.12904, 19, relative(bessel_large(1)), 53),
+    "i0_large": Fit(bessel_large(0), 0.001, 0.12904, 23, relative(bessel_large(0)), 53),
+    "i1_large": Fit(bessel_large(1), 0.001, 0.12904, 23, relative(bessel_large(1)), 53),
 }
 
 

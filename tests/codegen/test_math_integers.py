@@ -1,0 +1,126 @@
+"""Integers, conversions, halves and random numbers of the math library: as NumPy has them, and
+Threefry's published vectors.
+"""
+import ctypes
+
+import numpy as np
+import pytest
+
+from .mathbuild import DTYPE, FLOAT, INT_BINARY, INTS, edges, library, needs_gcc, ulp_error
+
+special = pytest.importorskip("scipy.special")
+pytestmark = needs_gcc
+ORACLE = {"mod": np.mod, "floordiv": np.floor_divide, "max": np.maximum, "min": np.minimum}
+
+
+@pytest.fixture(scope="module")
+def lib():
+    return library()
+
+
+def integers(s, rng):
+    info = np.iinfo(DTYPE[s])
+    corner = [info.min, info.min + 1, info.max, info.max - 1, 0, 1, 2, 3, 7, 100]
+    corner += [-1, -2, -3, -7, -100] if info.min else []
+    small = rng.integers(max(info.min, -20), 20, 300)
+    wild = rng.integers(info.min, info.max, 300, dtype=DTYPE[s], endpoint=True)
+    return np.array([int(v) for v in (*corner, *small, *wild)], DTYPE[s])
+
+
+@pytest.mark.parametrize("s", INTS)
+def test_integers_as_numpy(lib, s):
+    base = integers(s, np.random.default_rng(4))
+    x, y = (a.ravel() for a in np.meshgrid(base, base))
+    for name in INT_BINARY:
+        got = lib(f"{name}_{s}", DTYPE[s], x, y)
+        with np.errstate(all="ignore"):
+            if name == "pow":
+                np.testing.assert_array_equal(got[y >= 0], np.power(x[y >= 0], y[y >= 0]))
+                down = y < 0
+                unit = np.where(y % 2 == 0, 1, x)
+                np.testing.assert_array_equal(got[down], np.where(np.abs(x) == 1, unit, 0)[down])
+            else:
+                np.testing.assert_array_equal(got, ORACLE[name](x, y), err_msg=name)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(lib(f"abs_{s}", DTYPE[s], x), np.abs(x))
+        np.testing.assert_array_equal(lib(f"sign_{s}", DTYPE[s], x), np.sign(x))
+
+
+@pytest.mark.parametrize("s", FLOAT)
+@pytest.mark.parametrize("i", INTS)
+def test_float_to_integer_as_numpy(lib, s, i):
+    rng = np.random.default_rng(6)
+    powers = 2.0 ** np.arange(0, 66)
+    x = np.concatenate([powers, -powers, powers - 1, powers + 1, rng.normal(size=500) * 1e3,
+                        [0.0, -0.0, 0.99, -0.99, np.inf, -np.inf, np.nan]])
+    x = np.concatenate([x, edges(s)]).astype(DTYPE[s])
+    info, cut = np.iinfo(DTYPE[i]), np.trunc(x.astype("float64"))
+    inside = (cut >= info.min) & (cut < float(info.max) + (info.bits > 32))
+    inside &= np.abs(cut) < 2.0 ** 63 if i != "u64" else cut < 2.0 ** 64
+    got = lib(f"{s}_to_{i}", DTYPE[i], x)
+    np.testing.assert_array_equal(got[inside], x[inside].astype(DTYPE[i]))
+    # outside the range: x86's "integer indefinite", its low bits for the small types
+    lowest = -2 ** 63 if i in ("i64", "u64", "u32") else -2 ** 31
+    far = ~(np.abs(x) < 2.0 ** 65)
+    if i != "u64":
+        assert (got[far] == np.array(lowest % 2 ** info.bits, f"u{info.bits // 8}")
+                .astype(DTYPE[i])).all()
+
+
+def test_halves(lib):
+    halves = np.arange(65536, dtype=np.uint16)
+    exact = halves.view("float16").astype("float32")
+    got = lib("half_to_float", "float32", halves)
+    number = ~np.isnan(exact)
+    np.testing.assert_array_equal(got.view("uint32")[number], exact.view("uint32")[number])
+    assert np.isnan(got[~number]).all()
+    f = exact[np.isfinite(exact) & (exact >= 0)].astype("float64")
+    middle = np.concatenate([f, (f + np.append(f[1:], 65536.0)) / 2])
+    around = np.concatenate([middle, middle * (1 + 2e-7), middle * (1 - 2e-7),
+                             [np.inf, np.nan, 1e30, 1e-30]])
+    with np.errstate(over="ignore"):
+        for dtype, symbol in (("float32", "float_to_half"), ("float64", "double_to_half")):
+            more = np.concatenate([around, middle * (1 + 4e-16), middle * (1 - 4e-16)])
+            for x in (more.astype(dtype), -more.astype(dtype)):
+                want, got = x.astype("float16"), lib(symbol, "uint16", x).view("float16")
+                np.testing.assert_array_equal(got, want)
+                keep = ~np.isnan(want)
+                assert (np.signbit(got) == np.signbit(want))[keep].all()
+
+
+@pytest.mark.parametrize("key, counter, words", [
+    ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
+    ((0xFFFFFFFF,) * 2, (0xFFFFFFFF,) * 2, (0x1CB996FC, 0xBB002BE7)),
+    ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), (0xC4923A9C, 0x483DF7A0))])
+def test_threefry_known_answers(lib, key, counter, words):
+    given, got = np.array([*key, *counter], np.uint32), np.zeros(2, np.uint32)
+    lib.handle.threefry(ctypes.c_void_p(given.ctypes.data), ctypes.c_void_p(got.ctypes.data))
+    assert tuple(got) == words
+
+
+def test_draws_are_those_of_the_oracle(lib):
+    from ckernels.ops import random
+    n = 300000
+    i = np.arange(n, dtype=np.int64)
+    for s, dtype in (("f32", "float32"), ("f64", "float64")):
+        r0, r1 = random.words((7, 3, 1), n)
+        uniform = lib(f"random_uniform_{s}", dtype, i)
+        np.testing.assert_array_equal(uniform, random.uniform_of(r0, r1, dtype))
+        assert 0 <= uniform.min() and uniform.max() < 1
+        normal = lib(f"random_normal_{s}", dtype, i)
+        wide = random.normal_of(r0, r1, "float64") if s == "f64" else \
+            random.normal_of(r0, r1, "float32")
+        assert ulp_error(normal, wide, dtype).max() <= 4
+        z = normal.astype("float64")
+        assert abs(z.mean()) < 0.008 and abs(z.std() - 1) < 0.006
+        assert abs((z ** 4).mean() - 3) < 0.08
+        # Kolmogorov-Smirnov against the normal distribution, 0.1 % level
+        gap = np.abs(special.ndtr(np.sort(z)) - (i + 0.5) / n).max()
+        assert gap < 1.95 / np.sqrt(n)
+        assert np.abs(np.sort(uniform) - (i + 0.5) / n).max() < 1.95 / np.sqrt(n)
+    far = np.array([2 ** 40 + 5, 3], np.int64)
+    state = [np.full(2, v, np.int64) for v in (2 ** 33 + 1, 9, 2 ** 32 + 4)]
+    bits = lib("random_bits_u64", "uint64", far, *state)
+    for at, word in zip(far, bits):
+        r0, r1 = random.words((2 ** 33 + 1, 9, 2 ** 32 + 4), 1, first=int(at))
+        assert int(word) == int(r0[0]) | int(r1[0]) << 32
