@@ -148,10 +148,11 @@ class _Emitter:
         if len(sizes) == 1:
             self.put(f"const int64_t {names[0]} = {flat};")
             return names
-        self.put(f"int64_t {out} = {flat};")
+        rest = f"rest_{out.strip('_')}"
+        self.put(f"int64_t {rest} = {flat};")
         for i in range(len(sizes) - 1, 0, -1):
-            self.put(f"const int64_t {names[i]} = {out} % d[{sizes[i]}]; {out} /= d[{sizes[i]}];")
-        self.put(f"const int64_t {names[0]} = {out};")
+            self.put(f"const int64_t {names[i]} = {rest} % d[{sizes[i]}]; {rest} /= d[{sizes[i]}];")
+        self.put(f"const int64_t {names[0]} = {rest};")
         return names
 
     def access(self, i, pointer, j, tag=""):

@@ -1,0 +1,21 @@
+"""For all tests: a compiledir of their own, made before ckernels is imported; --update-golden."""
+
+import os
+import shutil
+import tempfile
+
+_directory = tempfile.mkdtemp(prefix="ckernels-tests-")
+_given = os.environ.get("CKERNELS_FLAGS")
+os.environ["CKERNELS_FLAGS"] = ",".join(filter(None, [f"base_compiledir={_directory}", _given]))
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write tests/codegen/golden/*.c anew instead of comparing with them",
+    )
+
+
+def pytest_unconfigure(config):
+    shutil.rmtree(_directory, ignore_errors=True)
