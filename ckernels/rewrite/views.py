@@ -40,9 +40,7 @@ def reshaped(x, shape):
 @family.rule("reshape", "expand", "squeeze")
 def merge_reshapes(node):
     """reshape, expand and squeeze of each other are one of them, or nothing."""
-    x = node.inputs[0]
-    while x.op.name in RESHAPING:
-        x = x.inputs[0]
+    x = behind_reshapes(node.inputs[0])
     if x.op.name == "broadcast_to" and x.inputs[0].ndim == 0:
         return fit(x.inputs[0], node.shape)
     return reshaped(x, node.shape)
@@ -175,32 +173,47 @@ def bare_operands(node):
     return of_shape(make(node.op, inputs, node.attrs), node.shape)
 
 
+def free(node, depth=2):
+    """Whether a view of `node` costs nothing wherever it stands: leaves and a little arithmetic on them."""
+    while node.op.kind == "movement":
+        node = node.inputs[0]
+    return node.op.kind == "leaf" or (
+        depth > 0 and node.op.kind == "elementwise" and all(free(i, depth - 1) for i in node.inputs))
+
+
+def view_in(operand):
+    """The reshape, expand or squeeze that `operand` is, perhaps with a sign; else None."""
+    if operand.op.name == "neg":
+        operand = operand.inputs[0]
+    return operand if operand.op.name in RESHAPING else None
+
+
 @family.rule("[elementwise]")
 def views_outside(node):
-    """f(view(x), view(y)) is view(f(x, y)) for equal views; operands they do not touch may stay."""
-    view, signed = None, False
-    for i in node.inputs:
-        if i.op.name == "neg" and i.inputs[0].op.name in RESHAPING:
-            i, signed = i.inputs[0], True
-        if i.op.name in RESHAPING:
-            view = i
-            break
-    if view is None or node.op.name in KEEP_OPERANDS or node.op.name == "neg":
+    """f(view(x), view(y)) is view(f(x, y)) for equal views; operands they do not touch may stay.
+
+    Leaves get the inverse view: f(view(x), leaf) is view(f(x, inverse_view(leaf))).
+    """
+    views = [v for v in map(view_in, node.inputs) if v is not None]
+    if not views or node.op.name in KEEP_OPERANDS or node.op.name == "neg":
         return None
+    view = views[0] if len(views) == 1 else next((v for v in views if not free(v)), views[0])
     source, shape = view.inputs[0].shape, view.shape
     if len(shape) != len(node.shape):
         return None
     untouched = trailing(view, source, shape)
+    whole = node.shape == shape and not free(view)
     inputs = []
     for i in node.inputs:
-        if signed and i.op.name == "neg":
-            i = again(i.inputs[0], make("neg", i.inputs[0].inputs[:1])) \
-                if i.inputs[0].op.name in RESHAPING else i
-        if i.op.name == view.op.name and i.attrs == view.attrs and i.ndim == view.ndim and \
-                (view.op.name != "reshape" or (i.shape == shape and i.inputs[0].shape == source)):
-            inputs.append(i.inputs[0])
+        v = view_in(i)
+        if v is not None and (v.shape == shape and v.inputs[0].shape == source
+                              or same_view(v, view)):
+            base = v.inputs[0]
+            inputs.append(base if v is i else make("neg", (base,)))
         elif i.ndim <= untouched:
             inputs.append(i)
+        elif whole and i.shape == shape and free(i):
+            inputs.append(reshaped(behind_reshapes(i), source))
         else:
             return None
     y = make(node.op, inputs, node.attrs)
@@ -209,6 +222,18 @@ def views_outside(node):
     if len(y.shape) != len(source):
         return None
     return make(view.op, (y,), view.attrs)
+
+
+def same_view(v, view):
+    """Whether two expands or squeezes do the same to tensors of one rank."""
+    return v is not None and v.op is view.op and v.op.name != "reshape" and \
+        v.ndim == view.ndim and v.attrs == view.attrs
+
+
+def behind_reshapes(x):
+    while x.op.name in RESHAPING:
+        x = x.inputs[0]
+    return x
 
 
 def trailing(view, source, shape):
@@ -252,7 +277,7 @@ def pushed(view, x, depth):
         if i.ndim or view.op.name == "expand":
             new = undo(view, i)
             if new is not None:
-                undone = True
+                undone = undone or view.op.name == "transpose" or not free(new)
             elif depth > 1 and i.op.kind == "elementwise" and i.inputs and \
                     i.op.name not in KEEP_OPERANDS:
                 new = pushed(view, i, depth - 1)
