@@ -9,7 +9,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 
-FLAGS = ["-O3", "-fopenmp", "-std=gnu11", "-Wall", "-Wextra", "-fno-math-errno"]
+FLAGS = ["-O3", "-pthread", "-std=gnu11", "-Wall", "-Wextra", "-fno-math-errno"]
 SANITIZE = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined"]
 
 
@@ -20,7 +20,7 @@ def sources(root="."):
 
 def flags():
     """(compile flags, link flags) for this build."""
-    compile_flags, link_flags = list(FLAGS), ["-fopenmp"]
+    compile_flags, link_flags = list(FLAGS), ["-pthread"]
     if os.environ.get("CKERNELS_SANITIZE"):
         compile_flags += SANITIZE
         link_flags += SANITIZE

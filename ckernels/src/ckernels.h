@@ -38,7 +38,6 @@ int ck_parallel_for(ck_fn fn, void *const *p, const int64_t *dims, int64_t n, in
 int ck_get_num_threads(void);
 int ck_set_num_threads(int n);                /* n < 1: the default; returns the old one */
 int ck_threads_rule(char *text, size_t size); /* which rule decided, e.g. "cpu affinity (2)" */
-int ck_fork_degraded(void);                   /* 1: forked while threads worked: serial now */
 double ck_cgroup_cpus(const char *self_cgroup, const char *mount);   /* cpu quota; 0: none */
 
 /* ---- gemm.c ---- C = alpha * op(A) @ op(B) + beta * C, row-major. p[0] = A, p[1] = B, p[2] =

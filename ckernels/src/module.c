@@ -31,8 +31,7 @@ static PyObject *threads_info(PyObject *module, PyObject *unused)
     (void)module, (void)unused;
     char rule[TEXT] = "";
     ck_threads_rule(rule, sizeof(rule));
-    return Py_BuildValue("{s:i,s:s,s:O}", "threads", ck_get_num_threads(), "rule", rule,
-                         "serial_after_fork", ck_fork_degraded() ? Py_True : Py_False);
+    return Py_BuildValue("{s:i,s:s}", "threads", ck_get_num_threads(), "rule", rule);
 }
 
 /* ---- BLAS ---- */
@@ -110,7 +109,7 @@ static PyMethodDef methods[] = {
     {"get_num_threads", get_num_threads, METH_NOARGS,
      "get_num_threads() -> threads a kernel may use."},
     {"threads_info", threads_info, METH_NOARGS,
-     "threads_info() -> dict: threads, rule (what decided), serial_after_fork."},
+     "threads_info() -> dict: threads, rule (what decided)."},
     {"blas_info", blas_info, METH_NOARGS,
      "blas_info() -> dict: name (the library in use), builtin (the built-in gemm's instructions)."},
     {"blas_use", blas_use, METH_O,

@@ -17,8 +17,8 @@ import cffi
 import numpy as np
 
 SOURCES = Path(__file__).resolve().parents[2] / "ckernels" / "src"
-FILES = ["parallel.c", "blas.c", "builtin.c", "gemm.c", "arena.c"]
-FLAGS = ["-O3", "-fopenmp", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+FILES = ["parallel.c", "team.c", "blas.c", "builtin.c", "gemm.c", "arena.c"]
+FLAGS = ["-O3", "-pthread", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
 
 KERNELS = r"""
 #include "ckernels.h"
@@ -80,7 +80,6 @@ int ck_parallel_for(ck_fn fn, void *const *p, const int64_t *dims, int64_t n, in
 int ck_get_num_threads(void);
 int ck_set_num_threads(int n);
 int ck_threads_rule(char *text, size_t size);
-int ck_fork_degraded(void);
 double ck_cgroup_cpus(const char *self_cgroup, const char *mount);
 int ck_gemm(void *const *p, const int64_t *d, ck_fn epilogue);
 int ck_blas_use(const char *path);
@@ -100,17 +99,16 @@ ffi = cffi.FFI()
 ffi.cdef(CDEF)
 
 
-def build(directory, openmp=True, extra=()):
+def build(directory, extra=()):
     """Path of the shared library, compiled into `directory`."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     kernels = Path(directory) / "kernels.c"
     kernels.write_text(KERNELS)
     target = Path(directory) / "runtime.so"
-    flags = [flag for flag in FLAGS if openmp or flag != "-fopenmp"]
-    # nodelete: unloading libgomp under its sleeping workers would crash the process at exit
+    # nodelete: unloading the team's code under its sleeping workers would crash the process
     command = [
         compiler,
-        *flags,
+        *FLAGS,
         *extra,
         "-I",
         SOURCES,
