@@ -58,7 +58,7 @@ class Binder:
 
     def __init__(self, outputs, updates, inputs, cells):
         roots = rebuild(list(outputs) + list(updates), step=lambda n: narrow(split(n)))
-        self.outputs, self.updates = roots[:len(outputs)], roots[len(outputs):]
+        self.outputs, self.updates = roots[: len(outputs)], roots[len(outputs) :]
         self.inputs, self.cells = inputs, cells
         self.order, self.home = fuse(roots)
         self.constants, self.steps, self.sizes = [], [], {}
@@ -287,11 +287,11 @@ class Binder:
                        strides=strides + layout.strides[-2:])
 
     def gemm_step(self, node, a, b, c, batch, step_a, step_b, step_c):
-        a, trans_a, lda = self.matrix(a)
-        b, trans_b, ldb = self.matrix(b)
+        steps = [s[0] if s else 0 for s in (step_a, step_b, step_c)]
+        a, trans_a, lda, steps[0] = self.matrix(a, steps[0])
+        b, trans_b, ldb, steps[1] = self.matrix(b, steps[1])
         m, n = node.shape[-2:]
         k = node.inputs[0].shape[-1]
-        steps = [s[0] if s else 0 for s in (step_a, step_b, step_c)]
         one = struct.unpack("q", struct.pack("d", 1.0))[0]
         dims = [int(node.dtype == "float64"), m, n, k, trans_a, trans_b, lda, ldb, max(n, 1), one, 0,
                 batch, *steps, n]
@@ -302,14 +302,16 @@ class Binder:
             self.steps.append(step)
         return step
 
-    def matrix(self, layout):
-        """(layout, transposed, leading dimension) of the last two axes, copied when BLAS cannot read it."""
+    def matrix(self, layout, step):
+        """(layout, transposed, leading dimension, batch step), copied when BLAS cannot read it."""
         (m, n), (s, t) = layout.shape[-2:], layout.strides[-2:]
         if (t == 1 or n == 1) and (s >= n or m == 1):
-            return layout, 0, max(s if m != 1 else n, n, 1)
+            return layout, 0, max(s if m != 1 else n, n, 1), step
         if (s == 1 or m == 1) and (t >= m or n == 1):
-            return layout, 1, max(t if n != 1 else m, m, 1)
-        return self.copy(layout), 0, max(n, 1)
+            return layout, 1, max(t if n != 1 else m, m, 1), step
+        if not step:                        # one matrix for the whole batch
+            layout = replace(layout, shape=(m, n), strides=(s, t))
+        return self.copy(layout), 0, max(n, 1), step and m * n
 
     def run(self):
         """All steps in order; buffers named, arena not yet placed."""
