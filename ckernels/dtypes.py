@@ -1,8 +1,8 @@
 """dtype rules: the names ckernels knows, how they promote, what they are called in C.
 
-Python scalars are weak (they never widen a tensor of their own kind); tensors promote as NumPy and the
-Theano manual document it (int32 with float32 gives float64) unless ``cast_policy=keep_float``. This file
-knows nothing of graphs.
+Python scalars are weak (they never widen a tensor of their own kind); tensors promote as NumPy and
+the Theano manual document it (int32 with float32 gives float64) unless ``cast_policy=keep_float``.
+This file knows nothing of graphs.
 """
 import numpy as np
 

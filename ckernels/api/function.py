@@ -386,7 +386,9 @@ class _Graph:
                 )
         unused = [n for n in self.inputs if n not in used]
         if unused and on_unused not in ("ignore", "warn", "raise"):
-            raise ArgumentError(f"on_unused_input is 'ignore', 'warn' or 'raise', not {on_unused!r}")
+            raise ArgumentError(
+                f"on_unused_input is 'ignore', 'warn' or 'raise', not {on_unused!r}"
+            )
         if unused and on_unused != "ignore":
             text = (
                 f"no output or update needs the input {', '.join(map(_called, unused))}; "

@@ -1,1 +1,1 @@
-"""The graph room: hash-consed nodes, their shapes, walks over them, and printing. Knows no op by name."""
+"""The graph room: hash-consed nodes, their shapes, walks over them, printing. Knows no op."""

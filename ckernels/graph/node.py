@@ -1,8 +1,8 @@
 """Node: an immutable, hash-consed application of an op. Two equal expressions are one object.
 
-A node knows its op, inputs, attributes, dtype, static shape (ints, None where unknown) and the user's
-line that first made it. Nodes are what rewrites, gradients and the code generator see; the handles that
-users hold (`ckernels.api.tensor.Tensor`) wrap one each.
+A node knows its op, inputs, attributes, dtype, static shape (ints, None where unknown) and the
+user's line that first made it. Nodes are what rewrites, gradients and the code generator see; the
+handles that users hold (`ckernels.api.tensor.Tensor`) wrap one each.
 """
 import itertools
 import threading
@@ -22,7 +22,7 @@ _context = threading.local()
 
 
 class Literal:
-    """A constant array that can be a dictionary key: by content when small, by identity when large."""
+    """A constant array as a dictionary key: by content when small, by identity when large."""
     __slots__ = ("array", "_key")
 
     def __init__(self, array):
@@ -43,7 +43,7 @@ class Literal:
 
 
 class Node:
-    """One application of an op. Make them with `make`, `apply` or the functions in `ckernels.ops`."""
+    """One application of an op. Made by `make`, `apply` or the functions in `ckernels.ops`."""
     __slots__ = ("op", "inputs", "attrs", "dtype", "shape", "outs", "line", "uid", "__weakref__")
 
     def __repr__(self):
@@ -87,7 +87,8 @@ def make(op, inputs=(), attrs=None, line=None):
     inputs = tuple(inputs)
     if op.commutative and len(inputs) == 2 and inputs[0].uid > inputs[1].uid:
         inputs = (inputs[1], inputs[0])
-    key = (op.name, tuple(n.uid for n in inputs), tuple(sorted(attrs.items(), key=lambda kv: kv[0])))
+    attributes = tuple(sorted(attrs.items(), key=lambda kv: kv[0]))
+    key = (op.name, tuple(n.uid for n in inputs), attributes)
     with _lock:
         found = _table.get(key)
     if found is not None:
@@ -114,7 +115,7 @@ def make(op, inputs=(), attrs=None, line=None):
 
 
 def apply(name, *inputs, **attrs):
-    """`make` by op name with Python numbers and arrays as operands: the rewrite author's shorthand."""
+    """`make` by op name with numbers and arrays as operands: the rewrite author's shorthand."""
     return make(REGISTRY[name], [as_node(x) for x in inputs], attrs)
 
 

@@ -1,11 +1,12 @@
 """Op: one row that declares an operation once; everything else is derived from it.
 
-A row says what an op means (`oracle`), what comes out (`infer`), how it differentiates (`grad`) and, for
-elementwise ops, the scalar C expression. Rows live in `ckernels/ops/`; this file only defines their form
-and the registry that finds one by name.
+A row says what an op means (`oracle`), what comes out (`infer`), how it differentiates (`grad`)
+and, for elementwise ops, the scalar C expression. Rows live in `ckernels/ops/`; this file only defines
+their form and the registry that finds one by name.
 """
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any
 
 REGISTRY: dict[str, "Op"] = {}
 
@@ -23,16 +24,17 @@ class Op:
             products. composite: `lower` rewrites it into other ops before fusion. opaque: all
             else; runs through `lower_steps` of the code generator or through its oracle.
     infer   infer(attrs, *inputs) -> (dtype, shape), or a list of such pairs for several outputs.
-            Inputs have .dtype, .shape (ints, None where unknown), .ndim, .value (ndarray when constant).
-            Raises ShapeError/DTypeError with a sentence.
+            Inputs have .dtype, .shape (ints, None where unknown), .ndim, .value (ndarray when
+            constant). Raises ShapeError/DTypeError with a sentence.
     oracle  oracle(attrs, *arrays) -> array (or tuple of arrays): the meaning, in NumPy.
     grad    grad(node, g) -> sequence with one cotangent (Node) or None per input. None as the
-            field itself: not differentiable. `g` is a Node (a list with None holes for several outputs).
-    c       elementwise only: C expression with {0} {1} .. for operands, {T} for the C type and {S} the
-            dtype suffix (f32, i64, ..) of the operands, {name} for attrs; or a callable
+            field itself: not differentiable. `g` is a Node (a list with None holes for several
+            outputs).
+    c       elementwise only: C expression with {0} {1} .. for operands, {T} for the C type and {S}
+            the dtype suffix (f32, i64, ..) of the operands, {name} for attrs; or a callable
             (node_attrs, dtype) -> such a string. None: no C, runs through the oracle.
     lower   composite only: lower(node) -> Node.
-    cost    rough ns per element per core, vectorised (1 = add, 10 = transcendental): for the cost model.
+    cost    rough ns per element per core, vectorised (1 = add, 10 = transcendental)
     ulp     largest error allowed against the oracle, in ulp, float32 and float64.
     commutative   operands may be sorted.
     """

@@ -9,6 +9,7 @@ call.
 import sys
 
 from .node import Node, as_node
+from .shapes import show
 from .walk import consumers, toposort
 
 # op -> (sign, precedence): Python's own precedences, so that what is printed could be typed back.
@@ -252,4 +253,4 @@ def _head(node):
 def _shape(node):
     if node.shape is None:
         return ""
-    return f" ({', '.join('?' if d is None else str(d) for d in node.shape)})"
+    return f" {show(node.shape)}"

@@ -1,7 +1,7 @@
 """Static shapes: tuples of ints with None where a size is unknown until the call.
 
-Broadcasting is NumPy's; a conflict between known sizes is an error when the graph is built. The sentences
-name the shapes; the user's line is added by the error itself.
+Broadcasting is NumPy's; a conflict between known sizes is an error when the graph is built. The
+sentences name the shapes; the user's line is added by the error itself.
 """
 from ..errors import ShapeError
 

@@ -1,4 +1,4 @@
-"""Walks over graphs: topological order, substitution, dependency tests. All iterative: depth is no limit."""
+"""Walks over graphs: topological order, substitution, dependency tests. All are iterative."""
 from .node import line_of, make
 
 
@@ -19,7 +19,7 @@ def toposort(outputs):
 
 
 def rebuild(outputs, replace=None, step=None):
-    """`outputs` made anew bottom-up. `replace`: {node: node} cuts; `step(node) -> node` sees each result.
+    """`outputs` made anew bottom-up. `replace`: {node: node} cuts; `step(node) -> node` sees each.
 
     Nodes whose inputs did not change are kept. The user's lines are kept.
     """

@@ -87,6 +87,8 @@ class _Forms:
     """forms.exp(x) is the pattern of op exp on x; keywords are attributes."""
 
     def __getattr__(self, name):
+        if name.startswith("__"):  # asked for by tools that look at modules
+            raise AttributeError(name)
         op = name.rstrip("_")
         assert op in REGISTRY, f"no op {op}"
 

@@ -1,1 +1,1 @@
-"""The runtime room: state, plans, the callable. The C side lives in ckernels/src and is `ckernels._runtime`."""
+"""The runtime room: state, plans, the callable. Its C side is ckernels/src, `ckernels._runtime`."""

@@ -1,0 +1,71 @@
+"""Sizes that keep files readable: lines of a file and of a function. (Widths are `make lint`'s.)
+
+`python tests/test_budget.py` reports everything beyond the softer limits of the style guide.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FILE, FUNCTION = 500, 80  # what fails
+SOFT_FILE, SOFT_FUNCTION, SOFT_LINE = 400, 40, 100  # what the report names
+OVER = {
+    "ckernels/codegen/emit.py": 700,  # one printer for all forms of loops, which share its state
+}
+PYTHON = sorted(
+    p
+    for folder in ("ckernels", "build_tools", "benchmarks", "examples", "tests")
+    for p in (ROOT / folder).rglob("*.py")
+    if p.name != "_loader.py"
+)
+C = sorted(p for p in (ROOT / "ckernels" / "src").glob("*.[ch]"))
+
+
+def name_of(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def functions_of(path):
+    """(name, lines) of each function, its docstring and inner functions not counted."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            body = node.body
+            if ast.get_docstring(node) is not None:
+                body = body[1:]
+            inner = sum(
+                n.end_lineno - n.lineno + 1
+                for n in body
+                if isinstance(n, (ast.FunctionDef, ast.ClassDef))
+            )
+            lines = body[-1].end_lineno - body[0].lineno + 1 if body else 0
+            yield node.name, lines - inner
+
+
+def count(path):
+    return len(path.read_text().splitlines())
+
+
+@pytest.mark.parametrize("path", PYTHON + C, ids=name_of)
+def test_files_are_short(path):
+    assert count(path) <= OVER.get(name_of(path), FILE), "split it by what its parts are about"
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=name_of)
+def test_functions_are_short(path):
+    long = [f"{name}: {lines}" for name, lines in functions_of(path) if lines > FUNCTION]
+    assert not long, f"functions longer than {FUNCTION} lines: {long}"
+
+
+if __name__ == "__main__":
+    for path in PYTHON + C:
+        if count(path) > SOFT_FILE:
+            print(f"{name_of(path)}: {count(path)} lines")
+        wide = sum(len(line) > SOFT_LINE for line in path.read_text().splitlines())
+        if wide:
+            print(f"{name_of(path)}: {wide} lines wider than {SOFT_LINE}")
+        if path.suffix == ".py":
+            for name, lines in functions_of(path):
+                if lines > SOFT_FUNCTION:
+                    print(f"{name_of(path)}: {name} has {lines} lines")
