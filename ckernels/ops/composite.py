@@ -77,7 +77,7 @@ Op("unbroadcast", "composite", _infer_unbroadcast, lambda attrs, g, like: _sum_t
 
 def _infer_broadcast_like(attrs, x, like):
     shape = broadcast("broadcast", x.shape, like.shape)
-    if len(shape) != like.ndim or any(s != d and d == 1 for s, d in zip(shape, like.shape)):
+    if len(shape) != like.ndim or any(d == 1 and s not in (1, None) for s, d in zip(shape, like.shape)):
         raise ShapeError(f"cannot broadcast shape {show(x.shape)} to {show(like.shape)}")
     return x.dtype, tuple(d if d is not None else s for s, d in zip(shape, like.shape))
 
