@@ -143,6 +143,9 @@ class _Fuser:
 
     def start(self, node):
         if node.op.name == "partial":
+            group = self.same_chunks(node)
+            if group is not None:
+                return self.admit(node, group, tuple(None for _ in node.shape))
             group = Group(node.inputs[0].shape, ())
             group.reduced = tuple(a for a in node.attrs["axes"] if group.domain[a] != 1)
             group.partial = True
@@ -158,6 +161,14 @@ class _Fuser:
             amap = tuple(None if n == 1 else a for a, n in enumerate(node.shape))
         self.groups.append(group)
         self.admit(node, group, amap)
+
+    def same_chunks(self, node):
+        """The group of another partial reduction of this tensor: both must cut it at the same places."""
+        for group in self.groups:
+            if any(n.op.name == "partial" and n.inputs == node.inputs and n.shape == node.shape
+                   and n.attrs["axes"] == node.attrs["axes"] for n in group.nodes):
+                return group
+        return None
 
     def admit(self, node, group, amap):
         if node.op.name == "partial":
@@ -264,7 +275,7 @@ class _Fuser:
 
     def makes_cycle(self, node, group):
         """Whether a path leaves `node`, passes outside `group`, and comes back into it."""
-        members, seen = group.maps, set()
+        members, seen = group.maps, {node.uid}
         stack = self.outside_users(node, group)
         while stack:
             user = stack.pop()
