@@ -18,8 +18,11 @@ class Target(NamedTuple):
 
     against: str  # "peers": the best of them, a peer's name, "limit", "ckernels-1", "kernels"
     ratio: float
+    text: str = ""  # in place of the general wording
 
     def __str__(self):
+        if self.text:
+            return self.text
         what = {"peers": "best peer", "ckernels-1": "one thread"}.get(self.against, self.against)
         if self.against == "kernels":
             return f"at most {self.ratio} kernel{'s' if self.ratio > 1 else ''}"

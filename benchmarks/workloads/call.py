@@ -14,7 +14,7 @@ class Increment(Workload):
     numexpr = "x + 1"
 
     def cases(self):
-        return [Case("call x+1, 1 element", {}, (Target("limit", 0.5),))]
+        return [Case("call x+1, 1 element", {}, (Target("limit", 0.5, "at most 2x np.add"),))]
 
     def data(self, rng):
         return (rng.standard_normal(1, dtype=np.float32),)

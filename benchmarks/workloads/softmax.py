@@ -93,7 +93,7 @@ class Family(Workload):
         return (named.get(self.kind) or getattr(pt.special, self.kind))(x, axis=-1)
 
     def ckernels(self, K, x):
-        return getattr(K, self.kind)(x, axis=-1)
+        return K.logsumexp(x, axis=-1) if self.reduced else getattr(K, self.kind)(x)
 
     def limit(self, c, x, g=None):
         if self.reduced and g is None:
