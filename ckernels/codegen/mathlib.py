@@ -10,8 +10,9 @@ import re
 
 TEMPLATES = pathlib.Path(__file__).parent.parent / "templates"
 
-# Largest errors of ck_<name>_<S>, in units of the last place of the exact result, where there is FMA
-# hardware (without it up to 1 ulp more). gammaln, digamma, j0, j1: absolute below 1, roots are near.
+# Largest errors of ck_<name>_<S>, in units of the last place of the exact result, where there is
+# FMA hardware (without it up to 1 ulp more). gammaln, digamma, j0, j1: absolute below 1, because
+# of their roots.
 ULP = {
     "exp": {"f32": 0.8, "f64": 0.9},
     "exp2": {"f32": 0.85, "f64": 0.9},
