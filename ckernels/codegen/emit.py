@@ -20,6 +20,7 @@ START = {"sum": "0", "prod": "1", "any": "0", "all": "1"}
 STEP = {"sum": "{a} += {v};", "prod": "{a} *= {v};", "any": "{a} |= ({v} != 0);",
         "all": "{a} &= ({v} != 0);", "max": "{a} = {v} > {a} ? {v} : {a};",
         "min": "{a} = {v} < {a} ? {v} : {a};"}
+SCHEDULED = '__attribute__((optimize("schedule-insns")))\n'
 CLAUSE = {"sum": "+", "prod": "*", "any": "|", "all": "&", "max": "max", "min": "min"}
 
 
@@ -33,6 +34,19 @@ def template(name):
 def emit(kernel):
     """(name, text, snippets) of the C function for `kernel`; equal kernels give equal text."""
     return kernel.emit() if hasattr(kernel, "emit") else _Emitter(kernel).run()
+
+
+def interleave(kernel):
+    """How many vectors of random numbers a flat loop computes at a time; 0 for loops without.
+
+    A cipher is a chain of 60 dependent operations: one vector after the other leaves most of the
+    core idle. Measured on Zen 5, uniform float32: 0.75 ns an element alone, 0.37 by eights; normal
+    float32: 2.1, by fours 0.9. Without early scheduling, unrolling gains nothing.
+    """
+    draws = [v.text for v in kernel.values if v.text.startswith("ck_random_")]
+    if kernel.form != "flat" or not draws:
+        return 0
+    return 4 if len(draws) > 1 or "normal" in draws[0] else 8
 
 
 def ctype(dtype):
@@ -104,7 +118,7 @@ class _Emitter:
         body = "\n".join(self.lines)
         pointers = "\n".join(self.pointer_lines())
         text = template("kernel").substitute(name="$name", form=describe(k), pointers=pointers,
-                                             body=body)
+                                             body=body, attribute=SCHEDULED * bool(interleave(k)))
         name = "k_" + hashlib.sha256(text.encode()).hexdigest()[:16]
         text = text.replace("$name", name)
         return name, text, mathlib.snippets(text)
@@ -214,6 +228,8 @@ class _Emitter:
             if not v.vec and v.kind != "literal":
                 self.put(self.define(i, pointer or "x", "0", self.inline))
         self.put("#pragma GCC ivdep")
+        if interleave(k):
+            self.put(f"#pragma GCC unroll {interleave(k)}")
         self.open(f"for (int64_t i = {first}; i < {last}; i++)")
         for i, v in enumerate(k.values):
             if v.vec and v.kind != "literal":

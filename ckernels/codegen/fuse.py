@@ -191,6 +191,8 @@ class _Fuser:
             return False
         if len(group.wants) + len(group.nodes) > 64 or self.streams(group) >= MAX_STREAMS:
             return False
+        if any(a is None and n != 1 for a, n in zip(amap, node.shape)):
+            return False                          # read element by element: a random state
         covers = {a for a in amap if a is not None}
         reduced, domain = group.reduced, group.domain
         if node.op.kind == "reduce":

@@ -15,8 +15,7 @@ from .lower import GRAIN_NS, Launch
 from .raw import Dims, RawKernel, at, block, moved, times, unravel
 
 NS_PER_INDEX = 1.0          # one look-up with its range check
-NS_PER_BYTE = 0.05
-FILL_BYTES = 1 << 18        # a thread clears and fills this much of the target at least
+NS_PER_BYTE = 0.03
 
 
 @dataclass
@@ -104,7 +103,7 @@ def gather(nest):
         loop = ["#pragma GCC ivdep", f"for (int64_t i = j; i < end; i++) to[{y_at}] = from[{x_at}];"]
     kind = f"uint{8 * dtypes.ITEMSIZE[nest.far.dtype]}_t"
     kernel = RawKernel("gather", (
-        ("note", "gather: rows or elements of x at checked indices"), ("type", kind),
+        ("note", "gather: x at checked indices"), ("type", kind),
         ("pointers", block(nest.index_pointers(), 1)), ("sizes", block(dims.lines, 1)),
         ("unravel", block(lines, 2)), ("x_row", x_row), ("y_row", y_row),
         ("row_lookups", block(per_row, 2)), ("loop", block(loop, 2))), _roles(nest, "in", "out"))
