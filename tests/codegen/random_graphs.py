@@ -9,6 +9,7 @@ import numpy as np
 from ckernels import ops
 from ckernels.errors import ShapeError
 from ckernels.graph.node import make, new_uid
+from ckernels.graph.walk import toposort
 from ckernels.reference import evaluate
 
 from .pages import guarded
@@ -373,6 +374,11 @@ class Case:
             outputs.append(self.pick(self.pool if self.chance(0.4) else late))
         return outputs
 
+    def tolerance(self):
+        """For the narrowest float on the way (float16 is kept wider in registers)."""
+        kinds = {n.dtype for n in toposort(self.outputs)}
+        return 1e-2 if "float16" in kinds else 3e-4 if "float32" in kinds else 1e-9
+
     # ---- verdict ------------------------------------------------------------------------------
 
     def wrong(self, results):
@@ -385,10 +391,7 @@ class Case:
                 same = np.array_equal(got, want)
                 tol = 0
             else:
-                small = "float32" in (self.dtype, node.dtype)
-                tol = (3e-4 if small else 1e-9) * self.biggest
-                if any(n.dtype == "float16" for n in self.pool):    # kept wider in registers
-                    tol = 0.01 * self.biggest
+                tol = self.tolerance() * self.biggest
                 same = np.allclose(got, want, rtol=0, atol=tol)
             if not same:
                 off = np.flatnonzero(~np.isclose(got, want, rtol=0, atol=tol))[:4]
