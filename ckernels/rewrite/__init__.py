@@ -1,22 +1,23 @@
-"""The rewrite room: `optimise` takes roots with concrete shapes to an equal graph, stabler and cheaper.
+"""The rewrite room: `optimise` takes roots to an equal graph, stabler and cheaper.
 
-Sweeps: canonical forms together with the stabilising rows (one feeds the other); sums inside products,
-where there are quotients; then composites are lowered while canonical forms and special cases are applied
-to the result. Rules have names and can be left out by name or by family: views, canonicalise, products,
-stabilise, sums, specialise.
+Sweeps: canonical forms together with the stabilising rows (one feeds the other); sums inside
+products, where there are quotients; then composites are lowered while canonical forms and special
+cases are applied to the result. Rules have names and can be left out by name or by family: views,
+canonicalise, reductions, products, stabilise, sums, specialise.
 """
+
 from functools import lru_cache
 
 from ..config import config
 from ..graph.walk import toposort
-from . import canonicalise, products, specialise, stabilise, sums, views
+from . import canonicalise, products, reductions, specialise, stabilise, sums, views
 from .engine import Matcher, rewrite
 
 __all__ = ["optimise", "rules"]
 
-FIRST = (views, canonicalise, stabilise, products)
+FIRST = (views, canonicalise, reductions, stabilise, products)
 SECOND = FIRST + (sums,)
-LAST = (views, canonicalise, specialise)
+LAST = (views, canonicalise, reductions, specialise)
 ALWAYS = {"lower", "shapes_known"}  # the code generator cannot do without
 
 
@@ -50,11 +51,13 @@ def optimise(roots, exclude=None, include=None, trace=None):
     """`roots` rewritten: canonical, stable, special cases, composites lowered.
 
     exclude: names of rules and families to leave out (default: the flag optimizer_excluding).
-    include: when given, only rules and families named in it. trace: a list that receives
-    (rule name, node before, node after).
+    include: when given, only rules and families named in it (the flag optimizer=none: nothing).
+    trace: a list that receives (rule name, node before, node after). Shapes must be concrete.
     """
     if exclude is None:
         exclude = _names(config.optimizer_excluding)
+    if include is None and config.optimizer == "none":
+        include = ()
     chosen = None if include is None else frozenset(include)
     first, second, last = _matchers(frozenset(exclude), chosen)
     roots = rewrite(roots, first, trace)

@@ -1,9 +1,10 @@
-"""The rewrite engine: rules indexed by root op, patterns written as expressions, one bottom-up driver.
+"""The rewrite engine: rules indexed by root op, patterns as expressions, one driver.
 
-A rule takes a node whose inputs are already rewritten and returns an equal node, or None. Rows are rules
-given as (pattern, replacement). The driver knows nothing of mathematics; it keeps dtype, shape and the
-user's line, remembers what it did, and stops at a bound whatever the rules do.
+A rule takes a node whose inputs are already rewritten and returns an equal node, or None. Rows are
+rules given as (pattern, replacement). The driver knows nothing of mathematics; it keeps dtype,
+shape and the user's line, remembers what it did, and stops at a bound whatever the rules do.
 """
+
 from functools import lru_cache
 from itertools import permutations
 
@@ -14,10 +15,11 @@ from ..graph.node import constant, make
 from ..graph.op import REGISTRY
 from ..graph.walk import toposort
 
-STEPS_PER_NODE = 20         # rule applications allowed per node of the graph before the driver stops
+STEPS_PER_NODE = 20  # rule applications allowed per node of the graph before the driver stops
 
 
 # --- helpers that rules share -------------------------------------------------------------------
+
 
 @lru_cache(maxsize=4096)
 def shape_vector(shape):
@@ -46,8 +48,10 @@ def fit(node, shape):
 
 # --- patterns -----------------------------------------------------------------------------------
 
+
 class Pattern:
     """An op applied to patterns, with attributes to be equal (or bound, where they are Var)."""
+
     __slots__ = ("op", "args", "attrs")
 
     def __init__(self, op, args, attrs=None):
@@ -60,7 +64,10 @@ class Pattern:
 
 
 class Var(Pattern):
-    """A pattern variable: any node (that `when(node)` accepts), the same at each place of its name."""
+    """A pattern variable: any node (that `when(node)` accepts), the same at each place of its
+    name.
+    """
+
     __slots__ = ("name", "when")
 
     def __init__(self, name, when=None):
@@ -73,6 +80,7 @@ class Var(Pattern):
 
 class Number(Pattern):
     """A constant of one element with this value."""
+
     __slots__ = ("value",)
 
     def __init__(self, value):
@@ -94,6 +102,7 @@ class _Forms:
 
         def form(*args, **attrs):
             return Pattern(op, args, attrs)
+
         return form
 
 
@@ -102,15 +111,22 @@ def _attach(dunder, name):
     setattr(Pattern, f"__r{dunder}__", lambda a, b: Pattern(name, (b, a)))
 
 
-for _dunder, _name in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "true_div"),
-                       ("pow", "pow")):
+for _dunder, _name in (
+    ("add", "add"),
+    ("sub", "sub"),
+    ("mul", "mul"),
+    ("truediv", "true_div"),
+    ("pow", "pow"),
+):
     _attach(_dunder, _name)
 Pattern.__neg__ = lambda a: Pattern("neg", (a,))
 forms = _Forms()
 
 
 def match(pattern, node, bound):
-    """Each way in which `node` has the form of `pattern`, as a dict of bindings extending `bound`."""
+    """Each way in which `node` has the form of `pattern`, as a dict of bindings extending
+    `bound`.
+    """
     kind = type(pattern)
     if kind is Var:
         known = bound.get(pattern.name)
@@ -159,11 +175,14 @@ def build(pattern, bound, dtype):
 
 # --- rules --------------------------------------------------------------------------------------
 
+
 class Rule:
-    """name, family (its table), ops: names of the root ops it can apply to, run(node) -> Node or None.
+    """name, family (its table), ops: names of the root ops it can apply to, run(node) -> Node or
+    None.
 
     `ops` may also name a kind of op in brackets: "[elementwise]".
     """
+
     __slots__ = ("name", "family", "ops", "run", "left", "right", "when", "doc")
 
     def __init__(self, name, family, ops, run, left=None, right=None, when=None, doc=""):
@@ -183,9 +202,11 @@ class Family(list):
 
     def rule(self, *ops, name=None):
         """Decorator: a function node -> Node or None becomes a rule on these root ops."""
+
         def add(run):
             self.append(Rule(name or run.__name__, self.name, ops, run, doc=run.__doc__ or ""))
             return run
+
         return add
 
     def row(self, name, left, right, when=None, doc=""):
@@ -210,6 +231,7 @@ class Family(list):
                         return build(right, bound, node.dtype)
                     return right(**bound)
             return None
+
         self.append(Rule(name, self.name, (left.op,), run, left, right, when, doc))
 
 
@@ -235,6 +257,7 @@ class Matcher:
 
 # --- driver -------------------------------------------------------------------------------------
 
+
 def settle(node, result):
     """`result` in the shape of `node`; None when it cannot stand for it."""
     if result.dtype != node.dtype or len(result.shape) > len(node.shape):
@@ -245,8 +268,8 @@ def settle(node, result):
 def rewrite(roots, matcher, trace=None):
     """`roots` with the rules of `matcher` applied bottom-up until none applies.
 
-    Every node is visited once its inputs are final; a result is visited like any other node. trace: a
-    list that receives (rule name, node before, node after).
+    Every node is visited once its inputs are final; a result is visited like any other node. trace:
+    a list that receives (rule name, node before, node after).
     """
     driver = _Driver(matcher, trace)
     context = _nodes._context
@@ -260,9 +283,9 @@ def rewrite(roots, matcher, trace=None):
 class _Driver:
     def __init__(self, matcher, trace):
         self.of, self.trace = matcher.of, trace
-        self.final = {}             # uid -> the node it became
-        self.becomes = {}           # uid -> a result that is being rewritten itself
-        self.alive = []             # the table of nodes is weak: what `final` names must stay
+        self.final = {}  # uid -> the node it became
+        self.becomes = {}  # uid -> a result that is being rewritten itself
+        self.alive = []  # the table of nodes is weak: what `final` names must stay
         self.budget = 1000
 
     def run(self, roots, context):

@@ -1,8 +1,9 @@
-"""Products and quotients as lists of factors: x * y / x is y, e / (1 + e) is a sigmoid, softmax forms.
+"""Products and quotients as lists of factors: x * y / x is y, e / (1 + e) a sigmoid.
 
-A tree of mul, true_div, neg and square is read as factors above and below a fraction bar, pairs of factors
-are replaced until none fits, and the tree is built anew only if something was.
+A tree of mul, true_div, neg and square is read as factors above and below a fraction bar, pairs of
+factors are replaced until none fits, and the tree is built anew only if something was.
 """
+
 import numpy as np
 
 from ..graph.node import make
@@ -25,7 +26,10 @@ REAL = ("float32", "float64", "float16")
 
 
 class Fraction:
-    """coef * prod(above) / prod(below). `events` counts replacements, `removed` divisors among them."""
+    """coef * prod(above) / prod(below). `events` counts replacements, `removed` divisors among
+    them.
+    """
+
     __slots__ = ("coef", "above", "below", "events", "removed")
 
     def __init__(self, coef=1.0, above=(), below=()):
@@ -70,12 +74,14 @@ def read(node, limit=MAX_FACTORS):
 
 # --- factors behind views -------------------------------------------------------------------------
 
-FUNCTIONS = {"exp", "sigmoid"}      # their operands are compared as they are
+FUNCTIONS = {"exp", "sigmoid"}  # their operands are compared as they are
 OPENS = {"mul", "true_div", "neg", "square", "reciprocal", "add", "sub"} | FUNCTIONS
 
 
 def inside(n, depth=3):
-    """view(f(x)) as f(view(x)), so that factors behind a reshape are seen; `n` where that cannot be."""
+    """view(f(x)) as f(view(x)), so that factors behind a reshape are seen; `n` where that cannot
+    be.
+    """
     x = n.inputs[0]
     if x.op.name not in OPENS or not depth:
         return n
@@ -109,6 +115,7 @@ def shown(view, i, x):
 
 # --- what pairs of factors become -----------------------------------------------------------------
 
+
 def negated(t):
     """-t in canonical form."""
     name = t.op.name
@@ -132,7 +139,9 @@ def negated(t):
 
 
 def aligned_axes(node, ndim):
-    """(base, axes): `node` as a tensor from which `axes` of a tensor of `ndim` dimensions were dropped."""
+    """(base, axes): `node` as a tensor from which `axes` of a tensor of `ndim` dimensions were
+    dropped.
+    """
     lead = ndim - node.ndim
     if lead < 0:
         return node, None
@@ -144,7 +153,9 @@ def aligned_axes(node, ndim):
 
 
 def is_kept(node, op, x):
-    """The axes over which `node` is the reduction `op` of `x`, placed to broadcast against x; or None."""
+    """The axes over which `node` is the reduction `op` of `x`, placed to broadcast against x; or
+    None.
+    """
     base, axes = aligned_axes(node, x.ndim)
     if axes and base.op.name == op and base.inputs[0] is x and base.attrs["axes"] == axes:
         return axes
@@ -211,9 +222,13 @@ def _with(a, b):
 
 
 # How the ops that add values into zeros are undone: scatter -> (gather, position of the values).
-SCATTERS = {"advanced_inc": ("advanced_take", 1), "inc_slice": ("slice", 1),
-            "set_slice": ("slice", 1), "scatter_add": ("take", 2),
-            "put_along_axis_add": ("take_along_axis", 2)}
+SCATTERS = {
+    "advanced_inc": ("advanced_take", 1),
+    "inc_slice": ("slice", 1),
+    "set_slice": ("slice", 1),
+    "scatter_add": ("take", 2),
+    "put_along_axis_add": ("take_along_axis", 2),
+}
 
 
 def scattered_values(n):
@@ -233,7 +248,7 @@ def _scattered(a, p):
     if values is None or not values.below or p.shape != a.shape:
         return None
     gather, at = SCATTERS[a.op.name]
-    rest = a.inputs[at + 1:] if at == 1 else a.inputs[1:at]
+    rest = a.inputs[at + 1 :] if at == 1 else a.inputs[1:at]
     seen = make(gather, (p,) + tuple(rest), a.attrs)
     for k, n in enumerate(values.below):
         if n is seen:
@@ -263,7 +278,7 @@ def _simplify_once(f):
         for j, m in enumerate(f.above):
             if n is m:
                 if f.size() == 2:
-                    continue            # x / x alone stays: it may be NaN on purpose
+                    continue  # x / x alone stays: it may be NaN on purpose
                 del f.below[k], f.above[j]
                 f.removed += 1
                 return True
@@ -288,8 +303,11 @@ def _simplify_once(f):
 
 # --- building -------------------------------------------------------------------------------------
 
+
 def write(f, dtype):
-    """The tree of a Fraction: scalars first and by themselves, then small factors before large ones."""
+    """The tree of a Fraction: scalars first and by themselves, then small factors before large
+    ones.
+    """
     above, below = ([n for n in part if n.ndim] for part in (f.above, f.below))
     result = None
     for n in sorted(above, key=lambda n: (n.size, n.uid)):

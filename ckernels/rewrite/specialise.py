@@ -1,12 +1,14 @@
-"""Special cases that are cheaper: thin matmuls as sums and products, scales out of gemm, exact quotients.
+"""Special cases that are cheaper: thin matmuls, scales out of gemm, exact quotients.
 
-Runs last, while composites are being lowered. Nothing here changes what is accurate: scales leave a product
-of matrices only where they touch fewer elements behind it.
+Runs last, while composites are being lowered. Nothing here changes what is accurate: scales leave a
+product of matrices only where they touch fewer elements behind it.
 """
+
 import math
 
 from ..graph.node import make
 from .engine import Family, number, scalar
+from .views import INVERSE_DEPTH, KEEP_OPERANDS, pushed
 
 family = Family("specialise")
 rule = family.rule
@@ -18,6 +20,15 @@ def lower(node):
     return node.op.lower(node)
 
 
+@rule("transpose")
+def transposes_meet(node):
+    """transpose(f(transpose(x), y)) is f(x, transpose(y)): what is stored need not be copied."""
+    x = node.inputs[0]
+    if x.op.kind != "elementwise" or not x.inputs or x.op.name in KEEP_OPERANDS:
+        return None
+    return pushed(node, x, INVERSE_DEPTH, leaves=True)
+
+
 @rule("true_div")
 def divide_by_power_of_two(node):
     """x / c is x * (1 / c) where c is a power of two: the same bits."""
@@ -26,8 +37,11 @@ def divide_by_power_of_two(node):
     if value is None or not math.isfinite(value) or value == 0 or b.ndim:
         return None
     mantissa, exponent = math.frexp(value)
-    if abs(mantissa) != 0.5 or abs(exponent) > (120 if node.dtype == "float32" else 1000) \
-            or node.dtype not in ("float32", "float64"):
+    if (
+        abs(mantissa) != 0.5
+        or abs(exponent) > (120 if node.dtype == "float32" else 1000)
+        or node.dtype not in ("float32", "float64")
+    ):
         return None
     return make("mul", (a, scalar(1 / value, node.dtype)))
 

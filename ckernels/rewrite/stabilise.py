@@ -1,8 +1,10 @@
 """Rows that replace formulas which lose digits, overflow or make NaN by functions that do not.
 
-Each row is (name, pattern, replacement); the tests evaluate both sides. Where the left side is accurate
-the right side equals it; elsewhere the right side is the true value. Quotients are in products.py.
+Each row is (name, pattern, replacement); the tests evaluate both sides. Where the left side is
+accurate the right side equals it; elsewhere the right side is the true value. Quotients are in
+products.py.
 """
+
 from .. import ops
 from ..graph.node import make
 from .engine import Family, Var, number
@@ -19,8 +21,7 @@ c = Var("c", when=lambda node: number(node) is not None)
 # --- logarithms -----------------------------------------------------------------------------------
 
 row("log_of_one_plus_exp", f.log(1 + f.exp(x)), f.softplus(x))
-row("log_of_one_minus_exp", f.log(1 - f.exp(x)), f.log1mexp(x),
-    doc="NaN for x > 0 on both sides.")
+row("log_of_one_minus_exp", f.log(1 - f.exp(x)), f.log1mexp(x), doc="NaN for x > 0 on both sides.")
 row("log_of_one_plus", f.log(1 + x), f.log1p(x))
 row("log_of_one_minus", f.log(1 - x), f.log1p(-x))
 row("log1p_of_exp", f.log1p(f.exp(x)), f.softplus(x))
@@ -31,16 +32,25 @@ row("log_of_exp", f.log(f.exp(x)), x)
 row("log_of_sqrt", f.log(f.sqrt(x)), 0.5 * f.log(x), doc="log(sqrt(-0.0)) is -inf on both sides.")
 row("log_of_square", f.log(f.square(x)), 2 * f.log(f.abs(x)), doc="x * x may overflow or vanish.")
 row("log_of_sum_of_exps", f.log(f.exp(x) + f.exp(y)), lambda x, y: ops.logaddexp(x, y))
-row("log_of_difference_of_exps", f.log(f.exp(x) - f.exp(y)), lambda x, y: ops.logdiffexp(x, y),
-    doc="NaN for x < y on both sides; -inf where they are equal.")
+row(
+    "log_of_difference_of_exps",
+    f.log(f.exp(x) - f.exp(y)),
+    lambda x, y: ops.logdiffexp(x, y),
+    doc="NaN for x < y on both sides; -inf where they are equal.",
+)
 row("log_of_sum_exp", f.log(f.sum(f.exp(x), axes=axes)), f.logsumexp(x, axes=axes))
-row("log_of_mean_exp", f.log(f.mean(f.exp(x), axes=axes)),
-    lambda x, axes: ops.sub(ops.logsumexp(x, axes), ops.log(ops.count(x, axes, x.dtype))))
+row(
+    "log_of_mean_exp",
+    f.log(f.mean(f.exp(x), axes=axes)),
+    lambda x, axes: ops.sub(ops.logsumexp(x, axes), ops.log(ops.count(x, axes, x.dtype))),
+)
 
 
 @rule("log")
 def log_of_power(node):
-    """log(x ** c) is c * log(x), of |x| where c is even: the power may overflow. NaN where it was."""
+    """log(x ** c) is c * log(x), of |x| where c is even: the power may overflow. NaN where it
+    was.
+    """
     power = node.inputs[0]
     if power.op.name != "pow" or node.dtype[0] != "f":
         return None
@@ -113,5 +123,9 @@ row("log_ratio_tanh", (f.exp(x) - f.exp(-x)) / (f.exp(x) + f.exp(-x)), f.tanh(x)
 row("one_minus_erf", 1 - f.erf(x), f.erfc(x))
 row("one_minus_erfc", 1 - f.erfc(x), f.erf(x))
 row("sqrt_of_square", f.sqrt(f.square(x)), f.abs(x), doc="x * x may overflow or vanish.")
-row("square_of_sqrt", f.square(f.sqrt(x)), lambda x: ops.where(ops.ge(x, 0), x, float("nan")),
-    doc="NaN below 0 and for NaN, as sqrt; -0.0 stays.")
+row(
+    "square_of_sqrt",
+    f.square(f.sqrt(x)),
+    lambda x: ops.where(ops.ge(x, 0), x, float("nan")),
+    doc="NaN below 0 and for NaN, as sqrt; -0.0 stays.",
+)

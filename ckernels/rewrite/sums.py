@@ -1,8 +1,9 @@
 """Sums inside products: (y / p - (1 - y) / (1 - p)) * p * (1 - p) loses its divisions.
 
-This is where gradients of naive losses become stable. It runs after `products` has seen the whole graph,
-because a sum that was multiplied out no longer matches another use of itself.
+This is where gradients of naive losses become stable. It runs after `products` has seen the whole
+graph, because a sum that was multiplied out no longer matches another use of itself.
 """
+
 from ..graph.node import make
 from .engine import Family, scalar
 from .products import MAX_FACTORS, REAL, Fraction, inside, read, scattered_values, simplify, write
@@ -10,13 +11,14 @@ from .views import RESHAPING
 
 family = Family("sums")
 MAX_TERMS = 4
-VANISH = {"sigmoid", "softmax", "exp"}     # divisors that may be 0 for finite operands
+VANISH = {"sigmoid", "softmax", "exp"}  # divisors that may be 0 for finite operands
 
 
 def wanted(nodes):
     """Whether there is anything to do for this room among `nodes`: a quotient of tensors."""
-    return any(n.op.name == "true_div" and n.dtype in REAL and n.inputs[1].op.kind != "leaf"
-               for n in nodes)
+    return any(
+        n.op.name == "true_div" and n.dtype in REAL and n.inputs[1].op.kind != "leaf" for n in nodes
+    )
 
 
 def terms(node):
@@ -41,7 +43,9 @@ def terms(node):
 
 
 def distributed(f, dtype):
-    """(a / p + b) * p is a + b * p: a factor that is a sum, where this takes divisors away; or None."""
+    """(a / p + b) * p is a + b * p: a factor that is a sum, where this takes divisors away; or
+    None.
+    """
     for k, s in enumerate(f.above):
         parts = terms(s)
         if not parts:

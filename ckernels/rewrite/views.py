@@ -1,8 +1,10 @@
-"""Canonical movement ops: chains of views merged, views kept out of elementwise chains, scalars 0-d.
+"""Canonical movement ops: chains of views merged, views outside of elementwise chains.
 
-Views travel towards the roots (f(view(x)) becomes view(f(x))), so that elementwise ops meet, patterns see
-one another, and broadcasts happen last. All rules here are exact: they only say where an element lies.
+Views travel towards the roots (f(view(x)) becomes view(f(x))), so that elementwise ops meet,
+patterns see one another, and broadcasts happen last. All rules here are exact: they only say where
+an element lies.
 """
+
 from ..graph.node import constant, make
 from ..graph.op import REGISTRY
 from .engine import Family, fit, scalar, shape_vector
@@ -10,13 +12,16 @@ from .engine import Family, fit, scalar, shape_vector
 family = Family("views")
 RESHAPING = {"expand", "squeeze", "reshape"}
 KEEP_OPERANDS = {"iota", "random_uniform", "random_normal", "random_bits"}
-UNIFORM_LIMIT = 1 << 16     # elements up to which constants are looked at for being all the same
+UNIFORM_LIMIT = 1 << 16  # elements up to which constants are looked at for being all the same
 
 
 # --- chains of reshape, expand, squeeze -----------------------------------------------------------
 
+
 def reshaped(x, shape):
-    """`x` in another shape of as many elements: itself, expand and squeeze where they do, or reshape."""
+    """`x` in another shape of as many elements: itself, expand and squeeze where they do, or
+    reshape.
+    """
     if x.shape == shape:
         return x
     i = j = 0
@@ -58,8 +63,11 @@ def merge_transposes(node):
         axes = x.attrs["axes"]
         kept = [a for a in range(x.ndim) if a not in axes]
         inner = tuple(kept.index(p) for p in perm if p not in axes)
-        y = make("transpose", (x.inputs[0],), {"perm": inner}) if inner != tuple(range(len(inner))) \
+        y = (
+            make("transpose", (x.inputs[0],), {"perm": inner})
+            if inner != tuple(range(len(inner)))
             else x.inputs[0]
+        )
         return make("expand", (y,), {"axes": tuple(k for k, p in enumerate(perm) if p in axes)})
     if x.op.name == "broadcast_to" and x.inputs[0].ndim == 0:
         return fit(x.inputs[0], node.shape)
@@ -74,7 +82,7 @@ def merge_broadcasts(node):
         return x
     if x.op.name == "broadcast_to":
         return fit(x.inputs[0], node.shape)
-    if x.size == node.size and node.shape[node.ndim - x.ndim:] == x.shape:
+    if x.size == node.size and node.shape[node.ndim - x.ndim :] == x.shape:
         return of_shape(x, node.shape)
     short = without_lead(x)
     return fit(short, node.shape) if short is not x else None
@@ -88,10 +96,12 @@ def merge_slices(node):
         return x
     if x.op.name == "slice":
         base = x.inputs[0]
-        ranges = [range(d)[slice(*a)][slice(*b)]
-                  for d, a, b in zip(base.shape, x.attrs["slices"], slices)]
-        return make("slice", (base,), {"slices": tuple(
-            as_slice(r, d) for r, d in zip(ranges, base.shape))})
+        ranges = [
+            range(d)[slice(*a)][slice(*b)] for d, a, b in zip(base.shape, x.attrs["slices"], slices)
+        ]
+        return make(
+            "slice", (base,), {"slices": tuple(as_slice(r, d) for r, d in zip(ranges, base.shape))}
+        )
     if x.op.name == "broadcast_to" and x.inputs[0].ndim == 0:
         return fit(x.inputs[0], node.shape)
     return None
@@ -108,6 +118,7 @@ def as_slice(r, size):
 
 
 # --- operands of elementwise ops ------------------------------------------------------------------
+
 
 def uniform(node):
     """The 0-d constant that all elements of a constant equal bit for bit, else None."""
@@ -136,7 +147,9 @@ def without_lead(x):
 
 
 def bare(x):
-    """The operand that broadcasts to what `x` broadcasts to, with as little of a shape as possible."""
+    """The operand that broadcasts to what `x` broadcasts to, with as little of a shape as
+    possible.
+    """
     name = x.op.name
     if name == "constant" and x.ndim:
         short = uniform(x)
@@ -174,11 +187,14 @@ def bare_operands(node):
 
 
 def free(node, depth=2):
-    """Whether a view of `node` costs nothing wherever it stands: leaves and a little arithmetic on them."""
+    """Whether a view of `node` costs nothing wherever it stands: leaves and a little arithmetic
+    on them.
+    """
     while node.op.kind == "movement":
         node = node.inputs[0]
     return node.op.kind == "leaf" or (
-        depth > 0 and node.op.kind == "elementwise" and all(free(i, depth - 1) for i in node.inputs))
+        depth > 0 and node.op.kind == "elementwise" and all(free(i, depth - 1) for i in node.inputs)
+    )
 
 
 def view_in(operand):
@@ -206,8 +222,9 @@ def views_outside(node):
     inputs = []
     for i in node.inputs:
         v = view_in(i)
-        if v is not None and (v.shape == shape and v.inputs[0].shape == source
-                              or same_view(v, view)):
+        if v is not None and (
+            v.shape == shape and v.inputs[0].shape == source or same_view(v, view)
+        ):
             base = v.inputs[0]
             inputs.append(base if v is i else make("neg", (base,)))
         elif i.ndim <= untouched:
@@ -226,8 +243,13 @@ def views_outside(node):
 
 def same_view(v, view):
     """Whether two expands or squeezes do the same to tensors of one rank."""
-    return v is not None and v.op is view.op and v.op.name != "reshape" and \
-        v.ndim == view.ndim and v.attrs == view.attrs
+    return (
+        v is not None
+        and v.op is view.op
+        and v.op.name != "reshape"
+        and v.ndim == view.ndim
+        and v.attrs == view.attrs
+    )
 
 
 def behind_reshapes(x):
@@ -264,11 +286,15 @@ def inverse_views_meet(node):
     x = node.inputs[0]
     if x.op.kind != "elementwise" or not x.inputs or x.op.name in KEEP_OPERANDS:
         return None
-    return pushed(node, x, INVERSE_DEPTH)
+    # exp(transpose(x)) stays as it is while patterns look for exp: see specialise.transposes_meet
+    return pushed(node, x, 1 if node.op.name == "transpose" else INVERSE_DEPTH)
 
 
-def pushed(view, x, depth):
-    """`view` of the elementwise node `x` without the view, where an operand undoes it; else None."""
+def pushed(view, x, depth, leaves=False):
+    """`view` of the elementwise node `x` without the view, where an operand undoes it; else None.
+
+    leaves: whether it is enough that the view of a leaf is undone, which costs nothing.
+    """
     if any(i.ndim and i.shape != x.shape for i in x.inputs):
         return None
     undone, inputs = False, []
@@ -277,10 +303,14 @@ def pushed(view, x, depth):
         if i.ndim or view.op.name == "expand":
             new = undo(view, i)
             if new is not None:
-                undone = undone or view.op.name == "transpose" or not free(new)
-            elif depth > 1 and i.op.kind == "elementwise" and i.inputs and \
-                    i.op.name not in KEEP_OPERANDS:
-                new = pushed(view, i, depth - 1)
+                undone = undone or leaves or not free(new)
+            elif (
+                depth > 1
+                and i.op.kind == "elementwise"
+                and i.inputs
+                and i.op.name not in KEEP_OPERANDS
+            ):
+                new = pushed(view, i, depth - 1, leaves)
                 undone = undone or new is not None
         inputs.append((i, new))
     if not undone:

@@ -1,4 +1,5 @@
 """Placeholders, awkward numbers, and an evaluator of graphs in mpmath: the truth for the rows."""
+
 import mpmath
 import numpy as np
 
@@ -7,20 +8,62 @@ from ckernels.graph.node import make, new_uid
 from ckernels.graph.walk import toposort
 from ckernels.reference import evaluate
 
-DIGITS = 720                # enough for 1 - exp(-5e-324)
-MANY_DIGITS = 9000          # enough for 1 - sigmoid(1e4)
+DIGITS = 720  # enough for 1 - exp(-5e-324)
+MANY_DIGITS = 9000  # enough for 1 - sigmoid(1e4)
 
-AWKWARD = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 0.1, -0.3, 2.0, -2.0, 3.7, -7.1, 17.0, -17.0, 30.0, -37.0,
-           88.0, -88.0, 89.5, -104.0, 709.0, -709.0, 746.0, -746.0, 1e3, -1e3, 1e4, -1e4,
-           1e-3, -1e-3, 1e-8, -1e-8, 1e-20, -1e-20, 1e-30, 1e30, -1e30, np.inf, -np.inf, np.nan]
-BEYOND = {"float32": [1e-44, -1e-44, 3e38, -3e38],
-          "float64": [5e-324, -5e-324, 1e-310, 1.7e308, -1.7e308]}
+AWKWARD = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    0.1,
+    -0.3,
+    2.0,
+    -2.0,
+    3.7,
+    -7.1,
+    17.0,
+    -17.0,
+    30.0,
+    -37.0,
+    88.0,
+    -88.0,
+    89.5,
+    -104.0,
+    709.0,
+    -709.0,
+    746.0,
+    -746.0,
+    1e3,
+    -1e3,
+    1e4,
+    -1e4,
+    1e-3,
+    -1e-3,
+    1e-8,
+    -1e-8,
+    1e-20,
+    -1e-20,
+    1e-30,
+    1e30,
+    -1e30,
+    np.inf,
+    -np.inf,
+    np.nan,
+]
+BEYOND = {
+    "float32": [1e-44, -1e-44, 3e38, -3e38],
+    "float64": [5e-324, -5e-324, 1e-310, 1.7e308, -1.7e308],
+}
 
 
 def placeholder(dtype, shape, name="x"):
     """A leaf node of concrete shape."""
-    return make("placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape),
-                                    "name": name})
+    return make(
+        "placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape), "name": name}
+    )
 
 
 def awkward(dtype):
@@ -34,6 +77,7 @@ def _real(fn):
             return mpmath.nan
         value = fn(*args)
         return mpmath.nan if isinstance(value, mpmath.mpc) else value
+
     return run
 
 
@@ -49,15 +93,30 @@ def _log(x):
     return mpmath.nan if x < 0 else mpmath.log(x)
 
 
-MEANING = {name: _real(fn) for name, fn in {
-    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
-    "true_div": lambda a, b: a / b if b else (mpmath.inf * a if a else mpmath.nan),
-    "neg": lambda a: -a, "abs": abs, "exp": mpmath.exp, "log": _log,
-    "log1p": lambda a: _log(1 + a), "expm1": lambda a: mpmath.exp(a) - 1,
-    "sqrt": lambda a: mpmath.nan if a < 0 else mpmath.sqrt(a), "square": lambda a: a * a,
-    "reciprocal": lambda a: 1 / a if a else mpmath.inf, "sigmoid": _sigmoid,
-    "softplus": lambda a: _log(1 + mpmath.exp(a)), "erf": mpmath.erf, "erfc": _erfc,
-    "tanh": mpmath.tanh, "pow": lambda a, b: mpmath.power(a, b)}.items()}
+MEANING = {
+    name: _real(fn)
+    for name, fn in {
+        "add": lambda a, b: a + b,
+        "sub": lambda a, b: a - b,
+        "mul": lambda a, b: a * b,
+        "true_div": lambda a, b: a / b if b else (mpmath.inf * a if a else mpmath.nan),
+        "neg": lambda a: -a,
+        "abs": abs,
+        "exp": mpmath.exp,
+        "log": _log,
+        "log1p": lambda a: _log(1 + a),
+        "expm1": lambda a: mpmath.exp(a) - 1,
+        "sqrt": lambda a: mpmath.nan if a < 0 else mpmath.sqrt(a),
+        "square": lambda a: a * a,
+        "reciprocal": lambda a: 1 / a if a else mpmath.inf,
+        "sigmoid": _sigmoid,
+        "softplus": lambda a: _log(1 + mpmath.exp(a)),
+        "erf": mpmath.erf,
+        "erfc": _erfc,
+        "tanh": mpmath.tanh,
+        "pow": lambda a, b: mpmath.power(a, b),
+    }.items()
+}
 
 
 def truth(root, env, digits=DIGITS):

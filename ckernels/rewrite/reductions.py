@@ -1,0 +1,127 @@
+"""Canonical reductions: over axes of size 1, of views, of reductions, of products with constants.
+
+Sums are joined and scaled in another order than written: rounding and overflow are those of the new
+order, which accumulates in a wider type. Everything else is exact.
+"""
+
+from ..graph.node import make
+from .engine import Family, fit
+from .views import reshaped
+
+family = Family("reductions")
+rule = family.rule
+
+SAME_OVER_ONE = {"sum", "prod", "max", "min", "any", "all"}
+NESTS = {"sum", "prod", "max", "min", "any", "all"}
+
+
+@rule("[reduce]")
+def reduce_ones(node):
+    """A reduction over axes of size 1 is a squeeze; over no axes, nothing."""
+    a, axes = node.inputs[0], node.attrs["axes"]
+    if node.op.name not in SAME_OVER_ONE or a.dtype != node.dtype:
+        return None
+    if not axes:
+        return a
+    ones = tuple(k for k in axes if a.shape[k] == 1)
+    if not ones:
+        return None
+    squeezed = make("squeeze", (a,), {"axes": ones})
+    if len(ones) == len(axes):
+        return squeezed
+    rest = tuple(k - sum(o < k for o in ones) for k in axes if k not in ones)
+    return make(node.op, (squeezed,), {"axes": rest})
+
+
+@rule("[reduce]")
+def reduce_of_view(node):
+    """A reduction of a transpose, expand or broadcast is one of what is behind it."""
+    a, axes, name = node.inputs[0], node.attrs["axes"], node.op.name
+    if name not in SAME_OVER_ONE:
+        return None
+    if a.op.name == "transpose":
+        perm = a.attrs["perm"]
+        kept = [p for k, p in enumerate(perm) if k not in axes]
+        made = make(node.op, a.inputs, {"axes": tuple(sorted(perm[k] for k in axes))})
+        order = sorted(kept)
+        if kept == order:
+            return made
+        return make("transpose", (made,), {"perm": tuple(order.index(p) for p in kept)})
+    if a.op.name == "expand":
+        new = [k for k in range(a.ndim) if k not in a.attrs["axes"]]
+        inner = tuple(new.index(k) for k in axes if k in new)
+        made = make(node.op, a.inputs, {"axes": inner}) if inner else a.inputs[0]
+        return reshaped(made, node.shape) if made.dtype == node.dtype else None
+    if a.op.name == "reshape" and len(axes) == a.ndim:
+        return make(node.op, a.inputs[:1], {"axes": tuple(range(a.inputs[0].ndim))})
+    if a.op.name == "broadcast_to":
+        return _reduce_broadcast(node, a, axes)
+    return None
+
+
+def _reduce_broadcast(node, a, axes):
+    """sum(broadcast(x)) is sum(x) * count; max, min, any and all do not count."""
+    base = a.inputs[0]
+    lead = a.ndim - base.ndim
+    if node.op.name == "prod" or base.dtype != node.dtype or a.size == 0:
+        return None
+    repeated = [k for k in axes if k < lead or base.shape[k - lead] != a.shape[k]]
+    if not repeated:
+        return None
+    count = 1
+    for k in repeated:
+        count *= a.shape[k]
+    inner = tuple(k - lead for k in axes if k >= lead)
+    made = make(node.op, (base,), {"axes": inner}) if inner else base
+    if node.op.name == "sum":
+        size = make("extent", (), {"size": count, "dtype": node.dtype})  # not baked into a kernel
+        made = make("mul", (made, size))
+    return fit(made, node.shape)
+
+
+@rule("[reduce]")
+def reduce_of_reduce(node):
+    """sum(sum(x)) is one sum over all the axes; so for prod, max, min, any, all."""
+    a, axes = node.inputs[0], node.attrs["axes"]
+    if a.op.name != node.op.name or node.op.name not in NESTS:
+        return None
+    inner = a.attrs["axes"]
+    kept = [k for k in range(a.inputs[0].ndim) if k not in inner]
+    return make(node.op, a.inputs, {"axes": tuple(sorted(inner + tuple(kept[k] for k in axes)))})
+
+
+@rule("sum")
+def sum_of_product(node):
+    """sum(c * x) is c * sum(x), sum(x / c) is sum(x) / c where c is constant along the axes; -x
+    alike.
+
+    Rounding and overflow are those of the new order: an overflow of c * x that c would undo is
+    avoided.
+    """
+    a, axes = node.inputs[0], node.attrs["axes"]
+    if a.size == 0 or not axes:
+        return None
+    if a.op.name == "neg":
+        return make("neg", (make("sum", a.inputs, node.attrs),))
+    if a.op.name not in ("mul", "true_div") or node.dtype == "bool":
+        return None
+    p, q = a.inputs
+    pairs = ((p, q), (q, p)) if a.op.name == "mul" else ((p, q),)
+    for rest, factor in pairs:
+        if rest.shape == a.shape and constant_along(factor, axes, a.ndim):
+            made = make("sum", (rest,), node.attrs)
+            return make(a.op, (made, without_axes(factor, axes, a.ndim)))
+    return None
+
+
+def constant_along(node, axes, ndim):
+    """Whether an operand broadcast to `ndim` axes is constant along `axes`."""
+    lead = ndim - node.ndim
+    return all(k < lead or node.shape[k - lead] == 1 for k in axes)
+
+
+def without_axes(node, axes, ndim):
+    """Such an operand for a result from which `axes` were dropped."""
+    lead = ndim - node.ndim
+    drop = tuple(k - lead for k in axes if k >= lead)
+    return make("squeeze", (node,), {"axes": drop}) if drop else node
