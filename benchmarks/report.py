@@ -16,7 +16,8 @@ of its own kind and returns a fresh result; results are compared with NumPy's be
 timed. Turns during which other processes used more than 0.15 cores are repeated up to twice. NumPy
 reuses temporaries (`out=`), PyTensor trusts its inputs, torch and JAX keep their own tensors. A
 limit is a hand-written C loop for the same traffic (gcc -O3 -ffast-math, OpenMP, buffers allocated
-beforehand) or a bare BLAS call.
+beforehand) or a bare BLAS call. "Disturbed": other processes were busy in more than a third of the
+turns even so; a thread barrier then costs milliseconds, and the figure is to be taken again.
 """
 
 
@@ -65,8 +66,10 @@ def judge(record):
     return verdicts
 
 
-def verdict(passed):
-    return {None: "not measured", True: "pass", False: "**behind**"}[passed]
+def verdict(passed, record):
+    text = {None: "not measured", True: "pass", False: "**behind**"}[passed]
+    doubtful = record.get("disturbed", 0) > record.get("turns", 0) / 3
+    return text + (" (disturbed)" if doubtful and passed is not None else "")
 
 
 def line(record):
@@ -77,7 +80,7 @@ def line(record):
     parts.append(f"best peer {show(taken, unit):>9s} {peer or '':14s}")
     if record["seconds"].get("limit"):
         parts.append(f"limit {show(record['seconds']['limit'], unit):>9s}")
-    parts += [f"[{t}: {r} {verdict(p).strip('*')}]" for t, r, p in judge(record)]
+    parts += [f"[{t}: {r} {verdict(p, record).replace('*', '')}]" for t, r, p in judge(record)]
     parts += [f"{n}: {text}" for n, text in record["errors"].items()]
     return "  ".join(parts)
 
@@ -107,7 +110,7 @@ def targets_table(results):
             show(record["seconds"].get("limit"), unit),
         ]
         for i, (text, reached, passed) in enumerate(judge(record) or [("-", "-", None)]):
-            mark = verdict(passed) if text != "-" else ""
+            mark = verdict(passed, record) if text != "-" else ""
             first = i == 0
             rows.append(
                 [record["case"] if first else "", text, reached, mark]
@@ -159,7 +162,8 @@ def markdown(results, notes_path):
     parts.append("## What is behind, why, and the next idea\n\n" + behind(results, notes))
     parts.append("## Everybody's time\n\n" + peers_table(results))
     versions = "\n".join(f"- {name} {version}" for name, version in results["versions"].items())
-    parts.append(f"## Versions\n\n{versions}\n")
+    if versions:
+        parts.append(f"## Versions\n\n{versions}\n")
     if results["missing"]:
         missing = "\n".join(f"- {n}: {why}" for n, why in results["missing"].items())
         parts.append(f"## Missing here\n\n{missing}\n")
@@ -169,5 +173,6 @@ def markdown(results, notes_path):
         parts.append(f"## Failed or disagreed, so not timed\n\n{listed}\n")
     limits = {r["title"]: r["limit_is"] for r in results["cases"] if r["limit_is"]}
     listed = "\n".join(f"- {title}: {what}" for title, what in limits.items())
-    parts.append(f"## What the limits are\n\n{listed}\n")
+    if limits:
+        parts.append(f"## What the limits are\n\n{listed}\n")
     return "\n".join(parts)
