@@ -197,10 +197,12 @@ class _Emitter:
         return f"const {ctype(v.dtype)} v{i}{tag} = {text};"
 
     def store(self, operand, pointer, j, value, dtype):
-        text = value
-        if self.k.operands[operand].dtype == "float16":
-            text = f"ck_float_to_half({value})"
-        return f"{self.access(operand, pointer, j)} = {text};"
+        return f"{self.access(operand, pointer, j)} = {self.stored(operand, value)};"
+
+    def stored(self, operand, text):
+        """`text` as the number that lies in memory."""
+        half = self.k.operands[operand].dtype == "float16"
+        return f"ck_float_to_half({text})" if half else text
 
     def inline(self, i):
         v = self.k.values[i]
@@ -284,6 +286,7 @@ class _Emitter:
         self.open("for (int64_t r = lo; r < hi; r++)")
         self.put("const int64_t first = r * chunk;")
         self.put("const int64_t last = first + chunk < total ? first + chunk : total;")
+        self.count("n * (last - first)" if k.runs else "last - first")
         if k.runs:
             self.shift([], "a")
             self.row_stages("first", "last")
@@ -292,6 +295,11 @@ class _Emitter:
             self.shift([], "a", extra="first")
             self.row_stages("0", None)
         self.close()
+
+    def count(self, text):
+        """Declare `count`, the elements of this chunk, where a value speaks of it."""
+        if any(v.kind == "literal" and v.text == "count" for v in self.k.values):
+            self.put(f"const double count = last > first ? (double)({text}) : 0;")
 
     def loops_of(self):
         """{level: (reductions, stores)} for the run-level work of each loop."""
@@ -389,7 +397,7 @@ class _Emitter:
                     self.put(self.store(operand, "a", "0", self.inline(value), v.dtype))
 
     def chunk_store(self, operand, value, at):
-        return f"y{operand}[{at}] = {self.inline(value)};"
+        return f"y{operand}[{at}] = {self.stored(operand, self.inline(value))};"
 
     def row_scalars(self, level, done):
         """Values of one row that do not vary along it and are ready before loop `level`."""
@@ -510,6 +518,7 @@ class _Emitter:
         self.open("for (int64_t r = lo; r < hi; r++)")
         self.put("const int64_t first = r * chunk;")
         self.put("const int64_t last = first + chunk < total ? first + chunk : total;")
+        self.count("last - first")
         self.open("for (int64_t row = 0; row < rows; row++)")
         self.open(f"for (int64_t j0 = 0; j0 < n; j0 += {CHUNK_STRIP})")
         self.put(f"const int64_t w = n - j0 < {CHUNK_STRIP} ? n - j0 : {CHUNK_STRIP};")
@@ -578,7 +587,8 @@ class _Emitter:
             self.put(self.define(i, "a", "c", name))
         for operand, value in stores:
             if k.form == "column_chunks":
-                self.put(f"y{operand}[(r * rows + row) * n + j0 + c] = {name(value)};")
+                text = self.stored(operand, name(value))
+                self.put(f"y{operand}[(r * rows + row) * n + j0 + c] = {text};")
             else:
                 self.put(self.store(operand, "a", "c", name(value), k.values[value].dtype))
         self.close()

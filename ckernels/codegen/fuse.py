@@ -207,6 +207,8 @@ class _Fuser:
                 reduced = self.row_axes(node, group, covers)
             if not reduced or covers != group.wide() - set(reduced):
                 return False
+        if node.size and any(n == 0 and a not in reduced for a, n in enumerate(domain)):
+            return False                          # that loop never runs, but `node` has a value
         if self.makes_cycle(node, group):
             return False
         group.reduced, group.domain = reduced, domain
