@@ -144,10 +144,18 @@ def test_links_lead_to_files(page):
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name, settings):
     module = importlib.import_module(name)
+    names = {"K": ckernels, "np": np}  # so that no example has to import them
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-    for test in doctest.DocTestFinder(exclude_empty=True).find(module, name):
+    for test in doctest.DocTestFinder().find(module, name, extraglobs=names):
         runner.run(test)
     assert runner.summarize(verbose=False).failed == 0
+
+
+def test_every_public_function_says_what_it_does():
+    for name in ckernels.__all__:
+        value = getattr(ckernels, name)
+        if callable(value):
+            assert (value.__doc__ or "").strip(), name
 
 
 if __name__ == "__main__":

@@ -22,7 +22,11 @@ def backend():
 
 
 def epsilon():
-    """The fuzz factor of numeric expressions, a float."""
+    """The fuzz factor of numeric expressions, a float.
+
+    >>> K.epsilon()
+    1e-07
+    """
     return config.epsilon
 
 
@@ -32,7 +36,11 @@ def set_epsilon(e):
 
 
 def floatx():
-    """The default float dtype: 'float16', 'float32' or 'float64'."""
+    """The default float dtype: 'float16', 'float32' or 'float64'.
+
+    >>> K.floatx()
+    'float32'
+    """
     return config.floatX
 
 
@@ -42,7 +50,11 @@ def set_floatx(floatx):
 
 
 def intx():
-    """The default integer dtype, as a string."""
+    """The default integer dtype, as a string.
+
+    >>> K.intx()
+    'int64'
+    """
     return config.intX
 
 
@@ -52,12 +64,20 @@ def set_intx(intx):
 
 
 def cast_to_floatx(x):
-    """The NumPy array `x` (or number, or list) in the default float dtype."""
+    """The NumPy array `x` (or number, or list) in the default float dtype.
+
+    >>> K.cast_to_floatx([1, 2])
+    array([1., 2.], dtype=float32)
+    """
     return converted(as_array(x, "the argument of cast_to_floatx"), floatx())
 
 
 def image_data_format():
-    """'channels_first' or 'channels_last'."""
+    """'channels_first' or 'channels_last'.
+
+    >>> K.image_data_format()
+    'channels_last'
+    """
     return config.image_data_format
 
 
@@ -96,7 +116,12 @@ def float_dtype(dtype):
 
 
 def get_uid(prefix=""):
-    """1, 2, 3 ... for each prefix: identifiers for names."""
+    """1, 2, 3 ... for each prefix: identifiers for names.
+
+    >>> K.reset_uids()
+    >>> K.get_uid("dense"), K.get_uid("dense"), K.get_uid("conv")
+    (1, 2, 1)
+    """
     with _lock:
         _uids[prefix] += 1
         return _uids[prefix]

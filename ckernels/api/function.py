@@ -27,6 +27,11 @@ class In:
     """An input with options: a default `value`, and the `name` of its keyword.
 
     borrow and mutable are accepted and not needed: functions never write to their arguments.
+
+    >>> x = K.placeholder((), name="x")
+    >>> f = K.function([K.In(x, value=2.0)], x * x)
+    >>> f(), f(3.0)
+    (array(4., dtype=float32), array(9., dtype=float32))
     """
 
     def __init__(
@@ -60,13 +65,27 @@ class Update(NamedTuple):
 
 
 def update(x, new_x):
-    """The update of variable `x` to `new_x`, for the `updates` of a function."""
+    """The update of variable `x` to `new_x`, for the `updates` of a function.
+
+    >>> v = K.variable(1.0)
+    >>> K.function([], v, updates=[K.update(v, v * 3)])()
+    array(1., dtype=float32)
+    >>> K.get_value(v)
+    array(3., dtype=float32)
+    """
     need_variable(x, "the first argument of update")
     return Update(x, Tensor(update_value(x, new_x)))
 
 
 def update_add(x, increment):
-    """The update of `x` to x + increment."""
+    """The update of `x` to x + increment.
+
+    >>> v = K.variable(1.0)
+    >>> K.function([], [], updates=[K.update_add(v, 2)])()
+    []
+    >>> K.get_value(v)
+    array(3., dtype=float32)
+    """
     return update(need_variable(x, "the first argument of update_add"), x + increment)
 
 
@@ -76,7 +95,14 @@ def update_sub(x, decrement):
 
 
 def moving_average_update(x, value, momentum):
-    """The update of `x` to x * momentum + value * (1 - momentum)."""
+    """The update of `x` to x * momentum + value * (1 - momentum).
+
+    >>> v = K.variable(1.0)
+    >>> K.function([], [], updates=[K.moving_average_update(v, K.constant(2.0), 0.5)])()
+    []
+    >>> K.get_value(v)
+    array(1.5, dtype=float32)
+    """
     need_variable(x, "the first argument of moving_average_update")
     return update(x, x * momentum + Tensor(_as_node(value)) * (1.0 - momentum))
 
@@ -141,6 +167,13 @@ def function(
     no_default_updates  True, or a list of variables whose default updates are left out
 
     Call it with arrays, f(a, b), with one list, f([a, b]), or with keywords named as the inputs.
+
+    >>> x, total = K.placeholder((None,), name="x"), K.variable(0.0)
+    >>> f = K.function([x], [K.sum(x), x * 2], updates=[K.update_add(total, K.sum(x))])
+    >>> f([np.array([1.0, 2.0])])
+    [array(3., dtype=float32), array([2., 4.], dtype=float32)]
+    >>> K.get_value(total)
+    array(3., dtype=float32)
     """
     for key in set(kwargs) - set(EXTRAS):
         raise ArgumentError(

@@ -12,6 +12,11 @@ def gradients(loss, variables, disconnected="raise"):
 
     disconnected: what to do about a variable the loss does not depend on: "raise"
     (DisconnectedError), "none" (None in its place), "zero" (zeros).
+
+    >>> w = K.variable([1.0, 2.0])
+    >>> g, = K.gradients(K.sum(w ** 2), [w])
+    >>> g.eval()
+    array([2., 4.], dtype=float32)
     """
     variables = variables if isinstance(variables, (list, tuple)) else [variables]
     return grad(loss, list(variables), disconnected)
@@ -22,6 +27,10 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=No
 
     known_grads: {tensor: its gradient}, from where to start (then cost may be None).
     consider_constant: tensors that are not differentiated through.
+
+    >>> x = K.variable(3.0)
+    >>> K.grad(x ** 2, x).eval(), K.grad(K.grad(x ** 3, x), x).eval()
+    (array(6., dtype=float32), array(18., dtype=float32))
     """
     single = isinstance(wrt, Tensor)
     targets = [wrt] if single else list(wrt)
@@ -65,7 +74,13 @@ def _result(g, target, disconnected):
 
 
 def jacobian(expression, wrt, disconnected="raise"):
-    """d expression / d wrt, of shape expression.shape + wrt.shape; a list for a list."""
+    """d expression / d wrt, of shape expression.shape + wrt.shape; a list for a list.
+
+    >>> v = K.variable([1.0, 2.0])
+    >>> K.jacobian(v ** 2, v).eval()
+    array([[2., 0.],
+           [0., 4.]], dtype=float32)
+    """
     node = need_tensor(expression, "the expression of a Jacobian").node
     word = _word(disconnected)
 
@@ -77,7 +92,13 @@ def jacobian(expression, wrt, disconnected="raise"):
 
 
 def hessian(cost, wrt):
-    """Second derivatives of a scalar, of shape wrt.shape twice; a list for a list `wrt`."""
+    """Second derivatives of a scalar, of shape wrt.shape twice; a list for a list `wrt`.
+
+    >>> v = K.variable([1.0, 2.0])
+    >>> K.hessian(K.sum(v ** 3), v).eval()
+    array([[ 6.,  0.],
+           [ 0., 12.]], dtype=float32)
+    """
     node = need_tensor(cost, "the cost of a Hessian").node
     return _each(wrt, lambda x: Tensor(_engine().hessian(node, _target(x))))
 
@@ -94,13 +115,23 @@ def _word(disconnected):
 
 
 def Rop(f, wrt, eval_points):  # noqa: N802
-    """The Jacobian of `f` times `eval_points` (shaped like `wrt`); shaped like `f`."""
+    """The Jacobian of `f` times `eval_points` (shaped like `wrt`); shaped like `f`.
+
+    >>> v = K.variable([1.0, 2.0])
+    >>> K.Rop(v ** 2, v, np.array([1, 0], "float32")).eval()
+    array([2., 0.], dtype=float32)
+    """
     xs, vs = _lists(wrt, eval_points, "wrt and eval_points")
     return _each(f, lambda y: Tensor(_engine().Rop(y.node, xs, vs)))
 
 
 def Lop(f, wrt, eval_points):  # noqa: N802
-    """`eval_points`, which have the shapes of `f`, times the Jacobian; of the shapes of `wrt`."""
+    """`eval_points`, which have the shapes of `f`, times the Jacobian; of the shapes of `wrt`.
+
+    >>> v = K.variable([1.0, 2.0])
+    >>> K.Lop(v ** 2, v, np.array([1, 0], "float32")).eval()
+    array([2., 0.], dtype=float32)
+    """
     ys, vs = _lists(f, eval_points, "f and eval_points")
     xs = [t.node for t in (wrt if isinstance(wrt, (list, tuple)) else [wrt])]
     found = _engine().Lop(ys, xs, vs)
@@ -125,5 +156,10 @@ def _each(one_or_many, compute):
 
 
 def stop_gradient(variables):
-    """`variables` (a tensor or a list) with zero gradient with respect to everything."""
+    """`variables` (a tensor or a list) with zero gradient with respect to everything.
+
+    >>> x = K.variable(3.0)
+    >>> K.grad(x * K.stop_gradient(x), x).eval()
+    array(3., dtype=float32)
+    """
     return _each(variables, lambda x: Tensor(ops.stop_gradient(node_of(x))))

@@ -10,13 +10,24 @@ from .tensor import Tensor, need_tensor
 
 
 def gather(reference, indices):
-    """The rows reference[indices]; integer `indices` of any shape, negative ones count back."""
+    """The rows reference[indices]; integer `indices` of any shape, negative ones count back.
+
+    >>> K.gather(np.array([[1, 2], [3, 4], [5, 6]]), [2, 0, -1]).eval()
+    array([[5, 6],
+           [1, 2],
+           [5, 6]])
+    """
     indices = _integers(indices, "the indices of gather")
     return Tensor(ops.take(node_of(reference), indices, 0))
 
 
 def take(x, indices, axis=0):
-    """The entries at integer `indices` along `axis`."""
+    """The entries at integer `indices` along `axis`.
+
+    >>> K.take(np.array([[1, 2], [3, 4]]), [1], axis=1).eval()
+    array([[2],
+           [4]])
+    """
     return Tensor(ops.take(node_of(x), _integers(indices, "the indices of take"), axis))
 
 
@@ -30,13 +41,23 @@ def _integers(x, what):
 
 
 def one_hot(indices, num_classes):
-    """1 at the class and 0 elsewhere, along a new last axis of size `num_classes`; floatx()."""
+    """1 at the class and 0 elsewhere, along a new last axis of size `num_classes`; floatx().
+
+    >>> K.one_hot([0, 2], 3).eval()
+    array([[1., 0., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
     indices = _integers(indices, "the indices of one_hot")
     return Tensor(ops.cast(ops.one_hot(indices, integer(num_classes, "num_classes")), floatx()))
 
 
 def set_subtensor(x, y):
-    """A tensor like a, with `y` in the place of x, where x was made by indexing: x = a[...]."""
+    """A tensor like a, with `y` in the place of x, where x was made by indexing: x = a[...].
+
+    >>> x = K.zeros((4,))
+    >>> K.set_subtensor(x[1:3], 5).eval()
+    array([0., 5., 5., 0.], dtype=float32)
+    """
     base, key = _origin(x, "set_subtensor")
     return Tensor(ops.set_subtensor(base.node, key, operand(y)))
 
@@ -45,6 +66,10 @@ def inc_subtensor(x, y):
     """A tensor like a, with `y` added in the place of x, where x was made by indexing: x = a[...].
 
     Positions that occur more than once are added to each time.
+
+    >>> x = K.zeros((3,))
+    >>> K.inc_subtensor(x[[0, 0, 2]], 1).eval()
+    array([2., 0., 1.], dtype=float32)
     """
     base, key = _origin(x, "inc_subtensor")
     return Tensor(ops.inc_subtensor(base.node, key, operand(y)))
@@ -61,5 +86,9 @@ def _origin(x, name):
 
 
 def nonzero(x):
-    """A tuple of index vectors of the elements that are not zero, one for each axis."""
+    """A tuple of index vectors of the elements that are not zero, one for each axis.
+
+    >>> [i.eval() for i in K.nonzero(K.constant([[0, 1], [1, 0]]))]
+    [array([0, 1]), array([1, 0])]
+    """
     return need_tensor(x, "the argument of nonzero").nonzero()

@@ -19,7 +19,13 @@ _phase = None
 
 
 def learning_phase():
-    """The learning phase: a scalar uint8 tensor, or the int that `set_learning_phase` fixed."""
+    """The learning phase: a scalar uint8 tensor, or the int that `set_learning_phase` fixed.
+
+    >>> x = K.placeholder((), name="x")
+    >>> f = K.function([x, K.learning_phase()], K.in_train_phase(x * 2, x))
+    >>> f(1.0, 0), f(1.0, 1)
+    (array(1., dtype=float32), array(2., dtype=float32))
+    """
     global _phase
     with _lock:
         if _phase is None:
@@ -51,6 +57,9 @@ def switch(condition, then_expression, else_expression):
 
     Both may be tensors or callables that return one. A condition with fewer dimensions than the
     expressions selects along their leading axes. Both sides are computed where elements differ.
+
+    >>> K.switch(K.constant([1, 0]), K.constant([1, 2]), K.constant([3, 4])).eval()
+    array([1., 4.], dtype=float32)
     """
     condition = node_of(condition, "the condition of switch")
     then, other = operand(_called(then_expression)), operand(_called(else_expression))
@@ -67,6 +76,9 @@ def in_train_phase(x, alt, training=None):
 
     training: None for the learning phase, or a Python bool, an int, a scalar tensor. The result is
     marked with `_uses_learning_phase` where it depends on the phase.
+
+    >>> K.in_train_phase(K.constant(1.0), K.constant(2.0), training=True).eval()
+    array(1., dtype=float32)
     """
     uses = training is None
     training = learning_phase() if uses else training
@@ -80,7 +92,11 @@ def in_train_phase(x, alt, training=None):
 
 
 def in_test_phase(x, alt, training=None):
-    """`x` when testing, else `alt`: the mirror of `in_train_phase`."""
+    """`x` when testing, else `alt`: the mirror of `in_train_phase`.
+
+    >>> K.in_test_phase(K.constant(1.0), K.constant(2.0), training=True).eval()
+    array(2., dtype=float32)
+    """
     return in_train_phase(alt, x, training=training)
 
 

@@ -9,12 +9,21 @@ def dot(x, y):
     """The dot product over the last axis of `x` and the last but one of `y` (or its only one).
 
     (2, 3) . (4, 3, 5) gives (2, 4, 5), as in Theano and NumPy.
+
+    >>> K.int_shape(K.dot(K.placeholder((None, 3)), K.zeros((3, 5))))
+    (None, 5)
+    >>> K.int_shape(K.dot(K.zeros((2, 3)), K.zeros((4, 3, 5))))
+    (2, 4, 5)
     """
     return Tensor(ops.dot(node_of(x), node_of(y)))
 
 
 def matmul(x, y):
-    """The matrix product, batched over leading axes that broadcast."""
+    """The matrix product, batched over leading axes that broadcast.
+
+    >>> K.int_shape(K.matmul(K.zeros((7, 2, 3)), K.zeros((3, 4))))
+    (7, 2, 4)
+    """
     return Tensor(ops.matmul(node_of(x), node_of(y)))
 
 
@@ -24,35 +33,66 @@ def batch_dot(x, y, axes=None):
     axes: the two axes (or one int for both), not 0; by default the last of `x` and the last but
     one of `y` (its last when it has two). The shape is that of `x` less its axis, and of `y` less
     its axis and batch; one dimension becomes (batch, 1).
+
+    >>> K.int_shape(K.batch_dot(K.zeros((32, 20)), K.zeros((32, 30, 20)), axes=(1, 2)))
+    (32, 30)
     """
     return Tensor(ops.batch_dot(node_of(x), node_of(y), axes))
 
 
 def diag(x):
-    """The diagonal of a matrix, or the diagonal matrix of a vector."""
+    """The diagonal of a matrix, or the diagonal matrix of a vector.
+
+    >>> K.diag(np.array([1, 2])).eval()
+    array([[1, 0],
+           [0, 2]])
+    """
     return Tensor(ops.diag(node_of(x)))
 
 
 def fill_diagonal(x, val):
-    """The matrix `x` with the scalar `val` on its diagonal."""
+    """The matrix `x` with the scalar `val` on its diagonal.
+
+    >>> K.fill_diagonal(np.ones((2, 2)), 5).eval()
+    array([[5., 1.],
+           [1., 5.]])
+    """
     return Tensor(ops.fill_diagonal(node_of(x), operand(val)))
 
 
 def svd(x):
-    """(U, S, V) with x = U . diag(S) . V, as NumPy: reduced, singular values falling."""
+    """(U, S, V) with x = U . diag(S) . V, as NumPy: reduced, singular values falling.
+
+    >>> u, s, v = K.svd(np.diag([3.0, 4.0]))
+    >>> s.eval()
+    array([4., 3.])
+    """
     return tuple(Tensor(n) for n in ops.svd(node_of(x)))
 
 
 def solve(a, b):
-    """The x with a . x = b."""
+    """The x with a . x = b.
+
+    >>> K.solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 2.0])).eval()
+    array([1. , 0.5])
+    """
     return Tensor(ops.solve(node_of(a), node_of(b)))
 
 
 def inverse(x):
-    """The inverse of a square matrix."""
+    """The inverse of a square matrix.
+
+    >>> K.inverse(np.array([[2.0, 0.0], [0.0, 4.0]])).eval()
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
     return Tensor(ops.inverse(node_of(x)))
 
 
 def det(x):
-    """The determinant of a square matrix."""
+    """The determinant of a square matrix.
+
+    >>> K.det(np.array([[2.0, 0.0], [0.0, 4.0]])).eval()
+    array(8.)
+    """
     return Tensor(ops.det(node_of(x)))

@@ -12,6 +12,10 @@ def categorical_crossentropy(output, target, from_logits=False):
     """-sum(target * log(output)) over the last axis.
 
     output: probabilities (normalised to sum 1, then kept epsilon() away from 0 and 1), or logits.
+
+    >>> p, t = np.array([[0.25, 0.75]]), np.array([[0.0, 1.0]])
+    >>> K.categorical_crossentropy(p, t).eval().round(4)
+    array([0.2877])
     """
     output, target = _operands(output, target)
     logits = _logits(output, from_logits, "softmax")
@@ -55,6 +59,9 @@ def sparse_categorical_crossentropy(output, target, from_logits=False):
 
     target: class numbers with the shape of `output` less its last axis (a last axis of size 1 is
     dropped); floats are cast. The loss of a class outside the range is NaN.
+
+    >>> K.sparse_categorical_crossentropy(np.array([[0.25, 0.75]]), np.array([1])).eval().round(4)
+    array([0.2877])
     """
     target = node_of(target)
     output = _operands(output, 0)[0]
@@ -83,6 +90,9 @@ def binary_crossentropy(output, target, from_logits=False):
     """-(target * log(output) + (1 - target) * log(1 - output)), elementwise.
 
     output: probabilities (kept epsilon() away from 0 and 1), or logits.
+
+    >>> K.binary_crossentropy(np.array([0.25, 0.75]), np.array([0.0, 1.0])).eval().round(4)
+    array([0.2877, 0.2877])
     """
     output, target = _operands(output, target)
     logits = _logits(output, from_logits, "sigmoid")

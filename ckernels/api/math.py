@@ -10,22 +10,25 @@ from .tensor import Tensor
 AXES = "axis: None (all axes), an int, or several. keepdims: reduced axes stay, with size 1."
 
 
-def _unary(build, doc):
-    def function(x):
-        return Tensor(build(operand(x)))
-
-    function.__name__ = function.__qualname__ = build.__name__
-    function.__doc__ = doc
-    return function
-
-
-def _binary(build, name, doc):
-    def function(x, y):
-        return Tensor(build(*_pair(x, y)))
-
+def _named(function, name, doc, call, gives):
+    """`function` under its public name, with an example that the tests run."""
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
+    plain = "" if "True" in gives or "False" in gives else ".round(3)"
+    function.__doc__ = (
+        f"{doc}\n\n    Elementwise, on tensors, arrays or numbers of any shapes that broadcast.\n\n"
+        f"    >>> K.{name}({call}).eval(){plain}.tolist()\n    {gives}\n    "
+    )
     return function
+
+
+def _unary(build, name, doc, given, gives):
+    return _named(lambda x: Tensor(build(operand(x))), name, doc, f"np.array({given})", gives)
+
+
+def _binary(build, name, doc, left, right, gives):
+    right = f"np.array({right})" if right.startswith("[") else right
+    call = f"np.array({left}), {right}"
+    return _named(lambda x, y: Tensor(build(*_pair(x, y))), name, doc, call, gives)
 
 
 def _pair(x, y):
@@ -33,61 +36,126 @@ def _pair(x, y):
     return (x, y) if isinstance(x, Node) or isinstance(y, Node) else (node_of(x), y)
 
 
-square = _unary(ops.square, "x * x.")
-abs = _unary(ops.abs, "Absolute value.")
-exp = _unary(ops.exp, "e ** x.")
-log = _unary(ops.log, "Natural logarithm.")
-round = _unary(ops.round, "The nearest integer, as a float; halves go to the even one.")
-sign = _unary(ops.sign, "-1, 0 or 1.")
-sin = _unary(ops.sin, "Sine.")
-cos = _unary(ops.cos, "Cosine.")
-tan = _unary(ops.tan, "Tangent.")
-arcsin = _unary(ops.asin, "Inverse sine.")
-arccos = _unary(ops.acos, "Inverse cosine.")
-arctan = _unary(ops.atan, "Inverse tangent.")
-sinh = _unary(ops.sinh, "Hyperbolic sine.")
-cosh = _unary(ops.cosh, "Hyperbolic cosine.")
-exp2 = _unary(ops.exp2, "2 ** x.")
-expm1 = _unary(ops.expm1, "exp(x) - 1, exact near 0.")
-log2 = _unary(ops.log2, "Logarithm to base 2.")
-log10 = _unary(ops.log10, "Logarithm to base 10.")
-log1p = _unary(ops.log1p, "log(1 + x), exact near 0.")
-erf = _unary(ops.erf, "The error function.")
-erfc = _unary(ops.erfc, "1 - erf(x), exact for large x.")
-floor = _unary(ops.floor, "The largest integer <= x.")
-ceil = _unary(ops.ceil, "The smallest integer >= x.")
-isnan = _unary(ops.isnan, "Whether x is NaN.")
-isinf = _unary(ops.isinf, "Whether x is infinite.")
-rsqrt = _unary(ops.rsqrt, "1 / sqrt(x).")
-logical_not = _unary(ops.logical_not, "Whether x is zero.")
+square = _unary(ops.square, "square", "x * x.", "[-2.0, 3.0]", "[4.0, 9.0]")
+abs = _unary(ops.abs, "abs", "Absolute value.", "[-2.0, 3.0]", "[2.0, 3.0]")
+exp = _unary(ops.exp, "exp", "e ** x.", "[0.0, 1.0]", "[1.0, 2.718]")
+log = _unary(ops.log, "log", "Natural logarithm.", "[1.0, 10.0]", "[0.0, 2.303]")
+round = _unary(
+    ops.round,
+    "round",
+    "The nearest integer, as a float; halves go to the even one.",
+    "[0.5, 1.5, -2.6]",
+    "[0.0, 2.0, -3.0]",
+)
+sign = _unary(ops.sign, "sign", "-1, 0 or 1.", "[-2.0, 0.0, 5.0]", "[-1.0, 0.0, 1.0]")
+sin = _unary(ops.sin, "sin", "Sine.", "[0.0, 1.0]", "[0.0, 0.841]")
+cos = _unary(ops.cos, "cos", "Cosine.", "[0.0, 1.0]", "[1.0, 0.54]")
+tan = _unary(ops.tan, "tan", "Tangent.", "[0.0, 1.0]", "[0.0, 1.557]")
+arcsin = _unary(ops.asin, "arcsin", "Inverse sine.", "[0.0, 1.0]", "[0.0, 1.571]")
+arccos = _unary(ops.acos, "arccos", "Inverse cosine.", "[0.0, 1.0]", "[1.571, 0.0]")
+arctan = _unary(ops.atan, "arctan", "Inverse tangent.", "[0.0, 1.0]", "[0.0, 0.785]")
+sinh = _unary(ops.sinh, "sinh", "Hyperbolic sine.", "[0.0, 1.0]", "[0.0, 1.175]")
+cosh = _unary(ops.cosh, "cosh", "Hyperbolic cosine.", "[0.0, 1.0]", "[1.0, 1.543]")
+exp2 = _unary(ops.exp2, "exp2", "2 ** x.", "[0.0, 3.0]", "[1.0, 8.0]")
+expm1 = _unary(ops.expm1, "expm1", "exp(x) - 1, exact near 0.", "[0.0, 1.0]", "[0.0, 1.718]")
+log2 = _unary(ops.log2, "log2", "Logarithm to base 2.", "[1.0, 8.0]", "[0.0, 3.0]")
+log10 = _unary(ops.log10, "log10", "Logarithm to base 10.", "[1.0, 100.0]", "[0.0, 2.0]")
+log1p = _unary(ops.log1p, "log1p", "log(1 + x), exact near 0.", "[0.0, 1.0]", "[0.0, 0.693]")
+erf = _unary(ops.erf, "erf", "The error function.", "[0.0, 1.0]", "[0.0, 0.843]")
+erfc = _unary(ops.erfc, "erfc", "1 - erf(x), exact for large x.", "[0.0, 1.0]", "[1.0, 0.157]")
+floor = _unary(ops.floor, "floor", "The largest integer <= x.", "[-1.5, 1.5]", "[-2.0, 1.0]")
+ceil = _unary(ops.ceil, "ceil", "The smallest integer >= x.", "[-1.5, 1.5]", "[-1.0, 2.0]")
+isnan = _unary(ops.isnan, "isnan", "Whether x is NaN.", "[0.0, np.nan]", "[False, True]")
+isinf = _unary(ops.isinf, "isinf", "Whether x is infinite.", "[0.0, np.inf]", "[False, True]")
+rsqrt = _unary(ops.rsqrt, "rsqrt", "1 / sqrt(x).", "[1.0, 4.0]", "[1.0, 0.5]")
+logical_not = _unary(
+    ops.logical_not, "logical_not", "Whether x is zero.", "[0.0, 2.0]", "[True, False]"
+)
 
-equal = _binary(ops.eq, "equal", "x == y, a bool tensor.")
-not_equal = _binary(ops.ne, "not_equal", "x != y, a bool tensor.")
-greater = _binary(ops.gt, "greater", "x > y, a bool tensor.")
-greater_equal = _binary(ops.ge, "greater_equal", "x >= y, a bool tensor.")
-less = _binary(ops.lt, "less", "x < y, a bool tensor.")
-less_equal = _binary(ops.le, "less_equal", "x <= y, a bool tensor.")
-maximum = _binary(ops.maximum, "maximum", "The larger of x and y; NaN where either is.")
-minimum = _binary(ops.minimum, "minimum", "The smaller of x and y; NaN where either is.")
-logical_and = _binary(ops.logical_and, "logical_and", "Whether both are non-zero.")
-logical_or = _binary(ops.logical_or, "logical_or", "Whether one is non-zero.")
+equal = _binary(
+    ops.eq, "equal", "x == y, a bool tensor.", "[1.0, 2.0, 3.0]", "2.0", "[False, True, False]"
+)
+not_equal = _binary(
+    ops.ne, "not_equal", "x != y, a bool tensor.", "[1.0, 2.0, 3.0]", "2.0", "[True, False, True]"
+)
+greater = _binary(
+    ops.gt, "greater", "x > y, a bool tensor.", "[1.0, 2.0, 3.0]", "2.0", "[False, False, True]"
+)
+greater_equal = _binary(
+    ops.ge,
+    "greater_equal",
+    "x >= y, a bool tensor.",
+    "[1.0, 2.0, 3.0]",
+    "2.0",
+    "[False, True, True]",
+)
+less = _binary(
+    ops.lt, "less", "x < y, a bool tensor.", "[1.0, 2.0, 3.0]", "2.0", "[True, False, False]"
+)
+less_equal = _binary(
+    ops.le, "less_equal", "x <= y, a bool tensor.", "[1.0, 2.0, 3.0]", "2.0", "[True, True, False]"
+)
+maximum = _binary(
+    ops.maximum,
+    "maximum",
+    "The larger of x and y; NaN where either is.",
+    "[1.0, 2.0, 3.0]",
+    "2.0",
+    "[2.0, 2.0, 3.0]",
+)
+minimum = _binary(
+    ops.minimum,
+    "minimum",
+    "The smaller of x and y; NaN where either is.",
+    "[1.0, 2.0, 3.0]",
+    "2.0",
+    "[1.0, 2.0, 2.0]",
+)
+logical_and = _binary(
+    ops.logical_and,
+    "logical_and",
+    "Whether both are non-zero.",
+    "[0.0, 1.0, 2.0]",
+    "[0.0, 0.0, 1.0]",
+    "[False, False, True]",
+)
+logical_or = _binary(
+    ops.logical_or,
+    "logical_or",
+    "Whether one is non-zero.",
+    "[0.0, 1.0, 2.0]",
+    "[0.0, 0.0, 1.0]",
+    "[False, True, True]",
+)
 
 
 def sqrt(x):
-    """Square root of `x`, with negative values clipped to 0 first (as Keras does)."""
+    """Square root of `x`, with negative values clipped to 0 first (as Keras does).
+
+    >>> K.sqrt(np.array([-1.0, 4.0])).eval()
+    array([0., 2.])
+    """
     x = node_of(x)
     return Tensor(ops.sqrt(x if dtypes.is_complex(x.dtype) else ops.maximum(x, 0)))
 
 
 def pow(x, a):
-    """x ** a."""
+    """x ** a.
+
+    >>> K.pow(np.array([2.0, 3.0]), 2).eval()
+    array([4., 9.])
+    """
     return Tensor(ops.pow(*_pair(x, a)))
 
 
 def clip(x, min_value, max_value):
-    """`x` limited to [min_value, max_value]; None is no limit. An upper limit below the lower one
-    is raised
-    to it (Keras)."""
+    """`x` limited to [min_value, max_value]; None is no limit.
+
+    An upper limit below the lower one is raised to it (Keras).
+
+    >>> K.clip(np.array([-2.0, 0.5, 2.0]), -1, 1).eval()
+    array([-1. ,  0.5,  1. ])
+    """
     x, low, high = node_of(x), min_value, max_value
     plain = (int, float)
     if isinstance(low, plain) and isinstance(high, plain) and high < low:
@@ -98,7 +166,11 @@ def clip(x, min_value, max_value):
 
 
 def where(condition, x, y):
-    """Elements of `x` where `condition`, else of `y`; all broadcast."""
+    """Elements of `x` where `condition`, else of `y`; all broadcast.
+
+    >>> K.where(np.array([True, False]), np.array([1, 2]), 0).eval()
+    array([1, 0])
+    """
     condition = node_of(condition)
     if condition.dtype != "bool":
         condition = ops.ne(condition, 0)
@@ -106,17 +178,25 @@ def where(condition, x, y):
 
 
 def allclose(x, y, rtol=1e-05, atol=1e-08):
-    """Whether all elements satisfy |x - y| <= atol + rtol * |y|: a bool scalar."""
+    """Whether all elements satisfy |x - y| <= atol + rtol * |y|: a bool scalar.
+
+    >>> K.allclose(np.array([1.0]), np.array([1.0 + 1e-9])).eval()
+    array(True)
+    """
     return Tensor(ops.all(ops.isclose(*_pair(x, y), rtol, atol)))
 
 
-def _reduction(build, name, doc, prepare=node_of, finish=None):
+def _reduction(build, name, doc, gives, prepare=node_of, finish=None):
     def function(x, axis=None, keepdims=False):
         y = build(prepare(x), axis, keepdims)
         return Tensor(finish(y) if finish else y)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc}\n\n    {AXES}\n    "
+    function.__doc__ = (
+        f"{doc}\n\n    {AXES} ShapeError for an axis that does not exist.\n\n"
+        f"    >>> K.{name}(np.array([[1.0, 2.0], [3.0, 0.0]]), axis=1).eval().round(3).tolist()\n"
+        f"    {gives}\n    "
+    )
     return function
 
 
@@ -130,42 +210,72 @@ def _uint8(x):
     return ops.cast(x, "uint8")
 
 
-sum = _reduction(ops.sum, "sum", "Sum over axes; small ints and bools are summed in 64 bits.")
-prod = _reduction(ops.prod, "prod", "Product over axes.")
-max = _reduction(ops.max, "max", "Largest element; NaN if there is one.")
-min = _reduction(ops.min, "min", "Smallest element; NaN if there is one.")
-mean = _reduction(ops.mean, "mean", "Mean over axes; that of bools is in floatx().", _measurable)
-var = _reduction(ops.var, "var", "Variance over axes (divided by the count).", _measurable)
+sum = _reduction(
+    ops.sum, "sum", "Sum over axes; small ints and bools are summed in 64 bits.", "[3.0, 3.0]"
+)
+prod = _reduction(ops.prod, "prod", "Product over axes, of ints in 64 bits.", "[2.0, 0.0]")
+max = _reduction(ops.max, "max", "Largest element; NaN if there is one.", "[2.0, 3.0]")
+min = _reduction(ops.min, "min", "Smallest element; NaN if there is one.", "[1.0, 0.0]")
+mean = _reduction(
+    ops.mean, "mean", "Mean over axes; that of bools is in floatx().", "[1.5, 1.5]", _measurable
+)
+var = _reduction(
+    ops.var, "var", "Variance over axes (divided by the count).", "[0.25, 2.25]", _measurable
+)
 std = _reduction(
     lambda x, axis, keepdims: ops.sqrt(ops.var(x, axis, keepdims)),
     "std",
     "Standard deviation over axes (divided by the count).",
+    "[0.5, 1.5]",
     _measurable,
 )
-any = _reduction(ops.any, "any", "Whether one element is non-zero: 0 or 1, uint8.", finish=_uint8)
-all = _reduction(ops.all, "all", "Whether all elements are non-zero: 0 or 1, uint8.", finish=_uint8)
+any = _reduction(
+    ops.any, "any", "Whether one element is non-zero: 0 or 1, uint8.", "[1, 1]", finish=_uint8
+)
+all = _reduction(
+    ops.all, "all", "Whether all elements are non-zero: 0 or 1, uint8.", "[1, 0]", finish=_uint8
+)
 logsumexp = _reduction(
-    ops.logsumexp, "logsumexp", "log(sum(exp(x))) without overflow; -inf if all elements are."
+    ops.logsumexp,
+    "logsumexp",
+    "log(sum(exp(x))) without overflow; -inf if all elements are.",
+    "[2.313, 3.049]",
 )
 
 
 def argmax(x, axis=-1):
-    """Index of the first largest element along `axis`, int64."""
+    """Index of the first largest element along `axis`, int64.
+
+    >>> K.argmax(np.array([[1, 3, 2], [6, 5, 4]])).eval()
+    array([1, 0])
+    """
     return Tensor(ops.argmax(node_of(x), axis))
 
 
 def argmin(x, axis=-1):
-    """Index of the first smallest element along `axis`, int64."""
+    """Index of the first smallest element along `axis`, int64.
+
+    >>> K.argmin(np.array([[1, 3, 2], [6, 5, 4]]), axis=0).eval()
+    array([0, 0, 0])
+    """
     return Tensor(ops.argmin(node_of(x), axis))
 
 
 def cumsum(x, axis=0):
-    """Running sum along `axis`."""
+    """Running sum along `axis`.
+
+    >>> K.cumsum(np.array([1, 2, 3])).eval()
+    array([1, 3, 6])
+    """
     return Tensor(ops.cumsum(node_of(x), axis))
 
 
 def cumprod(x, axis=0):
-    """Running product along `axis`."""
+    """Running product along `axis`.
+
+    >>> K.cumprod(np.array([1, 2, 3])).eval()
+    array([1, 2, 6])
+    """
     return Tensor(ops.cumprod(node_of(x), axis))
 
 
@@ -176,6 +286,9 @@ def logdiffexp(x, axis=None, keepdims=False):
     axis None takes the elements of `x` in order. The axis must hold two elements and is dropped,
     or kept with size 1; with n > 2 known elements the n - 1 differences of neighbours stay as an
     axis. NaN where the second is smaller.
+
+    >>> float(K.logdiffexp(np.array([1000.0, 1001.0])).eval().round(4))
+    1000.5413
     """
     x = node_of(x)
     if axis is None:

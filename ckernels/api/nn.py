@@ -14,7 +14,11 @@ from .variables import shape_vector
 
 
 def relu(x, alpha=0.0, max_value=None):
-    """x above 0, alpha * x below, at most `max_value` (None: no limit). NaN stays NaN."""
+    """x above 0, alpha * x below, at most `max_value` (None: no limit). NaN stays NaN.
+
+    >>> K.relu(np.array([-2.0, 0.5, 9.0]), alpha=0.5, max_value=6.0).eval()
+    array([-1. ,  0.5,  6. ])
+    """
     x = node_of(x)
     weak_zero = isinstance(alpha, numbers.Real) and alpha == 0
     y = ops.relu(x) if weak_zero else ops.where(ops.lt(x, 0), ops.mul(x, operand(alpha)), x)
@@ -22,7 +26,11 @@ def relu(x, alpha=0.0, max_value=None):
 
 
 def elu(x, alpha=1.0):
-    """x above 0, alpha * (exp(x) - 1) below."""
+    """x above 0, alpha * (exp(x) - 1) below.
+
+    >>> K.elu(np.array([-1.0, 2.0])).eval().round(3)
+    array([-0.632,  2.   ])
+    """
     x = node_of(x)
     # Without the minimum, exp of large x gives inf * 0 in the gradient of the branch not taken.
     below = ops.expm1(ops.minimum(x, 0))
@@ -33,12 +41,21 @@ def elu(x, alpha=1.0):
 
 
 def softmax(x):
-    """exp(x) / sum(exp(x)) over the last axis."""
+    """exp(x) / sum(exp(x)) over the last axis.
+
+    >>> K.softmax(np.array([[0.0, 0.0], [1000.0, 0.0]])).eval()
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    """
     return Tensor(ops.softmax(_vector_or_more(x, "softmax"), -1))
 
 
 def log_softmax(x):
-    """The logarithm of `softmax(x)`, exact for small probabilities."""
+    """The logarithm of `softmax(x)`, exact for small probabilities.
+
+    >>> K.log_softmax(np.array([1000.0, 0.0])).eval()
+    array([    0., -1000.])
+    """
     return Tensor(ops.log_softmax(_vector_or_more(x, "log_softmax"), -1))
 
 
@@ -50,28 +67,48 @@ def _vector_or_more(x, name):
 
 
 def softplus(x):
-    """log(1 + exp(x)) without overflow."""
+    """log(1 + exp(x)) without overflow.
+
+    >>> K.softplus(np.array([-1000.0, 0.0, 1000.0])).eval().round(3)
+    array([0.00e+00, 6.93e-01, 1.00e+03])
+    """
     return Tensor(ops.softplus(operand(x)))
 
 
 def softsign(x):
-    """x / (1 + |x|)."""
+    """x / (1 + |x|).
+
+    >>> K.softsign(np.array([-1.0, 3.0])).eval()
+    array([-0.5 ,  0.75])
+    """
     x = node_of(x)
     return Tensor(ops.true_div(x, ops.add(ops.abs(x), 1)))
 
 
 def sigmoid(x):
-    """1 / (1 + exp(-x)) without overflow."""
+    """1 / (1 + exp(-x)) without overflow.
+
+    >>> K.sigmoid(np.array([-1000.0, 0.0])).eval()
+    array([0. , 0.5])
+    """
     return Tensor(ops.sigmoid(operand(x)))
 
 
 def hard_sigmoid(x):
-    """0.2 * x + 0.5 limited to [0, 1]."""
+    """0.2 * x + 0.5 limited to [0, 1].
+
+    >>> K.hard_sigmoid(np.array([-9.0, 0.0, 9.0])).eval()
+    array([0. , 0.5, 1. ])
+    """
     return Tensor(ops.clip(ops.add(ops.mul(node_of(x), 0.2), 0.5), 0, 1))
 
 
 def tanh(x):
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent.
+
+    >>> K.tanh(np.array([0.0, 1.0])).eval().round(3)
+    array([0.   , 0.762])
+    """
     return Tensor(ops.tanh(operand(x)))
 
 
@@ -81,6 +118,10 @@ def dropout(x, level, noise_shape=None, seed=None):
 
     noise_shape: shape of the keep/drop flags, broadcast to `x`; None entries take the size of `x`.
     ValueError unless 0 <= level < 1.
+
+    >>> y = K.dropout(K.ones((1000,)), 0.25, seed=1).eval()
+    >>> sorted(set(y.round(3).tolist()))[0], bool(700 < (y > 0).sum() < 800)
+    (0.0, True)
     """
     x = node_of(x)
     if isinstance(level, numbers.Real):
@@ -108,19 +149,33 @@ def _size(x, axis):
 
 
 def l2_normalize(x, axis):
-    """`x` divided by its L2 norm along `axis`; where that is tiny, by 1e-6 (1e-3 in float16)."""
+    """`x` divided by its L2 norm along `axis`; where that is tiny, by 1e-6 (1e-3 in float16).
+
+    >>> K.l2_normalize(np.array([3.0, 4.0]), axis=0).eval()
+    array([0.6, 0.8])
+    """
     x = node_of(x)
     floor = 1e-6 if x.dtype == "float16" else 1e-12
     return Tensor(ops.mul(x, ops.rsqrt(ops.maximum(ops.sum(ops.square(x), axis, True), floor))))
 
 
 def in_top_k(predictions, targets, k):
-    """Whether predictions[i, targets[i]] is among the `k` largest of row i: a bool vector."""
+    """Whether predictions[i, targets[i]] is among the `k` largest of row i: a bool vector.
+
+    >>> K.in_top_k(np.array([[0.1, 0.7, 0.2]]), np.array([2]), 2).eval()
+    array([ True])
+    """
     return Tensor(ops.in_top_k(node_of(predictions), node_of(targets), integer(k, "k")))
 
 
 def normalize_batch_in_training(x, gamma, beta, reduction_axes, epsilon=0.001):
-    """(normalised x, mean, variance) with the statistics of this batch over `reduction_axes`."""
+    """(normalised x, mean, variance) with the statistics of this batch over `reduction_axes`.
+
+    >>> x = np.array([[1.0, 2.0], [3.0, 6.0]])
+    >>> y, mean, var = K.normalize_batch_in_training(x, None, None, [0])
+    >>> mean.eval(), var.eval()
+    (array([2., 4.]), array([1., 4.]))
+    """
     x = node_of(x)
     axes = axes_of(list(reduction_axes), x.ndim)
     mean, var = ops.mean(x, axes, True), ops.var(x, axes, True)
@@ -141,6 +196,11 @@ def batch_normalization(x, mean, var, beta, gamma, epsilon=0.001):
 
     Keras's document prints sqrt(var) + epsilon; every implementation of it computed this form,
     whose gradient stays finite at var = 0 and which trained weights expect.
+
+    >>> x = np.array([[1.0, 2.0], [3.0, 6.0]])
+    >>> K.batch_normalization(x, x.mean(0), x.var(0), None, None, 0.0).eval()
+    array([[-1., -1.],
+           [ 1.,  1.]])
     """
     parts = [None if p is None else node_of(p) for p in (mean, var, beta, gamma)]
     return _normalized(node_of(x), *parts, epsilon)
@@ -158,6 +218,10 @@ def bias_add(x, bias, data_format=None):
     (no batch).
 
     ValueError for another data_format or another number of dimensions.
+
+    >>> K.bias_add(K.zeros((2, 3)), np.array([1.0, 2.0, 3.0], "float32")).eval()
+    array([[1., 2., 3.],
+           [1., 2., 3.]], dtype=float32)
     """
     data_format = data_format_of(data_format)
     x, bias = node_of(x), node_of(bias)

@@ -25,7 +25,14 @@ _streams = itertools.count(1)
 
 
 def set_random_seed(seed):
-    """Make random tensors made from now on reproducible; None: NumPy's generator again."""
+    """Make random tensors made from now on reproducible; None: NumPy's generator again.
+
+    >>> K.set_random_seed(3)
+    >>> a = K.random_uniform((2,)).eval()
+    >>> K.set_random_seed(3)
+    >>> bool((a == K.random_uniform((2,)).eval()).all())
+    True
+    """
     global _seed, _streams
     with _lock:
         _seed = None if seed is None else integer(seed, "seed")
@@ -77,13 +84,22 @@ def _float(dtype):
 
 
 def random_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
-    """Normal numbers. shape: ints and scalar tensors, or a vector tensor."""
+    """Normal numbers. shape: ints and scalar tensors, or a vector tensor.
+
+    >>> K.random_normal((2, 3), mean=1.0, stddev=2.0, seed=1).eval().shape
+    (2, 3)
+    """
     z = _draw(ops.random_normal, shape_vector(shape), _float(dtype), seed)
     return Tensor(_scaled(z, stddev, mean))
 
 
 def random_uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
-    """Numbers in [minval, maxval), all equally likely; integers for an integer dtype."""
+    """Numbers in [minval, maxval), all equally likely; integers for an integer dtype.
+
+    >>> x = K.random_uniform((100,), 0, 10, dtype="int32", seed=1).eval()
+    >>> bool(x.min() >= 0), bool(x.max() < 10), x.dtype.name
+    (True, True, 'int32')
+    """
     dtype = float_dtype(dtype)
     if dtypes.is_complex(dtype):
         raise DTypeError("random_uniform draws real numbers, not " + dtype)
@@ -108,7 +124,11 @@ def _is(value, number):
 
 
 def random_binomial(shape, p=0.0, dtype=None, seed=None):
-    """1 with probability `p`, else 0."""
+    """1 with probability `p`, else 0.
+
+    >>> K.random_binomial((3,), p=1.0).eval()
+    array([1., 1., 1.], dtype=float32)
+    """
     dtype = float_dtype(dtype)
     real = dtype if dtypes.is_float(dtype) else "float32"
     u = _draw(ops.random_uniform, shape_vector(shape), real, seed)
@@ -119,6 +139,9 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     """Normal numbers within two standard deviations of the mean.
 
     Drawn by inverting the distribution function: the same law as drawing again until a number fits.
+
+    >>> bool(abs(K.truncated_normal((1000,), seed=1).eval()).max() <= 2)
+    True
     """
     dtype = _float(dtype)
     u = _draw(ops.random_uniform, shape_vector(shape), dtype, seed)

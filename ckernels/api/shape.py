@@ -11,12 +11,22 @@ from .variables import shape_vector
 
 
 def concatenate(tensors, axis=-1):
-    """Tensors joined along an existing axis."""
+    """Tensors joined along an existing axis.
+
+    >>> K.concatenate([K.zeros((2, 1)), K.ones((2, 2))], axis=1).eval()
+    array([[0., 1., 1.],
+           [0., 1., 1.]], dtype=float32)
+    """
     return Tensor(ops.concatenate(_list_of(tensors, "concatenate"), axis))
 
 
 def stack(x, axis=0):
-    """Tensors of one shape joined along a new axis."""
+    """Tensors of one shape joined along a new axis.
+
+    >>> K.stack([K.constant([1, 2]), K.constant([3, 4])], axis=1).eval()
+    array([[1., 3.],
+           [2., 4.]], dtype=float32)
+    """
     return Tensor(ops.stack(_list_of(x, "stack"), axis))
 
 
@@ -29,30 +39,50 @@ def _list_of(tensors, name):
 
 
 def reshape(x, shape):
-    """`x` with another shape: ints (one may be -1), scalar tensors, or a vector tensor."""
+    """`x` with another shape: ints (one may be -1), scalar tensors, or a vector tensor.
+
+    >>> K.int_shape(K.reshape(K.zeros((2, 6)), (3, -1)))
+    (3, 4)
+    """
     if isinstance(shape, (list, tuple)):
         shape = tuple(-1 if d is None else d for d in shape)
     return Tensor(ops.reshape(node_of(x), shape_vector(shape)))
 
 
 def permute_dimensions(x, pattern):
-    """`x` with its axes in the order `pattern`."""
+    """`x` with its axes in the order `pattern`.
+
+    >>> K.int_shape(K.permute_dimensions(K.zeros((2, 3, 4)), (2, 0, 1)))
+    (4, 2, 3)
+    """
     return Tensor(ops.transpose(node_of(x), tuple(int(p) for p in pattern)))
 
 
 def transpose(x):
-    """`x` with its axes reversed."""
+    """`x` with its axes reversed.
+
+    >>> K.int_shape(K.transpose(K.zeros((2, 3))))
+    (3, 2)
+    """
     x = node_of(x)
     return Tensor(ops.transpose(x, tuple(reversed(range(x.ndim)))))
 
 
 def flatten(x):
-    """`x` as a vector."""
+    """`x` as a vector.
+
+    >>> K.int_shape(K.flatten(K.zeros((2, 3))))
+    (6,)
+    """
     return Tensor(ops.flatten(node_of(x)))
 
 
 def batch_flatten(x):
-    """`x` as a matrix with the same first axis."""
+    """`x` as a matrix with the same first axis.
+
+    >>> K.int_shape(K.batch_flatten(K.zeros((2, 3, 4))))
+    (2, 12)
+    """
     x = node_of(x)
     if x.ndim == 0:
         raise ShapeError("batch_flatten needs at least one dimension, got a scalar")
@@ -60,24 +90,40 @@ def batch_flatten(x):
 
 
 def expand_dims(x, axis=-1):
-    """`x` with a new axis of size 1 at index `axis` of the result."""
+    """`x` with a new axis of size 1 at index `axis` of the result.
+
+    >>> K.int_shape(K.expand_dims(K.zeros((2, 3)), 1))
+    (2, 1, 3)
+    """
     x = node_of(x)
     return Tensor(ops.expand(x, (axis_of(integer(axis, "axis"), x.ndim + 1),)))
 
 
 def squeeze(x, axis):
-    """`x` without its axis (or axes) of size 1 at index `axis`."""
+    """`x` without its axis (or axes) of size 1 at index `axis`.
+
+    >>> K.int_shape(K.squeeze(K.zeros((2, 1, 3)), 1))
+    (2, 3)
+    """
     x = node_of(x)
     return Tensor(ops.squeeze(x, axes_of(axis, x.ndim)))
 
 
 def repeat_elements(x, rep, axis):
-    """Each element of `x` repeated `rep` times along `axis`, as np.repeat."""
+    """Each element of `x` repeated `rep` times along `axis`, as np.repeat.
+
+    >>> K.repeat_elements(np.array([1, 2]), 2, axis=0).eval()
+    array([1, 1, 2, 2])
+    """
     return Tensor(ops.repeat(node_of(x), integer(rep, "rep"), axis))
 
 
 def repeat(x, n):
-    """A matrix (samples, dim) repeated to (samples, n, dim)."""
+    """A matrix (samples, dim) repeated to (samples, n, dim).
+
+    >>> K.int_shape(K.repeat(K.zeros((2, 3)), 5))
+    (2, 5, 3)
+    """
     x = node_of(x)
     if x.ndim != 2:
         raise ShapeError(f"repeat needs a tensor of 2 dimensions, got shape {show(x.shape)}")
@@ -86,21 +132,33 @@ def repeat(x, n):
 
 
 def tile(x, n):
-    """`x` tiled n[i] times along axis i; an int tiles the last axis (NumPy)."""
+    """`x` tiled n[i] times along axis i; an int tiles the last axis (NumPy).
+
+    >>> K.tile(np.array([1, 2]), 2).eval()
+    array([1, 2, 1, 2])
+    """
     x = node_of(x)
     counts = (n,) if not isinstance(n, (list, tuple, np.ndarray)) else tuple(n)
     return Tensor(ops.tile(x, tuple(integer(c, "a count of tile") for c in counts)))
 
 
 def reverse(x, axes):
-    """`x` reversed along an axis or several."""
+    """`x` reversed along an axis or several.
+
+    >>> K.reverse(np.array([1, 2, 3]), 0).eval()
+    array([3, 2, 1])
+    """
     x = node_of(x)
     axes = axes_of(axes, x.ndim)
     return Tensor(ops.flip(x, axes))
 
 
 def arange(start, stop=None, step=1, dtype="int32"):
-    """A vector start, start + step, ... below stop. One argument is the stop."""
+    """A vector start, start + step, ... below stop. One argument is the stop.
+
+    >>> K.arange(2, 8, 2).eval()
+    array([2, 4, 6], dtype=int32)
+    """
     if stop is None:
         start, stop = 0, start
     bounds = [b.node if isinstance(b, Tensor) else b for b in (start, stop, step)]
@@ -108,7 +166,11 @@ def arange(start, stop=None, step=1, dtype="int32"):
 
 
 def temporal_padding(x, padding=(1, 1)):
-    """Zeros before and after the middle axis of a tensor of 3 dimensions."""
+    """Zeros before and after the middle axis of a tensor of 3 dimensions.
+
+    >>> K.int_shape(K.temporal_padding(K.zeros((2, 3, 4)), (1, 2)))
+    (2, 6, 4)
+    """
     x = node_of(x)
     if x.ndim != 3:
         raise ShapeError(

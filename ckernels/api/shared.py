@@ -13,6 +13,11 @@ def shared(value, name=None, borrow=False, shape=None):
 
     shape: what is fixed about the shape, e.g. (None, 10); by default nothing. borrow: the variable
     may keep the array itself instead of a copy.
+
+    >>> s = K.shared(np.zeros((2, 3)), name="s")
+    >>> s.set_value(np.ones((5, 3)))
+    >>> s.get_value().shape, s.dtype
+    ((5, 3), 'float64')
     """
     what = f"the value of shared variable {name!r}" if name else "the value of a shared variable"
     array = as_array(value, what)

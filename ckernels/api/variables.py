@@ -43,7 +43,14 @@ def _owned(array, dtype, what):
 
 
 def constant(value, dtype=None, shape=None, name=None):
-    """A constant; dtype floatx() by default. shape: to fill (a scalar) or to reshape to."""
+    """A constant; dtype floatx() by default. shape: to fill (a scalar) or to reshape to.
+
+    >>> K.constant([1, 2]).eval()
+    array([1., 2.], dtype=float32)
+    >>> K.constant(3, shape=(2, 2), dtype="int32").eval()
+    array([[3, 3],
+           [3, 3]], dtype=int32)
+    """
     dtype = float_dtype(dtype)
     array = _owned(as_array(value, "the value of a constant"), dtype, "the value of a constant")
     if shape is not None:
@@ -63,6 +70,12 @@ def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None):
     """An input. shape: ints and None; or ndim: the number of dimensions, all of unknown size.
 
     If both are given, shape is used; ValueError when neither is.
+
+    >>> x = K.placeholder(shape=(None, 3), name="x")
+    >>> K.int_shape(x), K.dtype(x), K.ndim(x)
+    ((None, 3), 'float32', 2)
+    >>> K.int_shape(K.placeholder(ndim=2))
+    (None, None)
     """
     if sparse:
         raise NotSupported(
@@ -81,17 +94,29 @@ def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None):
 
 
 def is_placeholder(x):
-    """Whether `x` is an input made by `placeholder` (or the learning phase)."""
+    """Whether `x` is an input made by `placeholder` (or the learning phase).
+
+    >>> K.is_placeholder(K.placeholder(ndim=1)), K.is_placeholder(K.zeros((2,)))
+    (True, False)
+    """
     return isinstance(x, Tensor) and x.node.op.name == "placeholder"
 
 
 def is_variable(x):
-    """Whether `x` is a variable."""
+    """Whether `x` is a variable.
+
+    >>> K.is_variable(K.zeros((2,))), K.is_variable(K.constant(1))
+    (True, False)
+    """
     return isinstance(x, Variable)
 
 
 def is_tensor(x):
-    """Whether `x` is a tensor of this backend, variables included."""
+    """Whether `x` is a tensor of this backend, variables included.
+
+    >>> K.is_tensor(K.constant(1)), K.is_tensor(np.ones(2))
+    (True, False)
+    """
     return isinstance(x, Tensor)
 
 
@@ -122,12 +147,20 @@ def to_dense(tensor):
 
 
 def shape(x):
-    """The symbolic shape of `x`, an int32 vector; `int_shape` is what is known already."""
+    """The symbolic shape of `x`, an int32 vector; `int_shape` is what is known already.
+
+    >>> K.shape(K.zeros((2, 3))).eval()
+    array([2, 3], dtype=int32)
+    """
     return Tensor(ops.cast(ops.shape(node_of(x)), "int32"))
 
 
 def int_shape(x):
-    """The shape of `x` in ints and None (unknown); a `_keras_shape` on it comes first."""
+    """The shape of `x` in ints and None (unknown); a `_keras_shape` on it comes first.
+
+    >>> K.int_shape(K.placeholder((None, 3)) * 2)
+    (None, 3)
+    """
     if isinstance(x, Tensor):
         known = getattr(x, "_keras_shape", None)
         return tuple(known) if known is not None else x.node.shape
@@ -135,17 +168,29 @@ def int_shape(x):
 
 
 def ndim(x):
-    """The number of dimensions of `x`."""
+    """The number of dimensions of `x`.
+
+    >>> K.ndim(K.zeros((2, 3)))
+    2
+    """
     return node_of(x).ndim
 
 
 def dtype(x):
-    """The dtype of `x` as a string."""
+    """The dtype of `x` as a string.
+
+    >>> K.dtype(K.constant(1, dtype="int8") * 0.5)
+    'float32'
+    """
     return node_of(x).dtype
 
 
 def count_params(x):
-    """The number of scalars in `x`. ValueError when its shape is not known."""
+    """The number of scalars in `x`. ValueError when its shape is not known.
+
+    >>> K.count_params(K.zeros((2, 3)))
+    6
+    """
     if isinstance(x, Variable):
         return int(x.get_value(borrow=True).size)
     count = product(int_shape(x))
@@ -155,12 +200,20 @@ def count_params(x):
 
 
 def eval(x):
-    """The value of a variable, or of an expression that needs no input, as a NumPy array."""
+    """The value of a variable, or of an expression that needs no input, as a NumPy array.
+
+    >>> K.eval(K.variable([1.0, 2.0]) * 2)
+    array([2., 4.], dtype=float32)
+    """
     return need_tensor(x, "the argument of eval").eval()
 
 
 def get_value(x):
-    """The value of a variable, a copy."""
+    """The value of a variable, a copy.
+
+    >>> K.get_value(K.variable([1.0, 2.0]))
+    array([1., 2.], dtype=float32)
+    """
     return need_variable(x, "the argument of get_value").get_value()
 
 
@@ -170,12 +223,24 @@ def batch_get_value(ops):
 
 
 def set_value(x, value):
-    """Give the variable `x` a new value of the same shape, or an error that names both."""
+    """Give the variable `x` a new value of the same shape, or an error that names both.
+
+    >>> v = K.variable([1.0, 2.0])
+    >>> K.set_value(v, [3, 4])
+    >>> K.get_value(v)
+    array([3., 4.], dtype=float32)
+    """
     need_variable(x, "the first argument of set_value").set_value(value)
 
 
 def batch_set_value(tuples):
-    """`set_value` for each (variable, value)."""
+    """`set_value` for each (variable, value).
+
+    >>> v, w = K.zeros((1,)), K.zeros((1,))
+    >>> K.batch_set_value([(v, [1.0]), (w, [2.0])])
+    >>> K.batch_get_value([v, w])
+    [array([1.], dtype=float32), array([2.], dtype=float32)]
+    """
     for x, value in tuples:
         set_value(x, value)
 
@@ -188,12 +253,21 @@ def get_variable_shape(x):
 
 
 def zeros(shape, dtype=None, name=None):
-    """A variable filled with 0. With a symbolic shape: a tensor."""
+    """A variable filled with 0. With a symbolic shape: a tensor.
+
+    >>> K.get_value(K.zeros((2, 2)))
+    array([[0., 0.],
+           [0., 0.]], dtype=float32)
+    """
     return _filled(0, shape, dtype, name)
 
 
 def ones(shape, dtype=None, name=None):
-    """A variable filled with 1. With a symbolic shape: a tensor."""
+    """A variable filled with 1. With a symbolic shape: a tensor.
+
+    >>> K.get_value(K.ones((2,), dtype="int64"))
+    array([1, 1])
+    """
     return _filled(1, shape, dtype, name)
 
 
@@ -222,17 +296,30 @@ def shape_vector(shape):
 
 
 def eye(size, dtype=None, name=None):
-    """A variable holding the identity matrix of `size` rows."""
+    """A variable holding the identity matrix of `size` rows.
+
+    >>> K.get_value(K.eye(2))
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
     return Variable(np.eye(integer(size, "size"), dtype=float_dtype(dtype)), name)
 
 
 def zeros_like(x, dtype=None, name=None):
-    """A tensor of zeros with the shape of `x`. dtype: that of `x` by default."""
+    """A tensor of zeros with the shape of `x`. dtype: that of `x` by default.
+
+    >>> K.zeros_like(K.constant([1, 2])).eval()
+    array([0., 0.], dtype=float32)
+    """
     return _filled_like(0, x, dtype, name)
 
 
 def ones_like(x, dtype=None, name=None):
-    """A tensor of ones with the shape of `x`. dtype: that of `x` by default."""
+    """A tensor of ones with the shape of `x`. dtype: that of `x` by default.
+
+    >>> K.ones_like(K.constant([1, 2]), dtype="int32").eval()
+    array([1, 1], dtype=int32)
+    """
     return _filled_like(1, x, dtype, name)
 
 
@@ -248,7 +335,11 @@ def identity(x):
 
 
 def cast(x, dtype):
-    """`x` as a tensor of another dtype."""
+    """`x` as a tensor of another dtype.
+
+    >>> K.cast(K.constant([0.5, 1.5]), "int32").eval()
+    array([0, 1], dtype=int32)
+    """
     return Tensor(ops.cast(node_of(x), dtype))
 
 

@@ -23,6 +23,7 @@ from ..errors import (
     UsageError,
     with_line,
 )
+from ..graph.node import item, make, new_uid
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
 from .program import Program, bind_reference, concretise, unknown
@@ -363,26 +364,37 @@ class StagedFunction(_Shared):
     def run(self, env):
         spec = self.spec
         roots = spec.outputs + [new for _, new in spec.updates]
-        replace = {}
         while True:
             cut = self.next_cut(roots, env)
             if cut is None:
                 break
-            inputs = [n for n in env]
-            piece = self.piece(inputs, list(cut.inputs), [])
-            values = piece(*[env[n] for n in inputs]) if cut.inputs else []
-            with np.errstate(all="ignore"):
-                value = np.asarray(cut.op.oracle(cut.attrs, *values), dtype=cut.dtype)
-            leaf = self.leaf(cut)
-            env[leaf] = value
-            replace[cut] = leaf
-            roots = rebuild(roots, {cut: leaf})
+            found = {node: self.leaf(node) for node in self.parts(cut)}
+            env.update(zip(found.values(), self.computed(cut, env)))
+            roots = rebuild(roots, found)
         count = len(spec.outputs)
         updates = [(v, new) for (v, _), new in zip(spec.updates, roots[count:])]
         inputs = list(env)
         piece = self.piece(inputs, roots[:count], updates)
         values = piece(*[env[n] for n in inputs])
         return values[0] if spec.single else values
+
+    @staticmethod
+    def parts(cut):
+        """The nodes computed together with `cut`: itself, or all outputs of what it is one of."""
+        if cut.op.name != "item":
+            return [cut]
+        return [item(cut.inputs[0], k) for k in range(len(cut.inputs[0].outs))]
+
+    def computed(self, cut, env):
+        """Arrays for `parts(cut)`: the operands by a compiled piece, the op by its oracle."""
+        maker = cut.inputs[0] if cut.op.name == "item" else cut
+        inputs = list(env)
+        values = []
+        if maker.inputs:
+            values = self.piece(inputs, list(maker.inputs), [])(*[env[n] for n in inputs])
+        result = reference.apply_oracle(maker, values)
+        results = result if maker.outs is not None else (result,)
+        return [np.asarray(r, n.dtype) for r, n in zip(results, self.parts(cut))]
 
     def next_cut(self, roots, env):
         """The first node whose shape the arrays at hand do not give, with known operands."""
@@ -397,7 +409,6 @@ class StagedFunction(_Shared):
         return None
 
     def leaf(self, node):
-        from ..graph.node import make, new_uid
         if not hasattr(self, "leaves"):
             self.leaves = {}
         if node.uid not in self.leaves:
