@@ -167,7 +167,7 @@ class Lowering:
         if all(x.shape[a] == 1 for a in axes):
             return arg if name[:3] != "arg" else self.literal("int64", 0)
         if name not in ("argmax", "argmin"):
-            return self.value("reduce", node.dtype, name, (arg,), run=False)
+            return self.accumulate(name, node.dtype, arg)
         best = self.value("reduce", x.dtype, name[3:], (arg,))
         strides = [0] * len(self.group.domain)
         steps = contiguous_strides([x.shape[a] for a in axes])
@@ -188,7 +188,28 @@ class Lowering:
         x = node.inputs[0]
         want = tuple(None if n == 1 else a for a, n in enumerate(x.shape))
         arg = self.operand(x, want)
-        return self.reduce(node, node.attrs["kind"], arg, x, node.attrs["axes"])
+        kind = node.attrs["kind"]
+        if kind == "count":
+            return self.value("literal", "float64", "count")
+        if kind == "moment2":
+            return self.moment2(arg, x.dtype)
+        return self.reduce(node, kind, arg, x, node.attrs["axes"])
+
+    def moment2(self, arg, dtype):
+        """Squared deviations of a chunk from its own mean; `count` is the chunk's size, in the C."""
+        total = self.accumulate("sum", "float64", arg)
+        count = self.value("literal", "float64", "count")
+        mean = self.value("op", "float64", "{0} / {1}", (total, count), cost=1)
+        off = self.value("op", dtype, "{0} - {1}", (arg, self.cast(mean, dtype)), cost=1)
+        square = self.value("op", dtype, "{0} * {0}", (off,), cost=1)
+        return self.accumulate("sum", "float64", square)
+
+    def accumulate(self, name, dtype, arg):
+        """A reduction value; the same one when it was asked for before."""
+        key = ("reduce", name, dtype, arg)
+        if key not in self.load_index:
+            self.load_index[key] = self.value("reduce", dtype, name, (arg,))
+        return self.load_index[key]
 
     # ---- nest ---------------------------------------------------------------------------------
 
@@ -209,7 +230,7 @@ class Lowering:
                                    [[r.strides[a] for a in inner] for r in self.refs])
         if not inner:
             return self.flat(stores, o_sizes, o_rows)
-        column = bool(o_sizes) and self.is_column(lead, outer, inner)
+        column = bool(o_sizes) and (group.partial or self.is_column(lead, outer, inner))
         if column:
             return self.columns(stores, o_sizes, o_rows, r_sizes, r_rows)
         return self.rows(stores, o_sizes, o_rows, r_sizes, r_rows)

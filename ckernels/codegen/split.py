@@ -3,8 +3,10 @@
 A full reduction of many elements, or a reduction over many leading rows, becomes `partial` (one result per
 chunk of a grid fixed by the shape) followed by a small reduction of the chunks. Shapes must be concrete.
 """
+from .. import ops
 from ..graph.node import apply, constant, make
 from ..graph.op import Op
+from ..ops.composite import extent
 
 FULL = 32768                # elements below which one thread reduces everything
 CHUNK = 16384               # elements per chunk at least: it stays in L2 between its loops
@@ -13,7 +15,7 @@ ROWS = 1024                 # leading rows above which a column reduction may be
 NARROW = 64                 # when there are too few columns for the threads
 IN_CACHE = 4 << 20          # or when so many elements leave the cache between two passes
 
-SPLITS = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"}
+SPLITS = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "moment2"}
 
 
 def _infer_partial(attrs, x):
@@ -24,6 +26,8 @@ def _infer_partial(attrs, x):
         dtype = "int64"
     elif kind in ("any", "all"):
         dtype = "bool"
+    elif kind in ("moment2", "count"):
+        dtype = "float64"
     elif kind in ("sum", "prod") and dtype in ("float16", "float32"):
         dtype = "float64"
     return dtype, (attrs["chunks"],) + kept
@@ -61,14 +65,37 @@ def split(node):
         return node
     chunks = chunking(node)
     if chunks is None:
-        return node
+        return node if node.op.name != "moment2" else _two_passes(node)
     x, axes, name = node.inputs[0], node.attrs["axes"], node.op.name
     attrs = {"axes": axes, "chunks": chunks}
     if name in ("argmax", "argmin"):
         return _split_arg(node, x, attrs, name)
+    if name == "moment2":
+        return _split_moment2(node, x, attrs)
     first = make("partial", (x,), {**attrs, "kind": name})
     last = make(name, (first,), {"axes": (0,)})
     return last if last.dtype == node.dtype else make("cast", (last,), {"dtype": node.dtype})
+
+
+def _two_passes(node):
+    """Squared deviations of rows that stay in cache between the mean and the second look."""
+    x, axes = node.inputs[0], node.attrs["axes"]
+    mean = ops.true_div(ops.sum(x, axes), extent(x, axes, x.dtype))
+    return ops.sum(ops.square(ops.sub(x, ops.expand(mean, axes))), axes)
+
+
+def _split_moment2(node, x, attrs):
+    """One pass over memory: each chunk's sum and squared deviations from its own mean, in cache.
+
+    Merged by M2 = sum(M2_c) + sum(n_c * (mean_c - mean)**2) (Chan, Golub and LeVeque 1979).
+    """
+    total, off, count = (make("partial", (x,), {**attrs, "kind": k})
+                         for k in ("sum", "moment2", "count"))
+    total = ops.cast(total, "float64")
+    mean = ops.true_div(ops.sum(total, 0), extent(x, attrs["axes"], "float64"))
+    away = ops.sub(ops.true_div(total, ops.maximum(count, 1.0)), mean)
+    merged = ops.sum(ops.add(off, ops.mul(count, ops.square(away))), 0)
+    return ops.cast(merged, node.dtype)
 
 
 def _split_arg(node, x, attrs, name):

@@ -163,8 +163,23 @@ def _np_mean(x, axes, keepdims=False):
     return np.sum(x, axis=axes, keepdims=keepdims) / np.float64(size_along(x.shape, axes))
 
 
+LONG = 1024                 # elements from which on a variance may be taken in one pass over memory
+
+
+def _np_moment2(x, axes):
+    off = x - np.mean(x, axis=axes, keepdims=True, dtype=np.float64)
+    return np.square(off).sum(axes).astype(x.dtype)
+
+
+Op("moment2", "reduce", dropped("moment2"), lambda attrs, x: _np_moment2(x, attrs["axes"]), ulp=8,
+   doc="Sum of squared deviations from the mean over axes: a long variance before the code "
+       "generator decides between two passes and chunks.")
+
+
 def _lower_var(node):
     x, axes = wide(node.inputs[0]), node.attrs["axes"]
+    if (size_along(x.shape, axes) or 0) >= LONG and x.dtype in ("float32", "float64"):
+        return cast(_per(make("moment2", (x,), {"axes": axes}), x, axes), node.dtype)
     off = sub(x, _mean_kept(x, axes))
     return cast(_per(sum(square(off), axes), x, axes), node.dtype)
 
