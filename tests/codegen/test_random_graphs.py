@@ -1,0 +1,96 @@
+"""Random graphs, compiled, against their oracles: fusion, layouts, forms and the plan all at once.
+
+Inputs lie next to unmapped pages, in many layouts, so a read out of bounds ends the process. The
+second half runs with thresholds so low that every form (tiles, strips, chunks) and every split over
+threads happens on small arrays.
+"""
+import numpy as np
+import pytest
+
+import ckernels as K
+from ckernels.codegen import emit, lower, split
+from ckernels.runtime import program
+from ckernels.runtime.function import Function
+
+from .random_graphs import Case
+
+
+def run(cases):
+    """All failures of the cases, built as one function."""
+    leaves = [pair for case in cases for pair in case.leaves]
+    outputs = [node for case in cases for node in case.outputs]
+    function = Function([n for n, _ in leaves], outputs, positional_only=True, downcast=False)
+    results, failures = function(*[a for _, a in leaves]), []
+    for record in function.info.program.kernels.records.values():
+        record.kernel.check()
+    for case in cases:
+        mine, results = results[:len(case.outputs)], results[len(case.outputs):]
+        if case.wrong(mine):
+            failures.append(f"seed {case.seed}, {case.dtype}: {case.wrong(mine)}")
+    return failures
+
+
+def search(seeds, per, **options):
+    failures = []
+    for first in range(seeds.start, seeds.stop, per):
+        cases = [Case(seed, ("float64", "float32", "int32")[seed % 3], **options)
+                 for seed in range(first, min(first + per, seeds.stop))]
+        failures += run(cases)
+    assert not failures, "\n".join(failures)
+
+
+@pytest.fixture
+def low_thresholds(monkeypatch):
+    """Three threads for everything; tiles, strips, kept rows and chunks of a few elements."""
+    for module, name, value in ((lower, "GRAIN_NS", 1e-3), (emit, "STRIP", 4), (emit, "TILE", 4),
+                                (emit, "ROW_SCRATCH", 8), (lower, "ROW_SCRATCH", 8),
+                                (lower, "TILE", 4), (split, "FULL", 20), (split, "CHUNK", 7),
+                                (split, "ROWS", 5)):
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(program, "_emitted", {})
+    before = K.get_num_threads()
+    K.set_num_threads(3)
+    yield
+    K.set_num_threads(before)
+
+
+def test_random_graphs():
+    search(range(0, 90), 15)
+
+
+def test_random_graphs_with_low_thresholds(low_thresholds):
+    search(range(1000, 1060), 15)
+
+
+@pytest.mark.slow
+def test_many_random_graphs():
+    search(range(100_000, 101_000), 10, largest=100_000)
+
+
+@pytest.mark.slow
+def test_many_random_graphs_with_low_thresholds(low_thresholds):
+    search(range(200_000, 201_000), 10)
+
+
+def test_the_generator_reaches_all_kinds():
+    """The graphs are worth running only if they contain what fusion may get wrong."""
+    seen = set()
+    for seed in range(60):
+        case = Case(seed, "float64")
+        seen |= {n.op.name for n in case.pool}
+        seen |= {"strided" for _, a in case.leaves if not a.flags.c_contiguous}
+        seen |= {"empty" for _, a in case.leaves if not a.size}
+        seen |= {"scalar" for _, a in case.leaves if not a.ndim}
+        seen |= {"duplicate"} if len(set(case.outputs)) < len(case.outputs) else set()
+        seen |= {"input out"} if {n for n, _ in case.leaves} & set(case.outputs) else set()
+    wanted = {"sum", "max", "argmax", "softmax", "logsumexp", "mean", "var", "matmul", "where", "cast",
+              "reshape", "transpose", "slice", "expand", "squeeze", "broadcast_to", "iota", "tanh",
+              "strided", "empty", "scalar", "duplicate", "input out"}
+    assert wanted <= seen, wanted - seen
+
+
+def test_a_read_beyond_a_guarded_array_would_be_noticed():
+    from .pages import PAGE, guarded
+    array = guarded(np.arange(5.0))
+    assert (array.ctypes.data + array.nbytes) % PAGE == 0
+    assert guarded(array, at_end=False).ctypes.data % PAGE == 0
