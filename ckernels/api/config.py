@@ -8,8 +8,8 @@ import threading
 
 from .. import dtypes
 from ..config import config
-from ..errors import ArgumentError, ConfigError
-from .operands import as_array, converted
+from ..errors import ArgumentError
+from .operands import as_array, converted, integer
 
 _uids = collections.Counter()
 _lock = threading.Lock()
@@ -148,7 +148,9 @@ def manual_variable_initialization(value):
 
 
 def set_num_threads(n):
-    """Use `n` threads from now on (at least 1)."""
+    """Use `n` threads from now on (at least 1); None: as many as the environment gives."""
+    if n is not None and integer(n, "the number of threads") < 1:
+        raise ArgumentError(f"the number of threads must be at least 1, not {n!r}")
     _runtime().set_num_threads(n)
 
 
@@ -170,9 +172,15 @@ def blas_info():
 def _runtime():
     try:
         from .. import _runtime
-    except ImportError:
-        raise ConfigError(
-            "the C runtime of ckernels was not built (no compiler at installation), so there "
-            "are no threads and no BLAS to ask for; install a C compiler and reinstall"
-        ) from None
+    except ImportError:  # installed without a compiler
+        return _NumPyOnly
     return _runtime
+
+
+class _NumPyOnly:
+    """What there is to say and to set where NumPy computes everything: one thread, its BLAS."""
+
+    set_num_threads = staticmethod(lambda n: None)
+    get_num_threads = staticmethod(lambda: 1)
+    threads_info = staticmethod(lambda: {"threads": 1, "rule": "the C runtime was not built"})
+    blas_info = staticmethod(lambda: {"name": "NumPy's", "builtin": "not built"})

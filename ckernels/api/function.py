@@ -20,8 +20,6 @@ from ..graph.walk import leaves, rebuild
 from .operands import as_array, converted, operand
 from .tensor import Tensor, Variable, need_tensor, need_variable, placeholder_node
 
-EXTRAS = ("check", "profile")  # options of the engine that K.function passes on
-
 
 class In:
     """An input with options: a default `value`, and the `name` of its keyword.
@@ -152,6 +150,8 @@ def function(
     on_unused_input=None,
     allow_input_downcast=None,
     no_default_updates=False,
+    check=None,
+    profile=None,
     **kwargs,
 ):
     """A callable that computes `outputs` from `inputs` and then applies `updates`.
@@ -165,6 +165,9 @@ def function(
     mode     "compiled", "fast_compile", "reference" or "debug"; None: the flag `mode`
     on_unused_input  "ignore", "warn" or "raise"; None: the flag
     no_default_updates  True, or a list of variables whose default updates are left out
+    check    "nan": NaN and inf in outputs and updates are errors that name where they began, and
+             no variable changes; "none"; None: the flag
+    profile  measure each instruction: `print(f.profile_table())`; None: the flag
 
     Call it with arrays, f(a, b), with one list, f([a, b]), or with keywords named as the inputs.
 
@@ -175,10 +178,10 @@ def function(
     >>> K.get_value(total)
     array(3., dtype=float32)
     """
-    for key in set(kwargs) - set(EXTRAS):
+    for key in kwargs:
         raise ArgumentError(
             f"K.function has no option {key!r}; it knows updates, givens, name, mode, "
-            f"on_unused_input, allow_input_downcast, no_default_updates, {', '.join(EXTRAS)}"
+            "on_unused_input, allow_input_downcast, no_default_updates, check, profile"
         )
     ins = _inputs(inputs)
     single, outs = _outputs(outputs)
@@ -200,7 +203,8 @@ def function(
         defaults=_defaults(ins),
         downcast=allow_input_downcast,
         positional_only=False,
-        **kwargs,
+        check=None if check is None else parsed(lookup("check"), check, ""),
+        profile=profile,
     )
 
 

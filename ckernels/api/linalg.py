@@ -1,6 +1,7 @@
 """Products of tensors and linear algebra."""
 
 from .. import ops
+from ..errors import ArgumentError
 from .operands import node_of, operand
 from .tensor import Tensor
 
@@ -37,6 +38,8 @@ def batch_dot(x, y, axes=None):
     >>> K.int_shape(K.batch_dot(K.zeros((32, 20)), K.zeros((32, 30, 20)), axes=(1, 2)))
     (32, 30)
     """
+    if isinstance(axes, (list, tuple)) and len(axes) != 2:
+        raise ArgumentError(f"the axes of batch_dot are one int or a pair of ints, not {axes!r}")
     return Tensor(ops.batch_dot(node_of(x), node_of(y), axes))
 
 

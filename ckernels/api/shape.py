@@ -139,7 +139,10 @@ def tile(x, n):
     """
     x = node_of(x)
     counts = (n,) if not isinstance(n, (list, tuple, np.ndarray)) else tuple(n)
-    return Tensor(ops.tile(x, tuple(integer(c, "a count of tile") for c in counts)))
+    counts = tuple(integer(c, "a count of tile") for c in counts)
+    if min(counts, default=0) < 0:
+        raise ShapeError(f"tile repeats axes {counts} times, which cannot be negative")
+    return Tensor(ops.tile(x, counts))
 
 
 def reverse(x, axes):

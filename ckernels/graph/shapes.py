@@ -3,7 +3,13 @@
 Broadcasting is NumPy's; a conflict between known sizes is an error when the graph is built. The
 sentences name the shapes; the user's line is added by the error itself.
 """
-from ..errors import ShapeError
+import operator
+
+from ..errors import ShapeError, UsageError
+
+# How people call the operations whose shapes conflict most often.
+VERBS = {"add": "add", "sub": "subtract", "mul": "multiply", "true_div": "divide",
+         **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge"), "compare")}
 
 
 def show(shape):
@@ -25,7 +31,9 @@ def broadcast(what, *shapes):
         known = {d for d in sizes if d is not None and d != 1}
         if len(known) > 1:
             shown = " and ".join(show(s) for s in shapes)
-            raise ShapeError(f"cannot {what} shapes {shown}: axis {axis + ndim} is "
+            verb = VERBS.get(what, "broadcast")
+            where = "" if what in VERBS else f" in {what}"
+            raise ShapeError(f"cannot {verb} shapes {shown}{where}: axis {axis + ndim} is "
                              + " against ".join(str(d) for d in sizes if d not in (None, 1)))
         if known:
             out.append(known.pop())
@@ -35,7 +43,11 @@ def broadcast(what, *shapes):
 
 
 def axis_of(axis, ndim, what="axis"):
-    """`axis` made non-negative; ShapeError when it does not exist."""
+    """`axis` made non-negative; ShapeError when it does not exist, UsageError when it is no int."""
+    try:
+        axis = operator.index(axis)
+    except TypeError:
+        raise UsageError(f"{what} must be an integer, not {axis!r}") from None
     if not -ndim <= axis < ndim:
         raise ShapeError(f"{what} {axis} does not exist in a tensor of {ndim} dimensions")
     return axis % ndim
@@ -45,12 +57,12 @@ def axes_of(axis, ndim):
     """None, an int or a sequence of ints as a sorted tuple of distinct non-negative axes."""
     if axis is None:
         return tuple(range(ndim))
-    if isinstance(axis, (list, tuple)) or hasattr(axis, "__iter__"):
-        axes = [axis_of(int(a), ndim) for a in axis]
+    if isinstance(axis, (list, tuple)) or (hasattr(axis, "__iter__") and not isinstance(axis, str)):
+        axes = [axis_of(a, ndim) for a in axis]
         if len(set(axes)) != len(axes):
             raise ShapeError(f"axes {tuple(axis)} name the same axis twice")
         return tuple(sorted(axes))
-    return (axis_of(int(axis), ndim),)
+    return (axis_of(axis, ndim),)
 
 
 def same(a, b):

@@ -93,6 +93,41 @@ def concatenate_along_an_axis_that_is_not_there():
     K.concatenate([K.zeros((2, 3)), K.zeros((2, 3))], axis=-3)  # !
 
 
+@wrong(UsageError, "axis", "'time'")
+def axis_by_name():
+    K.sum(K.zeros((2, 3)), axis="time")  # !
+
+
+@wrong(UsageError, "axis", "1.5")
+def axis_that_is_no_integer():
+    K.mean(K.zeros((2, 3)), axis=[0, 1.5])  # !
+
+
+@wrong(ShapeError, "multiply", "(2,)", "(3,)")
+def product_of_two_lengths():
+    K.zeros((2,)) * K.zeros((3,))  # !
+
+
+@wrong(ShapeError, "broadcast", "where", "(2,)", "(3,)", "float32")
+def choice_of_two_lengths():
+    K.where(K.zeros((2,)) > 0, K.zeros((2,)), K.zeros((3,)))  # !
+
+
+@wrong(ArgumentError, "pair", "(1,)")
+def batch_dot_over_one_axis():
+    K.batch_dot(K.zeros((2, 3)), K.zeros((2, 3)), axes=(1,))  # !
+
+
+@wrong(ShapeError, "negative")
+def tile_backwards():
+    K.tile(K.zeros((2, 3)), -1)  # !
+
+
+@wrong(ArgumentError, "threads", "0")
+def no_threads():
+    K.set_num_threads(0)  # !
+
+
 @wrong(ShapeError, "twice")
 def mean_over_the_same_axis_twice():
     K.mean(K.zeros((2, 3)), axis=(0, -2))  # !
