@@ -23,7 +23,6 @@ from ..errors import (
     UsageError,
     with_line,
 )
-from ..graph.node import item, make, new_uid
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
 from .program import Program, bind_reference, concretise, unknown
@@ -69,6 +68,7 @@ class Spec:
                 warn_no_compiler("the C runtime of ckernels was not built")
             return ReferenceFunction(self)
         if self.data_decides_shapes():
+            from .staged import StagedFunction
             return StagedFunction(self)
         return CompiledFunction(self).callable()
 
@@ -210,7 +210,7 @@ class Spec:
                     self.defaults, self.downcast, self.positional_only).callable()
 
 
-class _Shared:
+class Shared:
     """What users may ask of any function, whichever way it runs."""
 
     def __init__(self, spec):
@@ -238,7 +238,7 @@ class _Shared:
         return ""
 
 
-class CompiledFunction(_Shared):
+class CompiledFunction(Shared):
     """Owns the Program; `fast` is the C callable handed to the user."""
 
     def __init__(self, spec):
@@ -301,7 +301,7 @@ class CompiledFunction(_Shared):
         return [f"{k}: {s.name}" for k, s in enumerate(self.program.steps)]
 
 
-class ReferenceFunction(_Shared):
+class ReferenceFunction(Shared):
     """Runs the graph in NumPy. Slow and right; needs no compiler."""
 
     def __init__(self, spec):
@@ -338,93 +338,6 @@ def finish(values, spec):
     outputs = [np.array(v, dtype=n.dtype, order="C", copy=True)
                for v, n in zip(values, spec.outputs)]
     return outputs[0] if spec.single else outputs
-
-
-class StagedFunction(_Shared):
-    """Compiled pieces with NumPy between them, cut where data decides a shape.
-
-    Each cut node is computed by its oracle from values of the piece before; the next piece gets the
-    result as an input, so its plans are kept per shape like those of any function.
-    """
-
-    def __init__(self, spec):
-        super().__init__(spec)
-        self.lock = threading.RLock()
-        self.pieces = {}
-
-    def __call__(self, *args, **kwargs):
-        spec = self.spec
-        arrays = spec.arrange(args, kwargs)
-        env = dict(zip(spec.inputs, arrays))
-        for node, array in env.items():
-            Program.check_shape(node, array)
-        with self.lock:
-            return self.run(env)
-
-    def run(self, env):
-        spec = self.spec
-        roots = spec.outputs + [new for _, new in spec.updates]
-        while True:
-            cut = self.next_cut(roots, env)
-            if cut is None:
-                break
-            found = {node: self.leaf(node) for node in self.parts(cut)}
-            env.update(zip(found.values(), self.computed(cut, env)))
-            roots = rebuild(roots, found)
-        count = len(spec.outputs)
-        updates = [(v, new) for (v, _), new in zip(spec.updates, roots[count:])]
-        inputs = list(env)
-        piece = self.piece(inputs, roots[:count], updates)
-        values = piece(*[env[n] for n in inputs])
-        return values[0] if spec.single else values
-
-    @staticmethod
-    def parts(cut):
-        """The nodes computed together with `cut`: itself, or all outputs of what it is one of."""
-        if cut.op.name != "item":
-            return [cut]
-        return [item(cut.inputs[0], k) for k in range(len(cut.inputs[0].outs))]
-
-    def computed(self, cut, env):
-        """Arrays for `parts(cut)`: the operands by a compiled piece, the op by its oracle."""
-        maker = cut.inputs[0] if cut.op.name == "item" else cut
-        inputs = list(env)
-        values = []
-        if maker.inputs:
-            values = self.piece(inputs, list(maker.inputs), [])(*[env[n] for n in inputs])
-        result = reference.apply_oracle(maker, values)
-        results = result if maker.outs is not None else (result,)
-        return [np.asarray(r, n.dtype) for r, n in zip(results, self.parts(cut))]
-
-    def next_cut(self, roots, env):
-        """The first node whose shape the arrays at hand do not give, with known operands."""
-        shapes = {n: a.shape for n, a in env.items()}
-        for n in self.spec.cells:
-            shapes[n] = n.attrs["store"].get().shape
-        for node in toposort(roots):
-            if node.outs is None and None in node.shape and node.op.kind != "leaf":
-                concrete = concretise([node], shapes)[0]
-                if concrete.outs is None and None in concrete.shape:
-                    return node
-        return None
-
-    def leaf(self, node):
-        if not hasattr(self, "leaves"):
-            self.leaves = {}
-        if node.uid not in self.leaves:
-            self.leaves[node.uid] = make("placeholder", (), {
-                "uid": new_uid(), "dtype": node.dtype, "shape": (None,) * node.ndim,
-                "name": f"stage{len(self.leaves)}"})
-        return self.leaves[node.uid]
-
-    def piece(self, inputs, outputs, updates):
-        """The function of one stage, kept for the next call."""
-        key = (tuple(n.uid for n in inputs), tuple(n.uid for n in outputs),
-               tuple((v.uid, n.uid) for v, n in updates))
-        if key not in self.pieces:
-            self.pieces[key] = Spec(inputs, outputs, updates, False, self.name, self.spec.mode, {},
-                                    True, True).callable()
-        return self.pieces[key]
 
 
 def warn_no_compiler(reason):
