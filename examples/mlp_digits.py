@@ -215,9 +215,9 @@ def describe(name, function):
         f"{stats['peak_bytes'] / 1024:.0f} KiB of buffers"
     )
     for kernel in kernels:
-        print(f"    {kernel['name']}: {kernel['inputs']} -> {kernel['outputs']}")
+        print(f"    {kernel['name']}: {kernel['inputs']} arrays in, {kernel['outputs']} out")
     if kernels:
-        print(f"    first one's C source: {kernels[0]['path']}")
+        print(f"    the first one is in {kernels[0]['path']}")
 
 
 def arguments():
@@ -253,6 +253,7 @@ def main():
     )
     describe("train", train)
     describe("predict", predict)
+    print("train.source() is the generated C.")
 
 
 if __name__ == "__main__":
