@@ -16,7 +16,7 @@ LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 help:
 	@echo "test        run the tests (ARGS='-k name' is passed to pytest)"
 	@echo "lint        ruff, and the C runtime built with -Wall -Wextra -Werror"
-	@echo "demo        run examples/demo.py (DATA=path of a data set)"
+	@echo "demo        train a classifier of handwritten digits (DATA=path of an .npz: on that)"
 	@echo "bench       run the benchmarks beside the peers that are installed"
 	@echo "golden      rewrite the golden C files after a reviewed change"
 	@echo "sanitize    core tests under AddressSanitizer and UBSan"
@@ -45,7 +45,7 @@ lint: build
 
 demo: build
 	$(PY) -m pip install -q --disable-pip-version-check rich
-	$(PY) examples/demo.py $(DATA)
+	$(PY) examples/mlp_digits.py $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 bench: build
 	$(PY) -m pip install -q --disable-pip-version-check numexpr threadpoolctl
