@@ -152,6 +152,11 @@ def new_uid():
     return next(_uids)
 
 
+def rebuilding():
+    """Whether nodes are being made on behalf of another one: by a rewrite or a gradient."""
+    return getattr(_context, "line", None) is not None
+
+
 @contextmanager
 def line_of(node):
     """Nodes made inside carry the user's line of `node`: rewrites and gradients run under it."""

@@ -3,11 +3,14 @@
 Build functions take Nodes, handles, NumPy arrays and Python numbers, promote dtypes (Python numbers
 are weak, NumPy scalars are not), insert casts and return a Node. Rows live in the sibling files.
 """
+import warnings
+
 import numpy as np
 
 from .. import dtypes
-from ..errors import DTypeError, ShapeError
-from ..graph.node import Node, as_node, constant, make
+from ..config import config
+from ..errors import CKernelsWarning, DTypeError, ShapeError, user_line
+from ..graph.node import Node, as_node, constant, make, rebuilding
 from ..graph.op import Op
 from ..graph.shapes import axes_of, broadcast, show
 
@@ -89,6 +92,19 @@ def scalar(value, dtype, name="an operation"):
                              f"for {dtype}") from problem
 
 
+def note_float64(name, found):
+    """Do what the flag warn_float64 says about a float64 made of tensors of the dtypes `found`."""
+    policy = config.warn_float64
+    if policy == "ignore" or "float64" in found or not found or rebuilding():
+        return
+    text = (f"{name} of {' and '.join(dict.fromkeys(found))} makes a float64; K.cast one of them, "
+            "or set the flag cast_policy to keep_float")
+    if policy == "raise":
+        raise DTypeError(text)
+    place = user_line() or ("ckernels", 0, "")
+    warnings.warn_explicit(text, CKernelsWarning, place[0], place[1])
+
+
 def operands(args, name="an operation", widen=False):
     """Nodes of one common dtype for `args` (Python numbers weak), as a list.
 
@@ -100,6 +116,8 @@ def operands(args, name="an operation", widen=False):
     common = dtypes.promote(strong, [weak_kind(n) for n in weak])
     if widen and any(isinstance(n, int) and not fits(n, common) for n in weak):
         common = dtypes.promote([common, "int64"])
+    if common == "float64":
+        note_float64(name, strong)
     return [cast(n, common) if isinstance(n, Node) else scalar(n, common, name) for n in nodes]
 
 
@@ -212,6 +230,8 @@ def elementwise(name, c, oracle, grad=None, rule="same", out=None, widen=False, 
         if rule == "float":
             dtype = dtypes.floatx() if all(map(is_weak, args)) and not dtypes.is_complex(dtype) \
                 else dtypes.to_float(dtype)
+            if dtype == "float64":
+                note_float64(name, [n.dtype for n in nodes])
         elif rule == "number" and dtype == "bool":
             dtype = "int8"
         elif rule == "bool":
