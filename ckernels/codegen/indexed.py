@@ -14,7 +14,8 @@ from .layout import collapse
 from .lower import GRAIN_NS, Launch
 from .raw import Dims, RawKernel, at, block, moved, times, unravel
 
-NS_PER_INDEX = 1.0          # one look-up with its range check
+NS_PER_INDEX = 0.7          # one look-up with its range check
+MAX_CHUNKS = 16             # of a scatter: each looks at all indices
 NS_PER_BYTE = 0.03
 
 
@@ -69,9 +70,13 @@ class Nest:
         return per_row, per_element
 
     def ns(self):
-        size = dtypes.ITEMSIZE[self.near.dtype]
+        """Estimated ns of the whole nest on one core."""
+        return self.count * 2 * dtypes.ITEMSIZE[self.near.dtype] * NS_PER_BYTE + self.scan_ns()
+
+    def scan_ns(self):
+        """Of them what looking up and checking the indices takes."""
         width = 1 if any(s[-1] for s in self.index_strides) else self.sizes[-1]
-        return self.count * (2 * size * NS_PER_BYTE + NS_PER_INDEX * len(self.indices) / width)
+        return self.count * len(self.indices) / width * NS_PER_INDEX
 
 
 def _pointer(layout):
@@ -98,7 +103,7 @@ def gather(nest):
         body = ["int64_t on = 0;"] + per_element + [f"to[{y_at}] = from[{at(x_at, 'on')}];"]
         loop = ["for (int64_t i = j; i < end; i++) {"] + ["    " + b for b in body] + ["}"]
     elif x_at == y_at == "i":
-        loop = ["__builtin_memcpy(to + j, from + j, (end - j) * sizeof *to);"]
+        loop = copy_run(64 // dtypes.ITEMSIZE[nest.far.dtype])
     else:
         loop = ["#pragma GCC ivdep", f"for (int64_t i = j; i < end; i++) to[{y_at}] = from[{x_at}];"]
     kind = f"uint{8 * dtypes.ITEMSIZE[nest.far.dtype]}_t"
@@ -111,6 +116,16 @@ def gather(nest):
     grain = max(1, int(GRAIN_NS * nest.count / max(ns, 1)))
     return Launch(kernel, nest.pointers(), dims.values, nest.count, 64, grain, ns,
                   [nest.far.buffer] + [i.layout.buffer for i in nest.indices], [nest.near.buffer])
+
+
+def copy_run(lanes):
+    """C that copies elements j .. end of a row: a loop gcc would turn into a slower call of memcpy."""
+    return [
+        "typedef __typeof__(*to) run __attribute__((vector_size(64), aligned(sizeof *to)));",
+        "int64_t i = j;",
+        f"for (; i + {lanes} <= end; i += {lanes}) *(run *)(to + i) = *(const run *)(from + i);",
+        "for (; i < end; i++) to[i] = from[i];",
+    ]
 
 
 # ---- scatter --------------------------------------------------------------------------------------
@@ -151,9 +166,10 @@ def scatter(nest, inc, fill=False):
     units, ns = nest.indices[0].size, nest.ns()
     if fill:
         ns += units * nest.indices[0].step * dtypes.ITEMSIZE[dtype] * NS_PER_BYTE
+    chunks = max(1, min(MAX_CHUNKS, int(ns / (2 * nest.scan_ns() + 1))))
     grain = max(1, int(2 * GRAIN_NS * units / max(ns, 1)))
     buffers = [nest.near.buffer] + [i.layout.buffer for i in nest.indices]
-    return Launch(kernel, nest.pointers(), dims.values, units, 1, grain, ns,
+    return Launch(kernel, nest.pointers(), dims.values, units, -(-units // chunks), grain, ns,
                   buffers + ([] if fill else [nest.far.buffer]), [nest.far.buffer])
 
 
