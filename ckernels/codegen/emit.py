@@ -665,7 +665,8 @@ class _Emitter:
     def strip_reduce(self, i, args):
         v = self.k.values[i]
         if v.text == "sum" and v.dtype == "float32" and len(args) > 1:
-            args = [f"({' + '.join(args[:2])}) + ({' + '.join(args[2:])})"]
+            while len(args) > 1:                        # float sums of few rows, pairwise
+                args = [f"({a} + {b})" for a, b in zip(args[::2], args[1::2])]
         if len(args) > 1:
             self.put(f"{accumulator(v.text, v.dtype)} t_{i} = a_{i}[c];")
         for arg in args:
