@@ -59,7 +59,7 @@ def _run(parser, argv):
     try:
         return arguments.run(arguments)
     except CKernelsError as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
+        print(f"{parser.prog}: {error.args[0] if error.args else error}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -107,6 +107,8 @@ FLAGS = [
     Flag("on_compile_error", one_of("fallback", "raise"), "fallback",
          "when the C compiler fails: run through NumPy, or raise"),
     Flag("exception_verbosity", one_of("low", "high"), "low", "how much of a graph errors print"),
+    Flag("check", one_of("none", "nan", NanGuardMode="nan"), "none",
+         "nan: look for NaN and inf in what each function computes, and name their origin"),
     Flag("profile", boolean, False, "profile every function and print the tables at exit"),
     Flag("print_progress", boolean, False, "print the phases of a compilation as they finish"),
     Flag("optimizer", one_of("fast_run", "fast_compile", "none"), "fast_run",
@@ -256,7 +258,7 @@ class Config:
         try:
             return lookup(name)
         except UnknownFlag as error:
-            raise UnknownFlag(f"{error} (from {origin})") from None
+            raise UnknownFlag(f"{error.args[0]} (from {origin})") from None
 
     def __getitem__(self, name):
         values = self._values or self._read()

@@ -39,11 +39,19 @@ class CKernelsError(Exception):
     operands  the tensors that the K function at `line` was given, as text, or ""
     """
 
+    about_programs = True  # False: about the machine, no line of the user's is to blame
+
     def __init__(self, *args):
         super().__init__(*args)
-        frame, inner = user_frame()
+        self.line = self.made = None
+        self.operands = ""
+        if self.about_programs:
+            self.locate(*user_frame())
+
+    def locate(self, frame, inner):
+        """Note the user's frame and the tensors that the frame of ckernels it called was given."""
         self.line = frame and (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-        self.made, self.operands = None, _operands(inner)
+        self.operands = _operands(inner)
 
     def __str__(self):
         lines = [super().__str__()]
@@ -84,6 +92,14 @@ class IndexOutOfBounds(CKernelsError, IndexError):
     """An index beyond the end of its axis."""
 
 
+class DebugModeError(CKernelsError, AssertionError):
+    """In mode="debug": a kernel or a rewrite computes something else than NumPy does."""
+
+
+class NonFiniteError(CKernelsError, ArithmeticError):
+    """With check="nan": a function computed NaN or inf from finite numbers, or was given them."""
+
+
 class ConfigError(CKernelsError, ValueError):
     """An unknown flag, or a value a flag does not take."""
 
@@ -91,9 +107,13 @@ class ConfigError(CKernelsError, ValueError):
 class CacheError(CKernelsError):
     """The compiledir cannot be used as asked. Raised by tools only, never by a computation."""
 
+    about_programs = False
+
 
 class CompileError(CKernelsError):
     """The C compiler refused generated code, or did not finish; `source` is the kept file."""
+
+    about_programs = False
 
     def __init__(self, message, source=None):
         super().__init__(message)
@@ -102,6 +122,8 @@ class CompileError(CKernelsError):
 
 class CompilerMissing(CKernelsError):
     """There is no C compiler that works; `install` says how to get one."""
+
+    about_programs = False
 
     def __init__(self, message, install=""):
         super().__init__(f"{message}\n{install}" if install else message)
