@@ -109,7 +109,14 @@ class Logistic(Workload):
         return functools.partial(peer.function([xs, ys], [p > 0.5, xent], updates=updates), x, y)
 
     def limit(self, c, x, y, w):
-        return c.gemms([(x, w[:, None]), (x.T, y[:, None])])
+        z, gradient = np.empty_like(y), np.empty_like(w)
+
+        def call():
+            np.dot(x, w, out=z)
+            np.dot(y, x, out=gradient)
+            return []
+
+        return call
 
 
 WORKLOADS = [Logistic()]
