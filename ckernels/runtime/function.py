@@ -7,11 +7,13 @@ coerce arguments, apply updates after the outputs and offer `stats`, `source` an
 import threading
 import warnings
 import weakref
+from contextlib import nullcontext
 
 import numpy as np
 
 from .. import reference
 from ..compiler import CompilerMissing
+from ..compiler.toolchain import install_hint
 from ..config import config
 from ..errors import (
     ArgumentError,
@@ -32,45 +34,79 @@ try:
 except ImportError:                                         # installed without a compiler
     _runtime = None
 
+FEWEST = frozenset()        # the rewrites of fast_compile beside those the code generator needs
+SHAPES = 64                 # sets of shapes whose rewritten graph an interpreted function keeps
+updating = threading.RLock()    # interpreted calls that update variables come one after the other
 _warned = False
+_warn_lock = threading.Lock()
 
 
 def Function(inputs, outputs, updates=(), single=False, name=None, mode=None, defaults=None,
-             downcast=None, positional_only=False, **options):
+             downcast=None, positional_only=False, check=None, profile=None):
     """The callable for a graph.
 
     inputs: placeholder Nodes; outputs: Nodes; updates: [(variable Node, new value Node)]; single:
     return the one output itself; defaults: {input index: array}; downcast: None casts floats down as
     Keras did, False refuses lossy casts, True allows all. mode: "compiled", "fast_compile",
-    "reference" or "debug".
+    "reference" or "debug". check: "nan" looks for NaN and inf in what each call computes; profile:
+    measure each instruction. None stands for the flag of that name.
     """
     spec = Spec(list(inputs), list(outputs), list(updates), single, name, mode or config.mode,
-                dict(defaults or {}), downcast, positional_only)
+                dict(defaults or {}), downcast, positional_only,
+                config.check if check is None else check or "none",
+                config.profile if profile is None else profile)
     return spec.callable()
 
 
 class Spec:
     """What was asked for; makes the callable and its copies."""
 
-    def __init__(self, inputs, outputs, updates, single, name, mode, defaults, downcast, positional_only):
+    def __init__(self, inputs, outputs, updates, single, name, mode, defaults, downcast,
+                 positional_only, check="none", profile=False):
         self.inputs, self.outputs, self.updates = inputs, outputs, updates
         self.single, self.name, self.mode = single, name, mode
         self.defaults, self.downcast, self.positional_only = defaults, downcast, positional_only
+        self.check, self.profile = check, profile
+        if check not in ("none", "nan"):
+            raise ArgumentError(f"check is 'nan' or 'none', not {check!r}")
         self.cells = [n for n in toposort(outputs + [new for _, new in updates])
                       if n.op.name == "variable"]
         for variable, _ in updates:
             if variable not in self.cells:
                 self.cells.append(variable)
 
+    def like(self, **changes):
+        """The Spec with other `outputs`, `updates`, `mode`, ..."""
+        names = ("inputs", "outputs", "updates", "single", "name", "mode", "defaults", "downcast",
+                 "positional_only", "check", "profile")
+        return Spec(**{**{name: getattr(self, name) for name in names}, **changes})
+
+    def plain(self, outputs, **changes):
+        """The Spec of a function that only computes the list `outputs`: no updates, no checks."""
+        return self.like(**{**dict(outputs=list(outputs), updates=[], single=False, defaults={},
+                                   positional_only=True, check="none", profile=False), **changes})
+
     def callable(self):
-        if self.mode in ("reference", "debug") or _runtime is None:
-            if _runtime is None and self.mode != "reference":
-                warn_no_compiler("the C runtime of ckernels was not built")
+        if self.mode == "debug":
+            from .debug import DebugFunction
+            return DebugFunction(self)
+        if self.check == "nan":
+            from .debug import CheckedFunction
+            return CheckedFunction(self)
+        if self.mode == "reference" or _runtime is None:
+            if self.mode != "reference":
+                no_runtime()
             return ReferenceFunction(self)
         if self.data_decides_shapes():
             from .staged import StagedFunction
             return StagedFunction(self)
         return CompiledFunction(self).callable()
+
+    def program(self):
+        """The Program of this graph, with the rewrites of its mode."""
+        fewest = self.mode == "fast_compile" or config.optimizer == "fast_compile"
+        return Program(self.inputs, self.outputs, self.updates, self.cells,
+                       FEWEST if fewest else None)
 
     def data_decides_shapes(self):
         """Whether some shape stays unknown even when all input shapes are known."""
@@ -166,7 +202,8 @@ class Spec:
         if missing or len(given) > len(self.inputs):
             needed = len(self.inputs) - len(self.defaults)
             what = f"; missing: {', '.join(missing)}" if missing else ""
-            raise UsageError(f"{self.title()} takes {len(self.inputs)} inputs"
+            count = len(self.inputs)
+            raise UsageError(f"{self.title()} takes {count} input{'s' * (count != 1)}"
                             + (f" ({needed} without default)" if self.defaults else "")
                             + f" and got {len(args) + len(kwargs)}{what}")
         return [self.coerce(i, given[i]) for i in wanted]
@@ -206,8 +243,7 @@ class Spec:
         roots = rebuild(self.outputs + [new for _, new in updates], replace)
         outputs = roots[:len(self.outputs)]
         updates = [(replace.get(v, v), new) for (v, _), new in zip(updates, roots[len(outputs):])]
-        return Spec(self.inputs, outputs, updates, self.single, name or self.name, self.mode,
-                    self.defaults, self.downcast, self.positional_only).callable()
+        return self.like(outputs=outputs, updates=updates, name=name or self.name).callable()
 
 
 class Shared:
@@ -233,6 +269,14 @@ class Shared:
         return {"nodes": len(toposort(roots)), "instructions": 0, "kernels": [], "built": 0,
                 "from_cache": 0, "compile_seconds": 0.0, "plans": 0, "peak_bytes": 0}
 
+    def profile_table(self):
+        """What each instruction took, for functions made with profile=True; `print` it.
+
+        A list of rows (name, calls, ms, percent, line); empty where no instruction was compiled.
+        """
+        from .profile import Table
+        return Table(self.name or "function", [])
+
     def source(self):
         """The generated C; empty where none is generated."""
         return ""
@@ -243,7 +287,7 @@ class CompiledFunction(Shared):
 
     def __init__(self, spec):
         super().__init__(spec)
-        self.program = Program(spec.inputs, spec.outputs, spec.updates, spec.cells)
+        self.program = spec.program()
 
     def callable(self):
         """The C callable; it owns this object, which only knows it weakly."""
@@ -258,6 +302,10 @@ class CompiledFunction(Shared):
             positional_only=spec.positional_only)
         fast.info = self
         self._fast = weakref.ref(fast)
+        if spec.profile:
+            from .profile import watch
+            fast.profile(True)
+            watch(fast)
         return fast
 
     def bind(self, arrays):
@@ -270,9 +318,7 @@ class CompiledFunction(Shared):
             return bind_reference(self.program, arrays)
 
     def fail(self, code, tag, arrays):
-        steps = self.program.steps
-        node = steps[tag].node if 0 <= tag < len(steps) else None
-        return self.spec.fail(code, node, arrays)
+        return self.spec.fail(code, self.program.instruction(tag), arrays)
 
     def stats(self):
         """What was built so far.
@@ -292,6 +338,12 @@ class CompiledFunction(Shared):
             "compile_seconds": kernels.seconds, "plans": self._fast().plans,
             "peak_bytes": program.peak_bytes}
 
+    def profile_table(self):
+        from .profile import table
+        return table(self.program, self._fast().profile_data(), self.name or "function")
+
+    profile_table.__doc__ = Shared.profile_table.__doc__
+
     def source(self):
         """The C of all kernels of this function, after its first call."""
         return "\n".join(r.text for r in self.program.kernels.records.values())
@@ -306,20 +358,32 @@ class ReferenceFunction(Shared):
 
     def __init__(self, spec):
         super().__init__(spec)
-        self.lock = threading.RLock()
+        self.program, self.graphs = spec.program(), {}
+        self.alone = bool(spec.updates) or any(None in n.shape for n in spec.cells)
 
     def __call__(self, *args, **kwargs):
         spec = self.spec
         arrays = spec.arrange(args, kwargs)
-        for node, array in zip(spec.inputs, arrays):
-            Program.check_shape(node, array)
-        env = dict(zip(spec.inputs, arrays))
-        with self.lock:
-            roots = spec.outputs + [new for _, new in spec.updates]
-            values = reference.evaluate(roots, env)
-            new_values = values[len(spec.outputs):]
-            apply_updates(spec.updates, new_values)
-        return finish(values[:len(spec.outputs)], spec)
+        with updating if self.alone else nullcontext():
+            leaves, roots = self.graph(arrays)
+            values = arrays + [n.attrs["store"].get() for n in spec.cells]
+            values = reference.evaluate(roots, dict(zip(leaves, values)))
+            count = len(spec.outputs)
+            apply_updates(spec.updates, values[count:])
+        return finish(values[:count], spec)
+
+    def graph(self, arrays):
+        """(leaves, roots) to evaluate: in mode "reference" what the user wrote, to the letter."""
+        shapes = self.program.shapes_of(arrays)
+        if self.spec.mode == "reference":
+            return self.program.graph()
+        key = tuple(shapes.values())
+        found = self.graphs.get(key)
+        if found is None:
+            if len(self.graphs) >= SHAPES:
+                self.graphs.clear()
+            found = self.graphs[key] = self.program.interpreted(shapes)
+        return found
 
 
 def apply_updates(updates, values):
@@ -340,11 +404,20 @@ def finish(values, spec):
     return outputs[0] if spec.single else outputs
 
 
+def no_runtime():
+    """What to do without the C runtime: warn, or raise where that was asked for."""
+    reason = "the C runtime of ckernels was not built"
+    if config.on_compile_error == "raise":
+        raise CompilerMissing(reason, f"{install_hint()} Then install ckernels again.")
+    warn_no_compiler(f"{reason} (once there is a compiler, install ckernels again)")
+
+
 def warn_no_compiler(reason):
     """One warning per process when compiled mode is out of reach."""
     global _warned
-    if not _warned:
-        _warned = True
+    with _warn_lock:
+        first, _warned = not _warned, True
+    if first:
         warnings.warn(f"ckernels runs through NumPy, slowly: {reason}. Install a C compiler (for "
                       "example `apt-get install gcc` or `xcode-select --install`) and run "
                       "`ckernels doctor`.", CKernelsWarning, stacklevel=3)

@@ -1,10 +1,13 @@
 """Program: what a compiled function knows. Binds input shapes to C plans and keeps the statistics.
 
-`bind` is called by the C callable for each new set of shapes: it makes the graph concrete, rewrites it, plans
-it, has missing kernels compiled and returns a C Plan. `make_kernels` caches emission per process.
+`bind` is called by the C callable for each new set of shapes: it makes the graph concrete, rewrites
+it, plans it, has missing kernels compiled and returns a C Plan. The text of kernels is kept per
+process.
 """
 import threading
+import weakref
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +22,8 @@ from . import plan as planning
 
 FOLD = 4096                 # largest constant that folding may create, in elements
 KEEP = {"print", "check", "iota"}
+SERIAL = 1 << 20            # tags of instructions: number of the plan * SERIAL + position
+EMITTED = 4096              # kernels whose C text is kept; older ones are emitted again
 _emitted = {}
 _emit_lock = threading.Lock()
 
@@ -74,6 +79,8 @@ class Kernels:
                                               meta={"form": kernel.form})
                 with _emit_lock:
                     _emitted[key] = found
+                    if len(_emitted) > EMITTED:
+                        del _emitted[next(iter(_emitted))]
             sources.append(found)
         if not sources:
             return []
@@ -89,15 +96,25 @@ class Kernels:
         return build.addresses
 
 
-class Program:
-    """The graph of one function and everything made from it."""
+class Instruction(NamedTuple):
+    """What people are told about an instruction: its ops, and the user's line of the last one."""
+    name: str
+    line: tuple
 
-    def __init__(self, inputs, outputs, updates, cells):
-        self.inputs, self.outputs = inputs, outputs
+
+class Program:
+    """The graph of one function and everything made from it.
+
+    rules: names of the rewrites to apply besides those that plans need; None for all.
+    """
+
+    def __init__(self, inputs, outputs, updates, cells, rules=None):
+        self.inputs, self.outputs, self.rules = inputs, outputs, rules
         self.updates = updates                      # [(variable node, new value node)]
         self.cells = cells                          # variable nodes, in cell order
         self.kernels = Kernels()
         self.steps, self.peak_bytes, self.nodes = [], 0, 0
+        self.serial, self.instructions = 0, {}      # {plan's number: its instructions}
         self.lock = threading.RLock()
 
     def shapes_of(self, arrays):
@@ -126,14 +143,41 @@ class Program:
         roots = concretise(self.outputs + [new for _, new in self.updates], shapes)
         if unknown(roots):
             return None
-        roots = optimise(roots)
+        roots = optimise(roots, include=self.rules)
         return roots[:len(self.outputs)], roots[len(self.outputs):]
+
+    def graph(self):
+        """(leaves, roots) as the user wrote them."""
+        return self.inputs + self.cells, self.outputs + [new for _, new in self.updates]
+
+    def interpreted(self, shapes):
+        """(leaves, roots) for the reference interpreter, rewritten where all shapes are known.
+
+        The rewritten graph, because naive formulas overflow where stable ones do not.
+        """
+        leaves, roots = self.graph()
+        found = concretise(leaves + roots, shapes)
+        if unknown(found):
+            return leaves, roots
+        return found[:len(leaves)], optimise(found[len(leaves):], include=self.rules)
 
     def bind(self, arrays):
         """The C Plan for input arrays of these shapes and strides."""
         from .. import _runtime
         with self.lock:
-            return _runtime.Plan(**self.plan_arguments(arrays))
+            self.serial += 1
+            serial = self.serial
+            plan = _runtime.Plan(**self.plan_arguments(arrays))
+            self.instructions[serial] = [
+                Instruction(s.name, None if s.node is None else s.node.line) for s in self.steps]
+            weakref.finalize(plan, self.instructions.pop, serial, None).atexit = False
+            return plan
+
+    def instruction(self, tag):
+        """The Instruction with this tag, or None when its plan is gone."""
+        serial, at = divmod(tag, SERIAL)
+        found = self.instructions.get(serial, ())
+        return found[at] if 0 <= at < len(found) else None
 
     def plan_arguments(self, arrays):
         shapes = self.shapes_of(arrays)
@@ -186,6 +230,7 @@ class Program:
             elif step.kind == planning.PYCALL:
                 fn = len(calls)
                 calls.append(self.pycall(step, first))
+            tag += self.serial * SERIAL
             instrs.append((step.kind, tag, fn, first, base, step.n, step.block, step.grain))
         index = {id(n): i for i, n in enumerate(self.cells)}
         return dict(
@@ -212,11 +257,8 @@ class Program:
 def bind_reference(program, arrays):
     """A Plan of one call of the reference interpreter: used where kernels cannot be compiled."""
     from .. import _runtime, reference
-    shapes = program.shapes_of(arrays)
-    roots = program.outputs + [new for _, new in program.updates]
-    concrete = concretise(roots, shapes)
+    leaves, concrete = program.interpreted(program.shapes_of(arrays))
     count = len(program.inputs)
-    leaves = program.inputs + program.cells
     specs, ptrs = [], []
     for i, array in enumerate(arrays):
         ptrs.append((1, i, 0))
@@ -233,7 +275,7 @@ def bind_reference(program, arrays):
         outs.append((len(leaves) + i, node.dtype, node.shape, array.strides))
 
     def call(inputs, outputs):
-        values = reference.evaluate(roots, dict(zip(leaves, inputs)))
+        values = reference.evaluate(concrete, dict(zip(leaves, inputs)))
         for out, value in zip(outputs, values):
             out[...] = value
     index = {id(n): i for i, n in enumerate(program.cells)}

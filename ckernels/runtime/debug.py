@@ -1,0 +1,237 @@
+"""Functions that distrust what they compute: mode="debug", and check="nan".
+
+DebugFunction compares every call with NumPy, node by node, and the rewritten graph with the written
+one. CheckedFunction runs the kernels as they are, looks at the results before any variable changes,
+and only when it finds NaN or inf walks through the graph to the node where they began.
+"""
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import reference
+from ..errors import DebugModeError, NonFiniteError, with_line
+from ..graph.node import make, new_uid
+from ..graph.shapes import show
+from ..graph.walk import rebuild, toposort
+from .compare import Opinions, evaluated, widened
+from .function import Shared, apply_updates, finish, updating
+
+PYTHON_NAMES = {"placeholder": "the input", "variable": "the variable", "constant": "a constant"}
+
+
+def title(node):
+    """'exp of float32 (4, 3)', 'the input x': a node in an error."""
+    if node.op.kind == "leaf":
+        return f"{PYTHON_NAMES[node.op.name]} {node.name or ''}".rstrip()
+    return f"`{node.op.name}`" + (f" ({node.name})" if node.name else "")
+
+
+def parts(node, value):
+    """[(dtype, array)] of a node's value, one or several."""
+    return list(zip([d for d, _ in node.outs], value)) if node.outs else [(node.dtype, value)]
+
+
+class Guarded(Shared):
+    """Computes outputs and new values without updating, has them checked, then updates.
+
+    The variables are read once per call and handed over as inputs, so that all computations of one
+    call see the same values whatever other threads do.
+    """
+
+    def __init__(self, spec):
+        super().__init__(spec)
+        self.roots = spec.outputs + [new for _, new in spec.updates]
+        self.stores = [n.attrs["store"] for n in spec.cells]
+        self.function = self.prepared()
+
+    def __call__(self, *args, **kwargs):
+        spec = self.spec
+        arrays = spec.arrange(args, kwargs)
+        with updating:
+            values = self.checked(arrays)
+            count = len(spec.outputs)
+            apply_updates(spec.updates, values[count:])
+        return finish(values[:count], spec)
+
+    def stats(self):
+        return self.function.stats()
+
+    def source(self):
+        return self.function.source()
+
+    def profile_table(self):
+        return self.function.profile_table()
+
+
+# ---- mode="debug" ----------------------------------------------------------------------------------
+
+class DebugFunction(Guarded):
+    """The compiled function, compared with NumPy at every call.
+
+    Beside the function itself a second one is compiled whose outputs are all nodes of the graph:
+    the first that differs is named, with its line. The rewritten graph is evaluated in NumPy too.
+    """
+
+    def prepared(self):
+        spec, stand_ins = self.spec, {}
+        for n in spec.cells:
+            stand_ins[n] = make("placeholder", (), {
+                "uid": new_uid(), "dtype": n.dtype, "shape": n.shape, "name": n.name}, line=n.line)
+        self.inputs_of_all = spec.inputs + list(stand_ins.values())
+        self.written = rebuild(self.roots, stand_ins)
+        silent = rebuild(self.written, step=without_messages)
+        self.silent = silent
+        self.nodes = [n for n in toposort(silent) if n.op.kind != "leaf" and n.outs is None]
+        whole = dict(mode="compiled", inputs=self.inputs_of_all, downcast=True)
+        self.every = spec.plain(self.nodes, **whole).callable()
+        self.rewritten = spec.plain(silent, **whole)
+        return spec.plain(self.written, profile=spec.profile, **whole).callable()
+
+    def checked(self, arrays):
+        arrays = arrays + [store.get() for store in self.stores]
+        results = [np.asarray(r) for r in self.function(*arrays)]
+        env = dict(zip(self.inputs_of_all, arrays))
+        known = evaluated(self.silent, env)
+        wide = evaluated(self.silent, env, widened)
+        rewritten = self.check_rewrites(arrays, known, wide)
+        opinions = Opinions(known, wide, rewritten)
+        self.check_nodes(arrays, opinions)
+        for written, root, got in zip(self.roots, self.silent, results):
+            if not opinions.accept(root, got):
+                raise with_line(DebugModeError(
+                    f"in {self.spec.title()} {title(written)} is wrong only where it is fused with "
+                    f"other operations; {opinions.difference(root, got)}"), written)
+        if self.spec.check == "nan":
+            Origin(self.roots, dict(zip(self.spec.inputs + self.spec.cells, arrays))).check(results)
+        return results
+
+    def check_rewrites(self, arrays, known, wide):
+        """NumPy's values of the rewritten roots; they must be those of the graph as written."""
+        program = self.rewritten.program()
+        leaves, roots = program.interpreted(program.shapes_of(arrays))
+        values = reference.evaluate(roots, dict(zip(leaves, arrays)))
+        opinions = Opinions(known, wide, {})
+        for root, value in zip(self.silent, values):
+            fine = opinions.near(root, value)
+            if value.dtype.kind in "fc":        # stable forms are right where naive ones overflow
+                fine = fine | ~np.isfinite(known[root.uid]) & ~np.isfinite(wide[root.uid])
+            if not fine.all():
+                raise with_line(DebugModeError(
+                    f"the rewrites of {self.spec.title()} changed {title(root)}: "
+                    f"{opinions.difference(root, value)}"), root)
+        return dict(zip((root.uid for root in self.silent), values))
+
+    def check_nodes(self, arrays, opinions):
+        """The first node, in the order of computation, whose compiled value NumPy does not get."""
+        values = dict(zip((n.uid for n in self.nodes), self.every(*arrays)))
+        values.update((n.uid, a) for n, a in zip(self.inputs_of_all, arrays))
+        for node in self.nodes:
+            got = np.asarray(values[node.uid])
+            if opinions.accept(node, got) or opinions.accept_local(node, got, values):
+                continue
+            operands = [i for i in node.inputs if i.outs is None]
+            raise with_line(DebugModeError(
+                f"{title(node)} of {self.spec.title()} differs from NumPy; "
+                f"{opinions.difference(node, got)}"), node, operands)
+
+
+def without_messages(node):
+    """Comparing prints nothing."""
+    return node.inputs[0] if node.op.name == "print" else node
+
+
+# ---- check="nan" -----------------------------------------------------------------------------------
+
+class CheckedFunction(Guarded):
+    """The function with its outputs and new values scanned for NaN and inf before it updates."""
+
+    def prepared(self):
+        return self.spec.plain(self.roots, profile=self.spec.profile).callable()
+
+    def checked(self, arrays):
+        before = [store.get() for store in self.stores]
+        results = [np.asarray(r) for r in self.function(*arrays)]
+        if not all(map(is_finite, results)):
+            program = self.spec.program()
+            leaves, roots = program.interpreted(program.shapes_of(arrays))
+            Origin(roots, dict(zip(leaves, arrays + before)), self.roots).check(results)
+        return results
+
+
+def is_finite(array):
+    """Whether there is no NaN and no inf in it; what is no float never has any."""
+    if array.dtype.kind not in "fc" or not array.size:
+        return True
+    with np.errstate(all="ignore"):     # cheap first: any NaN or inf shows in the sum
+        return bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
+
+
+class Bad(NamedTuple):
+    """What is wrong with an array, as text, or ""."""
+    nans: int
+    infs: int
+
+    def __str__(self):
+        counts = [(self.nans, "NaN"), (self.infs, "inf")]
+        return " and ".join(f"{count} {name}" for count, name in counts if count)
+
+
+def bad(array):
+    if np.asarray(array).dtype.kind not in "fc":
+        return Bad(0, 0)
+    return Bad(int(np.isnan(array).sum()), int(np.isinf(array).sum()))
+
+
+class Origin:
+    """Finds where NaN and inf in `roots` began; env: {leaf: array}; written: roots in the errors."""
+
+    def __init__(self, roots, env, written=None):
+        self.roots, self.env, self.written = roots, env, written or roots
+
+    def check(self, results):
+        """Raise NonFiniteError for the first of `results` that is not finite."""
+        for k, (root, result) in enumerate(zip(self.written, results)):
+            if not is_finite(result):
+                raise self.error(self.roots[k], root, result)
+
+    def error(self, root, written, result):
+        values = evaluated([root], self.env)
+        node, operands = self.first(root, values)
+        if node is None:
+            return with_line(NonFiniteError(
+                f"{title(written)} has {bad(result)}, though NumPy finds none: the order of "
+                "operations decides here (numbers at the edge of their range)"), written)
+        if node.op.kind == "leaf":
+            return with_line(NonFiniteError(
+                f"{title(node)} has {bad(values[node.uid])} and reaches {title(written)}"), node)
+        found = Bad(*map(sum, zip(*(bad(v) for _, v in parts(node, values[node.uid])))))
+        seen = "; ".join(f"{i.op.name if i.op.kind != 'leaf' else title(i)} {span(v)}"
+                         for i, v in operands[:4])
+        return with_line(NonFiniteError(
+            f"{title(node)} computed {found} from finite numbers: {seen or 'no operands'}"), node)
+
+    def first(self, root, values):
+        """(the node where the bad numbers of `root` began, its operands with their arrays).
+
+        Only bad numbers that reach the root count: an inf that a `where` leaves out is harmless.
+        """
+        def broken(node):
+            return any(not is_finite(np.asarray(v)) for _, v in parts(node, values[node.uid]))
+
+        if not broken(root):
+            return None, []
+        node = root
+        while True:
+            worse = [i for i in node.inputs if broken(i)]
+            if not worse:
+                return node, [(i, values[i.uid]) for i in node.inputs if i.outs is None]
+            node = worse[0]
+
+
+def span(array):
+    """'float32 (3, 4) from -2 to 5': what an operand looked like."""
+    array = np.asarray(array)
+    text = f"{array.dtype.name} {show(array.shape)}"
+    if not array.size or array.dtype.kind == "c":
+        return text
+    return f"{text} from {array.min():.6g} to {array.max():.6g}"

@@ -1,0 +1,81 @@
+"""Where the time of a compiled function goes: one row per instruction, with the user's line.
+
+The C side counts calls and nanoseconds of each instruction of a plan once told to (`profile=True`).
+The table is of the plan used last, since plans for other shapes have other instructions. With the
+flag `profile` every function is watched and the tables are printed when the process ends.
+"""
+import atexit
+import os
+import sys
+from typing import NamedTuple
+
+from ..config import config
+
+_watched = []               # functions whose tables are printed at exit: kept alive on purpose
+
+
+class Row(NamedTuple):
+    """One instruction: its ops, how often it ran, how long in all, the user's line or None."""
+    name: str
+    calls: int
+    ms: float
+    percent: float
+    line: tuple
+
+
+class Table(list):
+    """Rows in the order in which they run; `str` of it is for people, slowest first."""
+
+    def __init__(self, title, rows):
+        super().__init__(rows)
+        self.title = title
+
+    def shared(self):
+        """The Table with percentages anew: for rows that came from several tables."""
+        total = self.ms or 1
+        return Table(self.title, [r._replace(percent=100 * r.ms / total) for r in self])
+
+    @property
+    def ms(self):
+        return sum(row.ms for row in self)
+
+    def __str__(self):
+        calls = max((row.calls for row in self), default=0)
+        lines = [f"{self.title}: {self.ms:.3f} ms in {calls} calls",
+                 f"{'%':>6} {'ms':>10} {'us/call':>10} {'calls':>7}  instruction"]
+        for row in sorted(self, key=lambda row: -row.ms):
+            where = f"{os.path.basename(row.line[0])}:{row.line[1]}" if row.line else ""
+            lines.append(f"{row.percent:6.1f} {row.ms:10.3f} "
+                         f"{1000 * row.ms / max(row.calls, 1):10.2f} {row.calls:7d}  "
+                         f"{shortened(row.name)}  {where}".rstrip())
+        return "\n".join(lines)
+
+
+def shortened(name, limit=60):
+    return name if len(name) <= limit else f"{name[:limit - 3]}..."
+
+
+def table(program, data, title):
+    """The Table of `data`, what `profile_data` of a C function returned, for its Program."""
+    total = sum(ns for _, _, ns in data) or 1
+    rows = []
+    for tag, calls, ns in data:
+        known = program.instruction(tag)
+        rows.append(Row(known.name if known else "NumPy", calls, ns / 1e6, 100 * ns / total,
+                        known.line if known else None))
+    return Table(title, rows)
+
+
+def watch(function):
+    """Print the table of a compiled function at exit, if the flag says so for all of them."""
+    if config.profile:
+        if not _watched:
+            atexit.register(report)
+        _watched.append(function)
+
+
+def report(stream=None):
+    """Print the tables of all watched functions that ran, the longest first."""
+    tables = [t for t in (f.profile_table() for f in _watched) if t]
+    for one in sorted(tables, key=lambda t: -t.ms):
+        print(one, file=stream or sys.stderr)
