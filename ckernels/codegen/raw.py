@@ -1,8 +1,7 @@
 """Kernels printed from a template of their own: gathers, scatters, running sums.
 
-They have what a loop kernel has for the rest of the system: a key, a form, operands for the statistics, and
-C text named by its content. The index arithmetic they share with loops (outer axes of a flat row number)
-is printed here.
+They have what a loop kernel has for the rest of the system: a key, a form, operands for the
+statistics, and C text named by its content. The index arithmetic they share is printed here.
 """
 import hashlib
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from .loops import Operand
 
 @dataclass(frozen=True)
 class RawKernel:
-    """`form` names the template; fields: ((hole, text), ...); roles: of its operands, with dtypes."""
+    """`form` names the template; fields: ((hole, text), ...); roles: ((role, dtype), ...)."""
     form: str
     fields: tuple
     roles: tuple
@@ -53,7 +52,7 @@ class Dims:
 
 
 def times(index, stride, dims, name):
-    """C text of index * stride; strides 0, 1 and -1 are part of the kernel, others a number in dims."""
+    """C text of index * stride; strides 0, 1 and -1 are part of the kernel, others are in dims."""
     if stride in (0, 1, -1):
         return {0: "0", 1: index, -1: f"-{index}"}[stride]
     return f"{index} * {dims.put(stride, name)}"
@@ -63,8 +62,7 @@ def unravel(flat, sizes, dims):
     """(lines, index names) that split the number `flat` into indices over `sizes`, last fastest."""
     if len(sizes) < 2:
         return [], [flat] * len(sizes)
-    names, lines, rest = [f"r{k}" for k in range(len(sizes))], [], "rest"
-    lines.append(f"int64_t rest = {flat};")
+    names, lines = [f"r{k}" for k in range(len(sizes))], [f"int64_t rest = {flat};"]
     for k in range(len(sizes) - 1, 0, -1):
         size = dims.put(sizes[k])
         lines.append(f"const int64_t {names[k]} = rest % {size}; rest /= {size};")

@@ -1,7 +1,7 @@
-"""Running sums and products: one kernel along rows, one along columns with a strip of running values.
+"""Running sums and products: one kernel along rows, one along columns with a strip of values.
 
-Floats run in the next wider dtype, as the oracles do, so results agree bit for bit; integers wrap. Parallel over
-rows or columns, never along the axis.
+Floats run in the next wider dtype, as the oracles do, so results agree bit for bit; integers wrap.
+Parallel over rows or columns, never along the axis.
 """
 
 import numpy as np

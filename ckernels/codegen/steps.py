@@ -1,7 +1,8 @@
-"""Lowerings of ops that are no loops of scalar expressions: copies into parts, gathers, scatters, running sums.
+"""Lowerings of ops that are no loops of scalar expressions: copies into parts, gathers, scatters.
 
-`TABLE` maps an op's name to lowering(binder, node) -> bool: True when it added the steps that compute the node,
-False to leave it to the op's oracle. Lowerings see layouts (buffers and strides) and never touch data.
+`TABLE` maps an op's name to lowering(binder, node) -> bool: True when it added the steps that
+compute the node, False to leave it to the op's oracle. Lowerings see layouts (buffers and strides)
+and never touch data.
 """
 from dataclasses import replace
 
@@ -24,7 +25,7 @@ def real(*nodes):
     return not any(dtypes.is_complex(n.dtype) for n in nodes)
 
 
-# ---- parts of layouts -----------------------------------------------------------------------------
+# ---- parts of layouts ---------------------------------------------------------------------------
 
 def part(layout, slices):
     """The layout of layout[slices], slices as (start, stop, step) of Python."""
@@ -88,7 +89,7 @@ def placed(binder, node):
     return made
 
 
-# ---- joining --------------------------------------------------------------------------------------
+# ---- joining ------------------------------------------------------------------------------------
 
 def concatenate(binder, node):
     if not real(node):
@@ -148,7 +149,7 @@ def target_size(layout):
     return int(np.prod(layout.shape, dtype=np.int64))
 
 
-# ---- writing parts --------------------------------------------------------------------------------
+# ---- writing parts ------------------------------------------------------------------------------
 
 def set_slice(binder, node):
     return write_slice(binder, node, "{1}")
@@ -189,7 +190,7 @@ def exists(size, s):
 # ---- indices ------------------------------------------------------------------------------------
 
 def narrow(node):
-    """`node` reading integer indices as they are instead of widened to int64: kernels take any width."""
+    """`node` reading integer indices as they are, not widened: kernels take any width."""
     first = FIRST_INDEX.get(node.op.name)
     if first is None:
         return node
@@ -220,7 +221,7 @@ def gathering(nest_of):
 
 
 def scattering(nest_of):
-    """The lowering of a gradient of a gather: zeros like the first operand, with g added at indices."""
+    """The lowering of a gather's gradient: zeros like the first operand, g added at indices."""
     def lower(binder, node):
         like, indices, g = node.inputs
         if not real(g) or 0 in like.shape:
@@ -247,7 +248,7 @@ def zero(binder, node, target):
 
 
 def writing(inc):
-    """The lowering of advanced_set and advanced_inc: x copied, then y written at the indices in order."""
+    """The lowering of advanced_set and advanced_inc: x copied, then y written in order."""
     def lower(binder, node):
         x, y, *indices = node.inputs
         if not real(x) or 0 in x.shape:
@@ -270,7 +271,7 @@ def advanced_shape(node):
     return make("advanced_take", [x] + list(indices), node.attrs).shape
 
 
-# ---- running sums and products --------------------------------------------------------------------
+# ---- running sums and products ------------------------------------------------------------------
 
 def running(op, start):
     """The lowering of cumsum and cumprod: floats run in the next wider dtype, ints wrap."""

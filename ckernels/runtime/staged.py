@@ -1,7 +1,8 @@
-"""StagedFunction: a function in which data decides a shape, run as compiled pieces with NumPy between them.
+"""StagedFunction: where data decides a shape: compiled pieces of the graph with NumPy between them.
 
-What follows from the shapes at hand is worked out once and kept: where the graph is cut, where the operands of
-the cut come from, and which piece comes next for the shapes of the result. A call then only looks it up.
+What follows from the shapes at hand is worked out once and kept: where the graph is cut, where the
+operands of the cut come from, and which piece comes next for the shapes of the result. A call then
+only looks it up.
 """
 import threading
 
@@ -10,7 +11,7 @@ import numpy as np
 from .. import reference
 from ..graph.node import item, make, new_uid
 from ..graph.walk import leaves, rebuild, toposort
-from .function import Shared, Spec
+from .function import Shared, Spec, updating
 from .program import Program, concretise
 
 KEPT = 64                   # shapes of one cut's results that are remembered
@@ -25,7 +26,7 @@ class StagedFunction(Shared):
 
     def __init__(self, spec):
         super().__init__(spec)
-        self.lock = threading.RLock()
+        self.lock = updating if spec.updates else threading.RLock()
         self.pieces, self.stand_ins = {}, {}
         self.roots = spec.outputs + [new for _, new in spec.updates]
         self.flexible = [n.attrs["store"] for n in spec.cells if None in n.shape]
@@ -41,6 +42,8 @@ class StagedFunction(Shared):
 
     def plain(self, args):
         """`args` where they are arrays that need no coercion, or ints for scalars; else None."""
+        if len(args) == 1 and type(args[0]) in (list, tuple) and not self.spec.positional_only:
+            args = args[0]
         if len(args) != len(self.types):
             return None
         arrays = []
@@ -71,10 +74,10 @@ class StagedFunction(Shared):
             env.update(zip(stage.leaves, results))
             shapes = tuple(a.shape for a in results)
 
-    # ---- once per set of shapes -------------------------------------------------------------------
+    # ---- once per set of shapes -----------------------------------------------------------------
 
     def plan(self, roots, env):
-        """The Stage that comes next: it computes `roots`, or the first node they need that is cut."""
+        """The next Stage: it computes `roots`, or the first node they need that is cut."""
         cut = self.next_cut(roots, env)
         if cut is None:
             count = len(self.outputs)
@@ -111,26 +114,34 @@ class StagedFunction(Shared):
         return self.stand_ins[node.uid]
 
     def piece(self, env, outputs, updates):
-        """(function, its inputs): what one stage runs, kept for other shapes; only inputs it reads."""
+        """(function, the inputs it reads): what one stage runs, kept for other shapes."""
         wanted = set(leaves(outputs + [new for _, new in updates], "placeholder"))
         inputs = [n for n in env if n in wanted]
         key = (tuple(n.uid for n in inputs), tuple(n.uid for n in outputs),
                tuple((v.uid, n.uid) for v, n in updates))
         if key not in self.pieces:
             self.pieces[key] = Spec(inputs, outputs, updates, False, self.name, self.spec.mode, {},
-                                    True, True).callable()
+                                    True, True, profile=self.spec.profile).callable()
         return self.pieces[key], inputs
 
-    # ---- what users may ask -----------------------------------------------------------------------
+    # ---- what users may ask ---------------------------------------------------------------------
 
     def stats(self):
         """The sums over the pieces of what `CompiledFunction.stats` tells."""
         total = super().stats()
         for part in (f.stats() for f in self.pieces.values()):
-            for name in ("instructions", "kernels", "built", "from_cache", "compile_seconds", "plans"):
+            for name in ("instructions", "kernels", "built", "from_cache", "compile_seconds",
+                         "plans"):
                 total[name] += part[name]
             total["peak_bytes"] = max(total["peak_bytes"], part["peak_bytes"])
         return total
+
+    def profile_table(self):
+        """The tables of all compiled pieces as one; what NumPy does between them is not in it."""
+        table = super().profile_table()
+        for piece in self.pieces.values():
+            table.extend(piece.profile_table())
+        return table.shared()
 
     def source(self):
         """The C of all kernels of all pieces, after the first call."""
@@ -138,7 +149,7 @@ class StagedFunction(Shared):
 
 
 class Stage:
-    """One step of a call: `maker` is the op to compute in NumPy (None: the last piece gives the outputs).
+    """One step of a call: `maker` is the op to compute in NumPy; None: the last piece.
 
     roots: the graph with `leaves` in the place of the maker's results; following: {shapes of the
     results: next Stage}.
@@ -150,7 +161,7 @@ class Stage:
         self.template = cheap_template(maker)
 
     def take(self, nodes, piece, plain=True):
-        """Read `nodes` from the piece, or (plain) those that are views of leaves from the leaves."""
+        """Read `nodes` from the piece; with `plain`, views of leaves from the leaves."""
         self.piece, self.read = piece or (None, ())
         position = iter(range(len(nodes)))
         self.sources = [(plain and view_of(n)) or next(position) for n in nodes]
@@ -179,7 +190,7 @@ class Stage:
 
 
 def cheap_template(maker):
-    """The template of a dynamic slice that cannot fail: 10 us less than its oracle and its checks."""
+    """The template of a dynamic slice that cannot fail: its oracle would check for 10 us."""
     if maker is None or maker.op.name != "dynamic_slice" or maker.attrs.get("exact"):
         return None
     template = maker.attrs["template"]

@@ -1,4 +1,4 @@
-"""Compiled random numbers: the oracle's bits, for any shape, fusion and thread count; states that advance."""
+"""Compiled random numbers: the oracle's bits, for any shape, fusion and thread count."""
 import numpy as np
 import pytest
 
@@ -14,7 +14,8 @@ KINDS = [(ops.random_uniform, uniform_of, "float32"), (ops.random_uniform, unifo
 
 
 def state():
-    return make("placeholder", (), {"uid": new_uid(), "dtype": "int64", "shape": (3,), "name": None})
+    attrs = {"uid": new_uid(), "dtype": "int64", "shape": (3,), "name": None}
+    return make("placeholder", (), attrs)
 
 
 def compiled(build):
@@ -61,8 +62,8 @@ def test_fused_transposed_and_broadcast(dtype):
         (lambda x: ops.max(x, 1), u.max(1)),
     ]
     for build, want in cases:
-        got = compiled(lambda s, build=build: build(ops.random_uniform(s, (30, 50), dtype)))((4, 5, 6))
-        np.testing.assert_array_equal(got, want)
+        f = compiled(lambda s, build=build: build(ops.random_uniform(s, (30, 50), dtype)))
+        np.testing.assert_array_equal(f((4, 5, 6)), want)
 
 
 @pytest.mark.parametrize("build", [ops.random_uniform, ops.random_normal])
@@ -89,7 +90,8 @@ def test_a_state_computed_inside_the_graph():
     for shape in [(), (1,), (4,), (3, 3)]:
         f = compiled(lambda s, shape=shape: ops.random_uniform(
             ops.add(s, np.array([0, 0, 1])), shape, "float32"))
-        np.testing.assert_array_equal(f((1, 2, 3)), expected(uniform_of, (1, 2, 4), shape, "float32"))
+        want = expected(uniform_of, (1, 2, 4), shape, "float32")
+        np.testing.assert_array_equal(f((1, 2, 3)), want)
 
 
 def test_each_call_draws_anew_and_a_seed_repeats():
@@ -107,11 +109,12 @@ def test_each_call_draws_anew_and_a_seed_repeats():
         np.testing.assert_array_equal(z, y)
     assert not np.array_equal(first[0][0], first[1][0])
     assert not np.array_equal(first[0][0], first[0][1])
-    assert len(f.info.steps()) <= 4            # two draws, two states: advancing is one small loop each
+    assert len(f.info.steps()) <= 4            # two draws and two states, each one small loop
 
 
 def test_streams_follow_the_call_counter():
     x = K.random_uniform((100,), seed=5)
     f = K.function([], [x])
     for call in range(3):
-        np.testing.assert_array_equal(f([])[0], expected(uniform_of, (5, 0, call), (100,), "float32"))
+        want = expected(uniform_of, (5, 0, call), (100,), "float32")
+        np.testing.assert_array_equal(f([])[0], want)

@@ -1,4 +1,4 @@
-"""Compiled copies, gathers, scatters and running sums against NumPy: dtypes, axes, layouts, empty, wrong indices."""
+"""Compiled copies, gathers, scatters, running sums: dtypes, layouts, wrong indices, threads."""
 # ruff: noqa: B023  (lambdas made in loops are called there)
 
 import numpy as np
@@ -62,7 +62,7 @@ def agree(build, expect, *arrays, oracle=(), layouts=True):
         np.testing.assert_array_equal(got, want)
 
 
-# ---- joining and padding --------------------------------------------------------------------------
+# ---- joining and padding ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -112,7 +112,7 @@ def test_diagonal(offset):
     agree(lambda x: ops.diagonal(x, offset, 3, 1), lambda x: np.diagonal(x, offset, 3, 1), x)
 
 
-# ---- writing slices -------------------------------------------------------------------------------
+# ---- writing slices -----------------------------------------------------------------------------
 
 SLICES = [
     [(1, 3, 1)],
@@ -153,7 +153,7 @@ def test_covered_tensors_are_not_copied_first():
     assert len(f.info.steps()) == 1
 
 
-# ---- gathers --------------------------------------------------------------------------------------
+# ---- gathers ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -250,7 +250,7 @@ def test_advanced(template):
         agree(lambda x, y, *i: ops.advanced_set(x, y, i, template), want, x, y, *indices)
 
 
-# ---- scatters -------------------------------------------------------------------------------------
+# ---- scatters -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -300,7 +300,7 @@ def test_scatter_is_the_same_for_any_thread_count(width):
         K.set_num_threads(before)
 
 
-# ---- wrong indices --------------------------------------------------------------------------------
+# ---- wrong indices ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("wrong", [6, -7, 2**31 - 1])
@@ -352,7 +352,7 @@ def test_out_of_range_leaves_variables_untouched():
     assert K.get_value(count) == 1
 
 
-# ---- running sums ---------------------------------------------------------------------------------
+# ---- running sums -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint64", "float16", "float32", "float64"])
