@@ -123,8 +123,8 @@ def test_doctor(tmp_path):
 
 
 def test_doctor_without_compiler(tmp_path):
-    done = command("doctor", PATH=str(tmp_path), CC="", CKERNELS_CC="", HOME=str(tmp_path),
-                   XDG_CACHE_HOME=str(tmp_path))  # fmt: skip
+    done = command("doctor", PATH=str(tmp_path), CC="", CKERNELS_CC="", CKERNELS_FLAGS="",
+                   HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))  # fmt: skip
     assert done.returncode == 1
     assert "found no C compiler" in done.stdout and "Install" in done.stdout
     assert "Traceback" not in done.stderr
