@@ -12,6 +12,7 @@ import sys
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _API = os.path.join(_PACKAGE, "api", "")
 SHOWN = 160  # characters of a list of operands, or of a source line, that a message bears
+WIDE, LONG = 600, 10  # characters of a line, and lines, of a sentence
 
 
 def user_frame():
@@ -54,7 +55,7 @@ class CKernelsError(Exception):
         self.operands = _operands(inner)
 
     def __str__(self):
-        lines = [super().__str__()]
+        lines = _short(super().__str__())
         if self.operands:
             lines.append(f"  with {self.operands}")
         if self.made:
@@ -150,6 +151,13 @@ def with_line(error, node, operands=()):
         sentence = error.args[0] if error.args else ""
         error.args = (f"{sentence}\n  made at {_place(line)}", *error.args[1:])
     return error
+
+
+def _short(sentence):
+    """The lines of a sentence, cut where it quotes a whole array."""
+    lines = sentence.split("\n")
+    lines = [line if len(line) <= WIDE else line[:WIDE] + " ..." for line in lines]
+    return lines if len(lines) <= LONG else [*lines[:LONG], "  ..."]
 
 
 def _place(line):

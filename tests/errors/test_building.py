@@ -399,6 +399,16 @@ def updates_that_are_no_pairs():
     K.function([], [], updates=v)  # !
 
 
+@wrong(UsageError, "updates[0]", "array", "...")
+def update_that_is_a_large_array():
+    K.function([], [], updates=[np.arange(10000.0).reshape(100, 100)])  # !
+
+
+@wrong(UsageError, "integer")
+def shape_that_is_a_large_array():
+    K.placeholder(np.full((60, 60), 0.5))  # !
+
+
 @wrong(ConfigError, "fast", "compiled")
 def unknown_mode():
     x = K.placeholder((3,))
