@@ -139,6 +139,7 @@ class _Fuser:
         homes = self.home.get(node.uid, ())
         if not joined or all(g.partial and node.size == 1 for g in homes):
             self.start(node)        # a chunked kernel cannot store one scalar: keep a home that can
+        if node.size == 1:
             self.home[node.uid].sort(key=lambda g: g.partial)
 
     def start(self, node):
@@ -264,14 +265,17 @@ class _Fuser:
         inside = group.maps
         return sum(1 for uid in group.wants if uid not in inside)
 
-    def outside_users(self, node, group):
-        """Nodes that read `node` (through views) and are not members of `group`."""
+    def outside_users(self, node, *inside):
+        """Nodes that read `node` (through views) and are computed elsewhere than in these groups."""
         result, stack = [], list(self.users[node.uid])
         while stack:
             user = stack.pop()
-            if user.uid in group.maps:
-                continue
-            if user.op.name in AXIS_VIEWS:
+            homes = self.home.get(user.uid, ())
+            if any(user.uid in g.maps for g in inside):
+                for home in homes:
+                    if home not in inside:
+                        result.extend(home.nodes)
+            elif user.op.name in AXIS_VIEWS:
                 stack.extend(self.users[user.uid])
             else:
                 result.append(user)
@@ -296,14 +300,13 @@ class _Fuser:
         return False
 
     def merge_siblings(self):
-        """Join independent groups of one domain that read the same large tensor."""
-        by_read = {}
+        """Join groups of one domain of which one reads the same large tensor as the other, or makes it."""
+        touched = {}
         for group in self.groups:
-            for uid in group.wants:
-                if uid not in group.maps:
-                    by_read.setdefault(uid, []).append(group)
+            for uid in dict.fromkeys([*group.maps, *group.wants]):
+                touched.setdefault(uid, []).append(group)
         size = {n.uid: (n.size or 0) if n.shape is not None else 0 for n in self.order}
-        for uid, groups in by_read.items():
+        for uid, groups in touched.items():
             if size[uid] < 2:
                 continue
             for i, a in enumerate(groups):
@@ -311,37 +314,58 @@ class _Fuser:
                     if a.nodes and b.nodes and a is not b:
                         self.try_merge(a, b, uid)
 
+    @staticmethod
+    def seen_as(group, uid):
+        """The maps with which `group` makes or reads a tensor."""
+        return {group.maps[uid]} if uid in group.maps else group.wants.get(uid, set())
+
     def try_merge(self, a, b, uid):
-        if a.domain != b.domain or set(a.reduced) != set(b.reduced) or a.partial != b.partial:
+        if not self.same_loop(a, b) or len(a.nodes) + len(b.nodes) > 64:
             return
-        if a.wants[uid] != b.wants[uid] or len(a.wants[uid]) != 1:
+        shared = self.seen_as(a, uid)
+        if shared != self.seen_as(b, uid) or len(shared) != 1 or not set(next(iter(shared))) - {None}:
             return
-        if a.partial and {n.shape for n in a.nodes if n.op.name == "partial"} != {
-                n.shape for n in b.nodes if n.op.name == "partial"}:
-            return
-        if len(next(iter(a.wants[uid]))) and not set(next(iter(a.wants[uid]))) - {None}:
-            return
-        if self.streams(a) + self.streams(b) > MAX_STREAMS or self.reaches(a, b) or self.reaches(b, a):
+        if any(self.seen_as(a, k) != self.seen_as(b, k) for k in {*a.maps, *b.maps}
+               if self.seen_as(a, k) and self.seen_as(b, k)):
+            return                                # one makes what the other reads in another order
+        if self.streams(a) + self.streams(b) > MAX_STREAMS or self.path(a, b) or self.path(b, a):
             return
         for node in b.nodes:
             if node.uid not in a.maps:
                 a.maps[node.uid] = b.maps[node.uid]
                 a.nodes.append(node)
             homes = self.home[node.uid]
-            homes[:] = [g for g in homes if g is not b]
-            if a not in homes:
-                homes.append(a)
+            homes[:] = dict.fromkeys(a if g is b else g for g in homes)
         for key, maps in b.wants.items():
             a.wants.setdefault(key, set()).update(maps)
+        a.reduced = a.reduced or b.reduced
         b.nodes = []
         b.maps = {}
         self.groups = [g for g in self.groups if g is not b]
 
-    def reaches(self, a, b):
-        """Whether any result of `a` flows into `b`."""
+    @staticmethod
+    def same_loop(a, b):
+        """Whether two groups can share a nest: the same one, or a flat one beside the rows of the other."""
+        if a.domain != b.domain or a.partial != b.partial:
+            return False
+        if a.partial:
+            return a.reduced == b.reduced and {n.shape for n in a.nodes if n.op.name == "partial"} == {
+                n.shape for n in b.nodes if n.op.name == "partial"}
+        if a.reduced == b.reduced:
+            return True
+        rows = a if a.reduced else b
+        if a.reduced and b.reduced:
+            return False
+        outer = total = 1
+        for k, n in enumerate(rows.domain):
+            total, outer = total * n, outer * (1 if k in rows.reduced else n)
+        return total <= SERIAL_REDUCTION or outer >= 64     # else the flat loop would lose threads
+
+    def path(self, a, b):
+        """Whether a result of `a` flows into `b` through nodes outside of both."""
         seen, stack = set(), []
         for node in a.nodes:
-            stack.extend(u for u in self.users[node.uid] if u.uid not in a.maps)
+            stack.extend(self.outside_users(node, a, b))
         while stack:
             user = stack.pop()
             if user.uid in b.maps:
@@ -351,5 +375,7 @@ class _Fuser:
             seen.add(user.uid)
             stack.extend(self.users[user.uid])
             for home in self.home.get(user.uid, ()):
+                if home is b:
+                    return True
                 stack.extend(n for n in home.nodes if n.uid not in seen)
         return False

@@ -1,0 +1,187 @@
+"""What becomes one loop, what must not, and which form the loop takes."""
+import numpy as np
+import pytest
+
+from ckernels import ops
+from ckernels.gradient import grad
+from ckernels.runtime.function import Function
+
+from .planned import forms, leaf, plan
+
+RNG = np.random.default_rng(1)
+
+
+def numbers(*shape):
+    return RNG.normal(size=shape).astype("float32")
+
+
+def layer_norm(x, scale, shift):
+    off = ops.sub(x, ops.mean(x, -1, keepdims=True))
+    return off * ops.rsqrt(ops.var(x, -1, keepdims=True) + 1e-5) * scale + shift
+
+
+def batch_norm(x, scale, shift):
+    off = ops.sub(x, ops.mean(x, 0))
+    return off * ops.rsqrt(ops.var(x, 0) + 1e-5) * scale + shift
+
+
+def crossentropy(logits, target):
+    return ops.neg(ops.sum(ops.mul(target, ops.log_softmax(logits, -1)), -1))
+
+
+ONE_KERNEL = {
+    "softmax": (lambda x: ops.softmax(x, -1), "rows", [(20, 30)]),
+    "softmax over columns": (lambda x: ops.softmax(x, 0), "columns", [(20, 30)]),
+    "softmax in the middle": (lambda x: ops.softmax(x, 1), "columns", [(4, 20, 30)]),
+    "log_softmax": (lambda x: ops.log_softmax(x, -1), "rows", [(20, 30)]),
+    "logsumexp": (lambda x: ops.logsumexp(x, -1), "rows", [(20, 30)]),
+    "mean and var": (lambda x: [ops.mean(x, -1), ops.var(x, -1)], "rows", [(20, 30)]),
+    "layer norm": (layer_norm, "rows", [(20, 30), (30,), (30,)]),
+    "batch norm": (batch_norm, "columns", [(20, 30), (30,), (30,)]),
+    "crossentropy": (crossentropy, "rows", [(20, 30), (20, 30)]),
+    "chain": (lambda x, y: ops.tanh(x * 2 + y) - ops.exp(y), "flat", [(20, 30), (20, 30)]),
+    "bias": (lambda x, b: ops.relu(x + b), "flat", [(20, 30), (30,)]),
+    "diamond": (lambda x: [ops.tanh(ops.exp(x)) + ops.sin(ops.exp(x))], "flat", [(20, 30)]),
+    "reduce and epilogue": (lambda x, b: ops.tanh(ops.sum(x, 1) + b), "rows", [(20, 30), (20,)]),
+    "argmax": (lambda x: ops.argmax(x, -1), "rows", [(20, 30)]),
+    "transposed operand": (lambda x, y: ops.transpose(x) + y, "tile", [(64, 48), (48, 64)]),
+    "one_hot": (lambda x: ops.cast(ops.eq(ops.expand_dims(ops.argmax(x, -1), -1),
+                                          ops.iota((20, 30), 1)), "float32"), "rows", [(20, 30)]),
+}
+
+
+@pytest.mark.parametrize("name", ONE_KERNEL)
+def test_one_kernel(name):
+    build, form, shapes = ONE_KERNEL[name]
+    assert forms(build, *(numbers(*s) for s in shapes)) == [form]
+
+
+def test_intermediate_that_is_also_an_output():
+    """One kernel with two outputs, not two kernels."""
+    steps, kernels = plan(lambda x: [ops.exp(x), ops.exp(x) * 2, ops.tanh(ops.exp(x))], numbers(50))
+    assert len(kernels) == 1 and len(kernels[0].stores) == 3
+
+
+def test_siblings_that_read_one_tensor():
+    steps, kernels = plan(lambda x: [ops.sum(x, 1), ops.max(x, 1), ops.exp(x)], numbers(20, 30))
+    assert len(kernels) == 1 and kernels[0].form == "rows"
+
+
+def updates_of(rule):
+    """The steps of an optimiser's update of one parameter."""
+    return plan(rule, *(numbers(30, 20) for _ in range(4)))
+
+
+def momentum(p, g, v, unused):
+    new = v * 0.9 - g * 0.01
+    return [p + new, new]
+
+
+def adam(p, g, m, v):
+    m = m * 0.9 + g * 0.1
+    v = ops.abs(v) * 0.999 + ops.square(g) * 0.001
+    return [p - m * 0.01 / (ops.sqrt(v) + 1e-8), m, v]
+
+
+@pytest.mark.parametrize("rule", [momentum, adam])
+def test_an_optimiser_step_is_one_kernel(rule):
+    steps, kernels = updates_of(rule)
+    assert [k.form for k in kernels] == ["flat"] and len(steps) == 1
+
+
+def test_no_cycle_through_a_product():
+    """exp(x) is read by the product and by what adds the product: two kernels, in that order."""
+    steps, kernels = plan(lambda x: ops.exp(x) + ops.matmul(ops.exp(x), ops.exp(x)), numbers(16, 16))
+    assert [s.name for s in steps][0] == "exp" and len(steps) == 2
+    assert "matmul then" in steps[1].name
+
+
+def test_no_cycle_through_another_group():
+    """A running sum and a sum over the other axis lie between exp(x) and its second use."""
+    def build(x):
+        y = ops.exp(x)
+        return [y * ops.sum(ops.cumsum(y, 1), 1, keepdims=True), ops.tanh(y),
+                y - ops.sum(ops.transpose(y) * y, 0)]
+    plan(build, numbers(16, 16))
+
+
+def test_no_cycle_through_a_scalar_computed_twice():
+    """A scalar that two loops compute for themselves still orders what lies between them."""
+    def build(x, s):
+        t = ops.exp(s)
+        y = ops.cumsum(x * t, 0)
+        z = ops.sum(y)
+        return [ops.tanh(y) + z * t, ops.reshape(t, (1, 1)) * y, t]
+    plan(build, numbers(16, 16), numbers())
+
+
+def test_a_scalar_beside_chunks_is_stored_once():
+    """A chunk kernel computes the scalars it reads, but another loop stores them."""
+    def build(x, s):
+        t = s * 2 + 1
+        return [ops.sum(ops.square(x * t)), t, ops.tanh(t)]
+    plan(build, numbers(60_000), numbers(), rtol=5e-3)
+
+
+def test_epilogue_of_a_product():
+    steps, _ = plan(lambda x, w, b: ops.tanh(ops.matmul(x, w) + b), numbers(9, 5), numbers(5, 7),
+                    numbers(7))
+    assert [s.name for s in steps] == ["matmul then add+tanh"]
+    steps, _ = plan(lambda x, w: ops.softmax(ops.matmul(x, w), -1), numbers(9, 5), numbers(5, 7))
+    assert len(steps) == 1 and steps[0].kernel.form == "rows"
+
+
+def test_a_sum_over_rows_of_a_product_is_no_epilogue():
+    steps, _ = plan(lambda x, w: ops.sum(ops.matmul(x, w), 0), numbers(9, 5), numbers(5, 7))
+    assert len(steps) == 2
+
+
+def test_dear_broadcast_producers_are_computed_once():
+    """gammaln of 30 numbers is not computed 20 times over: it is a loop of its own."""
+    steps, kernels = plan(lambda x, b: x + ops.gammaln(b), numbers(20, 30), np.abs(numbers(30)))
+    assert len(kernels) == 2
+
+
+def test_scalars_are_computed_inside():
+    steps, kernels = plan(lambda x, s: x * ops.exp(s) + ops.tanh(s), numbers(20, 30), numbers())
+    assert len(kernels) == 1
+
+
+def test_long_reductions_are_cut_in_chunks():
+    assert forms(lambda x: ops.sum(x), numbers(100_000)) == ["chunks", "rows"]
+    assert forms(lambda x: ops.sum(ops.square(x)), numbers(500, 300), rtol=2e-3) == ["chunks", "rows"]
+    assert forms(lambda x: ops.sum(x), numbers(1000)) == ["rows"]
+    first = forms(lambda x: ops.sum(x, 0), numbers(20_000, 8), rtol=2e-3)[0]
+    assert first == "column_chunks"
+
+
+def test_values_do_not_join_loops_that_never_run():
+    x, s = leaf((None,)), leaf(())
+    y = ops.exp(s)
+    function = Function([x, s], [x * y, y], positional_only=True)
+    empty, one = function(np.zeros(0, "float32"), np.float32(0))
+    assert empty.shape == (0,) and one == 1
+    assert [int(v.size) for v in function(np.zeros(3, "float32"), np.float32(0))] == [3, 1]
+
+
+def test_gradient_of_a_layer_fuses():
+    """Forward and backward of a small classifier: products and a handful of loops, not dozens."""
+    def build(x, w, b, t):
+        logits = ops.matmul(x, w) + b
+        loss = ops.mean(crossentropy(logits, t))
+        return [loss, *grad(loss, [w, b])]
+    target = np.eye(7, dtype="float32")[RNG.integers(0, 7, 64)]
+    steps, kernels = plan(build, numbers(64, 5), numbers(5, 7), numbers(7), target)
+    assert len(steps) <= 5
+
+
+def test_a_group_too_wide_for_the_prefetchers_is_cut():
+    arrays = [numbers(8) for _ in range(40)]
+
+    def build(*xs):
+        total = xs[0]
+        for x in xs[1:]:
+            total = ops.tanh(total) + x
+        return total
+    steps, kernels = plan(build, *arrays)
+    assert 1 < len(kernels) < 6
