@@ -23,6 +23,7 @@ from ..errors import (
     IndexOutOfBounds,
     ShapeError,
     UsageError,
+    user_line,
     with_line,
 )
 from ..graph.shapes import show
@@ -418,6 +419,6 @@ def warn_no_compiler(reason):
     with _warn_lock:
         first, _warned = not _warned, True
     if first:
-        warnings.warn(f"ckernels runs through NumPy, slowly: {reason}. Install a C compiler (for "
-                      "example `apt-get install gcc` or `xcode-select --install`) and run "
-                      "`ckernels doctor`.", CKernelsWarning, stacklevel=3)
+        text = (f"ckernels runs through NumPy, slowly: {reason}. Install a C compiler (for example "
+                "`apt-get install gcc` or `xcode-select --install`) and run `ckernels doctor`.")
+        warnings.warn_explicit(text, CKernelsWarning, *(user_line() or ("<unknown>", 0))[:2])
