@@ -284,16 +284,6 @@ def environment(name, threads, scratch):
         JAX_PLATFORMS="cpu", TORCHINDUCTOR_CACHE_DIR=os.path.join(scratch, "inductor"),
         PYTENSOR_FLAGS=f"base_compiledir={scratch}/{name}",
     )  # fmt: skip
-    if (
-        name == "limit" and has_avx512()
-    ):  # OpenBLAS runs AVX2 kernels on processors it does not know
-        env.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
+    for tuned in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
+        env.pop(tuned, None)  # every OpenBLAS picks its kernels for this processor
     return env
-
-
-def has_avx512():
-    try:
-        with open("/proc/cpuinfo") as file:
-            return "avx512f" in file.read()
-    except OSError:
-        return False

@@ -10,7 +10,7 @@ SHAPES = {"64 x 64 x 64": (64, 64, 64), "256 x 512 x 512": (256, 512, 512), "102
 class Dense(Workload):
     name = "dense"
     title = "relu(x @ W + b), float32"
-    limit_is = "the bare gemm of NumPy's OpenBLAS, with AVX-512 kernels where possible"
+    limit_is = "the bare gemm of NumPy's OpenBLAS"
     rtol, atol = 1e-3, 1e-3
 
     def cases(self):
