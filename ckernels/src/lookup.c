@@ -212,6 +212,11 @@ static ck_plan *find_or_bind(ck_function *fn, PyArrayObject *const *arrays, int6
         if (plan || !(plan = bind(fn, arrays)))
             return plan;
         if (layout_changes(fn) == changes) {
+            ck_plan *known = look_up(fn, key, length, hash);    /* of a thread that was faster */
+            if (known) {
+                Py_DECREF(plan);
+                return known;
+            }
             if (check_plan(fn, plan, arrays) < 0 || remember(fn, plan, key, length, hash) < 0)
                 Py_CLEAR(plan);
             return plan;

@@ -1,0 +1,264 @@
+"""Plans of compiled functions: the same bits on any number of threads, no kernel for a new batch size,
+arena reuse without overlap, atomic updates, many callers at once, flat memory."""
+import gc
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ckernels as K
+from ckernels import ops
+from ckernels.errors import CKernelsError
+from ckernels.graph.node import make, new_uid
+from ckernels.runtime.function import Function
+from ckernels.runtime.plan import ALIGN, place
+
+
+@pytest.fixture(autouse=True)
+def threads():
+    before = K.get_num_threads()
+    yield
+    K.set_num_threads(before)
+
+
+def leaf(ndim, dtype="float32"):
+    return make("placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": (None,) * ndim,
+                                    "name": None})
+
+
+def function(build, *ndims, dtype="float32", **options):
+    leaves = [leaf(n, dtype) for n in ndims]
+    outputs = build(*leaves)
+    outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    return Function(leaves, outputs, positional_only=True, **options)
+
+
+def numbers(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype("float32")
+
+
+# --- threads ------------------------------------------------------------------------------------
+
+FORMS = {
+    "flat": (lambda x, y: ops.tanh(x * 2 + y), [(1000, 1001), (1001,)]),
+    "tile": (lambda x, y: ops.exp(ops.transpose(x)) + y, [(700, 801), (801, 700)]),
+    "rows": (lambda x: ops.softmax(x, -1), [(3001, 301)]),
+    "columns": (lambda x: [ops.softmax(x, 0), ops.max(x, 0)], [(301, 3001)]),
+    "chunks": (lambda x: [ops.sum(x), ops.max(x), ops.argmax(x), ops.sum(ops.square(x))],
+               [(1_000_003,)]),
+    "column_chunks": (lambda x: [ops.sum(x, 0), ops.min(x, 0)], [(100_003, 7)]),
+    "gemm": (lambda x, w, b: ops.tanh(ops.matmul(x, w) + b), [(501, 100), (100, 203), (203,)]),
+    "gemm and rows": (lambda x, w: ops.softmax(ops.matmul(x, w), -1), [(1501, 64), (64, 33)]),
+    "whole": (lambda x: [ops.var(x, 0), ops.mean(x), ops.log_softmax(x, 1)], [(2003, 129)]),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_same_bits_on_any_number_of_threads(name):
+    build, shapes = FORMS[name]
+    arrays = [numbers(*s, seed=k) for k, s in enumerate(shapes)]
+    f = function(build, *(len(s) for s in shapes))
+    K.set_num_threads(1)
+    once = f(*arrays)
+    for count in (2, 3, 1):
+        K.set_num_threads(count)
+        for _ in range(3):
+            for a, b in zip(once, f(*arrays)):
+                np.testing.assert_array_equal(a.view("uint8") if a.ndim else a,
+                                              b.view("uint8") if b.ndim else b)
+
+
+# --- plans --------------------------------------------------------------------------------------
+
+def classifier(x, w, b):
+    return ops.softmax(ops.relu(ops.matmul(x, w) + b), -1)
+
+
+def test_a_new_batch_size_makes_a_plan_but_no_kernel():
+    f, w, b = function(classifier, 2, 2, 1), numbers(12, 5), numbers(5)
+    f(numbers(32, 12), w, b)
+    before = f.stats()
+    assert before["plans"] == 1 and before["built"] + before["from_cache"] >= 1
+    for n in (48, 20, 33, 32):                      # the last batch of an epoch among them
+        got = f(numbers(n, 12), w, b)[0]
+        x = np.maximum(numbers(n, 12) @ w + b, 0)
+        e = np.exp(x - x.max(1, keepdims=True))
+        np.testing.assert_allclose(got, e / e.sum(1, keepdims=True), rtol=1e-5)
+    after = f.stats()
+    assert after["plans"] == 4 and len(after["kernels"]) == len(before["kernels"])
+    assert after["built"] == before["built"] <= 1
+
+
+def test_outputs_are_fresh_each_call():
+    f = function(lambda x: [x + 1, x, x], 1)
+    x = numbers(5)
+    first = f(x)
+    second = f(x)
+    first[0][:] = 7
+    first[1][:] = 9
+    np.testing.assert_array_equal(second[0], x + 1)
+    np.testing.assert_array_equal(second[1], numbers(5))
+    np.testing.assert_array_equal(x, numbers(5))
+    assert not np.shares_memory(second[1], second[2])
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(1, 5000)), min_size=1,
+                max_size=12))
+def test_buffers_that_live_together_do_not_overlap(spans):
+    sizes, steps = {}, [SimpleNamespace(reads=[], writes=[]) for _ in range(10)]
+    for k, (a, b, size) in enumerate(spans):
+        sizes["tmp", k] = size
+        steps[min(a, b)].writes.append(("tmp", k))
+        steps[max(a, b)].reads.append(("tmp", k))
+    offsets, total = place(steps, sizes)
+    for i, (a, b, n) in enumerate(spans):
+        at = offsets["tmp", i]
+        assert at % ALIGN == 0 and at + n <= total
+        for j, (c, d, m) in enumerate(spans[:i]):
+            if min(a, b) <= max(c, d) and min(c, d) <= max(a, b):
+                other = offsets["tmp", j]
+                assert at + n <= other or other + m <= at
+
+
+def test_a_long_chain_reuses_its_arena():
+    def chain(x):
+        for _ in range(20):
+            x = ops.tanh(ops.matmul(x, x))
+        return x
+    f = function(chain, 2)
+    f(numbers(64, 64) / 8)
+    assert f.stats()["peak_bytes"] <= 4 * 64 * 64 * 4
+
+
+# --- updates ------------------------------------------------------------------------------------
+
+def test_an_error_in_the_middle_changes_nothing():
+    table, count = K.variable(np.arange(12.0).reshape(4, 3)), K.variable(0.0)
+    index = leaf(1, "int64")
+    rows = ops.take(table.node, index, 0)
+    f = Function([index], [ops.sum(rows)],
+                 [(count.node, count.node + 1), (table.node, table.node + ops.sum(rows))],
+                 positional_only=True)
+    f(np.array([0, 1]))
+    before, counted = K.get_value(table), K.get_value(count)
+    with pytest.raises((CKernelsError, IndexError)):
+        f(np.array([0, 9]))
+    np.testing.assert_array_equal(K.get_value(table), before)
+    assert K.get_value(count) == counted == 1
+
+
+def test_updates_see_old_values():
+    a, b = K.variable(np.ones(3)), K.variable(np.full(3, 2.0))
+    f = Function([], [a.node + b.node], [(a.node, b.node), (b.node, a.node)], positional_only=True)
+    for turn in range(3):
+        np.testing.assert_array_equal(f()[0], 3)
+        assert K.get_value(a)[0] == (2 if turn % 2 == 0 else 1)
+        assert K.get_value(b)[0] == (1 if turn % 2 == 0 else 2)
+
+
+def test_an_array_a_user_holds_is_not_written_to():
+    v = K.variable(np.zeros(1000))
+    f = Function([], [], [(v.node, v.node + 1)], positional_only=True)
+    held = [v.node.attrs["store"].get()]
+    for _ in range(4):
+        f()
+        held.append(v.node.attrs["store"].get())
+    assert [float(h[0]) for h in held] == [0, 1, 2, 3, 4]
+
+
+# --- many callers -------------------------------------------------------------------------------
+
+def test_sixteen_threads_call_one_function():
+    f, w, b = function(classifier, 2, 2, 1), numbers(40, 30), numbers(30)
+    inputs = [numbers(20 + k, 40, seed=k) for k in range(16)]
+    wanted = [f(x, w, b)[0] for x in inputs]
+
+    def work(k):
+        return all((f(inputs[k], w, b)[0] == wanted[k]).all() for _ in range(50))
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(work, range(16)))
+
+
+def test_sixteen_threads_count_together():
+    count = K.variable(np.zeros(3))
+    x = leaf(1)
+    f = Function([x], [ops.sum(x)], [(count.node, count.node + x)], positional_only=True)
+    ones = np.ones(3, "float32")
+    start = threading.Barrier(16)
+
+    def work(_):
+        start.wait()
+        for _ in range(100):
+            f(ones)
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(work, range(16)))
+    np.testing.assert_array_equal(K.get_value(count), 1600)
+
+
+def test_first_calls_from_many_threads():
+    f = function(lambda x: ops.tanh(x) * 3.25, 1)
+    start = threading.Barrier(8)
+
+    def work(k):
+        start.wait()
+        return f(np.ones(10 + k % 3, "float32"))[0]
+    with ThreadPoolExecutor(8) as pool:
+        for got in pool.map(work, range(8)):
+            np.testing.assert_allclose(got, np.tanh(1) * 3.25, rtol=1e-6)
+    assert f.stats()["plans"] == 3
+
+
+# --- memory -------------------------------------------------------------------------------------
+
+def resident():
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * 4096
+
+
+def soak(count):
+    """Bytes that `count` builds and calls add, after as many to warm up."""
+    def once():
+        f = function(classifier, 2, 2, 1)
+        for n in (8, 9):
+            f(numbers(n, 12), numbers(12, 5), numbers(5))
+
+    for _ in range(count // 4):
+        once()
+    gc.collect()
+    before = resident()
+    for _ in range(count):
+        once()
+    gc.collect()
+    return resident() - before
+
+
+linux = pytest.mark.skipif(not hasattr(__import__("os"), "sched_getaffinity"), reason="needs /proc")
+
+
+@linux
+def test_memory_stays_flat_over_calls():
+    f = function(lambda x: [ops.tanh(x), ops.sum(x)], 1)
+    x = numbers(400_000)                            # outputs from the pool of large buffers
+    for _ in range(20):
+        f(x)
+    before = resident()
+    for _ in range(2000):
+        f(x[:1000])
+    for _ in range(200):
+        f(x)
+    assert resident() - before < 8 << 20
+
+
+@linux
+def test_memory_stays_flat_over_builds():
+    assert soak(200) < 4 << 20
+
+
+@linux
+@pytest.mark.slow
+def test_memory_stays_flat_over_many_builds():
+    assert soak(2000) < 8 << 20
