@@ -11,6 +11,7 @@ from string import Template
 from .. import dtypes
 from . import mathlib
 from .lower import CHUNK_STRIP, ROW_SCRATCH, STRIP, TILE
+from .tidy import tidy_body, tidy_expression
 
 _TEMPLATES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "templates")
 UNROLL = 4                  # rows a cheap column reduction takes at a time
@@ -115,7 +116,7 @@ class _Emitter:
     def run(self):
         k = self.k
         getattr(self, k.form)()
-        body = "\n".join(self.lines)
+        body = "\n".join(tidy_body(self.lines))
         pointers = "\n".join(self.pointer_lines())
         text = template("kernel").substitute(name="$name", form=describe(k), pointers=pointers,
                                              body=body, attribute=SCHEDULED * bool(interleave(k)))
@@ -193,7 +194,7 @@ class _Emitter:
         elif v.kind == "literal":
             text = v.text
         else:
-            text = v.text.format(*(names(a) for a in v.args))
+            text = tidy_expression(v.text.format(*(names(a) for a in v.args)))
         return f"const {ctype(v.dtype)} v{i}{tag} = {text};"
 
     def store(self, operand, pointer, j, value, dtype):
@@ -605,7 +606,7 @@ class _Emitter:
                 self.open("for (int64_t c = 0; c < w; c++)")
                 for j in self.strip_roots(v.args):
                     self.put(self.define(j, "a", "c", self.strip_name()))
-                text = v.text.format(*(self.strip_name()(a) for a in v.args))
+                text = tidy_expression(v.text.format(*map(self.strip_name(), v.args)))
                 self.put(f"s{i}[c] = {text};")
                 self.close()
 

@@ -1,0 +1,32 @@
+/* row program: one outer index per unit of the range */
+int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
+    const float *const x0 = p[0];
+    int64_t *const y2 = p[1];
+    const int64_t n = d[0];
+    for (int64_t r = lo; r < hi; r++) {
+        const int64_t r0 = r;
+        const float *const a0 = x0 + r0 * d[2];
+        int64_t *const a2 = y2 + r0 * d[3];
+        float a_1 = -__builtin_inff();
+        int bad_1 = 0;
+        #pragma omp simd reduction(max:a_1) reduction(|:bad_1)
+        for (int64_t j = 0; j < n; j++) {
+            const float v0 = a0[j];
+            a_1 = v0 > a_1 ? v0 : a_1;
+            bad_1 |= v0 != v0;
+        }
+        const float v1 = bad_1 ? __builtin_nanf("") : (float)a_1;
+        int32_t a_4 = (int32_t)2147483647;
+        #pragma omp simd reduction(min:a_4)
+        for (int64_t j = 0; j < n; j++) {
+            const float v0 = a0[j];
+            const int32_t v2 = (int32_t)(j);
+            const int32_t v3 = (v0 == v1 || v0 != v0) ? v2 : (int32_t)0x7fffffff;
+            a_4 = v3 < a_4 ? v3 : a_4;
+        }
+        const int32_t v4 = (int32_t)a_4;
+        const int64_t v5 = (int64_t)v4;
+        a2[0] = v5;
+    }
+    return 0;
+}

@@ -1,0 +1,135 @@
+/* column program: one column per unit of the range */
+int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
+    const float *const x0 = p[0];
+    const float *const x1 = p[1];
+    const float *const x2 = p[2];
+    const float *const x3 = p[3];
+    float *const y4 = p[4];
+    const int64_t n = d[0];
+    double a_1[256];
+    float s1[256];
+    float s3[256];
+    double a_6[256];
+    float s6[256];
+    float s7[256];
+    float s9[256];
+    float s10[256];
+    int64_t row = lo / n, j0 = lo % n;
+    while (lo < hi) {
+        int64_t w = n - j0 < hi - lo ? n - j0 : hi - lo; if (w > 256) w = 256;
+        const float *const a0 = x0 + j0;
+        const float *const a2 = x2 + j0;
+        const float *const a3 = x3 + j0;
+        float *const a4 = y4 + j0;
+        const float v2 = x1[0];
+        for (int64_t c = 0; c < w; c++) { a_1[c] = 0; }
+        int64_t q0 = 0;
+        for (; q0 + 4 <= d[1]; q0 += 4) {
+            const float *const b0_0 = a0 + (q0 + 0) * d[2];
+            float *const b4_0 = a4 + (q0 + 0) * d[3];
+            const float *const b0_1 = a0 + (q0 + 1) * d[2];
+            float *const b4_1 = a4 + (q0 + 1) * d[3];
+            const float *const b0_2 = a0 + (q0 + 2) * d[2];
+            float *const b4_2 = a4 + (q0 + 2) * d[3];
+            const float *const b0_3 = a0 + (q0 + 3) * d[2];
+            float *const b4_3 = a4 + (q0 + 3) * d[3];
+            #pragma GCC ivdep
+            for (int64_t c = 0; c < w; c++) {
+                const float v0_0 = b0_0[c];
+                const float v0_1 = b0_1[c];
+                const float v0_2 = b0_2[c];
+                const float v0_3 = b0_3[c];
+                a_1[c] += ((v0_0 + v0_1) + (v0_2 + v0_3));
+            }
+        }
+        for (; q0 < d[1]; q0++) {
+            const int64_t q_0 = q0;
+            const float *const b0 = a0 + q_0 * d[2];
+            float *const b4 = a4 + q_0 * d[3];
+            #pragma GCC ivdep
+            for (int64_t c = 0; c < w; c++) {
+                const float v0 = b0[c];
+                a_1[c] += v0;
+            }
+        }
+        #pragma GCC ivdep
+        for (int64_t c = 0; c < w; c++) s1[c] = (float)a_1[c];
+        #pragma GCC ivdep
+        for (int64_t c = 0; c < w; c++) {
+            s3[c] = s1[c] / v2;
+        }
+        for (int64_t c = 0; c < w; c++) { a_6[c] = 0; }
+        int64_t q1 = 0;
+        for (; q1 + 4 <= d[1]; q1 += 4) {
+            const float *const b0_0 = a0 + (q1 + 0) * d[2];
+            float *const b4_0 = a4 + (q1 + 0) * d[3];
+            const float *const b0_1 = a0 + (q1 + 1) * d[2];
+            float *const b4_1 = a4 + (q1 + 1) * d[3];
+            const float *const b0_2 = a0 + (q1 + 2) * d[2];
+            float *const b4_2 = a4 + (q1 + 2) * d[3];
+            const float *const b0_3 = a0 + (q1 + 3) * d[2];
+            float *const b4_3 = a4 + (q1 + 3) * d[3];
+            #pragma GCC ivdep
+            for (int64_t c = 0; c < w; c++) {
+                const float v0_0 = b0_0[c];
+                const float v4_0 = v0_0 - s3[c];
+                const float v5_0 = v4_0 * v4_0;
+                const float v0_1 = b0_1[c];
+                const float v4_1 = v0_1 - s3[c];
+                const float v5_1 = v4_1 * v4_1;
+                const float v0_2 = b0_2[c];
+                const float v4_2 = v0_2 - s3[c];
+                const float v5_2 = v4_2 * v4_2;
+                const float v0_3 = b0_3[c];
+                const float v4_3 = v0_3 - s3[c];
+                const float v5_3 = v4_3 * v4_3;
+                a_6[c] += ((v5_0 + v5_1) + (v5_2 + v5_3));
+            }
+        }
+        for (; q1 < d[1]; q1++) {
+            const int64_t q_0 = q1;
+            const float *const b0 = a0 + q_0 * d[2];
+            float *const b4 = a4 + q_0 * d[3];
+            #pragma GCC ivdep
+            for (int64_t c = 0; c < w; c++) {
+                const float v0 = b0[c];
+                const float v4 = v0 - s3[c];
+                const float v5 = v4 * v4;
+                a_6[c] += v5;
+            }
+        }
+        #pragma GCC ivdep
+        for (int64_t c = 0; c < w; c++) s6[c] = (float)a_6[c];
+        #pragma GCC ivdep
+        for (int64_t c = 0; c < w; c++) {
+            s7[c] = s6[c] / v2;
+        }
+        #pragma GCC ivdep
+        for (int64_t c = 0; c < w; c++) {
+            s9[c] = (0x1.4f8b580000000p-17f) + s7[c];
+        }
+        #pragma GCC ivdep
+        for (int64_t c = 0; c < w; c++) {
+            s10[c] = 1.0f / __builtin_sqrtf(s9[c]);
+        }
+        for (int64_t q = 0; q < d[1]; q++) {
+            const int64_t q_0 = q;
+            const float *const b0 = a0 + q_0 * d[2];
+            float *const b4 = a4 + q_0 * d[3];
+            #pragma GCC ivdep
+            for (int64_t c = 0; c < w; c++) {
+                const float v0 = b0[c];
+                const float v4 = v0 - s3[c];
+                const float v11 = v4 * s10[c];
+                const float v12 = a2[c];
+                const float v13 = v12 * v11;
+                const float v14 = a3[c];
+                const float v15 = v14 + v13;
+                b4[c] = v15;
+            }
+        }
+        lo += w; j0 += w;
+        if (j0 == n) { j0 = 0; row++; }
+    }
+    return 0;
+}

@@ -1,0 +1,46 @@
+/* row program: one outer index per unit of the range */
+int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
+    const float *const x0 = p[0];
+    const float *const x1 = p[1];
+    float *const y2 = p[2];
+    const int64_t n = d[0];
+    for (int64_t r = lo; r < hi; r++) {
+        const int64_t r0 = r;
+        const float *const a0 = x0 + r0 * d[2];
+        const float *const a1 = x1 + r0 * d[3];
+        float *const a2 = y2 + r0 * d[4];
+        float a_1 = -__builtin_inff();
+        int bad_1 = 0;
+        #pragma omp simd reduction(max:a_1) reduction(|:bad_1)
+        for (int64_t j = 0; j < n; j++) {
+            const float v0 = a0[j];
+            a_1 = v0 > a_1 ? v0 : a_1;
+            bad_1 |= v0 != v0;
+        }
+        const float v1 = bad_1 ? __builtin_nanf("") : (float)a_1;
+        double a_4 = 0;
+        #pragma omp simd reduction(+:a_4)
+        for (int64_t j = 0; j < n; j++) {
+            const float v0 = a0[j];
+            const float v2 = v0 - v1;
+            const float v3 = ck_exp_f32(v2);
+            a_4 += v3;
+        }
+        const float v4 = (float)a_4;
+        const float v5 = ck_log_f32(v4);
+        double a_9 = 0;
+        #pragma omp simd reduction(+:a_9)
+        for (int64_t j = 0; j < n; j++) {
+            const float v0 = a0[j];
+            const float v2 = v0 - v1;
+            const float v6 = v2 - v5;
+            const float v7 = a1[j];
+            const float v8 = v7 * v6;
+            a_9 += v8;
+        }
+        const float v9 = (float)a_9;
+        const float v10 = -v9;
+        a2[0] = v10;
+    }
+    return 0;
+}

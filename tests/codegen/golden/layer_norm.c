@@ -1,0 +1,47 @@
+/* row program: one outer index per unit of the range */
+int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
+    const float *const x0 = p[0];
+    const float *const x1 = p[1];
+    const float *const x2 = p[2];
+    const float *const x3 = p[3];
+    float *const y4 = p[4];
+    const int64_t n = d[0];
+    for (int64_t r = lo; r < hi; r++) {
+        const int64_t r0 = r;
+        const float *const a0 = x0 + r0 * d[2];
+        float *const a4 = y4 + r0 * d[3];
+        const float v2 = x1[0];
+        double a_1 = 0;
+        #pragma omp simd reduction(+:a_1)
+        for (int64_t j = 0; j < n; j++) {
+            const float v0 = a0[j];
+            a_1 += v0;
+        }
+        const float v1 = (float)a_1;
+        const float v3 = v1 / v2;
+        double a_6 = 0;
+        #pragma omp simd reduction(+:a_6)
+        for (int64_t j = 0; j < n; j++) {
+            const float v0 = a0[j];
+            const float v4 = v0 - v3;
+            const float v5 = v4 * v4;
+            a_6 += v5;
+        }
+        const float v6 = (float)a_6;
+        const float v7 = v6 / v2;
+        const float v9 = (0x1.4f8b580000000p-17f) + v7;
+        const float v10 = 1.0f / __builtin_sqrtf(v9);
+        #pragma GCC ivdep
+        for (int64_t j = 0; j < n; j++) {
+            const float v0 = a0[j];
+            const float v4 = v0 - v3;
+            const float v11 = v4 * v10;
+            const float v12 = x2[j];
+            const float v13 = v12 * v11;
+            const float v14 = x3[j];
+            const float v15 = v14 + v13;
+            a4[j] = v15;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,38 @@
+/* row program: one outer index per unit of the range */
+int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
+    const float *const x0 = p[0];
+    float *const y1 = p[1];
+    const int64_t n = d[0];
+    float t3[4096];
+    for (int64_t r = lo; r < hi; r++) {
+        const int64_t r0 = r;
+        const float *const a0 = x0 + r0 * d[2];
+        float *const a1 = y1 + r0 * d[3];
+        float a_1 = -__builtin_inff();
+        int bad_1 = 0;
+        #pragma omp simd reduction(max:a_1) reduction(|:bad_1)
+        for (int64_t j = 0; j < n; j++) {
+            const float v0 = a0[j];
+            a_1 = v0 > a_1 ? v0 : a_1;
+            bad_1 |= v0 != v0;
+        }
+        const float v1 = bad_1 ? __builtin_nanf("") : (float)a_1;
+        double a_4 = 0;
+        #pragma omp simd reduction(+:a_4)
+        for (int64_t j = 0; j < n; j++) {
+            const float v0 = a0[j];
+            const float v2 = v0 - v1;
+            const float v3 = ck_exp_f32(v2);
+            t3[j] = v3;
+            a_4 += v3;
+        }
+        const float v4 = (float)a_4;
+        #pragma GCC ivdep
+        for (int64_t j = 0; j < n; j++) {
+            const float v3 = t3[j];
+            const float v5 = v3 / v4;
+            a1[j] = v5;
+        }
+    }
+    return 0;
+}

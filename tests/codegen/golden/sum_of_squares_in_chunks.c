@@ -1,0 +1,41 @@
+/* partial reduction: one chunk per unit of the range */
+int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
+    const float *const x0 = p[0];
+    double *const y1 = p[1];
+    const int64_t chunk = d[1], total = d[0];
+    for (int64_t r = lo; r < hi; r++) {
+        const int64_t first = r * chunk;
+        const int64_t last = first + chunk < total ? first + chunk : total;
+        const int64_t n = last - first;
+        const float *const a0 = x0 + first;
+        double a_2 = 0;
+        #pragma omp simd reduction(+:a_2)
+        for (int64_t j = 0; j < n; j++) {
+            const float v0 = a0[j];
+            const float v1 = v0 * v0;
+            a_2 += v1;
+        }
+        const double v2 = (double)a_2;
+        y1[r] = v2;
+    }
+    return 0;
+}
+
+/* row program: one outer index per unit of the range */
+int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
+    const double *const x0 = p[0];
+    float *const y1 = p[1];
+    const int64_t n = d[0];
+    for (int64_t r = lo; r < hi; r++) {
+        double a_1 = 0;
+        #pragma omp simd reduction(+:a_1)
+        for (int64_t j = 0; j < n; j++) {
+            const double v0 = x0[j];
+            a_1 += v0;
+        }
+        const double v1 = (double)a_1;
+        const float v2 = (float)v1;
+        y1[0] = v2;
+    }
+    return 0;
+}
