@@ -33,6 +33,7 @@ class Launch:
     ns: float
     reads: list
     writes: list
+    inplace: list               # (result, operand) buffers that may be one: same index, same size
 
 
 class _Ref:
@@ -168,7 +169,7 @@ class Lowering:
             return arg if name[:3] != "arg" else self.literal("int64", 0)
         if name not in ("argmax", "argmin"):
             return self.accumulate(name, node.dtype, arg)
-        best = self.value("reduce", x.dtype, name[3:], (arg,))
+        best = self.accumulate(name[3:], x.dtype, arg)
         strides = [0] * len(self.group.domain)
         steps = contiguous_strides([x.shape[a] for a in axes])
         wide = [(a, s) for a, s in zip(axes, steps) if x.shape[a] != 1]
@@ -323,7 +324,19 @@ class Lowering:
         grain = max(1, int(GRAIN_NS / max(per_unit, 1e-3)))
         reads = [r.buffer for r in self.refs if r.role == "in"]
         writes = [r.buffer for r in self.refs if r.role == "out"]
-        return Launch(kernel, pointers, dims, count, block, grain, ns * total, reads, writes)
+        inplace = self.inplace() if form == "flat" else []
+        return Launch(kernel, pointers, dims, count, block, grain, ns * total, reads, writes, inplace)
+
+    def inplace(self):
+        """Pairs (result, operand) that are walked alike, so that one may overwrite the other."""
+        def steps(ref):
+            return ref.strides, ref.offset, dtypes.ITEMSIZE[ref.dtype]
+        loads = {}
+        for ref in self.refs:
+            if ref.role == "in":
+                loads.setdefault(ref.buffer, set()).add(steps(ref))
+        return [(out.buffer, buffer) for out in self.refs if out.role == "out"
+                for buffer, walked in loads.items() if walked == {steps(out)}]
 
     def element_ns(self):
         """Estimated ns per point of the domain on one core."""

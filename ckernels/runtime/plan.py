@@ -36,6 +36,7 @@ class Step:
     ns: float = 0.0
     reads: list = field(default_factory=list)
     writes: list = field(default_factory=list)
+    inplace: list = field(default_factory=list)
     kernel: object = None
     call: object = None
     node: object = None
@@ -214,7 +215,7 @@ class Binder:
     def add_launch(self, launch, nodes, name=None):
         step = Step(KERNEL, name or "+".join(n.op.name for n in nodes), launch.pointers,
                     launch.dims, launch.n, launch.block, launch.grain, launch.ns, launch.reads,
-                    launch.writes, launch.kernel, node=nodes[-1] if nodes else None,
+                    launch.writes, launch.inplace, launch.kernel, node=nodes[-1] if nodes else None,
                     nodes=list(nodes))
         if launch.n:
             self.steps.append(step)
@@ -345,6 +346,7 @@ class Binder:
                 gemm.kernel, gemm.ns = step.kernel, gemm.ns + step.ns
                 gemm.pointers = gemm.pointers + step.pointers
                 gemm.dims = gemm.dims[:15] + [step.n // (gemm.dims[1] * gemm.dims[11])] + step.dims
+                gemm.inplace = [p for p in step.inplace if p[1] not in gemm.reads]
                 gemm.reads = gemm.reads + [r for r in step.reads if r not in gemm.writes]
                 gemm.writes = gemm.writes + step.writes
                 gemm.name += " then " + step.name
@@ -400,15 +402,20 @@ def oracle_call(node):
 
 
 def place(steps, sizes):
-    """Arena offsets {buffer: bytes} by liveness, greedy best fit on size; returns (offsets, bytes)."""
+    """Arena offsets {buffer: bytes} by liveness, greedy best fit on size; returns (offsets, bytes).
+
+    A result takes the place of an operand of the same size that is read there for the last time,
+    where the step says that both are walked alike.
+    """
     live = {}
     for i, step in enumerate(steps):
         for buffer in step.reads + step.writes:
             if buffer[0] == "tmp":
                 first, _ = live.get(buffer, (i, i))
                 live[buffer] = (first, i)
+    host = overwrite(steps, sizes, live)
     offsets, placed, top = {}, [], 0
-    for buffer in sorted(live, key=lambda b: -sizes[b]):
+    for buffer in sorted((b for b in live if b not in host), key=lambda b: -sizes[b]):
         first, last = live[buffer]
         size = -(-sizes[buffer] // ALIGN) * ALIGN
         at = 0
@@ -419,4 +426,24 @@ def place(steps, sizes):
         offsets[buffer] = at
         placed.append((at, size, first, last))
         top = max(top, at + size)
+    for buffer, root in host.items():
+        offsets[buffer] = offsets[root]
     return offsets, top
+
+
+def overwrite(steps, sizes, live):
+    """{result: the buffer it takes the place of}; `live` of that buffer grows to cover both."""
+    host = {}
+    for i, step in enumerate(steps):
+        taken = set()
+        for result, operand in step.inplace:
+            if result not in live or operand not in live or result in host or operand in taken:
+                continue
+            root = host.get(operand, operand)
+            if sizes[result] != sizes[root] or live[result][0] != i or live[operand][1] != i \
+                    or live[root][1] != i:
+                continue
+            host[result] = root
+            taken.add(operand)
+            live[root] = (live[root][0], live[result][1])
+    return host
