@@ -88,6 +88,8 @@ def make(op, inputs=(), attrs=None, line=None):
     if op.commutative and len(inputs) == 2 and inputs[0].uid > inputs[1].uid:
         inputs = (inputs[1], inputs[0])
     attributes = tuple(sorted(attrs.items(), key=lambda kv: kv[0]))
+    if op.name == "variable":   # by number: a key that holds the store would keep it, and with it
+        attributes = tuple((k, id(v) if k == "store" else v) for k, v in attributes)    # the node
     key = (op.name, tuple(n.uid for n in inputs), attributes)
     with _lock:
         found = _table.get(key)

@@ -203,7 +203,8 @@ static PyArrayObject *copy_of(ck_cell *cell, PyObject *value, ck_spec *spec)
     if (spec->nd > CK_MAXDIMS)
         PyErr_Format(PyExc_ValueError, "at most %d dimensions work", CK_MAXDIMS);
     else if (spec->descr) {
-        memcpy(spec->shape, PyArray_DIMS(from), sizeof(npy_intp) * spec->nd);
+        for (int i = 0; i < spec->nd; i++)          /* a 0-d array has no dims to copy from */
+            spec->shape[i] = PyArray_DIM(from, i);
         spec->bytes = PyArray_NBYTES(from);
         spec->layout = ck_layout(spec->descr->type_num, spec->nd, spec->shape);
         to = ck_cell_next(cell, spec);

@@ -35,7 +35,7 @@ def network(mode=None, **options):
     v = K.variable(rng.normal(size=(16, 3)) / 3, name="v")
     hidden = K.relu(K.dot(x, w))
     p = K.softmax(K.dot(hidden, v))
-    loss = K.mean(K.categorical_crossentropy(t, p))
+    loss = K.mean(K.categorical_crossentropy(p, t))
     gw, gv = K.gradients(loss, [w, v])
     updates = [(w, w - 0.5 * gw), (v, v - 0.5 * gv)]
     outputs = [loss, K.argmax(p, axis=1), K.std(hidden, axis=0), K.cumsum(hidden, axis=1)]

@@ -1,0 +1,180 @@
+"""What builds, calls and deletes many times keeps nothing: no memory, no nodes, no cached objects.
+
+The short versions run by default; the long ones are marked slow (CKERNELS_SOAK=1 runs them).
+"""
+
+import gc
+import linecache
+import os
+import weakref
+
+import numpy as np
+import pytest
+
+import ckernels as K
+from ckernels import compiler, config
+from ckernels.graph import node as nodes
+from ckernels.runtime import program
+
+pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
+LONG = pytest.mark.skipif(not os.environ.get("CKERNELS_SOAK"), reason="set CKERNELS_SOAK=1")
+
+
+@pytest.fixture(autouse=True)
+def settings():
+    with config.change(mode="compiled", floatX="float32"):
+        yield
+
+
+def resident():
+    """Bytes of this process in memory."""
+    with open("/proc/self/statm") as stream:
+        return int(stream.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def train():
+    """A function with gradients, updates, a random tensor; and its variable."""
+    x, t = K.placeholder((None, 6), name="x"), K.placeholder((None, 3), name="t")
+    w, b = K.variable(np.ones((6, 3)), name="w"), K.variable(np.zeros(3), name="b")
+    p = K.softmax(K.dot(K.dropout(x, 0.5, seed=3), w) + b)
+    loss = K.mean(K.categorical_crossentropy(p, t))
+    gw, gb = K.gradients(loss, [w, b])
+    f = K.function([x, t], loss, updates=[(w, w - 0.1 * gw), (b, b - 0.1 * gb)])
+    f(np.ones((5, 6), "f"), np.eye(3, dtype="f")[[0, 1, 2, 0, 1]])
+    return f, w
+
+
+def variants(k):
+    """One of several kinds of function, so that all ways of running are cycled."""
+    x = K.placeholder((None, 4), name="x")
+    a = np.ones((3, 4), "f")
+    kind = k % 8
+    if kind == 1:                               # data decides a shape
+        f = K.function([x], K.sum(x[K.greater(x, 0)] * 2))
+    elif kind == 2:
+        f = K.function([x], K.softmax(x), mode="reference")
+    elif kind == 3:
+        f = K.function([x], K.exp(x), check="nan", profile=True)
+    elif kind == 4:                             # NumPy inside a plan
+        f = K.function([x], K.svd(K.dot(K.transpose(x), x))[1])
+    elif kind == 5 and k % 64 == 5:
+        f = K.function([x], K.tanh(x) * 2, mode="debug")
+    elif kind == 6:
+        v = K.variable(0.0)
+        f = K.function([x], K.sum(x), updates=[K.update_add(v, 1)])
+        f(a)
+        f = f.copy(swap={v: K.variable(5.0)})
+    elif kind == 7:                             # an error leaves nothing behind either
+        f = K.function([x], K.dot(x, K.variable(np.ones((4, 2)))))
+        with pytest.raises(TypeError):
+            f(a, a)
+        with pytest.raises(ValueError):
+            f(np.ones((3, 5), "f"))
+    else:
+        return train()[0]
+    f(a)
+    f.stats(), f.source()
+    return f
+
+
+def census():
+    """Sizes of what could grow."""
+    return {
+        "nodes": len(nodes._table),
+        "emitted": len(program._emitted),
+        "loaded": len(compiler._loaded),
+        "lines": len(linecache.cache),
+        "objects": len(gc.get_objects()),
+    }
+
+
+def soak(cycle, count, warm):
+    """Run `cycle(k)` `count` times after `warm` times; memory and census must stay."""
+    for k in range(warm):
+        cycle(k)
+    gc.collect()
+    before, memory = census(), resident()
+    for k in range(count):
+        cycle(k)
+    gc.collect()
+    after = census()
+    for what in ("nodes", "emitted", "loaded", "lines"):
+        assert after[what] <= before[what], (what, before, after)
+    assert after["objects"] <= before["objects"] + 200, (before, after)
+    assert resident() <= memory * 1.05 + (1 << 20), (memory, resident())
+
+
+def test_a_function_dies_with_its_last_reference():
+    """Without the garbage collector: nothing of a function is part of a cycle."""
+    gc.collect()
+    gc.disable()
+    try:
+        f, w = train()
+        parts = [f, f.info, f.info.program, w.node, w.node.attrs["store"], w.node.attrs["store"].cell]
+        watched = [weakref.ref(part) for part in parts]
+        del f, w, parts
+        assert [r() for r in watched] == [None] * len(watched)
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("kind", range(1, 8))
+def test_other_kinds_of_function_die_too(kind):
+    f = variants(kind)
+    watched = weakref.ref(f.spec)
+    del f
+    gc.collect()
+    assert watched() is None
+
+
+def test_build_call_delete():
+    soak(variants, 512, 128)
+
+
+@LONG
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_build_call_delete_long():
+    soak(variants, 10_000, 512)
+
+
+def changing_shapes(count):
+    x = K.placeholder((None, None), name="x")
+    v = K.variable(np.ones((3, 3)))
+    f = K.function([x], [K.softmax(x), K.sum(K.dot(x, K.transpose(x)))], updates=[(v, v * 1)])
+    g = K.function([x], K.sum(x[K.greater(x, 0)] * 2))
+
+    def call(k):
+        a = np.ones((1 + k % 97, 1 + k % 89), "f")
+        f(a)
+        if k % 8 == 0:
+            a.ravel()[: k % 50] = -1
+            g(a)
+        assert f.plans <= 64 and len(f.info.program.instructions) <= 64
+
+    soak(call, count, 700)     # until all caches of the 64 last shapes are full
+    steps = f.stats()
+    assert steps["plans"] <= 64 and len(steps["kernels"]) < 30
+
+
+def test_changing_shapes():
+    changing_shapes(500)
+
+
+@LONG
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_changing_shapes_long():
+    changing_shapes(10_000)
+
+
+def test_a_variable_that_changes_its_shape():
+    v = K.shared(np.ones(1), name="v")
+    f = K.function([], K.sum(v * 2))
+
+    def call(k):
+        v.set_value(np.full(k % 97, 1.0))
+        assert f() == 2 * (k % 97)
+        assert f.plans <= 64
+
+    soak(call, 500, 50)
