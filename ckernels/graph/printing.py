@@ -1,8 +1,8 @@
 """Graphs as text: `pp` writes a node as math, `debugprint` as a tree with ids.
 
-Both take nodes, the handles users hold, and compiled functions (through their `.outputs`). `pp`
-never prints a shared subexpression more than a line can bear: long graphs name their shared parts
-first. This room knows ops by name only to choose a notation; an op it does not know prints as a
+Both take nodes, the handles users hold, and compiled functions (their graph after rewriting, once
+they were called; before that the user's). `pp` never prints a shared subexpression more than a line
+can bear: long graphs name their shared parts first. This room knows ops by name only to choose a notation; an op it does not know prints as a
 call.
 """
 
@@ -59,7 +59,7 @@ def nodes_of(what):
         return [what.node]
     if isinstance(what, (list, tuple)):
         return [n for one in what for n in nodes_of(one)]
-    outputs = getattr(what, "outputs", None)
+    outputs = getattr(what, "optimised", None) or getattr(what, "outputs", None)
     return nodes_of(list(outputs)) if isinstance(outputs, (list, tuple)) else [as_node(what)]
 
 

@@ -4,6 +4,7 @@ Compiled: a C callable bound to a Program. Staged: shapes depend on data, so the
 NumPy between them. Reference: NumPy throughout, where there is no compiler or it was asked for. All three
 coerce arguments, apply updates after the outputs and offer `stats`, `source` and `copy`.
 """
+import os
 import threading
 import warnings
 import weakref
@@ -270,6 +271,11 @@ class Shared:
         return {"nodes": len(toposort(roots)), "instructions": 0, "kernels": [], "built": 0,
                 "from_cache": 0, "compile_seconds": 0.0, "plans": 0, "peak_bytes": 0}
 
+    @property
+    def optimised(self):
+        """The Nodes of outputs and new values after rewriting, for the last shapes; [] before a call."""
+        return self.program.optimised
+
     def profile_table(self):
         """What each instruction took, for functions made with profile=True; `print` it.
 
@@ -325,13 +331,15 @@ class CompiledFunction(Shared):
         """What was built so far.
 
         nodes: of the last planned graph; instructions: of the last plan; kernels: dicts with name,
-        key, path, inputs, outputs; built, from_cache: kernels compiled and loaded; compile_seconds:
+        key, path, source (the file that holds the C), inputs, outputs; built, from_cache: kernels
+        compiled and loaded; compile_seconds:
         wall time in the compiler; plans: shape sets known; peak_bytes: largest arena.
         """
         program, kernels = self.program, self.program.kernels
         return {
             "nodes": program.nodes, "instructions": len(program.steps),
             "kernels": [{"name": r.name, "key": r.key, "path": r.path, "form": r.kernel.form,
+                         "source": os.path.splitext(r.path)[0] + ".json",
                          "inputs": sum(o.role == "in" for o in r.kernel.operands),
                          "outputs": sum(o.role == "out" for o in r.kernel.operands)}
                         for r in kernels.records.values()],

@@ -115,6 +115,7 @@ class Program:
         self.kernels = Kernels()
         self.steps, self.peak_bytes, self.nodes = [], 0, 0
         self.serial, self.instructions = 0, {}      # {plan's number: its instructions}
+        self.optimised = []                         # roots after rewriting, for the last shapes
         self.lock = threading.RLock()
 
     def shapes_of(self, arrays):
@@ -143,7 +144,7 @@ class Program:
         roots = concretise(self.outputs + [new for _, new in self.updates], shapes)
         if unknown(roots):
             return None
-        roots = optimise(roots, include=self.rules)
+        roots = self.optimised = optimise(roots, include=self.rules)
         return roots[:len(self.outputs)], roots[len(self.outputs):]
 
     def graph(self):
