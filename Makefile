@@ -64,7 +64,7 @@ sanitize: build
 	cd build/sanitize && LD_PRELOAD="$(LIBASAN) $(LIBUBSAN)" PYTHONPATH=. PYTHONMALLOC=malloc \
 	    ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    CKERNELS_FLAGS="cc.cflags=-g -fno-omit-frame-pointer -fsanitize=address,undefined" \
-	    $(abspath $(PY)) -m pytest -x -p no:cacheprovider $(SANITIZED)
+	    $(abspath $(PY)) -m pytest -x --capture=sys -p no:cacheprovider $(SANITIZED)
 
 clean:
 	rm -rf build dist *.egg-info .venv .pytest_cache .ruff_cache .hypothesis
