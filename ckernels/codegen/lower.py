@@ -3,7 +3,7 @@
 Chooses the form of the nest (flat, tile, rows, columns, chunks), collapses axes that all operands walk alike,
 classifies strides and writes values in order. Knows no C text beyond the scalar expressions of the op rows.
 """
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class Launch:
     ns: float
     reads: list
     writes: list
-    inplace: list               # (result, operand) buffers that may be one: same index, same size
+    inplace: list = field(default_factory=list)     # (result, operand) buffers that may be one
 
 
 class _Ref:
@@ -328,14 +328,19 @@ class Lowering:
         return Launch(kernel, pointers, dims, count, block, grain, ns * total, reads, writes, inplace)
 
     def inplace(self):
-        """Pairs (result, operand) that are walked alike, so that one may overwrite the other."""
+        """Pairs (result, operand) that are walked alike, so that one may overwrite the other.
+
+        Each element is visited once: one number that every row reads again must outlive the loop.
+        """
         def steps(ref):
             return ref.strides, ref.offset, dtypes.ITEMSIZE[ref.dtype]
         loads = {}
         for ref in self.refs:
             if ref.role == "in":
                 loads.setdefault(ref.buffer, set()).add(steps(ref))
-        return [(out.buffer, buffer) for out in self.refs if out.role == "out"
+        def once(ref):
+            return all(s for s, n in zip(ref.strides, self.group.domain) if n != 1)
+        return [(out.buffer, buffer) for out in self.refs if out.role == "out" and once(out)
                 for buffer, walked in loads.items() if walked == {steps(out)}]
 
     def element_ns(self):

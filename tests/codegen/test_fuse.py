@@ -185,3 +185,13 @@ def test_a_group_too_wide_for_the_prefetchers_is_cut():
         return total
     steps, kernels = plan(build, *arrays)
     assert 1 < len(kernels) < 6
+
+
+def test_a_number_that_every_row_reads_is_not_overwritten():
+    """t + 1 is as large as t and made by the loop that reads t last: it must not take its place."""
+    def build(x, y):
+        t = ops.sum(y)
+        u = t * 0.5
+        z = x[:, ::2] - u
+        return [ops.matmul(z, ops.transpose(z)) + u]
+    plan(build, numbers(33, 32), numbers(70_000), rtol=5e-3)
