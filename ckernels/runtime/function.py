@@ -321,7 +321,7 @@ class CompiledFunction(Shared):
         except (CompilerMissing, CompileError) as problem:
             if config.on_compile_error == "raise":
                 raise
-            warn_no_compiler(str(problem))
+            warn_numpy(problem)
             return bind_reference(self.program, arrays)
 
     def fail(self, code, tag, arrays):
@@ -415,18 +415,21 @@ def finish(values, spec):
 
 def no_runtime():
     """What to do without the C runtime: warn, or raise where that was asked for."""
-    reason = "the C runtime of ckernels was not built"
+    problem = CompilerMissing("the C runtime of ckernels was not built",
+                              f"{install_hint()} With a compiler, install ckernels again.")
     if config.on_compile_error == "raise":
-        raise CompilerMissing(reason, f"{install_hint()} Then install ckernels again.")
-    warn_no_compiler(f"{reason} (once there is a compiler, install ckernels again)")
+        raise problem
+    warn_numpy(problem)
 
 
-def warn_no_compiler(reason):
-    """One warning per process when compiled mode is out of reach."""
+def warn_numpy(problem):
+    """One warning per process when compiled mode is out of reach, with what to do about it."""
     global _warned
     with _warn_lock:
         first, _warned = not _warned, True
     if first:
-        text = (f"ckernels runs through NumPy, slowly: {reason}. Install a C compiler (for example "
-                "`apt-get install gcc` or `xcode-select --install`) and run `ckernels doctor`.")
-        warnings.warn_explicit(text, CKernelsWarning, *(user_line() or ("<unknown>", 0))[:2])
+        advice = getattr(problem, "install", "") or "Other functions may still be compiled."
+        reason = str(problem).removesuffix(advice).strip()
+        warnings.warn_explicit(
+            f"ckernels runs through NumPy, slowly: {reason}. {advice} `ckernels doctor` tells more.",
+            CKernelsWarning, *(user_line() or ("<unknown>", 0))[:2])
