@@ -1,19 +1,20 @@
 """Fusion: convex regions of one iteration domain become one loop nest with several outputs.
 
-Works on graphs whose shapes are all concrete. A Group is a domain (axis sizes), the set of domain axes that
-are reduced, and its members, each with a map from its own axes to domain axes; expand, squeeze, transpose and
-broadcast views are only such maps, so they cost nothing. Strides, buffers and C are not known here.
+Works on graphs whose shapes are all concrete. A Group is a domain (axis sizes), the set of domain
+axes that are reduced, and its members, each with a map from its own axes to domain axes; expand,
+squeeze, transpose and broadcast views are only such maps, so they cost nothing. Strides, buffers
+and C are not known here.
 """
 from ..graph.walk import consumers, toposort
 
 GENERATORS = {"iota", "random_uniform", "random_normal", "random_bits"}
 AXIS_VIEWS = {"expand", "squeeze", "transpose", "broadcast_to"}
-MAX_STREAMS = 24            # distinct memory streams of one loop; more thrash the hardware prefetchers
-SERIAL_REDUCTION = 65536    # a single row longer than this is not worth one thread's whole attention
+MAX_STREAMS = 24            # memory streams of one loop; more thrash the hardware prefetchers
+SERIAL_REDUCTION = 65536    # a single row longer than this deserves more than one thread
 
 
 class Group:
-    """One future kernel. `maps[uid]` sends each axis of a member to a domain axis (None: size 1)."""
+    """One future kernel. `maps[uid]` sends the axes of a member to domain axes (None: size 1)."""
 
     def __init__(self, domain, reduced=()):
         self.domain = list(domain)
@@ -164,7 +165,7 @@ class _Fuser:
         self.admit(node, group, amap)
 
     def same_chunks(self, node):
-        """The group of another partial reduction of this tensor: both must cut it at the same places."""
+        """The group of another partial reduction of this tensor: both must cut it alike."""
         for group in self.groups:
             if any(n.op.name == "partial" and n.inputs == node.inputs and n.shape == node.shape
                    and n.attrs["axes"] == node.attrs["axes"] for n in group.nodes):
@@ -230,7 +231,7 @@ class _Fuser:
         total = 1
         for n in sizes:
             total *= n
-        if not free:                              # the group so far is an epilogue of this reduction
+        if not free:                              # the group so far is this reduction's epilogue
             first = len(group.domain)
             return tuple(range(first, first + len(sizes))), group.domain + sizes
         if [group.domain[a] for a in free] != sizes:
@@ -266,7 +267,7 @@ class _Fuser:
         return sum(1 for uid in group.wants if uid not in inside)
 
     def outside_users(self, node, *inside):
-        """Nodes that read `node` (through views) and are computed elsewhere than in these groups."""
+        """Nodes that read `node` (through views) and are not computed in these groups."""
         result, stack = [], list(self.users[node.uid])
         while stack:
             user = stack.pop()
@@ -300,7 +301,7 @@ class _Fuser:
         return False
 
     def merge_siblings(self):
-        """Join groups of one domain of which one reads the same large tensor as the other, or makes it."""
+        """Join groups of one domain that read the same large tensor, or one of which makes it."""
         touched = {}
         for group in self.groups:
             for uid in dict.fromkeys([*group.maps, *group.wants]):
@@ -323,7 +324,9 @@ class _Fuser:
         if not self.same_loop(a, b) or len(a.nodes) + len(b.nodes) > 64:
             return
         shared = self.seen_as(a, uid)
-        if shared != self.seen_as(b, uid) or len(shared) != 1 or not set(next(iter(shared))) - {None}:
+        if shared != self.seen_as(b, uid) or len(shared) != 1:
+            return
+        if not set(next(iter(shared))) - {None}:
             return
         if any(self.seen_as(a, k) != self.seen_as(b, k) for k in {*a.maps, *b.maps}
                if self.seen_as(a, k) and self.seen_as(b, k)):
@@ -345,12 +348,12 @@ class _Fuser:
 
     @staticmethod
     def same_loop(a, b):
-        """Whether two groups can share a nest: the same one, or a flat one beside the rows of the other."""
+        """Whether two groups can share a nest: the same, or a flat one beside the other's rows."""
         if a.domain != b.domain or a.partial != b.partial:
             return False
         if a.partial:
-            return a.reduced == b.reduced and {n.shape for n in a.nodes if n.op.name == "partial"} == {
-                n.shape for n in b.nodes if n.op.name == "partial"}
+            mine, yours = ({n.shape for n in g.nodes if n.op.name == "partial"} for g in (a, b))
+            return a.reduced == b.reduced and mine == yours
         if a.reduced == b.reduced:
             return True
         rows = a if a.reduced else b

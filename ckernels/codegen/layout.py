@@ -1,4 +1,5 @@
-"""Where a tensor lies in memory: buffer, offset, strides. Views are arithmetic on layouts; so is collapsing.
+"""Where a tensor lies in memory: buffer, offset, strides. Views are arithmetic on layouts; so is
+collapsing.
 
 Strides and offsets count elements. Nothing here allocates or copies.
 """

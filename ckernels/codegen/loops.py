@@ -1,8 +1,8 @@
 """The loop IR: what one generated kernel computes, free of sizes, strides and names.
 
-A Kernel is a nest (outer rows, reduced runs, one vector loop), operands with their stride class along the
-vector loop, values in single-assignment order and stores. Two graphs with equal Kernels share one compiled
-function. `check` is run on every kernel in tests.
+A Kernel is a nest (outer rows, reduced runs, one vector loop), operands with their stride class
+along the vector loop, values in single-assignment order and stores. Two graphs with equal Kernels
+share one compiled function. `check` is run on every kernel in tests.
 """
 from dataclasses import dataclass, field
 
@@ -29,8 +29,8 @@ class Operand:
 class Value:
     """One scalar per index.
 
-    kind   load (operand), index (operand), literal (text), op (text with {0}.. for args), reduce (op
-    name; args[0] is what is reduced). vec: varies along the vector loop. level: how many reductions
+    kind   load (operand), index (operand), literal (text), op (text with {0}.. for args), reduce
+    (op name; args[0] is what is reduced). vec: varies along the vector loop. level: how many reductions
     come before it.
     """
     kind: str
@@ -46,7 +46,7 @@ class Value:
 
 @dataclass
 class Kernel:
-    """See the module. `outer` and `runs` are numbers of outer and of reduced dims beyond the vector loop."""
+    """See the module. `outer`, `runs`: how many outer and reduced dims the vector loop leaves."""
     form: str
     outer: int
     runs: int

@@ -1,9 +1,10 @@
 """From a fused Group and the layouts of its operands to a Kernel and the numbers of its launch.
 
-Chooses the form of the nest (flat, tile, rows, columns, chunks), collapses axes that all operands walk alike,
-classifies strides and writes values in order. Knows no C text beyond the scalar expressions of the op rows.
+Chooses the form of the nest (flat, tile, rows, columns, chunks), collapses axes that all operands
+walk alike, classifies strides and writes values in order. Knows no C text beyond the scalar
+expressions of the op rows.
 """
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,7 +24,7 @@ GRAIN_NS = 5000.0           # least work for one thread: fork-join costs 1 us ho
 
 @dataclass
 class Launch:
-    """A kernel with everything the executor needs: pointers as (buffer, byte offset), dims, range."""
+    """A kernel with all the executor needs: pointers as (buffer, byte offset), dims, range."""
     kernel: Kernel
     pointers: list
     dims: list
@@ -164,7 +165,7 @@ class Lowering:
         return self.value("op", node.dtype, text, args, cost=15)
 
     def reduce(self, node, name, arg, x, axes):
-        """A reduction value; argmax and argmin over rows become max and the first index that has it."""
+        """A reduction value; argmax and argmin become max or min and the first index with it."""
         if all(x.shape[a] == 1 for a in axes):
             return arg if name[:3] != "arg" else self.literal("int64", 0)
         if name not in ("argmax", "argmin"):
@@ -197,7 +198,7 @@ class Lowering:
         return self.reduce(node, kind, arg, x, node.attrs["axes"])
 
     def moment2(self, arg, dtype):
-        """Squared deviations of a chunk from its own mean; `count` is the chunk's size, in the C."""
+        """Squared deviations of a chunk from its own mean; `count` is its size, in the C."""
         total = self.accumulate("sum", "float64", arg)
         count = self.value("literal", "float64", "count")
         mean = self.value("op", "float64", "{0} / {1}", (total, count), cost=1)
@@ -284,13 +285,14 @@ class Lowering:
         strides = [(o[-1], o[:-1], r) for o, r in zip(o_rows, r_rows)]
         if self.group.partial:
             count = int(np.prod(r_sizes, dtype=np.int64))
-            return self.chunked("column_chunks", stores, o_sizes[-1], o_sizes[:-1], r_sizes, strides,
-                                count)
+            return self.chunked("column_chunks", stores, o_sizes[-1], o_sizes[:-1], r_sizes,
+                                strides, count)
         total = int(np.prod(o_sizes, dtype=np.int64))
-        return self.launch("columns", stores, o_sizes[-1], o_sizes[:-1], r_sizes, strides, total, 16)
+        return self.launch("columns", stores, o_sizes[-1], o_sizes[:-1], r_sizes, strides, total,
+                           16)
 
     def chunked(self, form, stores, n, outer, runs, strides, count):
-        """A partial reduction: `count` runs (or elements) dealt to the chunks the shape asked for."""
+        """A partial reduction: `count` runs or elements dealt to the chunks the shape asked for."""
         chunks = next(n for n, _ in self.stores if n.op.name == "partial").attrs["chunks"]
         return self.launch(form, stores, n, outer, runs, strides, chunks, 1,
                            chunk=max(1, -(-count // chunks)))
@@ -325,7 +327,8 @@ class Lowering:
         reads = [r.buffer for r in self.refs if r.role == "in"]
         writes = [r.buffer for r in self.refs if r.role == "out"]
         inplace = self.inplace() if form == "flat" else []
-        return Launch(kernel, pointers, dims, count, block, grain, ns * total, reads, writes, inplace)
+        return Launch(kernel, pointers, dims, count, block, grain, ns * total, reads, writes,
+                      inplace)
 
     def inplace(self):
         """Pairs (result, operand) that are walked alike, so that one may overwrite the other.
@@ -368,7 +371,7 @@ class Lowering:
                 vec = form in ("columns", "column_chunks")
             else:
                 vec = any(out[a].vec for a in v.args)
-            out.append(Value(v.kind, v.dtype, v.text, v.args, v.operand, vec, v.level, v.cost, v.run))
+            out.append(replace(v, vec=vec))
         return out
 
 

@@ -1,7 +1,9 @@
-"""Long reductions in two steps, so that they run on all threads and give the same bits on any number.
+"""Long reductions in two steps, so that they run on all threads and give the same bits on any
+number.
 
-A full reduction of many elements, or a reduction over many leading rows, becomes `partial` (one result per
-chunk of a grid fixed by the shape) followed by a small reduction of the chunks. Shapes must be concrete.
+A full reduction of many elements, or a reduction over many leading rows, becomes `partial` (one
+result per chunk of a grid fixed by the shape) followed by a small reduction of the chunks. Shapes
+must be concrete.
 """
 from .. import ops
 from ..graph.node import apply, constant, make

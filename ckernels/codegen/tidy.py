@@ -34,7 +34,8 @@ def _without_aliases(lines):
             alias[name] = alias.get(value, value)
     if not alias:
         return lines
-    text = "\n".join(line for line, match in zip(lines, found) if not match or match[1] not in alias)
+    text = "\n".join(line for line, match in zip(lines, found)
+                     if not match or match[1] not in alias)
     text = _MOVED.sub(lambda m: alias.get(m[0], m[0]), text)
     return _PLUS_NOTHING.sub("", text).split("\n")
 

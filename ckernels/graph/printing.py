@@ -1,9 +1,9 @@
 """Graphs as text: `pp` writes a node as math, `debugprint` as a tree with ids.
 
-Both take nodes, the handles users hold, and compiled functions (their graph after rewriting, once
-they were called; before that the user's). `pp` never prints a shared subexpression more than a line
-can bear: long graphs name their shared parts first. This room knows ops by name only to choose a notation; an op it does not know prints as a
-call.
+Both take nodes, the handles users hold, and compiled functions (their graph after rewriting,
+once they were called; before that the user's). `pp` never prints a shared subexpression more
+than a line can bear: long graphs name their shared parts first. This room knows ops by name only
+to choose a notation; an op it does not know prints as a call.
 """
 
 import sys

@@ -77,7 +77,8 @@ Op("unbroadcast", "composite", _infer_unbroadcast, lambda attrs, g, like: _sum_t
 
 def _infer_broadcast_like(attrs, x, like):
     shape = broadcast("broadcast", x.shape, like.shape)
-    if len(shape) != like.ndim or any(d == 1 and s not in (1, None) for s, d in zip(shape, like.shape)):
+    grows = any(d == 1 and s not in (1, None) for s, d in zip(shape, like.shape))
+    if len(shape) != like.ndim or grows:
         raise ShapeError(f"cannot broadcast shape {show(x.shape)} to {show(like.shape)}")
     return x.dtype, tuple(d if d is not None else s for s, d in zip(shape, like.shape))
 

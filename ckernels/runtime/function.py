@@ -1,8 +1,9 @@
 """Function: the callable behind `K.function`, in one of three ways of running.
 
-Compiled: a C callable bound to a Program. Staged: shapes depend on data, so the graph runs in pieces with
-NumPy between them. Reference: NumPy throughout, where there is no compiler or it was asked for. All three
-coerce arguments, apply updates after the outputs and offer `stats`, `source` and `copy`.
+Compiled: a C callable bound to a Program. Staged: shapes depend on data, so the graph runs in
+pieces with NumPy between them. Reference: NumPy throughout, where there is no compiler or it was
+asked for. All three coerce arguments, apply updates after the outputs and offer `stats`, `source`
+and `copy`.
 """
 import os
 import threading
@@ -48,8 +49,8 @@ def Function(inputs, outputs, updates=(), single=False, name=None, mode=None, de
     """The callable for a graph.
 
     inputs: placeholder Nodes; outputs: Nodes; updates: [(variable Node, new value Node)]; single:
-    return the one output itself; defaults: {input index: array}; downcast: None casts floats down as
-    Keras did, False refuses lossy casts, True allows all. mode: "compiled", "fast_compile",
+    return the one output itself; defaults: {input index: array}; downcast: None casts floats down
+    as Keras did, False refuses lossy casts, True allows all. mode: "compiled", "fast_compile",
     "reference" or "debug". check: "nan" looks for NaN and inf in what each call computes; profile:
     measure each instruction. None stands for the flag of that name.
     """
@@ -128,15 +129,15 @@ class Spec:
         return self.inputs[i].name or f"input {i}"
 
     def coerce(self, i, arg):
-        """Input `i` as an aligned native array of its dtype and rank; for -1 all of (args, kwargs)."""
+        """Input `i` as an aligned native array of its dtype and rank; -1: all of (args, kwargs)."""
         if i < 0:
             return self.arrange(*arg)
         node = self.inputs[i]
         array = self.as_array(i, arg, node)
         if array.ndim != node.ndim:
             raise with_line(ShapeError(
-                f"{self.label(i)} has {node.ndim} dimensions {show(node.shape)} and got an array of "
-                f"{array.ndim}, shape {show(array.shape)}"), node)
+                f"{self.label(i)} has {node.ndim} dimensions {show(node.shape)} and got an array "
+                f"of {array.ndim}, shape {show(array.shape)}"), node)
         if array.dtype.name != node.dtype:
             array = self.convert(i, array, node)
         if not array.flags.aligned or not array.dtype.isnative or any(
@@ -158,8 +159,8 @@ class Spec:
                 f"{self.label(i)} got a list whose rows differ in length; give an array of shape "
                 f"{show(node.shape)}"), node) from problem
         if array.dtype.kind in "OUSVmM":
-            raise with_line(DTypeError(f"{self.label(i)} needs {node.dtype} and got an array of dtype "
-                                       f"{array.dtype}; convert it to numbers first"), node)
+            raise with_line(DTypeError(f"{self.label(i)} needs {node.dtype} and got an array of "
+                                       f"dtype {array.dtype}; convert it to numbers first"), node)
         return array
 
     def convert(self, i, array, node):
@@ -179,8 +180,8 @@ class Spec:
         if target.kind == "f" and source.kind in "iu" and self.downcast is None:
             return cast
         raise with_line(DTypeError(
-            f"{self.label(i)} has dtype {node.dtype} and got an array of dtype {source.name}, which "
-            f"would lose information; cast it with .astype({node.dtype!r}), or create the function "
+            f"{self.label(i)} has dtype {node.dtype} and got an array of dtype {source.name}, "
+            f"which would lose information; cast it with .astype({node.dtype!r}), or create the function "
             "with allow_input_downcast=True"), node)
 
     def arrange(self, args, kwargs):
@@ -214,7 +215,7 @@ class Spec:
         return f"the function {self.name!r}" if self.name else "the function"
 
     def fail(self, code, node, arrays):
-        """The exception for a kernel's return code: the reference interpreter finds the sentence."""
+        """The exception for a kernel's return code; the reference interpreter finds the sentence."""
         if code == 2:
             return MemoryError(f"{self.title()} ran out of memory")
         try:
@@ -236,7 +237,8 @@ class Spec:
         for old, new in (swap or {}).items():
             old, new = getattr(old, "node", old), getattr(new, "node", new)
             if old not in self.cells:
-                raise ArgumentError("copy(swap=...): a variable to be swapped is not in the function")
+                raise ArgumentError("copy(swap=...): a variable to be swapped is not in the "
+                                    "function")
             if old.dtype != new.dtype or old.ndim != new.ndim:
                 raise DTypeError(f"copy(swap=...) cannot put a {new.dtype} variable of {new.ndim} "
                                  f"dimensions for a {old.dtype} one of {old.ndim}")
@@ -273,7 +275,7 @@ class Shared:
 
     @property
     def optimised(self):
-        """The Nodes of outputs and new values after rewriting, for the last shapes; [] before a call."""
+        """Nodes of outputs and new values after rewriting, for the last shapes; [] before a call."""
         return self.program.optimised
 
     def profile_table(self):
@@ -431,5 +433,6 @@ def warn_numpy(problem):
         advice = getattr(problem, "install", "") or "Other functions may still be compiled."
         reason = str(problem).removesuffix(advice).strip()
         warnings.warn_explicit(
-            f"ckernels runs through NumPy, slowly: {reason}. {advice} `ckernels doctor` tells more.",
+            f"ckernels runs through NumPy, slowly: {reason}. {advice} "
+            "`ckernels doctor` tells more.",
             CKernelsWarning, *(user_line() or ("<unknown>", 0))[:2])

@@ -1,8 +1,9 @@
 """From a concrete graph to the arguments of a C Plan: order, buffers, instructions.
 
-Fuses, lowers every group, turns matrix products into gemm instructions (with the next loop as epilogue where
-it fits), everything without C of its own into a call of its oracle, then places intermediates in one arena
-by liveness. Shapes and strides are numbers here; kernels are not compiled here.
+Fuses, lowers every group, turns matrix products into gemm instructions (with the next loop as
+epilogue where it fits), everything without C of its own into a call of its oracle, then places
+intermediates in one arena by liveness. Shapes and strides are numbers here; kernels are not
+compiled here.
 """
 import struct
 from dataclasses import dataclass, field, replace
@@ -155,7 +156,7 @@ class Binder:
         return (node.dtype, node.shape) if index is None else node.outs[index]
 
     def assign_roots(self):
-        """Give each root that a unit produces the root's own memory; the others are copied at the end."""
+        """Give each root that a unit produces the root's own memory; others are copied at the end."""
         self.copies = []
         roots = [(("out", i), n) for i, n in enumerate(self.outputs)]
         roots += [(("next", i), n) for i, n in enumerate(self.updates)]
@@ -294,8 +295,8 @@ class Binder:
         m, n = node.shape[-2:]
         k = node.inputs[0].shape[-1]
         one = struct.unpack("q", struct.pack("d", 1.0))[0]
-        dims = [int(node.dtype == "float64"), m, n, k, trans_a, trans_b, lda, ldb, max(n, 1), one, 0,
-                batch, *steps, n]
+        dims = [int(node.dtype == "float64"), m, n, k, trans_a, trans_b, lda, ldb, max(n, 1), one,
+                0, batch, *steps, n]
         flops = 2.0 * batch * m * n * k
         step = Step(GEMM, "matmul", [self.pointer(lay) for lay in (a, b, c)], dims, ns=flops / 60,
                     reads=[a.buffer, b.buffer], writes=[c.buffer], node=node, nodes=[node])

@@ -1,0 +1,207 @@
+"""Row programs: reductions along the vector loop, with everything that is ready between them.
+
+One outer index at a time: scalars of the row, a loop that reduces, scalars that use the result, the
+next loop. Dear values that several loops need are kept in a row on the stack. Chunked reductions
+are rows too.
+"""
+from .lower import ROW_SCRATCH
+from .writer import Writer, ctype
+
+RECOMPUTE_COST = 4.0        # a value cheaper than this is computed again rather than kept in a row
+
+
+class Rows(Writer):
+    """The forms "rows" and "chunks"."""
+
+    def rows(self):
+        k = self.k
+        self.put("const int64_t n = d[0];")
+        self.scratch()
+        self.open("for (int64_t r = lo; r < hi; r++)")
+        self.shift(self.unravel("r", range(1, 1 + k.outer), "r") if k.outer else [], "a")
+        self.row_stages("0", None)
+        self.close()
+
+    def chunks(self):
+        k = self.k
+        at = f"d[{1 + k.runs}]"
+        if k.runs:
+            total = " * ".join(f"d[{1 + i}]" for i in range(k.runs))
+            self.put("const int64_t n = d[0];")
+        else:
+            total = "d[0]"
+        self.put(f"const int64_t chunk = {at}, total = {total};")
+        self.open("for (int64_t r = lo; r < hi; r++)")
+        self.put("const int64_t first = r * chunk;")
+        self.put("const int64_t last = first + chunk < total ? first + chunk : total;")
+        self.count("n * (last - first)" if k.runs else "last - first")
+        if k.runs:
+            self.shift([], "a")
+            self.row_stages("first", "last")
+        else:
+            self.put("const int64_t n = last - first;")
+            self.shift([], "a", extra="first")
+            self.row_stages("0", None)
+        self.close()
+
+    def count(self, text):
+        """Declare `count`, the elements of this chunk, where a value speaks of it."""
+        if any(v.kind == "literal" and v.text == "count" for v in self.k.values):
+            self.put(f"const double count = last > first ? (double)({text}) : 0;")
+
+    def loops_of(self):
+        """{level: (reductions, stores)} for the run-level work of each loop."""
+        k, work = self.k, {}
+        for i, v in enumerate(k.values):
+            if v.kind == "reduce":
+                work.setdefault(v.level, ([], []))[0].append(i)
+        for operand, value in k.stores:
+            if self.along_run(operand):
+                v = k.values[value]
+                level = v.level + (v.kind == "reduce")
+                work.setdefault(level, ([], []))[1].append((operand, value))
+        return dict(sorted(work.items()))
+
+    def along_run(self, operand):
+        """Whether an operand moves along the reduced axes (what it holds may be constant)."""
+        op = self.k.operands[operand]
+        return op.run or (self.k.form in ("rows", "chunks") and op.inner != 0)
+
+    def needed(self, roots):
+        """Run-level values under `roots`, in order."""
+        seen, stack = set(), list(roots)
+        while stack:
+            i = stack.pop()
+            v = self.k.values[i]
+            if i in seen or v.kind in ("literal", "reduce") or not v.run:
+                continue
+            seen.add(i)
+            stack.extend(v.args)
+        return sorted(seen)
+
+    def plan_spills(self, loops):
+        """{value: loop it is kept in} for dear values that several loops of a row need."""
+        if not self.k.spill:
+            return {}
+        first, kept = {}, {}
+        for level, (reductions, stores) in loops.items():
+            roots = [self.k.values[i].args[0] for i in reductions] + [v for _, v in stores]
+            for i in self.needed_cut(roots, kept):
+                if i not in first:
+                    first[i] = level
+                elif self.cone_cost(i) > RECOMPUTE_COST:
+                    kept[i] = first[i]
+        return kept
+
+    def needed_cut(self, roots, kept):
+        return self.needed(roots)
+
+    def cone_cost(self, i):
+        return sum(self.k.values[j].cost for j in self.needed([i]))
+
+    def scratch(self):
+        self.spills = self.plan_spills(self.loops_of())
+        deep = [i for i in self.spills if not self.feeds_only_spilled(i)]
+        self.spills = {i: self.spills[i] for i in deep}
+        for i in sorted(self.spills):
+            self.put(f"{ctype(self.k.values[i].dtype)} t{i}[{ROW_SCRATCH}];")
+
+    def feeds_only_spilled(self, i):
+        """Whether every later use of value i goes through another kept value."""
+        loops = self.loops_of()
+        for level, (reductions, stores) in loops.items():
+            if level == self.spills[i]:
+                continue
+            roots = [self.k.values[r].args[0] for r in reductions] + [v for _, v in stores]
+            seen, stack = set(), list(roots)
+            while stack:
+                j = stack.pop()
+                v = self.k.values[j]
+                if j in seen or v.kind in ("literal", "reduce") or not v.run:
+                    continue
+                if j == i:
+                    return False
+                seen.add(j)
+                if j not in self.spills:
+                    stack.extend(v.args)
+        return True
+
+    def row_stages(self, first, last):
+        k, loops = self.k, self.loops_of()
+        if k.form != "rows":
+            self.spills = {}
+        top = max([v.level + (v.kind == "reduce") for v in k.values] + list(loops) + [0])
+        done = set()
+        for level in range(top + 1):
+            self.row_scalars(level, done)
+            if level in loops:
+                self.row_loop(level, *loops[level], first, last)
+        for operand, value in k.stores:
+            v = k.values[value]
+            if not self.along_run(operand):
+                if k.form == "chunks":
+                    self.put(self.chunk_store(operand, value, "r"))
+                else:
+                    self.put(self.store(operand, "a", "0", self.inline(value), v.dtype))
+
+    def chunk_store(self, operand, value, at):
+        return f"y{operand}[{at}] = {self.stored(operand, self.inline(value))};"
+
+    def row_scalars(self, level, done):
+        """Values of one row that do not vary along it and are ready before loop `level`."""
+        for i, v in enumerate(self.k.values):
+            if v.run or v.kind in ("literal", "reduce") or v.level != level or i in done:
+                continue
+            done.add(i)
+            self.put(self.define(i, "a", "0", self.inline))
+
+    def row_loop(self, level, reductions, stores, first, last):
+        k = self.k
+        clauses = {}
+        for i in reductions:
+            self.declare_accumulator(i, clauses)
+        pointer = "a"
+        if k.runs:
+            total = " * ".join(f"d[{1 + k.outer + i}]" for i in range(k.runs))
+            self.open(f"for (int64_t q = {first}; q < {last or total}; q++)")
+            sizes = range(1 + k.outer, 1 + k.outer + k.runs)
+            self.shift(self.unravel("q", sizes, "q_"), "b")
+            pointer = "b"
+        if clauses:
+            text = " ".join(f"reduction({op}:{', '.join(names)})"
+                            for op, names in sorted(clauses.items()))
+            self.put(f"#pragma omp simd {text}")
+        else:
+            self.put("#pragma GCC ivdep")
+        self.open("for (int64_t j = 0; j < n; j++)")
+        self.loop_body(level, reductions, stores, pointer, "j")
+        self.close()
+        if k.runs:
+            self.close()
+        for i in reductions:
+            self.finish_accumulator(i)
+
+    def loop_body(self, level, reductions, stores, pointer, j):
+        k = self.k
+        roots = [k.values[i].args[0] for i in reductions] + [v for _, v in stores]
+        order, seen, stack = [], set(), list(roots)
+        while stack:
+            i = stack.pop()
+            v = k.values[i]
+            if i in seen or v.kind in ("literal", "reduce") or not v.run:
+                continue
+            seen.add(i)
+            if not (i in self.spills and self.spills[i] < level):
+                stack.extend(v.args)
+        order = sorted(seen)
+        for i in order:
+            if i in self.spills and self.spills[i] < level:
+                self.put(f"const {ctype(k.values[i].dtype)} v{i} = t{i}[{j}];")
+                continue
+            self.put(self.define(i, pointer, j, self.inline))
+            if i in self.spills and self.spills[i] == level:
+                self.put(f"t{i}[{j}] = v{i};")
+        for i in reductions:
+            self.accumulate(i, f"a_{i}", f"bad_{i}")
+        for operand, value in stores:
+            self.put(self.store(operand, pointer, j, self.inline(value), k.values[value].dtype))
