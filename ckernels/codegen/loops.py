@@ -30,7 +30,7 @@ class Value:
     """One scalar per index.
 
     kind   load (operand), index (operand), literal (text), op (text with {0}.. for args), reduce
-    (op name; args[0] is what is reduced). vec: varies along the vector loop. level: how many reductions
+    (op name; args[0] is reduced). vec: varies along the vector loop. level: how many reductions
     come before it.
     """
     kind: str

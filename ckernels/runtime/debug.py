@@ -63,7 +63,7 @@ class Guarded(Shared):
         return self.function.profile_table()
 
 
-# ---- mode="debug" ----------------------------------------------------------------------------------
+# ---- mode="debug" ------------------------------------------------------------------------------
 
 class DebugFunction(Guarded):
     """The compiled function, compared with NumPy at every call.
@@ -140,7 +140,7 @@ def without_messages(node):
     return node.inputs[0] if node.op.name == "print" else node
 
 
-# ---- check="nan" -----------------------------------------------------------------------------------
+# ---- check="nan" -------------------------------------------------------------------------------
 
 class CheckedFunction(Guarded):
     """The function with its outputs and new values scanned for NaN and inf before it updates."""
@@ -183,7 +183,7 @@ def bad(array):
 
 
 class Origin:
-    """Finds where NaN and inf in `roots` began; env: {leaf: array}; written: roots in the errors."""
+    """Finds where NaN and inf in `roots` began; env: {leaf: array}; written: roots in errors."""
 
     def __init__(self, roots, env, written=None):
         self.roots, self.env, self.written = roots, env, written or roots

@@ -181,8 +181,8 @@ class Spec:
             return cast
         raise with_line(DTypeError(
             f"{self.label(i)} has dtype {node.dtype} and got an array of dtype {source.name}, "
-            f"which would lose information; cast it with .astype({node.dtype!r}), or create the function "
-            "with allow_input_downcast=True"), node)
+            f"which would lose information; cast it with .astype({node.dtype!r}), or create the "
+            "function with allow_input_downcast=True"), node)
 
     def arrange(self, args, kwargs):
         """Positional and keyword arguments and defaults in input order, each coerced."""
@@ -215,7 +215,7 @@ class Spec:
         return f"the function {self.name!r}" if self.name else "the function"
 
     def fail(self, code, node, arrays):
-        """The exception for a kernel's return code; the reference interpreter finds the sentence."""
+        """The exception for a kernel's return code, in the words of the reference interpreter."""
         if code == 2:
             return MemoryError(f"{self.title()} ran out of memory")
         try:
@@ -275,7 +275,7 @@ class Shared:
 
     @property
     def optimised(self):
-        """Nodes of outputs and new values after rewriting, for the last shapes; [] before a call."""
+        """Outputs and new values as rewritten for the last shapes; [] before the first call."""
         return self.program.optimised
 
     def profile_table(self):

@@ -156,7 +156,7 @@ class Binder:
         return (node.dtype, node.shape) if index is None else node.outs[index]
 
     def assign_roots(self):
-        """Give each root that a unit produces the root's own memory; others are copied at the end."""
+        """Give each root that a unit produces its own memory; others are copied at the end."""
         self.copies = []
         roots = [(("out", i), n) for i, n in enumerate(self.outputs)]
         roots += [(("next", i), n) for i, n in enumerate(self.updates)]
