@@ -1,4 +1,4 @@
-"""Arrays that end (or begin) exactly at an unmapped page: a read out of bounds kills the process."""
+"""Arrays that end (or begin) exactly at an unmapped page: a stray read kills the process."""
 
 import ctypes
 import mmap

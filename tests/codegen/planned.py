@@ -1,4 +1,4 @@
-"""Plans made from build functions, for tests of fusion: which steps come out, and are they right."""
+"""Plans made from build functions, for tests of fusion: which steps come out, and rightly so."""
 import numpy as np
 
 from ckernels.graph.node import make, new_uid
@@ -12,7 +12,7 @@ def leaf(shape, dtype="float32", name=None):
 
 
 def plan(build, *arrays, check=True, rtol=2e-4):
-    """(steps, kernels) of the function build(*leaves) on arrays; results are checked by the oracles."""
+    """(steps, kernels) of build(*leaves) on arrays; results are checked by the oracles."""
     arrays = [np.asarray(a) for a in arrays]
     leaves = [leaf((None,) * a.ndim, a.dtype.name) for a in arrays]
     outputs = build(*leaves)

@@ -1,4 +1,4 @@
-"""Golden C: the text of kernels for small graphs, reviewed by eye, and what every text must hold to.
+"""Golden C: the text of kernels for small graphs, reviewed by eye, and what every text keeps to.
 
 `pytest tests/codegen/test_emit.py --update-golden` writes the files anew; read the diff.
 """
@@ -29,7 +29,8 @@ MIXED = {
     "iota": (lambda x: x + ops.cast(ops.iota((20, 30), 1), "float32"), [(20, 30)]),
     "scalar": (lambda x, s: x * ops.exp(s), [(20, 30), ()]),
 }
-GRAPHS = {name.replace(" ", "_"): (build, shapes) for name, (build, _, shapes) in ONE_KERNEL.items()}
+GRAPHS = {name.replace(" ", "_"): (build, shapes)
+          for name, (build, _, shapes) in ONE_KERNEL.items()}
 GRAPHS.update(MIXED)
 
 

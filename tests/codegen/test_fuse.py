@@ -91,7 +91,8 @@ def test_an_optimiser_step_is_one_kernel(rule):
 
 def test_no_cycle_through_a_product():
     """exp(x) is read by the product and by what adds the product: two kernels, in that order."""
-    steps, kernels = plan(lambda x: ops.exp(x) + ops.matmul(ops.exp(x), ops.exp(x)), numbers(16, 16))
+    steps, kernels = plan(lambda x: ops.exp(x) + ops.matmul(ops.exp(x), ops.exp(x)),
+                          numbers(16, 16))
     assert [s.name for s in steps][0] == "exp" and len(steps) == 2
     assert "matmul then" in steps[1].name
 
@@ -149,7 +150,8 @@ def test_scalars_are_computed_inside():
 
 def test_long_reductions_are_cut_in_chunks():
     assert forms(lambda x: ops.sum(x), numbers(100_000)) == ["chunks", "rows"]
-    assert forms(lambda x: ops.sum(ops.square(x)), numbers(500, 300), rtol=2e-3) == ["chunks", "rows"]
+    both = forms(lambda x: ops.sum(ops.square(x)), numbers(500, 300), rtol=2e-3)
+    assert both == ["chunks", "rows"]
     assert forms(lambda x: ops.sum(x), numbers(1000)) == ["rows"]
     first = forms(lambda x: ops.sum(x, 0), numbers(20_000, 8), rtol=2e-3)[0]
     assert first == "column_chunks"
@@ -188,7 +190,7 @@ def test_a_group_too_wide_for_the_prefetchers_is_cut():
 
 
 def test_a_number_that_every_row_reads_is_not_overwritten():
-    """t + 1 is as large as t and made by the loop that reads t last: it must not take its place."""
+    """u is as large as t and made by the loop that reads t last: it must not take its place."""
     def build(x, y):
         t = ops.sum(y)
         u = t * 0.5

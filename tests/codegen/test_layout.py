@@ -10,7 +10,6 @@ from ckernels import ops
 from ckernels.codegen.layout import (
     Layout,
     collapse,
-    contiguous_strides,
     fresh,
     reshape_strides,
     view,
@@ -41,7 +40,8 @@ def test_contiguous_strides(shape):
 @given(shapes, st.data())
 def test_views_address_what_numpy_shows(shape, data):
     x = leaf(shape)
-    layout, memory = fresh("b", shape, "float64"), np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    layout = fresh("b", shape, "float64")
+    memory = np.arange(np.prod(shape, dtype=int)).reshape(shape)
     for _ in range(3):
         before = x
         x, memory = one_view(x, memory, data)
@@ -85,7 +85,7 @@ def one_view(x, memory, data):
 @given(shapes, st.permutations(range(4)), st.lists(st.sampled_from([1, 2, 3, 6, 4]), max_size=4))
 @settings(max_examples=300)
 def test_reshape_strides(shape, perm, new):
-    """Where strides are given they are right; where NumPy reshapes without a copy they are given."""
+    """Where strides are given they are right; where NumPy makes no copy they are given."""
     perm = [p for p in perm if p < len(shape)]
     memory = np.arange(np.prod(shape, dtype=int)).reshape(shape).transpose(perm)
     if np.prod(new, dtype=int) != memory.size:

@@ -1,4 +1,4 @@
-"""Plans of compiled functions: the same bits on any number of threads, no kernel for a new batch size,
+"""Plans of compiled functions: the same bits on any number of threads, no new kernel for a batch,
 arena reuse without overlap, atomic updates, many callers at once, flat memory."""
 import gc
 import threading
@@ -109,7 +109,7 @@ def test_outputs_are_fresh_each_call():
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(1, 5000)), min_size=1,
                 max_size=12))
 def test_buffers_that_live_together_do_not_overlap(spans):
-    sizes, steps = {}, [SimpleNamespace(reads=[], writes=[]) for _ in range(10)]
+    sizes, steps = {}, [SimpleNamespace(reads=[], writes=[], inplace=[]) for _ in range(10)]
     for k, (a, b, size) in enumerate(spans):
         sizes["tmp", k] = size
         steps[min(a, b)].writes.append(("tmp", k))
