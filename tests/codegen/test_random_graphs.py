@@ -43,8 +43,8 @@ def search(seeds, per, **options):
 @pytest.fixture
 def low_thresholds(monkeypatch):
     """Three threads for everything; tiles, strips, kept rows and chunks of a few elements."""
-    low = {"GRAIN_NS": 1e-3, "STRIP": 4, "TILE": 4, "ROW_SCRATCH": 8, "FULL": 20, "CHUNK": 7,
-           "ROWS": 5}
+    low = {"GRAIN_NS": 1e-3, "STRIP": 4, "CHUNK_STRIP": 4, "TILE": 4, "ROW_SCRATCH": 8, "FULL": 20,
+           "CHUNK": 7, "ROWS": 5}
     rooms = [m for name, m in sys.modules.items() if name.startswith("ckernels.codegen.")]
     for name, value in low.items():
         known = [room for room in rooms if hasattr(room, name)]
