@@ -397,7 +397,8 @@ def literal_text(dtype, number):
             return f'__builtin_nan{suffix}("")'
         if x in (float("inf"), float("-inf")):
             return f"{'-' if x < 0 else ''}__builtin_inf{suffix}()"
-        return f"({x.hex()}{suffix})"
+        text = (repr(x) if dtype == "float64" else str(np.float32(x))) + suffix   # shortest exact
+        return f"({text})" if x < 0 or text[0] == "-" else text
     n = int(number)
     kind = dtypes.C_NAMES[dtype]
     if dtype == "int64" and n == -2**63:

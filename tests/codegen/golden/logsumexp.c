@@ -17,7 +17,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         }
         const float v1 = bad_1 ? __builtin_nanf("") : (float)a_1;
         const _Bool v2 = __builtin_fabsf(v1) < __builtin_inff();
-        const float v4 = v2 ? v1 : (0x0.0p+0f);
+        const float v4 = v2 ? v1 : (0.0f);
         double a_7 = 0;
         #pragma omp simd reduction(+:a_7)
         for (int64_t j = 0; j < n; j++) {
