@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .. import dtypes
+from ..config import config
 from .fuse import GENERATORS, operand_maps, peel
 from .layout import collapse, contiguous_strides
 from .loops import Kernel, Operand, Value
@@ -323,7 +324,8 @@ class Lowering:
         ns = self.element_ns()
         total = int(np.prod(self.group.domain, dtype=np.int64))
         per_unit = ns * total / max(count, 1)
-        grain = max(1, int(GRAIN_NS / max(per_unit, 1e-3)))
+        least = config.openmp_elemwise_minsize * count // max(total, 1)
+        grain = max(1, int(GRAIN_NS / max(per_unit, 1e-3)), -(-least // 2))
         reads = [r.buffer for r in self.refs if r.role == "in"]
         writes = [r.buffer for r in self.refs if r.role == "out"]
         inplace = self.inplace() if form == "flat" else []

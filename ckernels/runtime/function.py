@@ -41,6 +41,7 @@ FEWEST = frozenset()        # the rewrites of fast_compile beside those the code
 SHAPES = 64                 # sets of shapes whose rewritten graph an interpreted function keeps
 updating = threading.RLock()    # interpreted calls that update variables come one after the other
 _warned = False
+_applied = None
 _warn_lock = threading.Lock()
 
 
@@ -90,6 +91,7 @@ class Spec:
                                    positional_only=True, check="none", profile=False), **changes})
 
     def callable(self):
+        apply_flags()
         if self.mode == "debug":
             from .debug import DebugFunction
             return DebugFunction(self)
@@ -436,3 +438,22 @@ def warn_numpy(problem):
             f"ckernels runs through NumPy, slowly: {reason}. {advice} "
             "`ckernels doctor` tells more.",
             CKernelsWarning, *(user_line() or ("<unknown>", 0))[:2])
+
+
+def apply_flags():
+    """Hand the flags `openmp` and `blas` to the runtime when they are first seen or have changed.
+
+    A number of threads or a BLAS that was set through functions stays: only a flag that is not at
+    its default acts, and only once for each value.
+    """
+    global _applied
+    wanted = (config.openmp, config.blas)
+    if _runtime is None or wanted == (_applied or (True, "")):
+        return
+    if not config.openmp:
+        _runtime.set_num_threads(1)
+    elif _applied and not _applied[0]:
+        _runtime.set_num_threads(None)
+    if config.blas != (_applied or (True, ""))[1]:
+        _runtime.blas_use(config.blas or None)
+    _applied = wanted
