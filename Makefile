@@ -10,11 +10,12 @@ SANITIZED = $(or $(ARGS),$(wildcard tests/runtime tests/codegen tests/compiler))
 LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 
-.PHONY: help test lint demo bench golden sanitize clean build
+.PHONY: help test slow lint demo bench golden sanitize clean build
 .DEFAULT_GOAL := help
 
 help:
 	@echo "test        run the tests (ARGS='-k name' is passed to pytest)"
+	@echo "slow        the long forms: thousands of random graphs, soak tests"
 	@echo "lint        ruff, and the C runtime built with -Wall -Wextra -Werror"
 	@echo "demo        train a classifier of handwritten digits (DATA=path of an .npz: on that)"
 	@echo "bench       run the benchmarks beside the peers that are installed"
@@ -37,6 +38,9 @@ build: $(VENV)/.runtime
 
 test: build
 	$(PY) -m pytest $(ARGS)
+
+slow: build
+	$(PY) -m pytest -m slow -o timeout=3600 $(ARGS)
 
 lint: build
 	$(BIN)/ruff check .
