@@ -38,11 +38,16 @@ def start_of(name, dtype):
 
 
 def accumulator(name, dtype):
-    """C type a reduction runs in: floats are summed in double (error independent of the length)."""
+    """C type a reduction runs in: floats are summed in double (error independent of the length).
+
+    Sums and products of ints run unsigned, where overflow is defined and wraps as NumPy's does.
+    """
     if name in ("any", "all"):
         return "int"
     if name in ("sum", "prod"):
-        return "double" if dtypes.is_float(dtype) else dtypes.C_NAMES[dtype]
+        if dtypes.is_float(dtype):
+            return "double"
+        return dtypes.C_NAMES[dtype.replace("int", "uint") if dtype[0] == "i" else dtype]
     return "uint8_t" if dtype == "bool" else ctype(dtype)
 
 
