@@ -6,7 +6,8 @@ BIN    := $(VENV)/bin
 PY     := $(BIN)/python
 ARGS   ?=
 RUNTIME_SOURCES := $(wildcard ckernels/src/*.c ckernels/src/*.h)
-SANITIZED = $(or $(ARGS),$(wildcard tests/runtime tests/codegen tests/compiler))
+SANITIZED = $(or $(ARGS),tests/runtime tests/stress/test_threads.py \
+    $(addprefix tests/codegen/test_,steps.py random_kernels.py random_graphs.py) -m "not slow")
 LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 
@@ -68,7 +69,7 @@ sanitize: build
 	cd build/sanitize && LD_PRELOAD="$(LIBASAN) $(LIBUBSAN)" PYTHONPATH=. PYTHONMALLOC=malloc \
 	    ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    CKERNELS_FLAGS="cc.cflags=-g -fno-omit-frame-pointer -fsanitize=address,undefined" \
-	    $(abspath $(PY)) -m pytest -x --capture=sys -p no:cacheprovider $(SANITIZED)
+	    $(abspath $(PY)) -m pytest -x --capture=sys -o timeout=900 -p no:cacheprovider $(SANITIZED)
 
 clean:
 	rm -rf build dist *.egg-info .venv .pytest_cache .ruff_cache .hypothesis
