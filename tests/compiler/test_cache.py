@@ -220,7 +220,7 @@ def test_no_home(home, python, finish, tmp_path):
     if home is None:  # a home that is a file
         (tmp_path / "file").write_text("")
         home = str(tmp_path / "file")
-    out, err = finish(python(code, HOME=home))
+    out, err = finish(python(code, HOME=home, CKERNELS_FLAGS=""))
     assert out == "1\n" and err.count("memory only") == 1
 
 

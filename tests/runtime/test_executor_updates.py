@@ -144,7 +144,15 @@ def test_an_error_leaves_every_variable(kernels, work):
         assert a.get() is before[0] and b.get() is before[1] and a.get()[0] == b.get()[0] == 0
 
 
-def test_a_real_interrupt_leaves_every_variable(kernels):
+@pytest.fixture
+def interruptible():
+    """SIGINT raises KeyboardInterrupt even where the tests were started with it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_real_interrupt_leaves_every_variable(kernels, interruptible):
     def sleep(inputs, outputs):
         time.sleep(20)
     cell = runtime.Cell(np.zeros(1))
@@ -371,7 +379,7 @@ def test_the_gil_is_released_for_long_runs(kernels):
     assert time.perf_counter() - start < 0.6  # 4 x 0.2 s, side by side
 
 
-def test_a_waiting_thread_can_be_interrupted(kernels):
+def test_a_waiting_thread_can_be_interrupted(kernels, interruptible):
     cell, go, done = runtime.Cell(np.zeros(1)), threading.Event(), threading.Event()
     f = counter(runtime, kernels, cell, middle=lambda i, o: (go.set(), done.wait(20)))
     thread = threading.Thread(target=f)
