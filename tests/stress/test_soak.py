@@ -1,6 +1,6 @@
 """What builds, calls and deletes many times keeps nothing: no memory, no nodes, no cached objects.
 
-The short versions run by default; the long ones are marked slow (CKERNELS_SOAK=1 runs them).
+The short versions run by default; the long ones are marked slow.
 """
 
 import gc
@@ -17,7 +17,6 @@ from ckernels.graph import node as nodes
 from ckernels.runtime import program
 
 pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
-LONG = pytest.mark.skipif(not os.environ.get("CKERNELS_SOAK"), reason="set CKERNELS_SOAK=1")
 
 
 @pytest.fixture(autouse=True)
@@ -114,9 +113,10 @@ def test_a_function_dies_with_its_last_reference():
     gc.disable()
     try:
         f, w = train()
-        parts = [f, f.info, f.info.program, w.node, w.node.attrs["store"], w.node.attrs["store"].cell]
+        store = w.node.attrs["store"]
+        parts = [f, f.info, f.info.program, w.node, store, store.cell]
         watched = [weakref.ref(part) for part in parts]
-        del f, w, parts
+        del f, w, store, parts
         assert [r() for r in watched] == [None] * len(watched)
     finally:
         gc.enable()
@@ -135,7 +135,6 @@ def test_build_call_delete():
     soak(variants, 512, 128)
 
 
-@LONG
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_build_call_delete_long():
@@ -165,7 +164,6 @@ def test_changing_shapes():
     changing_shapes(500)
 
 
-@LONG
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_changing_shapes_long():
