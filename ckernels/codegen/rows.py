@@ -7,6 +7,7 @@ are rows too.
 from .lower import ROW_SCRATCH
 from .writer import Writer, ctype
 
+BLOCK = 512                 # dear floats summed in float before they join the double
 RECOMPUTE_COST = 4.0        # a value cheaper than this is computed again rather than kept in a row
 
 
@@ -159,7 +160,7 @@ class Rows(Writer):
         k = self.k
         clauses = {}
         for i in reductions:
-            self.declare_accumulator(i, clauses)
+            self.declare_accumulator(i, clauses, f"p_{i}" if self.in_blocks(i) else f"a_{i}")
         pointer = "a"
         if k.runs:
             total = " * ".join(f"d[{1 + k.outer + i}]" for i in range(k.runs))
@@ -167,19 +168,39 @@ class Rows(Writer):
             sizes = range(1 + k.outer, 1 + k.outer + k.runs)
             self.shift(self.unravel("q", sizes, "q_"), "b")
             pointer = "b"
+        blocks = [i for i in reductions if self.in_blocks(i)]
+        begin, end = ("b", "e") if blocks else ("0", "n")
+        if blocks:
+            self.open(f"for (int64_t b = 0; b < n; b += {BLOCK})")
+            self.put(f"const int64_t e = b + {BLOCK} < n ? b + {BLOCK} : n;")
+            for i in blocks:
+                self.put(f"float p_{i} = 0;")
         if clauses:
             text = " ".join(f"reduction({op}:{', '.join(names)})"
                             for op, names in sorted(clauses.items()))
             self.put(f"#pragma omp simd {text}")
         else:
             self.put("#pragma GCC ivdep")
-        self.open("for (int64_t j = 0; j < n; j++)")
+        self.open(f"for (int64_t j = {begin}; j < {end}; j++)")
         self.loop_body(level, reductions, stores, pointer, "j")
         self.close()
+        if blocks:
+            for i in blocks:
+                self.put(f"a_{i} += p_{i};")
+            self.close()
         if k.runs:
             self.close()
         for i in reductions:
             self.finish_accumulator(i)
+
+    def in_blocks(self, i):
+        """Whether reduction i sums dear floats: a block in float, the blocks in double.
+
+        Cheap sums wait for memory and stay in double throughout, which is exact to the last bit.
+        """
+        v = self.k.values[i]
+        floats = v.text == "sum" and self.k.values[v.args[0]].dtype in ("float16", "float32")
+        return floats and self.cone_cost(v.args[0]) > RECOMPUTE_COST
 
     def loop_body(self, level, reductions, stores, pointer, j):
         k = self.k
@@ -202,6 +223,6 @@ class Rows(Writer):
             if i in self.spills and self.spills[i] == level:
                 self.put(f"t{i}[{j}] = v{i};")
         for i in reductions:
-            self.accumulate(i, f"a_{i}", f"bad_{i}")
+            self.accumulate(i, f"p_{i}" if self.in_blocks(i) else f"a_{i}", f"bad_{i}")
         for operand, value in stores:
             self.put(self.store(operand, pointer, j, self.inline(value), k.values[value].dtype))

@@ -15,7 +15,7 @@ CHUNK = 16384               # elements per chunk at least: it stays in L2 betwee
 MAX_CHUNKS = 1024
 ROWS = 1024                 # leading rows above which a column reduction may be chunked:
 NARROW = 64                 # when there are too few columns for the threads
-IN_CACHE = 4 << 20          # or when so many elements leave the cache between two passes
+IN_CACHE = 5 << 19          # or when so many elements (10 MB of floats) do not stay in cache
 
 SPLITS = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "moment2"}
 

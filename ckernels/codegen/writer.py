@@ -174,11 +174,11 @@ class Writer:
         v = self.k.values[i]
         return v.text in ("max", "min") and dtypes.is_float(v.dtype)
 
-    def declare_accumulator(self, i, clauses):
+    def declare_accumulator(self, i, clauses, name):
         v = self.k.values[i]
         kind = accumulator(v.text, v.dtype)
         self.put(f"{kind} a_{i} = {start_of(v.text, v.dtype)};")
-        clauses.setdefault(CLAUSE[v.text], []).append(f"a_{i}")
+        clauses.setdefault(CLAUSE[v.text], []).append(name)
         if self.has_nan(i):
             self.put(f"int bad_{i} = 0;")
             clauses.setdefault("|", []).append(f"bad_{i}")

@@ -17,12 +17,17 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         }
         const float v1 = bad_1 ? __builtin_nanf("") : (float)a_1;
         double a_4 = 0;
-        #pragma omp simd reduction(+:a_4)
-        for (int64_t j = 0; j < n; j++) {
-            const float v0 = a0[j];
-            const float v2 = v0 - v1;
-            const float v3 = ck_exp_f32(v2);
-            a_4 += v3;
+        for (int64_t b = 0; b < n; b += 512) {
+            const int64_t e = b + 512 < n ? b + 512 : n;
+            float p_4 = 0;
+            #pragma omp simd reduction(+:p_4)
+            for (int64_t j = b; j < e; j++) {
+                const float v0 = a0[j];
+                const float v2 = v0 - v1;
+                const float v3 = ck_exp_f32(v2);
+                p_4 += v3;
+            }
+            a_4 += p_4;
         }
         const float v4 = (float)a_4;
         const float v5 = ck_log_f32(v4);

@@ -19,12 +19,17 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         const _Bool v2 = __builtin_fabsf(v1) < __builtin_inff();
         const float v4 = v2 ? v1 : (0.0f);
         double a_7 = 0;
-        #pragma omp simd reduction(+:a_7)
-        for (int64_t j = 0; j < n; j++) {
-            const float v0 = a0[j];
-            const float v5 = v0 - v4;
-            const float v6 = ck_exp_f32(v5);
-            a_7 += v6;
+        for (int64_t b = 0; b < n; b += 512) {
+            const int64_t e = b + 512 < n ? b + 512 : n;
+            float p_7 = 0;
+            #pragma omp simd reduction(+:p_7)
+            for (int64_t j = b; j < e; j++) {
+                const float v0 = a0[j];
+                const float v5 = v0 - v4;
+                const float v6 = ck_exp_f32(v5);
+                p_7 += v6;
+            }
+            a_7 += p_7;
         }
         const float v7 = (float)a_7;
         const float v8 = ck_log_f32(v7);

@@ -8,6 +8,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
     float s1[256];
     double a_4[256];
     float s4[256];
+    float s5[256];
     int64_t row = lo / n, j0 = lo % n;
     while (lo < hi) {
         int64_t w = n - j0 < hi - lo ? n - j0 : hi - lo; if (w > 256) w = 256;
@@ -64,6 +65,10 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         }
         #pragma GCC ivdep
         for (int64_t c = 0; c < w; c++) s4[c] = (float)a_4[c];
+        #pragma GCC ivdep
+        for (int64_t c = 0; c < w; c++) {
+            s5[c] = 1.0f / s4[c];
+        }
         for (int64_t q = 0; q < d[2]; q++) {
             const int64_t q_0 = q;
             const float *const b0 = a0 + q_0 * d[4];
@@ -73,8 +78,8 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
                 const float v0 = b0[c];
                 const float v2 = v0 - s1[c];
                 const float v3 = ck_exp_f32(v2);
-                const float v5 = v3 / s4[c];
-                b1[c] = v5;
+                const float v6 = v3 * s5[c];
+                b1[c] = v6;
             }
         }
         lo += w; j0 += w;
