@@ -86,7 +86,7 @@ class Columns(Writer):
             return f"v{i}{tag if i in local else ''}"
         return name
 
-    def strip_roots(self, roots, stop_level=None):
+    def strip_roots(self, roots):
         """Values to compute inside one vector loop so that `roots` are known there."""
         seen, stack = set(), list(roots)
         while stack:

@@ -68,8 +68,8 @@ class Rows(Writer):
         op = self.k.operands[operand]
         return op.run or (self.k.form in ("rows", "chunks") and op.inner != 0)
 
-    def needed(self, roots):
-        """Run-level values under `roots`, in order."""
+    def needed(self, roots, stop=()):
+        """Run-level values under `roots`, in order; those in `stop` are not looked into."""
         seen, stack = set(), list(roots)
         while stack:
             i = stack.pop()
@@ -77,8 +77,13 @@ class Rows(Writer):
             if i in seen or v.kind in ("literal", "reduce") or not v.run:
                 continue
             seen.add(i)
-            stack.extend(v.args)
+            if i not in stop:
+                stack.extend(v.args)
         return sorted(seen)
+
+    def roots(self, reductions, stores):
+        """The values that one loop is for."""
+        return [self.k.values[i].args[0] for i in reductions] + [v for _, v in stores]
 
     def plan_spills(self, loops):
         """{value: loop it is kept in} for dear values that several loops of a row need."""
@@ -86,16 +91,12 @@ class Rows(Writer):
             return {}
         first, kept = {}, {}
         for level, (reductions, stores) in loops.items():
-            roots = [self.k.values[i].args[0] for i in reductions] + [v for _, v in stores]
-            for i in self.needed_cut(roots, kept):
+            for i in self.needed(self.roots(reductions, stores)):
                 if i not in first:
                     first[i] = level
                 elif self.cone_cost(i) > RECOMPUTE_COST:
                     kept[i] = first[i]
         return kept
-
-    def needed_cut(self, roots, kept):
-        return self.needed(roots)
 
     def cone_cost(self, i):
         return sum(self.k.values[j].cost for j in self.needed([i]))
@@ -109,23 +110,9 @@ class Rows(Writer):
 
     def feeds_only_spilled(self, i):
         """Whether every later use of value i goes through another kept value."""
-        loops = self.loops_of()
-        for level, (reductions, stores) in loops.items():
-            if level == self.spills[i]:
-                continue
-            roots = [self.k.values[r].args[0] for r in reductions] + [v for _, v in stores]
-            seen, stack = set(), list(roots)
-            while stack:
-                j = stack.pop()
-                v = self.k.values[j]
-                if j in seen or v.kind in ("literal", "reduce") or not v.run:
-                    continue
-                if j == i:
-                    return False
-                seen.add(j)
-                if j not in self.spills:
-                    stack.extend(v.args)
-        return True
+        return all(level == self.spills[i]
+                   or i not in self.needed(self.roots(reductions, stores), self.spills.keys() - {i})
+                   for level, (reductions, stores) in self.loops_of().items())
 
     def row_stages(self, first, last):
         k, loops = self.k, self.loops_of()
@@ -141,12 +128,10 @@ class Rows(Writer):
             v = k.values[value]
             if not self.along_run(operand):
                 if k.form == "chunks":
-                    self.put(self.chunk_store(operand, value, "r"))
+                    text = self.stored(operand, self.inline(value))
+                    self.put(f"y{operand}[r] = {text};")
                 else:
                     self.put(self.store(operand, "a", "0", self.inline(value), v.dtype))
-
-    def chunk_store(self, operand, value, at):
-        return f"y{operand}[{at}] = {self.stored(operand, self.inline(value))};"
 
     def row_scalars(self, level, done):
         """Values of one row that do not vary along it and are ready before loop `level`."""
@@ -204,19 +189,10 @@ class Rows(Writer):
 
     def loop_body(self, level, reductions, stores, pointer, j):
         k = self.k
-        roots = [k.values[i].args[0] for i in reductions] + [v for _, v in stores]
-        order, seen, stack = [], set(), list(roots)
-        while stack:
-            i = stack.pop()
-            v = k.values[i]
-            if i in seen or v.kind in ("literal", "reduce") or not v.run:
-                continue
-            seen.add(i)
-            if not (i in self.spills and self.spills[i] < level):
-                stack.extend(v.args)
-        order = sorted(seen)
+        earlier = {i for i, loop in self.spills.items() if loop < level}
+        order = self.needed(self.roots(reductions, stores), earlier)
         for i in order:
-            if i in self.spills and self.spills[i] < level:
+            if i in earlier:
                 self.put(f"const {ctype(k.values[i].dtype)} v{i} = t{i}[{j}];")
                 continue
             self.put(self.define(i, pointer, j, self.inline))

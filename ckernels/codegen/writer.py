@@ -58,7 +58,6 @@ class Writer:
         self.k = kernel
         self.lines = []
         self.depth = 1
-        self.prefix = "x"
         d = 1 + kernel.outer + kernel.runs + (kernel.form in ("chunks", "column_chunks"))
         self.strides = []
         for op in kernel.operands:
