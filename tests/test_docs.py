@@ -119,7 +119,9 @@ def rewritten(page):
 
 
 @pytest.fixture
-def settings():
+def settings(monkeypatch):
+    """A fresh session; kernels that other tests loaded count as not loaded, as for a reader."""
+    monkeypatch.setattr("ckernels.compiler._loaded", {})
     with config.change(mode="compiled", floatX="float32", warn_float64="ignore"):
         yield
     ckernels.set_random_seed(None)
