@@ -170,7 +170,9 @@ def compare(train, weights, data, settings, steps=50):
 
 
 def progress(total):
-    """A function to call after each step, and one to call at the end; a bar where rich is there."""
+    """A function to call after each step, one to print with, one to call at the end; a bar where
+    rich is there.
+    """
     try:
         from rich.progress import Progress, TextColumn
     except ImportError:

@@ -18,10 +18,9 @@ import zlib
 from typing import NamedTuple
 
 import numpy as np
+from mlp_digits import DIGITS, progress
 
 import ckernels as K
-
-DIGITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "digits.npz")
 
 
 class Settings(NamedTuple):
@@ -188,19 +187,6 @@ def load(path):
             part: (file[f"{part}.data"] > largest / 2).astype(np.float32)
             for part in ("train", "valid", "test")
         }
-
-
-def progress(total):
-    """A function to call after each step, one to print with, one to call at the end."""
-    try:
-        from rich.progress import Progress, TextColumn
-    except ImportError:
-        return lambda text: None, print, lambda: None
-    columns = (*Progress.get_default_columns(), TextColumn("{task.fields[loss]}"))
-    bar = Progress(*columns, transient=True)
-    task = bar.add_task("training", total=total, loss="")
-    bar.start()
-    return lambda text: bar.update(task, advance=1, loss=text), bar.console.print, bar.stop
 
 
 def fit(machine, data, settings, persistent, rng):

@@ -4,18 +4,7 @@ from .node import line_of, make
 
 def toposort(outputs):
     """All nodes that `outputs` depend on, inputs before users, each once, in a fixed order."""
-    order, done, stack = [], set(), [(n, False) for n in reversed(list(outputs))]
-    while stack:
-        node, expanded = stack.pop()
-        if node.uid in done:
-            continue
-        if expanded:
-            done.add(node.uid)
-            order.append(node)
-            continue
-        stack.append((node, True))
-        stack.extend((i, False) for i in reversed(node.inputs) if i.uid not in done)
-    return order
+    return toposort_cut(outputs, ())
 
 
 def rebuild(outputs, replace=None, step=None):

@@ -1,8 +1,9 @@
 """The Boltzmann machine of examples/rbm_mnist.py: its estimates against sums over all states."""
 
-import importlib.util
+import importlib
 import itertools
 import struct
+import sys
 import zlib
 from pathlib import Path
 
@@ -11,15 +12,16 @@ import pytest
 
 import ckernels as K
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "rbm_mnist.py"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 @pytest.fixture(scope="module")
 def rbm():
-    spec = importlib.util.spec_from_file_location("rbm_mnist", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(EXAMPLES))
+        yield importlib.import_module("rbm_mnist")
+    for name in ("rbm_mnist", "mlp_digits"):
+        sys.modules.pop(name, None)
     K.set_random_seed(None)
 
 
