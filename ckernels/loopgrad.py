@@ -112,7 +112,8 @@ class _Gradient:
         tainted = depending(wanted, cotangents)
         varying = depending(wanted, self.inputs[:lay.first_other])
         free = {n.uid: lay.trace(i) for i, n in enumerate(self.outputs[:lay.carries])}
-        for k, n in enumerate(self.outputs[lay.carries:lay.carries + lay.outs]):
+        outs = [] if self.attrs["recompute"] else self.outputs[lay.carries:lay.carries + lay.outs]
+        for k, n in enumerate(outs):    # of a checkpointed loop they are all states: not stored
             free.setdefault(n.uid, lay.out(k))
         own = {n.uid for n in self.inputs}
         free = {uid: k for uid, k in free.items() if uid not in own and uid in varying}
@@ -169,9 +170,9 @@ class _Gradient:
 
     def next_rows(self, trace, init):
         """For a loop that runs backwards: the state before step t, which step t + 1 made."""
-        shifted = ops.concatenate([ops.slice_(trace, [(1, None, 1)]), init], 0)
+        shifted = ops.slice_(ops.concatenate([trace, init], 0), [(1, None, 1)])
         if not self.counted:
-            return ops.slice_(shifted, [(0, None, 1)])
+            return shifted
         last = ops.sub(item(self.forward, Layout.of(self.forward).executed), 1)
         numbers = ops.cumsum(ops.ones_like(_first_column(shifted), "int64"), 0)
         at = ops.eq(ops.sub(numbers, 1), last)

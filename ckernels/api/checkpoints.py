@@ -16,9 +16,8 @@ def checkpointed(every, steps, seqs, carries, outs, condition, parts, frozen, op
     from .loops import Loop
     if every < 1:
         raise ArgumentError(f"checkpoint is {every}; states are stored every 1 or more steps")
-    if condition is not None or any(c.taps != (-1,) for c in carries):
-        raise NotSupported("a checkpointed loop cannot end early, and its outputs can only look "
-                           "back one step; leave out `checkpoint`, until and other taps")
+    if condition is not None:
+        raise NotSupported("a checkpointed loop cannot end early; leave out `checkpoint` or until")
     segments = _segments(steps, every)
     whole = isinstance(steps, int) and steps % every == 0
     inner_seqs, outer_seqs = [], []
@@ -34,20 +33,54 @@ def checkpointed(every, steps, seqs, carries, outs, condition, parts, frozen, op
                                                       ops.shape_vector([segments])), 0), 1)
         outer_seqs.append((0, [numbers], number))
         count = ops.minimum(ops.sub(_node(steps), ops.mul(number, every)), every)
-    starts = [placeholder_node(c.new.dtype, c.init.shape[1:]) for c in carries]
+    starts = [_start(c) for c in carries]
     inner_options = {k: v for k, v in options.items() if k not in ("states", "truncate")}
     inner = scan_node(constant(every, "int64"), inner_seqs,
-                      [c._replace(init=ops.expand(s, (0,))) for c, s in zip(carries, starts)],
+                      [c._replace(init=s if _looks_back(c) else ops.expand(s, (0,)))
+                       for c, s in zip(carries, starts)],
                       outs, None, count, frozen, **inner_options)
     lay = Layout.of(inner)
-    outer = [Carry(c.init, (-1,), [s], item(inner, lay.final(i)))
+    outer = [Carry(ops.expand(c.init, (0,)) if _looks_back(c) else c.init, (-1,), [s],
+                   _end(inner, i, c, s, count))
              for i, (c, s) in enumerate(zip(carries, starts))]
     wanted = [item(inner, lay.trace(k) if kind == "carry" else lay.out(k)) for kind, k in parts]
     rows = list(dict.fromkeys(wanted))
     node = scan_node(_node(segments), outer_seqs, outer, rows, None, None, frozen,
                      recompute=True, **options)
     return Loop(node, [("out", rows.index(w)) for w in wanted], _node(steps),
-                lambda x: _unfolded(x, steps), parts)
+                lambda x: _unfolded(x, steps), parts,
+                [_looks_back(c) for c in carries])
+
+
+# --- states between segments --------------------------------------------------------------------
+
+
+def _looks_back(carry):
+    """Whether steps read more of a state than its last value: then the state between segments is
+    all the rows that they read."""
+    return carry.taps != (-1,)
+
+
+def _start(carry):
+    """The placeholder of a segment for the state before it."""
+    if not _looks_back(carry):
+        return placeholder_node(carry.new.dtype, carry.init.shape[1:])
+    return placeholder_node(carry.new.dtype, (-min(carry.taps), *carry.init.shape[1:]))
+
+
+def _end(segment, i, carry, start, count):
+    """The state `i` after a segment of `count` steps (None: of all its steps)."""
+    lay = Layout.of(segment)
+    if not _looks_back(carry):
+        return item(segment, lay.final(i))
+    depth = -min(carry.taps)
+    rows = ops.concatenate([start, item(segment, lay.trace(i))], 0)
+    if count is None:
+        return ops.slice_(rows, [(-depth, None, 1)])
+    return ops.take(rows, ops.add(constant(list(range(depth)), "int64"), count), 0)
+
+
+# --- rows in segments ---------------------------------------------------------------------------
 
 
 def _node(n):

@@ -115,12 +115,13 @@ class Loop:
     parts    for each output ("carry", i) or ("out", k); states: the same for its last values
     wrap     what makes the rows of an output of a result of the scan, where they are not the same
     updates  {variable: value after the loop}
+    windows  for each carry whether it is the last rows of a state, of which the last is the value
     """
 
-    def __init__(self, node, parts, count, wrap=None, states=None):
+    def __init__(self, node, parts, count, wrap=None, states=None, windows=()):
         self.node, self.layout, self.parts = node, Layout.of(node), parts
         self.count, self.updates, self.wrap = count, Updates(), wrap
-        self.states = states or parts
+        self.states, self.windows = states or parts, windows
 
     def rows(self):
         """The rows of each output, of the steps that ran."""
@@ -137,7 +138,8 @@ class Loop:
         return found
 
     def final_of(self, i):
-        return item(self.node, self.layout.final(i))
+        final = item(self.node, self.layout.final(i))
+        return ops.getitem(final, -1) if self.windows and self.windows[i] else final
 
     def finals(self):
         """The last value of each output with state, None for the others."""

@@ -81,6 +81,10 @@ def test_no_step_runs():
     f = K.function([x, h, w], K.gradients(K.sum(out), [x, h, w]))
     for got, want in zip(f(np.zeros((0, 2)), np.ones(2), np.ones(2)), ((0, 2), (2,), (2,))):
         assert got.shape == want and not got.any()
+    g = K.gradients(K.sum(K.square(out)), [w])[0]
+    f = K.function([x, h, w], K.gradients(K.sum(K.square(g)), [x, h, w]))
+    for got, want in zip(f(np.zeros((0, 2)), np.ones(2), np.ones(2)), ((0, 2), (2,), (2,))):
+        assert got.shape == want and not got.any()
 
 
 def test_a_vector_state_and_an_outer_product():

@@ -132,6 +132,47 @@ def test_checkpoints_change_nothing_but_memory(every, static):
         np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("taps", [[-3, -1], [-2], [-1, -2, -4]])
+@pytest.mark.parametrize("every, rows", [(1, 5), (2, 8), (3, 8), (4, 8), (20, 6), (3, 1), (2, 0)])
+def test_checkpoints_of_states_that_look_further_back(taps, every, rows):
+    r = np.random.RandomState(0)
+    x = K.placeholder((rows if rows == 8 else None, 3), dtype=F)
+    w, h = (K.variable(r.randn(n, 3), dtype=F) for n in (3, -min(taps)))
+
+    def results(**options):
+        def step(x_t, *past):
+            new = sum(K.tanh(K.dot(p, w)) * (k + 1) for k, p in enumerate(past)) + x_t
+            return [new, past[0] * x_t]
+        (a, b), _ = K.scan(step, x, [dict(initial=h, taps=taps), None], **options)
+        cost = K.sum(K.square(a)) + K.sum(b)
+        return [a, b, *([a[-1]] if rows else []), *K.gradients(cost, [x, w, h])]
+    f = K.function([x], results() + results(checkpoint=every))
+    found = f(r.randn(rows, 3))
+    half = len(found) // 2
+    for one, two in zip(found[:half], found[half:]):
+        assert one.shape == two.shape
+        np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("taps", [[-1], [-3, -1]])
+def test_checkpoints_have_a_second_derivative_and_need_less_memory(taps):
+    r = np.random.RandomState(0)
+    arrays = 0.1 * r.randn(400, 64), 0.1 * r.randn(-min(taps), 64), 0.1 * r.randn(64)
+
+    def gradient(second, **options):
+        x, h, w = (K.placeholder(a.shape, dtype=F) for a in arrays)
+        first = h[0] if taps == [-1] else dict(initial=h, taps=taps)
+        rows, _ = K.scan(lambda x_t, *past: K.tanh(sum(past) * w + x_t), x, first, **options)
+        g, = K.gradients(K.sum(K.square(rows[-1])), [w])
+        g = K.gradients(K.sum(K.square(g)), [w])[0] if second else g
+        f = K.function([x, h, w], g, mode="compiled")
+        return f(*arrays), f.stats()["peak_bytes"]
+    (plain, all_states), (stored, some) = gradient(False), gradient(False, checkpoint=20)
+    np.testing.assert_allclose(stored, plain, rtol=1e-9)
+    assert some < all_states / 3
+    np.testing.assert_allclose(gradient(True, checkpoint=20)[0], gradient(True)[0], rtol=1e-9)
+
+
 def test_checkpoints_redraw_the_same_numbers():
     w = K.variable(2.0, dtype=F)
     rows, updates = K.scan(lambda h: h * w + K.random_uniform((), dtype=F, seed=1),
