@@ -7,6 +7,7 @@ product of matrices only where they touch fewer elements behind it.
 import math
 
 from ..graph.node import make
+from ..ops import cast
 from .engine import Family, number, scalar
 from .views import INVERSE_DEPTH, KEEP_OPERANDS, pushed
 
@@ -18,6 +19,19 @@ rule = family.rule
 def lower(node):
     """A composite op is replaced by what it is made of."""
     return node.op.lower(node)
+
+
+@rule(
+    "conv", "conv_input_grad", "conv_weight_grad", "pool_max", "pool_max_grad", "pool_max_take",
+    "pool_sum", "pool_sum_grad", "patches_grad", "interpolate", "interpolate_grad", "matmul",
+    "csr_dot", "csr_sample", "csr_dense",
+)
+def half_in_single(node):
+    """What adds up float16 does so in float32: f(x) is cast(f(cast(x))), and has C."""
+    if node.dtype != "float16":
+        return None
+    wide = [cast(i, "float32") if i.dtype == "float16" else i for i in node.inputs]
+    return cast(make(node.op, wide, node.attrs), "float16")
 
 
 @rule("transpose")

@@ -60,7 +60,7 @@ def close(got, want, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint8", "float16"])
 def test_rows_against_dense(mode, dtype):
     rng = np.random.default_rng(1)
-    fast = dtype not in ("uint8", "float16")
+    fast = dtype != "uint8"
     for r, c, k in SHAPES[:2] if dtype != "float32" else SHAPES:
         index = "int64" if dtype == "int64" else "int32"
         m = Matrix((r, c), dtype=dtype, index=index, seed=r)
@@ -73,7 +73,7 @@ def test_rows_against_dense(mode, dtype):
             (lambda *a: rows.csr_dot(*a, back=True), (*m.parts, z[:, ::-1]), m.dense.T @ z[:, ::-1],
              fast),
             (rows.csr_sample, (*m.places, z, y), (z @ y.T)[m.rows, m.indices], fast),
-            (rows.csr_dense, m.parts, m.dense, dtype != "float16"),
+            (rows.csr_dense, m.parts, m.dense, True),
             (rows.csr_take, (*m.places, x), x[m.rows, m.indices], True),
         ]
         for build, arrays, want, compiled in ways:

@@ -330,6 +330,10 @@ EXAMPLES = {
         ),
     ],
     "lower": [C(ops.softmax, 2, 3), C(ops.mean, 2, 3)],
+    "half_in_single": [
+        C(lambda x: ops.matmul(x, x), 3, 3, dtype="float16"),
+        C(lambda x: ops.pool_max(x, 2, 1), 2, 5, 3, dtype="float16"),
+    ],
     "divide_by_power_of_two": [E(lambda x: x / 8, 7), E(lambda x: x / -0.25, 7)],
     "one_over_sqrt": [C(lambda x: 1 / ops.sqrt(ops.abs(x)), 7)],
     "outer_product": [C(lambda x: ops.matmul(x, constant(dense(1, 4))), 3, 1)],
