@@ -13,6 +13,7 @@ import importlib.abc
 import importlib.util
 import inspect
 import math
+import re
 import sys
 import types
 
@@ -46,10 +47,7 @@ def supply():
     for name, value in NUMPY.items():
         if name not in np.__dict__:  # getattr would warn, or raise
             setattr(np, name, value)
-    if sys.version_info >= (3, 12) and "imp" not in sys.modules:
-        imp = types.ModuleType("imp", "The names of `imp` that Keras programs use.")
-        imp.reload = importlib.reload
-        sys.modules["imp"] = imp
+    stand_in("imp", reload=importlib.reload)
     for name, mend in AFTER.items():
         _when_imported(name, mend)
 
@@ -57,6 +55,22 @@ def supply():
 def _add(module, name, value):
     if not hasattr(module, name):
         setattr(module, name, value)
+
+
+def stand_in(name, **names):
+    """A module with the names that Keras programs use of it, where there is none of that name."""
+    try:
+        found = name in sys.modules or importlib.util.find_spec(name)
+    except ImportError:
+        found = None
+    if not found:
+        sys.modules[name] = types.ModuleType(name, f"The names of `{name}` that Keras uses.")
+        vars(sys.modules[name]).update(names)
+
+
+def parse_version(text):
+    """The numbers of a version, to be compared as pkg_resources does: (2, 3, 1) of "2.3.1rc0"."""
+    return tuple(int(part) for part in re.findall(r"(?:^|\.)(\d+)", text))
 
 
 def getargspec(function):

@@ -36,6 +36,7 @@ def install(like=None):
     _windows1.calculate_like(like or _asked_for())
     os.environ["KERAS_BACKEND"] = "theano"
     _modern.supply()
+    _modern.stand_in("pkg_resources", parse_version=_modern.parse_version)
     if not any(isinstance(f, Finder) for f in sys.meta_path):
         sys.meta_path.insert(0, Finder())
 

@@ -7,6 +7,7 @@ KERAS=1.2.2`) and is skipped in others.
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -183,3 +184,40 @@ def test_as_a_command(tmp_path, like):
     assert f"convolutions of {like}" in done.stderr
     lines = done.stdout.splitlines()
     assert lines == ["theano th channels_first float32 ['train.py', '--now']", "float64 float64"]
+
+
+NEWER = """
+import numpy as np
+from keras.layers import LSTM, BatchNormalization, Convolution1D, Dense, Lambda
+from keras.models import Sequential, load_model
+from keras.preprocessing import image, sequence, text
+
+model = Sequential()
+model.add(Convolution1D(4, 3, border_mode="same", activation="relu", input_shape=(6, 2)))
+model.add(BatchNormalization())
+model.add(Lambda(lambda t: t * 2.0))
+model.add(LSTM(8))
+model.add(Dense(1))
+model.compile("adam", "mse")
+rng = np.random.default_rng(0)
+x = rng.normal(size=(128, 6, 2))
+y = x.mean((1, 2))[:, None]
+losses = model.fit(x, y, batch_size=16, nb_epoch=15, verbose=0).history["loss"]
+assert losses[-1] < losses[0] / 2, losses
+model.save("model.h5")
+np.testing.assert_array_equal(load_model("model.h5").predict(x), model.predict(x))
+print("trained")
+"""
+
+
+def test_without_what_newer_pythons_removed(tmp_path):
+    """Keras 1 where imp, distutils, pkg_resources, ... cannot be imported."""
+    program = "from ckernels.compat import keras1\nkeras1.install()\n" + NEWER
+    (tmp_path / "train.py").write_text(program)
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("newer_python.py")), "train.py"],
+        env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path)},
+        cwd=tmp_path, capture_output=True, text=True, timeout=240,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[-1] == "trained"
