@@ -85,7 +85,7 @@ else
 keras: build
 	test -x $(KERAS_PY) || $(PYTHON) -m venv build/keras-$(KERAS)
 	$(KERAS_PY) -m pip install -q --disable-pip-version-check numpy scipy cffi h5py pyyaml six \
-	    "setuptools<81" pytest pytest-timeout keras==$(KERAS)
+	    scikit-learn pytest pytest-timeout keras==$(KERAS)
 	PYTHONPATH=. $(KERAS_PY) -m pytest -p no:cacheprovider $(KERAS_TESTS) $(ARGS)
 endif
 

@@ -1,9 +1,10 @@
-"""What Keras of 2017-2019 needs on a current Python, NumPy, h5py and PyYAML.
+"""What Keras of 2017-2019 needs on a current Python, NumPy, h5py, PyYAML and scikit-learn.
 
 `supply()` runs when Keras takes a module of `ckernels.compat` as its backend, and only then. It
 adds names that were removed since (never replacing one that exists), gives Keras's text attributes
-in .h5 files their `decode` back, and mends three functions of Keras: Lambda's output shape, which
-Keras infers for the backends it knows, kernels of Theano's files, and functions saved as bytecode.
+in .h5 files their `decode` back, and mends Keras in four places: Lambda's output shape, which Keras
+infers for the backends it knows, kernels of Theano's files, functions saved as bytecode, and the
+estimators for scikit-learn.
 """
 
 import collections
@@ -212,12 +213,33 @@ def _other_python(name):
     )
 
 
+def mend_wrappers(wrappers):
+    """scikit-learn asks an estimator for its tags since 1.6; before, it made them up itself."""
+
+    def tags(kind):
+        def __sklearn_tags__(self):  # noqa: N807
+            from sklearn.utils import ClassifierTags, RegressorTags, Tags, TargetTags
+
+            return Tags(
+                estimator_type=kind,
+                target_tags=TargetTags(required=True),
+                classifier_tags=ClassifierTags() if kind == "classifier" else None,
+                regressor_tags=RegressorTags() if kind == "regressor" else None,
+            )
+
+        return __sklearn_tags__
+
+    for name, kind in (("KerasClassifier", "classifier"), ("KerasRegressor", "regressor")):
+        _add(getattr(wrappers, name), "__sklearn_tags__", tags(kind))
+
+
 AFTER = {
     "h5py": mend_h5py,
     "yaml": mend_yaml,
     "keras.utils.generic_utils": mend_bytecode,
     "keras.utils.layer_utils": mend_kernels,
     "keras.layers.core": mend_lambda,
+    "keras.wrappers.scikit_learn": mend_wrappers,
 }
 
 

@@ -286,23 +286,6 @@ def test_sparse_input_matrices():
     np.testing.assert_allclose(model.predict(x), model.predict(x.toarray()), rtol=1e-5)
 
 
-def test_scikit_learn_wrappers():
-    wrappers = pytest.importorskip("keras.wrappers.scikit_learn")
-
-    def build(units=8):
-        model = Sequential(
-            [L.Dense(units, activation="relu", input_dim=2), L.Dense(3, activation="softmax")]
-        )
-        model.compile(keras.optimizers.Adam(0.03), "categorical_crossentropy", metrics=["accuracy"])
-        return model
-
-    x, y = blobs()
-    classifier = wrappers.KerasClassifier(build, units=12, epochs=8, batch_size=30, verbose=0)
-    classifier.fit(x, y.argmax(1))
-    assert classifier.score(x, y.argmax(1)) > 0.95
-    np.testing.assert_array_equal(classifier.predict(x), classifier.predict_proba(x).argmax(1))
-
-
 def test_float64_models():
     from ckernels.config import config
 
