@@ -13,6 +13,7 @@ from ..graph.walk import consumers, rebuild, toposort, toposort_cut
 from ..ops.bodies import Body
 from ..ops.loop import Carry, Layout, is_scan, scan_node
 from .engine import Family, fit, scalar
+from .views import as_slice
 
 family = Family("loops")
 ROUNDS = 4              # how often the passes run at most, each after the other
@@ -56,6 +57,25 @@ def last_row_is_final(node):
     rest = node.attrs["slices"][1:]
     final = ops.expand(item(scan, lay.final(trace.attrs["index"])), (0,))
     return make("slice", (final,), {"slices": ((None, None, 1), *rest)})
+
+
+@family.rule("slice")
+def slice_of_one_part(node):
+    """A slice that lies in one of the tensors joined is a slice of that."""
+    joined = node.inputs[0]
+    if joined.op.name != "concatenate":
+        return None
+    axis, at = joined.attrs["axis"], 0
+    *lead, bounds = node.attrs["slices"][:axis + 1]
+    rows = range(joined.shape[axis])[slice(*bounds)]
+    for part in joined.inputs:
+        end = at + part.shape[axis]
+        if len(rows) and at <= min(rows) and max(rows) < end:
+            moved = as_slice(range(rows.start - at, rows.stop - at, rows.step), end - at)
+            return make("slice", (part,), {
+                "slices": (*lead, moved, *node.attrs["slices"][axis + 1:])})
+        at = end
+    return None
 
 
 def runs_all(scan):
@@ -222,12 +242,12 @@ def substitute(roots, scan, items):
 
 def improve(roots, optimise, key):
     """`roots` with better loops. optimise(list of nodes) rewrites the step of one."""
-    from . import hoist
+    from . import hoist, used
     from .merging import merge
     from .weights import join_columns
     for _ in range(ROUNDS):
         before = roots
-        roots = join_columns(only_last(merge(drop_unused(roots))))
+        roots = join_columns(only_last(merge(used.cut(drop_unused(roots)))))
         roots = with_bodies(roots, optimise, key)
         done = set()
         while True:
@@ -239,7 +259,7 @@ def improve(roots, optimise, key):
             roots = _passed(roots, scan, hoist.PASSES)
         if roots == before:
             break
-    return drop_unused(roots)
+    return drop_unused(used.split(drop_unused(roots)))
 
 
 def _passed(roots, scan, passes):

@@ -351,6 +351,11 @@ EXAMPLES |= {
     ],
     "static_slice": [E(lambda x: make("dynamic_slice", (x, constant(1, "int64")), {
         "template": ((("n", 0), None, 1), WHOLE)}), 3, 5)],
+    "slice_of_one_part": [
+        E(lambda x: ops.slice_(ops.concatenate([x[:3], ops.neg(x)], 0), [(4, 7, 1)]), 5, 2),
+        E(lambda x: ops.slice_(ops.concatenate([x[:3], ops.neg(x)], 0), [(7, 2, -2)]), 5, 2),
+        E(lambda x: ops.slice_(ops.concatenate([x, ops.neg(x)], 1), [WHOLE, (0, 2, 1)]), 5, 3),
+    ],
     "last_row_is_final": [C(lambda x: ops.slice_(_running_sum(x), [(-1, None, 1)]), 4, 3)],
 }
 
