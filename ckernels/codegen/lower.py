@@ -125,6 +125,8 @@ class Lowering:
         args = [self.operand(x, want) for x, want in operand_maps(node, amap, self.group)]
         if node.op.kind == "reduce":
             return self.reduce(node, name, args[0], node.inputs[0], node.attrs["axes"])
+        if node.op.commutative:     # the order of the graph is that of birth: no part of a kernel
+            args.sort()
         return self.op(node, args)
 
     def operand(self, node, amap):

@@ -225,9 +225,14 @@ def window_counts(attrs, sizes):
 
 
 def _divided(x, attrs, sizes):
-    """The node `x` over the counts of its windows."""
+    """The node `x` over the counts of its windows.
+
+    Padding that is a word differs from size to size, and so do counts: they are always an array
+    then, so that one kernel serves all sizes.
+    """
     number = window_counts(attrs, sizes)
-    if number.size and (number == number.flat[0]).all():
+    words = any(isinstance(p, str) for p in attrs["padding"])
+    if not words and number.size and (number == number.flat[0]).all():
         number = number.flat[0]
         return true_div(x, constant(np.asarray(number, x.dtype)))
     return true_div(x, constant(number[..., None].astype(x.dtype)))

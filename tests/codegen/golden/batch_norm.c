@@ -154,9 +154,9 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
                 const float v4 = v0 - s3[c];
                 const float v11 = v4 * s10[c];
                 const float v12 = a2[c];
-                const float v13 = v12 * v11;
+                const float v13 = v11 * v12;
                 const float v14 = a3[c];
-                const float v15 = v14 + v13;
+                const float v15 = v13 + v14;
                 b4[c] = v15;
             }
         }

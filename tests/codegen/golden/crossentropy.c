@@ -40,7 +40,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             const float v2 = v0 - v1;
             const float v6 = v2 - v5;
             const float v7 = a1[j];
-            const float v8 = v7 * v6;
+            const float v8 = v6 * v7;
             a_9 += v8;
         }
         const float v9 = (float)a_9;

@@ -37,9 +37,9 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             const float v4 = v0 - v3;
             const float v11 = v4 * v10;
             const float v12 = x2[j];
-            const float v13 = v12 * v11;
+            const float v13 = v11 * v12;
             const float v14 = x3[j];
-            const float v15 = v14 + v13;
+            const float v15 = v13 + v14;
             a4[j] = v15;
         }
     }

@@ -17,7 +17,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             a_1 += v0;
         }
         const float v1 = (float)a_1;
-        const float v3 = v2 + v1;
+        const float v3 = v1 + v2;
         const float v4 = ck_tanh_f32(v3);
         a2[0] = v4;
     }
