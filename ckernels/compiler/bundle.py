@@ -93,7 +93,8 @@ def restore(store, path):
         with contextlib.suppress(ValueError, OSError):
             if isinstance(json.loads(notes.get(key, b"0")), dict):
                 process.write_atomically(store.path(key, ".json"), notes[key])
-    store.evict()
+    if entries:  # the notes were not counted
+        store.evict()
     return done
 
 

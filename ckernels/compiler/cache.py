@@ -11,7 +11,7 @@ import time
 
 from .. import locks
 from ..config import config
-from . import cpu, hits, places, process
+from . import cpu, hits, places, process, usage
 from .entry import ABI, KEY, seal, unseal
 from .places import compiledir
 from .upkeep import Directory, check, opened
@@ -130,6 +130,7 @@ class Cache(Directory):
         """Do it; False where that is not possible, from then on."""
         if not self.writable:
             return False
+        mark = usage.announce(self.directory, size, files)
         try:
             for attempt in range(TRIES):
                 try:
@@ -142,7 +143,7 @@ class Cache(Directory):
             self.trouble = error.strerror or str(error)
             self.writable = False
             return False
-        self.wrote(size, files)
+        self.wrote(mark, size, files)
         return True
 
     def _publish(self, data, keys, suffix=".so"):
@@ -161,13 +162,14 @@ class Cache(Directory):
         """A second name for an entry, put in place in one step; a copy where links do not exist."""
         temporary = process.temporary_name(self.directory)
         try:
-            os.link(source, temporary)
-        except FileNotFoundError:
-            raise  # the directory is gone, not the ability to link
-        except OSError:
-            process.write_atomically(target, data)
-            return
-        try:
+            try:
+                os.link(source, temporary)
+            except FileNotFoundError:
+                raise  # the directory is gone, not the ability to link
+            except OSError:
+                usage.announce(self.directory, len(data), 0)  # a link would not have cost them
+                process.write_atomically(target, data)
+                return
             os.replace(temporary, target)
         finally:
             process.quietly(os.unlink, temporary)  # rename between two links is no rename
@@ -185,8 +187,10 @@ class Cache(Directory):
                     import tempfile
 
                     directory = tempfile.mkdtemp(prefix="ckernels-failed-")
-                path = os.path.join(directory, f"failed-{key[:16]}.c")
-                process.write_atomically(path, text.encode())
+                path, data = os.path.join(directory, f"failed-{key[:16]}.c"), text.encode()
+                if directory == self.directory:
+                    usage.announce(directory, len(data), 1)
+                process.write_atomically(path, data)
                 return path
             except OSError:
                 continue

@@ -235,8 +235,8 @@ def write_atomically(path, data):
 def write_temporary(directory, data):
     """Path of a new private file with `data`. No fsync: what a crash tears, a digest finds."""
     path = temporary_name(directory)
-    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    try:
+    try:  # from before it is there: Ctrl-C comes when a system call has just been done
+        fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         with os.fdopen(fd, "wb") as stream:
             stream.write(data)
     except BaseException:

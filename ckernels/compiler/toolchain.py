@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..config import config
 from ..errors import CompileError, CompilerMissing
-from . import cpu, process
+from . import cpu, process, usage
 
 # As fast as -O3 and a third cheaper to compile; plain -O2 of gcc 12 vectorises 4 loops of 51.
 # Never -ffast-math: loading such a file changes subnormals for the whole process. No vector width
@@ -237,8 +237,9 @@ def remember(memo, toolchain):
         f"{name}={value if isinstance(value, str) else chr(9).join(value)}"
         for name, value in toolchain._asdict().items()
     )
-    digest = hashlib.sha256(body.encode()).hexdigest()
+    data = f"{hashlib.sha256(body.encode()).hexdigest()}\n{body}".encode()
     try:
-        process.write_atomically(memo, f"{digest}\n{body}".encode())
+        usage.announce(os.path.dirname(memo), len(data), 1)
+        process.write_atomically(memo, data)
     except OSError as error:
         process.log("compiler", "debug", "not remembered: %s", error)

@@ -10,13 +10,14 @@ import stat
 import time
 
 from ..config import config
-from . import hits, places, process
+from . import hits, places, process, usage
 from .entry import KEY, unseal
 
 STALE_AFTER = 3600  # seconds after which a temporary file has no writer any more
-HEADROOM = (256 << 20, 4096)  # bytes and files nobody writes in a second
+LOW = 7 / 8  # of the caps: how far eviction goes, so that one look serves many writes
 ENTRIES = ("so", "plan")
-BESIDE = re.compile(r"toolchain-[0-9a-f]{32}|failed-[0-9a-f]{16}\.c|" + hits.NAME)
+BESIDE = re.compile(r"toolchain-[0-9a-f]{32}|failed-[0-9a-f]{16}\.c")
+OWN = (hits.NAME, usage.NAME)  # counted as they are at each write: they grow between looks
 
 
 class Directory:
@@ -24,8 +25,6 @@ class Directory:
 
     def __init__(self, directory):
         self.directory = directory
-        self._looked = None  # when the size was last looked at
-        self._size = self._files = 0  # what that look saw, and what was written since
 
     def path(self, key, suffix=".so"):
         return os.path.join(self.directory, key + suffix)
@@ -35,70 +34,66 @@ class Directory:
 
         Hard links to one file are one row.
         """
-        groups = {}
-        for item, info in scan(self.directory):
-            key, _, suffix = item.name.partition(".")
-            if KEY.fullmatch(key) and suffix in (kinds or ("so",)):
-                row = groups.setdefault(info.st_ino, [info.st_mtime, info.st_size, []])
-                row[2].append(key)
-        return sorted(groups.values())
+        return _grouped(scan(self.directory), kinds or ("so",))
 
     def usage(self):
         """(bytes, files) of everything in the compiledir."""
-        size = files = 0
-        seen = set()
-        for _, info in scan(self.directory):
-            files += 1
-            if info.st_ino not in seen:
-                seen.add(info.st_ino)
-                size += info.st_size
-        return size, files
+        return _sizes(scan(self.directory))
 
-    def wrote(self, size, files):
-        """Count what was just written, and make room when it is due.
+    def wrote(self, mark, size, files):
+        """Make room when the caps are passed; `mark` is what `usage.announce` gave before.
 
-        Others write too, so the directory is looked at again after each write, but for the second
-        after a look that found it far from its caps.
+        Others write too: the account has what all of them added since somebody last looked.
         """
-        self._size += size
-        self._files += files
-        far = (self._size + HEADROOM[0] <= config["cache.max_size"]
-               and self._files + HEADROOM[1] <= config["cache.max_files"])  # fmt: skip
-        if not far or self._looked is None or time.monotonic() - self._looked > 1:
+        caps = config["cache.max_size"], config["cache.max_files"]
+        full = usage.bound(self.directory, mark, size, files)
+        if full is None or full[0] > caps[0] or full[1] > caps[1]:
             self.evict()
 
     def evict(self):
         """Bring the compiledir under its caps, least recently used first; how many kernels went."""
         try:
-            self.sweep()
-            size, files = self.usage()
+            mark = usage.begin(self.directory)
+            items = self._without_stale(list(scan(self.directory)))
+            max_size, max_files = self._room()
+            size, files = _sizes(item for item in items if item[0].name not in OWN)
             removed = 0
-            max_size, max_files = config["cache.max_size"], config["cache.max_files"]
             if size > max_size or files > max_files:
-                for length, count, remove, keys in self._candidates():
-                    if size <= 0.9 * max_size and files <= 0.9 * max_files:
+                for length, count, remove, keys in self._candidates(items):
+                    if size <= LOW * max_size and files <= LOW * max_files:
                         break
                     remove()
                     size, files, removed = size - length, files - count, removed + keys
                 process.log("cache", "info", "%s: %d kernels evicted", self.directory, removed)
-            self._looked, self._size, self._files = time.monotonic(), size, files
+            usage.saw(self.directory, mark, size, files)
             return removed
         except OSError as error:
             process.log("cache", "debug", "eviction: %s", error)
             return 0
 
-    def _candidates(self):
+    def _room(self):
+        """(bytes, files) the caps leave for entries."""
+        size, files = config["cache.max_size"], config["cache.max_files"]
+        more, count = usage.own(self.directory)
+        if more > size // 8 or count > files:  # caps smaller than what serves to keep them
+            for name in OWN:
+                process.quietly(os.unlink, os.path.join(self.directory, name))
+            return size, files
+        return size - more, files - count
+
+    def _candidates(self, items):
         """[(bytes, files, how to delete, kernels)], least recently used first."""
-        notes = {item.name[:64]: info.st_size for item, info in scan(self.directory)
+        names = {item.name for item, _ in items}
+        notes = {item.name[:64]: info.st_size for item, info in items
                  if item.name.endswith(".json")}  # fmt: skip
         rows = []
-        for modified, length, keys in self.entries(*ENTRIES):
+        for modified, length, keys in _grouped(items, ENTRIES):
             size = length + sum(notes.get(key, 0) for key in keys)
             count = sum(1 + (key in notes) for key in keys)
             rows.append((modified, size, count, lambda keys=keys: self.remove(*keys), len(keys)))
-        for item, info in scan(self.directory):
-            if BESIDE.fullmatch(item.name) and item.name != hits.NAME or (
-                    item.name.endswith(".json") and not os.path.exists(item.path[:-5] + ".so")):
+        for item, info in items:
+            if BESIDE.fullmatch(item.name) or (
+                    item.name.endswith(".json") and item.name[:-5] + ".so" not in names):
                 delete = lambda path=item.path: process.quietly(os.unlink, path)
                 rows.append((info.st_mtime, info.st_size, 1, delete, 0))
         return [row[1:] for row in sorted(rows, key=lambda row: row[0])]
@@ -117,17 +112,23 @@ class Directory:
         for item, _ in scan(self.directory):
             key, _, suffix = item.name.partition(".")
             alone = suffix == "json" and KEY.fullmatch(key) and not os.path.exists(self.path(key))
-            if alone or BESIDE.fullmatch(item.name):
+            if alone or BESIDE.fullmatch(item.name) or item.name in OWN:
                 process.quietly(os.unlink, item.path)
 
     def sweep(self):
         """Delete what writers that were killed left behind; how many files."""
-        now, count = time.time(), 0
-        for item, info in scan(self.directory):
-            if item.name.startswith("tmp-"):
-                if process.writer_is_dead(item.name) or now - info.st_mtime > STALE_AFTER:
-                    count += process.quietly(os.unlink, item.path)
-        return count
+        items = list(scan(self.directory))
+        return len(items) - len(self._without_stale(items))
+
+    def _without_stale(self, items):
+        """Delete those of a scan that writers who were killed left behind; the others."""
+        now, left = time.time(), []
+        for item, info in items:
+            stale = item.name.startswith("tmp-") and (
+                process.writer_is_dead(item.name) or now - info.st_mtime > STALE_AFTER)
+            if not (stale and process.quietly(os.unlink, item.path)):
+                left.append((item, info))
+        return left
 
     def verify(self, remove=False):
         """[(key, reason)] of the entries that would not be loaded; `remove` deletes them."""
@@ -195,3 +196,26 @@ def scan(directory):
             continue
         if not stat.S_ISDIR(info.st_mode):
             yield item, info
+
+
+def _sizes(items):
+    """(bytes, files) of a scan; hard links to one file hold its bytes once."""
+    size = files = 0
+    seen = set()
+    for _, info in items:
+        files += 1
+        if info.st_ino not in seen:
+            seen.add(info.st_ino)
+            size += info.st_size
+    return size, files
+
+
+def _grouped(items, kinds):
+    """[(mtime, bytes, [keys])] of the entries of a scan, oldest first."""
+    groups = {}
+    for item, info in items:
+        key, _, suffix = item.name.partition(".")
+        if suffix in kinds and KEY.fullmatch(key):
+            row = groups.setdefault(info.st_ino, [info.st_mtime, info.st_size, []])
+            row[2].append(key)
+    return sorted(groups.values())

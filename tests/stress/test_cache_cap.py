@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from ckernels.compiler import cache, hits, upkeep
+from ckernels.compiler import cache, hits, upkeep, usage
 from ckernels.config import config
 
 from .harness import Child, needs_fork
@@ -62,24 +62,132 @@ def test_a_cap_of_nothing(store):
 
 
 @needs_fork
-def test_writers_count_what_others_wrote(tmp_path):
+@pytest.mark.parametrize("count, turns", [(4, 40), pytest.param(16, 200, marks=pytest.mark.slow)])
+def test_writers_count_what_others_wrote(tmp_path, count, turns):
     """Each of several processes sees the directory as it is, not only its own share of it."""
 
     def write(first):
         store = cache.current()
         with config.change({"cache.max_files": 60}):
-            for number in range(first, first + 40):
+            for number in range(first, first + turns):
                 put(store, number)
-                assert store.usage()[1] <= 60 + 2 * 4 + 4, "more than a write of each process over"
+                assert store.usage()[1] <= 60 + 3 * count, "more than a write of each process over"
         return 0
 
-    children = [Child(write, 1000 * k, flags={"compiledir": str(tmp_path)}) for k in range(4)]
+    children = [Child(write, 1000 * k, flags={"compiledir": str(tmp_path)}) for k in range(count)]
     for child in children:
         child.finish()
     with config.change({"cache.max_files": 60}):
         store = cache.Cache(str(tmp_path))
-        put(store, 9999)
+        put(store, 99_999)
         assert store.usage()[1] <= 60
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """A list that grows with each look at the whole directory."""
+    found, evict = [], upkeep.Directory.evict
+
+    def counted(self):
+        found.append(evict(self))
+        return found[-1]
+
+    monkeypatch.setattr(upkeep.Directory, "evict", counted)
+    return found
+
+
+def test_near_the_caps_few_writes_look(store, looks):
+    """Eviction makes room for an eighth of the cap: that many files come before the next look."""
+    with config.change({"cache.max_files": 400}):
+        for number in range(500):
+            put(store, number)
+            assert store.usage()[1] <= 400
+    assert 2 <= len(looks) <= 1 + 1000 / 40
+    before = len(looks)
+    fresh = cache.Cache(store.directory)  # another process knows it from the account
+    put(fresh, 501)
+    assert len(looks) == before
+
+
+def bound(store):
+    mark = usage.announce(store.directory, 0, 0)
+    return usage.bound(store.directory, mark, 0, 0)
+
+
+def test_a_look_in_the_middle_of_a_write(store):
+    """What was announced before a look and written after it is entered again."""
+    put(store, 1)
+    for number in range(2, 6):
+        mark = usage.announce(store.directory, 200, 2)
+        for _ in range(number - 2):
+            store.evict()
+        for suffix in (".so", ".json"):
+            with open(store.path(f"{number:064x}", suffix), "wb") as stream:
+                stream.write(bytes(100))
+        store.wrote(mark, 200, 2)
+        size, files = bound(store)
+        assert size >= store.usage()[0] and files >= store.usage()[1]
+
+
+@pytest.mark.parametrize("count", [300, pytest.param(5000, marks=pytest.mark.slow)])
+def test_the_account_never_says_less_than_there_is(store, count, monkeypatch):
+    """Writes, looks, hits, clears and a new account, in any order."""
+    rng = random.Random(5)
+    monkeypatch.setattr(usage, "LARGEST", 2000)
+    for number in range(count):
+        what = rng.randrange(8)
+        if what < 4:
+            put(store, number, size=rng.randrange(50, 500), group=rng.randrange(1, 4))
+        elif what == 4:
+            store.evict()
+        elif what == 5:
+            hits.record(store.directory, [f"{number:064x}"] * rng.randrange(9))
+        elif what == 6:
+            store.keep_source(f"{number:064x}", "int broken;" * rng.randrange(9))
+        elif rng.random() < 0.1:
+            store.forget()
+        known = bound(store)
+        if known is not None:
+            size, files = store.usage()
+            assert known[0] >= size and known[1] >= files
+
+
+DAMAGE = [b"", b"garbage", b"+12", b"=1 1 0 99999999999\n", b"\n=-5 0 0 0\n", bytes(5000),
+          b"+999999999999999 999999999\n" * 3, b"=0 0 0 0\n", b"=0 0 999999999 %d\n"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", DAMAGE, ids=range(len(DAMAGE)))
+def test_a_damaged_account(store, text):
+    """It is no more than a hint: where it is wrong in form, or old, the directory is looked at."""
+    with config.change({"cache.max_files": 40}):
+        for number in range(50):
+            with open(os.path.join(store.directory, usage.NAME), "ab") as stream:
+                stream.write(text)
+            put(store, number)
+            assert store.usage()[1] <= 40
+    assert store.verify() == [] and store.entries()
+
+
+def test_no_account_can_be_kept(store, looks):
+    """A directory, a link, a pipe in its place: each write looks, as if there were none."""
+    path = os.path.join(store.directory, usage.NAME)
+    for k, make in enumerate((os.mkdir, os.mkfifo, lambda p: os.symlink("/dev/zero", p))):
+        make(path)
+        before = len(looks)
+        for number in range(3):
+            put(store, 10 * k + number)
+        assert len(looks) == before + 3
+        (os.rmdir if k == 0 else os.unlink)(path)
+
+
+def test_an_old_account_is_not_believed(store, looks, monkeypatch):
+    """Files that nobody entered, such as those of killed writers, are found within a minute."""
+    put(store, 1)
+    put(store, 2)
+    assert len(looks) == 1
+    monkeypatch.setattr(usage, "LOOK_EVERY", 0)
+    put(store, 3)
+    assert len(looks) == 2
 
 
 def test_far_from_the_caps_a_write_does_not_look(store, monkeypatch):
