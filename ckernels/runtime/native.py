@@ -1,4 +1,4 @@
-"""Steps of the runtime's own kernels: convolution, depthwise convolution and pooling.
+"""Steps of the runtime's own kernels: convolution, depthwise convolution, pooling, transposition.
 
 `TABLE` maps an op's name to lowering(binder, node), as codegen/steps.py has it: the Step, True
 when there is nothing to run, or False to leave the node to its oracle (dtypes without C, more
@@ -10,16 +10,18 @@ import os
 import struct
 from dataclasses import replace
 
-from ..codegen.layout import contiguous_strides
+from ..codegen.layout import collapse, contiguous_strides
 from ..dtypes import ITEMSIZE
 from ..ops.conv import geometry
 from ..ops.windows import all_pads
 from .instructions import GEMM, NATIVE, Step
 
 (CONV, CONV_INPUT_GRAD, CONV_WEIGHT_GRAD, DEPTHWISE, DEPTHWISE_INPUT_GRAD, DEPTHWISE_WEIGHT_GRAD,
- POOL_MAX, POOL_SUM, POOL_SUM_GRAD, POOL_MAX_GRAD, POOL_MAX_TAKE) = range(11)
+ POOL_MAX, POOL_SUM, POOL_SUM_GRAD, POOL_MAX_GRAD, POOL_MAX_TAKE, TRANSPOSE) = range(12)
 FLOATS = ("float32", "float64")
 MOST_SCRATCH = 1 << 30      # bytes; huge dilations of small images are left to the oracle
+DIMS = 36                   # of every native instruction, before those of its epilogue
+LEAST_TRANSPOSED = 4096     # elements; less is in cache whichever way it is read
 ONE = struct.unpack("q", struct.pack("d", 1.0))[0]
 
 
@@ -162,6 +164,30 @@ def pooling(op, image, result, count=1):
         bytes_moved = ITEMSIZE[node.dtype] * (math.prod(big) + math.prod(small))
         return emit(binder, node, dims, sources, bytes_moved / 10, channels)
     return lower
+
+
+# ---- transposition ------------------------------------------------------------------------------
+
+
+def transposition(binder, source, target):
+    """The step that copies `source` to `target` where that turns rows into columns, or None."""
+    if ITEMSIZE[source.dtype] not in (4, 8) or math.prod(source.shape) < LEAST_TRANSPOSED:
+        return None
+    wide = [k for k, n in enumerate(source.shape) if n != 1]
+    sizes, (near, far) = collapse([source.shape[k] for k in wide],
+                                  [[lay.strides[k] for k in wide] for lay in (source, target)])
+    rows = [k for k in range(len(sizes) - 1) if near[k] == 1]
+    if not rows or len(sizes) > 5 or near[-1] == 1 or far[-1] != 1 or min(far) < 0:
+        return None
+    order = [k for k in range(len(sizes) - 1) if k != rows[0]] + [rows[0], len(sizes) - 1]
+    pad = 5 - len(order)
+    dims = [TRANSPOSE, int(ITEMSIZE[source.dtype] == 8), *[1] * pad, *(sizes[k] for k in order),
+            *[0] * pad, *(near[k] for k in order), *[0] * pad, *(far[k] for k in order)]
+    dims += [0] * (DIMS - len(dims))
+    step = Step(NATIVE, "copy", [binder.pointer(source), binder.pointer(target)], dims,
+                ns=math.prod(sizes) / 2, reads=[source.buffer], writes=[target.buffer])
+    binder.steps.append(step)
+    return step
 
 
 def _node(node):

@@ -155,7 +155,8 @@ TARGET static inline __attribute__((always_inline)) int64_t NAME(single)(
     return c;
 }
 
-/* The last tile overlaps the one before rather than leave pixels. */
+/* Tiles of six pixels share what they load of w; the last one overlaps the one before rather than
+   leave pixels. Maxima have nothing to share: pixel by pixel they read memory in order. */
 #define SLIDE(op)                                                                                 \
     ANY(op, 6)                                                                                    \
     ANY(op, 1)                                                                                    \
@@ -176,7 +177,8 @@ TARGET static inline __attribute__((always_inline)) int64_t NAME(single)(
             tile = t->count[2] == 1 ? NAME(narrow_##op##_1_0) : NAME(narrow_##op##_2_0);          \
         const int64_t whole = tile ? t->channels / LANES * LANES : 0;                             \
         int64_t i = 0;                                                                            \
-        for (; n >= 6 && i < n; i += 6) {                                                         \
+        const int several = n >= 6 && (op != CK_OF_MAX || t->channels < 4 * LANES);               \
+        for (; several && i < n; i += 6) {                                                        \
             int64_t at = ck_min(i, n - 6);                                                        \
             const REAL *a = x + at * t->x_pixel;                                                  \
             REAL *to = out + at * t->out_pixel;                                                   \

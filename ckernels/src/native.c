@@ -24,6 +24,7 @@ static const native natives[CK_NATIVES] = {
     [CK_POOL_SUM_GRAD] = {ck_pool, NULL, 1, {Y}, X},
     [CK_POOL_MAX_GRAD] = {ck_pool_max_back, NULL, 3, {X, Y, Y}, X},
     [CK_POOL_MAX_TAKE] = {ck_pool_max_back, NULL, 3, {X, Y, X}, Y},
+    [CK_TRANSPOSE] = {ck_transpose, NULL, 1, {X}, Y},
 };
 
 int ck_native(void *const *p, const int64_t *d, ck_fn epilogue)
@@ -57,11 +58,24 @@ static int sane_axis(const int64_t *a)
     return 1;
 }
 
+/* Only the columns of the result have to be contiguous, and it lies behind its pointer. */
+static int sane_transposition(const int64_t *d)
+{
+    int64_t all = 1;
+    for (int k = 0; k < 5; k++)
+        if (d[CK_T_BATCH + k] < 0 || !product(&all, d[CK_T_BATCH + k], MOST)
+            || d[CK_T_TO + k] < 0)
+            return 0;
+    return (d[CK_D_DTYPE] | 1) == 1 && d[CK_T_TO + 4] == 1;
+}
+
 /* Whether sizes are sane. Windows may lie anywhere: what is outside of the image is not read. */
 static int sane(const int64_t *d)
 {
     int64_t image = 1, kernel = 1, result = 1, read = 1, groups = d[CK_D_GROUPS];
     int64_t channels = d[CK_D_CHANNELS], out = d[CK_D_OUT], batch = d[CK_D_BATCH];
+    if (d[CK_D_OP] == CK_TRANSPOSE)
+        return sane_transposition(d);
     if (d[CK_D_OP] < 0 || d[CK_D_OP] >= CK_NATIVES || (d[CK_D_DTYPE] | 1) != 1 || groups < 1
         || batch < 0 || channels < 0 || out < 0 || channels % groups || out % groups
         || d[CK_D_SLOTS] < 1 || d[CK_D_SLOTS] > 1024 || d[CK_D_UNIT] < 0)
@@ -95,7 +109,7 @@ static void shape_of(const int64_t *d, int kind, int64_t shape[5])
 }
 
 /* Bytes [low, high) around the pointer that an operand of this shape spans. 0: too many. */
-static int span_of(const int64_t shape[5], const int64_t *strides, int64_t size, ck_operand *out)
+static int span_of(const int64_t *shape, const int64_t *strides, int64_t size, ck_operand *out)
 {
     out->low = 0, out->high = size;
     for (int k = 0; k < 5; k++)
@@ -105,8 +119,8 @@ static int span_of(const int64_t shape[5], const int64_t *strides, int64_t size,
         }
     for (int k = 0; k < 5; k++) {
         int64_t reach, *side = strides[k] < 0 ? &out->low : &out->high;
-        if (__builtin_mul_overflow(shape[k] - 1, strides[k] * size, &reach)
-            || strides[k] > INT64_MAX / 64 || strides[k] < INT64_MIN / 64
+        if (strides[k] > INT64_MAX / 64 || strides[k] < INT64_MIN / 64
+            || __builtin_mul_overflow(shape[k] - 1, strides[k] * size, &reach)
             || __builtin_add_overflow(*side, reach, side))
             return 0;
     }
@@ -133,6 +147,8 @@ int ck_native_operand(const int64_t *d, int which, ck_operand *out)
         out->high = n->scratch(d);
         return out->high < 0 ? -1 : 1;
     }
+    if (d[CK_D_OP] == CK_TRANSPOSE)
+        return span_of(d + CK_T_BATCH, d + (which ? CK_T_TO : CK_T_FROM), size, out) ? 1 : -1;
     shape_of(d, which == n->operands ? n->result : n->kinds[which], shape);
     dense(shape, strides);
     const int64_t *given = which == 0 ? d + CK_D_FIRST : d + CK_D_SECOND;

@@ -12,7 +12,8 @@
 enum {
     CK_CONV, CK_CONV_INPUT_GRAD, CK_CONV_WEIGHT_GRAD,
     CK_DEPTHWISE, CK_DEPTHWISE_INPUT_GRAD, CK_DEPTHWISE_WEIGHT_GRAD,
-    CK_POOL_MAX, CK_POOL_SUM, CK_POOL_SUM_GRAD, CK_POOL_MAX_GRAD, CK_POOL_MAX_TAKE, CK_NATIVES
+    CK_POOL_MAX, CK_POOL_SUM, CK_POOL_SUM_GRAD, CK_POOL_MAX_GRAD, CK_POOL_MAX_TAKE,
+    CK_TRANSPOSE, CK_NATIVES
 };
 
 /* dims of the three convolutions. Strides are in elements: of the first operand (n, d, h, w, c)
@@ -24,6 +25,11 @@ enum {
 };
 enum { CK_CONV_POINTERS = 4 };            /* two operands, the result, scratch */
 enum { CK_A_SIZE, CK_A_RESULT, CK_A_KERNEL, CK_A_STRIDE, CK_A_DILATION, CK_A_LOW, CK_A_DIMS };
+
+/* dims of a transposition after CK_D_DTYPE (0: 4 bytes, 1: 8): five sizes, three of a batch, rows
+   and columns of the result; their strides in the operand and in the result, whose columns are
+   contiguous. */
+enum { CK_T_BATCH = 2, CK_T_FROM = 7, CK_T_TO = 12, CK_T_DIMS = 17 };
 
 static inline int64_t ck_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t ck_max(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -148,9 +154,10 @@ int64_t ck_conv_scratch(const int64_t *d);
 int ck_conv_weight(void *const *p, const int64_t *d, ck_fn epilogue);
 int64_t ck_conv_weight_scratch(const int64_t *d);
 
-/* ---- pool.c, pool_max.c, depthwise.c ---- */
+/* ---- pool.c, pool_max.c, depthwise.c, transpose.c ---- */
 int ck_pool(void *const *p, const int64_t *d, ck_fn epilogue);
 int ck_depthwise(void *const *p, const int64_t *d, ck_fn epilogue);
+int ck_transpose(void *const *p, const int64_t *d, ck_fn epilogue);
 int ck_pool_max_back(void *const *p, const int64_t *d, ck_fn epilogue);
 int ck_depthwise_weight(void *const *p, const int64_t *d, ck_fn epilogue);
 int64_t ck_depthwise_weight_scratch(const int64_t *d);

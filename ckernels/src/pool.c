@@ -8,7 +8,10 @@
 
 #include <string.h>
 
-enum { BLOCK = 16384, GRAIN = 65536 };     /* elements of a result between epilogues; taps of a task */
+enum {
+    BLOCK = 16384,                 /* elements of a result between epilogues */
+    GRAIN = 65536                  /* taps of a task */
+};
 
 /* The columns of one phase: n pixels, of which [start, end) see whole windows. */
 typedef struct {

@@ -1,0 +1,89 @@
+"""The runtime's transposition: any sizes and strides, between forbidden pages, all threads alike;
+and which copies of a plan become one.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from natives import DIMS, OPS, bounds, fenced, ffi, load, same_for_all_threads
+
+import ckernels as K
+from ckernels import _runtime
+
+EDGES = (1, 2, 3, 4, 5, 7, 8, 31, 64, 65, 130)
+
+
+def call(x, order, gap):
+    """`x` transposed to `order` by the runtime, rows of the result `gap` elements further apart
+    than they need to be; what lies between them stays as it was.
+    """
+    batch, rows, cols = [x.shape[k] for k in order[:-2]], x.shape[order[-2]], x.shape[order[-1]]
+    wide = fenced(np.full((*batch, rows, cols + gap), np.nan, x.dtype))
+    out = wide[..., :cols]
+    pad = 5 - x.ndim
+    near = [x.strides[k] // x.itemsize for k in order]
+    far = [*(s // x.itemsize for s in out.strides[:-1]), 1]  # NumPy: 0 in an empty array
+    d = [OPS.index("transpose"), int(x.itemsize == 8), *[1] * pad, *out.shape, *[0] * pad, *near,
+         *[0] * pad, *far]  # fmt: skip
+    d += [0] * (DIMS - len(d))
+    lib, numbers, span = load(), ffi.new("int64_t[]", d), ffi.new("ck_operand *")
+    for which, array in enumerate((x, out)):
+        assert lib.ck_native_operand(numbers, which, span) == 1
+        assert (span.low, span.high, span.written) == (*bounds(array), which)
+    assert lib.ck_native_operand(numbers, 2, span) == 0
+    pointers = [ffi.cast("void *", a.__array_interface__["data"][0]) for a in (x, out)]
+    assert lib.ck_native(ffi.new("void *[]", pointers), numbers, ffi.NULL) == 0
+    assert np.isnan(wide[..., cols:]).all()
+    return out
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_transposition(data):
+    n = data.draw(st.integers(2, 5))
+    sizes = st.sampled_from(EDGES)
+    batch = st.sampled_from((0, 1, 2, 3))
+    shape = (*data.draw(st.tuples(*[batch] * (n - 2))), data.draw(sizes), data.draw(sizes))
+    dtype = data.draw(st.sampled_from(("float32", "float64")))
+    values = np.arange(np.prod(shape), dtype=dtype).reshape(shape)
+    lay = data.draw(st.permutations(range(n)))
+    x = fenced(np.ascontiguousarray(values.transpose(lay)).transpose(np.argsort(lay)),
+               data.draw(st.booleans()))  # fmt: skip
+    order = data.draw(st.permutations(range(n)))
+    gap = data.draw(st.sampled_from((0, 0, 3)))
+    got = same_for_all_threads(lambda: call(x, order, gap))
+    np.testing.assert_array_equal(got, values.transpose(order))
+
+
+def good():
+    d = [OPS.index("transpose"), 0, 1, 1, 1, 6, 5, 0, 0, 0, 1, 6, 0, 0, 0, 5, 1]
+    return d + [0] * (DIMS - len(d))
+
+
+@pytest.mark.parametrize("place, value", [
+    (1, 2), (2, -1), (5, -1), (6, 1 << 53), (4, 1 << 52), (15, -5), (16, 2), (16, 0), (12, -1),
+])  # fmt: skip
+def test_impossible_dims_are_refused(place, value):
+    assert _runtime.native_scratch(good()) == 0
+    bad = good()
+    bad[place] = value
+    with pytest.raises(ValueError, match="dims"):
+        _runtime.native_scratch(bad)
+
+
+def test_strides_too_large_for_an_address_are_refused():
+    d = good()
+    d[10] = 1 << 62
+    assert load().ck_native_operand(ffi.new("int64_t[]", d), 0, ffi.new("ck_operand *")) == -1
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("perm", [(0, 2, 3, 1), (0, 3, 1, 2), (3, 2, 1, 0), (1, 0, 3, 2)])
+def test_transposed_results(dtype, perm):
+    """Results of functions, large enough and too small for the runtime's kernel."""
+    for shape in ((2, 33, 9, 17), (2, 3, 4, 5)):
+        x = K.placeholder(shape, dtype=dtype)
+        f = K.function([x], [K.permute_dimensions(x, perm)])
+        value = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+        np.testing.assert_array_equal(f([value])[0], value.transpose(perm))
