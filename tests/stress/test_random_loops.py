@@ -25,7 +25,7 @@ class Program:
         self.backwards = bool(r.randint(2))
         self.until = r.rand() < 0.2
         self.checkpoint = int(r.randint(1, 5)) if r.rand() < 0.3 else None
-        if self.until or any(t != [-1] for t in self.state_taps):
+        if self.until:
             self.checkpoint = None
         self.nested = r.rand() < 0.2
         self.choices = r.randint(0, 10**6, size=60)
@@ -116,6 +116,32 @@ def results(rows, tensors):
     return [*rows, cost, *grads, *K.gradients(mixed, tensors[-4:], disconnected="zero")]
 
 
+def parts(rows, tensors, r):
+    """Some rows of each result, and the gradients of a function of these rows."""
+    some = []
+    for x in rows:
+        low, high = sorted(r.randint(-8, 9, size=2))
+        some.append(x[[slice(low, None), slice(None, high), slice(low, high), slice(high, low, -2)][
+            r.randint(4)]])
+    cost = sum(K.sum(K.sin(x)) for x in some)
+    return [*some, *K.gradients(cost, tensors, disconnected="zero")]
+
+
+def check_parts(seed, monkeypatch):
+    """Loops of which only some rows are read, all made two where that stores fewer."""
+    monkeypatch.setattr("ckernels.rewrite.used.WORTH", 0)
+    program = Program(seed)
+    arrays = program.arrays()
+    tensors = [K.placeholder(a.shape, dtype=F) for a in arrays]
+    found = parts(program.looped(tensors), tensors, program.r)
+    count = len(program.state_taps) + program.outs
+    want = K.function(tensors, found, mode="reference", on_unused_input="ignore")(*arrays)
+    for some in (slice(None), slice(count), slice(1), slice(count, None)):
+        f = K.function(tensors, found[some], mode="compiled", on_unused_input="ignore")
+        for a, b in zip(f(*arrays), want[some]):
+            np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
+
+
 def check(seed):
     program = Program(seed)
     arrays = program.arrays()
@@ -139,6 +165,17 @@ def check(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_random_loops(seed):
     check(seed)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_some_rows_of_random_loops(seed, monkeypatch):
+    check_parts(seed, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4, 200))
+def test_some_rows_of_many_random_loops(seed, monkeypatch):
+    check_parts(seed, monkeypatch)
 
 
 @pytest.mark.slow
