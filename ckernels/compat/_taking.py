@@ -58,6 +58,20 @@ def settle(loader):
     add_library(os.path.dirname(os.path.dirname(backend.__file__)), _scopes.doing)
 
 
+class KerasVariable(Variable):
+    """A variable of which `if self.bias:` asks whether there is one, as Keras 1 and 2.2.0 do."""
+
+    def __bool__(self):
+        return True
+
+
+def asked_for(made):
+    """The tensor `made`; a variable has a truth value, True, as TensorFlow's have."""
+    if isinstance(made, Variable):
+        made.__class__ = KerasVariable
+    return made
+
+
 def initial(value):
     """The initial value of a variable: a tensor is computed, small ones without compiling."""
     if not isinstance(value, Tensor) or isinstance(value, Variable):

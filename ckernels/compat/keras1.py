@@ -26,10 +26,10 @@ from ..api.nn import batch_normalization, l2_normalize, relu, softmax  # noqa: F
 from ..api.operands import node_of as _node_of
 from ..api.rnn import rnn as _rnn
 from ..api.tensor import Tensor as _Tensor
-from ..api.tensor import Variable as _Variable
 from ..errors import ArgumentError as _ArgumentError
 from . import _windows1
 from ._shared import *  # noqa: F403
+from ._taking import asked_for as _asked_for
 from ._taking import initial as _initial
 from ._windows1 import calculate_like  # noqa: F401
 from ._windows1 import layout as _layout
@@ -58,19 +58,9 @@ def set_legacy_weight_ordering(value):
 # --- variables --------------------------------------------------------------------------------
 
 
-class KerasVariable(_Variable):
-    """A variable of which `if b:` asks whether there is one, as Keras 1 does."""
-
-    def __bool__(self):
-        return True
-
-
 def _made(native, *args, name):
     """The variable native(*args, name); one without a name gets one, by which Keras 1 sorts."""
-    made = native(*args, name or f"variable_{_get_uid('variable')}")
-    if isinstance(made, _Variable):
-        made.__class__ = KerasVariable
-    return made
+    return _asked_for(native(*args, name or f"variable_{_get_uid('variable')}"))
 
 
 def variable(value, dtype=None, name=None):

@@ -89,7 +89,7 @@ def get_session():
 
 
 def set_session(session):
-    """There are no sessions here: NotImplementedError that says what to use."""
+    """As `get_session`."""
     get_session()
 
 
@@ -118,14 +118,19 @@ def variable(value, dtype=None, name=None, constraint=None):
     ...     K.variable(np.eye(2), name="kernel").name
     'dense_1/kernel:0'
     """
-    made = _variables.variable(_taking.initial(value), dtype, _scopes.variable_name(name))
+    made = _named(_variables.variable, _taking.initial(value), dtype, name=name)
     made.constraint = constraint
     return made
 
 
+def _named(native, *args, name):
+    """The variable native(*args, name), with a name that is unique in the open scopes."""
+    return _taking.asked_for(native(*args, _scopes.variable_name(name)))
+
+
 def _filler(native):
     def fill(shape, dtype=None, name=None):
-        return native(shape, dtype, _scopes.variable_name(name))
+        return _named(native, shape, dtype, name=name)
 
     fill.__name__, fill.__doc__ = native.__name__, native.__doc__
     return fill
@@ -142,14 +147,14 @@ def eye(size, dtype=None, name=None):
 
 def random_uniform_variable(shape, low, high, dtype=None, name=None, seed=None):
     """A variable with values drawn from [low, high)."""
-    name = _scopes.variable_name(name)
-    return _variables.random_uniform_variable(shape, low, high, dtype, name, seed)
+    draw = lambda *args: _variables.random_uniform_variable(*args, seed)
+    return _named(draw, shape, low, high, dtype, name=name)
 
 
 def random_normal_variable(shape, mean, scale, dtype=None, name=None, seed=None):
     """A variable with normal values of the given mean and standard deviation."""
-    name = _scopes.variable_name(name)
-    return _variables.random_normal_variable(shape, mean, scale, dtype, name, seed)
+    draw = lambda *args: _variables.random_normal_variable(*args, seed)
+    return _named(draw, shape, mean, scale, dtype, name=name)
 
 
 def eval(x):

@@ -190,15 +190,17 @@ NEWER = """
 import numpy as np
 from keras.layers import LSTM, BatchNormalization, Convolution1D, Dense, Lambda
 from keras.models import Sequential, load_model
+from keras.optimizers import Adam
 from keras.preprocessing import image, sequence, text
 
+np.random.seed(0)
 model = Sequential()
 model.add(Convolution1D(4, 3, border_mode="same", activation="relu", input_shape=(6, 2)))
 model.add(BatchNormalization())
 model.add(Lambda(lambda t: t * 2.0))
 model.add(LSTM(8))
 model.add(Dense(1))
-model.compile("adam", "mse")
+model.compile(Adam(0.01), "mse")
 rng = np.random.default_rng(0)
 x = rng.normal(size=(128, 6, 2))
 y = x.mean((1, 2))[:, None]

@@ -239,6 +239,8 @@ def test_pickle_and_groups(tmp_path):
     import pickle
 
     model, x = network(), drawn(2, 8, 8, 1)
+    if not hasattr(Model, "__setstate__"):
+        pytest.skip("models are pickled and saved to groups since Keras 2.2.1")
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.predict(x), model.predict(x))
     with h5py.File(str(tmp_path / "both.h5"), "w") as f:

@@ -289,6 +289,14 @@ def test_names_are_unique_in_their_scopes():
     assert [K.get_uid("a"), K.get_uid("a")] == [1, 2]
 
 
+def test_a_variable_is_there():
+    """Keras 2.2.0 asks `if self.bias:`; other tensors have no truth value."""
+    for v in (K.variable(0.0), K.zeros((2,)), K.eye(2), K.random_normal_variable((2,), 0, 1)):
+        assert bool(v) is True and K.is_variable(v)
+    with pytest.raises(TypeError, match="truth value"):
+        bool(K.variable(0.0) + 1)
+
+
 def test_keras_attributes():
     x = K.placeholder(shape=(None, 3), name="x")
     assert (x._keras_shape, x._uses_learning_phase, K.int_shape(x)) == ((None, 3), False, (None, 3))

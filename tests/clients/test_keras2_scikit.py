@@ -39,6 +39,11 @@ def number(units=8):
     return network(units, L.Dense(1), "mse", None)
 
 
+@pytest.fixture(autouse=True)
+def seeded():
+    np.random.seed(1)
+
+
 @pytest.fixture
 def classifier():
     return KerasClassifier(classes, epochs=8, batch_size=30, verbose=0)
