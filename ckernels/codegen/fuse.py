@@ -1,102 +1,14 @@
 """Fusion: convex regions of one iteration domain become one loop nest with several outputs.
 
-Works on graphs whose shapes are all concrete. A Group is a domain (axis sizes), the set of domain
-axes that are reduced, and its members, each with a map from its own axes to domain axes; expand,
-squeeze, transpose and broadcast views are only such maps, so they cost nothing. Strides, buffers
-and C are not known here.
+Works on graphs whose shapes are all concrete. A Group (`group.py`) is a domain (axis sizes), the
+set of domain axes that are reduced, and its members. Strides, buffers and C are not known here.
 """
 from ..graph.walk import consumers, toposort
+from .group import AXIS_VIEWS, GENERATORS, Group, peel
 
-GENERATORS = {"iota", "random_uniform", "random_normal", "random_bits"}
-AXIS_VIEWS = {"expand", "squeeze", "transpose", "broadcast_to"}
 CHEAP = 3                   # cost up to which computing again beats storing and reading again
-COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "argmax", "argmin"}
 MAX_STREAMS = 24            # memory streams of one loop; more thrash the hardware prefetchers
 SERIAL_REDUCTION = 65536    # a single row longer than this deserves more than one thread
-
-
-class Group:
-    """One future kernel. `maps[uid]` sends the axes of a member to domain axes (None: size 1)."""
-
-    def __init__(self, domain, reduced=()):
-        self.domain = list(domain)
-        self.reduced = tuple(reduced)
-        self.maps = {}
-        self.nodes = []                 # members, users before inputs until `finish`
-        self.wants = {}                 # uid of a possible member -> set of maps it is read with
-        self.partial = False            # a chunked reduction: its results are one per chunk
-        self.sealed = False
-
-    def axes(self, node):
-        """Domain axes (of size other than 1) that a member varies along."""
-        return {a for a in self.maps[node.uid] if a is not None}
-
-    def wide(self):
-        """All domain axes of size other than 1."""
-        return {a for a, n in enumerate(self.domain) if n != 1}
-
-    def outer(self):
-        return self.wide() - set(self.reduced)
-
-    def add(self, node, amap):
-        """Make `node` a member and note what its operands would have to look like to follow."""
-        self.maps[node.uid] = amap
-        self.nodes.append(node)
-        for operand, want in operand_maps(node, amap, self):
-            base, want = peel(operand, want)
-            self.wants.setdefault(base.uid, set()).add(want)
-
-    def compares(self):
-        """Whether computed tensors are compared with each other here."""
-        return any(n.op.name in COMPARISONS and all(i.value is None for i in n.inputs)
-                   and n.inputs[0].size != 1 for n in self.nodes)
-
-    def __repr__(self):
-        names = ", ".join(n.op.name for n in self.nodes)
-        return f"Group({self.domain}, reduced={self.reduced}: {names})"
-
-
-def operand_maps(node, amap, group):
-    """(operand, its axis map) for each tensor operand of a member of `group`."""
-    if node.op.name in GENERATORS:
-        return [(i, (None,) * i.ndim) for i in node.inputs[:1]]     # the state; shapes are known
-    if node.op.kind == "reduce":
-        x = node.inputs[0]
-        kept, reduced, out = iter(amap), iter(group.reduced), []
-        for k, size in enumerate(x.shape):
-            if k in node.attrs["axes"]:
-                axis = next(reduced) if size != 1 else None
-            else:
-                axis = next(kept)
-            out.append(axis)
-        return [(x, tuple(out))]
-    result = []
-    for operand in node.inputs:
-        shift = node.ndim - operand.ndim
-        result.append((operand, tuple(None if size == 1 else amap[k + shift]
-                                      for k, size in enumerate(operand.shape))))
-    return result
-
-
-def peel(node, amap):
-    """Look through views that only rename axes: the tensor behind `node` and its own axis map."""
-    while node.op.name in AXIS_VIEWS:
-        name, x = node.op.name, node.inputs[0]
-        if name == "expand":
-            amap = tuple(a for k, a in enumerate(amap) if k not in node.attrs["axes"])
-        elif name == "squeeze":
-            kept = iter(amap)
-            amap = tuple(None if k in node.attrs["axes"] else next(kept) for k in range(x.ndim))
-        elif name == "transpose":
-            back = [None] * x.ndim
-            for k, source in enumerate(node.attrs["perm"]):
-                back[source] = amap[k]
-            amap = tuple(back)
-        else:
-            shift = node.ndim - x.ndim
-            amap = tuple(None if n == 1 else amap[k + shift] for k, n in enumerate(x.shape))
-        node = x
-    return node, amap
 
 
 def fusible(node):
@@ -108,6 +20,17 @@ def fusible(node):
     if node.op.kind == "elementwise":
         return node.op.c is not None or node.op.name in GENERATORS
     return node.op.kind == "reduce" or node.op.name == "partial"
+
+
+def ancestors(nodes):
+    """uids of all nodes that `nodes` are computed from."""
+    seen, stack = set(), list(nodes)
+    while stack:
+        for x in stack.pop().inputs:
+            if x.uid not in seen:
+                seen.add(x.uid)
+                stack.append(x)
+    return seen
 
 
 def fuse(outputs):
@@ -365,7 +288,12 @@ class _Fuser:
         if any(self.seen_as(a, k) != self.seen_as(b, k) for k in {*a.maps, *b.maps}
                if self.seen_as(a, k) and self.seen_as(b, k)):
             return                                # one makes what the other reads in another order
-        if self.streams(a) + self.streams(b) > MAX_STREAMS or self.path(a, b) or self.path(b, a):
+        if self.streams(a) + self.streams(b) > MAX_STREAMS:
+            return
+        if a.partial:
+            self.untangle(a, b)
+            self.untangle(b, a)
+        if self.path(a, b) or self.path(b, a):
             return
         for node in b.nodes:
             if node.uid not in a.maps:
@@ -397,6 +325,36 @@ class _Fuser:
         for k, n in enumerate(rows.domain):
             total, outer = total * n, outer * (1 if k in rows.reduced else n)
         return total <= SERIAL_REDUCTION or outer >= 64     # else the flat loop would lose threads
+
+    def untangle(self, a, b):
+        """Cut loops in two that read `a` and make what `b` needs, but not of `a`.
+
+        Two passes over the same chunks can then be one: the sums of g and of g * (x - mean) that a
+        batch norm's gradient wants need not wait for each other, though one loop uses both.
+        """
+        between = self.path(a, b) and ancestors(b.nodes)
+        if not between or not between.isdisjoint(n.uid for n in a.nodes):
+            return
+        for group in list(self.groups):
+            early = [n for n in group.nodes if n.uid in between]
+            late = [n for n in group.nodes if n.uid not in between]
+            if group is not b and not group.partial and all(
+                    any(n.op.kind == "reduce" for n in part) for part in (early, late)):
+                self.cut(group, early, late)
+
+    def cut(self, group, early, late):
+        """Make `group` two: nodes `late` go to a new one."""
+        parts = []
+        for nodes in (early, late):
+            part = Group(group.domain, group.reduced)
+            for node in nodes:
+                part.add(node, group.maps[node.uid])
+            parts.append(part)
+        group.nodes, group.maps, group.wants = parts[0].nodes, parts[0].maps, parts[0].wants
+        self.groups.append(parts[1])
+        for node in late:
+            homes = self.home[node.uid]
+            homes[:] = [parts[1] if g is group else g for g in homes]
 
     def path(self, a, b):
         """Whether a result of `a` flows into `b` through nodes outside of both."""

@@ -55,7 +55,7 @@ def chunking(node):
             return None
         return min(MAX_CHUNKS, -(-count // CHUNK))
     width = x.size // count
-    leading = reduced and kept and max(reduced) < min(kept) and len(reduced) == 1
+    leading = reduced and kept and max(reduced) < min(kept)
     if leading and count >= ROWS and (width < NARROW or x.size >= IN_CACHE):
         rows = max(64, -(-count // 64), min(count, 65536 // max(width, 1)))
         return -(-count // rows) if count > rows else None

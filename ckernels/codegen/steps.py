@@ -13,7 +13,7 @@ from .. import dtypes
 from ..graph.node import make
 from ..graph.op import REGISTRY
 from . import indexed
-from .fuse import Group
+from .group import Group
 from .layout import contiguous_strides, fresh
 from .lower import Lowering
 from .running import scan
@@ -322,7 +322,9 @@ TABLE = {
     "ctc": later("ctc", "ctc"), "ctc_collapse": later("ctc", "collapse"),
     "ctc_beam": later("ctc", "beam"),
     **{f"csr_{name}": later("sparse", name) for name in
-       ("dot", "sample", "dense", "take", "rows", "order", "interleave")},
+       ("dense", "take", "rows", "order", "interleave")},
+    "csr_dot": later("sparsedot", "dot"), "csr_sample": later("sparsedot", "sample"),
+    **{f"csr_{name}": later("sparseproduct", name) for name in ("counts", "places", "product")},
     **dict.fromkeys(("interpolate", "interpolate_grad"), later("interpolate", "interpolate")),
     "patches": later("patches", "patches"), "patches_grad": later("patches", "patches_grad"),
     "mrg_uniform": later("mrg", "uniform"), "mrg_choice": later("mrg", "choice"),

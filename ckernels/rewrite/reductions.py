@@ -3,6 +3,7 @@
 Sums are joined and scaled in another order than written: rounding and overflow are those of the new
 order, which accumulates in a wider type. Everything else is exact.
 """
+import functools
 
 from ..graph.node import make
 from .engine import Family, fit
@@ -105,13 +106,39 @@ def sum_of_product(node):
         return make("neg", (make("sum", a.inputs, node.attrs),))
     if a.op.name not in ("mul", "true_div") or node.dtype == "bool":
         return None
-    p, q = a.inputs
-    pairs = ((p, q), (q, p)) if a.op.name == "mul" else ((p, q),)
-    for rest, factor in pairs:
-        if rest.shape == a.shape and constant_along(factor, axes, a.ndim):
-            made = make("sum", (rest,), node.attrs)
-            return make(a.op, (made, without_axes(factor, axes, a.ndim)))
-    return None
+    if a.op.name == "mul":
+        return _product(node, factors(a), axes)
+    rest, factor = a.inputs
+    if rest.shape != a.shape or not constant_along(factor, axes, a.ndim):
+        return None
+    return make(a.op, (make("sum", (rest,), node.attrs), without_axes(factor, axes, a.ndim)))
+
+
+def _product(node, parts, axes):
+    """The sum `node` of a product of `parts` with those outside that do not vary along `axes`.
+
+    All of them: the gradients of a normalisation are then multiples of the same sum of products.
+    """
+    a = node.inputs[0]
+    same = [constant_along(p, axes, a.ndim) for p in parts]
+    rest = functools.reduce(mul, [p for p, out in zip(parts, same) if not out] or [a])
+    if rest is a or rest.shape != a.shape or rest.dtype != a.dtype or not any(same):
+        return None
+    made = make("sum", (rest,), node.attrs)
+    for p, out in zip(parts, same):
+        made = make("mul", (made, without_axes(p, axes, a.ndim))) if out else made
+    return made
+
+
+def mul(a, b):
+    return make("mul", (a, b))
+
+
+def factors(node, depth=3):
+    """What a nest of products multiplies, left to right."""
+    if node.op.name != "mul" or not depth:
+        return [node]
+    return [p for x in node.inputs for p in factors(x, depth - 1)]
 
 
 def constant_along(node, axes, ndim):

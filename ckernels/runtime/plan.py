@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from .. import dtypes
-from ..codegen.fuse import Group, fuse, fusible, operand_maps, peel
+from ..codegen.fuse import fuse, fusible
+from ..codegen.group import Group, operand_maps, peel
 from ..codegen.layout import Layout, contiguous_strides, fresh, view
 from ..codegen.lower import Lowering
 from ..codegen.split import split

@@ -212,6 +212,30 @@ def test_layer_norm_and_its_gradient_store_no_intermediate():
     assert len(temporary) <= 4          # a number per row twice, the chunks of two sums
 
 
+@pytest.mark.parametrize("axes, shape", [((0,), (8300, 70)), ((0, 1, 2), (20, 25, 18, 64))])
+def test_a_long_batch_norm_and_its_gradient_take_three_passes(axes, shape):
+    """Chunks for the moments, chunks for both sums of the gradient, one flat loop for the rest."""
+    def build(x, scale, shift, g):
+        off = ops.sub(x, ops.mean(x, axes))
+        y = off * ops.rsqrt(ops.var(x, axes) + 1e-5) * scale + shift
+        return [y, *grad(ops.sum(ops.mul(y, g)), [x, scale, shift])]
+    c = shape[-1:]
+    steps, _ = plan(build, numbers(*shape), numbers(*c), numbers(*c), numbers(*shape), rtol=3e-3)
+    long = [s for s in steps if s.kernel is not None and s.ns > 30_000]
+    assert [s.kernel.form for s in long] == ["column_chunks", "column_chunks", "flat"]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])
+def test_leading_axes_are_cut_in_chunks_in_any_layout(order):
+    """Reductions over two long leading axes, also where they do not lie as one in memory."""
+    x = numbers(64, 130, 66).transpose(order)
+    x[1, 3], x[0, 5, 2] = 3.0, np.nan
+    def build(x):
+        return [ops.sum(x, (0, 1)), ops.max(x, (0, 1)), ops.var(x, (0, 1))]
+    kernels = plan(build, x, rtol=1e-3)[1]
+    assert "column_chunks" in {k.form for k in kernels}
+
+
 def test_values_that_are_compared_are_computed_once():
     """A maximum found in one loop is looked for in another: both must see the same bits."""
     x, y = leaf((40, 70)), leaf((40, 70))

@@ -238,6 +238,8 @@ EXAMPLES = {
         C(lambda x: ops.sum(-x, 0), 2, 3),
         C(lambda x: ops.sum(x * constant(dense(2, 1)), 1), 2, 3),
         C(lambda x: ops.sum(x * constant(dense(3)), 0), 2, 3),
+        C(lambda x: ops.sum(x * constant(dense(3)) * ops.exp(x), 0), 2, 3),
+        C(lambda x: ops.sum(ops.exp(x) * (constant(dense(2, 1)) * x * 2), 1), 2, 3),
     ],
     "log_of_power": [C(lambda x: ops.log(ops.abs(x) ** 2.5), 7), C(lambda x: ops.log(x**6), 7)],
     "log_of_softmax": [
