@@ -7,20 +7,22 @@ from ..errors import ShapeError, UsageError
 from ..graph.shapes import axes_of, axis_of, show
 from .operands import integer, node_of
 from .tensor import Tensor
-from .variables import is_sparse, shape_vector
+from .variables import is_sparse, shape_vector, to_dense
 
 
 def concatenate(tensors, axis=-1):
-    """Tensors joined along an existing axis; of sparse ones a sparse tensor.
+    """Tensors joined along an existing axis; of sparse ones a sparse tensor, of some a dense one.
 
     >>> K.concatenate([K.zeros((2, 1)), K.ones((2, 2))], axis=1).eval()
     array([[0., 1., 1.],
            [0., 1., 1.]], dtype=float32)
     """
-    if isinstance(tensors, (list, tuple)) and tensors and all(map(is_sparse, tensors)):
-        from .sparse import concatenate as sparse_concatenate
+    if isinstance(tensors, (list, tuple)) and any(map(is_sparse, tensors)):
+        if all(map(is_sparse, tensors)):
+            from .sparse import concatenate as sparse_concatenate
 
-        return sparse_concatenate(tensors, axis)
+            return sparse_concatenate(tensors, axis)
+        tensors = [to_dense(t) if is_sparse(t) else t for t in tensors]
     return Tensor(ops.concatenate(_list_of(tensors, "concatenate"), axis))
 
 

@@ -15,6 +15,7 @@ from ..api.function import function as native
 from ..api.learning_phase import learning_phase
 from ..api.operands import node_of
 from ..api.tensor import Tensor, need_variable
+from ..api.variables import is_sparse
 from ..errors import ArgumentError, UsageError
 from ..graph.walk import rebuild
 
@@ -105,7 +106,7 @@ def control_dependencies(control_inputs):
 
 def identity(x, name=None):
     """A new handle on the expression `x`."""
-    made = Tensor(node_of(x), name)
+    made = x.with_data(x.data) if is_sparse(x) else Tensor(node_of(x), name)
     if getattr(_open, "updates", ()):
         made._brings = _open.updates
     return made

@@ -176,7 +176,7 @@ def eval(x):
 
 def is_keras_tensor(x):
     """Whether `x` was made by a Keras layer or Input; ValueError when it is no tensor at all."""
-    if not isinstance(x, _Tensor):
+    if not is_tensor(x):  # noqa: F405
         raise _ArgumentError(
             f"Unexpectedly found an instance of type `{type(x).__name__}`. Expected a symbolic "
             "tensor instance."
