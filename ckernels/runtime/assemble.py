@@ -111,8 +111,10 @@ class Table:
                 x_by_t, y_by_t = (int(c == "t") for c in move.by)
                 moves.append((slot, x_by_t, move.until, a, move.a_stride, mask(move.a_ring),
                               y_by_t, move.shift, b, move.b_stride, mask(move.b_ring)))
+        apart = loop.apart
         numbers = [loop.rows, loop.limit, int(loop.reverse), int(loop.stepped), *head,
-                   len(slides), len(moves), len(finals), len(traces)]
+                   len(slides), len(moves), len(finals), len(traces),
+                   *((apart.rows, apart.part, apart.stretch) if apart else (0, 0, 0))]
         for rows in (slides, moves, finals, traces):
             for row in rows:
                 numbers.extend(row)

@@ -59,6 +59,15 @@ class Move:
         return [base for base in (self.a, self.b) if base is not None]
 
 
+@dataclass(frozen=True)
+class Apart:
+    """A loop over `rows` rows that do not depend on each other, `part` of them at a time; parts
+    take `stretch` steps until the loop looks up."""
+    rows: int
+    part: int
+    stretch: int
+
+
 @dataclass
 class Moving:
     """What a loop instruction needs to know besides its body. Bases are (buffer, bytes)."""
@@ -72,6 +81,7 @@ class Moving:
     finals: list = field(default_factory=list)      # (to, row, first, bytes)
     traces: list = field(default_factory=list)      # (base, bytes of a row): zeros where none ran
     stepped: bool = False                           # the body is one kernel that takes many steps
+    apart: Apart = None                             # parts of the batch take the steps alone
 
 
 def flatten(steps, depth=0):

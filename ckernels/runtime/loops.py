@@ -14,6 +14,7 @@ from ..codegen.layout import Layout, contiguous_strides, fresh
 from ..graph.walk import toposort
 from ..ops.loop import Layout as Operands
 from ..ops.loop import label
+from .apart import apart
 from .instructions import IF, LOOP, Move, Moving, Step, flatten, touched
 from .single import single, take_steps
 
@@ -94,6 +95,7 @@ class Scan:
             self.settle(i, steps)
         if self.moving.stepped:
             take_steps(self, steps[0])
+        self.moving.apart = apart(self, steps)
         self.results()
         self.add(steps)
         for copy in self.late:

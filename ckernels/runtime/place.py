@@ -35,6 +35,7 @@ def place(steps, sizes):
     """
     live = lifetimes(steps)
     host = overwrite(steps, sizes, live)
+    keep_apart(steps, live)
     offsets, placed, top = {}, [], 0
     for buffer in sorted((b for b in live if b not in host), key=lambda b: -sizes[b]):
         first, last = live[buffer]
@@ -50,6 +51,16 @@ def place(steps, sizes):
     for buffer, root in host.items():
         offsets[buffer] = offsets[root]
     return offsets, top
+
+
+def keep_apart(steps, live):
+    """Let all that a loop in parts works on live through it: one part may be steps ahead."""
+    for start, step in enumerate(steps):
+        if step.kind == LOOP and step.loop.apart:
+            end = start + len(flatten(step.body, step.depth + 1)) + 0.5
+            for span in live.values():
+                if span[0] <= end and span[1] >= start:
+                    span[:] = min(span[0], start), max(span[1], end)
 
 
 def overwrite(steps, sizes, live):

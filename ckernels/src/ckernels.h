@@ -48,6 +48,9 @@ typedef struct {
     int64_t flag;                /* bool, written by the body: true ends the loop */
     int64_t executed;            /* int64, written: how many steps ran */
     int64_t slides, moves, finals, traces;
+    int64_t width, part;         /* part > 0: each step treats `width` rows apart, and every `part`
+                                    of them take the steps by themselves (apart.c) */
+    int64_t stretch;             /* steps they take until the loop looks up */
 } ck_loop;
 
 typedef struct { int64_t slot, from, stride; } ck_slide;      /* slot = from + t * stride */
@@ -89,6 +92,31 @@ static inline ck_loop_parts ck_loop_of(const int64_t *dims)
     return l;
 }
 
+/* Point the body's slots at step j, which is row t. */
+static inline void ck_loop_seek(const ck_loop_parts *l, char **table, int64_t t, int64_t j)
+{
+    const int64_t at[2] = {j, t};
+    for (const ck_slide *s = l->slides; s < (const ck_slide *)l->moves; s++)
+        table[s->slot] = table[s->from] + t * s->stride;
+    for (const ck_move *m = l->moves; m < (const ck_move *)l->finals; m++) {
+        int64_t x = at[m->x_by_t], y = at[m->y_by_t] - m->shift;
+        table[m->slot] = x < m->until ? table[m->a] + (x & m->a_mask) * m->a_stride
+                                      : table[m->b] + (y & m->b_mask) * m->b_stride;
+    }
+}
+
+/* ---- apart.c: steps [from, to) of a loop whose parts run by themselves ---- */
+typedef struct {
+    const ck_instr *in;          /* the loop */
+    const int64_t *dims;         /* of the plan */
+    void *const *table;          /* slots that do not move are read from here */
+    int64_t slots, count;        /* count: rows there are; in reverse the first step is the last */
+    int64_t from, to;
+    int64_t *profile;            /* of the body's instructions: calls, ns; or NULL */
+    int64_t failed;              /* the instruction of the body that failed, if any did: at `from` */
+} ck_stretch;
+int ck_apart(ck_stretch *s);
+
 /* How many instructions belong to this one: the body of a loop, the sides of a branch. */
 static inline int64_t ck_inner(const ck_instr *in)
 {
@@ -113,6 +141,8 @@ double ck_cgroup_cpus(const char *self_cgroup, const char *mount);   /* cpu quot
    threads. */
 enum { CK_GEMM_DIMS = 16 };
 int ck_gemm(void *const *p, const int64_t *d, ck_fn epilogue);
+int ck_gemm_rows(void *const *p, const int64_t *d, ck_fn epilogue, int64_t row0, int64_t row1);
+                     /* these rows only, in this thread; batch 1, k > 0, between enter and leave */
 
 /* ---- native.c: convolution and pooling ---- d[0] says which one; the rest of the CK_NATIVE_DIMS
    dims is in native.h. Operands come first, then the result, then scratch where it is needed. The

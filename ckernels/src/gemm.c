@@ -181,18 +181,23 @@ static double bits_to_double(int64_t bits)
     return value;
 }
 
+static void begin(gemm *g, void *const *p, const int64_t *d, ck_fn epilogue)
+{
+    g->shape = (ck_gemm_shape){d[1], d[2], d[3], d[4] != 0, d[5] != 0, d[6], d[7], d[8],
+                               bits_to_double(d[9]), bits_to_double(d[10])};
+    g->dtype = d[0] != 0;
+    g->size = g->dtype ? sizeof(double) : sizeof(float);
+    g->batch = d[11];
+    g->sa = d[12], g->sb = d[13], g->sc = d[14], g->unit = d[15];
+    g->a = p[0], g->b = p[1], g->c = p[2];
+    g->epilogue = epilogue;
+    g->p = p, g->dims = d;
+}
+
 int ck_gemm(void *const *p, const int64_t *d, ck_fn epilogue)
 {
     gemm g;
-    g.shape = (ck_gemm_shape){d[1], d[2], d[3], d[4] != 0, d[5] != 0, d[6], d[7], d[8],
-                              bits_to_double(d[9]), bits_to_double(d[10])};
-    g.dtype = d[0] != 0;
-    g.size = g.dtype ? sizeof(double) : sizeof(float);
-    g.batch = d[11];
-    g.sa = d[12], g.sb = d[13], g.sc = d[14], g.unit = d[15];
-    g.a = p[0], g.b = p[1], g.c = p[2];
-    g.epilogue = epilogue;
-    g.p = p, g.dims = d;
+    begin(&g, p, d, epilogue);
     int64_t rows = g.batch * g.shape.m;
     if (rows <= 0)
         return CK_OK;
@@ -208,4 +213,13 @@ int ck_gemm(void *const *p, const int64_t *d, ck_fn epilogue)
     }
     g.blas = ck_blas_get();
     return multiply(&g);
+}
+
+int ck_gemm_rows(void *const *p, const int64_t *d, ck_fn epilogue, int64_t row0, int64_t row1)
+{
+    gemm g;
+    begin(&g, p, d, epilogue);
+    g.blas = ck_blas_get();
+    int code = panel(&g, 0, row0, row1, 0, g.shape.n);
+    return code ? code : finish(&g, row0, row1);
 }

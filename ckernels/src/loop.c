@@ -32,6 +32,22 @@ static int check_nesting(const ck_plan *plan, Py_ssize_t i, Py_ssize_t end, int 
     return 0;
 }
 
+/* Rows apart: only instructions whose range can be cut where rows begin. */
+static int check_apart(const ck_plan *plan, const ck_loop *l, const ck_instr *in, Py_ssize_t i)
+{
+    int fine = l->part > 0 && l->width > 0 && l->stretch > 0 && !l->stepped && l->flag < 0;
+    for (int64_t k = 1; fine && k <= in->n; k++) {
+        const ck_instr *at = in + k;
+        if (at->kind == CK_GEMM && at->dims >= 0 && plan->n_dims - at->dims >= CK_GEMM_DIMS) {
+            const int64_t *d = plan->dims + at->dims;
+            fine = d[1] == l->width && d[2] > 0 && d[3] > 0 && d[11] == 1;
+        }
+        else
+            fine = at->kind == CK_KERNEL && at->n % l->width == 0;
+    }
+    return fine ? 0 : bad("no rows apart in the body of loop instruction", i);
+}
+
 static int check_head(const ck_plan *plan, const ck_instr *in, Py_ssize_t i)
 {
     Py_ssize_t left = plan->n_dims - in->dims;
@@ -48,6 +64,8 @@ static int check_head(const ck_plan *plan, const ck_instr *in, Py_ssize_t i)
     }
     if (l->stepped && (in->n != 1 || in[1].kind != CK_KERNEL || l->flag >= 0))
         return bad("no single kernel takes the steps of loop instruction", i);
+    if (l->part && check_apart(plan, l, in, i) < 0)
+        return -1;
     return l->rows < 1 ? bad("no rows in loop instruction", i) : 0;
 }
 

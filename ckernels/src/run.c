@@ -128,19 +128,6 @@ static int poll_signals(runner *r)
     return code;
 }
 
-/* Point the body's slots at step j, which is row t. */
-static inline void seek(const ck_loop_parts *l, char **table, int64_t t, int64_t j)
-{
-    const int64_t at[2] = {j, t};
-    for (const ck_slide *s = l->slides; s < (const ck_slide *)l->moves; s++)
-        table[s->slot] = table[s->from] + t * s->stride;
-    for (const ck_move *m = l->moves; m < (const ck_move *)l->finals; m++) {
-        int64_t x = at[m->x_by_t], y = at[m->y_by_t] - m->shift;
-        table[m->slot] = x < m->until ? table[m->a] + (x & m->a_mask) * m->a_stride
-                                      : table[m->b] + (y & m->b_mask) * m->b_stride;
-    }
-}
-
 /* What is left to do after `done` of the first `count` rows ran. */
 static void finish(const ck_loop_parts *l, char **table, int64_t count, int64_t done)
 {
@@ -172,6 +159,21 @@ static int take_steps(runner *r, const ck_instr *in, int64_t *done, int64_t most
     return timed(r, in, &all);
 }
 
+/* The same by a body that runs in parts. Where it fails, *done is the step. */
+static int take_apart(runner *r, const ck_instr *in, int64_t count, int64_t *done, int64_t most)
+{
+    const ck_loop *loop = (const ck_loop *)(r->plan->dims + in->dims);
+    int64_t end = most - *done < loop->stretch ? most : *done + loop->stretch;
+    ck_stretch s = {in, r->plan->dims, r->frame->table, r->plan->n_rows, count, *done, end,
+                    r->profile ? r->plan->profile + 2 * (in + 1 - r->plan->instrs) : NULL, 0};
+    int code = ck_apart(&s);
+    *done = code == CK_OK ? end - 1 : s.from;
+    if (code != CK_OK && r->failed->tag < 0)
+        r->failed->tag = in[1 + s.failed].tag;
+    r->beat = 0;
+    return code;
+}
+
 static int run_loop(runner *r, const ck_instr *in)
 {
     const ck_loop_parts l = ck_loop_of(r->plan->dims + in->dims);
@@ -183,23 +185,25 @@ static int run_loop(runner *r, const ck_instr *in)
     count = count < 0 ? 0 : count > loop->rows ? loop->rows : count;
     const int64_t most = loop->limit >= 0 && loop->limit < count ? loop->limit : count;
     while (done < most) {
-        int64_t t = loop->reverse ? count - 1 - done : done;
-        seek(&l, table, t, done);
+        int64_t first = done;
+        ck_loop_seek(&l, table, loop->reverse ? count - 1 - done : done, done);
         int code = loop->stepped ? take_steps(r, in + 1, &done, most)
+                 : loop->part    ? take_apart(r, in, count, &done, most)
                                  : walk(r, in + 1, in + 1 + in->n);
         if (code == CK_OK && --r->beat <= 0)
             code = poll_signals(r);
         if (code != CK_OK) {
+            int64_t j = loop->stepped ? first : done;
             if (r->failed->depth < CK_DEPTH)
-                r->failed->steps[r->failed->depth++] = t;
+                r->failed->steps[r->failed->depth++] = loop->reverse ? count - 1 - j : j;
             return code;
         }
         done++;
         if (loop->flag >= 0 && *table[loop->flag])
             break;
     }
-    if (loop->stepped && done)                   /* what is read after the last step */
-        seek(&l, table, loop->reverse ? count - done : done - 1, done - 1);
+    if ((loop->stepped || loop->part) && done)   /* what is read after the last step */
+        ck_loop_seek(&l, table, loop->reverse ? count - done : done - 1, done - 1);
     finish(&l, table, count, done);
     return CK_OK;
 }

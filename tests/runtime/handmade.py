@@ -96,10 +96,10 @@ def instr(kind=KERNEL, tag=0, fn=0, ptr=0, dims=0, n=0, block=1, grain=1 << 40):
 
 
 def loop(rows, slides=(), moves=(), finals=(), traces=(), limit=-1, reverse=0, count=-1, flag=-1,
-         executed=-1, stepped=0):
+         executed=-1, stepped=0, width=0, part=0, stretch=0):
     """The dims of a loop instruction."""
     head = [rows, limit, reverse, stepped, count, flag, executed,
-            len(slides), len(moves), len(finals), len(traces)]
+            len(slides), len(moves), len(finals), len(traces), width, part, stretch]
     return head + [n for table in (slides, moves, finals, traces) for row in table for n in row]
 
 

@@ -245,6 +245,65 @@ def test_only_one_kernel_takes_steps(instrs, options):
                pycalls=[(print, [], [])])
 
 
+def in_parts(kernels, rows, part, stretch, fail=10**6, hook=h.fail, reverse=0):
+    """f(x): x + 1 for (rows, 4), four rows apart; fails where the first element is `fail`."""
+    ptrs = [(INPUT, 0, 0), (OUTPUT, 0, 0), (INPUT, 0, 0), (ARENA, 0, 0), (INPUT, 0, 0),
+            (OUTPUT, 0, 0)]
+    dims = loop(rows, slides=[(0, 4, 32), (1, 5, 32), (2, 4, 32)], reverse=reverse, width=4,
+                part=part, stretch=stretch)
+    instrs = [instr(h.LOOP, n=2, tag=1), instr(fn=kernels.add1, n=4, tag=2),
+              instr(fn=kernels.reached, ptr=2, dims=len(dims), n=4, tag=3)]
+
+    def bind(arrays):
+        return h.plan(runtime, instrs, ptrs, [*dims, 0, fail], arena=8,
+                      outputs=[("float64", (rows, 4))])
+    return h.function(runtime, bind, [("float64", 2)], fail=hook)
+
+
+@pytest.mark.parametrize("rows, part, stretch", [(1, 1, 1), (7, 1, 2), (7, 3, 7), (7, 2, 100),
+                                                 (1000, 2, 33)])
+@pytest.mark.parametrize("reverse", [0, 1])
+def test_parts_of_the_rows_take_the_steps_alone(kernels, rows, part, stretch, reverse):
+    f = in_parts(kernels, rows, part, stretch, reverse=reverse)
+    x = np.random.rand(rows, 4)
+    for threads in (1, 2, 5):
+        runtime.set_num_threads(threads)
+        np.testing.assert_array_equal(f(x), x + 1)
+    runtime.set_num_threads(None)
+    f.profile(True)
+    np.testing.assert_array_equal(f(x), x + 1)
+    parts = -(-4 // part)
+    assert [row[:2] for row in f.profile_data()] == [(1, 1), (2, parts * rows), (3, parts * rows)]
+
+
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize("stretch", [1, 4, 100])
+def test_the_first_failure_of_all_parts_tells_the_step(kernels, reverse, stretch):
+    def fail(code, tag, arrays, steps, error):
+        return Failed(code, tag, steps)
+    x = np.repeat(np.arange(20.0)[:, None], 4, 1)
+    x = x[::-1].copy() if reverse else x
+    with pytest.raises(Failed) as info:
+        in_parts(kernels, 20, 1, stretch, 13, fail, reverse)(x)
+    assert info.value.args == (h.EINDEX, 3, (6 if reverse else 13,))
+
+
+@pytest.mark.parametrize("instrs, options", [
+    ([instr(h.LOOP, n=1), instr(h.PYCALL)], {}), ([instr(h.LOOP, n=1), instr(fn=1, n=6)], {}),
+    ([instr(h.LOOP, n=1), instr(fn=1, n=8)], dict(flag=0)),
+    ([instr(h.LOOP, n=1), instr(fn=1, n=8)], dict(part=-1)),
+    ([instr(h.LOOP, n=1), instr(fn=1, n=8)], dict(width=0)),
+    ([instr(h.LOOP, n=1), instr(fn=1, n=8)], dict(stretch=0)),
+    ([instr(h.LOOP, n=1), instr(h.GEMM, dims=0)], {}),
+    ([instr(h.LOOP, n=1), instr(h.GEMM, dims=99)], {}),
+    ([instr(h.LOOP, n=1), instr(fn=1, n=1)], dict(stepped=1))])
+def test_only_rows_apart_are_cut(instrs, options):
+    with pytest.raises(ValueError, match="no rows apart|no single kernel"):
+        h.plan(runtime, instrs, [(ARENA, 0, 0)],
+               loop(3, **(dict(width=4, part=2, stretch=5) | options)), arena=8,
+               pycalls=[(print, [], [])])
+
+
 # ---- bad plans ----
 
 GOOD = dict(rows=4, slides=[(1, 3, 24), (2, 5, 24)], moves=[move(0, 1, 4, 0, 5, 24, shift=1)],

@@ -1,0 +1,159 @@
+"""Loops whose body treats the rows of its states apart: parts of a batch take all steps alone.
+
+A step of a small recurrent network is too short to be shared: threads would meet after every
+product. Where each instruction makes row r of its results from row r of what the loop carries, and
+from memory the loop only reads, no thread needs to wait for another until the last step. What is
+compared is memory: every buffer written in the body is cut into as many pieces as there are rows,
+and row r of an instruction may only touch piece r.
+"""
+from .. import dtypes
+from ..codegen.loops import Kernel
+from ..config import config
+from .instructions import GEMM, KERNEL, Apart
+
+ROWS = 8                    # least rows of a product in a part: below, it runs at half its speed
+ELEMENTS = 1024             # least elements of a kernel in a part, where nothing is multiplied
+PARTS = 16                  # most parts, so that a few threads get about as much each
+PART_NS = 10000.0           # least work of a part: a fork and join costs a tenth
+SHARED = 512 << 10          # bytes of right-hand matrices that fit in a core's L2 beside the rest
+STRETCH_NS = 2e7            # how long parts run before the loop looks for Ctrl-C
+
+
+def apart(scan, steps):
+    """The Apart of a scan whose body is `steps`, or None where its rows depend on each other."""
+    if not steps or scan.attrs["until"] or scan.moving.stepped or not config.openmp \
+            or any(step.kind not in (KERNEL, GEMM) for step in steps):
+        return None
+    products = [step for step in steps if step.kind == GEMM]
+    written = sizes_of(scan, steps)
+    if written is None or sum(map(right_bytes, products)) > SHARED:
+        return None
+    for rows in widths(scan, steps, products):
+        unit = ROWS if products else max(1, -(-ELEMENTS * rows // max(s.n for s in steps)))
+        part = part_of(rows, unit, scan.most * sum(step.ns for step in steps))
+        if part < rows and all(row_by_row(step, rows, written) for step in steps):
+            stretch = max(1, int(STRETCH_NS / max(1.0, sum(s.ns for s in steps))))
+            return Apart(rows, part, stretch)
+    return None
+
+
+def widths(scan, steps, products):
+    """How many rows there may be."""
+    if products:
+        return {step.dims[1] for step in products} if len(products) else ()
+    shapes = [scan.inits[i].shape[1:] for i in scan.alive]
+    return list(dict.fromkeys([min(step.n for step in steps), *(s[0] for s in shapes if s)]))
+
+
+def part_of(rows, unit, ns):
+    """Rows of a part."""
+    parts = min(PARTS, int(ns / PART_NS), rows // unit)
+    if parts < 2:
+        return rows
+    part = -(-rows // parts)
+    return -(-part // unit) * unit
+
+
+def right_bytes(step):
+    return dtypes.ITEMSIZE[step.node.dtype] * step.dims[2] * step.dims[3]
+
+
+def sizes_of(scan, steps):
+    """{buffer: bytes} of all that steps write or carry; None where something else is written."""
+    sizes = {}
+    for i in scan.alive:
+        init = scan.inits[i]
+        count = dtypes.ITEMSIZE[init.dtype]
+        for n in init.shape[1:]:
+            count *= n
+        names = [scan.old.get((i, tap)) for tap in scan.attrs["taps"][i]] + [scan.new[i]]
+        sizes.update((name, count) for name in names if name is not None)
+    for which, rows in scan.stored.items():
+        count = dtypes.ITEMSIZE[rows.dtype]
+        for n in rows.shape[1:]:
+            count *= n
+        sizes[scan.new[which]] = count
+    for step in steps:
+        for buffer in step.writes:
+            if buffer[0] == "tmp":
+                sizes[buffer] = scan.binder.sizes[buffer]
+            elif buffer not in sizes:
+                return None
+    return sizes
+
+
+def row_by_row(step, rows, sizes):
+    """Whether row r of the step touches piece r of the buffers in `sizes`."""
+    if step.kind == KERNEL:
+        return kernel_fits(step.kernel, step.pointers, step.dims, step.n, rows, sizes)
+    d = step.dims
+    size = dtypes.ITEMSIZE[step.node.dtype]
+    if d[1] != rows or not d[2] or not d[3] or d[11] != 1 or step.pointers[1][0] in sizes:
+        return False
+    for (buffer, offset), trans, line, columns in (
+            (step.pointers[0], d[4], d[6], d[3]), (step.pointers[2], 0, d[8], d[2])):
+        if buffer in sizes and (trans or line * size * rows != sizes[buffer]
+                                or offset + columns * size > line * size):
+            return False
+    if step.kernel is None:
+        return True
+    return kernel_fits(step.kernel, step.pointers[3:], d[16:], d[15] * rows, rows, sizes)
+
+
+def kernel_fits(kernel, pointers, dims, count, rows, sizes):
+    """The same for a kernel over `count` units, of which each row takes as many."""
+    if not isinstance(kernel, Kernel) or kernel.form not in ("flat", "rows") or count % rows:
+        return False
+    n, outer = dims[0], dims[1:1 + kernel.outer]
+    runs = dims[1 + kernel.outer:1 + kernel.outer + kernel.runs]
+    flat = kernel.form == "flat"
+    for buffer, offset, size, inner, far, run in operands(kernel, pointers, dims):
+        if buffer not in sizes:
+            continue
+        piece, rest = sizes[buffer] // rows, [] if flat else [(n, inner), *zip(runs, run)]
+        if sizes[buffer] % rows:
+            return False
+        walked = list(zip(outer, far)) + ([(n, inner)] if flat else [])
+        within = beyond_rows(walked, rows, piece / size)
+        if within is None:
+            return False
+        ends = [(m - 1) * s * size for m, s in within + rest]
+        low, high = sum(min(0, e) for e in ends), sum(max(0, e) for e in ends)
+        if offset + low < 0 or offset + high + size > piece:
+            return False
+    return True
+
+
+def operands(kernel, pointers, dims):
+    """(buffer, bytes, itemsize, inner stride, outer strides, strides of runs) of each operand."""
+    at, pointers = 1 + kernel.outer + kernel.runs, iter(pointers)
+
+    def take(count):
+        nonlocal at
+        at += count
+        return dims[at - count:at]
+    for op in kernel.operands:
+        inner = take(1)[0] if op.inner == "n" else op.inner
+        far = take(kernel.outer) if op.outer else [0] * kernel.outer
+        run = take(kernel.runs) if op.run else [0] * kernel.runs
+        if op.role != "index":
+            yield *next(pointers), dtypes.ITEMSIZE[op.dtype], inner, far, run
+
+
+def beyond_rows(walked, rows, piece):
+    """(size, stride) of the axes within a row, when those before count rows `piece` apart."""
+    left, within = rows, []
+    for size, stride in walked:
+        if left % size == 0:
+            left //= size
+            if size > 1 and stride != piece * left:
+                return None
+        elif size % left == 0:
+            size //= left
+            if left > 1 and stride * size != piece:
+                return None
+            left = 1
+            within.append((size, stride))
+        else:
+            return None
+    return within if left == 1 else None
