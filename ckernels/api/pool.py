@@ -81,7 +81,7 @@ def resize_images(x, height_factor, width_factor, data_format, interpolation='ne
     array([0., 0., 1., 1.], dtype=float32)
     """
     factors = (height_factor, width_factor)
-    return _resized(2, "resize_images", x, factors, data_format, interpolation)
+    return resized(2, "resize_images", x, factors, data_format, interpolation)
 
 
 def resize_volumes(x, depth_factor, height_factor, width_factor, data_format):
@@ -91,18 +91,19 @@ def resize_volumes(x, depth_factor, height_factor, width_factor, data_format):
     (1, 2, 4, 6, 3)
     """
     factors = (depth_factor, height_factor, width_factor)
-    return _resized(3, "resize_volumes", x, factors, data_format, "nearest")
+    return resized(3, "resize_volumes", x, factors, data_format, "nearest")
 
 
-def _resized(n, what, x, factors, data_format, interpolation):
+def resized(n, what, x, factors, data_format, interpolation, centred=True):
+    """Images (n = 2) or volumes (n = 3) enlarged; centred: see `bilinear`."""
     x, data_format = image(x, what, n, data_format)
     factors = tuple(integer(f, f"a factor of {what}") for f in factors)
     if min(factors) < 1:
         raise ArgumentError(f"{what}: factors must be positive integers, not {factors}")
     if interpolation not in ("nearest", "bilinear"):
         raise ArgumentError(f"interpolation must be 'nearest' or 'bilinear', not {interpolation!r}")
-    resized = nearest(x, factors) if interpolation == "nearest" else bilinear(x, factors)
-    return from_last(resized, data_format)
+    wide = nearest(x, factors) if interpolation == "nearest" else bilinear(x, factors, centred)
+    return from_last(wide, data_format)
 
 
 def times(size, factor):
@@ -122,13 +123,16 @@ def nearest(x, factors):
     return ops.reshape(ops.broadcast_to(between, [*wide, sizes[-1]]), [*result, sizes[-1]])
 
 
-def bilinear(x, factors):
-    """The node `x` (N, *S, C) interpolated linearly between the centres of its elements."""
+def bilinear(x, factors, centred=True):
+    """The node `x` (N, *S, C) interpolated linearly between the centres of its elements.
+
+    Not centred: new element j lies at j / factor, as in TensorFlow 1.
+    """
     x = ops.cast(x, dtypes.to_float(x.dtype))
     for axis, factor in enumerate(factors, 1):
         if factor > 1:      # the centre of new element j lies at (j + 1/2) / factor - 1/2
             size = times(ops.size_of(x, axis), factor)
-            x = ops.interpolate(x, axis, size, 2, 1 - factor, 2 * factor)
+            x = ops.interpolate(x, axis, size, 2, 1 - factor if centred else 0, 2 * factor)
     return x
 
 

@@ -12,7 +12,6 @@ import numpy as _np
 from .. import ops as _ops
 from ..api import config as _config
 from ..api import learning_phase as _phase
-from ..api import losses as _losses
 from ..api import math as _math
 from ..api import nn as _nn
 from ..api import variables as _variables
@@ -38,9 +37,9 @@ from ..api.operands import operand as _operand
 from ..api.pool import (  # noqa: F401
     pool2d,
     pool3d,
-    resize_images,
     spatial_2d_padding,
 )
+from ..api.pool import resized as _resized
 from ..api.rnn import rnn  # noqa: F401
 from ..api.shape import expand_dims, temporal_padding  # noqa: F401
 from ..api.tensor import Tensor as _Tensor
@@ -50,6 +49,11 @@ from ..errors import NotSupported as _NotSupported
 from ..errors import ShapeError as _ShapeError
 from . import _loading, _scopes, _taking
 from ._calls import control_dependencies, function, identity  # noqa: F401
+from ._losses import (  # noqa: F401
+    binary_crossentropy,
+    categorical_crossentropy,
+    sparse_categorical_crossentropy,
+)
 from ._shared import *  # noqa: F403
 
 
@@ -232,49 +236,6 @@ def gradients(loss, variables):
     return _gradients(loss, variables, "none")
 
 
-def categorical_crossentropy(target, output, from_logits=False, axis=-1):
-    """-sum(target * log(output)) over the class axis; the target comes first.
-
-    >>> from ckernels.compat import keras2 as K
-    >>> t, p = np.array([[0.0, 1.0]]), np.array([[0.25, 0.75]])
-    >>> K.categorical_crossentropy(t, p).eval().round(4)
-    array([0.2877])
-    """
-    target, output = _class_last(target, axis), _class_last(output, axis)
-    return _losses.categorical_crossentropy(output, target, from_logits)
-
-
-def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
-    """-log(output[..., target] / sum(output)), the class an integer; the target comes first.
-
-    The target may keep the class axis, with size 1, where the output has it.
-    """
-    target, ndim = _node_of(target), _node_of(output).ndim
-    target = _class_last(target, axis) if target.ndim == ndim else target
-    output = _class_last(output, axis)
-    if not from_logits and output.op.name != "softmax":
-        output = _ops.true_div(output, _ops.sum(output, -1, True))
-    return _losses.sparse_categorical_crossentropy(output, target, from_logits)
-
-
-def binary_crossentropy(target, output, from_logits=False):
-    """-(target * log(output) + (1 - target) * log(1 - output)); the target comes first."""
-    return _losses.binary_crossentropy(output, target, from_logits)
-
-
-def _class_last(x, axis):
-    """The node of `x` with its class axis last."""
-    x = _node_of(x)
-    axis = axis % x.ndim if -x.ndim <= axis < x.ndim else _no_axis(axis, x)
-    if axis == x.ndim - 1:
-        return x
-    return _ops.transpose(x, (*range(axis), *range(axis + 1, x.ndim), axis))
-
-
-def _no_axis(axis, x):
-    raise _ArgumentError(f"axis {axis} of a cross-entropy is not an axis of shape {x.shape}")
-
-
 def softmax(x, axis=-1):
     """exp(x) / sum(exp(x)) over `axis`.
 
@@ -374,6 +335,21 @@ def conv2d_transpose(
 ):
     """The transpose of conv2d with this kernel (rows, columns, output channels, channels of x)."""
     return _conv_transpose(x, kernel, output_shape, strides, padding, data_format, dilation_rate)
+
+
+def resize_images(x, height_factor, width_factor, data_format, interpolation="nearest"):
+    """Images enlarged by integer factors; interpolation: "nearest" or "bilinear".
+
+    The latter takes new row j from row j / height_factor, as TensorFlow 1 did: so were models of
+    that time trained.
+
+    >>> from ckernels.compat import keras2 as K
+    >>> x = K.variable(np.arange(2.0).reshape(1, 1, 2, 1))
+    >>> K.resize_images(x, 1, 2, "channels_last", "bilinear").eval().ravel()
+    array([0. , 0.5, 1. , 1. ], dtype=float32)
+    """
+    factors = (height_factor, width_factor)
+    return _resized(2, "resize_images", x, factors, data_format, interpolation, centred=False)
 
 
 def ctc_decode(

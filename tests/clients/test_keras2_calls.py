@@ -154,16 +154,19 @@ def test_volumes(data_format):
 
 @pytest.mark.parametrize("data_format", LAYOUTS)
 def test_bilinear_images(data_format):
-    """Twice the size, TensorFlow's first convention: every second row is the mean of two."""
-    x = drawn(2, 3, 2, 1)
-    y = K.resize_images(given(x, data_format), 2, 1, data_format, interpolation="bilinear")
-    y = back(y, data_format)
-    if np.allclose(y[:, ::2], x, atol=1e-6):  # samples at row / 2
-        np.testing.assert_allclose(y[:, 1:-1:2], (x[:, 1:] + x[:, :-1]) / 2, rtol=1e-5, atol=1e-6)
-    else:  # samples at pixel centres, (row + 0.5) / 2 - 0.5
-        np.testing.assert_allclose(
-            y[:, 1:-1:2], 0.75 * x[:, :-1] + 0.25 * x[:, 1:], rtol=1e-5, atol=1e-6
-        )
+    """TensorFlow 1's convention, under which Keras 2 models were trained: row j is row j / factor
+    of the image, between its neighbours; the last row stays behind the end."""
+    x = drawn(2, 3, 4, 2)
+    want = x
+    for axis, factor in ((1, 2), (2, 3)):
+        n = x.shape[axis]
+        at = np.arange(n * factor) / factor
+        low = at.astype(int)
+        part = (at - low).reshape(-1, *[1] * (3 - axis))
+        high = np.minimum(low + 1, n - 1)
+        want = np.take(want, low, axis) * (1 - part) + np.take(want, high, axis) * part
+    y = K.resize_images(given(x, data_format), 2, 3, data_format, interpolation="bilinear")
+    agree(y, want, data_format)
 
 
 @pytest.mark.parametrize("seed", [None, 7])
