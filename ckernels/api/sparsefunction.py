@@ -25,10 +25,11 @@ from .sparsetensor import (
 from .tensor import Tensor
 
 EXACT = 4                   # different numbers of entries that get a plan of their own
-# Operands of the rows of compressed matrices that may hold padding, and whether the result does.
-PADDED = {"csr_dot": ((0, 1), False), "csr_dense": ((0, 1), False), "csr_sample": ((0,), True),
-          "csr_take": ((0,), True), "csr_rows": ((0,), True), "take": ((1,), True),
-          "broadcast_like": ((1,), True)}
+# Operands of the rows of compressed matrices that may hold padding, and those that pad the result.
+PADDED = {"csr_dot": ((0, 1), ()), "csr_dense": ((0, 1), ()), "csr_sample": ((0,), (0,)),
+          "csr_take": ((0,), (0,)), "csr_rows": ((0,), (0,)), "take": ((1,), (1,)),
+          "broadcast_like": ((1,), (1,)), "csr_counts": ((0, 3), ()), "csr_places": ((0, 3), ()),
+          "csr_product": ((0, 1, 4, 5, 8), (8,))}
 
 
 def expanded(pairs):
@@ -154,8 +155,9 @@ class SparseFunction:
                 fine = fine and (node.op.kind == "elementwise" or node.ndim == 1)
                 result = True
             else:
-                places, result = PADDED.get(node.op.name, ((), False))
+                places, pads = PADDED.get(node.op.name, ((), ()))
                 fine = all(k in places for k in touched) and node.outs is None
+                result = any(k in pads for k in touched)
             if not fine:
                 return False
             if result:

@@ -10,7 +10,7 @@ import numpy as np
 from .. import locks, reference
 from ..graph.node import item, make, new_uid
 from ..graph.walk import leaves, rebuild, toposort
-from .function import Shared, Spec, updating
+from .function import CompiledFunction, Shared, Spec, updating
 from .program import Program, concretise
 
 KEPT = 64                   # shapes of one cut's results that are remembered
@@ -119,8 +119,10 @@ class StagedFunction(Shared):
         key = (tuple(n.uid for n in inputs), tuple(n.uid for n in outputs),
                tuple((v.uid, n.uid) for v, n in updates))
         if key not in self.pieces:
-            self.pieces[key] = Spec(inputs, outputs, updates, False, self.name, self.spec.mode, {},
-                                    True, True, profile=self.spec.profile).callable()
+            spec = Spec(inputs, outputs, updates, False, self.name, self.spec.mode, {}, True, True,
+                        profile=self.spec.profile)
+            whole = outputs + [new for _, new in updates] == self.roots     # nothing left to cut
+            self.pieces[key] = (CompiledFunction(spec) if whole else spec).callable()
         return self.pieces[key], inputs
 
     # ---- what users may ask ---------------------------------------------------------------------

@@ -5,27 +5,7 @@ import pytest
 import ckernels as K
 from ckernels.errors import ArgumentError, DTypeError, ShapeError, UsageError
 
-sp = pytest.importorskip("scipy.sparse")
-S = K.sparse
-FORMATS = ("csr", "csc")
-
-
-def matrix(shape, density=0.4, format="csr", dtype="float32", seed=0):
-    rng = np.random.default_rng(seed)
-    dense = rng.uniform(-2, 2, shape) * (rng.uniform(size=shape) < density)
-    return sp.csr_matrix(dense.astype(dtype)).asformat(format)
-
-
-def value(x):
-    """What a symbolic result is, dense."""
-    if isinstance(x, (list, tuple)):
-        return [value(i) for i in x]
-    return K.eval(K.to_dense(x))
-
-
-def close(got, want, rtol=1e-6):
-    np.testing.assert_allclose(value(got), want, rtol=rtol, atol=rtol)
-
+from .sparse_helpers import FORMATS, S, close, matrix, sp, value
 
 # ---- building and reading ---------------------------------------------------------------
 
@@ -241,6 +221,37 @@ def test_products(format):
         K.dot(x, np.ones((6, 2, 2)))
     with pytest.raises(UsageError):
         S.dot(d, d)
+
+
+@pytest.mark.parametrize("mode", ["compiled", "reference"])
+@pytest.mark.parametrize("formats", [(a, b) for a in FORMATS for b in FORMATS])
+def test_products_of_two_sparse_matrices(formats, mode):
+    """Places are SciPy's, sizes are open, and gradients keep to the places of their matrix."""
+    a, b = matrix((4, 6), format=formats[0]), matrix((6, 5), format=formats[1], seed=1)
+    x, y = (S.csr_matrix() if f == "csr" else S.csc_matrix() for f in formats)
+    t = np.random.default_rng(2).normal(size=5).astype("f")
+    z = S.structured_dot(x, y)
+    cost = K.sum(K.square(K.to_dense(z)) * t)
+    f = K.function([x, y], [z, S.dot(x, y), *K.gradients(cost, [x, y])], mode=mode)
+    sparse, dense, by_x, by_y = f(a, b)
+    assert sparse.format == formats[0] and sparse.nnz == (a @ b).nnz
+    want = (a @ b).toarray()
+    slope = 2 * want * t
+    for got, known in ((sparse, want), (by_x, (slope @ b.T) * (a.toarray() != 0)),
+                       (by_y, (a.T @ slope) * (b.toarray() != 0))):
+        np.testing.assert_allclose(got.toarray(), known, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(dense, want, rtol=1e-5, atol=1e-6)
+    empty = f(sp.csr_matrix((0, 6), dtype="f"), b)
+    assert [m.shape for m in empty[:2]] == [(0, 5), (0, 5)]
+    with pytest.raises(ShapeError, match="cannot multiply"):
+        f(a, matrix((4, 5)))
+
+
+def test_comparisons_store_what_is_true():
+    a, b = matrix((4, 6)), matrix((4, 6), seed=1)
+    for name, want in (("neq", a != b), ("lt", a < b), ("gt", a > b)):
+        got = K.function([], getattr(S, name)(a, b))()
+        assert got.nnz == want.nnz and (got.toarray() == want.toarray()).all()
 
 
 # ---- joining, cutting, tidying ----------------------------------------------------------

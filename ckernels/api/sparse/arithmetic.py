@@ -16,6 +16,7 @@ from .construct import (
     dense_from_sparse,
     is_sparse_tensor,
 )
+from .places import remove0
 
 
 def neg(x):
@@ -109,6 +110,9 @@ def _compared(name, doc):
     def compare(x, y):
         x, y = _sides(x, y, name)
         both = isinstance(x, SparseTensor) and isinstance(y, SparseTensor)
+        if both and name in ("neq", "lt", "gt"):        # not true where both are 0
+            found = _on_union(x, y, build)
+            return remove0(found.with_data(ops.cast(found.data.node, "uint8")))
         found = build(*(_dense_matrix(a) for a in (x, y)))
         return csr_from_dense(Tensor(ops.cast(found, "uint8"))) if both else Tensor(found)
 

@@ -1,16 +1,23 @@
-"""Products of matrices of which one is sparse, and sums along an axis, which are such products."""
+"""Products of matrices of which one or both are sparse, and sums along an axis: products too."""
 from ... import ops
 from ...errors import ArgumentError, ShapeError, UsageError
 from ...graph.node import constant
 from ...graph.shapes import show
 from ...ops import sparse as rows
 from ..operands import node_of, operand
+from ..sparsetensor import SparseTensor, extent_like
 from ..tensor import Tensor
-from .construct import as_sparse_variable, csr_from_dense, dense_from_sparse, is_sparse_tensor
+from .construct import (
+    as_format,
+    as_sparse_variable,
+    csr_from_dense,
+    dense_from_sparse,
+    is_sparse_tensor,
+)
 
 
 def dot(x, y):
-    """The product of two matrices (or a matrix and a vector), one of them sparse; dense.
+    """The product of two matrices (or a matrix and a vector), one or both of them sparse; dense.
 
     >>> import scipy.sparse as sp
     >>> K.sparse.dot(sp.eye(2), np.array([[1.0, 2.0], [3.0, 4.0]])).eval()
@@ -25,7 +32,24 @@ def dot(x, y):
         product = _sparse_dot(y.transpose(), turned)
         return Tensor(product if x.ndim == 1 else ops.transpose(product, (1, 0)))
     x = as_sparse_variable(x)
-    return Tensor(_sparse_dot(x, dense_from_sparse(y).node if is_sparse_tensor(y) else node_of(y)))
+    if is_sparse_tensor(y):
+        return dense_from_sparse(_sparse_product(x, as_sparse_variable(y)))
+    return Tensor(_sparse_dot(x, node_of(y)))
+
+
+def _sparse_product(x, y):
+    """x @ y of two sparse tensors, sparse, in the format of `x`: nothing becomes dense."""
+    from ...ops.sparseproduct import csr_product, csr_product_places
+
+    if None not in (x.int_shape[1], y.int_shape[0]) and x.int_shape[1] != y.int_shape[0]:
+        raise ShapeError(f"cannot multiply a sparse matrix of shape {show(x.int_shape)} with one "
+                         f"of shape {show(y.int_shape)}")
+    y = as_format(y, x.format)
+    first, second = (x.parts, y.parts) if x.format == "csr" else (y.parts, x.parts)
+    indices, ends = csr_product_places(first[1:], second[1:])
+    extent = extent_like(ops.size_of(first[3], 0), ops.size_of(second[3], 1))
+    data = csr_product(first, second, (indices, ends, extent))
+    return SparseTensor(Tensor(data), Tensor(indices), Tensor(ends), extent, x.format)
 
 
 def _sparse_dot(x, y):
@@ -40,12 +64,13 @@ def _sparse_dot(x, y):
 def structured_dot(x, y):
     """x @ y for a sparse `x`: dense for a dense `y`, sparse for a sparse one."""
     x = as_sparse_variable(x)
-    product = dot(x, y)
-    return csr_from_dense(product) if is_sparse_tensor(y) else product
+    return _sparse_product(x, as_sparse_variable(y)) if is_sparse_tensor(y) else dot(x, y)
 
 
 def true_dot(x, y, grad_preserves_dense=True):
-    """x @ y as a sparse matrix; one operand is sparse. The option is accepted and not needed."""
+    """x @ y as a sparse matrix; one or both are sparse. The option is accepted and not needed."""
+    if is_sparse_tensor(x) and is_sparse_tensor(y):
+        return _sparse_product(as_sparse_variable(x), as_sparse_variable(y))
     return csr_from_dense(dot(x, y))
 
 
