@@ -164,7 +164,8 @@ class Rows(Writer):
         if clauses:
             text = " ".join(f"reduction({op}:{', '.join(names)})"
                             for op, names in sorted(clauses.items()))
-            self.put(f"#pragma omp simd {text}")
+            extreme = any(self.has_nan(i) for i in reductions)  # of floats: see the macro
+            self.put(f"CK_SIMD_EXTREME({text})" if extreme else f"#pragma omp simd {text}")
         else:
             self.put("#pragma GCC ivdep")
         self.open(f"for (int64_t j = {begin}; j < {end}; j++)")

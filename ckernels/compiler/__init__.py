@@ -29,6 +29,12 @@ typedef __INT32_TYPE__ int32_t;   typedef __UINT32_TYPE__ uint32_t;
 typedef __INT64_TYPE__ int64_t;   typedef __UINT64_TYPE__ uint64_t;
 typedef __SIZE_TYPE__ size_t;     typedef __INTPTR_TYPE__ intptr_t;
 #define CK_RESTRICT restrict
+#define CK_TEXT(...) #__VA_ARGS__
+#ifdef __clang__ /* reduction(max:x) starts at the lowest finite number: it loses -inf */
+#define CK_SIMD_EXTREME(...)
+#else
+#define CK_SIMD_EXTREME(...) _Pragma(CK_TEXT(omp simd __VA_ARGS__))
+#endif
 """
 TABLE = """\
 typedef int (*ck_fn)(void *const *p, const int64_t *dims, int64_t lo, int64_t hi);
@@ -93,7 +99,7 @@ def key_parts(source, tools):
         ("compiler", tools.identity),
         ("cpu", tools.macros),
         ("flags", "\0".join((*tools.flags, *source.flags, *own_flags()))),
-        ("source", "\0".join((source.name, *source.snippets, source.text))),
+        ("source", "\0".join((source.name, PREAMBLE, TABLE, *source.snippets, source.text))),
     ]
 
 

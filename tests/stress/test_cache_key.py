@@ -87,7 +87,9 @@ def test_the_working_directory_is_not_in_the_key(tmp_path, base):
     {"body": "K.sigmoid(x * w) + K.sum(x)"},
     {"env": {"FLAGS": ",cc.cflags=-DX=1"}},
     {"env": {"FLAGS": ",arch=generic"}},
-], ids=["dtype", "a constant", "an op", "cc.cflags", "arch"])  # fmt: skip
+    {"shape": "(None, None, 4)", "given": "(2, 3, 4)"},
+    {"given": "(3, 8)", "slice": ":, ::2"},
+], ids=["dtype", "a constant", "an op", "cc.cflags", "arch", "rank", "strides"])  # fmt: skip
 def test_what_changes_the_code_changes_the_key(tmp_path, base, changes):
     found = keys(tmp_path, **changes)
     assert found != base and len(found) >= 1
@@ -107,6 +109,18 @@ def test_every_part_of_a_compiler_is_in_the_key(tmp_path):
         assert {compiler.key_of(source(1), t) for t in same} == {first}
         parts = dict(compiler.key_parts(source(1), tools))
         assert list(parts) == ["abi", "compiler", "cpu", "flags", "source"]
+
+
+@pytest.mark.parametrize("where, name", [(cache, "ABI"), (compiler, "PREAMBLE"),
+                                         (compiler, "TABLE")])  # fmt: skip
+def test_what_surrounds_a_kernel_is_in_its_key(tmp_path, monkeypatch, where, name):
+    """The ABI of the runtime, and the text that every translation unit begins and ends with."""
+    with config.change({"compiledir": str(tmp_path)}):
+        tools = compiler.current_toolchain()
+        first = compiler.key_of(source(1), tools)
+        old = getattr(where, name)
+        monkeypatch.setattr(where, name, old + 1 if name == "ABI" else old + "\n")
+        assert compiler.key_of(source(1), tools) != first
 
 
 def test_parts_cannot_run_into_one_another():

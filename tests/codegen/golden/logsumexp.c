@@ -9,7 +9,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         float *const a1 = y1 + r0 * d[3];
         float a_1 = -__builtin_inff();
         int bad_1 = 0;
-        #pragma omp simd reduction(max:a_1) reduction(|:bad_1)
+        CK_SIMD_EXTREME(reduction(max:a_1) reduction(|:bad_1))
         for (int64_t j = 0; j < n; j++) {
             const float v0 = a0[j];
             a_1 = v0 > a_1 ? v0 : a_1;

@@ -9,7 +9,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         float *const a3 = y3 + r0 * d[3];
         float a_2 = -__builtin_inff();
         int bad_2 = 0;
-        #pragma omp simd reduction(max:a_2) reduction(|:bad_2)
+        CK_SIMD_EXTREME(reduction(max:a_2) reduction(|:bad_2))
         for (int64_t j = 0; j < n; j++) {
             const float v1 = a1[j];
             a_2 = v1 > a_2 ? v1 : a_2;
