@@ -7,7 +7,7 @@ import weakref
 import numpy as np
 
 from ..errors import ShapeError
-from ..graph.node import item, make
+from ..graph.node import constant, item, make
 from ..graph.op import Op
 from .loop import Layout, is_scan
 from .shape import known_value
@@ -48,6 +48,31 @@ def _run_steps(attrs, n):
 # A symbolic number of steps as a shape, which is what plans are made for.
 Op("loop_steps", "opaque", _infer_steps, _run_steps, lambda node, g: (None,),
    doc="A vector with as many elements as a loop has steps; n must not be negative.")
+
+
+# --- a number of steps that only the call knows --------------------------------------------------
+
+
+def _run_count(attrs, n):
+    if n < 0:
+        raise ShapeError(f"a loop cannot run {int(n)} steps: n_steps is negative")
+    if n < attrs["least"]:
+        raise ShapeError("a loop of 0 steps has no last row to take")
+    return np.array(n, "int64")
+
+
+def _lower_count(node):
+    """`take` refuses an index out of range; who asks why is told by the row above."""
+    from . import expand, lt, squeeze, take, where
+    n = node.inputs[0]
+    wrong = where(lt(n, constant(node.attrs["least"], "int64")), constant(1, "int64"),
+                  constant(0, "int64"))
+    return squeeze(take(expand(n, (0,)), expand(wrong, (0,)), 0), (0,))
+
+
+Op("loop_count", "composite", lambda attrs, n: ("int64", ()), _run_count,
+   lambda node, g: (None,), lower=_lower_count,
+   doc="n, the number of steps of a loop, which must be at least attrs['least'].")
 
 
 # --- the last row of a trace ------------------------------------------------------------------

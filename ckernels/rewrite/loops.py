@@ -244,7 +244,7 @@ def improve(roots, optimise, key):
     """`roots` with better loops. optimise(list of nodes) rewrites the step of one."""
     from . import hoist, used
     from .merging import merge
-    from .weights import join_columns
+    from .weights import join_columns, join_terms, join_weights
     for _ in range(ROUNDS):
         before = roots
         roots = join_columns(only_last(merge(used.cut(drop_unused(roots)))))
@@ -256,7 +256,8 @@ def improve(roots, optimise, key):
             if scan is None:
                 break
             done.add(scan.uid)
-            roots = _passed(roots, scan, hoist.PASSES)
+            known = scan.inputs[0].value is not None        # else rows have no shape
+            roots = _passed(roots, scan, hoist.PASSES if known else (join_weights, join_terms))
         if roots == before:
             break
     return drop_unused(used.split(drop_unused(roots)))

@@ -27,10 +27,8 @@ from ..errors import (
     user_line,
     with_line,
 )
-from ..graph.folding import fold
-from ..graph.node import make, new_uid
 from ..graph.shapes import show
-from ..graph.walk import rebuild, toposort, toposort_cut
+from ..graph.walk import rebuild, toposort
 from . import choice
 from .program import Program, bind_reference, concretise, unknown
 
@@ -61,29 +59,6 @@ def Function(inputs, outputs, updates=(), single=False, name=None, mode=None, de
                 config.check if check is None else check or "none",
                 config.profile if profile is None else profile)
     return spec.callable()
-
-
-def guessed(shape):
-    return tuple(3 if d is None else d for d in shape)
-
-
-def undecided(roots, shapes):
-    """Whether data decides a shape under `roots`, where the guessed `shapes` do not fit together:
-    each node at which they clash counts as one whose shape is known."""
-    memo = {leaf.uid: make(leaf.op, (), {**leaf.attrs, "shape": shape})
-            for leaf, shape in shapes.items()}
-    for node in toposort_cut(roots, memo):
-        try:
-            inputs = tuple(memo[i.uid] for i in node.inputs)
-            memo[node.uid] = new = fold(make(node.op, inputs, node.attrs))
-            if new.outs is None and None in new.shape:
-                return True
-        except (KeyError, ShapeError, IndexOutOfBounds, ValueError):
-            if node.outs is None:
-                memo[node.uid] = make("placeholder", (), {
-                    "uid": new_uid(), "dtype": node.dtype, "shape": guessed(node.shape),
-                    "name": None})
-    return False
 
 
 class Spec:
@@ -127,22 +102,44 @@ class Spec:
             if self.mode != "reference":
                 no_runtime()
             return ReferenceFunction(self)
-        if self.data_decides_shapes():
+        spec = self.counted()
+        if spec.data_decides_shapes():
             from .staged import StagedFunction
-            return StagedFunction(self)
-        return CompiledFunction(self).callable()
+            return StagedFunction(spec)
+        return CompiledFunction(spec).callable()
 
     def program(self):
         """The Program of this graph, with the rewrites of its mode."""
         return Program(self.inputs, self.outputs, self.updates, self.cells, self.rules)
 
+    def roots(self):
+        return self.outputs + [new for _, new in self.updates]
+
+    def counted(self):
+        """This Spec with loops that run as often as an input says without a plan for each."""
+        roots = self.roots()
+        if not unknown(roots):
+            return self
+        from .decided import count_steps
+        new = count_steps(roots, self.some_shapes())
+        if new is roots:
+            return self
+        count = len(self.outputs)
+        return self.like(outputs=new[:count],
+                         updates=[(v, x) for (v, _), x in zip(self.updates, new[count:])])
+
+    def some_shapes(self):
+        """{leaf: a shape it may have}."""
+        return {**{n: tuple(3 if d is None else d for d in n.shape) for n in self.inputs},
+                **{n: n.attrs["store"].get().shape for n in self.cells}}
+
     def data_decides_shapes(self):
         """Whether some shape stays unknown even when all input shapes are known."""
-        roots = self.outputs + [new for _, new in self.updates]
+        roots = self.roots()
         if not unknown(roots):
             return False
-        shapes = {n: guessed(n.shape) for n in self.inputs}
-        shapes.update({n: n.attrs["store"].get().shape for n in self.cells})
+        from .decided import undecided
+        shapes = self.some_shapes()
         try:
             return bool(unknown(concretise(roots, shapes)))
         except (ShapeError, IndexOutOfBounds, ValueError):

@@ -18,6 +18,8 @@ from .apart import apart
 from .instructions import IF, LOOP, Move, Moving, Step, flatten, touched
 from .single import single, take_steps
 
+MOST = 1 << 40              # steps of a loop of which only the call knows how many
+TYPICAL = 1000              # how many are assumed of it
 STEP_NS = 10.0              # what a step costs besides its instructions
 
 
@@ -56,7 +58,11 @@ def plannable(body):
 
 def scan(binder, node):
     """The lowering of a scan; False where only its oracle can run it."""
-    if not plannable(node.attrs["body"]) or Operands.of(node).steps.value is None:
+    lay, items = Operands.of(node), binder.items.get(node.uid, {})
+    by_value = lay.steps.value is None
+    if not plannable(node.attrs["body"]) or by_value and (
+            lay.seqs or lay.count is not None or node.attrs["reverse"] or any(
+                not lay.carries <= k < lay.out(0) and k != lay.executed for k in items)):
         return False
     Scan(binder, node).run()
     return True
@@ -69,10 +75,12 @@ class Scan:
         self.binder, self.node = binder, node
         self.lay, self.body, self.attrs = Operands.of(node), node.attrs["body"], node.attrs
         self.items = binder.items.get(node.uid, {})
-        self.rows = int(self.lay.steps.value)
+        by_value = self.lay.steps.value is None         # steps that an operand counts
+        self.rows = MOST if by_value else int(self.lay.steps.value)
+        self.counter = self.lay.steps if by_value else self.lay.count
         limit = self.attrs["limit"]
         self.most = self.rows if limit < 0 else min(self.rows, limit)
-        self.fixed = not self.attrs["counted"] and not self.attrs["until"]  # how many steps run
+        self.fixed = self.counter is None and not self.attrs["until"]       # how many steps run
         self.moving = Moving(self.rows, limit, bool(self.attrs["reverse"]))
         self.given, self.ends = {}, []
         self.old, self.new = {}, {}         # (carry, tap) and carry: names of their rows
@@ -312,8 +320,8 @@ class Scan:
             made = self.binder.target(self.node, lay.executed)
             self.binder.layouts[done.uid] = made
             moving.executed = base_of(made)
-        if lay.count is not None:
-            moving.count = base_of(self.binder.layout(lay.count))
+        if self.counter is not None:
+            moving.count = base_of(self.binder.layout(self.counter))
         if not self.fixed or self.most < self.rows:
             moving.traces = [(base_of(rows), row_bytes(rows)) for rows in self.stored.values()]
 
@@ -336,13 +344,15 @@ class Scan:
     def add(self, steps):
         """The loop instruction itself."""
         moving, stored = self.moving, [rows.buffer for rows in self.stored.values()]
-        name = f"{label(self.attrs).removeprefix('the ')} of {self.most} steps"
+        many = "n" if self.rows == MOST else self.most
+        name = f"{label(self.attrs).removeprefix('the ')} of {many} steps"
         bases = [base for move in moving.moves.values()
                  for base in (move.bases if isinstance(move, Move) else [move])]
         bases += [base for base in (moving.count, moving.flag, moving.executed) if base]
         bases += [base for to, _, first, _ in moving.finals for base in (to, first)]
         buffers = list(dict.fromkeys(base[0] for base in bases))
-        ns = self.most * (STEP_NS + sum(s.ns for s in steps))
+        ns = min(self.most, TYPICAL if self.rows == MOST else MOST)
+        ns *= STEP_NS + sum(s.ns for s in steps)
         self.binder.steps.append(Step(
             LOOP, name, [], [], n=len(flatten(steps)), ns=ns, reads=buffers,
             writes=buffers + stored, node=self.node, nodes=[self.node], body=steps, loop=moving))

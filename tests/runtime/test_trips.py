@@ -1,0 +1,122 @@
+"""Loops that run as often as an input says: one plan for all numbers, or a bound on plans."""
+
+import numpy as np
+import pytest
+
+import ckernels as K
+from ckernels.errors import ShapeError
+
+F = "float64"
+N = np.arange(1, 90)
+
+
+def pair(inputs, outputs, **options):
+    return [K.function(inputs, outputs, mode=mode, **options) for mode in ("compiled", "reference")]
+
+
+def same(functions, *arguments):
+    for a, b in zip(*(f(*arguments) for f in functions)):
+        np.testing.assert_allclose(a, b, rtol=1e-10)
+
+
+def test_last_states_have_one_plan():
+    n, x = K.placeholder((), dtype="int32"), K.placeholder((None,), dtype=F)
+    rows, _ = K.scan(lambda h: K.tanh(h + x), outputs_info=K.zeros_like(x), n_steps=n)
+    functions = pair([n, x], [rows[-1], K.sum(rows[-1])])
+    for k in N:
+        same(functions, k, np.ones(3))
+    assert functions[0].stats()["plans"] == 1
+    same(functions, 3, np.ones(4))
+    assert functions[0].stats()["plans"] == 2
+
+
+def test_several_states_products_draws_and_taps():
+    n, w = K.placeholder((), dtype="int64"), K.placeholder((3, 3), dtype=F)
+
+    def step(a, b2, b1, total):
+        new = K.tanh(K.dot(a, w) + K.random_uniform((2, 3), dtype=F, seed=3))
+        return [new, b2 * 0.5 + b1 + new[0], total + K.sum(new)]
+    (a, b, c), updates = K.scan(step, outputs_info=[
+        K.zeros((2, 3), dtype=F), dict(initial=K.ones((2, 3), dtype=F), taps=[-2, -1]),
+        K.constant(0.0, F)], n_steps=n)
+    state, = updates
+    start = K.get_value(state)
+    functions = pair([n, w], [a[-1], b[-1], c[-1]])
+    for k in (1, 2, 3, 50):
+        found = []
+        for f in functions:
+            K.set_value(state, start)
+            found.append([*f(k, np.eye(3)), K.get_value(state)])
+        for one, two in zip(*found):
+            np.testing.assert_allclose(one, two, rtol=1e-10)
+    assert functions[0].stats()["plans"] == 1
+
+
+def test_updates_of_variables_and_no_step():
+    n, v = K.placeholder((), dtype="int64"), K.variable(1.0, dtype=F)
+    _, updates = K.scan(lambda: {v: v * 2}, n_steps=n)
+    f = K.function([n], [], updates=updates, mode="compiled")
+    for k in (0, 1, 0, 4, 3):
+        f(k)
+    assert K.get_value(v) == 2.0 ** 8 and f.stats()["plans"] == 1
+
+
+def test_an_early_end():
+    n, top = K.placeholder((), dtype="int64"), K.placeholder((), dtype=F)
+    rows, _ = K.scan(lambda h: (h * 2, K.until(h * 2 > top)), outputs_info=K.constant(1.0, F),
+                     n_steps=n)
+    f = K.function([n, top], rows[-1], mode="compiled")
+    for k in range(1, 12):
+        for bound in (0.0, 40.0, 1e9):
+            want = 2.0
+            for _ in range(k - 1):
+                want = want if want > bound else want * 2
+            assert f(k, bound) == want
+    assert f.stats()["plans"] == 1
+
+
+@pytest.mark.parametrize("mode", ["compiled", "reference"])
+@pytest.mark.parametrize("count, words", [(0, "no last row"), (-2, "cannot run -2 steps")])
+def test_numbers_that_cannot_be(mode, count, words):
+    n = K.placeholder((), dtype="int64")
+    rows, _ = K.scan(lambda h: h * 2, outputs_info=K.constant(1.0, F), n_steps=n)
+    f = K.function([n], rows[-1], mode=mode)
+    assert f(5) == 32
+    with pytest.raises(ShapeError, match=words) as found:
+        f(count)
+    assert "test_trips.py" in str(found.value)
+    assert f(5) == 32
+
+
+def test_a_number_made_from_a_shape_stays_one():
+    x = K.placeholder((None, 3), dtype=F)
+    rows, _ = K.scan(lambda h: h * 2, outputs_info=K.constant(1.0, F), n_steps=K.shape(x)[0] + 1)
+    f = K.function([x], rows[-1], mode="compiled")
+    assert f(np.ones((4, 3))) == 32
+    assert any("of 5 steps" in line for line in f.steps())
+
+
+def test_plans_are_few_where_each_number_needs_one():
+    n, x = K.placeholder((), dtype="int32"), K.placeholder((3,), dtype=F)
+    rows, _ = K.scan(lambda h: K.tanh(h + x), outputs_info=K.zeros_like(x), n_steps=n)
+    g, = K.gradients(K.sum(K.square(rows[-1])), [x])
+    functions = pair([n, x], [rows, g])
+    for k in N:
+        if k in (1, 2, 40, 89):
+            same(functions, k, np.ones(3))
+        else:
+            functions[0](k, np.ones(3))
+    stats = functions[0].stats()
+    assert 2 < stats["plans"] <= 2 + 64
+    assert stats["built"] + stats["from_cache"] < 40       # kernels do not depend on the number
+
+
+def test_loops_with_other_parts_whose_shape_data_decides():
+    n, x = K.placeholder((), dtype="int64"), K.placeholder((None,), dtype=F)
+    rows, _ = K.scan(lambda h: h + 1, outputs_info=K.constant(0.0, F), n_steps=n)
+    some = x[K.cast(x > rows[-1], "bool")]
+    functions = pair([n, x], [some, rows[-1]])
+    for k in (1, 3, 2):
+        same(functions, k, np.arange(6.0))
+    with pytest.raises(ShapeError, match="cannot run -1 steps"):
+        functions[0](-1, np.arange(6.0))
