@@ -34,6 +34,8 @@ LAYERS = {
     "GaussianDropout": (lambda: L.GaussianDropout(0.5), (4,), lambda x, w, layer: x),
     "AlphaDropout": (lambda: L.AlphaDropout(0.5), (4,), lambda x, w, layer: x),
     "SpatialDropout1D": (lambda: L.SpatialDropout1D(0.5), (4, 2), lambda x, w, layer: x),
+    "SpatialDropout2D": (lambda: L.SpatialDropout2D(0.5), (2, 2, 3), lambda x, w, layer: x),
+    "SpatialDropout3D": (lambda: L.SpatialDropout3D(0.5), (2, 1, 2, 3), lambda x, w, layer: x),
     "LeakyReLU": (lambda: L.LeakyReLU(0.2), (4,), lambda x, w, layer: np.where(x > 0, x, 0.2 * x)),
     "PReLU": (lambda: L.PReLU(alpha_initializer="ones", shared_axes=[1]), (4, 3),
               lambda x, w, layer: np.where(x > 0, x, w[0] * x)),
@@ -78,6 +80,10 @@ LAYERS = {
                                lambda x, w, layer: x.mean(1)),
     "GlobalMaxPooling2D": (lambda: L.GlobalMaxPooling2D(), (4, 3, 2),
                            lambda x, w, layer: x.max((1, 2))),
+    "GlobalAveragePooling2D": (lambda: L.GlobalAveragePooling2D(), (4, 3, 2),
+                               lambda x, w, layer: x.mean((1, 2))),
+    "GlobalMaxPooling3D": (lambda: L.GlobalMaxPooling3D(), (2, 3, 2, 2),
+                           lambda x, w, layer: x.max((1, 2, 3))),
     "GlobalAveragePooling3D": (lambda: L.GlobalAveragePooling3D(), (2, 3, 2, 2),
                                lambda x, w, layer: x.mean((1, 2, 3))),
     "UpSampling1D": (lambda: L.UpSampling1D(2), (3, 2), lambda x, w, layer: x.repeat(2, 1)),
@@ -121,7 +127,8 @@ LAYERS = {
         lambda: L.RNN([L.SimpleRNNCell(3), L.SimpleRNNCell(2)], return_sequences=True), (4, 2),
         None),
 }  # fmt: skip
-STOCHASTIC = ("Dropout", "GaussianNoise", "GaussianDropout", "AlphaDropout", "SpatialDropout1D")
+STOCHASTIC = ("Dropout", "GaussianNoise", "GaussianDropout", "AlphaDropout", "SpatialDropout1D",
+              "SpatialDropout2D", "SpatialDropout3D")  # fmt: skip
 UNSMOOTH = ("ThresholdedReLU",)  # whose gradient at the threshold is no limit of differences
 
 
