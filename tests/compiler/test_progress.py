@@ -2,6 +2,8 @@
 
 import os
 import pty
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,12 +25,12 @@ print("done")
 """
 
 
-def on_terminal(patience):
+def on_terminal(code, **environment):
     """(stdout, what the terminal at stderr received)."""
     leader, follower = pty.openpty()
-    child = subprocess.Popen([sys.executable, "-c", CODE.format(patience=patience)],
+    child = subprocess.Popen([sys.executable, "-c", code],
                              stdout=subprocess.PIPE, stderr=follower, text=True,
-                             env={**os.environ, "PYTHONPATH": str(ROOT)})
+                             env={**os.environ, "PYTHONPATH": str(ROOT), **environment})
     os.close(follower)
     seen = b""
     try:
@@ -43,13 +45,36 @@ def on_terminal(patience):
 
 
 def test_a_terminal_sees_a_line_that_goes_away():
-    out, seen = on_terminal(0.05)
+    out, seen = on_terminal(CODE.format(patience=0.05))
     assert out == "done\n" and "compiling 8 kernels, 3 done" in seen
     assert seen.endswith(progress.CLEAR) and "\n" not in seen
 
 
 def test_quick_builds_show_nothing():
-    assert on_terminal(30)[1] == ""
+    assert on_terminal(CODE.format(patience=30))[1] == ""
+
+
+PROGRAM = """
+import numpy as np
+import ckernels as K
+x = K.placeholder((None,), name="x")
+f = K.function([x], [K.tanh(x), K.sum(x)], mode="compiled")
+print(f([np.zeros(3, "f")])[1])
+"""
+
+
+def test_a_cold_start_on_a_terminal(script, tmp_path):
+    """A real program and a compiler that takes longer than a second; warm, it shows nothing."""
+    pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
+    cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if not cc:
+        pytest.skip("needs a C compiler")
+    slow = script("slow", f'case "$*" in *"-x c -"*) sleep 1.5;; esac; exec {cc} "$@"')
+    flags = f"cc={slow},compiledir={tmp_path / 'kernels'}"
+    out, seen = on_terminal(PROGRAM, CKERNELS_FLAGS=flags)
+    assert out == "0.0\n" and seen.endswith(progress.CLEAR) and "\n" not in seen
+    assert re.search(r"ckernels: compiling \d kernels, 0 done, 1 s", seen)
+    assert on_terminal(PROGRAM, CKERNELS_FLAGS=flags) == ("0.0\n", "")
 
 
 def test_a_pipe_sees_nothing(capsys):

@@ -5,27 +5,33 @@ them; otherwise the test is skipped with its reason. A child does the work, so t
 limits and homes end with it.
 """
 
+import ctypes
+import errno
 import os
+import platform
 import resource
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import warnings
 
+import numpy as np
 import pytest
 
-from ckernels.compiler import build, cache, loader, places
+import ckernels as K
+from ckernels.compiler import build, cache, places
 from ckernels.config import config
+from ckernels.errors import CompileError
 
 from .harness import (
     ROOT,
     Child,
-    call,
     check,
     forget,
     needs_compiler,
     needs_fork,
-    right,
     run,
     source,
 )
@@ -124,46 +130,87 @@ def test_a_noexec_compiledir(mounted):
     assert places.executable(str(place)) is False and places.executable("/") is True
 
 
-def without_memory_files(number):
-    """As where a policy forbids executable memory files."""
+@pytest.fixture
+def no_memory_files():
+    """deny(): from then on the kernel refuses memory files to this process and its children.
 
-    def refuse(*args):
-        raise PermissionError(13, "Permission denied")
+    A seccomp filter, as of a container's policy; it cannot be taken back, so call it in a child.
+    """
+    if not (sys.platform == "linux" and platform.machine() == "x86_64"):
+        pytest.skip("the seccomp filter of this test is one for Linux on x86-64")
 
-    os.memfd_create = refuse
-    (address,) = build([source(number)]).addresses
-    assert call(address) == right(number)
-    return True
+    def deny():
+        libc = ctypes.CDLL(None, use_errno=True)
+        code = [(0x20, 0, 0, 0), (0x15, 0, 1, 319),     # the number of the call; memfd_create?
+                (0x06, 0, 0, 0x00050000 | errno.EACCES),  # yes: the error
+                (0x06, 0, 0, 0x7FFF0000)]                 # no: allowed  # fmt: skip
+        text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
+        program = struct.pack("HxxxxxxP", len(code), ctypes.addressof(text))
+        if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.c_char_p(program), 0, 0):
+            return f"no seccomp filter is allowed here: {os.strerror(ctypes.get_errno())}"
+        with pytest.raises(PermissionError):
+            os.memfd_create("denied")
+        return ""
+
+    reason = run(deny)[0]
+    if reason:
+        pytest.skip(reason)
+    return deny
 
 
-def test_a_noexec_temporary_directory_and_no_memory_files(mounted, monkeypatch, tmp_path):
+def test_no_memory_files(no_memory_files, tmp_path):
+    """Compiler and loader do without: copies in the temporary directory, none of them left."""
+
+    def work():
+        no_memory_files()
+        return twice(1, 2)
+
+    made, errors = run(work, flags={"compiledir": str(tmp_path / "kernels")})
+    assert made == [[2, 0], [0, 2]] and errors == ""
+    assert sorted(os.listdir(tmp_path)) == ["kernels"]
+
+
+def test_a_noexec_temporary_directory_and_no_memory_files(mounted, no_memory_files, monkeypatch,
+                                                          tmp_path):
+    """Other places serve: /dev/shm, the user's runtime directory, the compiledir."""
+    monkeypatch.setattr(tempfile, "tempdir", str(mounted("size=10m,noexec,mode=755")))
+
+    def work():
+        no_memory_files()
+        return twice(1)
+
+    made, errors = run(work, flags={"compiledir": str(tmp_path / "kernels")})
+    assert made == [[1, 0], [0, 1]] and errors == ""
+
+
+def test_nowhere_to_run_kernels_from(mounted, no_memory_files, monkeypatch):
+    """Then compiled mode cannot work; the sentence says so, and NumPy runs the function."""
     place = mounted("size=10m,noexec,mode=755")
     monkeypatch.setattr(tempfile, "tempdir", str(place))
-    assert run(without_memory_files, 1, flags={"compiledir": str(tmp_path / "kernels")})[0]
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
 
+    def work():
+        if ctypes.CDLL(None).unshare(0x20000):  # mounts of its own, for /dev/shm
+            return "skip", ""
+        for command in (["mount", "--make-rprivate", "/"],
+                        ["mount", "-t", "tmpfs", "-o", "noexec", "none", "/dev/shm"]):
+            if subprocess.run(command, capture_output=True).returncode:
+                return "skip", ""
+        no_memory_files()
+        try:
+            build([source(1)])
+        except CompileError as error:
+            x = K.placeholder((None,), name="x")
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                y = K.function([x], x * 2 + 1, mode="compiled")(np.ones(3, "f"))
+            return str(error), [y.tolist(), len(seen)]
 
-def nowhere_to_run(number):
-    def refuse(*args, **more):
-        raise PermissionError(13, "Permission denied")
-
-    os.memfd_create = tempfile.mkdtemp = refuse
-    elf = None
-    try:
-        loader.load(elf or b"")
-    except OSError:
-        pass
-    from ckernels.errors import CompileError
-
-    try:
-        build([source(number)])
-    except CompileError as error:
-        return str(error)
-
-
-def test_nowhere_to_run_kernels_from(tmp_path):
-    """Then compiled mode cannot work; the sentence says what to do."""
-    text, _ = run(nowhere_to_run, 1, flags={"compiledir": str(tmp_path / "kernels")})
-    assert text and "Permission denied" in text
+    (text, ran), _ = run(work, flags={"compiledir": str(place / "kernels")})
+    if text == "skip":
+        pytest.skip("a process may have no mounts of its own here")
+    assert "no place from which kernels may be run; TMPDIR can name one" in text
+    assert ran == [[3.0, 3.0, 3.0], 1]
 
 
 def test_a_read_only_file_system(mounted):
