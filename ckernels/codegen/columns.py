@@ -4,6 +4,7 @@ loop.
 Accumulators are arrays of one strip on the stack. Cheap bodies take several rows at a time, so that
 the accumulators are loaded less often.
 """
+from .. import dtypes
 from .lower import CHUNK_STRIP, STRIP
 from .tidy import tidy_expression
 from .writer import STEP, Writer, accumulator, ctype, start_of
@@ -134,13 +135,19 @@ class Columns(Writer):
 
     def strip_loop(self, level, reductions, stores, first, last):
         k = self.k
-        for i in reductions:
+        places = set(self.places.values())
+        reductions = [i for i in reductions if i not in places]     # found with their maximum
+        if not reductions and not stores:
+            return
+        found = [self.places[i] for i in reductions if i in self.places]
+        for i in reductions + found:
             v = k.values[i]
             reset = f" bad_{i}[c] = 0;" if self.has_nan(i) else ""
             self.put(f"for (int64_t c = 0; c < w; c++) {{ a_{i}[c] = "
                      f"{start_of(v.text, v.dtype)};{reset} }}")
         total = " * ".join(f"d[{1 + k.outer + i}]" for i in range(k.runs))
         roots = [k.values[i].args[0] for i in reductions] + [v for _, v in stores]
+        roots += [self.index_of(i) for i in found]
         last = last or total
         if self.unrolls(roots, stores):
             self.put(f"int64_t q{level} = {first};")
@@ -153,10 +160,28 @@ class Columns(Writer):
             self.open(f"for (int64_t q = {first}; q < {last}; q++)")
             self.strip_rows("q", roots, reductions, stores, 1)
         self.close()
-        for i in reductions:
+        for i in found:
+            self.nothing_better(i, first)
+        for i in reductions + found:
             self.put("#pragma GCC ivdep")
             result = self.finish_accumulator(i, "[c]")
             self.put(f"for (int64_t c = 0; c < w; c++) s{i}[c] = {result};")
+
+    def index_of(self, i):
+        """The value with the running index in which reduction i, a place, is counted."""
+        return self.k.values[self.k.values[i].args[0]].args[2]
+
+    def nothing_better(self, i, first):
+        """Columns in which nothing beat the start (all -inf): the first row is the place."""
+        k, index = self.k, self.index_of(i)
+        self.put("{")
+        self.depth += 1
+        self.shift(self.unravel(first, range(1 + k.outer, 1 + k.outer + k.runs), "q_"), "b")
+        self.put(self.define(index, "b", "0", self.strip_name()))
+        nowhere = start_of("first", k.values[i].dtype)
+        self.put(f"for (int64_t c = 0; c < w; c++) if (a_{i}[c] == {nowhere}) "
+                 f"a_{i}[c] = v{index};")
+        self.close()
 
     def unrolls(self, roots, stores):
         """Cheap bodies take several rows at a time: the accumulators are then loaded less often."""
@@ -180,11 +205,29 @@ class Columns(Writer):
             for i in order:
                 self.put(self.define(i, "b", "c", self.strip_name(order, tag), tag))
         for i in reductions:
-            self.strip_reduce(i, [self.strip_name(order, t)(k.values[i].args[0]) for t in tags])
+            names = [self.strip_name(order, t) for t in tags]
+            args = [name(k.values[i].args[0]) for name in names]
+            if i in self.places:
+                self.strip_place(i, args, [name(self.index_of(self.places[i])) for name in names])
+            else:
+                self.strip_reduce(i, args)
         name = self.strip_name(order)
         for operand, value in stores:
             self.put(self.store(operand, "b", "c", name(value), k.values[value].dtype))
         self.close()
+
+    def strip_place(self, i, args, indices):
+        """A maximum or minimum and its first index by selects: NaN beats all but another NaN."""
+        v, at = self.k.values[i], self.places[i]
+        self.put(f"{accumulator(v.text, v.dtype)} t_{i} = a_{i}[c];")
+        self.put(f"{ctype(self.k.values[at].dtype)} t_{at} = a_{at}[c];")
+        sign = ">" if v.text == "max" else "<"
+        for u, (arg, index) in enumerate(zip(args, indices)):
+            nan = f" || ({arg} != {arg} && t_{i} == t_{i})" if dtypes.is_float(v.dtype) else ""
+            self.put(f"const _Bool k{u}_{i} = {arg} {sign} t_{i}{nan};")
+            self.put(f"t_{i} = k{u}_{i} ? {arg} : t_{i};")
+            self.put(f"t_{at} = k{u}_{i} ? {index} : t_{at};")
+        self.put(f"a_{i}[c] = t_{i}; a_{at}[c] = t_{at};")
 
     def strip_reduce(self, i, args):
         v = self.k.values[i]

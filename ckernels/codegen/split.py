@@ -14,6 +14,7 @@ FULL = 32768                # elements below which one thread reduces everything
 CHUNK = 16384               # elements per chunk at least: it stays in L2 between its loops
 MAX_CHUNKS = 1024
 ROWS = 1024                 # leading rows above which a column reduction may be chunked:
+LEAST = 128                 # rows of a chunk at least: its results are written and read again
 NARROW = 64                 # when there are too few columns for the threads
 IN_CACHE = 1 << 19          # or when so many elements (2 MB of floats) leave the cores' caches: one
                             # batch norm step of 8192 x 256 takes 1.3 ms so, 2.5 in strips
@@ -57,7 +58,7 @@ def chunking(node):
     width = x.size // count
     leading = reduced and kept and max(reduced) < min(kept)
     if leading and count >= ROWS and (width < NARROW or x.size >= IN_CACHE):
-        rows = max(64, -(-count // 64), min(count, 65536 // max(width, 1)))
+        rows = max(LEAST, -(-count // 64), min(count, 65536 // max(width, 1)))
         return -(-count // rows) if count > rows else None
     return None
 

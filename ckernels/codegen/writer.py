@@ -3,6 +3,8 @@
 A Writer holds one Kernel and the lines printed so far. The forms themselves are in `emit.py` (flat,
 tile), `rows.py` and `columns.py`.
 """
+import functools
+
 from .. import dtypes
 from .tidy import tidy_expression
 
@@ -11,6 +13,7 @@ STEP = {"sum": "{a} += {v};", "prod": "{a} *= {v};", "any": "{a} |= ({v} != 0);"
         "all": "{a} &= ({v} != 0);", "max": "{a} = {v} > {a} ? {v} : {a};",
         "min": "{a} = {v} < {a} ? {v} : {a};"}
 STEP["first"] = STEP["min"]     # the least index where something holds: growing along a row
+COLUMNS = ("columns", "column_chunks")
 CLAUSE = {"sum": "+", "prod": "*", "any": "|", "all": "&", "max": "max", "min": "min",
           "first": "min"}
 
@@ -171,9 +174,31 @@ class Writer:
 
     # ---- accumulators ---------------------------------------------------------------------------
 
+    @functools.cached_property
+    def places(self):
+        """{maximum or minimum: the first index with it} where only that asks for the index.
+
+        Such a pair is found in one pass. Not where the reduced axes do not lie as one, since rows
+        are then not walked in the order of their indices.
+        """
+        k, found = self.k, {}
+        users = [a for v in k.values for a in v.args] + [v for _, v in k.stores]
+        for i, v in enumerate(k.values):
+            if v.kind != "reduce" or v.text != "first" or k.runs > (k.form in COLUMNS):
+                continue
+            hit = k.values[v.args[0]]
+            if hit.kind == "op" and hit.text.startswith("({0} == {1}") and len(hit.args) == 3:
+                arg, best, _ = hit.args
+                b = k.values[best]
+                if (b.kind, b.args) == ("reduce", (arg,)) and users.count(v.args[0]) == 1:
+                    found[best] = i
+        return found
+
     def has_nan(self, i):
+        """Whether a maximum or minimum keeps apart that it met NaN."""
         v = self.k.values[i]
-        return v.text in ("max", "min") and dtypes.is_float(v.dtype)
+        together = self.k.form in COLUMNS and i in self.places
+        return v.text in ("max", "min") and dtypes.is_float(v.dtype) and not together
 
     def declare_accumulator(self, i, clauses, name):
         v = self.k.values[i]

@@ -9,24 +9,29 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         int64_t *const a2 = y2 + r0 * d[3];
         float a_1 = -__builtin_inff();
         int bad_1 = 0;
-        CK_SIMD_EXTREME(reduction(max:a_1) reduction(|:bad_1))
-        for (int64_t j = 0; j < n; j++) {
-            const float v0 = a0[j];
-            a_1 = v0 > a_1 ? v0 : a_1;
-            bad_1 |= v0 != v0;
+        int64_t w_1 = 0;
+        for (int64_t b = 0; b < n; b += 512) {
+            const int64_t e = b + 512 < n ? b + 512 : n;
+            float p_1 = -__builtin_inff();
+            int q_1 = 0;
+            CK_SIMD_EXTREME(reduction(max:p_1) reduction(|:q_1))
+            for (int64_t j = b; j < e; j++) {
+                const float v0 = a0[j];
+                p_1 = v0 > p_1 ? v0 : p_1;
+                q_1 |= v0 != v0;
+            }
+            if (q_1 && !bad_1) { bad_1 = 1; w_1 = b; }
+            if (p_1 > a_1 && !bad_1) { a_1 = p_1; w_1 = b; }
         }
         const float v1 = bad_1 ? __builtin_nanf("") : (float)a_1;
         int32_t a_4 = (int32_t)2147483647;
-        for (int64_t b = 0; b < n; b += 512) {
-            const int64_t e = b + 512 < n ? b + 512 : n;
-            #pragma omp simd reduction(min:a_4)
-            for (int64_t j = b; j < e; j++) {
-                const float v0 = a0[j];
-                const int32_t v2 = (int32_t)(j);
-                const int32_t v3 = (v0 == v1 || v0 != v0) ? v2 : (int32_t)0x7fffffff;
-                a_4 = v3 < a_4 ? v3 : a_4;
-            }
-            if (a_4 != (int32_t)2147483647) break;
+        const int64_t e_4 = w_1 + 512 < n ? w_1 + 512 : n;
+        #pragma omp simd reduction(min:a_4)
+        for (int64_t j = w_1; j < e_4; j++) {
+            const float v0 = a0[j];
+            const int32_t v2 = (int32_t)(j);
+            const int32_t v3 = (v0 == v1 || v0 != v0) ? v2 : (int32_t)0x7fffffff;
+            a_4 = v3 < a_4 ? v3 : a_4;
         }
         const int32_t v4 = (int32_t)a_4;
         const int64_t v5 = (int64_t)v4;

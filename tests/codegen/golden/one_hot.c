@@ -9,24 +9,29 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         float *const a3 = y3 + r0 * d[3];
         float a_2 = -__builtin_inff();
         int bad_2 = 0;
-        CK_SIMD_EXTREME(reduction(max:a_2) reduction(|:bad_2))
-        for (int64_t j = 0; j < n; j++) {
-            const float v1 = a1[j];
-            a_2 = v1 > a_2 ? v1 : a_2;
-            bad_2 |= v1 != v1;
+        int64_t w_2 = 0;
+        for (int64_t b = 0; b < n; b += 512) {
+            const int64_t e = b + 512 < n ? b + 512 : n;
+            float p_2 = -__builtin_inff();
+            int q_2 = 0;
+            CK_SIMD_EXTREME(reduction(max:p_2) reduction(|:q_2))
+            for (int64_t j = b; j < e; j++) {
+                const float v1 = a1[j];
+                p_2 = v1 > p_2 ? v1 : p_2;
+                q_2 |= v1 != v1;
+            }
+            if (q_2 && !bad_2) { bad_2 = 1; w_2 = b; }
+            if (p_2 > a_2 && !bad_2) { a_2 = p_2; w_2 = b; }
         }
         const float v2 = bad_2 ? __builtin_nanf("") : (float)a_2;
         int32_t a_5 = (int32_t)2147483647;
-        for (int64_t b = 0; b < n; b += 512) {
-            const int64_t e = b + 512 < n ? b + 512 : n;
-            #pragma omp simd reduction(min:a_5)
-            for (int64_t j = b; j < e; j++) {
-                const float v1 = a1[j];
-                const int32_t v3 = (int32_t)(j);
-                const int32_t v4 = (v1 == v2 || v1 != v1) ? v3 : (int32_t)0x7fffffff;
-                a_5 = v4 < a_5 ? v4 : a_5;
-            }
-            if (a_5 != (int32_t)2147483647) break;
+        const int64_t e_5 = w_2 + 512 < n ? w_2 + 512 : n;
+        #pragma omp simd reduction(min:a_5)
+        for (int64_t j = w_2; j < e_5; j++) {
+            const float v1 = a1[j];
+            const int32_t v3 = (int32_t)(j);
+            const int32_t v4 = (v1 == v2 || v1 != v1) ? v3 : (int32_t)0x7fffffff;
+            a_5 = v4 < a_5 ? v4 : a_5;
         }
         const int32_t v5 = (int32_t)a_5;
         const int64_t v6 = (int64_t)v5;

@@ -1,0 +1,101 @@
+"""argmax and argmin in every form of loop nest: the first place, NaN before all, any layout."""
+import numpy as np
+import pytest
+
+from ckernels import ops
+from ckernels.runtime.function import Function
+
+from .planned import leaf, plan
+
+RNG = np.random.default_rng(3)
+DTYPES = ("bool", "int8", "uint8", "int16", "uint32", "int64", "uint64", "float16", "float32",
+          "float64")
+SHAPES = [(1, 1), (1, 7), (7, 1), (3, 515), (3, 1100), (515, 3), (1100, 3), (17, 300), (260, 19)]
+
+
+def places(a):
+    return [f(a, axis) for axis in (0, 1) for f in (np.argmax, np.argmin)] + [
+        np.argmax(a.reshape(-1)), np.argmin(a.reshape(-1))]
+
+
+@pytest.fixture(scope="module", params=DTYPES)
+def found(request):
+    x = leaf((None, None), request.param)
+    flat = ops.reshape(x, (-1,))
+    outputs = [op(x, axis) for axis in (0, 1) for op in (ops.argmax, ops.argmin)]
+    outputs += [ops.argmax(flat, 0), ops.argmin(flat, 0)]
+    return request.param, Function([x], outputs, positional_only=True, downcast=False)
+
+
+def check(found, a):
+    dtype, function = found
+    a = a.astype(dtype)
+    for got, want in zip(function(a), places(a)):
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_places_are_numpys(found, shape):
+    check(found, RNG.integers(0, 9, shape))                     # many ties
+    check(found, 50 * RNG.normal(size=shape))
+    check(found, np.zeros(shape))
+    if found[0] in ("int8", "int64", "uint8"):
+        check(found, np.full(shape, np.iinfo(found[0]).min))
+        check(found, np.full(shape, np.iinfo(found[0]).max))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_nan_is_found_first(found, shape):
+    if found[0][:5] != "float":
+        return
+    a = RNG.normal(size=shape)
+    for value in (np.inf, -np.inf):
+        check(found, np.full(shape, value))
+        a[RNG.random(shape) < 0.1] = value
+        check(found, a)
+    for share in (0.002, 0.2, 1):
+        a[RNG.random(shape) < share] = np.nan
+        check(found, a)
+
+
+def test_zeros_of_both_signs_are_equal(found):
+    if found[0][:5] == "float":
+        check(found, RNG.choice([-0.0, 0.0], (33, 90)))
+
+
+@pytest.mark.parametrize("axis, shape", [(0, (1100, 1200)), (0, (3000, 5)), (1, (5, 1500, 33)),
+                                         (0, (40_000,)), (0, (16_385 * 3,))])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_long_axes(axis, shape, dtype):
+    """Chunks of rows, of elements and strips: also where nothing in a chunk beats the start."""
+    for op in (ops.argmax, ops.argmin):
+        a = (100 * RNG.normal(size=shape)).astype(dtype)
+        plan(lambda x, op=op: op(x, axis), a)
+        if dtype == "float32":
+            a.reshape(-1)[::7] = np.nan
+            plan(lambda x, op=op: op(x, axis), a)
+            plan(lambda x, op=op: op(x, axis), np.full(shape, -np.inf, dtype))
+            plan(lambda x, op=op: op(x, axis), np.full(shape, np.inf, dtype))
+
+
+def test_places_beside_other_reductions_and_dear_values():
+    a = RNG.normal(size=(60, 1030)).astype("float32")
+    a[3, 700], a[4, 20], a[5] = np.nan, np.inf, -np.inf
+    for axis in (0, 1):
+        def build(x, axis=axis):
+            y = ops.tanh(x)
+            first = ops.argmax(y, axis)
+            top = ops.max(y, axis, keepdims=True)
+            return [first, ops.argmin(x, axis), ops.max(x, axis), ops.argmax(x, axis), y - top,
+                    ops.sum(ops.square(y), axis), ops.min(x, axis)]
+        plan(build, a, rtol=1e-3)
+        plan(lambda x, axis=axis: [ops.argmax(ops.tanh(x), axis), ops.argmin(x, axis)], a)
+        plan(lambda x, axis=axis: [ops.argmax(x, axis), ops.sum(x, axis)], a, rtol=1e-3)
+
+
+@pytest.mark.parametrize("order", [(1, 0, 2), (2, 1, 0), (0, 2, 1)])
+def test_other_layouts(order):
+    a = RNG.integers(0, 5, (40, 60, 50)).astype("float32").transpose(order)[::-1, ::2]
+    for axis in (0, 1, 2):
+        plan(lambda x, axis=axis: [ops.argmax(x, axis), ops.argmin(x, axis)], a)
+    plan(lambda x: ops.argmax(ops.reshape(x, (-1,)), 0), a)
