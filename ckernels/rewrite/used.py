@@ -100,9 +100,9 @@ def _halves(scan, reads):
     sizes = {found.attrs["index"]: prod(found.shape[1:]) * ITEMSIZE[found.dtype]
              for _, found, _ in reads.slices}
     row = sum(sizes.values())
-    if reads.first < reads.total and reads.first * row >= WORTH:
+    if 0 < reads.first < reads.total and reads.first * row >= WORTH:
         at = reads.first
-    elif 0 < reads.end and (reads.total - reads.end) * row >= WORTH:
+    elif 0 < reads.end < reads.total and (reads.total - reads.end) * row >= WORTH:
         at = reads.end
     else:
         return None
