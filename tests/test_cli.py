@@ -219,15 +219,21 @@ def test_notes_cannot_drive_a_terminal(run, filled):
     assert run("list")[0] == 0
 
 
-@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
-@pytest.mark.parametrize("line, wanted", [
+LINES = [
     ("ckernels-cache ver", {"verify"}),
+    ("ckernels-cache --ver", {"--version"}),
     ("ckernels-cache clear --o", {"--older-than"}),
-    ("ckernels-cache list --s", {"--sort"}),
+    ("ckernels-cache list --so", {"--sort"}),
+    ("ckernels-cache list --sort s", {"size"}),
     ("ckernels do", {"doctor"}),
     ("ckernels completion f", {"fish"}),
-    ("/usr/bin/ckernels doctor --j", {"--json"}),
-])  # fmt: skip
+    ("ckernels config cache.max_s", {"cache.max_size"}),
+    ("ckernels doctor --j", {"--json"}),
+]
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+@pytest.mark.parametrize("line, wanted", [*LINES, ("/usr/bin/ckernels do", {"doctor"})])
 def test_completion(line, wanted):
     script = command("completion", "bash").stdout
     words = line.split(" ")
@@ -237,8 +243,48 @@ def test_completion(line, wanted):
     done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and not done.stderr
     assert set(done.stdout.split()) == wanted
-    assert "verify" in command("completion", "fish").stdout
-    assert command("completion", "zsh").stdout.startswith("# ckernels")
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
+def test_completion_in_fish(tmp_path):
+    script = tmp_path / "ckernels.fish"
+    script.write_text(command("completion", "fish").stdout)
+    asked = "".join(f"\ncomplete -C '{line}'; echo" for line, _ in LINES)
+    done = subprocess.run(["fish", "-c", f"source {script}{asked}"], capture_output=True, text=True,
+                          env={**os.environ, "HOME": str(tmp_path)}, timeout=60)  # fmt: skip
+    assert done.returncode == 0 and not done.stderr
+    answers = [{row.split("\t")[0] for row in text.splitlines()}
+               for text in done.stdout.split("\n\n")]  # fmt: skip
+    assert answers[: len(LINES)] == [wanted for _, wanted in LINES]
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
+def test_completion_in_zsh(tmp_path):
+    """At a terminal, with the Tab key: zsh completes nowhere else."""
+    import pty
+    import re
+
+    script = tmp_path / "ckernels.zsh"
+    script.write_text(command("completion", "zsh").stdout)
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(tmp_path)
+        plain = {**os.environ, "TERM": "dumb", "PS1": "", "HOME": str(tmp_path)}
+        os.execvpe("zsh", ["zsh", "-f", "-i"], plain)
+
+    def send(text, until):
+        os.write(terminal, text.encode())
+        seen = ""
+        while until not in seen:  # Ctrl-U between two lines: what is shown is of this line
+            seen += re.sub(r"\x1b\[[^a-zA-Z]*[a-zA-Z]", "", os.read(terminal, 4096).decode())
+
+    send(f"autoload -U compinit && compinit -u -D; source {script}; echo rea''dy\n", "ready")
+    for line, (wanted,) in LINES:
+        send(f"{line}\t", line.rsplit(" ", 1)[0] + " " + wanted)
+        send("\x15echo next''line\n", "nextline")
+    os.write(terminal, b"exit\n")
+    os.waitpid(pid, 0)
+    os.close(terminal)
 
 
 @pytest.mark.parametrize("text, days", [("30", 30), ("12h", 0.5), ("2w", 14), ("90 min", 0.0625)])

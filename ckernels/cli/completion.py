@@ -6,12 +6,14 @@ for when they are wanted. No dependency: the words of two small commands need no
 
 import argparse
 
+from ..config import TABLE as FLAGS
+
 SHELLS = ("bash", "zsh", "fish")
 BASH = """\
 # ckernels: eval "$(ckernels completion bash)"
 _ckernels() {
     local cur="${COMP_WORDS[COMP_CWORD]}" program="${COMP_WORDS[0]##*/}" words=""
-    local command="" i
+    local before="${COMP_WORDS[COMP_CWORD-1]}" command="" i
     for ((i = 1; i < COMP_CWORD; i++)); do
         case "${COMP_WORDS[i]}" in -*) ;; *) command="${COMP_WORDS[i]}"; break ;; esac
     done
@@ -36,15 +38,15 @@ def script(shell, parsers):
         found = commands(parser)
         cases.append(f'    {program}:) words="{" ".join([*found, "--help", "--version"])}" ;;\n')
         for name, child in found.items():
-            words, action = options(child), ""
+            given, action = words(child), ""
             if name == "show":
                 action = ' words="$words $(ckernels-cache keys 2>/dev/null)" ;'
             if name in ("bundle", "restore"):
                 action = (' [[ $cur == -* ]] || { COMPREPLY=($(compgen -f -- "$cur"));'
                           ' compopt -o filenames 2>/dev/null; return; } ;')
-            if name == "completion":
-                words = [*words, *SHELLS]
-            cases.append(f'    {program}:{name}) words="{" ".join(words)}";{action};\n')
+            for option, choices in chosen(child).items():
+                action += f' [[ $before == {option} ]] && words="{" ".join(choices)}" ;'
+            cases.append(f'    {program}:{name}) words="{" ".join(given)}";{action};\n')
     text = BASH % "".join(cases)
     return ZSH + text if shell == "zsh" else text
 
@@ -53,21 +55,22 @@ def fish(parsers):
     lines = ["# ckernels: ckernels completion fish | source"]
     for program, parser in parsers.items():
         found = commands(parser)
-        lines.append(f"complete -c {program} -f")
+        start = f"complete -c {program}"
+        lines.append(f"{start} -f")
+        lines += [f"{start} -n __fish_use_subcommand -l {word}" for word in ("help", "version")]
         for name, child in found.items():
-            lines.append(f"complete -c {program} -n __fish_use_subcommand -a {name} "
+            lines.append(f"{start} -n __fish_use_subcommand -a {name} "
                          f"-d '{child.description_line}'")
-            for option in options(child):
-                lines.append(f"complete -c {program} -n '__fish_seen_subcommand_from {name}' "
-                             f"-l {option[2:]}")
+            here = f"{start} -n '__fish_seen_subcommand_from {name}'"
+            for word in words(child):
+                choices = chosen(child).get(word)
+                more = f" -x -a '{' '.join(choices)}'" if choices else ""
+                word = f"-l {word[2:]}" if word.startswith("--") else f"-a {word}"
+                lines.append(f"{here} {word}{more}")
             if name == "show":
-                lines.append(f"complete -c {program} -n '__fish_seen_subcommand_from show' "
-                             "-a '(ckernels-cache keys 2>/dev/null)'")
+                lines.append(f"{here} -a '(ckernels-cache keys 2>/dev/null)'")
             if name in ("bundle", "restore"):
-                lines.append(f"complete -c {program} -n '__fish_seen_subcommand_from {name}' -F")
-            if name == "completion":
-                lines.append(f"complete -c {program} -n '__fish_seen_subcommand_from {name}' "
-                             f"-a '{' '.join(SHELLS)}'")
+                lines.append(f"{here} -F")
     return "\n".join(lines) + "\n"
 
 
@@ -79,7 +82,17 @@ def commands(parser):
     return {}
 
 
-def options(parser):
-    """The long options of a command."""
-    return [word for action in parser._actions for word in action.option_strings
-            if word.startswith("--")]  # fmt: skip
+def words(parser):
+    """What may follow a command: its long options, and the words its arguments may be."""
+    found = [word for action in parser._actions for word in action.option_strings
+             if word.startswith("--")]  # fmt: skip
+    for action in parser._actions:
+        if not action.option_strings:
+            found += action.choices or (list(FLAGS) if action.dest == "flag" else [])
+    return found
+
+
+def chosen(parser):
+    """{option: the words it takes} of the options that take one of a few."""
+    return {word: action.choices for action in parser._actions if action.choices
+            for word in action.option_strings if word.startswith("--")}  # fmt: skip
