@@ -6,7 +6,8 @@ BIN    := $(VENV)/bin
 PY     := $(BIN)/python
 ARGS   ?=
 RUNTIME_SOURCES := $(wildcard ckernels/src/*.c ckernels/src/*.h)
-SANITIZED = $(or $(ARGS),tests/runtime tests/stress/test_threads.py \
+SANITIZED = $(or $(ARGS),tests/runtime \
+    $(addprefix tests/stress/test_,threads.py conv_shapes.py fuzz_images.py) \
     $(addprefix tests/codegen/test_,steps.py random_kernels.py random_graphs.py) -m "not slow")
 LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
