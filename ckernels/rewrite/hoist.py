@@ -12,6 +12,7 @@ from ..graph.node import make
 from ..graph.walk import toposort_cut
 from ..vectorize import NoBatchRule, batched
 from .engine import fit, number
+from .gates import parts_first
 from .loops import depending, got, leaf, move_outs
 from .weights import join_terms, join_weights
 
@@ -298,4 +299,4 @@ def _total(init, place, axes):
     return result
 
 
-PASSES = (tidy, sums_last, join_weights, join_terms, rows_first, results_last)
+PASSES = (tidy, sums_last, join_weights, join_terms, rows_first, results_last, parts_first)

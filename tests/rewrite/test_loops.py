@@ -269,3 +269,32 @@ def test_parts_side_by_side(bounds, name):
     new = same([total], leaves)
     assert new[0].op.name == name
     assert parts.parts_of(piece(leaves[0], 6, *bounds[0]))[0] == 1
+
+
+@pytest.mark.parametrize("bounds, moved", [
+    (((None, 2), (2, None)), True), (((2, 5), (0, 2)), True), (((0, 3), (2, 6)), False),
+    (((0, 6), (0, 6)), False), (((0, 3), (3, 3)), False), (((0, 6, 2), (1, 6, 2)), False)])
+def test_gates_add_up_their_own_columns(bounds, moved):
+    x, h, w, b = leaf(5, 2, 6), leaf(2, 3), leaf(3, 6), leaf(6)
+
+    def step(row, h):
+        z = ops.add(ops.add(ops.mul(ops.matmul(h, w), 2.0), row), b)
+        one, two = (ops.tanh(z[:, slice(*s)]) for s in bounds)
+        return ops.tanh(ops.add(h, ops.add(ops.sum(one, 1, True), ops.sum(two, 1, True))))
+    node = loop(x, [(h, step)])
+    new = same([item(node, 0)], [x, h, w, b])
+    sums = [n for n in toposort(scans(new)[0].attrs["body"].outputs)
+            if n.op.name == "add" and n.shape == (2, 6)]
+    assert inside(scans(new)[0]).count("matmul") == 1 and bool(sums) != moved
+
+
+def test_what_others_read_too_is_added_up_once():
+    x, h, w = leaf(5, 2, 6), leaf(2, 3), leaf(3, 6)
+
+    def step(row, h):
+        z = ops.add(ops.matmul(h, w), row)
+        return ops.mul(ops.tanh(z[:, :3]), ops.add(z[:, 3:], ops.sum(z)))
+    new = same([item(loop(x, [(h, step)]), 0)], [x, h, w])
+    assert inside(scans(new)[0]).count("matmul") == 1
+    assert [n.shape for n in toposort(scans(new)[0].attrs["body"].outputs)
+            if n.op.name == "add"].count((2, 6)) == 1
