@@ -20,7 +20,7 @@ if ROOT not in sys.path:
 
 import numpy as np  # noqa: E402
 
-from benchmarks import cold, load, peers, report, workload, workloads  # noqa: E402
+from benchmarks import cold, keras_costs, load, peers, report, workload, workloads  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PREPARE_SECONDS, TURN_SECONDS = 300, 120
@@ -184,7 +184,8 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="benchmarks/run.py", description=__doc__.split("\n")[0])
     add = parser.add_argument
     add("--quick", action="store_true", help="fewer cases and rounds, about five minutes")
-    add("--workloads", nargs="+", metavar="NAME", help="only these (see --list; 'cold' too)")
+    add("--workloads", nargs="+", metavar="NAME",
+        help="only these (see --list; 'cold' and 'keras-costs' too)")  # fmt: skip
     add("--cases", metavar="TEXT", help="only cases whose name contains this")
     add("--peers", nargs="+", choices=all_peers, metavar="NAME", default=list(all_peers),
         help="only these of: " + " ".join(all_peers))  # fmt: skip
@@ -205,7 +206,7 @@ def parse(arguments):
 def chosen(options):
     """[(workload, case)] that the options ask for."""
     found = workloads.load()
-    unknown = set(options.workloads or ()) - set(found) - {"cold"}
+    unknown = set(options.workloads or ()) - set(found) - {"cold", "keras-costs"}
     if unknown:
         raise SystemExit(f"no workload {', '.join(sorted(unknown))}; --list names them all")
     return [
@@ -242,6 +243,9 @@ def run(options, scratch, log):
         worker.stop()
     if not options.cases and (not options.workloads or "cold" in options.workloads):
         for record in cold.measure(options, scratch, log):
+            keep(record)
+    if not options.cases and "keras-costs" in (options.workloads or ["keras-costs"]):
+        for record in keras_costs.measure(options, scratch, log):
             keep(record)
     return results
 

@@ -1,15 +1,11 @@
 """Training steps of Keras 2.3.1 models on ckernels, beside the same models in torch and PyTensor.
 
 Timed is what `fit` calls for each batch of 32, Adam's update included. Needs keras==2.3.1 beside
-ckernels. What ckernels adds to the compiled step, and how long the first batch takes:
-
-    python -m benchmarks.workloads.keras_fit
+ckernels. What `fit` adds to the step, and the first batch, are timed by benchmarks/keras_costs.py.
 """
 
 import os
-import sys
 import tempfile
-import time
 
 import numpy as np
 
@@ -25,37 +21,44 @@ SHAPES = {
 }  # fmt: skip
 
 
-def keras_model(kind, weights, dropout=0.0):
-    """The compiled Keras model of that kind with these weights; dropout before its last layer.
-
-    With dropout the learning phase is an input of the train function, as in most old programs.
-    """
+def imported():
+    """The module keras, on ckernels."""
     os.environ["KERAS_BACKEND"] = "ckernels.compat.keras2"
     os.environ.setdefault("KERAS_HOME", tempfile.mkdtemp())
     try:
         import keras
     except ImportError:
         raise NotImplementedError("keras==2.3.1 is not installed") from None
+    return keras
+
+
+def keras_model(kind, small=False, dropout=0.0):
+    """The compiled Keras model of that kind; small: the same layers of one unit each.
+
+    With dropout the learning phase is an input of the train function, as in most old programs.
+    """
+    keras = imported()
     L = keras.layers
+    inputs, units, side, filters = (1, 1, 10, 1) if small else (784, 128, 28, 16)
+    words, steps, embedded, cells = (2, 1, 1, 1) if small else (WORDS, STEPS, EMBEDDED, UNITS)
     layers = {
-        "dense": lambda: [L.Dense(128, activation="relu", input_shape=(784,))],
+        "dense": lambda: [L.Dense(units, activation="relu", input_shape=(inputs,))],
         "cnn": lambda: [
-            L.Conv2D(16, 3, activation="relu", input_shape=(28, 28, 1)),
+            L.Conv2D(filters, 3, activation="relu", input_shape=(side, side, 1)),
             L.MaxPooling2D(2),
-            L.Conv2D(32, 3, activation="relu"),
+            L.Conv2D(2 * filters, 3, activation="relu"),
             L.MaxPooling2D(2),
             L.Flatten(),
         ],
         "lstm": lambda: [
-            L.Embedding(WORDS, EMBEDDED, input_length=STEPS),
-            L.LSTM(UNITS, recurrent_activation="sigmoid"),
+            L.Embedding(words, embedded, input_length=steps),
+            L.LSTM(cells, recurrent_activation="sigmoid"),
         ],
     }[kind]()
     layers += [L.Dropout(dropout)] if dropout else []
-    model = keras.models.Sequential([*layers, L.Dense(CLASSES, activation="softmax")])
+    last = L.Dense(2 if small else CLASSES, activation="softmax")
+    model = keras.models.Sequential([*layers, last])
     model.compile(keras.optimizers.Adam(RATE), "categorical_crossentropy", metrics=["accuracy"])
-    model.set_weights(weights)
-    model._make_train_function()
     return model
 
 
@@ -84,7 +87,9 @@ class KerasFit(Workload):
         return x, y, *scaled
 
     def ckernels_call(self, peer, x, y, *weights):
-        model = keras_model(self.kind, weights)
+        model = keras_model(self.kind)
+        model.set_weights(weights)
+        model._make_train_function()
         f, ins = model.train_function, [x, y, np.ones(BATCH, np.float32)]
         peer.functions = [f]
         return lambda: f(ins)[:1]
@@ -151,80 +156,3 @@ class KerasFit(Workload):
 
 
 WORKLOADS = [KerasFit(kind) for kind in SHAPES]
-
-
-# --- what ckernels adds, and the first batch ------------------------------------------------------
-
-
-def paired_us(calls, rounds=400):
-    """The 10th percentile of the time of each call, in microseconds.
-
-    The calls take turns, and the low percentile keeps out what other programs took: a difference of
-    two columns measured one after the other is mostly their load.
-    """
-    taken = [[] for _ in calls]
-    for _ in range(rounds):
-        for times, call in zip(taken, calls):
-            start = time.perf_counter()
-            call()
-            times.append(time.perf_counter() - start)
-    return [float(np.percentile(times, 10)) * 1e6 for times in taken]
-
-
-def added_us():
-    """What the train function of a model with a learning phase adds to the function it calls.
-
-    Measured over a step that does almost nothing, so that the difference is not lost in its noise.
-    """
-    from ckernels.compat import keras2 as K
-
-    x, y, weights = K.placeholder((None,)), K.placeholder((None,)), K.placeholder((None,))
-    phase = K.learning_phase()
-    f = K.function([x, y, weights, phase], [K.in_train_phase(x + y, x) * weights])
-    one = np.ones(1, np.float32)
-    ins, bare = [one, one, one, 1], f.of(1)
-    with_phase, without = paired_us([lambda: f(ins), lambda: bare(ins[:3])], 20_000)
-    return with_phase - without, without
-
-
-def measure(kind):
-    """Prints one line: first batch, a batch of fit, its train function, the bare compiled step."""
-    x, y, *weights = KerasFit(kind).data(np.random.default_rng(0))
-    import ckernels
-
-    model = keras_model(kind, weights, dropout=0.2)
-    start = time.perf_counter()
-    model.train_on_batch(x, y)
-    first = time.perf_counter() - start
-    f, ins = model.train_function, [x, y, np.ones(BATCH, np.float32), 1]
-    bare = f.of(1)
-    inside, step = paired_us([lambda: f(ins), lambda: bare(ins[:3])])
-    epoch = [np.concatenate([a] * 50) for a in (x, y)]
-    model.fit(*epoch, batch_size=BATCH, verbose=0, shuffle=False)
-    whole = []
-    for _ in range(5):
-        start = time.perf_counter()
-        model.fit(*epoch, batch_size=BATCH, verbose=0, shuffle=False)
-        whole.append((time.perf_counter() - start) / 50 * 1e6)
-    batch, (added, call) = min(whole), added_us()
-    print(
-        f"{kind}: first batch {first:.3f} s, fit {batch:.0f} us a batch "
-        f"({BATCH / batch * 1e6:.0f} samples/s), train function {inside:.1f} us, compiled step "
-        f"{step:.1f} us; the module adds {added:.2f} us, a call of one instruction takes "
-        f"{call:.2f} us; {ckernels.get_num_threads()} threads"
-    )
-
-
-if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        measure(sys.argv[1])
-    else:
-        import subprocess
-
-        for kind in SHAPES:
-            with tempfile.TemporaryDirectory() as folder:
-                env = {**os.environ, "CKERNELS_FLAGS": f"base_compiledir={folder}"}
-                for state in ("cold", "warm"):
-                    print(state, end=" ", flush=True)
-                    command = [sys.executable, "-m", "benchmarks.workloads.keras_fit", kind]
-                    subprocess.run(command, env=env, check=True, stderr=subprocess.DEVNULL)
