@@ -367,4 +367,4 @@ def _check_local(what, p, kernel, output_shape, n):
                 want *= s
             if want != have:
                 raise ShapeError(f"{what}: a kernel of shape {show(kernel.shape)} is for {have} "
-                                 f"{word}, but there are {' * '.join(map(str, sizes))} = {want}")
+                                 f"{word}, but there are {' x '.join(map(str, sizes))} of them")
