@@ -1,13 +1,15 @@
 /* faults.c: an LD_PRELOAD library that makes file operations below one directory fail.
 
    ck_fault(root, "rename", 28, 1) lets the second rename below root, and every one after it, fail
-   with ENOSPC. Operations on descriptors ask /proc which file they are about. Built and used by
-   test_cache_errno.py. */
+   with ENOSPC; ck_fault_once only that one. ck_kill(root, 9, 7) sends the process SIGKILL at the
+   eighth operation of any kind, just before it is done; signal 0 counts them. Operations on descriptors ask
+   /proc which file they are about. Built and used by test_cache_errno.py. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,14 +18,27 @@
 
 char ck_fault_root[4096];
 static char operation[32];
-static int code, skip;
+static int code, skip, deadly, times;
 static long seen, failed;
 
 void ck_fault(const char *root, const char *name, int error, int after)
 {
     snprintf(ck_fault_root, sizeof ck_fault_root, "%s", root);
     snprintf(operation, sizeof operation, "%s", name);
-    code = error, skip = after, seen = failed = 0;
+    code = error, skip = after, seen = failed = deadly = 0, times = 1 << 30;
+}
+
+void ck_fault_once(const char *root, const char *name, int error, int after)
+{
+    ck_fault(root, name, error, after);
+    times = 1;
+}
+
+/* signal 0: only count */
+void ck_kill(const char *root, int number, int after)
+{
+    ck_fault(root, "*", 0, after);
+    deadly = 1, code = number;
 }
 
 long ck_fault_failed(void) { return failed; }
@@ -37,11 +52,16 @@ static int below(const char *path)
 
 static int strikes(const char *name, const char *path)
 {
-    if (strcmp(name, operation) || !below(path))
+    if ((strcmp(name, operation) && !deadly) || !below(path))
         return 0;
-    if (seen++ < skip)
+    if (seen++ < skip || failed >= times)
         return 0;
     failed++;
+    if (deadly) {
+        if (failed == 1 && code)
+            raise(code);
+        return 0;
+    }
     errno = code;
     return 1;
 }
@@ -49,7 +69,7 @@ static int strikes(const char *name, const char *path)
 static int strikes_fd(const char *name, int fd)
 {
     char link[64], path[4096];
-    if (strcmp(name, operation))
+    if (strcmp(name, operation) && !deadly)
         return 0;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t n = readlink(link, path, sizeof path - 1);
@@ -146,6 +166,14 @@ ssize_t pread64(int fd, void *data, size_t n, off64_t at)
 ssize_t read(int fd, void *data, size_t n)
 {
     return strikes_fd("read", fd) ? -1 : REAL(read)(fd, data, n);
+}
+off_t lseek(int fd, off_t at, int from)
+{
+    return strikes_fd("seek", fd) ? -1 : REAL(lseek)(fd, at, from);
+}
+off64_t lseek64(int fd, off64_t at, int from)
+{
+    return strikes_fd("seek", fd) ? -1 : REAL(lseek64)(fd, at, from);
 }
 int close(int fd)
 {
