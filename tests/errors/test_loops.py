@@ -145,7 +145,7 @@ def shapes_that_do_not_meet_in_a_step():
 
 @MADE.wrong(NotSupported, "checkpoint", "until")
 def a_checkpointed_loop_that_ends_early():
-    K.scan(lambda h: (h, K.until(h > 0)), outputs_info=K.constant(1.0), n_steps=3, checkpoint=2)  # !
+    K.scan(lambda h: (h, K.until(h > 0)), outputs_info=1.0, n_steps=3, checkpoint=2)  # !
 
 
 @MADE.wrong(NotSupported, "until", "truncate_gradient")
