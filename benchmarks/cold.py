@@ -1,8 +1,9 @@
 """What starting costs: import, first result with empty caches, first result with warm ones, size.
 
-Each figure comes from fresh processes. The work is the MLP training step; its first result counts
-from after the import of NumPy until the first loss is there, with the import of the library and all
-compiling. Bytecode of Python lies in the scratch folder: the second process finds it there.
+Each figure comes from fresh processes. The work is a training step, of the MLP and of an LSTM; its
+first result counts from after the import of NumPy until the first loss is there, with the import
+of the library and all compiling. Bytecode of Python lies in the scratch folder: the second process
+finds it there. The LSTM is also built for 10 and for 1000 time steps.
 """
 
 import importlib.metadata
@@ -19,6 +20,7 @@ IMPORTS = {"torch": "torch", "jax": "jax", "pytensor-numba": "pytensor.tensor",
            "ckernels": "ckernels"}  # fmt: skip
 PACKAGES = {"torch": ("torch",), "jax": ("jax", "jaxlib"), "numexpr": ("numexpr",),
             "pytensor-numba": ("pytensor", "numba", "llvmlite")}  # fmt: skip
+LENGTHS = (10, 1000)
 IMPORT_CODE = """
 import numpy, time
 start = time.perf_counter()
@@ -27,16 +29,16 @@ print(time.perf_counter() - start)
 """
 
 
-def first_result(name, threads):
-    """Seconds from NumPy alone to the first loss of the MLP step, in this process."""
+def first_result(name, threads, work="mlp", steps=None):
+    """Seconds from NumPy alone to the first loss of a training step, in this process."""
     import time
 
     import numpy as np
 
     from benchmarks import peers, workloads
 
-    work = workloads.load()["mlp"]
-    arrays = work.data(np.random.default_rng(0))
+    work = workloads.load()[work]
+    arrays = work.data(np.random.default_rng(0), **({"steps": steps} if steps else {}))
     assert "ckernels" not in sys.modules
     start = time.perf_counter()
     peer = peers.PEERS[name](threads)
@@ -72,14 +74,14 @@ def fresh_environment(name, threads, folder):
     return env
 
 
-def starts(options, scratch, log):
+def starts(options, scratch, log, work, title, most):
     """Two records: first result with empty caches, and again with what the first one left."""
     cold, warm = {}, {}
     for name in STARTERS:
-        if name not in options.peers:
+        if name not in options.peers or work != "mlp" and name == "torch-compile":
             continue
         python = sys.executable if name == "ckernels" else options.peers_python
-        arguments = ["-m", "benchmarks.cold", name, str(options.threads)]
+        arguments = ["-m", "benchmarks.cold", name, str(options.threads), work]
         taken = []
         for _ in range(1 if options.quick or name != "ckernels" else 3):
             with tempfile.TemporaryDirectory(dir=scratch) as folder:
@@ -87,11 +89,33 @@ def starts(options, scratch, log):
                 taken.append(tuple(child(python, arguments, env, log) for _ in range(2)))
         if None not in sum(taken, ()):
             cold[name], warm[name] = (median(t) for t in zip(*taken))
-    title = "from the import of the library to the first loss of the MLP step"
+    head = "first result" if work == "mlp" else "first result of an LSTM"
+    title = f"from the import of the library to the first loss of {title}"
     return [
-        record("first result, empty caches", title, cold, "at most", 0.6),
-        record("first result, warm caches", title, warm, "at most", 0.05),
+        record(f"{head}, empty caches", title, cold, "at most", most[0]),
+        record(f"{head}, warm caches", title, warm, "at most", most[1]),
     ]
+
+
+def lengths(options, scratch, log):
+    """First results of the LSTM step over few and over many time steps, caches empty: the second
+    takes longer by its own run, which touches 0.1 GB for the first time, and by nothing else."""
+    found = {}
+    for steps in LENGTHS:
+        arguments = ["-m", "benchmarks.cold", "ckernels", str(options.threads), "lstm-train"]
+        taken = []
+        for _ in range(1 if options.quick else 3):
+            with tempfile.TemporaryDirectory(dir=scratch) as folder:
+                env = fresh_environment("ckernels", options.threads, folder)
+                taken.append(child(sys.executable, [*arguments, str(steps)], env, log))
+        if None not in taken:
+            found[steps] = median(taken)
+    if len(found) < len(LENGTHS):
+        return []
+    few, many = found.values()
+    title = f"caches empty, at most twice the {few:.2f} s over {LENGTHS[0]} time steps"
+    case = f"first result of an LSTM, {LENGTHS[1]} steps"
+    return [record(case, title, {"ckernels": many}, "at most", 2 * few)]
 
 
 def imports(options, log):
@@ -150,7 +174,9 @@ def record(case, title, seconds, *target):
 
 
 def measure(options, scratch, log):
-    yield from starts(options, scratch, log)
+    yield from starts(options, scratch, log, "mlp", "the MLP step", (0.6, 0.05))
+    yield from starts(options, scratch, log, "lstm-train", "the LSTM step", (2, 0.06))
+    yield from lengths(options, scratch, log)
     yield imports(options, log)
     yield sizes(options)
 
@@ -158,4 +184,5 @@ def measure(options, scratch, log):
 if __name__ == "__main__":
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    print(first_result(sys.argv[1], int(sys.argv[2])), file=out)
+    name, threads, *work = sys.argv[1:]
+    print(first_result(name, int(threads), *work[:1], *map(int, work[1:])), file=out)

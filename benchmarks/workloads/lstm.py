@@ -1,14 +1,17 @@
-"""An LSTM over 50 steps, batch 32, 64 inputs, 128 units: forward, and with all its gradients.
+"""An LSTM over 50 steps, batch 32, 64 inputs, 128 units: forward, with all its gradients, and a
+training step.
 
 Everybody multiplies all inputs by their weights at once, before the loop, and keeps the four gates
 in one matrix, in torch's order: input, forget, cell, output.
 """
 
+import functools
+
 import numpy as np
 
 from benchmarks.workload import Case, Target, Workload
 
-STEPS, BATCH, INPUTS, UNITS = 50, 32, 64, 128
+STEPS, BATCH, INPUTS, UNITS, RATE = 50, 32, 64, 128, 0.1
 
 
 def sigmoid(x):
@@ -70,20 +73,25 @@ class Lstm(Workload):
         flat = dz.reshape(-1, 4 * UNITS)
         return x.reshape(-1, INPUTS).T @ flat, before.reshape(-1, UNITS).T @ flat, flat.sum(0)
 
-    def torch_call(self, peer, x, w, u, b, g=None):
-        torch = peer.lib
+    @staticmethod
+    def torch_net(torch, w, u, b):
+        """(torch's LSTM with these weights, its parameters)."""
         net = torch.nn.LSTM(INPUTS, UNITS)
         with torch.no_grad():
             net.weight_ih_l0[:] = torch.from_numpy(w.T.copy())
             net.weight_hh_l0[:] = torch.from_numpy(u.T.copy())
             net.bias_ih_l0[:] = torch.from_numpy(b)
             net.bias_hh_l0[:] = 0
+        return net, [net.weight_ih_l0, net.weight_hh_l0, net.bias_ih_l0]
+
+    def torch_call(self, peer, x, w, u, b, g=None):
+        torch = peer.lib
+        net, wrt = self.torch_net(torch, w, u, b)
         x = torch.from_numpy(x)
         torch.set_grad_enabled(self.gradient)
         if not self.gradient:
             return lambda: net(x)[0]
         g = torch.from_numpy(g)
-        wrt = [net.weight_ih_l0, net.weight_hh_l0, net.bias_ih_l0]
 
         def call():
             states, _ = net(x)
@@ -145,4 +153,78 @@ class Lstm(Workload):
         return c.gemms(products)
 
 
-WORKLOADS = [Lstm(False), Lstm(True)]
+class LstmTraining(Lstm):
+    """Gradient descent on the squared distance of the last state from a target."""
+
+    peers = ("torch", "jax", "pytensor-numba", "pytensor-c", "ckernels")
+    steps = 3
+
+    def __init__(self):
+        super().__init__(False)
+        self.name = "lstm-train"
+        self.title = f"LSTM training step: {STEPS} steps, batch {BATCH}, {INPUTS} to {UNITS}"
+        self.title += ", float32, gradient descent"
+
+    def cases(self):
+        return [Case("LSTM training step", {}, (Target("peers", 1.5),))]
+
+    def data(self, rng, steps=STEPS):
+        x, *parameters = super().data(rng)
+        x = rng.standard_normal((steps, BATCH, INPUTS), dtype=np.float32)
+        return x, *parameters, rng.standard_normal((BATCH, UNITS), dtype=np.float32)
+
+    def torch_call(self, peer, x, w, u, b, target):
+        torch = peer.lib
+        net, P = self.torch_net(torch, w, u, b)
+        x, target = torch.from_numpy(x), torch.from_numpy(target)
+        torch.set_grad_enabled(True)
+
+        def step():
+            loss = torch.mean((net(x)[0][-1] - target) ** 2)
+            gradients = torch.autograd.grad(loss, P)
+            with torch.no_grad():
+                torch._foreach_add_(P, gradients, alpha=-RATE)
+            return loss
+
+        return step
+
+    def jax_call(self, peer, x, *parameters_and_target):
+        jax, np_ = peer.lib, peer.lib.numpy
+        x, *P, target = (jax.device_put(a) for a in (x, *parameters_and_target))
+
+        def cost(P, x, target):
+            return np_.mean((self.jax(np_, x, *P)[-1] - target) ** 2)
+
+        @functools.partial(jax.jit, donate_argnums=0)
+        def step(P, x, target):
+            loss, G = jax.value_and_grad(cost)(P, x, target)
+            return [p - np_.float32(RATE) * g for p, g in zip(P, G)], loss
+
+        def call():
+            nonlocal P
+            P, loss = step(P, x, target)
+            return jax.block_until_ready(loss)
+
+        return call
+
+    def pytensor_call(self, peer, x, *parameters_and_target):
+        lib, pt = peer.lib, peer.np
+        *parameters, target = parameters_and_target
+        P = [lib.shared(p) for p in parameters]
+        x0, y = peer.symbol(x), peer.symbol(target)
+        loss = pt.mean((self.pytensor(pt, x0, *P)[-1] - y) ** 2)
+        moved = [p - np.float32(RATE) * g for p, g in zip(P, lib.grad(loss, P))]
+        step = peer.function([x0, y], loss, updates=list(zip(P, moved)))
+        return functools.partial(step, x, target)
+
+    def ckernels_call(self, peer, x, *parameters_and_target):
+        K = peer.lib
+        *parameters, target = parameters_and_target
+        P = [K.variable(p) for p in parameters]
+        x0, y = peer.symbol(x), peer.symbol(target)
+        loss = K.mean(K.square(self.ckernels(K, x0, *P)[-1] - y))
+        updates = [K.update_sub(p, RATE * g) for p, g in zip(P, K.gradients(loss, P))]
+        return functools.partial(peer.function([x0, y], loss, updates=updates), x, target)
+
+
+WORKLOADS = [Lstm(False), Lstm(True), LstmTraining()]
