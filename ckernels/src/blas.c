@@ -111,6 +111,12 @@ static int tidy(int64_t *ld, int64_t rows, int64_t cols)
     return *ld >= cols && *ld >= 1;
 }
 
+/* Whether the built-in gemm takes panels of this shape whatever their rows: from 16 on. */
+int ck_blas_is_builtin(const ck_blas *blas, const ck_gemm_shape *s)
+{
+    return !blas->sgemm || (blas->few && s->m >= 16);
+}
+
 int ck_blas_gemm(const ck_blas *blas, int dtype, const ck_gemm_shape *shape, const void *a,
                  const void *b, void *c)
 {

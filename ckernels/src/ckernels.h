@@ -162,6 +162,15 @@ typedef struct {
 } ck_gemm_shape;
 
 int ck_builtin_gemm(int dtype, const ck_gemm_shape *s, const void *a, const void *b, void *c);
+/* B as the built-in gemm reads it, so that a team packs it once: bytes of `data` (to be given),
+   then blocks of `depth` rows, any columns from a multiple of 32 on; panels of C want col0 of
+   the same kind (their shape, a and c are the panel's own). */
+typedef struct { char *data; int64_t width, depth; } ck_packed;
+int64_t ck_builtin_packed(int dtype, const ck_gemm_shape *s, ck_packed *out);
+void ck_builtin_pack(int dtype, const ck_gemm_shape *s, const void *b, const ck_packed *to,
+                     int64_t block, int64_t col0, int64_t col1);
+int ck_builtin_panel(int dtype, const ck_gemm_shape *s, const void *a, const ck_packed *b,
+                     int64_t col0, void *c);
 int ck_builtin_level(void);                   /* 0: baseline, 1: AVX2 + FMA, 2: AVX-512 */
 const char *ck_builtin_name(void);
 
@@ -170,6 +179,7 @@ typedef struct ck_blas ck_blas;
 const ck_blas *ck_blas_get(void);
 int ck_blas_gemm(const ck_blas *blas, int dtype, const ck_gemm_shape *s, const void *a,
                  const void *b, void *c);
+int ck_blas_is_builtin(const ck_blas *blas, const ck_gemm_shape *s);
 void ck_blas_enter(const ck_blas *blas);      /* until leave BLAS uses one thread a call */
 void ck_blas_leave(const ck_blas *blas);
 int ck_blas_use(const char *path);            /* path, "builtin", or NULL: search again */

@@ -4,21 +4,29 @@
    C is cut into panels; each is one BLAS call on one thread of our team, and the epilogue
    follows while the rows are in cache. The grid depends on the shape alone: BLAS picks other
    kernels for other panel heights, so only a fixed grid gives the same bits for any number of
-   threads. */
+   threads. For a big product by the built-in gemm the team packs B once, before the panels;
+   whoever comes to the panels first waits for parts at work, which never wait themselves. */
 #include "ckernels.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
-enum { MAX_COUNTED = 64 };               /* row panels that can be cut into columns as well */
+enum {
+    MAX_COUNTED = 64,                    /* row panels that can be cut into columns as well */
+    PART = 128                           /* columns of B that a thread packs at a time */
+};
 
 typedef struct {
     ck_gemm_shape shape;
     int dtype;
     int64_t batch, sa, sb, sc, size;
-    int64_t rows, cols, row_panels, col_panels;    /* the grid: panel size, and how many */
+    int64_t tile, cols, row_panels, col_panels;    /* the grid; panels are of whole tiles of rows */
     int64_t tasks, per_task;             /* per_task: batch items of a task when they are not cut */
     _Atomic int64_t next;                /* the first task nobody has taken */
+    ck_packed shared;                    /* B packed by the team; no data: panels read B itself */
+    int64_t packed, parts, groups;       /* its bytes; parts to pack, of them in a block of rows */
+    _Atomic int64_t part, ready;         /* the first part nobody has taken; how many are done */
     const char *a, *b;
     char *c;
     const ck_blas *blas;
@@ -50,6 +58,9 @@ static int panel(const gemm *g, int64_t item, int64_t row0, int64_t row1, int64_
     int64_t c = item * g->sc + row0 * s.ldc + col0;
     s.m = row1 - row0;
     s.n = col1 - col0;
+    if (g->shared.data)
+        return ck_builtin_panel(g->dtype, &s, g->a + a * g->size, &g->shared, col0,
+                                g->c + c * g->size);
     return ck_blas_gemm(g->blas, g->dtype, &s, g->a + a * g->size, g->b + b * g->size,
                         g->c + c * g->size);
 }
@@ -68,17 +79,39 @@ static int do_items(gemm *g, int64_t task)
     return CK_OK;
 }
 
+/* Row panels are alike up to a tile, so that none is left over at the end. */
+static int64_t first_row(const gemm *g, int64_t panel)
+{
+    int64_t tiles = ceil_div(g->shape.m, g->tile);
+    return at_most(tiles * panel / g->row_panels * g->tile, g->shape.m);
+}
+
 /* A task of one panel: (item, row panel, column panel), the last fastest. Whoever makes the
    last column panel of some rows runs their epilogue. */
 static int do_panel(gemm *g, int64_t task)
 {
     int64_t line = task / g->col_panels, col = task % g->col_panels * g->cols;
-    int64_t item = line / g->row_panels, row = line % g->row_panels * g->rows;
-    int64_t row1 = at_most(row + g->rows, g->shape.m), col1 = at_most(col + g->cols, g->shape.n);
+    int64_t item = line / g->row_panels, p = line % g->row_panels;
+    int64_t row = first_row(g, p), row1 = first_row(g, p + 1);
+    int64_t col1 = at_most(col + g->cols, g->shape.n);
     int code = panel(g, item, row, row1, col, col1);
     if (code || (g->col_panels > 1 && atomic_fetch_sub(&g->left[line], 1) != 1))
         return code;
     return finish(g, item * g->shape.m + row, item * g->shape.m + row1);
+}
+
+/* Pack parts of B until none is left, then wait for those that others have at work. */
+static void pack_shared(gemm *g)
+{
+    for (int64_t t; (t = atomic_fetch_add(&g->part, 1)) < g->parts;) {
+        int64_t col = t % g->groups * PART;
+        ck_builtin_pack(g->dtype, &g->shape, g->b, &g->shared, t / g->groups, col,
+                        at_most(col + PART, g->shape.n));
+        atomic_fetch_add_explicit(&g->ready, 1, memory_order_release);
+    }
+    for (int spin = 0; atomic_load_explicit(&g->ready, memory_order_acquire) < g->parts; spin++)
+        if (spin > 1000)
+            sched_yield();
 }
 
 /* What each thread runs: tasks until none is left, whichever range it was given. Another
@@ -88,6 +121,8 @@ static int run(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
     gemm *g = (gemm *)p;
     (void)unused, (void)lo, (void)hi;
     int code = CK_OK;
+    if (g->shared.data)
+        pack_shared(g);
     for (int64_t t; !code && (t = atomic_fetch_add(&g->next, 1)) < g->tasks;)
         code = g->row_panels * g->col_panels > 1 ? do_panel(g, t) : do_items(g, t);
     return code;
@@ -102,7 +137,10 @@ enum {
     PANEL_WORK = 350000,                 /* multiply-adds, 3.3 us at 210 GFLOP/s */
     ELEMENT_WORK = 4,                    /* what reading one element costs, in multiply-adds */
     MANY = 64, FEW = 16,                 /* most panels: of huge products, of the others */
-    MIN_ROWS = 48, MIN_COLS = 64
+    MIN_ROWS = 48, MIN_COLS = 64,
+    SHARED_WORK = 100000000,             /* from where waiting for the parts is worth it */
+    SHARED_K = 192,                      /* below, writing C counts more */
+    SHARED_ROWS = 264                    /* twice what the built-in gemm packs at a time */
 };
 
 static double cost(const ck_gemm_shape *s)
@@ -130,20 +168,56 @@ static void choose_grid(gemm *g, double work)
         else
             across *= 2;
     }
-    int64_t rows = ceil_div(s->m, down), cols = ceil_div(s->n, across);
-    g->rows = down == 1 ? s->m : round_up(rows, rows < 96 ? 4 : 12);    /* rows of a tile */
+    int64_t cols = ceil_div(s->n, across);
+    g->row_panels = down;
+    g->tile = down >= 8 || s->m >= 96 * down ? 12 : 4;
     g->cols = across == 1 ? s->n : round_up(cols, cols < 256 ? 16 : 32);
-    g->row_panels = ceil_div(s->m, g->rows);
     g->col_panels = ceil_div(s->n, g->cols);
-    if (g->col_panels > 1)
-        for (int64_t i = 0; i < g->batch * g->row_panels; i++)
-            atomic_init(&g->left[i], (int)g->col_panels);
+}
+
+/* The grid where the team packs B: rows first, so that each part of A is packed once, too. Every
+   element is the same sum in any panel, so the grid may depend on the number of threads: two
+   panels for each, so that a thread held up costs less than half. 0: B is not to be shared. */
+static int choose_shared_grid(gemm *g, double work)
+{
+    const ck_gemm_shape *s = &g->shape;
+    int64_t wanted = 2 * (int64_t)ck_get_num_threads(), most = (int64_t)(work / PANEL_WORK);
+    int64_t down = at_least(at_most(wanted, most), ceil_div(s->m, SHARED_ROWS));
+    down = at_most(down, s->m / MIN_ROWS);
+    int64_t across = down < 2 || down >= wanted || down > MAX_COUNTED ? 1
+                     : at_most(at_most(ceil_div(wanted, down), most / down), s->n / 128);
+    g->row_panels = down;
+    g->tile = s->m >= 96 * down ? 12 : 4;
+    g->cols = round_up(ceil_div(s->n, at_least(across, 1)), 32);
+    g->col_panels = ceil_div(s->n, g->cols);
+    return down > 1;
+}
+
+/* Where B must be packed, by the team once instead of by each panel. */
+static int share(gemm *g, double work)
+{
+    if (g->batch > 1 || g->shape.k < SHARED_K || work < SHARED_WORK
+        || !ck_blas_is_builtin(g->blas, &g->shape))
+        return 0;
+    g->packed = ck_builtin_packed(g->dtype, &g->shape, &g->shared);
+    if (!g->packed || !choose_shared_grid(g, work))
+        return 0;
+    g->shared.data = ck_alloc((size_t)g->packed);
+    g->groups = ceil_div(g->shape.n, PART);
+    g->parts = g->groups * ceil_div(g->shape.k, g->shared.depth);
+    atomic_init(&g->part, 0);
+    atomic_init(&g->ready, 0);
+    return g->shared.data != NULL;
 }
 
 static int multiply(gemm *g)
 {
     double work = cost(&g->shape);
-    choose_grid(g, work);
+    if (!share(g, work))
+        choose_grid(g, work);
+    if (g->col_panels > 1)
+        for (int64_t i = 0; i < g->batch * g->row_panels; i++)
+            atomic_init(&g->left[i], (int)g->col_panels);
     int64_t panels = g->row_panels * g->col_panels;
     g->per_task = panels > 1 ? 1 : at_least(1, (int64_t)(PANEL_WORK / 4 / work));
     g->tasks = panels > 1 ? g->batch * panels : ceil_div(g->batch, g->per_task);
@@ -152,6 +226,8 @@ static int multiply(gemm *g)
     ck_blas_enter(g->blas);
     int code = ck_parallel_for(run, (void *const *)g, NULL, g->tasks, 1, grain);
     ck_blas_leave(g->blas);
+    if (g->shared.data)
+        ck_free(g->shared.data, (size_t)g->packed);
     return code;
 }
 
@@ -192,6 +268,7 @@ static void begin(gemm *g, void *const *p, const int64_t *d, ck_fn epilogue)
     g->a = p[0], g->b = p[1], g->c = p[2];
     g->epilogue = epilogue;
     g->p = p, g->dims = d;
+    g->shared.data = NULL;
 }
 
 int ck_gemm(void *const *p, const int64_t *d, ck_fn epilogue)
