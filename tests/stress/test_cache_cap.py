@@ -5,10 +5,11 @@ import random
 
 import pytest
 
-from ckernels.compiler import cache, hits, upkeep, usage
+from ckernels import compiler
+from ckernels.compiler import KernelSource, build, cache, hits, loader, upkeep, usage
 from ckernels.config import config
 
-from .harness import Child, needs_fork
+from .harness import Child, forget, needs_compiler, needs_fork
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def put(store, number, size=200, group=1):
     return keys
 
 
-@pytest.mark.parametrize("count", [1000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [400, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_ten_thousand_tiny_kernels(store, count):
     """Written one by one with ascending times: after each write the caps hold, the newest stay."""
     cap = count // 5
@@ -36,6 +37,37 @@ def test_ten_thousand_tiny_kernels(store, count):
         left = sorted(int(key[:32], 16) for _, _, keys in store.entries() for key in keys)
         assert left == list(range(left[0], count)) and len(left) >= 0.4 * cap
     assert store.verify() == []
+
+
+def tiny(number):
+    name = f"k_tiny_{number}"
+    head = f"int {name}(void *const *p, const int64_t *dims, int64_t lo, int64_t hi)"
+    body = f"{{ (void)p; (void)dims; return (int)(lo + hi) + {number}; }}\n"
+    return KernelSource(name, f"{head} {body}")
+
+
+@needs_compiler
+@pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_ten_thousand_real_kernels(tmp_path, count):
+    """Compiled ones, in builds of a fiftieth: the caps hold after each, the newest are there."""
+    each, directory = count // 50, tmp_path / "kernels"
+    ffi = loader.ffi()
+    with config.change({"compiledir": str(directory), "cache.max_files": count // 2}):
+        forget()
+        for first in range(0, count, each):
+            made = build([tiny(number) for number in range(first, first + each)])
+            assert made.built == each and cache.current().usage()[1] <= count // 2
+        forget()
+        newest = range(count - count // 10, count)
+        made = build([tiny(number) for number in newest])
+        assert made.from_cache == len(newest) and made.built == 0
+        for number, address in zip(newest, made.addresses):
+            kernel = ffi.cast("int(*)(void *const *, const int64_t *, int64_t, int64_t)", address)
+            assert kernel(ffi.NULL, ffi.NULL, 1, 2) == 3 + number
+        oldest = [compiler.key_of(tiny(n), compiler.current_toolchain()) for n in range(count // 2)]
+        assert not [key for key in oldest if os.path.exists(cache.current().path(key))]
+        assert cache.current().verify() == []
+    forget()
 
 
 def test_bytes_are_capped_too(store):
@@ -98,11 +130,11 @@ def looks(monkeypatch):
 
 def test_near_the_caps_few_writes_look(store, looks):
     """Eviction makes room for an eighth of the cap: that many files come before the next look."""
-    with config.change({"cache.max_files": 400}):
-        for number in range(500):
+    with config.change({"cache.max_files": 200}):
+        for number in range(250):
             put(store, number)
-            assert store.usage()[1] <= 400
-    assert 2 <= len(looks) <= 1 + 1000 / 40
+            assert store.usage()[1] <= 200
+    assert 2 <= len(looks) <= 1 + 500 / 20
     before = len(looks)
     fresh = cache.Cache(store.directory)  # another process knows it from the account
     put(fresh, 501)

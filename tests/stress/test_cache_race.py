@@ -2,6 +2,7 @@
 `clear` in a loop while others build. No lock, so nobody waits; every result is right.
 """
 
+import ast
 import os
 import random
 import shutil
@@ -13,7 +14,7 @@ from ckernels import cli
 from ckernels.compiler import cache, hits
 from ckernels.config import config
 
-from .harness import Child, assert_sound, check, forget, needs_compiler, needs_fork, run
+from .harness import ROOT, Child, assert_sound, check, forget, needs_compiler, needs_fork, run
 
 pytestmark = [needs_compiler, needs_fork]
 MANY = [8, pytest.param(32, marks=pytest.mark.slow)]
@@ -121,6 +122,18 @@ def test_the_directory_itself_vanishes(tmp_path):
     for child in children:
         _, errors = child.finish()
         assert len(errors.splitlines()) <= turns, errors
+
+
+def test_there_is_no_lock():
+    """Nothing in the library asks the system for one, or waits for another's file to go away."""
+    for path in sorted((ROOT / "ckernels").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                names = {alias.name for alias in node.names} | {getattr(node, "module", None)}
+                assert not names & {"fcntl", "msvcrt", "filelock"}, path
+            if isinstance(node, ast.Attribute):
+                assert node.attr not in ("lockf", "flock", "O_EXLOCK"), path
+                assert node.attr != "sleep", f"{path}: who waits, waits for somebody"
 
 
 def test_hits_of_many_processes(tmp_path):
