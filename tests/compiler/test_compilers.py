@@ -2,8 +2,8 @@
 
 A compiler that is not installed is skipped, and said so: `pip install ziglang` brings one without a
 system's help. The short form is a core set of programs and all rows of a few dtypes; the long one
-runs the tests of code generator, runtime and K functions under each compiler: every row in every
-dtype and layout against its oracle, every graph with golden C, every template.
+runs the tests of whatever makes kernels under each compiler: every row in every dtype and layout
+against its oracle, every graph with golden C, every template, loops, random numbers, CTC, sparse.
 """
 
 import importlib
@@ -32,7 +32,10 @@ COMPILERS = {
 }
 REASONS = {"gcc": "gcc is not installed", "clang": "clang is not installed",
            "zig": "ziglang is not installed (pip install ziglang)"}  # fmt: skip
-LONG = ["tests/codegen", "tests/runtime", "tests/api"]
+RUNTIME = "program loop loop_numbers choice conv pool"
+API = "function math random randomstreams ctc sparse sparse_functions scan scan_gradients rnn conv"
+LONG = ["tests/codegen", *(f"tests/runtime/test_{name}.py" for name in RUNTIME.split()),
+        *(f"tests/api/test_{name}.py" for name in API.split())]
 
 
 @pytest.fixture(params=COMPILERS)
