@@ -7,11 +7,11 @@ and one product after the loop sums all steps. The gradient loop is a scan like 
 a gradient itself.
 """
 from . import dtypes, ops
-from .errors import NotSupported
 from .graph.node import constant, item
 from .graph.walk import rebuild, toposort, toposort_cut
 from .loopsaved import choose_saved
 from .loopsums import Sums, depending, leaf
+from .loopwindow import of_operands, whole
 from .ops.loop import Backward, Carry, Layout, scan_node
 from .ops.shape import sized
 
@@ -19,8 +19,8 @@ from .ops.shape import sized
 def rule(node, cotangents):
     """Cotangents of the operands of the scan `node`, None where nothing arrives."""
     if node.attrs["reverse"] and node.attrs["limit"] >= 0:
-        raise NotSupported("the gradient of a loop with `until` and truncate_gradient has no "
-                           "gradient itself; leave out truncate_gradient")
+        new, given = whole(node, cotangents)
+        return of_operands(node, new, _Gradient(new, given).results())
     return _Gradient(node, cotangents).results()
 
 

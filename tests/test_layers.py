@@ -29,7 +29,7 @@ ORDER = [
     "cli",
 ]
 SAME_ROOM = dict.fromkeys((
-    "vectorize", "loopgrad", "loopsaved", "loopsums", "loopbatch"), "gradient")
+    "vectorize", "loopgrad", "loopsaved", "loopsums", "loopwindow", "loopbatch"), "gradient")
 EXCEPTIONS = {
     # (file, room it imports): reason
 }

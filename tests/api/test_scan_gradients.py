@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import NotSupported
 
 F = "float64"
 
@@ -201,7 +200,7 @@ def test_a_truncated_gradient_can_be_differentiated():
     assert f(*arrays)[1].shape == (3, 3)
 
 
-def test_a_truncated_loop_that_ends_early_has_a_first_derivative_only():
+def test_a_truncated_loop_that_ends_early():
     x, h = K.placeholder((6,), dtype=F), K.placeholder((), dtype=F)
 
     def step(x_t, h):
@@ -211,8 +210,32 @@ def test_a_truncated_loop_that_ends_early_has_a_first_derivative_only():
     g = K.gradients(out[-1], [x])[0]
     steps, value = K.function([x, h], [K.shape(out)[0], g])(np.full(6, 0.9), 0.5)
     assert steps == 3 and np.flatnonzero(value).tolist() == [1, 2]
-    with pytest.raises(NotSupported, match="until"):
-        K.gradients(K.sum(g * g), [x])
+
+
+@pytest.mark.parametrize("back", [1, 2, 10])
+@pytest.mark.parametrize("end", [0.6, 1.2, 9.0])
+def test_second_derivatives_of_a_truncated_loop_that_ends_early(back, end):
+    """Against the steps written out, with what truncation leaves out held constant."""
+    x, h, w = (K.placeholder(s, dtype=F) for s in ((6, 3), (3,), (3, 3)))
+    arrays = np.abs(numbers(1, 6, 3)) * 0.4, numbers(2, 3), numbers(3, 3, 3) * 0.5
+
+    def step(x_t, h):
+        new = K.tanh(K.dot(h, w)) + x_t
+        return new, K.until(K.sum(new) > end)
+    out, _ = K.scan(step, x, h, truncate_gradient=back)
+    steps = len(K.function([x, h, w], out)(*arrays))
+
+    def derivatives(last):
+        first = K.gradients(K.sum(K.square(last) * np.arange(1.0, 4)), [x, w])
+        return [*first, *K.gradients(sum(K.sum(K.sin(g)) for g in first), [x, w])]
+    by_hand = h
+    for t in range(steps):
+        held = K.stop_gradient if t < steps - back else (lambda v: v)
+        by_hand = K.stop_gradient(by_hand) if t == steps - back else by_hand
+        by_hand = K.tanh(K.dot(by_hand, held(w))) + held(x[t])
+    found, want = (K.function([x, h, w], derivatives(y))(*arrays) for y in (out[-1], by_hand))
+    for a, b in zip(found, want):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
 
 
 def test_random_draws_are_the_same_in_the_gradient():

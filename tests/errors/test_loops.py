@@ -148,14 +148,6 @@ def a_checkpointed_loop_that_ends_early():
     K.scan(lambda h: (h, K.until(h > 0)), outputs_info=1.0, n_steps=3, checkpoint=2)  # !
 
 
-@MADE.wrong(NotSupported, "until", "truncate_gradient")
-def the_second_derivative_of_a_truncated_loop_that_ends_early():
-    x = K.placeholder((6,))
-    rows, _ = K.scan(lambda x, h: (h * x, K.until(h > 9)), x, K.constant(1.0), truncate_gradient=2)
-    g = K.gradients(rows[-1], [x])[0]
-    K.gradients(K.sum(g * g), [x])  # !
-
-
 @pytest.mark.parametrize("program, error, words", MADE)
 def test_message_when_made(program, error, words):
     check(program, error, words)
