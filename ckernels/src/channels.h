@@ -155,6 +155,67 @@ TARGET static inline __attribute__((always_inline)) int64_t NAME(single)(
     return c;
 }
 
+/* Products of windows of 3 x 3 that overlap, of four pixels of each of two rows: most of what is
+   loaded serves six sums, and the kernel stays in registers. Sums are taken in the order of
+   `narrow`. What is read and written `ahead` pixels further is asked for. */
+TARGET static inline __attribute__((always_inline)) void NAME(nine)(
+    const ck_taps *t, const REAL *x, const REAL *w, REAL *out, int64_t out_row, int64_t ahead)
+{
+    enum { PIXELS = 4 };
+    NAME(vec) sum[2][PIXELS], factor[3][3];
+#pragma GCC unroll 4
+    for (int h = 0; h < 3; h++)
+#pragma GCC unroll 4
+        for (int k = 0; k < 3; k++)
+            factor[h][k] = *(const NAME(vec) *)(w + h * t->w[1] + k * t->w[2]);
+#pragma GCC unroll 4
+    for (int i = 0; i < PIXELS; i++)
+        sum[0][i] = sum[1][i] = (NAME(vec)){0};
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; r++) {
+        const REAL *a = x + r * t->x[1];
+        NAME(vec) v[PIXELS + 2];
+#pragma GCC unroll 8
+        for (int i = 0; i < PIXELS + 2; i++)
+            v[i] = *(const NAME(vec) *)(a + i * t->x_pixel);
+#pragma GCC unroll 4
+        for (int i = 0; i < PIXELS && r > 1; i++)
+            __builtin_prefetch(a + (i + ahead) * t->x_pixel);
+#pragma GCC unroll 4
+        for (int k = 0; k < 3; k++)
+#pragma GCC unroll 4
+            for (int i = 0; i < PIXELS; i++) {
+                if (r < 3)
+                    sum[0][i] += v[i + k] * factor[r][k];
+                if (r > 0)
+                    sum[1][i] += v[i + k] * factor[r - 1][k];
+            }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < PIXELS; i++)
+#pragma GCC unroll 2
+        for (int r = 0; r < 2; r++) {
+            REAL *to = out + r * out_row + i * t->out_pixel;
+            __builtin_prefetch(to + ahead * t->out_pixel, 1);
+            *(NAME(vec) *)to = sum[r][i];
+        }
+}
+
+TARGET static int64_t NAME(two_rows)(const ck_taps *t, const void *x, const void *w, void *out,
+                                     int64_t out_row, int64_t n)
+{
+    int64_t ahead = ck_max(4, AHEAD / ck_max(1, t->x_pixel));
+    int64_t whole = t->channels / LANES * LANES;
+    for (int64_t i = 0; i < n; i += 4) {
+        int64_t at = ck_min(i, n - 4);
+        const REAL *a = (const REAL *)x + at * t->x_pixel;
+        REAL *to = (REAL *)out + at * t->out_pixel;
+        for (int64_t c = 0; c < whole; c += LANES)
+            NAME(nine)(t, a + c, (const REAL *)w + c, to + c, out_row, ahead);
+    }
+    return whole;
+}
+
 /* Tiles of six pixels share what they load of w; the last one overlaps the one before rather than
    leave pixels. Maxima have nothing to share: pixel by pixel they read memory in order. */
 #define SLIDE(op)                                                                                 \
@@ -177,11 +238,18 @@ TARGET static inline __attribute__((always_inline)) int64_t NAME(single)(
             tile = t->count[2] == 1 ? NAME(narrow_##op##_1_0) : NAME(narrow_##op##_2_0);          \
         const int64_t whole = tile ? t->channels / LANES * LANES : 0;                             \
         int64_t i = 0;                                                                            \
+        const int64_t ahead = ck_max(6, AHEAD / ck_max(1, t->x_pixel));                           \
+        const int64_t below = (t->count[1] - 1) * t->x[1];                                        \
         const int several = n >= 6 && (op != CK_OF_MAX || t->channels < 4 * LANES);               \
         for (; several && i < n; i += 6) {                                                        \
             int64_t at = ck_min(i, n - 6);                                                        \
             const REAL *a = x + at * t->x_pixel;                                                  \
             REAL *to = out + at * t->out_pixel;                                                   \
+            for (int k = 0; op == CK_OF_PRODUCTS && k < 6; k++)                                   \
+                for (int64_t c = 0; c < t->channels; c += 64 / sizeof(REAL)) {                    \
+                    __builtin_prefetch(a + below + (ahead + k) * t->x_pixel + c);                 \
+                    __builtin_prefetch(to + (ahead + k) * t->out_pixel + c, 1);                   \
+                }                                                                                 \
             if (tile)                                                                             \
                 tile(t, a, w, to);                                                                \
             if (whole < t->channels)                                                              \
@@ -233,6 +301,53 @@ TARGET static void NAME(dot)(int64_t channels, int64_t n, const void *px, int64_
     DOT(NAME(vec))
     DOT(NAME(few))
     DOT(NAME(one))
+}
+
+/* The same for taps of `rows` by `wide`, constants: as many sums at once. */
+TARGET static inline __attribute__((always_inline)) void NAME(taps)(
+    const int rows, const int wide, const ck_taps *t, int64_t n, const REAL *x, const REAL *g,
+    REAL *out)
+{
+    const int64_t ahead = ck_max(4, AHEAD / ck_max(1, t->x_pixel));
+    const REAL *below = x + (rows - 1) * t->x[1] + (wide - 1) * t->x[2];
+    for (int64_t c = 0; c + LANES <= t->channels; c += LANES) {
+        NAME(vec) sum[9];
+#pragma GCC unroll 16
+        for (int k = 0; k < rows * wide; k++)
+            sum[k] = (NAME(vec)){0};
+        for (int64_t i = 0; i < n; i++) {
+            const REAL *a = x + i * t->x_pixel + c;
+            NAME(vec) factor = *(const NAME(vec) *)(g + i * t->out_pixel + c);
+            __builtin_prefetch(below + (i + ahead) * t->x_pixel + c);
+            __builtin_prefetch(g + (i + ahead) * t->out_pixel + c);
+#pragma GCC unroll 4
+            for (int h = 0; h < rows; h++)
+#pragma GCC unroll 8
+                for (int k = 0; k < wide; k++)
+                    sum[h * wide + k] += *(const NAME(vec) *)(a + h * t->x[1] + k * t->x[2])
+                                         * factor;
+        }
+#pragma GCC unroll 4
+        for (int h = 0; h < rows; h++)
+#pragma GCC unroll 8
+            for (int k = 0; k < wide; k++)
+                *(NAME(vec) *)(out + h * t->w[1] + k * t->w[2] + c) += sum[h * wide + k];
+    }
+}
+
+TARGET static int64_t NAME(dots)(const ck_taps *t, int64_t n, const void *x, const void *g,
+                                 void *out)
+{
+    const int64_t rows = t->count[1], wide = t->count[2];
+    if (rows == 3 && wide == 3)
+        NAME(taps)(3, 3, t, n, x, g, out);
+    else if (rows == 1 && wide == 3)
+        NAME(taps)(1, 3, t, n, x, g, out);
+    else if (rows == 1 && wide == 5)
+        NAME(taps)(1, 5, t, n, x, g, out);
+    else
+        return 0;
+    return t->channels / LANES * LANES;
 }
 
 /* The first element of a window that equals its maximum y (NaN equals NaN): `to` there gets g, or
@@ -291,7 +406,8 @@ TARGET static void NAME(take)(const ck_taps *t, const void *x, const void *y, co
     NAME(first)(t, x, y, g, out, 1, 0);
 }
 
-static const ck_channels NAME(kernel) = {NAME(slide), NAME(dot), NAME(give), NAME(take)};
+static const ck_channels NAME(kernel) = {NAME(slide), NAME(two_rows), NAME(dot), NAME(dots),
+                                         NAME(give), NAME(take)};
 
 #undef JOIN_
 #undef JOIN

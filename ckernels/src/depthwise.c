@@ -5,7 +5,10 @@
 
 #include <string.h>
 
-enum { CHUNKS = 32, CHUNK_WORK = 100000, PARTIAL_BYTES = 4 * 1024 * 1024, SUM_BLOCK = 256 };
+enum {
+    CHUNKS = 32, CHUNK_WORK = 100000, PARTIAL_BYTES = 4 * 1024 * 1024,
+    SUM_BLOCK = 256, TAPS_BLOCK = 16           /* pixels added up before they join the sums */
+};
 
 typedef struct {
     ck_windows w;
@@ -38,36 +41,90 @@ int64_t ck_depthwise_weight_scratch(const int64_t *d)
     return c.chunks > 1 ? c.chunks * c.bytes : 0;
 }
 
-/* Add what a row of the result contributes. */
-static void do_row(const depthwise *c, int64_t index, char *sums)
+/* Where a row of the result reads: the image at the first tap of the row's windows and its column
+   0, the cotangent; taps of the depth and height of the window that are inside. */
+typedef struct {
+    const char *x, *g;
+    ck_clip taps[2];
+} row;
+
+static row row_of(const depthwise *c, int64_t index)
 {
     const ck_axis *a = c->w.axis;
     const int64_t *s = c->w.x.strides;
-    int64_t size = c->w.x.size, channels = c->w.x.channels, plane = index / a[1].out;
-    int64_t image = plane / a[0].out, q[2] = {plane % a[0].out, index % a[1].out};
-    const char *g = c->g + (image * c->strides[0] + q[0] * c->strides[1] + q[1] * c->strides[2])
-                           * size;
-    ck_phase f[3];
-    ck_clip taps[2];
+    int64_t plane = index / a[1].out, image = plane / a[0].out, at = image * s[0];
+    int64_t q[2] = {plane % a[0].out, index % a[1].out};
+    row r = {.g = c->g + (image * c->strides[0] + q[0] * c->strides[1] + q[1] * c->strides[2])
+                         * c->w.x.size};
+    for (int k = 0; k < 2; k++) {
+        ck_phase f = ck_phase_of(a + k, 0);
+        r.taps[k] = ck_clip_of(a + k, &f, q[k]);
+        at += (q[k] * a[k].stride - a[k].low) * s[k + 1];
+    }
+    r.x = c->w.image + (at - a[2].low * s[3]) * c->w.x.size;
+    return r;
+}
+
+/* Columns [lo, hi) of a row for one tap. */
+static void do_tap(const depthwise *c, const row *r, const int64_t tap[3], int64_t lo, int64_t hi,
+                   int64_t channel, char *sums)
+{
+    const ck_axis *a = c->w.axis;
+    int64_t size = c->w.x.size, step = a[2].stride * c->w.x.strides[3], at = lo * step + channel;
     for (int k = 0; k < 3; k++)
-        f[k] = ck_phase_of(a + k, 0);
-    for (int k = 0; k < 2; k++)
-        taps[k] = ck_clip_of(a + k, f + k, q[k]);
-    for (int64_t i = taps[0].first; i < taps[0].last; i++)
-        for (int64_t j = taps[1].first; j < taps[1].last; j++)
-            for (int64_t k = 0; k < a[2].kernel; k++) {
-                int64_t at = k * a[2].dilation - a[2].low;         /* where column 0 reads */
-                int64_t lo = ck_max(0, ck_ceil_div(-at, a[2].stride));
-                int64_t hi = ck_min(a[2].out, ck_ceil_div(a[2].in - at, a[2].stride));
-                const char *x = c->w.image + (image * s[0]
-                    + (q[0] * a[0].stride - a[0].low + i * a[0].dilation) * s[1]
-                    + (q[1] * a[1].stride - a[1].low + j * a[1].dilation) * s[2] + at * s[3]) * size;
-                char *to = sums + ((i * a[1].kernel + j) * a[2].kernel + k) * channels * size;
-                for (int64_t first = lo; first < hi; first += SUM_BLOCK)
-                    c->kernels->dot(channels, ck_min(SUM_BLOCK, hi - first),
-                                    x + first * a[2].stride * s[3] * size, a[2].stride * s[3],
-                                    g + first * c->strides[3] * size, c->strides[3], to);
-            }
+        at += tap[k] * a[k].dilation * c->w.x.strides[k + 1];
+    int64_t to = ((tap[0] * a[1].kernel + tap[1]) * a[2].kernel + tap[2]) * c->w.x.channels;
+    for (; lo < hi; lo += SUM_BLOCK, at += SUM_BLOCK * step)
+        c->kernels->dot(c->w.x.channels - channel, ck_min(SUM_BLOCK, hi - lo), r->x + at * size,
+                        step, r->g + (lo * c->strides[3] + channel) * size, c->strides[3],
+                        sums + (to + channel) * size);
+}
+
+/* Columns [lo, hi), which see whole windows, for `rows` rows of taps from `tap` on; returns how
+   many channels that did. */
+static int64_t do_taps(const depthwise *c, const row *r, const int64_t tap[2], int64_t rows,
+                       int64_t lo, int64_t hi, char *sums)
+{
+    const ck_axis *a = c->w.axis;
+    const int64_t *s = c->w.x.strides;
+    int64_t size = c->w.x.size, channels = c->w.x.channels, done = 0;
+    ck_taps t = {.count = {1, rows, a[2].kernel}, .x_pixel = a[2].stride * s[3],
+                 .x = {0, a[1].dilation * s[2], a[2].dilation * s[3]},
+                 .w = {0, a[2].kernel * channels, channels}, .out_pixel = c->strides[3],
+                 .channels = channels};
+    const char *x = r->x + (tap[0] * a[0].dilation * s[1] + tap[1] * t.x[1]) * size;
+    char *to = sums + (tap[0] * a[1].kernel + tap[1]) * t.w[1] * size;
+    for (; lo < hi; lo += TAPS_BLOCK)
+        done = c->kernels->dots(&t, ck_min(TAPS_BLOCK, hi - lo), x + lo * t.x_pixel * size,
+                                r->g + lo * c->strides[3] * size, to);
+    return done;
+}
+
+/* Add what a row of the result contributes: most columns for several taps at once, channels that
+   are left and columns at the edges tap by tap. */
+static void do_row(const depthwise *c, int64_t index, char *sums)
+{
+    const ck_axis *a = c->w.axis + 2;
+    row r = row_of(c, index);
+    int64_t reach = (a->kernel - 1) * a->dilation;
+    int64_t lo = ck_min(a->out, ck_max(0, ck_ceil_div(a->low, a->stride)));
+    int64_t hi = ck_max(lo, ck_min(a->out, ck_ceil_div(a->in - reach + a->low, a->stride)));
+    int64_t tap[3] = {r.taps[0].first}, height = r.taps[1].last - r.taps[1].first;
+    int64_t rows = height == 3 ? 3 : 1;
+    for (; tap[0] < r.taps[0].last; tap[0]++)
+        for (tap[1] = r.taps[1].first; tap[1] < r.taps[1].last;) {
+            int64_t done = do_taps(c, &r, tap, rows, lo, hi, sums);
+            for (int64_t end = tap[1] + rows; tap[1] < end; tap[1]++)
+                for (tap[2] = 0; tap[2] < a->kernel; tap[2]++) {
+                    int64_t at = tap[2] * a->dilation - a->low;        /* where column 0 reads */
+                    int64_t first = ck_max(0, ck_ceil_div(-at, a->stride));
+                    int64_t last = ck_min(a->out, ck_ceil_div(a->in - at, a->stride));
+                    do_tap(c, &r, tap, first, ck_min(last, lo), 0, sums);
+                    if (done < c->w.x.channels)
+                        do_tap(c, &r, tap, ck_max(first, lo), ck_min(last, hi), done, sums);
+                    do_tap(c, &r, tap, ck_max(first, hi), last, 0, sums);
+                }
+        }
 }
 
 static char *sums_of(const depthwise *c, int64_t chunk)

@@ -25,6 +25,9 @@ static const native natives[CK_NATIVES] = {
     [CK_POOL_MAX_GRAD] = {ck_pool_max_back, NULL, 3, {X, Y, Y}, X},
     [CK_POOL_MAX_TAKE] = {ck_pool_max_back, NULL, 3, {X, Y, X}, Y},
     [CK_TRANSPOSE] = {ck_transpose, NULL, 1, {X}, Y},
+    [CK_PLANES] = {ck_planes, ck_planes_scratch, 2, {X, W}, Y},
+    [CK_PLANES_INPUT_GRAD] = {ck_planes, ck_planes_scratch, 2, {Y, W}, X},
+    [CK_PLANES_WEIGHT_GRAD] = {ck_planes, ck_planes_scratch, 2, {X, Y}, W},
 };
 
 int ck_native(void *const *p, const int64_t *d, ck_fn epilogue)
@@ -58,6 +61,15 @@ static int sane_axis(const int64_t *a)
     return 1;
 }
 
+/* Planes take steps of a pixel and small kernels. */
+static int sane_planes(const int64_t *a)
+{
+    int fits = a[CK_A_SIZE] == 1 && a[CK_A_RESULT] == 1 && a[CK_A_KERNEL] == 1 && !a[CK_A_LOW];
+    for (int k = 0; k < 3; k++, a += CK_A_DIMS)
+        fits &= a[CK_A_STRIDE] == 1 && a[CK_A_DILATION] == 1 && a[CK_A_KERNEL] <= CK_PLANE_TAPS;
+    return fits;
+}
+
 /* Only the columns of the result have to be contiguous, and it lies behind its pointer. */
 static int sane_transposition(const int64_t *d)
 {
@@ -81,6 +93,8 @@ static int sane(const int64_t *d)
         || d[CK_D_SLOTS] < 1 || d[CK_D_SLOTS] > 1024 || d[CK_D_UNIT] < 0)
         return 0;
     if (d[CK_D_OP] >= CK_DEPTHWISE && (groups != ck_max(1, channels) || out != channels))
+        return 0;
+    if (d[CK_D_OP] >= CK_PLANES && !sane_planes(d + CK_D_AXES))
         return 0;
     for (int k = 0; k < 3; k++) {
         const int64_t *a = d + CK_D_AXES + k * CK_A_DIMS;
@@ -156,8 +170,10 @@ int ck_native_operand(const int64_t *d, int which, ck_operand *out)
     int empty = 0;
     for (int k = 0; k < 5; k++)
         empty |= !shape[k];
-    if (any && !empty && d[CK_D_OP] >= CK_DEPTHWISE && shape[4] > 1 && given[4] != 1)
-        return -1;                                 /* channels have to be side by side */
+    int planes = d[CK_D_OP] >= CK_PLANES, beside = planes ? 3 : 4;
+    int fixed = planes ? any && n->kinds[which] != W : any && d[CK_D_OP] >= CK_DEPTHWISE;
+    if (fixed && !empty && shape[beside] > 1 && given[beside] != 1)
+        return -1;                     /* channels (of planes: columns) have to be side by side */
     for (int k = 0; n->operands == 3 && which == 0 && k < 5; k++)
         if (given[k] != strides[k] && shape[k] > 1 && !empty)
             return -1;                             /* and these operands contiguous */

@@ -13,7 +13,7 @@ enum {
     CK_CONV, CK_CONV_INPUT_GRAD, CK_CONV_WEIGHT_GRAD,
     CK_DEPTHWISE, CK_DEPTHWISE_INPUT_GRAD, CK_DEPTHWISE_WEIGHT_GRAD,
     CK_POOL_MAX, CK_POOL_SUM, CK_POOL_SUM_GRAD, CK_POOL_MAX_GRAD, CK_POOL_MAX_TAKE,
-    CK_TRANSPOSE, CK_NATIVES
+    CK_TRANSPOSE, CK_PLANES, CK_PLANES_INPUT_GRAD, CK_PLANES_WEIGHT_GRAD, CK_NATIVES
 };
 
 /* dims of the three convolutions. Strides are in elements: of the first operand (n, d, h, w, c)
@@ -30,6 +30,8 @@ enum { CK_A_SIZE, CK_A_RESULT, CK_A_KERNEL, CK_A_STRIDE, CK_A_DILATION, CK_A_LOW
    and columns of the result; their strides in the operand and in the result, whose columns are
    contiguous. */
 enum { CK_T_BATCH = 2, CK_T_FROM = 7, CK_T_TO = 12, CK_T_DIMS = 17 };
+
+enum { CK_PLANE_TAPS = 16 };              /* rows and columns of a kernel of planes, at most */
 
 static inline int64_t ck_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t ck_max(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -138,9 +140,17 @@ typedef struct {
 typedef struct {
     /* n pixels: the maximum, the sum, or the sum of products with w, of their windows */
     void (*slide)(int op, const ck_taps *t, const void *x, const void *w, void *out, int64_t n);
+    /* Products with all of a kernel of 3 x 3, of n >= 4 pixels of a row and of those of the next,
+       which is t->x[1] further in x and out_row in the result. Does whole vectors of channels and
+       says how many that are. */
+    int64_t (*two_rows)(const ck_taps *t, const void *x, const void *w, void *out, int64_t out_row,
+                        int64_t n);
     /* out[c] += sum over i < n of x[i * xstep + c] * g[i * gstep + c] */
     void (*dot)(int64_t channels, int64_t n, const void *x, int64_t xstep, const void *g,
                 int64_t gstep, void *out);
+    /* The same for all taps of a window, t->w apart in out; t->out_pixel is the step of g. Does
+       whole vectors of channels and says how many that are: 0 for most windows. */
+    int64_t (*dots)(const ck_taps *t, int64_t n, const void *x, const void *g, void *out);
     /* g to the first maximum of a window in out, whose taps are t->w apart */
     void (*give)(const ck_taps *t, const void *x, const void *y, const void *g, void *out, int add);
     /* what g, whose taps are t->w apart, holds at the first maximum */
@@ -154,10 +164,12 @@ int64_t ck_conv_scratch(const int64_t *d);
 int ck_conv_weight(void *const *p, const int64_t *d, ck_fn epilogue);
 int64_t ck_conv_weight_scratch(const int64_t *d);
 
-/* ---- pool.c, pool_max.c, depthwise.c, transpose.c ---- */
+/* ---- pool.c, pool_max.c, depthwise.c, transpose.c, planes.c ---- */
 int ck_pool(void *const *p, const int64_t *d, ck_fn epilogue);
 int ck_depthwise(void *const *p, const int64_t *d, ck_fn epilogue);
 int ck_transpose(void *const *p, const int64_t *d, ck_fn epilogue);
+int ck_planes(void *const *p, const int64_t *d, ck_fn epilogue);
+int64_t ck_planes_scratch(const int64_t *d);
 int ck_pool_max_back(void *const *p, const int64_t *d, ck_fn epilogue);
 int ck_depthwise_weight(void *const *p, const int64_t *d, ck_fn epilogue);
 int64_t ck_depthwise_weight_scratch(const int64_t *d);

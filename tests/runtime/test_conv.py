@@ -104,6 +104,73 @@ def test_one_kernel_per_channel(data, geometry, channels):
             depthwise=True)
 
 
+@st.composite
+def overlapping(draw, largest, channels, kernels):
+    """Windows one pixel apart with a kernel of their own for each channel."""
+    size, pad = st.sampled_from((1, 2, 3, 4, 5, 7, 8, 13, largest)), st.sampled_from((0, 1, 2, 3))
+    n = draw(st.integers(1, 2))
+    sizes, kernel = draw(st.tuples(*[size] * n)), draw(st.tuples(*[st.sampled_from(kernels)] * n))
+    padding = draw(st.tuples(*[st.tuples(pad, pad)] * n))
+    padding = tuple((low, max(high, k - s - low)) for s, k, (low, high) in
+                    zip(sizes, kernel, padding))  # fmt: skip
+    c = draw(st.sampled_from(channels))
+    attrs = {"strides": (1,) * n, "dilation": (1,) * n, "groups": c, "padding": padding}
+    return attrs, (draw(st.sampled_from((1, 2, 3))), *sizes, c), kernel
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), overlapping(20, (1, 3, 4, 8, 16, 23, 64, 70), (3, 3, 3, 3, 5)))
+def test_windows_that_overlap_per_channel(data, geometry):
+    """3 x 3 and 5 x 5 with steps of one pixel: several rows and columns are done at once."""
+    attrs, image, kernel = geometry
+    compare(data, attrs, image, kernel, image[-1], depthwise=True)
+
+
+def compare_planes(data, attrs, image, kernel, lib=None):
+    """Channels first: images and results are planes."""
+    dtype = data.draw(st.sampled_from(("float32", "float64")))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+
+    def planes(shape):
+        numbers = rng.standard_normal((shape[0], shape[-1], *shape[1:-1])).astype(dtype)
+        return np.moveaxis(fenced(numbers, data.draw(st.booleans())), 1, -1)
+
+    x, w = planes(image), data.draw(layouts((*kernel, 1, image[-1]), dtype, rng))
+    wide = [a.astype("float64") for a in (x, w)]
+    y = oracle("conv", attrs, *wide)
+    g = planes(y.shape)
+    sizes, taps = np.array(image[1:-1]), np.array(kernel)
+    wide.append(g.astype("float64"))
+    for name, operands, want in (
+        ("planes", (x, w), np.moveaxis(y, -1, 1)),
+        ("planes_input_grad", (g, w),
+         np.moveaxis(oracle("conv_input_grad", attrs, wide[2], wide[1], sizes), -1, 1)),
+        ("planes_weight_grad", (x, g), oracle("conv_weight_grad", attrs, wide[0], wide[2], taps)),
+    ):  # fmt: skip
+        d = dims(name, attrs, image, kernel, g.shape, operands, slots=3)
+        out = np.empty(want.shape, dtype)
+        close(same_for_all_threads(lambda: call(name, d, operands, out, lib)), want)  # noqa: B023
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), overlapping(40, (1, 2, 3, 5), (1, 2, 3, 3, 3, 4, 5, 7, 16)))
+def test_planes(data, geometry):
+    compare_planes(data, *geometry)
+
+
+@pytest.mark.parametrize("image, kernel", [((1, 150, 200, 2), (3, 3)), ((1, 5, 2100, 1), (3, 5))])
+def test_large_planes(image, kernel):
+    """Several bands of rows, and of columns."""
+    attrs = {"strides": (1, 1), "dilation": (1, 1), "groups": image[-1], "padding": ("same",) * 2}
+
+    @settings(max_examples=2, deadline=None)
+    @given(st.data())
+    def run(data):
+        compare_planes(data, {**attrs, "padding": ((1, 1), (2, 0))}, image, kernel)
+
+    run()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("level", [0, 1])
 def test_kernels_of_lesser_cpus(tmp_path, level):
@@ -118,7 +185,15 @@ def test_kernels_of_lesser_cpus(tmp_path, level):
         attrs, (batch, *sizes, c), kernel, _ = geometry
         compare(data, {**attrs, "groups": c}, (batch, *sizes, c), kernel, c, lib, depthwise=True)
 
+    @settings(max_examples=150, deadline=None)
+    @given(st.data(), overlapping(40, (1, 2, 3, 5, 16, 23), (1, 3, 3, 3, 4, 5)))
+    def run_overlapping(data, geometry):
+        attrs, image, kernel = geometry
+        compare(data, attrs, image, kernel, image[-1], lib, depthwise=True)
+        compare_planes(data, attrs, image, kernel, lib)
+
     run()
+    run_overlapping()
 
 
 CASES = {
@@ -130,6 +205,7 @@ CASES = {
     "groups": ((8, 16, 16, 48), (3, 3), 96, {"groups": 3}),
     "dilated": ((4, 200, 16), (3,), 32, {"dilation": (4,)}),
     "volume": ((3, 9, 9, 9, 16), (3, 3, 3), 32, {}),
+    "one per channel": ((9, 23, 40, 70), (3, 3), 70, {"groups": 70}),
 }
 
 
@@ -149,8 +225,9 @@ def test_results_do_not_depend_on_the_number_of_threads(case, padding):
         ("conv_input_grad", (g, w), x, (np.array(image[1:-1]),)),
         ("conv_weight_grad", (x, g), w, (np.array(kernel),)),
     ):
-        d = dims(name, attrs, image, kernel, g.shape, operands, slots=3)
-        got = same_for_all_threads(lambda: call(name, d, operands, like))  # noqa: B023
+        runs = name.replace("conv", "depthwise") if attrs["groups"] == image[-1] else name
+        d = dims(runs, attrs, image, kernel, g.shape, operands, slots=3)
+        got = same_for_all_threads(lambda: call(runs, d, operands, like))  # noqa: B023
         close(got, oracle(name, attrs, *(a.astype("float64") for a in operands), *sizes))
 
 
@@ -176,7 +253,7 @@ GOOD = dims("conv", {"strides": (1, 1), "dilation": (1, 1), "groups": 1, "paddin
 
 
 @pytest.mark.parametrize("place, value", [
-    (0, -1), (0, 12), (1, 2), (2, -1), (3, 1 << 60), (5, 0), (5, 2), (12, -5), (14, 0), (15, 0),
+    (0, -1), (0, 15), (1, 2), (2, -1), (3, 1 << 60), (5, 0), (5, 2), (12, -5), (14, 0), (15, 0),
     (16, 0), (17, -1), (16, 1 << 40), (13, 1 << 62), (34, 0), (34, 1 << 20), (35, -1),
 ])  # fmt: skip
 def test_impossible_dims_are_refused(place, value):
