@@ -14,6 +14,7 @@ from .function import CompiledFunction, Shared, Spec, updating
 from .program import Program, concretise
 
 KEPT = 64                   # shapes of one cut's results that are remembered
+SIZES = {"shape", "pack", "concatenate", "slice"}       # they make sizes, or cost nothing
 
 
 class StagedFunction(Shared):
@@ -87,9 +88,13 @@ class StagedFunction(Shared):
         maker = cut.inputs[0] if cut.op.name == "item" else cut
         parts = [cut] if maker is cut else [item(maker, k) for k in range(len(maker.outs))]
         stand_ins = {node: self.stand_in(node) for node in parts}
-        stage = Stage(rebuild(roots, stand_ins), maker, list(stand_ins.values()))
         computed = [n for n in maker.inputs if view_of(n) is None]
-        stage.take(maker.inputs, self.piece(env, computed, []) if computed else None)
+        rest = rebuild(roots, stand_ins)
+        again = costly(rest, computed)
+        kept = {n: self.stand_in(n, n.shape) for n in again}
+        stage = Stage(rebuild(rest, kept) if kept else rest, maker, list(stand_ins.values()))
+        stage.kept = list(kept.values())
+        stage.take(maker.inputs, self.piece(env, computed + again, []) if computed else None)
         return stage
 
     def next_cut(self, roots, env):
@@ -104,11 +109,11 @@ class StagedFunction(Shared):
                     return node
         return None
 
-    def stand_in(self, node):
+    def stand_in(self, node, shape=None):
         """The placeholder that later pieces read for the cut `node`."""
         if node.uid not in self.stand_ins:
             self.stand_ins[node.uid] = make("placeholder", (), {
-                "uid": new_uid(), "dtype": node.dtype, "shape": (None,) * node.ndim,
+                "uid": new_uid(), "dtype": node.dtype, "shape": shape or (None,) * node.ndim,
                 "name": f"stage{len(self.stand_ins)}"})
         return self.stand_ins[node.uid]
 
@@ -159,6 +164,7 @@ class Stage:
     def __init__(self, roots, maker=None, stand_ins=()):
         self.roots, self.maker, self.leaves = roots, maker, stand_ins
         self.following, self.piece, self.read, self.sources = {}, None, (), ()
+        self.kept = ()          # leaves for what the piece computes and later pieces need too
         self.template = cheap_template(maker)
 
     def take(self, nodes, piece, plain=True):
@@ -175,6 +181,8 @@ class Stage:
 
     def operands(self, env):
         computed = self.piece(*[env[n] for n in self.read]) if self.piece else ()
+        if self.kept:
+            env.update(zip(self.kept, computed[-len(self.kept):]))
         return [computed[s] if type(s) is int else s.value(env) for s in self.sources]
 
     def compute(self, values):
@@ -188,6 +196,23 @@ class Stage:
         result = reference.apply_oracle(maker, values)
         results = result if maker.outs is not None else (result,)
         return [np.asarray(r, n.dtype) for r, n in zip(results, self.leaves)]
+
+
+def costly(roots, computed):
+    """What `roots` need of the nodes behind `computed` and should not compute once more."""
+    made, found, seen, stack = {n.uid for n in toposort(computed)}, [], set(), list(roots)
+    while stack:
+        node = stack.pop()
+        if node.uid in seen:
+            continue
+        seen.add(node.uid)
+        maker = node.inputs[0] if node.op.name == "item" else node
+        if maker.uid in made and maker.op.kind in ("opaque", "gemm", "reduce") \
+                and maker.op.name not in SIZES:
+            found.append(node)
+        else:
+            stack.extend(node.inputs)
+    return found
 
 
 def cheap_template(maker):
