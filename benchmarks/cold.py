@@ -6,6 +6,7 @@ of the library and all compiling. Bytecode of Python lies in the scratch folder:
 finds it there. The LSTM is also built for 10 and for 1000 time steps.
 """
 
+import importlib
 import importlib.metadata
 import json
 import os
@@ -30,7 +31,8 @@ print(time.perf_counter() - start)
 
 
 def first_result(name, threads, work="mlp", steps=None):
-    """Seconds from NumPy alone to the first loss of a training step, in this process."""
+    """Seconds from NumPy alone to the first loss of a training step, in this process; with
+    steps="imported" from the first call of the library, which is imported before."""
     import time
 
     import numpy as np
@@ -38,8 +40,11 @@ def first_result(name, threads, work="mlp", steps=None):
     from benchmarks import peers, workloads
 
     work = workloads.load()[work]
+    imported, steps = steps == "imported", None if steps == "imported" else steps
     arrays = work.data(np.random.default_rng(0), **({"steps": steps} if steps else {}))
     assert "ckernels" not in sys.modules
+    if imported:
+        importlib.import_module(IMPORTS[name])
     start = time.perf_counter()
     peer = peers.PEERS[name](threads)
     peer.to_numpy(peer.prepare(work, arrays, {})())
@@ -95,6 +100,21 @@ def starts(options, scratch, log, work, title, most):
         record(f"{head}, empty caches", title, cold, "at most", most[0]),
         record(f"{head}, warm caches", title, warm, "at most", most[1]),
     ]
+
+
+def first_call(options, scratch, log):
+    """The warm start of ckernels alone, without the import of the library."""
+    arguments = ["-m", "benchmarks.cold", "ckernels", str(options.threads), "mlp", "imported"]
+    taken = []
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+        env = fresh_environment("ckernels", options.threads, folder)
+        for _ in range(3 if options.quick else 7):
+            taken.append(child(sys.executable, arguments, env, log))
+    if None in taken:
+        return []
+    title = "from the first K call to the first loss of the MLP step"
+    return [record("first K call, warm caches", title, {"ckernels": median(taken[1:])},
+                   "at most", 0.05)]  # fmt: skip
 
 
 def lengths(options, scratch, log):
@@ -176,6 +196,7 @@ def record(case, title, seconds, *target):
 def measure(options, scratch, log):
     yield from starts(options, scratch, log, "mlp", "the MLP step", (0.6, 0.05))
     yield from starts(options, scratch, log, "lstm-train", "the LSTM step", (2, 0.06))
+    yield from first_call(options, scratch, log)
     yield from lengths(options, scratch, log)
     yield imports(options, log)
     yield sizes(options)
@@ -185,4 +206,5 @@ if __name__ == "__main__":
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     name, threads, *work = sys.argv[1:]
-    print(first_result(name, int(threads), *work[:1], *map(int, work[1:])), file=out)
+    steps = [int(word) if word.isdecimal() else word for word in work[1:]]
+    print(first_result(name, int(threads), *work[:1], *steps), file=out)
