@@ -22,7 +22,7 @@ pytestmark = [needs_compiler, needs_fork,
 OPERATIONS = ["open", "create", "write", "read", "close", "rename", "link", "unlink", "mkdir",
               "stat", "fstat", "access", "utime", "opendir", "readdir", "seek"]  # fmt: skip
 ERRORS = ["ENOSPC", "EDQUOT", "EIO", "EACCES", "EROFS", "ESTALE"]
-AFTER = [0, 1, 3]  # the first call fails, or the second, or the fourth
+AFTER = [0, 1, 3]  # the first call fails, or the second, or the fourth, and all after it
 
 DRIVER = r"""
 import json, os, sys, ctypes
@@ -133,24 +133,25 @@ def inject(library, tmp_path, cases):
     (tmp_path / "tests_harness.py").write_text(harness.format(str(ROOT)))
     env = {**os.environ, "LD_PRELOAD": str(library), "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, str(driver)], input="\n".join(map(json.dumps, cases)),
-                          env=env, cwd=tmp_path, capture_output=True, text=True, timeout=1500)
+                          env=env, cwd=tmp_path, capture_output=True, text=True, timeout=3000)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
 
 
-def cases(tmp_path, operations, errors, after, once=(False, True)):
-    numbered = [(o, e, n, warm, o1) for o in operations for e in errors for n in after
-                for warm in ([], [1, 2]) for o1 in once]  # fmt: skip
-    return [(str(tmp_path / f"case{k}"), o, getattr(errno, e), n, warm, o1)
-            for k, (o, e, n, warm, o1) in enumerate(numbered)]
+def cases(tmp_path, operations, errors, points):
+    """points: [(the call that fails first, whether only that one does)]"""
+    numbered = [(o, e, n, warm, once) for o in operations for e in errors for n, once in points
+                for warm in ([], [1, 2])]  # fmt: skip
+    return [(str(tmp_path / f"case{k}"), o, getattr(errno, e), n, warm, once)
+            for k, (o, e, n, warm, once) in enumerate(numbered)]
 
 
 def test_each_operation_once(library, tmp_path):
     errors = ["ENOSPC", "EIO", "ESTALE"]
     found = []
     for k, operation in enumerate(OPERATIONS):
-        cold, warm = cases(tmp_path / operation, [operation], [errors[k % 3]], [k % 2], [k % 5 == 4]
-                           )  # fmt: skip
+        point = (k % 2, k % 5 == 4)
+        cold, warm = cases(tmp_path / operation, [operation], [errors[k % 3]], [point])
         found.append(cold if operation in ("mkdir", "access", "link") else warm)
     for operation in OPERATIONS:
         (tmp_path / operation).mkdir()
@@ -161,7 +162,8 @@ def test_each_operation_once(library, tmp_path):
 
 @pytest.mark.slow
 def test_every_operation_with_every_errno(library, tmp_path):
-    hit = inject(library, tmp_path, cases(tmp_path, OPERATIONS, ERRORS, AFTER))
+    points = [(after, False) for after in AFTER] + [(1, True)]
+    hit = inject(library, tmp_path, cases(tmp_path, OPERATIONS, ERRORS, points))
     assert all(hit.get(operation) for operation in OPERATIONS), hit
 
 
