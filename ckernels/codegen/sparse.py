@@ -208,3 +208,34 @@ def interleave(binder, node):
         max(1, int(GRAIN_NS / max(ns / rows, 1e-3))), ns, [lay.buffer for lay in ends],
         [out.buffer]), [node])
     return True
+
+
+def held(binder, node):
+    """The columns where a bool matrix is true."""
+    matrix, ends, like = node.inputs
+    rows, columns = matrix.shape
+    if not rows or ends.shape != (rows + 1,):
+        return False
+    layout = binder.layout(matrix)
+    starts, = gapless(binder, ends)
+    out = result(binder, node)
+    lines = ["const uint8_t *const held = p[0];", "const int64_t *const ends = p[1];",
+             "int32_t *const out = p[2];",
+             "const int64_t columns = d[0], by_row = d[1], by_column = d[2], count = d[3];",
+             "for (int64_t r = lo; r < hi; r++) {",
+             "    const int64_t last = ends[r + 1];", "    int64_t at = ends[r];",
+             "    if (at < 0 || last > count) return 4;",
+             "    for (int64_t c = 0; c < columns; c++) {",
+             "        if (!held[r * by_row + c * by_column]) continue;",
+             "        if (at >= last) return 4;", "        out[at++] = c;", "    }",
+             "    if (at != last) return 4;", "}"]
+    kernel = RawKernel("kernel", (
+        ("form", "the columns where a matrix is true: one row per unit of the range"),
+        ("attribute", ""), ("pointers", ""), ("body", block(lines, 1))),
+        (("in", "bool"), ("in", "int64"), ("out", "int32")))
+    ns = rows * columns * 0.7 + 50
+    binder.add_launch(Launch(
+        kernel, [pointer(lay) for lay in (layout, starts, out)],
+        [columns, *layout.strides, like.shape[0]], rows, 1, max(1, int(GRAIN_NS / (ns / rows))), ns,
+        [layout.buffer, starts.buffer], [out.buffer]), [node])
+    return True

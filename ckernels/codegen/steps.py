@@ -322,7 +322,7 @@ TABLE = {
     "ctc": later("ctc", "ctc"), "ctc_collapse": later("ctc", "collapse"),
     "ctc_beam": later("ctc", "beam"),
     **{f"csr_{name}": later("sparse", name) for name in
-       ("dense", "take", "rows", "order", "interleave")},
+       ("dense", "take", "rows", "order", "interleave", "held")},
     "csr_dot": later("sparsedot", "dot"), "csr_sample": later("sparsedot", "sample"),
     **{f"csr_{name}": later("sparseproduct", name) for name in ("counts", "places", "product")},
     **dict.fromkeys(("interpolate", "interpolate_grad"), later("interpolate", "interpolate")),

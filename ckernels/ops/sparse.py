@@ -9,13 +9,19 @@ import numpy as np
 
 from .. import dtypes
 from ..errors import ArgumentError, DTypeError, IndexOutOfBounds, ShapeError
-from ..graph.node import item, make
+from ..graph.node import constant, item, make
 from ..graph.op import Op
 from ..graph.shapes import show
-from .base import operands, to_node
+from .base import cast, operands, to_node
+from .indexing import getitem
+from .joining import concatenate
+from .movement import broadcast_to
+from .reduce import sum as sum_
+from .shape import pack
+from .sort import cumsum
 
 __all__ = ["csr_dot", "csr_sample", "csr_dense", "csr_take", "csr_rows", "csr_order", "csr_merge",
-           "csr_interleave", "turned"]
+           "csr_interleave", "csr_held", "turned"]
 
 
 # --- shapes and checks -------------------------------------------------------------------------
@@ -269,6 +275,25 @@ Op("csr_merge", "opaque", _infer_merge, _run_merge, lambda node, g: (None,) * 3,
    number k of the old one belongs to number target[k] of the new one.""")
 
 
+def _infer_held(attrs, held, ends, like):
+    if held.ndim != 2 or ends.ndim != 1 or like.ndim != 1 or held.dtype != "bool" \
+            or ends.dtype != "int64":
+        raise ShapeError(f"csr_held needs a bool matrix and two vectors, got {held.dtype} "
+                         f"{show(held.shape)}, {ends.dtype} {show(ends.shape)}, {show(like.shape)}")
+    return "int32", like.shape
+
+
+def _run_held(attrs, held, ends, like):
+    if not np.array_equal(np.diff(ends), held.sum(1)) or len(like) != held.sum():
+        raise ArgumentError("csr_held: rows do not begin and end where their places do")
+    return held.nonzero()[1].astype("int32")
+
+
+Op("csr_held", "opaque", _infer_held, _run_held, lambda node, g: (None,) * 3, ulp=0,
+   doc="""The columns where the bool matrix is true, row by row. ends: where the rows begin and
+   end; the last operand has an element for each place.""")
+
+
 # --- build functions ---------------------------------------------------------------------------
 
 
@@ -307,6 +332,14 @@ def csr_order(indices, indptr, extent):
 def csr_interleave(count, *indptrs):
     """Positions that put the rows of several matrices side by side."""
     return make("csr_interleave", (count, *indptrs))
+
+
+def csr_held(held):
+    """(indices, indptr int64) of the places where the bool matrix `held` is true."""
+    count = sum_(cast(held, "int64"), 1)
+    ends = concatenate([constant(np.zeros(1, "int64")), cumsum(count)])
+    like = broadcast_to(constant(np.zeros((), bool)), pack(getitem(ends, -1)))
+    return make("csr_held", (held, ends, like)), ends
 
 
 def csr_merge(indices, indptr, extent):

@@ -143,6 +143,21 @@ def test_shapes_that_do_not_fit():
         run(count, *a.places, *b.places)
 
 
+@pytest.mark.parametrize("mode", WAYS)
+def test_places_where_a_matrix_is_true(mode):
+    rng = np.random.default_rng(3)
+    for m, n in ((4, 6), (1, 9), (3, 0), (0, 3)):
+        held = rng.random((m, n)) < 0.5
+        for view in (held, np.asfortranarray(held), held[::-1, ::-1]):
+            indices, ends = run(rows.csr_held, view, mode=mode)
+            assert indices.tolist() == view.nonzero()[1].tolist()
+            assert ends.tolist() == [0, *view.sum(1).cumsum()]
+    for ends, size in (([0, 1, 4], 4), ([0, 3, 5], 5), ([0, 2, 3], 3), ([-1, 2, 4], 4)):
+        with pytest.raises(ArgumentError):
+            run(lambda *p: products.make("csr_held", p), np.ones((2, 2), bool), np.array(ends),
+                np.zeros(size, bool), mode=mode)
+
+
 def test_memory_is_that_of_the_result():
     """Two matrices of 3000 x 3000 with a product of few places: no dense one is on the way."""
     a = Matrix((3000, 3000), 1e-4, "float32")

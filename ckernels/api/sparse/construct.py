@@ -165,10 +165,10 @@ def csr_from_dense(x):
 
 def csr_where(x, held):
     """The elements of the dense node `x` where the node `held` is true, compressed along rows."""
-    at = ops.nonzero(held)
-    ends = ends_of(ops.sum(ops.cast(held, "int64"), 1))
-    extent = ops.slice_(ops.expand(x, (2,)), [(None, None, 1)] * 2 + [(0, 0, 1)])
-    return SparseTensor(Tensor(ops.getitem(x, tuple(at))), Tensor(ops.cast(at[1], INDEX)),
+    indices, ends = rows.csr_held(held)
+    ends = ops.cast(ends, INDEX)
+    extent = extent_like(ops.size_of(x, 0), ops.size_of(x, 1))
+    return SparseTensor(Tensor(rows.csr_take(indices, ends, extent, x)), Tensor(indices),
                         Tensor(ends), extent)
 
 
