@@ -204,6 +204,17 @@ def an_index_out_of_range_going_backwards():
     K.function([i], rows)(np.array([0, 1, 7, 0], "int32"))  # !
 
 
+@RUN.wrong(IndexOutOfBounds, "8", "in step 0 of the scan 'twice'", "in the loop made at")
+def a_step_on_lines_of_its_own():
+    i = K.placeholder((None,), dtype="int32")
+    table = K.constant(np.arange(7.0))
+
+    def step(at):
+        return table[at]  # made
+    rows, _ = K.scan(step, i, name="twice")
+    K.function([i], rows)(np.array([8], "int32"))  # !
+
+
 @RUN.wrong(ShapeError, "(2,)", "(4,)")
 def a_state_that_grows():
     h = K.placeholder((None,))
@@ -223,6 +234,16 @@ def shapes_that_do_not_meet_at_run_time():
 def test_message_when_run(program, error, words, mode):
     with config.change(mode=mode):
         check(program, error, words)
+
+
+@pytest.mark.parametrize("mode", ["compiled", "reference"])
+def test_equal_steps_of_two_loops_name_their_own_loop(mode):
+    i, table = K.placeholder((None,), dtype="int32"), K.constant(np.arange(8.0))
+    one, _ = K.scan(lambda at: table[at], i)
+    two, _ = K.scan(lambda at: table[at], i[1:])
+    with config.change(mode=mode), pytest.raises(IndexOutOfBounds) as found:
+        K.function([i], two)(np.array([0, 9], "int32"))
+    assert "two, _ = K.scan(" in str(found.value)
 
 
 @pytest.mark.parametrize("mode", ["compiled", "reference"])
