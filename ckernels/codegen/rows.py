@@ -4,6 +4,7 @@ One outer index at a time: scalars of the row, a loop that reduces, scalars that
 next loop. Dear values that several loops need are kept in a row on the stack. Chunked reductions
 are rows too.
 """
+from .. import dtypes
 from .lower import ROW_SCRATCH
 from .writer import Writer, accumulator, ctype, start_of
 
@@ -158,16 +159,18 @@ class Rows(Writer):
             self.shift(self.unravel("q", sizes, "q_"), "b")
             pointer = "b"
         blocks = [i for i in reductions if self.in_blocks(i)]
-        begin, end = ("b", "e") if blocks else ("0", "n")
-        if blocks:
+        ahead = self.ahead(level)
+        begin, end = ("b", "e") if blocks or ahead else ("0", "n")
+        if blocks or ahead:
             self.open_blocks()
+            self.prefetch(ahead)
             for i in blocks:
                 self.put(f"float p_{i} = 0;")
         self.simd(reductions, clauses)
         self.open(f"for (int64_t j = {begin}; j < {end}; j++)")
         self.loop_body(level, reductions, stores, pointer, "j")
         self.close()
-        if blocks:
+        if blocks or ahead:
             for i in blocks:
                 self.put(f"a_{i} += p_{i};")
             self.close()
@@ -175,6 +178,34 @@ class Rows(Writer):
             self.close()
         for i in reductions:
             self.finish_accumulator(i)
+
+    def ahead(self, level):
+        """Operands of the next row to ask for in a cheap second loop over this one, now in cache.
+
+        Mean and variance of 4096 x 4096: 2.4 ms on one core, 2.8 where each row waits for memory.
+        Not where rows are stored too: a layer norm of 12 MB took a tenth longer.
+        """
+        k, loops = self.k, self.loops_of()
+        if k.runs or list(loops)[1:2] != [level] or not (k.form == "chunks" or k.spill):
+            return []
+        if k.outer != (k.form == "rows") or any(stores for _, stores in loops.values()):
+            return []
+        if any(self.cone_cost(i) > RECOMPUTE_COST for i in self.roots(*loops[level])):
+            return []
+        first = self.needed(self.roots(*loops[min(loops)]))
+        loads = [k.values[i].operand for i in first if k.values[i].kind == "load"]
+        return [i for i in loads if k.operands[i].inner == 1
+                and (k.operands[i].outer or not k.outer)]
+
+    def prefetch(self, operands):
+        """Ask for the part of the next row, or chunk, that lies below this block."""
+        if operands:
+            step = 64 // max(dtypes.ITEMSIZE[self.k.operands[i].dtype] for i in operands)
+            self.open(f"for (int64_t j = b; j < e; j += {step})")
+            for i in operands:
+                by = self.strides[i][1][0] if self.k.outer else "n"
+                self.put(f"__builtin_prefetch(a{i} + {by} + j);")
+            self.close()
 
     def seeks(self, loops, level):
         """Whether a loop only looks for the maximum of a row and the next one for its place."""

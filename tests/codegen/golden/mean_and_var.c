@@ -20,12 +20,18 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         const float v1 = (float)a_1;
         const float v3 = v1 / v2;
         double a_6 = 0;
-        #pragma omp simd reduction(+:a_6)
-        for (int64_t j = 0; j < n; j++) {
-            const float v0 = a0[j];
-            const float v4 = v0 - v3;
-            const float v5 = v4 * v4;
-            a_6 += v5;
+        for (int64_t b = 0; b < n; b += 512) {
+            const int64_t e = b + 512 < n ? b + 512 : n;
+            for (int64_t j = b; j < e; j += 16) {
+                __builtin_prefetch(a0 + d[2] + j);
+            }
+            #pragma omp simd reduction(+:a_6)
+            for (int64_t j = b; j < e; j++) {
+                const float v0 = a0[j];
+                const float v4 = v0 - v3;
+                const float v5 = v4 * v4;
+                a_6 += v5;
+            }
         }
         const float v6 = (float)a_6;
         const float v7 = v6 / v2;
