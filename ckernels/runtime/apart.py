@@ -12,6 +12,7 @@ from ..config import config
 from .instructions import GEMM, KERNEL, Apart
 
 ROWS = 8                    # least rows of a product in a part: below, it runs at half its speed
+TILE = 12                   # rows of a tile of products with AVX-512: 9 rows take as long
 ELEMENTS = 1024             # least elements of a kernel in a part, where nothing is multiplied
 PARTS = 16                  # most parts, so that a few threads get about as much each
 PART_NS = 10000.0           # least work of a part: a fork and join costs a tenth
@@ -46,12 +47,14 @@ def widths(scan, steps, products):
 
 
 def part_of(rows, unit, ns):
-    """Rows of a part."""
-    parts = min(PARTS, int(ns / PART_NS), rows // unit)
+    """Rows of a part: an even number of about equal parts, so that two threads end together."""
+    parts = min(PARTS, int(min(ns, 1e12) / PART_NS), rows // unit)
     if parts < 2:
         return rows
-    part = -(-rows // parts)
-    return -(-part // unit) * unit
+    part = -(-rows // (parts - parts % 2))
+    if unit > 16:
+        return -(-part // 16) * 16
+    return TILE if unit < part < TILE and rows >= 5 * TILE else part
 
 
 def right_bytes(step):

@@ -49,7 +49,13 @@ def test_recurrent_nets(dtype, batch, wanted):
     leaves, node, arrays = recurrent(batch, dtype)
     f = check(leaves, [item(node, int(k)) for k in wanted], *arrays, rtol=1e-4)
     (found,) = parts(f)
-    assert found.rows == batch and found.part % 8 == 0 and found.part < batch
+    assert found.rows == batch and 8 <= found.part < batch
+
+
+@pytest.mark.parametrize("rows, part", [(15, 15), (16, 8), (20, 10), (24, 12), (32, 8), (40, 10),
+                                        (64, 8), (100, 12), (128, 8), (256, 16), (1000, 63)])
+def test_two_threads_get_about_as_much(rows, part):
+    assert apart.part_of(rows, 8, 1e9) == part
 
 
 @pytest.mark.parametrize("options", [dict(reverse=True), dict(limit=3), dict(count=4),
