@@ -49,11 +49,22 @@ def optional_integer(text):
     return None if str(text).strip().lower() in ("", "none") else integer(text)
 
 
+def count(text):
+    try:
+        if (value := integer(text)) >= 0:
+            return value
+    except ValueError:
+        pass
+    raise ValueError("an integer, 0 or more")
+
+
 def number(text):
     try:
-        return float(text)
+        if (value := float(text)) >= 0:  # NaN is not
+            return value
     except (TypeError, ValueError):
-        raise ValueError("a number") from None
+        pass
+    raise ValueError("a number, 0 or more")
 
 
 def byte_size(text):
@@ -125,7 +136,7 @@ FLAGS = [
          "rewrites to leave out: rules or families, colons between"),
     Flag("cc", text, "", "the C compiler; empty looks for CKERNELS_CC, CC, cc, gcc, clang"),
     Flag("cc.cflags", text, "", "flags added after ours; they are part of every key"),
-    Flag("cc.timeout", number, 300.0, "seconds one run of the compiler may take"),
+    Flag("cc.timeout", number, 300.0, "seconds one run of the compiler may take; 0: any"),
     Flag("arch", one_of("native", "x86-64-v2", "x86-64-v3", "x86-64-v4", "generic"), "native",
          "instructions the kernels may use"),
     Flag("compiledir", path, "", "the directory of compiled kernels; overrides the next two"),
@@ -136,10 +147,10 @@ FLAGS = [
     Flag("cache", one_of("on", "readonly", "off", true="on", false="off"), "on",
          "use the compiledir: on, readonly, off"),
     Flag("cache.max_size", byte_size, 1 << 30, "bytes the compiledir may hold"),
-    Flag("cache.max_files", integer, 20_000, "files the compiledir may hold"),
+    Flag("cache.max_files", count, 20_000, "files the compiledir may hold"),
     Flag("cache.path", text, "", "read-only compiledirs to look in first, separated as in PATH"),
     Flag("openmp", boolean, True, "use more than one thread"),
-    Flag("openmp_elemwise_minsize", integer, 0,
+    Flag("openmp_elemwise_minsize", count, 0,
          "elements below which a kernel stays on one thread; 0 lets the cost model decide"),
     Flag("blas", text, "", "BLAS: empty looks for one, `builtin`, or the path of a library"),
 ]  # fmt: skip

@@ -325,6 +325,20 @@ def test_doctor(tmp_path):
     assert text.endswith("compiled mode works\n") and "ok  probe" in text
 
 
+def test_doctor_says_how_blas_was_found(tmp_path):
+    """And what is wrong with the flag, where it names no BLAS: no traceback."""
+    pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
+    flags = f"compiledir={tmp_path},blas="
+    done = command("doctor", "--json", CKERNELS_FLAGS=flags + "/nonexistent.so")
+    report = json.loads(done.stdout)
+    assert done.returncode == 1 and report["blas"]["ok"] is report["works"] is False
+    assert "/nonexistent.so" in report["blas"]["text"] and "flag blas" in report["blas"]["text"]
+    for flag, named, rule in (("builtin", "", "the flag blas"), ("", "builtin", "CKERNELS_BLAS"),
+                              ("", "/nonexistent.so", "CKERNELS_BLAS=/nonexistent.so is no")):
+        done = command("doctor", "--json", CKERNELS_FLAGS=flags + flag, CKERNELS_BLAS=named)
+        assert done.returncode == 0 and rule in json.loads(done.stdout)["blas"]["rule"]
+
+
 def test_doctor_without_compiler(tmp_path):
     done = command("doctor", PATH=str(tmp_path), CC="", CKERNELS_CC="", CKERNELS_FLAGS="",
                    HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))  # fmt: skip

@@ -119,14 +119,32 @@ def runtime():
     except ImportError as error:
         hint = f"{error}; install a C compiler, then install ckernels again"
         return [*rows, ("runtime", False, hint, {})]
-    apply_flags()
+    try:
+        apply_flags()
+        refused = ""
+    except ValueError as error:  # the flag blas names what is none
+        refused = f"flag blas: {one_line(error)}"
     threads, blas = _runtime.threads_info(), _runtime.blas_info()
+    rule = blas_rule(blas["name"], blas["builtin"])
+    text = refused or f"{blas['name']}: {rule}"
     return [
         *rows,
         ("runtime", True, _runtime.__file__, {"path": _runtime.__file__}),
         ("threads", None, words(threads), dict(threads)),
-        ("blas", None, words(blas), dict(blas)),
+        ("blas", False if refused else None, text, {**blas, "rule": rule}),
     ]
+
+
+def blas_rule(name, builtin):
+    """How the library for matrix products was found (ckernels/src/blas.c has the order)."""
+    named = os.environ.get("CKERNELS_BLAS", "")
+    for value, origin in ((config["blas"], "the flag blas"), (named, "CKERNELS_BLAS")):
+        if value and (value == "builtin" or name != builtin):
+            return f"named by {origin}"
+    missed = f"CKERNELS_BLAS={named} is no usable library; " if named else ""
+    if name == builtin:
+        return missed + "no library was found that is faster on this CPU; the flag blas names one"
+    return missed + "found in this process or the system, and not slower than the built-in"
 
 
 def loading():

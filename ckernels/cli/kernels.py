@@ -175,6 +175,7 @@ def clear(arguments):
             answer = input(f"Delete {what} in {store.directory}? [y/N] ")
         except EOFError:  # nobody there to answer
             answer = ""
+            print()
         if answer.strip().lower() not in ("y", "yes"):
             print("nothing deleted; --yes does not ask")
             return 1
