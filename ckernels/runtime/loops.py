@@ -51,8 +51,8 @@ def dense(shape, strides):
 
 
 def plannable(body):
-    """Whether all shapes inside are known."""
-    return all(None not in shape for n in toposort(body.outputs)
+    """Whether all shapes inside are known: those of a loop where its results are read."""
+    return all(None not in shape for n in toposort(body.outputs) if n.op.name != "scan"
                for shape in ([n.shape] if n.outs is None else [s for _, s in n.outs]))
 
 

@@ -88,6 +88,17 @@ def test_numbers_that_cannot_be(mode, count, words):
     assert f(5) == 32
 
 
+def test_a_loop_on_one_side_of_a_branch():
+    n, h = K.placeholder((), dtype="int64"), K.placeholder((3,), dtype=F)
+    rows, _ = K.scan(lambda p: K.tanh(p * 0.9 + h), outputs_info=h, n_steps=n)
+    functions = pair([n, h], [K.ifelse(h[0] > 0, rows[-1], h * 2)])
+    for k in (3, 1, 5):
+        same(functions, k, np.ones(3))
+        same(functions, k, -np.ones(3))
+    assert functions[0].stats()["plans"] == 1
+    assert any("scan of n steps" in line for line in functions[0].steps())
+
+
 def test_a_number_made_from_a_shape_stays_one():
     x = K.placeholder((None, 3), dtype=F)
     rows, _ = K.scan(lambda h: h * 2, outputs_info=K.constant(1.0, F), n_steps=K.shape(x)[0] + 1)
