@@ -10,14 +10,16 @@ import os
 import struct
 from dataclasses import replace
 
-from ..codegen.layout import collapse, contiguous_strides
+from ..codegen.layout import collapse, contiguous_strides, fresh
 from ..dtypes import ITEMSIZE
+from ..graph.walk import consumers
 from ..ops.conv import geometry
 from ..ops.windows import all_pads
 from .instructions import GEMM, NATIVE, Step
 
 (CONV, CONV_INPUT_GRAD, CONV_WEIGHT_GRAD, DEPTHWISE, DEPTHWISE_INPUT_GRAD, DEPTHWISE_WEIGHT_GRAD,
- POOL_MAX, POOL_SUM, POOL_SUM_GRAD, POOL_MAX_GRAD, POOL_MAX_TAKE, TRANSPOSE) = range(12)
+ POOL_MAX, POOL_SUM, POOL_SUM_GRAD, POOL_MAX_GRAD, POOL_MAX_TAKE, TRANSPOSE, PLANES) = range(13)
+CONVOLUTIONS = ("conv", "conv_input_grad", "conv_weight_grad")
 FLOATS = ("float32", "float64")
 MOST_SCRATCH = 1 << 30      # bytes; huge dilations of small images are left to the oracle
 DIMS = 36                   # of every native instruction, before those of its epilogue
@@ -51,13 +53,13 @@ def dims_of(op, dtype, batch, channels, out, groups, axes, first, second):
             *(n for axis in axes for n in axis), *first, *second, slots(), 0]
 
 
-def emit(binder, node, dims, sources, ns, columns):
-    """The step; its result is the node. columns: elements of a pixel, for an epilogue."""
+def emit(binder, node, dims, sources, ns, columns=0, target=None):
+    """The step; its result is the node. columns: elements of a pixel, for an epilogue; 0: none."""
     from .. import _runtime
     size = _runtime.native_scratch(dims)
     if size > MOST_SCRATCH:
         return False
-    target = binder.target(node)
+    target = target or binder.target(node)
     binder.layouts[node.uid] = target
     if not math.prod(target.shape):
         return True
@@ -68,12 +70,13 @@ def emit(binder, node, dims, sources, ns, columns):
         writes.append(places[-1].buffer)
     step = Step(NATIVE, node.op.name, [binder.pointer(lay) for lay in places], dims, ns=ns,
                 reads=[lay.buffer for lay in sources], writes=writes, node=node, nodes=[node],
-                rows=math.prod(target.shape[:-1]), columns=columns)
+                rows=math.prod(target.shape[:-1]) if columns else 0, columns=columns)
     binder.steps.append(step)
     return step
 
 
-WITH_SCRATCH = (CONV, CONV_INPUT_GRAD, CONV_WEIGHT_GRAD, DEPTHWISE_WEIGHT_GRAD)
+WITH_SCRATCH = (CONV, CONV_INPUT_GRAD, CONV_WEIGHT_GRAD, DEPTHWISE_WEIGHT_GRAD, PLANES, PLANES + 1,
+                PLANES + 2)
 
 
 # ---- convolution --------------------------------------------------------------------------------
@@ -89,6 +92,8 @@ def convolution(which):
             return dense_input_grad(binder, node, g)
         axes = list(zip(g.sizes, g.results, g.kernel, g.strides, g.dilation,
                         (low for low, _ in g.padding)))
+        if node.uid in binder.planes:
+            return planes(binder, node, g, which)
         first, second = (binder.layout(i) for i in node.inputs[:2])
         op = which
         if g.groups == g.channels == g.out_channels and g.channels > 1:
@@ -101,6 +106,75 @@ def convolution(which):
         ns = work * max(1, g.channels // max(1, g.groups)) / 30
         return emit(binder, node, dims, [first, second], ns, node.shape[-1])
     return lower
+
+
+# ---- depthwise convolution of planes (channels first) -------------------------------------------
+
+
+PLANE_TAPS = 16             # rows and columns of a kernel, at most
+
+
+def last(n):
+    """The perm from channels first to channels last; first(n) leads back."""
+    return (0, *range(2, n), 1)
+
+
+def first(n):
+    return (0, n - 1, *range(1, n - 1))
+
+
+def moved(layout, perm):
+    return replace(layout, shape=tuple(layout.shape[p] for p in perm),
+                   strides=tuple(layout.strides[p] for p in perm))
+
+
+def in_planes(order, roots):
+    """{uid} of depthwise convolutions and gradients between transposes from channels first and
+    back: they are computed as they lie. The runtime has them for steps of one pixel.
+    """
+    found = [n for n in order if n.op.name in CONVOLUTIONS and _are_planes(n)]
+    if not found:
+        return frozenset()
+    users, kept = consumers(order), {root.uid for root in roots}
+    return frozenset(n.uid for n in found if n.op.name == "conv_weight_grad" or (
+        n.uid not in kept and all(is_turned(u, first) for u in users[n.uid])))
+
+
+def is_turned(node, perm):
+    return node.op.name == "transpose" and node.attrs["perm"] == perm(node.ndim)
+
+
+def _are_planes(node):
+    images = node.inputs[:2 if node.op.name == "conv_weight_grad" else 1]
+    if node.dtype not in FLOATS or not all(is_turned(i, last) for i in images):
+        return False
+    g = geometry(node)
+    return (len(g.sizes) <= 2 and g.groups == g.channels == g.out_channels and g.channels > 1
+            and max(g.kernel) <= PLANE_TAPS and {*g.strides, *g.dilation} == {1})
+
+
+def planes(binder, node, g, which):
+    """The step; the result lies with channels first, as its users want it."""
+    def image(i):
+        lay = binder.layout(i)
+        if lay.strides[-2] == 1 or lay.shape[-2] == 1:
+            return lay
+        return moved(binder.copy(moved(lay, first(i.ndim))), last(i.ndim))
+
+    x, other = node.inputs[:2]
+    axes = list(zip(g.sizes, g.results, g.kernel, g.strides, g.dilation,
+                    (low for low, _ in g.padding)))
+    sources = [image(x), (image if which == CONV_WEIGHT_GRAD else binder.layout)(other)]
+    target = None
+    if which != CONV_WEIGHT_GRAD:
+        shape = tuple(node.shape[p] for p in first(node.ndim))
+        buffer = binder.assigned.get(node.uid) or binder.temp(shape, node.dtype).buffer
+        target = moved(fresh(buffer, shape, node.dtype), last(node.ndim))
+    strides = image_strides if which == CONV_WEIGHT_GRAD else kernel_strides
+    dims = dims_of(PLANES + which, node.dtype, g.batch, g.channels, g.out_channels, g.groups, axes,
+                   image_strides(sources[0]), strides(sources[1]))
+    work = g.batch * math.prod(g.results) * math.prod(g.kernel) * g.channels
+    return emit(binder, node, dims, sources, work / 30, target=target)
 
 
 def side_by_side(binder, layout):

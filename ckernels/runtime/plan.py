@@ -53,6 +53,7 @@ class Binder(Products):
         roots = rebuild([n for _, n in ends], step=lambda n: narrow(split(n)))
         self.ends = [(buffer, root) for (buffer, _), root in zip(ends, roots)]
         self.order, self.home = fuse(roots)
+        self.planes = native.in_planes(self.order, roots)
         self.steps, self.layouts, self.assigned, self.copied = [], {}, {}, {}
         self.parts = {}                         # {uid: (a concatenation, where in it)}
         self.items = {}                         # {uid of a node: {index: item of it that is used}}
@@ -171,6 +172,8 @@ class Binder(Products):
         for buffer, root in self.ends:
             node = root
             while node.op.name in RESHAPES:
+                node = node.inputs[0]
+            if node.op.name == "transpose" and node.inputs[0].uid in self.planes:
                 node = node.inputs[0]
             key = node.uid
             if node.op.name == "item":
