@@ -344,3 +344,38 @@ def test_random_inputs_of_the_manual():
     assert all(m.data.min() >= 0 and m.data.max() < 50 and m.dtype == "int32" for m in data)
     _, (m,) = S.sparse_random_inputs("csr", (30, 30), gap=(-2, 5), out_dtype="float64")
     assert m.data.min() < -1 and 4 < m.data.max() < 5
+
+
+# ---- gradients to all elements ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["compiled", "reference"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_regular_gradients(format, mode):
+    """Those of the same expression of the dense matrix; other functions read stored numbers."""
+    a, b = matrix((4, 6), format=format), matrix((6, 5), seed=1)
+    rng = np.random.default_rng(3)
+    d, e, t = (rng.normal(size=s).astype("f") for s in ((6, 3), (2, 4), (4, 6)))
+    x, y = (S.csr_matrix() if format == "csr" else S.csc_matrix()), S.csr_matrix()
+    dense = K.placeholder((4, 6))
+    products = [
+        (lambda x: S.dot(x, d), lambda x: K.dot(x, d)),
+        (lambda x: S.dot(e, -x), lambda x: K.dot(e, -x)),
+        (lambda x: S.dot(x.T, t[:, :2]), lambda x: K.dot(K.transpose(x), t[:, :2])),
+        (lambda x: S.sp_sum(x * 3.0, 0), lambda x: K.sum(x * 3.0, 0)),
+        (lambda x: K.to_dense(x) * t, lambda x: x * t),
+        (lambda x: S.dot(x, y), lambda x: K.dot(x, b.toarray())),
+        (lambda x: S.dot(y.T, x.T), lambda x: K.dot(b.toarray().T, K.transpose(x))),
+    ]
+    wants, gots = [], []
+    for sparse, same in products:
+        gots.append(S.regular_grad(K.sum(K.square(sparse(x))), x))
+        wants.append(K.gradients(K.sum(K.square(same(dense))), [dense])[0])
+    both = K.sum(K.square(S.dot(x, d))) + K.sum(S.sp_sum(S.structured_exp(x), 0))
+    gots += [S.regular_grad(both, x), K.grad(both, x)]
+    found = K.function([x, y], gots, mode=mode)(a, b)
+    for got, want in zip(found, K.function([dense], wants, mode=mode)(a.toarray())):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+    held = a.toarray() != 0
+    np.testing.assert_allclose(found[-2][held], found[-1].toarray()[held], rtol=1e-5)
+    np.testing.assert_allclose(found[-2][~held], (2 * a @ d @ d.T)[~held], rtol=1e-4, atol=1e-4)

@@ -2,9 +2,9 @@
 """Functions of sparse matrices, named as in Theano's sparse module: K.sparse.
 
 A sparse operand is a SparseTensor or a SciPy matrix. Gradients with respect to a sparse tensor are
-sparse, with its places: what Theano calls structured; the gradient to all elements of a matrix is
-that of a dense tensor. What decides by the numbers which places are stored (`clean`,
-`csr_from_dense`, sums of two sparse matrices, ...) runs through NumPy; the rest as C kernels.
+sparse, with its places: what Theano calls structured; `regular_grad` is that to all elements. What
+decides by the numbers which places are stored (`clean`, slices, sums of two sparse matrices) runs
+through NumPy in between; the rest as C kernels.
 """
 from .arithmetic import (
     add,
@@ -92,6 +92,7 @@ from .places import (
     vstack,
 )
 from .products import dot, sampling_dot, sp_sum, structured_dot, true_dot, usmm
+from .regular import regular_grad
 
 __all__ = [name for name, value in list(globals().items())
            if not name.startswith("_") and type(value).__name__ != "module"]
