@@ -403,5 +403,10 @@ def test_notes(compiledir, source):
     made = build([source(1)._replace(meta={"graph": "a + b"})])
     note = cache.current().note(made.keys[0])
     assert note["meta"] == {"graph": "a + b"} and "twice(a[i])" in note["source"]
+    tools = compiler.current_toolchain()
+    assert note["key"] == made.keys[0] and note["name"] == "k_test_1"
+    assert note["compiler"] == tools.identity and note["flags"] == list(tools.flags)
+    written = time.mktime(time.strptime(note["date"][:19], "%Y-%m-%dT%H:%M:%S"))
+    assert abs(time.time() - written) < 86400
     os.unlink(cache.current().path(made.keys[0], ".json"))
     assert cache.current().note(made.keys[0]) == {} and cache.current().verify() == []
