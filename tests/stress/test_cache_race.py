@@ -81,6 +81,34 @@ def test_readers_during_eviction(tmp_path):
     assert_sound(directory)
 
 
+def replacing(turns, seed):
+    store, rng = cache.current(), random.Random(seed)
+    for _ in range(turns):  # alone, and as one of three names of a file
+        keys = [SAME] if rng.random() < 0.5 else [SAME, *(f"{seed}{k:063x}" for k in (1, 2))]
+        assert store.put(rng.randbytes(rng.randrange(1, 200_000)), keys, {key: {} for key in keys})
+    return 0
+
+
+SAME = "a" * 64
+
+
+@pytest.mark.parametrize("turns", [60, pytest.param(2000, marks=pytest.mark.slow)])
+def test_readers_while_the_entry_is_replaced(tmp_path, turns):
+    """Never half an entry, never none, once there was one."""
+    flags = {"compiledir": str(tmp_path)}
+    run(replacing, 1, 0, flags=flags)
+    children = [Child(replacing, turns, seed, flags=flags) for seed in (1, 2, 3)]
+    reads = 0
+    while any(os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+              for child in children):
+        cache.unseal((tmp_path / f"{SAME}.so").read_bytes(), SAME)
+        reads += 1
+    for child in children:
+        assert child.finish()[1] == ""
+    assert reads > 5
+    assert_sound(tmp_path)
+
+
 def building(turns, seed):
     rng = random.Random(seed)
     for turn in range(turns):
