@@ -8,6 +8,7 @@ from ..errors import IndexOutOfBounds, ShapeError
 from ..graph.folding import fold
 from ..graph.node import line_of, make, new_uid
 from ..graph.walk import rebuild, toposort, toposort_cut
+from ..ops.bodies import Body
 from ..ops.loop import Layout
 from .program import concretise
 
@@ -16,6 +17,7 @@ SIZE = ("squeeze", "slice", "shape", "loop_steps")      # how a loop asks for a 
 
 def count_steps(roots, shapes):
     """`roots` with such loops reading the number itself. shapes: {leaf: some shape it may have}."""
+    roots = rebuild(roots, step=_counted_inside)
     if all(n.op.name != "loop_steps" for n in toposort(roots)):
         return roots
     refused = set()
@@ -35,6 +37,18 @@ def count_steps(roots, shapes):
                 break
         else:
             return roots
+
+
+def _counted_inside(node):
+    """`node` with such loops inside of its step, where a row may say how often they run."""
+    if node.op.name != "scan":
+        return node
+    body = node.attrs["body"]
+    shapes = {n: tuple(3 if d is None else d for d in n.shape) for n in body.inputs}
+    outputs = count_steps(list(body.outputs), shapes)
+    if tuple(outputs) == body.outputs:
+        return node
+    return make(node.op, node.inputs, {**node.attrs, "body": Body(body.inputs, outputs)})
 
 
 def _number(scan, items, shapes):

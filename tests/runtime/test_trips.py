@@ -131,3 +131,18 @@ def test_loops_with_other_parts_whose_shape_data_decides():
         same(functions, k, np.arange(6.0))
     with pytest.raises(ShapeError, match="cannot run -1 steps"):
         functions[0](-1, np.arange(6.0))
+
+
+def test_rows_of_one_loop_count_the_steps_of_another():
+    counts, h = K.placeholder((None,), dtype="int64"), K.placeholder((3,), dtype=F)
+
+    def outer(n, a):
+        return K.scan(lambda p: K.tanh(p * 0.9 + h), outputs_info=a, n_steps=n)[0][-1]
+    rows, _ = K.scan(outer, counts, h)
+    functions = pair([counts, h], [rows, rows[-1]])
+    for given in ([3, 1, 4, 2], [1, 1, 7, 2], [5]):
+        same(functions, np.array(given), np.ones(3))
+    assert functions[0].stats()["plans"] == 2
+    assert any("scan of n steps" in line for line in functions[0].steps())
+    with pytest.raises(ShapeError, match="cannot run -4 steps.*in step 1 of"):
+        functions[0](np.array([3, -4]), np.ones(3))
