@@ -85,7 +85,7 @@ def current_toolchain():
     wanted = (str(config["cc"]), config["arch"], own_flags(), *map(os.environ.get, names))
     if wanted not in _toolchains:
         store = cache.current()
-        found = toolchain.find(store.directory if store.readable else None)
+        found = toolchain.find(store.directory if store.readable else None, store.writable)
         if found.host == cpu.host_fingerprint():
             cpu.trust(found.detected)
         _toolchains[wanted] = found

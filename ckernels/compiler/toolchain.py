@@ -161,8 +161,9 @@ def version_line(text):
     return re.sub(r"^\S+ (?=\()", "", text.splitlines()[0])
 
 
-def find(directory=None):
-    """The first compiler that works. `directory` holds what earlier processes found out."""
+def find(directory=None, writable=True):
+    """The first compiler that works. `directory` holds what earlier processes found out, and is
+    told what this one does if it is writable."""
     host = cpu.host_fingerprint()
     for command, strict in candidates():
         found = process.which(command[0])
@@ -175,7 +176,7 @@ def find(directory=None):
         toolchain = recall(memo)
         if toolchain is None or toolchain.command != command or not toolchain.available():
             toolchain = probe(command, found, host)
-            if toolchain is not None:
+            if toolchain is not None and writable:
                 remember(memo, toolchain)
         if toolchain is not None:
             return toolchain

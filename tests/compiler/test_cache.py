@@ -287,6 +287,10 @@ def test_off_and_readonly(compiledir, source, restart):
         restart()
         assert build([source(6)]).from_cache == 1
         assert build([source(7)]).built == 1
+        with config.change(arch="generic"):  # a compiler nobody has asked about yet
+            assert build([source(6)]).built == 1
+            with pytest.raises(compiler.CompileError):
+                build([source(8)._replace(text="broken")])
         assert sorted(os.listdir(compiledir)) == before
 
 
