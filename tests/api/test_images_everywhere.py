@@ -172,9 +172,10 @@ def test_float16_is_computed_in_float32(name):
 
 @pytest.mark.parametrize("name", [n for n in CASES if "local" not in n and "transpose" not in n])
 def test_new_sizes_need_no_kernel(name):
-    """Values and gradients of images of three sizes from one function with open shapes.
+    """Values and gradients of images of four sizes from one function with open shapes.
 
-    Images of less than 4096 elements are padded in another way, which has kernels of its own.
+    A small image and a large one first: long sums are cut in parts, and small images are padded in
+    another way, so these may have kernels of their own. What lies between them has none.
     """
     case = CASES[name]
     for data_format in formats(name):
@@ -186,8 +187,8 @@ def test_new_sizes_need_no_kernel(name):
         leaves = [K.placeholder(o.shape) for o in others]
         y = case.build(data_format, a, *leaves)
         f = K.function([a, *leaves], [y, *K.gradients(K.sum(K.square(y)), [a, *leaves])])
-        kernels = None
-        for more, batch in zip((7, 12, 10), count(9)):
+        kernels = set()
+        for more, batch in zip((2, 16, 12, 10), count(9)):
             shape = [n + more for n in x.shape]
             shape[channel], shape[0] = x.shape[channel], batch
             images = RNG.normal(size=shape).astype("float32")
@@ -195,5 +196,5 @@ def test_new_sizes_need_no_kernel(name):
             want = K.function([a, *leaves], y, mode="reference")(images, *others)
             np.testing.assert_allclose(got[0], want, rtol=1e-4, atol=1e-5)
             found = {k["name"] for k in f.stats()["kernels"]}
-            assert kernels is None or found == kernels
-            kernels = found
+            assert found <= kernels or more in (2, 16)
+            kernels |= found
