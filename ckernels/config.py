@@ -259,6 +259,8 @@ class Config:
         with self._lock:
             if self._values is None:
                 home = os.path.expanduser("~")
+                if not os.path.isabs(home):  # there is none: never a file of the working directory
+                    home = os.devnull
                 rc = os.path.join(home, ".ckernelsrc")
                 keras = os.environ.get("KERAS_HOME") or os.path.join(home, ".keras")
                 keras = os.path.join(keras, "keras.json")

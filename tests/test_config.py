@@ -223,6 +223,16 @@ def test_the_one_object():
     assert isinstance(config, Config) and "flags" in repr(config)
 
 
+def test_without_a_home_no_file_is_read(home, monkeypatch):
+    """Where nobody knows a home, `~` stays as it is: a folder of that name is none of ours."""
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("HOME", "~")
+    (home / "~" / ".keras").mkdir(parents=True)
+    (home / "~" / ".ckernelsrc").write_text("[global]\ncc = evil\n")
+    keras_json(home / "~" / ".keras", floatx="float64")
+    assert Config().cc == "" and Config().floatX == "float32"
+
+
 def test_where_the_compiledir_is(home, monkeypatch, tmp_path):
     """compiledir, else base_compiledir with compiledir_format below it, else the user's cache."""
     import platform
@@ -233,6 +243,8 @@ def test_where_the_compiledir_is(home, monkeypatch, tmp_path):
     below = f"{sys.platform}-{platform.machine()}"
     plain = {"compiledir": "", "base_compiledir": "", "compiledir_format": "{system}-{machine}"}
     with config.change(plain):
+        assert places.compiledir() == str(home / ".cache" / "ckernels" / below)
+        monkeypatch.setenv("XDG_CACHE_HOME", "relative")
         assert places.compiledir() == str(home / ".cache" / "ckernels" / below)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
         assert places.compiledir() == str(tmp_path / "x" / "ckernels" / below)

@@ -24,7 +24,9 @@ def compiledir():
     if not base:
         home = os.path.expanduser("~")
         there = os.path.isabs(home) and os.path.isdir(home)
-        base = os.environ.get("XDG_CACHE_HOME") or (os.path.join(home, ".cache") if there else "")
+        base = os.environ.get("XDG_CACHE_HOME", "")
+        if not os.path.isabs(base):  # relative ones are to be ignored, says the XDG specification
+            base = os.path.join(home, ".cache") if there else ""
         if not base:
             return ""
         base = os.path.join(base, "ckernels")
