@@ -45,3 +45,11 @@ def refuse(loader):
         "Keras cannot use the module `ckernels` itself, whose losses take their arguments in the "
         "documented order; set KERAS_BACKEND=ckernels.compat.keras2 (or `backend` in keras.json)"
     )
+
+
+def refuse_keras1(loader):
+    """Stop Keras 2 from running on `keras1`, where arguments have Keras 1's names and order."""
+    raise ArgumentError(
+        "ckernels.compat.keras1 is for Keras 1 (python -m ckernels.compat.keras1 program.py); for "
+        "Keras 2 set KERAS_BACKEND=ckernels.compat.keras2 (or `backend` in keras.json)"
+    )

@@ -27,7 +27,7 @@ from ..api.operands import node_of as _node_of
 from ..api.rnn import rnn as _rnn
 from ..api.tensor import Tensor as _Tensor
 from ..errors import ArgumentError as _ArgumentError
-from . import _windows1
+from . import _loading, _windows1
 from ._shared import *  # noqa: F403
 from ._taking import asked_for as _asked_for
 from ._taking import initial as _initial
@@ -367,6 +367,8 @@ def install(like=None):
 
     _taking1.install(like)
 
+
+_loading.watch(__name__, _loading.refuse_keras1)
 
 if __name__ == "__main__":
     from ckernels.compat import _taking1

@@ -61,6 +61,18 @@ def test_plain_ckernels_is_refused_with_one_sentence(first, tmp_path):
     assert "ArgumentError" in said
 
 
+def test_keras1_is_refused_with_one_sentence(tmp_path):
+    said = failure("import keras", tmp_path, "ckernels.compat.keras1")
+    assert "for Keras 2 set KERAS_BACKEND=ckernels.compat.keras2" in said
+
+
+def test_the_module_may_be_named_in_keras_json(tmp_path):
+    """`backend` in keras.json, with no environment variable."""
+    (tmp_path / "keras.json").write_text('{"backend": "ckernels.compat.keras2"}')
+    _, said = run("import os, keras", tmp_path, backend="")
+    assert "Using ckernels.compat.keras2 backend." in said
+
+
 def test_without_keras_nothing_is_touched(tmp_path):
     run(
         "import sys, collections, inspect, h5py, yaml, numpy as np\n"
