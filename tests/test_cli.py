@@ -212,7 +212,8 @@ def test_a_pipe_gets_plain_text_and_a_terminal_a_table(filled):
 
 def test_notes_cannot_drive_a_terminal(run, filled):
     note = filled[0] / f"{filled[1][0]}.json"
-    note.write_text(json.dumps({"name": "\x1b]0;owned\x07\tx\ny", "meta": "none"}))
+    note.write_text(json.dumps({"name": "\x1b]0;owned\x07\tx\ny", "meta": "none",
+                                "source": "int k;\n\x1b[2J/* \u202e */"}))  # fmt: skip
     assert "\x1b" not in run("list")[1] and len(run("list")[1].splitlines()) == 3
     assert "\x1b" not in run("show", filled[1][0])[1]
     note.write_text("[]")

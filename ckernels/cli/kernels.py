@@ -100,11 +100,12 @@ def show(arguments):
         as_json({**note, "key": key, "file": store.path(key),
                  "hits": hits.counts(store.directory).get(key, 0)})  # fmt: skip
         return 0
-    source = note.pop("source", "(no note was kept beside this entry)")
+    source = str(note.pop("source", "(no note was kept beside this entry)"))
     for name, value in note.items():
         value = " ".join(map(str, value)) if isinstance(value, list) else value
         print(f"{bold(plain(name))}: {plain(value)}")
-    print(f"{bold('file')}: {store.path(key)}\n\n{source}")
+    print(f"{bold('file')}: {store.path(key)}\n")
+    print("\n".join(plain(line.expandtabs(4)) for line in source.splitlines()))
     return 0
 
 

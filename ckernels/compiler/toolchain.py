@@ -9,12 +9,13 @@ the bytes of a shared object; it knows nothing of keys, entries or kernels.
 import hashlib
 import os
 import re
+import stat
 import sys
 from typing import NamedTuple
 
 from ..config import config
 from ..errors import CompileError, CompilerMissing
-from . import cpu, process, usage
+from . import cpu, places, process, upkeep, usage
 
 # As fast as -O3 and a third cheaper to compile; plain -O2 of gcc 12 vectorises 4 loops of 51.
 # Never -ffast-math: loading such a file changes subnormals for the whole process. No vector width
@@ -215,10 +216,15 @@ def memo_name(directory, command, host):
 
 
 def recall(memo):
-    """The Toolchain remembered in the file `memo`, or None. A digest guards against torn files."""
+    """The Toolchain remembered in the file `memo`, or None. A digest guards against torn files.
+
+    Its flags go to the compiler, so it is trusted no further than an entry: owner, mode, no links.
+    """
     try:
-        with open(memo, encoding="utf-8") as stream:
-            digest, body = stream.read().split("\n", 1)
+        with upkeep.opened(memo) as (fd, info):
+            if not stat.S_ISREG(info.st_mode) or places.unsafe(info):
+                return None
+            digest, body = process.read_all(fd).decode("utf-8").split("\n", 1)
         if hashlib.sha256(body.encode()).hexdigest() != digest:
             return None
         types = Toolchain.__annotations__

@@ -82,6 +82,26 @@ def test_torn_memo_is_asked_for_again(compiledir, source, restart):
         assert compiler.current_toolchain() == tools and memo.read_bytes() == text
 
 
+@pytest.mark.parametrize("spoil", ["mode", "link", "owner"])
+def test_a_memo_that_others_may_have_written(compiledir, source, restart, tmp_path, spoil):
+    """What it says becomes flags of a compiler: it is trusted no further than an entry."""
+    build([source(1)])
+    (memo,) = compiledir.glob("toolchain-*")
+    if spoil == "mode":
+        memo.chmod(0o666)
+    elif spoil == "owner":
+        if os.geteuid():
+            pytest.skip("needs chown")
+        os.chown(memo, 65534, 65534)
+    else:
+        memo.rename(tmp_path / "elsewhere")
+        memo.symlink_to(tmp_path / "elsewhere")
+    assert toolchain.recall(str(memo)) is None
+    restart()
+    build([source(1)])
+    assert toolchain.recall(str(memo)) is not None  # written anew
+
+
 def test_another_cpu_finds_nothing(compiledir, source, restart, monkeypatch):
     build([source(1)])
     restart()
