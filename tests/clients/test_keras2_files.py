@@ -105,6 +105,41 @@ def test_channels_first_weights(backend, weights_file):
     np.testing.assert_allclose(model.predict(x), np.moveaxis(y, -1, 1), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("data_format", ["channels_last", "channels_first"])
+@pytest.mark.parametrize("backend", ["tensorflow", "theano"])
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_transposed_convolutions_of_each_backend(backend, data_format, wrapped, weights_file):
+    """Their kernels are (rows, columns, out, in); in a TimeDistributed layer too."""
+    kernel, bias = drawn(3, 2, 4, 2), drawn(4)
+    stored = flipped(kernel) if backend == "theano" else kernel
+    first = data_format == "channels_first"
+    shape = (2, 3, 4) if first else (3, 4, 2)
+    sizes = {} if wrapped else {"input_shape": shape}
+    layer = L.Conv2DTranspose(4, (3, 2), strides=2, data_format=data_format, **sizes)
+    model = Sequential([L.TimeDistributed(layer, input_shape=(2, *shape)) if wrapped else layer])
+    model.load_weights(weights_file([("up", [stored, bias])], backend=backend))
+    x = drawn(2, 3, 4, 2)
+    linear = SimpleNamespace(__name__="linear")
+    how = SimpleNamespace(strides=(2, 2), padding="valid", activation=linear)
+    want = oracle.conv_transpose(x, [kernel, bias], how)
+    fed = np.moveaxis(x, -1, 1) if first else x
+    y = model.predict(np.stack([fed, fed], 1))[:, 1] if wrapped else model.predict(fed)
+    np.testing.assert_allclose(np.moveaxis(y, 1, -1) if first else y, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "theano"])
+def test_recurrent_convolution_weights_of_each_backend(backend, weights_file):
+    """Both kernels of a ConvLSTM2D are turned around."""
+    kernels, bias = [drawn(3, 3, 2, 12), drawn(3, 3, 3, 12)], drawn(12)
+    stored = [flipped(k) if backend == "theano" else k for k in kernels]
+    layer = L.ConvLSTM2D(3, 3, padding="same", input_shape=(3, 4, 5, 2))
+    model = Sequential([layer])
+    model.load_weights(weights_file([("film", [*stored, bias])], backend=backend))
+    x = drawn(2, 3, 4, 5, 2)
+    want = oracle.conv_lstm(x, [*kernels, bias], layer)
+    np.testing.assert_allclose(model.predict(x), want, rtol=1e-4, atol=1e-5)
+
+
 def test_convolution_weights_of_keras_1(weights_file):
     """Keras 1 with dim_ordering="th" kept kernels as (out, in, rows, columns).
 
