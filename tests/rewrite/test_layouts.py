@@ -141,3 +141,26 @@ def test_networks_run_the_same_steps_in_both_formats(build, training):
     assert sorted(steps[0]) == sorted(steps[1]) and steps[0]
     for a, b in zip(*values):
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape, axes, pooled", [
+    ((2, 3, 2, 4, 3, 8), (2, 4), True),
+    ((2, 2, 2, 3, 2, 2, 4, 9), (2, 4, 6), True),
+    ((2, 3, 2, 4, 3, 7), (2, 4), False),  # few channels
+    ((2, 3, 2, 4, 3, 8), (1, 4), False),
+    ((2, 3, 2, 4, 3, 8), (2, 3), False),
+    ((0, 3, 2, 4, 3, 8), (2, 4), False),
+    ((2, 3, 9, 4, 9, 8), (2, 4), False),  # large windows
+])  # fmt: skip
+def test_sums_over_windows_are_pools(shape, axes, pooled):
+    n = (len(shape) - 2) // 2
+    image = (shape[0], *(shape[1 + 2 * k] * shape[2 + 2 * k] for k in range(n)), shape[-1])
+    x = placeholder("float64", image)
+    node = ops.sum(ops.reshape(x, shape), axes)
+    found = optimise([node])[0]
+    assert (names(found) == ["pool_sum"]) == pooled
+    value = np.random.default_rng(2).normal(size=image)
+    np.testing.assert_allclose(evaluate([found], {x: value})[0], value.reshape(shape).sum(axes),
+                               rtol=1e-12, atol=1e-13)  # fmt: skip
+    computed = optimise([ops.sum(ops.reshape(ops.exp(x), shape), axes)])[0]
+    assert "pool_sum" not in names(computed)

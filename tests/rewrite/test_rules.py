@@ -316,6 +316,9 @@ EXAMPLES = {
     ],
     "concatenate_inside": [C(lambda x: ops.concatenate([turned(x), turned(-x)], 1), 2, 3, 4)],
     "slice_inside": [E(lambda x: turned(x)[:, 1:3], 2, 3, 4)],
+    "windows_summed": [
+        C(lambda x: ops.sum(ops.reshape(x, (2, 2, 3, 2, 2, 8)), (2, 4)), 2, 6, 4, 8),
+    ],
     "pad_inside": [C(lambda x: ops.pad(turned(x), ((0, 0), (1, 0), (0, 2))), 2, 3, 4)],
     "transposes_meet": [
         E(
