@@ -90,17 +90,19 @@ class Rows(Writer):
         """{value: loop it is kept in} for dear values that several loops of a row need."""
         if not self.k.spill:
             return {}
-        first, kept = {}, {}
+        first, again, kept = {}, set(), {}
         for level, (reductions, stores) in loops.items():
             for i in self.needed(self.roots(reductions, stores)):
-                if i not in first:
-                    first[i] = level
-                elif self.cone_cost(i) > RECOMPUTE_COST:
-                    kept[i] = first[i]
+                if first.setdefault(i, level) != level:
+                    again.add(i)
+        for i in sorted(again):                     # what one is made of comes before it
+            if self.cone_cost(i, kept) > RECOMPUTE_COST:
+                kept[i] = first[i]
         return kept
 
-    def cone_cost(self, i):
-        return sum(self.k.values[j].cost for j in self.needed([i]))
+    def cone_cost(self, i, kept=()):
+        """What computing value i takes where those in `kept` are at hand."""
+        return sum(self.k.values[j].cost for j in self.needed([i], kept) if j not in kept)
 
     def scratch(self):
         self.spills = self.plan_spills(self.loops_of())
@@ -110,10 +112,12 @@ class Rows(Writer):
             self.put(f"{ctype(self.k.values[i].dtype)} t{i}[{ROW_SCRATCH}];")
 
     def feeds_only_spilled(self, i):
-        """Whether every later use of value i goes through another kept value."""
-        return all(level == self.spills[i]
-                   or i not in self.needed(self.roots(reductions, stores), self.spills.keys() - {i})
-                   for level, (reductions, stores) in self.loops_of().items())
+        """Whether every later use of value i goes through another value kept before that."""
+        for level, (reductions, stores) in self.loops_of().items():
+            kept = {j for j, made in self.spills.items() if made < level and j != i}
+            if level != self.spills[i] and i in self.needed(self.roots(reductions, stores), kept):
+                return False
+        return True
 
     def row_stages(self, first, last):
         k, loops = self.k, self.loops_of()

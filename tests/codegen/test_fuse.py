@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from ckernels import ops
+from ckernels.codegen.emit import emit
 from ckernels.codegen.fuse import fuse
 from ckernels.gradient import grad
 from ckernels.runtime.function import Function
@@ -245,3 +246,31 @@ def test_values_that_are_compared_are_computed_once():
                            ([ops.cast(ops.eq(z, columns), "int64"), ops.sum(z, 1)], 1)):
         home = fuse(outputs)[1]
         assert len(home[z.uid]) == count
+
+
+def test_an_exponential_that_later_loops_want_is_computed_once():
+    """Kept in a row on the stack; what follows from it by one product is computed again."""
+    def build(x, g):
+        y = ops.softmax(x, -1)
+        return [y, grad(ops.sum(ops.mul(y, g)), [x])[0]]
+    kernel, = plan(build, numbers(20, 300), numbers(20, 300))[1]
+    text = emit(kernel)[1]
+    assert text.count("ck_exp_f32(") == 1 and text.count("[4096];") == 1
+
+
+@pytest.mark.parametrize("dtype, rtol", [("float32", 3e-7), ("float64", 5e-16)])
+def test_quotients_by_the_root_of_a_row_are_products(dtype, rtol):
+    """Within 1.5 ulp of the quotient; roots that are 0, infinite, tiny or NaN give what / gives."""
+    x = RNG.normal(size=(9, 70)).astype(dtype)
+    x[1] *= 1e18
+    x[2] *= np.finfo(dtype).tiny
+    x[3], x[4, 3], x[5, 4], x[6, ::2] = 0, np.inf, np.nan, 0
+    def build(x):
+        s = ops.sqrt(ops.abs(ops.max(x, -1, keepdims=True)))
+        return x / s
+    kernel, = plan(build, x, check=False)[1]
+    assert emit(kernel)[1].count(" / ") == 1
+    function = Function([y := leaf((None, None), dtype)], [build(y)], positional_only=True)
+    with np.errstate(all="ignore"):
+        root = np.sqrt(np.abs(x.max(1)))[:, None]
+        np.testing.assert_allclose(function(x)[0], x / root, rtol=rtol)
