@@ -75,6 +75,32 @@ LAYERS = {
     "ConvLSTM2D": (lambda: L.ConvLSTM2D(2, 3, 3, border_mode="same", dim_ordering="th"),
                    (3, 1, 4, 4)),
     "Bidirectional": (lambda: L.Bidirectional(L.LSTM(3)), (5, 3)),
+    "Flatten": (lambda: L.Flatten(), (3, 2)),
+    "Activation": (lambda: L.Activation("softsign"), (3,)),
+    "ActivityRegularization": (lambda: L.ActivityRegularization(0.1, 0.1), (3,)),
+    "Masking": (lambda: L.Masking(), (3, 2)),
+    "ThresholdedReLU": (lambda: L.ThresholdedReLU(0.3), (4,)),
+    "GaussianDropout": (lambda: L.GaussianDropout(0.5), (3,)),
+    "SpatialDropout1D": (lambda: L.SpatialDropout1D(0.5), (3, 2)),
+    "SpatialDropout2D": (lambda: L.SpatialDropout2D(0.5, dim_ordering="tf"), (3, 2, 2)),
+    "SpatialDropout3D": (lambda: L.SpatialDropout3D(0.5, dim_ordering="th"), (2, 1, 3, 2)),
+    "AtrousConvolution2D": (
+        lambda: L.AtrousConvolution2D(2, 2, 2, atrous_rate=(2, 1), dim_ordering="th"), (2, 5, 4)),
+    "MaxPooling3D": (lambda: L.MaxPooling3D(dim_ordering="th"), (1, 4, 4, 2)),
+    "AveragePooling1D": (lambda: L.AveragePooling1D(2), (6, 2)),
+    "AveragePooling2D": (lambda: L.AveragePooling2D((3, 2), border_mode="same", dim_ordering="tf"),
+                         (5, 4, 2)),
+    "GlobalMaxPooling1D": (lambda: L.GlobalMaxPooling1D(), (4, 2)),
+    "GlobalAveragePooling1D": (lambda: L.GlobalAveragePooling1D(), (4, 2)),
+    "GlobalMaxPooling2D": (lambda: L.GlobalMaxPooling2D(dim_ordering="th"), (2, 4, 3)),
+    "GlobalMaxPooling3D": (lambda: L.GlobalMaxPooling3D(dim_ordering="tf"), (2, 3, 2, 2)),
+    "GlobalAveragePooling3D": (lambda: L.GlobalAveragePooling3D(dim_ordering="th"), (2, 2, 3, 2)),
+    "UpSampling1D": (lambda: L.UpSampling1D(2), (3, 2)),
+    "UpSampling3D": (lambda: L.UpSampling3D(), (2, 2, 2, 1)),
+    "ZeroPadding1D": (lambda: L.ZeroPadding1D(2), (3, 2)),
+    "ZeroPadding3D": (lambda: L.ZeroPadding3D(dim_ordering="tf"), (2, 1, 2, 2)),
+    "Cropping1D": (lambda: L.Cropping1D((1, 2)), (6, 2)),
+    "Cropping3D": (lambda: L.Cropping3D(dim_ordering="tf"), (4, 3, 5, 2)),
 }  # fmt: skip
 
 
@@ -99,6 +125,30 @@ def test_layer_trains_and_is_saved(name, tmp_path):
     np.testing.assert_allclose(copy.predict(x), model.predict(x), rtol=1e-6)
     if "Lambda" not in name:
         assert model_from_json(model.to_json()).output_shape == model.output_shape
+
+
+def test_no_layer_is_left_out():
+    """Legacy, abstract and TensorFlow-only classes aside; Merge and Embedding have tests below."""
+    from keras.engine.topology import Layer
+
+    classes = [c for c in vars(L).values() if isinstance(c, type) and issubclass(c, Layer)]
+    names = {c.__name__ for c in classes if not c.__name__.startswith("_")}
+    names -= {"Layer", "Wrapper", "Recurrent", "ConvRecurrent2D", "InputLayer", "TimeDistributed",
+              "Merge", "Embedding", "SeparableConvolution2D"}  # fmt: skip
+    assert len(names) > 50 and not names - {n.partition("_")[0] for n in LAYERS}
+
+
+@pytest.mark.parametrize("mode", ["sum", "mul", "ave", "max", "concat", "cos", "dot"])
+def test_merge_modes(mode):
+    a, b = rng.normal(size=(2, 4, 3)).astype("float32")
+    inputs = [L.Input((3,)), L.Input((3,))]
+    axes = {"dot_axes": 1} if mode in ("cos", "dot") else {}
+    y = Model(inputs, L.merge(inputs, mode=mode, **axes)).predict([a, b])
+    norm = lambda v: np.linalg.norm(v, axis=1)
+    want = {"sum": a + b, "mul": a * b, "ave": (a + b) / 2, "max": np.maximum(a, b),
+            "concat": np.hstack([a, b]), "dot": (a * b).sum(1)[:, None],
+            "cos": ((a * b).sum(1) / norm(a) / norm(b))[:, None, None]}[mode]  # fmt: skip
+    np.testing.assert_allclose(y.reshape(want.shape), want, rtol=1e-4, atol=1e-5)
 
 
 def test_forward_against_numpy():
