@@ -43,7 +43,7 @@ from .api.conv import (
     separable_conv2d,
 )
 from .api.ctc import ctc, ctc_batch_cost, ctc_decode, ctc_label_dense_to_sparse
-from .api.function import In, Out, function, moving_average_update, update, update_add, update_sub
+from .api.function import In, Out, function
 from .api.gradients import Lop, Rop, grad, gradients, hessian, jacobian, stop_gradient
 from .api.indexing import gather, inc_subtensor, nonzero, one_hot, set_subtensor, take
 from .api.learning_phase import (
@@ -174,6 +174,7 @@ from .api.shape import (
 )
 from .api.shared import shared
 from .api.tensor import Tensor, Variable
+from .api.updates import moving_average_update, update, update_add, update_sub
 from .api.variables import (
     batch_get_value,
     batch_set_value,

@@ -7,11 +7,9 @@ line; the engine (`ckernels.runtime.function`) sees only graphs that make sense.
 
 import warnings
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
-from .. import ops
 from ..config import config, lookup, parsed
 from ..errors import ArgumentError, CKernelsWarning, DTypeError, ShapeError, UsageError, with_line
 from ..graph.node import Node, constant
@@ -19,8 +17,9 @@ from ..graph.shapes import show
 from ..graph.walk import leaves, rebuild, toposort
 from ..ops.loopends import loop_updates
 from .operands import as_array, converted, operand
-from .sparsetensor import SparseVariable, has_sparse
+from .sparsetensor import has_sparse
 from .tensor import Tensor, Variable, need_tensor, need_variable, placeholder_node
+from .updates import Update, fitting, update_value
 
 
 class In:
@@ -55,93 +54,6 @@ class Out:
 
     def __init__(self, variable, borrow=False):
         self.variable, self.borrow = need_tensor(variable, "the variable of Out"), borrow
-
-
-class Update(NamedTuple):
-    """What K.update and its kin return: a pair for the `updates` of a function."""
-
-    variable: Variable
-    value: Tensor
-
-
-def update(x, new_x):
-    """The update of variable `x` to `new_x`, for the `updates` of a function.
-
-    >>> v = K.variable(1.0)
-    >>> K.function([], v, updates=[K.update(v, v * 3)])()
-    array(1., dtype=float32)
-    >>> K.get_value(v)
-    array(3., dtype=float32)
-    """
-    if isinstance(x, SparseVariable):
-        return Update(x, new_x)
-    need_variable(x, "the first argument of update")
-    return Update(x, Tensor(update_value(x, new_x)))
-
-
-def update_add(x, increment):
-    """The update of `x` to x + increment.
-
-    >>> v = K.variable(1.0)
-    >>> K.function([], [], updates=[K.update_add(v, 2)])()
-    []
-    >>> K.get_value(v)
-    array(3., dtype=float32)
-    """
-    return update(need_variable(x, "the first argument of update_add"), x + increment)
-
-
-def update_sub(x, decrement):
-    """The update of `x` to x - decrement."""
-    return update(need_variable(x, "the first argument of update_sub"), x - decrement)
-
-
-def moving_average_update(x, value, momentum):
-    """The update of `x` to x * momentum + value * (1 - momentum).
-
-    >>> v = K.variable(1.0)
-    >>> K.function([], [], updates=[K.moving_average_update(v, K.constant(2.0), 0.5)])()
-    []
-    >>> K.get_value(v)
-    array(1.5, dtype=float32)
-    """
-    need_variable(x, "the first argument of moving_average_update")
-    return update(x, x * momentum + Tensor(_as_node(value)) * (1.0 - momentum))
-
-
-def _as_node(value):
-    value = operand(value)
-    return value if isinstance(value, Node) else constant(value)
-
-
-def update_value(variable, value):
-    """The node that replaces `variable`: of its dtype, rank and static shape."""
-    what = f"the update of {variable!r}"
-    node = _fitting(operand(value, what), variable.dtype, what)
-    old, new = variable.node.shape, node.shape
-    if len(old) != len(new) or any(
-        a is not None and b is not None and a != b for a, b in zip(old, new)
-    ):
-        raise with_line(
-            ShapeError(f"{what} has shape {show(new)}, but the variable has shape {show(old)}"),
-            node,
-        )
-    return node
-
-
-def _fitting(value, dtype, what):
-    """`value` as a node of `dtype`; DTypeError when that would change its kind."""
-    if not isinstance(value, Node):
-        return constant(converted(np.asarray(value), dtype, what))
-    if value.dtype != dtype and not np.can_cast(value.dtype, dtype, "same_kind"):
-        raise with_line(
-            DTypeError(
-                f"{what} has dtype {value.dtype}, which does not fit {dtype}; use "
-                f"K.cast(x, {dtype!r})"
-            ),
-            value,
-        )
-    return ops.cast(value, dtype)
 
 
 def function(
@@ -341,7 +253,7 @@ def _givens(givens):
                 ),
                 node,
             )
-        node = _fitting(node, old.dtype, what)
+        node = fitting(node, old.dtype, what)
         a, b = old.node.shape, node.shape
         if len(a) != len(b) or any(
             p is not None and q is not None and p != q for p, q in zip(a, b)

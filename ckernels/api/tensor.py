@@ -171,7 +171,7 @@ class Variable(Tensor):
 
     @default_update.setter
     def default_update(self, value):
-        from .function import update_value
+        from .updates import update_value
 
         self.store.default_update = None if value is None else update_value(self, value)
 

@@ -10,11 +10,11 @@ without the branch not taken.
 import contextlib
 import threading
 
-from ..api.function import Update, update_value
 from ..api.function import function as native
 from ..api.learning_phase import learning_phase
 from ..api.operands import node_of
 from ..api.tensor import Tensor, need_variable
+from ..api.updates import Update, update_value
 from ..api.variables import is_sparse
 from ..errors import ArgumentError, UsageError
 from ..graph.walk import rebuild

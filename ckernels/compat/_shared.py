@@ -14,7 +14,6 @@ from ..api.config import (
     set_image_data_format,
     set_image_dim_ordering,
 )
-from ..api.function import moving_average_update, update, update_add, update_sub
 from ..api.gradients import stop_gradient
 from ..api.indexing import gather, one_hot
 from ..api.learning_phase import in_test_phase, in_train_phase, learning_phase, set_learning_phase
@@ -82,6 +81,7 @@ from ..api.shape import (
     tile,
     transpose,
 )
+from ..api.updates import moving_average_update, update, update_add, update_sub
 from ..api.variables import (
     batch_get_value,
     batch_set_value,

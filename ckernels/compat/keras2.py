@@ -30,7 +30,6 @@ from ..api.conv import (  # noqa: F401
 from ..api.conv import conv_transpose as _conv_transpose
 from ..api.ctc import ctc_batch_cost  # noqa: F401
 from ..api.ctc import ctc_decode as _ctc_decode
-from ..api.function import Update as _Update
 from ..api.gradients import gradients as _gradients
 from ..api.operands import node_of as _node_of
 from ..api.operands import operand as _operand
@@ -44,6 +43,7 @@ from ..api.rnn import rnn  # noqa: F401
 from ..api.shape import expand_dims, temporal_padding  # noqa: F401
 from ..api.tensor import Tensor as _Tensor
 from ..api.tensor import need_tensor as _need_tensor
+from ..api.updates import Update as _Update
 from ..errors import ArgumentError as _ArgumentError
 from ..errors import NotSupported as _NotSupported
 from ..errors import ShapeError as _ShapeError

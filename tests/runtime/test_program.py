@@ -16,6 +16,7 @@ from ckernels import ops
 from ckernels.errors import CKernelsError
 from ckernels.graph.node import make, new_uid
 from ckernels.runtime.function import Function
+from ckernels.runtime.instructions import KERNEL
 from ckernels.runtime.place import ALIGN, place
 
 
@@ -110,7 +111,8 @@ def test_outputs_are_fresh_each_call():
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(1, 5000)), min_size=1,
                 max_size=12))
 def test_buffers_that_live_together_do_not_overlap(spans):
-    sizes, steps = {}, [SimpleNamespace(reads=[], writes=[], inplace=[]) for _ in range(10)]
+    sizes = {}
+    steps = [SimpleNamespace(kind=KERNEL, reads=[], writes=[], inplace=[]) for _ in range(10)]
     for k, (a, b, size) in enumerate(spans):
         sizes["tmp", k] = size
         steps[min(a, b)].writes.append(("tmp", k))
