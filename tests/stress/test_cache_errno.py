@@ -102,8 +102,9 @@ for line in sys.stdin:
         failed = Child(mortal, root, 0, 0, warm, flags=flags).finish()[0]
     else:
         status, _, errors = Child(mortal, root, number, after, warm, flags=flags).wait()
-        assert status == (-9 if number == 9 else 130), (number, after, status, errors)
-        directory, failed = flags["compiledir"], 1
+        # 0: it was done before, the number of operations varies with who was first at what
+        assert status in (0, -9 if number == 9 else 130), (number, after, status, errors)
+        directory, failed = flags["compiledir"], int(status != 0)
         if number == 2:
             assert not os.path.isdir(directory) or temporaries(directory) == [], (after, errors)
         healthy(flags).sweep()
@@ -178,7 +179,6 @@ def test_killed_at_each_file_operation(library, tmp_path, step, signal):
     for warm in ([], [1, 2]):
         count = inject(library, tmp_path, [(str(tmp_path / f"count{warm}"), "kill", 0, 0, warm, 0)])
         assert count["kill"] > 100
-        # the number varies a little with what is there, the last ones may not come
         found += [(str(tmp_path / f"{signal}-{warm}-{k}"), "kill", signal, k, warm, 0)
-                  for k in range(7 % step, int(count["kill"] * 0.9), step)]
-    assert inject(library, tmp_path, found)["kill"] == len(found)
+                  for k in range(7 % step, count["kill"], step)]
+    assert inject(library, tmp_path, found)["kill"] >= 0.8 * len(found)
