@@ -306,3 +306,28 @@ def test_threads_predict_one_model(classifier):
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for got in pool.map(lambda _: classifier.predict(x), range(8)):
             np.testing.assert_array_equal(got, want)
+
+
+def test_a_batch_costs_few_calls(classifier):
+    """What fit runs of ckernels for each batch, in Python: the train function and nothing else."""
+    import sys
+
+    def calls(batches):
+        x, y = blobs(32 * batches)
+        found = []
+
+        def watch(frame, event, argument):
+            name = frame.f_globals.get("__name__", "")
+            if event == "call" and name.startswith("ckernels."):
+                found.append(f"{name}.{frame.f_code.co_name}")
+
+        sys.setprofile(watch)
+        try:
+            classifier.fit(x, y, batch_size=32, verbose=0)
+        finally:
+            sys.setprofile(None)
+        return found
+
+    calls(2)  # makes the function
+    few, many = calls(4), calls(14)
+    assert (len(many) - len(few)) / 10 <= 1, sorted(set(many))
