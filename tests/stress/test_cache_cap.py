@@ -161,7 +161,7 @@ def test_a_look_in_the_middle_of_a_write(store):
         assert size >= store.usage()[0] and files >= store.usage()[1]
 
 
-@pytest.mark.parametrize("count", [300, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [300, pytest.param(1500, marks=pytest.mark.slow)])
 def test_the_account_never_says_less_than_there_is(store, count, monkeypatch):
     """Writes, looks, hits, clears and a new account, in any order."""
     rng = random.Random(5)

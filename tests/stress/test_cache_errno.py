@@ -169,9 +169,9 @@ def test_every_operation_with_every_errno(library, tmp_path):
 
 
 @pytest.mark.parametrize("signal", [9, 2])
-@pytest.mark.parametrize("step", [150, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [150, pytest.param(3, marks=pytest.mark.slow)])
 def test_killed_at_each_file_operation(library, tmp_path, step, signal):
-    """A cold and a warm life, killed at its first, second ... last operation on the compiledir.
+    """A cold and a warm life, killed at operations on the compiledir from the first to the last.
 
     Ctrl-C unwinds: it leaves no temporary file, wherever it comes.
     """
