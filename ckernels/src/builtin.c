@@ -338,8 +338,8 @@ int64_t ck_builtin_packed(int dtype, const ck_gemm_shape *s, ck_packed *out)
     out->depth = even(s->k, ck_builtin_level() == 2 ? DEEP_BYTES / f->size : KC);
     out->data = NULL;
     int64_t bytes = out->width * s->k * f->size;
-    return bytes > SHARED_BYTES || reads_directly(f, s->trans_b ? 2 : 1, s->m, s->n, s->k) ? 0
-                                                                                           : bytes;
+    int direct = reads_directly(f, s->trans_b ? 2 : 1, s->m, s->n, s->k);
+    return direct || bytes > SHARED_BYTES ? 0 : bytes;
 }
 
 /* Pack columns [col0, col1) of the rows of block `block`; col0 is a multiple of 32. */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 enum {
+    HOMES = 8,                           /* parts of the tasks that threads start with */
     MAX_COUNTED = 64,                    /* row panels that can be cut into columns as well */
     PART = 128                           /* columns of B that a thread packs at a time */
 };
@@ -21,9 +22,12 @@ typedef struct {
     ck_gemm_shape shape;
     int dtype;
     int64_t batch, sa, sb, sc, size;
-    int64_t tile, cols, row_panels, col_panels;    /* the grid; panels are of whole tiles of rows */
+    int64_t row_panels, col_panels;      /* the grid */
+    int64_t tile, cols;                  /* rows and columns that stay together in a panel */
+    int by_column;                       /* the panels of one column after another: B is large */
     int64_t tasks, per_task;             /* per_task: batch items of a task when they are not cut */
-    _Atomic int64_t next;                /* the first task nobody has taken */
+    _Atomic int64_t next[HOMES];         /* the first task nobody has taken, of each thread's own */
+    int64_t homes;
     ck_packed shared;                    /* B packed by the team; no data: panels read B itself */
     int64_t packed, parts, groups;       /* its bytes; parts to pack, of them in a block of rows */
     _Atomic int64_t part, ready;         /* the first part nobody has taken; how many are done */
@@ -79,21 +83,24 @@ static int do_items(gemm *g, int64_t task)
     return CK_OK;
 }
 
-/* Row panels are alike up to a tile, so that none is left over at the end. */
-static int64_t first_row(const gemm *g, int64_t panel)
+/* Where a panel starts: all are alike up to a tile, so that none is left over at the end. */
+static int64_t bound(int64_t size, int64_t tile, int64_t panel, int64_t panels)
 {
-    int64_t tiles = ceil_div(g->shape.m, g->tile);
-    return at_most(tiles * panel / g->row_panels * g->tile, g->shape.m);
+    return at_most(ceil_div(size, tile) * panel / panels * tile, size);
 }
 
 /* A task of one panel: (item, row panel, column panel), the last fastest. Whoever makes the
    last column panel of some rows runs their epilogue. */
 static int do_panel(gemm *g, int64_t task)
 {
-    int64_t line = task / g->col_panels, col = task % g->col_panels * g->cols;
+    int64_t line = task / g->col_panels, q = task % g->col_panels;
+    if (g->by_column)                    /* one item */
+        line = task % g->row_panels, q = task / g->row_panels;
     int64_t item = line / g->row_panels, p = line % g->row_panels;
-    int64_t row = first_row(g, p), row1 = first_row(g, p + 1);
-    int64_t col1 = at_most(col + g->cols, g->shape.n);
+    int64_t row = bound(g->shape.m, g->tile, p, g->row_panels);
+    int64_t row1 = bound(g->shape.m, g->tile, p + 1, g->row_panels);
+    int64_t col = bound(g->shape.n, g->cols, q, g->col_panels);
+    int64_t col1 = bound(g->shape.n, g->cols, q + 1, g->col_panels);
     int code = panel(g, item, row, row1, col, col1);
     if (code || (g->col_panels > 1 && atomic_fetch_sub(&g->left[line], 1) != 1))
         return code;
@@ -114,8 +121,10 @@ static void pack_shared(gemm *g)
             sched_yield();
 }
 
-/* What each thread runs: tasks until none is left, whichever range it was given. Another
-   process on one of the cores then costs a panel, not half of the product. */
+/* What each thread runs: its own tasks, then what others left, whichever range it was given.
+   Another process on one of the cores then costs a panel, not half of the product; and a thread
+   sees the rows again that it wrote before (weights, their momentum): lines from another core's
+   cache cost a training step a tenth. */
 static int run(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
 {
     gemm *g = (gemm *)p;
@@ -123,8 +132,11 @@ static int run(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
     int code = CK_OK;
     if (g->shared.data)
         pack_shared(g);
-    for (int64_t t; !code && (t = atomic_fetch_add(&g->next, 1)) < g->tasks;)
-        code = g->row_panels * g->col_panels > 1 ? do_panel(g, t) : do_items(g, t);
+    for (int64_t i = 0; i < g->homes; i++) {
+        int64_t home = (ck_seat() + i) % g->homes, end = g->tasks * (home + 1) / g->homes;
+        for (int64_t t; !code && (t = atomic_fetch_add(&g->next[home], 1)) < end;)
+            code = g->row_panels * g->col_panels > 1 ? do_panel(g, t) : do_items(g, t);
+    }
     return code;
 }
 
@@ -135,9 +147,12 @@ static int run(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
    join take 0.5 us hot: a panel is worth at least 3 us. */
 enum {
     PANEL_WORK = 350000,                 /* multiply-adds, 3.3 us at 210 GFLOP/s */
+    LANES = 32,                          /* fewer columns take as long, but for a vector */
     ELEMENT_WORK = 4,                    /* what reading one element costs, in multiply-adds */
     MANY = 64, FEW = 16,                 /* most panels: of huge products, of the others */
     MIN_ROWS = 48, MIN_COLS = 64,
+    FEW_ROWS = 192, FEW_BYTES = 2 << 20, /* rows not cut: each part of B is read by one panel */
+    SMALL_COLS = 512, SMALL_BYTES = 512 << 10,   /* of B: all panels may read all of it */
     SHARED_WORK = 100000000,             /* from where waiting for the parts is worth it */
     SHARED_K = 192,                      /* below, writing C counts more */
     SHARED_ROWS = 264                    /* twice what the built-in gemm packs at a time */
@@ -145,25 +160,33 @@ enum {
 
 static double cost(const ck_gemm_shape *s)
 {
-    double m = (double)s->m, n = (double)s->n, k = (double)s->k;
+    double m = (double)s->m, k = (double)s->k;
+    double n = (double)(s->m > 1 && s->n > 1 ? at_least(s->n, LANES) : s->n);
     double compute = m * n * k, memory = ELEMENT_WORK * (m * k + k * n + m * n);
     return compute > memory ? compute : memory;
 }
 
-static int64_t round_up(int64_t n, int64_t to) { return ceil_div(n, to) * to; }
-
-/* Halve the longer side until there are enough panels. Powers of two suit most team sizes. */
+/* Halve the longer side until there are enough panels. Powers of two suit most team sizes. The
+   step of an MLP (128 x 784-512-256, two threads): gradients of weights 382 and 139 us in square
+   panels, 318 and 113 in rows; the layers 279 and 100 in square ones, 243 and 93 in columns. */
 static void choose_grid(gemm *g, double work)
 {
     const ck_gemm_shape *s = &g->shape;
+    int64_t bytes = s->k * s->n * g->size;
+    int builtin = ck_blas_is_builtin(g->blas, s);
+    int few = s->m < FEW_ROWS && s->n >= 2 * MIN_COLS && bytes <= FEW_BYTES;
+    int small = builtin && !s->trans_b && s->m >= s->n && s->n <= SMALL_COLS
+                && bytes <= SMALL_BYTES;
     int64_t most = work * g->batch > (double)PANEL_WORK * 8192 ? MANY : FEW, down = 1, across = 1;
     double wanted = work / PANEL_WORK;
+    if (builtin && (few || small))         /* the same bits from any grid */
+        most = at_least(FEW / 2, at_most(FEW, 2 * (int64_t)ck_get_num_threads()));
     while (down * across * 2 <= wanted && down * across * g->batch < most) {
-        int can_down = s->m / (down * 2) >= MIN_ROWS;
+        int can_down = s->m / (down * 2) >= (builtin && few ? FEW_ROWS : MIN_ROWS);
         int can_across = s->n / (across * 2) >= MIN_COLS && g->batch * down <= MAX_COUNTED;
         if (!can_down && !can_across)
             break;
-        if (can_down && (!can_across || s->m / down * 2 >= s->n / across))
+        if (can_down && (!can_across || small || s->m / down * 2 >= s->n / across))
             down *= 2;
         else
             across *= 2;
@@ -171,8 +194,9 @@ static void choose_grid(gemm *g, double work)
     int64_t cols = ceil_div(s->n, across);
     g->row_panels = down;
     g->tile = down >= 8 || s->m >= 96 * down ? 12 : 4;
-    g->cols = across == 1 ? s->n : round_up(cols, cols < 256 ? 16 : 32);
-    g->col_panels = ceil_div(s->n, g->cols);
+    g->cols = cols < 256 ? 16 : 32;
+    g->col_panels = across;
+    g->by_column = g->batch == 1 && s->m < FEW_ROWS && bytes > FEW_BYTES;
 }
 
 /* The grid where the team packs B: rows first, so that each part of A is packed once, too. Every
@@ -188,8 +212,9 @@ static int choose_shared_grid(gemm *g, double work)
                      : at_most(at_most(ceil_div(wanted, down), most / down), s->n / 128);
     g->row_panels = down;
     g->tile = s->m >= 96 * down ? 12 : 4;
-    g->cols = round_up(ceil_div(s->n, at_least(across, 1)), 32);
-    g->col_panels = ceil_div(s->n, g->cols);
+    g->cols = 32;
+    g->col_panels = at_least(across, 1);
+    g->by_column = 0;
     return down > 1;
 }
 
@@ -221,7 +246,9 @@ static int multiply(gemm *g)
     int64_t panels = g->row_panels * g->col_panels;
     g->per_task = panels > 1 ? 1 : at_least(1, (int64_t)(PANEL_WORK / 4 / work));
     g->tasks = panels > 1 ? g->batch * panels : ceil_div(g->batch, g->per_task);
-    atomic_init(&g->next, 0);
+    g->homes = at_most(ck_get_num_threads(), HOMES);
+    for (int64_t i = 0; i < g->homes; i++)
+        atomic_init(&g->next[i], g->tasks * i / g->homes);
     int64_t grain = at_least(1, (int64_t)(g->tasks * (double)PANEL_WORK / (work * g->batch)));
     ck_blas_enter(g->blas);
     int code = ck_parallel_for(run, (void *const *)g, NULL, g->tasks, 1, grain);

@@ -29,7 +29,7 @@
 #endif
 
 static struct {
-    _Atomic uint64_t ticket;       /* job number << 32 | chunks not yet taken */
+    _Atomic uint64_t ticket;       /* job << 32 | chunks not yet taken << 16 | the first of them */
     _Atomic int64_t done;          /* chunks finished */
     _Atomic int64_t failed;        /* (chunk << 32 | code) of the first failing chunk */
     ck_fn fn;                      /* the job; does not change while a chunk of it is at work */
@@ -45,17 +45,30 @@ static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER;      /* whose job it i
 static pthread_mutex_t bed = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t bell = PTHREAD_COND_INITIALIZER;
 static _Thread_local int inside;                               /* nested calls run serially */
+static _Thread_local int own_seat;                             /* of a worker: from 1 on */
 
-/* Take one chunk and run it; 0 when there is none. */
+int ck_seat(void)
+{
+    return own_seat;
+}
+
+static int64_t left(uint64_t ticket)
+{
+    return ticket >> 16 & 0xffff;
+}
+
+/* Take one chunk and run it; 0 when there is none. Every other worker starts at the end, so that
+   of two threads each gets the same half of all arrays of a program, which its cache may hold. */
 static int work_on_one(void)
 {
-    uint64_t t = atomic_load_explicit(&team.ticket, memory_order_acquire);
+    uint64_t t = atomic_load_explicit(&team.ticket, memory_order_acquire), taken;
     do {
-        if ((uint32_t)t == 0)
+        if (left(t) == 0)
             return 0;
-    } while (!atomic_compare_exchange_weak_explicit(&team.ticket, &t, t - 1, memory_order_acq_rel,
+        taken = t - (1 << 16) + (own_seat % 2 == 0);
+    } while (!atomic_compare_exchange_weak_explicit(&team.ticket, &t, taken, memory_order_acq_rel,
                                                     memory_order_acquire));
-    int64_t chunk = team.chunks - (int64_t)(uint32_t)t;
+    int64_t chunk = (int64_t)(t & 0xffff) + (own_seat % 2 ? left(t) - 1 : 0);
     int64_t lo = chunk * team.step, hi = lo + team.step < team.n ? lo + team.step : team.n;
     inside++;
     int code = team.fn(team.p, team.dims, lo, hi);
@@ -71,12 +84,13 @@ static int work_on_one(void)
 
 static int work_waits(int seat)
 {
-    return (uint32_t)atomic_load(&team.ticket) && seat < atomic_load(&team.seats);
+    return left(atomic_load(&team.ticket)) && seat < atomic_load(&team.seats);
 }
 
 static void *worker(void *argument)
 {
     int seat = (int)(intptr_t)argument;
+    own_seat = seat + 1;
     for (;;) {
         for (int spin = 0; spin < SPINS; spin++) {
             if (work_waits(seat) && work_on_one())
@@ -133,7 +147,7 @@ static void publish(int64_t chunks, int seats)
     atomic_store(&team.done, 0);
     atomic_store(&team.failed, INT64_MAX);
     atomic_store(&team.seats, seats);
-    atomic_store(&team.ticket, job << 32 | (uint64_t)chunks);
+    atomic_store(&team.ticket, job << 32 | (uint64_t)chunks << 16);
     if (atomic_load(&team.sleepers)) {
         pthread_mutex_lock(&bed);
         pthread_cond_broadcast(&bell);
