@@ -13,7 +13,7 @@ from ..config import config
 from .group import GENERATORS, operand_maps, peel
 from .layout import collapse, contiguous_strides
 from .loops import Kernel, Operand, Value
-from .scalars import c_text, literal_text
+from .scalars import c_text, literal_text, summed_exponential
 
 ROW_SCRATCH = 4096          # elements of a row kept on the stack between two loops over it
 WIDE = 128                  # columns per chunk at least: narrower ones read memory in crumbs
@@ -142,6 +142,12 @@ class Lowering:
 
     def op(self, node, args):
         dtype = node.inputs[-1].dtype
+        parts = summed_exponential(node)
+        if parts and all(x.uid in self.of for x in parts):
+            e, top, y = (self.of[x.uid] for x in parts)
+            off = self.value("op", dtype, "({0}) - ({1})", (top, y), cost=1)
+            scale = self.value("op", dtype, c_text(node, dtype), (off,), cost=node.op.cost)
+            return self.value("op", dtype, "{0} * {1}", (e, scale), cost=1)
         if node.op.name == "true_div" and self.is_softmax(*args):
             one = "1.0 / {0}" if dtype == "float64" else "1.0f / {0}"
             scale = self.value("op", node.dtype, one, (args[1],), cost=1)

@@ -1,7 +1,36 @@
-"""Scalar expressions and literals as C text."""
+"""Scalar expressions and literals as C text; exponentials that other ones are multiples of."""
 import numpy as np
 
 from .. import dtypes
+from .group import peel
+
+
+def behind(node):
+    """The tensor behind views that rename axes."""
+    return peel(node, (None,) * node.ndim)[0]
+
+
+def summed_exponential(node):
+    """(exp(x - top), top, y) for exp(x - y), y = log(sum(exp(x - top))) + top or 0: else None.
+
+    That is a logsumexp's gradient: exp(x - top) * exp(top - y) needs no exponential per element.
+    Where y is not finite and so 0, top is 0 too.
+    """
+    if node.op.name != "exp" or node.inputs[0].op.name != "sub":
+        return None
+    x, guarded = node.inputs[0].inputs[0], behind(node.inputs[0].inputs[1])
+    if guarded.op.name != "where":
+        return None
+    finite, y, zero = guarded.inputs
+    if finite.op.name != "isfinite" or finite.inputs[0] is not y or y.op.name != "add":
+        return None
+    top, total = sorted(y.inputs, key=lambda n: n.op.name == "log")
+    if zero.value is None or zero.value.any() or total.op.name != "log":
+        return None
+    e = total.inputs[0].inputs[0] if total.inputs[0].op.name == "sum" else x
+    if e.op.name != "exp" or e.inputs[0].op.name != "sub" or e.inputs[0].inputs[0] is not x:
+        return None
+    return (e, top, guarded) if behind(e.inputs[0].inputs[1]) is top else None
 
 
 def c_text(node, dtype):

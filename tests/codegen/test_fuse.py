@@ -274,3 +274,22 @@ def test_quotients_by_the_root_of_a_row_are_products(dtype, rtol):
     with np.errstate(all="ignore"):
         root = np.sqrt(np.abs(x.max(1)))[:, None]
         np.testing.assert_allclose(function(x)[0], x / root, rtol=rtol)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_gradient_of_a_logsumexp_is_a_multiple_of_what_it_summed(axis):
+    """One exponential per element, and what the oracle says where rows hold infinities or NaN."""
+    x = 30 * numbers(12, 90)
+    x[1, 4], x[2], x[3, 5], x[4, ::2], x[5] = np.inf, -np.inf, np.nan, -np.inf, 80
+    x[6], x[8:] = 3e38, numbers(4, 90)
+    if axis == 0:
+        x[:, 7], x[:, 9] = -np.inf, np.inf
+    def build(x, g):
+        y = ops.logsumexp(x, axis)
+        return [y, grad(ops.sum(ops.mul(y, g)), [x])[0]]
+    with np.errstate(all="ignore"):
+        kernel, = plan(build, x, numbers(x.shape[1 - axis]), rtol=3e-5)[1]
+        few = x[8:, 10:].astype("float64")
+        plan(build, few, np.ones(few.shape[1 - axis]), rtol=1e-14)
+    text = emit(kernel)[1]
+    assert text.count("ck_exp_f32(") == (2 if kernel.form == "rows" else 3)
