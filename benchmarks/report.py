@@ -129,6 +129,17 @@ def peers_table(results):
     return table(rows)
 
 
+def rates_table(records):
+    """Samples per second of the cases that count samples."""
+    names = list(dict.fromkeys(n for r in records for n in r["seconds"]))
+    rows = [["case", *names]]
+    for record in records:
+        seconds = [record["seconds"].get(n) for n in names]
+        rows.append([record["case"], *(f"{record['samples'] / s:,.0f}" if s else "-"
+                                       for s in seconds)])  # fmt: skip
+    return table(rows)
+
+
 def behind(results, notes):
     """A paragraph for each target that was not reached."""
     lines = []
@@ -161,6 +172,9 @@ def markdown(results, notes_path):
     parts.append("## Targets\n\n" + targets_table(results))
     parts.append("## What is behind, why, and the next idea\n\n" + behind(results, notes))
     parts.append("## Everybody's time\n\n" + peers_table(results))
+    counted = [r for r in results["cases"] if r.get("samples")]
+    if counted:
+        parts.append("## Samples per second\n\n" + rates_table(counted))
     versions = "\n".join(f"- {name} {version}" for name, version in results["versions"].items())
     if versions:
         parts.append(f"## Versions\n\n{versions}\n")

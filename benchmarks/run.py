@@ -148,6 +148,7 @@ def run_case(work, case, workers, options, scratch):
         "case": case.name,
         "title": work.title,
         "limit_is": work.limit_is,
+        "samples": work.samples,
         "targets": [list(t) for t in case.targets],
         "seconds": {n: median(t) for n, t in times.items() if t},
         "turns": sum(len(t) for t in times.values()),

@@ -50,6 +50,7 @@ class Workload:
     gradient = False  # True: formula gives one output; its Lop with the last array is taken too
     wrt = (0,)  # with respect to these arrays
     peers = PEERS + (OURS, LIMIT)
+    samples = 0  # that a call works on; the report then has samples per second
     steps = 1  # calls before results are compared; more than one where there is state
     names = "xyzw"  # of the arrays, for numexpr
     constants = {}  # by name, for numexpr, which would take a Python float as double

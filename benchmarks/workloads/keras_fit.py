@@ -66,7 +66,7 @@ class KerasFit(Workload):
     limit_is = ""
     peers = ("torch", "pytensor-c", "pytensor-numba", "ckernels")
     rtol, atol = 1e-3, 1e-4
-    steps = 3
+    steps, samples = 3, BATCH
 
     def __init__(self, kind):
         self.kind, self.name = kind, f"keras-{kind}"
