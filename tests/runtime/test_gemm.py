@@ -160,7 +160,8 @@ def test_batches(lib, dtype, shared):
 def test_epilogue_sees_final_rows_once(lib, threads):
     lib.ck_set_num_threads(threads)
     rng = np.random.default_rng(2)
-    for m, n, k in (*SHAPES, (400, 600, 200), (30, 4000, 100), (2000, 40, 64), (513, 257, 129)):
+    more = (400, 600, 200), (30, 4000, 100), (2000, 40, 64), (513, 257, 129), (700, 450, 400)
+    for m, n, k in (*SHAPES, *more):
         c, want, counts, intact = multiply(lib, rng, m, n, k, np.float32, epilogue=True, pad=1)
         assert intact and (counts == 1).all(), (m, n, k)
         check(c, want, k, np.float32)
@@ -177,6 +178,7 @@ def test_same_bits_for_any_number_of_threads(lib, dtype):
         (1, 4000, 300),
         (4000, 1, 300),
         (515, 513, 260),
+        (700, 450, 400),  # B is packed by the team
     ):
         results = []
         for threads in (1, 2, 3):
