@@ -33,7 +33,8 @@ COMPILERS = {
 REASONS = {"gcc": "gcc is not installed", "clang": "clang is not installed",
            "zig": "ziglang is not installed (pip install ziglang)"}  # fmt: skip
 RUNTIME = "program loop loop_numbers choice conv pool"
-API = "function math random randomstreams ctc sparse sparse_functions scan scan_gradients rnn conv"
+API = ("function math random distributions ctc sparse sparse_functions scan scan_gradients rnn "
+       "conv images_everywhere")
 LONG = ["tests/codegen", *(f"tests/runtime/test_{name}.py" for name in RUNTIME.split()),
         *(f"tests/api/test_{name}.py" for name in API.split())]
 
