@@ -2,11 +2,15 @@
 
 import os
 import shutil
+import signal
 import tempfile
 
 _directory = tempfile.mkdtemp(prefix="ckernels-tests-")
 _given = os.environ.get("CKERNELS_FLAGS")
 os.environ["CKERNELS_FLAGS"] = ",".join(filter(None, [f"base_compiledir={_directory}", _given]))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in jobs a shell runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser):
