@@ -6,7 +6,7 @@ people, in notes.ini, one section per case.
 
 import configparser
 
-from benchmarks.workload import OURS, PEERS, Target
+from benchmarks.workload import OURS, PEERS, SETS, Target
 
 HEAD = """# ckernels beside its peers
 
@@ -86,11 +86,50 @@ def line(record):
 
 
 def summary(results):
-    passed = [p for record in results["cases"] for _, _, p in judge(record)]
+    passed = [p for record in with_sums(results["cases"]) for _, _, p in judge(record)]
     return (
         f"{passed.count(True)} targets reached, {passed.count(False)} behind, "
         f"{passed.count(None)} not measured"
     )
+
+
+def put(cases, record):
+    """Adds a record, or replaces the one of the same case."""
+    names = [r["case"] for r in cases]
+    if record["case"] in names:
+        cases[names.index(record["case"])] = record
+    else:
+        cases.append(record)
+
+
+def updated(old, new):
+    """`old` results as the start of a run that takes some of its cases again."""
+    return {
+        "machine": new["machine"],
+        "versions": {**old["versions"], **new["versions"]},
+        "missing": {**old["missing"], **new["missing"]},
+        "cases": list(old["cases"]),
+    }
+
+
+def with_sums(cases):
+    """`cases`, and after them a record for each set: the time of all its cases together."""
+    sums = []
+    for name, targets in SETS.items():
+        records = [r for r in cases if r.get("set") == name]
+        if len(records) > 1:
+            common = set.intersection(*(set(r["seconds"]) for r in records))
+            ordered = [n for n in records[0]["seconds"] if n in common]
+            sums.append({
+                "case": name,
+                "seconds": {n: sum(r["seconds"][n] for r in records) for n in ordered},
+                "targets": [list(t) for t in targets],
+                "turns": sum(r["turns"] for r in records),
+                "disturbed": sum(r["disturbed"] for r in records),
+                "stats": {},
+                "errors": {},
+            })  # fmt: skip
+    return [*cases, *sums]
 
 
 def table(rows):
@@ -101,7 +140,7 @@ def table(rows):
 
 def targets_table(results):
     rows = [["case", "target", "reached", "", "ckernels", "best peer", "limit"]]
-    for record in results["cases"]:
+    for record in with_sums(results["cases"]):
         unit = record.get("unit", "s")
         peer, taken = best_peer(record)
         times = [
@@ -122,7 +161,7 @@ def targets_table(results):
 def peers_table(results):
     names = list(dict.fromkeys(n for r in results["cases"] for n in r["seconds"]))
     rows = [["case", *names]]
-    for record in results["cases"]:
+    for record in with_sums(results["cases"]):
         unit = record.get("unit", "s")
         cells = [show(record["seconds"].get(n), unit) for n in names]
         rows.append([record["case"], *cells])
@@ -143,7 +182,7 @@ def rates_table(records):
 def behind(results, notes):
     """A paragraph for each target that was not reached."""
     lines = []
-    for record in results["cases"]:
+    for record in with_sums(results["cases"]):
         for text, reached, passed in judge(record):
             if passed is not False:
                 continue

@@ -149,6 +149,7 @@ def run_case(work, case, workers, options, scratch):
         "title": work.title,
         "limit_is": work.limit_is,
         "samples": work.samples,
+        "set": work.set,
         "targets": [list(t) for t in case.targets],
         "seconds": {n: median(t) for n, t in times.items() if t},
         "turns": sum(len(t) for t in times.values()),
@@ -197,6 +198,8 @@ def parse(arguments):
     add("--peers-python", default=sys.executable, metavar="PATH",
         help="a Python that has the peers installed")  # fmt: skip
     add("--output", default=HERE, metavar="DIR", help="where results.json and RESULTS.md go")
+    add("--update", action="store_true",
+        help="keep the other cases of the results.json that is there")  # fmt: skip
     add("--list", action="store_true", help="name workloads and cases, run nothing")
     options = parser.parse_args(arguments)
     options.rounds = options.rounds or (3 if options.quick else 7)
@@ -232,9 +235,11 @@ def run(options, scratch, log):
         "missing": missing,
         "cases": [],
     }
+    if options.update:
+        results = report.updated(read(options), results)
 
     def keep(record):  # written after every case: an interrupted run keeps what it has
-        results["cases"].append(record)
+        report.put(results["cases"], record)
         print(report.line(record), flush=True)
         write(results, options)
 
@@ -249,6 +254,11 @@ def run(options, scratch, log):
         for record in keras_costs.measure(options, scratch, log):
             keep(record)
     return results
+
+
+def read(options):
+    with open(os.path.join(options.output, "results.json")) as file:
+        return json.load(file)
 
 
 def write(results, options):

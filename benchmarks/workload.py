@@ -31,6 +31,10 @@ class Target(NamedTuple):
         return f"ahead of {what}" if self.ratio == 1 else f"{self.ratio:g}x {what}"
 
 
+IMAGES = "convolutions and max pools, sum"
+SETS = {IMAGES: (Target("torch", 1), Target("jax", 1))}
+
+
 class Case(NamedTuple):
     """One row of the table: parameters of the data, and the targets."""
 
@@ -51,6 +55,7 @@ class Workload:
     wrt = (0,)  # with respect to these arrays
     peers = PEERS + (OURS, LIMIT)
     samples = 0  # that a call works on; the report then has samples per second
+    set = ""  # cases of one set are summed up in a row of their own, with the targets of SETS
     steps = 1  # calls before results are compared; more than one where there is state
     names = "xyzw"  # of the arrays, for numexpr
     constants = {}  # by name, for numexpr, which would take a Python float as double

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from benchmarks.workload import Case, Target, Workload
+from benchmarks.workload import IMAGES, Case, Target, Workload
 
 BATCH, SIZE, CHANNELS = 32, 32, 64
 LAST, FIRST = "channels_last", "channels_first"
@@ -78,6 +78,7 @@ class Pool(Workload):
 
 class MaxPool(Pool):
     name = "max-pool"
+    set = IMAGES
     title = "2 x 2 max pooling of 32 x 64 x 32 x 32 float32, forward and backward"
     limit_is = "C loop that reads x twice, writes dx and a quarter more"
 
