@@ -30,7 +30,7 @@ def compiling(start):
 def publishing(start):
     """Staging and renames of entries of several kernels, without the compiler in between."""
     store = cache.current()
-    for number in range(start, start + 100_000):
+    for number in range(100 * start, 100 * (start + 1000)):
         keys = [f"{number:032x}{k:032x}" for k in range(3)]
         store.put(os.urandom(3000), keys, {key: {"name": "fake"} for key in keys})
 
@@ -62,7 +62,8 @@ def test_random_points(tmp_path, count, number):
     run(check, 0, flags=flags)
     for attempt in range(count):
         phase = PHASES[attempt % len(PHASES)]
-        victims = [Child(phase, 1000 + 100_000 * attempt + 1000 * k, flags=flags) for k in range(2)]
+        starts = [1000 * (2 * attempt + k) for k in (1, 2)]  # floats hold what `check` computes
+        victims = [Child(phase, start, flags=flags) for start in starts]
         time.sleep(rng.uniform(0.0, 0.25))
         for victim in victims:
             victim.signal(number)
