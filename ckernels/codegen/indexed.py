@@ -235,9 +235,9 @@ def template_nest(template, far, near, arrays):
         if t == "a":
             place = len(rest) if together and not picks else place
             picks.append((far.shape[axis], far.strides[axis]))
-        else:
+        elif t != ".":
             rest.append(0 if t == "n" else far.strides[axis])
-        axis += t != "n"
+        axis += t not in "n."
     far_strides = tuple(rest[:place]) + (0,) * rank + tuple(rest[place:])
     indices = []
     for a, (size, step) in zip(arrays, picks):

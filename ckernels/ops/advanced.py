@@ -206,14 +206,14 @@ def advanced_shape(template, shape, index_shapes):
         if t == "a":
             next(sizes)
             place = len(rest) if place is None else place
-        else:
+        elif t != ".":
             rest.append(1 if t == "n" else next(sizes))
     place = place if _together(template) else 0
     return tuple(rest[:place]) + wide + tuple(rest[place:])
 
 
 def _indexed_axes(template):
-    return [i for i, t in enumerate([t for t in template if t != "n"]) if t == "a"]
+    return [i for i, t in enumerate([t for t in template if t not in "n."]) if t == "a"]
 
 
 def _infer_advanced(attrs, x, *indices):
@@ -225,8 +225,8 @@ def _infer_advanced(attrs, x, *indices):
 def _key(template, x, indices):
     for axis, array in zip(_indexed_axes(template), indices):
         check_range(array, axis, x.shape[axis])
-    source = iter(indices)
-    return tuple(next(source) if t == "a" else None if t == "n" else slice(None) for t in template)
+    source, other = iter(indices), {"n": None, ".": ..., ":": slice(None)}
+    return tuple(next(source) if t == "a" else other[t] for t in template)
 
 
 def _run_advanced(attrs, x, *indices):
@@ -241,7 +241,8 @@ def _grad_advanced(node, g):
 
 
 Op("advanced_take", "opaque", _infer_advanced, _run_advanced, _grad_advanced,
-   doc="x[key] with integer arrays; attrs['template'] has 'a' for each, ':' and 'n' (new axis).")
+   doc="x[key] with integer arrays; attrs['template'] has 'a' for each, ':', 'n' (new "
+       "axis) and '.', an ellipsis of no axes: it sets indices apart all the same.")
 
 
 def _infer_write(attrs, x, y, *indices):
@@ -318,7 +319,7 @@ def _advanced(name, first, indices, template):
 
 
 def advanced_take(x, indices, template):
-    """x[key]: template has one of ':', 'n' (new axis), 'a' (the next of `indices`) per entry."""
+    """x[key]: template has ':', 'n' (new axis), '.' (nothing) or 'a' (the next of `indices`)."""
     return _advanced("advanced_take", [to_node(x, "indexing")], indices, template)
 
 

@@ -36,7 +36,8 @@ _origins = weakref.WeakKeyDictionary()      # node made by getitem -> (tensor, k
 class Key:
     """A parsed key: slices per axis of x, and the template that comes after slicing.
 
-    template: entries ":" (a kept axis), "n" (a new axis), ("i", node) an integer array or scalar.
+    template: entries ":" (a kept axis), "n" (a new axis), ("i", node) an integer array or scalar,
+    "." an ellipsis of no axes that alone keeps two indices apart: NumPy puts their axes first then.
     """
 
     def __init__(self, x, key):
@@ -46,6 +47,13 @@ class Key:
         rest = x.ndim - len(self.slices)
         self.slices += [WHOLE] * rest
         self.template += [":"] * rest
+        if "." in self.template and not self.parts_indices(self.template.index(".")):
+            self.template.remove(".")
+
+    def parts_indices(self, at):
+        """Whether nothing but an empty ellipsis keeps two indices apart, one of them an array."""
+        left, right = self.template[:at][-1:], self.template[at + 1:][:1]
+        return all(t and isinstance(t[0], tuple) for t in (left, right)) and not self.basic
 
     def entries(self, key):
         """The key's entries with Ellipsis written out and arrays made nodes."""
@@ -58,7 +66,7 @@ class Key:
                              f"{show(self.x.shape)}")
         for k in key:
             if k is Ellipsis:
-                yield from [slice(None)] * (self.x.ndim - used)
+                yield from [slice(None)] * (self.x.ndim - used) or [Ellipsis]
             else:
                 yield k
 
@@ -92,8 +100,8 @@ class Key:
 
     def add(self, k):
         axis = len(self.slices)
-        if k is None:
-            self.template.append("n")
+        if k is None or k is Ellipsis:
+            self.template.append("n" if k is None else ".")
         elif isinstance(k, slice):
             self.slices.append(tuple(self.bound(b) for b in (k.start, k.stop, k.step)))
             self.template.append(":")

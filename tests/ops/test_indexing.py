@@ -52,6 +52,9 @@ KEYS = [
     (0, A),
     (A, B),
     (B, Ellipsis, A),
+    (slice(None), 0, Ellipsis, A),  # an ellipsis of no axes keeps indices apart
+    (slice(1, None), A, Ellipsis, B),
+    (None, 0, slice(None), Ellipsis, A),
     (None, A),
     (A, None),
     (A, None, B),
