@@ -141,7 +141,7 @@ def test_build_call_delete_long():
     soak(variants, 10_000, 512)
 
 
-def changing_shapes(count):
+def changing_shapes(count, warm):
     x = K.placeholder((None, None), name="x")
     v = K.variable(np.ones((3, 3)))
     f = K.function([x], [K.softmax(x), K.sum(K.dot(x, K.transpose(x)))], updates=[(v, v * 1)])
@@ -155,19 +155,20 @@ def changing_shapes(count):
             g(a)
         assert f.plans <= 64 and len(f.info.program.instructions) <= 64
 
-    soak(call, count, 700, rare=3)      # until all caches of the 64 last shapes are full
+    soak(call, count, warm, rare=3)     # until all caches of the 64 last shapes are full
     steps = f.stats()
     assert steps["plans"] <= 64 and len(steps["kernels"]) < 30
 
 
 def test_changing_shapes():
-    changing_shapes(500)
+    changing_shapes(500, 700)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_changing_shapes_long():
-    changing_shapes(10_000)
+    # both ends see the same 64 last shapes (of one column have other graphs): 97 * 89 calls apart
+    changing_shapes(10_000, 10_000 - 97 * 89)
 
 
 def test_a_variable_that_changes_its_shape():
