@@ -104,8 +104,10 @@ def put(cases, record):
 
 def updated(old, new):
     """`old` results as the start of a run that takes some of its cases again."""
+    rounds = [int(n) for r in (old, new) for n in str(r["machine"]["rounds"]).split(" to ")]
+    some = f"{min(rounds)} to {max(rounds)}" if len(set(rounds)) > 1 else rounds[0]
     return {
-        "machine": new["machine"],
+        "machine": {**new["machine"], "rounds": some},
         "versions": {**old["versions"], **new["versions"]},
         "missing": {**old["missing"], **new["missing"]},
         "cases": list(old["cases"]),
