@@ -9,6 +9,7 @@ older Python needs itself (re.TEMPLATE, importlib.abc.Traversable).
 import ast
 import collections
 import configparser
+import email.message  # noqa: F401  that of Python 3.10 imports uu
 import importlib.abc
 import importlib.util
 import inspect
