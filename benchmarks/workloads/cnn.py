@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 
+from benchmarks.momentum import ckernels_updates, jax_step, torch_step
 from benchmarks.workload import Case, Target, Workload
 
 BATCH, RATE, MOMENTUM = 64, 0.05, 0.9
@@ -83,7 +84,6 @@ class Cnn(Workload):
         P = [torch.from_numpy(p.copy()) for p in parameters]
         for k in (0, 2):
             P[k] = P[k].permute(3, 2, 0, 1).contiguous(memory_format=torch.channels_last)
-        V = [torch.zeros_like(p) for p in P]
 
         def cost(P, x, t):
             a = torch.relu(F.conv2d(x, P[0], P[1]))
@@ -92,30 +92,7 @@ class Cnn(Workload):
             h = torch.relu(torch.addmm(P[5], flat, P[4]))
             return F.cross_entropy(torch.addmm(P[7], h, P[6]), t)
 
-        def apply(P, V, G):
-            torch._foreach_mul_(V, MOMENTUM)
-            torch._foreach_add_(V, G, alpha=-RATE)
-            torch._foreach_add_(P, V)
-
-        def eager():
-            loss = cost(P, x, t)
-            gradients = torch.autograd.grad(loss, P)
-            with torch.no_grad():
-                apply(P, V, gradients)
-            return loss
-
-        torch.set_grad_enabled(not peer.compiled)
-        if not peer.compiled:
-            for p in P:
-                p.requires_grad_()
-            return eager
-
-        def step(P, V, x, t):
-            gradients, loss = torch.func.grad_and_value(cost)(P, x, t)
-            apply(P, V, gradients)
-            return loss
-
-        return functools.partial(peer.compile(step), P, V, x, t)
+        return torch_step(peer, cost, P, x, t, RATE, MOMENTUM)
 
     # ---- JAX --------------------------------------------------------------------------------
 
@@ -134,21 +111,7 @@ class Cnn(Workload):
             h = jax.nn.relu(b.reshape(BATCH, FLAT) @ P[4] + P[5])
             return -(t * jax.nn.log_softmax(h @ P[6] + P[7])).sum(1).mean()
 
-        @functools.partial(jax.jit, donate_argnums=(0, 1))
-        def step(P, V, x, t):
-            loss, G = jax.value_and_grad(cost)(P, x, t)
-            V = [MOMENTUM * v - RATE * g for v, g in zip(V, G)]
-            return [p + v for p, v in zip(P, V)], V, loss
-
-        x, t, *P = (jax.device_put(a) for a in (x, t, *parameters))
-        V = [jax.numpy.zeros_like(p) for p in P]
-
-        def call():
-            nonlocal P, V
-            P, V, loss = step(P, V, x, t)
-            return jax.block_until_ready(loss)
-
-        return call
+        return jax_step(peer, cost, x, t, parameters, RATE, MOMENTUM)
 
     # ---- ckernels ---------------------------------------------------------------------------
 
@@ -163,11 +126,7 @@ class Cnn(Workload):
         h = K.relu(K.dot(K.reshape(b, (-1, FLAT)), P[4]) + P[5])
         y = K.softmax(K.dot(h, P[6]) + P[7])
         loss = K.mean(K.categorical_crossentropy(y, ts))
-        updates = []
-        for p, g in zip(P, K.gradients(loss, P)):
-            v = K.zeros(K.int_shape(p))
-            moved = MOMENTUM * v - RATE * g
-            updates += [K.update(v, moved), K.update_add(p, moved)]
+        updates = ckernels_updates(K, loss, P, RATE, MOMENTUM)
         return functools.partial(peer.function([xs, ts], [loss], updates=updates), x, t)
 
 

@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 
+from benchmarks.momentum import ckernels_updates, jax_step, torch_step
 from benchmarks.workload import Case, Target, Workload
 
 SIZES, BATCH, RATE, MOMENTUM = (784, 512, 256, 10), 128, 0.1, 0.9
@@ -73,37 +74,13 @@ class Mlp(Workload):
         torch = peer.lib
         F = torch.nn.functional
         x, t, *P = peer.tensors((x, t, *(p.copy() for p in parameters)))
-        V = [torch.zeros_like(p) for p in P]
 
         def cost(P, x, t):
             a = torch.relu(torch.addmm(P[1], x, P[0]))
             b = torch.relu(torch.addmm(P[3], a, P[2]))
             return F.cross_entropy(torch.addmm(P[5], b, P[4]), t)
 
-        def apply(P, V, G):
-            torch._foreach_mul_(V, MOMENTUM)
-            torch._foreach_add_(V, G, alpha=-RATE)
-            torch._foreach_add_(P, V)
-
-        def eager():
-            loss = cost(P, x, t)
-            gradients = torch.autograd.grad(loss, P)
-            with torch.no_grad():
-                apply(P, V, gradients)
-            return loss
-
-        torch.set_grad_enabled(not peer.compiled)
-        if not peer.compiled:
-            for p in P:
-                p.requires_grad_()
-            return eager
-
-        def step(P, V, x, t):  # one graph: forward, backward and update
-            gradients, loss = torch.func.grad_and_value(cost)(P, x, t)
-            apply(P, V, gradients)
-            return loss
-
-        return functools.partial(peer.compile(step), P, V, x, t)
+        return torch_step(peer, cost, P, x, t, RATE, MOMENTUM)
 
     def jax_call(self, peer, x, t, *parameters):
         jax = peer.lib
@@ -113,21 +90,7 @@ class Mlp(Workload):
             b = jax.nn.relu(a @ P[2] + P[3])
             return -(t * jax.nn.log_softmax(b @ P[4] + P[5])).sum(1).mean()
 
-        @functools.partial(jax.jit, donate_argnums=(0, 1))
-        def step(P, V, x, t):
-            loss, G = jax.value_and_grad(cost)(P, x, t)
-            V = [MOMENTUM * v - RATE * g for v, g in zip(V, G)]
-            return [p + v for p, v in zip(P, V)], V, loss
-
-        x, t, *P = (jax.device_put(a) for a in (x, t, *parameters))
-        V = [jax.numpy.zeros_like(p) for p in P]
-
-        def call():
-            nonlocal P, V
-            P, V, loss = step(P, V, x, t)
-            return jax.block_until_ready(loss)
-
-        return call
+        return jax_step(peer, cost, x, t, parameters, RATE, MOMENTUM)
 
     def pytensor_call(self, peer, x, t, *parameters):
         pt, shared = peer.np, peer.lib.shared
@@ -153,11 +116,7 @@ class Mlp(Workload):
         b = K.relu(K.dot(a, P[2]) + P[3])
         y = K.softmax(K.dot(b, P[4]) + P[5])
         loss = K.mean(K.categorical_crossentropy(y, ts))
-        updates = []
-        for p, g in zip(P, K.gradients(loss, P)):
-            v = K.zeros(K.int_shape(p))
-            moved = MOMENTUM * v - RATE * g
-            updates += [K.update(v, moved), K.update_add(p, moved)]
+        updates = ckernels_updates(K, loss, P, RATE, MOMENTUM)
         return functools.partial(peer.function([xs, ts], [loss], updates=updates), x, t)
 
     def limit(self, c, x, t, w1, b1, w2, b2, w3, b3):
