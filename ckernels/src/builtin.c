@@ -31,60 +31,8 @@ typedef struct {
     int mr, nr, size;
 } kernel;
 
-#define REAL float
-#define WORDS 4
-#define MASK lanes4
-#define BYTES 16
-#define MR 4
-#define SUFFIX base_f32
-#define TARGET
-#include "microkernel.h"
-#define REAL double
-#define WORDS 2
-#define MASK lanes2
-#define BYTES 16
-#define MR 4
-#define SUFFIX base_f64
-#define TARGET
-#include "microkernel.h"
-
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define CK_X86 1
-#define AVX2 __attribute__((target("avx2,fma")))
-#define AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")))
-#define REAL float
-#define WORDS 4
-#define MASK lanes4
-#define BYTES 32
-#define MR 6
-#define SUFFIX avx2_f32
-#define TARGET AVX2
-#include "microkernel.h"
-#define REAL double
-#define WORDS 2
-#define MASK lanes2
-#define BYTES 32
-#define MR 6
-#define SUFFIX avx2_f64
-#define TARGET AVX2
-#include "microkernel.h"
-#define REAL float
-#define WORDS 4
-#define MASK lanes4
-#define BYTES 64
-#define MR 12
-#define SUFFIX avx512_f32
-#define TARGET AVX512
-#include "microkernel.h"
-#define REAL double
-#define WORDS 2
-#define MASK lanes2
-#define BYTES 64
-#define MR 12
-#define SUFFIX avx512_f64
-#define TARGET AVX512
-#include "microkernel.h"
-#endif
+#define TEMPLATE "microkernel.h"
+#include "levels.h"
 
 /* Block sizes, and up to which n (m) A (B) is read where it lies. Measured on Zen 5: KC 192 to
    512 within 4 %; NC 512 keeps the block of B in a 1 MB L2. B of up to DIRECT_BYTES is not packed

@@ -8,48 +8,8 @@
    x 32 x 64, 3 x 3, tiles of six pixels). */
 enum { AHEAD = 1024 };
 
-#define REAL float
-#define INTEGER int32_t
-#define BYTES 16
-#define SUFFIX base_f32
-#define TARGET
-#include "channels.h"
-#define REAL double
-#define INTEGER int64_t
-#define BYTES 16
-#define SUFFIX base_f64
-#define TARGET
-#include "channels.h"
-
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define CK_X86 1
-#define AVX2 __attribute__((target("avx2,fma")))
-#define AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")))
-#define REAL float
-#define INTEGER int32_t
-#define BYTES 32
-#define SUFFIX avx2_f32
-#define TARGET AVX2
-#include "channels.h"
-#define REAL double
-#define INTEGER int64_t
-#define BYTES 32
-#define SUFFIX avx2_f64
-#define TARGET AVX2
-#include "channels.h"
-#define REAL float
-#define INTEGER int32_t
-#define BYTES 64
-#define SUFFIX avx512_f32
-#define TARGET AVX512
-#include "channels.h"
-#define REAL double
-#define INTEGER int64_t
-#define BYTES 64
-#define SUFFIX avx512_f64
-#define TARGET AVX512
-#include "channels.h"
-#endif
+#define TEMPLATE "channels.h"
+#include "levels.h"
 
 const ck_channels *ck_channels_of(int dtype)
 {

@@ -423,6 +423,7 @@ static const ck_channels NAME(kernel) = {NAME(slide), NAME(two_rows), NAME(dot),
 #undef FIRST
 #undef REAL
 #undef INTEGER
+#undef WORDS
 #undef BYTES
 #undef SUFFIX
 #undef TARGET

@@ -1,14 +1,25 @@
 /* microkernel.h: one tile of C for one type and one instruction set; builtin.c includes it for
    each.
 
-   Set before: REAL, WORDS (of them in 16 bytes), BYTES (of a vector register), MR (rows of the
-   tile), SUFFIX, TARGET (attribute or nothing). A tile is MR rows by two vectors: its sums
+   Set before: what levels.h sets. A tile is MR rows by two vectors: its sums
    stay in registers over the whole k loop. */
 #define JOIN_(x, y) x##_##y
 #define JOIN(x, y) JOIN_(x, y)
 #define NAME(x) JOIN(x, SUFFIX)
 #define LANES ((int)(BYTES / sizeof(REAL)))
 #define NR (2 * LANES)                    /* columns of the tile */
+#if BYTES == 64
+#define MR 12                             /* rows of the tile */
+#elif BYTES == 32
+#define MR 6
+#else
+#define MR 4
+#endif
+#if WORDS == 4
+#define MASK lanes4
+#else
+#define MASK lanes2
+#endif
 
 typedef REAL NAME(vec) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 
@@ -314,6 +325,7 @@ static const kernel NAME(kernel) = {
 #undef VARIANT
 #undef TALL
 #undef REAL
+#undef INTEGER
 #undef WORDS
 #undef MASK
 #undef BYTES

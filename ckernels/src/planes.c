@@ -20,48 +20,8 @@ typedef struct {
     int64_t lanes;                 /* sums of each tap that dots adds to */
 } ck_plane_kernels;
 
-#define REAL float
-#define INTEGER int32_t
-#define BYTES 16
-#define SUFFIX base_f32
-#define TARGET
-#include "planes.h"
-#define REAL double
-#define INTEGER int64_t
-#define BYTES 16
-#define SUFFIX base_f64
-#define TARGET
-#include "planes.h"
-
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define CK_X86 1
-#define AVX2 __attribute__((target("avx2,fma")))
-#define AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")))
-#define REAL float
-#define INTEGER int32_t
-#define BYTES 32
-#define SUFFIX avx2_f32
-#define TARGET AVX2
-#include "planes.h"
-#define REAL double
-#define INTEGER int64_t
-#define BYTES 32
-#define SUFFIX avx2_f64
-#define TARGET AVX2
-#include "planes.h"
-#define REAL float
-#define INTEGER int32_t
-#define BYTES 64
-#define SUFFIX avx512_f32
-#define TARGET AVX512
-#include "planes.h"
-#define REAL double
-#define INTEGER int64_t
-#define BYTES 64
-#define SUFFIX avx512_f64
-#define TARGET AVX512
-#include "planes.h"
-#endif
+#define TEMPLATE "planes.h"
+#include "levels.h"
 
 static const ck_plane_kernels *kernels_of(int dtype)
 {

@@ -126,6 +126,7 @@ static const ck_plane_kernels NAME(kernel) = {NAME(rows), NAME(dots), LANES};
 #undef SWEEP
 #undef REAL
 #undef INTEGER
+#undef WORDS
 #undef BYTES
 #undef SUFFIX
 #undef TARGET

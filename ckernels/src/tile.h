@@ -1,8 +1,7 @@
 /* tile.h: the register tile of the convolutions for one type and one instruction set; tile.c
    includes it for each.
 
-   Set before: REAL, BYTES (of a vector register), MR (rows of the tile), UNROLL (steps whose
-   vectors of w are held at once), SUFFIX, TARGET. MR rows by two vectors of sums stay in
+   Set before: what levels.h sets, and STEPS. MR rows by two vectors of sums stay in
    registers. Each row reads x where it wants: pixels of several rows of an image, of several
    images, or elements of a kernel in a gradient, so nothing has to be copied into the shape of
    a matrix first. Their offsets are read from memory again and again, which the load units have
@@ -12,6 +11,16 @@
 #define NAME(x) JOIN(x, SUFFIX)
 #define LANES ((int)(BYTES / sizeof(REAL)))
 #define NR (2 * LANES)
+#if BYTES == 64
+#define MR 12                  /* rows of the tile */
+#define UNROLL STEPS           /* steps whose vectors of w are held at once */
+#elif BYTES == 32
+#define MR 6
+#define UNROLL 1
+#else
+#define MR 4
+#define UNROLL 1
+#endif
 
 typedef REAL NAME(vec) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 
@@ -142,6 +151,8 @@ static const ck_tile NAME(kernel) = {NAME(tile), MR, NR, LANES, sizeof(REAL)};
 #undef NR
 #undef TALL
 #undef REAL
+#undef INTEGER
+#undef WORDS
 #undef BYTES
 #undef MR
 #undef UNROLL
