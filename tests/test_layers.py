@@ -22,6 +22,7 @@ ORDER = [
     "codegen",
     "compiler",
     "_runtime",  # the C extension: knows NumPy and nothing of ckernels
+    "plan",
     "runtime",
     "api",
     "compat",

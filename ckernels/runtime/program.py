@@ -16,8 +16,8 @@ from ..graph.folding import fold
 from ..graph.node import line_of, make
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
+from ..plan.instructions import LOOP, flatten
 from . import choice, stored
-from .instructions import LOOP, flatten
 
 SERIAL = 1 << 20            # tags of instructions: number of the plan * SERIAL + position
 EMITTED = 4096              # kernels whose C text is kept; older ones are emitted again
@@ -222,7 +222,7 @@ class Program:
 
     def plan_arguments(self, arrays):
         """Arguments of the C Plan, with tags from 0."""
-        from . import plan as planning
+        from ..plan import binder as planning
         shapes, phases = self.bound, compiler.Phases()
         outputs, updates = self.concrete(shapes)
         phases("rewrote the graph")
@@ -254,7 +254,7 @@ class Program:
 
     def assemble(self, binder, steps, outputs, updates):
         """Arguments of the C Plan."""
-        from .assemble import assemble
+        from ..plan.encode import assemble
         kernels = [s.kernel for s in flatten(steps) if s.kernel is not None]
         self.steps, arguments = assemble(steps, binder, self.kernels.addresses(kernels))
         self.peak_bytes = max(self.peak_bytes, arguments["arena"])

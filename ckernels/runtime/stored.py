@@ -19,6 +19,7 @@ from ..config import config
 from ..graph.node import Literal, make, new_uid
 from ..graph.op import REGISTRY
 from ..graph.walk import toposort
+from ..plan.instructions import OracleCall
 
 FORMAT = 1
 LARGEST = 1 << 20           # bytes of constants that a stored plan may hold
@@ -155,19 +156,6 @@ def describe(program, arrays):
 
 
 # ---- the value --------------------------------------------------------------------------------
-
-
-class OracleCall:
-    """The callable of an op without C of its own: fills the outputs with its oracle's results."""
-
-    def __init__(self, node):
-        self.node = node
-
-    def __call__(self, inputs, outputs):
-        from ..reference import apply_oracle
-        result = apply_oracle(self.node, inputs)
-        for out, value in zip(outputs, result if self.node.outs is not None else (result,)):
-            out[...] = value
 
 
 def pack_value(value):

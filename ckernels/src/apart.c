@@ -3,7 +3,7 @@
    The rows are cut into parts, and each part takes all steps by itself: no thread waits for another
    in between, and what a part works on stays in its caches from step to step. The parts do not
    depend on the number of threads, so neither do the results. Which loops may run so is decided
-   where they are planned (runtime/apart.py). No Python here. */
+   where they are planned (plan/scan_by_rows.py). No Python here. */
 #include "ckernels.h"
 
 #include <stdatomic.h>

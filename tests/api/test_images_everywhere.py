@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.runtime.instructions import PYCALL
+from ckernels.plan.instructions import PYCALL
 
 RNG = np.random.default_rng(4)
 

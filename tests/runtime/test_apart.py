@@ -6,8 +6,9 @@ from test_loop import check, everything, item, leaf, numbers, scan
 
 import ckernels as K
 from ckernels import ops
-from ckernels.runtime import apart, stored
-from ckernels.runtime.instructions import LOOP
+from ckernels.plan import scan_by_rows as apart
+from ckernels.plan.instructions import LOOP
+from ckernels.runtime import stored
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,9 @@ from ckernels.graph.node import as_node, constant, item, make, new_uid
 from ckernels.ops.bodies import closed
 from ckernels.ops.branch import ifelse_node
 from ckernels.ops.loop import Carry, Layout, scan_node
+from ckernels.plan.instructions import LOOP, PYCALL
 from ckernels.reference import evaluate
 from ckernels.runtime.function import Function
-from ckernels.runtime.instructions import LOOP, PYCALL
 from ckernels.runtime.state import Store
 
 pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")

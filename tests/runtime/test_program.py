@@ -15,9 +15,9 @@ import ckernels as K
 from ckernels import ops
 from ckernels.errors import CKernelsError
 from ckernels.graph.node import make, new_uid
+from ckernels.plan.instructions import KERNEL
+from ckernels.plan.memory import ALIGN, place
 from ckernels.runtime.function import Function
-from ckernels.runtime.instructions import KERNEL
-from ckernels.runtime.place import ALIGN, place
 
 
 @pytest.fixture(autouse=True)

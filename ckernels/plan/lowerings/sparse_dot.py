@@ -4,7 +4,7 @@ Products are parallel over rows; those with the transpose over strips of columns
 matrix, so that no two threads write to one place and the result is the same on any number of
 threads.
 """
-from .. import dtypes
+from ... import dtypes
 from .sparse import NS_BYTE, NS_ENTRY, PADDING, WORDS, Writer, c_type, fits, gapless, result
 
 VECTOR = 64                         # bytes of a vector

@@ -6,10 +6,10 @@ Parallel over rows or columns, never along the axis.
 
 import numpy as np
 
-from .. import dtypes
-from .layout import collapse
-from .lower import GRAIN_NS, STRIP, Launch
-from .raw import Dims, RawKernel, block, moved, times, unravel
+from ... import dtypes
+from ...codegen.layout import collapse
+from ...codegen.lower import GRAIN_NS, STRIP, Launch
+from ...codegen.raw import Dims, RawKernel, block, moved, times, unravel
 
 NS_ROW, NS_COLUMN = 1.2, 0.3  # per element on one core: along rows each waits for the last
 

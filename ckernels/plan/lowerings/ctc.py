@@ -7,9 +7,9 @@ samples, and so many blocks that threads find work and the pieces stay small.
 import struct
 from dataclasses import replace
 
-from .. import dtypes
-from .lower import GRAIN_NS, Launch
-from .raw import RawKernel
+from ... import dtypes
+from ...codegen.lower import GRAIN_NS, Launch
+from ...codegen.raw import RawKernel
 
 BLOCKS = 16                         # pieces of scratch at most, ...
 SCRATCH = 128 << 20                 # ... and bytes of all of them, where two are not more

@@ -3,11 +3,11 @@
 The states are the range: a stream belongs to one thread, so results do not depend on their number.
 """
 
-from .. import dtypes
-from ..ops.mrg import NORM, NORM16
-from .layout import contiguous_strides
-from .lower import GRAIN_NS, Launch
-from .raw import RawKernel, block
+from ... import dtypes
+from ...codegen.layout import contiguous_strides
+from ...codegen.lower import GRAIN_NS, Launch
+from ...codegen.raw import RawKernel, block
+from ...ops.mrg import NORM, NORM16
 
 LANES = 64  # streams that a kernel advances together: several vectors hide each other's latency
 NS_NUMBER, NS_STREAM = 0.25, 1.5  # on one core: a number, and a stream's state there and back

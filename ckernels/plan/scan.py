@@ -14,9 +14,9 @@ from ..codegen.layout import Layout, contiguous_strides, fresh
 from ..graph.walk import toposort
 from ..ops.loop import Layout as Operands
 from ..ops.loop import label
-from .apart import apart
 from .instructions import IF, LOOP, Move, Moving, Step, flatten, touched
-from .single import single, take_steps
+from .scan_by_rows import apart
+from .scan_in_kernel import single, take_steps
 
 MOST = 1 << 40              # steps of a loop of which only the call knows how many
 TYPICAL = 1000              # how many are assumed of it

@@ -4,7 +4,7 @@ A unit of the range is a chunk of rows with a dense row of scratch of its own, s
 many chunks as scratch allows: memory is that of the result and of a few rows. Chunks do not depend
 on the number of threads, nor do results.
 """
-from .. import dtypes
+from ... import dtypes
 from .sparse import NS_ENTRY, PADDING, WORDS, Writer, c_type, fits, gapless, result
 
 CHUNKS = 16                         # of rows at most, ...

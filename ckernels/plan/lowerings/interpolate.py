@@ -4,12 +4,12 @@ A unit of the range is one row of the result: all that lies behind the axis, at 
 """
 import numpy as np
 
-from .. import dtypes
-from ..ops.interpolate import matrix
-from .layout import collapse
-from .lower import GRAIN_NS, Launch
-from .raw import RawKernel
-from .steps import placed
+from ... import dtypes
+from ...codegen.layout import collapse
+from ...codegen.lower import GRAIN_NS, Launch
+from ...codegen.raw import RawKernel
+from ...ops.interpolate import matrix
+from .movement import placed
 
 NS_ROW, NS_ELEMENT = 4, 0.15        # per row of the result, and per element and weight
 

@@ -9,14 +9,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from .. import dtypes
-from ..graph.node import make
-from ..graph.op import REGISTRY
+from ... import dtypes
+from ...codegen.group import Group
+from ...codegen.layout import contiguous_strides, fresh
+from ...codegen.lower import Lowering
+from ...graph.node import make
+from ...graph.op import REGISTRY
 from . import indexed
-from .group import Group
-from .layout import contiguous_strides, fresh
-from .lower import Lowering
-from .running import scan
+from .cumulative import scan
 
 SMALL = 4096                # elements: copying all of x and then a part again beats several copies
 
@@ -323,8 +323,8 @@ TABLE = {
     "ctc_beam": later("ctc", "beam"),
     **{f"csr_{name}": later("sparse", name) for name in
        ("dense", "take", "rows", "order", "interleave", "held")},
-    "csr_dot": later("sparsedot", "dot"), "csr_sample": later("sparsedot", "sample"),
-    **{f"csr_{name}": later("sparseproduct", name) for name in ("counts", "places", "product")},
+    "csr_dot": later("sparse_dot", "dot"), "csr_sample": later("sparse_dot", "sample"),
+    **{f"csr_{name}": later("sparse_product", name) for name in ("counts", "places", "product")},
     **dict.fromkeys(("interpolate", "interpolate_grad"), later("interpolate", "interpolate")),
     "patches": later("patches", "patches"), "patches_grad": later("patches", "patches_grad"),
     "mrg_uniform": later("mrg", "uniform"), "mrg_choice": later("mrg", "choice"),

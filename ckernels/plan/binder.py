@@ -3,7 +3,7 @@
 Fuses, lowers every group, turns matrix products into gemm instructions (with the next loop as
 epilogue where it fits), scans and branches into instructions with others inside, everything
 without C of its own into a call of its oracle. Shapes and strides are numbers here; kernels are
-not compiled here, and intermediates get their place in place.py.
+not compiled here, and intermediates get their place in memory.py.
 """
 import copy
 import itertools
@@ -17,12 +17,11 @@ from ..codegen.group import Group, operand_maps, peel
 from ..codegen.layout import Layout, contiguous_strides, fresh, view
 from ..codegen.lower import Lowering
 from ..codegen.split import split
-from ..codegen.steps import TABLE, narrow, part
 from ..graph.walk import consumers, rebuild
-from . import loops, native
-from .instructions import KERNEL, PYCALL, Step
-from .products import Products
-from .stored import OracleCall
+from . import native, scan
+from .gemm import Products
+from .instructions import KERNEL, PYCALL, OracleCall, Step
+from .lowerings.movement import TABLE, narrow, part
 
 RESHAPES = ("reshape", "expand", "squeeze")
 
@@ -271,7 +270,7 @@ class Binder(Products):
         if node.op.kind == "gemm" and node.dtype in ("float32", "float64"):
             return self.emit_gemm(node)
         name = node.op.name
-        lower = TABLE.get(name) or loops.TABLE.get(name) or native.TABLE.get(name)
+        lower = TABLE.get(name) or scan.TABLE.get(name) or native.TABLE.get(name)
         done = lower is not None and lower(self, node)
         return done or self.emit_call(node)
 

@@ -1,7 +1,7 @@
 """Scans whose body is one loop over one element: the kernel takes the steps, not the runtime.
 
 A million steps of `0.5 * s + x[t]` take 1.1 ms (float32, one thread of Zen 5), with a call for
-each step 6 ms. Everything else about such a scan is planned in loops.py.
+each step 6 ms. Everything else about such a scan is planned in scan.py.
 """
 from .. import dtypes
 from ..codegen.loops import Kernel

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import dtypes
-from .layout import collapse
-from .lower import GRAIN_NS, Launch
-from .raw import Dims, RawKernel, at, block, moved, times, unravel
+from ... import dtypes
+from ...codegen.layout import collapse
+from ...codegen.lower import GRAIN_NS, Launch
+from ...codegen.raw import Dims, RawKernel, at, block, moved, times, unravel
 
 NS_PER_INDEX = 0.7          # one look-up with its range check
 MAX_CHUNKS = 16             # of a scatter: each looks at all indices

@@ -5,9 +5,9 @@ else one addition per place in the window. Padding is written around a copy of t
 """
 from dataclasses import replace
 
-from ..graph.op import REGISTRY
-from ..ops.windows import all_pads, extent, taps
-from .steps import around, combine, copy, part, placed, real, zero
+from ...graph.op import REGISTRY
+from ...ops.windows import all_pads, extent, taps
+from .movement import around, combine, copy, part, placed, real, zero
 
 
 def windows(layout, attrs, results):

@@ -3,10 +3,10 @@
 Each kernel looks at all indices it is going to follow before it follows one. All are parallel over
 rows but `order`. Products are in sparsedot.py and sparseproduct.py.
 """
-from .. import dtypes
-from .layout import contiguous_strides
-from .lower import GRAIN_NS, Launch
-from .raw import Dims, RawKernel, block
+from ... import dtypes
+from ...codegen.layout import contiguous_strides
+from ...codegen.lower import GRAIN_NS, Launch
+from ...codegen.raw import Dims, RawKernel, block
 
 NS_ENTRY, NS_BYTE = 1.2, 0.02       # a stored number; a byte of dense rows read for it
 WORDS = ("float32", "float64", "int32", "int64", "uint32", "uint64")   # what vectors multiply

@@ -1,6 +1,6 @@
 """Matrix products as gemm instructions: what BLAS can read as it lies, and what must be copied.
 
-A part of Binder (plan.py), which gives layouts and places.
+A part of Binder (binder.py), which gives layouts and places.
 """
 import struct
 from dataclasses import replace

@@ -6,7 +6,7 @@ it is used, and a line in the loop's table that says how the slot moves (ck_loop
 import numpy as np
 
 from .instructions import PYCALL, Move, flatten
-from .place import place
+from .memory import place
 
 SPACES = {"tmp": 0, "in": 1, "cell": 2, "out": 3, "next": 4, "const": 5}
 

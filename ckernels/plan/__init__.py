@@ -1,0 +1,1 @@
+"""The planning room: from a concrete graph to the instructions of a C plan."""
