@@ -40,7 +40,7 @@ def whole(node, cotangents):
 
 def _live(lay, limit):
     """For each row whether its step runs."""
-    steps = lay.steps if lay.steps.value is None else int(lay.steps.value)
+    steps = lay.steps if lay.steps.value is None else lay.steps.value.item()
     ones = ops.broadcast_to(constant(1, "int64"), ops.shape_vector([steps]))
     return ops.gt(ops.cumsum(ones, 0), ops.sub(lay.count, constant(limit, "int64")))
 

@@ -5,6 +5,8 @@ Strides and offsets count elements. Nothing here allocates or copies.
 """
 from dataclasses import dataclass, replace
 
+from ..graph.sizes import greatest, indices, surely
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -25,7 +27,7 @@ def contiguous_strides(shape):
     strides, step = [], 1
     for n in reversed(shape):
         strides.append(step)
-        step *= max(n, 1)
+        step *= greatest(n, 1)
     return tuple(reversed(strides))
 
 
@@ -62,9 +64,9 @@ def view(node, x):
 
 def _slice(node, x):
     offset, strides = x.offset, []
-    for (start, stop, step), n, s in zip(node.attrs["slices"], x.shape, x.strides):
-        first, _, step = slice(start, stop, step).indices(n)
-        if len(range(*slice(start, stop, step).indices(n))):
+    for bounds, n, s in zip(node.attrs["slices"], x.shape, x.strides):
+        first, count, step = indices(bounds, n)
+        if count != 0:
             offset += first * s
         strides.append(s * step)
     return replace(x, shape=node.shape, strides=tuple(strides), offset=offset)
@@ -117,7 +119,7 @@ def collapse(sizes, rows):
     sizes, rows = list(sizes), [list(r) for r in rows]
     k = len(sizes) - 2
     while k >= 0:
-        if all(r[k] == r[k + 1] * sizes[k + 1] for r in rows):
+        if all(surely(r[k], r[k + 1] * sizes[k + 1]) for r in rows):
             sizes[k] *= sizes[k + 1]
             del sizes[k + 1]
             for r in rows:

@@ -6,10 +6,10 @@ expressions of the op rows.
 """
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from .. import dtypes
 from ..config import config
+from ..graph.shapes import product
+from ..graph.sizes import value_of
 from .group import GENERATORS, operand_maps, peel
 from .layout import collapse, contiguous_strides
 from .loops import Kernel, Operand, Value
@@ -214,7 +214,7 @@ class Lowering:
         wide = [(a, s) for a, s in zip(axes, steps) if x.shape[a] != 1]
         for axis, (_, step) in zip(self.group.reduced, wide):
             strides[axis] = step
-        count = int(np.prod([x.shape[a] for a in axes], dtype=np.int64))
+        count = product([x.shape[a] for a in axes])
         kind = "int32" if count < 2**31 else "int64"
         index = self.index(tuple(strides), kind)
         hit = "{0} == {1} || {0} != {0}" if dtypes.is_float(x.dtype) else "{0} == {1}"
@@ -299,7 +299,7 @@ class Lowering:
         if crossed:
             return self.launch("tile", stores, sizes[1], (sizes[0],), (),
                                [(r[1], (r[0],), ()) for r in rows], sizes[0], TILE)
-        total = int(np.prod(sizes, dtype=np.int64))
+        total = product(sizes)
         return self.launch("flat", stores, sizes[-1], sizes[:-1], (),
                            [(r[-1], r[:-1], ()) for r in rows], total, 64)
 
@@ -314,18 +314,18 @@ class Lowering:
         strides = [(r[-1], o, r[:-1]) for o, r in zip(o_rows, r_rows)]
         n, runs = r_sizes[-1], r_sizes[:-1]
         if self.group.partial:
-            count = int(np.prod(runs, dtype=np.int64)) if runs else n
+            count = product(runs) if runs else n
             return self.chunked("chunks", stores, n, (), runs, strides, count)
-        total = int(np.prod(o_sizes, dtype=np.int64)) if o_sizes else 1
+        total = product(o_sizes) if o_sizes else 1
         return self.launch("rows", stores, n, o_sizes, runs, strides, total, 1)
 
     def columns(self, stores, o_sizes, o_rows, r_sizes, r_rows):
         strides = [(o[-1], o[:-1], r) for o, r in zip(o_rows, r_rows)]
         if self.group.partial:
-            count = int(np.prod(r_sizes, dtype=np.int64))
+            count = product(r_sizes)
             return self.chunked("column_chunks", stores, o_sizes[-1], o_sizes[:-1], r_sizes,
                                 strides, count)
-        total = int(np.prod(o_sizes, dtype=np.int64))
+        total = product(o_sizes)
         return self.launch("columns", stores, o_sizes[-1], o_sizes[:-1], r_sizes, strides, total,
                            WIDE if total >= 2 * WIDE else 16)
 
@@ -358,9 +358,9 @@ class Lowering:
         if form == "rows":
             kernel.spill = not runs and n <= ROW_SCRATCH
         ns = self.element_ns()
-        total = int(np.prod(self.group.domain, dtype=np.int64))
-        per_unit = ns * total / max(count, 1)
-        least = config.openmp_elemwise_minsize * count // max(total, 1)
+        total, units = value_of(product(self.group.domain)), value_of(count)
+        per_unit = ns * total / max(units, 1)
+        least = config.openmp_elemwise_minsize * units // max(total, 1)
         grain = max(1, int(GRAIN_NS / max(per_unit, 1e-3)), -(-least // 2))
         reads = [r.buffer for r in self.refs if r.role == "in"]
         writes = [r.buffer for r in self.refs if r.role == "out"]

@@ -43,7 +43,7 @@ class Dims:
 
     def put(self, value, name=None):
         """`d[k]`, or `name` after declaring it; the text depends on the order of calls alone."""
-        self.values.append(int(value))
+        self.values.append(value)
         at = f"d[{len(self.values) - 1}]"
         if name is None:
             return at
@@ -53,8 +53,9 @@ class Dims:
 
 def times(index, stride, dims, name):
     """C text of index * stride; strides 0, 1 and -1 are part of the kernel, others are in dims."""
-    if stride in (0, 1, -1):
-        return {0: "0", 1: index, -1: f"-{index}"}[stride]
+    for plain, text in ((0, "0"), (1, index), (-1, f"-{index}")):
+        if stride == plain:
+            return text
     return f"{index} * {dims.put(stride, name)}"
 
 

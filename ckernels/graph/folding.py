@@ -1,27 +1,43 @@
 """Constant folding: a node of constants becomes one, a question about a known shape its answer.
 
 Used wherever graphs are rebuilt with shapes that have become known: functions at their first call,
-and the bodies of loops.
+and the bodies of scans.
 """
 import numpy as np
 
-from .node import constant
+from .known import known
+from .node import constant, sizes_constant
 
 FOLD = 4096                 # largest constant that folding may create, in elements
 KEEP = {"print", "check", "iota"}
 
 
+def of_sizes(node):
+    """Whether a node is a constant that holds sizes of a class of shapes."""
+    return node.op.name == "constant" and node.attrs["value"].array.dtype == object
+
+
 def fold(node):
     """A constant when all inputs are constants (or only a shape is asked for), else the node."""
     if node.op.name == "shape" and None not in node.inputs[0].shape:
-        return constant(np.array(node.inputs[0].shape, dtype="int64"), sized=True)
+        return sizes_constant(node.inputs[0].shape, node.shape)
     if not node.inputs or node.op.kind == "leaf" or node.op.name in KEEP or node.outs is not None:
         return node
-    if node.op.oracle is None or any(i.value is None for i in node.inputs):
+    if node.op.oracle is None or any(i.op.name != "constant" for i in node.inputs):
         return node
     if None in node.shape or node.size > FOLD:
         return node
+    if any(map(of_sizes, node.inputs)):
+        return fold_sizes(node)
     with np.errstate(all="ignore"):
         value = node.op.oracle(node.attrs, *(i.value for i in node.inputs))
     sized = any(i.attrs["value"].sized for i in node.inputs)
     return constant(np.asarray(value, dtype=node.dtype).reshape(node.shape), sized=sized)
+
+
+def fold_sizes(node):
+    """The constant of a node computed from sizes, which it may hold; other numbers (floats, say)
+    are computed in each call, since they differ from shape to shape."""
+    found = known(node, 2) if node.dtype == "int64" and node.ndim < 2 else None
+    values = found if isinstance(found, list) else [found]
+    return node if None in values else sizes_constant(values, node.shape)

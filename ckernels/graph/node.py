@@ -14,6 +14,7 @@ import numpy as np
 from .. import dtypes, locks
 from ..errors import CKernelsError, DTypeError, user_line, with_line
 from .op import REGISTRY, Op
+from .sizes import Size
 
 _table = weakref.WeakValueDictionary()
 _lock = locks.lock()
@@ -25,17 +26,27 @@ class Literal:
     """A constant array as a dictionary key: by content when small, by identity when large.
 
     sized: it was computed from the sizes of tensors; kernels read such numbers from memory, so that
-    they serve other sizes too.
+    they serve other sizes too. While a plan is made it may hold sizes of its class: then `array` is
+    one of objects, and `dtype` int64.
     """
     __slots__ = ("array", "sized", "_key")
 
     def __init__(self, array, sized=False):
         array = np.array(array, order="C", copy=True)
         array.setflags(write=False)
+        if array.dtype == object:
+            self.array, self.sized = array, True
+            self._key = ("sizes", array.shape, tuple(array.flat))
+            return
         self.array = array
         small = array.nbytes <= 512
         self.sized = sized
         self._key = (array.dtype.name, array.shape, array.tobytes() if small else id(array), sized)
+
+    @property
+    def dtype(self):
+        """The name of the dtype of its elements."""
+        return "int64" if self.array.dtype == object else self.array.dtype.name
 
     def __hash__(self):
         return hash(self._key)
@@ -153,13 +164,26 @@ def constant(value, dtype=None, sized=False):
     """
     if isinstance(value, Node):
         return value
+    if type(value) is Size and dtype in (None, "int64"):
+        return sizes_constant([value], ())
     if dtype is None and isinstance(value, float):
         dtype = dtypes.floatx()
     array = np.asarray(value, dtype=None if dtype is None else np.dtype(dtypes.name_of(dtype)))
+    if array.dtype == object and any(type(v) is Size for v in array.flat):
+        return sizes_constant(list(array.flat), array.shape)
     if array.dtype.name not in dtypes.ITEMSIZE:
         raise DTypeError(f"cannot make a constant of dtype {array.dtype}: supported are "
                          f"{', '.join(dtypes.ALL)}")
     return make("constant", (), {"value": Literal(array, sized)})
+
+
+def sizes_constant(values, shape):
+    """The int64 constant of `shape` of these sizes and ints, in row-major order."""
+    array = np.empty(len(values), object)
+    array[:] = values
+    if not any(type(v) is Size for v in values):
+        array = array.astype("int64")
+    return make("constant", (), {"value": Literal(array.reshape(shape), sized=True)})
 
 
 def as_node(x, dtype=None):
@@ -182,6 +206,11 @@ def rebuilding():
     return getattr(_context, "line", None) is not None
 
 
+def current_line():
+    """The user's line on behalf of which nodes are being made, or None."""
+    return getattr(_context, "line", None)
+
+
 @contextmanager
 def line_of(node):
     """Nodes made inside carry the user's line of `node`: rewrites and gradients run under it."""
@@ -199,7 +228,7 @@ def _infer_leaf(attrs):
 
 Op("placeholder", "leaf", _infer_leaf, doc="An input of the function.")
 Op("variable", "leaf", _infer_leaf, doc="Stored state; attrs['store'] owns the value.")
-Op("constant", "leaf", lambda a: (a["value"].array.dtype.name, a["value"].array.shape),
+Op("constant", "leaf", lambda a: (a["value"].dtype, a["value"].array.shape),
    oracle=lambda a: a["value"].array, doc="A literal array.")
 Op("item", "opaque", lambda a, x: x.outs[a["index"]], oracle=lambda a, x: x[a["index"]],
    grad=lambda node, g: ([g if i == node.attrs["index"] else None

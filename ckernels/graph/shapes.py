@@ -28,7 +28,10 @@ def broadcast(what, *shapes):
     out = []
     for axis in range(-ndim, 0):
         sizes = [s[axis] for s in shapes if -axis <= len(s)]
-        known = {d for d in sizes if d is not None and d != 1}
+        known = []
+        for d in sizes:
+            if d is not None and d != 1 and all(d != k for k in known):
+                known.append(d)
         if len(known) > 1:
             shown = " and ".join(show(s) for s in shapes)
             verb = VERBS.get(what, "broadcast")

@@ -10,9 +10,11 @@ import numpy as np
 from .. import dtypes
 from ..config import config
 from ..errors import CKernelsWarning, DTypeError, ShapeError, user_line
+from ..graph.folding import of_sizes
 from ..graph.node import Node, as_node, constant, make, rebuilding
 from ..graph.op import Op
 from ..graph.shapes import axes_of, broadcast, show
+from ..graph.sizes import Size
 
 __all__ = ["cast", "expand", "operands", "to_node", "unbroadcast", "broadcast_like", "full_like",
            "zeros_like", "ones_like"]
@@ -23,12 +25,12 @@ KIND_NAMES = {"b": "bool", "i": "signed integer", "u": "unsigned integer", "f": 
 
 def is_weak(x):
     """Whether `x` is a Python number: it adopts the dtype of the tensors it meets."""
-    return isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic)
+    return isinstance(x, (bool, int, float, complex, Size)) and not isinstance(x, np.generic)
 
 
 def weak_kind(x):
     """bool, int, float or complex: the Python type that `x` counts as."""
-    return next(t for t in (bool, int, float, complex) if isinstance(x, t))
+    return next((t for t in (bool, int, float, complex) if isinstance(x, t)), int)
 
 
 def to_node(x, name="an operation"):
@@ -80,6 +82,8 @@ def fits(value, dtype):
 
 def scalar(value, dtype, name="an operation"):
     """A constant of a Python number in `dtype`; DTypeError when an int does not fit."""
+    if type(value) is Size:
+        return cast(constant(value), dtype)
     if isinstance(value, int) and not fits(value, dtype):
         info = np.iinfo(dtype)
         raise DTypeError(f"{name}: the Python int {value} does not fit in {dtype} "
@@ -128,7 +132,7 @@ def cast(x, dtype):
         return x
     if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype) and dtype != "bool":
         raise DTypeError(f"cannot cast {x.dtype} to {dtype}: take real, imag, abs or angle of it")
-    if x.value is not None and x.value.size <= 64:
+    if x.value is not None and x.value.size <= 64 and not of_sizes(x):
         with np.errstate(all="ignore"):
             return constant(x.value.astype(dtype))
     return make("cast", (x,), {"dtype": dtype})

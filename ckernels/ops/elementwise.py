@@ -11,6 +11,7 @@ from ..errors import DTypeError, ShapeError
 from ..graph.node import make
 from ..graph.op import Op
 from ..graph.shapes import axis_of
+from ..graph.sizes import Size
 from .base import (
     broadcast_like,
     cast,
@@ -337,7 +338,8 @@ Op("iota", "elementwise", _infer_iota, _run_iota, ulp=0, doc="The index along on
 
 def iota(shape, axis=0, dtype="int64"):
     """A tensor of the given (concrete) shape whose elements are their own index along `axis`."""
-    shape = tuple(int(d) for d in ((shape,) if np.ndim(shape) == 0 else shape))
+    shape = tuple(d if type(d) is Size else int(d) for d in
+                  ((shape,) if isinstance(shape, Size) or np.ndim(shape) == 0 else shape))
     if any(d < 0 for d in shape):
         raise ShapeError(f"iota: shape {shape} has a negative size")
     return make("iota", (), {"shape": shape, "axis": axis_of(axis, len(shape)),

@@ -13,6 +13,7 @@ from ..errors import DTypeError, ShapeError
 from ..graph.node import Node, constant, make
 from ..graph.op import Op
 from ..graph.shapes import axis_of, show
+from ..graph.sizes import Size, ceil_divide
 from .base import cast, expand, is_weak, operands, scalar, to_node
 from .elementwise import add, iota, mul, sub, where
 from .joining import pad
@@ -29,8 +30,9 @@ __all__ = ["arange", "diag", "diagonal", "fill_diagonal", "eye", "tril", "triu",
 def _length(start, stop, step):
     if step == 0:
         raise ShapeError("the step of arange cannot be 0")
-    if all(isinstance(v, int) for v in (start, stop, step)):
-        return len(range(start, stop, step))
+    if all(isinstance(v, (int, Size)) for v in (start, stop, step)):
+        span = stop - start if step > 0 else start - stop
+        return 0 if span <= 0 else ceil_divide(span, abs(step))
     return builtins.max(0, math.ceil((stop - start) / step))
 
 
@@ -74,10 +76,11 @@ def arange(start, stop=None, step=1, dtype=None):
         return make("arange", nodes, {"dtype": dtype})
     start, stop, step = values
     length = _length(start, stop, step)
-    if dtypes.is_discrete(dtype) and dtype != "bool" and length > 16:
+    sized = any(type(v) is Size for v in values)
+    if dtypes.is_discrete(dtype) and dtype != "bool" and (sized or length > 16):
         line = iota((length,), 0, dtype)
-        line = line if int(step) == 1 else mul(line, int(step))
-        return line if int(start) == 0 else add(line, int(start))
+        line = line if step == 1 else mul(line, step if type(step) is Size else int(step))
+        return line if start == 0 else add(line, start if type(start) is Size else int(start))
     return constant(_arange(start, step, length, dtype))
 
 

@@ -9,6 +9,7 @@ from ..errors import DTypeError, IndexOutOfBounds, ShapeError
 from ..graph.node import Node, make
 from ..graph.op import Op
 from ..graph.shapes import axes_of, axis_of, product, show
+from ..graph.sizes import Size, indices, surely
 from .base import expand, to_node, unbroadcast
 from .shape import known_value, known_values, pack, shape, shape_vector, size_of, sized, times
 
@@ -243,7 +244,7 @@ def sliced_size(size, start, stop, step):
     """Length of range(size)[start:stop:step]; None when the size is unknown and matters."""
     if size is None:
         return None
-    return len(range(*slice(start, stop, step).indices(size)))
+    return indices((start, stop, step), size).count
 
 
 def check_exact(attrs, shape, slices):
@@ -285,12 +286,12 @@ def normal_slice(s, size):
     step = 1 if step is None else int(step)
     if step == 0:
         raise ShapeError("the step of a slice cannot be 0")
-    start, stop = (None if b is None else int(b) for b in (start, stop))
+    start, stop = (b if b is None or type(b) is Size else int(b) for b in (start, stop))
     if step > 0 and start == 0:
         start = None
     if (
         size is not None
-        and sliced_size(size, start, stop, step) == size
+        and surely(sliced_size(size, start, stop, step), size)
         and (step == 1 or size > 1)
     ):
         return (None, None, step)

@@ -1,9 +1,9 @@
 """Shapes as data: `shape` gives the sizes of a tensor, `pack` makes a vector of scalars.
 
-`known_values` reads as much of an integer vector as is known while the graph is built; the shape
-rules of reshape, broadcast_to, arange and dynamic slices use it. Helpers turn what users pass as a
-shape into a vector node. (In `ckernels.ops` the name `shape` is the function; import this file by
-its full path.)
+`known_values` reads as much of an integer vector as is known while the graph is built (by
+graph/known.py); the shape rules of reshape, broadcast_to, arange and dynamic slices use it. Helpers
+turn what users pass as a shape into a vector node. (In `ckernels.ops` the name `shape` is the
+function; import this file by its full path.)
 """
 import numbers
 
@@ -11,14 +11,13 @@ import numpy as np
 
 from .. import dtypes
 from ..errors import DTypeError, ShapeError
-from ..graph.node import Node, constant, make
+from ..graph.known import known
+from ..graph.node import Node, constant, make, sizes_constant
 from ..graph.op import Op
 from ..graph.shapes import show
 from .base import cast, to_node
 
 __all__ = ["shape", "pack", "known_values", "known_value", "size_of", "shape_vector"]
-
-_DEPTH = 64          # expressions of sizes nested deeper than this count as unknown
 
 
 def _infer_pack(attrs, *items):
@@ -41,7 +40,7 @@ def shape(x):
     """The sizes of `x` as an int64 vector; a constant where all of them are known."""
     x = to_node(x, "shape")
     if None not in x.shape:
-        return constant(np.array(x.shape, dtype="int64"), sized=True)
+        return sizes_constant(x.shape, (x.ndim,))
     return make("shape", (x,))
 
 
@@ -49,6 +48,8 @@ def pack(*items):
     """An int64 vector of integer scalars (nodes or Python ints)."""
     nodes = [_scalar(i) for i in items]
     if all(n.value is not None for n in nodes):
+        if any(n.attrs["value"].array.dtype == object for n in nodes):
+            return sizes_constant([n.value.item() for n in nodes], (len(nodes),))
         return constant(np.array([int(n.value) for n in nodes], dtype="int64"))
     return make("pack", nodes)
 
@@ -105,74 +106,13 @@ def times(*sizes):
 
 def known_value(node):
     """The value of an integer scalar node, or None."""
-    found = _known(node, _DEPTH)
-    return found if isinstance(found, int) else None
+    found = known(node)
+    return None if isinstance(found, list) else found
 
 
 def known_values(node):
     """The values of an integer vector, a list with None where unknown; None for unknown length."""
-    found = _known(node, _DEPTH)
+    found = known(node)
     if isinstance(found, list):
         return found
     return None if node.shape[0] is None else [None] * node.shape[0]
-
-
-def _known(node, depth):
-    """int, None or (for vectors) a list of them; vectors of unknown length are None."""
-    if node.ndim > 1 or not depth:
-        return None
-    if node.value is not None:
-        return node.value.tolist() if dtypes.is_discrete(node.dtype) else None
-    rule = _RULES.get(node.op.name)
-    return rule(node, [_known(i, depth - 1) for i in node.inputs[:64]]) if rule else None
-
-
-def _known_slice(node, args):
-    if isinstance(args[0], list):
-        return args[0][slice(*node.attrs["slices"][0])]
-    return None
-
-
-def _known_concatenate(node, args):
-    parts = [a if isinstance(a, list) else
-             None if i.shape[0] is None else [None] * i.shape[0] for a, i in zip(args, node.inputs)]
-    return None if None in parts else sum(parts, [])
-
-
-def _elementwise(fn):
-    def rule(node, args):
-        length = node.shape[0] if node.ndim else None
-        if node.ndim and length is None:
-            return None
-        count = length if node.ndim else 1
-        rows = []
-        for a in args:
-            if isinstance(a, list):
-                rows.append(a * count if len(a) == 1 else a)
-            else:
-                rows.append([a] * count)
-        out = [None if None in row else fn(*row) for row in zip(*rows)]
-        return out if node.ndim else out[0]
-    return rule
-
-
-def _known_cast(node, args):
-    return args[0] if dtypes.is_discrete(node.inputs[0].dtype) and node.dtype == "int64" else None
-
-
-_RULES = {
-    "shape": lambda node, args: list(node.inputs[0].shape),
-    "pack": lambda node, args: args,
-    "cast": _known_cast,
-    "slice": _known_slice,
-    "squeeze": lambda node, args: args[0][0] if isinstance(args[0], list) and args[0] else None,
-    "expand": lambda node, args: [args[0]] if node.ndim == 1 else None,
-    "concatenate": _known_concatenate,
-    "add": _elementwise(lambda a, b: a + b),
-    "sub": _elementwise(lambda a, b: a - b),
-    "mul": _elementwise(lambda a, b: a * b),
-    "floor_div": _elementwise(lambda a, b: a // b if b else None),
-    "neg": _elementwise(lambda a: -a),
-    "maximum": _elementwise(max),
-    "minimum": _elementwise(min),
-}

@@ -9,19 +9,22 @@ import copy
 import itertools
 from dataclasses import replace
 
-import numpy as np
-
 from .. import dtypes
 from ..codegen.fuse import fuse, fusible
 from ..codegen.group import Group, operand_maps, peel
 from ..codegen.layout import Layout, contiguous_strides, fresh, view
 from ..codegen.lower import Lowering
 from ..codegen.split import split
+from ..graph.folding import of_sizes
+from ..graph.node import make
+from ..graph.shapes import product
+from ..graph.sizes import Size, bare, greatest, sizes_in, value_of
 from ..graph.walk import consumers, rebuild
 from . import native, scan
 from .gemm import Products
 from .instructions import KERNEL, PYCALL, OracleCall, Step
 from .lowerings.movement import TABLE, narrow, part
+from .template import SizedConstant
 
 RESHAPES = ("reshape", "expand", "squeeze")
 
@@ -141,7 +144,7 @@ class Binder(Products):
 
     def temp(self, shape, dtype):
         name = ("tmp", next(self.names))
-        self.sizes[name] = max(1, int(np.prod(shape, dtype=np.int64))) * dtypes.ITEMSIZE[dtype]
+        self.sizes[name] = greatest(1, product(shape)) * dtypes.ITEMSIZE[dtype]
         return fresh(name, shape, dtype)
 
     def target(self, node, index=None):
@@ -217,7 +220,7 @@ class Binder(Products):
         if name == "variable":
             return fresh(("cell", self.cells[node.uid]), node.shape, node.dtype)
         if name in ("constant", "extent"):
-            self.constants.append(node.op.oracle(node.attrs))
+            self.constants.append(constant_of(node))
             return fresh(("const", len(self.constants) - 1), node.shape, node.dtype)
         if name == "item":
             raise AssertionError("an item is laid out with its node")
@@ -293,11 +296,11 @@ class Binder(Products):
             outs = [self.target(node, k) for k in range(len(node.outs))]
             for index, user in self.items.get(node.uid, {}).items():
                 self.layouts[user.uid] = outs[index]
-        size = sum(int(np.prod(lay.shape, dtype=np.int64)) for lay in ins + outs)
+        size = sum(value_of(product(lay.shape)) for lay in ins + outs)
         self.steps.append(Step(
             PYCALL, node.op.name, [self.pointer(lay) for lay in ins + outs], [], ns=2000 + size,
             reads=[lay.buffer for lay in ins], writes=[lay.buffer for lay in outs],
-            call=(OracleCall(node), ins, outs), node=node, nodes=[node]))
+            call=(OracleCall(bare_node(node)), ins, outs), node=node, nodes=[node]))
 
     @staticmethod
     def pointer(layout):
@@ -384,6 +387,23 @@ class Binder(Products):
                     return False
                 seen = True
         return seen
+
+
+def bare_node(node):
+    """`node` for its oracle, which reads plain ints in attributes."""
+    if not any(True for _ in sizes_in(node.attrs)):
+        return node
+    return make(node.op, node.inputs, {key: bare(x) for key, x in node.attrs.items()})
+
+
+def constant_of(node):
+    """The array of a constant, or what it is computed from for each set of shapes."""
+    if of_sizes(node):
+        array = node.value
+        return SizedConstant("int64", array.shape, list(array.flat))
+    if node.op.name == "extent" and type(node.attrs["size"]) is Size:
+        return SizedConstant(node.dtype, (), [node.attrs["size"]])
+    return node.op.oracle(node.attrs)
 
 
 def as_pairs(layout):

@@ -1,25 +1,26 @@
-"""From steps with named buffers to the tables of a C Plan: instructions, pointers, dims, calls.
+"""From steps with named buffers to the tables of a C plan: instructions, pointers, dims, calls.
 
-Buffers become rows (space, index, byte offset). A row of a loop becomes a slot of its own wherever
-it is used, and a line in the loop's table that says how the slot moves (ck_loop in ckernels.h).
+Their numbers may be sizes of a class of shapes. Buffers become rows (space, index, byte offset). A
+row of a scan becomes a slot of its own wherever it is used, and a line in the scan's table that
+says how the slot moves (ck_loop in ckernels.h).
 """
-import numpy as np
-
+from ..dtypes import ITEMSIZE
 from .instructions import PYCALL, Move, flatten
-from .memory import place
+from .memory import arrange
 
 SPACES = {"tmp": 0, "in": 1, "cell": 2, "out": 3, "next": 4, "const": 5}
 
 
 class Tables:
-    """The arguments `instrs`, `ptrs`, `dims` and `pycalls` of a Plan, and `arena`.
+    """The rows `instrs`, `ptrs`, `dims` and `calls` of a plan, and its `arena`.
 
-    steps: of the top level; sizes: bytes of arena buffers; addresses: of the kernels, in order.
+    A row of ptrs is (space, index, offset), with the buffer's name as index in the arena. steps: of
+    the top level; sizes: bytes of arena buffers; addresses: of the kernels, in order.
     """
 
     def __init__(self, steps, sizes, addresses):
         self.steps = flatten(steps)
-        self.offsets, self.arena = place(self.steps, sizes)
+        self.arena = arrange(self.steps, sizes)
         self.instrs, self.ptrs, self.dims, self.calls = [], [], [], []
         self.owners = {}        # {row of a loop: the loop}
         self.loops = {}         # {id of a loop: Table}
@@ -63,7 +64,7 @@ class Tables:
             return self.place_of(start[0], start[1] + offset)
         space, index = buffer
         if space == "tmp":
-            return 0, 0, self.offsets[buffer] + offset
+            return 0, buffer, offset
         return SPACES[space], index, offset
 
     # ---- loops ------------------------------------------------------------------------------
@@ -130,19 +131,8 @@ def pycall(step, first):
     call, ins, outs = step.call
 
     def spec(at, layout):
-        size = np.dtype(layout.dtype).itemsize
+        size = ITEMSIZE[layout.dtype]
         return (first + at, layout.dtype, layout.shape, tuple(s * size for s in layout.strides))
     count = len(ins)
     return (call, [spec(k, lay) for k, lay in enumerate(ins)],
             [spec(count + k, lay) for k, lay in enumerate(outs)])
-
-
-def assemble(steps, binder, addresses):
-    """(the flat steps, the arguments of a Plan but for its outputs and updates)."""
-    tables = Tables(steps, binder.sizes, addresses)
-    return tables.steps, dict(
-        instrs=np.array(tables.instrs, dtype=np.int64).reshape(-1, 8),
-        ptrs=np.array(tables.ptrs, dtype=np.int64).reshape(-1, 3),
-        dims=np.array(tables.dims, dtype=np.int64), arena=tables.arena,
-        constants=[np.ascontiguousarray(c).reshape(c.shape) for c in binder.constants],
-        pycalls=tables.calls, work=int(sum(s.ns for s in steps)))

@@ -5,9 +5,9 @@ A part of Binder (binder.py), which gives layouts and places.
 import struct
 from dataclasses import replace
 
-import numpy as np
-
 from ..codegen.layout import collapse
+from ..graph.shapes import product
+from ..graph.sizes import estimate, greatest
 from .instructions import GEMM, Step
 
 TALL = 512                  # rows up to which gemm reads B without packing it: see builtin.c
@@ -27,7 +27,7 @@ class Products:
                                [[lay.strides[k] for k in wide] for lay in (a, b, c)])
         if len(sizes) > 1:
             a, b = self.copy(a), self.copy(b)
-            return self.gemm_step(node, a, b, c, int(np.prod(sizes)), a.strides[-3:-2],
+            return self.gemm_step(node, a, b, c, product(sizes), a.strides[-3:-2],
                                   b.strides[-3:-2], c.strides[-3:-2])
         batch = sizes[0] if sizes else 1
         return self.gemm_step(node, a, b, c, batch, *rows)
@@ -50,9 +50,9 @@ class Products:
         if trans_b and 1 < m <= TALL and b.buffer in self.steady and not steps[1]:
             b, trans_b, ldb = self.compact(replace(b, shape=(k, n), strides=b.strides[-2:])), 0, n
         one = struct.unpack("q", struct.pack("d", 1.0))[0]
-        dims = [int(node.dtype == "float64"), m, n, k, trans_a, trans_b, lda, ldb, max(n, 1), one,
-                0, batch, *steps, n]
-        flops = 2.0 * batch * m * n * k
+        dims = [int(node.dtype == "float64"), m, n, k, trans_a, trans_b, lda, ldb,
+                greatest(n, 1), one, 0, batch, *steps, n]
+        flops = estimate(2, batch, m, n, k)
         step = Step(GEMM, "matmul", [self.pointer(lay) for lay in (a, b, c)], dims, ns=flops / 60,
                     reads=[a.buffer, b.buffer], writes=[c.buffer], node=node, nodes=[node],
                     rows=batch * m, columns=n)
@@ -64,9 +64,9 @@ class Products:
         """(layout, transposed, leading dimension, batch step), copied when BLAS cannot read it."""
         (m, n), (s, t) = layout.shape[-2:], layout.strides[-2:]
         if (t == 1 or n == 1) and (s >= n or m == 1):
-            return layout, 0, max(s if m != 1 else n, n, 1), step
+            return layout, 0, greatest(s if m != 1 else n, greatest(n, 1)), step
         if (s == 1 or m == 1) and (t >= m or n == 1):
-            return layout, 1, max(t if n != 1 else m, m, 1), step
+            return layout, 1, greatest(t if n != 1 else m, greatest(m, 1)), step
         if not step:                        # one matrix for the whole batch
             layout = replace(layout, shape=(m, n), strides=(s, t))
-        return self.compact(layout), 0, max(n, 1), step and m * n
+        return self.compact(layout), 0, greatest(n, 1), step and m * n

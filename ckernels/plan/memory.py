@@ -1,12 +1,42 @@
 """Where buffers lie: liveness over the instructions of a plan, offsets in one arena.
 
-Instructions come as a flat list, the body of a loop (or the sides of a branch) after the
-instruction it belongs to. What a loop reads from outside, carries from step to step or keeps for
-later lives through all of it. Knows the buffers that steps touch, not what they compute.
+Instructions come as a flat list, the body of a scan (or the sides of a branch) after the
+instruction it belongs to. What a scan reads from outside, carries from step to step or keeps for
+later lives through all of it. The order in which buffers lie on each other is chosen for the sizes
+at hand; their offsets follow from any sizes. Knows the buffers that steps touch, not what they
+compute.
 """
+from bisect import bisect_left
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..graph.sizes import surely, value_of
 from .instructions import LOOP, flatten
 
 ALIGN = 64
+
+
+@dataclass
+class Arena:
+    """Buffers in an order in which each one lies on some of those before it: below[i] are the
+    numbers of the highest ones under buffer i. host: {buffer: the one whose place it takes}."""
+    names: list
+    sizes: list
+    below: list
+    host: dict = field(default_factory=dict)
+
+    def offsets(self, sizes):
+        """({buffer: bytes from the start}, bytes in all) for these sizes of `names`."""
+        from .. import _runtime
+        starts = np.zeros(len(self.below) + 1, np.int64)
+        starts[1:] = np.cumsum([len(under) for under in self.below])
+        flat = np.array([j for under in self.below for j in under], np.int64)
+        at, total = _runtime.stack(np.array(sizes, np.int64), starts, flat)
+        found = dict(zip(self.names, at.tolist()))
+        for buffer, root in self.host.items():
+            found[buffer] = found[root]
+        return found, total
 
 
 def lifetimes(steps):
@@ -27,34 +57,64 @@ def lifetimes(steps):
     return live
 
 
-def place(steps, sizes):
-    """Arena offsets {buffer: bytes} by liveness, greedy best fit on size; returns (offsets, bytes).
+def arrange(steps, sizes):
+    """The Arena of these steps, by liveness: greedy best fit on size.
 
     A result takes the place of an operand of the same size that is read there for the last time,
     where the step says that both are walked alike.
     """
+    from .. import _runtime
     live = lifetimes(steps)
     host = overwrite(steps, sizes, live)
     keep_apart(steps, live)
-    offsets, placed, top = {}, [], 0
-    for buffer in sorted((b for b in live if b not in host), key=lambda b: -sizes[b]):
-        first, last = live[buffer]
-        size = -(-sizes[buffer] // ALIGN) * ALIGN
-        at = 0
-        for start, end in sorted((o, o + s) for o, s, f, e in placed if f <= last and first <= e):
-            if at + size <= start:
-                break
-            at = max(at, end)
-        offsets[buffer] = at
-        placed.append((at, size, first, last))
-        top = max(top, at + size)
-    for buffer, root in host.items():
-        offsets[buffer] = offsets[root]
-    return offsets, top
+    present = {b: -(-value_of(sizes[b]) // ALIGN) * ALIGN for b in live if b not in host}
+    names = sorted(present, key=lambda b: -present[b])
+    spans = np.array([[2 * end for end in live[b]] for b in names], np.int64).reshape(-1, 2)
+    offsets = _runtime.arena(np.array([present[b] for b in names], np.int64), spans).tolist()
+    order = sorted(range(len(names)), key=offsets.__getitem__)
+    names, spans = [names[k] for k in order], [spans[k].tolist() for k in order]
+    below = piled(spans, [offsets[k] for k in order])
+    return Arena(names, [sizes[b] for b in names], below, host)
+
+
+def piled(spans, offsets):
+    """Which blocks lie right under each one at some time. spans: [first, last] of the blocks, in
+    the order of their offsets.
+
+    At each moment the blocks that live form a pile; a pair of neighbours in it is noted when a
+    block comes between or goes.
+    """
+    below = [set() for _ in spans]
+    births = sorted(range(len(spans)), key=lambda i: spans[i][0])
+    deaths = sorted(range(len(spans)), key=lambda i: spans[i][1])
+    pile, gone = [], 0
+
+    def note(k):
+        """Neighbours k - 1 and k of the pile."""
+        if 0 < k < len(pile):
+            below[pile[k][1]].add(pile[k - 1][1])
+
+    for i in births:
+        while spans[deaths[gone]][1] < spans[i][0]:
+            k = bisect_left(pile, (offsets[deaths[gone]], deaths[gone]))
+            del pile[k]
+            note(k)
+            gone += 1
+        k = bisect_left(pile, (offsets[i], i))
+        pile.insert(k, (offsets[i], i))
+        note(k)
+        note(k + 1)
+    return [sorted(under) for under in below]
+
+
+def place(steps, sizes):
+    """Offsets {buffer: bytes} of the arena of `steps`, and its bytes."""
+    arena = arrange(steps, sizes)
+    return arena.offsets(arena.sizes)
 
 
 def keep_apart(steps, live):
-    """Let all that a loop in parts works on live through it: one part may be steps ahead."""
+    """Let all that a scan in parts works on live through it: one part may be steps ahead."""
     for start, step in enumerate(steps):
         if step.kind == LOOP and step.loop.apart:
             end = start + len(flatten(step.body, step.depth + 1)) + 0.5
@@ -72,8 +132,8 @@ def overwrite(steps, sizes, live):
             if result not in live or operand not in live or result in host or operand in taken:
                 continue
             root = host.get(operand, operand)
-            if sizes[result] != sizes[root] or live[result][0] != i or live[operand][1] != i \
-                    or live[root][1] != i:
+            if not surely(sizes[result], sizes[root]) or live[result][0] != i \
+                    or live[operand][1] != i or live[root][1] != i:
                 continue
             host[result] = root
             taken.add(operand)

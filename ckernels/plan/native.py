@@ -5,13 +5,14 @@ when there is nothing to run, or False to leave the node to its oracle (dtypes w
 than three spatial axes). Sizes are numbers in dims, so a new size needs no new kernel. Scratch
 is a buffer of the arena; the runtime says how much it needs. dims are laid out as in native.h.
 """
-import math
 import os
 import struct
 from dataclasses import replace
 
 from ..codegen.layout import collapse, contiguous_strides, fresh
 from ..dtypes import ITEMSIZE
+from ..graph.shapes import product
+from ..graph.sizes import Size, estimate, greatest, value_of
 from ..graph.walk import consumers
 from ..ops.conv import geometry
 from ..ops.windows import all_pads
@@ -55,24 +56,31 @@ def dims_of(op, dtype, batch, channels, out, groups, axes, first, second):
 
 def emit(binder, node, dims, sources, ns, columns=0, target=None):
     """The step; its result is the node. columns: elements of a pixel, for an epilogue; 0: none."""
-    from .. import _runtime
-    size = _runtime.native_scratch(dims)
-    if size > MOST_SCRATCH:
+    size = scratch(dims)
+    if value_of(size) > MOST_SCRATCH:
         return False
     target = target or binder.target(node)
     binder.layouts[node.uid] = target
-    if not math.prod(target.shape):
+    if not product(target.shape):
         return True
     places = [*sources, target]
     writes = [target.buffer]
-    if size or dims[0] in WITH_SCRATCH:
+    if value_of(size) or dims[0] in WITH_SCRATCH:
         places.append(binder.temp((size,), "uint8"))
         writes.append(places[-1].buffer)
     step = Step(NATIVE, node.op.name, [binder.pointer(lay) for lay in places], dims, ns=ns,
                 reads=[lay.buffer for lay in sources], writes=writes, node=node, nodes=[node],
-                rows=math.prod(target.shape[:-1]) if columns else 0, columns=columns)
+                rows=product(target.shape[:-1]) if columns else 0, columns=columns)
     binder.steps.append(step)
     return step
+
+
+def scratch(dims):
+    """Bytes of scratch that an instruction with these dims needs."""
+    from .. import _runtime
+    found = _runtime.native_scratch([value_of(d) for d in dims])
+    sizes = next((d for d in dims if type(d) is Size), None)
+    return found if sizes is None else sizes.of.scratch(dims, found)
 
 
 WITH_SCRATCH = (CONV, CONV_INPUT_GRAD, CONV_WEIGHT_GRAD, DEPTHWISE_WEIGHT_GRAD, PLANES, PLANES + 1,
@@ -102,8 +110,8 @@ def convolution(which):
         strides = image_strides if which == CONV_WEIGHT_GRAD else kernel_strides
         dims = dims_of(op, node.dtype, g.batch, g.channels, g.out_channels, g.groups, axes,
                        image_strides(first), strides(second))
-        work = g.batch * math.prod(g.results) * math.prod(g.kernel) * g.out_channels
-        ns = work * max(1, g.channels // max(1, g.groups)) / 30
+        work = estimate(g.batch, *g.results, *g.kernel, g.out_channels)
+        ns = work * max(1, value_of(g.channels) // max(1, g.groups)) / 30
         return emit(binder, node, dims, [first, second], ns, node.shape[-1])
     return lower
 
@@ -150,7 +158,8 @@ def _are_planes(node):
         return False
     g = geometry(node)
     return (len(g.sizes) <= 2 and g.groups == g.channels == g.out_channels and g.channels > 1
-            and max(g.kernel) <= PLANE_TAPS and {*g.strides, *g.dilation} == {1})
+            and max(g.kernel) <= PLANE_TAPS
+            and all(n == 1 for n in (*g.strides, *g.dilation)))
 
 
 def planes(binder, node, g, which):
@@ -173,7 +182,7 @@ def planes(binder, node, g, which):
     strides = image_strides if which == CONV_WEIGHT_GRAD else kernel_strides
     dims = dims_of(PLANES + which, node.dtype, g.batch, g.channels, g.out_channels, g.groups, axes,
                    image_strides(sources[0]), strides(sources[1]))
-    work = g.batch * math.prod(g.results) * math.prod(g.kernel) * g.channels
+    work = estimate(g.batch, *g.results, *g.kernel, g.channels)
     return emit(binder, node, dims, sources, work / 30, target=target)
 
 
@@ -184,14 +193,14 @@ def side_by_side(binder, layout):
 
 def whole_image(g):
     """Whether the kernel sees all of the image at once: then a product of matrices is faster."""
-    return (g.groups == 1 and set(g.results) == {1} and g.kernel == g.sizes
-            and all(pair == (0, 0) for pair in g.padding) and set(g.dilation) == {1})
+    return (g.groups == 1 and all(n == 1 for n in g.results) and g.kernel == g.sizes
+            and all(pair == (0, 0) for pair in g.padding) and all(n == 1 for n in g.dilation))
 
 
 def dense_input_grad(binder, node, g):
     """(N, O) @ (K * C, O).T as a gemm."""
     cotangent, kernel = (binder.layout(i) for i in node.inputs[:2])
-    rows, columns = math.prod(g.kernel) * g.channels, g.out_channels
+    rows, columns = product(g.kernel) * g.channels, g.out_channels
     left = replace(cotangent, shape=(g.batch, columns),
                    strides=(cotangent.strides[0], cotangent.strides[-1]))
     if kernel.strides != contiguous_strides(kernel.shape):
@@ -199,12 +208,12 @@ def dense_input_grad(binder, node, g):
     a, trans_a, lda, _ = binder.matrix(left, 0)
     target = binder.target(node)
     binder.layouts[node.uid] = target
-    if not math.prod(node.shape):
+    if not product(node.shape):
         return True
     dims = [int(node.dtype == "float64"), g.batch, rows, columns, trans_a, 1, lda,
-            max(1, columns), rows, ONE, 0, 1, 0, 0, 0, rows]
+            greatest(1, columns), rows, ONE, 0, 1, 0, 0, 0, rows]
     step = Step(GEMM, node.op.name, [binder.pointer(lay) for lay in (a, kernel, target)], dims,
-                ns=g.batch * rows * columns / 30, reads=[a.buffer, kernel.buffer],
+                ns=estimate(g.batch, rows, columns) / 30, reads=[a.buffer, kernel.buffer],
                 writes=[target.buffer], node=node, nodes=[node], rows=g.batch, columns=rows)
     binder.steps.append(step)
     return step
@@ -233,9 +242,9 @@ def pooling(op, image, result, count=1):
             sources = [lay if lay.strides == contiguous_strides(lay.shape) else binder.copy(lay)
                        for lay in sources]
         channels = big[-1]
-        dims = dims_of(op, node.dtype, big[0], channels, channels, max(1, channels), axes,
+        dims = dims_of(op, node.dtype, big[0], channels, channels, greatest(1, channels), axes,
                        image_strides(sources[0]), [0] * 5)
-        bytes_moved = ITEMSIZE[node.dtype] * (math.prod(big) + math.prod(small))
+        bytes_moved = ITEMSIZE[node.dtype] * (estimate(*big) + estimate(*small))
         return emit(binder, node, dims, sources, bytes_moved / 10, channels)
     return lower
 
@@ -245,7 +254,7 @@ def pooling(op, image, result, count=1):
 
 def transposition(binder, source, target):
     """The step that copies `source` to `target` where that turns rows into columns, or None."""
-    if ITEMSIZE[source.dtype] not in (4, 8) or math.prod(source.shape) < LEAST_TRANSPOSED:
+    if ITEMSIZE[source.dtype] not in (4, 8) or product(source.shape) < LEAST_TRANSPOSED:
         return None
     wide = [k for k, n in enumerate(source.shape) if n != 1]
     sizes, (near, far) = collapse([source.shape[k] for k in wide],
@@ -259,7 +268,7 @@ def transposition(binder, source, target):
             *[0] * pad, *(near[k] for k in order), *[0] * pad, *(far[k] for k in order)]
     dims += [0] * (DIMS - len(dims))
     step = Step(NATIVE, "copy", [binder.pointer(source), binder.pointer(target)], dims,
-                ns=math.prod(sizes) / 2, reads=[source.buffer], writes=[target.buffer])
+                ns=estimate(*sizes) / 2, reads=[source.buffer], writes=[target.buffer])
     binder.steps.append(step)
     return step
 

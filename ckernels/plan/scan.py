@@ -11,6 +11,8 @@ import numpy as np
 
 from .. import dtypes
 from ..codegen.layout import Layout, contiguous_strides, fresh
+from ..graph.shapes import product
+from ..graph.sizes import smallest, value_of
 from ..graph.walk import toposort
 from ..ops.loop import Layout as Operands
 from ..ops.loop import label
@@ -29,7 +31,7 @@ def itemsize(dtype):
 
 def row_bytes(layout):
     """Bytes of one row of a contiguous layout."""
-    return int(np.prod(layout.shape[1:], dtype=np.int64)) * itemsize(layout.dtype)
+    return product(layout.shape[1:]) * itemsize(layout.dtype)
 
 
 def base_of(layout, index=0):
@@ -76,10 +78,10 @@ class Scan:
         self.lay, self.body, self.attrs = Operands.of(node), node.attrs["body"], node.attrs
         self.items = binder.items.get(node.uid, {})
         by_value = self.lay.steps.value is None         # steps that an operand counts
-        self.rows = MOST if by_value else int(self.lay.steps.value)
+        self.rows = MOST if by_value else self.lay.steps.value.item()
         self.counter = self.lay.steps if by_value else self.lay.count
         limit = self.attrs["limit"]
-        self.most = self.rows if limit < 0 else min(self.rows, limit)
+        self.most = self.rows if limit < 0 else smallest(self.rows, limit)
         self.fixed = self.counter is None and not self.attrs["until"]       # how many steps run
         self.moving = Moving(self.rows, limit, bool(self.attrs["reverse"]))
         self.given, self.ends = {}, []
@@ -344,14 +346,14 @@ class Scan:
     def add(self, steps):
         """The loop instruction itself."""
         moving, stored = self.moving, [rows.buffer for rows in self.stored.values()]
-        many = "n" if self.rows == MOST else self.most
+        many = "n" if self.rows is MOST else repr(self.most)
         name = f"{label(self.attrs).removeprefix('the ')} of {many} steps"
         bases = [base for move in moving.moves.values()
                  for base in (move.bases if isinstance(move, Move) else [move])]
         bases += [base for base in (moving.count, moving.flag, moving.executed) if base]
         bases += [base for to, _, first, _ in moving.finals for base in (to, first)]
         buffers = list(dict.fromkeys(base[0] for base in bases))
-        ns = min(self.most, TYPICAL if self.rows == MOST else MOST)
+        ns = float(TYPICAL if self.rows is MOST else value_of(self.most))
         ns *= STEP_NS + sum(s.ns for s in steps)
         self.binder.steps.append(Step(
             LOOP, name, [], [], n=len(flatten(steps)), ns=ns, reads=buffers,

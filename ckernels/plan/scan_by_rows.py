@@ -9,6 +9,7 @@ and row r of an instruction may only touch piece r.
 from .. import dtypes
 from ..codegen.loops import Kernel
 from ..config import config
+from ..graph.sizes import ceil_divide, estimate, greatest, value_of
 from .instructions import GEMM, KERNEL, Apart
 
 ROWS = 8                    # least rows of a product in a part: below, it runs at half its speed
@@ -30,9 +31,9 @@ def apart(scan, steps):
     if written is None or sum(map(right_bytes, products)) > SHARED:
         return None
     for rows in widths(scan, steps, products):
-        unit = ROWS if products else max(1, -(-ELEMENTS * rows // max(s.n for s in steps)))
-        part = part_of(rows, unit, scan.most * sum(step.ns for step in steps))
-        if part < rows and all(row_by_row(step, rows, written) for step in steps):
+        unit = ROWS if products else unit_of(rows, steps)
+        part = part_of(rows, unit, scan.most, sum(step.ns for step in steps))
+        if part is not None and all(row_by_row(step, rows, written) for step in steps):
             stretch = max(1, int(STRETCH_NS / max(1.0, sum(s.ns for s in steps))))
             return Apart(rows, part, stretch)
     return None
@@ -43,18 +44,32 @@ def widths(scan, steps, products):
     if products:
         return {step.dims[1] for step in products} if len(products) else ()
     shapes = [scan.inits[i].shape[1:] for i in scan.alive]
-    return list(dict.fromkeys([min(step.n for step in steps), *(s[0] for s in shapes if s)]))
+    least = min((step.n for step in steps), key=value_of)
+    return list(dict.fromkeys([least, *(s[0] for s in shapes if s)]))
 
 
-def part_of(rows, unit, ns):
-    """Rows of a part: an even number of about equal parts, so that two threads end together."""
-    parts = min(PARTS, int(min(ns, 1e12) / PART_NS), rows // unit)
-    if parts < 2:
-        return rows
-    part = -(-rows // (parts - parts % 2))
-    if unit > 16:
-        return -(-part // 16) * 16
-    return TILE if unit < part < TILE and rows >= 5 * TILE else part
+def unit_of(rows, steps):
+    """Least rows of a part where nothing is multiplied."""
+    longest = max((step.n for step in steps), key=value_of)
+    return greatest(1, ceil_divide(ELEMENTS * rows, longest))
+
+
+def part_of(rows, unit, most, ns):
+    """Rows of a part: an even number of about equal parts, so that two threads end together; None
+    where there is too little to do. ns: of one of `most` steps, for the rows at hand.
+
+    How many parts there are is decided by the rows and steps at hand, whether there are parts by
+    any: the work grows in proportion to both.
+    """
+    whole, each = value_of(rows), ns / max(1, value_of(rows))       # of a row and step
+    parts = min(PARTS, int(min(estimate(most) * ns, 1e12) / PART_NS), whole // value_of(unit))
+    enough = rows >= 2 * unit and most * rows >= int(2 * PART_NS / max(each, 1e-6)) + 1
+    if not enough or parts < 2:
+        return None
+    part = ceil_divide(rows, parts - parts % 2)
+    if value_of(unit) > 16:
+        return ceil_divide(part, 16) * 16
+    return TILE if value_of(unit) < value_of(part) < TILE and rows >= 5 * TILE else part
 
 
 def right_bytes(step):
@@ -117,7 +132,7 @@ def kernel_fits(kernel, pointers, dims, count, rows, sizes):
         if sizes[buffer] % rows:
             return False
         walked = list(zip(outer, far)) + ([(n, inner)] if flat else [])
-        within = beyond_rows(walked, rows, piece / size)
+        within = beyond_rows(walked, rows, piece // size) if piece % size == 0 else None
         if within is None:
             return False
         ends = [(m - 1) * s * size for m, s in within + rest]

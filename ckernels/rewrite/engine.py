@@ -5,13 +5,12 @@ rules given as (pattern, replacement). The driver knows nothing of mathematics; 
 shape and the user's line, remembers what it did, and stops at a bound whatever the rules do.
 """
 
-from functools import lru_cache
 from itertools import permutations
 
 import numpy as np
 
 from ..graph import node as _nodes
-from ..graph.node import constant, make
+from ..graph.node import constant, make, sizes_constant
 from ..graph.op import REGISTRY
 from ..graph.walk import toposort
 
@@ -21,10 +20,9 @@ STEPS_PER_NODE = 20  # rule applications allowed per node of the graph before th
 # --- helpers that rules share -------------------------------------------------------------------
 
 
-@lru_cache(maxsize=4096)
 def shape_vector(shape):
     """The constant int64 vector node of a concrete shape."""
-    return constant(np.array(shape, dtype="int64"))
+    return sizes_constant(shape, (len(shape),))
 
 
 def number(node):
@@ -35,7 +33,7 @@ def number(node):
     if node.op.name != "constant":
         return None
     literal = node.attrs["value"]
-    if literal.sized and node.dtype.startswith("float"):
+    if literal.sized and (node.dtype.startswith("float") or literal.array.dtype == object):
         return None
     return literal.array.item() if literal.array.size == 1 else None
 

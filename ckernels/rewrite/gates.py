@@ -6,6 +6,7 @@ the gates reads the product itself, and z is neither written nor read again (LST
 (32, 128): 60 us of 1.5 ms on one core).
 """
 from ..graph.node import make
+from ..graph.sizes import indices
 from ..graph.walk import consumers
 from .parts import _apart
 
@@ -42,8 +43,8 @@ def _cut(users):
             return False
         rows, columns = s.attrs["slices"]
         size = s.inputs[0].shape[1]
-        r = range(size)[slice(*columns)]
-        if rows not in (FULL, (None, None, None)) or r.step != 1 or not len(r):
+        r = indices(columns, size)
+        if rows not in (FULL, (None, None, None)) or r.step != 1 or r.count == 0:
             return False
         bounds.append((r.start, r.stop))
     return len(bounds) > 1 and _apart(sorted(bounds))

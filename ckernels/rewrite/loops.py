@@ -9,11 +9,11 @@ from collections import OrderedDict
 
 from .. import ops
 from ..graph.node import item, line_of, make, new_uid
+from ..graph.sizes import indices
 from ..graph.walk import consumers, rebuild, toposort, toposort_cut
 from ..ops.bodies import Body
 from ..ops.loop import Carry, Layout, is_scan, scan_node
 from .engine import Family, fit, scalar
-from .views import as_slice
 
 family = Family("loops")
 ROUNDS = 4              # how often the passes run at most, each after the other
@@ -36,7 +36,7 @@ def static_slice(node):
     x, bounds = node.inputs[0], node.inputs[1:]
     if any(b.value is None for b in bounds):
         return None
-    values = [int(b.value) for b in bounds]
+    values = [b.value.item() for b in bounds]
     slices = [tuple(values[b[1]] if isinstance(b, tuple) else b for b in s)
               for s in node.attrs["template"]]
     return ops.dynamic_slice(x, slices, node.attrs.get("exact", ()))
@@ -67,11 +67,11 @@ def slice_of_one_part(node):
         return None
     axis, at = joined.attrs["axis"], 0
     *lead, bounds = node.attrs["slices"][:axis + 1]
-    rows = range(joined.shape[axis])[slice(*bounds)]
+    rows = indices(bounds, joined.shape[axis])
     for part in joined.inputs:
         end = at + part.shape[axis]
-        if len(rows) and at <= min(rows) and max(rows) < end:
-            moved = as_slice(range(rows.start - at, rows.stop - at, rows.step), end - at)
+        if rows.count != 0 and at <= rows.low and rows.end <= end:
+            moved = rows.moved(-at).bounds(end - at)
             return make("slice", (part,), {
                 "slices": (*lead, moved, *node.attrs["slices"][axis + 1:])})
         at = end
@@ -143,7 +143,7 @@ class Opened:
     @property
     def steps(self):
         """How many steps there are at most."""
-        return int(self.lay.steps.value) if self.lay.steps.value is not None else None
+        return self.lay.steps.value.item() if self.lay.steps.value is not None else None
 
     @property
     def outputs(self):
@@ -354,4 +354,5 @@ def _takes_last(user, rows, scan):
         return False
     total = rows.shape[0]
     at = 0 if scan.attrs["reverse"] else total - 1
-    return list(range(total)[slice(*user.attrs["slices"][0])]) == [at]
+    rows = indices(user.attrs["slices"][0], total)
+    return rows.count == 1 and rows.start == at

@@ -4,6 +4,7 @@ set_slice(0, a) + set_slice(0, b) reads and writes the whole tensor three times 
 side by side. The gates of an LSTM are four such parts.
 """
 from ..graph.node import make
+from ..graph.sizes import indices
 from .engine import Family
 
 family = Family("parts")
@@ -20,9 +21,9 @@ def parts_of(node):
             return None
         axis = along[0]
         size = node.shape[axis]
-        r = range(size)[slice(*node.attrs["slices"][axis])]
-        shape = node.shape[:axis] + (len(r),) + node.shape[axis + 1:]
-        if r.step != 1 or not len(r) or value.shape != shape:
+        r = indices(node.attrs["slices"][axis], size)
+        shape = node.shape[:axis] + (r.count,) + node.shape[axis + 1:]
+        if r.step != 1 or r.count == 0 or value.shape != shape:
             return None
         found.append((r.start, r.stop, value))
         node = base

@@ -9,10 +9,10 @@ from math import prod
 from .. import ops
 from ..dtypes import ITEMSIZE
 from ..graph.node import constant, line_of
+from ..graph.sizes import Line, indices
 from ..graph.walk import consumers, rebuild, toposort
 from ..ops.loop import Carry, Layout
 from .loops import HOLD, Opened, leaf, runs_all
-from .views import as_slice
 
 WORTH = 4096            # bytes of rows nobody reads from which on a loop is made two
 LOUD = ("print", "check")       # ops that show in which steps they run
@@ -45,18 +45,19 @@ def _changed(roots, change):
 
 
 class _Reads:
-    """What is read of a loop: finals [item nodes]; slices [(slice node, its item, rows: a range)];
+    """What is read of a loop: finals [item nodes]; slices [(slice node, its item, rows: a Line)];
     first, end: the span of those rows."""
 
     def __init__(self, total, finals, slices):
         self.total, self.finals, self.slices = total, finals, slices
-        self.first = min([min(r) for _, _, r in slices if r], default=total)
-        self.end = max([max(r) + 1 for _, _, r in slices if r], default=self.first)
+        used = [r for _, _, r in slices if r.count != 0]
+        self.first = min([r.low for r in used], default=total)
+        self.end = max([r.end for r in used], default=self.first)
 
     @classmethod
     def of(cls, scan, users, fixed):
         """None where results are read in other ways."""
-        lay, total = Layout.of(scan), int(scan.inputs[0].value)
+        lay, total = Layout.of(scan), scan.inputs[0].value.item()
         finals, slices = [], []
         for found in users[scan.uid]:
             k = found.attrs["index"]
@@ -66,7 +67,7 @@ class _Reads:
             if k == lay.executed or found.uid in fixed or any(
                     u.op.name != "slice" for u in users[found.uid]):
                 return None
-            slices += [(u, found, range(total)[slice(*u.attrs["slices"][0])])
+            slices += [(u, found, indices(u.attrs["slices"][0], total))
                        for u in users[found.uid]]
         return cls(total, finals, slices) if slices and total else None
 
@@ -121,8 +122,8 @@ def _halves(scan, reads):
         found = {n: rest[n.attrs["index"]] for n in reads.finals}
         for half, (first, end) in ((items, before), (rest, after)):
             found.update(_resliced([s for s in reads.slices
-                                    if (not s[2] and half is rest) or
-                                    (s[2] and first <= min(s[2]) < end)], half, first, end))
+                                    if (half is rest if s[2].count == 0 else
+                                        first <= s[2].low < end)], half, first, end))
         return found
 
 
@@ -147,7 +148,7 @@ def _window(loop, i):
 
 def _restrict(loop, first, end):
     """Let `loop` run the steps from `first` to `end` only."""
-    loop.lay.steps = constant(end - first, "int64")
+    loop.lay.steps = constant(end - first)
     for entry in loop.rows:
         entry[0], entry[1] = _rows_between(entry[0], entry[1], first, end)
 
@@ -166,7 +167,7 @@ def _resliced(slices, items, first, end):
     """{slice of old rows: the same of `items`, which hold the rows from `first` to `end`}."""
     found = {}
     for node, old, rows in slices:
-        moved = range(rows.start - first, rows.stop - first, rows.step) if rows else range(0)
+        moved = rows.moved(-first) if rows.count != 0 else Line(0, 0)
         _, *rest = node.attrs["slices"]
-        found[node] = ops.slice_(items[old.attrs["index"]], [as_slice(moved, end - first), *rest])
+        found[node] = ops.slice_(items[old.attrs["index"]], [moved.bounds(end - first), *rest])
     return found

@@ -7,6 +7,7 @@ an element lies.
 
 from ..graph.node import constant, make
 from ..graph.op import REGISTRY
+from ..graph.sizes import indices
 from .engine import Family, fit, scalar, shape_vector
 
 family = Family("views")
@@ -96,25 +97,15 @@ def merge_slices(node):
         return x
     if x.op.name == "slice":
         base = x.inputs[0]
-        ranges = [
-            range(d)[slice(*a)][slice(*b)] for d, a, b in zip(base.shape, x.attrs["slices"], slices)
+        lines = [
+            indices(a, d).within(b) for d, a, b in zip(base.shape, x.attrs["slices"], slices)
         ]
         return make(
-            "slice", (base,), {"slices": tuple(as_slice(r, d) for r, d in zip(ranges, base.shape))}
+            "slice", (base,), {"slices": tuple(r.bounds(d) for r, d in zip(lines, base.shape))}
         )
     if x.op.name == "broadcast_to" and x.inputs[0].ndim == 0:
         return fit(x.inputs[0], node.shape)
     return None
-
-
-def as_slice(r, size):
-    """The (start, stop, step) that takes the indices of the range `r` out of an axis of `size`."""
-    if r == range(size):
-        return (None, None, 1)
-    if not len(r):
-        return (0, 0, 1)
-    stop = r.stop if r.step > 0 or r.stop >= 0 else None
-    return (r.start, stop, r.step)
 
 
 # --- operands of elementwise ops ------------------------------------------------------------------

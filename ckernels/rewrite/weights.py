@@ -5,9 +5,9 @@ a sum of four products, after the loop four products of one matrix of rows.
 """
 from .. import ops
 from ..graph.node import make
+from ..graph.sizes import Line, indices
 from ..graph.walk import rebuild, toposort
 from .loops import depending, got, move_outs
-from .views import as_slice
 
 FEWEST = 4              # steps below which weights are not put side by side: that copies them
 WHOLE = ((None, None, 1), (None, None, None))
@@ -149,15 +149,15 @@ def _columns_of(x):
         moved = moved.inputs[0]
     if moved.op.name != "slice" or moved.shape[-1:] != x.shape[-1:]:
         return None
-    base, ranges = moved, [range(d) for d in moved.shape]
+    base, ranges = moved, [Line(0, d) for d in moved.shape]
     while base.op.name == "slice":
         bounds, base = base.attrs["slices"], base.inputs[0]
-        ranges = [range(d)[slice(*b)][r.start:r.stop:r.step] if r.step > 0 else None
+        ranges = [indices(b, d).within((r.start, r.stop, r.step)) if r.step > 0 else None
                   for d, b, r in zip(base.shape, bounds, ranges)]
         if None in ranges:
             return None
-    *rest, last = [as_slice(r, d) for r, d in zip(ranges, base.shape)]
-    if last in WHOLE or ranges[-1].step != 1 or not len(ranges[-1]):
+    *rest, last = [r.bounds(d) for r, d in zip(ranges, base.shape)]
+    if last in WHOLE or ranges[-1].step != 1 or ranges[-1].count == 0:
         return None
     if any(s not in WHOLE for s in rest):
         base = ops.slice_(base, [*rest, WHOLE[0]])

@@ -1,8 +1,8 @@
 """Program: what a compiled function knows. Binds input shapes to C plans and keeps the statistics.
 
-`bind` is called by the C callable for each new set of shapes: it makes the graph concrete, rewrites
-it, plans it, has missing kernels compiled and returns a C Plan. The text of kernels is kept per
-process.
+`bind` is called by the C callable for each new set of shapes. Where they belong to a class of
+shapes that is known, its template is filled in; else the graph is made concrete, rewritten and
+planned, and missing kernels are compiled. The text of kernels is kept per process.
 """
 import weakref
 from types import SimpleNamespace
@@ -13,14 +13,16 @@ import numpy as np
 from .. import compiler, locks
 from ..errors import ShapeError, with_line
 from ..graph.folding import fold
-from ..graph.node import line_of, make
+from ..graph.node import current_line, line_of, make
 from ..graph.shapes import show
+from ..graph.sizes import LEAST, ShapeClass
 from ..graph.walk import rebuild, toposort
 from ..plan.instructions import LOOP, flatten
 from . import choice, stored
 
 SERIAL = 1 << 20            # tags of instructions: number of the plan * SERIAL + position
 EMITTED = 4096              # kernels whose C text is kept; older ones are emitted again
+CLASSES = 32                # classes of shapes of one kind whose templates a function keeps
 _emitted = {}
 _emit_lock = locks.lock()
 
@@ -87,10 +89,10 @@ class Kernels:
                 address=address))
         return build.addresses
 
-    def adopt(self, found):
+    def adopt(self, records, build):
         """Count the kernels of a stored plan as this function's."""
-        self.from_cache += found.build.from_cache
-        for record in found.records:
+        self.from_cache += build.from_cache
+        for record in records:
             self.records.setdefault(record.name, record)
 
 
@@ -118,6 +120,8 @@ class Program:
         self.steps, self.peak_bytes, self.nodes = [], 0, 0      # steps: of the last plan
         self.serial, self.instructions = 0, {}      # {plan's number: its instructions}
         self.bound = None                           # shapes of the leaves in the last plan
+        self.templates = {}                         # {kind of shapes: [Template], latest first}
+        self.described = None                       # key and order of the graph: see stored.py
         self.lock = locks.rlock()
 
     def shapes_of(self, arrays):
@@ -176,32 +180,52 @@ class Program:
         """The C Plan for input arrays of these shapes and strides."""
         from .. import _runtime
         with self.lock:
-            self.serial += 1
-            serial = self.serial
             self.bound = self.shapes_of(arrays)
-            phases = compiler.Phases()
-            key, order = stored.describe(self, arrays)
-            found = stored.load(key, order) if key else None
-            if found is None:
-                arguments = self.plan_arguments(arrays)
-                if key:
-                    stored.save(key, self, arguments, order)
-            else:
-                arguments = self.adopt(found)
-                phases("read a plan of %d instructions from the compiledir", len(self.steps))
-            arguments["instrs"][:, 1] += serial * SERIAL
+            found, arguments = self.known(arrays) or self.new(arrays)
+            self.steps, self.nodes = found.steps, found.nodes
+            self.peak_bytes = max(self.peak_bytes, arguments["arena"])
+            self.serial += 1
+            arguments["instrs"][:, 1] += self.serial * SERIAL
             plan = _runtime.Plan(**arguments)
-            self.instructions[serial] = [
-                Instruction(s.name, s.line, s.depth, s.kind) for s in self.steps]
-            weakref.finalize(plan, self.instructions.pop, serial, None).atexit = False
+            self.instructions[self.serial] = found.instructions
+            weakref.finalize(plan, self.instructions.pop, self.serial, None).atexit = False
             return plan
 
-    def adopt(self, found):
-        """The arguments of a stored plan, which becomes the last one."""
-        self.kernels.adopt(found)
-        self.steps, self.nodes = found.steps, found.nodes
-        self.peak_bytes = max(self.peak_bytes, found.arguments["arena"])
-        return found.arguments
+    def known(self, arrays):
+        """(Template, arguments) of a class that these arrays belong to, or None."""
+        kind, symbols = kind_of(self, arrays)
+        templates = self.templates.get(kind, ())
+        for k, found in enumerate(templates):
+            arguments = found.fill(symbols)
+            if arguments is not None:
+                if k:
+                    templates.insert(0, templates.pop(k))
+                return found, arguments
+        return None
+
+    def new(self, arrays):
+        """(Template, arguments) for a class of shapes met for the first time."""
+        phases = compiler.Phases()
+        kind, symbols = kind_of(self, arrays)
+        if self.described is None:
+            self.described = stored.describe(self)
+        key, order = self.described
+        found = None
+        if key:
+            found, records, build, place = stored.load(key, kind, symbols, order)
+        if found is None:
+            found, arguments = self.template(arrays)
+            if key:
+                stored.save(place, self, found, order)
+        else:
+            self.kernels.adopt(records, build)
+            found.instructions = told(found.steps)
+            arguments = found.fill(symbols)
+            phases("read a plan of %d instructions from the compiledir", len(found.steps))
+        templates = self.templates.setdefault(kind, [])
+        templates.insert(0, found)
+        del templates[CLASSES:]
+        return found, arguments
 
     def instruction(self, tag):
         """The Instruction with this tag, or None when its plan is gone."""
@@ -222,19 +246,33 @@ class Program:
 
     def plan_arguments(self, arrays):
         """Arguments of the C Plan, with tags from 0."""
+        return self.template(arrays)[1]
+
+    def template(self, arrays):
+        """(the Template of the class of shapes of these arrays, the arguments of their plan)."""
+        sizes = ShapeClass(current_line)
+        shapes, strides = leaves_of(self, arrays, sizes)
+        found = self.planned(sizes, shapes, strides)
+        if found is None:           # sizes are computed in a way that only numbers can follow
+            sizes = ShapeClass()
+            shapes, strides = leaves_of(self, arrays, sizes, particular=True)
+            found = self.planned(sizes, shapes, strides)
+        return found, found.fill(kind_of(self, arrays)[1])
+
+    def planned(self, sizes, shapes, strides):
+        """The Template for leaves of these shapes; None where data decides some shape inside."""
         from ..plan import binder as planning
-        shapes, phases = self.bound, compiler.Phases()
-        outputs, updates = self.concrete(shapes)
+        phases = compiler.Phases()
+        concrete = self.concrete(shapes)
+        if concrete is None:
+            return None
+        outputs, updates = concrete
         phases("rewrote the graph")
         self.check_updates(updates, shapes)
-        inputs = {}
-        for i, (node, array) in enumerate(zip(self.inputs, arrays)):
-            leaf = make(node.op, (), {**node.attrs, "shape": tuple(array.shape)})
-            strides = None
-            if not array.flags.c_contiguous:
-                strides = tuple(s // array.itemsize for s in array.strides)
-            inputs[leaf.uid] = (i, strides)
-        cells = {}
+        inputs, cells = {}, {}
+        for i, node in enumerate(self.inputs):
+            leaf = make(node.op, (), {**node.attrs, "shape": shapes[node]})
+            inputs[leaf.uid] = (i, strides.get(node))
         for i, node in enumerate(self.cells):
             shape = tuple(shapes.get(node, node.shape))
             cells[make(node.op, (), {**node.attrs, "shape": shape}).uid] = i
@@ -242,7 +280,7 @@ class Program:
         steps = binder.run()
         self.nodes = len(binder.order)
         phases("planned %d nodes as %d instructions", self.nodes, len(steps))
-        return self.assemble(binder, steps, outputs, updates)
+        return self.assemble(sizes, binder, steps, outputs, updates)
 
     def check_updates(self, new_values, shapes):
         for (variable, _), new in zip(self.updates, new_values):
@@ -252,16 +290,81 @@ class Program:
                     f"the update of {name} has shape {show(new.shape)}, the variable has "
                     f"{show(variable.shape)}"), new)
 
-    def assemble(self, binder, steps, outputs, updates):
-        """Arguments of the C Plan."""
-        from ..plan.encode import assemble
+    def assemble(self, sizes, binder, steps, outputs, updates):
+        """The Template of these steps, with all kernels built."""
+        from ..plan.encode import Tables
+        from ..plan.template import template
         kernels = [s.kernel for s in flatten(steps) if s.kernel is not None]
-        self.steps, arguments = assemble(steps, binder, self.kernels.addresses(kernels))
-        self.peak_bytes = max(self.peak_bytes, arguments["arena"])
+        tables = Tables(steps, binder.sizes, self.kernels.addresses(kernels))
         index = {id(n): i for i, n in enumerate(self.cells)}
-        return dict(
-            arguments, outputs=[(n.dtype, n.shape) for n in outputs],
-            updates=[(index[id(v)], n.dtype, n.shape) for (v, _), n in zip(self.updates, updates)])
+        found = template(
+            sizes, tables, binder.constants, [(n.dtype, n.shape) for n in outputs],
+            [(index[id(v)], n.dtype, n.shape) for (v, _), n in zip(self.updates, updates)])
+        found.nodes, self.steps = self.nodes, found.steps
+        found.instructions = told(found.steps)
+        return found
+
+
+def told(steps):
+    """What people are told of the steps of a plan."""
+    return [Instruction(s.name, s.line, s.depth, s.kind) for s in steps]
+
+
+def kind_of(program, arrays):
+    """(what classes of shapes are looked up by, the values of their symbols).
+
+    The kind says of each input whether it is contiguous and of each size that is not declared
+    whether it is 0, 1 or more: those are other programs. What is more is a symbol, and so are
+    strides but 0 and 1.
+    """
+    kind, symbols = [], []
+
+    def add(values, least):
+        for value in values:
+            plain = 0 <= value < 2 if least is None else value < least
+            kind.append(value if plain else None)
+            if not plain:
+                symbols.append(value)
+    for node, array in zip(program.inputs, arrays):
+        add([n for n, d in zip(array.shape, node.shape) if d is None], LEAST)
+        contiguous = array.flags.c_contiguous
+        kind.append(contiguous)
+        if not contiguous:
+            add([s // array.itemsize for s in array.strides], None)
+    for node in program.cells:
+        if None in node.shape:
+            shape = program.bound[node]
+            add([n for n, d in zip(shape, node.shape) if d is None], LEAST)
+    return tuple(kind), symbols
+
+
+def leaves_of(program, arrays, sizes, particular=False):
+    """({leaf: shape}, {input: strides in elements where they are not contiguous}): the numbers of
+    `kind_of` as symbols of `sizes`, a ShapeClass; particular: each one is assumed to stay."""
+    shapes, strides = {}, {}
+
+    def symbol(origin, name, value, least):
+        plain = 0 <= value < 2 if least is None else value < least
+        if plain:
+            return value
+        made = sizes.symbol(origin, name, value, least)
+        return int(made) if particular else made
+
+    def shape(where, node, found):
+        name = node.name or f"{where[0]} {where[1]}"
+        return tuple(n if d is not None else symbol((*where, k), f"{name}.shape[{k}]", n, LEAST)
+                     for k, (d, n) in enumerate(zip(node.shape, found)))
+    for i, (node, array) in enumerate(zip(program.inputs, arrays)):
+        shapes[node] = shape(("input", i), node, array.shape)
+        if not array.flags.c_contiguous:
+            name = node.name or f"input {i}"
+            strides[node] = tuple(
+                symbol(("stride", i, k), f"{name}.strides[{k}]", s // array.itemsize, None)
+                for k, s in enumerate(array.strides))
+    for i, node in enumerate(program.cells):
+        if None in node.shape:
+            shapes[node] = shape(("variable", i), node, program.bound[node])
+    return shapes, strides
 
 
 def bind_reference(program, arrays):

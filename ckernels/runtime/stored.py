@@ -2,12 +2,14 @@
 fusion and emission.
 
 The key is the SHA-256 of the graph as the user wrote it (neither names nor the order of creation
-matter), with the shapes at hand and all that decides what is made of it. The value holds the
-arguments of the C Plan, with kernels named by their keys. What cannot be written down in full has
-no key, or is not stored: nothing here is needed for a right result.
+matter), with all that decides what is made of it, the kind of shapes and a number: a graph has a
+plan for each class of shapes it met. The value is a Template, with kernels named by their keys.
+What cannot be written down in full has no key, or is not stored: nothing here is needed for a right
+result.
 """
 import hashlib
 import json
+import math
 import os
 from types import SimpleNamespace
 
@@ -16,12 +18,16 @@ import numpy as np
 from .. import compiler
 from ..compiler import process
 from ..config import config
+from ..graph.folding import of_sizes
 from ..graph.node import Literal, make, new_uid
 from ..graph.op import REGISTRY
+from ..graph.sizes import Size
 from ..graph.walk import toposort
 from ..plan.instructions import OracleCall
+from ..plan.template import Template
 
-FORMAT = 1
+FORMAT = 2
+CLASSES = 16                # plans that are kept for one graph and kind of shapes
 LARGEST = 1 << 20           # bytes of constants that a stored plan may hold
 FLAGS = ("optimizer", "openmp_elemwise_minsize", "on_compile_error")
 _code = None
@@ -134,15 +140,13 @@ def digest_of(text):
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def describe(program, arrays):
-    """(key, nodes in an order that graphs of one key share); (None, ()) for what has no key."""
+def describe(program):
+    """(key of the graph of a Program, nodes in an order that graphs of one key share); (None, ())
+    for what has no key."""
     written = Description()
-    shapes = program.shapes_of(arrays)
-    for k, (node, array) in enumerate(zip(program.inputs, arrays)):
-        layout = "" if array.flags.c_contiguous else array.strides
-        written.leaf(node, f"input {k}:{node.dtype}{array.shape}{layout}")
-    for k, node in enumerate(program.cells):
-        written.leaf(node, f"cell {k}:{node.dtype}{shapes.get(node, node.shape)}")
+    for where, nodes in (("input", program.inputs), ("variable", program.cells)):
+        for k, node in enumerate(nodes):
+            written.leaf(node, f"{where} {k}:{node.dtype}{node.shape}")
     types = [written.digests[n.uid] for n in program.inputs + program.cells]
     roots = program.outputs + [new for _, new in program.updates]
     try:
@@ -153,6 +157,11 @@ def describe(program, arrays):
     rules = [None if part is None else sorted(part) for part in program.rules]
     text = repr([settings(), types, ends, into, rules])
     return hashlib.sha256(text.encode()).hexdigest(), written.order(roots)
+
+
+def numbered(key, kind, number):
+    """The key of plan `number` of a graph for one kind of shapes."""
+    return hashlib.sha256(repr((key, kind, number)).encode()).hexdigest()
 
 
 # ---- the value --------------------------------------------------------------------------------
@@ -171,16 +180,18 @@ def unpack_value(value):
     return tuple(unpack_value(v) for v in value) if type(value) is list else value
 
 
-def pack_call(call, specs):
+def pack_call(call, sides):
     """How to make an oracle's callable again: op, attributes, types of the operands."""
     if type(call) is not OracleCall:
         raise Unknown("a callable")
     node = call.node
-    return {"op": node.op.name, "inputs": [(i.dtype, i.shape) for i in node.inputs],
-            "attrs": {k: pack_value(v) for k, v in node.attrs.items()},
-            "values": [i.value.tolist() if i.value is not None and i.value.size <= 64 else None
+    return {"op": node.op.name,
+            "inputs": [(i.dtype, [None if type(d) is Size else d for d in i.shape])
                        for i in node.inputs],
-            "specs": specs}
+            "attrs": {k: pack_value(v) for k, v in node.attrs.items()},
+            "values": [i.value.tolist() if i.value is not None and i.value.size <= 64
+                       and not of_sizes(i) else None for i in node.inputs],
+            "sides": sides}
 
 
 def unpack_call(packed):
@@ -196,17 +207,31 @@ def unpack_call(packed):
     return OracleCall(make(REGISTRY[packed["op"]], inputs, attrs))
 
 
-def save(key, program, arguments, order):
-    """Keep the arguments of a plan under `key`, when all of them can be written down."""
+TABLES = {"instrs": 8, "ptrs": 3, "dims": None}     # and their widths
+ARRAYS = ("sizes", "starts", "below", "slots")      # of the arena
+
+
+def pieces(found):
+    """The arrays of a Template, in the order in which they are stored."""
+    yield from (found.code, found.args, found.assumed)
+    for name in TABLES:
+        yield from (found.tables[name], *found.patches[name])
+    yield from (found.arena[name] for name in ARRAYS)
+    yield from found.arena["patch"]
+    yield from (c for c in found.constants if type(c) is not tuple)
+
+
+def save(key, program, found, order):
+    """Keep a Template under `key`, when all of it can be written down."""
     numbers = {}
     for number, node in enumerate(order):
         numbers.setdefault(node.line, number)
     records = {r.address: r for r in program.kernels.records.values()}
-    constants = arguments["constants"]
-    if sum(c.nbytes for c in constants) > LARGEST:
+    arrays = list(pieces(found))
+    if sum(c.nbytes for c in found.constants if type(c) is not tuple) > LARGEST:
         return
     used, places = {}, []
-    for row, step in zip(arguments["instrs"], program.steps):
+    for row, step in zip(found.tables["instrs"], found.steps):
         record = records.get(int(row[2])) if step.kernel is not None else None
         if step.kernel is not None and record is None:
             return
@@ -214,18 +239,18 @@ def save(key, program, arguments, order):
     by_key = {r.key: r for r in records.values()}
     try:
         head = {
-            "arena": arguments["arena"], "work": arguments["work"],
-            "outputs": arguments["outputs"], "updates": arguments["updates"],
-            "calls": [pack_call(c, (i, o)) for c, i, o in arguments["pycalls"]],
-            "constants": [(c.dtype.name, c.shape) for c in constants],
-            "sizes": [len(arguments["instrs"]), len(arguments["ptrs"]), len(arguments["dims"])],
+            "arrays": [(a.dtype.name, a.shape) for a in arrays],
+            "constants": [c if type(c) is tuple else None for c in found.constants],
+            "outputs": found.outputs, "updates": found.updates, "work": found.work,
+            "calls": [pack_call(c, sides) for c, *sides in found.calls],
+            "assumptions": [(text, numbers.get(line), taken)
+                            for text, line, taken in found.assumptions],
             "kernels": [describe_kernel(by_key[k]) for k in used], "places": places,
-            "steps": [describe_step(s, numbers) for s in program.steps], "nodes": program.nodes}
+            "steps": [describe_step(s, numbers) for s in found.steps], "nodes": found.nodes}
         text = json.dumps(head, separators=(",", ":")).encode()
     except (Unknown, TypeError):
         return
-    parts = [arguments["instrs"], arguments["ptrs"], arguments["dims"], *constants]
-    body = b"".join([len(text).to_bytes(8, "little"), text, *(p.tobytes() for p in parts)])
+    body = b"".join([len(text).to_bytes(8, "little"), text, *(a.tobytes() for a in arrays)])
     compiler.keep(key, body)
 
 
@@ -238,49 +263,63 @@ def describe_step(step, numbers):
     return [step.name, step.kind, getattr(step, "depth", 0), step.grain, numbers.get(step.line)]
 
 
-def load(key, order):
-    """What `save` kept, with kernels loaded: a namespace, or None when anything is missing.
+def load(key, kind, symbols, order):
+    """(what `save` kept for these shapes, its kernels' records, the Build), all of them None where
+    there is none, and under which key a new plan is to be kept."""
+    from .. import _runtime
+    for number in range(CLASSES):
+        at = numbered(key, kind, number)
+        body = compiler.kept(at)
+        if body is None:
+            break
+        end = 8 + int.from_bytes(body[:8], "little")
+        head = json.loads(body[8:end])
+        arrays = read_arrays(head["arrays"], body, end)
+        if _runtime.sizes(*arrays[:3], np.array(symbols, np.int64)) is None:
+            continue
+        build = compiler.fetch([k[1] for k in head["kernels"]])
+        if build is None:
+            break
+        records = [Record(*k, path, address) for k, path, address in
+                   zip(head["kernels"], build.paths, build.addresses)]
+        return restored(head, arrays, build, order), records, build, at
+    return None, None, None, at
 
-    arguments: of the C Plan, with tags from 0; records: of the kernels; steps; nodes.
-    """
-    body = compiler.kept(key)
-    if body is None:
-        return None
-    end = 8 + int.from_bytes(body[:8], "little")
-    head = json.loads(body[8:end])
-    build = compiler.fetch([k[1] for k in head["kernels"]])
-    if build is None:
-        return None
-    at = end
+
+def read_arrays(types, body, at):
     arrays = []
-    types = [("int64", (head["sizes"][0], 8)), ("int64", (head["sizes"][1], 3)),
-             ("int64", (head["sizes"][2],)), *head["constants"]]
     for dtype, shape in types:
-        count = int(np.prod(shape, dtype=np.int64))
+        count = math.prod(shape)
         array = np.frombuffer(body, dtype, count, at).reshape(shape)
         at += array.nbytes
         arrays.append(array.copy())         # aligned, which the middle of a file is not
-    instrs, ptrs, dims, *constants = arrays
-    for row, place in zip(instrs, head["places"]):
+    return arrays
+
+
+def restored(head, arrays, build, order):
+    """The Template that `pieces` gave these arrays."""
+    arrays = iter(arrays)
+    code, args, assumed = (next(arrays) for _ in range(3))
+    tables, patches = {}, {}
+    for name in TABLES:
+        tables[name] = next(arrays)
+        patches[name] = next(arrays), next(arrays)
+    arena = {name: next(arrays) for name in ARRAYS}
+    arena["patch"] = next(arrays), next(arrays)
+    for row, place in zip(tables["instrs"], head["places"]):
         if place >= 0:
             row[2] = build.addresses[place]
-    arguments = {
-        "instrs": instrs, "ptrs": ptrs, "dims": dims, "arena": head["arena"],
-        "constants": constants, "work": head["work"],
-        "outputs": [(d, tuple(s)) for d, s in head["outputs"]],
-        "updates": [(i, d, tuple(s)) for i, d, s in head["updates"]],
-        "pycalls": [(unpack_call(c), *(as_specs(s) for s in c["specs"])) for c in head["calls"]]}
-    records = [Record(*k, path, address) for k, path, address in
-               zip(head["kernels"], build.paths, build.addresses)]
-    steps = [SimpleNamespace(name=name, kind=kind, depth=depth, grain=grain,
-                             line=None if number is None else order[number].line)
-             for name, kind, depth, grain, number in head["steps"]]
-    return SimpleNamespace(arguments=arguments, records=records, steps=steps, nodes=head["nodes"],
-                           build=build)
-
-
-def as_specs(rows):
-    return [(slot, dtype, tuple(shape), tuple(strides)) for slot, dtype, shape, strides in rows]
+    lines = [None if number is None else order[number].line
+             for *_, number in head["steps"]]
+    steps = [SimpleNamespace(name=name, kind=kind, depth=depth, grain=grain, line=line)
+             for (name, kind, depth, grain, _), line in zip(head["steps"], lines)]
+    return Template(
+        code, args, assumed, tables, patches, arena,
+        [next(arrays) if c is None else tuple(c) for c in head["constants"]],
+        [tuple(o) for o in head["outputs"]], [tuple(u) for u in head["updates"]],
+        [(unpack_call(c), *c["sides"]) for c in head["calls"]], head["work"],
+        [(text, None if number is None else order[number].line, taken)
+         for text, number, taken in head["assumptions"]], steps, nodes=head["nodes"])
 
 
 class Record:

@@ -133,6 +133,14 @@ static PyMethodDef methods[] = {
     {"pool_trim", pool_trim, METH_NOARGS, "pool_trim(): give idle memory back to the system."},
     {"native_scratch", native_scratch, METH_O,
      "native_scratch(dims) -> bytes of scratch that a native instruction with these dims needs."},
+    {"sizes", ck_sizes_fill, METH_VARARGS,
+     "sizes(code, args, assumed, symbols) -> int64 vector of all sizes of a class of shapes for\n"
+     "these values of its symbols; None where an assumption does not hold (see sizes.c)."},
+    {"arena", ck_arena_offsets, METH_VARARGS,
+     "arena(sizes, spans) -> offsets: each block in the first gap beside those before it that\n"
+     "live at the same time; spans: rows (first, last)."},
+    {"stack", ck_arena_stack, METH_VARARGS,
+     "stack(sizes, starts, below) -> (offsets, bytes): each block on top of those named below it."},
     {NULL, NULL, 0, NULL},
 };
 

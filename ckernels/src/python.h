@@ -154,6 +154,11 @@ int ck_plan_check_arrays(ck_plan *plan, PyArrayObject *const *inputs, ck_cell *c
 int ck_run(ck_plan *plan, ck_frame *frame, ck_place *failed, int profile);
 PyObject *ck_profile_rows(ck_plan *plan);
 
+/* ---- sizes.c: plans for classes of shapes, filled in for one ---- */
+PyObject *ck_sizes_fill(PyObject *module, PyObject *values);
+PyObject *ck_arena_offsets(PyObject *module, PyObject *values);
+PyObject *ck_arena_stack(PyObject *module, PyObject *values);
+
 /* ---- lookup.c: from arguments to a plan ---- */
 typedef struct { PyArray_Descr *descr; int nd; } ck_input;
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from ... import dtypes
 from ...codegen.lower import GRAIN_NS, Launch
 from ...codegen.raw import RawKernel
+from ...graph.sizes import ceil_divide, estimate, greatest, smallest, value_of
 
 BLOCKS = 16                         # pieces of scratch at most, ...
 SCRATCH = 128 << 20                 # ... and bytes of all of them, where two are not more
@@ -25,9 +26,9 @@ def bits(number):
 
 def blocks(samples, piece):
     """(samples per block, number of blocks) for pieces of scratch of `piece` bytes."""
-    count = int(max(2, min(BLOCKS, SCRATCH // max(piece, 1))))
-    size = -(-samples // count)
-    return size, -(-samples // size)
+    count = greatest(2, smallest(BLOCKS, SCRATCH // greatest(piece, 1)))
+    size = ceil_divide(samples, count)
+    return size, ceil_divide(samples, size)
 
 
 def pointer(layout):
@@ -60,7 +61,7 @@ def launch(binder, node, kernel, operands, dims, piece, ns):
     holes = [pointer(lay) if lay is not None else pointer(scratch) for lay in ins + outs]
     binder.add_launch(Launch(
         kernel, holes + [pointer(scratch)], dims + [size, piece], samples, size,
-        max(1, int(GRAIN_NS / max(ns / samples, 1))), ns,
+        max(1, int(GRAIN_NS / max(ns / value_of(samples), 1))), ns,
         [lay.buffer for lay in used if lay in ins],
         [lay.buffer for lay in used if lay in outs] + [scratch.buffer]), [node])
 
@@ -97,7 +98,8 @@ def ctc(binder, node):
             ins[3].strides[0], attrs["blank"] % classes if classes else 0, bits(attrs["epsilon"]),
             *(outs[1].strides[:2] if slope else (0, 0))]
     state = NS_SLOPE if slope else NS_STATE
-    ns = samples * steps * (2 * row * state + classes * NS_CLASS) + 100
+    each = 2 * value_of(row) * state + value_of(classes) * NS_CLASS
+    ns = estimate(samples, steps) * each + 100
     launch(binder, node, kernel, (ins, outs), dims, 8 * -(-numbers // 8) * 8, ns)
     return True
 
@@ -113,7 +115,7 @@ def collapse(binder, node):
                        roles(ins, outs))
     samples, steps = best.shape
     launch(binder, node, kernel, (ins, outs), [steps, *ins[0].strides, ins[1].strides[0]], 0,
-           samples * (steps + 10))
+           estimate(samples, steps + 10))
     return True
 
 
@@ -131,6 +133,7 @@ def beam(binder, node):
                                     ("length", dtypes.C_NAMES[lengths.dtype])), roles(ins, outs))
     dims = [steps, classes, width, paths, *ins[0].strides, ins[1].strides[0],
             bits(attrs["epsilon"])]
-    ns = samples * steps * (width * (NS_BEAM + classes * NS_BEAM_CLASS) + classes)
+    each = width * (NS_BEAM + value_of(classes) * NS_BEAM_CLASS) + value_of(classes)
+    ns = estimate(samples, steps) * each
     launch(binder, node, kernel, (ins, outs), dims, piece, ns)
     return True

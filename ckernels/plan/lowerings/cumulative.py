@@ -4,12 +4,12 @@ Floats run in the next wider dtype, as the oracles do, so results agree bit for 
 Parallel over rows or columns, never along the axis.
 """
 
-import numpy as np
-
 from ... import dtypes
 from ...codegen.layout import collapse
 from ...codegen.lower import GRAIN_NS, STRIP, Launch
 from ...codegen.raw import Dims, RawKernel, block, moved, times, unravel
+from ...graph.shapes import product
+from ...graph.sizes import estimate, value_of
 
 NS_ROW, NS_COLUMN = 1.2, 0.3  # per element on one core: along rows each waits for the last
 
@@ -52,14 +52,14 @@ def scan(x, y, axis, op, start):
             x_first=times("j", near[0], Named(at[0]), "sx"),
             y_first=times("j", near[1], Named(at[1]), "sy"),
         )
-    count = int(np.prod(sizes, dtype=np.int64))
-    ns = count * x.shape[axis] * (NS_COLUMN if columns else NS_ROW)
+    count = product(sizes)
+    ns = estimate(count, x.shape[axis]) * (NS_COLUMN if columns else NS_ROW)
     kernel = RawKernel(
         "scan_columns" if columns else "scan_rows",
         tuple(fields.items()),
         (("in", x.dtype), ("out", y.dtype)),
     )
-    grain = max(1, int(GRAIN_NS * count / max(ns, 1)))
+    grain = max(1, int(GRAIN_NS * value_of(count) / max(ns, 1)))
     byte = [(lay.buffer, lay.offset * size) for lay in (x, y)]
     return Launch(
         kernel, byte, dims.values, count, 16 if columns else 1, grain, ns, [x.buffer], [y.buffer]

@@ -7,12 +7,12 @@ is the same on any number of threads.
 """
 from dataclasses import dataclass
 
-import numpy as np
-
 from ... import dtypes
 from ...codegen.layout import collapse
 from ...codegen.lower import GRAIN_NS, Launch
 from ...codegen.raw import Dims, RawKernel, at, block, moved, times, unravel
+from ...graph.shapes import product
+from ...graph.sizes import estimate, value_of
 
 NS_PER_INDEX = 0.7          # one look-up with its range check
 MAX_CHUNKS = 16             # of a scatter: each looks at all indices
@@ -43,7 +43,7 @@ class Nest:
         self.sizes = sizes or (1,)
         self.far_strides, self.near_strides, *self.index_strides = \
             [r or (0,) for r in rows]
-        self.count = int(np.prod(domain, dtype=np.int64))
+        self.count = product(domain)
 
     def pointers(self):
         return [_pointer(lay) for lay in [self.far, self.near] + [i.layout for i in self.indices]]
@@ -71,12 +71,13 @@ class Nest:
 
     def ns(self):
         """Estimated ns of the whole nest on one core."""
-        return self.count * 2 * dtypes.ITEMSIZE[self.near.dtype] * NS_PER_BYTE + self.scan_ns()
+        moved_bytes = estimate(self.count, 2, dtypes.ITEMSIZE[self.near.dtype])
+        return moved_bytes * NS_PER_BYTE + self.scan_ns()
 
     def scan_ns(self):
         """Of them what looking up and checking the indices takes."""
-        width = 1 if any(s[-1] for s in self.index_strides) else self.sizes[-1]
-        return self.count * len(self.indices) / width * NS_PER_INDEX
+        width = 1 if any(s[-1] for s in self.index_strides) else value_of(self.sizes[-1])
+        return estimate(self.count, len(self.indices)) / max(width, 1) * NS_PER_INDEX
 
 
 def _pointer(layout):
@@ -115,7 +116,7 @@ def gather(nest):
         ("unravel", block(lines, 2)), ("x_row", x_row), ("y_row", y_row),
         ("row_lookups", block(per_row, 2)), ("loop", block(loop, 2))), _roles(nest, "in", "out"))
     ns = nest.ns()
-    grain = max(1, int(GRAIN_NS * nest.count / max(ns, 1)))
+    grain = max(1, int(GRAIN_NS * value_of(nest.count) / max(ns, 1)))
     return Launch(kernel, nest.pointers(), dims.values, nest.count, 64, grain, ns,
                   [nest.far.buffer] + [i.layout.buffer for i in nest.indices], [nest.near.buffer])
 
@@ -140,7 +141,7 @@ def scatter(nest, inc, fill=False):
     """
     dims = Dims()
     dims.put(nest.sizes[-1], "n")
-    dims.put(int(np.prod(nest.sizes[:-1], dtype=np.int64)), "rows")
+    dims.put(product(nest.sizes[:-1]), "rows")
     lines, rows = unravel("row", nest.sizes[:-1], dims)
     y_row = moved(rows, nest.far_strides[:-1], dims)
     x_row = moved(rows, nest.near_strides[:-1], dims)
@@ -169,9 +170,9 @@ def scatter(nest, inc, fill=False):
         ("row_lookups", block(per_row, 2)), ("loop", block(loop, 2))), _roles(nest, "out", "in"))
     units, ns = nest.indices[0].size, nest.ns()
     if fill:
-        ns += units * nest.indices[0].step * dtypes.ITEMSIZE[dtype] * NS_PER_BYTE
+        ns += estimate(units, nest.indices[0].step, dtypes.ITEMSIZE[dtype]) * NS_PER_BYTE
     chunks = max(1, min(MAX_CHUNKS, int(ns / (2 * nest.scan_ns() + 1))))
-    grain = max(1, int(2 * GRAIN_NS * units / max(ns, 1)))
+    grain = max(1, int(2 * GRAIN_NS * value_of(units) / max(ns, 1)))
     buffers = [nest.near.buffer] + [i.layout.buffer for i in nest.indices]
     return Launch(kernel, nest.pointers(), dims.values, units, -(-units // chunks), grain, ns,
                   buffers + ([] if fill else [nest.far.buffer]), [nest.far.buffer])

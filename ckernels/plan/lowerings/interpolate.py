@@ -2,12 +2,12 @@
 
 A unit of the range is one row of the result: all that lies behind the axis, at one place along it.
 """
-import numpy as np
-
 from ... import dtypes
 from ...codegen.layout import collapse
 from ...codegen.lower import GRAIN_NS, Launch
 from ...codegen.raw import RawKernel
+from ...graph.shapes import product
+from ...graph.sizes import bare, value_of
 from ...ops.interpolate import matrix
 from .movement import placed
 
@@ -31,19 +31,19 @@ def interpolate(binder, node):
         return True
     back = node.op.name == "interpolate_grad"
     sizes = (node.shape[axis], x.shape[axis]) if back else (x.shape[axis], node.shape[axis])
-    table = matrix(node.attrs, *sizes, back)
+    table = matrix(node.attrs, *bare(sizes), back)
     apart, images, width = rows
     pointers = [(lay.buffer, lay.offset * dtypes.ITEMSIZE[lay.dtype]) for lay in (source, target)]
     for array, dtype in zip(table, ("int64", "int64", node.dtype)):
         binder.constants.append(array.astype(dtype))
         pointers.append((("const", len(binder.constants) - 1), 0))
     n = node.shape[axis]
-    units = int(np.prod(node.shape, dtype=np.int64)) // width
-    each = NS_ROW + width * NS_ELEMENT * max(1, len(table[1]) / n)
+    units = product(node.shape) // width
+    each = NS_ROW + value_of(width) * NS_ELEMENT * max(1, len(table[1]) / value_of(n))
     kernel = RawKernel("interpolate", (("type", dtypes.C_NAMES[node.dtype]),),
                        (("in", node.dtype), ("out", node.dtype)))
     binder.add_launch(Launch(kernel, pointers, [n, width, apart, images], units, 1,
-                             max(1, int(GRAIN_NS / each)), units * each, [source.buffer],
+                             max(1, int(GRAIN_NS / each)), value_of(units) * each, [source.buffer],
                              [target.buffer]), [node])
     return True
 
@@ -60,5 +60,5 @@ def as_rows(layout, axis):
             if len(sizes) > 1 or (strides and merged != strides):
                 return None
     images = before[-1][1] if before else 0
-    width = int(np.prod(layout.shape[axis + 1:], dtype=np.int64))
+    width = product(layout.shape[axis + 1:])
     return layout.strides[axis], images, width

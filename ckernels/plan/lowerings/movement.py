@@ -15,6 +15,8 @@ from ...codegen.layout import contiguous_strides, fresh
 from ...codegen.lower import Lowering
 from ...graph.node import make
 from ...graph.op import REGISTRY
+from ...graph.shapes import product
+from ...graph.sizes import indices
 from . import indexed
 from .cumulative import scan
 
@@ -32,10 +34,10 @@ def part(layout, slices):
     """The layout of layout[slices], slices as (start, stop, step) of Python."""
     offset, shape, strides = layout.offset, [], []
     for s, n, stride in zip(slices, layout.shape, layout.strides):
-        line = range(n)[slice(*s)]
-        offset += line.start * stride if len(line) else 0
-        shape.append(len(line))
-        strides.append(stride * line.step)
+        first, count, step = indices(s, n)
+        offset += first * stride if count != 0 else 0
+        shape.append(count)
+        strides.append(stride * step)
     return replace(layout, shape=tuple(shape), strides=tuple(strides), offset=offset)
 
 
@@ -50,10 +52,11 @@ def around(shape, slices):
     """Boxes (one slice per axis) that cover what x[slices] leaves out, each element once."""
     boxes, inner = [], []
     for k, (n, s) in enumerate(zip(shape, slices)):
-        line = range(n)[slice(*s)]
-        if not len(line):
+        first, count, step = indices(s, n)
+        if count == 0:
             return [tuple((0, m, 1) for m in shape)]
-        low, high = min(line[0], line[-1]), max(line[0], line[-1]) + 1
+        last = first + (count - 1) * step
+        low, high = (first, last + 1) if step > 0 else (last, first + 1)
         rest = [(0, m, 1) for m in shape[k + 1:]]
         for box in ((0, low, 1), (high, n, 1)):
             if box[0] < box[1]:
@@ -148,7 +151,7 @@ def diagonal(binder, node):
 
 
 def target_size(layout):
-    return int(np.prod(layout.shape, dtype=np.int64))
+    return product(layout.shape)
 
 
 # ---- writing parts ------------------------------------------------------------------------------
@@ -171,7 +174,7 @@ def write_slice(binder, node, text):
         return False
     old, new = binder.layout(x), binder.layout(y)
     target = placed(binder, node)
-    dense = all(abs(range(n)[slice(*s)].step) == 1 for n, s in zip(x.shape, slices))
+    dense = all(s[2] in (None, 1, -1) for s in slices)
     boxes = around(x.shape, slices) if dense else None
     if boxes is None or (boxes and target_size(target) <= SMALL):
         copy(binder, node, old, target)
@@ -186,7 +189,7 @@ def write_slice(binder, node, text):
 
 
 def exists(size, s):
-    return len(range(size)[slice(*s)]) == 1
+    return indices(s, size)[1] == 1
 
 
 # ---- indices ------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from ... import dtypes
 from ...codegen.layout import contiguous_strides
 from ...codegen.lower import GRAIN_NS, Launch
 from ...codegen.raw import RawKernel, block
+from ...graph.sizes import estimate, value_of
 from ...ops.mrg import NORM, NORM16
 
 LANES = 64  # streams that a kernel advances together: several vectors hide each other's latency
@@ -40,7 +41,7 @@ def launch(kernel, layouts, dims, n, align, ns, reads):
     """A Launch over n units; the first `reads` layouts are read, the others written."""
     pointers = [(lay.buffer, lay.offset * dtypes.ITEMSIZE[lay.dtype]) for lay in layouts]
     buffers = [lay.buffer for lay in layouts]
-    grain = max(1, int(GRAIN_NS * n / max(ns, 1)))
+    grain = max(1, int(GRAIN_NS * value_of(n) / max(ns, 1)))
     return Launch(kernel, pointers, dims, n, align, grain, ns, buffers[:reads], buffers[reads:])
 
 
@@ -56,7 +57,7 @@ def uniform(binder, node):
     streams, count = state.shape[0], 1
     for d in sample.shape:
         count *= d
-    ns = count * NS_NUMBER + streams * NS_STREAM
+    ns = value_of(count) * NS_NUMBER + value_of(streams) * NS_STREAM
     layouts = [state, new, sample]
     binder.add_launch(launch(kernel, layouts, [streams, count], streams, LANES, ns, 1), [node])
     return True
@@ -88,7 +89,7 @@ def choice(binder, node):
     found = "edge > number ? m : classes" if node.attrs["strict"] else "m"
     fields += [("copy", block(copy, 2)), ("remove", block(remove, 3)), ("found", found)]
     kernel = RawKernel("mrg_choice", tuple(fields), tuple(roles))
-    ns = NS_CLASS * rows * (classes * count + 1)
+    ns = NS_CLASS * value_of(rows) * (estimate(classes, count) + 1)
     if rows and count:
         dims = [rows, classes, count]
         binder.add_launch(launch(kernel, layouts, dims, rows, 1, ns, 2), [node])

@@ -7,6 +7,7 @@ from ... import dtypes
 from ...codegen.layout import contiguous_strides
 from ...codegen.lower import GRAIN_NS, Launch
 from ...codegen.raw import Dims, RawKernel, block
+from ...graph.sizes import estimate, value_of
 
 NS_ENTRY, NS_BYTE = 1.2, 0.02       # a stored number; a byte of dense rows read for it
 WORDS = ("float32", "float64", "int32", "int64", "uint32", "uint64")   # what vectors multiply
@@ -109,7 +110,8 @@ def dense(binder, node):
             "to[indices[q]] += data[q];", "}"]
     size = dtypes.ITEMSIZE[data.dtype]
     write.launch("sparse rows to a dense matrix: one row per unit of the range", body, write.rows,
-                 write.stored * NS_ENTRY + write.rows * write.columns * size * NS_BYTE + 50)
+                 value_of(write.stored) * NS_ENTRY
+                 + estimate(write.rows, write.columns, size) * NS_BYTE + 50)
     return True
 
 
@@ -128,7 +130,7 @@ def take(binder, node):
             "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++)",
             "        out[q] = x[r * by_row + indices[q] * by_column];", *PADDING]
     write.launch("a dense matrix at the places of sparse rows: one row per unit of the range",
-                 body, write.rows, write.stored * NS_ENTRY + 50)
+                 body, write.rows, value_of(write.stored) * NS_ENTRY + 50)
     return True
 
 
@@ -146,7 +148,7 @@ def rows(binder, node):
             "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++) out[q] = r;",
             *PADDING]
     write.launch("the row of each stored number: one row per unit of the range", body, write.rows,
-                 write.stored * NS_ENTRY / 2 + 50)
+                 value_of(write.stored) * NS_ENTRY / 2 + 50)
     return True
 
 
@@ -171,7 +173,8 @@ def order(binder, node):
             "ends[0] = 0;",
             "for (int64_t q = used; q < stored; q++) order[q] = q;"]
     write.launch("the order of stored numbers by column: one unit", ["(void)lo; (void)hi;"] + body,
-                 1, write.stored * 3 * NS_ENTRY + write.columns + 50, whole=True)
+                 1, value_of(write.stored) * 3 * NS_ENTRY + value_of(write.columns) + 50,
+                 whole=True)
     return True
 
 
@@ -202,7 +205,7 @@ def interleave(binder, node):
         ("form", "positions that put the rows of matrices side by side: one row per unit of the "
          "range"), ("attribute", ""), ("pointers", ""), ("body", block(lines, 1))),
         tuple(("in", lay.dtype) for lay in ends) + (("out", "int64"),))
-    ns = count.shape[0] * NS_ENTRY + 50
+    ns = value_of(count.shape[0]) * NS_ENTRY + 50
     binder.add_launch(Launch(
         kernel, [pointer(lay) for lay in ends + [out]], [rows, count.shape[0]], rows, 1,
         max(1, int(GRAIN_NS / max(ns / rows, 1e-3))), ns, [lay.buffer for lay in ends],
@@ -233,7 +236,7 @@ def held(binder, node):
         ("form", "the columns where a matrix is true: one row per unit of the range"),
         ("attribute", ""), ("pointers", ""), ("body", block(lines, 1))),
         (("in", "bool"), ("in", "int64"), ("out", "int32")))
-    ns = rows * columns * 0.7 + 50
+    ns = estimate(rows, columns) * 0.7 + 50
     binder.add_launch(Launch(
         kernel, [pointer(lay) for lay in (layout, starts, out)],
         [columns, *layout.strides, like.shape[0]], rows, 1, max(1, int(GRAIN_NS / (ns / rows))), ns,

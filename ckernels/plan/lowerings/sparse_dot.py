@@ -5,6 +5,7 @@ matrix, so that no two threads write to one place and the result is the same on 
 threads.
 """
 from ... import dtypes
+from ...graph.sizes import value_of
 from .sparse import NS_BYTE, NS_ENTRY, PADDING, WORDS, Writer, c_type, fits, gapless, result
 
 VECTOR = 64                         # bytes of a vector
@@ -146,7 +147,8 @@ def dot(binder, node):
     write.dims.put(k, "k")
     write.dims.put(dense.strides[0], "by")
     kind, size = c_type(data.dtype), dtypes.ITEMSIZE[data.dtype]
-    ns = write.stored * (NS_ENTRY + k * size * NS_BYTE) + node.shape[0] * k * size * NS_BYTE + 50
+    row = value_of(k) * size * NS_BYTE
+    ns = value_of(write.stored) * (NS_ENTRY + row) + value_of(node.shape[0]) * row + 50
     if not node.attrs["back"]:
         body = ["for (int64_t r = lo; r < hi; r++) {",
                 "    const int64_t first = indptr[r], last = indptr[r + 1];",
@@ -207,7 +209,8 @@ def sample(binder, node):
             "        #pragma omp simd reduction(+:s)",
             "        for (int64_t j = 0; j < k; j++) s += a[j] * b[j];",
             "        out[q] = s;", "    }", "}", *PADDING]
-    ns = write.stored * (NS_ENTRY + 2 * k * dtypes.ITEMSIZE[u.dtype] * NS_BYTE) + 50
+    row = value_of(k) * dtypes.ITEMSIZE[u.dtype] * NS_BYTE
+    ns = value_of(write.stored) * (NS_ENTRY + 2 * row) + 50
     write.launch("the product of two dense matrices at the places of sparse rows: one row per "
                  "unit of the range", body, write.rows, ns)
     return True

@@ -1,0 +1,162 @@
+"""A plan for a class of shapes: tables in which some numbers are expressions over the sizes of the
+inputs, and the assumptions under which they are right.
+
+`Template.fill` gives the arguments of a C Plan for one set of shapes, or None where an assumption
+does not hold. Made by `template` from what the planner wrote; nothing here decides anything.
+"""
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..graph.sizes import Size, Written, value_of
+
+TABLES = ("instrs", "ptrs", "dims")
+
+
+@dataclass
+class SizedConstant:
+    """A constant computed from sizes: its elements, in row-major order."""
+    dtype: str
+    shape: tuple
+    values: list
+
+
+@dataclass
+class Template:
+    """tables: arrays with the numbers of the shapes it was made for; patches: {table: (flat
+    positions, rows of the code)} for those that differ from shape to shape. What is nested is made
+    of rows of the code: shapes of outputs, updates, arguments of calls, elements of constants.
+    """
+    code: np.ndarray
+    args: np.ndarray
+    assumed: np.ndarray
+    tables: dict
+    patches: dict
+    arena: dict                 # sizes, patch of sizes, starts, below, slots: rows (slot, block)
+    constants: list             # arrays, or (dtype, shape, rows of the code)
+    outputs: list
+    updates: list
+    calls: list
+    work: float
+    assumptions: list = field(default_factory=list)     # in words: (text, line, taken)
+    steps: list = field(default_factory=list)
+    instructions: list = field(default_factory=list)
+    nodes: int = 0
+
+    def fill(self, symbols):
+        """Arguments of a C Plan with tags from 0; None where these shapes are of another class."""
+        from .. import _runtime
+        sizes = _runtime.sizes(self.code, self.args, self.assumed, np.array(symbols, np.int64))
+        if sizes is None:
+            return None
+        found = {}
+        for name in TABLES:
+            found[name] = table = self.tables[name].copy()
+            at, rows = self.patches[name]
+            if len(at):
+                table.reshape(-1)[at] = sizes[rows]
+        total = self.fill_arena(found["ptrs"], sizes)
+        if total is None:
+            return None
+        shape = lambda rows: tuple(sizes[list(rows)].tolist()) if rows else ()
+        return dict(
+            found, arena=total, constants=[self.constant(c, sizes) for c in self.constants],
+            outputs=[(dtype, shape(rows)) for dtype, rows in self.outputs],
+            updates=[(cell, dtype, shape(rows)) for cell, dtype, rows in self.updates],
+            pycalls=[(call, *([(slot, dtype, shape(a), shape(b)) for slot, dtype, a, b in side]
+                              for side in sides)) for call, *sides in self.calls],
+            work=self.work)
+
+    def fill_arena(self, ptrs, sizes):
+        """Add to the rows of `ptrs` where their buffers lie; the bytes of all, or None."""
+        from .. import _runtime
+        arena = self.arena
+        bytes_of = arena["sizes"]
+        at, rows = arena["patch"]
+        if len(at):
+            bytes_of = bytes_of.copy()
+            bytes_of[at] = sizes[rows]
+        stacked = _runtime.stack(bytes_of, arena["starts"], arena["below"])
+        if stacked is None:
+            return None
+        offsets, total = stacked
+        slots = arena["slots"]
+        if len(slots):
+            ptrs[slots[:, 0], 2] += offsets[slots[:, 1]]
+        return total
+
+    @staticmethod
+    def constant(c, sizes):
+        if type(c) is not tuple:
+            return c
+        dtype, shape, rows = c
+        return sizes[list(rows)].astype(dtype).reshape(shape)
+
+
+def ints(rows, width=None):
+    made = np.array(rows, np.int64)
+    return made if width is None else made.reshape(-1, width)
+
+
+class Encoder:
+    """Splits rows with sizes into numbers at hand and patches."""
+
+    def __init__(self, of):
+        self.written = Written(of)
+
+    def table(self, rows, width=None):
+        """(the array of present values, (flat positions, rows of the code))."""
+        flat = [x for row in rows for x in row] if width else rows
+        at, code, present = [], [], []
+        for k, x in enumerate(flat):
+            if type(x) is Size:
+                at.append(k)
+                code.append(self.written.number(x))
+                x = x.value
+            present.append(x)
+        return ints(present, width), (ints(at), ints(code))
+
+    def numbers(self, values):
+        return [self.written.number(x) for x in values]
+
+    def constant(self, c):
+        if isinstance(c, SizedConstant):
+            return c.dtype, c.shape, self.numbers(c.values)
+        return np.ascontiguousarray(c).reshape(c.shape)
+
+    def views(self, side):
+        return [(slot, dtype, self.numbers(shape), self.numbers(strides))
+                for slot, dtype, shape, strides in side]
+
+
+def template(of, tables, constants, outputs, updates):
+    """The Template of what `encode.Tables` holds. of: the ShapeClass; outputs: [(dtype, shape)];
+    updates: [(cell, dtype, shape)]."""
+    encoder = Encoder(of)
+    block = {buffer: k for k, buffer in enumerate(tables.arena.names)}
+    for buffer, root in tables.arena.host.items():
+        block[buffer] = block[root]
+    slots = [(k, block[index]) for k, (space, index, _) in enumerate(tables.ptrs) if not space]
+    ptrs = [(space, index if space else 0, offset) for space, index, offset in tables.ptrs]
+    made = {"instrs": encoder.table(tables.instrs, 8), "ptrs": encoder.table(ptrs, 3),
+            "dims": encoder.table(tables.dims)}
+    sizes, patch = encoder.table(tables.arena.sizes)
+    below = tables.arena.below
+    starts = np.zeros(len(below) + 1, np.int64)
+    starts[1:] = np.cumsum([len(under) for under in below])
+    arena = {"sizes": sizes, "patch": patch, "starts": starts,
+             "below": ints([j for under in below for j in under]), "slots": ints(slots, 2)}
+    found = Template(
+        None, None, None, {name: table for name, (table, _) in made.items()},
+        {name: patch for name, (_, patch) in made.items()}, arena,
+        [encoder.constant(c) for c in constants],
+        [(dtype, encoder.numbers(shape)) for dtype, shape in outputs],
+        [(cell, dtype, encoder.numbers(shape)) for cell, dtype, shape in updates],
+        [(call, encoder.views(ins), encoder.views(outs)) for call, ins, outs in tables.calls],
+        int(sum(value_of(s.ns) for s in tables.steps if not s.depth)))
+    written = encoder.written
+    found.code, found.args = ints(written.code, 3), ints(written.args)
+    found.assumed = ints(written.assumed, 2)
+    found.assumptions = [(str(a), a.line, a.taken) for a in of.assumed.values()]
+    found.steps = tables.steps
+    return found
