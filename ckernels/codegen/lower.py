@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..config import config
-from .group import GENERATORS, operand_maps, peel
+from ..schedule.group import GENERATORS, operand_maps, peel
 from .layout import collapse, contiguous_strides
 from .loops import Kernel, Operand, Value
 from .scalars import c_text, literal_text, summed_exponential

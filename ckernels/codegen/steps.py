@@ -12,8 +12,8 @@ import numpy as np
 from .. import dtypes
 from ..graph.node import make
 from ..graph.op import REGISTRY
+from ..schedule.group import Group
 from . import indexed
-from .group import Group
 from .layout import contiguous_strides, fresh
 from .lower import Lowering
 from .running import scan

@@ -12,13 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from .. import dtypes
-from ..codegen.fuse import fuse, fusible
-from ..codegen.group import Group, operand_maps, peel
 from ..codegen.layout import Layout, contiguous_strides, fresh, view
 from ..codegen.lower import Lowering
-from ..codegen.split import split
 from ..codegen.steps import TABLE, narrow, part
 from ..graph.walk import consumers, rebuild
+from ..schedule.fuse import fuse, fusible
+from ..schedule.group import Group, operand_maps, peel
+from ..schedule.split import split
 from . import loops, native
 from .instructions import KERNEL, PYCALL, Step
 from .products import Products
