@@ -19,6 +19,7 @@ ORDER = [
     "reference",
     "gradient",  # and what only it uses: vectorize, and the gradients of loops
     "rewrite",
+    "schedule",
     "codegen",
     "compiler",
     "_runtime",  # the C extension: knows NumPy and nothing of ckernels

@@ -10,7 +10,7 @@ from .. import dtypes
 from ..config import config
 from ..graph.shapes import product
 from ..graph.sizes import value_of
-from .group import GENERATORS, operand_maps, peel
+from ..schedule.group import GENERATORS, operand_maps, peel
 from .layout import collapse, contiguous_strides
 from .loops import Kernel, Operand, Value
 from .scalars import c_text, literal_text, summed_exponential

@@ -2,7 +2,7 @@
 import numpy as np
 
 from .. import dtypes
-from .group import peel
+from ..schedule.group import peel
 
 
 def behind(node):

@@ -10,16 +10,16 @@ import itertools
 from dataclasses import replace
 
 from .. import dtypes
-from ..codegen.fuse import fuse, fusible
-from ..codegen.group import Group, operand_maps, peel
 from ..codegen.layout import Layout, contiguous_strides, fresh, view
 from ..codegen.lower import Lowering
-from ..codegen.split import split
 from ..graph.folding import of_sizes
 from ..graph.node import make
 from ..graph.shapes import product
 from ..graph.sizes import Size, bare, greatest, sizes_in, value_of
 from ..graph.walk import consumers, rebuild
+from ..schedule.fuse import fuse, fusible
+from ..schedule.group import Group, operand_maps, peel
+from ..schedule.split import split
 from . import native, scan
 from .gemm import Products
 from .instructions import KERNEL, PYCALL, OracleCall, Step

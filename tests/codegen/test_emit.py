@@ -7,13 +7,13 @@ import re
 
 import numpy as np
 import pytest
+from schedule.test_fuse import ONE_KERNEL, adam, momentum, numbers
 
 from ckernels import ops
 from ckernels.codegen.emit import emit
 from ckernels.codegen.tidy import tidy_body, tidy_expression
 
 from .planned import leaf, plan
-from .test_fuse import ONE_KERNEL, adam, momentum, numbers
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 MIXED = {

@@ -2,12 +2,12 @@
 import dataclasses
 
 import pytest
+from schedule.test_fuse import numbers
 
 from ckernels.codegen.loops import Kernel, Operand, Value
 
 from .planned import plan
 from .test_emit import GRAPHS
-from .test_fuse import numbers
 
 
 def softmax_like():

@@ -45,7 +45,8 @@ def low_thresholds(monkeypatch):
     """Three threads for everything; tiles, strips, kept rows and chunks of a few elements."""
     low = {"GRAIN_NS": 1e-3, "STRIP": 4, "CHUNK_STRIP": 4, "TILE": 4, "ROW_SCRATCH": 8, "FULL": 20,
            "CHUNK": 7, "ROWS": 5}
-    rooms = [m for name, m in sys.modules.items() if name.startswith("ckernels.codegen.")]
+    rooms = [m for name, m in sys.modules.items() if name.startswith(
+        ("ckernels.codegen.", "ckernels.schedule."))]
     for name, value in low.items():
         known = [room for room in rooms if hasattr(room, name)]
         assert known, f"no room has {name} any more"

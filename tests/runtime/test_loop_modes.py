@@ -80,7 +80,7 @@ def outer(row, h):
     return K.ifelse(h > 1, inner[-1], K.exp(h))
 f = K.function([x, s], K.scan(outer, sequences=[x], outputs_info=[s])[0])
 value = f(np.arange(12, dtype="f").reshape(3, 4) / 9, np.float32(0.5))
-print(json.dumps([value.tolist(), f.steps(), "ckernels.codegen.fuse" in sys.modules]))
+print(json.dumps([value.tolist(), f.steps(), "ckernels.schedule.fuse" in sys.modules]))
 """
 
 

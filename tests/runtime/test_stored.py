@@ -24,7 +24,7 @@ TRAIN = """
     f = K.function([x], [loss], updates=[K.update_sub(w, 0.1 * g)
                                          for g in K.gradients(loss, [w])])
     values = [f([rng.random((4, 5))])[0].item() for _ in range(3)]
-    planned = "ckernels.codegen.fuse" in sys.modules
+    planned = "ckernels.schedule.fuse" in sys.modules
     steps = [s.split(": ")[1] for s in f.steps()]
     print(json.dumps([values, planned, steps, len(f.stats()["kernels"]), f.source()]))
 """
@@ -91,7 +91,7 @@ ORACLES = """
                          K.sum(K.svd(x)[1]), K.cumsum(x, axis=1)])
     a = np.arange(12.0).reshape(3, 4) ** 2
     print(json.dumps([[np.asarray(v).tolist() for v in f([a])],
-                      "ckernels.codegen.fuse" in sys.modules]))
+                      "ckernels.schedule.fuse" in sys.modules]))
 """
 
 
@@ -115,7 +115,7 @@ def test_errors_of_a_stored_plan_name_the_line(tmp_path):
         f([np.array([5])])
     except Exception as problem:
         text = str(problem)
-    print(json.dumps([text, "ckernels.codegen.fuse" in sys.modules]))
+    print(json.dumps([text, "ckernels.schedule.fuse" in sys.modules]))
     """
     first, second = (run(tmp_path / "c", code=code) for _ in range(2))
     assert not second[1] and first[0] == second[0]

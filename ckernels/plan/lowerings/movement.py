@@ -10,13 +10,13 @@ from dataclasses import replace
 import numpy as np
 
 from ... import dtypes
-from ...codegen.group import Group
 from ...codegen.layout import contiguous_strides, fresh
 from ...codegen.lower import Lowering
 from ...graph.node import make
 from ...graph.op import REGISTRY
 from ...graph.shapes import product
 from ...graph.sizes import indices
+from ...schedule.group import Group
 from . import indexed
 from .cumulative import scan
 

@@ -1,14 +1,13 @@
 """What becomes one loop, what must not, and which form the loop takes."""
 import numpy as np
 import pytest
+from codegen.planned import forms, leaf, plan
 
 from ckernels import ops
 from ckernels.codegen.emit import emit
-from ckernels.codegen.fuse import fuse
 from ckernels.gradient import grad
 from ckernels.runtime.function import Function
-
-from .planned import forms, leaf, plan
+from ckernels.schedule.fuse import fuse
 
 RNG = np.random.default_rng(1)
 

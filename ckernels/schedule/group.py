@@ -1,7 +1,8 @@
 """A Group: nodes that one loop nest computes, and how each lies in the nest's domain.
 
 Views that only rename axes are maps from a tensor's axes to domain axes, so they cost nothing.
-`fuse.py` decides what goes into which group.
+`fuse.py` decides what goes into which group. Sizes are compared here, never hashed: a size may be
+an expression over the sizes of the inputs.
 """
 GENERATORS = {"iota", "random_uniform", "random_normal", "random_bits"}
 AXIS_VIEWS = {"expand", "squeeze", "transpose", "broadcast_to"}
@@ -18,7 +19,7 @@ class Group:
         self.nodes = []                 # members, users before inputs until `finish`
         self.wants = {}                 # uid of a possible member -> set of maps it is read with
         self.partial = False            # a chunked reduction: its results are one per chunk
-        self.sealed = False
+        self.number = None              # its place in `Units`
 
     def axes(self, node):
         """Domain axes (of size other than 1) that a member varies along."""
@@ -32,12 +33,26 @@ class Group:
         return self.wide() - set(self.reduced)
 
     def add(self, node, amap):
-        """Make `node` a member and note what its operands would have to look like to follow."""
+        """Make `node` a member and note what its operands would have to look like to follow.
+
+        Returns the uids of the operands.
+        """
         self.maps[node.uid] = amap
         self.nodes.append(node)
+        read = []
         for operand, want in operand_maps(node, amap, self):
             base, want = peel(operand, want)
             self.wants.setdefault(base.uid, set()).add(want)
+            read.append(base.uid)
+        return read
+
+    def streams(self):
+        """Number of tensors the loop reads from memory."""
+        return sum(1 for uid in self.wants if uid not in self.maps)
+
+    def seen_as(self, uid):
+        """The maps with which the loop makes or reads a tensor."""
+        return {self.maps[uid]} if uid in self.maps else self.wants.get(uid, set())
 
     def compares(self):
         """Whether computed tensors are compared with each other here."""
@@ -53,6 +68,9 @@ def operand_maps(node, amap, group):
     """(operand, its axis map) for each tensor operand of a member of `group`."""
     if node.op.name in GENERATORS:
         return [(i, (None,) * i.ndim) for i in node.inputs[:1]]     # the state; shapes are known
+    if node.op.name == "partial":
+        x = node.inputs[0]
+        return [(x, tuple(None if n == 1 else k for k, n in enumerate(x.shape)))]
     if node.op.kind == "reduce":
         x = node.inputs[0]
         kept, reduced, out = iter(amap), iter(group.reduced), []

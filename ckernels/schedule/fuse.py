@@ -1,0 +1,131 @@
+"""Fusion: convex regions of one iteration domain become one loop nest with several outputs.
+
+Works on graphs whose shapes are all concrete, users before what they use. What may join is asked of
+`legal.py`, what is worth it of `policy.py`; `units.py` knows what would make a cycle. Strides,
+buffers and C are not known here.
+"""
+from typing import NamedTuple
+
+from ..graph.walk import consumers, toposort
+from .group import AXIS_VIEWS, GENERATORS, Group
+from .legal import Join, fusible, in_the_way
+from .policy import worth_repeating
+from .siblings import Siblings
+from .units import Units
+
+__all__ = ["Schedule", "fuse", "fusible"]
+
+
+class Schedule(NamedTuple):
+    """order: all nodes, inputs before users; home: {uid: [groups the node is computed in]}."""
+    order: list
+    home: dict
+
+
+def fuse(outputs):
+    """Partition the fusible nodes under `outputs` (concrete shapes) into Groups: a Schedule."""
+    return _Fuser(outputs).run()
+
+
+class _Fuser:
+    def __init__(self, outputs):
+        self.order = toposort(outputs)
+        self.users = consumers(self.order)
+        self.keep = {n.uid for n in outputs}
+        self.units = Units(self.users)
+        self.home = self.units.home
+        self.groups = []
+        self.wanting = {}           # uid -> groups that read the tensor
+        self.chunks = {}            # (uid, axes) -> [(partial reduction of it, its group)]
+
+    def run(self):
+        for node in reversed(self.order):
+            if fusible(node):
+                self.place(node)
+                self.units.settle(node)
+            elif node.op.name not in AXIS_VIEWS:
+                self.units.add_single(node)
+        groups = Siblings(self.units, self.groups, self.order).join()
+        rank = {n.uid: i for i, n in enumerate(self.order)}
+        for group in groups:
+            group.nodes.sort(key=lambda n: rank[n.uid])
+        return Schedule(self.order, self.home)
+
+    def place(self, node):
+        """Put a node into groups that read it, or into one of its own."""
+        wanting = sorted(self.wanting.get(node.uid, ()), key=lambda g: g.number)
+        scalar = all(n == 1 for n in node.shape)
+        again = node.op.name in GENERATORS or (scalar and node.op.kind == "elementwise")
+        readers = self.units.readers(node)
+        beneath = self.units.beneath(readers)
+        joined = worth_repeating(node, wanting, self.keep, self.users, self.home) \
+            and self.join_all(node, wanting, readers, beneath)
+        for group in () if joined else wanting:
+            if self.join(node, group, readers, beneath):
+                joined = True
+                if not again:
+                    break
+        homes = self.home.get(node.uid, ())
+        if not joined or scalar and all(g.partial for g in homes):
+            self.start(node)        # a chunked kernel cannot store one scalar: keep a home that can
+        if scalar:
+            self.home[node.uid].sort(key=lambda g: g.partial)
+
+    def join_all(self, node, groups, readers, beneath):
+        """Make `node` a member of all `groups`, or of none."""
+        joins = [Join(node, g) for g in groups]
+        if any(self.why_not(j, readers, beneath, groups) for j in joins):
+            return False
+        for join in joins:
+            self.admit(join)
+        return True
+
+    def join(self, node, group, readers, beneath):
+        """Whether `node` is now a member of `group`."""
+        join = Join(node, group)
+        if self.why_not(join, readers, beneath, (*self.home.get(node.uid, ()), group)):
+            return False
+        self.admit(join)
+        return True
+
+    def why_not(self, join, readers, beneath, inside):
+        """The Reason against a join when the groups `inside` compute the node for themselves."""
+        reason = join.why_not()
+        if reason is not None or not beneath & self.units.bits[join.group.number]:
+            return reason
+        inside = {g.number for g in inside}
+        return in_the_way(self.units, [r for r in readers if r not in inside], join.group)
+
+    def admit(self, join):
+        join.group.reduced, join.group.domain = join.reduced, join.domain
+        self.add(join.node, join.group, join.amap)
+
+    def add(self, node, group, amap):
+        for uid in group.add(node, amap):
+            self.wanting.setdefault(uid, {})[group] = None
+        self.home.setdefault(node.uid, []).append(group)
+
+    def start(self, node):
+        """A group for `node`: what reads the same tensor in the same chunks is one group."""
+        if node.op.kind != "reduce" and node.op.name != "partial":
+            amap = tuple(None if n == 1 else a for a, n in enumerate(node.shape))
+            return self.found(Group(node.shape), node, amap)
+        x, axes = node.inputs[0], node.attrs["axes"]
+        if node.op.name != "partial":
+            group = Group(x.shape, [a for a in axes if x.shape[a] != 1])
+            kept = (a for a in range(x.ndim) if a not in axes)
+            return self.found(group, node, tuple(None if x.shape[a] == 1 else a for a in kept))
+        amap = (None,) * node.ndim
+        alike = self.chunks.setdefault((x.uid, axes), [])
+        for other, group in alike:
+            if other.shape == node.shape:
+                return self.add(node, group, amap)
+        group = Group(x.shape, [a for a in axes if x.shape[a] != 1])
+        group.partial = True
+        alike.append((node, group))
+        return self.found(group, node, amap)
+
+    def found(self, group, node, amap):
+        self.units.add_group(group)
+        self.groups.append(group)
+        self.add(node, group, amap)

@@ -1,0 +1,214 @@
+"""What may share a loop: predicates that answer None, or the Reason why not.
+
+A Join is a node that wants to be computed in a group that reads it; JOIN are the questions it has
+to pass, the cheap ones first. Sizes are compared with ==, thresholds are asked last.
+"""
+from ..graph.shapes import product
+from .group import AXIS_VIEWS, GENERATORS
+from .policy import LEAST_ROWS, MAX_MEMBERS, MAX_STREAMS, SERIAL_REDUCTION, full
+from .reasons import Reason
+
+LOOK = 64                   # nodes of a row program that are looked at for the reduction behind it
+
+FULL = Reason("that loop holds {} operations and operands already", MAX_MEMBERS)
+WIDE = Reason("that loop reads {} tensors already; more thrash the prefetchers", MAX_STREAMS)
+CHUNKED = Reason("it is a reduction in chunks, which another loop puts together")
+INSIDE = Reason("that loop needs it along other axes than those it computes it along")
+TWO_WAYS = Reason("that loop reads it along different axes at once")
+DIAGONAL = Reason("that loop reads only a diagonal of it")
+ELEMENT = Reason("that loop reads single elements of it")
+EMPTY = Reason("that loop has no elements, but it has")
+OTHER_AXES = Reason("it reduces over other axes than that loop")
+CHUNKS = Reason("that loop is a reduction in chunks, which runs over something else")
+ONE_ROW = Reason("it is one long row: waiting for it would leave that loop to one thread")
+
+
+def fusible(node):
+    """Whether the code generator has a scalar expression or a reduction for `node`."""
+    if node.dtype is None or node.dtype.startswith("complex"):
+        return False
+    if any(i.dtype is None or i.dtype.startswith("complex") for i in node.inputs):
+        return False
+    if node.op.kind == "elementwise":
+        return node.op.c is not None or node.op.name in GENERATORS
+    return node.op.kind == "reduce" or node.op.name == "partial"
+
+
+class Join:
+    """`node` as a member of `group`: its axis map, and what the group's loop becomes."""
+    __slots__ = ("node", "group", "amap", "covers", "reduced", "domain")
+
+    def __init__(self, node, group):
+        self.node, self.group = node, group
+        self.amap = next(iter(group.wants[node.uid]))
+        self.covers = {a for a in self.amap if a is not None}
+        self.reduced, self.domain = group.reduced, group.domain
+
+    def why_not(self):
+        """The Reason against this join as far as the two alone decide it; None when it fits."""
+        for question in JOIN:
+            reason = question(self)
+            if reason is not None:
+                return reason
+        return None
+
+
+def is_whole(join):
+    return CHUNKED if join.node.op.name == "partial" else None
+
+
+def has_room(join):
+    if full(join.group):
+        return FULL
+    return WIDE if join.group.streams() >= MAX_STREAMS else None
+
+
+def is_read_one_way(join):
+    node, group, amap = join.node, join.group, join.amap
+    if node.uid in group.maps:
+        return INSIDE
+    if len(group.wants[node.uid]) != 1:
+        return TWO_WAYS
+    if len(join.covers) != sum(a is not None for a in amap):
+        return DIAGONAL
+    if any(a is None and n != 1 for a, n in zip(amap, node.shape)):
+        return ELEMENT                           # a random state
+    return None
+
+
+def loops_agree(join):
+    """The loop runs over what the node varies along, or can be made to."""
+    node, group = join.node, join.group
+    if node.op.kind == "reduce":
+        return reduction_fits(join)
+    if node.op.name in GENERATORS or join.covers == group.wide() or not _wide(node):
+        return None
+    if group.partial:
+        return CHUNKS
+    if not group.reduced:
+        join.reduced = row_axes(join)
+    if not join.reduced or join.covers != group.wide() - set(join.reduced):
+        return Reason("it has shape {}, and that loop runs over {}", node.shape, group.domain)
+    return None
+
+
+def reduction_fits(join):
+    """The loop reduces over the same axes, or has none left but those, or can be the epilogue."""
+    node, group, covers = join.node, join.group, join.covers
+    x = node.inputs[0]
+    sizes = [x.shape[a] for a in node.attrs["axes"] if x.shape[a] != 1]
+    if group.partial:
+        return CHUNKS
+    if not sizes:
+        return OTHER_AXES
+    if group.reduced:
+        same = covers == group.outer() and [group.domain[a] for a in group.reduced] == sizes
+        return None if same else OTHER_AXES
+    free = sorted(group.wide() - covers)
+    if not free:                                 # the group so far is this reduction's epilogue
+        first = len(group.domain)
+        join.reduced = tuple(range(first, first + len(sizes)))
+        join.domain = group.domain + sizes
+        return None
+    if [group.domain[a] for a in free] != sizes:
+        return OTHER_AXES
+    if not covers and product(sizes) > SERIAL_REDUCTION:
+        return ONE_ROW
+    join.reduced = tuple(free)
+    return None
+
+
+def row_axes(join):
+    """The axes a row-level node leaves free, when a reduction over just those feeds it."""
+    node, group = join.node, join.group
+    if not join.covers:
+        return ()
+    free = tuple(sorted(group.wide() - join.covers))
+    sizes = [group.domain[a] for a in free]
+    seen, stack = set(), [node]
+    while stack and len(seen) < LOOK:
+        x = stack.pop()
+        while x.op.name in AXIS_VIEWS:
+            x = x.inputs[0]
+        if x.uid in seen or x.size != node.size:
+            continue
+        seen.add(x.uid)
+        if x.op.kind == "reduce" and x.op.name != "partial":
+            source = x.inputs[0]
+            if [source.shape[a] for a in x.attrs["axes"] if source.shape[a] != 1] == sizes:
+                return free
+        elif fusible(x):
+            stack.extend(x.inputs)
+    return ()
+
+
+def loop_runs(join):
+    """No value joins a loop over no elements, unless it has none itself."""
+    if any(n == 0 and a not in join.reduced for a, n in enumerate(join.domain)):
+        return None if any(n == 0 for n in join.node.shape) else EMPTY
+    return None
+
+
+JOIN = (is_whole, is_read_one_way, has_room, loops_agree, loop_runs)
+
+
+def _wide(node):
+    """Whether a node has any axis of a size other than 1."""
+    return any(n != 1 for n in node.shape)
+
+
+def in_the_way(units, readers, group):
+    """The Reason why what flows into these units comes back to `group`, or None."""
+    for number in readers:
+        if units.reaches([number], group):
+            return Reason("{} needs it first, and that loop needs what comes of that",
+                          units.members(number)[-1])
+    return None
+
+
+# ---- loops side by side --------------------------------------------------------------------------
+
+DIFFERENT = Reason("the other loop that reads it has another domain")
+UNLIKE = Reason("the other loop reads it along other axes")
+CROSSED = Reason("one loop makes what the other reads along other axes")
+TOGETHER_FULL = Reason("the loops that read it hold {} operations already", MAX_MEMBERS)
+TOGETHER_WIDE = Reason("the loops that read it would read {} tensors and more", MAX_STREAMS)
+BETWEEN = Reason("something lies between the loops that read it: one needs results of the other")
+
+
+def merge_fits(a, b, uid):
+    """The Reason why loops `a` and `b`, which both make or read a tensor, cannot be one, or None.
+
+    Not asked here is whether something lies between the two.
+    """
+    if len(a.nodes) + len(b.nodes) > MAX_MEMBERS:
+        return TOGETHER_FULL
+    shared = a.seen_as(uid)
+    if len(shared) != 1 or shared != b.seen_as(uid) or not set(next(iter(shared))) - {None}:
+        return UNLIKE
+    for k in (*a.maps, *b.maps):
+        mine, yours = a.seen_as(k), b.seen_as(k)
+        if mine and yours and mine != yours:
+            return CROSSED
+    if a.streams() + b.streams() > MAX_STREAMS:
+        return TOGETHER_WIDE
+    return same_loop(a, b)
+
+
+def same_loop(a, b):
+    """Two groups can share a nest: the same, or a flat one beside the other's rows."""
+    if a.partial != b.partial or a.domain != b.domain:
+        return DIFFERENT
+    if a.partial:
+        mine, yours = ([n.shape for n in g.nodes if n.op.name == "partial"] for g in (a, b))
+        alike = all(n in yours for n in mine) and all(n in mine for n in yours)
+        return None if a.reduced == b.reduced and alike else DIFFERENT
+    if a.reduced == b.reduced:
+        return None
+    if a.reduced and b.reduced:
+        return DIFFERENT
+    rows = a if a.reduced else b
+    outer = product([n for k, n in enumerate(rows.domain) if k not in rows.reduced])
+    if product(rows.domain) <= SERIAL_REDUCTION or outer >= LEAST_ROWS:
+        return None
+    return ONE_ROW                               # the flat loop would lose threads

@@ -1,0 +1,28 @@
+"""Why two things do not share a loop: a sentence about a value and a loop, written when read."""
+from ..graph.node import Node
+from ..graph.printing import place
+from ..graph.shapes import show
+
+
+class Reason:
+    """`text` with what it is about: nodes, shapes and numbers.
+
+    It is a sentence about "it", a value, and "that loop", which reads the value from memory.
+    """
+    __slots__ = ("text", "about")
+
+    def __init__(self, text, *about):
+        self.text, self.about = text, about
+
+    def __str__(self):
+        return self.text.format(*map(_shown, self.about))
+
+    def __repr__(self):
+        return f"Reason({str(self)!r})"
+
+
+def _shown(x):
+    if isinstance(x, Node):
+        where = place(x.line)
+        return f"{x.op.name} ({where})" if where else x.op.name
+    return show(x) if isinstance(x, (tuple, list)) else str(x)
