@@ -377,6 +377,8 @@ RULES = {
     "concatenate": _axis,
     "cumsum": _axis,
     "cumprod": _axis,
+    "linear_recurrence": _axis,
+    "product_of_others": _shifted("axes"),
     "sort": _axis,
     "argsort": _axis,
     "take": _take,

@@ -101,6 +101,30 @@ def test_gradient_options_of_the_manual():
     assert value(gradient.grad(ops.zero_grad(x), x), {x: 3.0}) == 0
 
 
+def test_rop_and_hessian_where_the_cotangent_is_zero():
+    """Rop differentiates by a cotangent of zeros: nothing may depend on its being 0."""
+    x, v = vector(), vector()
+    env = {x: np.array([4.0, 9]), v: np.array([1.0, 2])}
+    np.testing.assert_allclose(value(gradient.Rop(ops.sqrt(x), x, v), env), [0.25, 1 / 3])
+    cost = ops.sum(ops.square(ops.sub(ops.sqrt(x), 2)))     # the cotangent of sqrt(4) is 0
+    np.testing.assert_allclose(value(gradient.hessian(cost, x), env), np.diag([0.125, 1 / 27]))
+    np.testing.assert_allclose(
+        value(gradient.Rop(ops.std(x), x, v), env), [0.5][0], rtol=1e-12)
+    edge = {x: np.array([0.0, 1]), v: np.array([0.0, 1])}   # nothing flows through the slope inf
+    np.testing.assert_allclose(value(gradient.Rop(ops.sqrt(x), x, v), edge), [0, 0.5])
+
+
+def test_mixed_derivative_of_a_power_at_exponent_zero():
+    x, p = vector(), vector()
+    y = ops.pow(x, p)
+    env = {x: np.array([2.0, 0.5, 3]), p: np.zeros(3)}
+    for first, second in ((x, p), (p, x)):
+        g = gradient.grad(ops.sum(gradient.grad(ops.sum(y), first)), second)
+        np.testing.assert_allclose(value(g, env), [0.5, 2, 1 / 3])
+    zero = {x: np.zeros(3), p: np.array([0.0, 1, 2])}
+    np.testing.assert_array_equal(value(gradient.grad(ops.sum(y), x), zero), [0, 1, 0])
+
+
 # --- accumulation -----------------------------------------------------------------------------
 
 

@@ -120,6 +120,12 @@ def ctc_decode(y_pred, input_length, greedy=True, beam_width=100, top_paths=1):
     >>> [path.eval().tolist() for path in paths], scores.eval().round(3)
     ([[[1]], [[1, 0]]], array([[-0.338, -1.884]]))
     """
+    return decode(y_pred, input_length, greedy, beam_width, top_paths)
+
+
+def decode(y_pred, input_length, greedy, beam_width, top_paths, merge_repeated=False):
+    """`ctc_decode`; merge_repeated: equal neighbours in the sequences that the search found become
+    one, whatever blanks were between them, as TensorFlow's option of this name has it."""
     y, lengths = node_of(y_pred), node_of(input_length)
     if y.ndim != 3:
         raise ShapeError(
@@ -130,11 +136,11 @@ def ctc_decode(y_pred, input_length, greedy=True, beam_width=100, top_paths=1):
         return [Tensor(sequences)], Tensor(score)
     width, paths = integer(beam_width, "beam_width"), integer(top_paths, "top_paths")
     found, counts, score = _rows().ctc_beam(y, lengths, width, paths, epsilon())
-    every = [
-        Tensor(_cut(ops.getitem(found, (slice(None), k)), ops.getitem(counts, (slice(None), k))))
-        for k in range(paths)
-    ]
-    return every, Tensor(score)
+    every = [(ops.getitem(found, (slice(None), k)), ops.getitem(counts, (slice(None), k)))
+             for k in range(paths)]
+    if merge_repeated:
+        every = [_rows().ctc_collapse(*path) for path in every]
+    return [Tensor(_cut(*path)) for path in every], Tensor(score)
 
 
 def _greedy(y, lengths):

@@ -68,7 +68,8 @@ def generator(seed=None):
 
 def uniform_node(shape_node, dtype, seed=None):
     """Uniform numbers in [0, 1) with a shape given as an int64 vector node."""
-    return _draw(ops.random_uniform, shape_node, dtype, seed)
+    u = _draw(ops.random_uniform, shape_node, dtype, seed)
+    return ops.without_end(u, 0, 1) if dtype == "float16" else u
 
 
 def _draw(build, shape_node, dtype, seed):
@@ -97,8 +98,6 @@ def random_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
 def random_uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
     """Numbers in [minval, maxval), all equally likely; integers for an integer dtype.
 
-    A float may be rounded up to maxval where that is large beside maxval - minval.
-
     >>> x = K.random_uniform((100,), 0, 10, dtype="int32", seed=1).eval()
     >>> bool(x.min() >= 0), bool(x.max() < 10), x.dtype.name
     (True, True, 'int32')
@@ -107,11 +106,16 @@ def random_uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
     if dtypes.is_complex(dtype):
         raise DTypeError("random_uniform draws real numbers, not " + dtype)
     whole = dtypes.is_discrete(dtype)
-    u = _draw(ops.random_uniform, shape_vector(shape), "float64" if whole else dtype, seed)
+    wide = "float64" if whole else "float32" if dtype == "float16" else dtype
+    u = _draw(ops.random_uniform, shape_vector(shape), wide, seed)
     low, high = operand(minval), operand(maxval)
     span = high - low if not hasattr(low, "op") and not hasattr(high, "op") else ops.sub(high, low)
     if not whole:
-        return Tensor(_scaled(u, span, low, "minval and maxval"))
+        y = ops.cast(_scaled(u, span, low, "minval and maxval"), dtype)
+        # A product with u < 1 is rounded below the other factor where that is a normal number.
+        exact = _is(low, 0) and isinstance(high, (int, float)) and dtype != "float16" and (
+            abs(high) > 2 * np.finfo(dtype).tiny)
+        return Tensor(y if exact else ops.without_end(y, low, high))
     # The lower bound after the floor: before it, a large one would round the sum up to maxval.
     y = _scaled(ops.floor(_scaled(u, span, 0, "minval and maxval")), 1, low, "minval")
     return Tensor(ops.cast(ops.floor(y), dtype))
@@ -167,7 +171,7 @@ def random_binomial(shape, p=0.0, dtype=None, seed=None):
     dtype = float_dtype(dtype)
     p = check_probability(operand(p, "p"), "p of random_binomial")
     real = dtype if dtypes.is_float(dtype) else "float32"
-    u = _draw(ops.random_uniform, shape_vector(shape), real, seed)
+    u = uniform_node(shape_vector(shape), real, seed)
     return Tensor(ops.cast(_of_size(ops.lt(u, p), u, "p"), dtype))
 
 

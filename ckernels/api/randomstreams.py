@@ -122,7 +122,7 @@ class RandomStreams:
     # ---- draws ----------------------------------------------------------------------------------
 
     def uniform(self, size, low=0.0, high=1.0, ndim=None, dtype=None, nstreams=None):
-        """Numbers between low and high, both excluded up to rounding.
+        """Numbers between low and high; high is excluded, and low up to rounding.
 
         size   a tuple of ints >= 1 and scalar tensors, or an integer vector tensor
         dtype  a float; by default floatx(), or wider where tensors or arrays low and high are
@@ -139,8 +139,10 @@ class RandomStreams:
         u = self._draw(size, sizes, dtype, nstreams)
         if is_number(low, 0) and is_number(high, 1):
             return u
-        low, high = ops.cast(node_of(low), dtype), ops.cast(node_of(high), dtype)
-        return self._like(u, ops.add(ops.mul(u.node, ops.sub(high, low)), low))
+        wide = "float32" if dtype == "float16" else dtype       # kernels do not round in between
+        first, end = ops.cast(node_of(low), wide), ops.cast(node_of(high), wide)
+        y = ops.add(ops.mul(ops.cast(u.node, wide), ops.sub(end, first)), first)
+        return self._like(u, ops.without_end(ops.cast(y, dtype), low, high))
 
     def normal(self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None):
         """Normal numbers, by Box and Muller from an even count of uniform ones.

@@ -372,7 +372,11 @@ def random_uniform_variable(shape, low, high, dtype=None, name=None, seed=None):
     """A variable with values drawn from [low, high)."""
     from .random import generator
 
-    return _drawn(generator(seed).uniform(low, high, static_shape(shape)), dtype, name)
+    made = _drawn(generator(seed).uniform(low, high, static_shape(shape)), dtype, name)
+    value, (first, end) = made.get_value(), np.asarray([low, high]).astype(made.dtype)
+    if (value == end).any() and first != end:       # rounded to a narrower dtype
+        made.set_value(np.where(value == end, np.nextafter(end, first), value))
+    return made
 
 
 def random_normal_variable(shape, mean, scale, dtype=None, name=None, seed=None):

@@ -29,7 +29,7 @@ from ..api.conv import (  # noqa: F401
 )
 from ..api.conv import conv_transpose as _conv_transpose
 from ..api.ctc import ctc_batch_cost  # noqa: F401
-from ..api.ctc import ctc_decode as _ctc_decode
+from ..api.ctc import decode as _ctc_decode
 from ..api.gradients import gradients as _gradients
 from ..api.operands import node_of as _node_of
 from ..api.operands import operand as _operand
@@ -357,9 +357,10 @@ def ctc_decode(
 ):
     """The most probable label sequences, ([sequences, ...], scores); the last class is the blank.
 
-    merge_repeated: whether equal neighbours of a decoded sequence are merged, for the beam search.
+    merge_repeated: whether equal neighbours of a sequence found by the beam search become one,
+    whatever blanks were between them (the greedy search always merges what no blank separates).
     """
-    return _ctc_decode(y_pred, input_length, greedy, beam_width, top_paths)
+    return _ctc_decode(y_pred, input_length, greedy, beam_width, top_paths, merge_repeated)
 
 
 def ctc_label_dense_to_sparse(labels, label_lengths):

@@ -26,7 +26,8 @@ from .base import (
     zeros_like,
 )
 
-__all__ = ["cast", "add", "sub", "mul", "true_div", "floor_div", "mod", "pow", "neg", "abs",
+__all__ = ["cast", "add", "sub", "mul", "true_div", "masked_mul", "masked_div",
+           "floor_div", "mod", "pow", "neg", "abs",
            "sign", "square", "sqr", "sqrt", "rsqrt", "reciprocal", "floor", "ceil", "trunc",
            "round", "maximum", "minimum", "clip", "where", "relu", "identity", "stop_gradient",
            "deg2rad", "rad2deg", "real", "imag", "conj", "angle", "iota", "zeros_like",
@@ -130,6 +131,20 @@ mod = elementwise("mod", "ck_mod_{S}({0}, {1})", np.mod,
                   cost=5, takes="iuf", doc="x - z * floor(x / z); an integer mod 0 is 0.")
 
 
+# A slope may be inf where nothing flows through it, as that of sqrt at 0 behind a `where`, and
+# 0 * inf would poison all that is added to it. These two are linear in x: their derivative by x
+# does not ask whether x happens to be 0: Rop and second derivatives differentiate just there.
+masked_mul = elementwise("masked_mul", "(({0}) == 0 ? 0 : ({0}) * ({1}))",
+                         lambda x, z: np.where(x == 0, 0, x * z),
+                         lambda x, z, y, g: (masked_mul(g, z), masked_mul(x, g)),
+                         rule="float", ulp=0, takes="fc", doc="x * z; 0 where x is 0, for any z.")
+masked_div = elementwise("masked_div", "(({0}) == 0 ? 0 : ({0}) / ({1}))",
+                         lambda x, z: np.where(x == 0, 0, x / z),
+                         lambda x, z, y, g: (masked_div(g, z), neg(masked_div(mul(g, y), z))),
+                         rule="float", ulp=0, cost=2, takes="fc",
+                         doc="x / z; 0 where x is 0, for any z.")
+
+
 def _run_pow(x, p):
     if x.dtype.kind != "i":
         return np.power(x, p)
@@ -142,7 +157,7 @@ def _run_pow(x, p):
 def _grad_pow(x, p, y, g):
     exponent = number(p)
     if exponent is None:
-        gx = where(eq(p, 0), 0, mul(g, mul(p, pow(x, sub(p, 1)))))
+        gx = mul(g, masked_mul(p, pow(x, sub(p, 1))))
         gp = mul(g, mul(y, log(where(gt(x, 0), x, 1))))
         return (None if x.value is not None else gx), gp
     if exponent == 0:
@@ -191,12 +206,8 @@ square = elementwise("square", _c_square, np.square, lambda x, y, g: mul(g, mul(
 sqr = square
 
 
-def _grad_sqrt(x, y, g):
-    # 0 / 0 would poison masked branches: where nothing flows back, nothing comes out.
-    return where(eq(g, 0), 0, true_div(g, add(y, y)))
-
-
-sqrt = elementwise("sqrt", c_builtin("sqrt"), np.sqrt, _grad_sqrt, rule="float", ulp=0, cost=3,
+sqrt = elementwise("sqrt", c_builtin("sqrt"), np.sqrt,
+                   lambda x, y, g: masked_div(g, add(y, y)), rule="float", ulp=0, cost=3,
                    takes="fc", doc="Square root; the slope at 0 is inf, but 0 where g is 0.")
 rsqrt = elementwise("rsqrt", lambda a, d: f"{c_number(1, d)} / {c_builtin('sqrt')(a, d)}",
                     lambda x: 1 / np.sqrt(x), lambda x, y, g: mul(g, mul(mul(y, -0.5), mul(y, y))),
@@ -347,5 +358,5 @@ def iota(shape, axis=0, dtype="int64"):
 
 
 # The gradients above name rows of the sibling files; those files import this one.
-from .logic import eq, ge, gt, isnan, le, lt  # noqa: E402
+from .logic import ge, gt, isnan, le, lt  # noqa: E402
 from .transcendental import log  # noqa: E402

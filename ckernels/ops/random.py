@@ -19,13 +19,14 @@ from ..errors import DTypeError, ShapeError
 from ..graph.node import constant, make
 from ..graph.op import Op
 from ..graph.shapes import show
-from .base import cast, expand, to_node
-from .elementwise import add, clip, floor, mul, sub
-from .logic import eq, ge, lt
+from .base import cast, expand, is_weak, scalar, to_node
+from .elementwise import add, clip, floor, maximum, minimum, mul, sub, where
+from .logic import eq, ge, le, lt
 from .movement import _vector_values
 from .reduce import sum
+from .running import cumsum
 from .shape import shape_vector, size_of
-from .sort import argsort, cumsum
+from .sort import argsort
 from .special import erfinv
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "random_uniform",
     "random_normal",
     "uniform",
+    "without_end",
     "normal",
     "bernoulli",
     "binomial",
@@ -159,7 +161,24 @@ def uniform(state, sizes, low=0.0, high=1.0, dtype=None):
     """Uniform numbers in [low, high)."""
     dtype, wide = _float_dtype(dtype)
     u = random_uniform(state, sizes, wide)
-    return cast(cast(add(mul(u, sub(high, low)), low), wide), dtype)
+    return without_end(cast(cast(add(mul(u, sub(high, low)), low), wide), dtype), low, high)
+
+
+def without_end(y, low, high):
+    """`y`, rounded from numbers in [low, high), with no element rounded up to `high`.
+
+    Numbers for bounds: what reached `high` becomes the last number of the dtype before it. Tensors:
+    it becomes `low`, which rounding gives half a neighbourhood, as it does `high`. A float16 `y`
+    must come from a cast: kernels compute in float32 and round only there and where they store.
+    """
+    if isinstance(low, numbers.Real) and isinstance(high, numbers.Real):
+        with np.errstate(over="ignore"):
+            first, end = (np.asarray(b).astype(y.dtype) for b in (low, high))
+        last = constant(np.nextafter(end, first), y.dtype)
+        return y if first == end else (minimum if first < end else maximum)(y, last)
+    low, high = (cast(to_node(b, "a bound of random numbers") if not is_weak(b) else
+                      scalar(b, y.dtype), y.dtype) for b in (low, high))
+    return where(where(lt(low, high), ge(y, high), le(y, high)), low, y)
 
 
 def normal(state, sizes, mean=0.0, std=1.0, dtype=None):

@@ -8,9 +8,10 @@ import numpy as np
 
 from .. import dtypes
 from ..errors import ShapeError
+from ..graph.node import make
 from ..graph.shapes import axes_of
-from .base import broadcast_like, cast, reduction, to_node
-from .elementwise import mul, sub, true_div, where
+from .base import broadcast_like, reduction, to_node
+from .elementwise import mul, sub, where
 from .logic import eq
 
 __all__ = ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "ptp"]
@@ -27,15 +28,7 @@ def _accumulating(fn):
 
 
 def _grad_prod(x, y, g, axes):
-    """prod / x without a zero; with one zero only that element gets the product of the others; with
-    more, nothing does. (The gradient of this gradient is right where no element is zero.)"""
-    zero = eq(x, 0)
-    others = where(zero, 1, x)
-    product = prod(others, axes, keepdims=True)
-    zeros = sum(cast(zero, "int64"), axes, keepdims=True)
-    at_zero = where(eq(zeros, 1), product, 0)
-    slope = where(zero, at_zero, where(eq(zeros, 0), true_div(product, others), 0))
-    return mul(g, slope)
+    return mul(g, make("product_of_others", (x,), {"axes": axes}))      # in running.py
 
 
 def _grad_extremum(x, y, g, axes):

@@ -1,4 +1,4 @@
-"""Rows along an axis that need its order: sort, argsort, top_k, in_top_k, cumsum, cumprod.
+"""Rows along an axis that need its order: sort, argsort, top_k, in_top_k.
 
 Sorting is stable and puts NaN last, as NumPy does. (In `ckernels.ops` the name `sort` is the
 function.)
@@ -11,16 +11,15 @@ from ..graph.node import make
 from ..graph.op import Op
 from ..graph.shapes import axis_of, show
 from .advanced import take_along_axis
-from .base import cast, expand, to_node
-from .elementwise import mul, true_div, where
-from .logic import eq, gt, isfinite, logical_and, lt
+from .base import expand, to_node
+from .logic import gt, isfinite, logical_and, lt
 from .movement import flatten, flip, slice_, squeeze
 from .reduce import sum
 
-__all__ = ["sort", "argsort", "top_k", "in_top_k", "cumsum", "cumprod"]
+__all__ = ["sort", "argsort", "top_k", "in_top_k"]
 
 
-def _along(x, axis, name):
+def along(x, axis, name):
     """(x, axis) with axis None meaning the flattened tensor."""
     x = to_node(x, name)
     if axis is None:
@@ -60,13 +59,13 @@ Op(
 
 def sort(x, axis=-1):
     """`x` in rising order along `axis` (None: flattened)."""
-    x, axis = _along(x, axis, "sort")
+    x, axis = along(x, axis, "sort")
     return make("sort", (x,), {"axis": axis})
 
 
 def argsort(x, axis=-1):
     """The indices that sort `x` along `axis` (None: flattened); equal elements keep their order."""
-    x, axis = _along(x, axis, "argsort")
+    x, axis = along(x, axis, "argsort")
     return make("argsort", (x,), {"axis": axis})
 
 
@@ -102,59 +101,3 @@ def in_top_k(predictions, targets, k):
     own = take_along_axis(predictions, expand(targets, (1,)), 1)
     larger = sum(gt(predictions, own), 1)
     return logical_and(lt(larger, k), isfinite(squeeze(own, 1)))
-
-
-# --- running sums and products ----------------------------------------------------------------
-
-_WIDE = {"float16": "float32", "float32": "float64", "complex64": "complex128"}
-
-
-def _running(fn):
-    def run(attrs, x):
-        axis, dtype = attrs["axis"], x.dtype
-        x = x.astype(_WIDE.get(dtype.name, dtype), copy=False)
-        with np.errstate(all="ignore"):
-            if attrs["reverse"]:
-                return np.flip(fn(np.flip(x, axis), axis), axis).astype(dtype)
-            return fn(x, axis).astype(dtype)
-    return run
-
-
-def _grad_cumsum(node, g):
-    return (make("cumsum", (g,), {**node.attrs, "reverse": not node.attrs["reverse"]}),)
-
-
-def _grad_cumprod(node, g):
-    """Exact with zeros too: up to the first zero the slope is a sum over y / x; at that zero, over
-    the products without it; behind it, zero. (Second derivatives: right where nothing is zero.)"""
-    x, attrs = node.inputs[0], node.attrs
-    back = {**attrs, "reverse": not attrs["reverse"]}
-    zero = eq(x, 0)
-    zeros = make("cumsum", (cast(zero, "int64"),), attrs)
-    first = logical_and(zero, eq(zeros, 1))
-    before = make("cumsum", (mul(g, node),), back)
-    others = make("cumprod", (where(first, 1, x),), attrs)
-    at_zero = make("cumsum", (where(eq(zeros, 1), mul(g, others), 0),), back)
-    slope = where(eq(zeros, 0), true_div(before, where(zero, 1, x)), 0)
-    return (where(first, at_zero, slope),)
-
-
-def _running_op(name, fn, grad, doc):
-    op = Op(name, "opaque", lambda a, x: (x.dtype, x.shape), _running(fn), grad, ulp=4, cost=2,
-            doc=f"{doc} along attrs['axis'], from the end when attrs['reverse'].")
-
-    def build(x, axis=0, reverse=False):
-        x, axis = _along(x, axis, name)
-        return make(
-            op, (cast(x, dtypes.accumulator(x.dtype)),), {"axis": axis, "reverse": bool(reverse)}
-        )
-
-    build.__name__ = build.__qualname__ = name
-    build.__doc__ = (
-        f"{doc} along `axis` (None: of the flattened tensor), from the end with `reverse`."
-    )
-    return build
-
-
-cumsum = _running_op("cumsum", np.cumsum, _grad_cumsum, "Running sum")
-cumprod = _running_op("cumprod", np.cumprod, _grad_cumprod, "Running product")

@@ -17,8 +17,8 @@ from .indexing import getitem
 from .joining import concatenate
 from .movement import broadcast_to
 from .reduce import sum as sum_
+from .running import cumsum
 from .shape import pack
-from .sort import cumsum
 
 __all__ = ["csr_dot", "csr_sample", "csr_dense", "csr_take", "csr_rows", "csr_order", "csr_merge",
            "csr_interleave", "csr_held", "turned"]

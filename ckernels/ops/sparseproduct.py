@@ -15,8 +15,8 @@ from .base import cast, operands, to_node
 from .indexing import getitem
 from .joining import concatenate
 from .movement import broadcast_to, transpose
+from .running import cumsum
 from .shape import pack
-from .sort import cumsum
 from .sparse import _check_data, _rows_of, _structure, csr_order, csr_rows
 
 __all__ = ["csr_product", "csr_product_places"]

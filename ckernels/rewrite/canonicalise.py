@@ -52,6 +52,14 @@ def times_one(node):
     return None
 
 
+@rule("masked_mul", "masked_div")
+def mask_decided(node):
+    """masked_mul and masked_div of a number other than 0 are the plain product and quotient."""
+    a, b = node.inputs
+    plain = {"masked_mul": "mul", "masked_div": "true_div"}[node.op.name]
+    return make(plain, (a, b)) if number(a) else None
+
+
 @rule("sub")
 def minus_itself(node):
     """x - x is 0 for integers (a float may be NaN or inf)."""

@@ -1,7 +1,8 @@
-"""Products and quotients as lists of factors: x * y / x is y, e / (1 + e) a sigmoid.
+"""Products and quotients as lists of factors: x * exp(t) / exp(t) is x, e / (1 + e) a sigmoid.
 
 A tree of mul, true_div, neg and square is read as factors above and below a fraction bar, pairs of
-factors are replaced until none fits, and the tree is built anew only if something was.
+factors are replaced until none fits, and the tree is built anew only if something was. Only factors
+that are never 0 before rounding cancel: x / y * y is NaN where y is 0, as in NumPy.
 """
 
 import numpy as np
@@ -111,6 +112,34 @@ def shown(view, i, x):
     while i.op.name in RESHAPING:
         i = i.inputs[0]
     return without_lead(reshaped(i, shape))
+
+
+# --- what may cancel ------------------------------------------------------------------------------
+
+POSITIVE = {"exp", "exp2", "sigmoid", "softmax", "softplus", "cosh"}
+NOT_NEGATIVE = {"square", "abs", "relu"}
+KEEP_SIGN = {"sqrt", "square", "abs", "reciprocal", "rsqrt", "sum", "mean", "prod", "max", "min",
+             "transpose", "broadcast_to", "slice", "take", "take_along_axis", "advanced_take",
+             "dynamic_slice"} | set(RESHAPING)
+
+
+def positive(n, depth=4):
+    """Whether `n` is above 0 and finite for all finite operands, were it not for rounding: where it
+    is 0 or inf all the same, that is what cancelling mends."""
+    value, name = number(n), n.op.name
+    if value is not None:
+        return 0 < value < float("inf")
+    if name in POSITIVE or not depth:
+        return name in POSITIVE
+    if name in ("mul", "true_div", "minimum"):
+        return all(positive(i, depth - 1) for i in n.inputs)
+    if name == "maximum":
+        return any(positive(i, depth - 1) for i in n.inputs)
+    if name == "add":
+        return any(positive(a, depth - 1) and (b.op.name in NOT_NEGATIVE or positive(b, depth - 1))
+                   for a, b in (n.inputs, n.inputs[::-1]))
+    full = n.op.kind != "reduce" or all(d != 0 for d in n.inputs[0].shape)
+    return name in KEEP_SIGN and full and positive(n.inputs[0], depth - 1)
 
 
 # --- what pairs of factors become -----------------------------------------------------------------
@@ -245,7 +274,7 @@ def scattered_values(n):
 def _scattered(a, p):
     """scatter(v / gather(p)) * p is scatter(v): the gradient of log(p[index]) times p."""
     values = scattered_values(a)
-    if values is None or not values.below or p.shape != a.shape:
+    if values is None or not values.below or p.shape != a.shape or not positive(p):
         return None
     gather, at = SCATTERS[a.op.name]
     rest = a.inputs[at + 1 :] if at == 1 else a.inputs[1:at]
@@ -277,7 +306,7 @@ def _simplify_once(f):
     for k, n in enumerate(f.below):
         for j, m in enumerate(f.above):
             if n is m:
-                if f.size() == 2:
+                if f.size() == 2 or not positive(n):
                     continue  # x / x alone stays: it may be NaN on purpose
                 del f.below[k], f.above[j]
                 f.removed += 1
@@ -344,7 +373,7 @@ def _in_range(coef, dtype):
 def collect(node):
     """Factors that cancel or combine, through products and quotients.
 
-    x * y / x becomes y even where x is 0 or inf, as Theano documents it; x / x alone stays.
+    x * exp(t) / exp(t) becomes x where exp(t) is rounded to 0 or inf too; x * y / y stays.
     """
     if node.dtype not in REAL:
         return None

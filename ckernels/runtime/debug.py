@@ -4,12 +4,13 @@ DebugFunction compares every call with NumPy, node by node, and the rewritten gr
 one. CheckedFunction runs the kernels as they are, looks at the results before any variable changes,
 and only when it finds NaN or inf walks through the graph to the node where they began.
 """
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 
 from .. import reference
-from ..errors import DebugModeError, NonFiniteError, with_line
+from ..errors import CKernelsWarning, DebugModeError, NonFiniteError, with_line
 from ..graph.node import make, new_uid
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
@@ -75,6 +76,7 @@ class DebugFunction(Guarded):
 
     def prepared(self):
         spec, stand_ins = self.spec, {}
+        self.warned = set()
         for n in spec.cells:
             stand_ins[n] = make("placeholder", (), {
                 "uid": new_uid(), "dtype": n.dtype, "shape": n.shape, "name": n.name}, line=n.line)
@@ -115,12 +117,25 @@ class DebugFunction(Guarded):
         for root, value in zip(self.silent, values):
             fine = opinions.near(root, value)
             if value.dtype.kind in "fc":        # stable forms are right where naive ones overflow
-                fine = fine | ~np.isfinite(known[root.uid]) & ~np.isfinite(wide[root.uid])
+                stable = ~fine & ~np.isfinite(known[root.uid]) & ~np.isfinite(wide[root.uid])
+                self.warn_of(root, int(stable.sum()))
+                fine = fine | stable
             if not fine.all():
                 raise with_line(DebugModeError(
                     f"the rewrites of {self.spec.title()} changed {title(root)}: "
                     f"{opinions.difference(root, value)}"), root)
         return dict(zip((root.uid for root in self.silent), values))
+
+    def warn_of(self, root, count):
+        """Warn, once for each root, that `count` of its numbers differ by rewriting alone."""
+        if not count or root.uid in self.warned:
+            return
+        self.warned.add(root.uid)
+        line = root.line or ("ckernels", 0, "")
+        warnings.warn_explicit(
+            f"{title(root)} of {self.spec.title()} is NaN or inf as written in {count} of its "
+            "elements, and something else as rewritten; docs/guide/rewriting.md has the rules",
+            CKernelsWarning, line[0], line[1])
 
     def check_nodes(self, arrays, opinions):
         """The first node, in the order of computation, whose compiled value NumPy does not get."""

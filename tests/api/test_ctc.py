@@ -207,6 +207,21 @@ def test_sequences_are_as_wide_as_the_longest(mode):
     np.testing.assert_array_equal(scores, [[0, -np.inf, -np.inf]] * 2)
 
 
+def test_merge_repeated_of_keras():
+    from ckernels.compat import keras2
+
+    y = np.full((2, 5, 3), 0.01)                # spells 1 1 0 and 0 0 with blanks between repeats
+    for k, row in enumerate(([1, 2, 1, 0, 0], [0, 2, 0, 2, 2])):
+        y[k, range(5), row] = 0.98
+    n = np.array([5, 5])
+    for merge, want in ((False, [[1, 1, 0], [0, 0, -1]]), (True, [[1, 0], [0, -1]])):
+        (found,), score = keras2.ctc_decode(y, n, greedy=False, merge_repeated=merge)
+        np.testing.assert_array_equal(K.eval(found), want)
+        np.testing.assert_array_equal(K.eval(score), K.eval(K.ctc_decode(y, n, False)[1]))
+    (greedy,), _ = keras2.ctc_decode(y, n, greedy=True, merge_repeated=True)
+    np.testing.assert_array_equal(K.eval(greedy), [[1, 1, 0], [0, 0, -1]])
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_beam_of_all_prefixes_scores_like_the_loss(mode):
     y = np.random.default_rng(3).dirichlet(np.ones(3), (2, 6)).astype("f")

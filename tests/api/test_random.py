@@ -55,9 +55,45 @@ def test_numpys_seed_counts_without_one_of_ours():
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_uniform(dtype):
     x = K.eval(K.random_uniform(N, -2, 3, dtype=dtype, seed=1)).astype("float64")
-    assert (x >= -2).all() and (x <= 3).all()
+    assert (x >= -2).all() and (x < 3).all()
     assert abs(x.mean() - 0.5) < 0.05 and abs(x.var() - 25 / 12) < 0.08
     assert K.dtype(K.random_uniform((1,), dtype=dtype)) == dtype
+
+
+BOUNDS = [
+    (100, 101), (-1, 1), (0, 1), (-1, 0), (1, 1 + 2**-22), (-101, -100), (101, 100), (0.1, 0.3),
+    (2**24, 2**24 + 2), (-1.0, 6e-8), (0, 1e-40), (7, 7),
+]
+
+
+@pytest.mark.parametrize("mode", ["compiled", "reference"])
+@pytest.mark.parametrize("low,high", BOUNDS)
+def test_uniform_never_reaches_its_end(low, high, mode):
+    draws = []
+    for dtype in ("float16", "float32", "float64"):
+        with np.errstate(over="ignore"):
+            first, end = np.array([low, high]).astype(dtype)
+        if not np.isfinite([first, end]).all():
+            continue
+        tensors = [K.variable(np.array(v), dtype=dtype) for v in (low, high)]
+        many = 40000 if dtype == "float64" else 400000
+        for bounds in ((low, high), tensors):
+            x = K.random_uniform((many,), *bounds, dtype=dtype, seed=1)
+            draws.append((first, end, x))
+        made = K.get_value(K.random_uniform_variable((many,), low, high, dtype=dtype, seed=1))
+        draws.append((first, end, K.constant(made, dtype=dtype)))
+        rng = K.RandomStreams(1)
+        draws.append((first, end, rng.uniform((many,), *tensors, dtype=dtype)))
+    for (first, end, _), x in zip(draws, K.function([], [d[2] for d in draws], mode=mode)()):
+        below, above = min(first, end), max(first, end)
+        assert (x >= below).all() and (x <= above).all()
+        assert first == end or (x != end).all(), (first, end, x.dtype)
+
+
+def test_float16_coins_that_always_fall_on_one_side():
+    assert K.eval(K.random_binomial((400000,), 1.0, dtype="float16", seed=1)).all()
+    kept = K.eval(K.dropout(K.ones((400000,), dtype="float16"), 0.5, seed=1))
+    assert set(np.unique(kept)) == {0, 2} and abs((kept > 0).mean() - 0.5) < 0.005
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

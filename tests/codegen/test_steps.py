@@ -375,6 +375,28 @@ def test_running_sums(shape, dtype):
                 )
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(7,), (1, 1), (5, 6), (3, 4, 300), (0, 4), (2, 0)])
+def test_linear_recurrences(shape, dtype):
+    a = RNG.uniform(-1, 1, shape).astype(dtype)
+    b = RNG.standard_normal(shape).astype(dtype)
+    wide = {"float16": "float32", "float32": "float64"}.get(dtype, dtype)
+    for axis in range(len(shape)):
+        for reverse in (False, True):
+            way = slice(None, None, -1 if reverse else 1)
+            factors, want = (np.moveaxis(t.astype(wide), axis, 0)[way].copy() for t in (a, b))
+            for t in range(1, len(want)):
+                want[t] += factors[t] * want[t - 1]
+            want = np.moveaxis(want[way], 0, axis).astype(dtype)
+            leaves = [leaf(a), leaf(b)]
+            f = Function(leaves, [ops.linear_recurrence(*leaves, axis, reverse)], single=True)
+            for copies in ((a, b), (np.asfortranarray(a), b)):
+                # A fused multiply-add rounds once where NumPy rounds twice.
+                eps = np.finfo(dtype).eps * (20 if dtype == "float64" else 1)
+                np.testing.assert_allclose(f(*copies), want, rtol=eps, atol=eps)
+            assert 0 in shape or f.info.source()
+
+
 def test_generated_text_is_clean():
     x, i = numbers((4, 6)), np.array([0, 2], "int32")
     leaves = [leaf(x), leaf(i)]

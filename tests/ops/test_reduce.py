@@ -6,6 +6,7 @@ from ckernels import dtypes, ops
 from ckernels.errors import ShapeError
 from ckernels.graph.node import constant
 
+from .agree import check_gradient as agreeing
 from .helpers import check_gradient, evaluate, gradient, leaf, run
 
 X = np.array([[[0.3, -1.2, 2.5], [0.9, 1.1, -0.4]], [[1.7, 0.2, -2.2], [-0.6, 3.1, 0.8]]])
@@ -108,6 +109,14 @@ def test_gradient_of_a_product_with_zeros(x, expected):
 def test_second_gradient_of_a_product():
     check_gradient(lambda v: gradient(ops.prod(v), [v], constant(1.0, "float64"))[0],
                    np.array([2.0, 3, 4]))
+
+
+@pytest.mark.parametrize("x", [[0, 2, 3], [0, 0, 3], [0, 0, 0], [5, 0], [0]])
+def test_higher_gradients_of_a_product_with_zeros(x):
+    agreeing(lambda v: ops.prod(v), x, order=3)
+    agreeing(lambda v: ops.prod(v, 0), np.array([x, x[::-1], np.arange(len(x))]).T, order=3)
+    cube = np.arange(12.0).reshape(2, 3, 2) % 5
+    agreeing(lambda v: ops.prod(v, (0, 2)), cube, order=2)
 
 
 def test_gradient_of_ties_goes_to_each():

@@ -92,5 +92,30 @@ def test_gradients(axis):
 
 @pytest.mark.parametrize("x", [[2, 0, 3, 4], [0, 2, 3], [2, 0, 3, 0, 5], [0, 0], [2, 3, 0]])
 def test_gradient_of_cumprod_with_zeros(x):
-    check_gradient(ops.cumprod, x, order=1)
-    check_gradient(lambda x: ops.cumprod(x, 0, reverse=True), x, order=1)
+    check_gradient(ops.cumprod, x, order=3)
+    check_gradient(lambda x: ops.cumprod(x, 0, reverse=True), x, order=3)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_linear_recurrence(axis, reverse):
+    a, b = RNG.normal(size=(2, 3, 4))
+    a[1, 2] = b[0, 1] = 0
+
+    def by_hand(a, b):
+        a, b = (np.moveaxis(t, axis, 0)[::-1 if reverse else 1] for t in (a, b))
+        y = b.copy()
+        for t in range(1, len(y)):
+            y[t] = a[t] * y[t - 1] + b[t]
+        return np.moveaxis(y[::-1 if reverse else 1], 0, axis)
+
+    def build(a, b):
+        return ops.linear_recurrence(a, b, axis, reverse)
+
+    agree(build, by_hand, a, b, rtol=1e-14)
+    agree(build, by_hand, a[:, :0], b[:, :0])
+    agree(build, by_hand, a[:0], b[:0])
+    check_gradient(build, a, b)
+    for bad in ((leaf((3,)), leaf((4,))), (leaf((3,)), leaf((3, 1))), (leaf((3,), "int64"),) * 2):
+        with pytest.raises((ShapeError, DTypeError)):
+            ops.linear_recurrence(*bad)

@@ -12,6 +12,7 @@ from ckernels.rewrite import optimise, rules
 from ckernels.rewrite.engine import Number, Pattern, Var, build
 
 from .helpers import DIGITS, MANY_DIGITS, awkward, placeholder, truth, ulps, value
+from .test_rules import PAGE, kinds
 
 ROWS = [r for r in rules() if r.left is not None]
 # inf - inf, 0 * inf or inf / inf on the left; the right side is the limit.
@@ -80,6 +81,16 @@ def test_right_side_is_the_true_value_of_the_left(rule, dtype):
         f"{rule.name}({', '.join(str(a[worst]) for a in arrays)}): {got[worst]!r} "
         f"instead of {want[worst]!r}"
     )
+
+
+@pytest.mark.parametrize("rule", ROWS, ids=lambda r: r.name)
+def test_rows_that_change_nan_or_inf_are_in_the_guide(rule):
+    if "axes" in repr(rule.left) or f"`{rule.name}`" in PAGE.read_text():
+        return
+    arrays = points("float64", len(names(rule.left)))
+    inputs, left, right = sides(rule, "float64", arrays[0].shape)
+    env = dict(zip(inputs.values(), arrays))
+    np.testing.assert_array_equal(kinds(value(left, env)), kinds(value(right, env)))
 
 
 @pytest.mark.parametrize("rule", ROWS, ids=lambda r: r.name)

@@ -1,11 +1,13 @@
 """mode="debug" finds planted faults in kernels and rewrites; check="nan" names where NaN began."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import ckernels as K
 from ckernels import config
-from ckernels.errors import ConfigError, DebugModeError, NonFiniteError
+from ckernels.errors import CKernelsWarning, ConfigError, DebugModeError, NonFiniteError
 from ckernels.graph.op import REGISTRY
 from ckernels.rewrite import _matchers, canonicalise
 from ckernels.rewrite.engine import Rule
@@ -220,3 +222,18 @@ def test_the_network_runs_checked_with_the_same_kernels():
     again(*batch())
     assert ({k["key"] for k in again.stats()["kernels"]}
             == {k["key"] for k in plain.stats()["kernels"]})
+
+
+def test_a_warning_where_rewriting_makes_a_number():
+    x = K.placeholder((None,), name="x")
+    f = K.function([x], K.log(1 + K.exp(x)), mode="debug")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        f(np.ones(3))
+    with pytest.warns(CKernelsWarning, match="NaN or inf as written in 2 of its elements"):
+        f(np.array([1.0, 800.0, 900.0]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        f(np.array([800.0]))                                    # once is enough
+        z = K.function([x], x / x * x, mode="debug")(np.zeros(1))   # NaN as written: no surprise
+    assert np.isnan(z).all()

@@ -1,4 +1,5 @@
-"""Running sums and products: one kernel along rows, one along columns with a strip of values.
+"""Running sums, products, recurrences: one kernel along rows, one along columns with a strip of
+values.
 
 Floats run in the next wider dtype, as the oracles do, so results agree bit for bit; integers wrap.
 Parallel over rows or columns, never along the axis.
@@ -14,56 +15,72 @@ from ...graph.sizes import estimate, value_of
 NS_ROW, NS_COLUMN = 1.2, 0.3  # per element on one core: along rows each waits for the last
 
 
-def scan(x, y, axis, op, start):
-    """The Launch of a running sum (op "+") or product ("*") along `axis`."""
-    rest = [k for k, n in enumerate(x.shape) if n != 1 and k != axis]
-    sizes, (xs, ys) = collapse(
-        [x.shape[k] for k in rest], [[lay.strides[k] for k in rest] for lay in (x, y)]
+STEPS = {  # op -> (note, start, statement of a step: from and with are the operands' elements)
+    "+": ("sum", "0", "s{at} += {from}"),
+    "*": ("product", "1", "s{at} *= {from}"),
+    "recurrence": ("recurrence", "0", "s{at} = {from} * s{at} + {with}"),
+}
+
+
+def scan(xs, y, axis, op):
+    """The Launch of a running sum, product or linear recurrence of `xs` along `axis`; see STEPS."""
+    rest = [k for k, n in enumerate(y.shape) if n != 1 and k != axis]
+    layouts = (*xs, y)
+    sizes, strides = collapse(
+        [y.shape[k] for k in rest], [[lay.strides[k] for k in rest] for lay in layouts]
     )
-    dims, size = Dims(), dtypes.ITEMSIZE[x.dtype]
-    dims.put(x.shape[axis], "n")
-    columns = bool(ys) and ys[-1] < abs(y.strides[axis])
+    dims, size = Dims(), dtypes.ITEMSIZE[y.dtype]
+    dims.put(y.shape[axis], "n")
+    columns = bool(strides[-1]) and strides[-1][-1] < abs(y.strides[axis])
+    names = ("x", "z")[:len(xs)] + ("y",)
     if columns:
         dims.put(sizes[-1], "width")
-        dims.put(x.strides[axis], "step_x")
-        dims.put(y.strides[axis], "step_y")
-    near = (xs[-1], ys[-1]) if columns else (x.strides[axis], y.strides[axis])
+        for name, lay in zip(names, layouts):
+            dims.put(lay.strides[axis], f"step_{name}")
+    near = [s[-1] if columns else lay.strides[axis] for s, lay in zip(strides, layouts)]
     lines, rows = unravel("row", sizes[:-1] if columns else sizes, dims)
     index = "c" if columns else "i"
-    at = [times(index, s, dims, name) for s, name in zip(near, ("sx", "sy"))]
-    kind, wide, load, store = scan_types(x.dtype)
-    fields = {
-        "note": "sum" if op == "+" else "product",
-        "type": kind,
-        "wide": wide,
-        "op": op,
-        "start": start,
-        "sizes": block(dims.lines, 1),
-        "unravel": block(lines, 2),
-        "load": load.format(f"from[{at[0]}]"),
-        "y_at": at[1],
-        "store": store.format("s[c]" if columns else "s"),
-        "x_row": moved(rows, xs, dims),
-        "y_row": moved(rows, ys, dims),
-    }
+    at = [times(index, s, dims, f"s{name}") for s, name in zip(near, names)]
+    kind, wide, load, store = scan_types(y.dtype)
+    note, start, step = STEPS[op]
+    here = "[c]" if columns else ""
+    elements = {w: load.format(f"{w}[{i}]") for w, i in zip(("from", "with"), at[:-1])}
+    fields = {"note": note, "type": kind, "wide": wide, "start": start,
+              "step": step.format(at=here, **elements),
+              "sizes": block(dims.lines, 1), "unravel": block(lines, 2),
+              "y_at": at[-1], "store": store.format(f"s{here}")}
+    first = [times("j", s, Named(a), f"s{name}") if columns else None
+             for s, a, name in zip(near, at, names)]
+    fields.update(_pointers(kind, names, strides, rows, first, dims))
     if columns:
-        fields.update(
-            strip=str(STRIP),
-            x_first=times("j", near[0], Named(at[0]), "sx"),
-            y_first=times("j", near[1], Named(at[1]), "sy"),
-        )
+        fields["strip"] = str(STRIP)
     count = product(sizes)
-    ns = estimate(count, x.shape[axis]) * (NS_COLUMN if columns else NS_ROW)
+    ns = estimate(count, y.shape[axis]) * (NS_COLUMN if columns else NS_ROW)
     kernel = RawKernel(
         "scan_columns" if columns else "scan_rows",
         tuple(fields.items()),
-        (("in", x.dtype), ("out", y.dtype)),
+        (*(("in", x.dtype) for x in xs), ("out", y.dtype)),
     )
     grain = max(1, int(GRAIN_NS * value_of(count) / max(ns, 1)))
-    byte = [(lay.buffer, lay.offset * size) for lay in (x, y)]
-    return Launch(
-        kernel, byte, dims.values, count, 16 if columns else 1, grain, ns, [x.buffer], [y.buffer]
-    )
+    byte = [(lay.buffer, lay.offset * size) for lay in layouts]
+    return Launch(kernel, byte, dims.values, count, 16 if columns else 1, grain, ns,
+                  [x.buffer for x in xs], [y.buffer])
+
+
+def _pointers(kind, names, strides, rows, first, dims):
+    """The holes of a template that hold operands: their declarations, and where a row begins."""
+    declared, begins, moves = [], [], []
+    for k, (name, steps) in enumerate(zip(names, strides)):
+        out = name == "y"
+        const, pointer = ("", "to") if out else ("const ", ("from", "with")[k])
+        declared.append(f"{const}{kind} *const {name} = p[{k}];")
+        begin = f"{name} + {moved(rows, steps, dims)}"
+        if first[k] is None:
+            begins.append(f"{const}{kind} *const {pointer} = {begin};")
+        else:
+            begins.append(f"{const}{kind} *{pointer} = {begin} + {first[k]};")
+            moves.append(f"{pointer} += step_{name};")
+    return {"operands": block(declared, 1), "begins": block(begins, 2), "moves": block(moves, 3)}
 
 
 class Named:

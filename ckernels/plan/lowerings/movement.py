@@ -278,19 +278,20 @@ def advanced_shape(node):
 
 # ---- running sums and products ------------------------------------------------------------------
 
-def running(op, start):
-    """The lowering of cumsum and cumprod: floats run in the next wider dtype, ints wrap."""
+def running(op):
+    """The lowering of cumsum, cumprod and linear_recurrence: floats run in the next wider dtype,
+    ints wrap.
+    """
     def lower(binder, node):
         if not real(node) or node.dtype == "bool":
             return False
-        source, axis = binder.layout(node.inputs[0]), node.attrs["axis"]
-        target = placed(binder, node)
+        layouts, axis = [binder.layout(i) for i in node.inputs], node.attrs["axis"]
+        layouts.append(placed(binder, node))
         if 0 not in node.shape:
-            x, y = source, target
             if node.attrs["reverse"]:
                 flip = [(None, None, -1 if k == axis else 1) for k in range(node.ndim)]
-                x, y = part(x, flip), part(y, flip)
-            binder.add_launch(scan(x, y, axis, op, start), [node])
+                layouts = [part(lay, flip) for lay in layouts]
+            binder.add_launch(scan(layouts[:-1], layouts[-1], axis, op), [node])
         return True
     return lower
 
@@ -321,7 +322,7 @@ TABLE = {
     "advanced_take": gathering(_template),
     "scatter_add": scattering(_axis), "put_along_axis_add": scattering(_along),
     "advanced_set": writing(False), "advanced_inc": writing(True),
-    "cumsum": running("+", "0"), "cumprod": running("*", "1"),
+    "cumsum": running("+"), "cumprod": running("*"), "linear_recurrence": running("recurrence"),
     "ctc": later("ctc", "ctc"), "ctc_collapse": later("ctc", "collapse"),
     "ctc_beam": later("ctc", "beam"),
     **{f"csr_{name}": later("sparse", name) for name in
