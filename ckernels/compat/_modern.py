@@ -105,7 +105,7 @@ def _as_before(value):
 def mend_h5py(h5py):
     """Attributes as h5py 2 read and wrote them, files in memory without a mode, and File.fid.
 
-    Text that is read decodes; a list of bytes is written with a fixed width, so that files are the
+    Text that is read decodes; a list or tuple of bytes is written with a fixed width, so that files are the
     same as before and the Keras of then can read them.
     """
     read, open_file = h5py.AttributeManager.__getitem__, h5py.File.__init__
@@ -118,7 +118,8 @@ def mend_h5py(h5py):
         return _as_before(value)
 
     def setitem(self, name, value):
-        fixed = isinstance(value, list) and value and all(isinstance(v, bytes) for v in value)
+        many = isinstance(value, (list, tuple)) and value
+        fixed = many and all(isinstance(v, bytes) for v in value)
         write(self, name, np.asarray(value) if fixed else value)
 
     def init(self, name, mode=None, driver=None, **kwargs):
@@ -143,14 +144,15 @@ def mend_yaml(saving):
 
 def mend_yaml_of_keras1(models):
     """The same for Keras 1, which imports PyYAML where it reads."""
-    if not hasattr(models, "layer_from_config"):
+    if models.model_from_yaml.__module__ != models.__name__:
         return
 
     def model_from_yaml(yaml_string, custom_objects=None):
         import yaml
+        from keras.utils.layer_utils import layer_from_config
 
         config = yaml.load(yaml_string, yaml.FullLoader)
-        return models.layer_from_config(config, custom_objects=custom_objects)
+        return layer_from_config(config, custom_objects=custom_objects)
 
     model_from_yaml.__doc__ = models.model_from_yaml.__doc__
     models.model_from_yaml = model_from_yaml

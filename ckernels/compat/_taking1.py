@@ -15,7 +15,7 @@ import sys
 from ..api import config as settings
 from ..config import config
 from ..errors import ArgumentError, UsageError, add_library
-from . import _modern, _windows1
+from . import _modern, _pictures, _windows1
 
 PLACE = "keras.backend.theano_backend"
 SHARED = (
@@ -37,6 +37,7 @@ def install(like=None):
     os.environ["KERAS_BACKEND"] = "theano"
     _modern.supply()
     _modern.stand_in("pkg_resources", parse_version=_modern.parse_version)
+    _pictures.install()
     if not any(isinstance(f, Finder) for f in sys.meta_path):
         sys.meta_path.insert(0, Finder())
 
