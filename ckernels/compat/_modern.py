@@ -105,8 +105,8 @@ def _as_before(value):
 def mend_h5py(h5py):
     """Attributes as h5py 2 read and wrote them, files in memory without a mode, and File.fid.
 
-    Text that is read decodes; a list or tuple of bytes is written with a fixed width, so that files are the
-    same as before and the Keras of then can read them.
+    Text that is read decodes; a list or tuple of bytes is written with a fixed width, so that files
+    are the same as before and the Keras of then can read them.
     """
     read, open_file = h5py.AttributeManager.__getitem__, h5py.File.__init__
     write = h5py.AttributeManager.__setitem__
