@@ -86,7 +86,7 @@ else
 keras: build
 	test -x $(KERAS_PY) || $(PYTHON) -m venv build/keras-$(KERAS)
 	$(KERAS_PY) -m pip install -q --disable-pip-version-check numpy scipy cffi h5py pyyaml six \
-	    scikit-learn pytest pytest-timeout keras==$(KERAS)
+	    pillow scikit-learn pytest pytest-timeout keras==$(KERAS)
 	PYTHONPATH=. $(KERAS_PY) -m pytest -p no:cacheprovider $(KERAS_TESTS) $(ARGS)
 endif
 

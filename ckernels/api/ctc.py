@@ -66,8 +66,13 @@ def ctc_batch_cost(y_true, y_pred, input_length, label_length):
     >>> K.ctc_batch_cost(np.array([[0]]), p, np.array([[2]]), np.array([[1]])).eval().round(4)
     array([[0.2877]])
     """
+    return batch_cost(y_true, y_pred, input_length, label_length)
+
+
+def batch_cost(y_true, y_pred, input_length, label_length, ends=False):
+    """`ctc_batch_cost`; with `ends`, a label >= classes - 1 ends its sequence, as in TensorFlow."""
     cost = _rows().ctc_cost(node_of(y_pred), node_of(y_true), node_of(input_length),
-                            node_of(label_length), epsilon=epsilon())
+                            node_of(label_length), epsilon=epsilon(), ends=ends)
     return Tensor(ops.expand(cost, (1,)))
 
 

@@ -94,11 +94,17 @@ def binary_crossentropy(output, target, from_logits=False):
     >>> K.binary_crossentropy(np.array([0.25, 0.75]), np.array([0.0, 1.0])).eval().round(4)
     array([0.2877, 0.2877])
     """
+    return binary(output, target, from_logits)
+
+
+def binary(output, target, from_logits=False, more=0.0):
+    """`binary_crossentropy` that takes the logarithms of probabilities plus `more`."""
     output, target = _operands(output, target)
     logits = _logits(output, from_logits, "sigmoid")
     if logits is not None:
         return Tensor(ops.sigmoid_crossentropy(logits, target))
     p = _clipped(output)
-    hit = ops.mul(target, ops.log(p))
-    miss = ops.mul(ops.sub(1, target), ops.log1p(ops.neg(p)))
+    log_of_one = ops.log(ops.add(p, more) if more else p)
+    log_of_zero = ops.log(ops.add(ops.sub(1, p), more)) if more else ops.log1p(ops.neg(p))
+    hit, miss = ops.mul(target, log_of_one), ops.mul(ops.sub(1, target), log_of_zero)
     return Tensor(ops.neg(ops.add(hit, miss)))

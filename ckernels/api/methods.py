@@ -38,6 +38,21 @@ def key_of(key):
     return int(key) if isinstance(key, np.integer) else key
 
 
+class StaticShape(tuple):
+    """A shape of ints and None that also answers as TensorFlow's does."""
+
+    __slots__ = ()
+    ndims = property(len, doc="The number of dimensions.")
+
+    def as_list(self):
+        """The sizes, None where unknown.
+
+        >>> K.placeholder((None, 3)).get_shape().as_list()
+        [None, 3]
+        """
+        return list(self)
+
+
 class Methods:
     """What a Tensor can do; mixed into it."""
 
@@ -92,6 +107,10 @@ class Methods:
     def shape(self):
         """The symbolic shape, an int64 vector; `x.shape[0]` is a scalar tensor."""
         return _wrap(ops.shape(self.node))
+
+    def get_shape(self):
+        """The static shape, as programs for TensorFlow ask for it: `x.get_shape().as_list()`."""
+        return StaticShape(self.node.shape)
 
     @property
     def size(self):

@@ -125,7 +125,7 @@ def repeat_elements(x, rep, axis):
 
 
 def repeat(x, n):
-    """A matrix (samples, dim) repeated to (samples, n, dim).
+    """A matrix (samples, dim) repeated to (samples, n, dim). n: an int or a scalar tensor.
 
     >>> K.int_shape(K.repeat(K.zeros((2, 3)), 5))
     (2, 5, 3)
@@ -133,7 +133,7 @@ def repeat(x, n):
     x = node_of(x)
     if x.ndim != 2:
         raise ShapeError(f"repeat needs a tensor of 2 dimensions, got shape {show(x.shape)}")
-    sizes = (ops.size_of(x, 0), integer(n, "n"), ops.size_of(x, 1))
+    sizes = (ops.size_of(x, 0), _count(n, "n of repeat"), ops.size_of(x, 1))
     return Tensor(ops.broadcast_to(ops.expand(x, (1,)), sizes))
 
 
@@ -149,17 +149,17 @@ def tile(x, n):
     if isinstance(n, Tensor) and n.ndim == 1:
         n = list(n)
     counts = tuple(n) if isinstance(n, (list, tuple, np.ndarray)) else (n,)
-    counts = tuple(_count(c) for c in counts)
+    counts = tuple(_count(c, "a count of tile") for c in counts)
     return Tensor(ops.tile(x, counts))
 
 
-def _count(count):
-    """A count of tile: a scalar node, or an int that is not negative."""
+def _count(count, what):
+    """How often to repeat: a scalar node, or an int that is not negative."""
     if isinstance(count, Tensor) and count.ndim == 0:
         return count.node
-    count = integer(count, "a count of tile")
+    count = integer(count, what)
     if count < 0:
-        raise ShapeError(f"tile repeats an axis {count} times, which cannot be negative")
+        raise ShapeError(f"{what} is {count}: nothing repeats a negative number of times")
     return count
 
 

@@ -118,6 +118,7 @@ class Variable(Tensor):
     """A tensor whose value is kept between calls and changed by `set_value` and by updates.
 
     shape: the static shape; None in a dimension lets its size change.
+    trainable: what Keras 2.3 asks of a variable that is a layer's attribute; may be set.
     """
 
     def __init__(self, value, name=None, shape=None, store=None):
@@ -132,6 +133,7 @@ class Variable(Tensor):
         )
         self._keras_shape = tuple(shape)
         self._uses_learning_phase = False
+        self.trainable = dtypes.is_inexact(value.dtype.name)
 
     def __repr__(self):
         return str(self.name) if self.name else f"<Variable {self.dtype} {show(self.node.shape)}>"

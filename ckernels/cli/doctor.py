@@ -183,6 +183,27 @@ def compiledir():
     return [("compiledir", None, f"{store.directory or '(none)'} ({state}){layers}", facts)]
 
 
+def keras():
+    """What importing Keras on ckernels changes for the whole process, where there is one."""
+    import importlib.metadata
+
+    try:
+        version = importlib.metadata.version("keras")
+    except importlib.metadata.PackageNotFoundError:
+        return []
+    if not version.startswith(("1.", "2.0.", "2.1.", "2.2.", "2.3.")):
+        return []
+    from ..compat import _modern
+
+    names = [f"{module.__name__}.{name}" for module, name, _ in _modern.lacking()]
+    policy = config.origin("cast_policy") == "default"
+    text = f"{version}; its import on ckernels " + " and ".join(
+        (["sets cast_policy=keep_float"] if policy else [])
+        + [f"puts back {', '.join(names) or 'no names'}"]
+    )
+    return [("keras", None, text, {"version": version, "names": names, "cast_policy": policy})]
+
+
 def words(info):
     return ", ".join(f"{name} {value}" for name, value in info.items())
 
@@ -192,7 +213,7 @@ def one_line(error):
 
 
 def examine():
-    return [*versions(), *flags(), *tools(), *runtime(), *loading(), *compiledir()]
+    return [*versions(), *flags(), *tools(), *runtime(), *loading(), *compiledir(), *keras()]
 
 
 def doctor(arguments):

@@ -1,10 +1,10 @@
 """K.function as Keras uses it, on top of ckernels' own.
 
-Three things differ. A variable may be updated several times in one function (a layer that is
+Four things differ. A variable may be updated several times in one function (a layer that is
 called twice): the updates follow one another. What was made under `control_dependencies` (results
 of metrics) brings its updates along and is computed from the values after them. And the learning
 phase, where it is an input, is not an input of compiled code: each phase has a function of its own,
-without the branch not taken.
+without the branch not taken. And what has no dimensions, a loss, is a NumPy scalar.
 """
 
 import contextlib
@@ -18,6 +18,7 @@ from ..api.updates import Update, update_value
 from ..api.variables import is_sparse
 from ..errors import ArgumentError, UsageError
 from ..graph.walk import rebuild
+from ._values import places_of_scalars, with_scalars
 
 
 def function(inputs, outputs, updates=None, **kwargs):
@@ -29,7 +30,7 @@ def function(inputs, outputs, updates=None, **kwargs):
     >>> x, total = K.placeholder((None,)), K.variable(0.0)
     >>> f = K.function([x], [K.sum(x)], [K.update_add(total, K.sum(x))], name="f")
     >>> f([np.array([1.0, 2.0])]), K.get_value(total)
-    ([array(3., dtype=float32)], array(3., dtype=float32))
+    ([np.float32(3.0)], np.float32(3.0))
     """
     many = isinstance(outputs, (list, tuple))
     updates = _listed(updates)
@@ -41,7 +42,7 @@ def function(inputs, outputs, updates=None, **kwargs):
     phase = learning_phase()
     at = [i for i, x in enumerate(inputs) if x is phase] if isinstance(phase, Tensor) else []
     if len(at) != 1 or "givens" in kwargs:
-        return native(inputs, outputs, updates, **kwargs)
+        return with_scalars(native(inputs, outputs, updates, **kwargs), outputs)
     return Phased(list(inputs), at[0], outputs, updates, kwargs)
 
 
@@ -93,7 +94,7 @@ def control_dependencies(control_inputs):
     >>> with K.control_dependencies([K.update_add(v, 2.0)]):
     ...     after = K.identity(v)
     >>> K.eval(after), K.get_value(v)
-    (array(3., dtype=float32), array(3., dtype=float32))
+    (np.float32(3.0), np.float32(3.0))
     """
     inputs = control_inputs if isinstance(control_inputs, list) else [control_inputs]
     outer = getattr(_open, "updates", ())
@@ -120,6 +121,8 @@ class Phased:
         self.name, self._at, self._options = options.get("name"), at, options
         self._phase, self._rest = inputs[at], inputs[:at] + inputs[at + 1 :]
         self._made = {}
+        places = places_of_scalars(outputs)
+        self._single, self._scalars = places is None, places or ()
 
     def __call__(self, inputs, *more):
         if more:
@@ -129,7 +132,12 @@ class Phased:
             f = self._made[inputs[at]]
         except (KeyError, TypeError, IndexError):
             f = self._first(inputs)
-        return f(inputs[:at] + inputs[at + 1 :])
+        found = f(inputs[:at] + inputs[at + 1 :])
+        if self._single:
+            return found[()]
+        for i in self._scalars:
+            found[i] = found[i][()]
+        return found
 
     def _first(self, inputs):
         """The function for `inputs` where their phase was not seen before, or not as a number."""

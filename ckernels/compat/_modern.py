@@ -1,19 +1,17 @@
 """What Keras of 2017-2019 needs on a current Python, NumPy, h5py, PyYAML and scikit-learn.
 
 `supply()` runs when Keras takes a module of `ckernels.compat` as its backend, and only then. It
-adds names that were removed since (never replacing one that exists), gives Keras's text attributes
-in .h5 files their `decode` back, and mends Keras in four places: Lambda's output shape, which Keras
-infers for the backends it knows, kernels of Theano's files, functions saved as bytecode, and the
-estimators for scikit-learn.
+adds the removed names that Keras and its programs use (never replacing one that exists), gives text
+attributes in .h5 files their `decode` back, and mends Keras itself: Lambda's output shape, which it
+infers for the backends it knows, kernels of Theano's files, bytecode, YAML, histories, metrics that
+ask for TensorFlow, and the estimators for scikit-learn.
 """
 
 import collections
 import collections.abc
-import fractions
 import importlib.abc
 import importlib.util
 import inspect
-import math
 import re
 import sys
 import types
@@ -21,15 +19,8 @@ import types
 import numpy as np
 
 from ..errors import ArgumentError
+from . import _values
 
-NUMPY = {
-    "bool": bool, "int": int, "float": float, "complex": complex, "object": object, "str": str,
-    "long": int, "unicode": str, "float_": np.float64, "complex_": np.complex128,
-    "string_": np.bytes_, "unicode_": np.str_, "Inf": np.inf, "Infinity": np.inf, "infty": np.inf,
-    "PINF": np.inf, "NINF": -np.inf, "NaN": np.nan, "NAN": np.nan, "alltrue": np.all,
-    "sometrue": np.any, "product": np.prod, "cumproduct": np.cumprod, "round_": np.round,
-    "asscalar": lambda a: np.asarray(a).item(),
-}  # fmt: skip
 ArgSpec = collections.namedtuple("ArgSpec", "args varargs keywords defaults")
 _supplied = False
 
@@ -40,17 +31,28 @@ def supply():
     if _supplied:
         return
     _supplied = True
-    for name in collections.abc.__all__:
-        _add(collections, name, getattr(collections.abc, name))
-    _add(inspect, "getargspec", getargspec)
-    _add(inspect, "ArgSpec", ArgSpec)
-    _add(fractions, "gcd", math.gcd)
-    for name, value in NUMPY.items():
-        if name not in np.__dict__:  # getattr would warn, or raise
-            setattr(np, name, value)
-    stand_in("imp", reload=importlib.reload)
+    put_back()
     for name, mend in AFTER.items():
-        _when_imported(name, mend)
+        when_imported(name, mend)
+
+
+def lacking():
+    """[(module, name, value)]: what Keras and its programs use and this Python or NumPy removed."""
+    wanted = [
+        (collections, {n: getattr(collections.abc, n)
+                       for n in ("Container", "Iterable", "Mapping", "Sequence")}),
+        (inspect, {"getargspec": getargspec, "ArgSpec": ArgSpec}),
+        (np, {"bool": bool, "int": int, "float": float, "complex": complex, "object": object,
+              "str": str, "Inf": np.inf, "string_": np.bytes_, "unicode_": np.str_}),
+    ]  # fmt: skip
+    return [(module, name, value) for module, names in wanted for name, value in names.items()
+            if name not in vars(module)]  # hasattr would warn
+
+
+def put_back():
+    """Add the names of `lacking` to their modules."""
+    for module, name, value in lacking():
+        setattr(module, name, value)
 
 
 def _add(module, name, value):
@@ -103,8 +105,8 @@ def _as_before(value):
 def mend_h5py(h5py):
     """Attributes as h5py 2 read and wrote them, files in memory without a mode, and File.fid.
 
-    Text that is read decodes; a list of bytes is written with a fixed width, so that files are the
-    same as before and the Keras of then can read them.
+    Text that is read decodes; a list or tuple of bytes is written with a fixed width, so that files
+    are the same as before and the Keras of then can read them.
     """
     read, open_file = h5py.AttributeManager.__getitem__, h5py.File.__init__
     write = h5py.AttributeManager.__setitem__
@@ -116,7 +118,8 @@ def mend_h5py(h5py):
         return _as_before(value)
 
     def setitem(self, name, value):
-        fixed = isinstance(value, list) and value and all(isinstance(v, bytes) for v in value)
+        many = isinstance(value, (list, tuple)) and value
+        fixed = many and all(isinstance(v, bytes) for v in value)
         write(self, name, np.asarray(value) if fixed else value)
 
     def init(self, name, mode=None, driver=None, **kwargs):
@@ -131,10 +134,28 @@ def mend_h5py(h5py):
     _add(h5py.File, "fid", property(lambda file: file.id, doc="The low-level identifier."))
 
 
-def mend_yaml(yaml):
-    """yaml.load(text) reads with the FullLoader, as Keras 2.3 asks for where it knows it."""
-    if yaml.load.__defaults__ is None:
-        yaml.load.__defaults__ = (yaml.FullLoader,)
+def mend_yaml(saving):
+    """model_from_yaml reads with the FullLoader, as Keras 2.3 asks for; yaml.load is left alone."""
+    yaml = saving.yaml
+    if yaml is not None:
+        load = lambda text, Loader=yaml.FullLoader: yaml.load(text, Loader)  # noqa: N803
+        saving.yaml = types.SimpleNamespace(load=load, FullLoader=yaml.FullLoader)
+
+
+def mend_yaml_of_keras1(models):
+    """The same for Keras 1, which imports PyYAML where it reads."""
+    if models.model_from_yaml.__module__ != models.__name__:
+        return
+
+    def model_from_yaml(yaml_string, custom_objects=None):
+        import yaml
+        from keras.utils.layer_utils import layer_from_config
+
+        config = yaml.load(yaml_string, yaml.FullLoader)
+        return layer_from_config(config, custom_objects=custom_objects)
+
+    model_from_yaml.__doc__ = models.model_from_yaml.__doc__
+    models.model_from_yaml = model_from_yaml
 
 
 # --- Keras itself -----------------------------------------------------------------------------
@@ -233,9 +254,34 @@ def mend_wrappers(wrappers):
         _add(getattr(wrappers, name), "__sklearn_tags__", tags(kind))
 
 
+def mend_histories(callbacks):
+    """Averages over an epoch and histories hold Python floats, which JSON takes."""
+    average, record = callbacks.BaseLogger.on_batch_end, callbacks.History.on_epoch_end
+
+    def on_batch_end(self, batch, logs=None):
+        average(self, batch, _values.plain(logs or {}))
+
+    def on_epoch_end(self, epoch, logs=None):
+        record(self, epoch, _values.plain(logs or {}))
+
+    on_batch_end.__doc__, on_epoch_end.__doc__ = average.__doc__, record.__doc__
+    callbacks.BaseLogger.on_batch_end = on_batch_end
+    callbacks.History.on_epoch_end = on_epoch_end
+
+
+def mend_metrics(metrics):
+    """See `_metrics`, which is loaded with keras.metrics."""
+    from . import _metrics
+
+    _metrics.mend(metrics)
+
+
 AFTER = {
     "h5py": mend_h5py,
-    "yaml": mend_yaml,
+    "keras.callbacks": mend_histories,
+    "keras.engine.saving": mend_yaml,
+    "keras.metrics": mend_metrics,
+    "keras.models": mend_yaml_of_keras1,
     "keras.utils.generic_utils": mend_bytecode,
     "keras.utils.layer_utils": mend_kernels,
     "keras.layers.core": mend_lambda,
@@ -243,7 +289,7 @@ AFTER = {
 }
 
 
-def _when_imported(name, mend):
+def when_imported(name, mend):
     """mend(module) now, or as soon as the module has been imported."""
     if name in sys.modules:
         mend(sys.modules[name])

@@ -73,7 +73,6 @@ from ..api.shape import (
     flatten,
     permute_dimensions,
     repeat,
-    repeat_elements,
     reshape,
     reverse,
     squeeze,
@@ -83,14 +82,11 @@ from ..api.shape import (
 )
 from ..api.updates import moving_average_update, update, update_add, update_sub
 from ..api.variables import (
-    batch_get_value,
     batch_set_value,
     cast,
     constant,
     count_params,
     dtype,
-    eval,
-    get_value,
     get_variable_shape,
     int_shape,
     is_placeholder,
@@ -108,6 +104,7 @@ from ..api.variables import (
 )
 from ._calls import function
 from ._scopes import name_scope
+from ._values import batch_get_value, eval, get_value, repeat_elements
 
 __all__ = [
     name

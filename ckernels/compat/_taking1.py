@@ -1,21 +1,18 @@
 """How Keras 1.2.2 comes to run on `keras1`: its module theano_backend is not read but replaced.
 
 Keras 1 imports `keras.backend.theano_backend` when KERAS_BACKEND is "theano" and takes all its
-names. A finder hands it those of `keras1` instead, and makes its settings (keras.json's floatx,
-epsilon and image_dim_ordering) and ckernels' one and the same.
+names. `_replacing` hands it those of `keras1` instead; here its settings (keras.json's floatx,
+epsilon and image_dim_ordering) and ckernels' become one and the same.
 """
 
-import importlib.abc
-import importlib.util
 import json
 import os
-import runpy
 import sys
 
 from ..api import config as settings
 from ..config import config
-from ..errors import ArgumentError, UsageError, add_library
-from . import _modern, _windows1
+from ..errors import ArgumentError, add_library
+from . import _modern, _pictures, _replacing, _windows1
 
 PLACE = "keras.backend.theano_backend"
 SHARED = (
@@ -31,14 +28,12 @@ SHARED = (
 
 def install(like=None):
     """See `keras1.install`."""
-    if "keras" in sys.modules:
-        raise UsageError("keras was imported already; ckernels.compat.keras1 comes first")
     _windows1.calculate_like(like or _asked_for())
+    _replacing.put(PLACE, _fill, "ckernels.compat.keras1")
     os.environ["KERAS_BACKEND"] = "theano"
     _modern.supply()
     _modern.stand_in("pkg_resources", parse_version=_modern.parse_version)
-    if not any(isinstance(f, Finder) for f in sys.meta_path):
-        sys.meta_path.insert(0, Finder())
+    _pictures.install()
 
 
 def _asked_for():
@@ -54,33 +49,22 @@ def _asked_for():
     return found if found in _windows1.BACKENDS else "tensorflow"
 
 
-class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds Theano's backend module, and fills it with the names of `keras1`."""
+def _fill():
+    """The names of `keras1`, once Keras 1's settings and ckernels' are one."""
+    from . import keras1
 
-    def find_spec(self, name, path, target=None):
-        return importlib.util.spec_from_loader(name, self) if name == PLACE else None
-
-    def create_module(self, spec):
-        return None
-
-    def exec_module(self, module):
-        from . import keras1
-
-        common = sys.modules["keras.backend.common"]
-        if not hasattr(common, "legacy_weight_ordering"):
-            raise ArgumentError(
-                "this is Keras 2: run it with KERAS_BACKEND=ckernels.compat.keras2, and without "
-                "ckernels.compat.keras1"
-            )
-        settle(common)
-        names = {n: v for n, v in vars(keras1).items() if not n.startswith("_")}
-        own = ("backend", "install", "legacy_weight_ordering", "set_legacy_weight_ordering")
-        names = {n: v for n, v in names.items() if n not in own}
-        vars(module).update(names, __all__=sorted(names))
-        sys.stderr.write(
-            "(ckernels.compat.keras1 in its place, with the convolutions of "
-            f"{_windows1.arithmetic})\n"
+    common = sys.modules["keras.backend.common"]
+    if not hasattr(common, "legacy_weight_ordering"):
+        raise ArgumentError(
+            "this is Keras 2: run it with KERAS_BACKEND=ckernels.compat.keras2, and without "
+            "ckernels.compat.keras1"
         )
+    settle(common)
+    sys.stderr.write(
+        f"(ckernels.compat.keras1 in its place, with the convolutions of {_windows1.arithmetic})\n"
+    )
+    own = ("backend", "install", "legacy_weight_ordering", "set_legacy_weight_ordering")
+    return _replacing.names_of(keras1, *own)
 
 
 def settle(common):
@@ -96,9 +80,4 @@ def settle(common):
 
 def main():
     """python -m ckernels.compat.keras1 program.py arguments ..."""
-    if len(sys.argv) < 2:
-        sys.exit("usage: python -m ckernels.compat.keras1 program.py arguments ...")
-    install()
-    del sys.argv[0]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[0])))
-    runpy.run_path(sys.argv[0], run_name="__main__")
+    _replacing.run("ckernels.compat.keras1", install)

@@ -3,7 +3,8 @@
 Under Theano kernels were turned around (a convolution in the sense of signal processing) and
 border_mode "same" padded kernel // 2 on both sides and cut the end; TensorFlow correlates and pads
 the odd row at the end. Weights give the same results only with the arithmetic they were trained
-with, which Keras 1 files do not tell: `arithmetic` holds the choice.
+with, which Keras 1 files do not tell: `arithmetic` holds the choice. border_mode "full" was only
+known to Theano; with TensorFlow's arithmetic it differs in that kernels are not turned.
 """
 
 from .. import ops
@@ -67,7 +68,7 @@ def convolve(x, kernel, strides, border_mode, dim_ordering, dilation=1):
     kernel = kernel_last(kernel, data_format)
     options = {"strides": strides, "data_format": data_format, "dilation_rate": dilation}
     if arithmetic == "tensorflow":
-        return conv(x, kernel, padding=_border(border_mode, ("valid", "same")), **options)
+        return conv(x, kernel, padding=_border(border_mode), **options)
     half = "half" if _border(border_mode) == "same" else border_mode
     y = conv(x, kernel, padding=half, flip=True, **options)
     return cut(y, x, strides, data_format) if half == "half" else y
@@ -91,7 +92,7 @@ def transposed(x, kernel, output_shape, strides, border_mode, dim_ordering):
     data_format = layout(dim_ordering)
     kernel = kernel_last(kernel, data_format)
     kernel = ops.transpose(kernel, (0, 1, 3, 2))
-    border = _border(border_mode, ("valid", "same"))
+    border = _border(border_mode)
     if arithmetic == "theano" and border == "same":
         border = "half"
     return conv_transpose(

@@ -9,7 +9,7 @@ the arguments of the Keras 1 documents: border_mode, dim_ordering, dim, nb_class
 
 from .. import ops as _ops
 from ..api import linalg as _linalg
-from ..api import losses as _losses
+from ..api import losses as _cross
 from ..api import math as _math
 from ..api import nn as _nn
 from ..api import pool as _pool
@@ -18,7 +18,7 @@ from ..api import shape as _shape
 from ..api import variables as _variables
 from ..api.config import clear_session, reset_uids  # noqa: F401
 from ..api.config import get_uid as _get_uid
-from ..api.ctc import ctc_batch_cost, ctc_decode  # noqa: F401
+from ..api.ctc import ctc_decode  # noqa: F401
 from ..api.gradients import gradients as _gradients
 from ..api.learning_phase import switch  # noqa: F401
 from ..api.math import all, any  # noqa: F401
@@ -27,7 +27,8 @@ from ..api.operands import node_of as _node_of
 from ..api.rnn import rnn as _rnn
 from ..api.tensor import Tensor as _Tensor
 from ..errors import ArgumentError as _ArgumentError
-from . import _loading, _windows1
+from . import _loading, _losses, _values, _windows1
+from ._losses import ctc_batch_cost  # noqa: F401
 from ._shared import *  # noqa: F403
 from ._taking import asked_for as _asked_for
 from ._taking import initial as _initial
@@ -112,7 +113,7 @@ def ones_like(x, name=None, dtype=None):
 
 def batch_get_value(xs):
     """The values of several variables, as a list."""
-    return _variables.batch_get_value(xs)
+    return _values.batch_get_value(xs)
 
 
 def is_keras_tensor(x):
@@ -124,13 +125,13 @@ def is_keras_tensor(x):
 
 
 def gradients(loss, variables):
-    """The gradients of a scalar with respect to a list of variables."""
-    return _gradients(loss, variables)
+    """The gradients of a cost with respect to a list of variables; with dimensions it is summed."""
+    return _gradients(_losses.summed(loss), variables)
 
 
 def categorical_crossentropy(output, target, from_logits=False):
     """-sum(target * log(output)) over the last axis; the output comes first."""
-    return _losses.categorical_crossentropy(output, target, from_logits)
+    return _cross.categorical_crossentropy(output, target, from_logits)
 
 
 def sparse_categorical_crossentropy(output, target, from_logits=False):
@@ -138,12 +139,12 @@ def sparse_categorical_crossentropy(output, target, from_logits=False):
     output = _node_of(output)
     if not from_logits and output.op.name != "softmax":
         output = _ops.true_div(output, _ops.sum(output, -1, True))
-    return _losses.sparse_categorical_crossentropy(output, target, from_logits)
+    return _cross.sparse_categorical_crossentropy(output, target, from_logits)
 
 
 def binary_crossentropy(output, target, from_logits=False):
     """-(target * log(output) + (1 - target) * log(1 - output)); the output comes first."""
-    return _losses.binary_crossentropy(output, target, from_logits)
+    return _cross.binary_crossentropy(output, target, from_logits)
 
 
 def dropout(x, level, noise_shape=None, seed=None):

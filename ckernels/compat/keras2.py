@@ -28,7 +28,6 @@ from ..api.conv import (  # noqa: F401
     separable_conv2d,
 )
 from ..api.conv import conv_transpose as _conv_transpose
-from ..api.ctc import ctc_batch_cost  # noqa: F401
 from ..api.ctc import decode as _ctc_decode
 from ..api.gradients import gradients as _gradients
 from ..api.operands import node_of as _node_of
@@ -47,11 +46,12 @@ from ..api.updates import Update as _Update
 from ..errors import ArgumentError as _ArgumentError
 from ..errors import NotSupported as _NotSupported
 from ..errors import ShapeError as _ShapeError
-from . import _loading, _scopes, _taking
+from . import _loading, _losses, _scopes, _taking, _values
 from ._calls import control_dependencies, function, identity  # noqa: F401
 from ._losses import (  # noqa: F401
     binary_crossentropy,
     categorical_crossentropy,
+    ctc_batch_cost,
     sparse_categorical_crossentropy,
 )
 from ._shared import *  # noqa: F403
@@ -169,13 +169,13 @@ def eval(x):
     >>> from ckernels.compat import keras2 as K
     >>> v = K.variable(1.0)
     >>> K.eval(K.update_add(v, 2.0)), K.get_value(v)
-    (array(3., dtype=float32), array(3., dtype=float32))
+    (np.float32(3.0), np.float32(3.0))
     """
     if isinstance(x, _Update):
         return function([], [x.value], [x])([])[0]
     if hasattr(x, "_brings"):
         return function([], [x])([])[0]
-    return _variables.eval(x)
+    return _values.eval(x)
 
 
 def is_keras_tensor(x):
@@ -232,8 +232,17 @@ def _entries(start, size, ndim):
 
 
 def gradients(loss, variables):
-    """The gradients of a scalar, a list; None for what it does not depend on (Keras reports it)."""
-    return _gradients(loss, variables, "none")
+    """The gradients of a cost, a list; None for what it does not depend on (Keras reports it).
+
+    A cost with dimensions, or a list of costs, is summed, as in TensorFlow: Grad-CAM and saliency
+    maps ask for the gradient of `model.output[:, 0]`.
+
+    >>> from ckernels.compat import keras2 as K
+    >>> x = K.constant([1.0, 2.0])
+    >>> K.gradients(K.square(x), x)[0].eval()
+    array([2., 4.], dtype=float32)
+    """
+    return _gradients(_losses.summed(loss), variables, "none")
 
 
 def softmax(x, axis=-1):

@@ -1,9 +1,12 @@
-"""The backend of natural_bm: `import ckernels.compat.natural_bm as B`.
+"""The backend of natural_bm, and what runs that library on it.
 
-The 88 functions of its Theano backend with their signatures, and what these mean where the K
-function of the same name means something else: random functions take `rng=`, placeholders keep
-only their rank, variables may change their sizes and are true in a boolean context, `set_value`
-casts like NumPy. Its epsilon and integer type are its own; the float type is that of ckernels.
+    python -m ckernels.compat.natural_bm program.py arguments ...
+
+Programs without the library import it: `import ckernels.compat.natural_bm as B`. These are the 88
+functions of its Theano backend with their signatures, and what they mean where the K function of
+the same name means something else: random functions take `rng=`, placeholders keep only their
+rank, variables may change their sizes and are true in a boolean context, `set_value` casts like
+NumPy. Its epsilon and integer type are its own; the float type is that of ckernels.
 """
 # ruff: noqa: F401, F811
 import numpy as np
@@ -335,3 +338,22 @@ def random_binomial(shape, p=0.0, dtype=None, rng=None):
 
 def _rng(rng):
     return make_rng() if rng is None else rng
+
+
+# ---- the library --------------------------------------------------------------------------------
+
+
+def install():
+    """Let natural_bm, imported afterwards, run on this module and share its settings.
+
+    UsageError where natural_bm was imported already.
+    """
+    from . import _taking_bm
+
+    _taking_bm.install()
+
+
+if __name__ == "__main__":
+    from ckernels.compat import _replacing, _taking_bm
+
+    _replacing.run("ckernels.compat.natural_bm", _taking_bm.install)

@@ -69,18 +69,24 @@ def _steps(k, length, most):
     return int(length)
 
 
-def _labels(k, row, length, classes, blank, padded):
+def _labels(k, row, length, classes, blank, padded, ends):
     """The labels of sample `k`, checked."""
     if not 0 <= length <= len(row):
         raise ArgumentError(f"sample {k} has the label length {length}, but there are "
                             f"{len(row)} labels for each sample")
     found = [int(c) for c in row[:length] if not (padded and c < 0)]
-    for c in found:
+    end = next((i for i, c in enumerate(found) if ends and c >= classes - 1), len(found))
+    for c in found[end:]:
+        if c < classes - 1:
+            raise ArgumentError(
+                f"label {c} of sample {k} comes after a label {found[end]}, which ends the "
+                f"sequence: with {classes} classes the labels are 0 to {classes - 2}")
+    for c in found[:end]:
         if not 0 <= c < classes or c == blank:
             raise IndexOutOfBounds(
                 f"label {c} of sample {k} is none of the {classes} classes, or is the blank, "
                 f"which is class {blank}")
-    return found
+    return found[:end]
 
 
 def _check_room(k, labels, steps):
@@ -154,7 +160,8 @@ def _run_ctc(attrs, x, labels, input_length, label_length):
     loss, dx = np.zeros(n), np.zeros(x.shape)
     for k in range(n):
         steps = _steps(k, input_length[k], most)
-        found = _labels(k, labels[k], label_length[k], classes, blank, attrs["padded"])
+        found = _labels(k, labels[k], label_length[k], classes, blank, attrs["padded"],
+                        attrs["ends"])
         _check_room(k, found, steps)
         loss[k], dx[k, :steps] = _one(attrs, x[k, :steps].astype("float64"), found, blank)
     return loss.astype(x.dtype), dx.astype(x.dtype)
@@ -173,11 +180,11 @@ Op("ctc", "opaque", _infer_ctc, _run_ctc, _grad_ctc, ulp=16,
 
    attrs: blank (a class; negative ones count from the end); log: x holds log-probabilities instead
    of weights that are divided by their sum over the classes; epsilon: added to weights; padded:
-   negative labels are left out.""")
+   negative labels are left out; ends: a label >= classes - 1 ends the sequence.""")
 
 
 def ctc_cost(x, labels, input_length, label_length, blank=-1, log=False, epsilon=0.0,
-             padded=False):
+             padded=False, ends=False):
     """The CTC loss of each sample, a vector; see the op `ctc` for the options.
 
     IndexOutOfBounds for labels that are no classes, ArgumentError for lengths beyond the arrays
@@ -189,7 +196,7 @@ def ctc_cost(x, labels, input_length, label_length, blank=-1, log=False, epsilon
     lengths = [_index("the input lengths of ctc", input_length, 1),
                _index("the label lengths of ctc", label_length, 1)]
     node = make("ctc", (x, labels, *lengths), {"blank": int(blank), "log": bool(log),
-                "epsilon": float(epsilon), "padded": bool(padded)})
+                "epsilon": float(epsilon), "padded": bool(padded), "ends": bool(ends)})
     loss = item(node, 0)
     return cast(loss, out) if out == "float16" else loss
 

@@ -105,17 +105,26 @@ def theano_conv(x, kernel, strides, border_mode):
         y = oracle.convolve(np.pad(x, [(0, 0), *pads, (0, 0)]), turned, strides, "valid", (1,) * n)
         key = [slice(None, -(-size // s)) for size, s in zip(x.shape[1:-1], strides)]
         return y[(slice(None), *key)]
-    return oracle.convolve(x, turned, strides, "valid", (1,) * n)
+    return widened(x, turned, strides, border_mode)
+
+
+def widened(x, kernel, strides, border_mode):
+    """oracle.convolve that also knows "full": kernel - 1 zeros on both sides."""
+    n = kernel.ndim - 2
+    if border_mode == "full":
+        x = np.pad(x, [(0, 0), *((k - 1, k - 1) for k in kernel.shape[:n]), (0, 0)])
+    word = "same" if border_mode == "same" else "valid"
+    return oracle.convolve(x, kernel, strides, word, (1,) * n)
 
 
 @pytest.mark.parametrize("dim_ordering", ["th", "tf"])
-@pytest.mark.parametrize("border_mode", ["valid", "same"])
+@pytest.mark.parametrize("border_mode", ["valid", "same", "full"])
 @pytest.mark.parametrize("size, strides", [((3, 3), (1, 1)), ((2, 4), (2, 1)), ((3, 2), (2, 2))])
 def test_conv2d(size, strides, border_mode, dim_ordering):
     kernel = drawn(*size, 3, 4)
     x, k = in_layout(IMAGE, kernel, dim_ordering)
     options = {"strides": strides, "border_mode": border_mode, "dim_ordering": dim_ordering}
-    want = oracle.convolve(IMAGE, kernel, strides, border_mode, (1, 1))
+    want = widened(IMAGE, kernel, strides, border_mode)
     got = K.conv2d(x, k, image_shape=None, filter_shape=size, **options)
     np.testing.assert_allclose(back(got, dim_ordering), want, rtol=1e-4, atol=1e-5)
     K.calculate_like("theano")
@@ -146,19 +155,21 @@ def test_conv3d_conv1d_and_atrous(dim_ordering):
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("border_mode, sizes", [("valid", (7, 9)), ("full", (3, 5))])
 @pytest.mark.parametrize("like", ["tensorflow", "theano"])
 @pytest.mark.parametrize("dim_ordering", ["th", "tf"])
-def test_deconv2d_is_the_slope_of_conv2d(dim_ordering, like):
+def test_deconv2d_is_the_slope_of_conv2d(dim_ordering, like, border_mode, sizes):
     """deconv2d(y, kernel) is the derivative of sum(conv2d(x, kernel') * y) with respect to x,
     kernel' having its channels the other way round."""
     K.calculate_like(like)
     kernel, y = drawn(3, 3, 4, 2), drawn(2, 3, 4, 4)  # from 4 channels to 2
     small, k = in_layout(y, kernel, dim_ordering)
-    shape = (2, 2, 7, 9) if dim_ordering == "th" else (2, 7, 9, 2)
-    up = K.deconv2d(small, k, shape, strides=(2, 2), dim_ordering=dim_ordering)
+    shape = (2, 2, *sizes) if dim_ordering == "th" else (2, *sizes, 2)
+    options = {"strides": (2, 2), "border_mode": border_mode, "dim_ordering": dim_ordering}
+    up = K.deconv2d(small, k, shape, **options)
     x = K.variable(drawn(*shape))
     _, forth = in_layout(y, kernel.swapaxes(2, 3), dim_ordering)
-    down = K.conv2d(x, forth, strides=(2, 2), dim_ordering=dim_ordering)
+    down = K.conv2d(x, forth, **options)
     (slope,) = K.gradients(K.sum(down * small), [x])
     np.testing.assert_allclose(K.eval(up), K.eval(slope), rtol=1e-4, atol=1e-5)
 
@@ -241,3 +252,70 @@ def test_rnn_and_function():
 def test_wrong_words_are_said(wrong, says):
     with pytest.raises(ValueError, match=says):
         wrong()
+
+
+def test_repeat_takes_a_tensor():
+    x, y = K.placeholder((None, 3)), K.placeholder((None, None, 2))
+    f = K.function([x, y], [K.repeat(x, K.shape(y)[1])])
+    a = drawn(2, 3)
+    for n in (4, 1, 0):
+        np.testing.assert_array_equal(f([a, drawn(2, n, 2)])[0], a[:, None].repeat(n, 1))
+    assert K.int_shape(K.repeat(x, 5)) == (None, 5, 3)
+    with pytest.raises(ValueError, match="n of repeat"):
+        K.repeat(x, -1)
+
+
+def test_costs_with_dimensions_are_summed():
+    x = K.variable(X)
+    np.testing.assert_allclose(K.eval(K.gradients(K.square(x)[:, 1], [x])[0])[:, 1], 2 * X[:, 1])
+
+
+def test_a_label_that_is_no_class_ends_a_sequence():
+    y = np.full((1, 4, 3), 1 / 3)
+    cost = lambda labels, n: K.eval(K.ctc_batch_cost(
+        K.variable([labels]), K.variable(y), K.variable([[4]]), K.variable([[n]])))  # fmt: skip
+    np.testing.assert_array_equal(cost([0, 2, 2], 3), cost([0, 0, 0], 1))
+
+
+def test_values_without_dimensions_are_scalars():
+    x, v = K.placeholder((None,)), K.variable(0.5)
+    total, = K.function([x], [K.sum(x)])([np.ones(3)])
+    assert type(total) is type(K.get_value(v)) is type(K.eval(v)) is np.float32
+    assert type(K.batch_get_value([v])[0]) is np.float32 and round(total, 2) == 3
+
+
+def test_repeated_elements_carry_their_shape():
+    assert K.repeat_elements(K.placeholder((None, 3)), 2, axis=1)._keras_shape == (None, 6)
+
+
+def test_pictures_of_scipy_misc(tmp_path):
+    pytest.importorskip("PIL")
+    from ckernels.compat import _pictures as P
+
+    floats = rng.normal(size=(5, 7, 3))
+    want = (255 * (floats - floats.min()) / np.ptp(floats) + 0.5).astype("uint8")
+    P.imsave(str(tmp_path / "a.png"), floats)
+    np.testing.assert_array_equal(P.imread(str(tmp_path / "a.png")), want)
+    np.testing.assert_array_equal(P.bytescale(want), want)
+    P.imsave(str(tmp_path / "b.png"), want[:, :, 0])
+    grey = P.imread(str(tmp_path / "b.png"))
+    np.testing.assert_array_equal(grey, want[:, :, 0])
+    assert P.imread(str(tmp_path / "b.png"), mode="RGB").shape == (5, 7, 3)
+    assert P.imread(str(tmp_path / "a.png"), flatten=True).dtype == np.float32
+    assert P.imresize(want, (10, 4)).shape == (10, 4, 3)
+    assert P.imresize(want, 200).shape == P.imresize(want, 2.0).shape == (10, 14, 3)
+    assert P.toimage(np.moveaxis(want, 2, 0)).size == (7, 5)
+    with pytest.raises(ValueError, match="interp"):
+        P.imresize(want, 2.0, interp="none")
+    with pytest.raises(ValueError, match="channels"):
+        P.toimage(np.zeros((5, 5, 5)))
+
+
+def test_scipy_misc_gets_only_what_it_lacks():
+    import types
+
+    from ckernels.compat import _pictures as P
+
+    misc = types.SimpleNamespace(imread="theirs")
+    P.add(misc)
+    assert misc.imread == "theirs" and misc.imsave is P.imsave

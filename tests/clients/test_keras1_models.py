@@ -57,6 +57,9 @@ LAYERS = {
                          (5, 6, 2)),
     "Deconvolution2D": (lambda: L.Deconvolution2D(3, 3, 3, (None, 3, 7, 8), dim_ordering="th"),
                         (2, 5, 6)),
+    "Deconvolution2D_full": (
+        lambda: L.Deconvolution2D(3, 3, 3, (None, 3, 3, 4), border_mode="full", dim_ordering="th"),
+        (2, 5, 6)),
     "Convolution3D": (lambda: L.Convolution3D(2, 2, 2, 2, dim_ordering="tf"), (3, 4, 3, 2)),
     "MaxPooling1D": (lambda: L.MaxPooling1D(2), (6, 2)),
     "MaxPooling2D": (lambda: L.MaxPooling2D((2, 2), dim_ordering="th"), (2, 4, 6)),
@@ -125,6 +128,43 @@ def test_layer_trains_and_is_saved(name, tmp_path):
     np.testing.assert_allclose(copy.predict(x), model.predict(x), rtol=1e-6)
     if "Lambda" not in name:
         assert model_from_json(model.to_json()).output_shape == model.output_shape
+
+
+@pytest.mark.parametrize("consume_less", ["cpu", "mem", "gpu"])
+@pytest.mark.parametrize("name", ["LSTM", "GRU", "SimpleRNN"])
+def test_dropout_of_inputs_of_any_length(name, consume_less):
+    """dropout_W draws one mask for all steps, whose number only the data tells."""
+    from keras.layers import Embedding
+
+    options = {"dropout_W": 0.5, "dropout_U": 0.5, "consume_less": consume_less}
+    model = Sequential([Embedding(20, 6, mask_zero=True, dropout=0.2)])
+    model.add(getattr(L, name)(5, **options))
+    model.add(L.Dense(1))
+    model.compile("adam", "mse")
+    for steps in (7, 3):
+        x = rng.integers(1, 20, (4, steps))
+        assert model.predict(x).shape == (4, 1)
+        assert isinstance(round(model.train_on_batch(x, np.ones((4, 1))), 3), (float, np.float32))
+    np.testing.assert_array_equal(model.predict(x), model.predict(x))
+
+
+def test_histories_are_json(tmp_path):
+    model = Sequential([L.Dense(1, input_shape=(3,))])
+    model.compile("sgd", "mse", metrics=["mae"])
+    x = rng.normal(size=(32, 3))
+    history = model.fit(x, x[:, :1], nb_epoch=2, validation_split=0.25, verbose=0).history
+    assert json.loads(json.dumps(history)) == history
+    assert {type(v) for values in history.values() for v in values} == {float}
+
+
+def test_yaml_and_pictures():
+    from scipy.misc import imread, imresize, imsave
+
+    assert callable(imread) and callable(imsave) and callable(imresize)
+    from keras.models import model_from_yaml
+
+    model = Sequential([L.Dense(2, input_shape=(3,))])
+    assert model_from_yaml(model.to_yaml()).get_config() == model.get_config()
 
 
 def test_no_layer_is_left_out():

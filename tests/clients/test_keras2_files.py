@@ -356,3 +356,13 @@ PYTHON36 = """
 4wEAAAAAAAAAAQAAAAIAAABDAAAA8wgAAAB8AGQBFwBTAKkCTukBAAAAqQApAdoBeHIEAAAAcgQA
 AAD6CG1vZGVsLnB52gg8bGFtYmRhPgMAAADzAAAAAA==
 """
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_attributes_of_bytes_come_back_as_bytes(tmp_path, kind):
+    words = [b"asd", b"sdfg"]
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f.attrs["words"], f.attrs["text"] = kind(words), "abc"
+    with h5py.File(tmp_path / "a.h5", "r") as f:
+        assert list(f.attrs["words"]) == words and f.attrs["words"].dtype.kind == "S"
+        assert f.attrs["text"] == f.attrs["text"].decode("utf-8") == "abc"

@@ -309,7 +309,8 @@ def test_threads_predict_one_model(classifier):
 
 
 def test_a_batch_costs_few_calls(classifier):
-    """What fit runs of ckernels for each batch, in Python: the train function and nothing else."""
+    """What fit runs of ckernels for each batch, in Python: the train function, and two functions
+    that hand its losses to Keras's averages as Python floats."""
     import sys
 
     def calls(batches):
@@ -330,4 +331,4 @@ def test_a_batch_costs_few_calls(classifier):
 
     calls(2)  # makes the function
     few, many = calls(4), calls(14)
-    assert (len(many) - len(few)) / 10 <= 1, sorted(set(many))
+    assert (len(many) - len(few)) / 10 <= 3, sorted(set(many))

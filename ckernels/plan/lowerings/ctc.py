@@ -91,7 +91,8 @@ def ctc(binder, node):
         ("hist", dtypes.C_NAMES[x.dtype]), ("label", dtypes.C_NAMES[labels.dtype]),
         ("inlen", dtypes.C_NAMES[input_length.dtype]),
         ("lablen", dtypes.C_NAMES[label_length.dtype]), ("log", str(int(attrs["log"]))),
-        ("padded", str(int(attrs["padded"]))), ("gradient", str(int(slope)))), roles(ins, outs))
+        ("padded", str(int(attrs["padded"]))), ("ends", str(int(attrs["ends"]))),
+        ("gradient", str(int(slope)))), roles(ins, outs))
     row = (most + 16) // 8 * 8
     numbers = 17 * row + 8 + steps + (4 * steps * row if slope else 0)
     dims = [steps, classes, most, *ins[0].strides, *ins[1].strides, ins[2].strides[0],

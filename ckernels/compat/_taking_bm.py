@@ -1,0 +1,38 @@
+"""How natural_bm comes to run on ckernels: its module theano_backend is not read but replaced.
+
+natural_bm keeps floatx, intx and epsilon in `natural_bm.backend.common` and sets them from
+~/.natural_bm/natural_bm.json before it imports its backend. What they are then becomes ckernels'
+values, and from there on its functions are those of `ckernels.compat.natural_bm`.
+"""
+
+import os
+import sys
+
+from ..errors import add_library
+from . import _modern, _replacing
+
+PLACE = "natural_bm.backend.theano_backend"
+SETTINGS = ("epsilon", "floatx", "intx")
+SHARED = (*SETTINGS, *(f"set_{name}" for name in SETTINGS), "cast_to_floatx")
+
+
+def install():
+    """See `natural_bm.install`."""
+    _replacing.put(PLACE, _fill, "ckernels.compat.natural_bm")
+    os.environ["NATURAL_BM_BACKEND"] = "theano"  # natural_bm.json may name its NumPy backend
+    _modern.put_back()
+    _modern.when_imported("h5py", _modern.mend_h5py)
+
+
+def _fill():
+    """The names of our module, once natural_bm's settings and its are one."""
+    from . import natural_bm
+
+    common = sys.modules["natural_bm.backend.common"]
+    for name in SETTINGS:
+        getattr(natural_bm, f"set_{name}")(getattr(common, name)())
+    for name in SHARED:
+        setattr(common, name, getattr(natural_bm, name))
+    add_library(os.path.dirname(os.path.dirname(common.__file__)), str)
+    sys.stderr.write("(ckernels.compat.natural_bm in its place)\n")
+    return _replacing.names_of(natural_bm, "backend", "install")
