@@ -75,6 +75,8 @@ class Nest:
 
     def scan_ns(self):
         """Of them what looking up and checking the indices takes."""
+        if not self.count:
+            return 0.0
         width = 1 if any(s[-1] for s in self.index_strides) else self.sizes[-1]
         return self.count * len(self.indices) / width * NS_PER_INDEX
 
