@@ -177,6 +177,14 @@ def test_take_shapes(shape, index):
         agree(lambda x, i: ops.take(x, i, axis), lambda x, i: np.take(x, i, axis), x, i)
 
 
+def test_no_rows_of_no_elements():
+    for rows in (6, 0):
+        nothing = np.zeros(0, "int64")
+        agree(
+            lambda x, i: ops.take(x, i), np.zeros((0, 0), "float32"), numbers((rows, 0)), nothing
+        )
+
+
 def test_take_of_views_and_expressions():
     x, i = numbers((40, 50)), RNG.integers(0, 40, 30)
     agree(

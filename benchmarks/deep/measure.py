@@ -1,0 +1,135 @@
+"""Runs deep programs, a process for each program and library, and says what they took.
+
+`python -m benchmarks deep [--only NAME ...] [--peers NAME ...] [--measures NAME ...] [--rounds 3]`.
+A library that does not finish within --timeout seconds is reported with what it had until then.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from statistics import median
+
+from benchmarks.cold import ROOT, fresh_environment
+
+from . import programs
+from .child import CLOCKS, PEERS
+
+MEASURES = ("cold", "warm", "new", "one", "step", "plan", "memory")
+COLUMNS = {
+    "cold": ("first result", "s"),
+    "warm": ("warm caches", "s"),
+    "new": ("new size", "s"),
+    "above": ("above a step", "s"),
+    "one": ("size 1", "s"),
+    "step": ("step", "s"),
+    "per node": ("plan/node", "s"),
+    "nodes": ("nodes", ""),
+    "memory": ("memory", "MB"),
+    "pass 1": ("first pass", "s"),
+    "pass 2": ("second pass", "s"),
+}
+
+
+def child(peer, program, wanted, options, env, log):
+    """{measure: value} of a fresh process, with "results", and "error" if it did not finish."""
+    python = sys.executable if peer == "ckernels" else options.peers_python
+    command = [python, "-m", "benchmarks.deep.child", peer, str(options.threads), options.clock,
+               program.name, *wanted]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=env, cwd=ROOT) as work:
+        try:
+            said, _ = work.communicate(timeout=options.timeout)
+        except subprocess.TimeoutExpired:
+            work.kill()
+            said, _ = work.communicate()
+            error = f"not within {options.timeout:.0f} s"
+        else:
+            error = f"ended with status {work.returncode}" if work.returncode else None
+    found = {"error": error} if error else {}
+    for text in said.splitlines():
+        found.update(json.loads(text))
+    return found
+
+
+def one_round(peer, program, options, scratch, log):
+    """{measure: value} of a first process with empty caches and of a second one that finds them
+    filled."""
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+        env = fresh_environment(peer, options.threads, folder)
+        found = child(peer, program, options.measures, options, env, log)
+        if "first" in found:
+            found["cold"] = found.pop("first")
+            if "warm" in options.measures:
+                found["warm"] = child(peer, program, [], options, env, log).get("first")
+    if "plan" in found:
+        found["per node"] = found["plan"] / max(found["nodes"], 1)
+    return found
+
+
+def taken(peer, program, options, scratch, log):
+    """{measure: median of all rounds}, "results" of the first, and "error" if there was one."""
+    rounds = []
+    while len(rounds) < options.rounds and not any("error" in r for r in rounds):
+        rounds.append(one_round(peer, program, options, scratch, log))
+    found = {}
+    for name in rounds[0]:
+        values = [r[name] for r in rounds if r.get(name) is not None]
+        found[name] = median(values) if name in COLUMNS and values else rounds[0][name]
+    found.update(*[{"error": r["error"]} for r in rounds[-1:] if "error" in r])
+    return found
+
+
+def show(name, value):
+    """A value with its unit, in eight characters or so."""
+    if value is None:
+        return "-"
+    unit = COLUMNS[name][1]
+    if unit == "s":
+        from benchmarks.report import show as seconds
+
+        return seconds(value)
+    return f"{value:.0f} {unit}".strip()
+
+
+def line(program, peer, found):
+    """One line for the terminal."""
+    cells = [f"{COLUMNS[n][0]} {show(n, found[n])}" for n in COLUMNS if n in found]
+    cells += [found["error"]] if "error" in found else []
+    return f"{program.name:15s} {peer:14s} " + "  ".join(cells)
+
+
+def parse(arguments):
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+    parser = argparse.ArgumentParser(prog="python -m benchmarks deep")
+    add = parser.add_argument
+    add("--only", nargs="+", metavar="NAME", choices=list(programs()), help="of these programs")
+    add("--peers", nargs="+", metavar="NAME", choices=PEERS, default=list(PEERS))
+    add("--measures", nargs="+", choices=MEASURES, default=list(MEASURES), metavar="NAME",
+        help="of " + " ".join(MEASURES))  # fmt: skip
+    add("--rounds", type=int, default=1, help="processes of which medians are taken (default 1)")
+    add("--threads", type=int, default=min(2, cores))
+    add("--clock", choices=CLOCKS, default="wall", help="cpu: processor seconds of all processes")
+    add("--timeout", type=float, default=240, help="seconds for a process (default 240)")
+    add("--peers-python", default=sys.executable, help="a Python that has the peers installed")
+    add("--json", metavar="PATH", help="write the measures there")
+    return parser.parse_args(arguments)
+
+
+def main(arguments):
+    options = parse(arguments)
+    everything = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        with open(os.path.join(scratch, "log.txt"), "w+") as log:
+            for name, program in programs().items():
+                if name not in (options.only or programs()):
+                    continue
+                for peer in options.peers:
+                    found = taken(peer, program, options, scratch, log)
+                    everything.setdefault(name, {})[peer] = found
+                    print(line(program, peer, found), flush=True)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(everything, file, indent=1)
+    return 0
