@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from .. import dtypes
 from ..config import config
 from ..graph.shapes import product
-from ..graph.sizes import value_of
+from ..graph.sizes import greatest, value_of
 from ..schedule.group import GENERATORS, operand_maps, peel
 from .layout import collapse, contiguous_strides
 from .loops import Kernel, Operand, Value
@@ -259,11 +259,11 @@ class Lowering:
         outer = [a for a in range(len(sizes)) if sizes[a] != 1 and a not in self.reduced]
         inner = [a for a in group.reduced if sizes[a] != 1]
         lead = self.leading_ref(inner)
-        outer.sort(key=lambda a: -abs(lead.strides[a]) if lead.strides[a] else 0)
+        outer.sort(key=lambda a: -abs(value_of(lead.strides[a])))
         by_out = self.refs[stores[0][0]].strides
         if not inner:
-            outer.sort(key=lambda a: -abs(by_out[a]))
-        inner.sort(key=lambda a: -abs(lead.strides[a]))
+            outer.sort(key=lambda a: -abs(value_of(by_out[a])))
+        inner.sort(key=lambda a: -abs(value_of(lead.strides[a])))
         o_sizes, o_rows = collapse([sizes[a] for a in outer],
                                    [[r.strides[a] for a in outer] for r in self.refs])
         r_sizes, r_rows = collapse([sizes[a] for a in inner],
@@ -280,8 +280,8 @@ class Lowering:
         def weight(ref):
             moved = 1
             for a, s in enumerate(ref.strides):
-                if s:
-                    moved *= self.group.domain[a]
+                if value_of(s):
+                    moved *= value_of(self.group.domain[a])
             return moved
         loads = [r for r in self.refs if r.role == "in"] or self.refs
         return max(loads, key=weight)
@@ -333,7 +333,7 @@ class Lowering:
         """A partial reduction: `count` runs or elements dealt to the chunks the shape asked for."""
         chunks = next(n for n, _ in self.stores if n.op.name == "partial").attrs["chunks"]
         return self.launch(form, stores, n, outer, runs, strides, chunks, 1,
-                           chunk=max(1, -(-count // chunks)))
+                           chunk=greatest(1, -(-count // chunks)))
 
     def launch(self, form, stores, n, outer, runs, strides, count, block, chunk=None):
         kernel = Kernel(form, len(outer), len(runs))

@@ -14,7 +14,7 @@ VERBS = {"add": "add", "sub": "subtract", "mul": "multiply", "true_div": "divide
 
 def show(shape):
     """(None, 3) as '(?, 3)'."""
-    inner = ", ".join("?" if d is None else str(d) for d in shape)
+    inner = ", ".join("?" if d is None else repr(d) for d in shape)
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
 
 

@@ -201,6 +201,7 @@ class ShapeClass:
         self.memo = {}              # {(operation, a, b): result}
         self.atoms = []             # (operation, a, b) or (SYMBOL, name), low, high, value
         self.origins = []           # of the symbols, in their order
+        self.merged = {}            # {atom: the one it was found to be equal to}
 
     # ---- making ---------------------------------------------------------------------------------
 
@@ -357,18 +358,21 @@ class ShapeClass:
         b = _operand(b)
         if b is None:
             return NotImplemented
-        d = a - b
+        d = self.reduced(a - b)
         if type(d) is int:
             return d == 0
         if (d.low is not None and d.low > 0) or (d.high is not None and d.high < 0):
             return False
-        return self.note(SAME if d.value == 0 else OTHER, d) == SAME
+        self.note(SAME if d.value == 0 else OTHER, d)
+        if d.value == 0:
+            self.merge(d)
+        return d.value == 0
 
     def ask_less(self, a, b):
         a, b = _operand(a), _operand(b)
         if a is None or b is None:
             return NotImplemented
-        d = b - a
+        d = self.reduced(b - a)
         if type(d) is int:
             return d > 0
         if d.low is not None and d.low > 0:
@@ -380,6 +384,32 @@ class ShapeClass:
             return True
         self.note(AT_LEAST, -d)
         return False
+
+    def merge(self, d):
+        """Remember where `d`, which is 0, says that two sizes of inputs are equal."""
+        if len(d.terms) == 2:
+            (m, c), (k, e) = d.terms
+            if c == -e and len(m) == len(k) == 1 and self.is_symbol(m[0]) and self.is_symbol(k[0]):
+                first, second = min(m[0], k[0]), max(m[0], k[0])
+                self.merged[second] = first
+
+    def is_symbol(self, atom):
+        return self.atoms[atom][0][0] == SYMBOL
+
+    def reduced(self, size):
+        """`size` in the first of the symbols that were found to be equal."""
+        if not self.merged or type(size) is int:
+            return size
+        total = {}
+        for monomial, c in size.terms:
+            monomial = tuple(sorted(self.first(atom) for atom in monomial))
+            total[monomial] = total.get(monomial, 0) + c
+        return self.make(total, size.value)
+
+    def first(self, atom):
+        while atom in self.merged:
+            atom = self.merged[atom]
+        return atom
 
     def note(self, kind, size, taken=False):
         """Assume what holds of `size` now. The first term is made positive for equations."""
@@ -513,6 +543,9 @@ def surely(a, b):
     """
     if type(a) is tuple or type(a) is list:
         return len(a) == len(b) and all(map(surely, a, b))
+    if type(a) is Size and type(b) is Size and a.of.merged:
+        d = a.of.reduced(a - b)
+        return type(d) is int and d == 0
     if type(a) is Size or type(b) is Size:
         return a is b
     return a == b

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..errors import ShapeError
-from ..graph.node import constant, make
+from ..graph.node import constant, make, sizes_constant
 from ..graph.op import Op
 from ..graph.shapes import axes_of, broadcast, show
 from .base import broadcast_like, cast, check_kind, expand, to_node, unbroadcast
@@ -87,7 +87,7 @@ def _lower_broadcast_like(node):
     x, like = node.inputs
     if x.shape == like.shape:
         return x
-    return make("broadcast_to", (x, constant(np.array(like.shape, dtype="int64"))))
+    return make("broadcast_to", (x, sizes_constant(like.shape, (like.ndim,))))
 
 
 Op("broadcast_like", "composite", _infer_broadcast_like,

@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import dtypes
 from ..errors import ShapeError
-from ..graph.node import constant, make
+from ..graph.node import constant, make, sizes_constant
 from ..graph.op import Op
 from ..graph.shapes import axis_of, broadcast, show
 from .base import cast, check_kind, expand, operands, unbroadcast
@@ -95,7 +95,7 @@ def _lower_logsumexp(node):
     x, axes = wide(node.inputs[0]), node.attrs["axes"]
     if size_along(x.shape, axes) == 0:
         empty = constant(np.asarray(-np.inf, dtype=node.dtype))
-        return make("broadcast_to", (empty, constant(np.array(node.shape, dtype="int64"))))
+        return make("broadcast_to", (empty, sizes_constant(node.shape, (node.ndim,))))
     top = _finite_or_zero(max(x, axes))
     total = sum(exp(sub(x, expand(top, axes))), axes)
     return cast(add(log(total), top), node.dtype)

@@ -47,7 +47,7 @@ class Products:
         b, trans_b, ldb, steps[1] = self.matrix(b, steps[1])
         m, n = node.shape[-2:]
         k = node.inputs[0].shape[-1]
-        if trans_b and 1 < m <= TALL and b.buffer in self.steady and not steps[1]:
+        if trans_b and b.buffer in self.steady and not steps[1] and 1 < m <= TALL:
             b, trans_b, ldb = self.compact(replace(b, shape=(k, n), strides=b.strides[-2:])), 0, n
         one = struct.unpack("q", struct.pack("d", 1.0))[0]
         dims = [int(node.dtype == "float64"), m, n, k, trans_a, trans_b, lda, ldb,

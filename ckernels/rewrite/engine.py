@@ -12,6 +12,7 @@ import numpy as np
 from ..graph import node as _nodes
 from ..graph.node import constant, make, sizes_constant
 from ..graph.op import REGISTRY
+from ..graph.sizes import surely
 from ..graph.walk import toposort
 
 STEPS_PER_NODE = 20  # rule applications allowed per node of the graph before the driver stops
@@ -46,7 +47,7 @@ def scalar(value, dtype):
 
 def fit(node, shape):
     """`node` broadcast to `shape`; itself when it has it already."""
-    return node if node.shape == shape else make("broadcast_to", (node, shape_vector(shape)))
+    return node if surely(node.shape, shape) else make("broadcast_to", (node, shape_vector(shape)))
 
 
 # --- patterns -----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ that are never 0 before rounding cancel: x / y * y is NaN where y is 0, as in Nu
 import numpy as np
 
 from ..graph.node import make
+from ..graph.sizes import value_of
 from .engine import Family, fit, number, scalar
 from .views import RESHAPING, reshaped, without_lead
 
@@ -339,7 +340,7 @@ def write(f, dtype):
     """
     above, below = ([n for n in part if n.ndim] for part in (f.above, f.below))
     result = None
-    for n in sorted(above, key=lambda n: (n.size, n.uid)):
+    for n in sorted(above, key=lambda n: (value_of(n.size), n.uid)):
         result = n if result is None else make("mul", (result, n))
     factor = _scalars(f, dtype)
     if result is None:

@@ -7,7 +7,7 @@ an element lies.
 
 from ..graph.node import constant, make
 from ..graph.op import REGISTRY
-from ..graph.sizes import indices
+from ..graph.sizes import indices, surely
 from .engine import Family, fit, scalar, shape_vector
 
 family = Family("views")
@@ -83,7 +83,7 @@ def merge_broadcasts(node):
         return x
     if x.op.name == "broadcast_to":
         return fit(x.inputs[0], node.shape)
-    if x.size == node.size and node.shape[node.ndim - x.ndim :] == x.shape:
+    if surely(x.size, node.size) and surely(node.shape[node.ndim - x.ndim :], x.shape):
         return of_shape(x, node.shape)
     short = without_lead(x)
     return fit(short, node.shape) if short is not x else None

@@ -2,6 +2,7 @@
 
 Every number here was measured; `legal.py` says what is possible at all.
 """
+from ..graph.sizes import surely
 from .group import AXIS_VIEWS, peel
 
 CHEAP = 3                   # cost up to which computing again beats storing and reading again
@@ -30,7 +31,7 @@ def worth_repeating(node, wanting, keep, users, home):
     if node.uid in keep or not _read_by_loops_only(node, keep, users, home):
         return False
     sources = {peel(x, (0,) * x.ndim)[0] for x in node.inputs}
-    wide = {x.uid for x in sources if x.value is None and x.size == node.size}
+    wide = {x.uid for x in sources if x.value is None and surely(x.size, node.size)}
     return all(len(wide - g.wants.keys() - g.maps.keys()) < 2 and not g.compares()
                for g in wanting)
 

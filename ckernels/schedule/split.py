@@ -8,6 +8,7 @@ must be concrete.
 from .. import ops
 from ..graph.node import apply, constant, make
 from ..graph.op import Op
+from ..graph.sizes import ceil_divide, greatest, smallest
 from ..ops.composite import extent
 
 FULL = 32768                # elements below which one thread reduces everything
@@ -54,12 +55,13 @@ def chunking(node):
     if not kept:
         if count < FULL:
             return None
-        return min(MAX_CHUNKS, -(-count // CHUNK))
+        return smallest(MAX_CHUNKS, ceil_divide(count, CHUNK))
     width = x.size // count
     leading = reduced and kept and max(reduced) < min(kept)
     if leading and count >= ROWS and (width < NARROW or x.size >= IN_CACHE):
-        rows = max(LEAST, -(-count // 64), min(count, 65536 // max(width, 1)))
-        return -(-count // rows) if count > rows else None
+        many = smallest(count, 65536 // greatest(width, 1))
+        rows = greatest(greatest(LEAST, ceil_divide(count, 64)), many)
+        return ceil_divide(count, rows) if count > rows else None
     return None
 
 
