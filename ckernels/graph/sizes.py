@@ -105,6 +105,8 @@ class Size:
     def __eq__(self, other):
         if self is other:
             return True
+        if type(other) is int and self.low is not None and other < self.low:
+            return False        # `n == 1`, the question asked most
         return self.of.ask_same(self, other)
 
     def __ne__(self, other):
@@ -112,9 +114,13 @@ class Size:
         return found if found is NotImplemented else not found
 
     def __lt__(self, other):
+        if type(other) is int and self.low is not None and other <= self.low:
+            return False
         return self.of.ask_less(self, other)
 
     def __gt__(self, other):
+        if type(other) is int and self.low is not None and other < self.low:
+            return True
         return self.of.ask_less(other, self)
 
     def __le__(self, other):

@@ -6,6 +6,7 @@ without C of its own into a call of its oracle. Shapes and strides are numbers h
 not compiled here, and intermediates get their place in memory.py.
 """
 import copy
+import heapq
 import itertools
 from dataclasses import replace
 
@@ -35,6 +36,37 @@ class Unit:
     def __init__(self, nodes, group=None):
         self.nodes, self.group = nodes, group
         self.needs = set()
+        self.waits, self.done = 0, False        # for how many of them; whether it has its steps
+
+
+class Queue:
+    """Units in order: the first of those whose producers are all done comes next."""
+
+    def __init__(self, units):
+        self.place = {unit: k for k, unit in enumerate(units)}
+        self.users = {unit: [] for unit in units}
+        for unit in units:
+            unit.waits = len(unit.needs)
+            for producer in unit.needs:
+                self.users[producer].append(unit)
+        self.units = units
+        self.ready = [k for k, unit in enumerate(units) if not unit.waits]
+
+    def first(self):
+        return self.units[self.ready[0]]
+
+    def finish(self, unit):
+        """`unit` has its steps: what waited for it alone is ready."""
+        unit.done = True
+        for user in self.users[unit]:
+            user.waits -= 1
+            if not user.waits:
+                heapq.heappush(self.ready, self.place[user])
+        while self.ready and self.units[self.ready[0]].done:
+            heapq.heappop(self.ready)
+
+    def empty(self):
+        return all(unit.done for unit in self.units)
 
 
 class Binder(Products):
@@ -308,19 +340,16 @@ class Binder(Products):
 
     def run(self):
         """All steps in order; buffers named, arena not yet placed."""
-        units = self.units()
+        queue = Queue(self.units())
         self.assign_roots()
         self.assign_parts()
-        done, waiting = set(), list(units)
-        while waiting:
-            ready = [u for u in waiting if u.needs <= done]
-            assert ready, "the fused graph has a cycle"
-            unit = ready[0]
-            waiting.remove(unit)
+        while queue.ready:
+            unit = queue.first()
             step = self.emit_unit(unit)
-            done.add(unit)
+            queue.finish(unit)
             if isinstance(step, Step) and step.rows and self.steps and self.steps[-1] is step:
-                self.attach_epilogue(unit, step, waiting, done)
+                self.attach_epilogue(unit, step, queue)
+        assert queue.empty(), "the fused graph has a cycle"
         for buffer, root in self.copies:
             if root.op.name == "reshape" and root.uid not in self.layouts:
                 root = self.uncopied(root)
@@ -332,15 +361,14 @@ class Binder(Products):
         x = node.inputs[0]
         return node if view(node, self.layout(x)) else x
 
-    def attach_epilogue(self, unit, gemm, waiting, done):
+    def attach_epilogue(self, unit, gemm, queue):
         """Run the loop that reads this product panel by panel, while the panel is in cache."""
-        for other in waiting:
-            if unit not in other.needs or not other.needs <= done or other.group is None:
+        for other in queue.users[unit]:
+            if other.waits or other.group is None or other.done:
                 continue
             before = len(self.steps)
             step = self.emit_group(other)
-            waiting.remove(other)
-            done.add(other)
+            queue.finish(other)
             if len(self.steps) == before + 1 and self.fits(gemm, step):
                 self.steps.pop()
                 gemm.kernel, gemm.ns = step.kernel, gemm.ns + step.ns

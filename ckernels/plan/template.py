@@ -25,7 +25,8 @@ class SizedConstant:
 class Template:
     """tables: arrays with the numbers of the shapes it was made for; patches: {table: (flat
     positions, rows of the code)} for those that differ from shape to shape. What is nested is made
-    of rows of the code: shapes of outputs, updates, arguments of calls, elements of constants.
+    of rows of the code, or a tuple that never changes: shapes of outputs, updates, arguments of
+    calls, elements of constants.
     """
     code: np.ndarray
     args: np.ndarray
@@ -58,7 +59,8 @@ class Template:
         total = self.fill_arena(found["ptrs"], sizes)
         if total is None:
             return None
-        shape = lambda rows: tuple(sizes[list(rows)].tolist()) if rows else ()
+        def shape(rows):
+            return rows if type(rows) is tuple else tuple(sizes[rows].tolist())
         return dict(
             found, arena=total, constants=[self.constant(c, sizes) for c in self.constants],
             outputs=[(dtype, shape(rows)) for dtype, rows in self.outputs],
@@ -90,7 +92,7 @@ class Template:
         if type(c) is not tuple:
             return c
         dtype, shape, rows = c
-        return sizes[list(rows)].astype(dtype).reshape(shape)
+        return sizes[rows].astype(dtype).reshape(shape)
 
 
 def ints(rows, width=None):
@@ -117,7 +119,10 @@ class Encoder:
         return ints(present, width), (ints(at), ints(code))
 
     def numbers(self, values):
-        return [self.written.number(x) for x in values]
+        """Rows of the code; the values themselves, as a tuple, where no shape changes them."""
+        if any(type(x) is Size for x in values):
+            return [self.written.number(x) for x in values]
+        return tuple(values)
 
     def constant(self, c):
         if isinstance(c, SizedConstant):

@@ -191,7 +191,17 @@ def pack_call(call, sides):
             "attrs": {k: pack_value(v) for k, v in node.attrs.items()},
             "values": [i.value.tolist() if i.value is not None and i.value.size <= 64
                        and not of_sizes(i) else None for i in node.inputs],
-            "sides": sides}
+            "sides": [[(slot, dtype, pack_rows(a), pack_rows(b)) for slot, dtype, a, b in side]
+                      for side in sides]}
+
+
+def pack_rows(rows):
+    """Rows of the code, or numbers that never change, as JSON that tells which."""
+    return {"are": rows} if type(rows) is tuple else rows
+
+
+def unpack_rows(rows):
+    return tuple(rows["are"]) if type(rows) is dict else rows
 
 
 def unpack_call(packed):
@@ -241,8 +251,9 @@ def save(key, program, found, order):
         head = {
             "arrays": [(a.dtype.name, a.shape) for a in arrays],
             "constants": [c if type(c) is tuple else None for c in found.constants],
-            "outputs": found.outputs, "updates": found.updates, "work": found.work,
-            "calls": [pack_call(c, sides) for c, *sides in found.calls],
+            "outputs": [(dtype, pack_rows(rows)) for dtype, rows in found.outputs],
+            "updates": [(cell, dtype, pack_rows(rows)) for cell, dtype, rows in found.updates],
+            "work": found.work, "calls": [pack_call(c, sides) for c, *sides in found.calls],
             "assumptions": [(text, numbers.get(line), taken)
                             for text, line, taken in found.assumptions],
             "kernels": [describe_kernel(by_key[k]) for k in used], "places": places,
@@ -316,8 +327,11 @@ def restored(head, arrays, build, order):
     return Template(
         code, args, assumed, tables, patches, arena,
         [next(arrays) if c is None else tuple(c) for c in head["constants"]],
-        [tuple(o) for o in head["outputs"]], [tuple(u) for u in head["updates"]],
-        [(unpack_call(c), *c["sides"]) for c in head["calls"]], head["work"],
+        [(dtype, unpack_rows(rows)) for dtype, rows in head["outputs"]],
+        [(cell, dtype, unpack_rows(rows)) for cell, dtype, rows in head["updates"]],
+        [(unpack_call(c), *([(slot, dtype, unpack_rows(a), unpack_rows(b))
+                             for slot, dtype, a, b in side] for side in c["sides"]))
+         for c in head["calls"]], head["work"],
         [(text, None if number is None else order[number].line, taken)
          for text, number, taken in head["assumptions"]], steps, nodes=head["nodes"])
 

@@ -11,6 +11,7 @@ import pytest
 import ckernels as K
 from ckernels.compiler import cache
 from ckernels.runtime import stored
+from ckernels.runtime.program import kind_of
 
 TRAIN = """
     import json, sys
@@ -122,14 +123,36 @@ def test_errors_of_a_stored_plan_name_the_line(tmp_path):
     assert "<string>:7" in second[0] or "line 7" in second[0]
 
 
-def test_layouts_and_shapes_have_plans_of_their_own():
+def test_layouts_and_kinds_of_shapes_have_plans_of_their_own():
     x = K.placeholder((None, None))
     f = K.function([x], [x + K.cumsum(x, axis=0)])
     program = f.info.program
     a = np.ones((3, 3), "f")
-    keys = {stored.describe(program, [v])[0]
-            for v in (a, a[::2], np.asfortranarray(a), a[:2], a.copy())}
-    assert len(keys) == 4 and None not in keys
+    kinds = {kind_of(program, [v])[0] for v in (a, a[::2], np.asfortranarray(a), a[:2], a[:1],
+                                                a[:0], a.copy(), np.ones((9, 7), "f"))}
+    assert len(kinds) == 5      # contiguous, rows apart, columns first, one row, no row
+    key, _ = stored.describe(program)
+    assert len({stored.numbered(key, kind, n) for kind in kinds for n in range(2)}) == 10
+
+
+def test_a_stored_plan_serves_other_sizes(tmp_path):
+    code = """
+    import json, sys
+    import numpy as np
+    import ckernels as K
+    x = K.placeholder((None, None))
+    f = K.function([x], [K.softmax(K.tanh(x) * K.mean(x)), K.sum(x, axis=1)])
+    a = np.arange({number} * 5.0).reshape(-1, 5).astype("f") / 100
+    values = [v.tolist() for v in f([a])]
+    y = np.tanh(a) * a.mean()
+    e = np.exp(y - y.max(1, keepdims=True))
+    good = np.allclose(values[0], e / e.sum(1, keepdims=True), rtol=1e-5) and \
+        np.allclose(values[1], a.sum(1))
+    print(json.dumps([bool(good), "ckernels.schedule.fuse" in sys.modules]))
+    """
+    found = [run(tmp_path / "c", code=code, number=n) for n in ("4", "9", "1", "300", "7", "1")]
+    assert all(good for good, _ in found)
+    assert [planned for _, planned in found] == [True, False, True, False, False, False]
 
 
 def test_large_constants_are_not_stored(tmp_path):
