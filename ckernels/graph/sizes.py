@@ -318,6 +318,8 @@ class ShapeClass:
         quotient = self.exact(a, b)
         if quotient is not None:
             return quotient if operation == FLOOR_DIVIDE else 0
+        if self.within(a, b):
+            return 0 if operation == FLOOR_DIVIDE else a
         if operation == MODULO:
             return self.remainder(a, b)
         value = value_of(a) // value_of(b)
@@ -332,6 +334,12 @@ class ShapeClass:
                 high = a_high // b_low if a_high >= 0 else \
                     -1 if b_high is None else a_high // b_high
         return self.atom((operation, a, b), value, low, high)
+
+    @staticmethod
+    def within(a, b):
+        """Whether 0 <= a < b for all shapes."""
+        low, above = bounds_of(a)[0], bounds_of(b - a)[0]
+        return low is not None and low >= 0 and above is not None and above > 0
 
     def remainder(self, a, b):
         value = value_of(a) % value_of(b)
