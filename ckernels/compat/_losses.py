@@ -12,6 +12,8 @@ from ..api.operands import node_of
 from ..api.tensor import Tensor, need_tensor
 from ..errors import ArgumentError
 
+tensorflow2 = True  # False while Keras 2.2 is loaded, which came before TensorFlow 2
+
 
 def categorical_crossentropy(target, output, from_logits=False, axis=-1):
     """-sum(target * log(output)) over the class axis; the target comes first.
@@ -41,13 +43,14 @@ def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
 def binary_crossentropy(target, output, from_logits=False):
     """-(target * log(output) + (1 - target) * log(1 - output)); the target comes first.
 
-    Where `output` is not a sigmoid, epsilon() is added in both logarithms, as in TensorFlow 2.
+    Where `output` is not a sigmoid, epsilon() is added in both logarithms, as TensorFlow 2 does
+    for Keras 2.3.
 
     >>> from ckernels.compat import keras2 as K
     >>> K.binary_crossentropy(np.array([1.0, 1.0]), np.array([0.5, 0.0])).eval().round(4)
     array([ 0.6931, 15.4249])
     """
-    return losses.binary(output, target, from_logits, more=epsilon())
+    return losses.binary(output, target, from_logits, more=epsilon() if tensorflow2 else 0.0)
 
 
 def ctc_batch_cost(y_true, y_pred, input_length, label_length):

@@ -255,18 +255,45 @@ def mend_wrappers(wrappers):
 
 
 def mend_histories(callbacks):
-    """Averages over an epoch and histories hold Python floats, which JSON takes."""
-    average, record = callbacks.BaseLogger.on_batch_end, callbacks.History.on_epoch_end
+    """What callbacks see of an epoch, and histories, are Python floats, which JSON takes.
+
+    A float32 times an int was a float64 until NumPy 2, so averages were; they are again.
+    """
+    logger, history = callbacks.BaseLogger, callbacks.History
+    add, average, record = logger.on_batch_end, logger.on_epoch_end, history.on_epoch_end
 
     def on_batch_end(self, batch, logs=None):
-        average(self, batch, _values.plain(logs or {}))
+        add(self, batch, _values.plain(logs or {}))
+
+    def after_averages(self, epoch, logs=None):
+        average(self, epoch, logs)
+        if logs:
+            logs.update(_values.plain(logs))
 
     def on_epoch_end(self, epoch, logs=None):
         record(self, epoch, _values.plain(logs or {}))
 
-    on_batch_end.__doc__, on_epoch_end.__doc__ = average.__doc__, record.__doc__
-    callbacks.BaseLogger.on_batch_end = on_batch_end
-    callbacks.History.on_epoch_end = on_epoch_end
+    logger.on_batch_end, logger.on_epoch_end = on_batch_end, after_averages
+    history.on_epoch_end = on_epoch_end
+
+
+def mend_evaluation(arrays):
+    """The loop of model.evaluate adds up Python floats, as Keras 2.3 has it itself."""
+    arrays.test_loop = _with_floats(arrays.test_loop)
+
+
+def mend_evaluation_of_keras1(training):
+    """The same for Keras 1, where the loop is a method."""
+    if hasattr(training.Model, "_test_loop"):
+        training.Model._test_loop = _with_floats(training.Model._test_loop)
+
+
+def _with_floats(loop):
+    def test_loop(model, function, *args, **kwargs):
+        return loop(model, lambda inputs: _values.numbers(function(inputs)), *args, **kwargs)
+
+    test_loop.__doc__ = loop.__doc__
+    return test_loop
 
 
 def mend_metrics(metrics):
@@ -280,6 +307,8 @@ AFTER = {
     "h5py": mend_h5py,
     "keras.callbacks": mend_histories,
     "keras.engine.saving": mend_yaml,
+    "keras.engine.training": mend_evaluation_of_keras1,
+    "keras.engine.training_arrays": mend_evaluation,
     "keras.metrics": mend_metrics,
     "keras.models": mend_yaml_of_keras1,
     "keras.utils.generic_utils": mend_bytecode,

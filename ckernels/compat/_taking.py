@@ -14,7 +14,7 @@ from ..api import config as settings
 from ..api.tensor import Tensor, Variable
 from ..config import config
 from ..errors import add_library
-from . import _modern, _scopes
+from . import _losses, _modern, _scopes
 
 SETTINGS = (
     "epsilon",
@@ -51,6 +51,7 @@ def settle(loader):
         for name in SETTINGS:
             if module is common or name in vars(module):
                 setattr(module, name, getattr(settings, name))
+    _losses.tensorflow2 = hasattr(common, "symbolic")  # new in Keras 2.3
     for name in EXTRA:
         setattr(backend, name, getattr(keras2, name))
     if config.origin("cast_policy") == "default":

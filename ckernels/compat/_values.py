@@ -14,13 +14,24 @@ def scalar(value):
     return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
 
 
+def number(value):
+    """The Python number in a NumPy scalar or an array without dimensions; else `value`."""
+    without = isinstance(value, (np.ndarray, np.generic)) and not value.ndim
+    return value.item() if without else value
+
+
+def numbers(values):
+    """`number` of a value or of each in a list."""
+    return [number(v) for v in values] if isinstance(values, list) else number(values)
+
+
 def plain(values):
     """The dict `values` with Python numbers in place of NumPy scalars and of arrays without
     dimensions."""
     found = {}
     for name, value in values.items():
-        number = isinstance(value, (np.ndarray, np.generic)) and not value.ndim
-        found[name] = value.item() if number else value
+        without = isinstance(value, (np.ndarray, np.generic)) and not value.ndim
+        found[name] = value.item() if without else value  # a call less than `number`, each batch
     return found
 
 
