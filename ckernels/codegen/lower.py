@@ -174,7 +174,10 @@ class Lowering:
         if not made(e, "op", "ck_exp_f"):
             return False
         off = self.values[e].args[0]
-        return made(off, "op", "({0}) - ({1})") and made(self.values[off].args[1], "reduce", "max")
+        if not made(off, "op", "({0}) - ({1})"):
+            return False
+        x, top = self.values[off].args          # another x's maximum would bound nothing
+        return made(top, "reduce", "max") and self.values[top].args == (x,)
 
     def cast(self, value, dtype):
         if self.values[value].dtype == dtype:

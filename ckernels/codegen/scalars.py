@@ -30,7 +30,20 @@ def summed_exponential(node):
     e = total.inputs[0].inputs[0] if total.inputs[0].op.name == "sum" else x
     if e.op.name != "exp" or e.inputs[0].op.name != "sub" or e.inputs[0].inputs[0] is not x:
         return None
-    return (e, top, guarded) if behind(e.inputs[0].inputs[1]) is top else None
+    if behind(e.inputs[0].inputs[1]) is not top or not bounds(top, x, total.inputs[0]):
+        return None
+    return e, top, guarded
+
+
+def bounds(top, x, total):
+    """Whether `top` is the maximum of x over the axes that `total` sums, or 0 where not finite."""
+    best = behind(top.inputs[1]) if top.op.name == "where" else top
+    if top.op.name == "where" and not (
+            top.inputs[0].op.name == "isfinite" and top.inputs[0].inputs[0] is top.inputs[1]
+            and top.inputs[2].value is not None and not top.inputs[2].value.any()):
+        return False
+    return best.op.name == "max" and total.op.name == "sum" and best.inputs[0] is x \
+        and best.attrs["axes"] == total.attrs["axes"]
 
 
 def c_text(node, dtype):
