@@ -6,4 +6,4 @@ from ckernels.runtime import stored
 
 @pytest.fixture(autouse=True)
 def planned_anew(monkeypatch):
-    monkeypatch.setattr(stored, "describe", lambda program, arrays: (None, ()))
+    monkeypatch.setattr(stored, "describe", lambda program: (None, ()))
