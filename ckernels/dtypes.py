@@ -28,6 +28,7 @@ SUFFIX = {
     "float64": "f64",
 }
 ITEMSIZE = {name: np.dtype(name).itemsize for name in ALL}
+COMPUTED = {"float16": "float32"}       # what is only stored in a dtype, and computed in another
 
 
 def name_of(dtype):
@@ -48,6 +49,11 @@ def name_of(dtype):
 def floatx():
     """The default float dtype, as a name."""
     return _config.config.floatX
+
+
+def computed(name):
+    """The dtype that numbers of the dtype `name` are computed in."""
+    return COMPUTED.get(name, name)
 
 
 def is_float(name):

@@ -5,6 +5,8 @@ import shutil
 import signal
 import tempfile
 
+import pytest
+
 _directory = tempfile.mkdtemp(prefix="ckernels-tests-")
 _given = os.environ.get("CKERNELS_FLAGS")
 os.environ["CKERNELS_FLAGS"] = ",".join(filter(None, [f"base_compiledir={_directory}", _given]))
@@ -19,6 +21,17 @@ def pytest_addoption(parser):
         action="store_true",
         help="write tests/codegen/golden/*.c anew instead of comparing with them",
     )
+
+
+@pytest.fixture(autouse=True, scope="session")
+def kernels_keep_to_their_spec():
+    """Every kernel that any test has written as C is well formed."""
+    from ckernels.codegen import emit
+
+    plain = emit.emit
+    emit.emit = lambda kernel: plain(kernel.check())
+    yield
+    emit.emit = plain
 
 
 def pytest_unconfigure(config):

@@ -1,26 +1,24 @@
 """From a fused Group and the layouts of its operands to a Kernel and the numbers of its launch.
 
 Chooses the form of the nest (flat, tile, rows, columns, chunks), collapses axes that all operands
-walk alike, classifies strides and writes values in order. Knows no C text beyond the scalar
-expressions of the op rows.
+walk alike, classifies strides and writes values in order. What values mean is theirs (ir.py); sizes
+and strides stay out of kernels: they are numbers of the launch.
 """
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from .. import dtypes
 from ..config import config
 from ..graph.shapes import product
-from ..graph.sizes import greatest, value_of
+from ..graph.sizes import value_of
 from ..schedule.group import GENERATORS, operand_maps, peel
+from . import passes
+from .forms.flat import TILE
+from .forms.rows import ROW_SCRATCH
+from .ir import COLUMNS, IN_MEMORY, REDUCTIONS, Kernel, Operand, Value, numeral
 from .layout import collapse, contiguous_strides
-from .loops import Kernel, Operand, Value
-from .scalars import c_text, literal_text, summed_exponential
 
-ROW_SCRATCH = 4096          # elements of a row kept on the stack between two loops over it
+LEAST_TILED = 16            # rows and columns: below, tiles are all edges
 WIDE = 128                  # columns per chunk at least: narrower ones read memory in crumbs
-STRIP = 256                 # columns a column program holds accumulators for
-CHUNK_STRIP = 1024          # the same where one pass over rows is chunked: longer runs per page
-TILE = 32                   # transposed operands: 32 x 32 tiles stay in L1 (3x over untiled)
-COLUMNS = ("columns", "column_chunks")
 NS_PER_COST = 0.04          # one unit of Op.cost for one float32 on one core, measured
 NS_PER_BYTE = 0.02
 GRAIN_NS = 5000.0           # least work for one thread: fork-join costs 1 us hot, 10 us cold
@@ -55,8 +53,7 @@ class Lowering:
     def __init__(self, group, layouts, stores):
         self.group, self.layouts, self.stores = group, layouts, stores
         self.refs, self.values, self.of = [], [], {}
-        self.load_index = {}
-        self.by_roots = set()           # quotients by a square root
+        self.made = {}                  # {what was asked for: the value that has it}
         self.reduced = set(group.reduced)
 
     def run(self):
@@ -80,38 +77,45 @@ class Lowering:
         self.refs.append(_Ref(role, dtype, tuple(strides), layout.buffer, layout.offset))
         return len(self.refs) - 1
 
-    def value(self, kind, dtype, text="", args=(), operand=-1, run=False, cost=0.0):
-        level = max((self.values[a].level + (self.values[a].kind == "reduce") for a in args),
-                    default=0)
-        run = run or any(self.values[a].run and self.values[a].kind != "reduce" for a in args)
+    def value(self, op, dtype, args=(), attrs=(), operand=-1, cost=0.0):
+        """A new value: its place in `values`."""
         if operand >= 0:
-            run = any(self.refs[operand].strides[a] for a in self.reduced)
-        self.values.append(Value(kind, dtype, text, tuple(args), operand, True, level, cost, run))
+            run = any(self.refs[operand].strides[a] != 0 for a in self.reduced)
+            made = Value(op, dtype, (), attrs, operand, True, 0, cost, run)
+        else:
+            made = passes.derived(self.values, op, dtype, args, attrs, cost)
+        self.values.append(made)
         return len(self.values) - 1
+
+    def once(self, op, dtype, args=(), attrs=()):
+        """A value; the same one when it was asked for before."""
+        key = (op, dtype, args, attrs)
+        if key not in self.made:
+            self.made[key] = self.value(op, dtype, args, attrs)
+        return self.made[key]
 
     def load(self, node, amap):
         """The value of an operand that lies in memory (or is a literal)."""
         if node.value is not None and node.value.size == 1 and not node.attrs["value"].sized:
             return self.literal(node.dtype, node.value.reshape(()))
         key = (node.uid, amap)
-        if key not in self.load_index:
+        if key not in self.made:
             ref = self.add_ref("in", node.dtype, self.layouts(node), amap)
-            self.load_index[key] = self.value("load", node.dtype, operand=ref)
-        return self.load_index[key]
+            name = peel(node, amap)[0].op.name
+            attrs = (("made", name),) if name in passes.TOLD else ()
+            self.made[key] = self.value("load", node.dtype, attrs=attrs, operand=ref)
+        return self.made[key]
 
     def literal(self, dtype, number):
-        key = ("literal", dtype, literal_text(dtype, number))
-        if key not in self.load_index:
-            self.load_index[key] = self.value("literal", dtype, key[2])
-        return self.load_index[key]
+        return self.once("literal", dtype, attrs=(("number", numeral(dtype, number)),))
 
     def index(self, strides, dtype):
         """A running index with the given strides along the domain axes."""
         key = ("index", strides, dtype)
-        if key not in self.load_index:
+        if key not in self.made:
             self.refs.append(_Ref("index", dtype, strides))
-            self.load_index[key] = self.value("index", dtype, operand=len(self.refs) - 1)
-        return self.load_index[key]
+            self.made[key] = self.value("index", dtype, operand=len(self.refs) - 1)
+        return self.made[key]
 
     def member(self, node):
         name, amap = node.op.name, self.group.maps[node.uid]
@@ -122,7 +126,7 @@ class Lowering:
             if amap[node.attrs["axis"]] is not None:
                 strides[amap[node.attrs["axis"]]] = 1
             index = self.index(tuple(strides), "int64")
-            return self.cast(index, node.dtype)
+            return self.convert(index, node.dtype)
         if name in GENERATORS:
             return self.random(node, amap)
         args = [self.operand(x, want) for x, want in operand_maps(node, amap, self.group)]
@@ -130,7 +134,9 @@ class Lowering:
             return self.reduce(node, name, args[0], node.inputs[0], node.attrs["axes"])
         if node.op.commutative:     # the order of the graph is that of birth: no part of a kernel
             args.sort()
-        return self.op(node, args)
+        wide = dtypes.ITEMSIZE[node.inputs[-1].dtype] / 4
+        return self.value(name, node.dtype, args, tuple(sorted(node.attrs.items())),
+                          cost=node.op.cost * wide)
 
     def operand(self, node, amap):
         base, want = peel(node, amap)
@@ -140,47 +146,10 @@ class Lowering:
             node, amap = base, want
         return self.load(node, amap)
 
-    def op(self, node, args):
-        dtype = node.inputs[-1].dtype
-        parts = summed_exponential(node)
-        if parts and all(x.uid in self.of for x in parts):
-            e, top, y = (self.of[x.uid] for x in parts)
-            off = self.value("op", dtype, "({0}) - ({1})", (top, y), cost=1)
-            scale = self.value("op", dtype, c_text(node, dtype), (off,), cost=node.op.cost)
-            return self.value("op", dtype, "{0} * {1}", (e, scale), cost=1)
-        if node.op.name == "true_div" and self.is_softmax(*args):
-            one = "1.0 / {0}" if dtype == "float64" else "1.0f / {0}"
-            scale = self.value("op", node.dtype, one, (args[1],), cost=1)
-            return self.value("op", node.dtype, "{0} * {1}", (args[0], scale), cost=1)
-        made = self.value("op", node.dtype, c_text(node, dtype), args,
-                          cost=node.op.cost * dtypes.ITEMSIZE[dtype] / 4)
-        if node.op.name == "true_div" and node.inputs[1].size < node.size:
-            if peel(node.inputs[1], (None,) * node.inputs[1].ndim)[0].op.name == "sqrt":
-                self.by_roots.add(made)
-        return made
-
-    def is_softmax(self, above, below):
-        """Whether `below` is sum(exp(x - max(x))): at least 1, so that its reciprocal serves.
-
-        One division per row instead of one per element: softmax of 1000 columns 0.35 ns an element
-        against 0.49; the result is within 1.5 ulp of the quotient.
-        """
-        def made(i, kind, text):
-            v = self.values[i]
-            return v.kind == kind and v.text.startswith(text)
-        if not made(below, "reduce", "sum") or self.values[above].kind == "reduce":
-            return False
-        e = self.values[below].args[0]
-        if not made(e, "op", "ck_exp_f"):
-            return False
-        off = self.values[e].args[0]
-        return made(off, "op", "({0}) - ({1})") and made(self.values[off].args[1], "reduce", "max")
-
-    def cast(self, value, dtype):
+    def convert(self, value, dtype):
         if self.values[value].dtype == dtype:
             return value
-        text = "({T})({{0}})".format(T=dtypes.C_NAMES[dtype] if dtype != "float16" else "float")
-        return self.value("op", dtype, text, (value,), cost=1)
+        return self.value("convert", dtype, (value,), cost=1)
 
     def random(self, node, amap):
         """random_bits/uniform/normal: element i of the draw, from state = (seed, stream, call)."""
@@ -193,36 +162,31 @@ class Lowering:
         layout = self.layouts(state)
         for k in range(3):
             key = ("state", state.uid, k)
-            if key not in self.load_index:
+            if key not in self.made:
                 ref = _Ref("in", "int64", (0,) * len(self.group.domain), layout.buffer,
                            layout.offset + k * layout.strides[0])
                 self.refs.append(ref)
-                self.load_index[key] = self.value("load", "int64", operand=len(self.refs) - 1)
-            args.append(self.load_index[key])
-        text = f"ck_{node.op.name}_{dtypes.SUFFIX[node.dtype]}({{0}}, {{1}}, {{2}}, {{3}})"
-        return self.value("op", node.dtype, text, args, cost=15)
+                self.made[key] = self.value("load", "int64", operand=len(self.refs) - 1)
+            args.append(self.made[key])
+        return self.value(node.op.name, node.dtype, args, cost=15)
 
     def reduce(self, node, name, arg, x, axes):
         """A reduction value; argmax and argmin become max or min and the first index with it."""
         if all(x.shape[a] == 1 for a in axes):
             return arg if name[:3] != "arg" else self.literal("int64", 0)
         if name not in ("argmax", "argmin"):
-            return self.accumulate(name, node.dtype, arg)
-        best = self.accumulate(name[3:], x.dtype, arg)
+            return self.once(name, node.dtype, (arg,))
+        best = self.once(name[3:], x.dtype, (arg,))
         strides = [0] * len(self.group.domain)
         steps = contiguous_strides([x.shape[a] for a in axes])
         wide = [(a, s) for a, s in zip(axes, steps) if x.shape[a] != 1]
         for axis, (_, step) in zip(self.group.reduced, wide):
             strides[axis] = step
-        count = product([x.shape[a] for a in axes])
-        kind = "int32" if count < 2**31 else "int64"
+        kind = "int32" if product(x.shape[a] for a in axes) < 2**31 else "int64"
         index = self.index(tuple(strides), kind)
-        hit = "{0} == {1} || {0} != {0}" if dtypes.is_float(x.dtype) else "{0} == {1}"
-        limit = "0x7fffffff" if kind == "int32" else "0x7fffffffffffffff"
-        first = self.value("op", kind, f"({hit}) ? {{2}} : ({dtypes.C_NAMES[kind]}){limit}",
-                           (arg, best, index), cost=2)
-        found = self.value("reduce", kind, "first", (first,))
-        return self.cast(found, "int64") if kind != "int64" else found
+        first = self.value("index_of", kind, (arg, best, index),
+                           (("float", dtypes.is_float(x.dtype)),), cost=2)
+        return self.convert(self.value("first", kind, (first,)), "int64")
 
     def partial(self, node):
         x = node.inputs[0]
@@ -230,26 +194,18 @@ class Lowering:
         arg = self.operand(x, want)
         kind = node.attrs["kind"]
         if kind == "count":
-            return self.value("literal", "float64", "count")
+            return self.value("count", "float64")
         if kind == "moment2":
             return self.moment2(arg, x.dtype)
         return self.reduce(node, kind, arg, x, node.attrs["axes"])
 
     def moment2(self, arg, dtype):
-        """Squared deviations of a chunk from its own mean; `count` is its size, in the C."""
-        total = self.accumulate("sum", "float64", arg)
-        count = self.value("literal", "float64", "count")
-        mean = self.value("op", "float64", "{0} / {1}", (total, count), cost=1)
-        off = self.value("op", dtype, "{0} - {1}", (arg, self.cast(mean, dtype)), cost=1)
-        square = self.value("op", dtype, "{0} * {0}", (off,), cost=1)
-        return self.accumulate("sum", "float64", square)
-
-    def accumulate(self, name, dtype, arg):
-        """A reduction value; the same one when it was asked for before."""
-        key = ("reduce", name, dtype, arg)
-        if key not in self.load_index:
-            self.load_index[key] = self.value("reduce", dtype, name, (arg,))
-        return self.load_index[key]
+        """Squared deviations of a chunk from its own mean; `count` is how many it has."""
+        total = self.once("sum", "float64", (arg,))
+        count = self.value("count", "float64")
+        mean = self.value("true_div", "float64", (total, count), cost=1)
+        off = self.value("sub", dtype, (arg, self.convert(mean, dtype)), cost=1)
+        return self.once("sum", "float64", (self.value("square", dtype, (off,), cost=1),))
 
     # ---- nest ---------------------------------------------------------------------------------
 
@@ -258,7 +214,7 @@ class Lowering:
         sizes = group.domain
         outer = [a for a in range(len(sizes)) if sizes[a] != 1 and a not in self.reduced]
         inner = [a for a in group.reduced if sizes[a] != 1]
-        lead = self.leading_ref(inner)
+        lead = self.leading_ref()
         outer.sort(key=lambda a: -abs(value_of(lead.strides[a])))
         by_out = self.refs[stores[0][0]].strides
         if not inner:
@@ -275,21 +231,28 @@ class Lowering:
             return self.columns(stores, o_sizes, o_rows, r_sizes, r_rows)
         return self.rows(stores, o_sizes, o_rows, r_sizes, r_rows)
 
-    def leading_ref(self, inner):
-        """The operand whose memory order the nest follows: the one with most elements to read."""
-        def weight(ref):
-            moved = 1
-            for a, s in enumerate(ref.strides):
-                if value_of(s):
-                    moved *= value_of(self.group.domain[a])
-            return moved
+    def leading_ref(self):
+        """The operand whose memory order the nest follows: the one with most elements to read.
+
+        Sizes are only compared where neither of two operands moves along all axes of the other.
+        """
         loads = [r for r in self.refs if r.role == "in"] or self.refs
-        return max(loads, key=weight)
+        best, most = None, frozenset()
+        for ref in loads:
+            axes = frozenset(a for a, (s, n) in enumerate(zip(ref.strides, self.group.domain))
+                             if n != 1 and s != 0)
+            if best is None or axes > most or (
+                    not axes <= most and value_of(self.size(axes)) > value_of(self.size(most))):
+                best, most = ref, axes
+        return best
+
+    def size(self, axes):
+        return product(self.group.domain[a] for a in axes)
 
     @staticmethod
     def is_column(lead, outer, inner):
-        near = [abs(lead.strides[a]) for a in inner if lead.strides[a]]
-        far = [abs(lead.strides[a]) for a in outer if lead.strides[a]]
+        near = [abs(lead.strides[a]) for a in inner if lead.strides[a] != 0]
+        far = [abs(lead.strides[a]) for a in outer if lead.strides[a] != 0]
         return bool(far) and (not near or min(far) < min(near))
 
     def flat(self, stores, sizes, rows):
@@ -299,16 +262,16 @@ class Lowering:
         if crossed:
             return self.launch("tile", stores, sizes[1], (sizes[0],), (),
                                [(r[1], (r[0],), ()) for r in rows], sizes[0], TILE)
-        total = product(sizes)
         return self.launch("flat", stores, sizes[-1], sizes[:-1], (),
-                           [(r[-1], r[:-1], ()) for r in rows], total, 64)
+                           [(r[-1], r[:-1], ()) for r in rows], product(sizes), 64)
 
     def tile_axis(self, sizes, rows):
         """Whether a 2-D loop has operands contiguous along the outer axis and so wants tiles."""
-        if len(sizes) != 2 or min(sizes) < 16:
+        if len(sizes) != 2:
             return False
         real = [r for r, ref in zip(rows, self.refs) if ref.role != "index"]
-        return any(abs(r[0]) == 1 and abs(r[1]) > 1 for r in real)
+        return any(r[0] in (1, -1) and r[1] not in (0, 1, -1) for r in real) \
+            and all(n >= LEAST_TILED for n in sizes)
 
     def rows(self, stores, o_sizes, o_rows, r_sizes, r_rows):
         strides = [(r[-1], o, r[:-1]) for o, r in zip(o_rows, r_rows)]
@@ -316,121 +279,106 @@ class Lowering:
         if self.group.partial:
             count = product(runs) if runs else n
             return self.chunked("chunks", stores, n, (), runs, strides, count)
-        total = product(o_sizes) if o_sizes else 1
-        return self.launch("rows", stores, n, o_sizes, runs, strides, total, 1)
+        return self.launch("rows", stores, n, o_sizes, runs, strides, product(o_sizes), 1)
 
     def columns(self, stores, o_sizes, o_rows, r_sizes, r_rows):
         strides = [(o[-1], o[:-1], r) for o, r in zip(o_rows, r_rows)]
         if self.group.partial:
-            count = product(r_sizes)
             return self.chunked("column_chunks", stores, o_sizes[-1], o_sizes[:-1], r_sizes,
-                                strides, count)
+                                strides, product(r_sizes))
         total = product(o_sizes)
         return self.launch("columns", stores, o_sizes[-1], o_sizes[:-1], r_sizes, strides, total,
-                           WIDE if total >= 2 * WIDE else 16)
+                           WIDE if value_of(total) >= 2 * WIDE else 16)
 
     def chunked(self, form, stores, n, outer, runs, strides, count):
         """A partial reduction: `count` runs or elements dealt to the chunks the shape asked for."""
         chunks = next(n for n, _ in self.stores if n.op.name == "partial").attrs["chunks"]
         return self.launch(form, stores, n, outer, runs, strides, chunks, 1,
-                           chunk=greatest(1, -(-count // chunks)))
+                           chunk=-(-count // chunks))
 
     def launch(self, form, stores, n, outer, runs, strides, count, block, chunk=None):
-        kernel = Kernel(form, len(outer), len(runs))
         dims = [n, *outer, *runs] + ([chunk] if chunk is not None else [])
-        pointers, classes = [], []
+        pointers, operands = [], []
         for ref, (step, far, run) in zip(self.refs, strides):
-            role = ref.role
-            klass = step if step in (0, 1) else "n"
-            cross = far[0] if form == "tile" and far[0] in (0, 1) else "n"
-            op = Operand(role, ref.dtype, klass, any(far), any(run), cross)
-            kernel.operands.append(op)
-            classes.append(klass)
-            if klass == "n":
+            cross = stride_class(far[0]) if form == "tile" else "n"
+            op = Operand(ref.role, ref.dtype, stride_class(step), moves(far), moves(run), cross)
+            operands.append(op)
+            if op.inner == "n":
                 dims.append(step)
             if op.outer:
                 dims.extend(far)
             if op.run:
                 dims.extend(run)
-            if role != "index":
+            if ref.role != "index":
                 pointers.append((ref.buffer, ref.offset * dtypes.ITEMSIZE[ref.dtype]))
-        kernel.values, kernel.stores = self.multiplied(form, self.settle(form, classes), stores)
-        if form == "rows":
-            kernel.spill = not runs and n <= ROW_SCRATCH
-        ns = self.element_ns()
-        total, units = value_of(product(self.group.domain)), value_of(count)
-        per_unit = ns * total / max(units, 1)
-        least = config.openmp_elemwise_minsize * units // max(total, 1)
-        grain = max(1, int(GRAIN_NS / max(per_unit, 1e-3)), -(-least // 2))
+        values, stores = passes.rewrite(form, self.settle(form, operands), stores)
+        kernel = Kernel(form, len(outer), len(runs), tuple(operands), values, stores,
+                        form == "rows" and not runs and again(values) and n <= ROW_SCRATCH)
+        ns, total = self.element_ns(values), value_of(product(self.group.domain))
         reads = [r.buffer for r in self.refs if r.role == "in"]
         writes = [r.buffer for r in self.refs if r.role == "out"]
-        inplace = self.inplace() if form == "flat" else []
-        return Launch(kernel, pointers, dims, count, block, grain, ns * total, reads, writes,
-                      inplace)
+        return Launch(kernel, pointers, dims, count, block, grain_of(value_of(count), total, ns),
+                      ns * total, reads, writes, self.inplace() if form == "flat" else [])
 
     def inplace(self):
         """Pairs (result, operand) that are walked alike, so that one may overwrite the other.
 
         Each element is visited once: one number that every row reads again must outlive the loop.
         """
-        def steps(ref):
-            return ref.strides, ref.offset, dtypes.ITEMSIZE[ref.dtype]
         loads = {}
         for ref in self.refs:
             if ref.role == "in":
-                loads.setdefault(ref.buffer, set()).add(steps(ref))
+                loads.setdefault(ref.buffer, []).append(ref)
         def once(ref):
-            return all(s for s, n in zip(ref.strides, self.group.domain) if n != 1)
+            return all(s != 0 for s, n in zip(ref.strides, self.group.domain) if n != 1)
+        def alike(a, b):
+            return dtypes.ITEMSIZE[a.dtype] == dtypes.ITEMSIZE[b.dtype] \
+                and a.strides == b.strides and a.offset == b.offset
         return [(out.buffer, buffer) for out in self.refs if out.role == "out" and once(out)
-                for buffer, walked in loads.items() if walked == {steps(out)}]
+                for buffer, refs in loads.items() if all(alike(ref, out) for ref in refs)]
 
-    def element_ns(self):
+    def element_ns(self, values):
         """Estimated ns per point of the domain on one core."""
-        total = 0.0
-        for v in self.values:
-            total += v.cost * NS_PER_COST if v.kind == "op" else 0.0
-            total += NS_PER_COST if v.kind == "reduce" else 0.0
-        for ref in self.refs:
-            if ref.role != "index" and any(ref.strides):
-                total += NS_PER_BYTE * dtypes.ITEMSIZE[ref.dtype]
-        return total
+        total = sum(1 if v.reduces else v.cost for v in values) * NS_PER_COST
+        moved = sum(dtypes.ITEMSIZE[ref.dtype] for ref in self.refs
+                    if ref.role != "index" and moves(ref.strides))
+        return total + moved * NS_PER_BYTE
 
-    def settle(self, form, classes):
+    def settle(self, form, operands):
         """Mark each value as varying along the vector loop or not."""
         out = []
         for v in self.values:
-            if v.kind in ("load", "index"):
-                vec = classes[v.operand] != 0
+            if v.op in IN_MEMORY:
+                vec = operands[v.operand].inner != 0
                 if form in ("rows", "chunks"):
                     vec = v.run
                 elif form == "tile":
-                    vec = vec or self.refs[v.operand].strides != (0,) * len(self.group.domain)
-            elif v.kind == "reduce":
-                vec = form in ("columns", "column_chunks")
+                    vec = vec or moves(self.refs[v.operand].strides)
+            elif v.op in REDUCTIONS:
+                vec = form in COLUMNS
             else:
                 vec = any(out[a].vec for a in v.args)
-            out.append(replace(v, vec=vec))
+            out.append(v if vec == v.vec else v._replace(vec=vec))
         return out
 
 
-    def multiplied(self, form, values, stores):
-        """Quotients by a root that is fixed along the vector loop become products.
+def stride_class(step):
+    """0, 1 or "n": what a kernel knows of a stride."""
+    return 0 if step == 0 else 1 if step == 1 else "n"
 
-        The reciprocal of a root is never subnormal, and 0 and infinite only where the root is
-        infinite and 0, so that the product is within 1.5 ulp of the quotient. A layer norm and its
-        gradient divide three times per element: 1.6 ms of 4096 x 768 on one core, 2.3 before.
-        """
-        out, at, made = [], [], {}
-        for i, v in enumerate(values):
-            args = tuple(at[a] for a in v.args)
-            root = values[v.args[1]] if i in self.by_roots else None
-            if root and v.vec and (not root.vec or form in COLUMNS and not root.run):
-                if args[1] not in made:
-                    made[args[1]] = len(out)
-                    one = "1.0 / {0}" if v.dtype == "float64" else "1.0f / {0}"
-                    out.append(Value("op", v.dtype, one, args[1:], -1, root.vec, root.level, 1,
-                                     root.run))
-                v, args = replace(v, text="{0} * {1}"), (args[0], made[args[1]])
-            at.append(len(out))
-            out.append(replace(v, args=args))
-        return out, [(operand, at[value]) for operand, value in stores]
+
+def moves(strides):
+    """Whether any stride is not 0."""
+    return any(s != 0 for s in strides)
+
+
+def again(values):
+    """Whether a row is walked more than once, so that keeping parts of it may serve."""
+    return any(v.level > 0 and (v.run or v.reduces) for v in values)
+
+
+def grain_of(count, total, ns):
+    """Least units of a range for one thread: `count` units of `total` elements of `ns` each."""
+    least = config.openmp_elemwise_minsize * count // max(total, 1)
+    per_unit = ns * total / max(count, 1)
+    return max(1, int(GRAIN_NS / max(per_unit, 1e-3)), -(-least // 2))

@@ -3,12 +3,9 @@
 They have what a loop kernel has for the rest of the system: a key, a form, operands for the
 statistics, and C text named by its content. The index arithmetic they share is printed here.
 """
-import hashlib
 from dataclasses import dataclass
 
-from . import mathlib
-from .emit import template
-from .loops import Operand
+from .ir import Operand
 
 
 @dataclass(frozen=True)
@@ -26,13 +23,14 @@ class RawKernel:
     def operands(self):
         return [Operand(role, dtype, "n") for role, dtype in self.roles]
 
-    def emit(self):
-        """(name, text, snippets) of the C function."""
-        text = template(self.form).substitute(dict(self.fields), name="$name")
-        text = "".join(line + "\n" for line in text.split("\n") if line.strip())   # empty holes
-        name = "k_" + hashlib.sha256(text.encode()).hexdigest()[:16]
-        text = text.replace("$name", name)
-        return name, text, mathlib.snippets(text)
+    def filled(self, template):
+        """The text of the function, called $name; lines that holes left empty are dropped."""
+        text = template.substitute(dict(self.fields), name="$name")
+        return "".join(line + "\n" for line in text.split("\n") if line.strip())
+
+    def check(self):
+        """Itself: what is C already has no spec."""
+        return self
 
 
 class Dims:

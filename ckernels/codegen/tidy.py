@@ -12,7 +12,7 @@ _ALIAS = re.compile(r"(?:0|[xyab]\d+\w*)$")
 _MOVED = re.compile(r"\b[ab]\d+\w*")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _PLUS_NOTHING = re.compile(r"(?<![\w.])0 \+ ")
-_AROUND_NAME = re.compile(r"(?<!\w)\((v\d+\w*|s\d+\[c\])\)")
+_AROUND_NAME = re.compile(r"(?<!\w)\((v\d+\w*|s\d+\[c\]|count)\)")
 _DOUBLED = re.compile(r"(?<!\w)\((\((?:[^()]|\([^()]*\))*\))\)")
 
 
@@ -41,17 +41,17 @@ def _without_aliases(lines):
 
 
 def _without_unused(lines):
+    """From the end: what a constant that nothing reads was made of stands above it."""
     words = [_WORD.findall(line) for line in lines]
-    found = [_CONSTANT.match(line) for line in lines]
     count = Counter(w for line in words for w in line)
-    kept, changed = [True] * len(lines), True
-    while changed:
-        changed = False
-        for k, match in enumerate(found):
-            if kept[k] and match and count[match[1]] == 1:
-                kept[k], changed = False, True
-                count.subtract(words[k])
-    return [line for line, keep in zip(lines, kept) if keep]
+    kept = []
+    for line, used in zip(reversed(lines), reversed(words)):
+        match = _CONSTANT.match(line)
+        if match and count[match[1]] == 1:
+            count.subtract(used)
+        else:
+            kept.append(line)
+    return kept[::-1]
 
 
 @lru_cache(4096)

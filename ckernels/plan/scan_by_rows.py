@@ -7,7 +7,7 @@ compared is memory: every buffer written in the body is cut into as many pieces 
 and row r of an instruction may only touch piece r.
 """
 from .. import dtypes
-from ..codegen.loops import Kernel
+from ..codegen.ir import Kernel
 from ..config import config
 from ..graph.sizes import ceil_divide, estimate, greatest, value_of
 from .instructions import GEMM, KERNEL, Apart

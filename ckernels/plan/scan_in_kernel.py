@@ -4,7 +4,7 @@ A million steps of `0.5 * s + x[t]` take 1.1 ms (float32, one thread of Zen 5), 
 each step 6 ms. Everything else about such a scan is planned in scan.py.
 """
 from .. import dtypes
-from ..codegen.loops import Kernel
+from ..codegen.ir import Kernel
 from ..codegen.stepped import FIXED, SLIDE, SLIDE_ONE, STATE, Stepped
 from .instructions import KERNEL, Move
 

@@ -93,6 +93,7 @@ class DebugFunction(Guarded):
     def checked(self, arrays):
         arrays = arrays + [store.get() for store in self.stores]
         results = [np.asarray(r) for r in self.function(*arrays)]
+        self.check_kernels()
         env = dict(zip(self.inputs_of_all, arrays))
         known = evaluated(self.silent, env)
         wide = evaluated(self.silent, env, widened)
@@ -107,6 +108,17 @@ class DebugFunction(Guarded):
         if self.spec.check == "nan":
             Origin(self.roots, dict(zip(self.spec.inputs + self.spec.cells, arrays))).check(results)
         return results
+
+    def check_kernels(self):
+        """Every kernel that was made for the function keeps to the spec of kernels."""
+        program = getattr(getattr(self.function, "info", None), "program", None)
+        for record in list(program.kernels.records.values()) if program else ():
+            check = getattr(record.kernel, "check", None)       # those of stored plans are C alone
+            try:
+                _ = check and check()
+            except AssertionError as problem:
+                raise DebugModeError(f"{self.spec.title()} has a malformed kernel, {record.name}: "
+                                     f"{problem}") from problem
 
     def check_rewrites(self, arrays, known, wide):
         """NumPy's values of the rewritten roots; they must be those of the graph as written."""

@@ -6,8 +6,9 @@ Parallel over rows or columns, never along the axis.
 """
 
 from ... import dtypes
+from ...codegen.forms.columns import STRIP
 from ...codegen.layout import collapse
-from ...codegen.lower import GRAIN_NS, STRIP, Launch
+from ...codegen.lower import GRAIN_NS, Launch
 from ...codegen.raw import Dims, RawKernel, block, moved, times, unravel
 from ...graph.shapes import product
 from ...graph.sizes import estimate, value_of

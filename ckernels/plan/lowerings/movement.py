@@ -13,7 +13,6 @@ from ... import dtypes
 from ...codegen.layout import contiguous_strides, fresh
 from ...codegen.lower import Lowering
 from ...graph.node import make
-from ...graph.op import REGISTRY
 from ...graph.shapes import product
 from ...graph.sizes import indices
 from ...schedule.group import Group
@@ -67,11 +66,11 @@ def around(shape, slices):
 
 def copy(binder, node, source, target):
     """A step that copies `source` (broadcast) to `target`, unless there is nothing to copy."""
-    combine(binder, node, "{0}", [source], target)
+    combine(binder, node, None, [source], target)
 
 
-def combine(binder, node, text, sources, target):
-    """A step that stores the C expression `text` of `sources` (broadcast) in `target`."""
+def combine(binder, node, op, sources, target):
+    """A step that stores op(*sources), broadcast, in `target`; no op: the one source itself."""
     if 0 in target.shape:
         return
     shape = target.shape
@@ -81,7 +80,7 @@ def combine(binder, node, text, sources, target):
     for source in sources:
         ref = low.add_ref("in", source.dtype, spread(source, shape), maps)
         args.append(low.value("load", source.dtype, operand=ref))
-    value = args[0] if text == "{0}" else low.value("op", target.dtype, text, args, cost=1)
+    value = low.value(op, target.dtype, args, cost=1) if op else args[0]
     out = low.add_ref("out", target.dtype, target, maps)
     binder.add_launch(low.build([(out, value)]), [node], node.op.name)
 
@@ -157,16 +156,14 @@ def target_size(layout):
 # ---- writing parts ------------------------------------------------------------------------------
 
 def set_slice(binder, node):
-    return write_slice(binder, node, "{1}")
+    return write_slice(binder, node, None)
 
 
 def inc_slice(binder, node):
-    add = REGISTRY["add"]
-    text = add.c({}, node.dtype) if callable(add.c) else add.c
-    return write_slice(binder, node, text)
+    return write_slice(binder, node, "add")
 
 
-def write_slice(binder, node, text):
+def write_slice(binder, node, op):
     """x with y set in (or added to) a part of it; what y covers is not copied from x first."""
     x, y = node.inputs
     slices = node.attrs["slices"]
@@ -181,10 +178,10 @@ def write_slice(binder, node, text):
     else:
         for box in boxes:
             copy(binder, node, part(old, box), part(target, box))
-    if text == "{1}":
+    if op is None:
         copy(binder, node, new, part(target, slices))
     else:
-        combine(binder, node, text, [part(old, slices), new], part(target, slices))
+        combine(binder, node, op, [part(old, slices), new], part(target, slices))
     return True
 
 

@@ -5,7 +5,6 @@ else one addition per place in the window. Padding is written around a copy of t
 """
 from dataclasses import replace
 
-from ...graph.op import REGISTRY
 from ...ops.windows import all_pads, extent, taps
 from .movement import around, combine, copy, part, placed, real, zero
 
@@ -78,7 +77,6 @@ def patches_grad(binder, node):
 def add_up(binder, node, source, wide, results):
     """Add what each place in the window holds to the elements it lies over."""
     attrs, n = node.attrs, len(results)
-    add = REGISTRY["add"].c({}, node.dtype)
     whole = tuple((0, m, 1) for m in source.shape)
     for offset, there in taps(attrs["size"], results, attrs["strides"], attrs["dilation"]):
         slices = [(s.start, s.stop, s.step) for s in there[1:]]
@@ -87,4 +85,4 @@ def add_up(binder, node, source, wide, results):
         keep = [k for k in range(2 * n + 2) if not n < k <= 2 * n]
         picked = replace(picked, shape=tuple(picked.shape[k] for k in keep),
                          strides=tuple(picked.strides[k] for k in keep))
-        combine(binder, node, add, [here, picked], here)
+        combine(binder, node, "add", [here, picked], here)

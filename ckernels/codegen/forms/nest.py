@@ -1,0 +1,117 @@
+"""What every form walks a kernel with: strides of operands, index variables, levels of values.
+
+dims of a launch: the size of the vector loop, of outer rows, of runs, in chunked forms the length
+of a chunk, then for each operand its strides (inner where it is no constant, outer, runs).
+"""
+from .. import passes
+
+
+class Nest:
+    """One kernel and the printer that gets its statements."""
+
+    def __init__(self, kernel, printer):
+        self.k, self.c = kernel, printer
+        d = 1 + kernel.outer + kernel.runs + (kernel.form in ("chunks", "column_chunks"))
+        self.strides = []
+        for op in kernel.operands:
+            inner = f"d[{d}]" if op.inner == "n" else str(op.inner)
+            d += op.inner == "n"
+            far = [f"d[{d + i}]" for i in range(kernel.outer)] if op.outer else []
+            d += len(far)
+            run = [f"d[{d + i}]" for i in range(kernel.runs)] if op.run else []
+            d += len(run)
+            self.strides.append((inner, far, run))
+        self.places = passes.places(kernel)
+
+    # ---- indices --------------------------------------------------------------------------------
+
+    def outer_sizes(self):
+        return [f"d[{1 + i}]" for i in range(self.k.outer)]
+
+    def run_sizes(self):
+        return [f"d[{1 + self.k.outer + i}]" for i in range(self.k.runs)]
+
+    def unravel(self, flat, sizes, out):
+        """Index variables out0.. of a flat index over `sizes`."""
+        names = [f"{out}{i}" for i in range(len(sizes))]
+        if len(sizes) == 1:
+            self.c.let(**{names[0]: flat})
+        elif sizes:
+            rest = f"rest_{out.strip('_')}"
+            self.c.var(**{rest: flat})
+            for name, size in zip(names[:0:-1], sizes[:0:-1]):
+                self.c.let_digit(name, rest, size)
+            self.c.let(**{names[0]: rest})
+        return names
+
+    def rows_of(self, flat):
+        """Index variables of an outer row."""
+        return self.unravel(flat, self.outer_sizes(), "r")
+
+    def shift(self, names, level, extra=None, tag=""):
+        """Pointers moved by `names` (index variables) as a<i> (outer rows) or b<i> (runs)."""
+        for i, op in enumerate(self.k.operands):
+            inner, far, run = self.strides[i]
+            terms = [f"{v} * {s}" for v, s in zip(names, far if level == "a" else run)]
+            if extra and inner != "0":
+                terms.append(extra if inner == "1" else f"{extra} * {inner}")
+            source = f"a{i}" if level == "b" else "0" if op.role == "index" else self.base(i)
+            self.c.move(i, f"{level}{i}{tag}", source, terms)
+
+    def base(self, i):
+        return {"in": "x", "out": "y", "index": "i"}[self.k.operands[i].role] + str(i)
+
+    def place(self, i, pointer, j, tag=""):
+        """Where operand i has element j; of a running index, its number there."""
+        inner = self.strides[i][0]
+        at = "0" if inner == "0" else j if inner == "1" else f"{j} * {inner}"
+        if self.k.operands[i].role != "index":
+            return f"{pointer}{i}{tag}[{at}]"
+        if pointer == "x":                          # nothing moved it yet
+            return f"({at})"
+        return f"({pointer}{i}{tag} + {at})" if inner != "0" else f"{pointer}{i}{tag}"
+
+    # ---- values ---------------------------------------------------------------------------------
+
+    def define(self, i, pointer, j, names=None, tag=""):
+        operand = self.k.values[i].operand
+        place = self.place(operand, pointer, j, tag) if operand >= 0 else None
+        self.c.define(i, place, names, tag)
+
+    def store(self, operand, pointer, j, text):
+        self.c.store(operand, self.place(operand, pointer, j), text)
+
+    def fixed_values(self, pointer):
+        """What does not vary along the vector loop, before it."""
+        for i, v in enumerate(self.k.values):
+            if not v.vec and not v.fixed:
+                self.define(i, pointer, "0")
+
+    def varying_values(self, pointer, j):
+        for i, v in enumerate(self.k.values):
+            if v.vec and not v.fixed:
+                self.define(i, pointer, j)
+
+    def loops_of(self):
+        """{level: (reductions, stores)} for the run-level work of each loop."""
+        k, work = self.k, {}
+        for i, v in enumerate(k.values):
+            if v.reduces:
+                work.setdefault(v.level, ([], []))[0].append(i)
+        for operand, value in k.stores:
+            if self.along_run(operand):
+                work.setdefault(k.values[value].ready, ([], []))[1].append((operand, value))
+        return dict(sorted(work.items()))
+
+    def top(self, loops):
+        """The last level at which anything happens."""
+        return max([v.ready for v in self.k.values] + list(loops) + [0])
+
+    def along_run(self, operand):
+        """Whether an operand moves along the reduced axes (what it holds may be constant)."""
+        op = self.k.operands[operand]
+        return op.run or (self.k.form in ("rows", "chunks") and op.inner != 0)
+
+    def roots(self, reductions, stores):
+        """The values that one loop is for."""
+        return [self.k.values[i].args[0] for i in reductions] + [v for _, v in stores]

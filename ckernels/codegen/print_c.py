@@ -1,0 +1,352 @@
+"""The printer: kernel IR as C99. The one file of this room that knows C.
+
+Types, literals, the text of each op by dtype, how half floats are read and written, accumulators,
+loops and their pragmas. The forms (`forms/`) say what stands where: they hand over names and index
+arithmetic (+ - * / % < ?: over int64, as any target has it), never a declaration or a pragma.
+The C is meant to be read: pointers named x/y by direction, values v<number>, one statement each.
+"""
+import functools
+import re
+from contextlib import contextmanager
+
+import numpy as np
+
+from .. import dtypes
+from ..graph.op import REGISTRY
+from . import passes
+from .tidy import tidy_expression
+
+SCHEDULED = '__attribute__((optimize("schedule-insns")))\n'
+READ = {"float16": "ck_half_to_float({0})", "bool": "{0} != 0"}     # from memory to a register
+WRITTEN = {"float16": "ck_float_to_half({0})"}                      # and back
+STEP = {"sum": "{a} += {v};", "prod": "{a} *= {v};", "any": "{a} |= ({v} != 0);",
+        "all": "{a} &= ({v} != 0);", "max": "{a} = {v} > {a} ? {v} : {a};",
+        "min": "{a} = {v} < {a} ? {v} : {a};"}
+STEP["first"] = STEP["min"]     # the least index where something holds: growing along a row
+CLAUSE = {"sum": "+", "prod": "*", "any": "|", "all": "&", "max": "max", "min": "min",
+          "first": "min"}
+START = {"sum": "0", "prod": "1", "any": "0", "all": "1"}
+BETTER = {"max": ">", "min": "<"}
+LARGEST = {"int32": "0x7fffffff", "int64": "0x7fffffffffffffff"}
+_NAME = re.compile(r"v\d+\w*|s\d+\[c\]|count")
+
+
+# ---- types, numbers, ops ------------------------------------------------------------------------
+
+def ctype(dtype):
+    """C type of a value in a register."""
+    return "_Bool" if dtype == "bool" else dtypes.C_NAMES[dtypes.computed(dtype)]
+
+
+def accumulator_type(dtype):
+    """C type of an accumulator: a dtype or "flag"."""
+    return "int" if dtype == "flag" else dtypes.C_NAMES[dtype]
+
+
+def start_of(name, dtype):
+    """The neutral element of a reduction as a C expression."""
+    if name in START:
+        return START[name]
+    if dtypes.is_float(dtype):
+        sign = "-" if name == "max" else ""
+        return sign + ("__builtin_inf()" if dtype == "float64" else "__builtin_inff()")
+    if dtype == "bool":
+        return "0" if name == "max" else "1"
+    kind = dtypes.C_NAMES[dtype]
+    bits = 8 * dtypes.ITEMSIZE[dtype]
+    if dtype.startswith("u"):
+        return "0" if name == "max" else f"({kind})-1"
+    top = f"{2**(bits - 1) - 1}{'l' if bits == 64 else ''}"
+    return f"({kind})(-{top} - 1)" if name == "max" else f"({kind}){top}"
+
+
+def literal(dtype, number):
+    """A C literal with exactly this value."""
+    if dtype == "bool":
+        return str(int(number))
+    if dtypes.is_float(dtype):
+        x = float(number)
+        suffix = "" if dtype == "float64" else "f"
+        if x != x:
+            return f'__builtin_nan{suffix}("")'
+        if x in (float("inf"), float("-inf")):
+            return f"{'-' if x < 0 else ''}__builtin_inf{suffix}()"
+        text = (repr(x) if dtype == "float64" else str(np.float32(x))) + suffix   # shortest exact
+        return f"({text})" if x < 0 or text[0] == "-" else text
+    n = int(number)
+    kind = dtypes.C_NAMES[dtype]
+    if dtype == "int64" and n == -2**63:
+        return "(-0x7fffffffffffffff - 1)"
+    return f"(({kind}){n}{'u' if dtype.startswith('u') else ''}{'l' if '64' in dtype else ''})"
+
+
+def scalar(op, attrs, dtype, result):
+    """C of an op with {0}, {1}.. for its operands, of which the last is of `dtype`."""
+    if op == "convert":
+        return f"({dtypes.C_NAMES[dtypes.computed(result)]})({{0}})"
+    if op == "index_of":
+        hit = "{0} == {1} || {0} != {0}" if dict(attrs)["float"] else "{0} == {1}"
+        return f"({hit}) ? {{2}} : ({dtypes.C_NAMES[result]}){LARGEST[result]}"
+    if op.startswith("random_"):
+        return f"ck_{op}_{dtypes.SUFFIX[result]}({{0}}, {{1}}, {{2}}, {{3}})"
+    return _of_row(REGISTRY[op].c, attrs, dtype)
+
+
+@functools.lru_cache(4096)
+def _of_row(c, attrs, dtype):
+    """The C that the row of an op gives for operands of `dtype`."""
+    attrs, wide = dict(attrs), dtypes.computed(dtype)
+    text = c(attrs, dtype) if callable(c) else c
+    return text.format("{0}", "{1}", "{2}", T=dtypes.C_NAMES[wide], S=dtypes.SUFFIX[wide], **attrs)
+
+
+@functools.lru_cache(4096)
+def _tidied(text, operands):
+    """`text` with its operands put in (None: a name, which is left open) and tidied."""
+    names = [f"v900{k}" if o is None else o for k, o in enumerate(operands)]
+    found = tidy_expression(text.format(*names)).replace("{", "{{").replace("}", "}}")
+    return re.sub(r"v900(\d)\b", r"{\1}", found)
+
+
+def expression(text, operands):
+    """The C of `text` for operands: names, or literals in parentheses of their own."""
+    shape = tuple(None if _NAME.fullmatch(o) else o for o in operands)
+    return _tidied(text, shape).format(*operands)
+
+
+# ---- one kernel ---------------------------------------------------------------------------------
+
+class Printer:
+    """Prints the statements that a form asks for, of one kernel."""
+
+    def __init__(self, kernel):
+        self.k = kernel
+        self.accumulators = passes.accumulators(kernel)
+        self.lines, self.depth = [], 1
+
+    def put(self, line):
+        self.lines.append("    " * self.depth + line)
+
+    @contextmanager
+    def block(self, head):
+        self.put(head + " {" if head else "{")
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.put("}")
+
+    # ---- indices --------------------------------------------------------------------------------
+
+    def let(self, **named):
+        """Constants of type int64."""
+        self.put(f"const int64_t {', '.join(f'{k} = {v}' for k, v in named.items())};")
+
+    def var(self, **named):
+        """Variables of type int64."""
+        self.put(f"int64_t {', '.join(f'{k} = {v}' for k, v in named.items())};")
+
+    def var_at_most(self, name, value, most):
+        self.put(f"int64_t {name} = {value}; if ({name} > {most}) {name} = {most};")
+
+    def let_digit(self, name, rest, size):
+        """The last digit of `rest`, which loses it."""
+        self.put(f"const int64_t {name} = {rest} % {size}; {rest} /= {size};")
+
+    def update(self, *assignments, when=None):
+        """Assignments to indices, in order; where `when` holds."""
+        text = " ".join(a + ";" for a in assignments)
+        self.put(f"if ({when}) {{ {text} }}" if when else text)
+
+    def loop(self, name, begin, end, step=1):
+        """`name` from begin on while it is below end."""
+        by = f"{name}++" if step == 1 else f"{name} += {step}"
+        return self.block(f"for (int64_t {name} = {begin}; {name} < {end}; {by})")
+
+    def whole_blocks(self, name, end, size):
+        """A variable from where it is, while a block of `size` fits before the end."""
+        return self.block(f"for (; {name} + {size} <= {end}; {name} += {size})")
+
+    def rest(self, name, end):
+        return self.block(f"for (; {name} < {end}; {name}++)")
+
+    def while_(self, condition):
+        return self.block(f"while ({condition})")
+
+    def vector(self, name, begin, end, taken=(), unroll=0):
+        """A loop for vector instructions; taken: (reduction, its accumulator, its NaN flag)."""
+        self.pragma(taken)
+        if unroll:
+            self.put(f"#pragma GCC unroll {unroll}")
+        return self.loop(name, begin, end)
+
+    def pragma(self, taken):
+        clauses = {}
+        for i, accumulator, flag in taken:
+            clauses.setdefault(CLAUSE[self.k.values[i].op], []).append(accumulator)
+            if self.accumulators[i].nan:
+                clauses.setdefault("|", []).append(flag)
+        text = " ".join(f"reduction({op}:{', '.join(names)})"
+                        for op, names in sorted(clauses.items()))
+        extreme = any(self.accumulators[i].nan for i, _, _ in taken)    # of floats: see the macro
+        text = f"CK_SIMD_EXTREME({text})" if extreme else f"#pragma omp simd {text}"
+        self.put(text if clauses else "#pragma GCC ivdep")
+
+    # ---- memory ---------------------------------------------------------------------------------
+
+    def pointers(self):
+        """The lines that name the pointers a kernel is given."""
+        at = 0
+        for i, op in enumerate(self.k.operands):
+            kind = dtypes.C_NAMES[op.dtype]
+            if op.role == "in":
+                yield f"    const {kind} *const x{i} = p[{at}];"
+            elif op.role == "out":
+                yield f"    {kind} *const y{i} = p[{at}];"
+            at += op.role != "index"
+
+    def move(self, i, name, source, terms):
+        """`name`: the pointer or index `source` of operand i, moved by index terms."""
+        op, text = self.k.operands[i], " + ".join([source, *terms])
+        if op.role == "index":
+            self.let(**{name: text})
+        else:
+            const = "const " if op.role == "in" else ""
+            self.put(f"{const}{dtypes.C_NAMES[op.dtype]} *const {name} = {text};")
+
+    def row_on_stack(self, name, dtype, length):
+        self.put(f"{ctype(dtype)} {name}[{length}];")
+
+    def prefetch(self, i, place):
+        self.put(f"__builtin_prefetch(a{i} + {place});")
+
+    # ---- values ---------------------------------------------------------------------------------
+
+    def name(self, i):
+        """How a statement calls value i."""
+        v = self.k.values[i]
+        if v.op == "literal":
+            return literal(v.dtype, dict(v.attrs)["number"])
+        return "count" if v.op == "count" else f"v{i}"
+
+    def compute(self, i, place, names=None):
+        """The expression of value i; place: of its operand in memory, or of its running index."""
+        v, names = self.k.values[i], names or self.name
+        if v.op == "index":
+            return f"({dtypes.C_NAMES[self.k.operands[v.operand].dtype]}){place}"
+        if v.op == "load":
+            return READ.get(v.dtype, "{0}").format(place)
+        text = scalar(v.op, v.attrs, self.k.values[v.args[-1]].dtype, v.dtype)
+        return expression(text, [names(a) for a in v.args])
+
+    def define(self, i, place, names=None, tag=""):
+        """The statement that computes value i; `tag` tells unrolled copies apart."""
+        kind = ctype(self.k.values[i].dtype)
+        self.put(f"const {kind} v{i}{tag} = {self.compute(i, place, names)};")
+
+    def define_state(self, i, place):
+        """The same for a value that later steps change."""
+        self.put(f"{ctype(self.k.values[i].dtype)} v{i} = {self.compute(i, place)};")
+
+    def define_as(self, i, name, text):
+        """A constant of the type of value i."""
+        self.put(f"const {ctype(self.k.values[i].dtype)} {name} = {text};")
+
+    def store(self, operand, place, text):
+        """Put the value called `text` at a place of `operand` in memory."""
+        self.put(f"{place} = {WRITTEN.get(self.k.operands[operand].dtype, '{0}').format(text)};")
+
+    def assign(self, place, text):
+        self.put(f"{place} = {text};")
+
+    def count(self, text):
+        """`count`: how many elements a chunk has."""
+        self.put(f"const double count = last > first ? (double)({text}) : 0;")
+
+    # ---- accumulators ---------------------------------------------------------------------------
+
+    def accumulator(self, i, name=None):
+        """Declare the accumulator of reduction i."""
+        v = self.k.values[i]
+        kind = accumulator_type(self.accumulators[i].dtype)
+        self.put(f"{kind} {name or f'a_{i}'} = {start_of(v.op, v.dtype)};")
+
+    def flag(self, name):
+        self.put(f"int {name} = 0;")
+
+    def partial_sum(self, name):
+        """An accumulator of a block, in float."""
+        self.put(f"float {name} = 0;")
+
+    def accumulate(self, i, name, bad, text):
+        """Take the value called `text` into the accumulator `name`, NaN into the flag `bad`."""
+        self.put(STEP[self.k.values[i].op].format(a=name, v=text))
+        if self.accumulators[i].nan:
+            self.put(f"{bad} |= {text} != {text};")
+
+    def accumulated(self, i, at=""):
+        """The result of reduction i, as an expression."""
+        v = self.k.values[i]
+        text = f"({ctype(v.dtype)})a_{i}{at}"
+        if self.accumulators[i].nan:
+            nan = '__builtin_nan("")' if v.dtype == "float64" else '__builtin_nanf("")'
+            text = f"bad_{i}{at} ? {nan} : {text}"
+        return text
+
+    def better_block(self, i):
+        """Keep the best of a block, and in w_i where the block begins."""
+        better = f"p_{i} {BETTER[self.k.values[i].op]} a_{i}"
+        if self.accumulators[i].nan:
+            self.put(f"if (q_{i} && !bad_{i}) {{ bad_{i} = 1; w_{i} = b; }}")
+            better += f" && !bad_{i}"
+        self.put(f"if ({better}) {{ a_{i} = p_{i}; w_{i} = b; }}")
+
+    # ---- accumulators of a strip of columns -----------------------------------------------------
+
+    def strip_accumulator(self, i, width):
+        self.put(f"{accumulator_type(self.accumulators[i].dtype)} a_{i}[{width}];")
+        if self.accumulators[i].nan:
+            self.put(f"uint8_t bad_{i}[{width}];")
+
+    def start_strip(self, i):
+        v = self.k.values[i]
+        reset = f" bad_{i}[c] = 0;" if self.accumulators[i].nan else ""
+        self.put(f"for (int64_t c = 0; c < w; c++) {{ a_{i}[c] = "
+                 f"{start_of(v.op, v.dtype)};{reset} }}")
+
+    def finish_strip(self, i):
+        self.put("#pragma GCC ivdep")
+        self.put(f"for (int64_t c = 0; c < w; c++) s{i}[c] = {self.accumulated(i, '[c]')};")
+
+    def strip_default(self, i, text):
+        """Where a strip's accumulator is what it was at the start, take `text`."""
+        nowhere = start_of("first", self.k.values[i].dtype)
+        self.put(f"for (int64_t c = 0; c < w; c++) if (a_{i}[c] == {nowhere}) a_{i}[c] = {text};")
+
+    def strip_reduce(self, i, texts):
+        """Take values of some rows into the accumulator of column c."""
+        v, name = self.k.values[i], f"a_{i}[c]"
+        args = texts
+        if v.op == "sum" and self.k.values[v.args[0]].dtype == "float32":
+            while len(args) > 1:                        # float sums of few rows, pairwise
+                args = [f"({a} + {b})" for a, b in zip(args[::2], args[1::2])]
+        if len(args) > 1:
+            name = f"t_{i}"
+            self.put(f"{accumulator_type(self.accumulators[i].dtype)} t_{i} = a_{i}[c];")
+        for arg in args:
+            self.put(STEP[v.op].format(a=name, v=arg))
+        if len(args) > 1:
+            self.put(f"a_{i}[c] = t_{i};")
+        if self.accumulators[i].nan:
+            self.put(f"bad_{i}[c] |= " + " | ".join(f"({a} != {a})" for a in args) + ";")
+
+    def strip_place(self, i, at, texts, indices):
+        """A maximum or minimum and its first index by selects: NaN beats all but another NaN."""
+        v = self.k.values[i]
+        self.put(f"{accumulator_type(self.accumulators[i].dtype)} t_{i} = a_{i}[c];")
+        self.put(f"{ctype(self.k.values[at].dtype)} t_{at} = a_{at}[c];")
+        for u, (arg, index) in enumerate(zip(texts, indices)):
+            nan = f" || ({arg} != {arg} && t_{i} == t_{i})" if dtypes.is_float(v.dtype) else ""
+            self.put(f"const _Bool k{u}_{i} = {arg} {BETTER[v.op]} t_{i}{nan};")
+            self.put(f"t_{i} = k{u}_{i} ? {arg} : t_{i};")
+            self.put(f"t_{at} = k{u}_{i} ? {index} : t_{at};")
+        self.put(f"a_{i}[c] = t_{i}; a_{at}[c] = t_{at};")

@@ -1,0 +1,298 @@
+"""Passes over kernels: each where it applies, and on inputs that almost match, against NumPy.
+
+In mode "fast_compile" few rewrites run before, so that kernels see the formulas as written.
+"""
+import re
+
+import numpy as np
+import pytest
+
+from ckernels import ops
+from ckernels.codegen import passes
+from ckernels.codegen.ir import Kernel, Operand, Value
+from ckernels.reference import evaluate
+from ckernels.runtime.function import Function
+
+from .planned import leaf
+
+RNG = np.random.default_rng(7)
+
+
+def run(build, *arrays, mode="fast_compile"):
+    """(result, C text) of build(*leaves) on arrays."""
+    leaves = [leaf((None,) * a.ndim, a.dtype.name) for a in arrays]
+    function = Function(leaves, [build(*leaves)], positional_only=True, mode=mode)
+    return function(*arrays)[0], function.info.source()
+
+
+def full(value, shape=(3, 5), dtype="float32"):
+    return np.full(shape, value, dtype)
+
+
+def normal(*shape, dtype="float32"):
+    return RNG.normal(size=shape).astype(dtype)
+
+
+# ---- quotients by the sum of a softmax become products with its reciprocal ----
+
+def over_sum(z, a, b, axis=1):
+    """z / sum(exp(a - max(b)))."""
+    e = ops.exp(a - ops.max(b, axis, keepdims=True))
+    return z / ops.sum(e, axis, keepdims=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_softmax_divides_once_per_row(dtype, axis):
+    x = 30 * normal(6, 50, dtype=dtype)
+    def softmax(x):
+        e = ops.exp(x - ops.max(x, axis, keepdims=True))
+        return e / ops.sum(e, axis, keepdims=True)
+    got, text = run(softmax, x)
+    e = np.exp((x - x.max(axis, keepdims=True)).astype("longdouble"))
+    np.testing.assert_allclose(got, e / e.sum(axis, keepdims=True), rtol=8 * np.finfo(dtype).eps,
+                               atol=1e-38)
+    assert text.count("1.0f / " if dtype == "float32" else "1.0 / ") == 1
+
+
+@pytest.mark.parametrize("mode", ["compiled", "fast_compile"])
+def test_the_sum_of_other_exponentials_may_be_tiny(mode):
+    """The maximum of b says nothing of a: here the sum is subnormal, its reciprocal infinite."""
+    got, _ = run(over_sum, full(1e-43), full(0), full(100), mode=mode)
+    want = np.float32(1e-43) / np.float64(5 * np.float32(np.exp(-100.0)))
+    np.testing.assert_allclose(got, full(want), rtol=0.05)      # both are subnormal
+    assert np.isfinite(got).all()
+
+
+@pytest.mark.parametrize("mode", ["compiled", "fast_compile"])
+def test_exponentials_over_their_own_tiny_sum(mode):
+    def build(a, b):
+        e = ops.exp(a - ops.max(b, 1, keepdims=True))
+        return e / ops.sum(e, 1, keepdims=True)
+    got, _ = run(build, full(0, (3, 4)), full(100, (3, 4)), mode=mode)
+    np.testing.assert_array_equal(got, full(0.25, (3, 4)))
+
+
+@pytest.mark.parametrize("build, arrays", [
+    (lambda z, x: over_sum(z, 2 * x, x), (full(1e-43), full(-50))),
+    (lambda z, x: over_sum(z, x, -x), (full(1e-43), full(-50))),
+    (lambda z, x: z / ops.sum(ops.exp(x - ops.min(x, 1, keepdims=True)), 1, keepdims=True),
+     (full(1), np.array([[0, 80, 80, 80, 80]] * 3, "float32"))),
+    (lambda z, x: z / ops.prod(ops.exp(x - ops.max(x, 1, keepdims=True)), 1, keepdims=True),
+     (full(1e-43), np.array([[0, -100, 0, 0, 0]] * 3, "float32"))),
+    (lambda z, x: z / ops.sum(ops.exp2(x - ops.max(x, 1, keepdims=True)), 1, keepdims=True),
+     (full(3), normal(3, 5))),
+    (lambda z, x: z / ops.max(ops.exp(x - ops.max(x, 1, keepdims=True)), 1, keepdims=True),
+     (full(3), normal(3, 5))),
+], ids=["twice x", "minus x", "minimum", "product", "exp2", "maximum of exponentials"])
+def test_almost_a_softmax(build, arrays):
+    got, text = run(build, *arrays)
+    leaves = [leaf(a.shape, "float64") for a in arrays]
+    want, = evaluate([build(*leaves)], dict(zip(leaves, [a.astype("float64") for a in arrays])))
+    tiny = arrays[0].max() < 1e-40                  # few bits are left in subnormal numbers
+    np.testing.assert_allclose(got, want, rtol=0.05 if tiny else 1e-5)
+    assert "1.0f / " not in text
+
+
+# ---- the exponential of x - logsumexp(x) is a multiple of the summed ones ----
+
+def exp_less_logsumexp(x, top):
+    """exp(x - y), y = log(sum(exp(x - top))) + top, 0 where that is not finite."""
+    y = ops.log(ops.sum(ops.exp(x - ops.expand_dims(top, 1)), 1)) + top
+    return ops.exp(x - ops.expand_dims(finite(y), 1))
+
+
+def finite(x):
+    return ops.where(ops.isfinite(x), x, 0)
+
+
+def test_a_logsumexps_gradient_takes_one_exponential_per_element():
+    x = 20 * normal(5, 40)
+    x[1, 3], x[2] = -np.inf, -np.inf
+    got, text = run(lambda x: exp_less_logsumexp(x, finite(ops.max(x, 1))), x)
+    wide = x.astype("float64")
+    top = wide.max(1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0)
+    with np.errstate(divide="ignore"):
+        y = np.log(np.exp(wide - top).sum(1, keepdims=True)) + top
+    want = np.exp(wide - np.where(np.isfinite(y), y, 0))
+    np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-38)
+    assert "ck_exp" not in text.rsplit("for (", 1)[1]
+
+
+@pytest.mark.parametrize("shift", [95, 100, 103])
+def test_a_top_that_is_no_maximum(shift):
+    """exp(x - top) is tiny and exp(top - y) overflows although their product is about 1."""
+    x = full(0)
+    for build in (lambda x, b: exp_less_logsumexp(x, ops.max(b, 1)),
+                  lambda x, b: exp_less_logsumexp(x, finite(ops.max(b, 1)))):
+        got, _ = run(build, x, full(shift))
+        assert np.isfinite(got).all() and (got > 0.1).all(), got
+
+
+# ---- quotients by a root that is fixed along a row become products ----
+
+def reference(build, *arrays):
+    """The result in float64, by the oracles."""
+    leaves = [leaf(a.shape, "float64") for a in arrays]
+    return evaluate([build(*leaves)], dict(zip(leaves, [a.astype("float64") for a in arrays])))[0]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_quotients_by_a_root_per_row_share_its_reciprocal(axis):
+    def build(x):
+        scale = ops.sqrt(ops.sum(ops.square(x), axis, keepdims=True))
+        return ops.tanh(x / scale) - ops.exp(x) / scale
+    x = normal(40, 30)
+    got, text = run(build, x)
+    np.testing.assert_allclose(got, reference(build, x), rtol=1e-5, atol=1e-6)
+    assert text.count("1.0f / ") == 1
+
+
+def test_a_root_that_lies_in_memory():
+    """The load says which op made what it reads."""
+    x, r = leaf((None, None)), leaf((None, 1))
+    root = ops.sqrt(r)
+    function = Function([x, r], [x / root, root], positional_only=True, mode="fast_compile")
+    a, b = normal(30, 40), np.abs(normal(30, 1)) + 1
+    np.testing.assert_allclose(function(a, b)[0], a / np.sqrt(b), rtol=3e-7)
+    assert function.info.source().count("1.0f / ") == 1
+
+
+@pytest.mark.parametrize("build", [
+    lambda x: x / ops.sqrt(ops.square(x) + 1),                                # of each element
+    lambda x: x / (ops.sqrt(ops.sum(ops.square(x), 1, keepdims=True)) + 1),     # a sum
+    lambda x: x / ops.sum(ops.square(x), 1, keepdims=True),                     # no root
+    lambda x: ops.sum(ops.square(x), 1) / ops.sqrt(ops.sum(ops.exp(x), 1)),     # once per row
+    lambda x: ops.sqrt(ops.sum(ops.square(x), 1, keepdims=True)) / x,           # above the line
+], ids=["per element", "root plus 1", "no root", "both per row", "root above"])
+def test_almost_a_quotient_by_a_root_per_row(build):
+    x = normal(20, 30) + np.float32(0.1)
+    got, text = run(build, x)
+    np.testing.assert_allclose(got, reference(build, x), rtol=1e-5)
+    assert "1.0f / " not in text
+
+
+def test_roots_at_the_edges():
+    """The reciprocal of a root is 0 and infinite where the quotient is 0 and infinite or NaN."""
+    x = np.array([[0, 1, -3, np.inf, np.nan]] * 5, "float32")
+    r = np.array([[0], [np.inf], [1e-45], [3e38], [np.nan]], "float32")
+    got, text = run(lambda x, r: x / ops.sqrt(r), x, r)
+    with np.errstate(all="ignore"):
+        want = x / np.sqrt(r)
+    np.testing.assert_allclose(got, want, rtol=2e-7)
+    assert text.count("1.0f / ") == 1
+
+
+# ---- a maximum and its place ----
+
+def kernel_of(*values, stores=((1, 4),), form="rows", runs=0):
+    """A kernel that loads x and stores some values."""
+    operands = (Operand("in", "float32", 1), Operand("out", "int32", 1),
+                Operand("index", "int32", 1), Operand("in", "float32", 1))
+    return Kernel(form, 1, runs, operands, (Value("load", "float32", operand=0), *values), stores)
+
+
+def place(best=1, x=0, first=3):
+    """Values 1 to 4: the maximum of value 0, an index, where it is (of x, as `best`), the first."""
+    return (Value("max", "float32", (0,)), Value("index", "int32", operand=2),
+            Value("index_of", "int32", (x, best, 2), (("float", True),), level=1),
+            Value("first", "int32", (first,), level=1))
+
+
+def test_places_are_found_with_their_maximum():
+    assert passes.places(kernel_of(*place())) == {1: 4}
+    assert passes.places(kernel_of(*place(), form="columns", runs=1)) == {1: 4}
+
+
+@pytest.mark.parametrize("kernel", [
+    kernel_of(*place(), runs=1),                                        # not in order of indices
+    kernel_of(*place(), stores=((1, 4), (1, 3))),                       # the index is read too
+    kernel_of(*place(), Value("load", "float32", operand=3), Value("max", "float32", (5,)),
+              Value("index_of", "int32", (0, 6, 2), (("float", True),), level=1),
+              Value("first", "int32", (7,), level=1), stores=((1, 8),)),  # of another's maximum
+], ids=["runs", "index read", "another maximum"])
+def test_almost_a_place(kernel):
+    assert passes.places(kernel) == ({1: 4} if len(kernel.values) > 5 else {})
+
+
+def test_the_place_of_one_tensors_maximum_in_another():
+    """max(y) and argmax(x) in one kernel: each is its own."""
+    x, y = normal(30, 700), normal(30, 700)
+    got, _ = run(lambda x, y: ops.argmax(x, 1) + ops.cast(ops.max(y, 1) * 0, "int64"), x, y)
+    np.testing.assert_array_equal(got, x.argmax(1))
+
+
+# ---- accumulators ----
+
+def reduction(op, dtype, cost=0.0):
+    """The Accumulator of a reduction of f(x), f of that `cost`, and whether it runs in blocks."""
+    kernel = Kernel("rows", 1, 0, (Operand("in", dtype, 1), Operand("out", dtype, 0)), (
+        Value("load", dtype, operand=0), Value("tanh", dtype, (0,), cost=cost),
+        Value(op, dtype, (1,), vec=False, run=False)), ((1, 2),))
+    return passes.accumulators(kernel)[2], passes.in_blocks(kernel, 2)
+
+
+def test_what_reductions_run_in():
+    assert reduction("sum", "float32") == (("float64", False), False)
+    assert reduction("sum", "float16", cost=5) == (("float64", False), True)
+    assert reduction("sum", "float32", cost=passes.RECOMPUTE_COST) == (("float64", False), False)
+    assert reduction("sum", "float64", cost=9) == (("float64", False), False)
+    assert reduction("prod", "float32", cost=9) == (("float64", False), False)
+    assert reduction("sum", "int64") == (("uint64", False), False)
+    assert reduction("max", "int64")[0] == ("int64", False)
+    assert reduction("max", "float16")[0] == ("float32", True)
+    assert reduction("min", "bool")[0] == ("uint8", False)
+    assert reduction("any", "bool")[0] == ("flag", False)
+
+
+@pytest.mark.parametrize("build", [
+    lambda x: ops.sum(ops.exp(x), 1), lambda x: ops.sum(ops.square(x), 1),
+    lambda x: ops.sum(ops.exp(x), 0), lambda x: ops.prod(ops.exp(x / 1000), 1)])
+def test_sums_are_as_exact_in_blocks(build):
+    x = normal(30, 2000)
+    np.testing.assert_allclose(run(build, x)[0], reference(build, x), rtol=5e-6)
+
+
+# ---- ciphers ----
+
+STATE = np.array([3, 5, 7], "int64")
+
+
+def uniform(shape, dtype="float32"):
+    return lambda state: ops.random_uniform(state, shape, dtype)
+
+
+@pytest.mark.parametrize("build, unroll", [
+    (uniform((5000,)), 8),
+    (lambda s: ops.random_normal(s, (5000,), "float32"), 4),
+    (lambda s: uniform((5000,))(s) + uniform((5000,))(s + 1), 4),
+    (lambda s: uniform((5000,))(s) < 0.25, 2),
+    (lambda s: ops.sum(uniform((50, 1000))(s), 1), 0),          # a loop that reduces
+    (lambda s: ops.cast(s, "float32") * 2, 0),                  # no cipher
+], ids=["uniform", "normal", "two draws", "bytes", "sums", "no cipher"])
+def test_ciphers_run_side_by_side(build, unroll):
+    state = leaf((3,), "int64")
+    function = Function([state], [build(state)], positional_only=True, mode="fast_compile")
+    want, = evaluate([build(state)], {state: STATE})
+    np.testing.assert_allclose(function(STATE)[0], want, rtol=1e-5, atol=1e-6)
+    found = [int(n) for n in re.findall(r"GCC unroll (\d+)", function.info.source())]
+    assert found == [unroll] * bool(unroll)
+
+
+# ---- patterns ----
+
+def test_patterns():
+    values = (Value("load", "float32", operand=0), Value("load", "float32", operand=3),
+              Value("sub", "float32", (0, 1)), Value("add", "float32", (1, 2)),
+              Value("sub", "float32", (0, 0)))
+    def find(pattern, i):
+        return list(passes.matches(pattern, i, values, {}))
+    assert find(("sub", "x", "y"), 2) == [{"x": 0, "y": 1}]
+    assert find(("sub", "x", "x"), 2) == [] != find(("sub", "x", "x"), 4)
+    assert find(("add", ("sub", "x", "y"), "y"), 3) == [{"x": 0, "y": 1}]       # either order
+    assert find(("sub", ("sub", "x", "y"), "z"), 2) == []
+    assert find(passes.Either((("exp", "x"), ("sub", "x", "y"))), 2) == [{"x": 0, "y": 1}]
+    assert find(("add", "z", passes.Bound("d", ("sub", "x", "z"))), 3) == [
+        {"z": 1, "d": 2, "x": 0}]
+    assert find(("sub", "x"), 2) == [] == find(("exp", "x"), 2)
