@@ -18,6 +18,19 @@ def show(shape):
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
 
 
+def distinct(sizes):
+    """The different ones among the known `sizes`, in their order.
+
+    >>> distinct([3, None, 4, 3])
+    [3, 4]
+    """
+    known = []
+    for d in sizes:
+        if d is not None and all(d != k for k in known):
+            known.append(d)
+    return known
+
+
 def broadcast(what, *shapes):
     """The broadcast of `shapes`; `what` names the operation in the error.
 
@@ -28,10 +41,7 @@ def broadcast(what, *shapes):
     out = []
     for axis in range(-ndim, 0):
         sizes = [s[axis] for s in shapes if -axis <= len(s)]
-        known = []
-        for d in sizes:
-            if d is not None and d != 1 and all(d != k for k in known):
-                known.append(d)
+        known = distinct(d for d in sizes if d != 1)
         if len(known) > 1:
             shown = " and ".join(show(s) for s in shapes)
             verb = VERBS.get(what, "broadcast")

@@ -11,7 +11,7 @@ from .. import dtypes
 from ..errors import ArgumentError, DTypeError, IndexOutOfBounds, NotSupported, ShapeError
 from ..graph.node import item, make
 from ..graph.op import Op
-from ..graph.shapes import show
+from ..graph.shapes import distinct, show
 from .base import cast, expand, to_node
 from .elementwise import mul
 
@@ -20,12 +20,12 @@ __all__ = ["ctc_cost", "ctc_collapse", "ctc_beam"]
 
 def _batch(name, x, *others):
     """The number of samples on which `x` and the others agree; None when no shape tells."""
-    sizes = {n.shape[0] for n in (x, *others)} - {None}
+    sizes = distinct(n.shape[0] for n in (x, *others))
     if len(sizes) > 1:
         shapes = " and ".join(show(n.shape) for n in (x, *others))
         raise ShapeError(f"{name} needs one row for each sample in all its operands, got shapes "
                          f"{shapes}")
-    return sizes.pop() if sizes else None
+    return sizes[0] if sizes else None
 
 
 def _check_blank(name, blank, classes):

@@ -12,7 +12,7 @@ from .. import dtypes
 from ..errors import DTypeError, ShapeError
 from ..graph.node import Node, constant, make
 from ..graph.op import Op
-from ..graph.shapes import axis_of, show
+from ..graph.shapes import axis_of, distinct, show
 from ..graph.sizes import Size, ceil_divide
 from .base import cast, expand, is_weak, operands, scalar, to_node
 from .elementwise import add, iota, mul, sub, where
@@ -187,8 +187,7 @@ def _run_fill_diagonal(attrs, x, value):
 
 
 def _infer_fill_diagonal(attrs, x, value):
-    sizes = {d for d in x.shape if d is not None}
-    if x.ndim < 2 or (x.ndim > 2 and len(sizes) > 1):
+    if x.ndim < 2 or (x.ndim > 2 and len(distinct(x.shape)) > 1):
         raise ShapeError(
             f"fill_diagonal needs a matrix, or a tensor whose axes are all of one size, got "
             f"shape {show(x.shape)}"

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DTypeError, ShapeError
 from ..graph.node import Node, make
 from ..graph.op import Op
-from ..graph.shapes import axis_of, show
+from ..graph.shapes import axis_of, distinct, show
 from .base import cast, expand, is_weak, operands, scalar, to_node
 from .elementwise import add, floor_div, mod, sub
 from .movement import flatten, reshape, slice_
@@ -34,7 +34,7 @@ def _infer_concatenate(attrs, *xs):
     shape = []
     for k in range(first.ndim):
         sizes = [x.shape[k] for x in xs]
-        known = {s for s in sizes if s is not None}
+        known = () if k == axis else distinct(sizes)
         if k == axis:
             shape.append(None if None in sizes else builtins.sum(sizes))
         elif len(known) > 1:
@@ -43,7 +43,7 @@ def _infer_concatenate(attrs, *xs):
                 f"along axis {axis}: sizes of axis {k} differ"
             )
         else:
-            shape.append(known.pop() if known else None)
+            shape.append(known[0] if known else None)
     return first.dtype, tuple(shape)
 
 
