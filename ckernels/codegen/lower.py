@@ -10,6 +10,7 @@ from .. import dtypes
 from ..config import config
 from ..graph.shapes import product
 from ..graph.sizes import value_of
+from ..schedule.alike import is_number
 from ..schedule.group import GENERATORS, operand_maps, peel
 from . import passes
 from .forms.flat import TILE
@@ -96,7 +97,7 @@ class Lowering:
 
     def load(self, node, amap):
         """The value of an operand that lies in memory (or is a literal)."""
-        if node.value is not None and node.value.size == 1 and not node.attrs["value"].sized:
+        if is_number(node) and node.uid not in self.group.numbers:
             return self.literal(node.dtype, node.value.reshape(()))
         key = (node.uid, amap)
         if key not in self.made:

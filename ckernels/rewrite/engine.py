@@ -12,10 +12,12 @@ import numpy as np
 from ..graph import node as _nodes
 from ..graph.node import constant, make, sizes_constant
 from ..graph.op import REGISTRY
+from ..graph.printing import place
 from ..graph.sizes import surely
 from ..graph.walk import toposort
 
 STEPS_PER_NODE = 20  # rule applications allowed per node of the graph before the driver stops
+LEAST_STEPS = 1000  # and beside these
 
 
 # --- helpers that rules share -------------------------------------------------------------------
@@ -290,11 +292,11 @@ class _Driver:
         self.final = {}  # uid -> the node it became
         self.becomes = {}  # uid -> a result that is being rewritten itself
         self.alive = []  # the table of nodes is weak: what `final` names must stay
-        self.budget = 1000
+        self.stopped = False
 
     def run(self, roots, context):
         final, becomes = self.final, self.becomes
-        self.budget += STEPS_PER_NODE * len(toposort(roots))
+        self.steps = self.budget = LEAST_STEPS + STEPS_PER_NODE * len(toposort(roots))
         stack = list(reversed(roots))
         while stack:
             node = stack[-1]
@@ -341,7 +343,10 @@ class _Driver:
             if result is None or result is node:
                 continue
             result = settle(node, result)
-            if result is None or result.uid in self.becomes or self.budget <= 0:
+            if result is None or result.uid in self.becomes:
+                continue
+            if self.budget <= 0:
+                self.stop(rule, node)
                 continue
             self.budget -= 1
             if self.trace is not None:
@@ -349,3 +354,22 @@ class _Driver:
             return result
         final[node.uid] = node
         return node
+
+    def stop(self, rule, node):
+        """Say once that the bound was reached; the graph stays as it is by now, which is right."""
+        if self.stopped:
+            return
+        self.stopped = True
+        import logging
+
+        logging.getLogger("ckernels.rewrite").warning(
+            "rewriting stopped after %d steps, more than %d for each node of the graph: the rule "
+            "%s and others go on changing %s%s; results are right, but may be slower. "
+            "optimizer_excluding=%s leaves the rule out",
+            self.steps,
+            STEPS_PER_NODE,
+            rule.name,
+            node.op.name,
+            f" ({place(node.line)})" if node.line else "",
+            rule.name,
+        )

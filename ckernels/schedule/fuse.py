@@ -7,6 +7,7 @@ buffers and C are not known here.
 from typing import NamedTuple
 
 from ..graph.walk import consumers, toposort
+from .alike import share
 from .group import AXIS_VIEWS, GENERATORS, Group
 from .legal import Join, fusible, in_the_way
 from .policy import worth_repeating
@@ -49,6 +50,7 @@ class _Fuser:
         rank = {n.uid: i for i, n in enumerate(self.order)}
         for group in groups:
             group.nodes.sort(key=lambda n: rank[n.uid])
+        share(groups)
         return Schedule(self.order, self.home)
 
     def place(self, node):
@@ -73,7 +75,7 @@ class _Fuser:
 
     def join_all(self, node, groups, readers, beneath):
         """Make `node` a member of all `groups`, or of none."""
-        joins = [Join(node, g) for g in groups]
+        joins = [Join(node, g, self.users) for g in groups]
         if any(self.why_not(j, readers, beneath, groups) for j in joins):
             return False
         for join in joins:
@@ -82,7 +84,7 @@ class _Fuser:
 
     def join(self, node, group, readers, beneath):
         """Whether `node` is now a member of `group`."""
-        join = Join(node, group)
+        join = Join(node, group, self.users)
         if self.why_not(join, readers, beneath, (*self.home.get(node.uid, ()), group)):
             return False
         self.admit(join)

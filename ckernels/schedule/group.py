@@ -6,6 +6,7 @@ an expression over the sizes of the inputs.
 """
 GENERATORS = {"iota", "random_uniform", "random_normal", "random_bits"}
 AXIS_VIEWS = {"expand", "squeeze", "transpose", "broadcast_to"}
+HEAVIEST = 24               # cost of one operation in the sums below; the most that counts
 COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "argmax", "argmin"}
 
 
@@ -20,6 +21,11 @@ class Group:
         self.wants = {}                 # uid of a possible member -> set of maps it is read with
         self.partial = False            # a chunked reduction: its results are one per chunk
         self.number = None              # its place in `Units`
+        self.varying = set()            # uids in `wants` that change along the loop
+        self.cost = 0.0                 # of all members, per element
+        self.depth = 0.0                # cost of the longest chain of members
+        self.behind = {}                # uid -> cost of the longest chain that starts by reading it
+        self.numbers = frozenset()      # uids of constants that the loop reads from memory
 
     def axes(self, node):
         """Domain axes (of size other than 1) that a member varies along."""
@@ -39,16 +45,30 @@ class Group:
         """
         self.maps[node.uid] = amap
         self.nodes.append(node)
+        self.cost += weight(node)
+        chain = self.chain_with(node)
+        self.depth = max(self.depth, chain)
         read = []
         for operand, want in operand_maps(node, amap, self):
             base, want = peel(operand, want)
             self.wants.setdefault(base.uid, set()).add(want)
+            if any(a is not None for a in want):
+                self.varying.add(base.uid)
+            self.behind[base.uid] = max(self.behind.get(base.uid, 0.0), chain)
             read.append(base.uid)
         return read
 
+    def chain_with(self, node):
+        """Cost of the longest chain of members that would start with `node`.
+
+        A reduction ends one loop over a row and begins the next: what follows waits for it anyway.
+        """
+        loops = node.op.kind == "reduce"
+        return weight(node) + (0.0 if loops else self.behind.get(node.uid, 0.0))
+
     def streams(self):
-        """Number of tensors the loop reads from memory."""
-        return sum(1 for uid in self.wants if uid not in self.maps)
+        """Number of tensors the loop reads from memory: numbers that stay the same are none."""
+        return len(self.varying - self.maps.keys())
 
     def seen_as(self, uid):
         """The maps with which the loop makes or reads a tensor."""
@@ -62,6 +82,11 @@ class Group:
     def __repr__(self):
         names = ", ".join(n.op.name for n in self.nodes)
         return f"Group({self.domain}, reduced={self.reduced}: {names})"
+
+
+def weight(node):
+    """What `node` adds to the cost of a loop, per element."""
+    return min(node.op.cost, HEAVIEST)
 
 
 def operand_maps(node, amap, group):

@@ -4,14 +4,25 @@ A Join is a node that wants to be computed in a group that reads it; JOIN are th
 to pass, the cheap ones first. Sizes are compared with ==, thresholds are asked last.
 """
 from ..graph.shapes import product
-from .group import AXIS_VIEWS, GENERATORS
-from .policy import LEAST_ROWS, MAX_MEMBERS, MAX_STREAMS, SERIAL_REDUCTION, full
+from .group import AXIS_VIEWS, GENERATORS, peel, weight
+from .policy import (
+    LEAST_ROWS,
+    MAX_COST,
+    MAX_DEPTH,
+    MAX_MEMBERS,
+    MAX_STREAMS,
+    SERIAL_REDUCTION,
+    SLACK,
+    is_tail,
+)
 from .reasons import Reason
 
 LOOK = 64                   # nodes of a row program that are looked at for the reduction behind it
 
-FULL = Reason("that loop holds {} operations and operands already", MAX_MEMBERS)
-WIDE = Reason("that loop reads {} tensors already; more thrash the prefetchers", MAX_STREAMS)
+FULL = Reason("that loop holds {} operations already", MAX_MEMBERS)
+COSTLY = Reason("that loop has enough expensive operations already for one kernel")
+DEEP = Reason("that loop has a long chain of operations that wait for each other already")
+WIDE = Reason("that loop would read more than {} tensors and thrash the prefetchers", MAX_STREAMS)
 CHUNKED = Reason("it is a reduction in chunks, which another loop puts together")
 INSIDE = Reason("that loop needs it along other axes than those it computes it along")
 TWO_WAYS = Reason("that loop reads it along different axes at once")
@@ -36,10 +47,10 @@ def fusible(node):
 
 class Join:
     """`node` as a member of `group`: its axis map, and what the group's loop becomes."""
-    __slots__ = ("node", "group", "amap", "covers", "reduced", "domain")
+    __slots__ = ("node", "group", "users", "amap", "covers", "reduced", "domain")
 
-    def __init__(self, node, group):
-        self.node, self.group = node, group
+    def __init__(self, node, group, users):
+        self.node, self.group, self.users = node, group, users
         self.amap = next(iter(group.wants[node.uid]))
         self.covers = {a for a in self.amap if a is not None}
         self.reduced, self.domain = group.reduced, group.domain
@@ -58,9 +69,20 @@ def is_whole(join):
 
 
 def has_room(join):
-    if full(join.group):
-        return FULL
-    return WIDE if join.group.streams() >= MAX_STREAMS else None
+    node, group = join.node, join.group
+    new = {x.uid for x in (peel(x, (0,) * x.ndim)[0] for x in node.inputs) if _wide(x)}
+    streams = len((group.varying | new) - group.maps.keys() - {node.uid})
+    if streams > MAX_STREAMS:
+        return WIDE
+    if group.chain_with(node) > MAX_DEPTH:
+        return DEEP
+    members, cost = len(group.nodes) + 1, group.cost + weight(node)
+    if members <= MAX_MEMBERS and cost <= MAX_COST:
+        return None
+    reason = FULL if members > MAX_MEMBERS else COSTLY
+    if members > MAX_MEMBERS * SLACK or cost > MAX_COST * SLACK:
+        return reason
+    return None if is_tail(node, group, join.users, fusible) else reason
 
 
 def is_read_one_way(join):
@@ -171,7 +193,7 @@ def in_the_way(units, readers, group):
 DIFFERENT = Reason("the other loop that reads it has another domain")
 UNLIKE = Reason("the other loop reads it along other axes")
 CROSSED = Reason("one loop makes what the other reads along other axes")
-TOGETHER_FULL = Reason("the loops that read it hold {} operations already", MAX_MEMBERS)
+TOGETHER_FULL = Reason("the loops that read it hold more operations than fit into one kernel")
 TOGETHER_WIDE = Reason("the loops that read it would read {} tensors and more", MAX_STREAMS)
 BETWEEN = Reason("something lies between the loops that read it: one needs results of the other")
 
@@ -181,8 +203,10 @@ def merge_fits(a, b, uid):
 
     Not asked here is whether something lies between the two.
     """
-    if len(a.nodes) + len(b.nodes) > MAX_MEMBERS:
+    if len(a.nodes) + len(b.nodes) > MAX_MEMBERS or a.cost + b.cost > MAX_COST:
         return TOGETHER_FULL
+    if a.depth + b.depth > MAX_DEPTH and feeds(a, b):
+        return DEEP
     shared = a.seen_as(uid)
     if len(shared) != 1 or shared != b.seen_as(uid) or not set(next(iter(shared))) - {None}:
         return UNLIKE
@@ -193,6 +217,11 @@ def merge_fits(a, b, uid):
     if a.streams() + b.streams() > MAX_STREAMS:
         return TOGETHER_WIDE
     return same_loop(a, b)
+
+
+def feeds(a, b):
+    """Whether one of two loops reads what the other makes."""
+    return not (a.maps.keys().isdisjoint(b.wants) and b.maps.keys().isdisjoint(a.wants))
 
 
 def same_loop(a, b):

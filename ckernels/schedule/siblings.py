@@ -4,8 +4,8 @@ Each pair is asked about once per tensor, near ones first; of a tensor that very
 (the input of a sum of a thousand sines) each loop gives up after NEAR others in vain, so that the
 time stays in proportion.
 """
-from .group import AXIS_VIEWS, Group
-from .legal import BETWEEN, merge_fits
+from .group import AXIS_VIEWS, Group, weight
+from .legal import BETWEEN, feeds, merge_fits
 
 NEAR = 16                   # loops of one tensor that each of them is tried with in vain
 LOOK = 64                   # units between two loops that are looked at for what to cut
@@ -61,14 +61,17 @@ class Siblings:
         return None
 
     def merge(self, a, b):
+        a.depth = a.depth + b.depth if feeds(a, b) else max(a.depth, b.depth)
         for node in b.nodes:
             if node.uid not in a.maps:
                 a.maps[node.uid] = b.maps[node.uid]
                 a.nodes.append(node)
+                a.cost += weight(node)
             homes = self.home[node.uid]
             homes[:] = dict.fromkeys(a if g is b else g for g in homes)
         for key, maps in b.wants.items():
             a.wants.setdefault(key, set()).update(maps)
+        a.varying |= b.varying
         a.reduced = a.reduced or b.reduced
         b.nodes, b.maps = [], {}
         self.units.merge(a, b)
@@ -129,7 +132,8 @@ class Siblings:
                 part.add(node, group.maps[node.uid])
             parts.append(part)
         rest = parts[1]
-        group.nodes, group.maps, group.wants = parts[0].nodes, parts[0].maps, parts[0].wants
+        for part in ("nodes", "maps", "wants", "varying", "cost", "depth", "behind"):
+            setattr(group, part, getattr(parts[0], part))
         self.groups.append(rest)
         for node in late:
             homes = self.home[node.uid]

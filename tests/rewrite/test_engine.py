@@ -69,6 +69,31 @@ def test_rules_that_undo_each_other_stop():
     assert rewrite([ops.sin(x)], Matcher(family))[0].op.name == "sin"
 
 
+def test_a_rule_that_never_ends_is_stopped_and_named_once(caplog):
+    """exp(x) becomes exp(2x / 2) becomes ..: equal each time, and a new node each time."""
+    family = Family("test")
+
+    @family.rule("mul")
+    def grow(node):
+        return ops.mul(ops.mul(node.inputs[0], 2.0), ops.mul(node.inputs[1], 0.5))
+
+    x = placeholder("float64", (3,))
+    roots = [ops.mul(x, ops.exp(x)), ops.mul(ops.exp(x), ops.exp(x))]
+    new = rewrite(roots, Matcher(family))
+    (record,) = caplog.records
+    assert record.name == "ckernels.rewrite" and record.levelname == "WARNING"
+    assert "the rule grow" in record.getMessage() and "test_engine.py" in record.getMessage()
+    data = np.array([0.5, -1.0, 2.0])
+    for old, found in zip(roots, new):
+        np.testing.assert_array_equal(value(found, {x: data}), value(old, {x: data}))
+
+
+def test_a_graph_that_settles_is_not_reported(caplog):
+    x = placeholder("float64", (3,))
+    optimise([ops.log(1 + ops.softmax(x * 0.0 + x, -1))])
+    assert not caplog.records
+
+
 def test_a_result_of_another_dtype_is_refused():
     family = Family("wrong")
     family.rule("exp")(lambda node: ops.cast(node.inputs[0], "float32"))

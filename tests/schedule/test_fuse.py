@@ -184,10 +184,10 @@ def test_a_group_too_wide_for_the_prefetchers_is_cut():
     def build(*xs):
         total = xs[0]
         for x in xs[1:]:
-            total = ops.tanh(total) + x
+            total = ops.maximum(total, x)
         return total
     steps, kernels = plan(build, *arrays)
-    assert 1 < len(kernels) < 6
+    assert len(steps) == 2 and len(kernels) == 2
 
 
 def test_a_number_that_every_row_reads_is_not_overwritten():

@@ -1,0 +1,57 @@
+"""Loops that are equal but for their numbers: these then read the numbers from memory.
+
+A sum of 1,500 sines of k * x becomes a hundred loops that differ in the k's alone. With the numbers
+in the C text each of them would be a kernel of its own, 0.2 s of the compiler each.
+"""
+from .group import operand_maps, peel
+
+LEAST = 4                   # loops that are alike at least; fewer keep their numbers in the text
+
+
+def share(groups):
+    """Let loops that compute the same with other numbers become one kernel.
+
+    Sets `numbers` of a group: the uids of the constants it reads from memory.
+    """
+    alike = {}
+    for group in groups:
+        shape, numbers = form(group)
+        if numbers:
+            alike.setdefault(shape, []).append((group, numbers))
+    for found in alike.values():
+        if len(found) < LEAST:
+            continue
+        first = [_value(n) for n in found[0][1]]
+        differs = [any(_value(numbers[k]) != value for _, numbers in found)
+                   for k, value in enumerate(first)]
+        for group, numbers in found:
+            group.numbers = frozenset(n.uid for n, d in zip(numbers, differs) if d)
+
+
+def form(group):
+    """(what a group computes, as a key without sizes and numbers; the constants in their order)."""
+    place, outside, numbers, steps = {}, {}, [], []
+    for node in group.nodes:
+        read = []
+        for operand, want in operand_maps(node, group.maps[node.uid], group):
+            base, want = peel(operand, want)
+            if base.uid in place:
+                read.append(place[base.uid])
+            elif is_number(base):
+                read.append(base.dtype)
+                numbers.append(base)
+            else:
+                read.append((outside.setdefault(base.uid, len(outside)), base.dtype, want))
+        place[node.uid] = len(place)
+        axes = node.attrs.get("axes") if node.op.kind == "reduce" else None
+        steps.append((node.op.name, node.dtype, axes, *read))
+    return (len(group.domain), group.reduced, *steps), numbers
+
+
+def is_number(node):
+    """Whether a loop has the value of `node` in its text."""
+    return node.op.name == "constant" and node.value.size == 1 and not node.attrs["value"].sized
+
+
+def _value(node):
+    return node.attrs["value"]
