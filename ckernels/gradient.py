@@ -328,6 +328,9 @@ def _unrolled(expression, rows, seed, problem):
             ),
             expression,
         )
+    if n == 0:
+        zero = constant(np.zeros((), expression.dtype))
+        return [ops.broadcast_to(ops.cast(zero, row.dtype), [0, *sized(row)]) for row in rows]
     results = []
     for k in range(n):
         unit = np.zeros(expression.shape, expression.dtype)

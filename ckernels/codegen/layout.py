@@ -63,10 +63,10 @@ def view(node, x):
 
 
 def _slice(node, x):
-    offset, strides = x.offset, []
+    offset, strides, empty = x.offset, [], any(n == 0 for n in node.shape)
     for bounds, n, s in zip(node.attrs["slices"], x.shape, x.strides):
-        first, count, step = indices(bounds, n)
-        if count != 0:
+        first, _, step = indices(bounds, n)
+        if not empty:               # nothing may be read: no place behind the end of the buffer
             offset += first * s
         strides.append(s * step)
     return replace(x, shape=node.shape, strides=tuple(strides), offset=offset)

@@ -16,6 +16,7 @@ from .filling import eye, tril
 from .linalg import matmul
 from .logic import eq
 from .movement import swapaxes
+from .reduce import sum
 from .shape import size_of
 
 __all__ = ["solve", "inverse", "det", "cholesky", "svd", "qr", "eigh", "pinv", "eye_like"]
@@ -81,9 +82,30 @@ inverse = _square_op(
     lambda node, g: (neg(_mm(_t(node), g, _t(node))),),
     "The inverse of square matrices.",
 )
+
+def _np_cofactors(x):
+    """From x = U S V: det(U) det(V) U S' V, where S' has the products of all other values."""
+    u, s, vt = np.linalg.svd(x)
+    ones = np.ones_like(s[..., :1])
+    before = np.cumprod(np.concatenate([ones, s[..., :-1]], -1), -1)
+    behind = np.cumprod(np.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
+    sign = np.linalg.det(u) * np.linalg.det(vt)
+    return np.matmul(u * (before * behind * sign[..., None])[..., None, :], vt)
+
+
+def _grad_cofactors(node, g):
+    """Of det(x) inverse(x)^T: for matrices that have an inverse."""
+    x = node.inputs[0]
+    turned = _t(inverse(x))
+    share = sum(mul(g, turned), (x.ndim - 2, x.ndim - 1), keepdims=True)
+    return (sub(mul(share, node), _mm(node, _t(g), turned)),)
+
+
+cofactors = _square_op("cofactors", _np_cofactors, lambda x: x.shape, _grad_cofactors,
+                       "The cofactors of square matrices, of singular ones too: the slope of det.")
 det = _square_op("det", np.linalg.det, lambda x: x.shape[:-2],
-                 lambda node, g: (mul(expand(mul(g, node), (node.ndim, node.ndim + 1)),
-                                      _t(inverse(node.inputs[0]))),),
+                 lambda node, g: (mul(expand(g, (node.ndim, node.ndim + 1)),
+                                      cofactors(node.inputs[0])),),
                  "The determinant of square matrices.")
 
 

@@ -140,7 +140,8 @@ masked_mul = elementwise("masked_mul", "(({0}) == 0 ? 0 : ({0}) * ({1}))",
                          rule="float", ulp=0, takes="fc", doc="x * z; 0 where x is 0, for any z.")
 masked_div = elementwise("masked_div", "(({0}) == 0 ? 0 : ({0}) / ({1}))",
                          lambda x, z: np.where(x == 0, 0, x / z),
-                         lambda x, z, y, g: (masked_div(g, z), neg(masked_div(mul(g, y), z))),
+                         lambda x, z, y, g: (masked_div(g, z),
+                                             neg(masked_div(masked_mul(y, g), z))),
                          rule="float", ulp=0, cost=2, takes="fc",
                          doc="x / z; 0 where x is 0, for any z.")
 
@@ -157,15 +158,16 @@ def _run_pow(x, p):
 def _grad_pow(x, p, y, g):
     exponent = number(p)
     if exponent is None:
-        gx = mul(g, masked_mul(p, pow(x, sub(p, 1))))
-        gp = mul(g, mul(y, log(where(gt(x, 0), x, 1))))
+        gx = masked_mul(g, masked_mul(p, pow(x, sub(p, 1))))
+        gp = masked_mul(g, mul(y, log(where(gt(x, 0), x, 1))))
         return (None if x.value is not None else gx), gp
     if exponent == 0:
         return zeros_like(y), None
     if exponent == 1:
         return g, None
+    steep = not isinstance(exponent, complex) and exponent < 1       # the slope at 0 is inf
     slope = x if exponent == 2 else pow(x, scalar(exponent - 1, x.dtype))
-    return mul(g, mul(slope, p)), None
+    return (masked_mul if steep else mul)(g, mul(slope, p)), None
 
 
 _pow = elementwise("pow", "ck_pow_{S}({0}, {1})", _run_pow, _grad_pow, rule="number", ulp=2,

@@ -129,6 +129,44 @@ def trigamma(x):
     return np.where(x == np.inf, 0.0, np.where(np.isnan(x) | (x == -np.inf), np.nan, value))
 
 
+def polygamma(order, x):
+    """The derivative number `order` >= 1 of digamma; NaN or inf at the poles."""
+    x = np.asarray(x, dtype="float64")
+    left = x < 0.5
+    right = _polygamma_right(order, np.where(left, 1 - x, x))
+    # psi_n(1 - x) - (-1)^n psi_n(x) = (-1)^n pi d^n/dx^n cot(pi x), a polynomial in the cotangent
+    slopes = np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(order):
+        slopes = slopes.deriv() * np.polynomial.Polynomial([-np.pi, 0, -np.pi])
+    turn = np.where(left & (x != np.floor(x)), x - np.round(x), 0.25)
+    cotangent = 1 / np.tan(np.pi * turn)
+    mirrored = (-1) ** order * right - np.pi * slopes(cotangent)
+    value = np.where(left, mirrored, right)
+    pole = np.nan if order % 2 == 0 else np.inf
+    value = np.where(left & (x == np.floor(x)), pole, value)
+    return np.where(np.isnan(x) | (x == -np.inf), np.nan, np.where(x == np.inf, 0.0, value))
+
+
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
+
+
+def _polygamma_right(order, x):
+    """(-1)^(n + 1) n! zeta(n + 1, x): terms up to x = 20 + n, then Euler and Maclaurin."""
+    far = 20 + order
+    n = order + 1
+    total = np.zeros_like(x)
+    for _ in range(far):
+        small = x < far
+        total = total + np.where(small, np.where(small, x, 1.0) ** -n, 0)
+        x = np.where(small, x + 1, x)
+    tail = x ** (1 - n) / (n - 1) + x ** -n / 2
+    rising = n
+    for k, b in enumerate(_BERNOULLI, 1):       # B_2k / (2k)! n (n + 1) .. (n + 2k - 2)
+        tail = tail + b / math.factorial(2 * k) * rising * x ** (1 - n - 2 * k)
+        rising *= (n + 2 * k - 1) * (n + 2 * k)
+    return (-1) ** (order + 1) * math.factorial(order) * (total + tail)
+
+
 def _series(x, order, sign):
     """sum_k sign^k (x/2)^(2k+n) / (k! (k+n)!): all terms positive for i0, i1."""
     h = x * x / 4

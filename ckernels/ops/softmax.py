@@ -13,7 +13,7 @@ from ..graph.shapes import axis_of, broadcast, show
 from .base import cast, check_kind, expand, operands, unbroadcast
 from .composite import dropped, reduced, run_wide, size_along, to_floats, wide
 from .elementwise import abs, add, maximum, mul, neg, relu, sub, true_div, where
-from .logic import eq, isfinite
+from .logic import eq, isfinite, isinf, logical_and
 from .reduce import max, sum
 from .transcendental import exp, log, log1mexp, log1p, sigmoid, softplus
 
@@ -132,11 +132,37 @@ def logsumexp(x, axis=None, keepdims=False):
     return reduced(_logsumexp, x, axis, keepdims)
 
 
+def _gap(a, b):
+    """a - b, and 0 for two equal infinities."""
+    return where(logical_and(eq(a, b), isinf(a)), 0, sub(a, b))
+
+
+def _lower_logaddexp(node):
+    a, b = (wide(i) for i in node.inputs)
+    return cast(add(maximum(a, b), softplus(neg(abs(_gap(a, b))))), node.dtype)
+
+
+def _grad_logaddexp(node, g):
+    a, b = node.inputs      # smooth where they are equal, unlike the maximum it is computed with
+    shares = sigmoid(_gap(a, b)), sigmoid(_gap(b, a))
+    return [unbroadcast(mul(g, share), i) for share, i in zip(shares, node.inputs)]
+
+
+def _infer_logaddexp(attrs, a, b):
+    check_kind("logaddexp", a.dtype, "f")
+    return a.dtype, broadcast("logaddexp", a.shape, b.shape)
+
+
+_logaddexp = Op("logaddexp", "composite", _infer_logaddexp,
+                run_wide(lambda attrs, a, b: np.logaddexp(a, b)), _grad_logaddexp,
+                lower=_lower_logaddexp, cost=12, ulp=4, commutative=True,
+                doc="log(exp(a) + exp(b)) without overflow.")
+
+
 def logaddexp(a, b):
     """log(exp(a) + exp(b)) elementwise without overflow; infinities are right."""
-    a, b = operands((a, b), "logaddexp")
-    gap = where(eq(a, b), 0, abs(sub(a, b)))
-    return add(maximum(a, b), softplus(neg(gap)))
+    a, b = (cast(n, dtypes.to_float(n.dtype)) for n in operands((a, b), "logaddexp"))
+    return make(_logaddexp, (a, b))
 
 
 def logdiffexp(a, b):

@@ -1,8 +1,12 @@
 """Rows of special functions: error, gamma and Bessel functions. Their oracles: numerics.py."""
 import math
 
+import numpy as np
+
+from ..graph.node import make
+from ..graph.op import Op
 from . import numerics
-from .base import elementwise
+from .base import check_kind, elementwise
 from .elementwise import mul, neg, square, sub, true_div, where
 from .logic import eq
 from .transcendental import exp, function
@@ -28,9 +32,29 @@ gammaln = function("gammaln", numerics.gammaln, lambda x, y, g: mul(g, digamma(x
                    doc="log(|gamma(x)|).")
 digamma = function("digamma", numerics.digamma, lambda x, y, g: mul(g, trigamma(x)), 25, 8,
                    doc="The derivative of gammaln.")
-trigamma = elementwise("trigamma", None, numerics.trigamma, rule="float", wide=True, takes="f",
-                       cost=200, ulp=8,
-                       doc="The derivative of digamma; through the oracle, not differentiable.")
+trigamma = elementwise("trigamma", None, numerics.trigamma,
+                       lambda x, y, g: mul(g, polygamma(2, x)), rule="float", wide=True, takes="f",
+                       cost=200, ulp=8, doc="The derivative of digamma; through the oracle.")
+
+
+def _infer_polygamma(attrs, x):
+    check_kind("polygamma", x.dtype, "f")
+    return x.dtype, x.shape
+
+
+def _run_polygamma(attrs, x):
+    with np.errstate(all="ignore"):
+        return numerics.polygamma(attrs["order"], x).astype(x.dtype)
+
+
+Op("polygamma", "elementwise", _infer_polygamma, _run_polygamma,
+   lambda node, g: (mul(g, polygamma(node.attrs["order"] + 1, node.inputs[0])),), cost=400, ulp=64,
+   doc="The derivative number attrs['order'] of digamma, from 1 on; through the oracle.")
+
+
+def polygamma(order, x):
+    """The derivative of digamma of this order, an int: 1 is trigamma."""
+    return trigamma(x) if order == 1 else make("polygamma", (x,), {"order": int(order)})
 
 
 def _grad_order_one(other):

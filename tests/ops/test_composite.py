@@ -8,7 +8,7 @@ from ckernels.errors import DTypeError, ShapeError
 from ckernels.graph.node import make
 from ckernels.graph.walk import toposort
 
-from .helpers import check_gradient, evaluate, leaf, lowered, run, run_lowered
+from .helpers import check_gradient, evaluate, gradient, leaf, lowered, run, run_lowered
 
 X = np.array([[[0.3, -1.2, 2.5], [0.9, 1.1, -0.4]], [[1.7, 0.2, -2.2], [-0.6, 3.1, 0.8]]])
 AXES = [None, 0, 1, -1, (0, 2), (0, 1, 2)]
@@ -96,7 +96,6 @@ def test_infinities_in_the_softmax_family():
     assert run(lambda v: ops.logsumexp(v, 0), np.zeros((0, 2))).tolist() == [-INF, -INF]
     assert run_lowered(lambda v: ops.logsumexp(v, 0), np.zeros((0, 2))).tolist() == [-INF, -INF]
     assert both(ops.softmax, np.zeros((2, 0))).shape == (2, 0)
-    from .helpers import gradient
     a = leaf((2,))
     y = ops.logsumexp(a)
     g, = gradient(y, [a], ops.ones_like(y))
@@ -111,6 +110,12 @@ def test_logaddexp_and_logdiffexp():
     np.testing.assert_allclose(d, [np.log(np.e - np.exp(0.5)), -INF, 2], rtol=1e-14)
     check_gradient(ops.logaddexp, X[0], X[1])
     check_gradient(ops.logdiffexp, X[0] + 9, X[1])
+    check_gradient(ops.logaddexp, X[0], X[0])           # smooth where both are equal
+    u, v = leaf((5,)), leaf((5,))
+    y = ops.logaddexp(u, v)
+    slopes = evaluate(gradient(y, [u, v], ops.ones_like(y)),
+                      {u: np.array([1, -INF, INF, -INF, 2]), v: np.array([1, -INF, INF, 3, -INF])})
+    np.testing.assert_array_equal(slopes, [[0.5, 0.5, 0.5, 0, 1], [0.5, 0.5, 0.5, 1, 0]])
 
 
 TARGET = np.array([[[0.2, 0.5, 0.3], [0, 0, 1]], [[1, 0, 0], [0.1, 0.1, 0.9]]])
@@ -177,7 +182,6 @@ def test_lowered_forms_fuse():
 
 @pytest.mark.parametrize("dtype", dtypes.FLOATS)
 def test_gradients_keep_the_dtype(dtype):
-    from .helpers import gradient
     x = leaf((2, 3), dtype)
     for y in (ops.softmax(x), ops.log_softmax(x), ops.logsumexp(x, 1), ops.mean(x, 1),
               ops.var(x, 1),

@@ -8,6 +8,7 @@ import pytest
 from ckernels import dtypes, ops
 from ckernels.errors import DTypeError, ShapeError
 from ckernels.graph.op import REGISTRY
+from ckernels.ops.special import polygamma
 
 from .helpers import check_gradient, evaluate, gradient, leaf, run
 
@@ -86,6 +87,16 @@ def test_special_functions_against_mpmath(name):
     fn, x, rtol, atol = EXACT[name]
     np.testing.assert_allclose(run(getattr(ops, name), x), [_mp(fn)(v) for v in x],
                                rtol=rtol, atol=atol)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 5])
+def test_polygamma_against_mpmath(order):
+    x = np.r_[np.linspace(-5.3, 30, 71), 1e-5, 1e9]
+    want = [float(mpmath.polygamma(order, mpmath.mpf(float(v)))) for v in x]
+    np.testing.assert_allclose(run(lambda x: polygamma(order, x), x), want, rtol=1e-11)
+    edges = run(lambda x: polygamma(order, x), np.array([0.0, -2, np.inf, -np.inf, np.nan]))
+    pole = np.inf if order % 2 else np.nan
+    np.testing.assert_array_equal(edges, [pole, pole, 0, np.nan, np.nan])
 
 
 @pytest.mark.parametrize("name, x, expected", [

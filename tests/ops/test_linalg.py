@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ckernels import dtypes, ops
+from ckernels import dtypes, gradient, ops
 from ckernels.errors import DTypeError, ShapeError
 from ckernels.reference import evaluate
 
@@ -277,6 +277,18 @@ def test_refused():
         evaluate([ops.inverse(x)], {x: np.ones((2, 2))})
     with pytest.raises((DTypeError, TypeError)):
         ops.matmul(None, x)
+
+
+@pytest.mark.parametrize("x", [[[1.0, 2], [2, 4]], [[0, 0], [0, 0]], [[0, 0], [0, 7]], [[3.0]],
+                               [[1, 2, 3], [4, 5, 6], [7, 8, 9]], np.zeros((0, 0))])
+def test_gradient_of_the_determinant_of_singular_matrices(x):
+    a, x = leaf(np.shape(x)), np.array(x, "float64")
+    got, = evaluate([gradient.grad(ops.det(a), a)], {a: x})
+    want = np.zeros_like(x)
+    for i, j in np.ndindex(*x.shape):
+        minor = np.delete(np.delete(x, i, 0), j, 1)
+        want[i, j] = (-1) ** (i + j) * np.linalg.det(minor)
+    np.testing.assert_allclose(got, want, atol=1e-13)
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (2, 2, 2)])

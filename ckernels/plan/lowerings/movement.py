@@ -34,9 +34,11 @@ def part(layout, slices):
     offset, shape, strides = layout.offset, [], []
     for s, n, stride in zip(slices, layout.shape, layout.strides):
         first, count, step = indices(s, n)
-        offset += first * stride if count != 0 else 0
+        offset += first * stride
         shape.append(count)
         strides.append(stride * step)
+    if any(n == 0 for n in shape):      # nothing may be read: no place behind the end of the buffer
+        offset = layout.offset
     return replace(layout, shape=tuple(shape), strides=tuple(strides), offset=offset)
 
 
