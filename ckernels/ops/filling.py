@@ -187,8 +187,8 @@ def _run_fill_diagonal(attrs, x, value):
 
 
 def _infer_fill_diagonal(attrs, x, value):
-    sizes = {d for d in x.shape if d is not None}
-    if x.ndim < 2 or (x.ndim > 2 and len(sizes) > 1):
+    sizes = [d for d in x.shape if d is not None]
+    if x.ndim < 2 or (x.ndim > 2 and builtins.any(d != sizes[0] for d in sizes)):
         raise ShapeError(
             f"fill_diagonal needs a matrix, or a tensor whose axes are all of one size, got "
             f"shape {show(x.shape)}"

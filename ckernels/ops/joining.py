@@ -34,16 +34,16 @@ def _infer_concatenate(attrs, *xs):
     shape = []
     for k in range(first.ndim):
         sizes = [x.shape[k] for x in xs]
-        known = {s for s in sizes if s is not None}
+        known = [s for s in sizes if s is not None]
         if k == axis:
             shape.append(None if None in sizes else builtins.sum(sizes))
-        elif len(known) > 1:
+        elif any(s != known[0] for s in known[1:]):
             raise ShapeError(
                 f"cannot concatenate shapes {' and '.join(show(x.shape) for x in xs[:6])} "
                 f"along axis {axis}: sizes of axis {k} differ"
             )
         else:
-            shape.append(known.pop() if known else None)
+            shape.append(known[0] if known else None)
     return first.dtype, tuple(shape)
 
 
