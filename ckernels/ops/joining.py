@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DTypeError, ShapeError
 from ..graph.node import Node, make
 from ..graph.op import Op
-from ..graph.shapes import axis_of, distinct, show
+from ..graph.shapes import axis_of, show
 from .base import cast, expand, is_weak, operands, scalar, to_node
 from .elementwise import add, floor_div, mod, sub
 from .movement import flatten, reshape, slice_
@@ -34,10 +34,10 @@ def _infer_concatenate(attrs, *xs):
     shape = []
     for k in range(first.ndim):
         sizes = [x.shape[k] for x in xs]
-        known = () if k == axis else distinct(sizes)
+        known = [s for s in sizes if s is not None]
         if k == axis:
             shape.append(None if None in sizes else builtins.sum(sizes))
-        elif len(known) > 1:
+        elif any(s != known[0] for s in known[1:]):
             raise ShapeError(
                 f"cannot concatenate shapes {' and '.join(show(x.shape) for x in xs[:6])} "
                 f"along axis {axis}: sizes of axis {k} differ"

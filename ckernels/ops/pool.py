@@ -10,7 +10,7 @@ from .. import dtypes
 from ..errors import ShapeError
 from ..graph.node import constant, make
 from ..graph.op import Op
-from ..graph.shapes import show
+from ..graph.shapes import product, show
 from .base import cast, to_node
 from .elementwise import true_div
 from .shape import shape_vector
@@ -228,10 +228,12 @@ def _divided(x, attrs, sizes):
     """The node `x` over the counts of its windows.
 
     Padding that is a word differs from size to size, and so do counts: they are always an array
-    then, so that one kernel serves all sizes.
+    then, so that one kernel serves all sizes. Without padding every window is whole.
     """
-    number = window_counts(attrs, sizes)
     words = any(isinstance(p, str) for p in attrs["padding"])
+    if not words and not any(map(any, all_pads(attrs, sizes, attrs["size"]))):
+        return true_div(x, constant(np.asarray(product(attrs["size"]), x.dtype)))
+    number = window_counts(attrs, tuple(map(int, sizes)))
     if not words and number.size and (number == number.flat[0]).all():
         number = number.flat[0]
         return true_div(x, constant(np.asarray(number, x.dtype)))
