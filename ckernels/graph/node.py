@@ -5,6 +5,7 @@ user's line that first made it. Nodes are what rewrites, gradients and the code 
 handles that users hold (`ckernels.api.tensor.Tensor`) wrap one each.
 """
 import itertools
+import operator
 import threading
 import weakref
 from contextlib import contextmanager
@@ -97,6 +98,9 @@ def _rank(node):
     return node.op.name == "constant", node.uid
 
 
+_first = operator.itemgetter(0)
+
+
 def make(op, inputs=(), attrs=None, line=None):
     """The node `op(*inputs, **attrs)`, new or the one that exists already.
 
@@ -110,7 +114,7 @@ def make(op, inputs=(), attrs=None, line=None):
         inputs = (inputs[1], inputs[0])
     if op.refit is not None:
         attrs = _followed(op, attrs, inputs)
-    attributes = tuple(sorted(attrs.items(), key=lambda kv: kv[0]))
+    attributes = tuple(sorted(attrs.items(), key=_first) if len(attrs) > 1 else attrs.items())
     if op.name == "variable":   # by number: a key that holds the store would keep it, and with it
         attributes = tuple((k, id(v) if k == "store" else v) for k, v in attributes)    # the node
     key = (op.name, tuple(n.uid for n in inputs), attributes)

@@ -31,12 +31,20 @@ def distinct(sizes):
     return known
 
 
+def _same_number(a, b):
+    return a is b or type(a) is int and type(b) is int and a == b
+
+
 def broadcast(what, *shapes):
     """The broadcast of `shapes`; `what` names the operation in the error.
 
     >>> broadcast("add", (None, 3), (3,))
     (None, 3)
     """
+    if len(shapes) == 2:
+        a, b = shapes
+        if not a or not b or len(a) == len(b) and all(map(_same_number, a, b)):
+            return b if not a else a
     ndim = max((len(s) for s in shapes), default=0)
     out = []
     for axis in range(-ndim, 0):

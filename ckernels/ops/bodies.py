@@ -135,3 +135,9 @@ def _light(node):
     if node.op.name == "iota":
         return True
     return node.value is not None and node.value.size <= INLINE
+
+
+def shapes_known(body):
+    """Whether all shapes inside are known: those of a scan where its results are read."""
+    return all(None not in shape for n in toposort(body.outputs) if n.op.name != "scan"
+               for shape in ([n.shape] if n.outs is None else [s for _, s in n.outs]))

@@ -14,6 +14,7 @@ from ..codegen.layout import Layout, contiguous_strides, fresh
 from ..graph.shapes import product
 from ..graph.sizes import smallest, value_of
 from ..graph.walk import toposort
+from ..ops.bodies import shapes_known
 from ..ops.loop import Layout as Operands
 from ..ops.loop import label
 from .instructions import IF, LOOP, Move, Moving, Step, flatten, touched
@@ -52,17 +53,11 @@ def dense(shape, strides):
                              zip(shape, strides, contiguous_strides(shape)))
 
 
-def plannable(body):
-    """Whether all shapes inside are known: those of a loop where its results are read."""
-    return all(None not in shape for n in toposort(body.outputs) if n.op.name != "scan"
-               for shape in ([n.shape] if n.outs is None else [s for _, s in n.outs]))
-
-
 def scan(binder, node):
     """The lowering of a scan; False where only its oracle can run it."""
     lay, items = Operands.of(node), binder.items.get(node.uid, {})
     by_value = lay.steps.value is None
-    if not plannable(node.attrs["body"]) or by_value and (
+    if not shapes_known(node.attrs["body"]) or by_value and (
             lay.seqs or lay.count is not None or node.attrs["reverse"] or any(
                 not lay.carries <= k < lay.out(0) and k != lay.executed for k in items)):
         return False
@@ -383,7 +378,7 @@ class Scan:
 def ifelse(binder, node):
     """The lowering of a branch: steps of both sides, of which one runs."""
     sides = [node.attrs["then"], node.attrs["other"]]
-    if not all(map(plannable, sides)):
+    if not all(map(shapes_known, sides)):
         return False
     condition, *captured = node.inputs
     pointer = binder.pointer(binder.layout(condition))

@@ -72,24 +72,26 @@ def optimise(roots, exclude=None, include=None, trace=None):
         include = ()
     chosen = None if include is None else frozenset(include)
     first, second, last = _matchers(frozenset(exclude), chosen)
-    early = _first(roots, first, second, trace)
+    settled = {}
+    early = _first(roots, first, second, trace, settled)
     order = toposort(early)
     if not loops.wanted(order) and all(n.op.name != "choose" for n in order):
-        return rewrite(early, last, trace)
+        return rewrite(early, last, trace, settled)
     from .lazy import lazify
 
     early = lazify(early)
     key = (frozenset(exclude), chosen)
     if chosen is None and "loops" not in exclude:
         early = loops.improve(early, lambda nodes: _first(nodes, first, second), key + ("first",))
-        early = _first(early, first, second)
-    roots = rewrite(early, last, trace)
+        early = _first(early, first, second, trace, settled)
+    roots = rewrite(early, last, trace, settled)
     return loops.with_bodies(roots, lambda nodes: optimise(nodes, exclude, include), key)
 
 
-def _first(roots, first, second, trace=None):
+def _first(roots, first, second, trace=None, settled=None):
     """`roots` in canonical and stable forms."""
-    roots = rewrite(roots, first, trace)
+    settled = {} if settled is None else settled
+    roots = rewrite(roots, first, trace, settled)
     if sums.wanted(toposort(roots)):
-        roots = rewrite(roots, second, trace)
+        roots = rewrite(roots, second, trace, settled)
     return roots

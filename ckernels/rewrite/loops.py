@@ -11,7 +11,7 @@ from .. import ops
 from ..graph.node import item, line_of, make, new_uid
 from ..graph.sizes import indices
 from ..graph.walk import consumers, rebuild, toposort, toposort_cut
-from ..ops.bodies import Body
+from ..ops.bodies import Body, shapes_known
 from ..ops.loop import Carry, Layout, is_scan, scan_node
 from .engine import Family, fit, scalar
 
@@ -101,6 +101,8 @@ def with_bodies(roots, optimise, key):
 
 
 def _rewritten(body, optimise, key):
+    if not shapes_known(body):      # data decides some shape inside: its oracle will run it
+        return body
     found = _bodies.get((body, key))
     if found is None:
         outputs = optimise(list(body.outputs))

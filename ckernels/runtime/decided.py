@@ -1,22 +1,63 @@
-"""What is decided by data: shapes that are known in a call only, and how often loops run.
+"""What is decided by data: shapes that are known in a call only, and how often scans run.
 
 A number of steps is a shape, of which each has its own plan: rows of sequences and of results need
-that. A loop without sequences of which only last states are read does not: it is run by the value,
-with one plan for all.
+that. A scan without sequences of which only last states are read does not: it is run by the value,
+with one plan for all. Nothing is assumed of sizes here: what follows from shapes is told by where
+values come from.
 """
-from ..errors import IndexOutOfBounds, ShapeError
-from ..graph.folding import fold
-from ..graph.node import line_of, make, new_uid
-from ..graph.walk import rebuild, toposort, toposort_cut
+from ..graph.node import line_of, make
+from ..graph.walk import rebuild, toposort
 from ..ops.bodies import Body
 from ..ops.loop import Layout
-from .program import concretise
 
-SIZE = ("squeeze", "slice", "shape", "loop_steps")      # how a loop asks for a number of steps
+SIZE = ("squeeze", "slice", "shape", "loop_steps")      # how a scan asks for a number of steps
+SIZED_BY = {                # ops whose shape follows from operands: the first of these, to the last
+    "reshape": 1, "broadcast_to": 1, "arange": 0, "dynamic_slice": 1, "loop_steps": 0,
+    "random_uniform": 1, "random_normal": 1, "random_bits": 1, "nonzero": 0, "mask_indices": 0,
+    "repeat_index": 1}
 
 
-def count_steps(roots, shapes):
-    """`roots` with such loops reading the number itself. shapes: {leaf: some shape it may have}."""
+class Origins:
+    """Whether values of nodes follow from the shapes of leaves alone."""
+
+    def __init__(self):
+        self.memo = {}
+
+    def from_data(self, node):
+        """Whether the value of `node` is computed from values of inputs or variables."""
+        stack = [node]
+        while stack:
+            n = stack[-1]
+            if n.uid in self.memo:
+                stack.pop()
+            elif n.op.name in ("placeholder", "variable") or n.op.name == "shape" \
+                    or n.op.kind == "leaf":
+                self.memo[n.uid] = n.op.name in ("placeholder", "variable")
+            else:
+                waiting = [i for i in n.inputs if i.uid not in self.memo]
+                stack.extend(waiting)
+                if not waiting:
+                    self.memo[n.uid] = any(self.memo[i.uid] for i in n.inputs)
+        return self.memo[node.uid]
+
+
+def data_decides(roots):
+    """Whether the shape of some node plainly follows from data.
+
+    Where this misses one, the first call finds out: see `CompiledFunction.in_pieces`.
+    """
+    origins = Origins()
+    for node in toposort(roots):
+        first = SIZED_BY.get(node.op.name)
+        if first is None or node.outs is None and None not in node.shape:
+            continue
+        if any(origins.from_data(x) for x in node.inputs[first:]):
+            return True
+    return False
+
+
+def count_steps(roots):
+    """`roots` with scans reading the number of their steps itself, where that is enough."""
     roots = rebuild(roots, step=_counted_inside)
     if all(n.op.name != "loop_steps" for n in toposort(roots)):
         return roots
@@ -31,7 +72,7 @@ def count_steps(roots, shapes):
             if scan.op.name != "scan" or scan.uid in refused:
                 continue
             refused.add(scan.uid)
-            number = _number(scan, items.get(scan.uid, ()), shapes)
+            number = _number(scan, items.get(scan.uid, ()))
             if number is not None:
                 roots = _counted(roots, order, scan, number)
                 break
@@ -40,19 +81,18 @@ def count_steps(roots, shapes):
 
 
 def _counted_inside(node):
-    """`node` with such loops inside of its step, where a row may say how often they run."""
+    """`node` with such scans inside of its step, where a row may say how often they run."""
     if node.op.name != "scan":
         return node
     body = node.attrs["body"]
-    shapes = {n: tuple(3 if d is None else d for d in n.shape) for n in body.inputs}
-    outputs = count_steps(list(body.outputs), shapes)
+    outputs = count_steps(list(body.outputs))
     if tuple(outputs) == body.outputs:
         return node
     return make(node.op, node.inputs, {**node.attrs, "body": Body(body.inputs, outputs)})
 
 
-def _number(scan, items, shapes):
-    """The node of the number of steps, where the loop needs no more than its value; else None."""
+def _number(scan, items):
+    """The node of the number of steps, where the scan needs no more than its value; else None."""
     lay, node = Layout.of(scan), scan.inputs[0]
     finals = range(lay.carries, 2 * lay.carries)
     if lay.seqs or lay.count is not None or scan.attrs["reverse"] or any(
@@ -62,7 +102,7 @@ def _number(scan, items, shapes):
         if node.op.name != name:
             return None
         node = node.inputs[0]
-    return node if concretise([node], shapes)[0].value is None else None
+    return node if Origins().from_data(node) else None
 
 
 def _counted(roots, order, scan, number):
@@ -77,22 +117,3 @@ def _counted(roots, order, scan, number):
             and node.inputs[0].inputs[0] is new
         return node.inputs[0] if there else node
     return rebuild(roots, {scan: new}, step)
-
-
-def undecided(roots, shapes):
-    """Whether data decides a shape under `roots`, where the guessed `shapes` do not fit together:
-    each node at which they clash counts as one whose shape is known."""
-    memo = {leaf.uid: make(leaf.op, (), {**leaf.attrs, "shape": shape})
-            for leaf, shape in shapes.items()}
-    for node in toposort_cut(roots, memo):
-        try:
-            inputs = tuple(memo[i.uid] for i in node.inputs)
-            memo[node.uid] = new = fold(make(node.op, inputs, node.attrs))
-            if new.outs is None and None in new.shape:
-                return True
-        except (KeyError, ShapeError, IndexOutOfBounds, ValueError):
-            if node.outs is None:
-                shape = tuple(3 if d is None else d for d in node.shape)
-                memo[node.uid] = make("placeholder", (), {
-                    "uid": new_uid(), "dtype": node.dtype, "shape": shape, "name": None})
-    return False

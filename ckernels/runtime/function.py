@@ -30,7 +30,8 @@ from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
 from . import choice
 from .arguments import Arguments
-from .program import Program, bind_reference, concretise, unknown
+from .decided import data_decides
+from .program import DataDecides, Program, bind_reference
 
 try:
     from .. import _runtime
@@ -103,7 +104,7 @@ class Spec(Arguments):
                 no_runtime()
             return ReferenceFunction(self)
         spec = self.counted()
-        if spec.data_decides_shapes():
+        if data_decides(spec.roots()):
             from .staged import StagedFunction
             return StagedFunction(spec)
         return CompiledFunction(spec).callable()
@@ -121,29 +122,12 @@ class Spec(Arguments):
         if all(n.op.name != "scan" for n in toposort(roots)):
             return self
         from .decided import count_steps
-        new = count_steps(roots, self.some_shapes())
+        new = count_steps(roots)
         if new == roots:
             return self
         count = len(self.outputs)
         return self.like(outputs=new[:count],
                          updates=[(v, x) for (v, _), x in zip(self.updates, new[count:])])
-
-    def some_shapes(self):
-        """{leaf: a shape it may have}."""
-        return {**{n: tuple(3 if d is None else d for d in n.shape) for n in self.inputs},
-                **{n: n.attrs["store"].get().shape for n in self.cells}}
-
-    def data_decides_shapes(self):
-        """Whether some shape stays unknown even when all input shapes are known."""
-        roots = self.roots()
-        if not unknown(roots):
-            return False
-        from .decided import undecided
-        shapes = self.some_shapes()
-        try:
-            return bool(unknown(concretise(roots, shapes)))
-        except (ShapeError, IndexOutOfBounds, ValueError):
-            return undecided(roots, shapes)
 
     def fail(self, code, node, arrays):
         """The exception for a kernel's return code, in the words of the reference interpreter."""
@@ -228,6 +212,7 @@ class CompiledFunction(Shared):
     def __init__(self, spec):
         super().__init__(spec)
         self.program = spec.program()
+        self.pieces = None          # a StagedFunction, once some shapes needed one
 
     def callable(self):
         """The C callable; it owns this object, which only knows it weakly."""
@@ -249,13 +234,24 @@ class CompiledFunction(Shared):
         return fast
 
     def bind(self, arrays):
+        if self.pieces is not None:
+            return self.pieces
         try:
             return self.program.bind(arrays)
+        except DataDecides:
+            return self.in_pieces()
         except (CompilerMissing, CompileError) as problem:
             if config.on_compile_error == "raise":
                 raise
             warn_numpy(problem)
             return bind_reference(self.program, arrays)
+
+    def in_pieces(self):
+        """The same function cut where data decides a shape."""
+        from .staged import StagedFunction
+        if self.pieces is None:
+            self.pieces = StagedFunction(self.spec)
+        return self.pieces
 
     def fail(self, code, tag, arrays, steps=(), error=None):
         """The exception for a failure; `error`: what Python raised in these steps of loops."""
@@ -286,7 +282,7 @@ class CompiledFunction(Shared):
                         for r in kernels.records.values()],
             "built": kernels.built, "from_cache": kernels.from_cache,
             "compile_seconds": kernels.seconds, "plans": self._fast().plans,
-            "peak_bytes": program.peak_bytes}
+            "peak_bytes": program.peak_bytes} if self.pieces is None else self.pieces.stats()
 
     def profile_table(self):
         from .profile import table

@@ -52,6 +52,10 @@ def signature(kernel):
     return f"{kernel.form}({sides[0]}) -> {sides[1]}"
 
 
+class DataDecides(Exception):
+    """No plan can be made: some shape follows from the values of a call."""
+
+
 class Kernels:
     """Compiled kernels of one function: {kernel key: (address, record)} and what building took."""
 
@@ -257,6 +261,8 @@ class Program:
             sizes = ShapeClass()
             shapes, strides = leaves_of(self, arrays, sizes, particular=True)
             found = self.planned(sizes, shapes, strides)
+        if found is None:
+            raise DataDecides
         return found, found.fill(kind_of(self, arrays)[1])
 
     def planned(self, sizes, shapes, strides):

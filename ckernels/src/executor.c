@@ -275,20 +275,26 @@ static PyObject *run_held(ck_function *fn, ck_plan *plan, PyArrayObject *const *
 
 static PyObject *invoke(ck_function *fn, PyArrayObject *const *arrays)
 {
-    ck_plan *plan = ck_find_plan(fn, arrays);
+    PyObject *instead, *result;
+    ck_plan *plan = ck_find_plan(fn, arrays, &instead);
     for (int held = !fn->n_locked; plan && !held;) {
         held = ck_lock(fn->cells, fn->updates, fn->n_locked);
         if (held <= 0)
             Py_CLEAR(plan);
         if (held == 0)                       /* waited: a variable may have another shape now */
-            plan = ck_find_plan(fn, arrays);
+            plan = ck_find_plan(fn, arrays, &instead);
+    }
+    if (instead) {
+        result = PyObject_Vectorcall(instead, (PyObject *const *)arrays, fn->n_inputs, NULL);
+        Py_DECREF(instead);
+        return result;
     }
     if (!plan)
         return NULL;
     int code = CK_EPYTHON;
     ck_place failed;
     failed.tag = failed.depth = 0;
-    PyObject *result = run_held(fn, plan, arrays, &code, &failed);
+    result = run_held(fn, plan, arrays, &code, &failed);
     if (fn->n_locked)
         ck_unlock(fn->cells, fn->updates, fn->n_locked);
     Py_DECREF(plan);

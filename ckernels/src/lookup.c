@@ -202,7 +202,8 @@ static ck_plan *bind(ck_function *fn, PyArrayObject *const *arrays)
 
 /* Another thread may give a flexible variable a new shape while Python binds: then the plan may
    be for either shape, so it is thrown away. */
-static ck_plan *find_or_bind(ck_function *fn, PyArrayObject *const *arrays, int64_t *key)
+static ck_plan *find_or_bind(ck_function *fn, PyArrayObject *const *arrays, int64_t *key,
+                             PyObject **instead)
 {
     for (int tries = 0; tries < 100; tries++) {
         int64_t changes = layout_changes(fn);
@@ -211,6 +212,11 @@ static ck_plan *find_or_bind(ck_function *fn, PyArrayObject *const *arrays, int6
         ck_plan *plan = look_up(fn, key, length, hash);
         if (plan || !(plan = bind(fn, arrays)))
             return plan;
+        if (!PyObject_TypeCheck((PyObject *)plan, &ck_plan_type)
+            && PyCallable_Check((PyObject *)plan)) {
+            *instead = (PyObject *)plan;
+            return NULL;
+        }
         if (layout_changes(fn) == changes) {
             ck_plan *known = look_up(fn, key, length, hash);    /* of a thread that was faster */
             if (known) {
@@ -228,15 +234,17 @@ static ck_plan *find_or_bind(ck_function *fn, PyArrayObject *const *arrays, int6
     return NULL;
 }
 
-/* The plan for these arrays and the variables as they are now; a new reference. */
-ck_plan *ck_find_plan(ck_function *fn, PyArrayObject *const *arrays)
+/* The plan for these arrays and the variables as they are now; a new reference. NULL with
+   `instead` set: bind gave a callable, which computes what no plan can. */
+ck_plan *ck_find_plan(ck_function *fn, PyArrayObject *const *arrays, PyObject **instead)
 {
+    *instead = NULL;
     if (fn->last && matches(fn, arrays, fn->last->key))
         return (ck_plan *)Py_NewRef((PyObject *)fn->last->plan);
     int64_t *key = PyMem_Malloc((fn->key_size + 1) * sizeof(*key));
     if (!key)
         return (ck_plan *)PyErr_NoMemory();
-    ck_plan *plan = find_or_bind(fn, arrays, key);
+    ck_plan *plan = find_or_bind(fn, arrays, key, instead);
     PyMem_Free(key);
     return plan;
 }

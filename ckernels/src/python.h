@@ -185,7 +185,7 @@ typedef struct {
     uint64_t clock;
 } ck_function;
 
-ck_plan *ck_find_plan(ck_function *fn, PyArrayObject *const *arrays);
+ck_plan *ck_find_plan(ck_function *fn, PyArrayObject *const *arrays, PyObject **instead);
 void ck_drop_plans(ck_function *fn);
 int ck_gone(PyObject *hook);
 
