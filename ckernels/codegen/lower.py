@@ -233,27 +233,17 @@ class Lowering:
         return self.rows(stores, o_sizes, o_rows, r_sizes, r_rows)
 
     def leading_ref(self):
-        """The operand whose memory order the nest follows: the one with most elements to read.
-
-        Sizes are only compared where neither of two operands moves along all axes of the other.
-        """
-        loads = [r for r in self.refs if r.role == "in"] or self.refs
-        best, most = None, frozenset()
-        for ref in loads:
-            axes = frozenset(a for a, (s, n) in enumerate(zip(ref.strides, self.group.domain))
-                             if n != 1 and s != 0)
-            if best is None or axes > most or (
-                    not axes <= most and value_of(self.size(axes)) > value_of(self.size(most))):
-                best, most = ref, axes
-        return best
-
-    def size(self, axes):
-        return product(self.group.domain[a] for a in axes)
+        """The operand whose memory order the nest follows: the one with most elements to read."""
+        def weight(ref):
+            return product(value_of(n) for s, n in zip(ref.strides, self.group.domain)
+                           if value_of(s))
+        return max([r for r in self.refs if r.role == "in"] or self.refs, key=weight)
 
     @staticmethod
     def is_column(lead, outer, inner):
-        near = [abs(lead.strides[a]) for a in inner if lead.strides[a] != 0]
-        far = [abs(lead.strides[a]) for a in outer if lead.strides[a] != 0]
+        steps = [abs(value_of(s)) for s in lead.strides]
+        near = [steps[a] for a in inner if steps[a]]
+        far = [steps[a] for a in outer if steps[a]]
         return bool(far) and (not near or min(far) < min(near))
 
     def flat(self, stores, sizes, rows):

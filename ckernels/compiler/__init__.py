@@ -28,6 +28,7 @@ typedef __INT16_TYPE__ int16_t;   typedef __UINT16_TYPE__ uint16_t;
 typedef __INT32_TYPE__ int32_t;   typedef __UINT32_TYPE__ uint32_t;
 typedef __INT64_TYPE__ int64_t;   typedef __UINT64_TYPE__ uint64_t;
 typedef __SIZE_TYPE__ size_t;     typedef __INTPTR_TYPE__ intptr_t;
+enum { CK_EINDEX = 1, CK_EVALUE = 4 }; /* what kernels return when not 0: ckernels.h */
 #define CK_RESTRICT restrict
 #define CK_TEXT(...) #__VA_ARGS__
 #ifdef __clang__ /* reduction(max:x) starts at the lowest finite number: it loses -inf */

@@ -62,7 +62,7 @@ class Nest:
             lines = [f"int64_t k{k} = i{k}[{place}];"]
             if index.signed:
                 lines.append(f"k{k} += k{k} < 0 ? {size} : 0;")
-            lines.append(f"if ((uint64_t)k{k} >= (uint64_t){size}) return 1;")
+            lines.append(f"if ((uint64_t)k{k} >= (uint64_t){size}) return CK_EINDEX;")
             if k == owner:
                 lines.append(f"if (k{k} < lo || k{k} >= hi) continue;")
             lines.append(f"{'on' if inner else 'at'} += k{k} * {step};")

@@ -197,8 +197,8 @@ def interleave(binder, node):
         copies += [f"    for (int64_t q = i{k}[r]; q < (int64_t)i{k}[r + 1]; q++) out[at++] = "
                    f"{' + '.join(base)} + q;"]
         base.append(f"(int64_t)i{k}[rows]")
-    lines += [f"if ({' || '.join(check)} || {' + '.join(base[1:])} != count) return 4;",
-              f"for (int64_t r = lo; r < hi; r++) if ({' || '.join(fall)}) return 4;",
+    lines += [f"if ({' || '.join(check)} || {' + '.join(base[1:])} != count) return CK_EVALUE;",
+              f"for (int64_t r = lo; r < hi; r++) if ({' || '.join(fall)}) return CK_EVALUE;",
               f"int64_t at = {' + '.join(start)};",
               "for (int64_t r = lo; r < hi; r++) {", *copies, "}"]
     kernel = RawKernel("kernel", (
@@ -227,11 +227,11 @@ def held(binder, node):
              "const int64_t columns = d[0], by_row = d[1], by_column = d[2], count = d[3];",
              "for (int64_t r = lo; r < hi; r++) {",
              "    const int64_t last = ends[r + 1];", "    int64_t at = ends[r];",
-             "    if (at < 0 || last > count) return 4;",
+             "    if (at < 0 || last > count) return CK_EVALUE;",
              "    for (int64_t c = 0; c < columns; c++) {",
              "        if (!held[r * by_row + c * by_column]) continue;",
-             "        if (at >= last) return 4;", "        out[at++] = c;", "    }",
-             "    if (at != last) return 4;", "}"]
+             "        if (at >= last) return CK_EVALUE;", "        out[at++] = c;", "    }",
+             "    if (at != last) return CK_EVALUE;", "}"]
     kernel = RawKernel("kernel", (
         ("form", "the columns where a matrix is true: one row per unit of the range"),
         ("attribute", ""), ("pointers", ""), ("body", block(lines, 1))),

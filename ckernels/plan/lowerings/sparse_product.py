@@ -12,20 +12,20 @@ CHUNKS = 16                         # of rows at most, ...
 SCRATCH = 8 << 20                   # ... and bytes of all their scratch, where one row is not more
 
 CHECKS = """\
-if (b_indptr[0] != 0 || (int64_t)b_indptr[columns] > b_stored) return 4;
+if (b_indptr[0] != 0 || (int64_t)b_indptr[columns] > b_stored) return CK_EVALUE;
 for (int64_t r = 0; r < columns; r++) bad |= b_indptr[r] > b_indptr[r + 1];
-if (bad) return 4;
+if (bad) return CK_EVALUE;
 const b_uindex b_limit = wide < (b_uindex)-1 ? wide : (b_uindex)-1;
 for (int64_t q = 0; q < (int64_t)b_indptr[columns]; q++) bad |= (b_uindex)b_indices[q] >= b_limit;
-if (bad) return 1;""".splitlines()
+if (bad) return CK_EINDEX;""".splitlines()
 
 THIRD = """\
-if (c_indptr[0] != 0 || (int64_t)c_indptr[rows] > c_stored) return 4;
+if (c_indptr[0] != 0 || (int64_t)c_indptr[rows] > c_stored) return CK_EVALUE;
 for (int64_t r = 0; r < rows; r++) bad |= c_indptr[r] > c_indptr[r + 1];
-if (bad) return 4;
+if (bad) return CK_EVALUE;
 const c_uindex c_limit = wide < (c_uindex)-1 ? wide : (c_uindex)-1;
 for (int64_t q = 0; q < (int64_t)c_indptr[rows]; q++) bad |= (c_uindex)c_indices[q] >= c_limit;
-if (bad) return 1;""".splitlines()
+if (bad) return CK_EINDEX;""".splitlines()
 
 CHUNK = ("const int64_t top = u * chunk, bottom = top + chunk < rows ? top + chunk : rows;",)
 
@@ -134,10 +134,10 @@ def places(binder, node):
     kind = dtypes.C_NAMES[out.dtype]
     write.outs.append((f"{kind} *const out", out))
     each = ["const int64_t first = ends[r], room = ends[r + 1] - first;",
-            "if (first < 0 || room < 0 || room > total - first) return 4;",
+            "if (first < 0 || room < 0 || room > total - first) return CK_EVALUE;",
             f"{kind} *const to = out + first;", "int64_t n = 0;", *EACH_PLACE,
-            "            if (n == room) return 4;", "            to[n++] = j;", "        }",
-            "if (n != room) return 4;", *SORT.replace("$type", kind).splitlines()]
+            "            if (n == room) return CK_EVALUE;", "            to[n++] = j;", "        }",
+            "if (n != room) return CK_EVALUE;", *SORT.replace("$type", kind).splitlines()]
     write.rows_of("the places of a product of sparse matrices: chunks of rows", count, before, each)
     return True
 
