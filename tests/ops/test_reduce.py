@@ -75,11 +75,10 @@ def test_nan_wins():
 
 
 @pytest.mark.parametrize("shape", [(0, 3, 0), (2, 0, 3), (0, 2, 2)])
-def test_gradients_of_products_of_nothing(shape):
-    for axis in (0, 1, (0, 2)):
-        x = np.ones(shape)
-        found = run(lambda v: grad(ops.sum(ops.prod(v, axis)), [v])[0], x)
-        assert found.shape == shape
+@pytest.mark.parametrize("axis", [0, 1, (0, 2)])
+def test_gradients_of_products_of_nothing(shape, axis):
+    found = run(lambda v: grad(ops.sum(ops.prod(v, axis)), [v])[0], np.ones(shape))
+    assert found.shape == shape
 
 
 def test_empty_axes():
