@@ -4,6 +4,8 @@ Derivatives of products would divide by factors; where one is 0, that says nothi
 recurrences here, whose own derivatives are linear recurrences again: exact to any order, zeros or
 not.
 """
+import math
+
 import numpy as np
 
 from .. import dtypes
@@ -128,7 +130,8 @@ def _run_others(attrs, x):
     axes = attrs["axes"]
     wide = np.moveaxis(x, axes, range(len(axes)))
     wide = wide.astype(ACCUMULATE_IN.get(x.dtype.name, x.dtype))
-    flat = wide.reshape((-1, *wide.shape[len(axes):]))
+    rows = math.prod(wide.shape[:len(axes)])     # -1 says nothing where another axis is empty
+    flat = wide.reshape((rows, *wide.shape[len(axes):]))
     ones = np.ones_like(flat[:1])
     before = np.cumprod(np.concatenate([ones, flat[:-1]]), 0)[:len(flat)]
     behind = np.cumprod(np.concatenate([ones, flat[:0:-1]]), 0)[:len(flat)][::-1]

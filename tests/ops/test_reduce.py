@@ -4,6 +4,7 @@ import pytest
 
 from ckernels import dtypes, ops
 from ckernels.errors import ShapeError
+from ckernels.gradient import grad
 from ckernels.graph.node import constant
 
 from .agree import check_gradient as agreeing
@@ -71,6 +72,13 @@ def test_nan_wins():
     x = np.array([[1.0, np.nan], [3, 2]])
     np.testing.assert_array_equal(run(lambda v: ops.max(v, 1), x), [np.nan, 3])
     np.testing.assert_array_equal(run(lambda v: ops.min(v, 1), x), [np.nan, 2])
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 0), (2, 0, 3), (0, 2, 2)])
+@pytest.mark.parametrize("axis", [0, 1, (0, 2)])
+def test_gradients_of_products_of_nothing(shape, axis):
+    found = run(lambda v: grad(ops.sum(ops.prod(v, axis)), [v])[0], np.ones(shape))
+    assert found.shape == shape
 
 
 def test_empty_axes():

@@ -170,12 +170,14 @@ class Program:
         self.add(how(x.tensor, y.tensor), dims)
 
     def choose(self):
-        """switch between two tensors by exact numbers."""
+        """Two tensors, chosen from by exact numbers."""
         x, c = self.of(), self.of(exact=True)
         dims = both(x.dims, c.dims)
         if dims:
             test = self.pick([K.greater, K.less_equal])(c.tensor, 0.5)
-            self.add(K.switch(test, x.tensor, 0.5 * x.tensor + self.floats(test)), dims)
+            # K.switch spreads a condition of fewer axes over the last ones, as Keras does
+            how = K.switch if len(c.dims) >= len(x.dims) else K.where
+            self.add(how(test, x.tensor, 0.5 * x.tensor + self.floats(test)), dims)
 
     # ---- reductions ---------------------------------------------------------------------------
 
@@ -570,7 +572,7 @@ class Program:
         """Late values, and half of the time gradients of a function of one."""
         late = self.pool[-5:]
         chosen = [self.pool[-1]] + [self.pick(late) for _ in range(int(self.rng.integers(0, 3)))]
-        outputs = [v.tensor for v in chosen]
+        outputs, self.dims = [v.tensor for v in chosen], [v.dims for v in chosen]
         ends = [v for v in late if v.kind == "f"]
         wrt = [leaf.tensor for leaf in self.leaves if leaf.kind == "f"]
         if ends and self.chance(0.5):

@@ -24,6 +24,7 @@ SIZES = (0, 1, 2, 3, 7, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 102
 SMALL = tuple(n for n in SIZES if n <= 33)
 LARGE = 70_000  # elements of an input, now and then
 ELEMENTS, WORK, TRIPS = 120_000, 20_000_000, 70
+MEMORY = 8 << 30  # bytes that the process may map
 TOLERANCE = {"float64": 1e-9, "float32": 5e-4}
 
 
@@ -229,6 +230,16 @@ def quick_to_compile():
         yield
 
 
+@pytest.fixture(autouse=True)
+def limited_memory():
+    """A plan that asks for far too much fails its call, not the machine."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
 @pytest.mark.parametrize("part", range(2))
 def test_sequences_of_shapes(part):
     search(range(part * 12, part * 12 + 12), 4)
@@ -275,6 +286,19 @@ def test_the_generator_reaches_all_kinds():
     wanted = {"strided", "empty", "large", "again", "data decide", "input decides", "updates"}
     wanted |= {f"axis of {n}" for n in SIZES}
     assert seen >= wanted, wanted - seen
+
+
+def test_the_generator_knows_the_shapes_of_its_programs():
+    for seed in range(60):
+        program = Program(seed)
+        reference, sequence = program.function("reference"), Sequence(program, seed)
+        for sizes in sequence.calls[:4]:
+            results = outcome(reference, sequence.arrays(sizes))
+            if isinstance(results, Exception):
+                continue
+            for got, dims in zip(results, program.dims):
+                if not any("u" in d for d in dims):
+                    assert got.shape == tuple(size_of(d, sizes) for d in dims), program.describe()
 
 
 def test_a_difference_is_noticed():
