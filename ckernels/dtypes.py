@@ -13,37 +13,75 @@ BOOL = ("bool",)
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = SIGNED + UNSIGNED
-FLOATS = ("float16", "float32", "float64")
+FLOATS = ("float16", "bfloat16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")
-ALL = BOOL + INTEGERS + FLOATS + COMPLEX
+FOREIGN = ("bfloat16",)         # dtypes that NumPy has from the package ml_dtypes
+ALL = BOOL + INTEGERS + tuple(f for f in FLOATS if f not in FOREIGN) + COMPLEX      # NumPy's own
 
 C_NAMES = {
     "bool": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int32_t",
     "int64": "int64_t", "uint8": "uint8_t", "uint16": "uint16_t", "uint32": "uint32_t",
-    "uint64": "uint64_t", "float16": "uint16_t", "float32": "float", "float64": "double",
+    "uint64": "uint64_t", "float16": "uint16_t", "bfloat16": "uint16_t",
+    "float32": "float", "float64": "double",
 }
 SUFFIX = {
     "bool": "u8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8",
-    "uint16": "u16", "uint32": "u32", "uint64": "u64", "float16": "f16", "float32": "f32",
+    "uint16": "u16", "uint32": "u32", "uint64": "u64", "float16": "f16",
+    "bfloat16": "bf16", "float32": "f32",
     "float64": "f64",
 }
-ITEMSIZE = {name: np.dtype(name).itemsize for name in ALL}
-COMPUTED = {"float16": "float32"}       # what is only stored in a dtype, and computed in another
+ITEMSIZE = {**{name: np.dtype(name).itemsize for name in ALL}, **dict.fromkeys(FOREIGN, 2)}
+# What is only stored in a dtype, and computed in another; ck_<C>_to_float and ck_float_to_<C> of
+# the math library lead from memory to a register and back.
+COMPUTED = {"float16": "float32", "bfloat16": "float32"}
+C_STORED = {"float16": "half", "bfloat16": "bfloat"}
 
 
 def name_of(dtype):
     """The canonical name of a dtype ('float32'); DTypeError when ckernels has no such dtype."""
     if isinstance(dtype, str) and dtype in ITEMSIZE:
-        return dtype
+        return _supplied(dtype) if dtype in FOREIGN else dtype
     if dtype == "floatX":
         return floatx()
     try:
         name = np.dtype(dtype).name
     except TypeError as problem:
-        raise DTypeError(f"{dtype!r} is not a dtype: use one of {', '.join(ALL)}") from problem
+        raise DTypeError(f"{dtype!r} is not a dtype: use one of {', '.join(ITEMSIZE)}") from problem
     if name not in ITEMSIZE:
-        raise DTypeError(f"dtype {name!r} is not supported: use one of {', '.join(ALL)}")
+        raise DTypeError(f"dtype {name!r} is not supported: use one of {', '.join(ITEMSIZE)}")
     return name
+
+
+def _supplied(name):
+    """`name`, a dtype that NumPy knows once the package ml_dtypes is there."""
+    try:
+        import ml_dtypes  # noqa: F401 (it registers its dtypes)
+    except ImportError as problem:
+        raise DTypeError(f"dtype {name} needs the package ml_dtypes, since NumPy has none: "
+                         "pip install 'ckernels[bf16]'") from problem
+    return name
+
+
+def available(name):
+    """Whether arrays of the dtype `name` can be made here."""
+    try:
+        return bool(name_of(name))
+    except DTypeError:
+        return False
+
+
+def kind(dtype):
+    """The kind letter of a dtype or its name: NumPy's b i u f c; bfloat16 is an f."""
+    name = getattr(dtype, "name", dtype)
+    return "f" if name in FLOATS else np.dtype(dtype).kind
+
+
+def finfo(dtype):
+    """np.finfo of a float dtype or its name."""
+    if getattr(dtype, "name", dtype) in FOREIGN:
+        import ml_dtypes
+        return ml_dtypes.finfo(dtype)
+    return np.finfo(dtype)
 
 
 def floatx():
@@ -112,7 +150,17 @@ def _pair(a, b):
             return a
         if b in FLOATS and is_discrete(a):
             return b
+    if "bfloat16" in (a, b):
+        return _with_bfloat(b if a == "bfloat16" else a)
     return np.promote_types(a, b).name
+
+
+def _with_bfloat(other):
+    """The dtype that holds bfloat16 and `other`: as for float16, which itself needs float32."""
+    if other == "float16":
+        return "float32"
+    common = np.promote_types("float16", other).name
+    return "bfloat16" if common == "float16" else common
 
 
 def to_float(name):

@@ -49,8 +49,9 @@ def _logits(output, from_logits, activation):
 
 
 def _clipped(p):
-    """Probabilities kept epsilon() away from 0 and 1 (2**-11 in float16, to have an effect)."""
-    fuzz = max(epsilon(), 2.0**-11) if p.dtype == "float16" else epsilon()
+    """Probabilities kept epsilon() away from 0 and 1 (2**-11 in float16 and 2**-8 in
+    bfloat16, to have an effect)."""
+    fuzz = max(epsilon(), {"float16": 2.0**-11, "bfloat16": 2.0**-8}.get(p.dtype, 0.0))
     return ops.clip(p, fuzz, 1.0 - fuzz)
 
 

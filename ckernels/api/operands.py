@@ -115,11 +115,12 @@ def converted(array, dtype, what="the value"):
     if source == target:
         return array
     with np.errstate(all="ignore"):
-        if np.can_cast(source, target, "safe") or source.kind == target.kind in "fc":
+        given, wanted = dtypes.kind(source), dtypes.kind(target)
+        if np.can_cast(source, target, "safe") or given == wanted in "fc":
             return array.astype(target)
-        if source.kind in "biu" and target.kind in "fc":
+        if given in "biu" and wanted in "fc":
             return array.astype(target)
-        if source.kind != "c":
+        if given != "c":
             result = array.astype(target)
             if np.array_equal(result, array):
                 return result

@@ -69,12 +69,12 @@ def generator(seed=None):
 def uniform_node(shape_node, dtype, seed=None):
     """Uniform numbers in [0, 1) with a shape given as an int64 vector node."""
     u = _draw(ops.random_uniform, shape_node, dtype, seed)
-    return ops.without_end(u, 0, 1) if dtype == "float16" else u
+    return ops.without_end(u, 0, 1) if dtype in dtypes.COMPUTED else u
 
 
 def _draw(build, shape_node, dtype, seed):
     state = new_state(seed)
-    wide = "float32" if dtype == "float16" else dtype
+    wide = dtypes.computed(dtype)
     return ops.cast(build(state.node, shape_node, wide), dtype)
 
 
@@ -106,15 +106,15 @@ def random_uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
     if dtypes.is_complex(dtype):
         raise DTypeError("random_uniform draws real numbers, not " + dtype)
     whole = dtypes.is_discrete(dtype)
-    wide = "float64" if whole else "float32" if dtype == "float16" else dtype
+    wide = "float64" if whole else dtypes.computed(dtype)
     u = _draw(ops.random_uniform, shape_vector(shape), wide, seed)
     low, high = operand(minval), operand(maxval)
     span = high - low if not hasattr(low, "op") and not hasattr(high, "op") else ops.sub(high, low)
     if not whole:
         y = ops.cast(_scaled(u, span, low, "minval and maxval"), dtype)
         # A product with u < 1 is rounded below the other factor where that is a normal number.
-        exact = _is(low, 0) and isinstance(high, (int, float)) and dtype != "float16" and (
-            abs(high) > 2 * np.finfo(dtype).tiny)
+        exact = _is(low, 0) and isinstance(high, (int, float)) and (
+            dtype not in dtypes.COMPUTED and abs(high) > 2 * np.finfo(dtype).tiny)
         return Tensor(y if exact else ops.without_end(y, low, high))
     # The lower bound after the floor: before it, a large one would round the sum up to maxval.
     y = _scaled(ops.floor(_scaled(u, span, 0, "minval and maxval")), 1, low, "minval")

@@ -139,7 +139,7 @@ class RandomStreams:
         u = self._draw(size, sizes, dtype, nstreams)
         if is_number(low, 0) and is_number(high, 1):
             return u
-        wide = "float32" if dtype == "float16" else dtype       # kernels do not round in between
+        wide = dtypes.computed(dtype)       # kernels do not round in between
         first, end = ops.cast(node_of(low), wide), ops.cast(node_of(high), wide)
         y = ops.add(ops.mul(ops.cast(u.node, wide), ops.sub(end, first)), first)
         return self._like(u, ops.without_end(ops.cast(y, dtype), low, high))

@@ -17,8 +17,9 @@ from . import passes
 from .tidy import tidy_expression
 
 SCHEDULED = '__attribute__((optimize("schedule-insns")))\n'
-READ = {"float16": "ck_half_to_float({0})", "bool": "{0} != 0"}     # from memory to a register
-WRITTEN = {"float16": "ck_float_to_half({0})"}                      # and back
+READ = {"bool": "{0} != 0",         # from memory to a register
+        **{dtype: f"ck_{name}_to_float({{0}})" for dtype, name in dtypes.C_STORED.items()}}
+WRITTEN = {dtype: f"ck_float_to_{name}({{0}})" for dtype, name in dtypes.C_STORED.items()}
 STEP = {"sum": "{a} += {v};", "prod": "{a} *= {v};", "any": "{a} |= ({v} != 0);",
         "all": "{a} &= ({v} != 0);", "max": "{a} = {v} > {a} ? {v} : {a};",
         "min": "{a} = {v} < {a} ? {v} : {a};"}

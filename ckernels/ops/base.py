@@ -173,7 +173,7 @@ def ones_like(x, dtype=None):
 
 def check_kind(name, dtype, takes):
     """DTypeError unless the kind letter of `dtype` (b i u f c) is in `takes`."""
-    if np.dtype(dtype).kind not in takes:
+    if dtypes.kind(dtype) not in takes:
         raise DTypeError(f"{name} does not take {dtype} tensors: it takes "
                          + ", ".join(KIND_NAMES[k] for k in takes))
 
@@ -194,8 +194,8 @@ def elementwise_op(name, c, oracle, grad=None, out=None, takes="biuf", wide=Fals
 
     def run(attrs, *arrays):
         dtype = arrays[-1].dtype.name
-        compute = "float64" if wide and dtype in ("float16", "float32") else \
-            "float32" if dtype == "float16" else dtype
+        compute = dtypes.computed(dtype)
+        compute = "float64" if wide and compute == "float32" else compute
         typed = [a.astype(compute, copy=False) for a in arrays[conditions:]]
         with np.errstate(all="ignore"):
             y = np.asarray(oracle(*arrays[:conditions], *typed))
@@ -218,7 +218,8 @@ def elementwise_op(name, c, oracle, grad=None, out=None, takes="biuf", wide=Fals
 def elementwise(name, c, oracle, grad=None, rule="same", out=None, widen=False, **row):
     """Declare an elementwise op and return its build function.
 
-    c: see `Op.c`; complex dtypes never get C. oracle(*arrays) -> array; float16 comes as float32.
+    c: see `Op.c`; complex dtypes never get C. oracle(*arrays) -> array; float16
+    and bfloat16 come as float32.
     grad(*inputs, y, g) -> cotangent or tuple of them (None: no gradient to that input); summing
     over broadcast axes is done here. rule: "same" promotes the operands to a common dtype; "number"
     also turns bool into int8; "float" makes it a float (see dtypes.to_float); "bool" casts to bool.
@@ -250,9 +251,9 @@ def elementwise(name, c, oracle, grad=None, rule="same", out=None, widen=False, 
 def reduction(name, oracle, grad=None, accumulate=None, out=None, takes="biuf", empty=True, **row):
     """Declare a reduction over attrs["axes"] and return its build function (x, axis, keepdims).
 
-    oracle(array, axes) -> array; float16 comes as float32. grad(x, y, g, axes) -> cotangent of x,
-    where y and g come with the reduced axes kept as size 1. accumulate: dtype -> dtype the operand
-    is cast to first. empty: whether a reduction over no elements has a value.
+    oracle(array, axes) -> array; float16 and bfloat16 come as float32. grad(x, y, g, axes) ->
+    cotangent of x, where y and g come with the reduced axes kept as size 1. accumulate: dtype ->
+    dtype the operand is cast to first. empty: whether a reduction over no elements has a value.
     """
     def result_dtype(dtype):
         return out(dtype) if callable(out) else out or dtype
@@ -272,7 +273,7 @@ def reduction(name, oracle, grad=None, accumulate=None, out=None, takes="biuf", 
         dtype = x.dtype.name
         check_empty(x, attrs["axes"])
         with np.errstate(all="ignore"):
-            y = oracle(x.astype("float32") if dtype == "float16" else x, attrs["axes"])
+            y = oracle(x.astype(dtypes.computed(dtype), copy=False), attrs["axes"])
             return np.asarray(y).astype(result_dtype(dtype), copy=False)
 
     def node_grad(node, g):

@@ -19,8 +19,8 @@ __all__ = ["mean", "var", "std", "unbroadcast", "broadcast_like", "count"]
 
 
 def wide(x):
-    """float16 goes through float32 inside a composite."""
-    return cast(x, "float32") if x.dtype == "float16" else x
+    """float16 and bfloat16 go through float32 inside a composite."""
+    return cast(x, dtypes.computed(x.dtype))
 
 
 def run_wide(fn):
@@ -150,8 +150,8 @@ def _lower_mean(node):
 
 def _grad_mean(node, g):
     x, axes = node.inputs[0], node.attrs["axes"]
-    if x.dtype == "float16":
-        return (broadcast_like(cast(_per(expand(wide(g), axes), x, axes), "float16"), x),)
+    if x.dtype in dtypes.COMPUTED:
+        return (broadcast_like(cast(_per(expand(wide(g), axes), x, axes), x.dtype), x),)
     return (broadcast_like(_per(expand(g, axes), x, axes), x),)
 
 

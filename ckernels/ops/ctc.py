@@ -56,7 +56,7 @@ def _scores(name, x):
     if dtypes.is_complex(x.dtype):
         raise DTypeError(f"{name} needs real predictions, not {x.dtype}")
     return x if x.dtype in ("float32", "float64") else cast(
-        x, "float32" if x.dtype == "float16" else dtypes.to_float(x.dtype))
+        x, dtypes.computed(dtypes.to_float(x.dtype)))
 
 
 # --- what is wrong with a batch ----------------------------------------------------------------
@@ -198,7 +198,7 @@ def ctc_cost(x, labels, input_length, label_length, blank=-1, log=False, epsilon
     node = make("ctc", (x, labels, *lengths), {"blank": int(blank), "log": bool(log),
                 "epsilon": float(epsilon), "padded": bool(padded), "ends": bool(ends)})
     loss = item(node, 0)
-    return cast(loss, out) if out == "float16" else loss
+    return cast(loss, out) if out in dtypes.COMPUTED else loss
 
 
 # --- decoding ----------------------------------------------------------------------------------

@@ -48,8 +48,7 @@ def _float_matrix(x, name):
 def _lapack(fn):
     """fn on arrays in a dtype LAPACK has; the results in the dtype of the first operand."""
     def run(attrs, *arrays):
-        half = arrays[0].dtype == np.float16
-        result = fn(*[a.astype("float32") for a in arrays] if half else arrays)
+        result = fn(*[a.astype(dtypes.computed(a.dtype.name), copy=False) for a in arrays])
         several = isinstance(result, tuple)
         typed = tuple(np.asarray(r).astype(arrays[0].dtype, copy=False)
                       for r in (result if several else (result,)))

@@ -64,7 +64,7 @@ def c_builtin(name):
 def c_kinds(floats, ints, bools="({0})", unsigned=None):
     """The C chosen by kind of dtype; each choice a template or a callable (attrs, dtype)."""
     def c(attrs, dtype):
-        kind = np.dtype(dtype).kind
+        kind = dtypes.kind(dtype)
         pick = {"f": floats, "i": ints, "u": unsigned or ints, "b": bools}[kind]
         return pick(attrs, dtype) if callable(pick) else pick
     return c
@@ -86,8 +86,9 @@ def _c_cast(attrs, dtype):
         return "(({0}) != 0)"
     if dtype == "bool" and to in dtypes.FLOATS:     # gcc 12 makes no vectors of (float)a_bool
         return "(({0}) ? 1.0 : 0.0)" if to == "float64" else "(({0}) ? 1.0f : 0.0f)"
-    if to == "float16":
-        return "ck_half_to_float(ck_float_to_half((float)({0})))"
+    if to in dtypes.C_STORED:
+        name = dtypes.C_STORED[to]
+        return f"ck_{name}_to_float(ck_float_to_{name}((float)({{0}})))"
     if dtype in dtypes.FLOATS and to in dtypes.INTEGERS:
         start = "f64" if dtype == "float64" else "f32"
         return f"ck_{start}_to_{dtypes.SUFFIX[to]}({{0}})"

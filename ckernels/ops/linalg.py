@@ -7,6 +7,7 @@ import numbers
 
 import numpy as np
 
+from .. import dtypes
 from ..errors import DTypeError, ShapeError
 from ..graph.node import make
 from ..graph.op import Op
@@ -41,9 +42,9 @@ def _run_matmul(attrs, a, b):
     if a.shape[-1] != b.shape[-2]:
         raise ShapeError(f"cannot multiply matrices of shapes {show(a.shape)} and {show(b.shape)}: "
                          f"{a.shape[-1]} columns against {b.shape[-2]} rows")
-    if a.dtype == np.float16:
-        return np.matmul(a.astype("float32"), b.astype("float32")).astype("float16")
-    return np.matmul(a, b)
+    wide = dtypes.computed(a.dtype.name)
+    return np.matmul(a.astype(wide, copy=False), b.astype(wide, copy=False)).astype(
+        a.dtype, copy=False)
 
 
 def _grad_matmul(node, g):

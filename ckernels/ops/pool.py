@@ -241,7 +241,7 @@ def _divided(x, attrs, sizes):
 
 
 def _wide(x):
-    return cast(x, "float32") if x.dtype == "float16" else x
+    return cast(x, dtypes.computed(x.dtype))
 
 
 def _bare(attrs):

@@ -154,7 +154,7 @@ def _float_dtype(dtype):
     dtype = dtypes.name_of(dtype or dtypes.floatx())
     if not dtypes.is_float(dtype):
         raise DTypeError(f"random floats cannot have dtype {dtype}")
-    return dtype, "float32" if dtype == "float16" else dtype
+    return dtype, dtypes.computed(dtype)
 
 
 def uniform(state, sizes, low=0.0, high=1.0, dtype=None):

@@ -1,8 +1,8 @@
 """Reduction rows: sum, prod, max, min, any, all, argmax, argmin. attrs["axes"] are dropped.
 
-Small integers accumulate in 64 bits, float32 in double, float16 in float32. NaN wins max, min,
-argmax and argmin; the first of equal elements is the argmax. The gradient of max and min goes to
-every element that equals the result (Theano's rule), so ties get it in full, each.
+Small integers accumulate in 64 bits, float32 in double, float16 and bfloat16 in float32. NaN wins
+max, min, argmax and argmin; the first of equal elements is the argmax. The gradient of max and min
+goes to every element that equals the result (Theano's rule), so ties get it in full, each.
 """
 import numpy as np
 
@@ -17,7 +17,7 @@ from .logic import eq
 __all__ = ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "ptp"]
 
 
-ACCUMULATE_IN = {"float16": "float32", "float32": "float64", "complex64": "complex128"}
+ACCUMULATE_IN = {**dtypes.COMPUTED, "float32": "float64", "complex64": "complex128"}
 
 
 def _accumulating(fn):

@@ -192,8 +192,8 @@ def taps(kernel, results, strides, dilation):
 
 
 def compute_dtype(dtype):
-    """float16 computes in float32."""
-    return np.dtype("float32") if dtype == np.float16 else np.dtype(dtype)
+    """float16 and bfloat16 compute in float32."""
+    return np.dtype(dtypes.computed(np.dtype(dtype).name))
 
 
 def check_numbers(what, *nodes):

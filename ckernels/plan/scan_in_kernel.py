@@ -16,7 +16,8 @@ def single(scan, steps):
         return False
     step, kernel = steps[0], steps[0].kernel
     if step.kind != KERNEL or not isinstance(kernel, Kernel) or kernel.form != "flat" \
-            or step.n != 1 or kernel.outer or "float16" in [o.dtype for o in kernel.operands]:
+            or step.n != 1 or kernel.outer \
+            or any(o.dtype in dtypes.COMPUTED for o in kernel.operands):
         return False
     moves, states = scan.moving.moves, {*scan.old.values(), *scan.new.values()}
     return all(moves[row].until is None for row, _ in step.pointers

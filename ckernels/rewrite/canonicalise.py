@@ -222,7 +222,7 @@ def _merged(node, a, d):
 
 
 def _scaled(kept, value, how):
-    info = np.finfo(value.dtype)
+    info = dtypes.finfo(value.dtype)
     if not info.tiny <= abs(value) <= info.max:
         return None
     value = scalar(value, kept.dtype)

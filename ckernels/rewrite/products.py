@@ -7,6 +7,7 @@ that are never 0 before rounding cancel: x / y * y is NaN where y is 0, as in Nu
 
 import numpy as np
 
+from .. import dtypes
 from ..graph.node import make
 from ..graph.sizes import value_of
 from .engine import Family, fit, number, scalar
@@ -24,7 +25,7 @@ COMBINES = {
     "scatter_add",
     "put_along_axis_add",
 }
-REAL = ("float32", "float64", "float16")
+REAL = ("float32", "float64", "float16", "bfloat16")
 
 
 class Fraction:
@@ -366,7 +367,7 @@ def _scalars(f, dtype):
 
 
 def _in_range(coef, dtype):
-    info = np.finfo(dtype)
+    info = dtypes.finfo(dtype)
     return coef == 0 or not np.isfinite(coef) or info.tiny <= abs(coef) <= info.max
 
 

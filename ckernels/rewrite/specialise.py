@@ -6,6 +6,7 @@ product of matrices only where they touch fewer elements behind it.
 
 import math
 
+from .. import dtypes
 from ..graph.node import make
 from ..ops import cast
 from .engine import Family, number, scalar
@@ -27,11 +28,11 @@ def lower(node):
     "csr_dot", "csr_sample", "csr_dense", "csr_product",
 )
 def half_in_single(node):
-    """What adds up float16 does so in float32: f(x) is cast(f(cast(x))), and has C."""
-    if node.dtype != "float16":
+    """What adds up float16 or bfloat16 does so in float32: f(x) is cast(f(cast(x))), and has C."""
+    if node.dtype not in dtypes.COMPUTED:
         return None
-    wide = [cast(i, "float32") if i.dtype == "float16" else i for i in node.inputs]
-    return cast(make(node.op, wide, node.attrs), "float16")
+    wide = [cast(i, dtypes.computed(i.dtype)) for i in node.inputs]
+    return cast(make(node.op, wide, node.attrs), node.dtype)
 
 
 @rule("transpose")

@@ -5,6 +5,7 @@ keywords, defaults, other dtypes. What does not fit is said in a sentence, befor
 """
 import numpy as np
 
+from .. import dtypes
 from ..errors import DTypeError, ShapeError, UsageError, with_line
 from ..graph.shapes import show
 
@@ -45,7 +46,7 @@ class Arguments:
             raise with_line(ShapeError(
                 f"{self.label(i)} got a list whose rows differ in length; give an array of shape "
                 f"{show(node.shape)}"), node) from problem
-        if array.dtype.kind in "OUSVmM":
+        if dtypes.kind(array.dtype) in "OUSVmM":
             raise with_line(DTypeError(f"{self.label(i)} needs {node.dtype} and got an array of "
                                        f"dtype {array.dtype}; convert it to numbers first"), node)
         return array
@@ -53,18 +54,19 @@ class Arguments:
     def convert(self, i, array, node):
         """`array` cast to the input's dtype where the rules allow it."""
         source, target = array.dtype, np.dtype(node.dtype)
+        given, wanted = dtypes.kind(source), dtypes.kind(target)
         with np.errstate(all="ignore"):
             if np.can_cast(source, target, "safe") or self.downcast:
                 return array.astype(target)
-            if source.kind == "f" and target.kind == "f" and self.downcast is None:
+            if given == "f" and wanted == "f" and self.downcast is None:
                 return array.astype(target)
-            real = source.kind != "c" or target.kind == "c"     # else NumPy warns and cuts
+            real = given != "c" or wanted == "c"     # else NumPy warns and cuts
             cast = array.astype(target) if real else None
             lossless = real and np.array_equal(cast.astype(source), array)
-        if lossless and (source.kind in "iub" or target.kind in "iu" and source.kind == "f"
+        if lossless and (given in "iub" or wanted in "iu" and given == "f"
                          and self.downcast is None and array.ndim == 0):
             return cast
-        if target.kind == "f" and source.kind in "iu" and self.downcast is None:
+        if wanted == "f" and given in "iu" and self.downcast is None:
             return cast
         raise with_line(DTypeError(
             f"{self.label(i)} has dtype {node.dtype} and got an array of dtype {source.name}, "

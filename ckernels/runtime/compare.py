@@ -6,14 +6,14 @@ precision, NumPy's of the rewritten graph, or NumPy's from the very operands the
 """
 import numpy as np
 
-from .. import reference
+from .. import dtypes, reference
 from ..graph.node import constant, make
 from ..graph.walk import toposort
 from ..ops.bodies import Body
 
-TOLERANCE = {"float16": 2e-2, "float32": 2e-4, "float64": 1e-9, "complex64": 2e-4,
+TOLERANCE = {"float16": 2e-2, "bfloat16": 0.15, "float32": 2e-4, "float64": 1e-9, "complex64": 2e-4,
              "complex128": 1e-9}
-WIDER = {"float16": "float64", "float32": "float64"}
+WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64"}
 # Results of these may cancel, so errors are measured against the operands.
 CANCEL = {"add", "sub", "mean", "var", "cumsum"}
 
@@ -45,7 +45,7 @@ def size_of(arrays):
     largest = 0.0
     for array in arrays:
         array = np.asarray(array)
-        if array.dtype.kind in "fciu" and array.size:
+        if dtypes.kind(array.dtype) in "fciu" and array.size:
             finite = np.abs(array[np.isfinite(array)].astype(wide_of(array)))
             largest = max(largest, float(finite.max(initial=0.0)))
     return largest

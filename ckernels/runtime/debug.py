@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import reference
+from .. import dtypes, reference
 from ..errors import CKernelsWarning, DebugModeError, NonFiniteError, with_line
 from ..graph.node import make, new_uid
 from ..graph.shapes import show
@@ -128,7 +128,7 @@ class DebugFunction(Guarded):
         opinions = Opinions(known, wide, {})
         for root, value in zip(self.silent, values):
             fine = opinions.near(root, value)
-            if value.dtype.kind in "fc":        # stable forms are right where naive ones overflow
+            if dtypes.is_inexact(value.dtype.name):     # stable forms are right where naive ones
                 stable = ~fine & ~np.isfinite(known[root.uid]) & ~np.isfinite(wide[root.uid])
                 self.warn_of(root, int(stable.sum()))
                 fine = fine | stable
@@ -188,7 +188,7 @@ class CheckedFunction(Guarded):
 
 def is_finite(array):
     """Whether there is no NaN and no inf in it; what is no float never has any."""
-    if array.dtype.kind not in "fc" or not array.size:
+    if not dtypes.is_inexact(array.dtype.name) or not array.size:
         return True
     with np.errstate(all="ignore"):     # cheap first: any NaN or inf shows in the sum
         return bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
@@ -205,7 +205,7 @@ class Bad(NamedTuple):
 
 
 def bad(array):
-    if np.asarray(array).dtype.kind not in "fc":
+    if not dtypes.is_inexact(np.asarray(array).dtype.name):
         return Bad(0, 0)
     return Bad(int(np.isnan(array).sum()), int(np.isinf(array).sum()))
 

@@ -5,7 +5,7 @@ A full reduction of many elements, or a reduction over many leading rows, become
 result per chunk of a grid fixed by the shape) followed by a small reduction of the chunks. Shapes
 must be concrete.
 """
-from .. import ops
+from .. import dtypes, ops
 from ..graph.node import apply, constant, make
 from ..graph.op import Op
 from ..graph.sizes import ceil_divide, greatest, smallest
@@ -33,7 +33,7 @@ def _infer_partial(attrs, x):
         dtype = "bool"
     elif kind in ("moment2", "count"):
         dtype = "float64"
-    elif kind in ("sum", "prod") and dtype in ("float16", "float32"):
+    elif kind in ("sum", "prod") and dtypes.computed(dtype) == "float32":
         dtype = "float64"
     return dtype, (attrs["chunks"],) + kept
 
@@ -110,7 +110,7 @@ def _split_arg(node, x, attrs, name):
     where = make("partial", (x,), {**attrs, "kind": name})
     top = make(name[3:], (best,), {"axes": (0,)})
     hit = apply("eq", best, _like(top, best))
-    if x.dtype in ("float16", "float32", "float64"):
+    if dtypes.is_float(x.dtype):
         hit = apply("logical_or", hit, apply("isnan", best))
     far = constant(2**63 - 1, "int64")
     return make("min", (make("where", (hit, where, far)),), {"axes": (0,)})

@@ -62,8 +62,8 @@ PyArrayObject *ck_fresh(PyArray_Descr *descr, int nd, const npy_intp *shape, int
     return a;
 }
 
-/* The one built-in descriptor of a numeric dtype (anything np.dtype() takes), native byte order.
-   On Linux NumPy has two type numbers for int64: everything here uses the one np.int64 has. */
+/* The one descriptor of a numeric dtype (anything np.dtype() takes), native byte order; a dtype that
+   another package registered (bfloat16) is one that dtypes.py has let in. On Linux NumPy has two type numbers for int64: everything here uses the one np.int64 has. */
 PyArray_Descr *ck_native_descr(PyObject *dtype)
 {
     PyArray_Descr *d = NULL;
@@ -75,7 +75,7 @@ PyArray_Descr *ck_native_descr(PyObject *dtype)
     if (num == NPY_ULONGLONG)
         num = NPY_UINT64;
     int known = (num >= NPY_BOOL && num <= NPY_DOUBLE) || num == NPY_HALF || num == NPY_CFLOAT
-                || num == NPY_CDOUBLE;
+                || num == NPY_CDOUBLE || PyTypeNum_ISUSERDEF(num);
     if (!known)
         PyErr_Format(PyExc_TypeError, "dtype %R has no compiled form: use a bool, integer, "
                      "float or complex dtype", (PyObject *)d);

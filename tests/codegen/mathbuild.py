@@ -53,6 +53,8 @@ def sources():
             yield kernel(f"{n}_{s}", f"ck_{n}_{s}(x0[i], x1[i])", t, t, t)
         for n in ("abs", "sign"):
             yield kernel(f"{n}_{s}", f"ck_{n}_{s}(x0[i])", t, t)
+    yield kernel("bfloat_to_float", "ck_bfloat_to_float(x0[i])", "float", "uint16_t")
+    yield kernel("float_to_bfloat", "ck_float_to_bfloat(x0[i])", "uint16_t", "float")
     yield kernel("half_to_float", "ck_half_to_float(x0[i])", "float", "uint16_t")
     yield kernel("float_to_half", "ck_float_to_half(x0[i])", "uint16_t", "float")
     yield kernel("double_to_half", "ck_double_to_half(x0[i])", "uint16_t", "double")

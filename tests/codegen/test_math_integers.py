@@ -88,6 +88,24 @@ def test_halves(lib):
                 assert (np.signbit(got) == np.signbit(want))[keep].all()
 
 
+def test_bfloats(lib):
+    """The upper half of a float32, rounded to even: all, and what lies around the middles."""
+    halves = np.arange(65536, dtype=np.uint16)
+    exact = (halves.astype("uint32") << 16).view("float32")
+    np.testing.assert_array_equal(lib("bfloat_to_float", "float32", halves).view("uint32"),
+                                  exact.view("uint32"))
+    back = lib("float_to_bfloat", "uint16", exact)
+    number = ~np.isnan(exact)
+    np.testing.assert_array_equal(back[number], halves[number])
+    assert np.isnan((back[~number].astype("uint32") << 16).view("float32")).all()
+    low = np.arange(0x7F80, dtype=np.uint32) << 16
+    for rest, up in ((1, 0), (0x7FFF, 0), (0x8000, None), (0x8001, 1), (0xFFFF, 1)):
+        for sign in (0, 0x80000000):
+            x = (low + rest + sign).astype("uint32").view("float32")
+            want = (low >> 16) + ((low >> 16 & 1) if up is None else up) + (sign >> 16)
+            np.testing.assert_array_equal(lib("float_to_bfloat", "uint16", x), want)
+
+
 @pytest.mark.parametrize("key, counter, words", [
     ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
     ((0xFFFFFFFF,) * 2, (0xFFFFFFFF,) * 2, (0x1CB996FC, 0xBB002BE7)),

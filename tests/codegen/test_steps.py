@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels import ops
+from ckernels import dtypes, ops
 from ckernels.codegen import emit as emission
 from ckernels.errors import IndexOutOfBounds
 from ckernels.graph.node import constant, make, new_uid
 from ckernels.runtime.function import Function
 
-DTYPES = ["bool", "int8", "uint16", "int32", "int64", "float16", "float32", "float64"]
+FOREIGN = [*filter(dtypes.available, dtypes.FOREIGN)]
+DTYPES = ["bool", "int8", "uint16", "int32", "int64", "float16", "float32", "float64", *FOREIGN]
 RNG = np.random.default_rng(0)
 
 
@@ -95,7 +96,7 @@ def test_stack():
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (70, 90), (0, 4), (5,), (2, 3, 40, 50)])
-@pytest.mark.parametrize("dtype", ["bool", "float16", "float32", "int64"])
+@pytest.mark.parametrize("dtype", ["bool", "float16", "float32", "int64", *FOREIGN])
 def test_pad(shape, dtype):
     widths = tuple((k % 3, (k + 1) % 3) for k in range(len(shape)))
     agree(
@@ -363,15 +364,15 @@ def test_out_of_range_leaves_variables_untouched():
 # ---- running sums -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", ["int64", "uint64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "float16", "float32", "float64", *FOREIGN])
 @pytest.mark.parametrize("shape", [(7,), (1, 1), (5, 6), (3, 4, 300), (600, 2, 2), (0, 4), (2, 0)])
 def test_running_sums(shape, dtype):
     x = (
         (RNG.standard_normal(shape) * 2).astype(dtype)
-        if dtype.startswith("f")
+        if dtypes.is_float(dtype)
         else numbers(shape, dtype)
     )
-    wider = {"float16": "float32", "float32": "float64"}.get(dtype, dtype)
+    wider = {**dtypes.COMPUTED, "float32": "float64"}.get(dtype, dtype)
     for axis in range(len(shape)):
         for reverse in (False, True):
             for build, numpy in ((ops.cumsum, np.cumsum), (ops.cumprod, np.cumprod)):
@@ -383,12 +384,12 @@ def test_running_sums(shape, dtype):
                 )
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", *FOREIGN])
 @pytest.mark.parametrize("shape", [(7,), (1, 1), (5, 6), (3, 4, 300), (0, 4), (2, 0)])
 def test_linear_recurrences(shape, dtype):
     a = RNG.uniform(-1, 1, shape).astype(dtype)
     b = RNG.standard_normal(shape).astype(dtype)
-    wide = {"float16": "float32", "float32": "float64"}.get(dtype, dtype)
+    wide = {**dtypes.COMPUTED, "float32": "float64"}.get(dtype, dtype)
     for axis in range(len(shape)):
         for reverse in (False, True):
             way = slice(None, None, -1 if reverse else 1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from ckernels import ops
+from ckernels import dtypes, ops
 from ckernels.errors import ArgumentError, DTypeError, ShapeError
 from ckernels.graph.node import constant, make
 from ckernels.graph.walk import rebuild
@@ -79,7 +79,8 @@ def test_scipy_agrees():
         np.testing.assert_allclose(evaluate([ops.conv(x, w, padding=word)])[0], want, atol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "int64", "uint16"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "int64", "uint16",
+                                   *filter(dtypes.available, dtypes.FOREIGN)])
 def test_dtypes(dtype):
     x = RNG.integers(0, 4, (2, 5, 4)).astype(dtype)
     w = RNG.integers(0, 4, (3, 4, 3)).astype(dtype)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ckernels import ops
+from ckernels import dtypes, ops
 from ckernels.errors import ArgumentError, DTypeError, ShapeError
 from ckernels.graph.walk import rebuild
 from ckernels.ops.windows import all_pads
@@ -127,7 +127,8 @@ def test_patches(sizes, size, options):
     check_gradient(lambda g: ops.patches_grad(g, sizes, size, **options), g[:1], static=True)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int16", "float16"])
+@pytest.mark.parametrize("dtype", ["float32", "int16", "float16",
+                                   *filter(dtypes.available, dtypes.FOREIGN)])
 def test_compiled_patches(dtype):
     """As the oracles, of turned images too; windows apart, side by side and overlapping."""
     for sizes, size, options in [*CASES, ((7, 8), (2, 2), {"strides": (3, 2)}),
@@ -172,14 +173,15 @@ def test_minus_infinity_beats_padding():
     assert evaluate([g], {a: x})[0].ravel().tolist() == [2, 1]
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "uint8", "int64"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "uint8", "int64",
+                                   *filter(dtypes.available, dtypes.FOREIGN)])
 def test_dtypes(dtype):
     x = RNG.integers(0, 9, (2, 5, 4)).astype(dtype)
     for build, fill, reduce in ((ops.pool_max, -1, highest), (ops.pool_sum, 0, total)):
         agree(lambda a, build=build: build(a, 2, 1, "same"),
               lambda a, f=fill, r=reduce: loops(a, (2,), f, r, 1, "same").astype(dtype), x)
     mean = ops.pool_average(x, 2, 1, "same")
-    assert mean.dtype == {"int64": "float64", "float16": "float16"}.get(dtype, "float32")
+    assert mean.dtype == dtypes.to_float(dtype)
     want = loops(x.astype("float64"), (2,), np.nan, average, 1, "same")
     np.testing.assert_array_equal(evaluate([mean])[0], want.astype(mean.dtype))
 

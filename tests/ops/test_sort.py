@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ckernels import ops
+from ckernels import dtypes, ops
 from ckernels.errors import DTypeError, IndexOutOfBounds, ShapeError
 
 from .agree import agree, check_gradient, leaf
@@ -28,13 +28,14 @@ def test_sort_like_numpy(x, axis):
     agree(lambda x: ops.cumprod(x, axis), lambda x: np.cumprod(x, axis), x)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "bool", "uint16", "float32", "float16", "int64"])
+@pytest.mark.parametrize("dtype", ["int8", "bool", "uint16", "float32", "float16", "int64",
+                                   *filter(dtypes.available, dtypes.FOREIGN)])
 def test_dtypes(dtype):
     x = (RNG.normal(size=(3, 5)) * 3).astype(dtype)
     agree(ops.sort, np.sort, x)
     wide = ops.cumsum(leaf((3,), dtype)).dtype
     assert wide == (
-        dtype if dtype.startswith("float") else "uint64" if dtype[0] == "u" else "int64"
+        dtype if dtypes.is_float(dtype) else "uint64" if dtype[0] == "u" else "int64"
     )
     agree(lambda x: ops.cumsum(x, 1), lambda x: np.cumsum(x.astype("float64"), 1).astype(wide), x)
 

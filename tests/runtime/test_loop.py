@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from ckernels import ops
+from ckernels import dtypes, ops
 from ckernels.graph.node import as_node, constant, item, make, new_uid
 from ckernels.ops.bodies import closed
 from ckernels.ops.branch import ifelse_node
@@ -76,7 +76,8 @@ def everything(node):
     return [item(node, k) for k in range(len(node.outs))]
 
 
-DTYPES = ["bool", "int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64"]
+DTYPES = ["bool", "int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64",
+          *filter(dtypes.available, dtypes.FOREIGN)]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -89,7 +90,8 @@ def test_dtypes(dtype, reverse):
         return [both], [ops.cast(both, "int32")]
     node, _ = scan([x], [(s, (-1,))], step, reverse=reverse)
     for n in (0, 1, 5):
-        check([x, s], everything(node), numbers((n, 3), dtype), numbers((1, 3), dtype), rtol=1e-2,
+        check([x, s], everything(node), numbers((n, 3), dtype), numbers((1, 3), dtype),
+              rtol=0.1 if dtype in dtypes.FOREIGN else 1e-2,
               steps=int(n > 0))
 
 

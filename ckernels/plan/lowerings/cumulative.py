@@ -96,8 +96,9 @@ class Named:
 
 def scan_types(dtype):
     """(C type, type of the running value, load, store) of a running sum."""
-    if dtype == "float16":
-        return "uint16_t", "float", "ck_half_to_float({0})", "ck_float_to_half({0})"
+    if dtype in dtypes.C_STORED:
+        name = dtypes.C_STORED[dtype]
+        return "uint16_t", "float", f"ck_{name}_to_float({{0}})", f"ck_float_to_{name}({{0}})"
     if dtypes.is_float(dtype):
         return dtypes.C_NAMES[dtype], "double", "{0}", f"({dtypes.C_NAMES[dtype]}){{0}}"
     kind = f"uint{8 * dtypes.ITEMSIZE[dtype]}_t"

@@ -183,8 +183,10 @@ def _store(dtype, inc):
     size = dtypes.ITEMSIZE[dtype]
     if not inc:
         return f"uint{8 * size}_t", "{0} = {1};"
-    if dtype == "float16":
-        return "uint16_t", "{0} = ck_float_to_half(ck_half_to_float({0}) + ck_half_to_float({1}));"
+    if dtype in dtypes.C_STORED:
+        name = dtypes.C_STORED[dtype]
+        wide = [f"ck_{name}_to_float({{{k}}})" for k in (0, 1)]
+        return "uint16_t", f"{{0}} = ck_float_to_{name}({' + '.join(wide)});"
     if dtype == "bool":
         return "uint8_t", "{0} |= {1};"
     if dtypes.is_float(dtype):

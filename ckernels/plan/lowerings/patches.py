@@ -5,6 +5,7 @@ else one addition per place in the window. Padding is written around a copy of t
 """
 from dataclasses import replace
 
+from ... import dtypes
 from ...ops.windows import all_pads, extent, taps
 from .movement import around, combine, copy, part, placed, real, zero
 
@@ -53,7 +54,7 @@ def patches_grad(binder, node):
     g, attrs = node.inputs[0], node.attrs
     size, n = attrs["size"], len(attrs["size"])
     apart = all(extent(k, d) <= s for k, s, d in zip(size, attrs["strides"], attrs["dilation"]))
-    if not real(g) or (g.dtype == "float16" and not apart):
+    if not real(g) or (g.dtype in dtypes.COMPUTED and not apart):
         return False
     pads = all_pads(attrs, node.shape[1:-1], size)
     source, target = binder.layout(g), placed(binder, node)
