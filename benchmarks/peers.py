@@ -2,7 +2,8 @@
 
 Every peer gets arrays of its own kind, made before the clock runs, and returns a fresh result.
 NumPy may reuse its temporaries (`out=`), torch runs without autograd where no gradient is asked,
-JAX is jitted and waited for, PyTensor trusts its inputs. Threads are equal for all.
+torch.compile gets forward and backward in one graph, JAX is jitted and waited for, PyTensor trusts
+its inputs. Threads are equal for all.
 """
 
 import functools
@@ -100,26 +101,41 @@ class Torch(Peer):
         def forward(*tensors):
             return formula(torch, *tensors, **params)
 
-        forward = self.compile(forward)
         if workload.gradient:
-            return self.with_gradient(workload, forward, tensors)
-        return self.without_autograd(functools.partial(forward, *tensors))
+            *inputs, cotangent = tensors
+            return self.forward_and_backward(forward, inputs, workload.wrt, cotangent)
+        return self.without_autograd(functools.partial(self.compile(forward), *tensors))
 
     def without_autograd(self, call):
         self.lib.set_grad_enabled(False)
         return call
 
-    def with_gradient(self, workload, forward, tensors):
+    def forward_and_backward(self, forward, inputs, wrt, cotangent):
+        """The call that returns y = forward(*inputs) and the products of the cotangent with its
+        derivatives by inputs[i], i in `wrt`; compiled it is one graph."""
         torch = self.lib
-        torch.set_grad_enabled(True)
-        *inputs, cotangent = tensors
-        wrt = [inputs[i].requires_grad_() for i in workload.wrt]
+        torch.set_grad_enabled(not self.compiled)
+        chosen = [inputs[i] for i in wrt]
 
-        def call():
+        def of_chosen(*values):
+            full = list(inputs)
+            for i, value in zip(wrt, values):
+                full[i] = value
+            return forward(*full)
+
+        def whole(cotangent, *chosen):
+            y, pull = torch.func.vjp(of_chosen, *chosen)
+            return (y, *pull(cotangent))
+
+        def eager():
             y = forward(*inputs)
-            return (y, *torch.autograd.grad(y, wrt, cotangent))
+            return (y, *torch.autograd.grad(y, chosen, cotangent))
 
-        return call
+        if self.compiled:
+            return functools.partial(self.compile(whole), cotangent, *chosen)
+        for tensor in chosen:
+            tensor.requires_grad_()
+        return eager
 
     def to_numpy(self, result):
         return [r.detach().numpy() for r in as_list(result)]

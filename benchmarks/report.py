@@ -11,13 +11,21 @@ from benchmarks.workload import OURS, PEERS, SETS, Target
 HEAD = """# ckernels beside its peers
 
 Written by `python benchmarks/run.py`. Medians over interleaved rounds of the least disturbed of
-five timings; every peer in a process of its own with the same number of threads; each gets arrays
-of its own kind and returns a fresh result; results are compared with NumPy's before anything is
-timed. Turns during which other processes used more than 0.15 cores are repeated up to twice. NumPy
-reuses temporaries (`out=`), PyTensor trusts its inputs, torch and JAX keep their own tensors. A
-limit is a hand-written C loop for the same traffic (gcc -O3 -ffast-math, OpenMP, buffers allocated
-beforehand) or a bare BLAS call. "Disturbed": other processes were busy in more than a third of the
-turns even so; a thread barrier then costs milliseconds, and the figure is to be taken again.
+five timings; every peer in a process of its own for each case, with the same number of threads;
+each gets arrays of its own kind and returns a fresh result; results are compared with NumPy's in
+number, shape and value before anything is timed and again afterwards. Turns during which other
+processes used more than 0.15 cores are repeated up to twice. NumPy reuses temporaries (`out=`),
+PyTensor trusts its inputs, torch and JAX keep their own tensors, torch.compile gets forward and
+backward in one graph. A limit is a hand-written C loop for the same traffic (gcc -O3 -ffast-math,
+OpenMP, buffers allocated beforehand) or a bare BLAS call. A row slower than any peer is behind,
+whatever its target. "Disturbed": other processes were busy in more than a third of the turns even
+so; a thread barrier then costs milliseconds, and the figure is to be taken again.
+
+Memory: a result is dropped before the next call unless a table says otherwise. ckernels then gets
+the same pages back, from its pool of freed buffers (512 MB, on huge pages; see the flag `pool` in
+[configuration](../docs/guide/configuration.md)), where a library without such a pool takes fresh
+pages from the system and pays a fault for each. "Last eight results kept" shows the same calls
+while eight older results stay alive, so that nine buffers take turns.
 """
 
 
@@ -63,7 +71,17 @@ def judge(record):
         if reached is not None and against == "limit" and not target.text:
             text = f"{reached:.0%}"
         verdicts.append((str(target), text, None if reached is None else reached >= ratio))
-    return verdicts
+    return verdicts + parity(record, verdicts)
+
+
+def parity(record, verdicts):
+    """[(text, reached, False)] where a peer is faster and no target said so; else nothing."""
+    ours, taken = record["seconds"].get(OURS), best_peer(record)[1]
+    if not ours or not taken or ours <= taken or record.get("unit", "s") != "s":
+        return []
+    if any(passed is False for _, _, passed in verdicts):
+        return []
+    return [(str(Target("peers", 1)), f"{taken / ours:.2f}x", False)]
 
 
 def verdict(passed, record):
@@ -160,12 +178,11 @@ def targets_table(results):
     return table(rows)
 
 
-def peers_table(results):
-    names = list(dict.fromkeys(n for r in results["cases"] for n in r["seconds"]))
+def peers_table(records, what="seconds"):
+    names = list(dict.fromkeys(n for r in records for n in r[what]))
     rows = [["case", *names]]
-    for record in with_sums(results["cases"]):
-        unit = record.get("unit", "s")
-        cells = [show(record["seconds"].get(n), unit) for n in names]
+    for record in records:
+        cells = [show(record[what].get(n), record.get("unit", "s")) for n in names]
         rows.append([record["case"], *cells])
     return table(rows)
 
@@ -212,7 +229,10 @@ def markdown(results, notes_path):
     )
     parts.append("## Targets\n\n" + targets_table(results))
     parts.append("## What is behind, why, and the next idea\n\n" + behind(results, notes))
-    parts.append("## Everybody's time\n\n" + peers_table(results))
+    parts.append("## Everybody's time\n\n" + peers_table(with_sums(results["cases"])))
+    kept = [r for r in results["cases"] if r.get("kept")]
+    if kept:
+        parts.append("## Last eight results kept\n\n" + peers_table(kept, "kept"))
     counted = [r for r in results["cases"] if r.get("samples")]
     if counted:
         parts.append("## Samples per second\n\n" + rates_table(counted))

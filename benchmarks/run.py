@@ -1,7 +1,9 @@
 """Runs the benchmarks: `python benchmarks/run.py [--quick] [--workloads light mlp]`.
 
-Every peer works in its own process (worker.py). For each case all of them prepare, their results
-are compared with NumPy's, then they take turns for some rounds. Writes results.json and RESULTS.md.
+Every peer has a process of its own for each case (worker.py), so no case inherits the threads,
+memory or settings that another one left. All of them prepare, their results are compared with
+NumPy's, then they take turns for some rounds, and their results are compared again. Writes
+results.json and RESULTS.md.
 """
 
 import argparse
@@ -21,10 +23,12 @@ if ROOT not in sys.path:
 import numpy as np  # noqa: E402
 
 from benchmarks import cold, keras_costs, load, peers, report, workload, workloads  # noqa: E402
+from benchmarks.deep import measure  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PREPARE_SECONDS, TURN_SECONDS = 300, 120
 QUIET = 0.15  # cores that other processes may use during a turn
+KEPT, KEPT_FROM = 8, 1 << 20  # results kept alive in further turns, where they have these bytes
 
 
 class Worker:
@@ -64,24 +68,28 @@ class Worker:
             self.process.kill()
 
 
-def start_workers(names, options, scratch, log):
-    """({name: Worker}, {name: version}, {name: why it is missing})."""
-    workers, versions, missing = {}, {}, {}
+def start_workers(names, options, scratch, log, results):
+    """{name: Worker}; versions and what is missing go into `results`, and are not tried again."""
+    workers = {}
     for name in names:
+        if name in results["missing"]:
+            continue
         ours = name.startswith((workload.OURS, workload.LIMIT))
         python = sys.executable if ours else options.peers_python
         worker = Worker(name, options.threads, python, scratch, log)
         reply = worker.answer(PREPARE_SECONDS)
         if "version" in reply:
-            workers[name], versions[name] = worker, reply["version"]
+            workers[name], results["versions"][name] = worker, reply["version"]
         else:
-            missing[name] = reply.get("missing") or reply["error"]
-            print(f"missing: {name} ({missing[name]})")
-    return workers, versions, missing
+            results["missing"][name] = reply.get("missing") or reply["error"]
+            print(f"missing: {name} ({results['missing'][name]})")
+    return workers
 
 
 def disagreement(got, wanted, work):
     """What is wrong with a result, or None."""
+    if len(got) != len(wanted):
+        return f"{len(got)} results instead of {len(wanted)}"
     for i, (a, b) in enumerate(zip(got, wanted)):
         if a.shape != b.shape:
             return f"result {i} has shape {a.shape} instead of {b.shape}"
@@ -97,7 +105,8 @@ def read_arrays(path):
 
 
 def prepare(work, case, workers, scratch):
-    """Lets all workers prepare a case and checks them; {name: reply} with those who may run."""
+    """Lets all workers prepare a case and checks them: ({name: reply}, the results of the first
+    one); who is wrong has an error for a reply."""
     path = os.path.join(scratch, "result.npz")
     wanted, replies = None, {}
     for name, worker in workers.items():
@@ -111,15 +120,28 @@ def prepare(work, case, workers, scratch):
             if wrong:
                 reply = {"error": wrong}
         replies[name] = reply
-    return replies
+    return replies, wanted
 
 
-def turn(worker, options):
+def check_again(work, workers, names, wanted, scratch):
+    """{name: {"error": ...}} of those whose results are wrong after all timing."""
+    path, found = os.path.join(scratch, "result.npz"), {}
+    for name in names:
+        if name.startswith(workload.LIMIT):
+            continue
+        reply = workers[name].ask(PREPARE_SECONDS, do="again", path=path)
+        wrong = reply.get("error") or disagreement(read_arrays(path), wanted, work)
+        if wrong:
+            found[name] = {"error": f"after timing: {wrong}"}
+    return found
+
+
+def turn(worker, options, keep=0):
     """(reply, cores others used): the least disturbed of a few tries, the first quiet one."""
     tries = []
     for attempt in range(1 + options.patience):
         watch = load.Watch(worker.process.pid)
-        reply = worker.ask(TURN_SECONDS, do="turn", budget=options.budget)
+        reply = worker.ask(TURN_SECONDS, do="turn", budget=options.budget, keep=keep)
         tries.append((watch.others(), attempt, reply))
         if tries[-1][0] <= QUIET or "seconds" not in reply:
             break
@@ -127,23 +149,33 @@ def turn(worker, options):
     return reply, others
 
 
-def run_case(work, case, workers, options, scratch):
-    """Times one case on all workers that can; the record that results.json keeps."""
-    workers = {n: w for n, w in workers.items() if n in work.peers}
-    replies = prepare(work, case, workers, scratch)
+def take_turns(workers, replies, options, keep=0):
+    """({name: [seconds]}, disturbed turns) of all who may run; who fails has the error in
+    `replies`."""
     times = {name: [] for name, reply in replies.items() if "first" in reply}
     disturbed = 0
     for _ in range(options.rounds):
         for name in list(times):
-            reply, others = turn(workers[name], options)
+            reply, others = turn(workers[name], options, keep)
             disturbed += others > QUIET
             if "seconds" in reply:
                 times[name].append(reply["seconds"])
             else:
                 replies[name] = reply
                 del times[name]
-    for worker in workers.values():
-        worker.ask(TURN_SECONDS, do="drop")
+    return times, disturbed
+
+
+def run_case(work, case, workers, options, scratch):
+    """Times one case on all its workers; the record that results.json keeps."""
+    replies, wanted = prepare(work, case, workers, scratch)
+    times, disturbed = take_turns(workers, replies, options)
+    kept = {}
+    if max([replies[n]["bytes"] for n in times], default=0) >= KEPT_FROM:
+        kept, _ = take_turns(workers, replies, options, KEPT)
+    right = [name for name, reply in replies.items() if "first" in reply]
+    replies.update(check_again(work, workers, right, wanted, scratch))
+    times = {n: t for n, t in times.items() if "first" in replies[n]}
     return {
         "case": case.name,
         "title": work.title,
@@ -152,6 +184,7 @@ def run_case(work, case, workers, options, scratch):
         "set": work.set,
         "targets": [list(t) for t in case.targets],
         "seconds": {n: median(t) for n, t in times.items() if t},
+        "kept": {n: median(t) for n, t in kept.items() if t and n in times},
         "turns": sum(len(t) for t in times.values()),
         "disturbed": disturbed,
         "best": {n: min(t) for n, t in times.items() if t},
@@ -187,7 +220,7 @@ def parse(arguments):
     add = parser.add_argument
     add("--quick", action="store_true", help="fewer cases and rounds, about five minutes")
     add("--workloads", nargs="+", metavar="NAME",
-        help="only these (see --list; 'cold' and 'keras-costs' too)")  # fmt: skip
+        help="only these (see --list; 'cold', 'deep' and 'keras-costs' too)")  # fmt: skip
     add("--cases", metavar="TEXT", help="only cases whose name contains this")
     add("--peers", nargs="+", choices=all_peers, metavar="NAME", default=list(all_peers),
         help="only these of: " + " ".join(all_peers))  # fmt: skip
@@ -210,7 +243,7 @@ def parse(arguments):
 def chosen(options):
     """[(workload, case)] that the options ask for."""
     found = workloads.load()
-    unknown = set(options.workloads or ()) - set(found) - {"cold", "keras-costs"}
+    unknown = set(options.workloads or ()) - set(found) - {"cold", "deep", "keras-costs"}
     if unknown:
         raise SystemExit(f"no workload {', '.join(sorted(unknown))}; --list names them all")
     return [
@@ -223,32 +256,35 @@ def chosen(options):
     ]
 
 
-def run(options, scratch, log):
-    pairs = chosen(options)
+def names_for(work, options):
+    """The peers of a workload, NumPy first: the others are compared with it."""
     names = ["numpy"] + [p for p in options.peers if p != "numpy"]
-    if any(work.name == "scaling" for work, _ in pairs):
+    if work.name == "scaling":
         names += [f"{p}-1" for p in (workload.OURS, workload.LIMIT) if p in names]
-    workers, versions, missing = start_workers(names, options, scratch, log) if pairs else ({},) * 3
-    results = {
-        "machine": machine(options),
-        "versions": versions,
-        "missing": missing,
-        "cases": [],
-    }
+    return [n for n in names if n in work.peers]
+
+
+def run(options, scratch, log):
+    results = {"machine": machine(options), "versions": {}, "missing": {}, "cases": []}
     if options.update:
         results = report.updated(read(options), results)
+        results["missing"] = {}
 
     def keep(record):  # written after every case: an interrupted run keeps what it has
         report.put(results["cases"], record)
         print(report.line(record), flush=True)
         write(results, options)
 
-    for work, case in pairs:
+    for work, case in chosen(options):
+        workers = start_workers(names_for(work, options), options, scratch, log, results)
         keep(run_case(work, case, workers, options, scratch))
-    for worker in workers.values():
-        worker.stop()
+        for worker in workers.values():
+            worker.stop()
     if not options.cases and (not options.workloads or "cold" in options.workloads):
         for record in cold.measure(options, scratch, log):
+            keep(record)
+    if not options.cases and "deep" in (options.workloads or ["deep"]):
+        for record in measure.records(options, scratch, log):
             keep(record)
     if not options.cases and "keras-costs" in (options.workloads or ["keras-costs"]):
         for record in keras_costs.measure(options, scratch, log):

@@ -1,7 +1,8 @@
-"""The process of one peer: reads commands as JSON lines, answers with one line each.
+"""The process of one peer for one case: reads commands as JSON lines, answers with a line each.
 
 Commands: prepare (build the data and the call, run it once, save its result for the check), turn
-(time it), drop, and quit. Everything a library prints goes to stderr, the answers have stdout.
+(time it), again (save what it computes after all that timing), and quit. Everything a library
+prints goes to stderr, the answers have stdout.
 """
 
 import gc
@@ -13,7 +14,8 @@ import time
 import numpy as np
 
 
-def prepare(peer, workload, case, path):
+def built(peer, workload, case):
+    """(the call to be timed, its result after the workload's steps, seconds of the first call)."""
     arrays = workload.data(np.random.default_rng(0), **case.params)
     start = time.perf_counter()
     call = peer.prepare(workload, arrays, case.params)
@@ -21,30 +23,43 @@ def prepare(peer, workload, case, path):
     first = time.perf_counter() - start
     for _ in range(workload.steps - 1):
         result = call()
-    np.savez(path, *peer.to_numpy(result))
-    del result
-    gc.collect()
-    return call, {"first": first, "stats": peer.stats()}
+    return call, result, first
+
+
+def saved(peer, result, path):
+    """Writes a result for the check; its bytes."""
+    arrays = peer.to_numpy(result)
+    np.savez(path, *arrays)
+    return sum(a.nbytes for a in arrays)
+
+
+def again(peer, workload, case, call, path):
+    """What the timed call computes now; training starts anew, in the process as it has become."""
+    result = built(peer, workload, case)[1] if workload.stateful else call()
+    return saved(peer, result, path)
 
 
 def serve(peer, workloads, lines, answer):
     from benchmarks import timing
 
-    call = number = None
+    call = number = workload = case = None
     for line in lines:
         command = json.loads(line)
         try:
             if command["do"] == "prepare":
                 workload = workloads[command["workload"]]
                 case = {c.name: c for c in workload.cases()}[command["case"]]
-                call, reply = prepare(peer, workload, case, command["path"])
+                call, result, first = built(peer, workload, case)
+                size = saved(peer, result, command["path"])
+                del result
+                gc.collect()
+                reply = {"first": first, "bytes": size, "stats": peer.stats()}
             elif command["do"] == "turn":
                 number = number or timing.calibrate(call)
-                reply = {"seconds": timing.turn(call, number, budget=command["budget"])}
-            elif command["do"] == "drop":
-                call = number = None
-                gc.collect()
-                reply = {}
+                keep = command["keep"]
+                reply = {"seconds": timing.turn(call, number, budget=command["budget"], keep=keep)}
+            elif command["do"] == "again":
+                reply = {"bytes": again(peer, workload, case, call, command["path"])}
             else:
                 return
         except NotImplementedError as error:

@@ -56,7 +56,8 @@ class Workload:
     peers = PEERS + (OURS, LIMIT)
     samples = 0  # that a call works on; the report then has samples per second
     set = ""  # cases of one set are summed up in a row of their own, with the targets of SETS
-    steps = 1  # calls before results are compared; more than one where there is state
+    steps = 1  # calls before results are compared
+    stateful = False  # a call changes what the next one computes, as training does
     names = "xyzw"  # of the arrays, for numexpr
     constants = {}  # by name, for numexpr, which would take a Python float as double
     numexpr = None  # the expression as text

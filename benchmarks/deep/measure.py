@@ -2,6 +2,7 @@
 
 `python -m benchmarks deep [--only NAME ...] [--peers NAME ...] [--measures NAME ...] [--rounds 3]`.
 A library that does not finish within --timeout seconds is reported with what it had until then.
+`records` gives the same to the whole benchmark, a record for each program and measure.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import sys
 import tempfile
 from statistics import median
 
-from benchmarks.cold import ROOT, fresh_environment
+from benchmarks.cold import ROOT, fresh_environment, record
 
 from . import programs
 from .child import CLOCKS, PEERS
@@ -31,6 +32,7 @@ COLUMNS = {
     "pass 1": ("first pass", "s"),
     "pass 2": ("second pass", "s"),
 }
+OURS_ALONE = ("above", "per node", "plan", "nodes")
 
 
 def child(peer, program, wanted, options, env, log):
@@ -81,6 +83,47 @@ def taken(peer, program, options, scratch, log):
     return found
 
 
+def records(options, scratch, log):
+    """The records of all programs, for results.json."""
+    peers = [p for p in PEERS if p in options.peers]
+    options = argparse.Namespace(
+        measures=MEASURES, rounds=1 if options.quick else 3, threads=options.threads, timeout=240,
+        clock="wall", peers_python=options.peers_python,
+    )  # fmt: skip
+    for program in programs().values():
+        found = {peer: taken(peer, program, options, scratch, log) for peer in peers}
+        wrong = disagreements(found, program)
+        for peer in wrong:
+            del found[peer]
+        for name, (what, unit) in COLUMNS.items():
+            values = {p: r[name] for p, r in found.items() if r.get(name) is not None}
+            if unit and values:
+                yield {**case(program, name, what, values), "unit": unit, "errors": wrong}
+
+
+def case(program, name, what, values):
+    """The record of one measure."""
+    ahead = [("peers", 1)] if name not in OURS_ALONE else []
+    found = record(f"{program.name}: {what}", program.title, values)
+    limit = program.limits.get(name)
+    return {**found, "targets": ahead + ([("at most", limit)] if limit else [])}
+
+
+def disagreements(found, program):
+    """{peer: what is wrong} of those whose first results are not those of ckernels."""
+    wanted, wrong = found.get("ckernels", {}).get("results"), {}
+    for peer, reply in found.items():
+        got = reply.get("results")
+        if wanted is None or got is None:
+            continue
+        if [shape for shape, _ in got] != [shape for shape, _ in wanted]:
+            wrong[peer] = "other results, or of other shapes"
+        elif any(abs(a - b) > program.rtol * (1 + abs(b)) for (_, x), (_, y) in zip(got, wanted)
+                 for a, b in zip(x, y)):  # fmt: skip
+            wrong[peer] = "its first results differ"
+    return wrong
+
+
 def show(name, value):
     """A value with its unit, in eight characters or so."""
     if value is None:
@@ -129,6 +172,8 @@ def main(arguments):
                     found = taken(peer, program, options, scratch, log)
                     everything.setdefault(name, {})[peer] = found
                     print(line(program, peer, found), flush=True)
+                for peer, text in disagreements(everything[name], program).items():
+                    print(f"{name:15s} {peer:14s} {text}", flush=True)
     if options.json:
         with open(options.json, "w") as file:
             json.dump(everything, file, indent=1)

@@ -311,9 +311,9 @@ class Lstm(Program):
 
 
 PROGRAMS = [
-    Residual(10, {"cold": 0.8, "warm": 0.08, "new": 0.1e-3, "one": 0.1}),
-    Residual(40, {"cold": 1.1, "warm": 0.15, "new": 0.3e-3, "one": 0.3}),
-    Residual(160, {"cold": 2.5, "warm": 0.5, "new": 1e-3, "one": 1}),
+    Residual(10, {"cold": 0.8, "warm": 0.08, "above": 0.1e-3, "one": 0.1, "per node": 0.25e-3}),
+    Residual(40, {"cold": 1.1, "warm": 0.15, "above": 0.3e-3, "one": 0.3, "per node": 0.25e-3}),
+    Residual(160, {"cold": 2.5, "warm": 0.5, "above": 1e-3, "one": 1, "per node": 0.25e-3}),
     Transformer(2, {"cold": 0.6, "warm": 0.06}),
     Transformer(8, {"cold": 0.8, "warm": 0.12}),
     Transformer(24, {"cold": 1.6, "warm": 0.3}),

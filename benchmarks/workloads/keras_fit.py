@@ -66,7 +66,7 @@ class KerasFit(Workload):
     limit_is = ""
     peers = ("torch", "pytensor-c", "pytensor-numba", "ckernels")
     rtol, atol = 1e-3, 1e-4
-    steps, samples = 3, BATCH
+    steps, stateful, samples = 3, True, BATCH
 
     def __init__(self, kind):
         self.kind, self.name = kind, f"keras-{kind}"

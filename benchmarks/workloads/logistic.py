@@ -16,7 +16,7 @@ class Logistic(Workload):
     name = "logistic"
     title = f"logistic regression step, {SAMPLES} x {FEATURES} float64"
     limit_is = "its two matrix-vector products by the bare BLAS"
-    steps = 3
+    steps, stateful = 3, True
     rtol, atol = 1e-6, 1e-5  # torch.compile's float64 softplus is off by 4e-6
 
     def cases(self):

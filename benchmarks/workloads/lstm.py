@@ -157,7 +157,7 @@ class LstmTraining(Lstm):
     """Gradient descent on the squared distance of the last state from a target."""
 
     peers = ("torch", "jax", "pytensor-numba", "pytensor-c", "ckernels")
-    steps = 3
+    steps, stateful = 3, True
 
     def __init__(self):
         super().__init__(False)

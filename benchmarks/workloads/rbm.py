@@ -18,6 +18,7 @@ class Rbm(Workload):
     title = "RBM 784-500, CD-25, batch 100: one training step, float32"
     limit_is = "its 54 gemms by the bare BLAS"
     peers = ("numpy", "torch", "jax", "pytensor-numba", "pytensor-c", "ckernels", "limit")
+    stateful = True
     atol = 60.0  # nats, of the mean difference of free energies
 
     def cases(self):
