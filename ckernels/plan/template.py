@@ -5,6 +5,7 @@ inputs, and the assumptions under which they are right.
 does not hold. Made by `template` from what the planner wrote; nothing here decides anything.
 """
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,16 @@ class SizedConstant:
     dtype: str
     shape: tuple
     values: list
+
+
+class Told(NamedTuple):
+    """What is kept of an instruction for people; the nodes behind it may go."""
+    name: str
+    kind: int
+    depth: int
+    grain: int
+    line: tuple
+    kernel: object = None
 
 
 @dataclass
@@ -163,5 +174,5 @@ def template(of, tables, constants, outputs, updates):
     found.code, found.args = ints(written.code, 3), ints(written.args)
     found.assumed = ints(written.assumed, 2)
     found.assumptions = [(str(a), a.line, a.taken) for a in of.assumed.values()]
-    found.steps = tables.steps
+    found.steps = [Told(s.name, s.kind, s.depth, s.grain, s.line, s.kernel) for s in tables.steps]
     return found

@@ -186,7 +186,8 @@ class Shared:
         """A dict of what was built: see `CompiledFunction.stats`; here nothing was compiled."""
         roots = self.outputs + [new for _, new in self.updates]
         return {"nodes": len(toposort(roots)), "instructions": 0, "kernels": [], "built": 0,
-                "from_cache": 0, "compile_seconds": 0.0, "plans": 0, "peak_bytes": 0}
+                "from_cache": 0, "compile_seconds": 0.0, "plans": 0, "classes": 0,
+                "peak_bytes": 0}
 
     @property
     def optimised(self):
@@ -204,6 +205,10 @@ class Shared:
     def source(self):
         """The generated C; empty where none is generated."""
         return ""
+
+    def assumptions(self):
+        """What the last plan assumes of sizes; nothing where there is none."""
+        return []
 
 
 class CompiledFunction(Shared):
@@ -269,9 +274,11 @@ class CompiledFunction(Shared):
 
         nodes: of the last planned graph; instructions: of the last plan; kernels: dicts with name,
         key, path, source (the file that holds the C), inputs, outputs; built, from_cache: kernels
-        compiled and loaded; compile_seconds:
-        wall time in the compiler; plans: shape sets known; peak_bytes: largest arena.
+        compiled and loaded; compile_seconds: wall time in the compiler; plans: sets of shapes
+        known; classes: of shapes, from which plans are filled in; peak_bytes: largest arena.
         """
+        if self.pieces is not None:
+            return self.pieces.stats()
         program, kernels = self.program, self.program.kernels
         return {
             "nodes": program.nodes, "instructions": len(program.steps),
@@ -282,13 +289,22 @@ class CompiledFunction(Shared):
                         for r in kernels.records.values()],
             "built": kernels.built, "from_cache": kernels.from_cache,
             "compile_seconds": kernels.seconds, "plans": self._fast().plans,
-            "peak_bytes": program.peak_bytes} if self.pieces is None else self.pieces.stats()
+            "classes": sum(map(len, program.templates.values())),
+            "peak_bytes": program.peak_bytes}
 
     def profile_table(self):
         from .profile import table
         return table(self.program, self._fast().profile_data(), self.name or "function")
 
     profile_table.__doc__ = Shared.profile_table.__doc__
+
+    def assumptions(self):
+        """What the plan of the last call assumes of the sizes of the inputs: a list of lines.
+
+        Shapes for which all of it holds are served by the same plan. "(this size only)" marks where
+        a bare number was taken out of a size; the user's line says where.
+        """
+        return [show_assumption(*row) for row in self.program.assumptions]
 
     def source(self):
         """The C of all kernels of this function, after its first call."""
@@ -330,6 +346,12 @@ class ReferenceFunction(Shared):
                 self.graphs.clear()
             found = self.graphs[key] = self.program.interpreted(shapes)
         return found
+
+
+def show_assumption(text, line, taken):
+    """An assumption of a plan in one line."""
+    where = f"  ({os.path.basename(line[0])}:{line[1]})" if line else ""
+    return f"{text}{'  (this size only)' if taken else ''}{where if taken else ''}"
 
 
 def apply_updates(updates, values):

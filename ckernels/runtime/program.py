@@ -125,6 +125,7 @@ class Program:
         self.serial, self.instructions = 0, {}      # {plan's number: its instructions}
         self.bound = None                           # shapes of the leaves in the last plan
         self.templates = {}                         # {kind of shapes: [Template], latest first}
+        self.assumptions = []                       # of the last plan: (text, line, taken)
         self.described = None                       # key and order of the graph: see stored.py
         self.lock = locks.rlock()
 
@@ -187,6 +188,7 @@ class Program:
             self.bound = self.shapes_of(arrays)
             found, arguments = self.known(arrays) or self.new(arrays)
             self.steps, self.nodes = found.steps, found.nodes
+            self.assumptions = found.assumptions
             self.peak_bytes = max(self.peak_bytes, arguments["arena"])
             self.serial += 1
             arguments["instrs"][:, 1] += self.serial * SERIAL

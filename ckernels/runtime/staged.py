@@ -137,7 +137,7 @@ class StagedFunction(Shared):
         total = super().stats()
         for part in (f.stats() for f in self.pieces.values()):
             for name in ("instructions", "kernels", "built", "from_cache", "compile_seconds",
-                         "plans"):
+                         "plans", "classes"):
                 total[name] += part[name]
             total["peak_bytes"] = max(total["peak_bytes"], part["peak_bytes"])
         return total

@@ -24,7 +24,7 @@ from ..graph.op import REGISTRY
 from ..graph.sizes import Size
 from ..graph.walk import toposort
 from ..plan.instructions import OracleCall
-from ..plan.template import Template
+from ..plan.template import Template, Told
 
 FORMAT = 2
 CLASSES = 16                # plans that are kept for one graph and kind of shapes
@@ -271,7 +271,7 @@ def describe_kernel(record):
 
 
 def describe_step(step, numbers):
-    return [step.name, step.kind, getattr(step, "depth", 0), step.grain, numbers.get(step.line)]
+    return [step.name, step.kind, step.depth, step.grain, numbers.get(step.line)]
 
 
 def load(key, kind, symbols, order):
@@ -322,7 +322,7 @@ def restored(head, arrays, build, order):
             row[2] = build.addresses[place]
     lines = [None if number is None else order[number].line
              for *_, number in head["steps"]]
-    steps = [SimpleNamespace(name=name, kind=kind, depth=depth, grain=grain, line=line)
+    steps = [Told(name, kind, depth, grain, line)
              for (name, kind, depth, grain, _), line in zip(head["steps"], lines)]
     return Template(
         code, args, assumed, tables, patches, arena,

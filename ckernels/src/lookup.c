@@ -69,8 +69,10 @@ static void make_last(ck_function *fn, ck_entry *entry)
 static ck_plan *look_up(ck_function *fn, const int64_t *key, Py_ssize_t length, uint64_t hash)
 {
     for (int i = 0; i < fn->n_entries; i++) {
+        if (fn->hashes[i] != hash)
+            continue;
         ck_entry *e = fn->entries[i];
-        if (e->hash == hash && e->length == length && !memcmp(e->key, key, length * sizeof(*key))) {
+        if (e->length == length && !memcmp(e->key, key, length * sizeof(*key))) {
             make_last(fn, e);
             return (ck_plan *)Py_NewRef((PyObject *)e->plan);
         }
@@ -85,44 +87,95 @@ static void entry_free(ck_entry *entry)
     PyMem_Free(entry);
 }
 
-/* Keep a plan; the least recently used one goes when there is no place. Freed last: that may run
-   Python. */
+/* What a plan holds on to: its tables and, where it does not go back to the pool, its arena. */
+static int64_t bytes_of(const ck_plan *plan)
+{
+    int64_t rows = sizeof(ck_row) + sizeof(ck_patch) + sizeof(void *);
+    return plan->n_instrs * (int64_t)sizeof(ck_instr) + plan->n_rows * rows + plan->n_dims * 8
+           + (plan->arena < CK_BIG ? plan->arena : 0);
+}
+
+static int make_room(ck_function *fn)
+{
+    if (fn->n_entries < fn->room)
+        return 0;
+    int room = fn->room ? 2 * fn->room : 8;
+    ck_entry **entries = PyMem_Realloc(fn->entries, room * sizeof(*entries));
+    if (entries)
+        fn->entries = entries;
+    uint64_t *hashes = entries ? PyMem_Realloc(fn->hashes, room * sizeof(*hashes)) : NULL;
+    if (!hashes) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    fn->hashes = hashes;
+    fn->room = room;
+    return 0;
+}
+
+/* Take out the entry that was used least recently, but for `kept`. */
+static ck_entry *take_oldest(ck_function *fn, const ck_entry *kept)
+{
+    int oldest = -1;
+    for (int i = 0; i < fn->n_entries; i++)
+        if (fn->entries[i] != kept
+            && (oldest < 0 || fn->entries[i]->stamp < fn->entries[oldest]->stamp))
+            oldest = i;
+    if (oldest < 0)
+        return NULL;
+    ck_entry *gone = fn->entries[oldest];
+    fn->n_entries--;
+    fn->entries[oldest] = fn->entries[fn->n_entries];
+    fn->hashes[oldest] = fn->hashes[fn->n_entries];
+    fn->plan_bytes -= gone->bytes;
+    return gone;
+}
+
+/* Keep a plan; the least recently used ones go when there is no place. Each is freed only once the
+   table is whole: that may run Python. */
 static int remember(ck_function *fn, ck_plan *plan, const int64_t *key, Py_ssize_t length,
                     uint64_t hash)
 {
-    ck_entry *e = PyMem_Malloc(sizeof(ck_entry) + length * sizeof(*key)), *evicted = NULL;
+    ck_entry *e = PyMem_Malloc(sizeof(ck_entry) + length * sizeof(*key));
     if (!e) {
         PyErr_NoMemory();
         return -1;
     }
+    if (make_room(fn) < 0) {
+        PyMem_Free(e);
+        return -1;
+    }
     e->plan = (ck_plan *)Py_NewRef((PyObject *)plan);
     e->hash = hash;
+    e->bytes = bytes_of(plan);
     e->length = length;
     memcpy(e->key, key, length * sizeof(*key));
     make_last(fn, e);
-    if (fn->n_entries < CK_PLANS)
-        fn->entries[fn->n_entries++] = e;
-    else {
-        int oldest = 0;
-        for (int i = 1; i < CK_PLANS; i++)
-            if (fn->entries[i]->stamp < fn->entries[oldest]->stamp)
-                oldest = i;
-        evicted = fn->entries[oldest];
-        fn->entries[oldest] = e;
+    fn->hashes[fn->n_entries] = hash;
+    fn->entries[fn->n_entries++] = e;
+    fn->plan_bytes += e->bytes;
+    while (fn->n_entries > CK_PLANS || (fn->plan_bytes > CK_PLAN_BYTES && fn->n_entries > 1)) {
+        ck_entry *gone = take_oldest(fn, fn->last);
+        if (!gone)
+            break;
+        entry_free(gone);
     }
-    entry_free(evicted);
     return 0;
 }
 
 void ck_drop_plans(ck_function *fn)
 {
-    ck_entry *gone[CK_PLANS];
+    ck_entry **gone = fn->entries;
     int n = fn->n_entries;
-    memcpy(gone, fn->entries, sizeof(gone));
-    fn->n_entries = 0;
+    PyMem_Free(fn->hashes);
+    fn->entries = NULL;
+    fn->hashes = NULL;
+    fn->n_entries = fn->room = 0;
+    fn->plan_bytes = 0;
     fn->last = NULL;
     for (int i = 0; i < n; i++)
         entry_free(gone[i]);
+    PyMem_Free(gone);
 }
 
 /* ---- new plans ---- */

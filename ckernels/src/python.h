@@ -25,7 +25,8 @@
 #define CK_MAXDIMS 32            /* NPY_MAXDIMS of NumPy 1 */
 #define CK_BIG (1 << 20)         /* outputs from here on come from the buffer pool */
 #define CK_FRAMES 8              /* idle frames a plan keeps */
-#define CK_PLANS 64              /* plans a function keeps */
+#define CK_PLANS 1024            /* plans a function keeps: at most so many, */
+#define CK_PLAN_BYTES (64 << 20) /* and of more than this only the last used */
 #define CK_RELEASE_NS 10000      /* letting go of the GIL costs ~75 ns: longer runs only */
 
 /* ---- arrays.c: fresh arrays, and the object that owns pool memory ---- */
@@ -165,6 +166,7 @@ typedef struct { PyArray_Descr *descr; int nd; } ck_input;
 typedef struct {                 /* a cached plan; key: see lookup.c */
     ck_plan *plan;
     uint64_t hash, stamp;
+    int64_t bytes;
     Py_ssize_t length;
     int64_t key[];
 } ck_entry;
@@ -180,8 +182,10 @@ typedef struct {
     int64_t *layouts;            /* per cell: when the function was made */
     Py_ssize_t n_inputs, n_cells, n_locked, key_size;
     char single, positional_only, profile;
-    ck_entry *last, *entries[CK_PLANS];
-    int n_entries;
+    ck_entry *last, **entries;
+    uint64_t *hashes;            /* of the entries, side by side to be searched */
+    int n_entries, room;
+    int64_t plan_bytes;          /* of all entries */
     uint64_t clock;
 } ck_function;
 

@@ -279,3 +279,53 @@ def test_numbers_made_from_sizes_are_not_baked_into_kernels():
         np.testing.assert_allclose(
             f([a])[0], np.tanh(a) / m + (2 * a).sum() / np.sqrt(m), rtol=1e-4, atol=1e-6)
     assert f.stats()["plans"] == 3 and f.stats()["built"] + f.stats()["from_cache"] <= 1
+
+
+def test_plans_of_a_function_hold_a_bounded_amount_of_memory():
+    x = K.placeholder((None,), name="x")
+    f = K.function([x], K.cumsum(K.cumsum(x) * 2))      # one intermediate of the size of x
+    size = 225_000                                      # just below what goes back to the pool
+    for n in range(size, size + 90):
+        assert f(np.ones(n, "f"))[-1] == pytest.approx(float(n) * (n + 1), rel=1e-5)
+    stats = f.stats()
+    assert stats["classes"] == 1 and 60 <= stats["plans"] <= (64 << 20) // (4 * size)
+
+
+def test_one_plan_serves_a_class_of_shapes():
+    x, w = K.placeholder((None, 4), name="x"), K.variable(np.arange(12.0).reshape(4, 3))
+    f = K.function([x], [K.softmax(K.dot(x, w)), K.mean(x, axis=0)])
+    for n in (3, 5, 4, 2, 64, 12, 3):
+        a = np.random.default_rng(n).random((n, 4)).astype("f")
+        got = f(a)
+        e = np.exp(a @ np.arange(12.0).reshape(4, 3))
+        np.testing.assert_allclose(got[0], e / e.sum(1, keepdims=True), rtol=1e-4)
+        np.testing.assert_allclose(got[1], a.mean(0), rtol=1e-5)
+    stats = f.stats()
+    assert stats["plans"] == 6 and stats["classes"] <= 2
+    f(np.ones((1, 4), "f"))
+    assert f.stats()["classes"] == stats["classes"] + 1
+
+
+def test_equal_sizes_of_two_inputs_are_an_assumption():
+    x, y = K.placeholder((None,), name="x"), K.placeholder((None,), name="y")
+    f = K.function([x, y], K.sum(x * y))
+    for n in (2, 3, 9):
+        assert f(np.ones(n), np.full(n, 2.0)) == 2 * n
+    assert f.stats()["classes"] == 1 and "x.shape[0] == y.shape[0]" in f.assumptions()
+    with pytest.raises(K.errors.ShapeError, match="4"):
+        f(np.ones(3), np.ones(4))
+    assert f(np.ones(1), np.full(5, 2.0)) == 10 and f(np.ones(6), np.ones(6)) == 6
+
+
+@pytest.mark.parametrize("threshold", [2, 3, 16, 17, 4096, 4097, 32768, 65537])
+def test_classes_meet_at_their_thresholds(threshold):
+    """Sums, products and rows just below, at and above where plans change, through one function."""
+    x = K.placeholder((None,), name="x")
+    f = K.function([x], [K.sum(x), K.max(x), K.argmax(x), K.cumsum(x), x[1:] - x[:-1]])
+    for n in (threshold - 1, threshold, threshold + 1, threshold - 1):
+        a = np.random.default_rng(n).random(n).astype("f")
+        total, top, place, running, steps = f(a)
+        assert total == pytest.approx(a.sum(dtype="f8"), rel=1e-5)
+        assert top == a.max() and place == a.argmax()
+        np.testing.assert_allclose(running, np.cumsum(a, dtype="f8"), rtol=1e-4)
+        np.testing.assert_array_equal(steps, a[1:] - a[:-1])
