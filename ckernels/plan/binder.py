@@ -79,6 +79,7 @@ class Binder(Products):
         self.inputs, self.cells = inputs, cells
         self.constants, self.sizes, self.names = [], {}, itertools.count(1)
         self.outer, self.steady = None, frozenset()
+        self.schedules = []                     # of this graph and of all bodies inside of it
         self.begin([*((("out", i), n) for i, n in enumerate(outputs)),
                     *((("next", i), n) for i, n in enumerate(updates))])
 
@@ -86,7 +87,8 @@ class Binder(Products):
         """Take up a graph: `ends` are (buffer, the node whose value it shall hold)."""
         roots = rebuild([n for _, n in ends], step=lambda n: narrow(split(n)))
         self.ends = [(buffer, root) for (buffer, _), root in zip(ends, roots)]
-        self.order, self.home = fuse(roots)
+        self.schedules.append(fuse(roots))
+        self.order, self.home = self.schedules[-1]
         self.planes = native.in_planes(self.order, roots)
         self.steps, self.layouts, self.assigned, self.copied = [], {}, {}, {}
         self.parts = {}                         # {uid: (a concatenation, where in it)}

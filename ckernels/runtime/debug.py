@@ -61,6 +61,9 @@ class Guarded(Shared):
     def source(self):
         return self.function.source()
 
+    def explain(self, rewrites=False):
+        return self.function.explain(rewrites)
+
     def profile_table(self):
         return self.function.profile_table()
 

@@ -202,6 +202,16 @@ class Shared:
         from .profile import Table
         return Table(self.name or "function", [])
 
+    def explain(self, rewrites=False):
+        """A text: what each instruction of the last plan computes, and why it does not do more.
+
+        Each instruction (the lines of `steps`) is followed by the user's lines it computes and by
+        what it reads from others, with the reason why it does not compute that itself. rewrites:
+        begin with the rewrites of the graph, in the order in which they were made.
+        """
+        from .explain import explain
+        return explain(self.program, rewrites)
+
     def source(self):
         """The generated C; empty where none is generated."""
         return ""

@@ -269,7 +269,6 @@ class Program:
 
     def planned(self, sizes, shapes, strides):
         """The Template for leaves of these shapes; None where data decides some shape inside."""
-        from ..plan import binder as planning
         phases = compiler.Phases()
         concrete = self.concrete(shapes)
         if concrete is None:
@@ -277,18 +276,23 @@ class Program:
         outputs, updates = concrete
         phases("rewrote the graph")
         self.check_updates(updates, shapes)
-        inputs, cells = {}, {}
-        for i, node in enumerate(self.inputs):
-            leaf = make(node.op, (), {**node.attrs, "shape": shapes[node]})
-            inputs[leaf.uid] = (i, strides.get(node))
-        for i, node in enumerate(self.cells):
-            shape = tuple(shapes.get(node, node.shape))
-            cells[make(node.op, (), {**node.attrs, "shape": shape}).uid] = i
-        binder = planning.Binder(outputs, updates, inputs, cells)
+        binder = self.binder(outputs, updates, shapes, strides)
         steps = binder.run()
         self.nodes = len(binder.order)
         phases("planned %d nodes as %d instructions", self.nodes, len(steps))
         return self.assemble(sizes, binder, steps, outputs, updates)
+
+    def binder(self, outputs, updates, shapes, strides):
+        """The Binder of this rewritten graph for leaves of these shapes."""
+        from ..plan import binder as planning
+        inputs, cells = {}, {}
+        for i, node in enumerate(self.inputs):
+            leaf = make(node.op, (), {**node.attrs, "shape": tuple(shapes[node])})
+            inputs[leaf.uid] = (i, strides.get(node))
+        for i, node in enumerate(self.cells):
+            shape = tuple(shapes.get(node, node.shape))
+            cells[make(node.op, (), {**node.attrs, "shape": shape}).uid] = i
+        return planning.Binder(outputs, updates, inputs, cells)
 
     def check_updates(self, new_values, shapes):
         for (variable, _), new in zip(self.updates, new_values):

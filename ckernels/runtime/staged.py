@@ -153,6 +153,10 @@ class StagedFunction(Shared):
         """The C of all kernels of all pieces, after the first call."""
         return "\n".join(f.source() for f in self.pieces.values())
 
+    def explain(self, rewrites=False):
+        """The texts of all compiled pieces; each counts its instructions from 0."""
+        return "\n\n".join(f.explain(rewrites) for f in self.pieces.values())
+
 
 class Stage:
     """One step of a call: `maker` is the op to compute in NumPy; None: the last piece.

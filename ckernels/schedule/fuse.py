@@ -4,12 +4,10 @@ Works on graphs whose shapes are all concrete, users before what they use. What 
 `legal.py`, what is worth it of `policy.py`; `units.py` knows what would make a cycle. Strides,
 buffers and C are not known here.
 """
-from typing import NamedTuple
-
 from ..graph.walk import consumers, toposort
 from .alike import share
 from .group import AXIS_VIEWS, GENERATORS, Group
-from .legal import Join, fusible, in_the_way
+from .legal import APART, TAKEN, Join, fusible, in_the_way
 from .policy import worth_repeating
 from .siblings import Siblings
 from .units import Units
@@ -17,10 +15,33 @@ from .units import Units
 __all__ = ["Schedule", "fuse", "fusible"]
 
 
-class Schedule(NamedTuple):
-    """order: all nodes, inputs before users; home: {uid: [groups the node is computed in]}."""
-    order: list
-    home: dict
+class Schedule:
+    """order: all nodes, inputs before users; home: {uid: [groups the node is computed in]}.
+
+    Unpacks as (order, home). `why` says of what a loop reads why it does not compute it; apart:
+    {(a group, a group): (uid of a tensor that both make or read, the Reason why they are not one)}.
+    """
+
+    def __init__(self, order, home, missed, earlier, apart):
+        self.order, self.home, self.apart = order, home, apart
+        self.missed, self.earlier = missed, earlier
+
+    def __iter__(self):
+        return iter((self.order, self.home))
+
+    def why(self, node, group):
+        """The Reason why `group` reads `node` from memory; None for inputs and constants."""
+        if node.op.kind == "leaf":
+            return None
+        if node.uid not in self.home:
+            return APART.get(node.op.kind, APART["opaque"])
+        stack = [group.number]
+        while stack:
+            number = stack.pop()
+            if (node.uid, number) in self.missed:
+                return self.missed[node.uid, number]
+            stack.extend(self.earlier.get(number, ()))
+        return TAKEN
 
 
 def fuse(outputs):
@@ -37,6 +58,7 @@ class _Fuser:
         self.home = self.units.home
         self.groups = []
         self.wanting = {}           # uid -> groups that read the tensor
+        self.missed = {}            # (uid, number of a group) -> the Reason why they are not joined
         self.chunks = {}            # (uid, axes) -> [(partial reduction of it, its group)]
 
     def run(self):
@@ -46,12 +68,13 @@ class _Fuser:
                 self.units.settle(node)
             elif node.op.name not in AXIS_VIEWS:
                 self.units.add_single(node)
-        groups = Siblings(self.units, self.groups, self.order).join()
+        siblings = Siblings(self.units, self.groups, self.order)
+        groups = siblings.join()
         rank = {n.uid: i for i, n in enumerate(self.order)}
         for group in groups:
             group.nodes.sort(key=lambda n: rank[n.uid])
         share(groups)
-        return Schedule(self.order, self.home)
+        return Schedule(self.order, self.home, self.missed, self.units.earlier, siblings.apart)
 
     def place(self, node):
         """Put a node into groups that read it, or into one of its own."""
@@ -85,7 +108,9 @@ class _Fuser:
     def join(self, node, group, readers, beneath):
         """Whether `node` is now a member of `group`."""
         join = Join(node, group, self.users)
-        if self.why_not(join, readers, beneath, (*self.home.get(node.uid, ()), group)):
+        reason = self.why_not(join, readers, beneath, (*self.home.get(node.uid, ()), group))
+        if reason is not None:
+            self.missed[node.uid, group.number] = reason
             return False
         self.admit(join)
         return True

@@ -19,19 +19,28 @@ from .reasons import Reason
 
 LOOK = 64                   # nodes of a row program that are looked at for the reduction behind it
 
-FULL = Reason("that loop holds {} operations already", MAX_MEMBERS)
-COSTLY = Reason("that loop has enough expensive operations already for one kernel")
-DEEP = Reason("that loop has a long chain of operations that wait for each other already")
-WIDE = Reason("that loop would read more than {} tensors and thrash the prefetchers", MAX_STREAMS)
+FULL = Reason("this loop holds {} operations already", MAX_MEMBERS)
+COSTLY = Reason("this loop has enough expensive operations already for one kernel")
+DEEP = Reason("this loop has a long chain of operations that wait for each other already")
+WIDE = Reason("this loop would read more than {} tensors and thrash the prefetchers", MAX_STREAMS)
 CHUNKED = Reason("it is a reduction in chunks, which another loop puts together")
-INSIDE = Reason("that loop needs it along other axes than those it computes it along")
-TWO_WAYS = Reason("that loop reads it along different axes at once")
-DIAGONAL = Reason("that loop reads only a diagonal of it")
-ELEMENT = Reason("that loop reads single elements of it")
-EMPTY = Reason("that loop has no elements, but it has")
-OTHER_AXES = Reason("it reduces over other axes than that loop")
-CHUNKS = Reason("that loop is a reduction in chunks, which runs over something else")
-ONE_ROW = Reason("it is one long row: waiting for it would leave that loop to one thread")
+INSIDE = Reason("this loop needs it along other axes than those it computes it along")
+TWO_WAYS = Reason("this loop reads it along different axes at once")
+DIAGONAL = Reason("this loop reads only a diagonal of it")
+ELEMENT = Reason("this loop reads single elements of it")
+EMPTY = Reason("this loop has no elements, but it has")
+OTHER_AXES = Reason("it reduces over other axes than this loop")
+CHUNKS = Reason("this loop is a reduction in chunks, which runs over something else")
+ONE_ROW = Reason("it is one long row: waiting for it would leave this loop to one thread")
+APART = {"gemm": Reason("it is a matrix product, which has a kernel of its own"),
+         "opaque": Reason("it has a kernel of its own"),
+         "movement": Reason("it is read through a view that moves its elements")}
+TAKEN = Reason("another loop computes it, and computing it twice costs more than reading it")
+
+
+def whole(user):
+    """The Reason why `user`, which is no loop, computes nothing of what it reads."""
+    return Reason("{} takes whole tensors, not element by element", user)
 
 
 def fusible(node):
@@ -110,7 +119,7 @@ def loops_agree(join):
     if not group.reduced:
         join.reduced = row_axes(join)
     if not join.reduced or join.covers != group.wide() - set(join.reduced):
-        return Reason("it has shape {}, and that loop runs over {}", node.shape, group.domain)
+        return Reason("it has shape {}, and this loop runs over {}", node.shape, group.domain)
     return None
 
 
@@ -183,19 +192,20 @@ def in_the_way(units, readers, group):
     """The Reason why what flows into these units comes back to `group`, or None."""
     for number in readers:
         if units.reaches([number], group):
-            return Reason("{} needs it first, and that loop needs what comes of that",
+            return Reason("{} needs it first, and this loop needs what comes of that",
                           units.members(number)[-1])
     return None
 
 
 # ---- loops side by side --------------------------------------------------------------------------
 
-DIFFERENT = Reason("the other loop that reads it has another domain")
-UNLIKE = Reason("the other loop reads it along other axes")
-CROSSED = Reason("one loop makes what the other reads along other axes")
-TOGETHER_FULL = Reason("the loops that read it hold more operations than fit into one kernel")
-TOGETHER_WIDE = Reason("the loops that read it would read {} tensors and more", MAX_STREAMS)
-BETWEEN = Reason("something lies between the loops that read it: one needs results of the other")
+DIFFERENT = Reason("they run over other domains or reduce over other axes")
+UNLIKE = Reason("they read it along other axes")
+FEW_ROWS = Reason("one of them goes through few long rows, which would leave both to few threads")
+CROSSED = Reason("one of them makes what the other reads along other axes")
+TOGETHER_FULL = Reason("they hold more operations than one kernel should")
+TOGETHER_WIDE = Reason("they would read more than {} tensors", MAX_STREAMS)
+BETWEEN = Reason("something lies between them: one needs what comes of the other")
 
 
 def merge_fits(a, b, uid):
@@ -206,7 +216,7 @@ def merge_fits(a, b, uid):
     if len(a.nodes) + len(b.nodes) > MAX_MEMBERS or a.cost + b.cost > MAX_COST:
         return TOGETHER_FULL
     if a.depth + b.depth > MAX_DEPTH and feeds(a, b):
-        return DEEP
+        return TOGETHER_FULL
     shared = a.seen_as(uid)
     if len(shared) != 1 or shared != b.seen_as(uid) or not set(next(iter(shared))) - {None}:
         return UNLIKE
@@ -240,4 +250,4 @@ def same_loop(a, b):
     outer = product([n for k, n in enumerate(rows.domain) if k not in rows.reduced])
     if product(rows.domain) <= SERIAL_REDUCTION or outer >= LEAST_ROWS:
         return None
-    return ONE_ROW                               # the flat loop would lose threads
+    return FEW_ROWS

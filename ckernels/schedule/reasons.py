@@ -7,7 +7,8 @@ from ..graph.shapes import show
 class Reason:
     """`text` with what it is about: nodes, shapes and numbers.
 
-    It is a sentence about "it", a value, and "that loop", which reads the value from memory.
+    It is a sentence about "it", a value, and "this loop", which reads the value from memory.
+    Between two loops it is about "them", and "it" is a tensor that both read.
     """
     __slots__ = ("text", "about")
 

@@ -17,6 +17,7 @@ class Siblings:
     def __init__(self, units, groups, order):
         self.units, self.groups, self.order = units, list(groups), order
         self.home = units.home
+        self.apart = {}             # (group, group) -> (uid, the Reason why they are not one)
 
     def join(self):
         """The groups that are left."""
@@ -28,6 +29,7 @@ class Siblings:
         for uid, groups in touched.items():
             if len(groups) > 1 and _large(nodes[uid]):
                 self.join_around(uid, groups)
+        self.apart = {pair: why for pair, why in self.apart.items() if all(g.nodes for g in pair)}
         return [g for g in self.groups if g.nodes]
 
     def join_around(self, uid, groups):
@@ -40,7 +42,10 @@ class Siblings:
             before, b, missed = a, after[a], 0
             while a.nodes and b is not None and missed < NEAR:
                 if b.nodes:
-                    missed += self.try_merge(a, b, uid) is not None
+                    reason = self.try_merge(a, b, uid)
+                    if reason is not None:
+                        self.apart[a, b] = uid, reason
+                        missed += 1
                 if not b.nodes:
                     after[before] = after[b]    # nobody meets it again
                 else:

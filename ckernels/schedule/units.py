@@ -22,6 +22,7 @@ class Units:
         self.home, self.single = {}, {}
         self.units, self.mark, self.bits, self.below = [], [], [], []
         self.shared = set()         # numbers of units that were cut in two: their bits are one's
+        self.earlier = {}           # number -> numbers of the groups it was merged or cut from
 
     def add_group(self, group):
         """A number for a new group that nothing flows into yet."""
@@ -133,6 +134,7 @@ class Units:
     def merge(self, a, b):
         """Group `b` became part of `a`; `home` and the members say so already."""
         self.bits[a.number] |= self.bits[b.number]
+        self.earlier.setdefault(a.number, []).append(b.number)
         if b.number in self.shared:
             self.shared.add(a.number)
         self.below[a.number] = flow = self.flow(self.outside(a.number))
@@ -142,6 +144,7 @@ class Units:
     def cut(self, group, rest):
         """Part of `group` became the new group `rest`: less may flow, here and above."""
         self.add_group(rest)
+        self.earlier[rest.number] = [group.number]
         self.mark[rest.number] = self.mark[group.number]
         self.bits[rest.number] = self.bits[group.number]
         self.below[rest.number] = self.below[group.number]

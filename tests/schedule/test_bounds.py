@@ -79,7 +79,7 @@ def test_a_number_that_all_loops_share_stays_in_the_text():
         return [ops.exp(x * float(k + 2)) + 0.5 for k, x in enumerate(xs)]
     steps, kernels = plan(build, *[numbers(5 + k) for k in range(5)])
     kernel, = {k.key(): k for k in kernels}.values()
-    assert [v.text for v in kernel.values if v.kind == "literal"] == ["0.5f"]
+    assert [float(dict(v.attrs)["number"]) for v in kernel.values if v.op == "literal"] == [0.5]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])

@@ -243,7 +243,7 @@ def test_values_that_are_compared_are_computed_once():
     flat, columns = ops.sum(ops.transpose(z), 1), ops.max(z, 0, keepdims=True)
     for outputs, count in (([ops.exp(flat), z * x - ops.sum(z, 1, keepdims=True)], 2),
                            ([ops.cast(ops.eq(z, columns), "int64"), ops.sum(z, 1)], 1)):
-        home = fuse(outputs)[1]
+        home = fuse(outputs).home
         assert len(home[z.uid]) == count
 
 

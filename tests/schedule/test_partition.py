@@ -26,7 +26,7 @@ def groups_of(home):
 
 def check(roots):
     """Assert all that the planner takes for granted."""
-    order, home = fuse(roots)[:2]
+    order, home = fuse(roots)
     assert order == toposort(roots)
     rank = {n.uid: i for i, n in enumerate(order)}
     assert set(home) == {n.uid for n in order if fusible(n)}

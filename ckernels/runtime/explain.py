@@ -1,0 +1,100 @@
+"""`f.explain()`: what each instruction of a plan computes, what it reads from others, and why.
+
+Plans the graph once more for the shapes of the last call, because plans do not keep their nodes.
+The reasons are those of the scheduler (schedule/reasons.py); nothing is decided here.
+"""
+from ..graph.printing import place
+from ..plan.instructions import flatten
+from ..schedule.group import AXIS_VIEWS
+from ..schedule.legal import whole
+from .program import concretise
+
+INDENT = "      "
+NOT_YET = "Nothing was planned yet: call the function first, then explain() speaks of its shapes."
+
+
+def explain(program, rewrites=False):
+    """The text for the last plan of a Program; rewrites: what was rewritten before it, too."""
+    concrete = None if program.bound is None else program.concrete(program.bound)
+    if concrete is None:
+        return NOT_YET
+    binder = program.binder(*concrete, program.bound, {})
+    steps = flatten(binder.run())
+    lines = rewritten(program) + [""] if rewrites else []
+    made = {n.uid: k for k, step in reversed(list(enumerate(steps))) for n in step.nodes}
+    others = beside(binder.schedules, made)
+    for k, step in enumerate(steps):
+        lines.append(f"{k}: {'  ' * step.depth}{step.name}")
+        lines += [INDENT + line for line in computed(step)]
+        lines += [INDENT + line for line in read(step, k, binder.schedules, made)]
+        lines += [INDENT + line for line in others.get(k, ())]
+    return "\n".join(lines)
+
+
+def computed(step):
+    """One line for each of the user's lines: the operations of this instruction it stands for."""
+    found = {}
+    for node in step.nodes:
+        found.setdefault(place(node.line), []).append(node.op.name)
+    return [f"{where}: {', '.join(names)}" for where, names in found.items() if where]
+
+
+def read(step, at, schedules, made):
+    """One line for each value of another instruction that this one reads: which, and why."""
+    mine, found = {n.uid for n in step.nodes}, {}
+    for node in step.nodes:
+        for x in node.inputs:
+            reason = None
+            while x.uid not in mine and x.op.kind == "movement" or x.op.name == "item":
+                if x.op.name not in AXIS_VIEWS:
+                    reason = reason or why(x, node, mine, schedules)
+                x = x.inputs[0]
+            if x.uid in mine or x.op.kind == "leaf" or made.get(x.uid, at) == at:
+                continue
+            reason = reason or why(x, node, mine, schedules)
+            found[f"reads {x.op.name} of {made[x.uid]}: {reason}"] = None
+    return list(found)
+
+
+def why(x, user, mine, schedules):
+    """The Reason why what computes `user` reads `x`."""
+    for schedule in schedules:
+        for group in schedule.home.get(user.uid, ()):
+            if all(n.uid in mine for n in group.nodes):
+                return schedule.why(x, group)
+    return whole(user)
+
+
+def beside(schedules, made):
+    """{number: lines}: which later loops read a tensor that this one reads or makes, and why they
+    are not one with it."""
+    found = {}
+    for schedule in schedules:
+        names = {n.uid: n.name or n.op.name for n in schedule.order}
+        for pair, (uid, reason) in schedule.apart.items():
+            places = [{made.get(n.uid) for n in group.nodes} for group in pair]
+            if all(len(p) == 1 and None not in p for p in places) and places[0] != places[1]:
+                first, later = sorted(p.pop() for p in places)
+                found.setdefault(first, []).append(
+                    f"not one with {later} over {names[uid]}: {reason}")
+    return found
+
+
+def rewritten(program):
+    """One line for each rewrite of the graph for the shapes of the last plan."""
+    from ..rewrite import optimise
+    roots = concretise(program.graph()[1], program.bound)
+    trace = []
+    optimise(roots, program.rules.exclude, program.rules.include, trace)
+    return [f"{name}: {short(before)} is now {short(after)}"
+            + (f"  ({place(before.line)})" if before.line else "")
+            for name, before, after in trace]
+
+
+def short(node):
+    """A node as its op applied to the names of its operands."""
+    def name(x):
+        if x.op.name == "constant" and x.value.size == 1:
+            return str(x.value.item())
+        return x.name or x.op.name
+    return f"{node.op.name}({', '.join(map(name, node.inputs))})" if node.inputs else name(node)

@@ -1,0 +1,107 @@
+"""f.explain(): what instructions compute, what they read from others and why, and the rewrites."""
+import re
+
+import numpy as np
+import pytest
+
+import ckernels as K
+
+
+def called(inputs, outputs, *arrays, **options):
+    f = K.function(inputs, outputs, **options)
+    f([np.asarray(a, "float32") for a in arrays])
+    return f
+
+
+def lines_of(f, k):
+    """The lines below instruction `k`."""
+    text = f.explain().split("\n")
+    at = next(i for i, line in enumerate(text) if line.startswith(f"{k}: "))
+    below = []
+    for line in text[at + 1:]:
+        if re.match(r"\d+: ", line):
+            break
+        below.append(line.strip())
+    return below
+
+
+def test_the_instructions_are_those_of_steps_with_the_users_lines():
+    x = K.placeholder((None, None), name="x")
+    f = called([x], [K.softmax(x * 2)], np.ones((2, 3)))
+    text = f.explain().split("\n")
+    assert text[:1] == f.steps()
+    assert len(text) == 2 and "test_explain.py:" in text[1] and "exp, sum" in text[1]
+
+
+def test_before_the_first_call_there_is_nothing_to_explain():
+    x = K.placeholder((None,))
+    assert "call the function first" in K.function([x], [x + 1]).explain()
+
+
+def test_a_value_that_something_else_needs_first():
+    x = K.placeholder((None, None), name="x")
+    y = K.exp(x)
+    f = called([x], [y + K.dot(y, y)], np.eye(3))
+    assert any(re.match(r"reads exp of 0: matmul \(.*test_explain.py:\d+.*\) takes whole", line)
+               for line in lines_of(f, 1))
+    assert any(re.match(r"reads exp of 0: matmul \(.*\) needs it first, and this loop", line)
+               for line in lines_of(f, 1))
+
+
+REASONS = {
+    "it reduces over other axes than this loop":
+        lambda x: K.sum(x, 0) + K.sum(K.sum(x + 1, 1)),
+    "it is read through a view that moves its elements":
+        lambda x: K.reverse(K.exp(x), 0) * 2.0,
+    "this loop reads it along different axes at once":
+        lambda x: (lambda y: y + K.transpose(y))(K.tanh(x) * K.sum(x, 0)),
+    "it is a reduction in chunks, which another loop puts together":
+        lambda x: K.sum(K.concatenate([x] * 4000)),
+    "it has shape (1, 4), and this loop runs over (4, 4)":
+        lambda x: x + K.cumsum(x)[0] * 2,
+    "this loop has a long chain of operations that wait for each other already":
+        lambda x: K.tanh(K.tanh(K.tanh(K.tanh(K.tanh(K.tanh(K.tanh(K.tanh(x)))))))),
+}
+
+
+@pytest.mark.parametrize("sentence", REASONS)
+def test_reasons(sentence):
+    x = K.placeholder((None, None), name="x")
+    f = called([x], [REASONS[sentence](x)], np.full((4, 4), 0.5))
+    assert sentence in f.explain(), f.explain()
+
+
+def test_loops_side_by_side():
+    x = K.placeholder((None, None), name="x")
+    f = called([x], [K.sum(x, 0), K.sum(x, 1)], np.ones((3, 4)))
+    assert lines_of(f, 0)[-1] == (
+        "not one with 1 over x: they run over other domains or reduce over other axes")
+
+
+def test_the_body_of_a_scan():
+    x = K.placeholder((None, 3), name="x")
+    out = K.scan(lambda row, h: K.tanh(row + K.dot(h, K.ones((3, 3)))), [x],
+                 [K.zeros((3,))])[0]
+    f = called([x], [out], np.ones((5, 3)))
+    assert [line for line in f.explain().split("\n") if not line.startswith("      ")] == f.steps()
+
+
+def test_rewrites_come_first():
+    x = K.placeholder((None,), name="x")
+    f = called([x], [K.log(1 + x)], np.ones(3))
+    text = f.explain(rewrites=True).split("\n")
+    assert re.match(r"log_of_one_plus: log\(add\) is now log1p\(x\)  \(.*test_explain.py:\d+",
+                    text[0])
+    assert text[1] == "" and text[2].startswith("0: ")
+
+
+@pytest.mark.parametrize("mode", ["reference", "debug", "fast_compile"])
+def test_every_mode_answers(mode):
+    x = K.placeholder((None,), name="x")
+    assert isinstance(called([x], [K.exp(x)], np.ones(3), mode=mode).explain(), str)
+
+
+def test_functions_in_pieces_answer():
+    x = K.placeholder((None,), name="x")
+    f = called([x], [K.exp(K.gather(x * 2, K.nonzero(K.relu(x))[0]))], [0, 1, 2])
+    assert len(re.findall("^0: ", f.explain(), re.MULTILINE)) > 1
