@@ -9,6 +9,8 @@ room imports nothing of ckernels.
 import os
 import sys
 
+from numpy.linalg import LinAlgError
+
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _API = os.path.join(_PACKAGE, "api", "")
 SHOWN = 160  # characters of a list of operands, or of a source line, that a message bears
@@ -128,6 +130,14 @@ class DebugModeError(CKernelsError, AssertionError):
 
 class NonFiniteError(CKernelsError, ArithmeticError):
     """With check="nan": a function computed NaN or inf from finite numbers, or was given them."""
+
+
+class LinearAlgebraError(CKernelsError, LinAlgError):
+    """A singular matrix to invert, a decomposition that does not exist or did not converge."""
+
+
+class OutOfMemory(CKernelsError, MemoryError):
+    """There was not enough memory for a result of a call, or for what lies between."""
 
 
 class ConfigError(CKernelsError, ValueError):

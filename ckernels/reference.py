@@ -6,7 +6,15 @@ concrete shapes.
 """
 import numpy as np
 
-from .errors import CKernelsError, DTypeError, IndexOutOfBounds, ShapeError, with_line
+from .errors import (
+    CKernelsError,
+    DTypeError,
+    IndexOutOfBounds,
+    LinearAlgebraError,
+    OutOfMemory,
+    ShapeError,
+    with_line,
+)
 from .graph.node import make, new_uid
 from .graph.shapes import show
 from .graph.walk import toposort_cut
@@ -120,7 +128,7 @@ def apply_oracle(node, arrays):
             result = node.op.oracle(node.attrs, *arrays)
     except CKernelsError as problem:
         raise with_line(problem, node, arrays) from None
-    except (ValueError, TypeError, IndexError, ArithmeticError) as problem:
+    except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError) as problem:
         raise with_line(_explained(problem, node, arrays), node) from problem
     return result if node.outs is not None else np.asarray(result)
 
@@ -129,7 +137,10 @@ def _explained(problem, node, arrays):
     """NumPy's complaint with the op, the shapes and the dtypes; of a class with the same base."""
     shown = ", ".join(f"{a.dtype.name} {show(a.shape)}" for a in arrays[:6] if hasattr(a, "shape"))
     text = f"{node.op.name} of {shown}: {problem}"
-    ours = {ValueError: ShapeError, IndexError: IndexOutOfBounds, TypeError: DTypeError}
+    ours = {ValueError: ShapeError, IndexError: IndexOutOfBounds, TypeError: DTypeError,
+            np.linalg.LinAlgError: LinearAlgebraError}
+    if isinstance(problem, MemoryError):
+        return OutOfMemory(text.removesuffix(": "))
     if type(problem) in ours:
         return ours[type(problem)](text)
     try:

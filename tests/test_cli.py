@@ -172,6 +172,51 @@ def test_restore_refuses_what_it_cannot_vouch_for(run, filled, tmp_path):
     assert not (tmp_path / "evil.so").exists()
 
 
+def huge(kind, keys, whole):
+    """(tar members of a bundle whose sizes are a trap, what the refusal says)."""
+    import tarfile
+
+    zeros = b"0" * (64 << 20)
+    if kind == "notes":
+        entry = (f"{keys[0]}.so", whole, None)
+        return [entry, (f"{keys[0]}.json", zeros, None)], "more than a file"
+    if kind == "entry":
+        return [(f"{keys[0]}.so", b"0" * (257 << 20), None)], "more than a file"
+    if kind == "compiler":
+        return [("toolchain-" + "0" * 32, zeros, None)], "more than a file"
+    return [("longname", zeros, tarfile.GNUTYPE_LONGNAME if kind == "name" else
+             tarfile.XHDTYPE)], "a header claims"
+
+
+@pytest.mark.parametrize("kind", ["notes", "entry", "compiler", "name", "header"])
+def test_restore_of_members_that_claim_too_much(run, filled, tmp_path, kind):
+    """Memory stays bounded by what one member can need, whatever a bundle claims."""
+    import io
+    import subprocess
+    import sys
+    import tarfile
+
+    directory, keys = filled
+    archive, image = tmp_path / "huge.tar.gz", tmp_path / "image"
+    members, words = huge(kind, keys, (directory / f"{keys[0]}.so").read_bytes())
+    with tarfile.open(archive, "w:gz", compresslevel=1) as stream:
+        for name, data, kind_of_member in members:
+            member = tarfile.TarInfo(name)
+            member.size, member.type = len(data), kind_of_member or tarfile.REGTYPE
+            stream.addfile(member, io.BytesIO(data))
+    code = ("import resource, sys; from ckernels import cli; "
+            "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; "
+            f"status = cli.cache_main(['restore', {str(archive)!r}]); "
+            "after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; "
+            "print('grown', after - before); sys.exit(status)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          env={**os.environ, "CKERNELS_FLAGS": f"compiledir={image}"})
+    assert done.returncode == 1 and words in done.stdout + done.stderr, done.stderr
+    assert int(done.stdout.split("grown")[1]) < 40 << 10           # kB; the traps hold 64 MB each
+    assert not list(image.glob("*.json"))
+    assert (image / f"{keys[0]}.so").exists() == (kind == "notes")
+
+
 @pytest.mark.parametrize("spoil", [lambda d: d[: len(d) // 2], lambda d: b"no archive", bytes])
 def test_restore_of_a_broken_file(run, filled, tmp_path, capsys, spoil):
     archive = tmp_path / "kernels.tar.gz"

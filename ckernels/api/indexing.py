@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import dtypes, ops
-from ..errors import DTypeError
+from ..errors import ArgumentError, DTypeError
 from .config import floatx
 from .operands import integer, node_of, operand
 from .tensor import Tensor, need_tensor
@@ -48,7 +48,10 @@ def one_hot(indices, num_classes):
            [0., 0., 1.]], dtype=float32)
     """
     indices = _integers(indices, "the indices of one_hot")
-    return Tensor(ops.cast(ops.one_hot(indices, integer(num_classes, "num_classes")), floatx()))
+    classes = integer(num_classes, "num_classes")
+    if classes < 0:
+        raise ArgumentError(f"one_hot needs a num_classes of 0 or more, got {classes}")
+    return Tensor(ops.cast(ops.one_hot(indices, classes), floatx()))
 
 
 def set_subtensor(x, y):

@@ -1,11 +1,15 @@
 """Cross-entropies. They take an `output` that is a softmax or sigmoid apart: nothing saturates."""
 
+import warnings
+
 from .. import dtypes, ops
-from ..errors import ShapeError
+from ..errors import CKernelsWarning, ShapeError, user_line
 from ..graph.shapes import show
 from .config import epsilon
 from .operands import node_of
 from .tensor import Tensor
+
+ACTIVATIONS = {"softmax", "sigmoid"}
 
 
 def categorical_crossentropy(output, target, from_logits=False):
@@ -18,11 +22,34 @@ def categorical_crossentropy(output, target, from_logits=False):
     array([0.2877])
     """
     output, target = _operands(output, target)
+    _warn_of_order("categorical_crossentropy", output, target)
     logits = _logits(output, from_logits, "softmax")
     if logits is not None:
         return Tensor(ops.softmax_crossentropy(logits, target, -1))
     output = ops.true_div(output, ops.sum(output, -1, True))
     return Tensor(ops.neg(ops.sum(ops.mul(target, ops.log(_clipped(output))), -1)))
+
+
+def _warn_of_order(name, output, target):
+    """Warn where the operands look exchanged: Keras from 2.0.7 on and Theano have the target first.
+
+    That is where the second is a softmax or a sigmoid, and the first is neither.
+    """
+    if _made_by(output) in ACTIVATIONS or _made_by(target) not in ACTIVATIONS:
+        return
+    line = user_line() or ("ckernels", 0, "")
+    warnings.warn_explicit(
+        f"K.{name} takes (output, target), and its second operand is a {_made_by(target)} where "
+        "the first is none; Keras from 2.0.7 on and Theano have them the other way round. Exchange "
+        "them, or wrap a target that is meant so in K.stop_gradient",
+        CKernelsWarning, line[0], line[1])
+
+
+def _made_by(node):
+    """The op that made `node`, behind casts and views."""
+    while node.op.name == "cast" or node.op.kind == "movement":
+        node = node.inputs[0]
+    return node.op.name
 
 
 def _operands(output, target):
@@ -65,6 +92,7 @@ def sparse_categorical_crossentropy(output, target, from_logits=False):
     array([0.2877])
     """
     target = node_of(target)
+    _warn_of_order("sparse_categorical_crossentropy", node_of(output), target)
     output = _operands(output, 0)[0]
     logits = _logits(output, from_logits, "softmax")
     logp = ops.log(_clipped(output)) if logits is None else ops.log_softmax(logits, -1)
@@ -101,6 +129,7 @@ def binary_crossentropy(output, target, from_logits=False):
 def binary(output, target, from_logits=False, more=0.0):
     """`binary_crossentropy` that takes the logarithms of probabilities plus `more`."""
     output, target = _operands(output, target)
+    _warn_of_order("binary_crossentropy", output, target)
     logits = _logits(output, from_logits, "sigmoid")
     if logits is not None:
         return Tensor(ops.sigmoid_crossentropy(logits, target))

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from .. import dtypes
-from ..errors import DTypeError, ShapeError, UsageError
+from ..errors import ArgumentError, DTypeError, ShapeError, UsageError
 from ..graph.node import Node, constant
 
 WEAK = (bool, int, float, complex)
@@ -82,6 +82,7 @@ def as_array(x, what="a value", dtype=None):
         raise
     if array.dtype.name not in dtypes.ITEMSIZE:
         raise DTypeError(_refusal(array, what, x))
+    refuse_mask(x, what)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if not array.flags.aligned:
@@ -89,8 +90,22 @@ def as_array(x, what="a value", dtype=None):
     return array if dtype is None else converted(array, dtype, what)
 
 
+def refuse_mask(x, what):
+    """ArgumentError for a masked array of which something is masked."""
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        raise ArgumentError(
+            f"{what} is a masked array, and {int(np.ma.count_masked(x))} of its {x.size} elements "
+            "are masked, which tensors cannot express; pass x.filled(value), and the mask as a "
+            "tensor of its own where it matters"
+        )
+
+
 def _refusal(array, what, x):
     kind = array.dtype.kind
+    if kind == "O" and array.size and all(type(v) is int for v in array.flat):
+        digits = len(str(max(map(abs, array.flat)))) if array.size < 1000 else "many"
+        return (f"{what} has a Python int of {digits} digits, which no integer dtype holds; pass "
+                "it as a float")
     if kind == "O":
         found = (
             f"an object of type {type(x).__name__}"

@@ -12,20 +12,18 @@ from ..errors import DTypeError, ShapeError, UsageError
 from ..graph.node import Node, make, new_uid, user_line
 from ..graph.shapes import show
 from ..runtime.state import Store
+from .arrays import ArrayProtocol
 from .methods import Methods
 from .operands import as_array, converted
 
 
-class Tensor(Methods):
+class Tensor(ArrayProtocol, Methods):
     """A symbolic tensor.
 
     node   the graph node it stands for
     name   as given, or None; may be set
     line   (file, line number, function) of the user's code that made it
     """
-
-    __array_priority__ = 1000
-    __array_ufunc__ = None  # ndarray + tensor asks the tensor
 
     def __init__(self, node, name=None):
         self.node = node

@@ -24,6 +24,8 @@ from .sparsetensor import (
 )
 from .tensor import Tensor, Variable, need_tensor, need_variable, placeholder_node
 
+MOST_DIMENSIONS = 32        # of an array that a call takes: MAX_DIMS of the runtime
+
 
 def variable(value, dtype=None, name=None):
     """A variable with the initial `value` (an array, a number, nested lists, a SciPy matrix: then a
@@ -93,7 +95,13 @@ def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None):
             "placeholder needs a shape or an ndim, e.g. placeholder(shape=(None, 10)) or "
             "placeholder(ndim=2)"
         )
-    shape = (None,) * integer(ndim, "ndim") if shape is None else static_shape(shape)
+    if shape is None and not 0 <= integer(ndim, "ndim") <= MOST_DIMENSIONS:
+        raise ArgumentError(f"placeholder takes an ndim of 0 to {MOST_DIMENSIONS}, got {ndim}")
+    shape = (None,) * int(ndim) if shape is None else static_shape(shape)
+    if len(shape) > MOST_DIMENSIONS:
+        raise ShapeError(
+            f"a placeholder has at most {MOST_DIMENSIONS} dimensions, not {len(shape)}"
+        )
     if sparse:
         return sparse_placeholder(shape, float_dtype(dtype), name)
     tensor = Tensor(placeholder_node(float_dtype(dtype), shape, name))
@@ -327,7 +335,10 @@ def eye(size, dtype=None, name=None):
     array([[1., 0.],
            [0., 1.]], dtype=float32)
     """
-    return Variable(np.eye(integer(size, "size"), dtype=float_dtype(dtype)), name)
+    rows = integer(size, "size")
+    if rows < 0:
+        raise ShapeError(f"eye makes a matrix of 0 rows or more, not of {rows}")
+    return Variable(np.eye(rows, dtype=float_dtype(dtype)), name)
 
 
 def zeros_like(x, dtype=None, name=None):
@@ -365,6 +376,8 @@ def cast(x, dtype):
     >>> K.cast(K.constant([0.5, 1.5]), "int32").eval()
     array([0, 1], dtype=int32)
     """
+    if dtype is None:
+        raise DTypeError("cast needs the dtype to cast to, e.g. 'float32' or K.floatx(), not None")
     return Tensor(ops.cast(node_of(x), dtype))
 
 

@@ -7,6 +7,7 @@ wheel, a bundle is code, and its maker must be trusted.
 """
 
 import contextlib
+import gzip
 import io
 import json
 import os
@@ -21,7 +22,12 @@ from .entry import KEY, keys_of, unseal
 from .upkeep import check, opened
 
 NAME = re.compile(r"(?:([0-9a-f]{64})\.(so|plan|json)|(toolchain-[0-9a-f]{32}))")
-LARGEST = 1 << 30  # bytes of one member
+# Bytes of one member, by its kind. A shared object of 500 kernels has 6 MB; a note holds the C of
+# one kernel (17 kB in the largest of 12,000 seen), a remembered compiler what it said of itself.
+LARGEST = {"so": 1 << 28, "plan": 1 << 28, "json": 1 << 20, "compiler": 1 << 16}
+HEADER = 1 << 20        # bytes that tarfile may ask for at once: headers can claim any size
+MEMBERS = 1 << 20       # tarfile remembers each of them
+SHOWN = 1000            # refusals that are reported one by one
 
 
 def write(store, path):
@@ -40,7 +46,9 @@ def write(store, path):
                         kernels += len(keys) * (suffix == "so")
                         plans += suffix == "plan"
                         for key in keys if suffix == "so" else ():
-                            add(archive, key + ".json", json.dumps(store.note(key)).encode())
+                            note = json.dumps(store.note(key)).encode()
+                            if len(note) <= LARGEST["json"]:
+                                add(archive, key + ".json", note)
             for name in sorted(os.listdir(store.directory)):
                 if name.startswith("toolchain-") and NAME.fullmatch(name):
                     with open(os.path.join(store.directory, name), "rb") as stream:
@@ -66,36 +74,89 @@ class Restored:
         self.kernels = self.plans = self.compilers = self.foreign = 0
         self.refused = []
 
+    def refuse(self, name, why):
+        """Note that a member was refused; of very many, the first ones."""
+        if len(self.refused) < SHOWN:
+            self.refused.append((name[:100], why))
+
+
+class Bounded:
+    """The bytes of a bundle for tarfile, which reads no more of them at once than a header has."""
+
+    def __init__(self, stream):
+        self.stream = stream
+        self.tell, self.seek, self.close = stream.tell, stream.seek, stream.close
+
+    def read(self, size):
+        """`size` bytes; ReadError where that is more than any header needs."""
+        if not 0 <= size <= HEADER:
+            raise tarfile.ReadError(f"a header claims to have {size} bytes")
+        return self.stream.read(size)
+
+
+def uncompressed(path):
+    """The file of a bundle, opened for its tar: bundles are written by gzip."""
+    with open(path, "rb") as stream:
+        plain = stream.read(2) != b"\x1f\x8b"
+    return open(path, "rb") if plain else gzip.open(path)
+
+
+def members(path, refuse):
+    """(name, suffix or "compiler", member, archive) of what a bundle may hold, one by one."""
+    with uncompressed(path) as stream, tarfile.open(fileobj=Bounded(stream), mode="r:") as archive:
+        for count, member in enumerate(archive):
+            if count == MEMBERS:
+                raise tarfile.ReadError(f"it has more than {MEMBERS} members")
+            match = NAME.fullmatch(member.name)
+            if match is None or not member.isreg():
+                refuse(member.name, "no name or kind of file of a bundle")
+                continue
+            key, suffix, compiler = match.groups()
+            kind = suffix or "compiler"
+            if member.size > LARGEST[kind]:
+                refuse(member.name, f"{member.size} bytes are more than a file of its kind has")
+                continue
+            yield key or compiler, kind, member, archive
+
+
+def content(archive, member):
+    """The bytes of a member, read in pieces."""
+    stream = archive.extractfile(member)
+    data = b"".join(iter(lambda: stream.read(HEADER), b""))
+    if len(data) != member.size:
+        raise EOFError
+    return data
+
 
 def restore(store, path):
-    """Put what a bundle holds into a Cache, each entry after its digest was checked."""
-    done, entries, notes = Restored(), [], {}
+    """Put what a bundle holds into a Cache, each entry after its digest was checked.
+
+    In two passes: entries, then the notes of those that were taken; one member is held at a time.
+    """
+    done, entries = Restored(), set()
     try:
-        with tarfile.open(path, "r:*") as archive:
-            for member in archive:
-                match = NAME.fullmatch(member.name)
-                if match is None or not member.isreg() or member.size > LARGEST:
-                    done.refused.append((member.name[:100], "no name or kind of file of a bundle"))
-                    continue
-                data = archive.extractfile(member).read()
-                key, suffix, compiler = match.groups()
-                if suffix == "json":
-                    notes[key] = data
-                elif compiler:
-                    restore_compiler(store, compiler, data, done)
-                else:
-                    restore_entry(store, key, suffix, data, done, entries)
+        for name, kind, member, archive in members(path, done.refuse):
+            if kind == "compiler":
+                restore_compiler(store, name, content(archive, member), done)
+            elif kind != "json":
+                restore_entry(store, name, kind, content(archive, member), done, entries)
+        for name, kind, member, archive in members(path, lambda *_: None):
+            if kind == "json" and name in entries:
+                restore_note(store, name, content(archive, member))
     except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error) or "it ends too early"
         raise CacheError(f"the bundle {path} cannot be read: {reason}. {done.kernels} kernels were "
                          "restored before that") from error  # fmt: skip
-    for key in entries:
-        with contextlib.suppress(ValueError, OSError):
-            if isinstance(json.loads(notes.get(key, b"0")), dict):
-                process.write_atomically(store.path(key, ".json"), notes[key])
     if entries:  # the notes were not counted
         store.evict()
     return done
+
+
+def restore_note(store, key, data):
+    """The note of an entry, for people; one that is none is left out."""
+    with contextlib.suppress(ValueError, OSError, RecursionError):
+        if isinstance(json.loads(data), dict):
+            process.write_atomically(store.path(key, ".json"), data)
 
 
 def restore_entry(store, key, suffix, data, done, entries):
@@ -105,7 +166,7 @@ def restore_entry(store, key, suffix, data, done, entries):
         if not all(KEY.fullmatch(each) for each in keys) or suffix == "plan" and len(keys) != 1:
             raise ValueError("its keys are none")
     except ValueError as error:
-        done.refused.append((f"{key}.{suffix}", str(error)))
+        done.refuse(f"{key}.{suffix}", str(error))
         return
     if not store.adopt(data, keys, "." + suffix):
         raise CacheError(f"{store.directory} cannot be written: {store.trouble}")
@@ -115,7 +176,7 @@ def restore_entry(store, key, suffix, data, done, entries):
         done.foreign += len(keys)
     if suffix == "so":
         done.kernels += len(keys)
-        entries += keys
+        entries.update(keys)
     else:
         done.plans += 1
 
@@ -128,6 +189,6 @@ def restore_compiler(store, name, data, done):
         return
     if toolchain.recall(path) is None:
         process.quietly(os.unlink, path)
-        done.refused.append((name, "its SHA-256 is not the one it was written with"))
+        done.refuse(name, "its SHA-256 is not the one it was written with")
     else:
         done.compilers += 1

@@ -167,8 +167,11 @@ def _infer_reshape(attrs, x, vector):
 
 
 def _run_reshape(attrs, x, vector):
+    new = tuple(int(d) for d in vector)
     try:
-        return np.reshape(x, tuple(int(d) for d in vector))
+        if any(d < -1 for d in new):        # NumPy takes any negative size for -1
+            raise ValueError
+        return np.reshape(x, new)
     except ValueError:
         raise ShapeError(f"cannot reshape {show(x.shape)} ({x.size} elements) to "
                          f"{show(vector.tolist())}") from None

@@ -19,6 +19,7 @@ from ..graph.op import Op
 from ..graph.shapes import show
 from .base import cast, to_node
 from .movement import _vector_values
+from .random import drawn_shape
 from .shape import shape_vector
 
 __all__ = ["mrg_uniform", "mrg_choice"]
@@ -122,7 +123,7 @@ def _infer_uniform(attrs, rstate, vector):
 
 
 def _run_uniform(attrs, rstate, vector):
-    shape = tuple(int(d) for d in vector)
+    shape = drawn_shape("mrg_uniform", vector)
     state, numbers = draw(rstate, math.prod(shape), attrs["dtype"])
     return state, numbers.reshape(shape)
 

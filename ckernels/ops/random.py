@@ -101,6 +101,14 @@ def normal_of(r0, r1, dtype):
     return (np.sqrt(-2 * np.log(u)) * cosine).astype(dtype)
 
 
+def drawn_shape(name, vector):
+    """The sizes of a draw as a tuple; ShapeError where one is negative."""
+    shape = tuple(int(d) for d in vector)
+    if any(d < 0 for d in shape):
+        raise ShapeError(f"{name}: shape {show(shape)} has a negative size")
+    return shape
+
+
 def _generator(name, values, accepts, doc):
     def infer(attrs, state, vector):
         if state.dtype != "int64" or state.shape != (3,):
@@ -112,7 +120,7 @@ def _generator(name, values, accepts, doc):
         return attrs["dtype"], tuple(known)
 
     def run(attrs, state, vector):
-        shape = tuple(int(d) for d in vector)
+        shape = drawn_shape(name, vector)
         r0, r1 = words(state, math.prod(shape))
         return values(r0, r1, attrs["dtype"]).reshape(shape)
 

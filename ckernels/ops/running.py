@@ -128,6 +128,8 @@ def linear_recurrence(a, b, axis=0, reverse=False):
 
 def _run_others(attrs, x):
     axes = attrs["axes"]
+    if not x.size:
+        return np.array(x)
     wide = np.moveaxis(x, axes, range(len(axes)))
     wide = wide.astype(ACCUMULATE_IN.get(x.dtype.name, x.dtype))
     rows = math.prod(wide.shape[:len(axes)])     # -1 says nothing where another axis is empty

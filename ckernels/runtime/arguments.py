@@ -6,7 +6,7 @@ keywords, defaults, other dtypes. What does not fit is said in a sentence, befor
 import numpy as np
 
 from .. import dtypes
-from ..errors import DTypeError, ShapeError, UsageError, with_line
+from ..errors import ArgumentError, DTypeError, ShapeError, UsageError, with_line
 from ..graph.shapes import show
 
 
@@ -40,6 +40,11 @@ class Arguments:
         if hasattr(arg, "node"):
             raise with_line(DTypeError(f"{self.label(i)} got a symbolic tensor; call the function "
                                        "with arrays, or substitute tensors through givens"), node)
+        if isinstance(arg, np.ma.MaskedArray) and np.ma.is_masked(arg):
+            raise with_line(ArgumentError(
+                f"{self.label(i)} got a masked array with {int(np.ma.count_masked(arg))} of its "
+                f"{arg.size} elements masked; pass its filled(value), and the mask as an input of "
+                "its own where it matters"), node)
         try:
             array = np.asanyarray(arg)
         except ValueError as problem:

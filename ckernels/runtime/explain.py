@@ -7,7 +7,7 @@ from ..graph.printing import place
 from ..plan.instructions import flatten
 from ..schedule.group import AXIS_VIEWS
 from ..schedule.legal import whole
-from .program import concretise
+from .program import concretise, show_assumption
 
 INDENT = "      "
 NOT_YET = "Nothing was planned yet: call the function first, then explain() speaks of its shapes."
@@ -21,6 +21,7 @@ def explain(program, rewrites=False):
     binder = program.binder(*concrete, program.bound, {})
     steps = flatten(binder.run())
     lines = rewritten(program) + [""] if rewrites else []
+    lines += [f"assumes {show_assumption(*row)}" for row in program.assumptions]
     made = {n.uid: k for k, step in reversed(list(enumerate(steps))) for n in step.nodes}
     others = beside(binder.schedules, made)
     for k, step in enumerate(steps):

@@ -5,6 +5,7 @@ pieces with NumPy between them. Reference: NumPy throughout, where there is no c
 asked for. All three coerce arguments, apply updates after the outputs and offer `stats`, `source`
 and `copy`.
 """
+import copyreg
 import os
 import warnings
 import weakref
@@ -22,7 +23,9 @@ from ..errors import (
     CompileError,
     DTypeError,
     IndexOutOfBounds,
+    OutOfMemory,
     ShapeError,
+    UsageError,
     user_line,
     with_line,
 )
@@ -31,7 +34,7 @@ from ..graph.walk import rebuild, toposort
 from . import choice
 from .arguments import Arguments
 from .decided import data_decides
-from .program import DataDecides, Program, bind_reference
+from .program import DataDecides, Program, bind_reference, show_assumption
 
 try:
     from .. import _runtime
@@ -132,7 +135,9 @@ class Spec(Arguments):
     def fail(self, code, node, arrays):
         """The exception for a kernel's return code, in the words of the reference interpreter."""
         if code == 2:
-            return MemoryError(f"{self.title()} ran out of memory")
+            shapes = ", ".join(show(a.shape) for a in arrays) or "none"
+            return OutOfMemory(f"{self.title()} ran out of memory with inputs of the shapes "
+                               f"{shapes}; call it with smaller ones")
         try:
             env = dict(zip(self.inputs, arrays))
             reference.evaluate(self.outputs + [new for _, new in self.updates], env)
@@ -178,6 +183,9 @@ class Shared:
 
     copy.__doc__ = Spec.copy.__doc__
 
+    def __reduce__(self):
+        not_pickled(self)
+
     def __repr__(self):
         names = ", ".join(self.spec.label(i) for i in range(len(self.inputs)))
         return f"<ckernels function {self.name or ''}({names})>"
@@ -219,6 +227,18 @@ class Shared:
     def assumptions(self):
         """What the last plan assumes of sizes; nothing where there is none."""
         return []
+
+
+def not_pickled(function):
+    """The refusal of pickle and copy, whichever way a function runs."""
+    raise UsageError(
+        f"{function!r} cannot be pickled or deep-copied, for it holds machine code and variables: "
+        "pickle the values of its variables (K.get_value) and build it anew, which finds its "
+        "kernels in the compiledir; f.copy(swap=...) makes another function of the same graph")
+
+
+if _runtime is not None:
+    copyreg.pickle(_runtime.Function, not_pickled)
 
 
 class CompiledFunction(Shared):
@@ -356,12 +376,6 @@ class ReferenceFunction(Shared):
                 self.graphs.clear()
             found = self.graphs[key] = self.program.interpreted(shapes)
         return found
-
-
-def show_assumption(text, line, taken):
-    """An assumption of a plan in one line."""
-    where = f"  ({os.path.basename(line[0])}:{line[1]})" if line else ""
-    return f"{text}{'  (this size only)' if taken else ''}{where if taken else ''}"
 
 
 def apply_updates(updates, values):

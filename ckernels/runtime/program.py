@@ -4,6 +4,7 @@
 shapes that is known, its template is filled in; else the graph is made concrete, rewritten and
 planned, and missing kernels are compiled. The text of kernels is kept per process.
 """
+import os
 import weakref
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -320,6 +321,12 @@ class Program:
 def told(steps):
     """What people are told of the steps of a plan."""
     return [Instruction(s.name, s.line, s.depth, s.kind) for s in steps]
+
+
+def show_assumption(text, line, taken):
+    """An assumption of a plan in one line."""
+    where = f"  ({os.path.basename(line[0])}:{line[1]})" if line else ""
+    return f"{text}{'  (this size only)' if taken else ''}{where if taken else ''}"
 
 
 def kind_of(program, arrays):

@@ -298,6 +298,10 @@ static PyObject *invoke(ck_function *fn, PyArrayObject *const *arrays)
     if (fn->n_locked)
         ck_unlock(fn->cells, fn->updates, fn->n_locked);
     Py_DECREF(plan);
+    if (!result && PyErr_Occurred() == PyExc_MemoryError) {     /* ours says which function, where */
+        PyErr_Clear();
+        code = CK_EMEMORY;
+    }
     if (!result && (!PyErr_Occurred() || (failed.depth && PyErr_ExceptionMatches(PyExc_Exception))))
         raise_failure(fn, code, &failed, arrays);
     return result;

@@ -1,0 +1,62 @@
+"""What NumPy's functions do with tensors: arithmetic makes graphs, the rest says what to call.
+
+NumPy asks its operands before it computes (`__array_ufunc__`, `__array_function__`). Operators of
+arrays and tensors come through here as ufuncs; what has no meaning for symbols is refused in words.
+"""
+
+import operator
+
+import numpy as np
+
+from ..errors import UsageError
+
+OPERATORS = {
+    np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "truediv",
+    np.floor_divide: "floordiv", np.remainder: "mod", np.power: "pow", np.matmul: "matmul",
+    np.bitwise_and: "and", np.bitwise_or: "or", np.bitwise_xor: "xor", np.left_shift: "lshift",
+    np.right_shift: "rshift", np.divmod: "divmod",
+}
+COMPARISONS = {np.less: operator.gt, np.less_equal: operator.ge, np.greater: operator.lt,
+               np.greater_equal: operator.le}       # with the operands exchanged
+WHOLE = {"sum", "prod", "mean", "max", "min", "var", "std", "any", "all", "transpose"}
+NAMES = {"arcsinh": "asinh", "absolute": "abs", "amax": "max", "amin": "min"}
+
+
+class ArrayProtocol:
+    """The two methods by which NumPy asks; mixed into Tensor."""
+
+    __slots__ = ()
+    __array_priority__ = 1000
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        if method == "__call__" and len(inputs) == 2 and not kwargs:
+            first, second = inputs
+            if ufunc in OPERATORS:
+                name = OPERATORS[ufunc]
+                if isinstance(first, ArrayProtocol):
+                    return getattr(first, f"__{name}__")(second)
+                return getattr(second, f"__r{name}__")(first)
+            if ufunc in COMPARISONS and not isinstance(first, ArrayProtocol):
+                return COMPARISONS[ufunc](second, first)
+            if ufunc in (np.equal, np.not_equal):               # tensors are compared by identity
+                return ufunc is np.not_equal if first is not second else ufunc is np.equal
+        raise UsageError(_refusal(ufunc.__name__ + ("" if method == "__call__" else f".{method}")))
+
+    def __array_function__(self, function, types, args, kwargs):
+        from .tensor import Tensor
+
+        if function.__name__ in ("ndim", "shape", "size", "iscomplexobj"):
+            return getattr(self, function.__name__)
+        bare = all(v is None or v is np._NoValue for v in kwargs.values())
+        if function.__name__ in WHOLE and len(args) == 1 and args[0] is self and bare:
+            return getattr(Tensor, function.__name__)(self)
+        raise UsageError(_refusal(function.__name__))
+
+
+def _refusal(name):
+    import ckernels
+
+    word = NAMES.get(name, name)
+    same = f"K.{word}" if callable(getattr(ckernels, word, None)) else "a function of K"
+    return (f"np.{name} computes with arrays at once, and a tensor of ckernels is symbolic: use "
+            f"{same}, or K.eval(x) for a value")
