@@ -32,6 +32,7 @@ from . import choice
 from .arguments import Arguments
 from .decided import data_decides
 from .program import DataDecides, Program, bind_reference
+from .state import exchange, snapshot
 
 try:
     from .. import _runtime
@@ -321,6 +322,7 @@ class ReferenceFunction(Shared):
     def __init__(self, spec):
         super().__init__(spec)
         self.program, self.graphs = spec.program(), {}
+        self.stores = [n.attrs["store"] for n in spec.cells]
         self.alone = bool(spec.updates) or any(None in n.shape for n in spec.cells)
 
     def __call__(self, *args, **kwargs):
@@ -328,7 +330,7 @@ class ReferenceFunction(Shared):
         arrays = spec.arrange(args, kwargs)
         with updating if self.alone else nullcontext():
             leaves, roots = self.graph(arrays)
-            values = arrays + [n.attrs["store"].get() for n in spec.cells]
+            values = arrays + snapshot(self.stores)
             values = reference.evaluate(roots, dict(zip(leaves, values)))
             count = len(spec.outputs)
             apply_updates(spec.updates, values[count:])
@@ -362,8 +364,9 @@ def apply_updates(updates, values):
             raise with_line(ShapeError(f"the update of {variable.name or 'a variable'} has shape "
                                        f"{show(value.shape)}, the variable has "
                                        f"{show(variable.shape)}"), new)
-    for (variable, _), value in zip(updates, values):
-        variable.attrs["store"].set(np.asarray(value, dtype=variable.dtype))
+    exchange([variable.attrs["store"] for variable, _ in updates],
+             [np.asarray(value, dtype=variable.dtype)
+              for (variable, _), value in zip(updates, values)])
 
 
 def finish(values, spec):

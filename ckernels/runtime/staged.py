@@ -7,7 +7,7 @@ only looks it up.
 
 import numpy as np
 
-from .. import locks, reference
+from .. import _runtime, locks, reference
 from ..graph.node import item, make, new_uid
 from ..graph.walk import leaves, rebuild, toposort
 from .function import CompiledFunction, Shared, Spec, updating
@@ -21,15 +21,20 @@ class StagedFunction(Shared):
     """Compiled pieces with NumPy between them, cut where data decides a shape.
 
     Each cut node is computed by its oracle from values of the piece before; the next piece gets the
-    result as an input, so its plans are kept per shape like those of any function.
+    result as an input, so its plans are kept per shape like those of any function. So are variables
+    inputs of the pieces: each call reads all of them once, at one moment, and a function with
+    updates has others that update them wait until its last piece has written.
     """
 
     def __init__(self, spec):
         super().__init__(spec)
         self.lock = updating if spec.updates else locks.rlock()
         self.pieces, self.stand_ins = {}, {}
-        self.roots = spec.outputs + [new for _, new in spec.updates]
-        self.flexible = [n.attrs["store"] for n in spec.cells if None in n.shape]
+        self.cells = tuple(n.attrs["store"].cell for n in spec.cells)
+        self.variables = [self.stand_in(n, n.shape, n.name) for n in spec.cells]
+        self.roots = rebuild(spec.outputs + [new for _, new in spec.updates],
+                             dict(zip(spec.cells, self.variables)))
+        self.flexible = [i for i, n in enumerate(spec.cells) if None in n.shape]
         self.types = [(np.dtype(n.dtype), n.ndim) for n in spec.inputs]
         self.start = Stage(self.roots)
 
@@ -38,7 +43,13 @@ class StagedFunction(Shared):
         if arrays is None:
             arrays = self.spec.arrange(args, kwargs)
         with self.lock:
-            return self.run(dict(zip(self.inputs, arrays)))
+            if not self.updates:
+                return self.run(arrays)
+            _runtime.hold(self.cells, True)
+            try:
+                return self.run(arrays)
+            finally:
+                _runtime.hold(self.cells, False)
 
     def plain(self, args):
         """`args` where they are arrays that need no coercion, or ints for scalars; else None."""
@@ -56,14 +67,16 @@ class StagedFunction(Shared):
             arrays.append(a)
         return arrays
 
-    def run(self, env):
-        stage, results = self.start, list(env.values())
-        shapes = tuple(a.shape for a in results) + tuple(s.get().shape for s in self.flexible)
+    def run(self, arrays):
+        values = _runtime.values(self.cells)
+        shapes = tuple(a.shape for a in arrays) + tuple(values[i].shape for i in self.flexible)
+        env = dict(zip(self.inputs + self.variables, arrays + values))
+        stage = self.start
         while True:
             following = stage.following.get(shapes)
             if following is None:
                 if stage is self.start:
-                    for node, array in env.items():
+                    for node, array in zip(self.inputs, arrays):
                         Program.check_shape(node, array)
                 following = stage.keep(shapes, self.plan(stage.roots, env))
             stage = following
@@ -100,8 +113,6 @@ class StagedFunction(Shared):
     def next_cut(self, roots, env):
         """The first node whose shape the arrays at hand do not give, with known operands."""
         shapes = {n: a.shape for n, a in env.items()}
-        for n in self.spec.cells:
-            shapes[n] = n.attrs["store"].get().shape
         for node in toposort(roots):
             if node.outs is None and None in node.shape and node.op.kind != "leaf":
                 concrete = concretise([node], shapes)[0]
@@ -109,12 +120,12 @@ class StagedFunction(Shared):
                     return node
         return None
 
-    def stand_in(self, node, shape=None):
-        """The placeholder that later pieces read for the cut `node`."""
+    def stand_in(self, node, shape=None, name=None):
+        """The placeholder that pieces read for a variable or, later ones, for the cut `node`."""
         if node.uid not in self.stand_ins:
             self.stand_ins[node.uid] = make("placeholder", (), {
                 "uid": new_uid(), "dtype": node.dtype, "shape": shape or (None,) * node.ndim,
-                "name": f"stage{len(self.stand_ins)}"})
+                "name": name or f"stage{len(self.stand_ins)}"})
         return self.stand_ins[node.uid]
 
     def piece(self, env, outputs, updates):
@@ -234,7 +245,7 @@ class View:
         if leaf.value is not None:
             array = leaf.value
         else:
-            array = env[leaf] if leaf in env else leaf.attrs["store"].get()
+            array = env[leaf]
         for node in self.moves:
             array = node.op.oracle(node.attrs, array, *(i.value for i in node.inputs[1:]))
         return array
