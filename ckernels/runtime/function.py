@@ -219,6 +219,7 @@ class CompiledFunction(Shared):
         super().__init__(spec)
         self.program = spec.program()
         self.pieces = None          # a StagedFunction, once some shapes needed one
+        self.steady = None          # a SteadyFunction, once shapes changed while a plan was made
 
     def callable(self):
         """The C callable; it owns this object, which only knows it weakly."""
@@ -242,8 +243,10 @@ class CompiledFunction(Shared):
     def bind(self, arrays):
         if self.pieces is not None:
             return self.pieces
+        before = self.changing_shapes()
         try:
-            return self.program.bind(arrays)
+            plan = self.program.bind(arrays)
+            return plan if self.changing_shapes() == before else self.steadily()
         except DataDecides:
             return self.in_pieces()
         except (CompilerMissing, CompileError) as problem:
@@ -251,6 +254,17 @@ class CompiledFunction(Shared):
                 raise
             warn_numpy(problem)
             return bind_reference(self.program, arrays)
+
+    def changing_shapes(self):
+        """The present shapes of the variables that may change theirs."""
+        return [n.attrs["store"].get().shape for n in self.spec.cells if None in n.shape]
+
+    def steadily(self):
+        """The same function of values that were read before; see steady.py."""
+        from .steady import SteadyFunction
+        if self.steady is None:
+            self.steady = SteadyFunction(self.spec)
+        return self.steady
 
     def in_pieces(self):
         """The same function cut where data decides a shape."""

@@ -7,11 +7,13 @@ only looks it up.
 
 import numpy as np
 
-from .. import _runtime, locks, reference
+from .. import locks, reference
 from ..graph.node import item, make, new_uid
 from ..graph.walk import leaves, rebuild, toposort
 from .function import CompiledFunction, Shared, Spec, updating
 from .program import Program, concretise
+from .state import snapshot
+from .steady import held, value_of
 
 KEPT = 64                   # shapes of one cut's results that are remembered
 SIZES = {"shape", "pack", "concatenate", "slice"}       # they make sizes, or cost nothing
@@ -30,8 +32,8 @@ class StagedFunction(Shared):
         super().__init__(spec)
         self.lock = updating if spec.updates else locks.rlock()
         self.pieces, self.stand_ins = {}, {}
-        self.cells = tuple(n.attrs["store"].cell for n in spec.cells)
-        self.variables = [self.stand_in(n, n.shape, n.name) for n in spec.cells]
+        self.stores = [n.attrs["store"] for n in spec.cells]
+        self.variables = [value_of(n) for n in spec.cells]
         self.roots = rebuild(spec.outputs + [new for _, new in spec.updates],
                              dict(zip(spec.cells, self.variables)))
         self.flexible = [i for i, n in enumerate(spec.cells) if None in n.shape]
@@ -42,14 +44,8 @@ class StagedFunction(Shared):
         arrays = None if kwargs else self.plain(args)
         if arrays is None:
             arrays = self.spec.arrange(args, kwargs)
-        with self.lock:
-            if not self.updates:
-                return self.run(arrays)
-            _runtime.hold(self.cells, True)
-            try:
-                return self.run(arrays)
-            finally:
-                _runtime.hold(self.cells, False)
+        with self.lock, held(self.stores if self.updates else ()):
+            return self.run(arrays)
 
     def plain(self, args):
         """`args` where they are arrays that need no coercion, or ints for scalars; else None."""
@@ -68,7 +64,7 @@ class StagedFunction(Shared):
         return arrays
 
     def run(self, arrays):
-        values = _runtime.values(self.cells)
+        values = snapshot(self.stores)
         shapes = tuple(a.shape for a in arrays) + tuple(values[i].shape for i in self.flexible)
         env = dict(zip(self.inputs + self.variables, arrays + values))
         stage = self.start
@@ -120,12 +116,12 @@ class StagedFunction(Shared):
                     return node
         return None
 
-    def stand_in(self, node, shape=None, name=None):
-        """The placeholder that pieces read for a variable or, later ones, for the cut `node`."""
+    def stand_in(self, node, shape=None):
+        """The placeholder that later pieces read for the cut `node`."""
         if node.uid not in self.stand_ins:
             self.stand_ins[node.uid] = make("placeholder", (), {
                 "uid": new_uid(), "dtype": node.dtype, "shape": shape or (None,) * node.ndim,
-                "name": name or f"stage{len(self.stand_ins)}"})
+                "name": f"stage{len(self.stand_ins)}"})
         return self.stand_ins[node.uid]
 
     def piece(self, env, outputs, updates):

@@ -160,3 +160,61 @@ def test_values_of_another_shape_come_whole():
     finally:
         stop.set()
         writer.join()
+
+
+@pytest.mark.parametrize("updates", [False, True])
+@pytest.mark.parametrize("staged", [False, True])
+def test_shapes_that_change_whenever_a_plan_is_made(monkeypatch, staged, updates):
+    """Another thread may be faster each time; the call is planned for what it read."""
+    from itertools import count
+
+    from ckernels.compat import natural_bm as B
+    from ckernels.runtime.program import Program
+
+    v, c, x = B.variable(np.full(3, 3.0)), B.variable(np.zeros(1)), K.placeholder((None,))
+    lengths, bind = count(4), Program.bind
+
+    def overtaken(self, arrays):
+        plan = bind(self, arrays)
+        if self.cells:
+            v.set_value(np.full(n := next(lengths), float(n)))
+        return plan
+
+    monkeypatch.setattr(Program, "bind", overtaken)
+    total = K.sum(v[v > -1]) if staged else K.sum(v)
+    new = [(c, K.concatenate([v, v]))] if updates else []
+    f = K.function([x], [total, K.sum(v * 0 + 1), v * 1 + K.mean(x)], updates=new)
+    for _ in range(4):
+        total, number, same = f(ALL)
+        assert total == number**2 and len(same) == number
+        assert (same - ALL.mean() == number).all()
+        if updates:
+            assert c.get_value().tolist() == [number] * int(2 * number)
+
+
+@pytest.mark.slow
+def test_a_writer_of_shapes_beside_ever_new_functions():
+    from ckernels.compat import natural_bm as B
+
+    v, c, x = B.variable(np.zeros(3)), B.variable(np.zeros(1)), K.placeholder((None,))
+    stop = threading.Event()
+
+    def work():
+        n = 0
+        while not stop.is_set():
+            n += 1
+            v.set_value(np.full(n % 50 + 1, float(n % 50 + 1)))
+
+    v.set_value(np.ones(1))
+    writer = threading.Thread(target=work)
+    writer.start()
+    try:
+        for k in range(300):
+            f = K.function([x], [K.sum(v) * (k + 1), K.sum(v * 0 + 1)], updates=[(c, v * 2)],
+                           on_unused_input="ignore")
+            for _ in range(30):
+                total, number = f(ALL)
+                assert total == (k + 1) * number**2
+    finally:
+        stop.set()
+        writer.join()
