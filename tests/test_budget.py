@@ -1,4 +1,6 @@
-"""Sizes that keep files readable: lines of a file and of a function. (Widths are `make lint`'s.)
+"""Sizes at which a file or a function is surely more than one subject. (Widths are `make lint`'s.)
+
+Files are cut by subject; a number of lines only warns.
 
 `python tests/test_budget.py` reports everything beyond the softer limits of the style guide.
 """
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FILE, FUNCTION = 500, 80  # what fails
+FILE, FUNCTION = 900, 80  # what fails
 SOFT_FILE, SOFT_FUNCTION, SOFT_LINE = 400, 40, 100  # what the report names
 OVER = {
 }

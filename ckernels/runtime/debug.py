@@ -17,6 +17,7 @@ from ..graph.walk import rebuild, toposort
 from ..ops.loop import in_step, is_scan, walk
 from .compare import Opinions, evaluated, widened
 from .function import Shared, apply_updates, finish, updating
+from .state import snapshot
 
 PYTHON_NAMES = {"placeholder": "the input", "variable": "the variable", "constant": "a constant"}
 
@@ -94,7 +95,7 @@ class DebugFunction(Guarded):
         return spec.plain(self.written, profile=spec.profile, **whole).callable()
 
     def checked(self, arrays):
-        arrays = arrays + [store.get() for store in self.stores]
+        arrays = arrays + snapshot(self.stores)
         results = [np.asarray(r) for r in self.function(*arrays)]
         self.check_kernels()
         env = dict(zip(self.inputs_of_all, arrays))
@@ -180,7 +181,7 @@ class CheckedFunction(Guarded):
         return self.spec.plain(self.roots, profile=self.spec.profile).callable()
 
     def checked(self, arrays):
-        before = [store.get() for store in self.stores]
+        before = snapshot(self.stores)
         results = [np.asarray(r) for r in self.function(*arrays)]
         if not all(map(is_finite, results)):
             program = self.spec.program()

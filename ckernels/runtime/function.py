@@ -35,6 +35,7 @@ from . import choice
 from .arguments import Arguments
 from .decided import data_decides
 from .program import DataDecides, Program, bind_reference, show_assumption
+from .state import exchange, snapshot
 
 try:
     from .. import _runtime
@@ -248,6 +249,7 @@ class CompiledFunction(Shared):
         super().__init__(spec)
         self.program = spec.program()
         self.pieces = None          # a StagedFunction, once some shapes needed one
+        self.steady = None          # a SteadyFunction, once shapes changed while a plan was made
 
     def callable(self):
         """The C callable; it owns this object, which only knows it weakly."""
@@ -271,8 +273,10 @@ class CompiledFunction(Shared):
     def bind(self, arrays):
         if self.pieces is not None:
             return self.pieces
+        before = self.changing_shapes()
         try:
-            return self.program.bind(arrays)
+            plan = self.program.bind(arrays)
+            return plan if self.changing_shapes() == before else self.steadily()
         except DataDecides:
             return self.in_pieces()
         except (CompilerMissing, CompileError) as problem:
@@ -280,6 +284,17 @@ class CompiledFunction(Shared):
                 raise
             warn_numpy(problem)
             return bind_reference(self.program, arrays)
+
+    def changing_shapes(self):
+        """The present shapes of the variables that may change theirs."""
+        return [n.attrs["store"].get().shape for n in self.spec.cells if None in n.shape]
+
+    def steadily(self):
+        """The same function of values that were read before; see steady.py."""
+        from .steady import SteadyFunction
+        if self.steady is None:
+            self.steady = SteadyFunction(self.spec)
+        return self.steady
 
     def in_pieces(self):
         """The same function cut where data decides a shape."""
@@ -351,6 +366,7 @@ class ReferenceFunction(Shared):
     def __init__(self, spec):
         super().__init__(spec)
         self.program, self.graphs = spec.program(), {}
+        self.stores = [n.attrs["store"] for n in spec.cells]
         self.alone = bool(spec.updates) or any(None in n.shape for n in spec.cells)
 
     def __call__(self, *args, **kwargs):
@@ -358,7 +374,7 @@ class ReferenceFunction(Shared):
         arrays = spec.arrange(args, kwargs)
         with updating if self.alone else nullcontext():
             leaves, roots = self.graph(arrays)
-            values = arrays + [n.attrs["store"].get() for n in spec.cells]
+            values = arrays + snapshot(self.stores)
             values = reference.evaluate(roots, dict(zip(leaves, values)))
             count = len(spec.outputs)
             apply_updates(spec.updates, values[count:])
@@ -386,8 +402,9 @@ def apply_updates(updates, values):
             raise with_line(ShapeError(f"the update of {variable.name or 'a variable'} has shape "
                                        f"{show(value.shape)}, the variable has "
                                        f"{show(variable.shape)}"), new)
-    for (variable, _), value in zip(updates, values):
-        variable.attrs["store"].set(np.asarray(value, dtype=variable.dtype))
+    exchange([variable.attrs["store"] for variable, _ in updates],
+             [np.asarray(value, dtype=variable.dtype)
+              for (variable, _), value in zip(updates, values)])
 
 
 def finish(values, spec):

@@ -12,6 +12,8 @@ from ..graph.node import item, make, new_uid
 from ..graph.walk import leaves, rebuild, toposort
 from .function import CompiledFunction, Shared, Spec, updating
 from .program import Program, concretise
+from .state import snapshot
+from .steady import held, value_of
 
 KEPT = 64                   # shapes of one cut's results that are remembered
 SIZES = {"shape", "pack", "concatenate", "slice"}       # they make sizes, or cost nothing
@@ -21,15 +23,20 @@ class StagedFunction(Shared):
     """Compiled pieces with NumPy between them, cut where data decides a shape.
 
     Each cut node is computed by its oracle from values of the piece before; the next piece gets the
-    result as an input, so its plans are kept per shape like those of any function.
+    result as an input, so its plans are kept per shape like those of any function. So are variables
+    inputs of the pieces: each call reads all of them once, at one moment, and a function with
+    updates has others that update them wait until its last piece has written.
     """
 
     def __init__(self, spec):
         super().__init__(spec)
         self.lock = updating if spec.updates else locks.rlock()
         self.pieces, self.stand_ins = {}, {}
-        self.roots = spec.outputs + [new for _, new in spec.updates]
-        self.flexible = [n.attrs["store"] for n in spec.cells if None in n.shape]
+        self.stores = [n.attrs["store"] for n in spec.cells]
+        self.variables = [value_of(n) for n in spec.cells]
+        self.roots = rebuild(spec.outputs + [new for _, new in spec.updates],
+                             dict(zip(spec.cells, self.variables)))
+        self.flexible = [i for i, n in enumerate(spec.cells) if None in n.shape]
         self.types = [(np.dtype(n.dtype), n.ndim) for n in spec.inputs]
         self.start = Stage(self.roots)
 
@@ -37,8 +44,8 @@ class StagedFunction(Shared):
         arrays = None if kwargs else self.plain(args)
         if arrays is None:
             arrays = self.spec.arrange(args, kwargs)
-        with self.lock:
-            return self.run(dict(zip(self.inputs, arrays)))
+        with self.lock, held(self.stores if self.updates else ()):
+            return self.run(arrays)
 
     def plain(self, args):
         """`args` where they are arrays that need no coercion, or ints for scalars; else None."""
@@ -56,14 +63,16 @@ class StagedFunction(Shared):
             arrays.append(a)
         return arrays
 
-    def run(self, env):
-        stage, results = self.start, list(env.values())
-        shapes = tuple(a.shape for a in results) + tuple(s.get().shape for s in self.flexible)
+    def run(self, arrays):
+        values = snapshot(self.stores)
+        shapes = tuple(a.shape for a in arrays) + tuple(values[i].shape for i in self.flexible)
+        env = dict(zip(self.inputs + self.variables, arrays + values))
+        stage = self.start
         while True:
             following = stage.following.get(shapes)
             if following is None:
                 if stage is self.start:
-                    for node, array in env.items():
+                    for node, array in zip(self.inputs, arrays):
                         Program.check_shape(node, array)
                 following = stage.keep(shapes, self.plan(stage.roots, env))
             stage = following
@@ -100,8 +109,6 @@ class StagedFunction(Shared):
     def next_cut(self, roots, env):
         """The first node whose shape the arrays at hand do not give, with known operands."""
         shapes = {n: a.shape for n, a in env.items()}
-        for n in self.spec.cells:
-            shapes[n] = n.attrs["store"].get().shape
         for node in toposort(roots):
             if node.outs is None and None in node.shape and node.op.kind != "leaf":
                 concrete = concretise([node], shapes)[0]
@@ -238,7 +245,7 @@ class View:
         if leaf.value is not None:
             array = leaf.value
         else:
-            array = env[leaf] if leaf in env else leaf.attrs["store"].get()
+            array = env[leaf]
         for node in self.moves:
             array = node.op.oracle(node.attrs, array, *(i.value for i in node.inputs[1:]))
         return array

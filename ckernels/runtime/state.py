@@ -5,9 +5,14 @@ extension was not built.
 """
 import numpy as np
 
+from .. import locks
+
 try:
+    from .. import _runtime
     from .._runtime import Cell
 except ImportError:                                     # installed without a compiler
+    _runtime = None
+
     class Cell:
         """Holds one array; `set` replaces it, so that readers keep what they have."""
         __slots__ = ("_array",)
@@ -20,6 +25,26 @@ except ImportError:                                     # installed without a co
 
         def set(self, array):
             self._array = np.array(array, order="C", copy=True)
+
+_exchange = locks.lock()    # without the runtime: reading and writing several variables
+
+
+def snapshot(stores):
+    """The arrays of several Stores, all read at one moment."""
+    if _runtime is not None:
+        return _runtime.values(tuple(store.cell for store in stores))
+    with _exchange:
+        return [store.get() for store in stores]
+
+
+def exchange(stores, arrays):
+    """Give several Stores copies of `arrays`, all at one moment."""
+    if _runtime is not None:
+        _runtime.assign(tuple(store.cell for store in stores), tuple(arrays))
+        return
+    with _exchange:
+        for store, array in zip(stores, arrays):
+            store.set(array)
 
 
 class Store:

@@ -229,6 +229,106 @@ static PyObject *cell_set(PyObject *self, PyObject *value)
     Py_RETURN_NONE;
 }
 
+/* ---- several variables at once, for functions that Python runs ---- */
+
+/* The cells of a tuple, to be freed; NULL with an exception for anything else. */
+static ck_cell **cells_of(PyObject *tuple)
+{
+    if (!PyTuple_Check(tuple)) {
+        PyErr_SetString(PyExc_TypeError, "a tuple of Cells is needed");
+        return NULL;
+    }
+    Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+    ck_cell **cells = PyMem_Malloc((n + 1) * sizeof(*cells));
+    if (!cells)
+        return (ck_cell **)PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < n; i++) {
+        cells[i] = (ck_cell *)PyTuple_GET_ITEM(tuple, i);
+        if (!PyObject_TypeCheck((PyObject *)cells[i], &ck_cell_type)) {
+            PyErr_SetString(PyExc_TypeError, "a tuple of Cells is needed");
+            PyMem_Free(cells);
+            return NULL;
+        }
+    }
+    return cells;
+}
+
+/* values(cells): the list is made first, for that may run the garbage collector and with it
+   Python; then no other thread can write between two reads. */
+PyObject *ck_cells_values(PyObject *module, PyObject *tuple)
+{
+    (void)module;
+    ck_cell **cells = cells_of(tuple);
+    Py_ssize_t n = cells ? PyTuple_GET_SIZE(tuple) : 0;
+    PyObject *values = cells ? PyList_New(n) : NULL;
+    for (Py_ssize_t i = 0; values && i < n; i++)
+        PyList_SET_ITEM(values, i, Py_NewRef((PyObject *)cells[i]->array));
+    PyMem_Free(cells);
+    return values;
+}
+
+/* assign(cells, arrays): all copies are made first, then the values change at one moment. */
+PyObject *ck_cells_assign(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *tuple, *arrays, *result = NULL;
+    if (!PyArg_ParseTuple(args, "OO!:assign", &tuple, &PyTuple_Type, &arrays))
+        return NULL;
+    ck_cell **cells = cells_of(tuple);
+    if (!cells)
+        return NULL;
+    Py_ssize_t n = PyTuple_GET_SIZE(tuple), made = 0;
+    PyArrayObject **to = PyMem_Calloc(n + 1, sizeof(*to));
+    int64_t *layouts = PyMem_Calloc(n + 1, sizeof(*layouts));
+    if (!to || !layouts)
+        PyErr_NoMemory();
+    else if (PyTuple_GET_SIZE(arrays) != n)
+        PyErr_SetString(PyExc_ValueError, "assign needs one array for each cell");
+    else
+        for (ck_spec spec = {0}; made < n; layouts[made++] = spec.layout)
+            if (!(to[made] = copy_of(cells[made], PyTuple_GET_ITEM(arrays, made), &spec)))
+                break;
+    if (!PyErr_Occurred()) {
+        for (Py_ssize_t i = 0; i < n; i++)
+            to[i] = ck_cell_swap(cells[i], to[i], layouts[i]);
+        for (Py_ssize_t i = 0; i < n; i++)
+            ck_cell_retire(cells[i], to[i]);
+        result = Py_NewRef(Py_None);
+    }
+    else
+        for (Py_ssize_t i = 0; i < made; i++)
+            Py_DECREF(to[i]);
+    PyMem_Free(layouts);
+    PyMem_Free(to);
+    PyMem_Free(cells);
+    return result;
+}
+
+/* hold(cells, whether): take the place of a function with updates in their order, or leave it. */
+PyObject *ck_cells_hold(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *tuple;
+    int whether, held = 0;
+    if (!PyArg_ParseTuple(args, "Op:hold", &tuple, &whether))
+        return NULL;
+    ck_cell **cells = cells_of(tuple);
+    Py_ssize_t n = cells ? PyTuple_GET_SIZE(tuple) : 0;
+    char *updates = cells ? PyMem_Calloc(n + 1, 1) : NULL;
+    if (cells && !updates)
+        PyErr_NoMemory();
+    if (updates && whether)
+        while ((held = ck_lock(cells, updates, n)) == 0)
+            ;
+    if (updates && !whether)
+        ck_unlock(cells, updates, n);
+    PyMem_Free(updates);
+    PyMem_Free(cells);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyObject *cell_get(PyObject *self, PyObject *unused)
 {
     (void)unused;

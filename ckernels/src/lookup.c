@@ -254,11 +254,12 @@ static ck_plan *bind(ck_function *fn, PyArrayObject *const *arrays)
 }
 
 /* Another thread may give a flexible variable a new shape while Python binds: then the plan may
-   be for either shape, so it is thrown away. */
+   be for either shape, so it is thrown away. Where Python sees the change it gives a callable
+   instead; what it cannot see, a shape that changed and changed back, does not happen for ever. */
 static ck_plan *find_or_bind(ck_function *fn, PyArrayObject *const *arrays, int64_t *key,
                              PyObject **instead)
 {
-    for (int tries = 0; tries < 100; tries++) {
+    while (PyErr_CheckSignals() == 0) {
         int64_t changes = layout_changes(fn);
         Py_ssize_t length = write_key(fn, arrays, key);
         uint64_t hash = hash_key(key, length);
@@ -282,8 +283,6 @@ static ck_plan *find_or_bind(ck_function *fn, PyArrayObject *const *arrays, int6
         }
         Py_DECREF(plan);
     }
-    PyErr_SetString(PyExc_RuntimeError, "variables keep changing their shapes in other threads "
-                    "while this function is being planned");
     return NULL;
 }
 

@@ -129,6 +129,13 @@ static PyMethodDef methods[] = {
     {"blas_use", blas_use, METH_O,
      "blas_use(path | 'builtin' | None) -> blas_info(). None searches again."},
     {"blas_hint", blas_hint, METH_O, "blas_hint(path): a BLAS library worth trying first."},
+    {"values", ck_cells_values, METH_O,
+     "values(cells) -> list of their arrays, all read at one moment. cells: a tuple."},
+    {"assign", ck_cells_assign, METH_VARARGS,
+     "assign(cells, arrays): copy the arrays in as new values, all at one moment. Two tuples."},
+    {"hold", ck_cells_hold, METH_VARARGS,
+     "hold(cells, True): wait for functions that update them, and have later ones wait, until\n"
+     "hold(cells, False) in the same thread. Reading and set() wait for nobody."},
     {"pool_bytes", pool_bytes, METH_NOARGS, "pool_bytes() -> idle bytes kept for big arrays."},
     {"pool_trim", pool_trim, METH_NOARGS, "pool_trim(): give idle memory back to the system."},
     {"native_scratch", native_scratch, METH_O,

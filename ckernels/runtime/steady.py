@@ -1,0 +1,48 @@
+"""SteadyFunction: for calls beside threads that give variables other shapes while a plan is made.
+
+The variables are read once and handed over as inputs, so no plan depends on what others write. It
+is not the usual way: inputs cannot be updated in place, so new values are copied once more.
+"""
+
+from contextlib import contextmanager
+
+from .. import _runtime
+from ..graph.node import make, new_uid
+from ..graph.walk import rebuild
+from .function import Shared, apply_updates
+from .state import snapshot
+
+
+class SteadyFunction(Shared):
+    """Computes what its spec asks for from the variables as they are when a call begins."""
+
+    def __init__(self, spec):
+        super().__init__(spec)
+        self.stores = [n.attrs["store"] for n in spec.cells]
+        values = [value_of(n) for n in spec.cells]
+        roots = rebuild(spec.roots(), dict(zip(spec.cells, values)))
+        self.function = spec.plain(roots, inputs=spec.inputs + values).callable()
+
+    def __call__(self, *arrays):
+        with held(self.stores if self.updates else ()):
+            values = self.function(*arrays, *snapshot(self.stores))
+            count = len(self.outputs)
+            apply_updates(self.updates, values[count:])
+        return values[0] if self.spec.single else values[:count]
+
+
+def value_of(variable):
+    """A placeholder for the values of a variable."""
+    return make("placeholder", (), {"uid": new_uid(), "dtype": variable.dtype,
+                                    "shape": variable.shape, "name": variable.name})
+
+
+@contextmanager
+def held(stores):
+    """Inside, functions that update these variables wait, and no other is updating them."""
+    cells = tuple(store.cell for store in stores)
+    _runtime.hold(cells, True)
+    try:
+        yield
+    finally:
+        _runtime.hold(cells, False)
