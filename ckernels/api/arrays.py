@@ -5,6 +5,7 @@ arrays and tensors come through here as ufuncs; what has no meaning for symbols 
 """
 
 import operator
+import sys
 
 import numpy as np
 
@@ -54,9 +55,8 @@ class ArrayProtocol:
 
 
 def _refusal(name):
-    import ckernels
-
     word = NAMES.get(name, name)
-    same = f"K.{word}" if callable(getattr(ckernels, word, None)) else "a function of K"
+    public = sys.modules[__name__.partition(".")[0]]        # what `import ckernels as K` names
+    same = f"K.{word}" if callable(getattr(public, word, None)) else "a function of K"
     return (f"np.{name} computes with arrays at once, and a tensor of ckernels is symbolic: use "
             f"{same}, or K.eval(x) for a value")

@@ -47,7 +47,13 @@ def _elementwise(fn):
 
 
 def _known_cast(node, args):
-    return args[0] if dtypes.is_discrete(node.inputs[0].dtype) and node.dtype == "int64" else None
+    if not dtypes.is_discrete(node.inputs[0].dtype) or node.dtype not in ("int32", "int64"):
+        return None
+    values = args[0] if isinstance(args[0], list) else [args[0]]
+    narrow = node.dtype == "int32" and node.inputs[0].dtype != "int32"
+    if narrow and not all(v is None or -2**31 <= v < 2**31 for v in values):
+        return None
+    return args[0]
 
 
 def _total(start, fn):

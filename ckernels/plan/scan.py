@@ -12,7 +12,7 @@ import numpy as np
 from .. import dtypes
 from ..codegen.layout import Layout, contiguous_strides, fresh
 from ..graph.shapes import product
-from ..graph.sizes import smallest, value_of
+from ..graph.sizes import Size, smallest, value_of
 from ..graph.walk import toposort
 from ..ops.bodies import shapes_known
 from ..ops.loop import Layout as Operands
@@ -341,7 +341,8 @@ class Scan:
     def add(self, steps):
         """The loop instruction itself."""
         moving, stored = self.moving, [rows.buffer for rows in self.stored.values()]
-        many = "n" if self.rows is MOST else repr(self.most)
+        many = "n" if self.rows is MOST else self.most
+        many = many.expression() if isinstance(many, Size) else many
         name = f"{label(self.attrs).removeprefix('the ')} of {many} steps"
         bases = [base for move in moving.moves.values()
                  for base in (move.bases if isinstance(move, Move) else [move])]

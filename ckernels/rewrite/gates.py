@@ -6,7 +6,7 @@ the gates reads the product itself, and z is neither written nor read again (LST
 (32, 128): 60 us of 1.5 ms on one core).
 """
 from ..graph.node import make
-from ..graph.sizes import indices
+from ..graph.sizes import indices, surely
 from ..graph.walk import consumers
 from .parts import _apart
 
@@ -58,7 +58,7 @@ def _inner(node, users, fixed):
         found.append(n)
         for i in n.inputs:
             if _elementwise(i) and i.uid not in fixed and i.uid not in own and \
-                    i.shape == node.shape and all(u.uid == n.uid for u in users[i.uid]):
+                    surely(i.shape, node.shape) and all(u.uid == n.uid for u in users[i.uid]):
                 own.add(i.uid)
                 stack.append(i)
     return found

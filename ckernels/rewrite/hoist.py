@@ -9,6 +9,7 @@ another order, a row of 64 kB took 28 us instead of 1.
 
 from .. import ops
 from ..graph.node import make
+from ..graph.sizes import surely
 from ..graph.walk import toposort_cut
 from ..vectorize import NoBatchRule, batched
 from .engine import fit, number
@@ -286,7 +287,7 @@ def _added(loop, carry):
     term = b if a is own else a
     readers = [n for n in loop.order() if any(i is carry.new for i in n.inputs)]
     others = [n for n in loop.outputs if n is carry.new]
-    return term if term is not own and term.shape == own.shape and not readers and \
+    return term if term is not own and surely(term.shape, own.shape) and not readers and \
         len(others) == 1 else None
 
 

@@ -8,6 +8,7 @@ Sums over windows side by side, the gradients of enlarged images, are pools.
 import math
 
 from ..graph.node import make
+from ..graph.sizes import surely
 from .engine import Family, fit
 from .views import KEEP_OPERANDS, reshaped
 
@@ -64,12 +65,12 @@ def elementwise_inside(node):
     """f(T(x), T(y), z) is T(f(x, y, T'(z))) for z that are broadcast: channels stay last."""
     if node.op.name in KEEP_OPERANDS:
         return None
-    perm = shared([i for i in node.inputs if i.shape == node.shape])
+    perm = shared([i for i in node.inputs if surely(i.shape, node.shape)])
     if perm is None:
         return None
     inputs = []
     for i in node.inputs:
-        if i.shape == node.shape:
+        if surely(i.shape, node.shape):
             inputs.append(i.inputs[0])
         elif not i.ndim:
             inputs.append(i)

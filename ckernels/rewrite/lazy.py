@@ -6,6 +6,7 @@ what is zero with it, so that the backward work of a side is run only with that 
 """
 from .. import ops
 from ..graph.node import line_of, make
+from ..graph.sizes import surely
 from ..graph.walk import consumers, rebuild, toposort
 from ..ops.bodies import Body, closed
 from ..ops.branch import ifelse_node
@@ -181,7 +182,7 @@ def _wrap(node, lost, conditions):
 
 def _excluding(node, zero, conditions):
     """(condition, a, b) for a sum a + b of which one is zero whenever the other is not."""
-    if node.op.name != "add" or any(i.shape != node.shape for i in node.inputs):
+    if node.op.name != "add" or any(not surely(i.shape, node.shape) for i in node.inputs):
         return None
     a, b = node.inputs
     for uid, value in zero[a.uid]:

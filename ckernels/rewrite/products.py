@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..graph.node import make
-from ..graph.sizes import value_of
+from ..graph.sizes import surely, value_of
 from .engine import Family, fit, number, scalar
 from .views import RESHAPING, reshaped, without_lead
 
@@ -103,7 +103,7 @@ def shown(view, i, x):
     if i.ndim == 0:
         return i
     shape = view.shape
-    if i.shape != x.shape:
+    if not surely(i.shape, x.shape):
         if view.op.name == "reshape" or i.ndim != x.ndim:
             return None
         if view.op.name == "squeeze":
@@ -197,7 +197,7 @@ def without_maximum(t, axes):
     """x where t is x - max(x) over `axes`, else t: softmax takes the maximum off itself."""
     if (
         t.op.name == "sub"
-        and t.inputs[0].shape == t.shape
+        and surely(t.inputs[0].shape, t.shape)
         and is_kept(t.inputs[1], "max", t.inputs[0]) == axes
     ):
         return t.inputs[0]
@@ -276,7 +276,7 @@ def scattered_values(n):
 def _scattered(a, p):
     """scatter(v / gather(p)) * p is scatter(v): the gradient of log(p[index]) times p."""
     values = scattered_values(a)
-    if values is None or not values.below or p.shape != a.shape or not positive(p):
+    if values is None or not values.below or not surely(p.shape, a.shape) or not positive(p):
         return None
     gather, at = SCATTERS[a.op.name]
     rest = a.inputs[at + 1 :] if at == 1 else a.inputs[1:at]

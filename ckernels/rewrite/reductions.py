@@ -6,6 +6,7 @@ order, which accumulates in a wider type. Everything else is exact.
 import functools
 
 from ..graph.node import make
+from ..graph.sizes import surely
 from .engine import Family, fit
 from .views import reshaped
 
@@ -109,7 +110,7 @@ def sum_of_product(node):
     if a.op.name == "mul":
         return _product(node, factors(a), axes)
     rest, factor = a.inputs
-    if rest.shape != a.shape or not constant_along(factor, axes, a.ndim):
+    if not surely(rest.shape, a.shape) or not constant_along(factor, axes, a.ndim):
         return None
     return make(a.op, (make("sum", (rest,), node.attrs), without_axes(factor, axes, a.ndim)))
 
@@ -122,7 +123,7 @@ def _product(node, parts, axes):
     a = node.inputs[0]
     same = [constant_along(p, axes, a.ndim) for p in parts]
     rest = functools.reduce(mul, [p for p, out in zip(parts, same) if not out] or [a])
-    if rest is a or rest.shape != a.shape or rest.dtype != a.dtype or not any(same):
+    if rest is a or not surely(rest.shape, a.shape) or rest.dtype != a.dtype or not any(same):
         return None
     made = make("sum", (rest,), node.attrs)
     for p, out in zip(parts, same):

@@ -79,7 +79,7 @@ def merge_transposes(node):
 def merge_broadcasts(node):
     """broadcast_to of broadcast_to, of leading expands, to the same shape."""
     x = node.inputs[0]
-    if x.shape == node.shape:
+    if surely(x.shape, node.shape):
         return x
     if x.op.name == "broadcast_to":
         return fit(x.inputs[0], node.shape)
@@ -286,7 +286,7 @@ def pushed(view, x, depth, leaves=False):
 
     leaves: whether it is enough that the view of a leaf is undone, which costs nothing.
     """
-    if any(i.ndim and i.shape != x.shape for i in x.inputs):
+    if any(i.ndim and not surely(i.shape, x.shape) for i in x.inputs):
         return None
     undone, inputs = False, []
     for i in x.inputs:
@@ -325,7 +325,7 @@ def undo(view, x):
             perm = tuple(x.attrs["perm"][p] for p in view.attrs["perm"])
             return x.inputs[0] if perm == tuple(range(len(perm))) else None
         return None
-    if x.op.name in RESHAPING and x.inputs[0].shape == view.shape:
+    if x.op.name in RESHAPING and surely(x.inputs[0].shape, view.shape):
         return x.inputs[0]
     return None
 

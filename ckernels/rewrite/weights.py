@@ -5,7 +5,7 @@ a sum of four products, after the loop four products of one matrix of rows.
 """
 from .. import ops
 from ..graph.node import make
-from ..graph.sizes import Line, indices
+from ..graph.sizes import Line, indices, surely
 from ..graph.walk import rebuild, toposort
 from .loops import depending, got, move_outs
 
@@ -80,11 +80,11 @@ def join_terms(loop):
 def _inside(node, order):
     """Whether all that reads `node` adds it to a tensor of its shape: part of a larger sum."""
     readers = [u for u in order if any(i is node for i in u.inputs)]
-    return all(u.op.name == "add" and u.shape == node.shape for u in readers)
+    return all(u.op.name == "add" and surely(u.shape, node.shape) for u in readers)
 
 
 def _terms(node):
-    if node.op.name == "add" and all(i.shape == node.shape for i in node.inputs):
+    if node.op.name == "add" and all(surely(i.shape, node.shape) for i in node.inputs):
         return [t for i in node.inputs for t in _terms(i)]
     return [node]
 

@@ -5,9 +5,10 @@ The reasons are those of the scheduler (schedule/reasons.py); nothing is decided
 """
 from ..graph.printing import place
 from ..plan.instructions import flatten
+from ..plan.pipeline import concretise
 from ..schedule.group import AXIS_VIEWS
 from ..schedule.legal import whole
-from .program import concretise, show_assumption
+from .program import show_assumption
 
 INDENT = "      "
 NOT_YET = "Nothing was planned yet: call the function first, then explain() speaks of its shapes."
@@ -15,13 +16,11 @@ NOT_YET = "Nothing was planned yet: call the function first, then explain() spea
 
 def explain(program, rewrites=False):
     """The text for the last plan of a Program; rewrites: what was rewritten before it, too."""
-    concrete = None if program.bound is None else program.concrete(program.bound)
-    if concrete is None:
+    if program.bound is None:
         return NOT_YET
-    binder = program.binder(*concrete, program.bound, {})
-    steps = flatten(binder.run())
+    draft = program.drafted("lower")
+    binder, steps = draft.binder, flatten(draft.steps)
     lines = rewritten(program) + [""] if rewrites else []
-    lines += [f"assumes {show_assumption(*row)}" for row in program.assumptions]
     made = {n.uid: k for k, step in reversed(list(enumerate(steps))) for n in step.nodes}
     others = beside(binder.schedules, made)
     for k, step in enumerate(steps):
@@ -29,6 +28,7 @@ def explain(program, rewrites=False):
         lines += [INDENT + line for line in computed(step)]
         lines += [INDENT + line for line in read(step, k, binder.schedules, made)]
         lines += [INDENT + line for line in others.get(k, ())]
+    lines += [f"assumes {show_assumption(*row)}" for row in program.assumptions]
     return "\n".join(lines)
 
 

@@ -13,12 +13,12 @@ import numpy as np
 
 from .. import compiler, locks
 from ..errors import ShapeError, with_line
-from ..graph.folding import fold
-from ..graph.node import current_line, line_of, make
+from ..graph.node import current_line
 from ..graph.shapes import show
 from ..graph.sizes import LEAST, ShapeClass
-from ..graph.walk import rebuild, toposort
-from ..plan.instructions import LOOP, flatten
+from ..plan import pipeline
+from ..plan.instructions import LOOP
+from ..plan.pipeline import DataDecides, concretise, unknown
 from . import choice, stored
 
 SERIAL = 1 << 20            # tags of instructions: number of the plan * SERIAL + position
@@ -28,33 +28,12 @@ _emitted = {}
 _emit_lock = locks.lock()
 
 
-def concretise(roots, shapes):
-    """`roots` with the leaves in `shapes` ({leaf Node: shape}) of that shape, constants folded."""
-    replace = {}
-    for leaf, shape in shapes.items():
-        if leaf.shape != tuple(shape):
-            with line_of(leaf):
-                replace[leaf] = make(leaf.op, (), {**leaf.attrs, "shape": tuple(shape)})
-        else:
-            replace[leaf] = leaf
-    return rebuild(roots, replace, fold)
-
-
-def unknown(roots):
-    """Nodes whose shape data decides, even though the shapes of the inputs are known."""
-    return [n for n in toposort(roots) if n.outs is None and None in n.shape]
-
-
 def signature(kernel):
     """What people are told of a kernel: 'rows(float32[1], float32[0]) -> float32[1]'; in brackets
     the stride class along the vector loop."""
     sides = [", ".join(f"{o.dtype}[{o.inner}]" for o in kernel.operands if o.role == role)
              for role in ("in", "out")]
     return f"{kernel.form}({sides[0]}) -> {sides[1]}"
-
-
-class DataDecides(Exception):
-    """No plan can be made: some shape follows from the values of a call."""
 
 
 class Kernels:
@@ -151,19 +130,14 @@ class Program:
                 f"{show(array.shape)}: axis {wrong[0]} is {array.shape[wrong[0]]} instead of "
                 f"{node.shape[wrong[0]]}"), node)
 
-    def concrete(self, shapes):
-        """(outputs, updates) rewritten for these leaf shapes."""
-        roots = concretise(self.outputs + [new for _, new in self.updates], shapes)
-        if unknown(roots):
-            return None
-        from ..rewrite import optimise
-        roots = optimise(roots, self.rules.exclude, self.rules.include)
-        return roots[:len(self.outputs)], roots[len(self.outputs):]
+    def drafted(self, until):
+        """The Draft for the shapes of the last call after the stage of this name."""
+        return pipeline.run(self.draft(ShapeClass(), self.bound, {}), until=until)
 
     @property
     def optimised(self):
         """The roots after rewriting, for the shapes of the last plan; [] before the first."""
-        return [] if self.bound is None else sum(self.concrete(self.bound), [])
+        return [] if self.bound is None else self.drafted("rewrite").roots
 
     def graph(self):
         """(leaves, roots) as the user wrote them."""
@@ -258,64 +232,27 @@ class Program:
     def template(self, arrays):
         """(the Template of the class of shapes of these arrays, the arguments of their plan)."""
         sizes = ShapeClass(current_line)
-        shapes, strides = leaves_of(self, arrays, sizes)
-        found = self.planned(sizes, shapes, strides)
-        if found is None:           # sizes are computed in a way that only numbers can follow
+        try:
+            found = self.planned(sizes, *leaves_of(self, arrays, sizes), exact=True)
+        except DataDecides:         # or sizes are computed in a way that only numbers can follow
             sizes = ShapeClass()
-            shapes, strides = leaves_of(self, arrays, sizes, particular=True)
-            found = self.planned(sizes, shapes, strides)
-        if found is None:
-            raise DataDecides
+            found = self.planned(sizes, *leaves_of(self, arrays, sizes, particular=True))
         return found, found.fill(kind_of(self, arrays)[1])
 
-    def planned(self, sizes, shapes, strides):
-        """The Template for leaves of these shapes; None where data decides some shape inside."""
+    def planned(self, sizes, shapes, strides, exact=False):
+        """The Template for leaves of these shapes; DataDecides where data decides some shape."""
         phases = compiler.Phases()
-        concrete = self.concrete(shapes)
-        if concrete is None:
-            return None
-        outputs, updates = concrete
-        phases("rewrote the graph")
-        self.check_updates(updates, shapes)
-        binder = self.binder(outputs, updates, shapes, strides)
-        steps = binder.run()
-        self.nodes = len(binder.order)
-        phases("planned %d nodes as %d instructions", self.nodes, len(steps))
-        return self.assemble(sizes, binder, steps, outputs, updates)
-
-    def binder(self, outputs, updates, shapes, strides):
-        """The Binder of this rewritten graph for leaves of these shapes."""
-        from ..plan import binder as planning
-        inputs, cells = {}, {}
-        for i, node in enumerate(self.inputs):
-            leaf = make(node.op, (), {**node.attrs, "shape": tuple(shapes[node])})
-            inputs[leaf.uid] = (i, strides.get(node))
-        for i, node in enumerate(self.cells):
-            shape = tuple(shapes.get(node, node.shape))
-            cells[make(node.op, (), {**node.attrs, "shape": shape}).uid] = i
-        return planning.Binder(outputs, updates, inputs, cells)
-
-    def check_updates(self, new_values, shapes):
-        for (variable, _), new in zip(self.updates, new_values):
-            if None not in variable.shape and new.shape != variable.shape:
-                name = variable.name or "a variable"
-                raise with_line(ShapeError(
-                    f"the update of {name} has shape {show(new.shape)}, the variable has "
-                    f"{show(variable.shape)}"), new)
-
-    def assemble(self, sizes, binder, steps, outputs, updates):
-        """The Template of these steps, with all kernels built."""
-        from ..plan.encode import Tables
-        from ..plan.template import template
-        kernels = [s.kernel for s in flatten(steps) if s.kernel is not None]
-        tables = Tables(steps, binder.sizes, self.kernels.addresses(kernels))
-        index = {id(n): i for i, n in enumerate(self.cells)}
-        found = template(
-            sizes, tables, binder.constants, [(n.dtype, n.shape) for n in outputs],
-            [(index[id(v)], n.dtype, n.shape) for (v, _), n in zip(self.updates, updates)])
-        found.nodes, self.steps = self.nodes, found.steps
+        draft = pipeline.run(self.draft(sizes, shapes, strides, exact),
+                             lambda stage: phases("%s", stage.replace("_", " ")))
+        found = draft.template
+        self.nodes, self.steps = found.nodes, found.steps
         found.instructions = told(found.steps)
         return found
+
+    def draft(self, sizes, shapes, strides, exact=False):
+        """The Draft of a plan for leaves of these shapes."""
+        return pipeline.Draft(self.inputs, self.outputs, self.updates, self.cells, self.rules,
+                              sizes, shapes, strides, self.kernels.addresses, exact)
 
 
 def told(steps):

@@ -30,7 +30,8 @@ def test_the_instructions_are_those_of_steps_with_the_users_lines():
     f = called([x], [K.softmax(x * 2)], np.ones((2, 3)))
     text = f.explain().split("\n")
     assert text[:1] == f.steps()
-    assert len(text) == 2 and "test_explain.py:" in text[1] and "exp, sum" in text[1]
+    assert "test_explain.py:" in text[1] and "exp, sum" in text[1]
+    assert text[2:] == [f"assumes {line}" for line in f.assumptions()]
 
 
 def test_before_the_first_call_there_is_nothing_to_explain():
@@ -83,7 +84,8 @@ def test_the_body_of_a_scan():
     out = K.scan(lambda row, h: K.tanh(row + K.dot(h, K.ones((3, 3)))), [x],
                  [K.zeros((3,))])[0]
     f = called([x], [out], np.ones((5, 3)))
-    assert [line for line in f.explain().split("\n") if not line.startswith("      ")] == f.steps()
+    assert [line for line in f.explain().split("\n")
+            if not line.startswith(("      ", "assumes "))] == f.steps()
 
 
 def test_rewrites_come_first():

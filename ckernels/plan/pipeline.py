@@ -1,0 +1,142 @@
+"""The way from a graph to a plan, as a tuple of stages that can be read aloud.
+
+A Draft is what is known of the plan so far; each stage adds its part. `run` tells its listener the
+name of each stage when it is done. What the stages do stands in rooms of their own; they are
+imported when they are needed, so that a process that finds its plans stored never loads them.
+"""
+from dataclasses import dataclass, field
+
+from ..errors import ShapeError, with_line
+from ..graph.folding import fold
+from ..graph.node import line_of, make
+from ..graph.shapes import show
+from ..graph.walk import rebuild, toposort
+
+
+class DataDecides(Exception):
+    """No plan can be made: some shape follows from the values of a call."""
+
+
+@dataclass
+class Draft:
+    """A plan in the making. shapes: {leaf: shape}, whose sizes may be those of a class (`sizes`);
+    strides: {input: strides in elements} where they are not contiguous; build(kernels) gives
+    their addresses."""
+    inputs: list
+    outputs: list
+    updates: list               # [(variable, new value)]
+    cells: list
+    rules: object               # which rewrites to apply: include, exclude
+    sizes: object
+    shapes: dict
+    strides: dict
+    build: object
+    exact: bool = False         # no part may be left to its oracle for want of a shape
+    roots: list = field(default_factory=list)
+    binder: object = None
+    steps: list = field(default_factory=list)
+    addresses: list = field(default_factory=list)
+    template: object = None
+
+    def of_outputs(self):
+        return self.roots[:len(self.outputs)]
+
+    def of_updates(self):
+        return self.roots[len(self.outputs):]
+
+
+def concretise(roots, shapes):
+    """`roots` with the leaves in `shapes` ({leaf Node: shape}) of that shape, constants folded."""
+    replace = {}
+    for leaf, shape in shapes.items():
+        if leaf.shape != tuple(shape):
+            with line_of(leaf):
+                replace[leaf] = make(leaf.op, (), {**leaf.attrs, "shape": tuple(shape)})
+        else:
+            replace[leaf] = leaf
+    return rebuild(roots, replace, fold)
+
+
+def unknown(roots):
+    """Nodes whose shape data decides, even though the shapes of the inputs are known."""
+    return [n for n in toposort(roots) if n.outs is None and None in n.shape]
+
+
+def lost_inside(roots):
+    """Whether the body of some scan or branch has a node of unknown shape: with numbers in the
+    place of sizes it may be known, and else its oracle runs it."""
+    from ..ops.bodies import Body, shapes_known
+    return any(not shapes_known(body) for n in toposort(roots) if n.outs is not None
+               for body in n.attrs.values() if isinstance(body, Body))
+
+
+# ---- stages: each adds its part to a Draft ----------------------------------------------------
+
+
+def give_shapes(draft):
+    """Every node gets its shape; constants are folded. DataDecides where some stays unknown."""
+    roots = draft.outputs + [new for _, new in draft.updates]
+    draft.roots = concretise(roots, draft.shapes)
+    if unknown(draft.roots) or draft.exact and lost_inside(draft.roots):
+        raise DataDecides
+
+
+def rewrite(draft):
+    """An equal graph, stabler and cheaper; updates keep the shapes of their variables."""
+    from ..rewrite import optimise
+    draft.roots = optimise(draft.roots, draft.rules.exclude, draft.rules.include)
+    for (variable, _), new in zip(draft.updates, draft.of_updates()):
+        if None not in variable.shape and new.shape != variable.shape:
+            raise with_line(ShapeError(
+                f"the update of {variable.name or 'a variable'} has shape {show(new.shape)}, the "
+                f"variable has {show(variable.shape)}"), new)
+
+
+def schedule(draft):
+    """Long reductions are cut, nodes become groups: one future loop nest each."""
+    from .binder import Binder
+    inputs, cells = {}, {}
+    for i, node in enumerate(draft.inputs):
+        leaf = make(node.op, (), {**node.attrs, "shape": tuple(draft.shapes[node])})
+        inputs[leaf.uid] = (i, draft.strides.get(node))
+    for i, node in enumerate(draft.cells):
+        shape = tuple(draft.shapes.get(node, node.shape))
+        cells[make(node.op, (), {**node.attrs, "shape": shape}).uid] = i
+    draft.binder = Binder(draft.of_outputs(), draft.of_updates(), inputs, cells)
+
+
+def lower(draft):
+    """Groups become kernels, all else other instructions, in an order; buffers have names."""
+    draft.steps = draft.binder.run()
+
+
+def compile_kernels(draft):
+    """Kernels that are missing are compiled; all have addresses."""
+    from .instructions import flatten
+    draft.addresses = draft.build([s.kernel for s in flatten(draft.steps) if s.kernel is not None])
+
+
+def encode(draft):
+    """Buffers get their places, instructions become tables, sizes expressions: a Template."""
+    from .encode import Tables
+    from .template import template
+    tables = Tables(draft.steps, draft.binder.sizes, draft.addresses)
+    index = {id(n): i for i, n in enumerate(draft.cells)}
+    draft.template = template(
+        draft.sizes, tables, draft.binder.constants,
+        [(n.dtype, n.shape) for n in draft.of_outputs()],
+        [(index[id(v)], n.dtype, n.shape) for (v, _), n in zip(draft.updates, draft.of_updates())])
+    draft.template.nodes = len(draft.binder.order)
+
+
+PIPELINE = (give_shapes, rewrite, schedule, lower, compile_kernels, encode)
+
+
+def run(draft, told=lambda stage: None, until=None):
+    """The Draft after all stages, or after the one named by `until`."""
+    for stage in PIPELINE:
+        stage(draft)
+        told(stage.__name__)
+        if stage.__name__ == until:
+            break
+    return draft
