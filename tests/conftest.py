@@ -24,14 +24,21 @@ def pytest_addoption(parser):
 
 
 @pytest.fixture(autouse=True, scope="session")
-def kernels_keep_to_their_spec():
-    """Every kernel that any test has written as C is well formed."""
+def stages_keep_to_their_specs():
+    """Every graph that any test has rewritten, and every kernel written as C, is well formed."""
+    from ckernels import rewrite
     from ckernels.codegen import emit
+    from ckernels.rewrite import spec
 
-    plain = emit.emit
-    emit.emit = lambda kernel: plain(kernel.check())
+    written, rewritten = emit.emit, rewrite.optimise
+
+    def optimise(roots, *args, **options):
+        found = rewritten(roots, *args, **options)
+        return spec.check(found) if spec.concrete(roots) else found
+
+    emit.emit, rewrite.optimise = lambda kernel: written(kernel.check()), optimise
     yield
-    emit.emit = plain
+    emit.emit, rewrite.optimise = written, rewritten
 
 
 def pytest_unconfigure(config):

@@ -113,6 +113,15 @@ class DebugFunction(Guarded):
             Origin(self.roots, dict(zip(self.spec.inputs + self.spec.cells, arrays))).check(results)
         return results
 
+    def check_spec(self, roots):
+        """A rewritten graph of known shapes keeps to the spec of such graphs."""
+        from ..rewrite import spec
+        try:
+            _ = spec.concrete(roots) and spec.check(roots)
+        except AssertionError as problem:
+            raise DebugModeError(f"rewrites of {self.spec.title()} left what they should not: "
+                                 f"{problem}") from problem
+
     def check_kernels(self):
         """Every kernel that was made for the function keeps to the spec of kernels."""
         program = getattr(getattr(self.function, "info", None), "program", None)
@@ -128,6 +137,7 @@ class DebugFunction(Guarded):
         """NumPy's values of the rewritten roots; they must be those of the graph as written."""
         program = self.rewritten.program()
         leaves, roots = program.interpreted(program.shapes_of(arrays))
+        self.check_spec(roots)
         values = reference.evaluate(roots, dict(zip(leaves, arrays)))
         opinions = Opinions(known, wide, {})
         for root, value in zip(self.silent, values):
