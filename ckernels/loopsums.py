@@ -43,7 +43,7 @@ class Sums:
         for k, own in enumerate(inputs[lay.first_other:]):
             if found[own] is None:
                 continue
-            for term in _terms(found[own]):
+            for term in terms(found[own]):
                 moves, inner = _moved(term, varies)
                 if _is_product(inner, varies):
                     a, b = inner.inputs
@@ -52,8 +52,8 @@ class Sums:
                         (moves, self.factor(x), self.factor(b)))
                 else:
                     rest.setdefault(k, []).append((term, moves, inner))
-        for k, terms in rest.items():
-            left = [t for t, *form in terms if not self.sum_of_rows(k, *form, varies)]
+        for k, kept in rest.items():
+            left = [t for t, *form in kept if not self.sum_of_rows(k, *form, varies)]
             if left:
                 total = _sum(left)
                 self.accumulated[k] = (leaf(total.dtype, total.shape), total)
@@ -134,11 +134,16 @@ def _sum(parts):
     return total
 
 
-def _terms(node):
-    """The terms of a sum of tensors of one shape."""
-    if node.op.name == "add" and all(i.shape == node.shape for i in node.inputs):
-        return [t for i in node.inputs for t in _terms(i)]
-    return [node]
+def terms(node):
+    """The terms of a sum of tensors of one shape, left to right."""
+    found, stack = [], [node]
+    while stack:
+        n = stack.pop()
+        if n.op.name == "add" and all(i.shape == n.shape for i in n.inputs):
+            stack.extend(reversed(n.inputs))
+        else:
+            found.append(n)
+    return found
 
 
 def _moved(term, varies):

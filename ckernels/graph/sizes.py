@@ -207,7 +207,7 @@ class ShapeClass:
         self.memo = {}              # {(operation, a, b): result}
         self.atoms = []             # (operation, a, b) or (SYMBOL, name), low, high, value
         self.origins = []           # of the symbols, in their order
-        self.merged = {}            # {atom: the one it was found to be equal to}
+        self.merged = {}            # {atom: the one, or number in a tuple, that it is equal to}
 
     # ---- making ---------------------------------------------------------------------------------
 
@@ -403,7 +403,9 @@ class ShapeClass:
         """Remember where `d`, which is 0, says that two sizes of inputs are equal."""
         if len(d.terms) == 2:
             (m, c), (k, e) = d.terms
-            if c == -e and len(m) == len(k) == 1 and self.is_symbol(m[0]) and self.is_symbol(k[0]):
+            if not m and len(k) == 1 and self.is_symbol(k[0]):
+                self.merged[k[0]] = (-c // e,)
+            elif c == -e and len(m) == len(k) == 1 and self.is_symbol(m[0]) and self.is_symbol(k[0]):
                 first, second = min(m[0], k[0]), max(m[0], k[0])
                 self.merged[second] = first
 
@@ -416,8 +418,15 @@ class ShapeClass:
             return size
         total = {}
         for monomial, c in size.terms:
-            monomial = tuple(sorted(self.first(atom) for atom in monomial))
-            total[monomial] = total.get(monomial, 0) + c
+            rest = []
+            for atom in monomial:
+                atom = self.first(atom)
+                if type(atom) is tuple:
+                    c *= atom[0]
+                else:
+                    rest.append(atom)
+            rest = tuple(sorted(rest))
+            total[rest] = total.get(rest, 0) + c
         return self.make(total, size.value)
 
     def first(self, atom):
@@ -557,12 +566,15 @@ def surely(a, b):
     """
     if type(a) is tuple or type(a) is list:
         return len(a) == len(b) and all(map(surely, a, b))
-    if type(a) is Size and type(b) is Size and a.of.merged:
-        d = a.of.reduced(a - b)
-        return type(d) is int and d == 0
-    if type(a) is Size or type(b) is Size:
-        return a is b
-    return a == b
+    if a is b:
+        return True
+    size = a if type(a) is Size else b
+    if type(size) is not Size:
+        return a == b
+    if not size.of.merged or a is None or b is None:
+        return False
+    d = size.of.reduced(a - b)
+    return type(d) is int and d == 0
 
 
 def ceil_divide(a, b):

@@ -320,6 +320,15 @@ def _trim(opened, read):
 
 def only_last(roots):
     """Per-step results of which only the last row is read become states, which are not stored."""
+    while True:
+        new = _last_as_state(roots)
+        if new is None:
+            return roots
+        roots = new
+
+
+def _last_as_state(roots):
+    """`roots` with that done to the first scan where it can be; None where there is none."""
     order = toposort(roots)
     users, fixed = consumers(order), {n.uid for n in roots}
     for scan in [n for n in order if n.op.name == "scan" and runs_all(n)]:
@@ -346,8 +355,8 @@ def only_last(roots):
                     rest = n.attrs["slices"][1:]
                     replace[n] = make("slice", (final,), {"slices": ((None, None, 1), *rest)})
                 replace = {n: x for n, x in replace.items() if n is not slices[0].inputs[0]}
-        return only_last(rebuild(roots, replace))
-    return roots
+        return rebuild(roots, replace)
+    return None
 
 
 def _takes_last(user, rows, scan):

@@ -5,8 +5,9 @@ a sum of four products, after the loop four products of one matrix of rows.
 """
 from .. import ops
 from ..graph.node import make
-from ..graph.sizes import Line, indices, surely
-from ..graph.walk import rebuild, toposort
+from ..graph.sizes import Line, indices
+from ..graph.walk import consumers, rebuild, toposort
+from ..loopsums import terms
 from .loops import depending, got, move_outs
 
 FEWEST = 4              # steps below which weights are not put side by side: that copies them
@@ -65,31 +66,25 @@ def join_terms(loop):
     varies = depending(order, loop.row_leaves() | loop.state_leaves())
     stateful = depending(order, loop.state_leaves())        # products of rows alone leave the loop
     inner = {i.uid for n in order if n.op.name == "add" for i in n.inputs}
+    users = consumers(order)
     for n in order:
-        if n.op.name != "add" or n.ndim != 2 or n.uid in inner and _inside(n, order):
+        if n.op.name != "add" or n.ndim != 2 or n.uid in inner and _inside(n, users):
             continue
-        terms = _terms(n)
-        products = [t for t in terms if _weighs_right(t, varies) and t.uid in stateful]
+        summed = terms(n)
+        products = [t for t in summed if _weighs_right(t, varies) and t.uid in stateful]
         if len(products) < 2 or len({t.inputs[0].uid for t in products}) < len(products):
             continue
-        _join(loop, n, terms, sorted(products, key=lambda t: _weight(t).uid))
+        _join(loop, n, summed, sorted(products, key=lambda t: _weight(t).uid))
         return True
     return False
 
 
-def _inside(node, order):
+def _inside(node, users):
     """Whether all that reads `node` adds it to a tensor of its shape: part of a larger sum."""
-    readers = [u for u in order if any(i is node for i in u.inputs)]
-    return all(u.op.name == "add" and surely(u.shape, node.shape) for u in readers)
+    return all(u.op.name == "add" and u.shape == node.shape for u in users[node.uid])
 
 
-def _terms(node):
-    if node.op.name == "add" and all(surely(i.shape, node.shape) for i in node.inputs):
-        return [t for i in node.inputs for t in _terms(i)]
-    return [node]
-
-
-def _join(loop, total, terms, products):
+def _join(loop, total, summed, products):
     left = make("concatenate", [t.inputs[0] for t in products], {"axis": 1})
     if all(t.inputs[1].op.name == "transpose" for t in products):
         joined = make("concatenate", [_weight(t) for t in products], {"axis": 1})
@@ -97,7 +92,7 @@ def _join(loop, total, terms, products):
     else:
         right = make("concatenate", [t.inputs[1] for t in products], {"axis": 0})
     new = make("matmul", (left, right))
-    for t in terms:
+    for t in summed:
         if all(t is not p for p in products):
             new = ops.add(new, t)
     bounds, at = {}, 0

@@ -79,10 +79,10 @@ def is_whole(join):
 
 def has_room(join):
     node, group = join.node, join.group
-    new = {x.uid for x in (peel(x, (0,) * x.ndim)[0] for x in node.inputs) if _wide(x)}
-    streams = len((group.varying | new) - group.maps.keys() - {node.uid})
-    if streams > MAX_STREAMS:
-        return WIDE
+    if len(group.varying) + len(node.inputs) > MAX_STREAMS:
+        new = {x.uid for x in (peel(x, (0,) * x.ndim)[0] for x in node.inputs) if _wide(x)}
+        if len((group.varying | new) - group.maps.keys() - {node.uid}) > MAX_STREAMS:
+            return WIDE
     if group.chain_with(node) > MAX_DEPTH:
         return DEEP
     members, cost = len(group.nodes) + 1, group.cost + weight(node)
@@ -220,10 +220,9 @@ def merge_fits(a, b, uid):
     shared = a.seen_as(uid)
     if len(shared) != 1 or shared != b.seen_as(uid) or not set(next(iter(shared))) - {None}:
         return UNLIKE
-    for k in (*a.maps, *b.maps):
-        mine, yours = a.seen_as(k), b.seen_as(k)
-        if mine and yours and mine != yours:
-            return CROSSED
+    both = (a.maps.keys() & (b.maps.keys() | b.wants.keys())) | (b.maps.keys() & a.wants.keys())
+    if any(a.seen_as(k) != b.seen_as(k) for k in both):
+        return CROSSED
     if a.streams() + b.streams() > MAX_STREAMS:
         return TOGETHER_WIDE
     return same_loop(a, b)

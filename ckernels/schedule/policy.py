@@ -14,6 +14,7 @@ MOST_COPIES = 5             # loops that compute a cheap value again
 # Operations that wait for each other fill the processor's window of some 500 instructions, and the
 # next elements no longer overlap with these: a chain of 1, 2, 4, 8, 16, 64 tanh takes 1.1, 1.4,
 # 2.0, 3.0, 3.8, 4.9 ns per operation and element (20,000 floats, storing and reading included).
+# Measured by build_tools/loop_bounds.py.
 MAX_MEMBERS = 64            # operations
 MAX_COST = 128              # cost of all of them: 21 transcendentals, 0.35 s of gcc
 MAX_DEPTH = 40              # cost of a chain of operations that wait for each other
