@@ -44,7 +44,16 @@ from .api.conv import (
 )
 from .api.ctc import ctc, ctc_batch_cost, ctc_decode, ctc_label_dense_to_sparse
 from .api.function import In, Out, function
-from .api.gradients import Lop, Rop, grad, gradients, hessian, jacobian, stop_gradient
+from .api.gradients import (
+    Lop,
+    Rop,
+    checkpoint,
+    grad,
+    gradients,
+    hessian,
+    jacobian,
+    stop_gradient,
+)
 from .api.indexing import gather, inc_subtensor, nonzero, one_hot, set_subtensor, take
 from .api.learning_phase import (
     ifelse,

@@ -8,7 +8,8 @@ here carry the forward node's line.
 """
 import numpy as np
 
-from . import dtypes, loopgrad, ops  # noqa: F401  (loopgrad: the rule of scan)
+# loopgrad has the rule of scan, recompute that of checkpoint.
+from . import dtypes, loopgrad, ops, recompute  # noqa: F401
 from .errors import ArgumentError, DisconnectedError, DTypeError, ShapeError, with_line
 from .graph.node import as_node, constant, line_of, make, new_uid
 from .graph.op import Op

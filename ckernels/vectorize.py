@@ -274,6 +274,16 @@ def _choose(b, node):
     return make("choose", (node.inputs[0], *(b.full(i) for i in node.inputs[1:])))
 
 
+def _again(b, node):
+    """What waits for rows of cotangents, waits for all of them."""
+    return make("again", (b.full(node.inputs[0]), b.get(node.inputs[1])))
+
+
+def _marked(b, node):
+    """The mark has done its work."""
+    return b.get(node.inputs[0]) if b.has(node.inputs[0]) else None
+
+
 def _first_operand(b, node):
     return make(node.op, (b.get(node.inputs[0]),) + node.inputs[1:], node.attrs)
 
@@ -418,6 +428,8 @@ RULES = {
                      "pool_sum", "pool_sum_grad", "pool_average", "pool_average_grad"), _images),
     "interpolate": _interpolate,
     "interpolate_grad": _interpolate,
+    "again": _again,
+    "checkpoint": _marked,
     "print": _first_operand,
     "check": _first_operand,
 }

@@ -31,7 +31,8 @@ ORDER = [
     "cli",
 ]
 SAME_ROOM = dict.fromkeys((
-    "vectorize", "loopgrad", "loopsaved", "loopsums", "loopwindow", "loopbatch"), "gradient")
+    "vectorize", "loopgrad", "loopsaved", "loopsums", "loopwindow", "loopbatch", "recompute"),
+    "gradient")
 EXCEPTIONS = {
     # (file, room it imports): reason
 }

@@ -1,7 +1,9 @@
 """Derivatives of tensors: `gradients` as Keras has it, the rest as Theano has it."""
 
-from .. import ops
-from ..errors import ArgumentError, ShapeError, with_line
+import functools
+
+from .. import ops, recompute
+from ..errors import ArgumentError, ShapeError, UsageError, with_line
 from ..graph.shapes import show
 from .operands import node_of
 from .sparsetensor import SparseTensor
@@ -171,3 +173,40 @@ def stop_gradient(variables):
     array(3., dtype=float32)
     """
     return _each(variables, lambda x: Tensor(ops.stop_gradient(node_of(x))))
+
+
+def checkpoint(function):
+    """`function` of tensors, such that gradients through it compute again what it computes.
+
+    Of a call, only the arguments and the results are kept for the way back; what lies between costs
+    no memory and is computed a second time. A chain of n layers in segments of sqrt(n), each in a
+    checkpoint, needs memory for 2 sqrt(n) layers instead of n, for one more run of the layers.
+
+    function: takes tensors (and whatever else), gives a tensor, or a list or tuple of them: a
+    result is recomputed for itself. Tensors it captures from outside are not computed again; a
+    gradient by a tensor inside is not connected. Random draws inside are the same both times.
+
+    >>> x = K.variable([0.5, 1.0])
+    >>> block = K.checkpoint(lambda t: K.tanh(K.tanh(t) * 2.0))
+    >>> K.gradients(K.sum(block(x)), [x])[0].eval().round(4)
+    array([0.7395, 0.1455], dtype=float32)
+    """
+    if not callable(function):
+        raise UsageError(f"checkpoint takes a function of tensors, not {function!r}")
+
+    @functools.wraps(function)
+    def checkpointed(*args, **kwargs):
+        given = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
+        nodes = [a.node for a in given]
+        result = function(*args, **kwargs)
+        if not isinstance(result, (list, tuple)):
+            return _checkpointed(result, nodes)
+        return type(result)(_checkpointed(r, nodes) for r in result)
+
+    return checkpointed
+
+
+def _checkpointed(result, nodes):
+    made = need_tensor(result, "what a checkpoint's function gives")
+    node = recompute.checkpoint(made.node, nodes)
+    return made if node is made.node else Tensor(node, made.name)

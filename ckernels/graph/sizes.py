@@ -405,9 +405,8 @@ class ShapeClass:
             (m, c), (k, e) = d.terms
             if not m and len(k) == 1 and self.is_symbol(k[0]):
                 self.merged[k[0]] = (-c // e,)
-            elif c == -e and len(m) == len(k) == 1 and self.is_symbol(m[0]) and self.is_symbol(k[0]):
-                first, second = min(m[0], k[0]), max(m[0], k[0])
-                self.merged[second] = first
+            elif c == -e and len(m) == len(k) == 1 and all(map(self.is_symbol, m + k)):
+                self.merged[max(m[0], k[0])] = min(m[0], k[0])
 
     def is_symbol(self, atom):
         return self.atoms[atom][0][0] == SYMBOL

@@ -39,21 +39,33 @@ class Unit:
         self.waits, self.done = 0, False        # for how many of them; whether it has its steps
 
 
+ENDS = 3        # units from the last one of a path: a product, Adam's two means, the new weights
+
+
 class Queue:
-    """Units in order: the first of those whose producers are all done comes next."""
+    """Units in order: the first of those whose producers are all done comes next.
+
+    Before them all come the ends of paths, nearest to the end first: they write results of the
+    call, which need no memory of the arena, and read what may then be given to others (gradients of
+    weights and updates, which the walk over a graph meets after the way back through all layers).
+    """
 
     def __init__(self, units):
-        self.place = {unit: k for k, unit in enumerate(units)}
         self.users = {unit: [] for unit in units}
         for unit in units:
             unit.waits = len(unit.needs)
             for producer in unit.needs:
                 self.users[producer].append(unit)
+        left = {}       # how many units follow a unit on the longest path
+        for unit in reversed(units):
+            left[unit] = 1 + max((left.get(user, ENDS) for user in self.users[unit]), default=-1)
+        self.place = {unit: (min(left[unit], ENDS + 1), k) for k, unit in enumerate(units)}
         self.units = units
-        self.ready = [k for k, unit in enumerate(units) if not unit.waits]
+        self.ready = [self.place[unit] for unit in units if not unit.waits]
+        heapq.heapify(self.ready)
 
     def first(self):
-        return self.units[self.ready[0]]
+        return self.units[self.ready[0][1]]
 
     def finish(self, unit):
         """`unit` has its steps: what waited for it alone is ready."""
@@ -62,7 +74,7 @@ class Queue:
             user.waits -= 1
             if not user.waits:
                 heapq.heappush(self.ready, self.place[user])
-        while self.ready and self.units[self.ready[0]].done:
+        while self.ready and self.units[self.ready[0][1]].done:
             heapq.heappop(self.ready)
 
     def empty(self):

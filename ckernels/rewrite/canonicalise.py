@@ -108,9 +108,9 @@ _POWERS = {
 }
 
 
-@rule("identity", "stop_gradient")
+@rule("identity", "stop_gradient", "checkpoint")
 def no_mark(node):
-    """identity and stop_gradient have done their work when gradients exist."""
+    """identity, stop_gradient and checkpoint have done their work when gradients exist."""
     return node.inputs[0]
 
 

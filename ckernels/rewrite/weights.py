@@ -81,7 +81,7 @@ def join_terms(loop):
 
 def _inside(node, users):
     """Whether all that reads `node` adds it to a tensor of its shape: part of a larger sum."""
-    return all(u.op.name == "add" and u.shape == node.shape for u in users[node.uid])
+    return all(u.op.name == "add" and surely(u.shape, node.shape) for u in users[node.uid])
 
 
 def _join(loop, total, summed, products):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ckernels import gradient, ops
+from ckernels import gradient, ops, recompute
 from ckernels.graph.node import constant, make
 from ckernels.ops import sparse, sparseproduct
 from ckernels.ops.special import polygamma
@@ -379,6 +379,13 @@ def resized(rng):
     x = numbers(rng, (2, int(rng.integers(1, 4)), 1), special=[0])
     count, step, start = (int(k) for k in rng.integers(1, 5, 3))
     return Case(lambda x: ops.interpolate(x, 1, count, step, start - 2, 3), [x])
+
+
+@case("checkpoint", "again")
+def recomputed(rng):
+    x, w = numbers(rng, (3,), special=[0]), numbers(rng, (3, 3))
+    return Case(lambda x, w: recompute.checkpoint(ops.tanh(ops.mul(ops.dot(x, w), ops.sin(x))),
+                                                  [x]), [x, w])
 
 
 # --- linear algebra ---------------------------------------------------------------------------

@@ -94,6 +94,14 @@ def placed(binder, node):
     return made
 
 
+def again(binder, node):
+    """A copy: the memory of its operand may be given to others before it is read again."""
+    if not real(node):
+        return False
+    copy(binder, node, binder.layout(node.inputs[0]), placed(binder, node))
+    return True
+
+
 # ---- joining ------------------------------------------------------------------------------------
 
 def concatenate(binder, node):
@@ -315,6 +323,7 @@ def _template(node, far, near, arrays):
 
 
 TABLE = {
+    "again": again,
     "concatenate": concatenate, "pack": pack, "pad": pad, "diagonal": diagonal,
     "set_slice": set_slice, "inc_slice": inc_slice,
     "take": gathering(_axis), "take_along_axis": gathering(_along),
