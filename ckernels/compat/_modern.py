@@ -296,6 +296,32 @@ def _with_floats(loop):
     return test_loop
 
 
+class _RaggedNumpy:
+    """NumPy for a module of texts: lists of different lengths become arrays of objects, and .npz
+    files may hold such arrays, as both did until NumPy 1.24 and 1.16."""
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    def array(self, values, *args, **kwargs):
+        """np.array, or an array of the objects in `values`."""
+        try:
+            return np.array(values, *args, **kwargs)
+        except ValueError:
+            found = np.empty(len(values), object)
+            found[:] = values
+            return found
+
+    def load(self, file, **kwargs):
+        """np.load that reads objects: the file is Keras's own, its digest was compared."""
+        return np.load(file, **{"allow_pickle": True, **kwargs})
+
+
+def mend_texts(dataset):
+    """keras.datasets.imdb and reuters hold sequences of different lengths."""
+    dataset.np = _RaggedNumpy()
+
+
 def mend_metrics(metrics):
     """See `_metrics`, which is loaded with keras.metrics."""
     from . import _metrics
@@ -306,6 +332,8 @@ def mend_metrics(metrics):
 AFTER = {
     "h5py": mend_h5py,
     "keras.callbacks": mend_histories,
+    "keras.datasets.imdb": mend_texts,
+    "keras.datasets.reuters": mend_texts,
     "keras.engine.saving": mend_yaml,
     "keras.engine.training": mend_evaluation_of_keras1,
     "keras.engine.training_arrays": mend_evaluation,

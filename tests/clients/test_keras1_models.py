@@ -313,3 +313,19 @@ def test_without_what_newer_pythons_removed(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.split()[-1] == "trained"
+
+
+def test_texts_of_different_lengths(tmp_path, monkeypatch):
+    import pickle
+
+    from keras.datasets import imdb
+
+    texts, labels = [list(range(3, 6 + k % 5)) for k in range(20)], [k % 2 for k in range(20)]
+    path = tmp_path / "imdb.pkl"
+    path.write_bytes(pickle.dumps(((texts, labels), (texts, labels))))
+    monkeypatch.setattr(imdb, "get_file", lambda *args, **kwargs: str(path))
+    (x, y), _ = imdb.load_data(nb_words=8)
+    assert x.dtype == object and len(x) == len(y) == 20
+    from keras.preprocessing.sequence import pad_sequences
+
+    assert pad_sequences(x, maxlen=4).shape == (20, 4)

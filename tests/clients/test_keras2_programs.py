@@ -224,6 +224,29 @@ def test_each_phase_gives_scalars():
             assert type(found if outputs is y else found[0]) is np.float32
 
 
+# --- data -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["imdb", "reuters"])
+def test_texts_of_different_lengths(name, tmp_path, monkeypatch):
+    from importlib import import_module
+
+    dataset = import_module(f"keras.datasets.{name}")
+    texts = np.empty(20, object)
+    texts[:] = [list(range(1, 3 + k % 5)) for k in range(20)]
+    labels = np.arange(20) % 2
+    path = tmp_path / f"{name}.npz"
+    if name == "imdb":
+        np.savez(path, x_train=texts, y_train=labels, x_test=texts, y_test=labels)
+    else:
+        np.savez(path, x=texts, y=labels)
+    monkeypatch.setattr(dataset, "get_file", lambda *args, **kwargs: str(path))
+    (x, y), (_, _) = dataset.load_data(num_words=5)
+    assert x.dtype == object and len(x) == len(y) and x[0][0] == 1  # where a text starts
+    padded = keras.preprocessing.sequence.pad_sequences(x, maxlen=4)
+    assert padded.shape == (len(x), 4) and padded.max() < 5
+
+
 # --- shapes -----------------------------------------------------------------------------------
 
 
