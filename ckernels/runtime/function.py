@@ -46,6 +46,7 @@ SHAPES = 64                 # sets of shapes whose rewritten graph an interprete
 updating = locks.rlock()    # interpreted calls that update variables come one after the other
 _warned = False
 _applied = None
+DEFAULTS = (True, "", 512 << 20)     # of openmp, blas and pool
 _warn_lock = locks.lock()
 
 
@@ -437,19 +438,23 @@ def warn_numpy(problem):
 
 
 def apply_flags():
-    """Hand the flags `openmp` and `blas` to the runtime when they are first seen or have changed.
+    """Hand the flags `openmp`, `blas` and `pool` to the runtime when they are first seen or have
+    changed.
 
     A number of threads or a BLAS that was set through functions stays: only a flag that is not at
     its default acts, and only once for each value.
     """
     global _applied
-    wanted = (config.openmp, config.blas)
-    if _runtime is None or wanted == (_applied or (True, "")):
+    wanted = (config.openmp, config.blas, config.pool)
+    before = _applied or DEFAULTS
+    if _runtime is None or wanted == before:
         return
     if not config.openmp:
         _runtime.set_num_threads(1)
-    elif _applied and not _applied[0]:
+    elif not before[0]:
         _runtime.set_num_threads(None)
-    if config.blas != (_applied or (True, ""))[1]:
+    if config.blas != before[1]:
         _runtime.blas_use(config.blas or None)
+    if config.pool != before[2]:
+        _runtime.pool_limit(config.pool)
     _applied = wanted

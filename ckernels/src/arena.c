@@ -2,8 +2,8 @@
 
    Fresh pages from the system cost more than most kernels that fill them (a page fault per 4
    kB), so from 1 MB on a freed buffer waits in a pool for the next request of its size class.
-   From 4 MB on buffers ask for huge pages. The pool holds at most 512 MB and gives up what was
-   not used for longest. */
+   From 4 MB on buffers ask for huge pages. The pool holds at most what the flag `pool` says, 512 MB
+   unless it is set, and gives up what was not used for longest. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -25,6 +25,7 @@ typedef struct { char *data; size_t size; } buffer;
 static buffer pool[POOL_SLOTS];           /* oldest first */
 static int pooled;
 static size_t pool_bytes;
+static size_t pool_cap = POOL_CAP;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
@@ -110,23 +111,34 @@ void ck_free(void *data, size_t bytes)
         return;
     }
     buffer mine = {data, class_of(bytes)}, old;
-    if (mine.size > POOL_CAP) {
-        munmap(mine.data, mine.size);
-        return;
-    }
+    int done = 0;
     do {                                  /* unmapping is slow: never under the lock */
         pthread_mutex_lock(&lock);
         old.data = NULL;
-        if (pooled == POOL_SLOTS || pool_bytes + mine.size > POOL_CAP)
+        if (mine.size > pool_cap) {
+            old = mine;
+            done = 1;
+        } else if (pooled == POOL_SLOTS || pool_bytes + mine.size > pool_cap)
             old = take(0);
         else {
             pool[pooled++] = mine;
             pool_bytes += mine.size;
+            done = 1;
         }
         pthread_mutex_unlock(&lock);
         if (old.data)
             munmap(old.data, old.size);
-    } while (old.data);
+    } while (!done);
+}
+
+void ck_pool_limit(int64_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    pool_cap = (size_t)bytes;
+    int full = pool_bytes > pool_cap;
+    pthread_mutex_unlock(&lock);
+    if (full)
+        ck_pool_trim();
 }
 
 void ck_pool_trim(void)

@@ -192,5 +192,6 @@ void *ck_alloc(size_t bytes);                 /* NULL when there is none; 0 byte
 void ck_free(void *data, size_t bytes);       /* bytes as asked for */
 void ck_pool_trim(void);                      /* give all idle buffers back to the system */
 int64_t ck_pool_bytes(void);                  /* idle bytes in the pool */
+void ck_pool_limit(int64_t bytes);            /* what it may hold; 0: nothing */
 
 #endif

@@ -101,6 +101,18 @@ static PyObject *pool_trim(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static PyObject *pool_limit(PyObject *module, PyObject *value)
+{
+    (void)module;
+    long long bytes = PyLong_AsLongLong(value);
+    if (bytes == -1 && PyErr_Occurred())
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    ck_pool_limit(bytes);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
 /* ---- native instructions ---- */
 static PyObject *native_scratch(PyObject *module, PyObject *value)
 {
@@ -137,6 +149,7 @@ static PyMethodDef methods[] = {
      "hold(cells, True): wait for functions that update them, and have later ones wait, until\n"
      "hold(cells, False) in the same thread. Reading and set() wait for nobody."},
     {"pool_bytes", pool_bytes, METH_NOARGS, "pool_bytes() -> idle bytes kept for big arrays."},
+    {"pool_limit", pool_limit, METH_O, "pool_limit(bytes): how much idle memory is kept."},
     {"pool_trim", pool_trim, METH_NOARGS, "pool_trim(): give idle memory back to the system."},
     {"native_scratch", native_scratch, METH_O,
      "native_scratch(dims) -> bytes of scratch that a native instruction with these dims needs."},

@@ -88,6 +88,7 @@ void *ck_alloc(size_t bytes);
 void ck_free(void *data, size_t bytes);
 void ck_pool_trim(void);
 int64_t ck_pool_bytes(void);
+void ck_pool_limit(int64_t bytes);
 int epilogue(void *const *p, const int64_t *d, int64_t lo, int64_t hi);
 int fail_at(void *const *p, const int64_t *d, int64_t lo, int64_t hi);
 int mark(void *const *p, const int64_t *d, int64_t lo, int64_t hi);

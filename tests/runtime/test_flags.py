@@ -1,4 +1,4 @@
-"""Flags that reach the runtime: threads and BLAS, each in a process of its own."""
+"""Flags that reach the runtime: threads, BLAS and the pool of freed arrays."""
 import os
 import subprocess
 import sys
@@ -50,3 +50,23 @@ def test_minsize_keeps_small_loops_on_one_thread():
             f([np.ones(10**6, "float32")])
             grains.append(f.info.program.steps[-1].grain)
     assert 2 * grains[0] < 10**6 <= 2 * grains[1]
+
+
+def test_the_pool_of_freed_arrays_may_be_off():
+    import numpy as np
+
+    import ckernels as K
+    from ckernels import _runtime
+    from ckernels.config import config
+
+    x = K.placeholder((None,))
+    big = np.ones(1 << 19, "float32")  # 2 MB
+    K.function([x], [x + 1])([big])
+    assert _runtime.pool_bytes() >= big.nbytes
+    try:
+        with config.change(pool=0):
+            K.function([x], [x + 2])([big])
+            assert _runtime.pool_bytes() == 0
+    finally:
+        K.function([x], [x + 3])([big])  # the flag acts when a function is made
+    assert _runtime.pool_bytes() >= big.nbytes

@@ -204,6 +204,28 @@ def test_pool_is_capped_and_drops_the_oldest(pool):
     assert pool.ck_pool_bytes() == 512 << 20
 
 
+@pytest.fixture
+def limited(pool):
+    yield pool
+    pool.ck_pool_limit(512 << 20)
+
+
+def test_the_pool_may_be_smaller_or_off(limited):
+    size = 64 << 20
+    buffers = [limited.ck_alloc(size) for _ in range(4)]
+    for b in buffers:
+        limited.ck_free(b, size)
+    limited.ck_pool_limit(2 * size)  # what was kept goes
+    assert limited.ck_pool_bytes() == 0
+    buffers = [limited.ck_alloc(size) for _ in range(4)]
+    for b in buffers:
+        limited.ck_free(b, size)
+    assert limited.ck_pool_bytes() == 2 * size
+    limited.ck_pool_limit(0)
+    limited.ck_free(limited.ck_alloc(size), size)
+    assert limited.ck_pool_bytes() == 0
+
+
 def test_impossible_size_gives_null(pool):
     assert pool.ck_alloc(1 << 62) == ffi.NULL
     assert pool.ck_alloc((1 << 64) - 1) == ffi.NULL

@@ -17,7 +17,8 @@ from codegen.test_random_graphs import low_thresholds  # noqa: F401 (a fixture)
 import ckernels as K
 from ckernels.errors import CKernelsError, ShapeError
 
-from .shape_programs import AXES, WAYS, Program, size_of
+from .shape_programs import WAYS, Program
+from .shape_values import AXES, size_of
 
 SIZES = (0, 1, 2, 3, 7, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 1023, 1024, 1025,
          4095, 4096, 4097)  # fmt: skip
