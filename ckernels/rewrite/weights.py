@@ -5,7 +5,7 @@ a sum of four products, after the loop four products of one matrix of rows.
 """
 from .. import ops
 from ..graph.node import make
-from ..graph.sizes import Line, indices
+from ..graph.sizes import Line, indices, surely
 from ..graph.walk import consumers, rebuild, toposort
 from ..loopsums import terms
 from .loops import depending, got, move_outs
