@@ -93,7 +93,7 @@ def test_numbers_from_memory_in_any_dtype(dtype):
 
 
 def test_what_a_full_loop_reads_anyway_joins_it():
-    """30 factors 1 - x * x, each of one tensor: none is stored although the loop is full."""
+    """22 factors 1 - x * x, each of one tensor: none is stored although the loop is full."""
     xs = [numbers(40) for _ in range(22)]
 
     def build(*xs):
@@ -101,9 +101,9 @@ def test_what_a_full_loop_reads_anyway_joins_it():
         for x in xs:
             total = total * (1.0 - ops.square(x)) * 0.5
         return total
-    steps, _ = plan(build, *xs)
+    steps, kernels = plan(build, *xs)
     assert sum(s.name.count("square") for s in steps) == 22
-    assert len({b for s in steps for b in s.writes if b[0] == "tmp"}) == len(steps) - 1
+    assert all([o.role for o in k.operands].count("out") == 1 for k in kernels)
 
 
 def test_shapes_need_no_sizes_to_be_alike():
