@@ -166,7 +166,9 @@ def _grad_pow(x, p, y, g):
         return zeros_like(y), None
     if exponent == 1:
         return g, None
-    steep = not isinstance(exponent, complex) and exponent < 1       # the slope at 0 is inf
+    # At 0 the value is finite and the slope is not. (Negative powers have no value there, and a
+    # mask would hide (1 + exp(-x)) ** -1 from the rules that know it.)
+    steep = not isinstance(exponent, complex) and 0 < exponent < 1
     slope = x if exponent == 2 else pow(x, scalar(exponent - 1, x.dtype))
     return (masked_mul if steep else mul)(g, mul(slope, p)), None
 

@@ -131,8 +131,10 @@ class Program:
                 f"{node.shape[wrong[0]]}"), node)
 
     def drafted(self, until):
-        """The Draft for the shapes of the last call after the stage of this name."""
-        return pipeline.run(self.draft(ShapeClass(), self.bound, {}), until=until)
+        """The Draft for the shapes of the last call, all contiguous, after the named stage."""
+        sizes = ShapeClass(current_line)
+        shapes, _ = leaves_of(self, [Contiguous(self.bound[n]) for n in self.inputs], sizes)
+        return pipeline.run(self.draft(sizes, shapes, {}), until=until)
 
     @property
     def optimised(self):
@@ -264,6 +266,14 @@ def show_assumption(text, line, taken):
     """An assumption of a plan in one line."""
     where = f"  ({os.path.basename(line[0])}:{line[1]})" if line else ""
     return f"{text}{'  (this size only)' if taken else ''}{where if taken else ''}"
+
+
+class Contiguous:
+    """Stands for a C-contiguous array of this shape where only its layout is asked for."""
+    flags = SimpleNamespace(c_contiguous=True)
+
+    def __init__(self, shape):
+        self.shape = tuple(shape)
 
 
 def kind_of(program, arrays):

@@ -2,6 +2,7 @@
 import numpy as np
 
 from ckernels.graph.node import make, new_uid
+from ckernels.plan.instructions import flatten
 from ckernels.reference import evaluate
 from ckernels.runtime.function import Function
 
@@ -22,7 +23,7 @@ def plan(build, *arrays, check=True, rtol=2e-4):
     if check:
         for got, want in zip(results, evaluate(outputs, dict(zip(leaves, arrays)))):
             np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
-    steps = function.info.program.steps
+    steps = flatten(function.info.program.drafted("lower").steps)
     kernels = [s.kernel for s in steps if s.kernel is not None]
     for kernel in kernels:
         kernel.check()
