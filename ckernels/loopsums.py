@@ -6,6 +6,7 @@ anyway are taken after the loop too; the rest is carried.
 """
 from . import ops
 from .graph.node import make, new_uid
+from .graph.sizes import surely
 from .graph.walk import toposort
 from .ops.shape import sized, times
 
@@ -139,7 +140,7 @@ def terms(node):
     found, stack = [], [node]
     while stack:
         n = stack.pop()
-        if n.op.name == "add" and all(i.shape == n.shape for i in n.inputs):
+        if n.op.name == "add" and all(surely(i.shape, n.shape) for i in n.inputs):
             stack.extend(reversed(n.inputs))
         else:
             found.append(n)
