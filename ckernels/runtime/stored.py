@@ -155,13 +155,14 @@ def describe(program):
         return None, ()
     into = [written.digests[v.uid] for v, _ in program.updates]
     rules = [None if part is None else sorted(part) for part in program.rules]
-    text = repr([settings(), types, ends, into, rules])
+    text = repr([types, ends, into, rules])
     return hashlib.sha256(text.encode()).hexdigest(), written.order(roots)
 
 
-def numbered(key, kind, number):
-    """The key of plan `number` of a graph for one kind of shapes."""
-    return hashlib.sha256(repr((key, kind, number)).encode()).hexdigest()
+def numbered(key, kind, number, around=None):
+    """The key of plan `number` of a graph for one kind of shapes, with the `settings` around it."""
+    text = repr((key, around or settings(), kind, number))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 # ---- the value --------------------------------------------------------------------------------
@@ -278,8 +279,9 @@ def load(key, kind, symbols, order):
     """(what `save` kept for these shapes, its kernels' records, the Build), all of them None where
     there is none, and under which key a new plan is to be kept."""
     from .. import _runtime
+    around = settings()
     for number in range(CLASSES):
-        at = numbered(key, kind, number)
+        at = numbered(key, kind, number, around)
         body = compiler.kept(at)
         if body is None:
             break
