@@ -139,7 +139,7 @@ def blas_rule(name, builtin):
     """How the library for matrix products was found (ckernels/src/blas.c has the order)."""
     named = os.environ.get("CKERNELS_BLAS", "")
     for value, origin in ((config["blas"], "the flag blas"), (named, "CKERNELS_BLAS")):
-        if value and (value == "builtin" or name != builtin):
+        if value and (value == "builtin" or os.path.basename(value) in name):
             return f"named by {origin}"
     missed = f"CKERNELS_BLAS={named} is no usable library; " if named else ""
     if name == builtin:

@@ -5,7 +5,7 @@ Strides and offsets count elements. Nothing here allocates or copies.
 """
 from dataclasses import dataclass, replace
 
-from ..graph.sizes import greatest, indices, surely
+from ..graph.sizes import indices, surely
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ def contiguous_strides(shape):
     strides, step = [], 1
     for n in reversed(shape):
         strides.append(step)
-        step *= greatest(n, 1)
+        if n > 1:
+            step = step * n
     return tuple(reversed(strides))
 
 

@@ -75,6 +75,12 @@ def trust(features):
     _trusted.update(features)
 
 
+# What gcc 12 takes by itself on Zen 5. On Intel it takes 256 bits, and then leaves loops over sine,
+# cosine and remainders scalar: 4096 x 768 softmax 2.2 ms with it and 3.2 without (Sapphire Rapids,
+# two cores), exp and tanh 2.7 and 3.3 ms; no loop measured was slower.
+WIDE = "-mprefer-vector-width=512"
+
+
 def arch_choices(arch, machine=None, words=None):
     """Flag tuples to try in turn for the flag `arch`; the last one always works."""
     if arch == "generic":
@@ -83,6 +89,8 @@ def arch_choices(arch, machine=None, words=None):
         return [("-mcpu=native",), ("-march=native",), ()] if arch == "native" else [()]
     words = cpu_flags()[1] if words is None else words
     choices = [("-march=native",)] if arch == "native" else []
+    if choices and words is not None and "avx512f" in words:
+        choices.insert(0, ("-march=native", WIDE))
     for level, (needed, old_name) in LEVELS.items():
         if arch not in ("native", level) and not choices:
             continue  # levels above the one asked for

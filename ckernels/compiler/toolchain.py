@@ -18,8 +18,8 @@ from ..errors import CompileError, CompilerMissing
 from . import cpu, places, process, upkeep, usage
 
 # As fast as -O3 and a third cheaper to compile; plain -O2 of gcc 12 vectorises 4 loops of 51.
-# Never -ffast-math: loading such a file changes subnormals for the whole process. No vector width
-# for all: gcc 12 already takes 512 bits on Zen 5, and on Intel only transcendentals gain by it.
+# Never -ffast-math: loading such a file changes subnormals for the whole process. The width of
+# vectors is chosen in cpu.py.
 COMMON = ("-O2", "-std=gnu11", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd")
 GCC = (*COMMON, "-fvect-cost-model=dynamic", "--param=vect-epilogues-nomask=0")
 CLANG = (*COMMON, "-ffp-contract=fast")  # what gcc does without being asked

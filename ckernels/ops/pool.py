@@ -73,7 +73,7 @@ def _around(attrs, x):
 
 
 def _lowest(dtype):
-    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+    return -np.inf if dtypes.is_float(dtype.name) else np.iinfo(dtype).min
 
 
 def _run_max(attrs, x):

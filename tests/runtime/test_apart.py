@@ -7,7 +7,7 @@ from test_loop import check, everything, item, leaf, numbers, scan
 import ckernels as K
 from ckernels import ops
 from ckernels.plan import scan_by_rows as apart
-from ckernels.plan.instructions import LOOP
+from ckernels.plan.instructions import LOOP, flatten
 from ckernels.runtime import stored
 
 
@@ -21,7 +21,7 @@ def small(monkeypatch):
 
 def parts(f):
     """The Apart of each loop, or None."""
-    return [s.loop.apart for s in f.info.program.steps if s.kind == LOOP]
+    return [s.loop.apart for s in flatten(f.info.program.drafted("lower").steps) if s.kind == LOOP]
 
 
 def recurrent(batch, dtype="float32", units=24, inputs=5, **options):

@@ -104,7 +104,8 @@ def test_a_number_made_from_a_shape_stays_one():
     rows, _ = K.scan(lambda h: h * 2, outputs_info=K.constant(1.0, F), n_steps=K.shape(x)[0] + 1)
     f = K.function([x], rows[-1], mode="compiled")
     assert f(np.ones((4, 3))) == 32
-    assert any("of 5 steps" in line for line in f.steps())
+    assert any("input 0.shape[0] steps" in line for line in f.steps())
+    assert f(np.ones((6, 3))) == 128 and f.stats()["classes"] == 1
 
 
 def test_plans_are_few_where_each_number_needs_one():
@@ -118,7 +119,7 @@ def test_plans_are_few_where_each_number_needs_one():
         else:
             functions[0](k, np.ones(3))
     stats = functions[0].stats()
-    assert 2 < stats["plans"] <= 2 + 64
+    assert 2 < stats["plans"] <= 2 + len(N)
     assert stats["built"] + stats["from_cache"] < 40       # kernels do not depend on the number
 
 
