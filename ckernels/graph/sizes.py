@@ -518,9 +518,6 @@ def value_of(x):
     return x.value if type(x) is Size else x
 
 
-hint = value_of
-
-
 def estimate(*sizes):
     """The present product of sizes and numbers as a float; nothing is assumed: for costs.
 

@@ -26,13 +26,16 @@ class Arena:
     below: list
     host: dict = field(default_factory=dict)
 
+    def edges(self):
+        """`below` as the runtime reads it: where each buffer's part starts, and all parts."""
+        starts = np.zeros(len(self.below) + 1, np.int64)
+        starts[1:] = np.cumsum([len(under) for under in self.below])
+        return starts, np.array([j for under in self.below for j in under], np.int64)
+
     def offsets(self, sizes):
         """({buffer: bytes from the start}, bytes in all) for these sizes of `names`."""
         from .. import _runtime
-        starts = np.zeros(len(self.below) + 1, np.int64)
-        starts[1:] = np.cumsum([len(under) for under in self.below])
-        flat = np.array([j for under in self.below for j in under], np.int64)
-        at, total = _runtime.stack(np.array(sizes, np.int64), starts, flat)
+        at, total = _runtime.stack(np.array(sizes, np.int64), *self.edges())
         found = dict(zip(self.names, at.tolist()))
         for buffer, root in self.host.items():
             found[buffer] = found[root]

@@ -157,11 +157,9 @@ def template(of, tables, constants, outputs, updates):
     made = {"instrs": encoder.table(tables.instrs, 8), "ptrs": encoder.table(ptrs, 3),
             "dims": encoder.table(tables.dims)}
     sizes, patch = encoder.table(tables.arena.sizes)
-    below = tables.arena.below
-    starts = np.zeros(len(below) + 1, np.int64)
-    starts[1:] = np.cumsum([len(under) for under in below])
-    arena = {"sizes": sizes, "patch": patch, "starts": starts,
-             "below": ints([j for under in below for j in under]), "slots": ints(slots, 2)}
+    starts, below = tables.arena.edges()
+    arena = {"sizes": sizes, "patch": patch, "starts": starts, "below": below,
+             "slots": ints(slots, 2)}
     found = Template(
         None, None, None, {name: table for name, (table, _) in made.items()},
         {name: patch for name, (_, patch) in made.items()}, arena,

@@ -163,7 +163,8 @@ class Program:
         from .. import _runtime
         with self.lock:
             self.bound = self.shapes_of(arrays)
-            found, arguments = self.known(arrays) or self.new(arrays)
+            kind, symbols = kind_of(self, arrays)
+            found, arguments = self.known(kind, symbols) or self.new(arrays, kind, symbols)
             self.steps, self.nodes = found.steps, found.nodes
             self.assumptions = found.assumptions
             self.peak_bytes = max(self.peak_bytes, arguments["arena"])
@@ -174,9 +175,8 @@ class Program:
             weakref.finalize(plan, self.instructions.pop, self.serial, None).atexit = False
             return plan
 
-    def known(self, arrays):
-        """(Template, arguments) of a class that these arrays belong to, or None."""
-        kind, symbols = kind_of(self, arrays)
+    def known(self, kind, symbols):
+        """(Template, arguments) of a known class to which these shapes belong, or None."""
         templates = self.templates.get(kind, ())
         for k, found in enumerate(templates):
             arguments = found.fill(symbols)
@@ -186,10 +186,9 @@ class Program:
                 return found, arguments
         return None
 
-    def new(self, arrays):
+    def new(self, arrays, kind, symbols):
         """(Template, arguments) for a class of shapes met for the first time."""
         phases = compiler.Phases()
-        kind, symbols = kind_of(self, arrays)
         if self.described is None:
             self.described = stored.describe(self)
         key, order = self.described
