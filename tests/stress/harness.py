@@ -6,6 +6,7 @@ interpreter matters, tests start one.
 """
 
 import faulthandler
+import gc
 import importlib.util
 import json
 import os
@@ -63,6 +64,8 @@ class Child:
     def _run(self, writer, complaints, started, work, args, flags):
         status = 1
         try:
+            gc.callbacks.clear()  # Python forgets an interrupt that falls into one (Hypothesis has one)
+            sys.unraisablehook = sys.__unraisablehook__  # pytest's keeps quiet in a child
             signal.signal(signal.SIGINT, signal.default_int_handler)
             os.dup2(complaints, 2)
             sys.stderr = open(2, "w", buffering=1, closefd=False)
