@@ -64,7 +64,6 @@ from .api.learning_phase import (
     switch,
 )
 from .api.linalg import batch_dot, det, diag, dot, fill_diagonal, inverse, matmul, solve, svd
-from .api.loops import foldl, foldr, map_fn, scan, until
 from .api.losses import (
     binary_crossentropy,
     categorical_crossentropy,
@@ -164,6 +163,7 @@ from .api.random import (
 )
 from .api.randomstreams import RandomStreams
 from .api.rnn import rnn
+from .api.scan import foldl, foldr, map_fn, scan, until
 from .api.shape import (
     arange,
     batch_flatten,

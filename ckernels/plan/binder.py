@@ -111,7 +111,7 @@ class Binder(Products):
 
     def inner(self, ends, given, steady=()):
         """The Binder of a body: it has the same buffers; given: {node: where it lies}; steady:
-        buffers that a loop around it only reads."""
+        buffers that a scan around it only reads."""
         made = copy.copy(self)
         made.outer, made.steady = self, set(steady)
         made.begin(ends)
@@ -233,7 +233,7 @@ class Binder(Products):
                 self.copies.append((buffer, root))
 
     def assign_parts(self):
-        """Let loops write into their part of a concatenation, where nobody else reads it."""
+        """Let loop nests write into their part of a concatenation, where nobody else reads it."""
         users = consumers(self.order)
         kept = {root.uid for _, root in self.ends}
         for node in self.order:
@@ -293,7 +293,7 @@ class Binder(Products):
         return target
 
     def compact(self, layout):
-        """A contiguous copy of a layout, made before the loop where that only reads it."""
+        """A contiguous copy of a layout, made before the scan where that only reads it."""
         if layout.buffer not in self.steady:
             return self.copy(layout)
         if layout not in self.copied:

@@ -2,7 +2,7 @@
 
 Their numbers may be sizes of a class of shapes. Buffers become rows (space, index, byte offset). A
 row of a scan becomes a slot of its own wherever it is used, and a line in the scan's table that
-says how the slot moves (ck_loop in ckernels.h).
+says how the slot moves (ck_scan in ckernels.h).
 """
 from ..dtypes import ITEMSIZE
 from .instructions import PYCALL, Move, flatten
@@ -22,13 +22,13 @@ class Tables:
         self.steps = flatten(steps)
         self.arena = arrange(self.steps, sizes)
         self.instrs, self.ptrs, self.dims, self.calls = [], [], [], []
-        self.owners = {}        # {row of a loop: the loop}
-        self.loops = {}         # {id of a loop: Table}
+        self.owners = {}        # {row of a scan: the scan}
+        self.scans = {}         # {id of a scan: Table}
         addresses = iter(addresses)
         for tag, step in enumerate(self.steps):
-            if step.loop is not None:
-                self.loops[id(step.loop)] = Table(step.loop, tag)
-                self.owners.update((name, step.loop) for name in step.loop.moves)
+            if step.scan is not None:
+                self.scans[id(step.scan)] = Table(step.scan, tag)
+                self.owners.update((name, step.scan) for name in step.scan.moves)
             first, base, fn = len(self.ptrs), len(self.dims), 0
             for buffer, offset in step.pointers:
                 self.pointer(buffer, offset)
@@ -39,7 +39,7 @@ class Tables:
                 fn = len(self.calls)
                 self.calls.append(pycall(step, first))
             self.instrs.append([step.kind, tag, fn, first, base, step.n, step.block, step.grain])
-        self.add_loops()
+        self.add_scans()
 
     def pointer(self, buffer, offset):
         """The slot (a new row of `ptrs`) that points there."""
@@ -51,11 +51,11 @@ class Tables:
         slot = len(self.ptrs)
         self.ptrs.append(self.place_of(buffer, offset))
         if owner is not None:
-            self.loops[id(owner)].moved[slot] = (buffer, offset)
+            self.scans[id(owner)].moved[slot] = (buffer, offset)
         return slot
 
     def place_of(self, buffer, offset):
-        """(space, index, bytes): for a row of a loop, of one of the places it moves to."""
+        """(space, index, bytes): for a row of a scan, of one of the places it moves to."""
         if buffer in self.owners:
             move = self.owners[buffer].moves[buffer]
             if not isinstance(move, Move):
@@ -67,20 +67,20 @@ class Tables:
             return 0, buffer, offset
         return SPACES[space], index, offset
 
-    # ---- loops ------------------------------------------------------------------------------
+    # ---- scans ------------------------------------------------------------------------------
 
-    def add_loops(self):
-        """Dims of all loops. Inner ones first: they may move slots from those of outer ones."""
-        for table in reversed(list(self.loops.values())):
+    def add_scans(self):
+        """Dims of all scans. Inner ones first: they may move slots from those of outer ones."""
+        for table in reversed(list(self.scans.values())):
             self.instrs[table.tag][4] = len(self.dims)
             self.dims.extend(table.encode(self))
 
 
 class Table:
-    """The dims of one loop in the making."""
+    """The dims of one scan in the making."""
 
-    def __init__(self, loop, tag):
-        self.loop, self.tag = loop, tag
+    def __init__(self, scan, tag):
+        self.scan, self.tag = scan, tag
         self.moved, self.fixed = {}, {}     # {slot: (row, offset)}, {base: slot}
 
     def base(self, tables, base, offset=0):
@@ -98,13 +98,13 @@ class Table:
         return found[0] if found else tables.pointer(row, 0)
 
     def encode(self, tables):
-        loop, slides, moves = self.loop, [], []
+        scan, slides, moves = self.scan, [], []
         finals = [(self.base(tables, to), self.slot(tables, row), self.base(tables, first), size)
-                  for to, row, first, size in loop.finals]
-        traces = [(self.base(tables, base), size) for base, size in loop.traces]
-        head = [self.base(tables, x) for x in (loop.count, loop.flag, loop.executed)]
+                  for to, row, first, size in scan.finals]
+        traces = [(self.base(tables, base), size) for base, size in scan.traces]
+        head = [self.base(tables, x) for x in (scan.count, scan.flag, scan.executed)]
         for slot, (row, offset) in self.moved.items():
-            move = loop.moves[row]
+            move = scan.moves[row]
             a, b = self.base(tables, move.a, offset), self.base(tables, move.b, offset)
             if move.until is None:
                 slides.append((slot, a, move.a_stride))
@@ -112,8 +112,8 @@ class Table:
                 x_by_t, y_by_t = (int(c == "t") for c in move.by)
                 moves.append((slot, x_by_t, move.until, a, move.a_stride, mask(move.a_ring),
                               y_by_t, move.shift, b, move.b_stride, mask(move.b_ring)))
-        apart = loop.apart
-        numbers = [loop.rows, loop.limit, int(loop.reverse), int(loop.stepped), *head,
+        apart = scan.apart
+        numbers = [scan.rows, scan.limit, int(scan.reverse), int(scan.stepped), *head,
                    len(slides), len(moves), len(finals), len(traces),
                    *((apart.rows, apart.part, apart.stretch) if apart else (0, 0, 0))]
         for rows in (slides, moves, finals, traces):

@@ -1,10 +1,10 @@
 """Step: one instruction of a plan to be, in the words of Python.
 
-Loops and branches hold the steps inside of them; in a C Plan those follow in the flat array.
+Scans and branches hold the steps inside of them; in a C Plan those follow in the flat array.
 """
 from dataclasses import dataclass, field
 
-KERNEL, GEMM, PYCALL, LOOP, IF, NATIVE = 0, 1, 2, 3, 4, 5       # enum of ckernels.h
+KERNEL, GEMM, PYCALL, SCAN, IF, NATIVE = 0, 1, 2, 3, 4, 5       # enum of ckernels.h
 
 
 @dataclass
@@ -25,9 +25,9 @@ class Step:
     call: object = None
     node: object = None
     nodes: list = field(default_factory=list)
-    body: list = field(default_factory=list)    # steps of a loop, or of both sides of a branch
-    loop: object = None                         # of a loop: a Moving
-    depth: int = 0                              # how many loops and branches are around it
+    body: list = field(default_factory=list)    # steps of a scan, or of both sides of a branch
+    scan: object = None                         # of a scan: a Moving
+    depth: int = 0                              # how many scans and branches are around it
     rows: int = None                            # of the result, where an epilogue may follow
     columns: int = None                         # elements of such a row
 
@@ -61,8 +61,8 @@ class Move:
 
 @dataclass(frozen=True)
 class Apart:
-    """A loop over `rows` rows that do not depend on each other, `part` of them at a time; parts
-    take `stretch` steps until the loop looks up."""
+    """A scan over `rows` rows that do not depend on each other, `part` of them at a time; parts
+    take `stretch` steps until the scan polls for signals."""
     rows: int
     part: int
     stretch: int
@@ -70,7 +70,7 @@ class Apart:
 
 @dataclass
 class Moving:
-    """What a loop instruction needs to know besides its body. Bases are (buffer, bytes)."""
+    """What a scan instruction needs to know besides its body. Bases are (buffer, bytes)."""
     rows: int
     limit: int = -1
     reverse: bool = False
@@ -85,7 +85,7 @@ class Moving:
 
 
 def flatten(steps, depth=0):
-    """All steps in the order of a plan, inner ones after their loop; sets their `depth`."""
+    """All steps in the order of a plan, inner ones after their scan; sets their `depth`."""
     flat = []
     for step in steps:
         step.depth = depth

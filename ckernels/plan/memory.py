@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..graph.sizes import surely, value_of
-from .instructions import LOOP, flatten
+from .instructions import SCAN, flatten
 
 ALIGN = 64
 
@@ -50,7 +50,7 @@ def lifetimes(steps):
             if buffer[0] == "tmp":
                 live.setdefault(buffer, [i, i])[1] = i
         body = getattr(step, "body", ())
-        if body and step.kind == LOOP:
+        if body and step.kind == SCAN:
             spans.append((i, i + len(flatten(body, step.depth + 1)) + 0.5))  # after the last one
     for start, end in spans:
         for span in live.values():
@@ -119,7 +119,7 @@ def place(steps, sizes):
 def keep_apart(steps, live):
     """Let all that a scan in parts works on live through it: one part may be steps ahead."""
     for start, step in enumerate(steps):
-        if step.kind == LOOP and step.loop.apart:
+        if step.kind == SCAN and step.scan.apart:
             end = start + len(flatten(step.body, step.depth + 1)) + 0.5
             for span in live.values():
                 if span[0] <= end and span[1] >= start:

@@ -1,4 +1,4 @@
-"""Scans and branches as steps of a plan: one loop over the steps of its body, no Python in it.
+"""Scans and branches as steps of a plan: the steps of its body run, no Python in it.
 
 A body is planned like any graph. What it reads and writes per step are rows of sequences, states
 and results: buffers named ("row", k) whose place a Moving describes as a function of the step, so
@@ -15,13 +15,12 @@ from ..graph.shapes import product
 from ..graph.sizes import Size, smallest, value_of
 from ..graph.walk import toposort
 from ..ops.bodies import shapes_known
-from ..ops.loop import Layout as Operands
-from ..ops.loop import label
-from .instructions import IF, LOOP, Move, Moving, Step, flatten, touched
+from ..ops.scan import ScanSignature, label
+from .instructions import IF, SCAN, Move, Moving, Step, flatten, touched
 from .scan_by_rows import apart
 from .scan_in_kernel import single, take_steps
 
-MOST = 1 << 40              # steps of a loop of which only the call knows how many
+MOST = 1 << 40              # steps of a scan of which only the call knows how many
 TYPICAL = 1000              # how many are assumed of it
 STEP_NS = 10.0              # what a step costs besides its instructions
 
@@ -55,7 +54,7 @@ def dense(shape, strides):
 
 def scan(binder, node):
     """The lowering of a scan; False where only its oracle can run it."""
-    lay, items = Operands.of(node), binder.items.get(node.uid, {})
+    lay, items = ScanSignature.of(node), binder.items.get(node.uid, {})
     by_value = lay.steps.value is None
     if not shapes_known(node.attrs["body"]) or by_value and (
             lay.seqs or lay.count is not None or node.attrs["reverse"] or any(
@@ -70,7 +69,7 @@ class Scan:
 
     def __init__(self, binder, node):
         self.binder, self.node = binder, node
-        self.lay, self.body, self.attrs = Operands.of(node), node.attrs["body"], node.attrs
+        self.lay, self.body, self.attrs = ScanSignature.of(node), node.attrs["body"], node.attrs
         self.items = binder.items.get(node.uid, {})
         by_value = self.lay.steps.value is None         # steps that an operand counts
         self.rows = MOST if by_value else self.lay.steps.value.item()
@@ -83,7 +82,7 @@ class Scan:
         self.old, self.new = {}, {}         # (carry, tap) and carry: names of their rows
         self.stored = {}                    # index of a body output: the layout of all its rows
         self.inits, self.steady = {}, set()
-        self.late = []                      # (layout, target) to be copied after the loop
+        self.late = []                      # (layout, target) to be copied after the scan
 
     def run(self):
         if not self.most:
@@ -225,7 +224,7 @@ class Scan:
             self.show(n, rows)
 
     def show(self, item, layout):
-        """Let a result lie at `layout`; copied after the loop where it has a place of its own."""
+        """Let a result lie at `layout`; copied after the scan where it has a place of its own."""
         self.binder.layouts[item.uid] = layout
         buffer = self.binder.assigned.get((self.node.uid, item.attrs["index"]))
         if buffer is not None and buffer != layout.buffer:
@@ -339,7 +338,7 @@ class Scan:
                                                 base[1] // itemsize(dtype))
 
     def add(self, steps):
-        """The loop instruction itself."""
+        """The scan instruction itself."""
         moving, stored = self.moving, [rows.buffer for rows in self.stored.values()]
         many = "n" if self.rows is MOST else self.most
         many = many.expression() if isinstance(many, Size) else many
@@ -352,8 +351,8 @@ class Scan:
         ns = float(TYPICAL if self.rows is MOST else value_of(self.most))
         ns *= STEP_NS + sum(s.ns for s in steps)
         self.binder.steps.append(Step(
-            LOOP, name, [], [], n=len(flatten(steps)), ns=ns, reads=buffers,
-            writes=buffers + stored, node=self.node, nodes=[self.node], body=steps, loop=moving))
+            SCAN, name, [], [], n=len(flatten(steps)), ns=ns, reads=buffers,
+            writes=buffers + stored, node=self.node, nodes=[self.node], body=steps, scan=moving))
 
     def skip(self):
         """No step runs."""

@@ -17,7 +17,7 @@ from ..graph.node import current_line
 from ..graph.shapes import show
 from ..graph.sizes import LEAST, ShapeClass
 from ..plan import pipeline
-from ..plan.instructions import LOOP
+from ..plan.instructions import SCAN
 from ..plan.pipeline import DataDecides, concretise, unknown
 from . import choice, stored
 
@@ -82,7 +82,7 @@ class Kernels:
 
 class Instruction(NamedTuple):
     """What people are told about an instruction: its ops, the user's line of the last one, and how
-    many loops and branches are around it."""
+    many scans and branches are around it."""
     name: str
     line: tuple
     depth: int = 0
@@ -216,14 +216,14 @@ class Program:
         return found[at] if 0 <= at < len(found) else None
 
     def around(self, tag):
-        """Names of the loops around the instruction with this tag, innermost first."""
+        """Names of the scans around the instruction with this tag, innermost first."""
         serial, at = divmod(tag, SERIAL)
         found = self.instructions.get(serial, ())[:at + 1]
         depth = found[-1].depth if found else 0
         for inner in found[::-1]:
             if inner.depth < depth:
                 depth = inner.depth
-                if inner.kind == LOOP:
+                if inner.kind == SCAN:
                     yield inner.name
 
     def plan_arguments(self, arrays):

@@ -115,7 +115,7 @@ class Description:
 
     @staticmethod
     def body(body):
-        """The inner program of a loop or a branch: a graph of its own."""
+        """The inner program of a scan or a branch: a graph of its own."""
         inner = Description()
         for k, node in enumerate(body.inputs):
             inner.leaf(node, f"input {k}:{node.dtype}{node.shape}")
