@@ -1,4 +1,4 @@
-"""From steps with named buffers to the tables of a C plan: instructions, pointers, dims, calls.
+"""From instructions with named buffers to the tables of a C plan: instrs, ptrs, dims, calls.
 
 Their numbers may be sizes of a class of shapes. Buffers become rows (space, index, byte offset). A
 row of a scan becomes a slot of its own wherever it is used, and a line in the scan's table that
@@ -14,31 +14,33 @@ SPACES = {"tmp": 0, "in": 1, "cell": 2, "out": 3, "next": 4, "const": 5}
 class Tables:
     """The rows `instrs`, `ptrs`, `dims` and `calls` of a plan, and its `arena`.
 
-    A row of ptrs is (space, index, offset), with the buffer's name as index in the arena. steps: of
-    the top level; sizes: bytes of arena buffers; addresses: of the kernels, in order.
+    A row of ptrs is (space, index, offset), with the buffer's name as index in the arena.
+    instructions: of the top level; sizes: bytes of arena buffers; addresses: of the kernels, in
+    order.
     """
 
-    def __init__(self, steps, sizes, addresses):
-        self.steps = flatten(steps)
-        self.arena = arrange(self.steps, sizes)
+    def __init__(self, instructions, sizes, addresses):
+        self.instructions = flatten(instructions)
+        self.arena = arrange(self.instructions, sizes)
         self.instrs, self.ptrs, self.dims, self.calls = [], [], [], []
         self.owners = {}        # {row of a scan: the scan}
-        self.scans = {}         # {id of a scan: Table}
+        self.scans = {}         # {id of a scan: ScanTable}
         addresses = iter(addresses)
-        for tag, step in enumerate(self.steps):
-            if step.scan is not None:
-                self.scans[id(step.scan)] = Table(step.scan, tag)
-                self.owners.update((name, step.scan) for name in step.scan.moves)
+        for tag, instr in enumerate(self.instructions):
+            if instr.scan is not None:
+                self.scans[id(instr.scan)] = ScanTable(instr.scan, tag)
+                self.owners.update((name, instr.scan) for name in instr.scan.moves)
             first, base, fn = len(self.ptrs), len(self.dims), 0
-            for buffer, offset in step.pointers:
+            for buffer, offset in instr.pointers:
                 self.pointer(buffer, offset)
-            self.dims.extend(step.dims)
-            if step.kernel is not None:
+            self.dims.extend(instr.dims)
+            if instr.kernel is not None:
                 fn = next(addresses)
-            elif step.kind == PYCALL:
+            elif instr.kind == PYCALL:
                 fn = len(self.calls)
-                self.calls.append(pycall(step, first))
-            self.instrs.append([step.kind, tag, fn, first, base, step.n, step.block, step.grain])
+                self.calls.append(pycall(instr, first))
+            self.instrs.append(
+                [instr.kind, tag, fn, first, base, instr.n, instr.block, instr.grain])
         self.add_scans()
 
     def pointer(self, buffer, offset):
@@ -76,7 +78,7 @@ class Tables:
             self.dims.extend(table.encode(self))
 
 
-class Table:
+class ScanTable:
     """The dims of one scan in the making."""
 
     def __init__(self, scan, tag):
@@ -112,10 +114,10 @@ class Table:
                 x_by_t, y_by_t = (int(c == "t") for c in move.by)
                 moves.append((slot, x_by_t, move.until, a, move.a_stride, mask(move.a_ring),
                               y_by_t, move.shift, b, move.b_stride, mask(move.b_ring)))
-        apart = scan.apart
+        parts = scan.parts
         numbers = [scan.rows, scan.limit, int(scan.reverse), int(scan.stepped), *head,
                    len(slides), len(moves), len(finals), len(traces),
-                   *((apart.rows, apart.part, apart.stretch) if apart else (0, 0, 0))]
+                   *((parts.rows, parts.part, parts.stretch) if parts else (0, 0, 0))]
         for rows in (slides, moves, finals, traces):
             for row in rows:
                 numbers.extend(row)
@@ -126,9 +128,9 @@ def mask(ring):
     return -1 if ring is None else ring - 1
 
 
-def pycall(step, first):
-    """The callable of a step, with slot, dtype, shape and strides of its operands and results."""
-    call, ins, outs = step.call
+def pycall(instr, first):
+    """The callable of a PYCALL, with slot, dtype, shape and strides of what it reads and makes."""
+    call, ins, outs = instr.call
 
     def spec(at, layout):
         size = ITEMSIZE[layout.dtype]

@@ -327,7 +327,7 @@ class CompiledFunction(Shared):
             return self.pieces.stats()
         program, kernels = self.program, self.program.kernels
         return {
-            "nodes": program.nodes, "instructions": len(program.steps),
+            "nodes": program.nodes, "instructions": len(program.instructions),
             "kernels": [{"name": r.name, "key": r.key, "path": r.path, "form": r.kernel.form,
                          "source": os.path.splitext(r.path)[0] + ".json",
                          "inputs": sum(o.role == "in" for o in r.kernel.operands),
@@ -358,7 +358,7 @@ class CompiledFunction(Shared):
 
     def steps(self):
         """One line per instruction of the last plan, in order; those of scans are indented."""
-        return [f"{k}: {'  ' * s.depth}{s.name}" for k, s in enumerate(self.program.steps)]
+        return [f"{k}: {'  ' * s.depth}{s.name}" for k, s in enumerate(self.program.instructions)]
 
 
 class ReferenceFunction(Shared):

@@ -44,7 +44,7 @@ def check(leaves, outputs, *arrays, steps=None, updates=(), rtol=1e-5):
             np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
         if updates:
             break
-    kinds = [s.kind for s in f.info.program.steps]
+    kinds = [s.kind for s in f.info.program.instructions]
     if steps is not None:
         assert kinds.count(SCAN) == steps, f.steps()
     return f
@@ -217,7 +217,7 @@ def test_python_inside_of_a_loop():
         [ops.sort(ops.add(rows[0], old[0][0]))]])
     f = check([x, s], everything(node), numbers((6, 5), "float64"), numbers((1, 5), "float64"),
               steps=1)
-    assert PYCALL in [s.kind for s in f.info.program.steps]
+    assert PYCALL in [s.kind for s in f.info.program.instructions]
 
 
 def test_complex_numbers():
@@ -397,8 +397,8 @@ def test_a_transposed_matrix_is_copied_once_before_the_loop():
         ops.add(rows[0], ops.matmul(old[0][0], ops.transpose(w, (1, 0))))]])
     f = check([x, s, w], [item(node, 1)], numbers((5, 8, 6)), numbers((1, 8, 6)),
               numbers((6, 6)) / 6, steps=1)
-    assert [s.name for s in f.info.program.steps][0] == "copy"
-    assert [s.depth for s in f.info.program.steps] == [0, 0, 1]
+    assert [s.name for s in f.info.program.instructions][0] == "copy"
+    assert [s.depth for s in f.info.program.instructions] == [0, 0, 1]
 
 
 def test_joined_rows_are_computed_where_they_go():

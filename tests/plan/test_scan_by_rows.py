@@ -5,7 +5,7 @@ import pytest
 
 import ckernels as K
 from ckernels import ops
-from ckernels.plan import scan_by_rows as apart
+from ckernels.plan import scan_by_rows
 from ckernels.plan.instructions import SCAN, flatten
 from ckernels.runtime import stored
 
@@ -16,13 +16,14 @@ from .test_scan import check, everything, item, leaf, numbers, scan
 def small(monkeypatch):
     """Cut small loops too; nothing comes from a compiledir where they were not."""
     monkeypatch.setattr(stored, "describe", lambda program: (None, ()))
-    monkeypatch.setattr(apart, "PART_NS", 1.0)
-    monkeypatch.setattr(apart, "ELEMENTS", 4)
+    monkeypatch.setattr(scan_by_rows, "PART_NS", 1.0)
+    monkeypatch.setattr(scan_by_rows, "ELEMENTS", 4)
 
 
 def parts(f):
-    """The Apart of each loop, or None."""
-    return [s.scan.apart for s in flatten(f.info.program.drafted("lower").steps) if s.kind == SCAN]
+    """The BatchParts of each loop, or None."""
+    found = flatten(f.info.program.drafted("lower").instructions)
+    return [i.scan.parts for i in found if i.kind == SCAN]
 
 
 def recurrent(batch, dtype="float32", units=24, inputs=5, **options):
@@ -56,7 +57,7 @@ def test_recurrent_nets(dtype, batch, wanted):
 @pytest.mark.parametrize("rows, part", [(15, None), (16, 8), (20, 10), (24, 12), (32, 8), (40, 10),
                                         (64, 8), (100, 12), (128, 8), (256, 16), (1000, 63)])
 def test_two_threads_get_about_as_much(rows, part):
-    assert apart.part_of(rows, 8, 1, 1e9) == part
+    assert scan_by_rows.part_of(rows, 8, 1, 1e9) == part
 
 
 @pytest.mark.parametrize("options", [dict(reverse=True), dict(limit=3), dict(count=4),
@@ -194,7 +195,7 @@ def test_draws_are_those_of_the_whole_batch():
     cut = chain(6)(x, weights)
     K.set_random_seed(3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(apart, "PART_NS", 1e30)
+        patch.setattr(scan_by_rows, "PART_NS", 1e30)
         whole = chain(6)(x, weights)
     np.testing.assert_array_equal(cut, whole)
     assert 0 < cut.mean() < 1
