@@ -6,7 +6,7 @@ graph, because a sum that was multiplied out no longer matches another use of it
 
 from ..graph.node import make
 from .engine import Family, scalar
-from .products import MAX_FACTORS, REAL, Fraction, inside, read, scattered_values, simplify, write
+from .factors import MAX_FACTORS, REAL, Fraction, inside, read, scattered_values, simplify, write
 from .views import RESHAPING
 
 family = Family("sums")
@@ -61,7 +61,7 @@ def distributed(f, dtype):
         if (
             gain
             and safe
-            and sum(map(_dear, made)) < _dear(rest) + sum(_dear(read(t)) for _, t in parts)
+            and sum(map(_cost, made)) < _cost(rest) + sum(_cost(read(t)) for _, t in parts)
         ):
             total = None
             for own in made:
@@ -72,7 +72,7 @@ def distributed(f, dtype):
     return None
 
 
-def _dear(f):
+def _cost(f):
     """Divisions and exponentials of a Fraction: what distributing must save."""
     hidden = sum(len(scattered_values(n).below) for n in f.above if scattered_values(n) is not None)
     return len(f.below) + hidden + _exps(f)

@@ -33,7 +33,7 @@ class Index:
         return not self.layout.dtype.startswith("u")
 
 
-class Nest:
+class IndexedNest:
     """A domain, the strides over it of the indexed tensor (`far`) and of the plain one (`near`)."""
 
     def __init__(self, domain, far, far_strides, near, near_strides, indices):
@@ -208,7 +208,7 @@ def axis_nest(far, near, axis, array):
     return (
         None
         if drops_checks(near.shape, [index])
-        else Nest(near.shape, far, far_strides, near, near.strides, [index])
+        else IndexedNest(near.shape, far, far_strides, near, near.strides, [index])
     )
 
 
@@ -222,7 +222,7 @@ def along_nest(far, near, axis, array):
     return (
         None
         if drops_checks(near.shape, [index])
-        else Nest(near.shape, far, far_strides, near, near.strides, [index])
+        else IndexedNest(near.shape, far, far_strides, near, near.strides, [index])
     )
 
 
@@ -246,6 +246,6 @@ def template_nest(template, far, near, arrays):
         strides = tuple(0 if n == 1 else s for n, s in zip(a.shape, a.strides))
         strides = (0,) * lead + strides + (0,) * (len(rest) - place)
         indices.append(Index(a, strides, size, step))
-    return None if drops_checks(near.shape, indices) else Nest(
+    return None if drops_checks(near.shape, indices) else IndexedNest(
         near.shape, far, far_strides, near, near.strides, indices)
 

@@ -25,7 +25,7 @@ def pointer(layout):
     return layout.buffer, layout.offset * dtypes.ITEMSIZE[layout.dtype]
 
 
-class Writer:
+class SparseKernel:
     """A kernel on compressed rows while it is written."""
 
     def __init__(self, binder, node, indices, indptr, extent):
@@ -100,7 +100,7 @@ def dense(binder, node):
     data, indices, indptr, extent = node.inputs
     if data.dtype not in (*WORDS, *dtypes.INTEGERS) or not fits(indices, indptr, extent, data):
         return False
-    write = Writer(binder, node, indices, indptr, extent)
+    write = SparseKernel(binder, node, indices, indptr, extent)
     values, = gapless(binder, data)
     write.read("data", values)
     write.write("out", result(binder, node))
@@ -120,7 +120,7 @@ def take(binder, node):
     indices, indptr, extent, x = node.inputs
     if dtypes.is_complex(x.dtype) or not fits(indices, indptr, extent):
         return False
-    write = Writer(binder, node, indices, indptr, extent)
+    write = SparseKernel(binder, node, indices, indptr, extent)
     layout = binder.layout(x)
     write.read("x", layout)
     write.write("out", result(binder, node))
@@ -142,7 +142,7 @@ def rows(binder, node):
     indices, indptr, extent = node.inputs
     if not fits(indices, indptr, extent):
         return False
-    write = Writer(binder, node, indices, indptr, extent)
+    write = SparseKernel(binder, node, indices, indptr, extent)
     write.write("out", result(binder, node))
     body = ["for (int64_t r = lo; r < hi; r++)",
             "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++) out[q] = r;",
@@ -157,7 +157,7 @@ def order(binder, node):
     indices, indptr, extent = node.inputs
     if not fits(indices, indptr, extent):
         return False
-    write = Writer(binder, node, indices, indptr, extent)
+    write = SparseKernel(binder, node, indices, indptr, extent)
     outs = [result(binder, node, k) for k in range(2)]
     for user in binder.order:
         if user.op.name == "item" and user.inputs[0] is node:

@@ -6,7 +6,7 @@ threads.
 """
 from ... import dtypes
 from ...schedule.cost import work
-from .sparse import NS_BYTE, NS_ENTRY, PADDING, WORDS, Writer, c_type, fits, gapless, result
+from .sparse import NS_BYTE, NS_ENTRY, PADDING, WORDS, SparseKernel, c_type, fits, gapless, result
 
 VECTOR = 64                         # bytes of a vector
 STRIP = 256                         # bytes of a strip of columns, where there are enough of them
@@ -136,7 +136,7 @@ def dot(binder, node):
     k = node.shape[1]
     if data.dtype not in WORDS or not k or not fits(indices, indptr, extent, data):
         return False
-    write = Writer(binder, node, indices, indptr, extent)
+    write = SparseKernel(binder, node, indices, indptr, extent)
     values, = gapless(binder, data)
     dense = write.dense(y)
     if k == 1 and dense.strides[0] != 1:
@@ -181,7 +181,7 @@ def sample(binder, node):
     indices, indptr, extent, u, v = node.inputs
     if u.dtype not in WORDS or not fits(indices, indptr, extent):
         return False
-    write = Writer(binder, node, indices, indptr, extent)
+    write = SparseKernel(binder, node, indices, indptr, extent)
     left, right = write.dense(u), write.dense(v)
     write.read("u", left)
     write.read("v", right)

@@ -6,7 +6,7 @@ on the number of threads, nor do results.
 """
 from ... import dtypes
 from ...schedule.cost import work
-from .sparse import NS_ENTRY, PADDING, WORDS, Writer, c_type, fits, gapless, result
+from .sparse import NS_ENTRY, PADDING, WORDS, SparseKernel, c_type, fits, gapless, result
 
 CHUNKS = 16                         # of rows at most, ...
 SCRATCH = 8 << 20                   # ... and bytes of all their scratch, where one row is not more
@@ -56,7 +56,7 @@ SORT = """\
     }"""
 
 
-class Product(Writer):
+class Product(SparseKernel):
     """A kernel on two sparse matrices while it is written; `wide`: columns of the second."""
 
     def __init__(self, binder, node, first, second):

@@ -13,7 +13,7 @@ from ..graph.sizes import surely, value_of
 from .engine import Family, fit, number, scalar
 from .views import RESHAPING, reshaped, without_lead
 
-family = Family("products")
+family = Family("factors")
 MAX_FACTORS = 12  # longer products are read in parts, which keeps long chains linear
 COMBINES = {
     "exp",
