@@ -82,7 +82,7 @@ class Spec(Arguments):
             raise ArgumentError(f"check is 'nan' or 'none', not {check!r}")
         order = order or toposort(self.roots())
         self.cells = [n for n in order if n.op.name == "variable"]
-        self.loops = any(n.op.name == "scan" for n in order)
+        self.scans = any(n.op.name == "scan" for n in order)
         self.decided = data_decides(order)
         for variable, _ in updates:
             if variable not in self.cells:
@@ -125,8 +125,8 @@ class Spec(Arguments):
         return self.outputs + [new for _, new in self.updates]
 
     def counted(self):
-        """This Spec with loops that run as often as an input says without a plan for each."""
-        if not self.loops:
+        """This Spec with scans that run as often as an input says without a plan for each."""
+        if not self.scans:
             return self
         from .decided import count_steps
         roots = self.roots()
@@ -308,7 +308,7 @@ class CompiledFunction(Shared):
         return self.pieces
 
     def fail(self, code, tag, arrays, steps=(), error=None):
-        """The exception for a failure; `error`: what Python raised in these steps of loops."""
+        """The exception for a failure; `error`: what Python raised in these steps of scans."""
         if error is None:
             error = self.spec.fail(code, self.program.instruction(tag), arrays)
         where = "".join(f" (in step {t} of the {name})"
@@ -330,7 +330,7 @@ class CompiledFunction(Shared):
             return self.pieces.stats()
         program, kernels = self.program, self.program.kernels
         return {
-            "nodes": program.nodes, "instructions": len(program.steps),
+            "nodes": program.nodes, "instructions": len(program.instructions),
             "kernels": [{"name": r.name, "key": r.key, "path": r.path, "form": r.kernel.form,
                          "source": os.path.splitext(r.path)[0] + ".json",
                          "inputs": sum(o.role == "in" for o in r.kernel.operands),
@@ -360,8 +360,8 @@ class CompiledFunction(Shared):
         return "\n".join(r.text for r in self.program.kernels.records.values())
 
     def steps(self):
-        """One line per instruction of the last plan, in order; those of loops are indented."""
-        return [f"{k}: {'  ' * s.depth}{s.name}" for k, s in enumerate(self.program.steps)]
+        """One line per instruction of the last plan, in order; those of scans are indented."""
+        return [f"{k}: {'  ' * s.depth}{s.name}" for k, s in enumerate(self.program.instructions)]
 
 
 class ReferenceFunction(Shared):
