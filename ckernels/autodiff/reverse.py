@@ -11,7 +11,7 @@ import numpy as np
 # scan_gradient has the rule of scan, recompute that of checkpoint.
 from .. import dtypes, ops
 from ..errors import ArgumentError, DisconnectedError, DTypeError, ShapeError, with_line
-from ..graph.node import as_node, constant, line_of, make, new_uid
+from ..graph.node import as_node, constant, line_of, make, making_for, new_uid
 from ..graph.op import Op
 from ..graph.printing import location
 from ..graph.shapes import show
@@ -118,11 +118,12 @@ def accumulate(starts, targets, known=(), fixed=()):
     given = {n.uid for n in known}
     arrived = {n.uid: [g] for n, g in starts.items()}
     total = {}
-    for node in reversed(order):
-        parts = arrived.pop(node.uid, None)
-        if parts is None or node.uid not in reach:
-            continue
-        with line_of(node):
+    with making_for() as line:
+        for node in reversed(order):
+            parts = arrived.pop(node.uid, None)
+            if parts is None or node.uid not in reach:
+                continue
+            line(node)
             total[node.uid] = g = _sum(node, parts)
             if node.uid in fixed or not any(i.uid in reach for i in node.inputs):
                 continue

@@ -11,7 +11,7 @@ from ..graph.shapes import product
 from ..graph.sizes import value_of
 from ..schedule import cost
 from ..schedule.alike import is_number
-from ..schedule.group import GENERATORS, operand_maps, peel
+from ..schedule.group import GENERATORS
 from . import passes
 from .forms.flat import TILE
 from .forms.rows import ROW_SCRATCH
@@ -95,15 +95,14 @@ class Lowering:
             self.made[key] = self.value(op, dtype, args, attrs)
         return self.made[key]
 
-    def load(self, node, amap):
-        """The value of an operand that lies in memory (or is a literal)."""
+    def load(self, node, amap, base):
+        """The value of an operand, a view of `base`, that lies in memory (or is a literal)."""
         if is_number(node) and node.uid not in self.group.numbers:
             return self.literal(node.dtype, node.value.reshape(()))
         key = (node.uid, amap)
         if key not in self.made:
             ref = self.add_ref("in", node.dtype, self.layouts(node), amap)
-            name = peel(node, amap)[0].op.name
-            attrs = (("made", name),) if name in passes.TOLD else ()
+            attrs = (("made", base.op.name),) if base.op.name in passes.TOLD else ()
             self.made[key] = self.value("load", node.dtype, attrs=attrs, operand=ref)
         return self.made[key]
 
@@ -130,7 +129,7 @@ class Lowering:
             return self.convert(index, node.dtype)
         if name in GENERATORS:
             return self.random(node, amap)
-        args = [self.operand(x, want) for x, want in operand_maps(node, amap, self.group)]
+        args = [self.operand(*read) for read in self.group.reads[node.uid]]
         if node.op.kind == "reduce":
             return self.reduce(node, name, args[0], node.inputs[0], node.attrs["axes"])
         if node.op.commutative:     # the order of the graph is that of birth: no part of a kernel
@@ -139,13 +138,13 @@ class Lowering:
         return self.value(name, node.dtype, args, tuple(sorted(node.attrs.items())),
                           cost=node.op.cost * wide)
 
-    def operand(self, node, amap):
-        base, want = peel(node, amap)
+    def operand(self, node, amap, base, want):
+        """The value of `node` read with `amap`, where it is `base` read with `want`."""
         if base.uid in self.of:
             return self.of[base.uid]
-        if base.value is not None:
+        if base.op.name == "constant":
             node, amap = base, want
-        return self.load(node, amap)
+        return self.load(node, amap, base)
 
     def convert(self, value, dtype):
         if self.values[value].dtype == dtype:
@@ -191,8 +190,7 @@ class Lowering:
 
     def partial(self, node):
         x = node.inputs[0]
-        want = tuple(None if n == 1 else a for a, n in enumerate(x.shape))
-        arg = self.operand(x, want)
+        arg = self.operand(*self.group.reads[node.uid][0])
         kind = node.attrs["kind"]
         if kind == "count":
             return self.value("count", "float64")
