@@ -239,7 +239,7 @@ def _over(a, b):
                 if mine is a and other.op.name == "exp":
                     return make("sigmoid", (make("sub", (t, other.inputs[0])),))
     elif name == "softmax":
-        if is_kept(b, "sum", a):
+        if is_kept(b, "sum", a) == (a.attrs["axis"],):
             return a
     elif name == "sigmoid" and b.op.name == "sigmoid":
         if b.inputs[0] is negated(a.inputs[0]):

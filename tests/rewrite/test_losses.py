@@ -318,6 +318,8 @@ def test_gradients_without_weights(name, dtype):
     lambda x, y: ops.sum(ops.exp(x) * (ops.exp(y) + x)),
     lambda x, y: ops.sum(ops.exp(x) / (x + ops.mean(ops.exp(x)))),
     lambda x, y: ops.sum(ops.exp(x) / ops.mean(ops.exp(y))),
+    lambda x, y: ops.softmax(x, 1) / ops.sum(ops.softmax(x, 1), 0),
+    lambda x, y: ops.softmax(x, 1) / ops.sum(ops.softmax(x, 1)),
     lambda x, y: ops.sum(ops.exp(x) / ops.mean(ops.exp(x), 0, keepdims=True)[::-1] * x),
     lambda x, y: ops.sum(ops.set_slice(ops.zeros_like(x), 1 / ops.softmax(x)[1:3], [(0, 2, 1)])
                          * ops.softmax(x)),
