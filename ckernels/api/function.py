@@ -115,9 +115,9 @@ def function(
     graph.close()
     graph.check_inputs(on_unused_input or config.on_unused_input)
     mode = None if mode is None else parsed(lookup("mode"), mode, "")
-    from ..runtime.function import Function
+    from ..runtime.function import make_function
 
-    return Function(
+    return make_function(
         inputs=graph.inputs,
         outputs=graph.outputs,
         updates=graph.updates,

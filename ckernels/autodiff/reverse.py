@@ -1,4 +1,4 @@
-"""Derivatives: reverse mode over the rows' `grad`, and what is built from it.
+"""Derivatives: reverse mode over the ops' `grad`, and what is built from it.
 
 `grad` walks the graph once backwards from the cost, adding up contributions; integers,
 stop_gradient and consider_constant end a path. Lop is the same with a vector to start from; Rop is
@@ -13,7 +13,7 @@ from .. import collector, dtypes, ops
 from ..errors import ArgumentError, DisconnectedError, DTypeError, ShapeError, with_line
 from ..graph.node import as_node, constant, line_of, make, making_for, new_uid
 from ..graph.op import Op
-from ..graph.printing import place
+from ..graph.printing import location
 from ..graph.shapes import show
 from ..graph.walk import consumers, toposort
 from ..ops.shape import sized, times
@@ -200,7 +200,7 @@ def _described(node, fixed):
     what = "consider_constant" if node.uid in fixed else node.op.name
     if node.op.name == "cast" and node.dtype is not None:
         what = f"cast to {node.dtype}"
-    where = place(node.line)
+    where = location(node.line)
     return f"{what} ({where})" if where else what
 
 

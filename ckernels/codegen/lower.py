@@ -7,9 +7,9 @@ and strides stay out of kernels: they are numbers of the launch.
 from dataclasses import dataclass, field, replace
 
 from .. import dtypes
-from ..config import config
 from ..graph.shapes import product
 from ..graph.sizes import value_of
+from ..schedule import cost
 from ..schedule.alike import is_number
 from ..schedule.group import GENERATORS
 from . import passes
@@ -20,24 +20,24 @@ from .layout import collapse, contiguous_strides
 
 LEAST_TILED = 16            # rows and columns: below, tiles are all edges
 WIDE = 128                  # columns per chunk at least: narrower ones read memory in crumbs
-NS_PER_COST = 0.04          # one unit of Op.cost for one float32 on one core, measured
-NS_PER_BYTE = 0.02
-GRAIN_NS = 5000.0           # least work for one thread: fork-join costs 1 us hot, 10 us cold
 
 
 @dataclass
 class Launch:
-    """A kernel with all the executor needs: pointers as (buffer, byte offset), dims, range."""
+    """A kernel with all the executor needs: pointers as (buffer, byte offset), dims, range.
+
+    n: units of the range, dealt out in multiples of `block`; work: picoseconds of all (cost.py).
+    """
     kernel: Kernel
     pointers: list
     dims: list
     n: int
     block: int
-    grain: int
-    ns: float
+    work: int
     reads: list
     writes: list
     inplace: list = field(default_factory=list)     # (result, operand) buffers that may be one
+    least: int = 1              # units for one thread, whatever they take
 
 
 class _Ref:
@@ -336,10 +336,11 @@ class Lowering:
         values, stores = passes.rewrite(form, self.settle(form, operands), stores)
         kernel = Kernel(form, len(outer), len(runs), tuple(operands), values, stores,
                         form == "rows" and not runs and again(values) and n <= ROW_SCRATCH)
-        ns, total = self.element_ns(values), value_of(product(self.group.domain))
-        return Launch(kernel, self.pointers(), dims, count, block,
-                      grain_of(value_of(count), total, ns), ns * total, self.buffers("in"),
-                      self.buffers("out"), self.inplace() if form == "flat" else [])
+        ns, total = self.element_ns(values), product(self.group.domain)
+        return Launch(kernel, self.pointers(), dims, count, block, cost.work(ns, total),
+                      self.buffers("in"), self.buffers("out"),
+                      self.inplace() if form == "flat" else [],
+                      cost.least_for_elements(count, total))
 
     def inplace(self):
         """Pairs (result, operand) that are walked alike, so that one may overwrite the other.
@@ -360,10 +361,10 @@ class Lowering:
 
     def element_ns(self, values):
         """Estimated ns per point of the domain on one core."""
-        total = sum(1 if v.reduces else v.cost for v in values) * NS_PER_COST
+        total = sum(1 if v.reduces else v.cost for v in values) * cost.NS_PER_COST
         moved = sum(dtypes.ITEMSIZE[ref.dtype] for ref in self.refs
                     if ref.role != "index" and moves(ref.strides))
-        return total + moved * NS_PER_BYTE
+        return total + moved * cost.NS_PER_BYTE
 
     def settle(self, form, operands):
         """Mark each value as varying along the vector loop or not."""
@@ -396,10 +397,3 @@ def moves(strides):
 def again(values):
     """Whether a row is walked more than once, so that keeping parts of it may serve."""
     return any(v.level > 0 and (v.run or v.reduces) for v in values)
-
-
-def grain_of(count, total, ns):
-    """Least units of a range for one thread: `count` units of `total` elements of `ns` each."""
-    least = config.openmp_elemwise_minsize * count // max(total, 1)
-    per_unit = ns * total / max(count, 1)
-    return max(1, int(GRAIN_NS / max(per_unit, 1e-3)), -(-least // 2))

@@ -1,7 +1,7 @@
-"""Passes over the kernel IR: rewrites as rows (pattern, condition, replacement, why), and what else
-the forms want to know of a kernel (which maximum is found with its place, how sums run).
+"""Passes over the kernel IR: rules (pattern, condition, replacement, why), and what else the
+forms want to know of a kernel (which maximum is found with its place, how sums run).
 
-Each row is worth its place by a measurement, and has a near miss in its test. Nothing here knows
+Each rule is paid for by a measurement, and has a near miss in its test. Nothing here knows
 loops or C. A pattern is a variable (the same value wherever it stands), (op, *patterns),
 Bound(name, pattern) or Either(patterns).
 """
@@ -27,11 +27,11 @@ class Either(NamedTuple):
     patterns: tuple
 
 
-class Rule(NamedTuple):
+class KernelRule(NamedTuple):
     """`pattern` becomes `replacement` where when(form, values, found, i) holds.
 
     A replacement is a variable or (op, *replacements). cost: of the value that is replaced (None:
-    what it was). shared: values made for several replacements are computed once. why: what the row
+    what it was). shared: values made for several replacements are computed once. why: what the rule
     gains, measured, and why it is right.
     """
     name: str
@@ -100,21 +100,21 @@ def _ops(pattern):
 
 
 RULES = (
-    Rule("softmax's row sum",
+    KernelRule("softmax's row sum",
          ("true_div", "z", Bound("s", ("sum", ("exp", ("sub", "x", ("max", "x")))))),
          ("mul", "z", ("reciprocal", "s")),
          lambda form, values, found, i: not values[found["z"]].reduces, 1, False,
          "One division per row instead of one per element: softmax of 1000 columns 0.35 ns an "
          "element against 0.49. The sum is at least 1, since x - max(x) is 0 somewhere, so that "
          "its reciprocal is normal and the product within 1.5 ulp of the quotient."),
-    Rule("logsumexp's exponentials",
+    KernelRule("logsumexp's exponentials",
          ("exp", ("sub", "x", Bound("y", ("where", ("isfinite", "l"), Bound("l", TOTAL), "zero")))),
          ("mul", "e", ("exp", ("sub", "top", "y"))),
          lambda form, values, found, i: is_zero(values, found), 1, False,
          "A logsumexp's gradient needs no exponential per element beyond those it summed. top <= y "
          "<= top + log(n), so that exp(top - y) is between 1/n and 1; where y is not finite and so "
          "0, top is 0 too."),
-    Rule("quotients by a root",
+    KernelRule("quotients by a root",
          ("true_div", "a", "root"),
          ("mul", "a", ("reciprocal", "root")),
          per_row_root, None, True,
@@ -262,7 +262,7 @@ def cone_cost(kernel, i, kept=()):
 
 
 def in_blocks(kernel, i):
-    """Whether reduction i sums dear floats: a block in float, the blocks in double.
+    """Whether reduction i sums expensive floats: a block in float, the blocks in double.
 
     Cheap sums wait for memory and stay in double throughout, which is exact to the last bit.
     """

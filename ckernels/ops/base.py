@@ -1,7 +1,7 @@
-"""How rows are declared: `elementwise` and `reduction` make an Op and return its build function.
+"""How ops are declared: `elementwise` and `reduction` make an Op and return its build function.
 
 Build functions take Nodes, handles, NumPy arrays and Python numbers, promote dtypes (Python numbers
-are weak, NumPy scalars are not), insert casts and return a Node. Rows live in the sibling files.
+are weak, NumPy scalars are not), insert casts and return a Node. Ops live in the sibling files.
 """
 import warnings
 

@@ -1,4 +1,4 @@
-"""Convolution rows: conv and its two adjoints, closed under differentiation.
+"""Convolution: conv and its two adjoints, closed under differentiation.
 
 Channels last: images (N, *S, C), kernels (*K, C / groups, O), results (N, *R, O), for any number
 of spatial axes. CORRELATION: kernels are not flipped. Output channel o belongs to group

@@ -1,4 +1,4 @@
-"""Pooling rows: maximum, sum and average of windows over images (N, *S, C), and their adjoints.
+"""Pooling: maximum, sum and average of windows over images (N, *S, C), and their adjoints.
 
 Padding is never a maximum and adds nothing to a sum; NaN wins as in NumPy; of equal maxima the
 first in row-major order gets the gradient. The geometry is in windows.py; attrs["size"] is the
@@ -187,7 +187,7 @@ def _run_sum_grad(attrs, g, sizes):
 
 
 def _forward(name):
-    """The gradient of a row that undoes the row `name`: it is linear, so `name` itself."""
+    """The gradient of an op that undoes the op `name`: it is linear, so `name` itself."""
     return lambda node, h: (make(name, (h,), node.attrs), None)
 
 

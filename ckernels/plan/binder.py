@@ -18,6 +18,7 @@ from ..graph.node import make
 from ..graph.shapes import product
 from ..graph.sizes import Size, bare, greatest, sizes_in, value_of
 from ..graph.walk import consumers, rebuild
+from ..schedule.cost import least_units
 from ..schedule.fuse import fuse, fusible
 from ..schedule.group import Group
 from ..schedule.split import split
@@ -297,9 +298,11 @@ class Binder(Products):
     # ---- instructions -------------------------------------------------------------------------
 
     def add_launch(self, launch, nodes, name=None):
+        grain = greatest(launch.least, least_units(launch.n, launch.work))
         instr = Instruction(KERNEL, name or "+".join(n.op.name for n in nodes), launch.pointers,
-                            launch.dims, launch.n, launch.block, launch.grain, launch.ns,
-                            launch.reads, launch.writes, launch.inplace, launch.kernel,
+                            launch.dims, launch.n, launch.block, grain,
+                            value_of(launch.work) / 1000, launch.reads, launch.writes,
+                            launch.inplace, launch.kernel,
                             node=nodes[-1] if nodes else None, nodes=list(nodes))
         if launch.n:
             self.instructions.append(instr)

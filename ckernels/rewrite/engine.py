@@ -12,7 +12,7 @@ import numpy as np
 from ..graph import node as _nodes
 from ..graph.node import constant, make, sizes_constant
 from ..graph.op import REGISTRY
-from ..graph.printing import place
+from ..graph.printing import location
 from ..graph.sizes import surely
 from ..graph.walk import toposort
 
@@ -215,11 +215,11 @@ class Family(list):
 
         return add
 
-    def row(self, name, left, right, when=None, doc=""):
-        """A rule given by patterns. right: a pattern, or a function of the bindings by name.
+    def formula(self, name, left, right, when=None, doc=""):
+        """A rule given by two formulas. right: a pattern like left, or a function of the bindings.
 
         when(**bindings): a further condition. Numbers on the right take the dtype of the root, and
-        rows apply to real floats only.
+        such rules apply to real floats only.
         """
         wanted = tuple(a.op for a in left.args if a.op is not None)
 
@@ -382,6 +382,6 @@ class _Driver:
             STEPS_PER_NODE,
             rule.name,
             node.op.name,
-            f" ({place(node.line)})" if node.line else "",
+            f" ({location(node.line)})" if node.line else "",
             rule.name,
         )

@@ -50,8 +50,8 @@ DEFAULTS = (True, "", 512 << 20)     # of openmp, blas and pool
 _warn_lock = locks.lock()
 
 
-def Function(inputs, outputs, updates=(), single=False, name=None, mode=None, defaults=None,
-             downcast=None, positional_only=False, check=None, profile=None, order=None):
+def make_function(inputs, outputs, updates=(), single=False, name=None, mode=None, defaults=None,
+                  downcast=None, positional_only=False, check=None, profile=None, order=None):
     """The callable for a graph.
 
     inputs: placeholder Nodes; outputs: Nodes; updates: [(variable Node, new value Node)]; single:
@@ -212,8 +212,8 @@ class Shared:
 
         A list of rows (name, calls, ms, percent, line); empty where no instruction was compiled.
         """
-        from .profile import Table
-        return Table(self.name or "function", [])
+        from .profile import Profile
+        return Profile(self.name or "function", [])
 
     def explain(self, rewrites=False):
         """A text: what each instruction of the last plan computes, and why it does not do more.
