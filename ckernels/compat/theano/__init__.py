@@ -8,11 +8,11 @@ not to be edited.
 
 import importlib
 
+from .compile import FAST_COMPILE, FAST_RUN, In, Mode, Out, Param, function, shared
 from .config import change_flags, config
 from .gof.graph import Apply, Constant, Variable
 from .gof.op import Op
 from .gof.type import Type, generic
-from .compile import FAST_COMPILE, FAST_RUN, In, Mode, Out, Param, function, shared
 from .names import missing
 
 __version__ = "1.0.5"

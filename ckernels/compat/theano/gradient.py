@@ -1,7 +1,7 @@
 """theano.gradient: grad with all its options, Jacobians, Hessians, R and L operators, verify_grad.
 
-The engine differentiates; here its graph is opened where a gradient is asked for by a handle that is
-no leaf, so that only this handle counts and not its twins of the same expression. What the engine
+The engine differentiates; here its graph is opened where a gradient is asked for by a handle that
+is no leaf, so that only this handle counts and not its twins of one expression. What the engine
 says about disconnected inputs is said in Theano's words.
 """
 
@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 
 from ... import dtypes, ops
-from ... import gradient as engine
+from ...autodiff import reverse as engine
 from ...errors import DTypeError, with_line
 from ...graph.node import make, new_uid
 from ...graph.op import Op as Row
@@ -21,7 +21,7 @@ from .gof.graph import Variable, apply_order
 from .gof.op import KernelOp, PureOp, apply_op
 from .gof.type import DisconnectedType, NullType
 from .gof.walks import LAZY, applied, handle_of, is_leaf, known_handles
-from .tensor.variables import Handle, as_tensor_variable, fresh, wrap
+from .tensor.variables import Handle, as_tensor_variable, wrap
 
 __all__ = ["grad", "Rop", "Lop", "subgraph_grad", "jacobian", "hessian", "verify_grad",
            "numeric_grad", "grad_undefined", "grad_not_implemented", "disconnected_grad",
@@ -59,7 +59,7 @@ def grad_not_implemented(op, x_pos, x, comment=""):
                     f"{op} op is not implemented. {comment}")()
 
 
-# --- grad -------------------------------------------------------------------------------------------
+# --- grad -------------------------------------------------------------------------------------
 
 
 class Opened:
@@ -347,7 +347,7 @@ def subgraph_grad(wrt, end, start=None, cost=None, details=False):
     return pair
 
 
-# --- vectors through Jacobians --------------------------------------------------------------------
+# --- vectors through Jacobians ----------------------------------------------------------------
 
 
 def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="zero"):  # noqa: N802
@@ -475,7 +475,7 @@ def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):
     return format_as(use_list, use_tuple, found)
 
 
-# --- gradients that pass differently ----------------------------------------------------------------
+# --- gradients that pass differently ----------------------------------------------------------
 
 
 def _stopped(x):
@@ -557,7 +557,7 @@ def grad_scale(x, multiplier):
     return GradScale(multiplier)(x)
 
 
-# --- gradients by differences -------------------------------------------------------------------------
+# --- gradients by differences -----------------------------------------------------------------
 
 
 class numeric_grad:  # noqa: N801 (Theano's name)

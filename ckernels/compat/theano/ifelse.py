@@ -23,7 +23,7 @@ class IfElse(KernelOp):
         return IfElse, (self.n_outs,)
 
     def __str__(self):
-        return "if{%s}" % self.name if self.name != "if" else "if{}"
+        return f"if{{{self.name}}}" if self.name != "if" else "if{}"
 
 
 def _choose(c, *branches, n_outs):

@@ -14,11 +14,14 @@ import sys
 OWN = __package__
 ALIASES = {     # a module of Theano: where its names are here
     "tensor.basic": "tensor", "tensor.var": "tensor", "tensor.elemwise": "tensor.elemwise_names",
-    "tensor.subtensor": "tensor.indexing", "tensor.utils": "tensor", "tensor.blas": "tensor.products",
+    "tensor.subtensor": "tensor.indexing", "tensor.utils": "tensor",
+    "tensor.blas": "tensor.products",
     "tensor.type_other": "tensor.constants",
     "tensor.nnet.nnet": "tensor.nnet", "tensor.nnet.sigm": "tensor.nnet.activations",
-    "tensor.nnet.conv": "tensor.nnet.abstract_conv", "tensor.nnet.corr": "tensor.nnet.abstract_conv",
-    "tensor.nnet.corr3d": "tensor.nnet.abstract_conv", "gof.cc": "gof", "gof.link": "gof", "gof.vm": "gof",
+    "tensor.nnet.conv": "tensor.nnet.abstract_conv",
+    "tensor.nnet.corr": "tensor.nnet.abstract_conv",
+    "tensor.nnet.corr3d": "tensor.nnet.abstract_conv",
+    "gof.cc": "gof", "gof.link": "gof", "gof.vm": "gof",
     "gof.null_type": "gof.type", "gof.destroyhandler": "gof.fg",
     "compile.function_module": "compile.maker", "compile.pfunc": "compile",
     "compile.sharedvalue": "tensor.sharedvar", "compile.debugmode": "compile.mode",

@@ -6,8 +6,7 @@ from .gof.graph import Apply, Constant, Variable
 from .gof.op import KernelOp
 from .tensor.rules import SYMBOLS
 
-
-# --- debugprint ---------------------------------------------------------------------------------------
+# --- debugprint -------------------------------------------------------------------------------
 
 
 def _roots(obj):
@@ -90,7 +89,7 @@ def _walk(root, prefix, child_prefix, depth, print_type, ids, stop, done, names,
             stack.append((inputs[k], below + " |", below + ("  " if last else " |"), depth - 1))
 
 
-# --- pp -----------------------------------------------------------------------------------------------
+# --- pp ---------------------------------------------------------------------------------------
 
 def pp(*args):
     """A formula in one line, e.g. '((x + y) * z)'."""
@@ -174,7 +173,7 @@ def var_descriptor(obj, _prev_obs=None, _tag_generator=None):
     return min_informative_str(obj)
 
 
-# --- Print --------------------------------------------------------------------------------------------
+# --- Print ------------------------------------------------------------------------------------
 
 
 def _printed(x, message, attrs):
@@ -241,9 +240,11 @@ _register()
 def hex_digest(x):
     """The SHA-256 of an array, with its strides where they are unusual."""
     import hashlib
+
     import numpy as np
     text = hashlib.sha256(np.ascontiguousarray(x)).hexdigest()
-    return text + f"|strides=[{','.join(map(str, x.strides))}]|shape=[{','.join(map(str, x.shape))}]"
+    strides, shape = ",".join(map(str, x.strides)), ",".join(map(str, x.shape))
+    return f"{text}|strides=[{strides}]|shape=[{shape}]"
 
 
 def pydotprint(fct, outfile=None, **kwargs):

@@ -9,7 +9,8 @@ from collections import OrderedDict
 import numpy as np
 
 from ... import ops
-from ...api import loops, stepping
+from ...api import scan as own
+from ...api import scan_step
 from ...api.tensor import Tensor
 from ...errors import ArgumentError, UsageError
 from .exceptions import MissingInputError
@@ -75,8 +76,8 @@ class _Scan:
         self.given_seqs = [_spec(s, "input") for s in _listed(sequences)]
         self.given_infos = [_info(o) for o in _listed(outputs_info)]
         self.others = [self._other(x) for x in _listed(non_sequences)]
-        self.seqs = [stepping.Sequence(k, s) for k, s in enumerate(self.given_seqs)]
-        self.states = [stepping.State(k, s) for k, s in enumerate(self.given_infos)]
+        self.seqs = [scan_step.Sequence(k, s) for k, s in enumerate(self.given_seqs)]
+        self.states = [scan_step.State(k, s) for k, s in enumerate(self.given_infos)]
         self.go_backwards = go_backwards
         self.steps = self._steps(n_steps)
         self.shared, self.seen, self.single = {}, [], False
@@ -98,22 +99,22 @@ class _Scan:
         if n_steps is None and not self.seqs:
             raise ValueError("No information about the number of steps provided. Either provide a "
                              "value for n_steps argument of scan or provide an input sequence")
-        return loops._steps(self.seqs, n_steps)
+        return own._steps(self.seqs, n_steps)
 
     def rows(self, n_steps=None):
         found = []
         for seq in self.seqs:
             for tap, x in seq.rows(self.go_backwards):
-                found.append((loops._cut(x, self.steps, seq, len(self.seqs), n_steps),
-                              loops._tap_name(seq.name, tap)))
+                found.append((own._cut(x, self.steps, seq, len(self.seqs), n_steps),
+                              own._tap_name(seq.name, tap)))
         return found
 
     def run(self, strict, return_list, options):
-        states = [(s.init, s.taps, loops._tap_name(s.name, -1)) if s.taps else None
+        states = [(s.init, s.taps, own._tap_name(s.name, -1)) if s.taps else None
                   for s in self.states]
         others = [x for x in self.others if isinstance(x, Handle)]
         self.strict = strict
-        loop = loops.make_loop(self.step, self.steps, self.rows(self.steps), states, others,
+        loop = own.make_scan(self.step, self.steps, self.rows(self.steps), states, others,
                                **options)
         memo = known_handles([*others, *self.seen, *self.outer()])
         outputs = [handle_of(node, memo) for node in loop.rows()]
@@ -170,7 +171,7 @@ class _Scan:
                  {v: Tensor(_update(v, new).node) for v, new in updates.items()}]
         if condition is not None:
             self.seen.append(condition)
-            return (*parts, stepping.until(Tensor(condition.node)))
+            return (*parts, scan_step.until(Tensor(condition.node)))
         return tuple(parts)
 
     def fitted(self, outputs):
@@ -287,7 +288,7 @@ def _is_updates(x):
         for p in x)
 
 
-# --- maps and folds -----------------------------------------------------------------------------
+# --- maps and folds ---------------------------------------------------------------------------
 
 
 def map(fn, sequences, non_sequences=None, truncate_gradient=-1, go_backwards=False, mode=None,
@@ -341,7 +342,7 @@ def _every(x, n):
     return minimum(arange(count) * n + (n - 1), size - 1)
 
 
-# --- clone -----------------------------------------------------------------------------------------
+# --- clone ------------------------------------------------------------------------------------
 
 
 def clone(output, replace=None, strict=True, share_inputs=True, copy_inputs=None):

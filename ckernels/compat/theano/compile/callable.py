@@ -181,7 +181,7 @@ class Function:
             if old.type.dtype != new.type.dtype or old.type.ndim != new.type.ndim:
                 raise ValueError(f"swap puts a variable of type {new.type} for one of {old.type}")
         own = {}
-        for variable, state in self.states.items():
+        for state in self.states.values():
             own[state] = type(state)(state.name, state.type, state.get_value(), False)
         return self._swapped({**own, **swap}, delete_updates, name, own)
 

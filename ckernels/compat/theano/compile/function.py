@@ -1,14 +1,14 @@
 """theano.function: what it takes, checked, and made a callable of the engine.
 
-`function` sorts out inputs, updates and givens; `lowering.py` closes the graph; `callable.py` is the
-object a user calls. Inputs with an update or without a place in calls become hidden shared
+`function` sorts out inputs, updates and givens; `lowering.py` closes the graph; `callable.py` is
+the object a user calls. Inputs with an update or without a place in calls become hidden shared
 variables.
 """
 
 import numpy as np
 
-from ..exceptions import UnusedInputError
 from ..config import config
+from ..exceptions import UnusedInputError
 from ..gof.graph import Constant, Variable
 from ..tensor.sharedvar import Container, SharedVariable, TensorSharedVariable
 from ..tensor.variables import Handle, as_tensor_variable
@@ -192,7 +192,7 @@ def _updates(updates):
         raise ValueError("The updates parameter must be an OrderedDict/dict or a list of lists/"
                          "tuples with 2 elements")
     found = {}
-    for k, (target, value) in enumerate(_pairs(updates, "updates")):
+    for target, value in _pairs(updates, "updates"):
         if not isinstance(target, SharedVariable):
             raise TypeError("update target must be a SharedVariable", target)
         if target in found:
@@ -261,7 +261,7 @@ def replacement(old, new, strict=True):
     return new
 
 
-# --- making the callable ----------------------------------------------------------------------------
+# --- making the callable ----------------------------------------------------------------------
 
 
 def _compiled(asked, mode, no_default_updates, name, on_unused, profile):

@@ -9,9 +9,9 @@ def reduced(function):
     swap = getattr(function, "swapped", {})
     states = [(k, i.name, function.states[i.variable]) for k, i in enumerate(asked.ins)
               if i.variable in function.states]
-    return _again, (asked.ins, _outputs(asked), dict(asked.updates) if function.spec.updates else {},
-                    dict(asked.givens), function.name, function.mode, asked.downcast, swap, states,
-                    {k: v for k, v in function.spec.defaults.items()})
+    updates = dict(asked.updates) if function.spec.updates else {}
+    return _again, (asked.ins, _outputs(asked), updates, dict(asked.givens), function.name,
+                    function.mode, asked.downcast, swap, states, dict(function.spec.defaults))
 
 
 def _outputs(asked):

@@ -1,7 +1,7 @@
 """Pickles and deep copies of variables: their graph as written, never the engine's nodes.
 
-A variable is its type, its name, its notes, and its Apply; the engine's nodes are made anew where it
-comes back. What the engine alone knows (results of grad and scan) is read off it first.
+A variable is its type, its name, its notes, and its Apply; the engine's nodes are made anew where
+it comes back. What the engine alone knows (results of grad and scan) is read off it first.
 """
 
 import copy

@@ -7,7 +7,27 @@ for.
 
 import importlib
 
+from .. import scalar as scal
 from ..gof.graph import Constant, Variable
+from .constants import *
+from .constructors import *
+from .creation import *
+from .elementwise import *
+from .extra_ops import *
+from .indexing import *
+from .joining import *
+from .products import *
+from .reductions import *
+from .shaping import *
+from .sharedvar import (
+    ScalarSharedVariable,
+    SharedVariable,
+    TensorSharedVariable,
+    scalar_constructor,
+    shared,
+    tensor_constructor,
+)
+from .sort import *
 from .type import (
     TensorType,
     values_eq_approx_always_true,
@@ -28,28 +48,8 @@ from .variables import (
     constant,
     wrap,
 )
-from .. import scalar as scal
-from .constants import *
-from .constructors import *
-from .creation import *
-from .elementwise import *
-from .extra_ops import *
-from .indexing import *
-from .joining import *
-from .products import *
-from .reductions import *
-from .sharedvar import (
-    ScalarSharedVariable,
-    SharedVariable,
-    TensorSharedVariable,
-    scalar_constructor,
-    shared,
-    tensor_constructor,
-)
-from .shaping import *
-from .sort import *
 
-abs = abs_
+abs = abs_  # noqa: F405
 Tensor = TensorType
 integer_dtypes = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 int_dtypes, uint_dtypes = integer_dtypes[:4], integer_dtypes[4:]

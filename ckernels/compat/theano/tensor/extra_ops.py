@@ -12,7 +12,7 @@ from .variables import Handle, as_tensor_variable
 __all__ = ["CumOp", "CumsumOp", "CumprodOp", "cumsum", "cumprod", "diff", "bincount", "squeeze",
            "compress", "repeat", "RepeatOp", "bartlett", "Bartlett", "fill_diagonal",
            "FillDiagonal", "fill_diagonal_offset", "to_one_hot", "Unique", "unravel_index",
-           "ravel_multi_index", "searchsorted", "SearchsortedOp", "DiffOp", "BinCountOp"]
+           "ravel_multi_index", "searchsorted", "SearchsortedOp", "DiffOp"]
 
 
 class CumOp(KernelOp):
@@ -88,21 +88,14 @@ def _diff(x, n, axis):
     return x
 
 
-class BinCountOp(KernelOp):
-    """How often each number occurs."""
-
-    def __init__(self, minlength=-1):
-        KernelOp.__init__(self, _bincount, "BinCountOp", minlength=minlength)
-
-
 def bincount(x, weights=None, minlength=None, assert_nonneg=False):
     """How often each number of a vector of integers occurs, or the sums of its weights.
 
     The result is as long as the largest number and `minlength` need.
     """
+    from .creation import zeros
     from .elementwise import cast, maximum
     from .indexing import inc_subtensor
-    from .creation import zeros
     x = as_tensor_variable(x)
     if x.ndim != 1:
         raise TypeError("Inputs must be of dimension 1.")
@@ -211,27 +204,25 @@ class FillDiagonal(KernelOp):
     def make_node(self, a, val):
         a, val = as_tensor_variable(a), as_tensor_variable(val)
         if a.ndim < 2:
-            raise TypeError("%s: first parameter must have at least two dimensions" %
-                            self.__class__.__name__)
+            raise TypeError(f"{type(self).__name__}: first parameter must have at least two "
+                            "dimensions")
         if val.ndim != 0:
-            raise TypeError("%s: second parameter must be a scalar" % self.__class__.__name__)
+            raise TypeError(f"{type(self).__name__}: second parameter must be a scalar")
         val = val.astype(a.dtype) if val.dtype != a.dtype and np.can_cast(
             val.dtype, a.dtype, "same_kind") else val
         if val.dtype != a.dtype:
-            raise TypeError("%s: type of second parameter must be the same as the first's" %
-                            self.__class__.__name__)
+            raise TypeError(f"{type(self).__name__}: type of second parameter must be the same "
+                            "as the first's")
         return KernelOp.make_node(self, a, val)
 
 
 def _fill_diagonal(a, val):
     if a.ndim == 2:
         return _on_diagonal(a, val, constant_node(np.asarray(0)))
-    hit = None
-    for axis in range(a.ndim):
-        line = _line(a, axis)
-        same = line if hit is None else ops.eq(line, first)
-        first = line if hit is None else first
-        hit = ops.eq(line, line) if hit is None else ops.logical_and(hit, same)
+    first = _line(a, 0)
+    hit = ops.eq(first, _line(a, 1))
+    for axis in range(2, a.ndim):
+        hit = ops.logical_and(hit, ops.eq(first, _line(a, axis)))
     return ops.where(hit, val, a)
 
 

@@ -112,7 +112,7 @@ def rfft(inp, norm=None):
 def irfft(inp, norm=None, is_odd=False):
     """The inverse of `rfft`; is_odd: whether the last axis of the result is odd."""
     if is_odd not in (True, False):
-        raise ValueError("Invalid value %s for id_odd, must be True or False" % is_odd)
+        raise ValueError(f"Invalid value {is_odd} for id_odd, must be True or False")
     from .indexing import set_subtensor
     inp, norm = as_tensor_variable(inp), _norm(norm)
     s = inp.shape[1:-1]

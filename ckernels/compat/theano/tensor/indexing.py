@@ -176,7 +176,7 @@ def advanced_subtensor1(x, ilist):
     return subtensor(x, ilist)
 
 
-# --- writing ----------------------------------------------------------------------------------------
+# --- writing ----------------------------------------------------------------------------------
 
 
 class IncSubtensor(KernelOp):
@@ -296,7 +296,7 @@ def advanced_set_subtensor1(x, y, ilist):
     return set_subtensor(subtensor(x, ilist), y)
 
 
-# --- by place ---------------------------------------------------------------------------------------
+# --- by place ---------------------------------------------------------------------------------
 
 
 def take(a, indices, axis=None, mode="raise"):

@@ -74,8 +74,8 @@ class NumPyOp(Op):
 
 def _expm_grad(inputs, output_grads):
     """d expm: the upper right block of the exponential of [[A', G], [0, A']]."""
-    from .joining import join
     from .creation import zeros_like
+    from .joining import join
     (a,), (g,) = inputs, output_grads
     block = join(0, join(1, a.T, g), join(1, zeros_like(a), a.T))
     n = a.shape[0]

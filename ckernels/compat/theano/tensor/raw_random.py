@@ -120,7 +120,7 @@ def random_state_shared(value, name=None, borrow=False):
     return RandomStateSharedVariable(name, random_state_type, copy.deepcopy(value), False)
 
 
-# --- the engine's row ---------------------------------------------------------------------------------
+# --- the engine's row -------------------------------------------------------------------------
 
 
 def _infer(attrs, state, size, *parameters):

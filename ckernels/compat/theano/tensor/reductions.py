@@ -77,7 +77,7 @@ class CAReduce(KernelOp):
         return KernelOp.make_node(self, x)
 
     def __str__(self):
-        axis = "" if self.axis is None else "{axis=%s}" % list(self.axis)
+        axis = "" if self.axis is None else f"{{axis={list(self.axis)}}}"
         return f"{self.name}{axis}"
 
     def __reduce__(self):

@@ -266,9 +266,8 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
     except MemoryError as problem:
         problem.args = (*problem.args, "you might consider using 'theano.shared(..., borrow=True)'")
         raise
-    raise TypeError("No suitable SharedVariable constructor could be found. Are you sure all kwargs "
-                    f"are supported? We do not support the parameter dnn_context. value=\"{value}\". "
-                    f"parameters=\"{kwargs}\"")
+    raise TypeError("No suitable SharedVariable constructor could be found. Are you sure all "
+                    f"kwargs are supported? value={value!r}. parameters={kwargs!r}")
 
 
 def _sparse_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False,

@@ -81,8 +81,8 @@ def kron(a, b):
     if a.ndim + b.ndim <= 2:
         raise TypeError(f"kron: inputs dimensions must sum to 3 or more. You passed {a.ndim} and "
                         f"{b.ndim}.")
-    from .shaping import shape_padleft
     from .products import tensordot
+    from .shaping import shape_padleft
     if a.ndim < 2:
         a = shape_padleft(a, 2 - a.ndim)
     if b.ndim < 2:

@@ -16,8 +16,8 @@ from .activations import (
 )
 from .bn import batch_normalization, batch_normalization_test, batch_normalization_train
 from .losses import (
-    Softmax,
     LogSoftmax,
+    Softmax,
     binary_crossentropy,
     categorical_crossentropy,
     confusion_matrix,

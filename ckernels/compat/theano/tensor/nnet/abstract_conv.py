@@ -6,6 +6,7 @@ given as hints are checked where they are known.
 
 import numpy as np
 
+from .....api.tensor import Tensor
 from .... import nnet as own
 from ....convshapes import (  # noqa: F401
     assert_conv_shape,
@@ -19,7 +20,6 @@ from ....convshapes import (  # noqa: F401
     get_conv_output_shape,
     get_conv_shape_1axis,
 )
-from .....api.tensor import Tensor
 from ...gof.op import KernelOp
 from ..rules import upcast
 from ..variables import Handle, as_tensor_variable
@@ -155,7 +155,7 @@ def separable_conv3d(input, depthwise_filters, pointwise_filters, num_channels, 
     return conv3d(y, pointwise_filters, None, pointwise_filter_shape, filter_flip=filter_flip)
 
 
-# --- gradients --------------------------------------------------------------------------------------
+# --- gradients --------------------------------------------------------------------------------
 
 
 def _sized(x, y, *sizes, function, where, target, options):
@@ -242,7 +242,7 @@ def conv2d_transpose(input, filters, output_shape, filter_shape=None, border_mod
                                   unshared)
 
 
-# --- the classes ------------------------------------------------------------------------------------
+# --- the classes ------------------------------------------------------------------------------
 
 
 class BaseAbstractConv:
@@ -339,7 +339,7 @@ class AbstractConv3d_gradWeights(AbstractConv_gradWeights):  # noqa: N801
     n = 3
 
 
-# --- upsampling -------------------------------------------------------------------------------------
+# --- upsampling -------------------------------------------------------------------------------
 
 
 def bilinear_kernel_1D(ratio, normalize=True):  # noqa: N802 (Theano's name)

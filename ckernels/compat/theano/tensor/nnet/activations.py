@@ -68,8 +68,8 @@ def h_softmax(x, batch_size, n_outputs, n_classes, n_outputs_per_class, W1, b1, 
 
     Without target the probabilities (batch, n_outputs); with it those of the targets, a vector.
     """
-    from .losses import softmax
     from ..products import batched_dot, dot, tensordot
+    from .losses import softmax
     class_probs = softmax(dot(x, W1) + b1)
     if target is None:
         activations = tensordot(x, W2, (1, 1)) + b2

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from ...gof.graph import Variable
 from ..elementwise import inv, sqrt
 from ..shaping import addbroadcast, patternbroadcast
 from ..variables import as_tensor_variable
-from ...gof.graph import Variable
 
 
 def batch_normalization(inputs, gamma, beta, mean, std, mode="low_mem"):
@@ -47,7 +47,7 @@ def _parameters(inputs, axes, *given):
 
 def batch_normalization_train(inputs, gamma, beta, axes="per-activation", epsilon=1e-4,
                               running_average_factor=0.1, running_mean=None, running_var=None):
-    """[normalised inputs, mean, 1 / sqrt(variance + epsilon)], and new running averages where given.
+    """[normalised inputs, mean, 1 / sqrt(variance + epsilon)], and running averages where given.
 
     axes: 'per-activation', 'spatial', or those the statistics are taken over. epsilon: at least
     1e-5.

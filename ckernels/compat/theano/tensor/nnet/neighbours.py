@@ -1,7 +1,7 @@
 """images2neibs and neibs2images: patches of images as rows, and back."""
 
-from .... import nnet as own
 from .....api.tensor import Tensor
+from .... import nnet as own
 from ...gof.op import KernelOp
 from ..variables import Handle, as_tensor_variable
 

@@ -1,7 +1,7 @@
 """signal.conv.conv2d: each image with each filter."""
 
-from .... import signal as own
 from .....api.tensor import Tensor
+from .... import signal as own
 from ...gof.op import KernelOp
 from ..variables import as_tensor_variable
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .... import signal as own
 from .....api.tensor import Tensor
+from .... import signal as own
 from ...gof.op import KernelOp
 from ..variables import Handle, as_tensor_variable
 
@@ -108,7 +108,7 @@ class Pool:
         pad = (0,) * ndim if pad is None else pad
         stride = ws if stride is None else stride
         if len(imgshape) < ndim:
-            raise TypeError("imgshape must have at least {} dimensions".format(ndim))
+            raise TypeError(f"imgshape must have at least {ndim} dimensions")
         lead, sizes = list(imgshape[:-ndim]), imgshape[-ndim:]
         return lead + [_count(v + 2 * p, w, s, ignore_border)
                        for v, w, s, p in zip(sizes, ws, stride, pad)]
