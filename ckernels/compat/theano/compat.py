@@ -2,7 +2,7 @@
 
 import builtins  # noqa: F401
 from collections import OrderedDict, defaultdict  # noqa: F401
-from io import StringIO  # noqa: F401
+from io import BytesIO, StringIO  # noqa: F401
 
 PY3 = True
 izip, imap, xrange, exc_message = zip, map, range, str

@@ -180,9 +180,6 @@ def _known(known_grads):
             raise TypeError(f"known_grads should be a dictionary of Variables, not {v!r}")
         found[v] = g if isinstance(getattr(g, "type", None), (DisconnectedType, NullType)) \
             else as_tensor_variable(g)
-        if getattr(found[v], "ndim", v.ndim) != v.ndim:
-            raise TypeError("Please check the ndim of the known_grads: they must have as many "
-                            "dimensions as their variables")
     return found
 
 
@@ -207,10 +204,8 @@ def _gradients(cost, targets, known, fixed):
 
 def _engine_grad(cost, targets, known, fixed, handles):
     """Nodes of gradients; None where nothing flows back. Integer costs give zeros."""
+    cost, targets, known = _continuous(cost, targets, known)
     known = {k: v for k, v in known.items() if dtypes.is_inexact(k.dtype)}
-    if cost is not None and not dtypes.is_inexact(cost.dtype):
-        cost_reaches = {n.uid for n in toposort([cost])}
-        return [ops.zeros_like(_float_like(t)) if t.uid in cost_reaches else None for t in targets]
     live = [t for t in targets if dtypes.is_inexact(t.dtype)]
     if cost is None and not known:
         return [None] * len(targets)
@@ -229,6 +224,46 @@ def _engine_grad(cost, targets, known, fixed, handles):
             reach = _mentioned(cost, known) if reach is None else reach
             found.append(ops.zeros_like(_float_like(t)) if t.uid in reach else None)
     return found
+
+
+SMOOTH = {"add", "sub", "mul", "neg", "square", "sum", "mean", "expand", "squeeze", "transpose",
+          "reshape", "slice", "dynamic_slice", "broadcast_to", "broadcast_like", "matmul", "where",
+          "theano_mark", "pow"}
+
+
+def _continuous(cost, targets, known):
+    """The graph with integers computed as floats where it is smooth: Theano's derivative by an
+    integer is that by the number it stands for."""
+    ends = ([] if cost is None else [cost]) + list(known)
+    if all(dtypes.is_inexact(n.dtype) for n in (*targets, *ends)):
+        return cost, targets, known
+    twins = {t.uid: ops.cast(t, config.floatX) for t in targets if not dtypes.is_inexact(t.dtype)}
+    memo = {}
+    for n in toposort(ends):
+        inputs = [memo.get(i.uid, i) for i in n.inputs]
+        varies = any(i.uid in twins for i in n.inputs)
+        if varies and n.op.name == "cast" and dtypes.is_inexact(n.dtype):
+            memo[n.uid] = ops.cast(twins[n.inputs[0].uid], n.dtype)
+        elif varies and n.outs is None and not dtypes.is_inexact(n.dtype) and n.uid not in twins \
+                and (n.op.name in SMOOTH or n.op.name == "cast"):
+            wide = [twins.get(i.uid, j) for i, j in zip(n.inputs, inputs)]
+            twins[n.uid] = wide[0] if n.op.name == "cast" else _remade(n, wide)
+        elif inputs != list(n.inputs):
+            memo[n.uid] = make(n.op, inputs, n.attrs)
+
+    def now(n):
+        return twins.get(n.uid) if n.uid in twins else memo.get(n.uid, n)
+    cost = None if cost is None else now(cost)
+    return cost, [now(t) for t in targets], {now(k): (
+        ops.cast(v, now(k).dtype) if dtypes.is_inexact(now(k).dtype) else v)
+        for k, v in known.items()}
+
+
+def _remade(n, inputs):
+    """Node `n` on floats; operands that count places stay integers."""
+    if n.op.name in ("add", "sub", "mul", "pow", "matmul", "where"):
+        inputs = [ops.cast(i, config.floatX) if i.dtype != "bool" else i for i in inputs]
+    return make(n.op, inputs, n.attrs)
 
 
 def _mentioned(cost, known):
@@ -496,6 +531,10 @@ def _scaled(x, factor):
 
 class DisconnectedGrad(KernelOp):
     """The identity, through which nothing flows back."""
+
+    @staticmethod
+    def connection_pattern(node):
+        return [[False]]
 
     def __init__(self):
         KernelOp.__init__(self, _stopped, "disconnected_grad")

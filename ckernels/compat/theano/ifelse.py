@@ -10,7 +10,7 @@ class IfElse(KernelOp):
 
     def __init__(self, n_outs, as_view=False, gpu=False, name=None):
         KernelOp.__init__(self, _choose, name or "if", n_outs=int(n_outs))
-        self.n_outs = int(n_outs)
+        self.n_outs, self.as_view, self.gpu = int(n_outs), as_view, gpu
 
     def make_node(self, c, *args):
         c = as_tensor_variable(c)

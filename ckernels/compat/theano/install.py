@@ -86,6 +86,11 @@ def install():
     for name, module in list(sys.modules.items()):
         if name.startswith(OWN + ".") and name[len(OWN) + 1:] not in ALIASES:
             sys.modules.setdefault("theano." + name[len(OWN) + 1:], module)
+    # Modules that are here already: importing them again would put a module in the place of a
+    # function of its name (theano.compile.function) in the package above.
+    for tail, own in ALIASES.items():
+        if f"{OWN}.{own}" in sys.modules:
+            sys.modules.setdefault("theano." + tail, sys.modules[f"{OWN}.{own}"])
 
 
 def uninstall():

@@ -24,6 +24,7 @@ from .mode import (
     register_optimizer,
 )
 
+pfunc = function      # what Theano called it inside
 _LAZY = {"as_op": "ops", "FromFunctionOp": "ops", "OpFromGraph": "builders", "DeepCopyOp": "ops",
          "deep_copy_op": "ops", "ViewOp": "ops", "view_op": "ops",
          "FunctionMaker": "maker", "Shape": "..tensor",

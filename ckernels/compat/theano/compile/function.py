@@ -8,7 +8,7 @@ variables.
 import numpy as np
 
 from ..config import config
-from ..exceptions import UnusedInputError
+from ..exceptions import NotSupportedHere, UnusedInputError
 from ..gof.graph import Constant, Variable
 from ..tensor.sharedvar import Container, SharedVariable, TensorSharedVariable
 from ..tensor.variables import Handle, as_tensor_variable
@@ -45,8 +45,9 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
                         "when there is a single input.")
     asked = _Asked(inputs, outputs, updates, givens, allow_input_downcast, rebuild_strict)
     if asked.foreign:
-        from .interpreted import interpreted
-        return interpreted(asked, mode, no_default_updates, name, on_unused_input, profile)
+        raise NotSupportedHere(
+            "this graph holds variables that are no tensors (Generic, a Type of one's own, a typed "
+            "list): ckernels computes with tensors; write that part as an Op of tensors")
     return _compiled(asked, get_mode(mode), no_default_updates, name,
                      config.on_unused_input if on_unused_input is None else on_unused_input,
                      profile)

@@ -50,6 +50,7 @@ from .variables import (
 )
 
 abs = abs_  # noqa: F405
+_shared = tensor_constructor
 Tensor = TensorType
 integer_dtypes = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 int_dtypes, uint_dtypes = integer_dtypes[:4], integer_dtypes[4:]

@@ -159,6 +159,10 @@ class TensorSharedVariable(Handle, SharedVariable, StoredVariable):
         node = None if value is None else as_tensor_variable(value).node
         self.store.default_update = node
 
+    @default_update.deleter
+    def default_update(self):
+        self.default_update = None
+
     def get_value(self, borrow=False, return_internal_type=False):
         """The value: a copy, or with borrow=True the stored array itself (read only it)."""
         value = self.store.get()

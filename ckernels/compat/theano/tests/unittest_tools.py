@@ -46,6 +46,19 @@ class TestOptimizationMixin:
         assert count >= min and (max is None or count <= max), (count, min, max)
 
 
+    def assertFunctionContains0(self, f, op):  # noqa: N802
+        """f's graph has no application of `op`."""
+        return self.assertFunctionContains(f, op, min=0, max=0)
+
+    def assertFunctionContains1(self, f, op):  # noqa: N802
+        """f's graph has one application of `op`."""
+        return self.assertFunctionContains(f, op, min=1, max=1)
+
+    def assertFunctionContainsN(self, f, op, N):  # noqa: N802, N803
+        """f's graph has `N` applications of `op`."""
+        return self.assertFunctionContains(f, op, min=N, max=N)
+
+
 def _is(op, wanted):
     return isinstance(op, wanted) if isinstance(wanted, type) else op == wanted
 

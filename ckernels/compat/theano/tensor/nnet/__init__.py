@@ -41,7 +41,7 @@ from .losses import (
 _CONV = ("conv2d", "conv3d", "conv2d_transpose", "conv2d_grad_wrt_inputs", "separable_conv2d",
          "separable_conv3d", "causal_conv1d")
 _MODULES = {"conv": "abstract_conv", "abstract_conv": "abstract_conv", "bn": "bn",
-            "neighbours": "neighbours", "sigm": "activations", "nnet": None, "ctc": "ctc",
+            "neighbours": "neighbours", "sigm": "activations", "nnet": None,
             "conv3d2d": "conv3d2d", "blocksparse": "blocksparse", "corr": "abstract_conv",
             "corr3d": "abstract_conv"}
 
@@ -56,7 +56,8 @@ def __getattr__(name):
             return sys.modules[__name__]
         return importlib.import_module("." + _MODULES[name], __name__)
     if name == "ctc":
-        return importlib.import_module(".ctc", __name__)
+        found = globals()["ctc"] = importlib.import_module(".ctc", __name__).ctc
+        return found
     if name == "sparse_block_dot":
         return importlib.import_module(".blocksparse", __name__).sparse_block_dot
     raise missing("theano.tensor.nnet", name)
