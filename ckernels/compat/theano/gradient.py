@@ -206,6 +206,9 @@ def _engine_grad(cost, targets, known, fixed, handles):
     """Nodes of gradients; None where nothing flows back. Integer costs give zeros."""
     cost, targets, known = _continuous(cost, targets, known)
     known = {k: v for k, v in known.items() if dtypes.is_inexact(k.dtype)}
+    if cost is not None and not dtypes.is_inexact(cost.dtype):      # a count, a comparison
+        reach = _mentioned(cost, known)
+        return [ops.zeros_like(_float_like(t)) if t.uid in reach else None for t in targets]
     live = [t for t in targets if dtypes.is_inexact(t.dtype)]
     if cost is None and not known:
         return [None] * len(targets)

@@ -10,10 +10,11 @@ import numpy as np
 from ..config import config
 from ..exceptions import NotSupportedHere, UnusedInputError
 from ..gof.graph import Constant, Variable
+from ..scalar import Scalar
 from ..tensor.sharedvar import Container, SharedVariable, TensorSharedVariable
 from ..tensor.variables import Handle, as_tensor_variable
 from .arguments import Rules, type_of_input
-from .callable import DictFunction, Function
+from .callable import DictFunction, Function, StateFunction
 from .io import In, SymbolicInput, SymbolicOutput
 from .lowering import Lowered
 from .mode import get_mode
@@ -290,7 +291,10 @@ def _compiled(asked, mode, no_default_updates, name, on_unused, profile):
         single=asked.single, name=name, mode=way, defaults=defaults, downcast=asked.downcast,
         positional_only=True, check=getattr(mode, "check", None) or "none",
         profile=bool(config.profile if profile is None else profile))
-    kind = DictFunction if asked.names is not None or asked.outputs is None else Function
+    kind = DictFunction if asked.names is not None else Function
+    if any(not hasattr(v.type, "value_zeros") and not isinstance(v.type, Scalar)
+           for v in asked.outs):
+        kind = StateFunction
     return kind(spec, asked, visible, states, lowered, mode)
 
 
@@ -315,6 +319,9 @@ def _hidden(one):
     value = one.value
     if isinstance(value, TensorSharedVariable):
         return value
+    if isinstance(value, np.random.RandomState):
+        from ..tensor.raw_random import random_state_shared
+        return random_state_shared(value, one.name)
     if isinstance(value, Container) and value.store is not None:
         return TensorSharedVariable(one.name, one.variable.type, None, None, container=value)
     if isinstance(value, Container):
