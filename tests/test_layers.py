@@ -27,6 +27,7 @@ ORDER = [
     "runtime",
     "api",
     "compat",
+    "export",
     "__init__",
     "cli",
 ]

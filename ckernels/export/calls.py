@@ -1,0 +1,320 @@
+"""The instructions of a routine as lines of C: calls of kernels, loops and branches around them.
+
+One function for each kind of instruction, in `WRITERS`. Buffers are named here: arguments of the C
+function, members of the state, places in the arena, rows of a loop. What the kernels compute and
+where buffers lie was decided before.
+"""
+from ..dtypes import C_NAMES
+from ..plan.instructions import GEMM, IF, KERNEL, LOOP, NATIVE, Move, flatten
+from ..plan.native import ONE
+from . import portable
+from .natives import NATIVES, dtype_of, multiplied
+from .routine import COPY, operands
+
+PLAIN = "c99"
+
+
+class Calls:
+    """Lines of the body of one C function.
+
+    names: {buffer that is no row and not in the arena: C expression of its pointer}; offsets:
+    {buffer of the arena: bytes}; library: what is told which kernels and support are used.
+    """
+
+    def __init__(self, names, offsets, library):
+        self.names, self.offsets, self.library = names, offsets, library
+        self.lines, self.depth, self.dims, self.known = [], 1, [], {}
+        self.loops = 0
+        self.rows, self.multiplied, self.times = {}, 0, 1
+
+    def put(self, line):
+        self.lines.append("    " * self.depth + line)
+
+    def write(self, steps):
+        for step in steps:
+            WRITERS[step.kind](self, step)
+
+    def title(self, step):
+        """A comment: what runs, and the user's line."""
+        line = step.line
+        where = f"   {line[0].rsplit('/', 1)[-1]}:{line[1]}" if line else ""
+        self.put(f"/* {comment(step.name)}{comment(where)} */")
+
+    # ---- names ----------------------------------------------------------------------------------
+
+    def place(self, base):
+        """The C expression of (buffer, bytes), a pointer to void or char."""
+        buffer, offset = base
+        if buffer[0] == "row":
+            name = self.rows[buffer]
+            if isinstance(name, tuple):                 # it does not move
+                return self.place((name[0], name[1] + offset))
+        elif buffer[0] == "tmp":
+            return f"arena + {self.offsets[buffer] + offset}"
+        else:
+            name = self.names[buffer]
+        if not offset:
+            return name if buffer[0] == "row" else f"(void *){name}"
+        return f"{name} + {offset}" if buffer[0] == "row" else f"(char *){name} + {offset}"
+
+    def numbers(self, dims):
+        """The C expression of a pointer to these dims."""
+        key = tuple(int(d) for d in dims)
+        if key not in self.known:
+            self.known[key] = len(self.dims)
+            self.dims.extend(key)
+        return f"d + {self.known[key]}"
+
+    # ---- kernels --------------------------------------------------------------------------------
+
+    def call_kernel(self, kernel, pointers, dims, count, node):
+        name, fails = self.library.kernel(kernel, node)
+        places = ", ".join(self.place(p) for p in pointers)
+        call = f"{name}((void *const[]){{ {places} }}, {self.numbers(dims)}, 0, {count})"
+        self.put(f"if ((code = {call}) != 0) return code;" if fails else f"{call};")
+
+
+def kernel(calls, step):
+    calls.title(step)
+    calls.call_kernel(step.kernel, step.pointers, step.dims, step.n, step.node)
+
+
+def gemm(calls, step):
+    calls.title(step)
+    own, rest = step.dims[:16], step.dims[16:]
+    assert own[9] == ONE and own[10] == 0, "a product that is scaled or added"
+    calls.multiplied += calls.times * own[1] * own[2] * own[3] * own[11]
+    dtype = "float64" if own[0] else "float32"
+    numbers = calls.numbers([*own[:9], 0, 0, *own[11:15]])
+    places = ", ".join(calls.place(p) for p in step.pointers[:3])
+    calls.put(calls.library.gemm(dtype, numbers, places))
+    if step.kernel is not None:
+        calls.call_kernel(step.kernel, step.pointers[3:], rest, own[1] * own[11] * own[15],
+                          step.nodes[-1])
+
+
+def native(calls, step):
+    calls.title(step)
+    own, rest = step.dims[:36], step.dims[36:]
+    row, count = NATIVES[own[0]], operands(step)
+    calls.multiplied += calls.times * multiplied(own)
+    own = [*own[:34], 1, 0]
+    places = ", ".join(calls.place(p) for p in step.pointers[:count])
+    calls.put(calls.library.native(row, dtype_of(own), calls.numbers(own), places))
+    if step.kernel is not None:
+        calls.call_kernel(step.kernel, step.pointers[count:], rest, step.rows * step.dims[35],
+                          step.nodes[-1])
+
+
+def copy(calls, step):
+    calls.title(step)
+    to, source = (calls.place(p) for p in step.pointers)
+    calls.put(calls.library.copy(to, source, step.n))
+
+
+# ---- loops and branches -------------------------------------------------------------------------
+
+
+def branch(calls, step):
+    calls.title(step)
+    then, other = halves(step)
+    calls.put(f"if (*({C_NAMES['bool']} *)({calls.place(step.pointers[0])})) {{")
+    for k, half in enumerate((then, other)):
+        calls.depth += 1
+        calls.write(half)
+        calls.depth -= 1
+        if not k:
+            calls.put("} else {")
+    calls.put("}")
+
+
+def halves(step):
+    """The steps of both sides of a branch, of which the first has `n` instructions."""
+    count = at = 0
+    while count < step.n:
+        count += len(flatten([step.body[at]], step.depth + 1))
+        at += 1
+    return step.body[:at], step.body[at:]
+
+
+def loop(calls, step):
+    """A scan: its rows are pointers that each step sets anew."""
+    calls.title(step)
+    moving, j = step.loop, f"j{calls.loops}"
+    t, count, most = (f"{x}{calls.loops}" for x in "tnm")
+    calls.loops += 1
+    calls.put("{")
+    calls.depth += 1
+    head = len(calls.lines)
+    rows = [row for row, move in moving.moves.items() if isinstance(move, Move)]
+    calls.rows.update((row, f"r{row[1]}") for row in rows)
+    calls.rows.update((row, m) for row, m in moving.moves.items() if not isinstance(m, Move))
+    # What each step does, and where it finds its rows
+    seek = [f"r{row[1]} = {moved(calls, moving.moves[row], j, t)};" for row in rows]
+    if moving.reverse:
+        seek.insert(0, f"{t} = {count} - 1 - {j};")
+    elif any(f"{t}" in line.split(" = ", 1)[1] for line in seek):
+        seek.insert(0, f"{t} = {j};")
+    if moving.stepped:
+        stepped(calls, step, seek, j, most)
+    else:
+        stepwise(calls, step, seek, j, most)
+    after(calls, moving, j, count)
+    body, calls.lines = calls.lines[head:], calls.lines[:head]
+    declare(calls, moving, body, (j, t, count, most), rows)
+    calls.lines += body
+    calls.depth -= 1
+    calls.put("}")
+
+
+def stepwise(calls, step, seek, j, most):
+    calls.put(f"for ({j} = 0; {j} < {most}; {j}++) {{")
+    calls.depth += 1
+    for line in seek:
+        calls.put(line)
+    rows, times = step.loop.rows, calls.times
+    limit = step.loop.limit
+    calls.times *= min(rows, limit) if limit >= 0 else rows if rows < 1 << 40 else 1
+    calls.write(step.body)
+    calls.times = times
+    if step.loop.flag is not None:
+        calls.put(f"if (*({C_NAMES['bool']} *)({calls.place(step.loop.flag)})) {{")
+        calls.put(f"    {j}++;")
+        calls.put("    break;")
+        calls.put("}")
+    calls.depth -= 1
+    calls.put("}")
+
+
+def stepped(calls, step, seek, j, most):
+    """The body is one kernel that takes the steps itself; afterwards rows are those of the last."""
+    inner = step.body[0]
+    calls.put(f"if ({most} > 0) {{")
+    calls.depth += 1
+    calls.put(f"{j} = 0;")
+    for line in seek:
+        calls.put(line)
+    calls.call_kernel(inner.kernel, inner.pointers, inner.dims, most, inner.node)
+    calls.put(f"{j} = {most} - 1;")
+    for line in seek:
+        calls.put(line)
+    calls.depth -= 1
+    calls.put("}")
+    calls.put(f"{j} = {most};")
+
+
+def after(calls, moving, j, count):
+    """Last states, zeros where no step wrote, and how many steps ran."""
+    copied, cleared = calls.library.copy, calls.library.clear
+    for to, row, first, size in moving.finals:
+        source = calls.place((row, 0))
+        start = calls.place(first)
+        calls.put(copied(calls.place(to), f"{j} ? (void *)({source}) : (void *)({start})", size))
+    low = f"({count} - {j})" if moving.reverse else "0"
+    high = count if moving.reverse else j
+    for base, size in moving.traces:
+        at = calls.place(base)
+        if moving.reverse:
+            calls.put(cleared(at, f"(size_t)({low} * {size})"))
+        calls.put(cleared(f"(char *)({at}) + {high} * {size}",
+                          f"(size_t)(({moving.rows} - {high}) * {size})"))
+    if moving.executed is not None:
+        calls.put(copied(calls.place(moving.executed), f"&{j}", 8))
+
+
+def declare(calls, moving, body, names, rows):
+    """The variables of a loop, before its `body`."""
+    j, t, count, most = names
+    text = "\n".join(body)
+    whole = [f"{j} = 0", f"{count} = {moving.rows}"]
+    if f"{t} = " in text:
+        whole.insert(1, t)
+    calls.put(f"int64_t {', '.join(whole)};")
+    if rows:
+        calls.put(f"char {', '.join(f'*r{row[1]} = 0' for row in rows)};")
+    if moving.count is not None:
+        calls.put(f"{calls.library.copy(f'&{count}', calls.place(moving.count), 8)}")
+        calls.put(f"{count} = {count} < 0 ? 0 : {count} > {moving.rows} ? {moving.rows} : {count};")
+    limit = moving.limit
+    value = count if limit < 0 else f"{count} < {limit} ? {count} : {limit}"
+    calls.put(f"const int64_t {most} = {value};")
+    for row in rows:
+        if not any(f"r{row[1]}" in line and not line.lstrip().startswith(f"r{row[1]} = ")
+                   for line in body):
+            calls.put(f"(void)r{row[1]};")
+
+
+def moved(calls, move, j, t):
+    """Where a row lies at step j, which is row t: a C expression."""
+    names = {"j": j, "t": t}
+
+    def at(base, index, ring, stride):
+        if ring == 1 or not stride:
+            return f"(char *)({calls.place(base)})"
+        if ring is not None:
+            index = f"({index} & {ring - 1})"
+        return f"(char *)({calls.place(base)}) + {index} * {stride}"
+    if move.until is None:
+        return at(move.a, t, None, move.a_stride)
+    x, y = (names[c] for c in move.by)
+    if move.shift:
+        y = f"({y} - {move.shift})" if move.shift > 0 else f"({y} + {-move.shift})"
+    if move.a is None or move.until <= 0:
+        return at(move.b, y, move.b_ring, move.b_stride)
+    first = at(move.a, x, move.a_ring, move.a_stride)
+    if move.b is None:
+        return first
+    return f"{x} < {move.until} ? {first} : {at(move.b, y, move.b_ring, move.b_stride)}"
+
+
+def comment(text):
+    """`text` as part of a comment of C."""
+    return text.replace("*/", "* /").replace("\n", " ").replace("\\", "/")
+
+
+WRITERS = {KERNEL: kernel, GEMM: gemm, NATIVE: native, LOOP: loop, IF: branch, COPY: copy}
+
+
+class Library:
+    """What the file of a model needs besides its plans: kernels, the math library, support."""
+
+    def __init__(self):
+        self.snippets, self.kernels, self.support = {}, {}, {}
+        self.memory = set()             # of copy and clear: what is used
+        self.windows = False            # whether anything slides over images
+
+    def kernel(self, kernel, node):
+        """(name, whether it may fail) of a kernel, which is printed once."""
+        name, text, snippets = portable.function(kernel, node)
+        self.snippets.update(dict.fromkeys(snippets))
+        self.kernels[name] = text
+        self.memory |= {k for k in ("copy", "clear") if f"ck_{k}(" in text}
+        return name, portable.fallible(kernel)
+
+    def need(self, name, dtype="float32"):
+        self.support[portable.support(name, dtype)] = None
+
+    def gemm(self, dtype, numbers, places):
+        self.need("gemm", dtype)
+        return f"ck_gemm_{portable.SUFFIX[dtype]}({numbers}, {places});"
+
+    def native(self, row, dtype, numbers, places):
+        self.windows |= row.file != "transpose"
+        self.need(row.file, dtype)
+        return f"ck_{row.file}_{portable.SUFFIX[dtype]}({numbers}, {row.flags}{places});"
+
+    def copy(self, to, source, size):
+        self.memory.add("copy")
+        return f"ck_copy({to}, {source}, {size});"
+
+    def clear(self, to, size):
+        self.memory.add("clear")
+        return f"ck_clear({to}, 0, {size});"
+
+    def text(self):
+        """The C of all of it, what is needed first."""
+        parts = [portable.support("prelude")]
+        parts += [portable.support(name) for name in sorted(self.memory)]
+        if self.windows:
+            parts.append(portable.helpers("".join(self.support)))
+        return "\n".join([*parts, *self.snippets, *self.support, *self.kernels.values()])
