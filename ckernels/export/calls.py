@@ -23,7 +23,8 @@ class Calls:
 
     def __init__(self, names, offsets, library):
         self.names, self.offsets, self.library = names, offsets, library
-        self.lines, self.depth, self.dims, self.known = [], 1, [], {}
+        self.lines, self.depth = [], 1
+        self.dims, self.wide, self.known = [], [], {}   # wide: of kernels that count in 64 bits
         self.loops = 0
         self.rows, self.multiplied, self.times = {}, 0, 1
 
@@ -57,20 +58,22 @@ class Calls:
             return name if buffer[0] == "row" else f"(void *){name}"
         return f"{name} + {offset}" if buffer[0] == "row" else f"(char *){name} + {offset}"
 
-    def numbers(self, dims):
+    def numbers(self, dims, narrow=True):
         """The C expression of a pointer to these dims."""
-        key = tuple(int(d) for d in dims)
+        key = narrow, *(int(d) for d in dims)
+        table = self.dims if narrow else self.wide
         if key not in self.known:
-            self.known[key] = len(self.dims)
-            self.dims.extend(key)
-        return f"d + {self.known[key]}"
+            self.known[key] = len(table)
+            table.extend(key[1:])
+        return f"{'d' if narrow else 'wide'} + {self.known[key]}"
 
     # ---- kernels --------------------------------------------------------------------------------
 
     def call_kernel(self, kernel, pointers, dims, count, node):
         name, fails = self.library.kernel(kernel, node)
         places = ", ".join(self.place(p) for p in pointers)
-        call = f"{name}((void *const[]){{ {places} }}, {self.numbers(dims)}, 0, {count})"
+        numbers = self.numbers(dims, portable.narrow(kernel))
+        call = f"{name}((void *const[]){{ {places} }}, {numbers}, 0, {count})"
         self.put(f"if ((code = {call}) != 0) return code;" if fails else f"{call};")
 
 

@@ -16,7 +16,8 @@ from .calls import Calls, Library, comment
 KEYWORDS = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if "
     "inline int long register restrict return short signed sizeof static struct switch typedef "
-    "union unsigned void volatile while arena state weights code d main bool true false".split())
+    "union unsigned void volatile while arena state weights code d wide main bool true "
+    "false".split())
 ALIGN = 64                  # of parts of a file of weights
 
 
@@ -355,22 +356,31 @@ def reset(made):
             ""]
 
 
+def table(kind, name, numbers_):
+    """The declaration of a table of sizes and steps, 16 to a line."""
+    if not numbers_:
+        return []
+    text = [number(n, "int64") for n in numbers_]
+    rows = [", ".join(text[k:k + 16]) for k in range(0, len(text), 16)]
+    return [f"static const {kind} {name}[] = {{", "    " + ",\n    ".join(rows), "};", ""]
+
+
 def written(made, r):
     """Both functions of a routine."""
     calls, p = made.calls[r.name], made.prefix
     text = "\n".join(calls.lines)
     lines = []
-    if calls.dims:
-        rows = [", ".join(map(str, calls.dims[k:k + 16])) for k in range(0, len(calls.dims), 16)]
-        lines += [f"static const int64_t {r.name}_dims[] = {{", "    "
-                  + ",\n    ".join(rows), "};", ""]
+    lines += table("ck_index", f"{r.name}_dims", calls.dims)
+    lines += table("int64_t", f"{r.name}_wide", calls.wide)
     lines += [signature(made, r, True), "{"]
     own = "    unsigned char *const arena_bytes = arena;" if "arena + " in text else None
     text = re.sub(r"\barena \+ ", "arena_bytes + ", text)
     if own:
         lines.append(own)
     if calls.dims:
-        lines.append(f"    const int64_t *const d = {r.name}_dims;")
+        lines.append(f"    const ck_index *const d = {r.name}_dims;")
+    if calls.wide:
+        lines.append(f"    const int64_t *const wide = {r.name}_wide;")
     if "(code = " in text:
         lines.append("    int code;")
     names = ["arena", *(["weights"] if made.extern else []),

@@ -10,6 +10,7 @@ from pathlib import Path
 from string import Template
 
 from ..codegen.emit import emit
+from ..codegen.ir import Kernel
 from ..dtypes import C_NAMES, SUFFIX
 from ..errors import NotSupported
 
@@ -57,6 +58,7 @@ _BACKWARD = """\
 }}
 """
 _UNREAD = re.compile(r"^([ ]*)(?:const \w+(?: \*const)?|\w+ \*const) (\w+) = [^;,]+;$")
+_ROW = re.compile(r"\brow = lo / \w+, | row\+\+;|/\*.*?\*/")      # a row that is only counted
 _STRIP = re.compile(r"^ *\w+ (s\d+)\[\d+\];$")
 _SIGNATURE = "int {}(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {{\n"
 
@@ -81,6 +83,8 @@ def without_unread(text):
     """`text` without constants that their block never reads, and strips that nobody does."""
     if len(re.findall(r"\brows\b", re.sub(r"/\*.*?\*/", "", text, flags=re.S))) == 1:
         text = text.replace("const int64_t rows = d[0], ", "const int64_t ")
+    if not re.search(r"\brow\b", _ROW.sub("", text)):
+        text = _ROW.sub(lambda m: m[0] if m[0][0] == "/" else "", text)
     lines = text.split("\n")
     for line in text.split("\n"):
         strip = _STRIP.match(line)
@@ -135,6 +139,13 @@ def fallible(kernel):
     return re.search(r"return [^;]*CK_E|return code|\bcode\b", generated(kernel)[1]) is not None
 
 
+def narrow(kernel):
+    """Whether all 64-bit integers in the C of a kernel are sizes and places."""
+    if not isinstance(kernel, Kernel):
+        return kernel.form == "steps" and narrow(kernel.kernel)
+    return not any("64" in x.dtype and "int" in x.dtype for x in (*kernel.operands, *kernel.values))
+
+
 def function(kernel, node=None):
     """(name, text, snippets) of the kernel as a static function of C99.
 
@@ -151,7 +162,8 @@ def function(kernel, node=None):
     body = text[text.index(head) + len(head):]
     unused = [f"(void){x};" for x in ("p", "d", "lo", "hi") if not re.search(rf"\b{x}\b", body)]
     line = f"    {' '.join(unused)}\n" if unused else ""
-    return name, text.replace(head, "CK_NOINLINE static " + head + line), snippets
+    text = text.replace(head, "CK_NOINLINE static " + head + line)
+    return name, text.replace("int64_t", "ck_index") if narrow(kernel) else text, snippets
 
 
 def refuse(why, node):

@@ -9,7 +9,7 @@ README = """\
 | | bytes |
 |---|---:|
 | flash: constants and first values{where} | {flash} |
-| flash: tables of sizes | {tables} |
+| flash: tables of sizes, on a machine of 32 bits | {tables} |
 | flash: code | see `size {prefix}.o` |
 | memory of a call ({up}_ARENA_BYTES) | {arena} |
 | state of the caller | {state} |
@@ -42,7 +42,7 @@ class Report:
         self.made, self.target, self.ulps = made, target, ulps
         self.constants = made.constant_bytes + sum(
             v.nbytes for v in made.initial if v.tobytes() != bytes(v.nbytes))
-        self.tables = sum(8 * len(c.dims) for c in made.calls.values())
+        self.tables = sum(4 * len(c.dims) + 8 * len(c.wide) for c in made.calls.values())
         self.arena, self.state = made.arena, made.state_bytes
         self.multiplied = {name: c.multiplied for name, c in made.calls.items()}
 
