@@ -11,14 +11,17 @@ from pathlib import Path
 
 from ..errors import ArgumentError
 
-TARGETS = ("c99",)
+TARGETS = ("c99", "native", "shared")
 
 
 def export(f, folder, shapes=None, target="c99", prefix=None, weights="const", dtype=None,
            examples=None, calls=2, ulps=64):
     """Write `f` as C to `folder`: PREFIX.h, PREFIX.c, PREFIX_test.c and README.md.
 
-    f: what K.function returned, or {name: function} for several over one state. shapes: {input or
+    f: what K.function returned, or {name: function} for several over one state. target: "c99" for
+    any compiler and machine; "native" for gcc and clang, with the runtime's own sources: the same
+    bits as the engine's, as fast on one thread; "shared" that compiled to libPREFIX.so, with
+    PREFIX.py to load it where ckernels is not installed. shapes: {input or
     its name: shape} for inputs whose shape is not declared in full. prefix: of all names in C, by
     default the name of the folder. weights: "const" arrays in the source, or "extern" for a file
     PREFIX.bin that the caller loads. dtype: "float32" refuses wider floats. examples: [(name,
@@ -45,15 +48,26 @@ def export(f, folder, shapes=None, target="c99", prefix=None, weights="const", d
     for name in functions:
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.A):
             raise ArgumentError(f"a function cannot be called {name!r} in C")
-    made = model(prefix, [routine(name, g, shapes, dtype) for name, g in functions.items()],
-                 weights == "extern")
+    hosted = target != "c99"
+    if target == "shared" and weights == "extern":
+        raise ArgumentError("a shared library holds its weights: leave out weights='extern'")
+    made = model(prefix, [routine(name, g, shapes, dtype, hosted) for name, g in functions.items()],
+                 weights == "extern", hosted)
     recorded = record(functions, made, examples, calls)
     report = Report(made, target, ulps)
     files = {f"{prefix}.h": header(made), f"{prefix}.c": source(made),
              f"{prefix}_test.c": test_source(made, recorded, ulps), "README.md": report.text()}
-    os.makedirs(folder, exist_ok=True)
+    if hosted:
+        from .hosted import runtime_files
+        files.update(runtime_files(made.library))
+    if target == "shared":
+        from .shared import compile_library, loader
+        files[f"{prefix}.py"] = loader(made)
     for name, text in files.items():
+        os.makedirs((folder / name).parent, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     if made.extern:
         (folder / f"{prefix}.bin").write_bytes(packed(made))
+    if target == "shared":
+        compile_library(made, folder)
     return report

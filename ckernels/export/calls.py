@@ -11,18 +11,18 @@ from . import portable
 from .natives import NATIVES, dtype_of, multiplied
 from .routine import COPY, operands
 
-PLAIN = "c99"
-
 
 class Calls:
     """Lines of the body of one C function.
 
     names: {buffer that is no row and not in the arena: C expression of its pointer}; offsets:
-    {buffer of the arena: bytes}; library: what is told which kernels and support are used.
+    {buffer of the arena: bytes}; library: what is told which kernels and support are used;
+    writers: {kind of instruction: function(calls, step)}.
     """
 
-    def __init__(self, names, offsets, library):
+    def __init__(self, names, offsets, library, writers=None):
         self.names, self.offsets, self.library = names, offsets, library
+        self.writers = writers or WRITERS
         self.lines, self.depth = [], 1
         self.dims, self.wide, self.known = [], [], {}   # wide: of kernels that count in 64 bits
         self.loops = 0
@@ -33,7 +33,7 @@ class Calls:
 
     def write(self, steps):
         for step in steps:
-            WRITERS[step.kind](self, step)
+            self.writers[step.kind](self, step)
 
     def title(self, step):
         """A comment: what runs, and the user's line."""
@@ -72,7 +72,7 @@ class Calls:
     def call_kernel(self, kernel, pointers, dims, count, node):
         name, fails = self.library.kernel(kernel, node)
         places = ", ".join(self.place(p) for p in pointers)
-        numbers = self.numbers(dims, portable.narrow(kernel))
+        numbers = self.numbers(dims, self.library.narrow(kernel))
         call = f"{name}((void *const[]){{ {places} }}, {numbers}, 0, {count})"
         self.put(f"if ((code = {call}) != 0) return code;" if fails else f"{call};")
 
@@ -293,6 +293,9 @@ class Library:
         self.kernels[name] = text
         self.memory |= {k for k in ("copy", "clear") if f"ck_{k}(" in text}
         return name, portable.fallible(kernel)
+
+    def narrow(self, kernel):
+        return portable.narrow(kernel)
 
     def need(self, name, dtype="float32"):
         self.support[portable.support(name, dtype)] = None

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..dtypes import C_NAMES, is_complex
 from ..graph.shapes import product
-from .calls import Calls, Library, comment
+from .calls import WRITERS, Calls, Library, comment
 
 KEYWORDS = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if "
@@ -56,6 +56,7 @@ class Model:
     of: dict = field(default_factory=dict)              # {id of a variable: Part}
     calls: dict = field(default_factory=dict)           # {name of a routine: Calls}
     library: Library = field(default_factory=Library)
+    writers: dict = field(default_factory=lambda: WRITERS)
     taken: set = field(default_factory=set)
 
     @property
@@ -72,9 +73,12 @@ class Model:
         return sum(p.array.nbytes for p in self.parts)
 
 
-def model(prefix, routines, extern=False):
-    """The Model of these routines, its bodies written."""
+def model(prefix, routines, extern=False, hosted=False):
+    """The Model of these routines, its bodies written; hosted: for gcc and clang."""
     made = Model(prefix, routines, extern)
+    if hosted:
+        from . import hosted as ways
+        made.library, made.writers = ways.Hosted(), ways.WRITERS
     written = {id(r.cells[k]) for r in routines for k in r.written}
     for r in routines:
         for node in r.cells:
@@ -131,7 +135,7 @@ def body(made, r):
     for k, (_, name) in enumerate(arguments(made, r)):
         count = len(r.inputs)
         names["in" if k < count else "out", k if k < count else k - count] = name
-    calls = Calls(names, r.offsets, made.library)
+    calls = Calls(names, r.offsets, made.library, made.writers)
     calls.write(r.steps)
     return calls
 
@@ -213,6 +217,9 @@ HEADER = """\
 
 #include <stdint.h>
 
+#ifndef {guard}_API
+#define {guard}_API /* what stands before functions: for shared libraries */
+#endif
 #ifdef __cplusplus
 extern "C" {{
 #endif
@@ -238,7 +245,7 @@ def header(made):
             lines.append(f"    {c_type(value.dtype.name)} {made.members[id(node)]}"
                          f"[{max(1, elements(value))}]; /* {sides(value.shape)} */")
         lines += [f"}} {p}_state;", ""]
-        lines.append(f"void {p}_reset({weight_argument(made)}{p}_state *state);\n")
+        lines.append(f"{up}_API void {p}_reset({weight_argument(made)}{p}_state *state);\n")
     for r in made.routines:
         lines += described(made, r)
     return HEADER.format(prefix=p, guard=up, what=", ".join(r.name for r in made.routines),
@@ -261,7 +268,8 @@ def described(made, r):
     text = ["/* " + ";\n   ".join(lines or ["no arguments"])
             + f".\n   {made.prefix}_{r.name}_in works in `arena`, "
             f"{made.prefix.upper()}_ARENA_BYTES aligned as a double. */"]
-    return text + [signature(made, r, False) + ";", signature(made, r, True) + ";", ""]
+    api = f"{made.prefix.upper()}_API "
+    return text + [api + signature(made, r, given) + ";" for given in (False, True)] + [""]
 
 
 def signature(made, r, given):
