@@ -11,13 +11,14 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "ckernels"
 ORDER = [
     "locks",
+    "collector",
     "errors",
     "config",
     "dtypes",
     "graph",
     "ops",
     "reference",
-    "gradient",  # and what only it uses: vectorize, and the gradients of loops
+    "autodiff",
     "rewrite",
     "schedule",
     "codegen",
@@ -31,9 +32,6 @@ ORDER = [
     "__init__",
     "cli",
 ]
-SAME_ROOM = dict.fromkeys((
-    "vectorize", "loopgrad", "loopsaved", "loopsums", "loopwindow", "loopbatch", "recompute"),
-    "gradient")
 EXCEPTIONS = {
     # (file, room it imports): reason
 }
@@ -42,7 +40,7 @@ EXCEPTIONS = {
 def room_of(parts):
     """The room of a module given by its parts below the package: ('graph', 'node') -> 'graph'."""
     name = parts[0] if parts else "__init__"
-    return SAME_ROOM.get(name, name)
+    return name
 
 
 def imports_of(path):

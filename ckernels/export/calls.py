@@ -1,11 +1,11 @@
-"""The instructions of a routine as lines of C: calls of kernels, loops and branches around them.
+"""The instructions of a routine as lines of C: calls of kernels, scans and branches around them.
 
 One function for each kind of instruction, in `WRITERS`. Buffers are named here: arguments of the C
-function, members of the state, places in the arena, rows of a loop. What the kernels compute and
+function, members of the state, places in the arena, rows of a scan. What the kernels compute and
 where buffers lie was decided before.
 """
 from ..dtypes import C_NAMES
-from ..plan.instructions import GEMM, IF, KERNEL, LOOP, NATIVE, Move, flatten
+from ..plan.instructions import GEMM, IF, KERNEL, NATIVE, SCAN, Move, flatten
 from ..plan.native import ONE
 from . import portable
 from .natives import NATIVES, dtype_of, multiplied
@@ -17,7 +17,7 @@ class Calls:
 
     names: {buffer that is no row and not in the arena: C expression of its pointer}; offsets:
     {buffer of the arena: bytes}; library: what is told which kernels and support are used;
-    writers: {kind of instruction: function(calls, step)}.
+    writers: {kind of instruction: function(calls, instr)}.
     """
 
     def __init__(self, names, offsets, library, writers=None):
@@ -25,21 +25,21 @@ class Calls:
         self.writers = writers or WRITERS
         self.lines, self.depth = [], 1
         self.dims, self.wide, self.known = [], [], {}   # wide: of kernels that count in 64 bits
-        self.loops = 0
+        self.scans = 0
         self.rows, self.multiplied, self.times = {}, 0, 1
 
     def put(self, line):
         self.lines.append("    " * self.depth + line)
 
-    def write(self, steps):
-        for step in steps:
-            self.writers[step.kind](self, step)
+    def write(self, instructions):
+        for instr in instructions:
+            self.writers[instr.kind](self, instr)
 
-    def title(self, step):
+    def title(self, instr):
         """A comment: what runs, and the user's line."""
-        line = step.line
+        line = instr.line
         where = f"   {line[0].rsplit('/', 1)[-1]}:{line[1]}" if line else ""
-        self.put(f"/* {comment(step.name)}{comment(where)} */")
+        self.put(f"/* {comment(instr.name)}{comment(where)} */")
 
     # ---- names ----------------------------------------------------------------------------------
 
@@ -77,51 +77,51 @@ class Calls:
         self.put(f"if ((code = {call}) != 0) return code;" if fails else f"{call};")
 
 
-def kernel(calls, step):
-    calls.title(step)
-    calls.call_kernel(step.kernel, step.pointers, step.dims, step.n, step.node)
+def kernel(calls, instr):
+    calls.title(instr)
+    calls.call_kernel(instr.kernel, instr.pointers, instr.dims, instr.n, instr.node)
 
 
-def gemm(calls, step):
-    calls.title(step)
-    own, rest = step.dims[:16], step.dims[16:]
+def gemm(calls, instr):
+    calls.title(instr)
+    own, rest = instr.dims[:16], instr.dims[16:]
     assert own[9] == ONE and own[10] == 0, "a product that is scaled or added"
     calls.multiplied += calls.times * own[1] * own[2] * own[3] * own[11]
     dtype = "float64" if own[0] else "float32"
     numbers = calls.numbers([*own[:9], 0, 0, *own[11:15]])
-    places = ", ".join(calls.place(p) for p in step.pointers[:3])
+    places = ", ".join(calls.place(p) for p in instr.pointers[:3])
     calls.put(calls.library.gemm(dtype, numbers, places))
-    if step.kernel is not None:
-        calls.call_kernel(step.kernel, step.pointers[3:], rest, own[1] * own[11] * own[15],
-                          step.nodes[-1])
+    if instr.kernel is not None:
+        calls.call_kernel(instr.kernel, instr.pointers[3:], rest, own[1] * own[11] * own[15],
+                          instr.nodes[-1])
 
 
-def native(calls, step):
-    calls.title(step)
-    own, rest = step.dims[:36], step.dims[36:]
-    row, count = NATIVES[own[0]], operands(step)
+def native(calls, instr):
+    calls.title(instr)
+    own, rest = instr.dims[:36], instr.dims[36:]
+    row, count = NATIVES[own[0]], operands(instr)
     calls.multiplied += calls.times * multiplied(own)
     own = [*own[:34], 1, 0]
-    places = ", ".join(calls.place(p) for p in step.pointers[:count])
+    places = ", ".join(calls.place(p) for p in instr.pointers[:count])
     calls.put(calls.library.native(row, dtype_of(own), calls.numbers(own), places))
-    if step.kernel is not None:
-        calls.call_kernel(step.kernel, step.pointers[count:], rest, step.rows * step.dims[35],
-                          step.nodes[-1])
+    if instr.kernel is not None:
+        calls.call_kernel(instr.kernel, instr.pointers[count:], rest, instr.rows * instr.dims[35],
+                          instr.nodes[-1])
 
 
-def copy(calls, step):
-    calls.title(step)
-    to, source = (calls.place(p) for p in step.pointers)
-    calls.put(calls.library.copy(to, source, step.n))
+def copy(calls, instr):
+    calls.title(instr)
+    to, source = (calls.place(p) for p in instr.pointers)
+    calls.put(calls.library.copy(to, source, instr.n))
 
 
-# ---- loops and branches -------------------------------------------------------------------------
+# ---- scans and branches -------------------------------------------------------------------------
 
 
-def branch(calls, step):
-    calls.title(step)
-    then, other = halves(step)
-    calls.put(f"if (*({C_NAMES['bool']} *)({calls.place(step.pointers[0])})) {{")
+def branch(calls, instr):
+    calls.title(instr)
+    then, other = halves(instr)
+    calls.put(f"if (*({C_NAMES['bool']} *)({calls.place(instr.pointers[0])})) {{")
     for k, half in enumerate((then, other)):
         calls.depth += 1
         calls.write(half)
@@ -131,21 +131,21 @@ def branch(calls, step):
     calls.put("}")
 
 
-def halves(step):
-    """The steps of both sides of a branch, of which the first has `n` instructions."""
+def halves(instr):
+    """The instructions of both sides of a branch, of which the first has `n` instructions."""
     count = at = 0
-    while count < step.n:
-        count += len(flatten([step.body[at]], step.depth + 1))
+    while count < instr.n:
+        count += len(flatten([instr.body[at]], instr.depth + 1))
         at += 1
-    return step.body[:at], step.body[at:]
+    return instr.body[:at], instr.body[at:]
 
 
-def loop(calls, step):
+def scan(calls, instr):
     """A scan: its rows are pointers that each step sets anew."""
-    calls.title(step)
-    moving, j = step.loop, f"j{calls.loops}"
-    t, count, most = (f"{x}{calls.loops}" for x in "tnm")
-    calls.loops += 1
+    calls.title(instr)
+    moving, j = instr.scan, f"j{calls.scans}"
+    t, count, most = (f"{x}{calls.scans}" for x in "tnm")
+    calls.scans += 1
     calls.put("{")
     calls.depth += 1
     head = len(calls.lines)
@@ -159,9 +159,9 @@ def loop(calls, step):
     elif any(f"{t}" in line.split(" = ", 1)[1] for line in seek):
         seek.insert(0, f"{t} = {j};")
     if moving.stepped:
-        stepped(calls, step, seek, j, most)
+        stepped(calls, instr, seek, j, most)
     else:
-        stepwise(calls, step, seek, j, most)
+        stepwise(calls, instr, seek, j, most)
     after(calls, moving, j, count)
     body, calls.lines = calls.lines[head:], calls.lines[:head]
     declare(calls, moving, body, (j, t, count, most), rows)
@@ -170,18 +170,18 @@ def loop(calls, step):
     calls.put("}")
 
 
-def stepwise(calls, step, seek, j, most):
+def stepwise(calls, instr, seek, j, most):
     calls.put(f"for ({j} = 0; {j} < {most}; {j}++) {{")
     calls.depth += 1
     for line in seek:
         calls.put(line)
-    rows, times = step.loop.rows, calls.times
-    limit = step.loop.limit
+    rows, times = instr.scan.rows, calls.times
+    limit = instr.scan.limit
     calls.times *= min(rows, limit) if limit >= 0 else rows if rows < 1 << 40 else 1
-    calls.write(step.body)
+    calls.write(instr.body)
     calls.times = times
-    if step.loop.flag is not None:
-        calls.put(f"if (*({C_NAMES['bool']} *)({calls.place(step.loop.flag)})) {{")
+    if instr.scan.flag is not None:
+        calls.put(f"if (*({C_NAMES['bool']} *)({calls.place(instr.scan.flag)})) {{")
         calls.put(f"    {j}++;")
         calls.put("    break;")
         calls.put("}")
@@ -189,9 +189,9 @@ def stepwise(calls, step, seek, j, most):
     calls.put("}")
 
 
-def stepped(calls, step, seek, j, most):
+def stepped(calls, instr, seek, j, most):
     """The body is one kernel that takes the steps itself; afterwards rows are those of the last."""
-    inner = step.body[0]
+    inner = instr.body[0]
     calls.put(f"if ({most} > 0) {{")
     calls.depth += 1
     calls.put(f"{j} = 0;")
@@ -226,7 +226,7 @@ def after(calls, moving, j, count):
 
 
 def declare(calls, moving, body, names, rows):
-    """The variables of a loop, before its `body`."""
+    """The variables of a scan, before its `body`."""
     j, t, count, most = names
     text = "\n".join(body)
     whole = [f"{j} = 0", f"{count} = {moving.rows}"]
@@ -275,7 +275,7 @@ def comment(text):
     return text.replace("*/", "* /").replace("\n", " ").replace("\\", "/")
 
 
-WRITERS = {KERNEL: kernel, GEMM: gemm, NATIVE: native, LOOP: loop, IF: branch, COPY: copy}
+WRITERS = {KERNEL: kernel, GEMM: gemm, NATIVE: native, SCAN: scan, IF: branch, COPY: copy}
 
 
 class Library:

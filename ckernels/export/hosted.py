@@ -68,33 +68,33 @@ class Hosted(Library):
         return "\n".join([*parts, *self.snippets, *self.kernels.values()])
 
 
-def call(calls, step, function, own, rest):
+def call(calls, instr, function, own, rest):
     """A call of the runtime, which runs the kernel that follows panel by panel."""
-    follows = calls.library.kernel(step.kernel, step.node)[0] if step.kernel else "NULL"
-    places = ", ".join(calls.place(p) for p in step.pointers)
+    follows = calls.library.kernel(instr.kernel, instr.node)[0] if instr.kernel else "NULL"
+    places = ", ".join(calls.place(p) for p in instr.pointers)
     numbers = calls.numbers([*own, *rest], False)
     calls.put(f"if ((code = {function}((void *const[]){{ {places} }}, {numbers}, {follows})) != 0)")
     calls.put("    return code;")
 
 
-def gemm(calls, step):
-    calls.title(step)
-    own, rest = step.dims[:16], step.dims[16:]
+def gemm(calls, instr):
+    calls.title(instr)
+    own, rest = instr.dims[:16], instr.dims[16:]
     calls.multiplied += calls.times * own[1] * own[2] * own[3] * own[11]
     calls.library.sources.update(PRODUCT)
-    call(calls, step, "ck_gemm", own, rest)
+    call(calls, instr, "ck_gemm", own, rest)
 
 
-def windows(calls, step):
-    calls.title(step)
-    own, rest = step.dims[:36], step.dims[36:]
+def windows(calls, instr):
+    calls.title(instr)
+    own, rest = instr.dims[:36], instr.dims[36:]
     calls.multiplied += calls.times * multiplied(own)
     function, source = FUNCTIONS[own[0]]
     calls.library.sources.update((*WINDOWS, source, *ALSO.get(source, ())))
     if own[0] != native.TRANSPOSE:
         own[34] = 1                                     # CK_D_SLOTS of native.h
-    assert operands(step) <= len(step.pointers)
-    call(calls, step, function, own, rest)
+    assert operands(instr) <= len(instr.pointers)
+    call(calls, instr, function, own, rest)
 
 
 WRITERS = {**PLAIN, GEMM: gemm, NATIVE: windows}

@@ -136,7 +136,7 @@ def body(made, r):
         count = len(r.inputs)
         names["in" if k < count else "out", k if k < count else k - count] = name
     calls = Calls(names, r.offsets, made.library, made.writers)
-    calls.write(r.steps)
+    calls.write(r.instructions)
     return calls
 
 
@@ -146,10 +146,10 @@ def constant(made, part):
 
 def used(r, buffer):
     """Whether any instruction of the routine points into the buffer."""
-    def points(step):
-        bases = [b for b, _ in step.pointers] + step.reads + step.writes
-        return buffer in bases or any(map(points, step.body))
-    return any(map(points, r.steps))
+    def points(instr):
+        bases = [b for b, _ in instr.pointers] + instr.reads + instr.writes
+        return buffer in bases or any(map(points, instr.body))
+    return any(map(points, r.instructions))
 
 
 def c_type(dtype):
@@ -365,7 +365,7 @@ def reset(made):
 
 
 def table(kind, name, numbers_):
-    """The declaration of a table of sizes and steps, 16 to a line."""
+    """The declaration of a table of sizes and strides, 16 to a line."""
     if not numbers_:
         return []
     text = [number(n, "int64") for n in numbers_]

@@ -12,7 +12,7 @@ from ..errors import ArgumentError, DTypeError, NotSupported, ShapeError, with_l
 from ..graph.shapes import show
 from ..graph.sizes import ShapeClass
 from ..plan import pipeline
-from ..plan.instructions import GEMM, KERNEL, LOOP, NATIVE, PYCALL, Step, flatten, touched
+from ..plan.instructions import GEMM, KERNEL, NATIVE, PYCALL, SCAN, Instruction, flatten, touched
 from ..plan.memory import arrange
 from ..plan.native import WITH_SCRATCH
 from . import portable
@@ -22,12 +22,12 @@ COPY = 6                    # an instruction of this room: bytes of the arena to
 
 @dataclass
 class Routine:
-    """name: of the C function; steps: of the top level; offsets: {buffer: bytes into the arena};
-    cells: variable nodes; written: indices of those that updates write; constants: arrays."""
+    """name: of the C function; instructions: of the top level; offsets: {buffer: bytes in the
+    arena}; cells: variable nodes; written: indices of those that updates write."""
     name: str
     spec: object
     shapes: dict
-    steps: list
+    instructions: list
     offsets: dict
     arena: int
     cells: list
@@ -85,28 +85,28 @@ def routine(name, f, shapes=None, dtype=None, scratch=False):
         except pipeline.DataDecides:
             raise NotSupported(f"{name} cannot be exported: the shape of what it computes follows "
                                "from values, and exported memory is laid out in advance") from None
-    steps, sizes = draft.steps, draft.binder.sizes
-    for step in flatten(steps):
-        check(step, dtype)
-        if step.kind == NATIVE:
-            settle_scratch(step, sizes, scratch)
+    instructions, sizes = draft.instructions, draft.binder.sizes
+    for instr in flatten(instructions):
+        check(instr, dtype)
+        if instr.kind == NATIVE:
+            settle_scratch(instr, sizes, scratch)
     index = {id(n): i for i, n in enumerate(spec.cells)}
     cells = [index[id(variable)] for variable, _ in spec.updates]
     nexts = [leaves.get(n, n.shape) for n, _ in spec.updates]
-    steps = settle_updates(steps, cells, spec, nexts, sizes)
-    arena = arrange(flatten(steps), sizes)
+    instructions = settle_updates(instructions, cells, spec, nexts, sizes)
+    arena = arrange(flatten(instructions), sizes)
     offsets, total = arena.offsets(arena.sizes)
     roots = draft.of_outputs()
     return Routine(
-        name, spec, leaves, steps, offsets, total, spec.cells, cells, draft.binder.constants,
+        name, spec, leaves, instructions, offsets, total, spec.cells, cells, draft.binder.constants,
         [(n.dtype, leaves[n]) for n in spec.inputs], [(n.dtype, tuple(n.shape)) for n in roots])
 
 
-def check(step, dtype):
+def check(instr, dtype):
     """Refuse what has no C, and floats wider than `dtype`."""
-    if step.kind == PYCALL:
-        portable.refuse("it runs in NumPy", step.node)
-    for node in step.nodes if dtype else ():
+    if instr.kind == PYCALL:
+        portable.refuse("it runs in NumPy", instr.node)
+    for node in instr.nodes if dtype else ():
         if is_float(node.dtype) and ITEMSIZE[node.dtype] > ITEMSIZE[dtype]:
             raise with_line(DTypeError(
                 f"{node.op.name} is computed in {node.dtype}, and dtype={dtype!r} was asked for"),
@@ -116,38 +116,38 @@ def check(step, dtype):
 # ---- memory of convolutions ---------------------------------------------------------------------
 
 
-def operands(step):
-    """How many pointers of a gemm or native step are its own: those of an epilogue follow."""
-    if step.kind == GEMM:
+def operands(instr):
+    """How many pointers of a gemm or native instruction are its own; its epilogue's follow."""
+    if instr.kind == GEMM:
         return 3
     from .natives import NATIVES
-    return NATIVES[step.dims[0]].operands + 1
+    return NATIVES[instr.dims[0]].operands + 1
 
 
-def settle_scratch(step, sizes, keep):
-    """Leave out the scratch of a native step, or (keep) have it for one thread."""
-    at = operands(step)
-    if step.dims[0] not in WITH_SCRATCH:
+def settle_scratch(instr, sizes, keep):
+    """Leave out the scratch of a native instruction, or (keep) have it for one thread."""
+    at = operands(instr)
+    if instr.dims[0] not in WITH_SCRATCH:
         return
-    buffer = step.pointers[at][0]
+    buffer = instr.pointers[at][0]
     if keep:
         from .. import _runtime
-        step.dims[34] = 1                               # CK_D_SLOTS of native.h
-        sizes[buffer] = _runtime.native_scratch(step.dims[:36])
+        instr.dims[34] = 1                               # CK_D_SLOTS of native.h
+        sizes[buffer] = _runtime.native_scratch(instr.dims[:36])
         return
-    del step.pointers[at]
-    step.writes = [b for b in step.writes if b != buffer]
+    del instr.pointers[at]
+    instr.writes = [b for b in instr.writes if b != buffer]
 
 
 # ---- updates ------------------------------------------------------------------------------------
 
 
-def settle_updates(steps, cells, spec, shapes, sizes):
-    """The steps with all ("next", i) renamed: the variable's own memory, or a place in the arena
-    that is copied to it at the end."""
+def settle_updates(instructions, cells, spec, shapes, sizes):
+    """The instructions with all ("next", i) renamed: the variable's own memory, or a place in the
+    arena that is copied to it at the end."""
     names = {}
     for i in range(len(spec.updates)):
-        if in_place(steps, ("next", i), ("cell", cells[i])):
+        if in_place(instructions, ("next", i), ("cell", cells[i])):
             names["next", i] = "cell", cells[i]
     late = []
     for i, (variable, _) in enumerate(spec.updates):
@@ -158,46 +158,46 @@ def settle_updates(steps, cells, spec, shapes, sizes):
             count *= n
         names["next", i] = made = ("tmp", f"next {i}")
         sizes[made] = max(1, count)
-        late.append(Step(COPY, f"update of {variable.name or 'a variable'}",
+        late.append(Instruction(COPY, f"update of {variable.name or 'a variable'}",
                          [(("cell", cells[i]), 0), (made, 0)], [], n=count, reads=[made],
                          writes=[("cell", cells[i])]))
-    for step in flatten(steps):
-        rename(step, names)
-    return steps + late
+    for instr in flatten(instructions):
+        rename(instr, names)
+    return instructions + late
 
 
-def in_place(steps, new, old):
+def in_place(instructions, new, old):
     """Whether the new value may be written over the old one: nobody reads that afterwards, and no
     error can come afterwards, for an error leaves all variables as they were."""
-    seen = [touched(step) for step in steps]
+    seen = [touched(instr) for instr in instructions]
     writers = [k for k, (_, writes) in enumerate(seen) if new in writes]
     users = [k for k, (reads, writes) in enumerate(seen) if old in reads or old in writes]
     if not writers or users and users[-1] > writers[0]:
         return False
-    first = steps[writers[0]]
+    first = instructions[writers[0]]
     if users and users[-1] == writers[0] and not (
             first.kind in (KERNEL, GEMM, NATIVE) and (new, old) in first.inplace):
         return False
     return not any(s.kernel is not None and portable.fallible(s.kernel)
-                   for s in flatten(steps[writers[0]:]))
+                   for s in flatten(instructions[writers[0]:]))
 
 
-def rename(step, names):
-    """Put other names for buffers into a step."""
+def rename(instr, names):
+    """Put other names for buffers into an instruction."""
     def of(buffer):
         return names.get(buffer, buffer)
 
     def base(pair):
         return None if pair is None else (of(pair[0]), pair[1])
-    step.pointers = [(of(buffer), offset) for buffer, offset in step.pointers]
-    step.reads, step.writes = list(map(of, step.reads)), list(map(of, step.writes))
-    step.inplace = [(of(a), of(b)) for a, b in step.inplace]
-    if step.kind != LOOP:
+    instr.pointers = [(of(buffer), offset) for buffer, offset in instr.pointers]
+    instr.reads, instr.writes = list(map(of, instr.reads)), list(map(of, instr.writes))
+    instr.inplace = [(of(a), of(b)) for a, b in instr.inplace]
+    if instr.kind != SCAN:
         return
-    loop = step.loop
-    loop.count, loop.flag, loop.executed = map(base, (loop.count, loop.flag, loop.executed))
-    loop.moves = {row: base(move) if isinstance(move, tuple)
+    scan = instr.scan
+    scan.count, scan.flag, scan.executed = map(base, (scan.count, scan.flag, scan.executed))
+    scan.moves = {row: base(move) if isinstance(move, tuple)
                   else replace(move, a=base(move.a), b=base(move.b))
-                  for row, move in loop.moves.items()}
-    loop.finals = [(base(to), row, base(first), size) for to, row, first, size in loop.finals]
-    loop.traces = [(base(at), size) for at, size in loop.traces]
+                  for row, move in scan.moves.items()}
+    scan.finals = [(base(to), row, base(first), size) for to, row, first, size in scan.finals]
+    scan.traces = [(base(at), size) for at, size in scan.traces]

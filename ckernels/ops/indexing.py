@@ -2,7 +2,7 @@
 
 A key is parsed once into stages: slices (static or with symbolic bounds), then integer arrays
 (masks become integer arrays), then axes dropped or added. Writing runs the stages backwards. The
-rows are in slicing.py and advanced.py; those that join and fill in joining.py and filling.py.
+ops are in slicing.py and advanced.py; those that join and fill in joining.py and filling.py.
 """
 import operator
 import weakref
@@ -20,8 +20,8 @@ from .base import cast, expand, to_node
 from .filling import *  # noqa: F403
 from .joining import *  # noqa: F403
 from .joining import stack
-from .loopends import last_row
 from .movement import squeeze
+from .scan_ends import last_row
 from .slicing import *  # noqa: F403
 from .slicing import WHOLE, check_fits, dynamic_slice, template_of, value_for
 

@@ -46,7 +46,7 @@ typedef struct {
 } ck_spec;
 
 extern PyTypeObject ck_buffer_type;
-ck_buffer *ck_buffer_new(int64_t bytes);
+ck_buffer *ck_buffer_new(int64_t bytes, int near);
 PyArrayObject *ck_fresh(PyArray_Descr *descr, int nd, const npy_intp *shape, int64_t bytes);
 PyArray_Descr *ck_native_descr(PyObject *dtype);
 int64_t ck_layout(int type_num, int nd, const npy_intp *shape);
@@ -97,20 +97,20 @@ typedef struct {
     ck_view *views;              /* nin inputs, then nout outputs */
 } ck_pycall;
 
-/* What a loop does to a slot of the pointer table; bytes around the slots a and b that it reaches
+/* What a scan does to a slot of the pointer table; bytes around the slots a and b that it reaches
    there (-1: it never does). */
 typedef struct {
-    Py_ssize_t loop;             /* the instruction that moves the slot, -1: none */
+    Py_ssize_t scan;             /* the instruction that moves the slot, -1: none */
     Py_ssize_t from[2];
     int64_t low[2], high[2];
 } ck_source;
 
-/* Where a run failed: the instruction, and the step of each loop around it, outermost last. */
+/* Where a run failed: the instruction, and the step of each scan around it, outermost last. */
 enum { CK_DEPTH = 8 };
 typedef struct {
     int64_t tag, steps[CK_DEPTH];
     int depth;
-} ck_place;
+} ck_failure;
 
 /* One call's pointers. base[i] / object[i] are the plan's sources: inputs, cells, outputs,
    nexts. */
@@ -130,7 +130,7 @@ typedef struct {
     int64_t *dims;
     ck_spec *outputs, *updates;
     ck_pycall *pycalls;
-    ck_source *sources;          /* of each slot; NULL where there are no loops */
+    ck_source *sources;          /* of each slot; NULL where there are no scans */
     PyObject *constants;         /* tuple of ndarrays */
     Py_ssize_t n_instrs, n_rows, n_dims, n_outputs, n_updates, n_pycalls;
     Py_ssize_t n_inputs, n_cells;                /* one more than the largest index used */
@@ -151,11 +151,11 @@ void ck_frame_give(ck_plan *plan, ck_frame *frame);
 /* ---- check.c: a plan may only touch what it owns ---- */
 typedef struct { int64_t low, high; } ck_extent;     /* bytes around the base pointer */
 int ck_plan_check(ck_plan *plan);
-int ck_loop_check(ck_plan *plan);                    /* loop.c: fills plan->sources */
+int ck_scan_check(ck_plan *plan);                    /* scan.c: fills plan->sources */
 int ck_plan_check_arrays(ck_plan *plan, PyArrayObject *const *inputs, ck_cell *const *cells);
 
 /* ---- run.c: walk the instructions ---- */
-int ck_run(ck_plan *plan, ck_frame *frame, ck_place *failed, int profile);
+int ck_run(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile);
 PyObject *ck_profile_rows(ck_plan *plan);
 
 /* ---- sizes.c: plans for classes of shapes, filled in for one ---- */

@@ -43,10 +43,10 @@ def test_programs_use_every_kind_and_every_native_kernel():
     for make in PROGRAMS.values():
         functions, _ = make()
         for name, f in functions.items():
-            for step in flatten(routine(name, f).steps):
-                seen.add(step.kind)
-                if step.kind == instructions.NATIVE:
-                    natives.add(step.dims[0])
+            for instr in flatten(routine(name, f).instructions):
+                seen.add(instr.kind)
+                if instr.kind == instructions.NATIVE:
+                    natives.add(instr.dims[0])
     assert seen == set(WRITERS)
     assert natives == set(NATIVES)
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels import gradient, ops
+from ckernels import ops
+from ckernels.autodiff import reverse
 from ckernels.errors import ArgumentError, IndexOutOfBounds, NotSupported, ShapeError
 from ckernels.ops.ctc import ctc_beam, ctc_collapse, ctc_cost
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 
 from .agree import leaf, numeric
 
@@ -33,7 +34,7 @@ def run(build, *arrays, mode="compiled"):
     leaves = [leaf((None,) * a.ndim, a.dtype.name) for a in arrays]
     outputs = build(*leaves)
     outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-    return Function(leaves, outputs, mode=mode, positional_only=True, downcast=False)(*arrays)
+    return make_function(leaves, outputs, mode=mode, positional_only=True, downcast=False)(*arrays)
 
 
 def loss_and_slope(**options):
@@ -41,7 +42,7 @@ def loss_and_slope(**options):
     def build(x, labels, steps, counts):
         cost = ctc_cost(x, labels, steps, counts, **options)
         weights = ops.add(ops.cast(ops.arange(0, ops.size_of(x, 0), 1, "int64"), x.dtype), 1)
-        return cost, gradient.grad(ops.sum(ops.mul(cost, weights)), x)
+        return cost, reverse.grad(ops.sum(ops.mul(cost, weights)), x)
     return build
 
 
@@ -211,7 +212,7 @@ def test_only_what_is_used_is_computed():
     leaves = [leaf((None,) * a.ndim, a.dtype.name) for a in (y, *rest)]
     for build, used in ((ctc_cost, 1), (loss_and_slope(), 2)):
         out = build(*leaves)
-        function = Function(leaves, list(out) if isinstance(out, tuple) else [out],
+        function = make_function(leaves, list(out) if isinstance(out, tuple) else [out],
                             positional_only=True)
         function(y, *rest)
         kernels = [r.kernel for r in function.info.program.kernels.records.values()]
@@ -223,7 +224,7 @@ def test_no_second_derivative():
     leaves = [leaf((2, 3, 4)), leaf((2, 2), "int64"), leaf((2,), "int64"), leaf((2,), "int64")]
     _, slope = loss_and_slope()(*leaves)
     with pytest.raises(NotSupported, match="second derivative"):
-        gradient.grad(ops.sum(slope), leaves[0])
+        reverse.grad(ops.sum(slope), leaves[0])
 
 
 @pytest.mark.parametrize("mode", WAYS)

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels import gradient, ops
+from ckernels import ops
+from ckernels.autodiff import reverse
 from ckernels.errors import CKernelsError
 from ckernels.ops import ctc, sparse, sparseproduct
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 
 LONG = 600
 FORMATS = ("channels_last", "channels_first")
@@ -28,7 +29,7 @@ def leaf(array, known=False):
 def outcome(leaves, outputs, arrays, mode):
     """Arrays, or the class of the error."""
     try:
-        function = Function(leaves, outputs, mode=mode, positional_only=True, downcast=False)
+        function = make_function(leaves, outputs, mode=mode, positional_only=True, downcast=False)
         return function(*arrays)
     except CKernelsError as problem:
         return type(problem)
@@ -44,7 +45,7 @@ def agree(build, arrays, slopes=(), known=False):
     outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     if slopes:
         total = ops.sum(ops.cast(ops.square(outputs[0]), "float64"))
-        outputs += gradient.grad(total, [leaves[k] for k in slopes])
+        outputs += reverse.grad(total, [leaves[k] for k in slopes])
     want, got = (outcome(leaves, outputs, arrays, mode) for mode in ("reference", "compiled"))
     if isinstance(want, type) or isinstance(got, type):
         assert want == got, (want, got)
