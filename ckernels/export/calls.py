@@ -11,16 +11,19 @@ from . import portable
 from .natives import NATIVES, dtype_of, multiplied
 from .routine import COPY, operands
 
+WIDTH = 100                 # characters of a line
+
 
 class Calls:
-    """Lines of the body of one C function.
+    """Lines of the body of the C function `name`.
 
     names: {buffer that is no row and not in the arena: C expression of its pointer}; offsets:
     {buffer of the arena: bytes}; library: what is told which kernels and support are used;
     writers: {kind of instruction: function(calls, instr)}.
     """
 
-    def __init__(self, names, offsets, library, writers=None):
+    def __init__(self, name, names, offsets, library, writers=None):
+        self.name = name
         self.names, self.offsets, self.library = names, offsets, library
         self.writers = writers or WRITERS
         self.lines, self.depth = [], 1
@@ -29,7 +32,7 @@ class Calls:
         self.rows, self.multiplied, self.times = {}, 0, 1
 
     def put(self, line):
-        self.lines.append("    " * self.depth + line)
+        self.lines.extend(broken("    " * self.depth + line, "    " * (self.depth + 1)))
 
     def write(self, instructions):
         for instr in instructions:
@@ -65,7 +68,7 @@ class Calls:
         if key not in self.known:
             self.known[key] = len(table)
             table.extend(key[1:])
-        return f"{'d' if narrow else 'wide'} + {self.known[key]}"
+        return f"{self.name}_{'dims' if narrow else 'wide'} + {self.known[key]}"
 
     # ---- kernels --------------------------------------------------------------------------------
 
@@ -268,6 +271,16 @@ def moved(calls, move, j, t):
     if move.b is None:
         return first
     return f"{x} < {move.until} ? {first} : {at(move.b, y, move.b_ring, move.b_stride)}"
+
+
+def broken(line, indent):
+    """A long line as several of at most 100 characters, cut behind commas."""
+    lines = []
+    while len(line) > WIDTH and ", " in line[len(indent) + 1:WIDTH]:
+        at = line.rindex(", ", len(indent) + 1, WIDTH) + 1
+        lines.append(line[:at])
+        line = indent + line[at + 1:]
+    return [*lines, line]
 
 
 def comment(text):

@@ -16,7 +16,7 @@ from .calls import WRITERS, Calls, Library, comment
 KEYWORDS = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if "
     "inline int long register restrict return short signed sizeof static struct switch typedef "
-    "union unsigned void volatile while arena state weights code d wide main bool true "
+    "union unsigned void volatile while arena state weights code main bool true "
     "false".split())
 ALIGN = 64                  # of parts of a file of weights
 
@@ -135,7 +135,7 @@ def body(made, r):
     for k, (_, name) in enumerate(arguments(made, r)):
         count = len(r.inputs)
         names["in" if k < count else "out", k if k < count else k - count] = name
-    calls = Calls(names, r.offsets, made.library, made.writers)
+    calls = Calls(r.name, names, r.offsets, made.library, made.writers)
     calls.write(r.instructions)
     return calls
 
@@ -385,10 +385,6 @@ def written(made, r):
     text = re.sub(r"\barena \+ ", "arena_bytes + ", text)
     if own:
         lines.append(own)
-    if calls.dims:
-        lines.append(f"    const ck_index *const d = {r.name}_dims;")
-    if calls.wide:
-        lines.append(f"    const int64_t *const wide = {r.name}_wide;")
     if "(code = " in text:
         lines.append("    int code;")
     names = ["arena", *(["weights"] if made.extern else []),
