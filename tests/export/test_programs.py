@@ -8,7 +8,7 @@ from .build import GCC, build, run
 from .programs import PROGRAMS
 
 pytestmark = pytest.mark.skipif(GCC is None, reason="there is no C compiler")
-QUICK = ("mlp", "lstm", "rbm", "convolutions", "indices", "until", "branches")
+QUICK = ("rbm", "convolutions", "indices", "until", "branches")
 SANITIZE = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
