@@ -50,10 +50,25 @@ from .api.conv import (
 )
 from .api.ctc import ctc, ctc_batch_cost, ctc_decode, ctc_label_dense_to_sparse
 from .api.decompositions import (
+    cho_solve,
     cholesky,
+    eig,
     eigh,
+    eigvalsh,
+    expm,
+    lstsq,
+    matrix_dot,
+    matrix_power,
     pinv,
     qr,
+    slogdet,
+    solve_triangular,
+    tensorinv,
+    tensorsolve,
+)
+from .api.fourier import (
+    irfft,
+    rfft,
 )
 from .api.function import In, Out, function
 from .api.gradients import (
@@ -67,14 +82,18 @@ from .api.gradients import (
     stop_gradient,
 )
 from .api.indexing import (
+    choose,
+    compress,
     flatnonzero,
     gather,
     inc_subtensor,
     nonzero,
     one_hot,
+    ravel_multi_index,
     set_subtensor,
     take,
     take_along_axis,
+    unravel_index,
 )
 from .api.learning_phase import (
     ifelse,
@@ -91,6 +110,7 @@ from .api.linalg import (
     dot,
     fill_diagonal,
     inverse,
+    kron,
     matmul,
     outer,
     solve,
@@ -163,7 +183,10 @@ from .api.math import (
     where,
 )
 from .api.matrices import (
+    bartlett,
+    cov,
     diagonal,
+    fill_diagonal_offset,
     trace,
     tri,
     tril,
@@ -232,8 +255,12 @@ from .api.shape import (
 from .api.shared import shared
 from .api.sorting import (
     argsort,
+    bincount,
+    diff,
+    searchsorted,
     sort,
     top_k,
+    unique,
 )
 from .api.special import (
     angle,

@@ -23,7 +23,8 @@ def _build_functions(module):
         if not name.startswith("_") and str(getattr(value, "__module__", "")).startswith(__name__)]
 
 
-for _room in ("movement", "indexing", "linalg", "random", "mrg", "sort", "running", "control",
+for _room in ("movement", "indexing", "linalg", "systems", "matrixfunctions", "fourier", "counting",
+              "random", "mrg", "sort", "running", "control",
               "loopends", "branch", "windows", "conv", "pool", "interpolate"):
     try:
         _module = importlib.import_module(f"{__name__}.{_room}")
