@@ -56,7 +56,9 @@ UNARY = {
     "erfinv": (-0.9, 0.9, [0]), "erfcinv": (0.1, 1.9, [1]), "gamma": (0.3, 4, [1, 2]),
     "gammaln": (0.3, 6, [1, 2]), "digamma": (0.3, 6, [1, 2]), "trigamma": (0.5, 6, [1, 2]),
     "polygamma": (0.8, 6, [1, 2]),
-    "i0": (-4, 4, [0]), "i1": (-4, 4, [0]), "j0": (-9, 9, [0]), "j1": (-9, 9, [0]),
+    "erfcx": (-2, 6, [0, 30]), "log_ndtr": (-6, 6, [0, -40, 45]), "i0e": (0.2, 30, [1]),
+    "i1e": (0.2, 30, [1]), "i0": (-4, 4, [0]), "i1": (-4, 4, [0]), "j0": (-9, 9, [0]),
+    "j1": (-9, 9, [0]),
     "neg": (-2, 2, [0]), "abs": (0.1, 2, [1]), "square": (-2, 2, [0]), "sqrt": (0.1, 5, [1, 4]),
     "rsqrt": (0.2, 5, [1, 4]), "reciprocal": (0.3, 4, [1]), "relu": (0.1, 2, [1]),
     "identity": (-2, 2, [0]), "deg2rad": (-90, 90, [0]), "rad2deg": (-2, 2, [0]),
@@ -64,7 +66,7 @@ UNARY = {
     "trunc": (0.1, 0.9, [0.5]), "round": (0.6, 1.4, [1]),
     "check": (-2, 2, [0]),
 }
-MIRRORED = {"abs", "relu", "sign", "reciprocal"}        # smooth on both sides of 0
+MIRRORED = {"abs", "relu", "sign", "reciprocal", "i0e", "i1e"}        # smooth on both sides of 0
 BUILT = {"check": lambda x: ops.check(x, ops.lt(x, 1e9)),
          "polygamma": lambda x: polygamma(2, x)}
 
@@ -148,6 +150,23 @@ def choice(rng):
 def angle(rng):
     turn, radius = numbers(rng, (3,), -3, 3, [0, math.pi / 2, -math.pi / 2]), rng.uniform(0.5, 2, 3)
     return Case(ops.atan2, [radius * np.sin(turn), radius * np.cos(turn)])
+
+
+@case("betaln")
+def beta(rng):
+    a, b = broadcasting(rng)
+    return Case(ops.betaln, [numbers(rng, a, 0.3, 30, [1, 10]), numbers(rng, b, 0.3, 30, [1])])
+
+
+@case("gammainc", "gammaincc", "betainc", "ive", "kve", "owens_t")
+def by_their_last_operand(rng):
+    """The parameters have no slope, or for Owen's T one."""
+    a, b, x = (numbers(rng, (3,), 0.4, 5, [1]) for _ in range(3))
+    build = [lambda x: ops.gammainc(a, x), lambda x: ops.gammaincc(a, x),
+             lambda x: ops.betainc(a, b, ops.mul(x, 0.15)), lambda x: ops.ive(a, x),
+             lambda x: ops.kve(a, x), lambda x: ops.chi2sf(x, a), ops.owens_t
+             ][int(rng.integers(7))]
+    return Case(build, [x, a] if build is ops.owens_t else [x])
 
 
 @case("pow")
