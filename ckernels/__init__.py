@@ -117,7 +117,6 @@ from .api.linalg import (
     svd,
     tensordot,
 )
-from .api.loops import foldl, foldr, map_fn, scan, until
 from .api.losses import (
     binary_crossentropy,
     categorical_crossentropy,
@@ -231,6 +230,7 @@ from .api.random import (
 )
 from .api.randomstreams import RandomStreams
 from .api.rnn import rnn
+from .api.scan import foldl, foldr, map_fn, scan, until
 from .api.shape import (
     arange,
     batch_flatten,

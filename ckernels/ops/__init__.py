@@ -26,7 +26,7 @@ def _build_functions(module):
 
 for _room in ("movement", "indexing", "linalg", "systems", "matrixfunctions", "fourier", "counting",
               "random", "mrg", "sort", "running", "control", "own",
-              "loopends", "branch", "windows", "conv", "pool", "interpolate"):
+              "scan_ends", "branch", "windows", "conv", "pool", "interpolate"):
     try:
         _module = importlib.import_module(f"{__name__}.{_room}")
     except ModuleNotFoundError as problem:
