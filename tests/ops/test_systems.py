@@ -5,7 +5,8 @@ import pytest
 import scipy.linalg
 
 import ckernels as K
-from ckernels import gradient, ops
+from ckernels import ops
+from ckernels.autodiff import reverse
 from ckernels.errors import ArgumentError, LinearAlgebraError, ShapeError
 from ckernels.graph.node import constant
 from ckernels.reference import evaluate
@@ -53,7 +54,7 @@ def test_solve_triangular_never_reads_the_other_triangle():
     agree(lambda x, y: ops.solve_triangular(x, y, True), np.linalg.solve(np.tril(a), b), dirty, b,
           rtol=1e-11)
     x = leaf((3, 3))
-    g = gradient.grad(ops.sum(ops.solve_triangular(x, constant(b), True)), x)
+    g = reverse.grad(ops.sum(ops.solve_triangular(x, constant(b), True)), x)
     assert not np.triu(evaluate([g], {x: dirty})[0], 1).any()
 
 
@@ -117,7 +118,7 @@ def test_expm():
 def test_gradient_of_expm_against_scipy():
     x, e = RNG.normal(size=(3, 3)), RNG.normal(size=(3, 3))
     v = leaf((3, 3))
-    g = gradient.grad(ops.sum(ops.mul(ops.expm(v), constant(e))), v)
+    g = reverse.grad(ops.sum(ops.mul(ops.expm(v), constant(e))), v)
     want = scipy.linalg.expm_frechet(x.T, e, compute_expm=False)
     np.testing.assert_allclose(evaluate([g], {v: x})[0], want, rtol=1e-11)
 
@@ -196,9 +197,9 @@ def test_jacobians_run_all_rows_at_once(build):
     """The batch rules: rows of a Jacobian, one by one and together."""
     x, a = leaf((4, 4)), matrices(4, 4)
     y = ops.flatten(build(x)) if build(x).ndim else ops.expand(build(x), (0,))
-    together, = evaluate([gradient.jacobian(y, x)], {x: a})
+    together, = evaluate([reverse.jacobian(y, x)], {x: a})
     for k in range(y.shape[0]):
-        row, = evaluate([gradient.grad(ops.getitem(y, k), x)], {x: a})
+        row, = evaluate([reverse.grad(ops.getitem(y, k), x)], {x: a})
         np.testing.assert_allclose(together[k], row, atol=1e-11)
 
 
