@@ -66,6 +66,7 @@ from .api.decompositions import (
     tensorinv,
     tensorsolve,
 )
+from .api.draw import draw
 from .api.fourier import (
     irfft,
     rfft,

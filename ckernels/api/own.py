@@ -4,15 +4,11 @@ Both behave like any other operation: they have shapes and gradients, run in loo
 errors name the line that made them. What they mean to the engine is in ops/own.py.
 """
 
-import ctypes
-import keyword
 import re
 
 import numpy as np
 
-from .. import compiler, dtypes, ops
-from ..codegen.emit import emit
-from ..codegen.own import own_kernel
+from .. import dtypes, ops
 from ..errors import (
     ArgumentError,
     CompileError,
@@ -114,6 +110,8 @@ def c_op(body, inputs, outputs, infer_shape=None, gradient=None, name="c_op", su
         raise ArgumentError(f"the name of a c_op is letters, digits and spaces, not {name!r}")
     for node, label in zip(nodes, names):
         _check_c(label, node.dtype)
+    from ..codegen.own import own_kernel  # late: programs without one never load the emitter
+
     operands = [(label, n.dtype, n.ndim) for label, n in zip(names, nodes)]
     results = []
     for label, (dtype, shape) in zip(labels, types):
@@ -147,6 +145,9 @@ class Body:
 
     def address(self):
         """Of the machine code; OwnCodeError with the compiler's words about the user's lines."""
+        from .. import compiler
+        from ..codegen.emit import emit
+
         name, text, snippets = emit(self.kernel)
         source = compiler.KernelSource(name, text, snippets, meta={"form": "own"})
         try:
@@ -179,6 +180,8 @@ class Body:
 
     def call(self, arrays, units):
         """Run the kernel; ArgumentError in the user's words where it returns a number."""
+        import ctypes
+
         dims = [n for a in arrays for n in (*a.shape, *(s // a.itemsize for s in a.strides))]
         pointers = (ctypes.c_void_p * len(arrays))(*(a.ctypes.data for a in arrays))
         sizes = (ctypes.c_int64 * max(len(dims), 1))(*dims)
@@ -197,7 +200,7 @@ def _support(name, support):
 
 def _check_names(names):
     wrong = [n for n in names if not re.fullmatch(r"[A-Za-z]\w*", n) or n in C_WORDS
-             or n.lower().startswith("ck_") or keyword.iskeyword(n)]
+             or n.lower().startswith("ck_")]
     if wrong or len(set(names)) != len(names):
         raise ArgumentError(f"the operands of a c_op need different names that C takes for "
                             f"variables, got {', '.join(wrong or names)}")
