@@ -174,6 +174,12 @@ class CompileError(CKernelsError):
         self.source = source
 
 
+class OwnCodeError(CompileError):
+    """C that the user wrote (K.c_op) does not compile."""
+
+    about_programs = True
+
+
 class CompilerMissing(CKernelsError):
     """There is no C compiler that works; `install` says how to get one."""
 
