@@ -43,8 +43,10 @@ $(VENV)/.runtime: $(VENV)/.installed $(RUNTIME_SOURCES) ckernels/compiler/loader
 
 build: $(VENV)/.runtime
 
+# Two processes share the files of tests; JOBS=0 runs all in one, where pdb and -s work.
+JOBS ?= 2
 test: build
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 slow: build
 	$(PY) -m pytest -m slow -o timeout=3600 $(ARGS)
