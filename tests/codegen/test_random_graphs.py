@@ -43,7 +43,7 @@ def search(seeds, per, **options):
 @pytest.fixture
 def low_thresholds(monkeypatch):
     """Three threads for everything; tiles, strips, kept rows and chunks of a few elements."""
-    low = {"GRAIN_NS": 1e-3, "STRIP": 4, "CHUNK_STRIP": 4, "TILE": 4, "ROW_SCRATCH": 8, "FULL": 20,
+    low = {"THREAD_NS": 1, "STRIP": 4, "CHUNK_STRIP": 4, "TILE": 4, "ROW_SCRATCH": 8, "FULL": 20,
            "CHUNK": 7, "ROWS": 5}
     rooms = [m for name, m in sys.modules.items() if name.startswith(
         ("ckernels.codegen.", "ckernels.schedule."))]
