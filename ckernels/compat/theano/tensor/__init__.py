@@ -74,6 +74,8 @@ def __getattr__(name):
         module = importlib.import_module(f"ckernels.compat.theano.{_ELSEWHERE[name]}")
         return module if _ELSEWHERE[name].rpartition(".")[2] == name and name != "config" else \
             getattr(module, name)
+    if name == "opt":
+        return importlib.import_module(f"{__name__}.joining")
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     raise missing("theano.tensor", name)
