@@ -16,7 +16,7 @@ ALIASES = {     # a module of Theano: where its names are here
     "tensor.basic": "tensor", "tensor.var": "tensor", "tensor.elemwise": "tensor.elemwise_names",
     "tensor.subtensor": "tensor.indexing", "tensor.utils": "tensor",
     "tensor.blas": "tensor.products",
-    "tensor.type_other": "tensor.constants", "tensor.opt": "tensor.joining",
+    "tensor.type_other": "tensor.constants",
     "tensor.nnet.nnet": "tensor.nnet", "tensor.nnet.sigm": "tensor.nnet.activations",
     "tensor.nnet.conv": "tensor.nnet.abstract_conv",
     "tensor.nnet.corr": "tensor.nnet.abstract_conv",

@@ -59,7 +59,7 @@ continuous_dtypes = float_dtypes + complex_dtypes
 discrete_dtypes = ("bool",) + integer_dtypes
 all_dtypes = discrete_dtypes + continuous_dtypes
 _MODULES = ("nnet", "signal", "nlinalg", "slinalg", "fft", "shared_randomstreams", "raw_random",
-            "inplace", "xlogx", "extra_ops", "sharedvar", "sort", "type")
+            "inplace", "opt", "xlogx", "extra_ops", "sharedvar", "sort", "type")
 _ELSEWHERE = {"grad": "gradient", "Rop": "gradient", "Lop": "gradient", "jacobian": "gradient",
               "hessian": "gradient", "numeric_grad": "gradient", "verify_grad": "gradient",
               "consider_constant": "gradient", "scalar_from_tensor": "scalar",
@@ -74,8 +74,6 @@ def __getattr__(name):
         module = importlib.import_module(f"ckernels.compat.theano.{_ELSEWHERE[name]}")
         return module if _ELSEWHERE[name].rpartition(".")[2] == name and name != "config" else \
             getattr(module, name)
-    if name == "opt":
-        return importlib.import_module(f"{__name__}.joining")
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     raise missing("theano.tensor", name)
