@@ -28,6 +28,7 @@ ORDER = [
     "runtime",
     "api",
     "compat",
+    "export",
     "__init__",
     "cli",
     "theano",  # `python -m ckernels.theano`, which only calls compat/theano
