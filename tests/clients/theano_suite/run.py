@@ -1,8 +1,8 @@
 """Theano 1.0.5's own tests through the facade: `make theano`, or `run.py PACKAGE FOLDER [names]`.
 
 PACKAGE is the unpacked source of Theano 1.0.5, FOLDER where its test files are copied to, each
-under a flat name (tensor/tests/test_basic.py: tensor__test_basic.py). Prints one line for each file, and
-the sum. With THEANO_FLAGS=linker=py functions run through NumPy, which takes a tenth of the time.
+under a flat name (tensor/tests/test_basic.py: tensor__test_basic.py). Prints a line for each file,
+and the sum. With THEANO_FLAGS=linker=py functions run through NumPy, in a tenth of the time.
 """
 
 import ast
