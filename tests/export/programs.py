@@ -311,3 +311,15 @@ def sparse():
     m = K.variable(scipy.sparse.random(6, 5, 0.4, "csr", dtype="float32", random_state=0))
     return {"f": K.function([x], K.dot(m, x)),
             "g": K.function([x, y], K.gradients(K.sum(y * K.dot(m, x)), [x]))}, {}
+
+
+@program
+def own_ops():
+    x = K.placeholder((6,), name="x")
+    y = K.c_op("""
+        for (int64_t i = 0; i < x_shape[0]; i++) {
+            if (x[i] > 1e6f) return 7;
+            y[i] = twice(x[i * x_strides[0]]);
+        }""", {"x": x}, {"y": x}, name="double", gradient=lambda i, o, g: [2 * g[0]],
+               support="static float twice(float v) { return v + v; }")
+    return {"f": K.function([x], [y * 3, *K.gradients(K.sum(y * y), [x])])}, {}
