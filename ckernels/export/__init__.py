@@ -46,8 +46,11 @@ def export(f, folder, shapes=None, target="c99", prefix=None, weights="const", d
         raise ArgumentError(f"{prefix!r} cannot begin names in C; say prefix=")
     functions = f if isinstance(f, dict) else {getattr(f, "name", None) or "run": f}
     for name in functions:
-        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.A):
-            raise ArgumentError(f"a function cannot be called {name!r} in C")
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.A) or name in ("reset", "state"):
+            raise ArgumentError(f"a function of an export cannot be called {name!r}")
+        if f"{name}_in" in functions:
+            raise ArgumentError(f"{name!r} and '{name}_in' cannot be in one export: the second is "
+                                "the name of the first where it is given its memory")
     hosted = target != "c99"
     if target == "shared" and weights == "extern":
         raise ArgumentError("a shared library holds its weights: leave out weights='extern'")

@@ -30,6 +30,7 @@ _LINES = (                      # whole lines: (pattern, what becomes of them)
     (re.compile(r"^([ ]*)#pragma omp simd ?(.*)\n", re.M), r"\1CK_SIMD(\2)\n"),
     (re.compile(r"^[ ]*#pragma (?:omp declare|GCC unroll).*\n", re.M), ""),
     (re.compile(r"^extern double \w+\(double\);\n", re.M), ""),
+    (re.compile(r"^#line .*\n", re.M), ""),
     (re.compile(r"^[ ]*__builtin_prefetch\(.*\);\n", re.M), ""),
 )
 _EXPECT = re.compile(r"__builtin_expect\((.+), [01]\)( \?)")
