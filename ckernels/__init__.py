@@ -6,6 +6,7 @@ file only names what is public; some names hide Python's own (abs, all, any, max
 sum), as in Keras.
 """
 
+from .api.arrays import register_names as _register_names
 from .api.config import (
     backend,
     blas_info,
@@ -200,7 +201,9 @@ from .api.random import (
     permutation,
     random_binomial,
     random_normal,
+    random_normal_variable,
     random_uniform,
+    random_uniform_variable,
     set_random_seed,
     truncated_normal,
 )
@@ -288,8 +291,6 @@ from .api.variables import (
     ones_like,
     placeholder,
     print_tensor,
-    random_normal_variable,
-    random_uniform_variable,
     set_value,
     shape,
     to_dense,
@@ -324,3 +325,4 @@ __all__ = [
     for name, value in list(globals().items())
     if not name.startswith("_") and type(value).__name__ != "module"
 ]
+_register_names(__all__)

@@ -91,13 +91,13 @@ def eye(size, dtype=None, name=None):
 
 def random_uniform_variable(shape, low, high, dtype=None, name=None, seed=None):
     """A variable with values drawn from [low, high)."""
-    draw = lambda *args: _variables.random_uniform_variable(*args, seed)
+    draw = lambda *args: _random.random_uniform_variable(*args, seed)
     return _made(draw, shape, low, high, dtype, name=name)
 
 
 def random_normal_variable(shape, mean, scale, dtype=None, name=None, seed=None):
     """A variable with normal values of the given mean and standard deviation."""
-    draw = lambda *args: _variables.random_normal_variable(*args, seed)
+    draw = lambda *args: _random.random_normal_variable(*args, seed)
     return _made(draw, shape, mean, scale, dtype, name=name)
 
 

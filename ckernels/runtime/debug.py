@@ -16,7 +16,7 @@ from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
 from ..ops.scan import in_step, is_scan, walk
 from .compare import Opinions, evaluated, widened
-from .function import Shared, apply_updates, finish, updating
+from .shared import Shared, apply_updates, finish, updating
 from .state import snapshot
 
 PYTHON_NAMES = {"placeholder": "the input", "variable": "the variable", "constant": "a constant"}
