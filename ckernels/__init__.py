@@ -313,7 +313,7 @@ _watch(__name__, _refuse)  # as the backend of Keras; ckernels.compat.keras2 is 
 def __getattr__(name):
     """K.sparse, loaded with the first use: most programs need none of it."""
     if name == "sparse":
-        from .api import sparse
+        from .api import sparse  # start-up
 
         return sparse
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md: its examples run, in a process of their own, since they declare ops and rules."""
+"""CONTRIBUTING.md: its examples run, in a process of their own: they declare ops and rules."""
 
 import subprocess
 import sys

@@ -233,3 +233,20 @@ def test_no_circle_of_files():
 def test_circles_that_may_be_are_there():
     for (name, other), reason in CIRCLES.items():
         assert reason and other in set(edges(PACKAGE / name)), name
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+def test_imports_inside_functions_say_why(path):
+    """They buy start-up time; or load what may not be there, or what CIRCLES explains."""
+    lines, name = path.read_text().split("\n"), path.relative_to(PACKAGE).as_posix()
+    for function in ast.walk(tree_of(path)):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for node in ast.walk(function):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                found = {alias.name for alias in node.names} | {node.module}
+                why = "".join(lines[node.lineno - 1:node.end_lineno]).partition("#")[2]
+                known = any(file == name and other.rpartition("/")[2] in found
+                            for file, other in CIRCLES)
+                assert "start-up" in why or "_runtime" in found or known, (
+                    f"{name}:{node.lineno}: say why this import is inside a function")

@@ -13,6 +13,7 @@ from .. import dtypes, ops
 from ..errors import ArgumentError, DTypeError, ShapeError, UsageError, with_line
 from ..graph.node import Node, constant
 from ..graph.shapes import show
+from ..ops import indexing
 
 WEAK = (bool, int, float, complex)
 
@@ -60,7 +61,6 @@ def _has_array(x):
 
 
 def _stacked(x):
-    from ..ops import indexing
 
     return indexing.stack([node_of(i) for i in x], 0)
 

@@ -15,7 +15,7 @@ from ..graph.node import as_node, constant, line_of, make, new_uid
 from ..graph.op import Op
 from ..graph.printing import location
 from ..graph.shapes import show
-from ..graph.walk import consumers, toposort
+from ..graph.walk import consumers, rebuild, toposort
 from ..ops.shape import sized, times
 from . import recompute, scan_gradient  # noqa: F401
 from .accumulate import accumulate, carries
@@ -217,7 +217,7 @@ def jacobian(expression, wrt, disconnected="raise"):
 
     All rows at once: the unit vectors run through Lop as one batch.
     """
-    from .batch import NoBatchRule, batch
+    from .batch import NoBatchRule, batch  # start-up
     expression = as_node(expression)
     targets = [as_node(t) for t in (wrt if isinstance(wrt, (list, tuple)) else [wrt])]
     if not dtypes.is_inexact(expression.dtype):
@@ -252,7 +252,6 @@ UNROLL = 1024       # rows of a Jacobian that are written out one by one when th
 
 
 def _unrolled(expression, rows, seed, problem):
-    from ..graph.walk import rebuild
     n = expression.size
     if n is None or n > UNROLL:
         raise with_line(

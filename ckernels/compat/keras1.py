@@ -212,7 +212,7 @@ def batch_dot(x, y, axes=None):
 
 def map_fn(fn, elems, name=None):
     """`fn` of each element along the first axis of `elems`, stacked."""
-    from ..api.scan import map_fn as native
+    from ..api.scan import map_fn as native  # start-up
 
     return native(fn, elems, name)
 
@@ -364,7 +364,7 @@ def install(like=None):
 
     like None: what KERAS_BACKEND says, else `backend` in keras.json, else "tensorflow".
     """
-    from . import _taking1
+    from . import _taking1  # start-up
 
     _taking1.install(like)
 

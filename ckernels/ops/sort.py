@@ -12,9 +12,11 @@ from ..graph.op import Op
 from ..graph.shapes import axis_of, show
 from .advanced import take_along_axis
 from .base import expand, to_node
+from .elementwise import sub
 from .logic import gt, isfinite, logical_and, lt
 from .movement import flatten, flip, slice_, squeeze
 from .reduce import sum
+from .shape import size_of
 
 __all__ = ["sort", "argsort", "top_k", "in_top_k"]
 
@@ -77,8 +79,6 @@ def top_k(x, k, axis=-1):
         raise ShapeError(f"top_k of {k} elements along axis {axis} of shape {show(x.shape)}")
     # Sorting the flipped tensor and flipping back keeps the first of equal elements first.
     back = flip(argsort(flip(x, axis), axis), axis)
-    from .elementwise import sub
-    from .shape import size_of
 
     order = sub(sub(size_of(x, axis), 1), back)
     order = slice_(order, [(None, None, 1)] * axis + [(None, k, 1)])

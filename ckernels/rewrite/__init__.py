@@ -77,7 +77,7 @@ def optimise(roots, exclude=None, include=None, trace=None):
     order = toposort(early)
     if not scans.wanted(order) and all(n.op.name != "choose" for n in order):
         return rewrite(early, last, trace, settled)
-    from .branches import lazify
+    from .branches import lazify  # start-up
 
     early = lazify(early)
     key = (frozenset(exclude), chosen)

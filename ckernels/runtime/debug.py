@@ -115,7 +115,7 @@ class DebugFunction(Guarded):
 
     def check_spec(self, roots):
         """A rewritten graph of known shapes keeps to the spec of such graphs."""
-        from ..rewrite import spec
+        from ..rewrite import spec  # start-up
         try:
             _ = spec.concrete(roots) and spec.check(roots)
         except AssertionError as problem:

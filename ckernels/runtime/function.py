@@ -126,7 +126,7 @@ class Spec(Arguments):
         roots = self.roots()
         if all(n.op.name != "scan" for n in toposort(roots)):
             return self
-        from .decided import count_steps
+        from .decided import count_steps  # start-up
         new = count_steps(roots)
         if new == roots:
             return self
@@ -196,7 +196,7 @@ class CompiledFunction(Shared):
         fast.info = self
         self._fast = weakref.ref(fast)
         if spec.profile:
-            from .profile import watch
+            from .profile import watch  # start-up
             fast.profile(True)
             watch(fast)
         return fast
@@ -269,7 +269,7 @@ class CompiledFunction(Shared):
             "peak_bytes": program.peak_bytes}
 
     def profile_table(self):
-        from .profile import table
+        from .profile import table  # start-up
         return table(self.program, self._fast().profile_data(), self.name or "function")
 
     profile_table.__doc__ = Shared.profile_table.__doc__

@@ -52,7 +52,7 @@ class Shared:
 
         A list of rows (name, calls, ms, percent, line); empty where no instruction was compiled.
         """
-        from .profile import Profile
+        from .profile import Profile  # start-up
         return Profile(self.name or "function", [])
 
     def explain(self, rewrites=False):
@@ -62,7 +62,7 @@ class Shared:
         what it reads from others, with the reason why it does not compute that itself. rewrites:
         begin with the rewrites of the graph, in the order in which they were made.
         """
-        from .explain import explain
+        from .explain import explain  # start-up
         return explain(self.program, rewrites)
 
     def source(self):
