@@ -12,6 +12,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "ckernels"
 ORDER = [
     "locks",
+    "collector",
     "errors",
     "config",
     "dtypes",
@@ -85,6 +86,7 @@ def imports_of(path):
     return found
 
 
+DIALECT = PACKAGE / "compat" / "theano"      # its files are Theano's modules, circles included
 FILES = sorted(p for p in PACKAGE.rglob("*.py") if not p.name.startswith("_loader"))
 
 
@@ -195,7 +197,7 @@ def module_name(path):
     return "/".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = {module_name(p): p for p in FILES}
+MODULES = {module_name(p): p for p in FILES if DIALECT not in p.parents}
 
 
 def edges(path):
@@ -235,7 +237,7 @@ def test_circles_that_may_be_are_there():
         assert reason and other in set(edges(PACKAGE / name)), name
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+@pytest.mark.parametrize("path", MODULES.values(), ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_imports_inside_functions_say_why(path):
     """They buy start-up time; or load what may not be there, or what CIRCLES explains."""
     lines, name = path.read_text().split("\n"), path.relative_to(PACKAGE).as_posix()

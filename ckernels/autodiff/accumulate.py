@@ -5,7 +5,7 @@ graphs of their own.
 """
 from .. import dtypes, ops
 from ..errors import DisconnectedError, with_line
-from ..graph.node import line_of
+from ..graph.node import making_for
 from ..graph.walk import toposort
 
 
@@ -36,11 +36,12 @@ def accumulate(starts, targets, known=(), fixed=()):
     given = {n.uid for n in known}
     arrived = {n.uid: [g] for n, g in starts.items()}
     total = {}
-    for node in reversed(order):
-        parts = arrived.pop(node.uid, None)
-        if parts is None or node.uid not in reach:
-            continue
-        with line_of(node):
+    with making_for() as line:
+        for node in reversed(order):
+            parts = arrived.pop(node.uid, None)
+            if parts is None or node.uid not in reach:
+                continue
+            line(node)
             total[node.uid] = g = _sum(node, parts)
             if node.uid in fixed or not any(i.uid in reach for i in node.inputs):
                 continue

@@ -90,6 +90,15 @@ TOP = Bound("top", Either((
 SUMMED = Bound("e", ("exp", ("sub", "x", TOP)))
 TOTAL = ("add", ("log", ("sum", SUMMED)), "top")
 
+def _ops(pattern):
+    """The ops that values have to be of for a pattern to be found at all."""
+    if isinstance(pattern, (str, Either)):
+        return frozenset()
+    if isinstance(pattern, Bound):
+        return _ops(pattern.pattern)
+    return frozenset([pattern[0]]).union(*map(_ops, pattern[1:]))
+
+
 RULES = (
     KernelRule("softmax's row sum",
          ("true_div", "z", Bound("s", ("sum", ("exp", ("sub", "x", ("max", "x")))))),
@@ -116,17 +125,18 @@ RULES = (
 )
 ROWS_OF = {}
 for _rule in RULES:
-    ROWS_OF.setdefault(_rule.pattern[0], []).append(_rule)
+    ROWS_OF.setdefault(_rule.pattern[0], []).append((_rule, _ops(_rule.pattern)))
 
 
 def rewrite(form, values, stores):
     """(values, stores) after RULES: values that a replacement needs come right before it."""
-    hits = {}
-    for i, v in enumerate(values):
-        if v.op in ROWS_OF:
-            hit = next(_found(form, values, i), None)
-            if hit is not None:
-                hits[i] = hit
+    hits, ops = {}, {v.op for v in values}
+    if not ops.isdisjoint(ROWS_OF):
+        for i, v in enumerate(values):
+            if v.op in ROWS_OF:
+                hit = next(_found(form, values, i, ops), None)
+                if hit is not None:
+                    hits[i] = hit
     if not hits:
         return tuple(values), tuple(stores)
     made, at, shared = [], [], {}
@@ -144,9 +154,11 @@ def rewrite(form, values, stores):
     return tuple(made), tuple((operand, at[value]) for operand, value in stores)
 
 
-def _found(form, values, i):
-    """(rule, {name: value}) for each way a rule applies to value i."""
-    for rule in ROWS_OF[values[i].op]:
+def _found(form, values, i, ops):
+    """(rule, {name: value}) for each way a rule applies to value i of values of these ops."""
+    for rule, asked in ROWS_OF[values[i].op]:
+        if not asked <= ops:
+            continue
         for found in matches(rule.pattern, i, values, {}):
             if rule.when(form, values, found, i):
                 yield rule, found

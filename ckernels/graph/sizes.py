@@ -110,6 +110,8 @@ class Size:
         return self.of.ask_same(self, other)
 
     def __ne__(self, other):
+        if type(other) is int and self.low is not None and other < self.low:
+            return True
         found = self.__eq__(other)
         return found if found is NotImplemented else not found
 

@@ -15,10 +15,20 @@ VANISH = {"sigmoid", "softmax", "exp"}  # divisors that may be 0 for finite oper
 
 
 def wanted(nodes):
-    """Whether there is anything to do for this room among `nodes`: a quotient of tensors."""
+    """Whether there is anything to do for this room among `nodes`: a quotient of tensors, or an
+    exp times a sum with an exp."""
     return any(
-        n.op.name == "true_div" and n.dtype in REAL and n.inputs[1].op.kind != "leaf" for n in nodes
+        n.dtype in REAL
+        and (n.op.name == "true_div" and n.inputs[1].op.kind != "leaf" or _undone(n))
+        for n in nodes
     )
+
+
+def _undone(n):
+    """Whether `n` is exp(a) * (exp(b) + c): the gradient of log(exp(x) / (1 + exp(x)))."""
+    return n.op.name == "mul" and any(
+        a.op.name == "exp" and s.op.name in ("add", "sub") and any(
+            i.op.name == "exp" for i in s.inputs) for a, s in (n.inputs, n.inputs[::-1]))
 
 
 def terms(node):

@@ -46,7 +46,7 @@ typedef struct {
 } ck_spec;
 
 extern PyTypeObject ck_buffer_type;
-ck_buffer *ck_buffer_new(int64_t bytes);
+ck_buffer *ck_buffer_new(int64_t bytes, int near);
 PyArrayObject *ck_fresh(PyArray_Descr *descr, int nd, const npy_intp *shape, int64_t bytes);
 PyArray_Descr *ck_native_descr(PyObject *dtype);
 int64_t ck_layout(int type_num, int nd, const npy_intp *shape);

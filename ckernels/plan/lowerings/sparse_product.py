@@ -5,7 +5,7 @@ many chunks as scratch allows: memory is that of the result and of a few rows. C
 on the number of threads, nor do results.
 """
 from ... import dtypes
-from ...graph.sizes import value_of
+from ...schedule.cost import work
 from .sparse import NS_ENTRY, PADDING, WORDS, SparseKernel, c_type, fits, gapless, result
 
 CHUNKS = 16                         # of rows at most, ...
@@ -92,8 +92,7 @@ class Product(SparseKernel):
                 *("    " + line for line in (*CHUNK, *before)),
                 "    for (int64_t r = top; r < bottom; r++) {",
                 *("        " + line for line in each), "    }", "}"]
-        ns = value_of(self.stored) * 20 * NS_ENTRY + 200
-        self.launch(note, body, count, ns, whole=True)
+        self.launch(note, body, count, work(20 * NS_ENTRY, self.stored), whole=True)
 
 
 def parts_fit(first, second, data=(None, None)):
