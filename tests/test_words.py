@@ -51,7 +51,7 @@ def words(name):
 
 
 def names():
-    """(name, room, file) of all files and classes."""
+    """(name, room, file) of all files and classes; in compat/theano they are Theano's."""
     for path in FILES:
         if DIALECT in path.parents:
             continue

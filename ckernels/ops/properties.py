@@ -67,6 +67,8 @@ COMPLEX = "complex numbers run in NumPy, and have no gradient"
 LATE = "made by rewrites, when gradients have been taken and graphs batched"
 RAGGED = "data decides its size, or it is one: a batch of them would be ragged"
 STATES = "each stream has a state of its own; a batch of draws is one larger draw"
+OWN = "the user says what it does, and nothing more"
+SPECIAL = "a special function that is evaluated in NumPy, in float64"
 GONE = "rewrites take it away before graphs are planned, or data decides its shape"
 LAPACK = "LAPACK inside NumPy computes it"
 
@@ -79,6 +81,9 @@ WITHOUT = {
                          "argmax", "argmin"), NO_FLOATS),
         **dict.fromkeys(("real", "imag", "conj", "angle"), COMPLEX),
         **dict.fromkeys(("moment2", "ifelse"), LATE),
+        **dict.fromkeys(("svd_full", "qr_full", "eig"),
+                        "its full or complex factors are not differentiable in general"),
+        "unknown_slope": "it stands for a derivative that has no formula",
         "iota": "its elements follow from their index"},
     "batch": {
         **dict.fromkeys(("pack", "arange", "scan_steps", "scan_count", "mask_indices", "nonzero",
@@ -88,10 +93,17 @@ WITHOUT = {
                          "csr_interleave", "csr_merge", "csr_held", "csr_counts", "csr_places",
                          "csr_product"), "there is no batch of sparse matrices"),
         **dict.fromkeys(("ctc", "ctc_collapse", "ctc_beam"), "it is over a batch already"),
+        **dict.fromkeys(("searchsorted", "ravel_multi_index", "unravel_index"),
+                        "integers by tables: rows would need tables of their own"),
+        **dict.fromkeys(("py_op", "c_op"), OWN), "lstsq": "LAPACK takes one system at a time",
         "ifelse": LATE},
     "lowering": {
         **dict.fromkeys(("inverse", "cofactors", "det", "cholesky", "solve", "eigh", "svd", "qr",
-                         "pinv"), LAPACK),
+                         "pinv", "svd_full", "qr_full", "solve_triangular", "lstsq", "expm",
+                         "slogdet", "eig", "eigvalsh"), LAPACK),
+        **dict.fromkeys(("rfft", "irfft"), "NumPy transforms"),
+        **dict.fromkeys(("searchsorted", "ravel_multi_index", "unravel_index"), "NumPy searches"),
+        "py_op": OWN,
         **dict.fromkeys(("sort", "argsort"), "NumPy sorts"),
         **dict.fromkeys(("print", "check"), "its effect is Python's"),
         **dict.fromkeys(("shape", "item", "choose", "checkpoint", "scan_steps", "dynamic_slice",
@@ -105,5 +117,6 @@ WITHOUT = {
         **dict.fromkeys(("real", "imag", "conj", "angle"), COMPLEX),
         **dict.fromkeys(("iota", "random_bits", "random_uniform", "random_normal"),
                         "made from the index of an element: codegen writes it"),
-        **dict.fromkeys(("trigamma", "polygamma"), "derivatives of digamma, in NumPy")},
+        **dict.fromkeys(("trigamma", "polygamma", "unknown_slope", "gammainc", "gammaincc",
+                         "betainc", "owens_t", "i0e", "i1e", "ive", "kve"), SPECIAL)},
 }

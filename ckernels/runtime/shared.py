@@ -65,6 +65,11 @@ class Shared:
         from .explain import explain  # start-up
         return explain(self.program, rewrites)
 
+    def _repr_html_(self):
+        """For notebooks: the steps of the last plan and a small picture."""
+        from .pages import summary  # start-up
+        return summary(self)
+
     def source(self):
         """The generated C; empty where none is generated."""
         return ""

@@ -179,17 +179,21 @@ def _resliced(slices, items, first, end):
 # --- results that nobody reads ----------------------------------------------------------------
 
 
-def drop_unused(roots):
+def drop_unused(roots, tried=None):
     """Scans without results that nobody reads, and without what only those needed."""
+    tried = set() if tried is None else tried
     for scan in reversed([n for n in toposort(roots) if is_scan(n)]):
         order = toposort(roots)
         read = {n.attrs["index"] for n in order if n.op.name == "item" and n.inputs[0] is scan}
-        if not read or scan.op.name == "scan_debug":
+        key = "unused", scan.uid, frozenset(read)
+        if not read or scan.op.name == "scan_debug" or key in tried:
             continue
         with line_of(scan):
             opened = Opened(scan)
             if _trim(opened, read):
                 roots = substitute(roots, scan, opened.close())
+            else:
+                tried.add(key)
     return roots
 
 
