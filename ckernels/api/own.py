@@ -145,8 +145,8 @@ class OwnC:
 
     def address(self):
         """Of the machine code; OwnCodeError with the compiler's words about the user's lines."""
-        from .. import compiler
-        from ..codegen.emit import emit
+        from .. import compiler  # start-up
+        from ..codegen.emit import emit  # start-up
 
         name, text, snippets = emit(self.kernel)
         source = compiler.KernelSource(name, text, snippets, meta={"form": "own"})
