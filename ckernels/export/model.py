@@ -77,7 +77,7 @@ def model(prefix, routines, extern=False, hosted=False):
     """The Model of these routines, its bodies written; hosted: for gcc and clang."""
     made = Model(prefix, routines, extern)
     if hosted:
-        from . import hosted as ways
+        from . import hosted as ways  # start-up
         made.library, made.writers = ways.Hosted(), ways.WRITERS
     written = {id(r.cells[k]) for r in routines for k in r.written}
     for r in routines:

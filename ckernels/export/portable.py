@@ -169,7 +169,7 @@ def function(kernel, node=None):
 
 def refuse(why, node):
     """Raise NotSupported for the op of `node`, with the user's line."""
-    from ..errors import with_line
+    from ..errors import with_line  # start-up
     name = node.op.name if node is not None else "an instruction"
     raise with_line(NotSupported(f"{name} cannot be exported: {why}"), node)
 

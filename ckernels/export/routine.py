@@ -129,7 +129,7 @@ def operands(instr):
     """How many pointers of a gemm or native instruction are its own; its epilogue's follow."""
     if instr.kind == GEMM:
         return 3
-    from .natives import NATIVES
+    from .natives import NATIVES  # start-up
     return NATIVES[instr.dims[0]].operands + 1
 
 
