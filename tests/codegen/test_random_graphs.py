@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import ckernels as K
+from ckernels.codegen import lower  # noqa: F401 (rooms whose thresholds are changed are loaded late)
 from ckernels.runtime import program
 from ckernels.runtime.function import Function
+from ckernels.schedule import split  # noqa: F401
 
 from .random_graphs import Case
 
