@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import ckernels as K
+from ckernels.codegen import lower  # noqa: F401 (loaded, so that thresholds can be changed)
 from ckernels.runtime import program
 from ckernels.runtime.function import make_function
+from ckernels.schedule import split  # noqa: F401
 
 from .random_graphs import Case
 
