@@ -50,20 +50,21 @@ DEFAULTS = (True, "", 512 << 20)     # of openmp, blas and pool
 _warn_lock = locks.lock()
 
 
-def Function(inputs, outputs, updates=(), single=False, name=None, mode=None, defaults=None,
-             downcast=None, positional_only=False, check=None, profile=None):
+def make_function(inputs, outputs, updates=(), single=False, name=None, mode=None, defaults=None,
+                  downcast=None, positional_only=False, check=None, profile=None, order=None):
     """The callable for a graph.
 
     inputs: placeholder Nodes; outputs: Nodes; updates: [(variable Node, new value Node)]; single:
     return the one output itself; defaults: {input index: array}; downcast: None casts floats down
     as Keras did, False refuses lossy casts, True allows all. mode: "compiled", "fast_compile",
     "reference" or "debug". check: "nan" looks for NaN and inf in what each call computes; profile:
-    measure each instruction. None stands for the flag of that name.
+    measure each instruction. None stands for the flag of that name. order: all nodes of the graph,
+    inputs before users, where that is known.
     """
     spec = Spec(list(inputs), list(outputs), list(updates), single, name, mode or config.mode,
                 dict(defaults or {}), downcast, positional_only,
                 config.check if check is None else check or "none",
-                config.profile if profile is None else profile)
+                config.profile if profile is None else profile, order=order)
     return spec.callable()
 
 
@@ -71,7 +72,7 @@ class Spec(Arguments):
     """What was asked for; makes the callable and its copies."""
 
     def __init__(self, inputs, outputs, updates, single, name, mode, defaults, downcast,
-                 positional_only, check="none", profile=False, rules=None):
+                 positional_only, check="none", profile=False, rules=None, order=None):
         self.inputs, self.outputs, self.updates = inputs, outputs, updates
         self.single, self.name, self.mode = single, name, mode
         self.defaults, self.downcast, self.positional_only = defaults, downcast, positional_only
@@ -79,8 +80,10 @@ class Spec(Arguments):
         self.rules = rules or choice.chosen(mode)
         if check not in ("none", "nan"):
             raise ArgumentError(f"check is 'nan' or 'none', not {check!r}")
-        self.cells = [n for n in toposort(outputs + [new for _, new in updates])
-                      if n.op.name == "variable"]
+        order = order or toposort(self.roots())
+        self.cells = [n for n in order if n.op.name == "variable"]
+        self.scans = any(n.op.name == "scan" for n in order)
+        self.decided = data_decides(order)
         for variable, _ in updates:
             if variable not in self.cells:
                 self.cells.append(variable)
@@ -109,7 +112,7 @@ class Spec(Arguments):
                 no_runtime()
             return ReferenceFunction(self)
         spec = self.counted()
-        if data_decides(spec.roots()):
+        if spec.decided:
             from .staged import StagedFunction
             return StagedFunction(spec)
         return CompiledFunction(spec).callable()
@@ -123,10 +126,10 @@ class Spec(Arguments):
 
     def counted(self):
         """This Spec with scans that run as often as an input says without a plan for each."""
-        roots = self.roots()
-        if all(n.op.name != "scan" for n in toposort(roots)):
+        if not self.scans:
             return self
         from .decided import count_steps
+        roots = self.roots()
         new = count_steps(roots)
         if new == roots:
             return self
@@ -209,8 +212,8 @@ class Shared:
 
         A list of rows (name, calls, ms, percent, line); empty where no instruction was compiled.
         """
-        from .profile import Table
-        return Table(self.name or "function", [])
+        from .profile import Profile
+        return Profile(self.name or "function", [])
 
     def explain(self, rewrites=False):
         """A text: what each instruction of the last plan computes, and why it does not do more.

@@ -1,7 +1,7 @@
-"""Every row of the tables is its own test: the right side is the exact value of the left side.
+"""Every formula of the tables is its own test: the right side is the exact value of the left side.
 
 Where an input is NaN the result is NaN. Where the left side has no value for other inputs (inf -
-inf), the right side is NaN too, except for the rows in LIMITS, which give the limit there.
+inf), the right side is NaN too, except for the formulas in LIMITS, which give the limit there.
 """
 
 import numpy as np
@@ -84,7 +84,7 @@ def test_right_side_is_the_true_value_of_the_left(rule, dtype):
 
 
 @pytest.mark.parametrize("rule", ROWS, ids=lambda r: r.name)
-def test_rows_that_change_nan_or_inf_are_in_the_guide(rule):
+def test_formulas_that_change_nan_or_inf_are_in_the_guide(rule):
     if "axes" in repr(rule.left) or f"`{rule.name}`" in PAGE.read_text():
         return
     arrays = points("float64", len(names(rule.left)))
@@ -94,7 +94,7 @@ def test_rows_that_change_nan_or_inf_are_in_the_guide(rule):
 
 
 @pytest.mark.parametrize("rule", ROWS, ids=lambda r: r.name)
-def test_row_applies_to_its_own_left_side(rule):
+def test_formula_applies_to_its_own_left_side(rule):
     inputs, left, right = sides(rule, "float64", (3, 2))
     trace = []
     optimise([left], include={rule.name}, trace=trace)

@@ -10,10 +10,11 @@ import numpy as np
 from .. import dtypes
 from ..graph.node import make
 from ..graph.sizes import surely, value_of
+from ..ops.composite import extent
 from .engine import Family, fit, number, scalar
 from .views import RESHAPING, reshaped, without_lead
 
-family = Family("products")
+family = Family("factors")
 MAX_FACTORS = 12  # longer products are read in parts, which keeps long chains linear
 COMBINES = {
     "exp",
@@ -230,6 +231,9 @@ def _over(a, b):
         axes = is_kept(b, "sum", a)
         if axes:
             return softmax_of(t, axes)
+        axes = is_kept(b, "mean", a)
+        if axes:
+            return make("mul", (softmax_of(t, axes), extent(a, axes, a.dtype)))
         if b.op.name == "add":
             for mine, other in (b.inputs, b.inputs[::-1]):
                 if mine is a and other.op.name == "exp":
@@ -282,12 +286,18 @@ def _scattered(a, p):
     rest = a.inputs[at + 1 :] if at == 1 else a.inputs[1:at]
     seen = make(gather, (p,) + tuple(rest), a.attrs)
     for k, n in enumerate(values.below):
-        if n is seen:
+        if n is seen or _part_of(n, p, a):
             del values.below[k]
             inputs = list(a.inputs)
             inputs[at] = fit(write(values, a.dtype), inputs[at].shape)
             return make(a.op, inputs, a.attrs)
     return None
+
+
+def _part_of(n, p, scatter):
+    """Whether `n` is the slice of `p` that `scatter` writes: p[2] also checks that it exists."""
+    return n.op.name == "slice" and n.inputs[0] is p and \
+        n.attrs["slices"] == scatter.attrs.get("slices")
 
 
 def simplify(f):
@@ -308,8 +318,8 @@ def _simplify_once(f):
     for k, n in enumerate(f.below):
         for j, m in enumerate(f.above):
             if n is m:
-                if f.size() == 2 or not positive(n):
-                    continue  # x / x alone stays: it may be NaN on purpose
+                if not positive(n):
+                    continue
                 del f.below[k], f.above[j]
                 f.removed += 1
                 return True
@@ -323,6 +333,10 @@ def _simplify_once(f):
         if a.op.name != "exp" and a.op.name not in SCATTERS:
             continue
         for j, b in enumerate(f.above):
+            if a.op.name == b.op.name == "exp" and b.inputs[0] is negated(a.inputs[0]):
+                f.above = [n for i, n in enumerate(f.above) if i not in (j, k)]
+                f.removed += 1
+                return True
             new = _with(a, b) if j != k else None
             if new is not None:
                 f.above[j] = new

@@ -12,7 +12,7 @@ from ..graph.sizes import surely
 from .engine import Family, fit
 from .views import KEEP_OPERANDS, reshaped
 
-family = Family("layouts")
+family = Family("channels")
 rule = family.rule
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.compiler import build, cache, places
+from ckernels.compiler import build, cache, directories
 from ckernels.config import config
 from ckernels.errors import CompileError
 
@@ -127,7 +127,7 @@ def test_a_noexec_compiledir(mounted):
     place = mounted("size=10m,noexec,mode=755")
     made, errors = run(twice, 1, 2, flags={"compiledir": str(place / "kernels")})
     assert made == [[2, 0], [0, 2]] and errors == ""
-    assert places.executable(str(place)) is False and places.executable("/") is True
+    assert directories.executable(str(place)) is False and directories.executable("/") is True
 
 
 @pytest.fixture
