@@ -342,6 +342,7 @@ from .api.variables import (
 from .compat._loading import refuse as _refuse
 from .compat._loading import watch as _watch
 from .config import config
+from .export import export
 from .graph.printing import debugprint, pp
 
 # `from ckernels import config` finds the flags, not the module of that name; whoever then asks for

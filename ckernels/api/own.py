@@ -123,7 +123,7 @@ def c_op(body, inputs, outputs, infer_shape=None, gradient=None, name="c_op", su
         raise ArgumentError(f"c_op {name} is parallel over the first axis of its first output, "
                             "which has none")
     kernel = own_kernel(name, body, _support(name, support), operands, results, bool(parallel))
-    run = Compiled(name, kernel, errors or {}, body, support)
+    run = OwnC(name, kernel, errors or {}, body, support)
     try:
         run.address()
     except CompilerMissing:
@@ -136,7 +136,7 @@ def c_op(body, inputs, outputs, infer_shape=None, gradient=None, name="c_op", su
     return _handles(own_op("c_op", own, nodes))
 
 
-class Compiled:
+class OwnC:
     """Runs the kernel of a body of C on arrays: the meaning of the operation."""
 
     def __init__(self, name, kernel, errors, body, support):

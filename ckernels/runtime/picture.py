@@ -14,7 +14,7 @@ GAP, LAYER = 18, 46             # pixels between boxes side by side, and between
 SWEEPS = 4
 
 
-class View:
+class Picture:
     """Boxes and arrows. boxes: dicts with label, note, line, kind and what is known beside them
     (c, parts, share); arrows: (number of a box, number of a box)."""
 
@@ -67,7 +67,7 @@ def views(what):
 
 def written(title, roots):
     """A box for each operation; small constants stand in the boxes that use them."""
-    view, at = View(title), {}
+    view, at = Picture(title), {}
     for node in toposort(roots):
         if hidden(node):
             continue
@@ -113,7 +113,7 @@ def kind_of(node):
 
 def as_kernels(draft, program, info, roots):
     """A box for each instruction of the plan, with its operations, its C and its share of time."""
-    view, made = View("as kernels"), {}
+    view, made = Picture("as kernels"), {}
     instructions = flatten(draft.instructions)
     shares = times(info, instructions)
     texts = {r.kernel.key(): r.text for r in program.kernels.records.values()}
