@@ -546,6 +546,7 @@ NOT_HERE = {
     **dict.fromkeys(("scan", "scan_debug", "scan_last"), "tests/autodiff/test_scan_gradient.py"),
     "scan_steps": "counts", "scan_count": "counts",
     "ctc": "first derivatives only: tests/ops/test_ctc.py",
+    "py_op": "tests/api/test_own.py", "c_op": "tests/api/test_own.py",
 }
 
 
