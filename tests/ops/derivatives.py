@@ -547,6 +547,7 @@ NOT_HERE = {
                     "tests/autodiff/test_scan_gradient.py"),
     "scan_steps": "counts", "scan_count": "counts",
     "ctc": "first derivatives only: tests/ops/test_ctc.py",
+    "py_op": "tests/api/test_own.py", "c_op": "tests/api/test_own.py",
 }
 
 
