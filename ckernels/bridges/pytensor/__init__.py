@@ -1,0 +1,22 @@
+"""The bridge to PyTensor: importing it registers the linker `ckernels` and the mode `CKERNELS`.
+
+Users import `ckernels.pytensor`. linker.py answers to PyTensor, pieces.py cuts a graph where Python
+has to run, convert.py translates it by the rows of rules/, perform.py calls ops without a row.
+"""
+from pytensor.compile import mode as _modes
+from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+
+from .linker import CKernelsLinker
+
+__all__ = ["CKERNELS", "CKernelsLinker"]
+
+CKERNELS = _modes.Mode(CKernelsLinker(), RewriteDatabaseQuery(include=["fast_run"]))
+
+
+def _register():
+    if "CKERNELS" not in _modes.predefined_modes:
+        _modes.register_mode("CKERNELS", CKERNELS)
+        _modes.register_linker("ckernels", CKernelsLinker())
+
+
+_register()
