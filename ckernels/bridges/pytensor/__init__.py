@@ -3,6 +3,7 @@
 Users import `ckernels.pytensor`. linker.py answers to PyTensor, pieces.py cuts a graph where Python
 has to run, convert.py translates it by the rows of rules/, perform.py calls ops without a row.
 """
+from pytensor import config
 from pytensor.compile import mode as _modes
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
@@ -14,9 +15,18 @@ CKERNELS = _modes.Mode(CKernelsLinker(), RewriteDatabaseQuery(include=["fast_run
 
 
 def _register():
-    if "CKERNELS" not in _modes.predefined_modes:
-        _modes.register_mode("CKERNELS", CKERNELS)
-        _modes.register_linker("ckernels", CKernelsLinker())
+    if "CKERNELS" in _modes.predefined_modes:
+        return
+    _modes.register_mode("CKERNELS", CKERNELS)
+    _modes.register_linker("ckernels", CKernelsLinker())
+    _known_to_config()
+
+
+def _known_to_config():
+    """Let `pytensor.config.mode = "CKERNELS"` work: its filter has a list of names of its own."""
+    parameter = config._config_var_dict["mode"]
+    before = parameter._apply
+    parameter._apply = lambda value: value if value == "CKERNELS" else before(value)
 
 
 _register()

@@ -11,16 +11,16 @@ from ... import dtypes, ops
 from ...errors import DTypeError, NotSupported, user_line
 from ...graph.node import Node, line_of, make, new_uid
 from .perform import performed
-from .table import RULES, NoRule, find
+from .table import RULES, Between, NoRule, find
 
 LARGE = 1 << 16     # bytes from which a constant is an argument of each call instead
 
 
 class Converter:
-    """Translates apply nodes; `performed` lists those that became Python calls."""
+    """Translates apply nodes; `performed` lists those that became Python calls. lazy: see Pieces."""
 
-    def __init__(self):
-        self.performed = []
+    def __init__(self, lazy=True):
+        self.performed, self.lazy, self.chooses = [], lazy, False
         self.constants = {}
         self.large = {}                 # {placeholder: array}: constants passed in each call
 
@@ -35,6 +35,8 @@ class Converter:
             found = find(RULES, node.op)(self, node.op, node, inputs)
             found = found if isinstance(found, list) else [found]
             return [self.typed(x, v) for x, v in zip(found, node.outputs)]
+        except Between:
+            raise
         except (NoRule, DTypeError, NotSupported, AttributeError):
             del self.performed[count:]
         for variable in (*node.inputs, *node.outputs):

@@ -23,6 +23,7 @@ EXCLUDED = ("cxx_only", "BlasOpt", "inplace", "fusion", "local_careduce_fusion",
             "scan_reduce_trace_prealloc", "scan_save_mem_prealloc",
             "reuse_lu_decomposition_multiple_solves",
             "scan_split_non_sequence_lu_decomposition_solve")
+SQUEEZE = "Attempting to squeeze axes with size not equal to one: "
 PLAIN = {ShapeError: ValueError, DTypeError: TypeError, IndexOutOfBounds: IndexError,
          LinearAlgebraError: np.linalg.LinAlgError, OutOfMemory: MemoryError}
 
@@ -38,7 +39,22 @@ class CKernelsLinker(JITLinker):
 
     def fgraph_convert(self, fgraph, order, input_storage, output_storage, storage_map, **kwargs):
         self.pieces = Pieces(fgraph)
-        return self.pieces.callable()
+        run = self.pieces.callable()
+        return self.choosing(fgraph, run) if self.pieces.converter.chooses else run
+
+    def choosing(self, fgraph, run):
+        """`run` until the sides of a choice turn out to have different shapes."""
+        def call(*inputs):
+            nonlocal run
+            try:
+                return run(*inputs)
+            except ShapeError as problem:
+                if "two sides of ifelse" not in str(problem) or not self.pieces.converter.lazy:
+                    raise
+            self.pieces = Pieces(fgraph, lazy=False)
+            run = self.pieces.callable()
+            return run(*inputs)
+        return call
 
     def jit_compile(self, fn):
         return fn
@@ -93,5 +109,6 @@ def plain(problem):
     """An error of ckernels as the exception of PyTensor or NumPy that it stands for."""
     for kind, other in PLAIN.items():
         if type(problem) is kind:
-            return other(str(problem))
+            text = str(problem)
+            return other(SQUEEZE + text if text.startswith("cannot squeeze") else text)
     return problem

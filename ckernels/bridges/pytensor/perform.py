@@ -88,6 +88,19 @@ class _inner_mode:
             self.flags.__exit__(*error)
 
 
+class Choice(Call):
+    """What an IfElse gives when both sides are there: PyTensor has no `perform` for it."""
+
+    def __call__(self, condition, *sides):
+        count = self.node.op.n_outs
+        return list(sides[:count] if condition else sides[count:])
+
+
+def call_of(node):
+    """The Call of an apply node that runs between plans."""
+    return (Choice if type(node.op).__name__ == "IfElse" else Call)(node)
+
+
 # --- the op -----------------------------------------------------------------------------------
 
 def _infer(attrs, *inputs):
@@ -117,7 +130,7 @@ Op("pytensor_perform", "opaque", _infer, _run,
 
 def performed(context, node, inputs):
     """The outputs of `node` as a Python call in the plan: nodes. NoRule where shapes are unknown."""
-    if any(not isinstance(x, Node) for x in inputs):
+    if any(not isinstance(x, Node) for x in inputs) or type(node.op).__name__ == "IfElse":
         raise NoRule("operands that are no tensors")
     types = tuple((v.type.dtype, v.type.ndim) for v in node.outputs)
     vectors = [ops.pack(*sizes) for sizes in shapes_of(context, node, inputs)]
@@ -155,15 +168,14 @@ def _inferred(context, node, inputs):
     infer = getattr(node.op, "infer_shape", None)
     if infer is None:
         raise NoRule(f"{type(node.op).__name__} does not infer shapes")
-    from pytensor.tensor import lscalar
+    from pytensor.tensor import constant, lscalar
     given, shapes = {}, []
     for variable, x in zip(node.inputs, inputs):
         row = []
         for axis, static in enumerate(variable.type.shape if x.ndim else ()):
-            stand_in = lscalar()
-            given[stand_in] = ops.cast(ops.to_node(np.asarray(static, "int64")), "int64") \
-                if static is not None else _as_node(size_of(x, axis))
-            row.append(stand_in)
+            row.append(lscalar() if static is None else constant(static, dtype="int64"))
+            if static is None:
+                given[row[-1]] = _as_node(size_of(x, axis))
         shapes.append(tuple(row))
     try:
         result = _call_infer(infer, node, shapes)

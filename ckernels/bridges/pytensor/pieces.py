@@ -10,7 +10,7 @@ from ...graph.node import Node
 from ...graph.walk import leaves
 from ...runtime.function import Function
 from .convert import Converter, is_tensor, on_behalf_of_user, placeholder
-from .perform import Call
+from .perform import call_of
 from .table import NoRule
 
 
@@ -24,11 +24,12 @@ class Level:
 class Pieces:
     """The pieces of a FunctionGraph. `call(*inputs)` gives the list of its outputs.
 
-    performed: the apply nodes that run in Python, inside of plans or between them.
+    performed: the apply nodes that run in Python, inside of plans or between them. lazy: sides of
+    choices have one shape, so that only the side that is taken is computed.
     """
 
-    def __init__(self, fgraph):
-        self.fgraph, self.converter = fgraph, Converter()
+    def __init__(self, fgraph, lazy=True):
+        self.fgraph, self.converter = fgraph, Converter(lazy)
         self.levels, self.count = [Level()], 0
         self.values, self.level, self.slots, self.stand_ins = {}, {}, {}, {}
         self.sources = {}               # {placeholder: slot}
@@ -105,7 +106,7 @@ class Pieces:
         for variable in node.outputs:
             self.arrives(variable, level + 1)
         self.levels[level].calls.append(
-            (Call(node), sources, [self.slots[v] for v in node.outputs]))
+            (call_of(node), sources, [self.slots[v] for v in node.outputs]))
 
     def output(self, variable):
         if hasattr(variable, "data"):

@@ -14,6 +14,10 @@ class NoRule(Exception):
     """An op, or this use of it, has no row: PyTensor's own `perform` computes it."""
 
 
+class Between(NoRule):
+    """`perform` computes it, and must do so between plans: it checks what a plan takes as given."""
+
+
 def rule(*names):
     """Declare a row for the ops of these class names."""
     def add(fn):

@@ -1,6 +1,8 @@
 """Graphs inside of ops, branches and checks: OpFromGraph, IfElse, CheckAndRaise."""
 from .... import ops
 from ....graph.node import Node
+from ..checks import asserted
+from ..perform import Call
 from ..table import NoRule, rule
 
 
@@ -14,16 +16,21 @@ def ifelse(context, op, node, inputs):
     """Lazy where both sides have one shape; else the graph is cut here, and a piece is chosen."""
     condition, *sides = inputs
     then, other = sides[:op.n_outs], sides[op.n_outs:]
-    if any(not isinstance(x, Node) for x in sides):
-        raise NoRule("a choice of what is no tensor")
-    if any(a.shape != b.shape or None in a.shape for a, b in zip(then, other)):
-        raise NoRule("the sides may have different shapes")
+    if any(not isinstance(x, Node) for x in sides) or not (context.lazy or _alike(then, other)):
+        raise NoRule("sides that are no tensors, or of different shapes")
+    context.chooses = True
     return [ops.choose(condition, a, b) for a, b in zip(then, other)]
 
 
-@rule("NoneConst")
-def none(context, op, node, inputs):
-    return None
+def _alike(then, other):
+    """Whether the sides are known to have the same shapes."""
+    return all(a.shape == b.shape and None not in a.shape for a, b in zip(then, other))
+
+
+@rule("CheckAndRaise")
+def check(context, op, node, inputs):
+    x, *conditions = inputs
+    return asserted(Call(node), x, [ops.cast(c, "bool") for c in conditions])
 
 
 @rule("MakeSlice")

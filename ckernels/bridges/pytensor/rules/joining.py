@@ -1,7 +1,7 @@
 """Join and Split, in the form of PyTensor 3.3 (the axis is a property) and before (an input)."""
 from .... import ops
-from ....errors import ShapeError
-from ..table import NoRule, rule
+from ..checks import specified
+from ..table import Between, NoRule, rule
 
 
 def _axis(op, inputs):
@@ -29,13 +29,9 @@ def split(context, op, node, inputs):
         if first.value is None:
             raise NoRule("an axis that is data")
         axis = int(first.value)
-    if sizes.value is None:
-        raise NoRule("sizes of a split that are data")      # perform says what is wrong with them
-    if x.shape[axis] is None:
-        _check(sizes.value, op.len_splits)
-    return ops.split(x, [int(s) for s in sizes.value], axis)
-
-
-def _check(sizes, count):
-    if len(sizes) != count or (sizes < 0).any():
-        raise ShapeError(f"a Split into {count} parts cannot have the sizes {sizes.tolist()}")
+    if sizes.value is None or len(sizes.value) != op.len_splits or (sizes.value < 0).any():
+        raise Between("sizes that are data, or wrong: perform says in which way")
+    parts = [int(s) for s in sizes.value]
+    if x.shape[axis] != sum(parts):
+        x = specified(x, [sum(parts) if k == axis else None for k in range(x.ndim)], "Split")
+    return ops.split(x, parts, axis)

@@ -65,6 +65,10 @@ def split_dims(context, op, node, inputs):
 @rule("Alloc")
 def alloc(context, op, node, inputs):
     x, *sizes = inputs
+    fixed = [None if d == 1 else s for d, s in zip(node.inputs[0].type.shape,
+                                                   sizes[len(sizes) - x.ndim:])]
+    if any(s is not None for s in fixed):
+        x = specified(x, [None if s is None else ops.cast(s, "int64") for s in fixed], "Alloc")
     return ops.broadcast_to(x, sizes) if sizes else x
 
 

@@ -1,5 +1,6 @@
 """Matrix products: Dot, PyTensor's BLAS ops, and what Blockwise makes of them."""
 from .... import ops
+from ..checks import agreed
 from ..table import NoRule, rule
 
 
@@ -41,5 +42,5 @@ def ger(context, op, node, inputs):
 
 @rule("BatchedDot")
 def batched_dot(context, op, node, inputs):
-    x, y = _floats(node, inputs)
+    x, y = agreed(node, _floats(node, inputs), (2, 2), error="batch")
     return ops.matmul(x, y)
