@@ -12,7 +12,7 @@ SANITIZED = $(or $(ARGS),tests/runtime \
 LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 
-.PHONY: help test slow stress lint demo cnn rbm keras bench golden sanitize clean build
+.PHONY: help test slow stress lint demo cnn rbm keras pytensor bench golden sanitize clean build
 .DEFAULT_GOAL := help
 
 help:
@@ -25,6 +25,8 @@ help:
 	@echo "rbm         train a restricted Boltzmann machine on them (DATA= as for demo)"
 	@echo "keras       run the Keras 2 programs of examples/keras; with KERAS=2.2.4 or KERAS=1.2.2:"
 	@echo "            the tests of that Keras, in an environment of its own"
+	@echo "pytensor    PyTensor's own link suites (PEERS=folder of its source package's tests), in an"
+	@echo "            environment of its own"
 	@echo "bench       run the benchmarks beside the peers that are installed"
 	@echo "golden      rewrite the golden C files after a reviewed change"
 	@echo "sanitize    core tests under AddressSanitizer and UBSan"
@@ -89,6 +91,22 @@ keras: build
 	    pillow scikit-learn pytest pytest-timeout keras==$(KERAS)
 	PYTHONPATH=. $(KERAS_PY) -m pytest -p no:cacheprovider $(KERAS_TESTS) $(ARGS)
 endif
+
+# PyTensor's source package has the suites: PEERS is the folder that holds its tests/.
+PYTENSOR ?= 3.3.0
+PYTENSOR_PY = $(abspath build/pytensor-$(PYTENSOR))/bin/python
+LINKS ?= numba jax mlx
+pytensor: build
+	@test -d "$(PEERS)/tests/link" || \
+	    { echo "PEERS=folder of the source package of PyTensor $(PYTENSOR), which has tests/link"; exit 1; }
+	test -x $(PYTENSOR_PY) || $(PYTHON) -m venv build/pytensor-$(PYTENSOR)
+	$(PYTENSOR_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi jax \
+	    pytest pytest-timeout hypothesis pytensor==$(PYTENSOR)
+	CKERNELS_REQUIRE_RUNTIME=1 $(PYTENSOR_PY) setup.py -q build_ext --inplace
+	PYTHONPATH=. $(PYTENSOR_PY) -m pytest -p no:cacheprovider tests/bridges
+	cd $(PEERS) && PYTHONPATH=$(CURDIR):$(CURDIR)/tests/bridges PYTENSOR_FLAGS=cxx= \
+	    $(PYTENSOR_PY) -m pytest -p reaim -p no:cacheprovider -q -W ignore -o addopts= \
+	    $(addprefix tests/link/,$(LINKS)) $(ARGS)
 
 bench: build
 	$(PY) -m pip install -q --disable-pip-version-check numexpr threadpoolctl

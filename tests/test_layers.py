@@ -28,6 +28,8 @@ ORDER = [
     "api",
     "compat",
     "__init__",
+    "bridges",
+    "pytensor",  # the public module of that bridge
     "cli",
 ]
 SAME_ROOM = dict.fromkeys((

@@ -4,7 +4,7 @@ PyTensor keeps the shape of a key (`idx_list`) in the op and its parts among the
 they are a NumPy key with nodes in it, which `ckernels.ops.getitem` takes as it is.
 """
 from .... import ops
-from ....graph.node import Node
+from ....graph.node import Node, make
 from ..table import rule
 
 
@@ -39,6 +39,13 @@ def subtensor(context, op, node, inputs):
     return ops.getitem(x, _key(op, parts))
 
 
+def _filling(static, y, part):
+    """`y`, whose axes of unknown size must be as long as those of the `part` they are written to."""
+    lead = part.ndim - y.ndim
+    axes = tuple((k, (0, 1)) for k, size in enumerate(static) if size is None and lead == 0)
+    return make("pytensor_agreed", (y, part), {"axes": axes, "error": "broadcast"}) if axes else y
+
+
 @rule("IncSubtensor", "AdvancedIncSubtensor", "AdvancedIncSubtensor1")
 def inc_subtensor(context, op, node, inputs):
     x, y, *parts = inputs
@@ -47,6 +54,8 @@ def inc_subtensor(context, op, node, inputs):
     mask = key[0] if len(key) == 1 else None
     if isinstance(mask, Node) and mask.dtype == "bool" and mask.ndim == x.ndim and not y.ndim:
         return ops.where(mask, y if setting else ops.add(x, y), x)
+    if type(op).__name__ != "IncSubtensor":
+        y = _filling(node.inputs[1].type.shape, y, ops.getitem(x, key))
     if setting:
         return ops.set_subtensor(x, key, y)
     if getattr(op, "ignore_duplicates", False):
