@@ -28,6 +28,12 @@ from .api.config import (
     set_num_threads,
     threads_info,
 )
+from .api.control import (
+    check,
+    grad_clip,
+    grad_scale,
+    zero_grad,
+)
 from .api.conv import (
     conv,
     conv1d,
@@ -43,6 +49,12 @@ from .api.conv import (
     separable_conv2d,
 )
 from .api.ctc import ctc, ctc_batch_cost, ctc_decode, ctc_label_dense_to_sparse
+from .api.decompositions import (
+    cholesky,
+    eigh,
+    pinv,
+    qr,
+)
 from .api.function import In, Out, function
 from .api.gradients import (
     Lop,
@@ -54,7 +66,16 @@ from .api.gradients import (
     jacobian,
     stop_gradient,
 )
-from .api.indexing import gather, inc_subtensor, nonzero, one_hot, set_subtensor, take
+from .api.indexing import (
+    flatnonzero,
+    gather,
+    inc_subtensor,
+    nonzero,
+    one_hot,
+    set_subtensor,
+    take,
+    take_along_axis,
+)
 from .api.learning_phase import (
     ifelse,
     in_test_phase,
@@ -63,8 +84,19 @@ from .api.learning_phase import (
     set_learning_phase,
     switch,
 )
-from .api.linalg import batch_dot, det, diag, dot, fill_diagonal, inverse, matmul, solve, svd
-from .api.loops import foldl, foldr, map_fn, scan, until
+from .api.linalg import (
+    batch_dot,
+    det,
+    diag,
+    dot,
+    fill_diagonal,
+    inverse,
+    matmul,
+    outer,
+    solve,
+    svd,
+    tensordot,
+)
 from .api.losses import (
     binary_crossentropy,
     categorical_crossentropy,
@@ -129,6 +161,13 @@ from .api.math import (
     var,
     where,
 )
+from .api.matrices import (
+    diagonal,
+    trace,
+    tri,
+    tril,
+    triu,
+)
 from .api.nn import (
     batch_normalization,
     bias_add,
@@ -156,6 +195,9 @@ from .api.pool import (
     spatial_3d_padding,
 )
 from .api.random import (
+    categorical,
+    multinomial,
+    permutation,
     random_binomial,
     random_normal,
     random_uniform,
@@ -164,24 +206,63 @@ from .api.random import (
 )
 from .api.randomstreams import RandomStreams
 from .api.rnn import rnn
+from .api.scan import foldl, foldr, map_fn, scan, until
 from .api.shape import (
     arange,
     batch_flatten,
+    broadcast_to,
     concatenate,
     expand_dims,
     flatten,
+    moveaxis,
     permute_dimensions,
     repeat,
     repeat_elements,
     reshape,
     reverse,
+    roll,
+    split,
     squeeze,
     stack,
+    swapaxes,
     temporal_padding,
     tile,
     transpose,
 )
 from .api.shared import shared
+from .api.sorting import (
+    argsort,
+    sort,
+    top_k,
+)
+from .api.special import (
+    angle,
+    arccosh,
+    arcsinh,
+    arctan2,
+    arctanh,
+    conj,
+    deg2rad,
+    erfcinv,
+    erfinv,
+    gamma,
+    gammaln,
+    i0,
+    i1,
+    imag,
+    isclose,
+    isfinite,
+    j0,
+    j1,
+    log1mexp,
+    logaddexp,
+    logical_xor,
+    psi,
+    rad2deg,
+    real,
+    tri_gamma,
+    trunc,
+)
 from .api.tensor import Tensor, Variable
 from .api.updates import moving_average_update, update, update_add, update_sub
 from .api.variables import (

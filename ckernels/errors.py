@@ -64,7 +64,7 @@ class CKernelsError(Exception):
 
     line      (file, line number, function) of the user's code that was running
     made      the same of the code that made the tensor the error is about, or None
-    loops     the same of the loops around what `made` made, innermost first
+    scans     the same of the scans around what `made` made, innermost first
     operands  the tensors that the K function at `line` was given, as text, or ""
     tree      with exception_verbosity=high: the lines of the expression the error is about
     """
@@ -74,7 +74,7 @@ class CKernelsError(Exception):
     def __init__(self, *args):
         super().__init__(*args)
         self.line = self.made = None
-        self.operands, self.tree, self.loops = "", [], []
+        self.operands, self.tree, self.scans = "", [], []
         if self.about_programs:
             self.locate(*user_frame())
 
@@ -89,7 +89,7 @@ class CKernelsError(Exception):
             lines.append(f"  with {self.operands}")
         if self.made:
             lines.append(f"  made at {_place(self.made)}")
-        lines += [f"  in the loop made at {_place(line)}" for line in self.loops]
+        lines += [f"  in the scan made at {_place(line)}" for line in self.scans]
         if self.line and (self.made is None or self.made[:2] != self.line[:2]):
             lines.append(f"  {'while running' if self.made else 'at'} {_place(self.line)}")
         lines += self.tree
@@ -174,7 +174,7 @@ class CKernelsWarning(UserWarning):
     """Warnings of ckernels, so that they can be filtered as one."""
 
 
-LOOPS = ("scan", "scan_debug")
+SCANS = ("scan", "scan_debug")
 
 
 def with_line(error, node, operands=()):
@@ -191,9 +191,9 @@ def with_line(error, node, operands=()):
         if error.made is None and line is not None:
             error.made = line
             error.operands = "; ".join(filter(None, map(_described, operands[:6])))
-        elif line and getattr(getattr(node, "op", None), "name", "") in LOOPS and all(
-                line[:2] != known[:2] for known in (error.made, *error.loops)):
-            error.loops.append(line)
+        elif line and getattr(getattr(node, "op", None), "name", "") in SCANS and all(
+                line[:2] != known[:2] for known in (error.made, *error.scans)):
+            error.scans.append(line)
     elif line is not None and "made at " not in str(error):
         sentence = error.args[0] if error.args else ""
         text = "\n".join([f"{sentence}\n  made at {_place(line)}", *about])

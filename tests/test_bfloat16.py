@@ -122,6 +122,6 @@ def test_half_the_bytes_are_moved():
     x = K.placeholder((None,), dtype="bfloat16")
     f = K.function([x], [K.tanh(x)])
     f([bf16(10)])
-    kernel = f.info.program.steps[0].kernel.check()
+    kernel = f.info.program.instructions[0].kernel.check()
     assert [o.dtype for o in kernel.operands] == ["bfloat16"] * 2
     assert "uint16_t *const y1" in emit(kernel)[1]

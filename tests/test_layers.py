@@ -17,7 +17,7 @@ ORDER = [
     "graph",
     "ops",
     "reference",
-    "gradient",  # and what only it uses: vectorize, and the gradients of loops
+    "autodiff",
     "rewrite",
     "schedule",
     "codegen",
@@ -32,9 +32,6 @@ ORDER = [
     "pytensor",  # the public module of that bridge
     "cli",
 ]
-SAME_ROOM = dict.fromkeys((
-    "vectorize", "loopgrad", "loopsaved", "loopsums", "loopwindow", "loopbatch", "recompute"),
-    "gradient")
 EXCEPTIONS = {
     # (file, room it imports): reason
 }
@@ -43,7 +40,7 @@ EXCEPTIONS = {
 def room_of(parts):
     """The room of a module given by its parts below the package: ('graph', 'node') -> 'graph'."""
     name = parts[0] if parts else "__init__"
-    return SAME_ROOM.get(name, name)
+    return name
 
 
 def imports_of(path):

@@ -15,7 +15,7 @@ from ..errors import ArgumentError, CKernelsWarning, DTypeError, ShapeError, Usa
 from ..graph.node import Node, constant
 from ..graph.shapes import show
 from ..graph.walk import leaves, rebuild, toposort
-from ..ops.loopends import loop_updates
+from ..ops.scan_ends import scan_updates
 from .operands import as_array, converted, operand
 from .sparsetensor import has_sparse
 from .tensor import Tensor, Variable, need_tensor, need_variable, placeholder_node
@@ -314,7 +314,7 @@ class _Graph:
                 and v not in skip
             ]
             updated.update(found)
-            looped = loop_updates(toposort(todo)) if found else {}
+            looped = scan_updates(toposort(todo)) if found else {}
             todo = [
                 looped[v] if v in looped else self._substituted([default_of(v)])[0] for v in found
             ]

@@ -2,7 +2,8 @@
 
 import functools
 
-from .. import ops, recompute
+from .. import ops
+from ..autodiff import recompute
 from ..errors import ArgumentError, ShapeError, UsageError, with_line
 from ..graph.shapes import show
 from .operands import node_of
@@ -72,9 +73,9 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=No
 
 def _engine():
     """The gradient room, loaded with the first derivative: plain programs need none."""
-    from .. import gradient
+    from ..autodiff import reverse
 
-    return gradient
+    return reverse
 
 
 def _result(g, target, disconnected):

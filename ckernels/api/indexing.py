@@ -95,3 +95,23 @@ def nonzero(x):
     [array([0, 1]), array([1, 0])]
     """
     return need_tensor(x, "the argument of nonzero").nonzero()
+
+
+def flatnonzero(x):
+    """The indices of the elements of the flattened `x` that are not zero, int64.
+
+    >>> K.flatnonzero(K.constant([[0, 1], [1, 0]])).eval()
+    array([1, 2])
+    """
+    return Tensor(ops.flatnonzero(node_of(x)))
+
+
+def take_along_axis(x, indices, axis):
+    """`indices` has the rank of `x` and picks along `axis` at each position of the other axes.
+
+    >>> K.take_along_axis(np.array([[1, 2], [3, 4]]), np.array([[1], [0]]), 1).eval()
+    array([[2],
+           [3]])
+    """
+    indices = _integers(indices, "the indices of take_along_axis")
+    return Tensor(ops.take_along_axis(node_of(x), indices, axis))

@@ -49,6 +49,27 @@ def batch_dot(x, y, axes=None):
     return Tensor(ops.batch_dot(node_of(x), node_of(y), axes))
 
 
+def tensordot(x, y, axes=2):
+    """The sum of products over pairs of axes, np.tensordot.
+
+    axes: how many, the last of `x` with the first of `y`; or a pair of lists of axes.
+
+    >>> K.int_shape(K.tensordot(K.zeros((2, 3, 4)), K.zeros((4, 3)), axes=((1, 2), (1, 0))))
+    (2,)
+    """
+    return Tensor(ops.tensordot(node_of(x), node_of(y), axes))
+
+
+def outer(x, y):
+    """The matrix x[i] * y[j]; what is no vector is flattened first.
+
+    >>> K.outer(np.array([1, 2]), np.array([3, 4])).eval()
+    array([[3, 4],
+           [6, 8]])
+    """
+    return Tensor(ops.outer(node_of(x), node_of(y)))
+
+
 def diag(x):
     """The diagonal of a matrix, or the diagonal matrix of a vector.
 

@@ -1,39 +1,16 @@
 """Elementwise functions, comparisons and reductions."""
 
 from .. import dtypes, ops
-from ..graph.node import Node
 from ..graph.shapes import axis_of
 from .config import floatx
+from .elementwise import binary as _binary
+from .elementwise import examples
+from .elementwise import pair as _pair
+from .elementwise import unary as _unary
 from .operands import node_of, operand
 from .tensor import Tensor
 
 AXES = "axis: None (all axes), an int, or several. keepdims: reduced axes stay, with size 1."
-
-
-def _named(function, name, doc, call, gives):
-    """`function` under its public name, with an example that the tests run."""
-    function.__name__ = function.__qualname__ = name
-    plain = "" if "True" in gives or "False" in gives else ".round(3)"
-    function.__doc__ = (
-        f"{doc}\n\n    Elementwise, on tensors, arrays or numbers of any shapes that broadcast.\n\n"
-        f"    >>> K.{name}({call}).eval(){plain}.tolist()\n    {gives}\n    "
-    )
-    return function
-
-
-def _unary(build, name, doc, given, gives):
-    return _named(lambda x: Tensor(build(operand(x))), name, doc, f"np.array({given})", gives)
-
-
-def _binary(build, name, doc, left, right, gives):
-    right = f"np.array({right})" if right.startswith("[") else right
-    call = f"np.array({left}), {right}"
-    return _named(lambda x, y: Tensor(build(*_pair(x, y))), name, doc, call, gives)
-
-
-def _pair(x, y):
-    x, y = operand(x), operand(y)
-    return (x, y) if isinstance(x, Node) or isinstance(y, Node) else (node_of(x), y)
 
 
 square = _unary(ops.square, "square", "x * x.", "[-2.0, 3.0]", "[4.0, 9.0]")
@@ -300,3 +277,6 @@ def logdiffexp(x, axis=None, keepdims=False):
     y = ops.logdiffexp(high, low)
     drop = not keepdims and x.shape[axis] in (2, None)
     return Tensor(ops.squeeze(y, (axis,)) if drop else y)
+
+
+__test__ = examples(globals())

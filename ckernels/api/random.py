@@ -16,7 +16,7 @@ from ..errors import ArgumentError, DTypeError, ShapeError, with_line
 from ..graph.node import Node
 from ..graph.shapes import show
 from .config import float_dtype
-from .operands import integer, operand
+from .operands import integer, node_of, operand
 from .tensor import Tensor, Variable
 from .variables import shape_vector
 
@@ -188,3 +188,33 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     edge = math.erf(2 / math.sqrt(2))
     z = ops.mul(ops.erfinv(ops.mul(ops.sub(ops.mul(u, 2), 1), edge)), math.sqrt(2))
     return Tensor(_scaled(ops.clip(z, -2.0, 2.0), stddev, mean, "mean and stddev"))
+
+
+def permutation(n, seed=None):
+    """The integers below `n` (an int or a scalar tensor) in random order, int64.
+
+    >>> sorted(K.permutation(4, seed=1).eval().tolist())
+    [0, 1, 2, 3]
+    """
+    n = n.node if isinstance(n, Tensor) else integer(n, "the n of permutation")
+    return Tensor(ops.permutation(new_state(seed).node, n))
+
+
+def categorical(p, seed=None):
+    """An index, int64, drawn with the probabilities in the last axis of `p` for each position of
+    the other axes. They need not add up to 1.
+
+    >>> K.categorical(np.array([[0.0, 1.0], [5.0, 0.0]]), seed=1).eval()
+    array([1, 0])
+    """
+    return Tensor(ops.categorical(new_state(seed).node, node_of(p)))
+
+
+def multinomial(p, n=1, dtype="int64", seed=None):
+    """How often each class comes up in `n` draws with the probabilities in the last axis of `p`.
+
+    >>> K.multinomial(np.array([0.0, 1.0]), n=5, seed=1).eval()
+    array([0, 5])
+    """
+    draws = integer(n, "the n of multinomial")
+    return Tensor(ops.multinomial(new_state(seed).node, node_of(p), draws, dtype))

@@ -1,14 +1,14 @@
-"""K.rnn: a Keras step function along the time axis, with masks, as one loop or unrolled.
+"""K.rnn: a Keras step function along the time axis, with masks, as one scan or unrolled.
 
 The step takes and returns what Keras documents: step(input, states) -> (output, new states). Time
-is made the first axis, the rest is `make_loop`.
+is made the first axis, the rest is `make_scan`.
 """
 from .. import ops
 from ..errors import ArgumentError, ShapeError, with_line
 from ..graph.shapes import show
-from .loops import make_loop
 from .operands import integer, node_of
-from .stepping import listed
+from .scan import make_scan
+from .scan_step import listed
 from .tensor import Tensor
 
 __all__ = ["rnn"]
@@ -27,7 +27,7 @@ def rnn(step_function, inputs, initial_states, go_backwards=False, mask=None, co
     mask           (samples, time) or (samples, time, 1): where it is 0, states stay what they were,
                    and the output is that of the time before (zeros at first)
     constants      tensors every step gets after its states
-    unroll         write all steps out instead of making a loop; the time must be known, or given
+    unroll         write all steps out instead of making a scan; the time must be known, or given
                    as input_length
     time_major     inputs, mask and outputs have their time axis first
     zero_output_for_mask  masked outputs are zeros
@@ -59,7 +59,7 @@ def rnn(step_function, inputs, initial_states, go_backwards=False, mask=None, co
     if unroll:
         last, outputs, new = _unrolled(cell, rows, states, steps)
     else:
-        last, outputs, new = _looped(cell, rows, states, steps)
+        last, outputs, new = _scanned(cell, rows, states, steps)
     if not return_all_outputs:
         outputs = ops.expand(last, (0,))
     if not time_major:
@@ -134,7 +134,7 @@ def _where(mask, a, b):
     return ops.where(ops.expand(mask, tuple(range(1, a.ndim))) if a.ndim > 1 else mask, a, b)
 
 
-def _looped(cell, rows, states, steps):
+def _scanned(cell, rows, states, steps):
     before = cell.masked and not cell.zeros
     first = []
     if before:          # the shape of an output: what the step makes of the first inputs, as zeros
@@ -147,10 +147,10 @@ def _looped(cell, rows, states, steps):
         output, new = cell(nodes[:len(rows)], past[len(first):], past[0] if first else None)
         return [Tensor(output), *(Tensor(s) for s in new)]
     infos = [(ops.expand(s, (0,)), [-1], None) for s in [*first, *states]]
-    loop = make_loop(step, steps, [(x, None) for x in rows], infos if first else [None, *infos])
-    outputs = loop.rows()[0]
-    new = loop.finals()[1:]
-    last = loop.finals()[0]
+    made = make_scan(step, steps, [(x, None) for x in rows], infos if first else [None, *infos])
+    outputs = made.rows()[0]
+    new = made.finals()[1:]
+    last = made.finals()[0]
     if last is None:
         last = ops.getitem(outputs, -1)
     return last, outputs, new

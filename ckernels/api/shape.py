@@ -199,3 +199,62 @@ def temporal_padding(x, padding=(1, 1)):
         )
     left, right = (integer(p, "padding") for p in padding)
     return Tensor(ops.pad(x, ((0, 0), (left, right), (0, 0))))
+
+
+def broadcast_to(x, shape):
+    """`x` repeated along its axes of size 1, and along new first axes, to `shape`.
+
+    shape: ints and scalar tensors, or a vector tensor of known length.
+
+    >>> K.broadcast_to(np.array([1, 2]), (2, 2)).eval()
+    array([[1, 2],
+           [1, 2]])
+    """
+    return Tensor(ops.broadcast_to(node_of(x), shape_vector(shape)))
+
+
+def swapaxes(x, axis1, axis2):
+    """`x` with two axes exchanged.
+
+    >>> K.int_shape(K.swapaxes(K.zeros((2, 3, 4)), 0, 2))
+    (4, 3, 2)
+    """
+    return Tensor(ops.swapaxes(node_of(x), axis1, axis2))
+
+
+def moveaxis(x, source, destination):
+    """`x` with one axis moved to another position; the others keep their order.
+
+    >>> K.int_shape(K.moveaxis(K.zeros((2, 3, 4)), 0, 2))
+    (3, 4, 2)
+    """
+    return Tensor(ops.moveaxis(node_of(x), source, destination))
+
+
+def roll(x, shift, axis=None):
+    """Elements moved by `shift` places along `axis`; what leaves one end enters at the other.
+
+    shift: an int or a scalar tensor; axis None: of the flattened tensor, in the shape of `x`.
+
+    >>> K.roll(np.array([1, 2, 3, 4]), 1).eval()
+    array([4, 1, 2, 3])
+    """
+    return Tensor(ops.roll(node_of(x), getattr(shift, "node", shift), axis))
+
+
+def split(x, parts, axis=0):
+    """The pieces of `x` along `axis`, a list. parts: how many equal ones, or the size of each.
+
+    >>> a, b = K.split(np.arange(6), [2, 4])
+    >>> a.eval(), b.eval()
+    (array([0, 1]), array([2, 3, 4, 5]))
+    >>> [K.int_shape(p) for p in K.split(K.zeros((2, 6)), 3, axis=1)]
+    [(2, 2), (2, 2), (2, 2)]
+    """
+    if isinstance(parts, Tensor):
+        parts = list(parts)
+    if isinstance(parts, (list, tuple, np.ndarray)):
+        parts = [p.node if isinstance(p, Tensor) else integer(p, "a size of split") for p in parts]
+    else:
+        parts = integer(parts, "the number of parts of split")
+    return [Tensor(n) for n in ops.split(node_of(x), parts, axis)]

@@ -310,13 +310,12 @@ class Printer:
 
     def start_strip(self, i):
         v = self.k.values[i]
-        reset = f" bad_{i}[c] = 0;" if self.accumulators[i].nan else ""
-        self.put(f"for (int64_t c = 0; c < w; c++) {{ a_{i}[c] = "
-                 f"{start_of(v.op, v.dtype)};{reset} }}")
+        self.put(f"a_{i}[c] = {start_of(v.op, v.dtype)};")
+        if self.accumulators[i].nan:
+            self.put(f"bad_{i}[c] = 0;")
 
     def finish_strip(self, i):
-        self.put("#pragma GCC ivdep")
-        self.put(f"for (int64_t c = 0; c < w; c++) s{i}[c] = {self.accumulated(i, '[c]')};")
+        self.define_as(i, f"v{i}", self.accumulated(i, "[c]"))
 
     def strip_default(self, i, text):
         """Where a strip's accumulator is what it was at the start, take `text`."""

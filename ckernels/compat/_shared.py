@@ -18,7 +18,6 @@ from ..api.gradients import stop_gradient
 from ..api.indexing import gather, one_hot
 from ..api.learning_phase import in_test_phase, in_train_phase, learning_phase, set_learning_phase
 from ..api.linalg import batch_dot, dot
-from ..api.loops import foldl, foldr, map_fn
 from ..api.math import (
     abs,
     argmax,
@@ -66,6 +65,7 @@ from ..api.nn import (
 )
 from ..api.pool import resize_volumes, spatial_3d_padding
 from ..api.random import random_binomial, random_normal, random_uniform, truncated_normal
+from ..api.scan import foldl, foldr, map_fn
 from ..api.shape import (
     arange,
     batch_flatten,

@@ -212,7 +212,7 @@ def batch_dot(x, y, axes=None):
 
 def map_fn(fn, elems, name=None):
     """`fn` of each element along the first axis of `elems`, stacked."""
-    from ..api.loops import map_fn as native
+    from ..api.scan import map_fn as native
 
     return native(fn, elems, name)
 

@@ -14,13 +14,12 @@ import numpy as np
 from .. import dtypes, ops
 from ..api import function as _function
 from ..api import gradients as _gradients
-from ..api import loops as _loops
+from ..api import scan as _scan
 from ..api import variables as _variables
 from ..api.config import cast_to_floatx, floatx, set_floatx
 from ..api.gradients import stop_gradient
 from ..api.indexing import one_hot
 from ..api.linalg import diag, dot, solve, svd
-from ..api.loops import until
 from ..api.math import (
     abs,
     allclose,
@@ -57,6 +56,7 @@ from ..api.math import (
 from ..api.nn import sigmoid
 from ..api.operands import as_array, node_of, operand
 from ..api.randomstreams import RandomStreams
+from ..api.scan import until
 from ..api.shape import (
     arange,
     concatenate,
@@ -272,7 +272,7 @@ def gradients(loss, variables):
 
 def scan(function, outputs_info=None, n_steps=None, name=None, **kwargs):
     """K.scan: (outputs, updates). kwargs: sequences, non_sequences, ..."""
-    return _loops.scan(function, outputs_info=outputs_info, n_steps=n_steps, name=name, **kwargs)
+    return _scan.scan(function, outputs_info=outputs_info, n_steps=n_steps, name=name, **kwargs)
 
 
 def ifelse(condition, then_expression, else_expression):

@@ -169,7 +169,7 @@ def _quiet(name, value):
 
 
 def _bodies(node):
-    """[(name, body)] of the graphs that a node holds: the step of a loop, the sides of a branch."""
+    """[(name, body)] of the graphs that a node holds: the step of a scan, the sides of a branch."""
     if node.op.refit is None:
         return []
     return [("step" if k == "body" else k, v) for k, v in reversed(sorted(node.attrs.items()))
@@ -237,14 +237,14 @@ def letters(number):
 def debugprint(what, file=None, print_type=False, depth=-1, print_line=False):
     """Print `what` as a tree, one node a line, inputs indented below it; each node has an id.
 
-    A node that was printed already is referred to by its id; the steps of loops and the sides of
+    A node that was printed already is referred to by its id; the steps of scans and the sides of
     branches follow below. depth: levels below the outputs to print (-1: all). print_type adds dtype
     and shape, print_line the user's line. file: a stream, or "str" to get the text back instead of
     printing it.
     """
     ids, lines, bodies = {}, [], []
     _print_trees(nodes_of(what), ids, lines, bodies, (depth, print_type, print_line))
-    for node, name, body in bodies:     # grows while it is walked: bodies hold loops too
+    for node, name, body in bodies:     # grows while it is walked: bodies hold scans too
         lines += ["", f"{name} of {_head(node)} [id {ids[node.uid]}]: {_inputs_of(node)}"]
         _print_trees(body.outputs, ids, lines, bodies, (depth, print_type, print_line))
     text = "\n".join(lines)

@@ -24,7 +24,7 @@ def _build_functions(module):
 
 
 for _room in ("movement", "indexing", "linalg", "random", "mrg", "sort", "running", "control",
-              "loopends", "branch", "windows", "conv", "pool", "interpolate"):
+              "scan_ends", "branch", "windows", "conv", "pool", "interpolate"):
     try:
         _module = importlib.import_module(f"{__name__}.{_room}")
     except ModuleNotFoundError as problem:

@@ -1,4 +1,4 @@
-"""Body: a closed graph inside a node, as loops and branches have them; and how one is cut out.
+"""Body: a closed graph inside a node, as scans and branches have them; and how one is cut out.
 
 The inputs of a body are placeholders numbered by position, so that equal bodies are one object and
 nodes that hold them are merged like any others. `refit` follows the operands of the node: when

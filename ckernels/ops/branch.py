@@ -12,7 +12,7 @@ from ..graph.shapes import show
 from .base import cast, to_node, zeros_like
 from .bodies import merge
 from .logic import ne
-from .loop import _dtype
+from .scan import _dtype
 
 __all__ = ["choose"]
 

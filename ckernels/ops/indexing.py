@@ -20,8 +20,8 @@ from .base import cast, expand, to_node
 from .filling import *  # noqa: F403
 from .joining import *  # noqa: F403
 from .joining import stack
-from .loopends import last_row
 from .movement import squeeze
+from .scan_ends import last_row
 from .slicing import *  # noqa: F403
 from .slicing import WHOLE, check_fits, dynamic_slice, template_of, value_for
 

@@ -23,7 +23,7 @@ from ..schedule.group import Group, operand_maps, peel
 from ..schedule.split import split
 from . import native, scan
 from .gemm import Products
-from .instructions import KERNEL, PYCALL, OracleCall, Step
+from .instructions import KERNEL, PYCALL, Instruction, OracleCall
 from .lowerings.movement import TABLE, narrow, part
 from .template import SizedConstant
 
@@ -36,7 +36,7 @@ class Unit:
     def __init__(self, nodes, group=None):
         self.nodes, self.group = nodes, group
         self.needs = set()
-        self.waits, self.done = 0, False        # for how many of them; whether it has its steps
+        self.waits, self.done = 0, False        # for how many of them; whether it is emitted
 
 
 ENDS = 3        # units from the last one of a path: a product, Adam's two means, the new weights
@@ -68,7 +68,7 @@ class Queue:
         return self.units[self.ready[0][1]]
 
     def finish(self, unit):
-        """`unit` has its steps: what waited for it alone is ready."""
+        """`unit` has its instructions: what waited for it alone is ready."""
         unit.done = True
         for user in self.users[unit]:
             user.waits -= 1
@@ -82,7 +82,7 @@ class Queue:
 
 
 class Binder(Products):
-    """Builds the steps for concrete `outputs` and `updates` (Nodes).
+    """Builds the instructions for concrete `outputs` and `updates` (Nodes).
 
     inputs: {placeholder uid: (index, strides in elements or None)}; cells: {variable uid: index}.
     """
@@ -102,7 +102,7 @@ class Binder(Products):
         self.schedules.append(fuse(roots))
         self.order, self.home = self.schedules[-1]
         self.planes = native.in_planes(self.order, roots)
-        self.steps, self.layouts, self.assigned, self.copied = [], {}, {}, {}
+        self.instructions, self.layouts, self.assigned, self.copied = [], {}, {}, {}
         self.parts = {}                         # {uid: (a concatenation, where in it)}
         self.items = {}                         # {uid of a node: {index: item of it that is used}}
         for node in self.order:
@@ -111,7 +111,7 @@ class Binder(Products):
 
     def inner(self, ends, given, steady=()):
         """The Binder of a body: it has the same buffers; given: {node: where it lies}; steady:
-        buffers that a loop around it only reads."""
+        buffers that a scan around it only reads."""
         made = copy.copy(self)
         made.outer, made.steady = self, set(steady)
         made.begin(ends)
@@ -233,7 +233,7 @@ class Binder(Products):
                 self.copies.append((buffer, root))
 
     def assign_parts(self):
-        """Let loops write into their part of a concatenation, where nobody else reads it."""
+        """Let loop nests write into their part of a concatenation, where nobody else reads it."""
         users = consumers(self.order)
         kept = {root.uid for _, root in self.ends}
         for node in self.order:
@@ -276,7 +276,7 @@ class Binder(Products):
         raise AssertionError(f"{node} was not computed before it is read")
 
     def copy(self, source, target=None):
-        """A step that copies one layout to another (a fresh contiguous one)."""
+        """An instruction that copies one layout to another (a fresh contiguous one)."""
         target = target or self.temp(source.shape, source.dtype)
         if native.transposition(self, source, target):
             return target
@@ -293,7 +293,7 @@ class Binder(Products):
         return target
 
     def compact(self, layout):
-        """A contiguous copy of a layout, made before the loop where that only reads it."""
+        """A contiguous copy of a layout, made before the scan where that only reads it."""
         if layout.buffer not in self.steady:
             return self.copy(layout)
         if layout not in self.copied:
@@ -301,16 +301,16 @@ class Binder(Products):
             self.steady.add(made.buffer)
         return self.copied[layout]
 
-    # ---- steps --------------------------------------------------------------------------------
+    # ---- instructions -------------------------------------------------------------------------
 
     def add_launch(self, launch, nodes, name=None):
-        step = Step(KERNEL, name or "+".join(n.op.name for n in nodes), launch.pointers,
-                    launch.dims, launch.n, launch.block, launch.grain, launch.ns, launch.reads,
-                    launch.writes, launch.inplace, launch.kernel, node=nodes[-1] if nodes else None,
-                    nodes=list(nodes))
+        instr = Instruction(KERNEL, name or "+".join(n.op.name for n in nodes), launch.pointers,
+                            launch.dims, launch.n, launch.block, launch.grain, launch.ns,
+                            launch.reads, launch.writes, launch.inplace, launch.kernel,
+                            node=nodes[-1] if nodes else None, nodes=list(nodes))
         if launch.n:
-            self.steps.append(step)
-        return step
+            self.instructions.append(instr)
+        return instr
 
     def emit_unit(self, unit):
         if unit.group is not None:
@@ -343,7 +343,7 @@ class Binder(Products):
             for index, user in self.items.get(node.uid, {}).items():
                 self.layouts[user.uid] = outs[index]
         size = sum(value_of(product(lay.shape)) for lay in ins + outs)
-        self.steps.append(Step(
+        self.instructions.append(Instruction(
             PYCALL, node.op.name, [self.pointer(lay) for lay in ins + outs], [], ns=2000 + size,
             reads=[lay.buffer for lay in ins], writes=[lay.buffer for lay in outs],
             call=(OracleCall(bare_node(node)), ins, outs), node=node, nodes=[node]))
@@ -353,22 +353,23 @@ class Binder(Products):
         return (layout.buffer, layout.offset * dtypes.ITEMSIZE[layout.dtype])
 
     def run(self):
-        """All steps in order; buffers named, arena not yet placed."""
+        """All instructions in order; buffers named, arena not yet placed."""
         queue = Queue(self.units())
         self.assign_roots()
         self.assign_parts()
         while queue.ready:
             unit = queue.first()
-            step = self.emit_unit(unit)
+            instr = self.emit_unit(unit)
             queue.finish(unit)
-            if isinstance(step, Step) and step.rows and self.steps and self.steps[-1] is step:
-                self.attach_epilogue(unit, step, queue)
+            last = self.instructions[-1] if self.instructions else None
+            if isinstance(instr, Instruction) and instr.rows and instr is last:
+                self.attach_epilogue(unit, instr, queue)
         assert queue.empty(), "the fused graph has a cycle"
         for buffer, root in self.copies:
             if root.op.name == "reshape" and root.uid not in self.layouts:
                 root = self.uncopied(root)
             self.copy(self.layout(root), fresh(buffer, root.shape, root.dtype))
-        return self.steps
+        return self.instructions
 
     def uncopied(self, node):
         """What a reshape that needs a copy reads: the copy may as well be the result."""
@@ -380,33 +381,33 @@ class Binder(Products):
         for other in queue.users[unit]:
             if other.waits or other.group is None or other.done:
                 continue
-            before = len(self.steps)
-            step = self.emit_group(other)
+            before = len(self.instructions)
+            instr = self.emit_group(other)
             queue.finish(other)
-            if len(self.steps) == before + 1 and self.fits(gemm, step):
-                self.steps.pop()
-                gemm.kernel, gemm.ns = step.kernel, gemm.ns + step.ns
-                gemm.pointers = gemm.pointers + step.pointers
-                gemm.dims = gemm.dims[:-1] + [step.n // gemm.rows] + step.dims
-                gemm.inplace = [p for p in step.inplace if p[1] not in gemm.reads]
-                gemm.reads = gemm.reads + [r for r in step.reads if r not in gemm.writes]
-                gemm.writes = gemm.writes + step.writes
-                gemm.name += " then " + step.name
-                gemm.nodes = gemm.nodes + step.nodes
+            if len(self.instructions) == before + 1 and self.fits(gemm, instr):
+                self.instructions.pop()
+                gemm.kernel, gemm.ns = instr.kernel, gemm.ns + instr.ns
+                gemm.pointers = gemm.pointers + instr.pointers
+                gemm.dims = gemm.dims[:-1] + [instr.n // gemm.rows] + instr.dims
+                gemm.inplace = [p for p in instr.inplace if p[1] not in gemm.reads]
+                gemm.reads = gemm.reads + [r for r in instr.reads if r not in gemm.writes]
+                gemm.writes = gemm.writes + instr.writes
+                gemm.name += " then " + instr.name
+                gemm.nodes = gemm.nodes + instr.nodes
             return
 
     @staticmethod
-    def fits(gemm, step):
+    def fits(gemm, instr):
         """Whether a kernel walks the rows of C in order, so that panels of it are panels of C."""
         rows, n = gemm.rows, gemm.columns
-        kernel, c = step.kernel, gemm.writes[0]
+        kernel, c = instr.kernel, gemm.writes[0]
         if kernel.form == "flat":
-            if step.n != rows * n:
+            if instr.n != rows * n:
                 return False
-        elif kernel.form != "rows" or step.n != rows or step.dims[0] != n or kernel.runs:
+        elif kernel.form != "rows" or instr.n != rows or instr.dims[0] != n or kernel.runs:
             return False
         at = 1 + kernel.outer + kernel.runs
-        sizes = step.dims[1:1 + kernel.outer] + ([step.dims[0]] if kernel.form == "flat" else [])
+        sizes = instr.dims[1:1 + kernel.outer] + ([instr.dims[0]] if kernel.form == "flat" else [])
         want = contiguous_strides(sizes)
         if kernel.form == "rows":
             want = tuple(s * n for s in want)
@@ -414,13 +415,13 @@ class Binder(Products):
         for op in kernel.operands:
             inner = op.inner
             if inner == "n":
-                inner, at = step.dims[at], at + 1
-            far = tuple(step.dims[at:at + kernel.outer]) if op.outer else (0,) * kernel.outer
+                inner, at = instr.dims[at], at + 1
+            far = tuple(instr.dims[at:at + kernel.outer]) if op.outer else (0,) * kernel.outer
             at += kernel.outer if op.outer else 0
             at += kernel.runs if op.run else 0
             if op.role == "index":
                 continue
-            buffer, offset = step.pointers[pointer]
+            buffer, offset = instr.pointers[pointer]
             pointer += 1
             if buffer == c:
                 got = far + ((inner,) if kernel.form == "flat" else ())

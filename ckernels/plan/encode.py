@@ -1,8 +1,8 @@
-"""From steps with named buffers to the tables of a C plan: instructions, pointers, dims, calls.
+"""From instructions with named buffers to the tables of a C plan: instrs, ptrs, dims, calls.
 
 Their numbers may be sizes of a class of shapes. Buffers become rows (space, index, byte offset). A
 row of a scan becomes a slot of its own wherever it is used, and a line in the scan's table that
-says how the slot moves (ck_loop in ckernels.h).
+says how the slot moves (ck_scan in ckernels.h).
 """
 from ..dtypes import ITEMSIZE
 from .instructions import PYCALL, Move, flatten
@@ -14,32 +14,34 @@ SPACES = {"tmp": 0, "in": 1, "cell": 2, "out": 3, "next": 4, "const": 5}
 class Tables:
     """The rows `instrs`, `ptrs`, `dims` and `calls` of a plan, and its `arena`.
 
-    A row of ptrs is (space, index, offset), with the buffer's name as index in the arena. steps: of
-    the top level; sizes: bytes of arena buffers; addresses: of the kernels, in order.
+    A row of ptrs is (space, index, offset), with the buffer's name as index in the arena.
+    instructions: of the top level; sizes: bytes of arena buffers; addresses: of the kernels, in
+    order.
     """
 
-    def __init__(self, steps, sizes, addresses):
-        self.steps = flatten(steps)
-        self.arena = arrange(self.steps, sizes)
+    def __init__(self, instructions, sizes, addresses):
+        self.instructions = flatten(instructions)
+        self.arena = arrange(self.instructions, sizes)
         self.instrs, self.ptrs, self.dims, self.calls = [], [], [], []
-        self.owners = {}        # {row of a loop: the loop}
-        self.loops = {}         # {id of a loop: Table}
+        self.owners = {}        # {row of a scan: the scan}
+        self.scans = {}         # {id of a scan: ScanTable}
         addresses = iter(addresses)
-        for tag, step in enumerate(self.steps):
-            if step.loop is not None:
-                self.loops[id(step.loop)] = Table(step.loop, tag)
-                self.owners.update((name, step.loop) for name in step.loop.moves)
+        for tag, instr in enumerate(self.instructions):
+            if instr.scan is not None:
+                self.scans[id(instr.scan)] = ScanTable(instr.scan, tag)
+                self.owners.update((name, instr.scan) for name in instr.scan.moves)
             first, base, fn = len(self.ptrs), len(self.dims), 0
-            for buffer, offset in step.pointers:
+            for buffer, offset in instr.pointers:
                 self.pointer(buffer, offset)
-            self.dims.extend(step.dims)
-            if step.kernel is not None:
+            self.dims.extend(instr.dims)
+            if instr.kernel is not None:
                 fn = next(addresses)
-            elif step.kind == PYCALL:
+            elif instr.kind == PYCALL:
                 fn = len(self.calls)
-                self.calls.append(pycall(step, first))
-            self.instrs.append([step.kind, tag, fn, first, base, step.n, step.block, step.grain])
-        self.add_loops()
+                self.calls.append(pycall(instr, first))
+            self.instrs.append(
+                [instr.kind, tag, fn, first, base, instr.n, instr.block, instr.grain])
+        self.add_scans()
 
     def pointer(self, buffer, offset):
         """The slot (a new row of `ptrs`) that points there."""
@@ -51,11 +53,11 @@ class Tables:
         slot = len(self.ptrs)
         self.ptrs.append(self.place_of(buffer, offset))
         if owner is not None:
-            self.loops[id(owner)].moved[slot] = (buffer, offset)
+            self.scans[id(owner)].moved[slot] = (buffer, offset)
         return slot
 
     def place_of(self, buffer, offset):
-        """(space, index, bytes): for a row of a loop, of one of the places it moves to."""
+        """(space, index, bytes): for a row of a scan, of one of the places it moves to."""
         if buffer in self.owners:
             move = self.owners[buffer].moves[buffer]
             if not isinstance(move, Move):
@@ -67,20 +69,20 @@ class Tables:
             return 0, buffer, offset
         return SPACES[space], index, offset
 
-    # ---- loops ------------------------------------------------------------------------------
+    # ---- scans ------------------------------------------------------------------------------
 
-    def add_loops(self):
-        """Dims of all loops. Inner ones first: they may move slots from those of outer ones."""
-        for table in reversed(list(self.loops.values())):
+    def add_scans(self):
+        """Dims of all scans. Inner ones first: they may move slots from those of outer ones."""
+        for table in reversed(list(self.scans.values())):
             self.instrs[table.tag][4] = len(self.dims)
             self.dims.extend(table.encode(self))
 
 
-class Table:
-    """The dims of one loop in the making."""
+class ScanTable:
+    """The dims of one scan in the making."""
 
-    def __init__(self, loop, tag):
-        self.loop, self.tag = loop, tag
+    def __init__(self, scan, tag):
+        self.scan, self.tag = scan, tag
         self.moved, self.fixed = {}, {}     # {slot: (row, offset)}, {base: slot}
 
     def base(self, tables, base, offset=0):
@@ -98,13 +100,13 @@ class Table:
         return found[0] if found else tables.pointer(row, 0)
 
     def encode(self, tables):
-        loop, slides, moves = self.loop, [], []
+        scan, slides, moves = self.scan, [], []
         finals = [(self.base(tables, to), self.slot(tables, row), self.base(tables, first), size)
-                  for to, row, first, size in loop.finals]
-        traces = [(self.base(tables, base), size) for base, size in loop.traces]
-        head = [self.base(tables, x) for x in (loop.count, loop.flag, loop.executed)]
+                  for to, row, first, size in scan.finals]
+        traces = [(self.base(tables, base), size) for base, size in scan.traces]
+        head = [self.base(tables, x) for x in (scan.count, scan.flag, scan.executed)]
         for slot, (row, offset) in self.moved.items():
-            move = loop.moves[row]
+            move = scan.moves[row]
             a, b = self.base(tables, move.a, offset), self.base(tables, move.b, offset)
             if move.until is None:
                 slides.append((slot, a, move.a_stride))
@@ -112,10 +114,10 @@ class Table:
                 x_by_t, y_by_t = (int(c == "t") for c in move.by)
                 moves.append((slot, x_by_t, move.until, a, move.a_stride, mask(move.a_ring),
                               y_by_t, move.shift, b, move.b_stride, mask(move.b_ring)))
-        apart = loop.apart
-        numbers = [loop.rows, loop.limit, int(loop.reverse), int(loop.stepped), *head,
+        parts = scan.parts
+        numbers = [scan.rows, scan.limit, int(scan.reverse), int(scan.stepped), *head,
                    len(slides), len(moves), len(finals), len(traces),
-                   *((apart.rows, apart.part, apart.stretch) if apart else (0, 0, 0))]
+                   *((parts.rows, parts.part, parts.stretch) if parts else (0, 0, 0))]
         for rows in (slides, moves, finals, traces):
             for row in rows:
                 numbers.extend(row)
@@ -126,9 +128,9 @@ def mask(ring):
     return -1 if ring is None else ring - 1
 
 
-def pycall(step, first):
-    """The callable of a step, with slot, dtype, shape and strides of its operands and results."""
-    call, ins, outs = step.call
+def pycall(instr, first):
+    """The callable of a PYCALL, with slot, dtype, shape and strides of what it reads and makes."""
+    call, ins, outs = instr.call
 
     def spec(at, layout):
         size = ITEMSIZE[layout.dtype]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..codegen.layout import collapse
 from ..graph.shapes import product
 from ..graph.sizes import estimate, greatest
-from .instructions import GEMM, Step
+from .instructions import GEMM, Instruction
 
 TALL = 512                  # rows up to which gemm reads B without packing it: see builtin.c
 
@@ -53,12 +53,12 @@ class Products:
         dims = [int(node.dtype == "float64"), m, n, k, trans_a, trans_b, lda, ldb,
                 greatest(n, 1), one, 0, batch, *steps, n]
         flops = estimate(2, batch, m, n, k)
-        step = Step(GEMM, "matmul", [self.pointer(lay) for lay in (a, b, c)], dims, ns=flops / 60,
-                    reads=[a.buffer, b.buffer], writes=[c.buffer], node=node, nodes=[node],
-                    rows=batch * m, columns=n)
+        instr = Instruction(GEMM, "matmul", [self.pointer(lay) for lay in (a, b, c)], dims,
+                            ns=flops / 60, reads=[a.buffer, b.buffer], writes=[c.buffer],
+                            node=node, nodes=[node], rows=batch * m, columns=n)
         if batch * m * n:
-            self.steps.append(step)
-        return step
+            self.instructions.append(instr)
+        return instr
 
     def matrix(self, layout, step):
         """(layout, transposed, leading dimension, batch step), copied when BLAS cannot read it."""

@@ -1,14 +1,14 @@
-"""Step: one instruction of a plan to be, in the words of Python.
+"""Instruction: one of a plan to be, in the words of Python.
 
-Loops and branches hold the steps inside of them; in a C Plan those follow in the flat array.
+Scans and branches hold the instructions inside of them; in a C Plan those follow in the flat array.
 """
 from dataclasses import dataclass, field
 
-KERNEL, GEMM, PYCALL, LOOP, IF, NATIVE = 0, 1, 2, 3, 4, 5       # enum of ckernels.h
+KERNEL, GEMM, PYCALL, SCAN, IF, NATIVE = 0, 1, 2, 3, 4, 5       # enum of ckernels.h
 
 
 @dataclass
-class Step:
+class Instruction:
     """One instruction to be: what runs, on which pointers, and which buffers it touches."""
     kind: int
     name: str
@@ -25,9 +25,9 @@ class Step:
     call: object = None
     node: object = None
     nodes: list = field(default_factory=list)
-    body: list = field(default_factory=list)    # steps of a loop, or of both sides of a branch
-    loop: object = None                         # of a loop: a Moving
-    depth: int = 0                              # how many loops and branches are around it
+    body: list = field(default_factory=list)    # of a scan's step, or of both sides of a branch
+    scan: object = None                         # of a scan: a Moving
+    depth: int = 0                              # how many scans and branches are around it
     rows: int = None                            # of the result, where an epilogue may follow
     columns: int = None                         # elements of such a row
 
@@ -39,10 +39,16 @@ class Step:
 
 @dataclass(frozen=True)
 class Move:
-    """Where a row lies at step j, which is row t: x < until: a, else b; each a base, a stride in
-    bytes, and the size of a ring of rows or None. `by` tells whether x and y are j or t.
+    """Where a row lies at step j, which treats row t: j, or from the end where a scan is reversed.
 
-    x: index of a; y - shift: index of b. Bases are (buffer, bytes). until None: always a, by t.
+        x < until    at  a + x * a_stride
+        else         at  b + (y - shift) * b_stride
+
+    x and y are j or t, as the two letters of `by` say. Bases a and b are (buffer, bytes), strides
+    are bytes; where rows lie in a ring, their number is taken modulo its size (a power of two).
+    until None: always a, by t. A stored state with the tap -1 is read by
+    Move(first, s, None, 1, "jj", trace, s, None, 1): at step 0 the first state, at step j row j - 1
+    of the trace.
     """
     a: tuple = None
     a_stride: int = 0
@@ -60,9 +66,9 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Apart:
-    """A loop over `rows` rows that do not depend on each other, `part` of them at a time; parts
-    take `stretch` steps until the loop looks up."""
+class BatchParts:
+    """A scan whose batch has `rows` rows that do not depend on each other. A thread takes `part` of
+    them through `stretch` steps, after which the scan polls for signals."""
     rows: int
     part: int
     stretch: int
@@ -70,7 +76,7 @@ class Apart:
 
 @dataclass
 class Moving:
-    """What a loop instruction needs to know besides its body. Bases are (buffer, bytes)."""
+    """What a scan instruction needs to know besides its body. Bases are (buffer, bytes)."""
     rows: int
     limit: int = -1
     reverse: bool = False
@@ -81,23 +87,23 @@ class Moving:
     finals: list = field(default_factory=list)      # (to, row, first, bytes)
     traces: list = field(default_factory=list)      # (base, bytes of a row): zeros where none ran
     stepped: bool = False                           # the body is one kernel that takes many steps
-    apart: Apart = None                             # parts of the batch take the steps alone
+    parts: BatchParts = None                        # batch rows that take all steps by themselves
 
 
-def flatten(steps, depth=0):
-    """All steps in the order of a plan, inner ones after their loop; sets their `depth`."""
+def flatten(instructions, depth=0):
+    """All instructions in the order of a plan, inner ones after their scan; sets their `depth`."""
     flat = []
-    for step in steps:
-        step.depth = depth
-        flat.append(step)
-        flat.extend(flatten(step.body, depth + 1))
+    for instr in instructions:
+        instr.depth = depth
+        flat.append(instr)
+        flat.extend(flatten(instr.body, depth + 1))
     return flat
 
 
-def touched(step):
-    """(buffers read, buffers written) by a step and all steps inside of it."""
-    reads, writes = list(step.reads), list(step.writes)
-    for inner in step.body:
+def touched(instr):
+    """(buffers read, buffers written) by an instruction and all inside of it."""
+    reads, writes = list(instr.reads), list(instr.writes)
+    for inner in instr.body:
         more = touched(inner)
         reads += more[0]
         writes += more[1]

@@ -3,8 +3,8 @@
 Instructions come as a flat list, the body of a scan (or the sides of a branch) after the
 instruction it belongs to. What a scan reads from outside, carries from step to step or keeps for
 later lives through all of it. The order in which buffers lie on each other is chosen for the sizes
-at hand; their offsets follow from any sizes. Knows the buffers that steps touch, not what they
-compute.
+at hand; their offsets follow from any sizes. Knows the buffers that instructions touch, not what
+they compute.
 """
 from bisect import bisect_left
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..graph.sizes import surely, value_of
-from .instructions import LOOP, flatten
+from .instructions import SCAN, flatten
 
 ALIGN = 64
 
@@ -42,16 +42,16 @@ class Arena:
         return found, total
 
 
-def lifetimes(steps):
+def lifetimes(instructions):
     """{arena buffer: [first, last]}: the positions between which its contents matter."""
     live, spans = {}, []
-    for i, step in enumerate(steps):
-        for buffer in step.reads + step.writes:
+    for i, instr in enumerate(instructions):
+        for buffer in instr.reads + instr.writes:
             if buffer[0] == "tmp":
                 live.setdefault(buffer, [i, i])[1] = i
-        body = getattr(step, "body", ())
-        if body and step.kind == LOOP:
-            spans.append((i, i + len(flatten(body, step.depth + 1)) + 0.5))  # after the last one
+        body = getattr(instr, "body", ())
+        if body and instr.kind == SCAN:
+            spans.append((i, i + len(flatten(body, instr.depth + 1)) + 0.5))  # after the last one
     for start, end in spans:
         for span in live.values():
             first, last = span
@@ -60,16 +60,16 @@ def lifetimes(steps):
     return live
 
 
-def arrange(steps, sizes):
-    """The Arena of these steps, by liveness: greedy best fit on size.
+def arrange(instructions, sizes):
+    """The Arena of these instructions, by liveness: greedy best fit on size.
 
     A result takes the place of an operand of the same size that is read there for the last time,
-    where the step says that both are walked alike.
+    where the instruction says that both are walked alike.
     """
     from .. import _runtime
-    live = lifetimes(steps)
-    host = overwrite(steps, sizes, live)
-    keep_apart(steps, live)
+    live = lifetimes(instructions)
+    host = overwrite(instructions, sizes, live)
+    keep_apart(instructions, live)
     present = {b: -(-value_of(sizes[b]) // ALIGN) * ALIGN for b in live if b not in host}
     names = sorted(present, key=lambda b: -present[b])
     spans = np.array([[2 * end for end in live[b]] for b in names], np.int64).reshape(-1, 2)
@@ -110,28 +110,28 @@ def piled(spans, offsets):
     return [sorted(under) for under in below]
 
 
-def place(steps, sizes):
-    """Offsets {buffer: bytes} of the arena of `steps`, and its bytes."""
-    arena = arrange(steps, sizes)
+def offsets(instructions, sizes):
+    """Offsets {buffer: bytes} of the arena of `instructions`, and its bytes."""
+    arena = arrange(instructions, sizes)
     return arena.offsets(arena.sizes)
 
 
-def keep_apart(steps, live):
+def keep_apart(instructions, live):
     """Let all that a scan in parts works on live through it: one part may be steps ahead."""
-    for start, step in enumerate(steps):
-        if step.kind == LOOP and step.loop.apart:
-            end = start + len(flatten(step.body, step.depth + 1)) + 0.5
+    for start, instr in enumerate(instructions):
+        if instr.kind == SCAN and instr.scan.parts:
+            end = start + len(flatten(instr.body, instr.depth + 1)) + 0.5
             for span in live.values():
                 if span[0] <= end and span[1] >= start:
                     span[:] = min(span[0], start), max(span[1], end)
 
 
-def overwrite(steps, sizes, live):
+def overwrite(instructions, sizes, live):
     """{result: the buffer it takes the place of}; `live` of that buffer grows to cover both."""
     host = {}
-    for i, step in enumerate(steps):
+    for i, instr in enumerate(instructions):
         taken = set()
-        for result, operand in step.inplace:
+        for result, operand in instr.inplace:
             if result not in live or operand not in live or result in host or operand in taken:
                 continue
             root = host.get(operand, operand)

@@ -16,7 +16,7 @@ from ..graph.sizes import Size, estimate, greatest, value_of
 from ..graph.walk import consumers
 from ..ops.conv import geometry
 from ..ops.windows import all_pads
-from .instructions import GEMM, NATIVE, Step
+from .instructions import GEMM, NATIVE, Instruction
 
 (CONV, CONV_INPUT_GRAD, CONV_WEIGHT_GRAD, DEPTHWISE, DEPTHWISE_INPUT_GRAD, DEPTHWISE_WEIGHT_GRAD,
  POOL_MAX, POOL_SUM, POOL_SUM_GRAD, POOL_MAX_GRAD, POOL_MAX_TAKE, TRANSPOSE, PLANES) = range(13)
@@ -55,7 +55,7 @@ def dims_of(op, dtype, batch, channels, out, groups, axes, first, second):
 
 
 def emit(binder, node, dims, sources, ns, columns=0, target=None):
-    """The step; its result is the node. columns: elements of a pixel, for an epilogue; 0: none."""
+    """The instruction that makes the node. columns: elements of a pixel, for an epilogue, or 0."""
     size = scratch(dims)
     if value_of(size) > MOST_SCRATCH:
         return False
@@ -68,11 +68,12 @@ def emit(binder, node, dims, sources, ns, columns=0, target=None):
     if value_of(size) or dims[0] in WITH_SCRATCH:
         places.append(binder.temp((size,), "uint8"))
         writes.append(places[-1].buffer)
-    step = Step(NATIVE, node.op.name, [binder.pointer(lay) for lay in places], dims, ns=ns,
-                reads=[lay.buffer for lay in sources], writes=writes, node=node, nodes=[node],
-                rows=product(target.shape[:-1]) if columns else 0, columns=columns)
-    binder.steps.append(step)
-    return step
+    instr = Instruction(NATIVE, node.op.name, [binder.pointer(lay) for lay in places], dims, ns=ns,
+                        reads=[lay.buffer for lay in sources], writes=writes, node=node,
+                        nodes=[node], rows=product(target.shape[:-1]) if columns else 0,
+                        columns=columns)
+    binder.instructions.append(instr)
+    return instr
 
 
 def scratch(dims):
@@ -163,7 +164,7 @@ def _are_planes(node):
 
 
 def planes(binder, node, g, which):
-    """The step; the result lies with channels first, as its users want it."""
+    """The instruction; the result lies with channels first, as its users want it."""
     def image(i):
         lay = binder.layout(i)
         if lay.strides[-2] == 1 or lay.shape[-2] == 1:
@@ -212,11 +213,13 @@ def dense_input_grad(binder, node, g):
         return True
     dims = [int(node.dtype == "float64"), g.batch, rows, columns, trans_a, 1, lda,
             greatest(1, columns), rows, ONE, 0, 1, 0, 0, 0, rows]
-    step = Step(GEMM, node.op.name, [binder.pointer(lay) for lay in (a, kernel, target)], dims,
-                ns=estimate(g.batch, rows, columns) / 30, reads=[a.buffer, kernel.buffer],
-                writes=[target.buffer], node=node, nodes=[node], rows=g.batch, columns=rows)
-    binder.steps.append(step)
-    return step
+    pointers = [binder.pointer(lay) for lay in (a, kernel, target)]
+    instr = Instruction(GEMM, node.op.name, pointers, dims,
+                        ns=estimate(g.batch, rows, columns) / 30,
+                        reads=[a.buffer, kernel.buffer], writes=[target.buffer], node=node,
+                        nodes=[node], rows=g.batch, columns=rows)
+    binder.instructions.append(instr)
+    return instr
 
 
 # ---- pooling ------------------------------------------------------------------------------------
@@ -253,7 +256,7 @@ def pooling(op, image, result, count=1):
 
 
 def transposition(binder, source, target):
-    """The step that copies `source` to `target` where that turns rows into columns, or None."""
+    """The instruction that copies `source` to `target`, where rows become columns; else None."""
     if ITEMSIZE[source.dtype] not in (4, 8) or product(source.shape) < LEAST_TRANSPOSED:
         return None
     wide = [k for k, n in enumerate(source.shape) if n != 1]
@@ -267,10 +270,10 @@ def transposition(binder, source, target):
     dims = [TRANSPOSE, int(ITEMSIZE[source.dtype] == 8), *[1] * pad, *(sizes[k] for k in order),
             *[0] * pad, *(near[k] for k in order), *[0] * pad, *(far[k] for k in order)]
     dims += [0] * (DIMS - len(dims))
-    step = Step(NATIVE, "copy", [binder.pointer(source), binder.pointer(target)], dims,
-                ns=estimate(*sizes) / 2, reads=[source.buffer], writes=[target.buffer])
-    binder.steps.append(step)
-    return step
+    instr = Instruction(NATIVE, "copy", [binder.pointer(source), binder.pointer(target)], dims,
+                        ns=estimate(*sizes) / 2, reads=[source.buffer], writes=[target.buffer])
+    binder.instructions.append(instr)
+    return instr
 
 
 def _node(node):

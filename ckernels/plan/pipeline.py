@@ -34,7 +34,7 @@ class Draft:
     exact: bool = False         # no part may be left to its oracle for want of a shape
     roots: list = field(default_factory=list)
     binder: object = None
-    steps: list = field(default_factory=list)
+    instructions: list = field(default_factory=list)
     addresses: list = field(default_factory=list)
     template: object = None
 
@@ -107,20 +107,21 @@ def schedule(draft):
 
 def lower(draft):
     """Groups become kernels, all else other instructions, in an order; buffers have names."""
-    draft.steps = draft.binder.run()
+    draft.instructions = draft.binder.run()
 
 
 def compile_kernels(draft):
     """Kernels that are missing are compiled; all have addresses."""
     from .instructions import flatten
-    draft.addresses = draft.build([s.kernel for s in flatten(draft.steps) if s.kernel is not None])
+    kernels = [i.kernel for i in flatten(draft.instructions)]
+    draft.addresses = draft.build([k for k in kernels if k is not None])
 
 
 def encode(draft):
     """Buffers get their places, instructions become tables, sizes expressions: a Template."""
     from .encode import Tables
     from .template import template
-    tables = Tables(draft.steps, draft.binder.sizes, draft.addresses)
+    tables = Tables(draft.instructions, draft.binder.sizes, draft.addresses)
     index = {id(n): i for i, n in enumerate(draft.cells)}
     draft.template = template(
         draft.sizes, tables, draft.binder.constants,

@@ -1,9 +1,9 @@
-"""Scans and branches as steps of a plan: one loop over the steps of its body, no Python in it.
+"""Scans and branches as instructions of a plan, which run the steps without Python.
 
-A body is planned like any graph. What it reads and writes per step are rows of sequences, states
-and results: buffers named ("row", k) whose place a Moving describes as a function of the step, so
-that results are written where they stay and states are read from there. States nobody keeps live
-in rings of few rows, or in one row that is overwritten.
+The body of a scan is planned like any graph. What it reads and writes per step are rows of
+sequences, states and results: buffers named ("row", k), of which a Move says where they lie at
+each step, so that results are written where they stay and states are read from there. States nobody
+keeps live in rings of few rows, or in one row that is overwritten.
 """
 from dataclasses import replace
 
@@ -15,13 +15,12 @@ from ..graph.shapes import product
 from ..graph.sizes import Size, smallest, value_of
 from ..graph.walk import toposort
 from ..ops.bodies import shapes_known
-from ..ops.loop import Layout as Operands
-from ..ops.loop import label
-from .instructions import IF, LOOP, Move, Moving, Step, flatten, touched
-from .scan_by_rows import apart
-from .scan_in_kernel import single, take_steps
+from ..ops.scan import ScanSignature, label
+from .instructions import IF, SCAN, Instruction, Move, Moving, flatten, touched
+from .scan_by_rows import batch_parts
+from .scan_in_kernel import is_recurrence, take_steps
 
-MOST = 1 << 40              # steps of a loop of which only the call knows how many
+MOST = 1 << 40              # steps of a scan of which only the call knows how many
 TYPICAL = 1000              # how many are assumed of it
 STEP_NS = 10.0              # what a step costs besides its instructions
 
@@ -55,26 +54,26 @@ def dense(shape, strides):
 
 def scan(binder, node):
     """The lowering of a scan; False where only its oracle can run it."""
-    lay, items = Operands.of(node), binder.items.get(node.uid, {})
-    by_value = lay.steps.value is None
+    sig, items = ScanSignature.of(node), binder.items.get(node.uid, {})
+    by_value = sig.steps.value is None
     if not shapes_known(node.attrs["body"]) or by_value and (
-            lay.seqs or lay.count is not None or node.attrs["reverse"] or any(
-                not lay.carries <= k < lay.out(0) and k != lay.executed for k in items)):
+            sig.seqs or sig.count is not None or node.attrs["reverse"] or any(
+                not sig.carries <= k < sig.out(0) and k != sig.executed for k in items)):
         return False
-    Scan(binder, node).run()
+    ScanPlanner(binder, node).run()
     return True
 
 
-class Scan:
-    """Plans one scan: operands to rows, the body to steps, results to buffers."""
+class ScanPlanner:
+    """Plans one scan: operands to rows, the body to instructions, results to buffers."""
 
     def __init__(self, binder, node):
         self.binder, self.node = binder, node
-        self.lay, self.body, self.attrs = Operands.of(node), node.attrs["body"], node.attrs
+        self.sig, self.body, self.attrs = ScanSignature.of(node), node.attrs["body"], node.attrs
         self.items = binder.items.get(node.uid, {})
-        by_value = self.lay.steps.value is None         # steps that an operand counts
-        self.rows = MOST if by_value else self.lay.steps.value.item()
-        self.counter = self.lay.steps if by_value else self.lay.count
+        by_value = self.sig.steps.value is None         # steps that an operand counts
+        self.rows = MOST if by_value else self.sig.steps.value.item()
+        self.counter = self.sig.steps if by_value else self.sig.count
         limit = self.attrs["limit"]
         self.most = self.rows if limit < 0 else smallest(self.rows, limit)
         self.fixed = self.counter is None and not self.attrs["until"]       # how many steps run
@@ -83,7 +82,7 @@ class Scan:
         self.old, self.new = {}, {}         # (carry, tap) and carry: names of their rows
         self.stored = {}                    # index of a body output: the layout of all its rows
         self.inits, self.steady = {}, set()
-        self.late = []                      # (layout, target) to be copied after the loop
+        self.late = []                      # (layout, target) to be copied after the scan
 
     def run(self):
         if not self.most:
@@ -94,15 +93,15 @@ class Scan:
         self.bind_carries()
         self.bind_outs()
         inner = self.binder.inner(self.ends, self.given, self.steady)
-        steps = inner.run()
-        self.moving.stepped = single(self, steps)
+        instructions = inner.run()
+        self.moving.stepped = is_recurrence(self, instructions)
         for i in self.alive:
-            self.settle(i, steps)
+            self.settle(i, instructions)
         if self.moving.stepped:
-            take_steps(self, steps[0])
-        self.moving.apart = apart(self, steps)
+            take_steps(self, instructions[0])
+        self.moving.parts = batch_parts(self, instructions)
         self.results()
-        self.add(steps)
+        self.add(instructions)
         for copy in self.late:
             self.binder.copy(*copy)
 
@@ -110,27 +109,27 @@ class Scan:
 
     def needed(self):
         """Outputs of the body that somebody reads, here or in a later step; inputs they read."""
-        lay, outputs = self.lay, self.body.outputs
-        self.wanted = {i for i in range(lay.carries)
-                       if lay.trace(i) in self.items or lay.final(i) in self.items}
-        self.wanted |= {lay.carries + k for k in range(lay.outs) if lay.out(k) in self.items}
+        sig, outputs = self.sig, self.body.outputs
+        self.wanted = {i for i in range(sig.carries)
+                       if sig.trace(i) in self.items or sig.final(i) in self.items}
+        self.wanted |= {sig.carries + k for k in range(sig.outs) if sig.out(k) in self.items}
         if self.attrs["until"]:
             self.wanted.add(len(outputs) - 1)
         while True:
             self.read = {n.uid for n in toposort([outputs[k] for k in sorted(self.wanted)])}
-            more = {i for i in range(lay.carries) if i not in self.wanted and any(
-                self.reads(k) for k in lay.tap_inputs(i).values())}
+            more = {i for i in range(sig.carries) if i not in self.wanted and any(
+                self.reads(k) for k in sig.tap_inputs(i).values())}
             if not more:
                 break
             self.wanted |= more
-        self.alive = [i for i in range(lay.carries) if i in self.wanted and not self.same(i)]
+        self.alive = [i for i in range(sig.carries) if i in self.wanted and not self.same(i)]
 
     def reads(self, index):
         return self.body.inputs[index].uid in self.read
 
     def same(self, i):
         """Whether carry `i` never changes."""
-        taps = self.lay.tap_inputs(i)
+        taps = self.sig.tap_inputs(i)
         return tuple(taps) == (-1,) and self.body.outputs[i] is self.body.inputs[taps[-1]]
 
     # ---- operands ---------------------------------------------------------------------------
@@ -148,7 +147,7 @@ class Scan:
         return Layout(name, tuple(shape), tuple(strides), dtype)
 
     def bind_sequences(self):
-        for k, (head, rows) in enumerate(self.lay.seqs):
+        for k, (head, rows) in enumerate(self.sig.seqs):
             if not self.reads(k):
                 continue
             lay = self.binder.layout(rows)
@@ -174,7 +173,7 @@ class Scan:
         return self.binder.copy(layout)
 
     def bind_others(self):
-        for k, x in enumerate(self.lay.others, self.lay.first_other):
+        for k, x in enumerate(self.sig.others, self.sig.first_other):
             if self.reads(k):
                 lay = self.binder.layout(x)
                 self.give(k, lay)
@@ -183,33 +182,33 @@ class Scan:
     # ---- states -----------------------------------------------------------------------------
 
     def bind_carries(self):
-        for i, init in enumerate(self.lay.inits):
+        for i, init in enumerate(self.sig.inits):
             if i not in self.wanted:
                 continue
             first = self.inits[i] = self.contiguous(self.binder.layout(init))
             shape, strides = first.shape[1:], contiguous_strides(first.shape[1:])
             if self.same(i):
                 last = row_of(first, first.shape[0] - 1)
-                self.give(self.lay.tap_inputs(i)[-1], last)
-                if self.lay.trace(i) in self.items:
-                    self.store(i, [self.lay.trace(i)])
+                self.give(self.sig.tap_inputs(i)[-1], last)
+                if self.sig.trace(i) in self.items:
+                    self.store(i, [self.sig.trace(i)])
                 continue
-            for tap, index in self.lay.tap_inputs(i).items():
+            for tap, index in self.sig.tap_inputs(i).items():
                 if self.reads(index):
                     self.old[i, tap] = self.name()
                     self.give(index, Layout(self.old[i, tap], shape, strides, first.dtype))
             copies = [k for k in self.outs() if self.output(k) is self.body.outputs[i]]
-            if self.lay.trace(i) in self.items or copies:
-                self.store(i, [self.lay.trace(i), *map(self.lay.out, copies)])
+            if self.sig.trace(i) in self.items or copies:
+                self.store(i, [self.sig.trace(i), *map(self.sig.out, copies)])
             else:
                 self.new[i] = self.name()
                 self.ends.append((self.new[i], self.body.outputs[i]))
 
     def outs(self):
-        return [k for k in range(self.lay.outs) if self.lay.carries + k in self.wanted]
+        return [k for k in range(self.sig.outs) if self.sig.carries + k in self.wanted]
 
     def output(self, k):
-        return self.body.outputs[self.lay.carries + k]
+        return self.body.outputs[self.sig.carries + k]
 
     def store(self, which, items):
         """Keep all rows of an output of the body; `items` are the results that show them."""
@@ -225,7 +224,7 @@ class Scan:
             self.show(n, rows)
 
     def show(self, item, layout):
-        """Let a result lie at `layout`; copied after the loop where it has a place of its own."""
+        """Let a result lie at `layout`; copied after the scan where it has a place of its own."""
         self.binder.layouts[item.uid] = layout
         buffer = self.binder.assigned.get((self.node.uid, item.attrs["index"]))
         if buffer is not None and buffer != layout.buffer:
@@ -238,14 +237,14 @@ class Scan:
             if self.output(k) not in carried:
                 seen.setdefault(self.output(k), []).append(k)
         for ks in seen.values():
-            self.store(self.lay.carries + ks[0], [self.lay.out(k) for k in ks])
+            self.store(self.sig.carries + ks[0], [self.sig.out(k) for k in ks])
         if self.attrs["until"]:
             flag = self.binder.temp((), "bool")
             self.moving.flag = base_of(flag)
             self.ends.append((flag.buffer, self.body.outputs[-1]))
 
-    def settle(self, i, steps):
-        """Where the rows of carry `i` are written and read, now that its steps are known."""
+    def settle(self, i, instructions):
+        """Where the rows of carry `i` are written and read, now that its instructions are known."""
         first, moves = self.inits[i], self.moving.moves
         size, length = row_bytes(first), first.shape[0]
         start = {tap: base_of(first, length + tap) for tap in self.attrs["taps"][i]}
@@ -253,7 +252,7 @@ class Scan:
         rows = self.stored.get(i)
         ring = None
         if rows is None:
-            ring = 1 if self.overwrites(i, steps) else 1 << length.bit_length()
+            ring = 1 if self.overwrites(i, instructions) else 1 << length.bit_length()
             rows = self.ring(i, first, ring)
         for tap in self.attrs["taps"][i]:
             if (i, tap) not in self.old:
@@ -263,23 +262,23 @@ class Scan:
                 move = replace(move, by="jt", shift=-1)
             moves[self.old[i, tap]] = move
 
-    def overwrites(self, i, steps):
+    def overwrites(self, i, instructions):
         """Whether the new state may be written over the old one: nobody reads that any more."""
         if self.attrs["taps"][i] != (-1,) or self.moving.stepped:
             return self.moving.stepped
         old, new = self.old.get((i, -1)), self.new[i]
-        seen = [touched(step) for step in steps]
+        seen = [touched(instr) for instr in instructions]
         writers = [k for k, (_, writes) in enumerate(seen) if new in writes]
         readers = [k for k, (reads, _) in enumerate(seen) if old in reads]
         if len(writers) != 1 or (readers and readers[-1] > writers[0]):
             return False
-        return writers[0] not in readers or (new, old) in steps[writers[0]].inplace
+        return writers[0] not in readers or (new, old) in instructions[writers[0]].inplace
 
     def ring(self, i, first, ring):
         """The layout of the rows of a state nobody keeps; its last row is the result's."""
-        final = self.items.get(self.lay.final(i))
+        final = self.items.get(self.sig.final(i))
         buffer = None if final is None else self.binder.assigned.get((self.node.uid,
-                                                                      self.lay.final(i)))
+                                                                      self.sig.final(i)))
         shape = first.shape[1:]
         if buffer is not None and ring == 1:
             rows = fresh(buffer, (1, *shape), first.dtype)
@@ -297,9 +296,9 @@ class Scan:
 
     def results(self):
         """Where last states and the count of steps lie."""
-        lay, moving = self.lay, self.moving
-        for i in range(lay.carries):
-            final = self.items.get(lay.final(i))
+        sig, moving = self.sig, self.moving
+        for i in range(sig.carries):
+            final = self.items.get(sig.final(i))
             if final is None:
                 continue
             first = self.inits[i]
@@ -309,12 +308,12 @@ class Scan:
             elif self.fixed:
                 self.fixed_final(i, final)
             else:
-                made = self.binder.target(self.node, lay.final(i))
+                made = self.binder.target(self.node, sig.final(i))
                 self.binder.layouts[final.uid] = made
                 moving.finals.append((base_of(made), self.new[i], base_of(last), row_bytes(first)))
-        done = self.items.get(lay.executed)
+        done = self.items.get(sig.executed)
         if done is not None:
-            made = self.binder.target(self.node, lay.executed)
+            made = self.binder.target(self.node, sig.executed)
             self.binder.layouts[done.uid] = made
             moving.executed = base_of(made)
         if self.counter is not None:
@@ -338,8 +337,8 @@ class Scan:
         self.binder.layouts[final.uid] = Layout(base[0], shape, contiguous_strides(shape), dtype,
                                                 base[1] // itemsize(dtype))
 
-    def add(self, steps):
-        """The loop instruction itself."""
+    def add(self, instructions):
+        """The scan instruction itself."""
         moving, stored = self.moving, [rows.buffer for rows in self.stored.values()]
         many = "n" if self.rows is MOST else self.most
         many = many.expression() if isinstance(many, Size) else many
@@ -350,22 +349,23 @@ class Scan:
         bases += [base for to, _, first, _ in moving.finals for base in (to, first)]
         buffers = list(dict.fromkeys(base[0] for base in bases))
         ns = float(TYPICAL if self.rows is MOST else value_of(self.most))
-        ns *= STEP_NS + sum(s.ns for s in steps)
-        self.binder.steps.append(Step(
-            LOOP, name, [], [], n=len(flatten(steps)), ns=ns, reads=buffers,
-            writes=buffers + stored, node=self.node, nodes=[self.node], body=steps, loop=moving))
+        ns *= STEP_NS + sum(s.ns for s in instructions)
+        self.binder.instructions.append(Instruction(
+            SCAN, name, [], [], n=len(flatten(instructions)), ns=ns, reads=buffers,
+            writes=buffers + stored, node=self.node, nodes=[self.node], body=instructions,
+            scan=moving))
 
     def skip(self):
         """No step runs."""
-        binder, lay, node = self.binder, self.lay, self.node
+        binder, sig, node = self.binder, self.sig, self.node
         for index, found in self.items.items():
             made = binder.target(node, index)
             binder.layouts[found.uid] = made
             if 0 in made.shape:
                 continue
             value = np.zeros((), made.dtype)
-            if lay.final(0) <= index < lay.out(0):
-                first = binder.layout(lay.inits[index - lay.carries])
+            if sig.final(0) <= index < sig.out(0):
+                first = binder.layout(sig.inits[index - sig.carries])
                 source = row_of(first, first.shape[0] - 1)
             else:
                 binder.constants.append(value)
@@ -377,7 +377,7 @@ class Scan:
 # ---- branches ---------------------------------------------------------------------------------
 
 def ifelse(binder, node):
-    """The lowering of a branch: steps of both sides, of which one runs."""
+    """The lowering of a branch: instructions of both sides, of which one runs."""
     sides = [node.attrs["then"], node.attrs["other"]]
     if not all(map(shapes_known, sides)):
         return False
@@ -395,7 +395,7 @@ def ifelse(binder, node):
         halves.append(binder.inner(ends, given).run())
     counts = [len(flatten(half)) for half in halves]
     ns = max(sum(s.ns for s in half) for half in halves)
-    binder.steps.append(Step(
+    binder.instructions.append(Instruction(
         IF, "if", [pointer], [], n=counts[0], block=counts[1], ns=ns, reads=[pointer[0]], node=node,
         nodes=[node], body=halves[0] + halves[1]))
     return True

@@ -1,8 +1,8 @@
-"""Loops whose body treats the rows of its states apart: parts of a batch take all steps alone.
+"""Batch-parallel scans: each thread runs all time steps of its own rows of the batch.
 
 A step of a small recurrent network is too short to be shared: threads would meet after every
-product. Where each instruction makes row r of its results from row r of what the loop carries, and
-from memory the loop only reads, no thread needs to wait for another until the last step. What is
+product. Where each instruction makes row r of its results from row r of what the scan carries, and
+from memory the scan only reads, no thread needs to wait for another until the last step. What is
 compared is memory: every buffer written in the body is cut into as many pieces as there are rows,
 and row r of an instruction may only touch piece r.
 """
@@ -10,7 +10,7 @@ from .. import dtypes
 from ..codegen.ir import Kernel
 from ..config import config
 from ..graph.sizes import ceil_divide, estimate, greatest, value_of
-from .instructions import GEMM, KERNEL, Apart
+from .instructions import GEMM, KERNEL, BatchParts
 
 ROWS = 8                    # least rows of a product in a part: below, it runs at half its speed
 TILE = 12                   # rows of a tile of products with AVX-512: 9 rows take as long
@@ -18,39 +18,39 @@ ELEMENTS = 1024             # least elements of a kernel in a part, where nothin
 PARTS = 16                  # most parts, so that a few threads get about as much each
 PART_NS = 10000.0           # least work of a part: a fork and join costs a tenth
 SHARED = 512 << 10          # bytes of right-hand matrices that fit in a core's L2 beside the rest
-STRETCH_NS = 2e7            # how long parts run before the loop looks for Ctrl-C
+STRETCH_NS = 2e7            # how long parts run before the scan looks for Ctrl-C
 
 
-def apart(scan, steps):
-    """The Apart of a scan whose body is `steps`, or None where its rows depend on each other."""
-    if not steps or scan.attrs["until"] or scan.moving.stepped or not config.openmp \
-            or any(step.kind not in (KERNEL, GEMM) for step in steps):
+def batch_parts(scan, instructions):
+    """The BatchParts of a scan with this body, None where its rows depend on each other."""
+    if not instructions or scan.attrs["until"] or scan.moving.stepped or not config.openmp \
+            or any(instr.kind not in (KERNEL, GEMM) for instr in instructions):
         return None
-    products = [step for step in steps if step.kind == GEMM]
-    written = sizes_of(scan, steps)
+    products = [instr for instr in instructions if instr.kind == GEMM]
+    written = sizes_of(scan, instructions)
     if written is None or sum(map(right_bytes, products)) > SHARED:
         return None
-    for rows in widths(scan, steps, products):
-        unit = ROWS if products else unit_of(rows, steps)
-        part = part_of(rows, unit, scan.most, sum(step.ns for step in steps))
-        if part is not None and all(row_by_row(step, rows, written) for step in steps):
-            stretch = max(1, int(STRETCH_NS / max(1.0, sum(s.ns for s in steps))))
-            return Apart(rows, part, stretch)
+    for rows in widths(scan, instructions, products):
+        unit = ROWS if products else unit_of(rows, instructions)
+        part = part_of(rows, unit, scan.most, sum(instr.ns for instr in instructions))
+        if part is not None and all(row_by_row(instr, rows, written) for instr in instructions):
+            stretch = max(1, int(STRETCH_NS / max(1.0, sum(s.ns for s in instructions))))
+            return BatchParts(rows, part, stretch)
     return None
 
 
-def widths(scan, steps, products):
+def widths(scan, instructions, products):
     """How many rows there may be."""
     if products:
-        return {step.dims[1] for step in products} if len(products) else ()
+        return {instr.dims[1] for instr in products} if len(products) else ()
     shapes = [scan.inits[i].shape[1:] for i in scan.alive]
-    least = min((step.n for step in steps), key=value_of)
+    least = min((instr.n for instr in instructions), key=value_of)
     return list(dict.fromkeys([least, *(s[0] for s in shapes if s)]))
 
 
-def unit_of(rows, steps):
+def unit_of(rows, instructions):
     """Least rows of a part where nothing is multiplied."""
-    longest = max((step.n for step in steps), key=value_of)
+    longest = max((instr.n for instr in instructions), key=value_of)
     return greatest(1, ceil_divide(ELEMENTS * rows, longest))
 
 
@@ -72,12 +72,12 @@ def part_of(rows, unit, most, ns):
     return TILE if value_of(unit) < value_of(part) < TILE and rows >= 5 * TILE else part
 
 
-def right_bytes(step):
-    return dtypes.ITEMSIZE[step.node.dtype] * step.dims[2] * step.dims[3]
+def right_bytes(instr):
+    return dtypes.ITEMSIZE[instr.node.dtype] * instr.dims[2] * instr.dims[3]
 
 
-def sizes_of(scan, steps):
-    """{buffer: bytes} of all that steps write or carry; None where something else is written."""
+def sizes_of(scan, instructions):
+    """{buffer: bytes} of all that instructions write or carry; None where they write other things."""
     sizes = {}
     for i in scan.alive:
         init = scan.inits[i]
@@ -91,8 +91,8 @@ def sizes_of(scan, steps):
         for n in rows.shape[1:]:
             count *= n
         sizes[scan.new[which]] = count
-    for step in steps:
-        for buffer in step.writes:
+    for instr in instructions:
+        for buffer in instr.writes:
             if buffer[0] == "tmp":
                 sizes[buffer] = scan.binder.sizes[buffer]
             elif buffer not in sizes:
@@ -100,22 +100,22 @@ def sizes_of(scan, steps):
     return sizes
 
 
-def row_by_row(step, rows, sizes):
-    """Whether row r of the step touches piece r of the buffers in `sizes`."""
-    if step.kind == KERNEL:
-        return kernel_fits(step.kernel, step.pointers, step.dims, step.n, rows, sizes)
-    d = step.dims
-    size = dtypes.ITEMSIZE[step.node.dtype]
-    if d[1] != rows or not d[2] or not d[3] or d[11] != 1 or step.pointers[1][0] in sizes:
+def row_by_row(instr, rows, sizes):
+    """Whether row r of the instruction touches piece r of the buffers in `sizes`."""
+    if instr.kind == KERNEL:
+        return kernel_fits(instr.kernel, instr.pointers, instr.dims, instr.n, rows, sizes)
+    d = instr.dims
+    size = dtypes.ITEMSIZE[instr.node.dtype]
+    if d[1] != rows or not d[2] or not d[3] or d[11] != 1 or instr.pointers[1][0] in sizes:
         return False
     for (buffer, offset), trans, line, columns in (
-            (step.pointers[0], d[4], d[6], d[3]), (step.pointers[2], 0, d[8], d[2])):
+            (instr.pointers[0], d[4], d[6], d[3]), (instr.pointers[2], 0, d[8], d[2])):
         if buffer in sizes and (trans or line * size * rows != sizes[buffer]
                                 or offset + columns * size > line * size):
             return False
-    if step.kernel is None:
+    if instr.kernel is None:
         return True
-    return kernel_fits(step.kernel, step.pointers[3:], d[16:], d[15] * rows, rows, sizes)
+    return kernel_fits(instr.kernel, instr.pointers[3:], d[16:], d[15] * rows, rows, sizes)
 
 
 def kernel_fits(kernel, pointers, dims, count, rows, sizes):

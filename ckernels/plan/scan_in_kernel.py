@@ -1,7 +1,8 @@
-"""Scans whose body is one loop over one element: the kernel takes the steps, not the runtime.
+"""Scalar recurrences: scans whose time loop is inside the kernel, not in the runtime.
 
-A million steps of `0.5 * s + x[t]` take 1.1 ms (float32, one thread of Zen 5), with a call for
-each step 6 ms. Everything else about such a scan is planned in scan.py.
+The body is one kernel of one element. A million steps of `0.5 * s + x[t]` take 1.1 ms (float32,
+one thread of Zen 5), with a call for each step 6 ms. Everything else about such a scan is planned
+in scan.py.
 """
 from .. import dtypes
 from ..codegen.ir import Kernel
@@ -9,31 +10,31 @@ from ..codegen.stepped import FIXED, SLIDE, SLIDE_ONE, STATE, Stepped
 from .instructions import KERNEL, Move
 
 
-def single(scan, steps):
-    """Whether the `steps` of a body are one kernel of one element, with states of one tap."""
-    if len(steps) != 1 or scan.attrs["until"] or any(
+def is_recurrence(scan, instructions):
+    """Whether the body is one kernel of one element, with states of one tap."""
+    if len(instructions) != 1 or scan.attrs["until"] or any(
             scan.attrs["taps"][i] != (-1,) for i in scan.alive):
         return False
-    step, kernel = steps[0], steps[0].kernel
-    if step.kind != KERNEL or not isinstance(kernel, Kernel) or kernel.form != "flat" \
-            or step.n != 1 or kernel.outer \
+    instr, kernel = instructions[0], instructions[0].kernel
+    if instr.kind != KERNEL or not isinstance(kernel, Kernel) or kernel.form != "flat" \
+            or instr.n != 1 or kernel.outer \
             or any(o.dtype in dtypes.COMPUTED for o in kernel.operands):
         return False
     moves, states = scan.moving.moves, {*scan.old.values(), *scan.new.values()}
-    return all(moves[row].until is None for row, _ in step.pointers
+    return all(moves[row].until is None for row, _ in instr.pointers
                if row in moves and row not in states)
 
 
-def take_steps(scan, step):
-    """Put the loop over steps into the kernel of such a body."""
+def take_steps(scan, instr):
+    """Put the loop over time steps into the kernel of such a body."""
     moves, sign = scan.moving.moves, -1 if scan.moving.reverse else 1
-    operands = step.kernel.operands
+    operands = instr.kernel.operands
     slots = [k for k, o in enumerate(operands) if o.role != "index"]
-    written = {buffer: slot for slot, (buffer, _) in zip(slots, step.pointers)
+    written = {buffer: slot for slot, (buffer, _) in zip(slots, instr.pointers)
                if operands[slot].role == "out"}
     carry = {scan.old[i, -1]: written[scan.new[i]] for i in scan.alive if (i, -1) in scan.old}
     ways, strides = [FIXED] * len(operands), []
-    for slot, (buffer, _) in zip(slots, step.pointers):
+    for slot, (buffer, _) in zip(slots, instr.pointers):
         move = moves.get(buffer)
         if buffer in carry:
             ways[slot] = STATE, carry[buffer]
@@ -41,4 +42,4 @@ def take_steps(scan, step):
             stride = sign * move.a_stride // dtypes.ITEMSIZE[operands[slot].dtype]
             ways[slot] = SLIDE_ONE if stride == 1 else SLIDE
             strides += [stride] if stride != 1 else []
-    step.kernel, step.dims = Stepped(step.kernel, tuple(ways)), strides
+    instr.kernel, instr.dims = Stepped(instr.kernel, tuple(ways)), strides

@@ -22,7 +22,7 @@ class SizedConstant:
     values: list
 
 
-class Told(NamedTuple):
+class InstructionSummary(NamedTuple):
     """What is kept of an instruction for people; the nodes behind it may go."""
     name: str
     kind: int
@@ -51,8 +51,8 @@ class Template:
     calls: list
     work: float
     assumptions: list = field(default_factory=list)     # in words: (text, line, taken)
-    steps: list = field(default_factory=list)
     instructions: list = field(default_factory=list)
+    told: list = field(default_factory=list)
     nodes: int = 0
 
     def fill(self, symbols):
@@ -167,10 +167,11 @@ def template(of, tables, constants, outputs, updates):
         [(dtype, encoder.numbers(shape)) for dtype, shape in outputs],
         [(cell, dtype, encoder.numbers(shape)) for cell, dtype, shape in updates],
         [(call, encoder.views(ins), encoder.views(outs)) for call, ins, outs in tables.calls],
-        int(sum(value_of(s.ns) for s in tables.steps if not s.depth)))
+        int(sum(value_of(s.ns) for s in tables.instructions if not s.depth)))
     written = encoder.written
     found.code, found.args = ints(written.code, 3), ints(written.args)
     found.assumed = ints(written.assumed, 2)
     found.assumptions = [(str(a), a.line, a.taken) for a in of.assumed.values()]
-    found.steps = [Told(s.name, s.kind, s.depth, s.grain, s.line, s.kernel) for s in tables.steps]
+    found.instructions = [InstructionSummary(i.name, i.kind, i.depth, i.grain, i.line, i.kernel)
+                          for i in tables.instructions]
     return found

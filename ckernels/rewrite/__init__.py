@@ -3,8 +3,8 @@
 Sweeps: canonical forms together with the stabilising rows (one feeds the other); sums inside
 products, where there are quotients; then composites are lowered while canonical forms and special
 cases are applied to the result. Rules have names and can be left out by name or by family: views,
-canonicalise, reductions, products, stabilise, sums, layouts, specialise, parts, loops. Graphs with
-loops or choices take one more turn between the sweeps; what these hold is rewritten like any graph.
+canonicalise, reductions, products, stabilise, sums, layouts, specialise, parts, scans. Graphs with
+scans or choices take one more turn between the sweeps; what these hold is rewritten like any graph.
 """
 
 from functools import lru_cache
@@ -14,7 +14,6 @@ from ..graph.walk import toposort
 from . import (
     canonicalise,
     layouts,
-    loops,
     parts,
     products,
     reductions,
@@ -24,12 +23,13 @@ from . import (
     views,
 )
 from .engine import Matcher, rewrite
+from .scan import opened as scans
 
 __all__ = ["optimise", "rules"]
 
-FIRST = (views, canonicalise, reductions, stabilise, products, parts, loops)
+FIRST = (views, canonicalise, reductions, stabilise, products, parts, scans)
 SECOND = FIRST + (sums,)
-LAST = (views, canonicalise, reductions, layouts, specialise, loops)
+LAST = (views, canonicalise, reductions, layouts, specialise, scans)
 ALWAYS = {"lower", "shapes_known"}  # the code generator cannot do without
 
 
@@ -75,17 +75,17 @@ def optimise(roots, exclude=None, include=None, trace=None):
     settled = {}
     early = _first(roots, first, second, trace, settled)
     order = toposort(early)
-    if not loops.wanted(order) and all(n.op.name != "choose" for n in order):
+    if not scans.wanted(order) and all(n.op.name != "choose" for n in order):
         return rewrite(early, last, trace, settled)
-    from .lazy import lazify
+    from .branches import lazify
 
     early = lazify(early)
     key = (frozenset(exclude), chosen)
-    if chosen is None and "loops" not in exclude:
-        early = loops.improve(early, lambda nodes: _first(nodes, first, second), key + ("first",))
+    if chosen is None and "scans" not in exclude:
+        early = scans.improve(early, lambda nodes: _first(nodes, first, second), key + ("first",))
         early = _first(early, first, second, trace, settled)
     roots = rewrite(early, last, trace, settled)
-    return loops.with_bodies(roots, lambda nodes: optimise(nodes, exclude, include), key)
+    return scans.with_bodies(roots, lambda nodes: optimise(nodes, exclude, include), key)
 
 
 def _first(roots, first, second, trace=None, settled=None):

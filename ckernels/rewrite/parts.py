@@ -30,7 +30,7 @@ def parts_of(node):
     if not found or not _zeros(node):
         return None
     found.sort(key=lambda part: part[0])
-    return (axis, found) if _apart(found) else None
+    return (axis, found) if disjoint(found) else None
 
 
 def _zeros(node):
@@ -39,7 +39,7 @@ def _zeros(node):
     return node.value is not None and not node.value.any()
 
 
-def _apart(parts):
+def disjoint(parts):
     return all(a[1] <= b[0] for a, b in zip(parts, parts[1:]))
 
 
@@ -53,7 +53,7 @@ def parts_side_by_side(node):
     if one is None or two is None or one[0] != two[0]:
         return None
     axis, parts = one[0], sorted(one[1] + two[1], key=lambda part: part[0])
-    if not _apart(parts):
+    if not disjoint(parts):
         return None
     ends = [0] + [p[1] for p in parts]
     if ends[:-1] == [p[0] for p in parts] and ends[-1] == node.shape[axis]:

@@ -100,7 +100,7 @@ def widened(node, operands):
 
 
 class Wide:
-    """A body that computes as `widened` does: what the oracles of loops and branches ask of one."""
+    """A body that computes as `widened` does: what the oracles of scans and branches ask of one."""
 
     def __init__(self, body):
         self.body, self.inputs, self.outputs = body, body.inputs, body.outputs

@@ -14,7 +14,7 @@ from ..errors import CKernelsWarning, DebugModeError, NonFiniteError, with_line
 from ..graph.node import make, new_uid
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
-from ..ops.loop import in_step, is_scan, walk
+from ..ops.scan import in_step, is_scan, walk
 from .compare import Opinions, evaluated, widened
 from .function import Shared, apply_updates, finish, updating
 from .state import snapshot
@@ -258,7 +258,7 @@ class Origin:
 
     @staticmethod
     def in_step(node, arrays):
-        """The error about the first step of a loop that makes bad numbers of finite ones."""
+        """The error about the first step of a scan that makes bad numbers of finite ones."""
         body = node.attrs["body"]
         for t, inputs, new in walk(node.attrs, arrays):
             for output, result in zip(body.outputs, new):

@@ -8,11 +8,11 @@ values come from.
 from ..graph.node import line_of, make
 from ..graph.walk import rebuild, toposort
 from ..ops.bodies import Body
-from ..ops.loop import Layout
+from ..ops.scan import ScanSignature
 
-SIZE = ("squeeze", "slice", "shape", "loop_steps")      # how a scan asks for a number of steps
+SIZE = ("squeeze", "slice", "shape", "scan_steps")      # how a scan asks for a number of steps
 SIZED_BY = {                # ops whose shape follows from operands: the first of these, to the last
-    "reshape": 1, "broadcast_to": 1, "arange": 0, "dynamic_slice": 1, "loop_steps": 0,
+    "reshape": 1, "broadcast_to": 1, "arange": 0, "dynamic_slice": 1, "scan_steps": 0,
     "random_uniform": 1, "random_normal": 1, "random_bits": 1, "nonzero": 0, "mask_indices": 0,
     "repeat_index": 1}
 
@@ -59,7 +59,7 @@ def data_decides(roots):
 def count_steps(roots):
     """`roots` with scans reading the number of their steps itself, where that is enough."""
     roots = rebuild(roots, step=_counted_inside)
-    if all(n.op.name != "loop_steps" for n in toposort(roots)):
+    if all(n.op.name != "scan_steps" for n in toposort(roots)):
         return roots
     refused = set()
     while True:
@@ -93,7 +93,7 @@ def _counted_inside(node):
 
 def _number(scan, items):
     """The node of the number of steps, where the scan needs no more than its value; else None."""
-    lay, node = Layout.of(scan), scan.inputs[0]
+    lay, node = ScanSignature.of(scan), scan.inputs[0]
     finals = range(lay.carries, 2 * lay.carries)
     if lay.seqs or lay.count is not None or scan.attrs["reverse"] or any(
             i.attrs["index"] not in finals and i.attrs["index"] != lay.executed for i in items):
@@ -106,14 +106,14 @@ def _number(scan, items):
 
 
 def _counted(roots, order, scan, number):
-    lasts = [n for n in order if n.op.name == "loop_last" and n.inputs[0].op.name == "item"
+    lasts = [n for n in order if n.op.name == "scan_last" and n.inputs[0].op.name == "item"
              and n.inputs[0].inputs[0] is scan]
     with line_of(scan):
-        count = make("loop_count", (number,), {"least": int(bool(lasts))})
+        count = make("scan_count", (number,), {"least": int(bool(lasts))})
         new = make(scan.op, (count, *scan.inputs[1:]), scan.attrs)
 
     def step(node):
-        there = node.op.name == "loop_last" and node.inputs[0].op.name == "item" \
+        there = node.op.name == "scan_last" and node.inputs[0].op.name == "item" \
             and node.inputs[0].inputs[0] is new
         return node.inputs[0] if there else node
     return rebuild(roots, {scan: new}, step)

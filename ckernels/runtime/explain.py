@@ -19,31 +19,31 @@ def explain(program, rewrites=False):
     if program.bound is None:
         return NOT_YET
     draft = program.drafted("lower")
-    binder, steps = draft.binder, flatten(draft.steps)
+    binder, instructions = draft.binder, flatten(draft.instructions)
     lines = rewritten(program) + [""] if rewrites else []
-    made = {n.uid: k for k, step in reversed(list(enumerate(steps))) for n in step.nodes}
+    made = {n.uid: k for k, instr in reversed(list(enumerate(instructions))) for n in instr.nodes}
     others = beside(binder.schedules, made)
-    for k, step in enumerate(steps):
-        lines.append(f"{k}: {'  ' * step.depth}{step.name}")
-        lines += [INDENT + line for line in computed(step)]
-        lines += [INDENT + line for line in read(step, k, binder.schedules, made)]
+    for k, instr in enumerate(instructions):
+        lines.append(f"{k}: {'  ' * instr.depth}{instr.name}")
+        lines += [INDENT + line for line in computed(instr)]
+        lines += [INDENT + line for line in read(instr, k, binder.schedules, made)]
         lines += [INDENT + line for line in others.get(k, ())]
     lines += [f"assumes {show_assumption(*row)}" for row in program.assumptions]
     return "\n".join(lines)
 
 
-def computed(step):
+def computed(instr):
     """One line for each of the user's lines: the operations of this instruction it stands for."""
     found = {}
-    for node in step.nodes:
+    for node in instr.nodes:
         found.setdefault(place(node.line), []).append(node.op.name)
     return [f"{where}: {', '.join(names)}" for where, names in found.items() if where]
 
 
-def read(step, at, schedules, made):
+def read(instr, at, schedules, made):
     """One line for each value of another instruction that this one reads: which, and why."""
-    mine, found = {n.uid for n in step.nodes}, {}
-    for node in step.nodes:
+    mine, found = {n.uid for n in instr.nodes}, {}
+    for node in instr.nodes:
         for x in node.inputs:
             reason = None
             while x.uid not in mine and x.op.kind == "movement" or x.op.name == "item":

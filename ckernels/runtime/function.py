@@ -122,7 +122,7 @@ class Spec(Arguments):
         return self.outputs + [new for _, new in self.updates]
 
     def counted(self):
-        """This Spec with loops that run as often as an input says without a plan for each."""
+        """This Spec with scans that run as often as an input says without a plan for each."""
         roots = self.roots()
         if all(n.op.name != "scan" for n in toposort(roots)):
             return self
@@ -305,7 +305,7 @@ class CompiledFunction(Shared):
         return self.pieces
 
     def fail(self, code, tag, arrays, steps=(), error=None):
-        """The exception for a failure; `error`: what Python raised in these steps of loops."""
+        """The exception for a failure; `error`: what Python raised in these steps of scans."""
         if error is None:
             error = self.spec.fail(code, self.program.instruction(tag), arrays)
         where = "".join(f" (in step {t} of the {name})"
@@ -327,7 +327,7 @@ class CompiledFunction(Shared):
             return self.pieces.stats()
         program, kernels = self.program, self.program.kernels
         return {
-            "nodes": program.nodes, "instructions": len(program.steps),
+            "nodes": program.nodes, "instructions": len(program.instructions),
             "kernels": [{"name": r.name, "key": r.key, "path": r.path, "form": r.kernel.form,
                          "source": os.path.splitext(r.path)[0] + ".json",
                          "inputs": sum(o.role == "in" for o in r.kernel.operands),
@@ -357,8 +357,8 @@ class CompiledFunction(Shared):
         return "\n".join(r.text for r in self.program.kernels.records.values())
 
     def steps(self):
-        """One line per instruction of the last plan, in order; those of loops are indented."""
-        return [f"{k}: {'  ' * s.depth}{s.name}" for k, s in enumerate(self.program.steps)]
+        """One line per instruction of the last plan, in order; those of scans are indented."""
+        return [f"{k}: {'  ' * s.depth}{s.name}" for k, s in enumerate(self.program.instructions)]
 
 
 class ReferenceFunction(Shared):

@@ -67,8 +67,8 @@ def table(program, data, title):
 
 
 def without_inner(data, known):
-    """`data` with the time of loops and branches without that of the instructions inside."""
-    own, around = [], []                # around: positions of the loops we are in
+    """`data` with the time of scans and branches without that of the instructions inside."""
+    own, around = [], []                # around: positions of the scans we are in
     for at, ((tag, calls, ns), instruction) in enumerate(zip(data, known)):
         depth = instruction.depth if instruction else 0
         del around[depth:]

@@ -17,7 +17,7 @@ from ..graph.node import current_line
 from ..graph.shapes import show
 from ..graph.sizes import LEAST, ShapeClass
 from ..plan import pipeline
-from ..plan.instructions import LOOP
+from ..plan.instructions import SCAN
 from ..plan.pipeline import DataDecides, concretise, unknown
 from . import choice, stored
 
@@ -80,9 +80,9 @@ class Kernels:
             self.records.setdefault(record.name, record)
 
 
-class Instruction(NamedTuple):
+class InstructionLine(NamedTuple):
     """What people are told about an instruction: its ops, the user's line of the last one, and how
-    many loops and branches are around it."""
+    many scans and branches are around it."""
     name: str
     line: tuple
     depth: int = 0
@@ -101,8 +101,8 @@ class Program:
         self.updates = updates                      # [(variable node, new value node)]
         self.cells = cells                          # variable nodes, in cell order
         self.kernels = Kernels()
-        self.steps, self.peak_bytes, self.nodes = [], 0, 0      # steps: of the last plan
-        self.serial, self.instructions = 0, {}      # {plan's number: its instructions}
+        self.instructions, self.peak_bytes, self.nodes = [], 0, 0   # those of the last plan
+        self.serial, self.told = 0, {}      # {plan's number: its instructions}
         self.bound = None                           # shapes of the leaves in the last plan
         self.templates = {}                         # {kind of shapes: [Template], latest first}
         self.assumptions = []                       # of the last plan: (text, line, taken)
@@ -165,14 +165,14 @@ class Program:
             self.bound = self.shapes_of(arrays)
             kind, symbols = kind_of(self, arrays)
             found, arguments = self.known(kind, symbols) or self.new(arrays, kind, symbols)
-            self.steps, self.nodes = found.steps, found.nodes
+            self.instructions, self.nodes = found.instructions, found.nodes
             self.assumptions = found.assumptions
             self.peak_bytes = max(self.peak_bytes, arguments["arena"])
             self.serial += 1
             arguments["instrs"][:, 1] += self.serial * SERIAL
             plan = _runtime.Plan(**arguments)
-            self.instructions[self.serial] = found.instructions
-            weakref.finalize(plan, self.instructions.pop, self.serial, None).atexit = False
+            self.told[self.serial] = found.told
+            weakref.finalize(plan, self.told.pop, self.serial, None).atexit = False
             return plan
 
     def known(self, kind, symbols):
@@ -201,9 +201,9 @@ class Program:
                 stored.save(place, self, found, order)
         else:
             self.kernels.adopt(records, build)
-            found.instructions = told(found.steps)
+            found.told = told(found.instructions)
             arguments = found.fill(symbols)
-            phases("read a plan of %d instructions from the compiledir", len(found.steps))
+            phases("read a plan of %d instructions from the compiledir", len(found.instructions))
         templates = self.templates.setdefault(kind, [])
         templates.insert(0, found)
         del templates[CLASSES:]
@@ -212,18 +212,18 @@ class Program:
     def instruction(self, tag):
         """The Instruction with this tag, or None when its plan is gone."""
         serial, at = divmod(tag, SERIAL)
-        found = self.instructions.get(serial, ())
+        found = self.told.get(serial, ())
         return found[at] if 0 <= at < len(found) else None
 
     def around(self, tag):
-        """Names of the loops around the instruction with this tag, innermost first."""
+        """Names of the scans around the instruction with this tag, innermost first."""
         serial, at = divmod(tag, SERIAL)
-        found = self.instructions.get(serial, ())[:at + 1]
+        found = self.told.get(serial, ())[:at + 1]
         depth = found[-1].depth if found else 0
         for inner in found[::-1]:
             if inner.depth < depth:
                 depth = inner.depth
-                if inner.kind == LOOP:
+                if inner.kind == SCAN:
                     yield inner.name
 
     def plan_arguments(self, arrays):
@@ -246,8 +246,8 @@ class Program:
         draft = pipeline.run(self.draft(sizes, shapes, strides, exact),
                              lambda stage: phases("%s", stage.replace("_", " ")))
         found = draft.template
-        self.nodes, self.steps = found.nodes, found.steps
-        found.instructions = told(found.steps)
+        self.nodes, self.instructions = found.nodes, found.instructions
+        found.told = told(found.instructions)
         return found
 
     def draft(self, sizes, shapes, strides, exact=False):
@@ -256,9 +256,9 @@ class Program:
                               sizes, shapes, strides, self.kernels.addresses, exact)
 
 
-def told(steps):
-    """What people are told of the steps of a plan."""
-    return [Instruction(s.name, s.line, s.depth, s.kind) for s in steps]
+def told(instructions):
+    """What people are told of the instructions of a plan."""
+    return [InstructionLine(s.name, s.line, s.depth, s.kind) for s in instructions]
 
 
 def show_assumption(text, line, taken):

@@ -24,9 +24,9 @@ from ..graph.op import REGISTRY
 from ..graph.sizes import Size
 from ..graph.walk import toposort
 from ..plan.instructions import OracleCall
-from ..plan.template import Template, Told
+from ..plan.template import InstructionSummary, Template
 
-FORMAT = 2
+FORMAT = 3
 CLASSES = 16                # plans that are kept for one graph and kind of shapes
 LARGEST = 1 << 20           # bytes of constants that a stored plan may hold
 FLAGS = ("optimizer", "openmp_elemwise_minsize", "on_compile_error")
@@ -115,7 +115,7 @@ class Description:
 
     @staticmethod
     def body(body):
-        """The inner program of a loop or a branch: a graph of its own."""
+        """The inner program of a scan or a branch: a graph of its own."""
         inner = Description()
         for k, node in enumerate(body.inputs):
             inner.leaf(node, f"input {k}:{node.dtype}{node.shape}")
@@ -242,9 +242,9 @@ def save(key, program, found, order):
     if sum(c.nbytes for c in found.constants if type(c) is not tuple) > LARGEST:
         return
     used, places = {}, []
-    for row, step in zip(found.tables["instrs"], found.steps):
-        record = records.get(int(row[2])) if step.kernel is not None else None
-        if step.kernel is not None and record is None:
+    for row, instr in zip(found.tables["instrs"], found.instructions):
+        record = records.get(int(row[2])) if instr.kernel is not None else None
+        if instr.kernel is not None and record is None:
             return
         places.append(-1 if record is None else used.setdefault(record.key, len(used)))
     by_key = {r.key: r for r in records.values()}
@@ -258,7 +258,8 @@ def save(key, program, found, order):
             "assumptions": [(text, numbers.get(line), taken)
                             for text, line, taken in found.assumptions],
             "kernels": [describe_kernel(by_key[k]) for k in used], "places": places,
-            "steps": [describe_step(s, numbers) for s in found.steps], "nodes": found.nodes}
+            "instructions": [describe_instruction(i, numbers) for i in found.instructions],
+            "nodes": found.nodes}
         text = json.dumps(head, separators=(",", ":")).encode()
     except (Unknown, TypeError):
         return
@@ -271,8 +272,8 @@ def describe_kernel(record):
             [o.role for o in record.kernel.operands], len(record.text)]
 
 
-def describe_step(step, numbers):
-    return [step.name, step.kind, step.depth, step.grain, numbers.get(step.line)]
+def describe_instruction(instr, numbers):
+    return [instr.name, instr.kind, instr.depth, instr.grain, numbers.get(instr.line)]
 
 
 def load(key, kind, symbols, order):
@@ -323,9 +324,9 @@ def restored(head, arrays, build, order):
         if place >= 0:
             row[2] = build.addresses[place]
     lines = [None if number is None else order[number].line
-             for *_, number in head["steps"]]
-    steps = [Told(name, kind, depth, grain, line)
-             for (name, kind, depth, grain, _), line in zip(head["steps"], lines)]
+             for *_, number in head["instructions"]]
+    instructions = [InstructionSummary(name, kind, depth, grain, line)
+                    for (name, kind, depth, grain, _), line in zip(head["instructions"], lines)]
     return Template(
         code, args, assumed, tables, patches, arena,
         [next(arrays) if c is None else tuple(c) for c in head["constants"]],
@@ -335,7 +336,7 @@ def restored(head, arrays, build, order):
                              for slot, dtype, a, b in side] for side in c["sides"]))
          for c in head["calls"]], head["work"],
         [(text, None if number is None else order[number].line, taken)
-         for text, number, taken in head["assumptions"]], steps, nodes=head["nodes"])
+         for text, number, taken in head["assumptions"]], instructions, nodes=head["nodes"])
 
 
 class Record:

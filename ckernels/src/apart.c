@@ -1,8 +1,8 @@
-/* apart.c: loops whose body treats the rows of all its states apart, as the samples of a batch.
+/* apart.c: scans whose body treats the rows of all its states apart, as the samples of a batch.
 
    The rows are cut into parts, and each part takes all steps by itself: no thread waits for another
    in between, and what a part works on stays in its caches from step to step. The parts do not
-   depend on the number of threads, so neither do the results. Which loops may run so is decided
+   depend on the number of threads, so neither do the results. Which scans may run so is decided
    where they are planned (plan/scan_by_rows.py). No Python here. */
 #include "ckernels.h"
 
@@ -12,7 +12,7 @@
 
 typedef struct {
     const ck_stretch *s;
-    ck_loop_parts l;
+    ck_scan_parts l;
     _Atomic int64_t failed;          /* (step, instruction, code) of the first failure */
 } job;
 
@@ -56,7 +56,7 @@ static void take(job *g, char **table, int64_t row0, int64_t row1)
 {
     const ck_stretch *s = g->s;
     for (int64_t j = s->from; j < s->to; j++) {
-        ck_loop_seek(&g->l, table, g->l.head->reverse ? s->count - 1 - j : j, j);
+        ck_scan_seek(&g->l, table, g->l.head->reverse ? s->count - 1 - j : j, j);
         for (int64_t k = 0; k < s->in->n; k++) {
             int64_t key = ((j - s->from) * s->in->n + k) * CODES;
             if (atomic_load_explicit(&g->failed, memory_order_relaxed) <= key)
@@ -80,10 +80,10 @@ static int take_parts(void *const *p, const int64_t *unused, int64_t lo, int64_t
     if (bytes > sizeof small && !(table = ck_alloc(bytes)))
         return CK_EMEMORY;
     memcpy(table, g->s->table, bytes);
-    const ck_loop *loop = g->l.head;
+    const ck_scan *scan = g->l.head;
     for (int64_t i = lo; i < hi; i++) {
-        int64_t end = (i + 1) * loop->part;
-        take(g, table, i * loop->part, end < loop->width ? end : loop->width);
+        int64_t end = (i + 1) * scan->part;
+        take(g, table, i * scan->part, end < scan->width ? end : scan->width);
     }
     if (table != small)
         ck_free(table, bytes);
@@ -100,7 +100,7 @@ static int multiplies(const ck_instr *in)
 
 int ck_apart(ck_stretch *s)
 {
-    job g = {.s = s, .l = ck_loop_of(s->dims + s->in->dims)};
+    job g = {.s = s, .l = ck_scan_of(s->dims + s->in->dims)};
     const ck_blas *blas = multiplies(s->in) ? ck_blas_get() : NULL;
     int64_t parts = (g.l.head->width - 1) / g.l.head->part + 1;
     atomic_init(&g.failed, INT64_MAX);

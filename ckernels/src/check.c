@@ -47,19 +47,19 @@ static ck_extent region(const known *k, const ck_row *row)
     }
 }
 
-/* Whether instruction i may use a slot: no loop moves it, or one that i is in. */
+/* Whether instruction i may use a slot: no scan moves it, or one that i is in. */
 static int in_scope(const ck_plan *plan, Py_ssize_t slot, Py_ssize_t i)
 {
-    Py_ssize_t loop = plan->sources ? plan->sources[slot].loop : -1;
-    return loop < 0 || (loop <= i && i <= loop + plan->instrs[loop].n);
+    Py_ssize_t scan = plan->sources ? plan->sources[slot].scan : -1;
+    return scan < 0 || (scan <= i && i <= scan + plan->instrs[scan].n);
 }
 
-/* Whether bytes [low, high) around a slot lie in its region: in both, at every step, where a loop
+/* Whether bytes [low, high) around a slot lie in its region: in both, at every step, where a scan
    moves the slot. */
 static int covers(const known *k, Py_ssize_t slot, int64_t low, int64_t high)
 {
     const ck_source *s = k->plan->sources ? k->plan->sources + slot : NULL;
-    if (!s || s->loop < 0) {
+    if (!s || s->scan < 0) {
         ck_extent e = region(k, k->plan->rows + slot);
         int64_t at = k->plan->rows[slot].offset;
         return !__builtin_add_overflow(low, at, &low) && !__builtin_add_overflow(high, at, &high)
@@ -129,7 +129,7 @@ static int gemm_operand(const known *k, const ck_instr *in, const int64_t *d, in
 static int writable(const ck_plan *plan, Py_ssize_t slot)
 {
     const ck_source *s = plan->sources ? plan->sources + slot : NULL;
-    if (s && s->loop >= 0)
+    if (s && s->scan >= 0)
         return (s->from[0] < 0 || writable(plan, s->from[0]))
                && (s->from[1] < 0 || writable(plan, s->from[1]));
     int64_t space = plan->rows[slot].space;
@@ -173,34 +173,34 @@ static int check_pycall(const known *k, const ck_instr *in, Py_ssize_t i)
     return 0;
 }
 
-/* A slot that the loop or branch i itself reads (writes): after a step, or outside of all. */
+/* A slot that the scan or branch i itself reads (writes): after a step, or outside of all. */
 enum { READ = 0, WRITE = 1, STEP = 2 };
 static int usable(const known *k, Py_ssize_t i, int64_t slot, int64_t bytes, int how)
 {
     const ck_plan *plan = k->plan;
     if (slot < 0 || slot >= plan->n_rows || !in_scope(plan, slot, i)
-        || (how != STEP && plan->sources && plan->sources[slot].loop == i))
+        || (how != STEP && plan->sources && plan->sources[slot].scan == i))
         return 0;
     return (how != WRITE || writable(plan, slot)) && covers(k, slot, 0, bytes);
 }
 
-static int check_loop(const known *k, const ck_instr *in, Py_ssize_t i)
+static int check_scan(const known *k, const ck_instr *in, Py_ssize_t i)
 {
-    const ck_loop_parts l = ck_loop_of(k->plan->dims + in->dims);
-    const ck_loop *loop = l.head;
+    const ck_scan_parts l = ck_scan_of(k->plan->dims + in->dims);
+    const ck_scan *scan = l.head;
     int64_t bytes;
-    if ((loop->count >= 0 && !usable(k, i, loop->count, 8, READ))
-        || (loop->flag >= 0 && !usable(k, i, loop->flag, 1, STEP))
-        || (loop->executed >= 0 && !usable(k, i, loop->executed, 8, WRITE)))
-        return bad("count or flag out of range in loop instruction", i);
+    if ((scan->count >= 0 && !usable(k, i, scan->count, 8, READ))
+        || (scan->flag >= 0 && !usable(k, i, scan->flag, 1, STEP))
+        || (scan->executed >= 0 && !usable(k, i, scan->executed, 8, WRITE)))
+        return bad("count or flag out of range in scan instruction", i);
     for (const ck_final *f = l.finals; f < (const ck_final *)l.traces; f++)
         if (f->bytes < 0 || !usable(k, i, f->to, f->bytes, WRITE)
             || !usable(k, i, f->from, f->bytes, STEP) || !usable(k, i, f->first, f->bytes, READ))
-            return bad("final value out of range in loop instruction", i);
+            return bad("final value out of range in scan instruction", i);
     for (const ck_trace *z = l.traces; z < (const ck_trace *)l.end; z++)
-        if (z->bytes < 0 || __builtin_mul_overflow(z->bytes, loop->rows, &bytes)
+        if (z->bytes < 0 || __builtin_mul_overflow(z->bytes, scan->rows, &bytes)
             || !usable(k, i, z->slot, bytes, WRITE))
-            return bad("trace out of range in loop instruction", i);
+            return bad("trace out of range in scan instruction", i);
     return 0;
 }
 
@@ -239,7 +239,7 @@ static int check_instrs(const known *k)
             return -1;
         if (in->kind == CK_NATIVE && check_native(k, in, i) < 0)
             return -1;
-        if (in->kind == CK_LOOP && check_loop(k, in, i) < 0)
+        if (in->kind == CK_SCAN && check_scan(k, in, i) < 0)
             return -1;
         if (in->kind == CK_IF && (in->ptr == k->plan->n_rows || !usable(k, i, in->ptr, 1, READ)))
             return bad("no condition in branch instruction", i);
@@ -253,7 +253,7 @@ int ck_plan_check(ck_plan *plan)
     known k = {plan, NULL, NULL};
     if (plan->arena < 0)
         return bad("negative arena of bytes", (Py_ssize_t)plan->arena);
-    if (check_rows(&k) < 0 || ck_loop_check(plan) < 0 || check_instrs(&k) < 0)
+    if (check_rows(&k) < 0 || ck_scan_check(plan) < 0 || check_instrs(&k) < 0)
         return -1;
     for (Py_ssize_t i = 0; i < plan->n_rows; i++) {
         Py_ssize_t index = plan->rows[i].index + 1;

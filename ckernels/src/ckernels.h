@@ -20,7 +20,7 @@ typedef int (*ck_fn)(void *const *p, const int64_t *dims, int64_t lo, int64_t hi
 enum { CK_OK = 0, CK_EINDEX = 1, CK_EMEMORY = 2, CK_EPYTHON = 3, CK_EVALUE = 4 };
 
 /* Instruction kinds. */
-enum { CK_KERNEL = 0, CK_GEMM = 1, CK_PYCALL = 2, CK_LOOP = 3, CK_IF = 4, CK_NATIVE = 5 };
+enum { CK_KERNEL = 0, CK_GEMM = 1, CK_PYCALL = 2, CK_SCAN = 3, CK_IF = 4, CK_NATIVE = 5 };
 
 /* One instruction of a plan, 8 x int64. ptr: index of its first pointer in the frame's pointer
    table; dims: index of its first int64 in the plan's dims; range [0, n); chunks start at
@@ -32,9 +32,9 @@ typedef struct {
     int64_t ptr, dims, n, block, grain;
 } ck_instr;
 
-/* ---- loops and branches: instructions that others follow ----
+/* ---- scans and branches: instructions that others follow ----
 
-   CK_LOOP runs the n instructions after it once per step; its dims are a ck_loop, then so many
+   CK_SCAN runs the n instructions after it once per step; its dims are a ck_scan, then so many
    slides, moves, finals and traces. Step t is row t of sequences and results; j counts the steps
    run: t = j, or rows - 1 - j in reverse. Before each step, pointers of the body are moved; all
    fields named after a pointer are rows of the plan's pointer table (-1: none), strides are bytes.
@@ -45,13 +45,13 @@ typedef struct {
     int64_t stepped;             /* the body is one kernel; its range are steps, it moves its own
                                     pointers from where those of the first step are */
     int64_t count;               /* int64: only rows before this one run */
-    int64_t flag;                /* bool, written by the body: true ends the loop */
+    int64_t flag;                /* bool, written by the body: true ends the scan */
     int64_t executed;            /* int64, written: how many steps ran */
     int64_t slides, moves, finals, traces;
     int64_t width, part;         /* part > 0: each step treats `width` rows apart, and every `part`
                                     of them take the steps by themselves (apart.c) */
-    int64_t stretch;             /* steps they take until the loop looks up */
-} ck_loop;
+    int64_t stretch;             /* steps they take until the scan polls for signals */
+} ck_scan;
 
 typedef struct { int64_t slot, from, stride; } ck_slide;      /* slot = from + t * stride */
 
@@ -62,29 +62,29 @@ typedef struct {
     int64_t y_by_t, shift, b, b_stride, b_mask;
 } ck_move;
 
-/* After the loop: bytes at `from` (as the last step left it), or at `first` when none ran. */
+/* After the scan: bytes at `from` (as the last step left it), or at `first` when none ran. */
 typedef struct { int64_t to, from, first, bytes; } ck_final;
 typedef struct { int64_t slot, bytes; } ck_trace;             /* rows not run become zeros */
 
 enum {
-    CK_LOOP_WORDS = sizeof(ck_loop) / 8, CK_SLIDE_WORDS = sizeof(ck_slide) / 8,
+    CK_SCAN_WORDS = sizeof(ck_scan) / 8, CK_SLIDE_WORDS = sizeof(ck_slide) / 8,
     CK_MOVE_WORDS = sizeof(ck_move) / 8, CK_FINAL_WORDS = sizeof(ck_final) / 8,
     CK_TRACE_WORDS = sizeof(ck_trace) / 8
 };
 
-typedef struct {                 /* a loop's dims taken apart */
-    const ck_loop *head;
+typedef struct {                 /* a scan's dims taken apart */
+    const ck_scan *head;
     const ck_slide *slides;
     const ck_move *moves;
     const ck_final *finals;
     const ck_trace *traces;
     const int64_t *end;
-} ck_loop_parts;
+} ck_scan_parts;
 
-static inline ck_loop_parts ck_loop_of(const int64_t *dims)
+static inline ck_scan_parts ck_scan_of(const int64_t *dims)
 {
-    ck_loop_parts l = {(const ck_loop *)dims, NULL, NULL, NULL, NULL, NULL};
-    l.slides = (const ck_slide *)(dims + CK_LOOP_WORDS);
+    ck_scan_parts l = {(const ck_scan *)dims, NULL, NULL, NULL, NULL, NULL};
+    l.slides = (const ck_slide *)(dims + CK_SCAN_WORDS);
     l.moves = (const ck_move *)(l.slides + l.head->slides);
     l.finals = (const ck_final *)(l.moves + l.head->moves);
     l.traces = (const ck_trace *)(l.finals + l.head->finals);
@@ -93,7 +93,7 @@ static inline ck_loop_parts ck_loop_of(const int64_t *dims)
 }
 
 /* Point the body's slots at step j, which is row t. */
-static inline void ck_loop_seek(const ck_loop_parts *l, char **table, int64_t t, int64_t j)
+static inline void ck_scan_seek(const ck_scan_parts *l, char **table, int64_t t, int64_t j)
 {
     const int64_t at[2] = {j, t};
     for (const ck_slide *s = l->slides; s < (const ck_slide *)l->moves; s++)
@@ -105,9 +105,9 @@ static inline void ck_loop_seek(const ck_loop_parts *l, char **table, int64_t t,
     }
 }
 
-/* ---- apart.c: steps [from, to) of a loop whose parts run by themselves ---- */
+/* ---- apart.c: steps [from, to) of a scan whose parts run by themselves ---- */
 typedef struct {
-    const ck_instr *in;          /* the loop */
+    const ck_instr *in;          /* the scan */
     const int64_t *dims;         /* of the plan */
     void *const *table;          /* slots that do not move are read from here */
     int64_t slots, count;        /* count: rows there are; in reverse the first step is the last */
@@ -117,10 +117,10 @@ typedef struct {
 } ck_stretch;
 int ck_apart(ck_stretch *s);
 
-/* How many instructions belong to this one: the body of a loop, the sides of a branch. */
+/* How many instructions belong to this one: the body of a scan, the sides of a branch. */
 static inline int64_t ck_inner(const ck_instr *in)
 {
-    return in->kind == CK_LOOP ? in->n : in->kind == CK_IF ? in->n + in->block : 0;
+    return in->kind == CK_SCAN ? in->n : in->kind == CK_IF ? in->n + in->block : 0;
 }
 
 /* ---- parallel.c: the only parallel region of the runtime ---- */

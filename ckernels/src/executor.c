@@ -213,7 +213,7 @@ static PyObject *take_exception(void)
     return value;
 }
 
-/* The steps of the loops around a failed instruction, outermost first. */
+/* The steps of the scans around a failed instruction, outermost first. */
 static PyObject *steps_of(const ck_place *failed)
 {
     PyObject *steps = PyTuple_New(failed->depth);
@@ -228,7 +228,7 @@ static PyObject *steps_of(const ck_place *failed)
 }
 
 /* A kernel returned a code: fail(code, tag, inputs) returns the exception, or raises itself.
-   Inside of a loop it is fail(code, tag, inputs, steps, exception or None). */
+   Inside of a scan it is fail(code, tag, inputs, steps, exception or None). */
 static void raise_failure(ck_function *fn, int code, const ck_place *failed,
                           PyArrayObject *const *arrays)
 {

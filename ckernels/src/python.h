@@ -97,15 +97,15 @@ typedef struct {
     ck_view *views;              /* nin inputs, then nout outputs */
 } ck_pycall;
 
-/* What a loop does to a slot of the pointer table; bytes around the slots a and b that it reaches
+/* What a scan does to a slot of the pointer table; bytes around the slots a and b that it reaches
    there (-1: it never does). */
 typedef struct {
-    Py_ssize_t loop;             /* the instruction that moves the slot, -1: none */
+    Py_ssize_t scan;             /* the instruction that moves the slot, -1: none */
     Py_ssize_t from[2];
     int64_t low[2], high[2];
 } ck_source;
 
-/* Where a run failed: the instruction, and the step of each loop around it, outermost last. */
+/* Where a run failed: the instruction, and the step of each scan around it, outermost last. */
 enum { CK_DEPTH = 8 };
 typedef struct {
     int64_t tag, steps[CK_DEPTH];
@@ -130,7 +130,7 @@ typedef struct {
     int64_t *dims;
     ck_spec *outputs, *updates;
     ck_pycall *pycalls;
-    ck_source *sources;          /* of each slot; NULL where there are no loops */
+    ck_source *sources;          /* of each slot; NULL where there are no scans */
     PyObject *constants;         /* tuple of ndarrays */
     Py_ssize_t n_instrs, n_rows, n_dims, n_outputs, n_updates, n_pycalls;
     Py_ssize_t n_inputs, n_cells;                /* one more than the largest index used */
@@ -151,7 +151,7 @@ void ck_frame_give(ck_plan *plan, ck_frame *frame);
 /* ---- check.c: a plan may only touch what it owns ---- */
 typedef struct { int64_t low, high; } ck_extent;     /* bytes around the base pointer */
 int ck_plan_check(ck_plan *plan);
-int ck_loop_check(ck_plan *plan);                    /* loop.c: fills plan->sources */
+int ck_scan_check(ck_plan *plan);                    /* scan.c: fills plan->sources */
 int ck_plan_check_arrays(ck_plan *plan, PyArrayObject *const *inputs, ck_cell *const *cells);
 
 /* ---- run.c: walk the instructions ---- */

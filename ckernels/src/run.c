@@ -1,12 +1,12 @@
-/* run.c: walk the instructions of a plan, loops and branches among them. Without the GIL when the
+/* run.c: walk the instructions of a plan, scans and branches among them. Without the GIL when the
    plan is worth it; with it again for each PYCALL, and now and then to see whether Ctrl-C was
    pressed. Knows frames, not arguments or updates: those are executor.c's. */
 #include "python.h"
 
 #include <time.h>
 
-#define STRETCH 65536            /* steps a kernel takes at most before the loop looks up */
-#define POLL_NS 50000000         /* how long a loop runs before it looks for signals */
+#define STRETCH 65536            /* steps a kernel takes at most before the scan polls for signals */
+#define POLL_NS 50000000         /* how long a scan runs before it looks for signals */
 
 typedef struct {
     ck_plan *plan;
@@ -44,11 +44,11 @@ static PyObject *owner_of_row(runner *r, const ck_row *row)
     }
 }
 
-/* A new reference to what keeps the memory behind a slot alive: wherever a loop moves it. */
+/* A new reference to what keeps the memory behind a slot alive: wherever a scan moves it. */
 static PyObject *owner_of(runner *r, Py_ssize_t slot)
 {
     const ck_source *source = r->plan->sources ? r->plan->sources + slot : NULL;
-    if (!source || source->loop < 0)
+    if (!source || source->scan < 0)
         return Py_NewRef(owner_of_row(r, r->plan->rows + slot));
     if (source->from[0] < 0 || source->from[1] < 0)
         return owner_of(r, source->from[source->from[0] < 0]);
@@ -107,7 +107,7 @@ static int call_python(runner *r, const ck_pycall *call)
     return result ? CK_OK : CK_EPYTHON;
 }
 
-/* Look for signals every 50 ms or so: Ctrl-C ends a loop as it ends Python code. */
+/* Look for signals every 50 ms or so: Ctrl-C ends a scan as it ends Python code. */
 static int poll_signals(runner *r)
 {
     int64_t t = now(), since = t - r->read;
@@ -129,18 +129,18 @@ static int poll_signals(runner *r)
 }
 
 /* What is left to do after `done` of the first `count` rows ran. */
-static void finish(const ck_loop_parts *l, char **table, int64_t count, int64_t done)
+static void finish(const ck_scan_parts *l, char **table, int64_t count, int64_t done)
 {
-    const ck_loop *loop = l->head;
+    const ck_scan *scan = l->head;
     for (const ck_final *f = l->finals; f < (const ck_final *)l->traces; f++)
         memmove(table[f->to], table[done ? f->from : f->first], f->bytes);
-    int64_t low = loop->reverse ? count - done : 0, high = low + done;
+    int64_t low = scan->reverse ? count - done : 0, high = low + done;
     for (const ck_trace *z = l->traces; z < (const ck_trace *)l->end; z++) {
         memset(table[z->slot], 0, low * z->bytes);
-        memset(table[z->slot] + high * z->bytes, 0, (loop->rows - high) * z->bytes);
+        memset(table[z->slot] + high * z->bytes, 0, (scan->rows - high) * z->bytes);
     }
-    if (loop->executed >= 0)
-        memcpy(table[loop->executed], &done, sizeof done);
+    if (scan->executed >= 0)
+        memcpy(table[scan->executed], &done, sizeof done);
 }
 
 static int walk(runner *r, const ck_instr *in, const ck_instr *end);
@@ -162,8 +162,8 @@ static int take_steps(runner *r, const ck_instr *in, int64_t *done, int64_t most
 /* The same by a body that runs in parts. Where it fails, *done is the step. */
 static int take_apart(runner *r, const ck_instr *in, int64_t count, int64_t *done, int64_t most)
 {
-    const ck_loop *loop = (const ck_loop *)(r->plan->dims + in->dims);
-    int64_t end = most - *done < loop->stretch ? most : *done + loop->stretch;
+    const ck_scan *scan = (const ck_scan *)(r->plan->dims + in->dims);
+    int64_t end = most - *done < scan->stretch ? most : *done + scan->stretch;
     ck_stretch s = {in, r->plan->dims, r->frame->table, r->plan->n_rows, count, *done, end,
                     r->profile ? r->plan->profile + 2 * (in + 1 - r->plan->instrs) : NULL, 0};
     int code = ck_apart(&s);
@@ -176,34 +176,34 @@ static int take_apart(runner *r, const ck_instr *in, int64_t count, int64_t *don
 
 static int run_loop(runner *r, const ck_instr *in)
 {
-    const ck_loop_parts l = ck_loop_of(r->plan->dims + in->dims);
-    const ck_loop *loop = l.head;
+    const ck_scan_parts l = ck_scan_of(r->plan->dims + in->dims);
+    const ck_scan *scan = l.head;
     char **table = (char **)r->frame->table;
-    int64_t count = loop->rows, done = 0;
-    if (loop->count >= 0)
-        memcpy(&count, table[loop->count], sizeof count);
-    count = count < 0 ? 0 : count > loop->rows ? loop->rows : count;
-    const int64_t most = loop->limit >= 0 && loop->limit < count ? loop->limit : count;
+    int64_t count = scan->rows, done = 0;
+    if (scan->count >= 0)
+        memcpy(&count, table[scan->count], sizeof count);
+    count = count < 0 ? 0 : count > scan->rows ? scan->rows : count;
+    const int64_t most = scan->limit >= 0 && scan->limit < count ? scan->limit : count;
     while (done < most) {
         int64_t first = done;
-        ck_loop_seek(&l, table, loop->reverse ? count - 1 - done : done, done);
-        int code = loop->stepped ? take_steps(r, in + 1, &done, most)
-                 : loop->part    ? take_apart(r, in, count, &done, most)
+        ck_scan_seek(&l, table, scan->reverse ? count - 1 - done : done, done);
+        int code = scan->stepped ? take_steps(r, in + 1, &done, most)
+                 : scan->part    ? take_apart(r, in, count, &done, most)
                                  : walk(r, in + 1, in + 1 + in->n);
         if (code == CK_OK && --r->beat <= 0)
             code = poll_signals(r);
         if (code != CK_OK) {
-            int64_t j = loop->stepped ? first : done;
+            int64_t j = scan->stepped ? first : done;
             if (r->failed->depth < CK_DEPTH)
-                r->failed->steps[r->failed->depth++] = loop->reverse ? count - 1 - j : j;
+                r->failed->steps[r->failed->depth++] = scan->reverse ? count - 1 - j : j;
             return code;
         }
         done++;
-        if (loop->flag >= 0 && *table[loop->flag])
+        if (scan->flag >= 0 && *table[scan->flag])
             break;
     }
-    if ((loop->stepped || loop->part) && done)   /* what is read after the last step */
-        ck_loop_seek(&l, table, loop->reverse ? count - done : done - 1, done - 1);
+    if ((scan->stepped || scan->part) && done)   /* what is read after the last step */
+        ck_scan_seek(&l, table, scan->reverse ? count - done : done - 1, done - 1);
     finish(&l, table, count, done);
     return CK_OK;
 }
@@ -228,7 +228,7 @@ static inline int step(runner *r, const ck_instr *in)
         return ck_gemm(p, dims, in->fn);
     case CK_NATIVE:
         return ck_native(p, dims, in->fn);
-    case CK_LOOP:
+    case CK_SCAN:
         return run_loop(r, in);
     case CK_IF:
         return run_if(r, in);

@@ -7,7 +7,7 @@ import ckernels as K
 from ckernels.errors import ArgumentError, DTypeError, ShapeError
 from ckernels.graph.walk import toposort
 from ckernels.rewrite import optimise
-from ckernels.rewrite.lazy import lazify
+from ckernels.rewrite.branches import lazify
 
 
 def numbers(seed, *shape):

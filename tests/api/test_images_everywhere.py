@@ -103,7 +103,7 @@ def operands(case, data_format, dtype="float64"):
 
 def python_steps(function):
     """The names of the instructions that oracles run."""
-    steps = function.stats.__self__.program.steps
+    steps = function.stats.__self__.program.instructions
     assert steps
     return [s.name for s in steps if s.kind == PYCALL]
 

@@ -23,7 +23,7 @@ def plan(build, *arrays, check=True, rtol=2e-4):
     if check:
         for got, want in zip(results, evaluate(outputs, dict(zip(leaves, arrays)))):
             np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
-    steps = flatten(function.info.program.drafted("lower").steps)
+    steps = flatten(function.info.program.drafted("lower").instructions)
     kernels = [s.kernel for s in steps if s.kernel is not None]
     for kernel in kernels:
         kernel.check()

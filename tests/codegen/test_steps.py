@@ -45,7 +45,7 @@ def run(build, *arrays, oracle=()):
     leaves = [leaf(a) for a in arrays]
     f = Function(leaves, [build(*leaves)], single=True)
     got = f(*arrays)
-    calls = [s.name for s in f.info.program.steps if s.kind == 2]
+    calls = [s.name for s in f.info.program.instructions if s.kind == 2]
     assert set(calls) == set(oracle), calls
     return got
 

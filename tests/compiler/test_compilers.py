@@ -182,7 +182,7 @@ def forms_of(directory, tools):
 @pytest.mark.slow
 def test_every_kernel_under_each_compiler(chosen, tmp_path):
     """No test fails, nothing falls back to NumPy, no form of kernel and no template is left out."""
-    from ckernels.codegen import loops
+    from ckernels.codegen import emit
 
     directory = tmp_path / "all"
     flags = f"cc={config.cc},compiledir={directory},on_compile_error=raise"
@@ -192,5 +192,5 @@ def test_every_kernel_under_each_compiler(chosen, tmp_path):
         capture_output=True, timeout=3400)  # fmt: skip
     assert done.returncode == 0, done.stdout[-4000:]
     templates = {path.name.split(".")[0] for path in ROOT.glob("ckernels/templates/*.c.in")}
-    missing = {*loops.FORMS, *templates} - {"kernel"} - forms_of(directory, chosen)
+    missing = {*emit.FORMS, *templates} - {"kernel"} - forms_of(directory, chosen)
     assert not missing, f"no kernel of these forms was built: {sorted(missing)}"

@@ -6,7 +6,8 @@ second order.
 
 import numpy as np
 
-from ckernels import gradient, ops
+from ckernels import ops
+from ckernels.autodiff import reverse
 from ckernels.graph.node import constant, make, new_uid
 from ckernels.graph.walk import rebuild, toposort
 from ckernels.reference import evaluate
@@ -106,7 +107,7 @@ def check_gradient(build, *arrays, order=2, wrt=None, rtol=1e-5, atol=1e-6, stat
     rng = np.random.default_rng(7)
     cost = weighted(outputs_of(build(*leaves)), leaves, arrays, rng)
     for _ in range(order):
-        grads = gradient.grad(cost, [leaves[k] for k in wrt], disconnected="zero")
+        grads = reverse.grad(cost, [leaves[k] for k in wrt], disconnected="zero")
         got = evaluate(grads, dict(zip(leaves, arrays)))
 
         def value(*moved, cost=cost):

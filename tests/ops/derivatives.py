@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ckernels import gradient, ops, recompute
+from ckernels import ops
+from ckernels.autodiff import recompute, reverse
 from ckernels.graph.node import constant, make
 from ckernels.ops import sparse, sparseproduct
 from ckernels.ops.special import polygamma
@@ -465,8 +466,8 @@ NOT_HERE = {
     "cast": "a change of precision: differences say nothing",
     "print": "writes to the terminal; the identity otherwise",
     "stop_gradient": "a constant to the gradient, by definition",
-    "scan": "tests/api/test_scan_gradients.py", "scan_debug": "tests/api/test_scan_gradients.py",
-    "loop_steps": "counts", "loop_count": "counts", "loop_last": "tests/api/test_scan_gradients.py",
+    **dict.fromkeys(("scan", "scan_debug", "scan_last"), "tests/autodiff/test_scan_gradient.py"),
+    "scan_steps": "counts", "scan_count": "counts",
     "ctc": "first derivatives only: tests/ops/test_ctc.py",
 }
 
@@ -526,9 +527,9 @@ def first_order(found, rng, arrays, xs, ys, vs):
     env = dict(zip(xs, arrays))
     want, apart = along(ys, xs, arrays, vs, found.step)
     points = [constant(v) for v in vs]
-    close("Rop", evaluate(gradient.Rop(ys, xs, points), env), want, apart)
+    close("Rop", evaluate(reverse.Rop(ys, xs, points), env), want, apart)
     us = [rng.normal(size=w.shape) * (rng.uniform(size=w.shape) < 0.8) for w in want]
-    rows = evaluate(gradient.Lop(ys, xs, [constant(u) for u in us], disconnected="zero"), env)
+    rows = evaluate(reverse.Lop(ys, xs, [constant(u) for u in us], disconnected="zero"), env)
     total = np.asarray(sum(np.sum(r * v) for r, v in zip(rows, vs)))
     wanted = np.asarray(sum(np.sum(u * w) for u, w in zip(us, want)))
     error = np.asarray(sum(np.sum(np.abs(u) * d) for u, d in zip(us, apart)))
@@ -545,7 +546,7 @@ def second_order(found, rng, arrays, xs, ys, vs, ws, full):
         square = ops.mul(ops.square(ops.sub(y, constant(value))), constant(weights * still))
         part = ops.sum(ops.add(square, ops.mul(y, constant(weights * ~still))))
         cost = part if cost is None else ops.add(cost, part)
-    grads = gradient.grad(cost, xs, disconnected="zero")
+    grads = reverse.grad(cost, xs, disconnected="zero")
     want, apart = along(grads, xs, arrays, vs, found.step)
     points = [constant(v) for v in vs]
     product = None
@@ -558,15 +559,15 @@ def second_order(found, rng, arrays, xs, ys, vs, ws, full):
         got = [np.where(m, g, 0) for g, m in zip(evaluate(nodes, env), moved)]
         close(what, got, [np.where(m, w, 0) for w, m in zip(want, moved)], apart)
 
-    check_route("Rop of the gradient", gradient.Rop(grads, xs, points))
-    check_route("hessian_vector", gradient.hessian_vector(cost, xs, points))
-    check_route("gradient of a product", gradient.grad(product, xs, disconnected="zero"))
-    others = evaluate(gradient.Rop(grads, xs, [constant(w) for w in ws]), env)
+    check_route("Rop of the gradient", reverse.Rop(grads, xs, points))
+    check_route("hessian_vector", reverse.hessian_vector(cost, xs, points))
+    check_route("gradient of a product", reverse.grad(product, xs, disconnected="zero"))
+    others = evaluate(reverse.Rop(grads, xs, [constant(w) for w in ws]), env)
     one = np.asarray(sum(np.sum(w * h) for w, h in zip(ws, want)))
     two = np.asarray(sum(np.sum(v * h) for v, h in zip(vs, others)))
     error = np.asarray(sum(np.sum(np.abs(w) * d) for w, d in zip(ws, apart)))
     close("symmetry", [two], [one], [error])
     if full and len(xs) == 1 and arrays[0].size <= 8:
-        matrix, = evaluate([gradient.hessian(cost, xs[0])], env)
+        matrix, = evaluate([reverse.hessian(cost, xs[0])], env)
         got = np.tensordot(matrix, vs[0], arrays[0].ndim)
         close("Hessian", [np.where(moved[0], got, 0)], [np.where(moved[0], want[0], 0)], apart)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels import gradient, ops
+from ckernels import ops
+from ckernels.autodiff import reverse
 from ckernels.errors import ArgumentError, IndexOutOfBounds, NotSupported, ShapeError
 from ckernels.ops.ctc import ctc_beam, ctc_collapse, ctc_cost
 from ckernels.runtime.function import Function
@@ -41,7 +42,7 @@ def loss_and_slope(**options):
     def build(x, labels, steps, counts):
         cost = ctc_cost(x, labels, steps, counts, **options)
         weights = ops.add(ops.cast(ops.arange(0, ops.size_of(x, 0), 1, "int64"), x.dtype), 1)
-        return cost, gradient.grad(ops.sum(ops.mul(cost, weights)), x)
+        return cost, reverse.grad(ops.sum(ops.mul(cost, weights)), x)
     return build
 
 
@@ -223,7 +224,7 @@ def test_no_second_derivative():
     leaves = [leaf((2, 3, 4)), leaf((2, 2), "int64"), leaf((2,), "int64"), leaf((2,), "int64")]
     _, slope = loss_and_slope()(*leaves)
     with pytest.raises(NotSupported, match="second derivative"):
-        gradient.grad(ops.sum(slope), leaves[0])
+        reverse.grad(ops.sum(slope), leaves[0])
 
 
 @pytest.mark.parametrize("mode", WAYS)

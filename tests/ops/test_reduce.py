@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from ckernels import dtypes, ops
+from ckernels.autodiff.reverse import grad
 from ckernels.errors import ShapeError
-from ckernels.gradient import grad
 from ckernels.graph.node import constant
 
 from .agree import check_gradient as agreeing

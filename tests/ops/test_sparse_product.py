@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels import gradient, ops
+from ckernels import ops
+from ckernels.autodiff import reverse
 from ckernels.errors import ArgumentError, IndexOutOfBounds, ShapeError
 from ckernels.ops import sparse as rows
 from ckernels.ops import sparseproduct as products
@@ -97,7 +98,7 @@ def test_gradients_to_second_order():
     leaves += [leaf((None,) * p.ndim, p.dtype.name) for p in structure]
     total = cost(*leaves)
     for _ in range(2):
-        grads = gradient.grad(total, leaves[:2])
+        grads = reverse.grad(total, leaves[:2])
         value = Function(leaves, [total], mode="reference", positional_only=True)
         for mode in WAYS:
             got = Function(leaves, grads, mode=mode, positional_only=True)(*arrays, *structure)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ckernels import ops
-from ckernels.gradient import grad
+from ckernels.autodiff.reverse import grad
 from ckernels.reference import evaluate
 from ckernels.rewrite import optimise
 

@@ -11,7 +11,7 @@ import pytest
 
 from ckernels import ops
 from ckernels.graph.node import constant, item, make
-from ckernels.ops.loop import Carry, scan_node
+from ckernels.ops.scan import Carry, scan_node
 from ckernels.rewrite import optimise, rules
 
 from .helpers import awkward, placeholder, ulps, value

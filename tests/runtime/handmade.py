@@ -10,7 +10,7 @@ import subprocess
 import numpy as np
 import pytest
 
-KERNEL, GEMM, PYCALL, LOOP, IF = 0, 1, 2, 3, 4
+KERNEL, GEMM, PYCALL, SCAN, IF = 0, 1, 2, 3, 4
 ARENA, INPUT, CELL, OUTPUT, NEXT, CONSTANT = range(6)
 EINDEX, EMEMORY, EPYTHON, EVALUE = 1, 2, 3, 4
 
@@ -95,16 +95,16 @@ def instr(kind=KERNEL, tag=0, fn=0, ptr=0, dims=0, n=0, block=1, grain=1 << 40):
     return (kind, tag, fn, ptr, dims, n, block, grain)
 
 
-def loop(rows, slides=(), moves=(), finals=(), traces=(), limit=-1, reverse=0, count=-1, flag=-1,
+def scan(rows, slides=(), moves=(), finals=(), traces=(), limit=-1, reverse=0, count=-1, flag=-1,
          executed=-1, stepped=0, width=0, part=0, stretch=0):
-    """The dims of a loop instruction."""
+    """The dims of a scan instruction."""
     head = [rows, limit, reverse, stepped, count, flag, executed,
             len(slides), len(moves), len(finals), len(traces), width, part, stretch]
     return head + [n for table in (slides, moves, finals, traces) for row in table for n in row]
 
 
 def move(slot, until, a, a_stride, b, b_stride, x_by_t=0, y_by_t=0, shift=0, a_mask=-1, b_mask=-1):
-    """One row of a loop's moves."""
+    """One row of a scan's moves."""
     return (slot, x_by_t, until, a, a_stride, a_mask, y_by_t, shift, b, b_stride, b_mask)
 
 

@@ -48,7 +48,7 @@ def test_minsize_keeps_small_loops_on_one_thread():
             x = K.placeholder((None,))
             f = K.function([x], [K.exp(x) * 2])
             f([np.ones(10**6, "float32")])
-            grains.append(f.info.program.steps[-1].grain)
+            grains.append(f.info.program.instructions[-1].grain)
     assert 2 * grains[0] < 10**6 <= 2 * grains[1]
 
 

@@ -16,7 +16,7 @@ from ckernels import ops
 from ckernels.errors import CKernelsError
 from ckernels.graph.node import make, new_uid
 from ckernels.plan.instructions import KERNEL
-from ckernels.plan.memory import ALIGN, place
+from ckernels.plan.memory import ALIGN, offsets
 from ckernels.runtime.function import Function
 
 
@@ -117,13 +117,13 @@ def test_buffers_that_live_together_do_not_overlap(spans):
         sizes["tmp", k] = size
         steps[min(a, b)].writes.append(("tmp", k))
         steps[max(a, b)].reads.append(("tmp", k))
-    offsets, total = place(steps, sizes)
+    found, total = offsets(steps, sizes)
     for i, (a, b, n) in enumerate(spans):
-        at = offsets["tmp", i]
+        at = found["tmp", i]
         assert at % ALIGN == 0 and at + n <= total
         for j, (c, d, m) in enumerate(spans[:i]):
             if min(a, b) <= max(c, d) and min(c, d) <= max(a, b):
-                other = offsets["tmp", j]
+                other = found["tmp", j]
                 assert at + n <= other or other + m <= at
 
 

@@ -2,7 +2,7 @@
 from codegen.planned import leaf
 
 from ckernels import ops
-from ckernels.gradient import grad
+from ckernels.autodiff.reverse import grad
 from ckernels.graph.walk import rebuild
 from ckernels.rewrite import optimise
 from ckernels.schedule.split import split

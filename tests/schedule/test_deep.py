@@ -7,7 +7,7 @@ from codegen.planned import leaf
 
 import ckernels as K
 from ckernels import ops
-from ckernels.gradient import grad
+from ckernels.autodiff.reverse import grad
 from ckernels.runtime.program import concretise
 from ckernels.schedule.fuse import fuse
 

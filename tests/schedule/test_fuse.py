@@ -4,8 +4,8 @@ import pytest
 from codegen.planned import forms, leaf, plan
 
 from ckernels import ops
+from ckernels.autodiff.reverse import grad
 from ckernels.codegen.emit import emit
-from ckernels.gradient import grad
 from ckernels.runtime.function import Function
 from ckernels.schedule.fuse import fuse
 

@@ -64,7 +64,7 @@ class Child:
     def _run(self, writer, complaints, started, work, args, flags):
         status = 1
         try:
-            gc.callbacks.clear()  # Python forgets an interrupt that falls into one (Hypothesis has one)
+            gc.callbacks.clear()  # an interrupt inside one is forgotten (Hypothesis has one)
             sys.unraisablehook = sys.__unraisablehook__  # pytest's keeps quiet in a child
             signal.signal(signal.SIGINT, signal.default_int_handler)
             os.dup2(complaints, 2)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels import gradient, ops
+from ckernels import ops
+from ckernels.autodiff import reverse
 from ckernels.errors import CKernelsError
 from ckernels.ops import ctc, sparse, sparseproduct
 from ckernels.runtime.function import Function
@@ -44,7 +45,7 @@ def agree(build, arrays, slopes=(), known=False):
     outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     if slopes:
         total = ops.sum(ops.cast(ops.square(outputs[0]), "float64"))
-        outputs += gradient.grad(total, [leaves[k] for k in slopes])
+        outputs += reverse.grad(total, [leaves[k] for k in slopes])
     want, got = (outcome(leaves, outputs, arrays, mode) for mode in ("reference", "compiled"))
     if isinstance(want, type) or isinstance(got, type):
         assert want == got, (want, got)

@@ -18,6 +18,17 @@ class Columns(Nest):
 
     note = "column program: one column per unit of the range"
 
+    def __init__(self, kernel, printer):
+        super().__init__(kernel, printer)
+        places = set(self.places.values())  # found with their maximum
+        self.work = {}
+        for level, (reductions, stores) in self.loops_of().items():
+            reductions = [i for i in reductions if i not in places]
+            if reductions or stores:
+                self.work[level] = reductions, stores
+        self.levels = list(self.work)
+        self.kept = self.wanted_later()
+
     @property
     def width(self):
         return STRIP
@@ -38,84 +49,113 @@ class Columns(Nest):
         for i, v in enumerate(self.k.values):
             if v.reduces:
                 self.c.strip_accumulator(i, self.width)
-            if self.in_array(v):
+            if i in self.kept:
                 self.c.row_on_stack(f"s{i}", v.dtype, self.width)
 
-    @staticmethod
-    def in_array(v):
-        """Per-column values that later loops read back."""
-        return v.reduces or (v.computed and v.vec and not v.run)
-
     def stages(self, first, last):
-        loops = self.loops_of()
-        for level in range(self.top(loops) + 1):
-            self.scalars(level)
-            if level in loops:
-                self.loop(level, *loops[level], first, last)
-        stores = [(o, v) for o, v in self.k.stores if not self.along_run(o)]
-        if stores:
-            self.store_results(stores)
+        """Loops over rows, and between two of them one loop over the columns of the strip."""
+        for gap, level in enumerate(self.levels):
+            reductions, stores = self.work[level]
+            starts = self.accumulators(reductions)
+            self.between(gap, starts=starts)
+            self.loop(level, reductions, stores, first, last)
+        self.between(len(self.levels), stores=self.final_stores())
+
+    def final_stores(self):
+        return [(o, v) for o, v in self.k.stores if not self.along_run(o)]
+
+    def accumulators(self, reductions):
+        """Reductions and, after them, the places found with them."""
+        return reductions + [self.places[i] for i in reductions if i in self.places]
 
     # ---- values of a strip ----------------------------------------------------------------------
 
-    def names(self, local=(), tag=""):
-        """How an expression in a strip calls value i; `local` ones are per row and carry `tag`."""
+    def gap_of(self, i):
+        """How many loops over rows come before value i of a column is known; None: not such a one.
+
+        What is loaded or indexed is no value of a gap: each loop that needs it takes it anew.
+        """
+        v = self.k.values[i]
+        if not (v.reduces or v.computed and v.vec and not v.run):
+            return None
+        return self.loops_before(v)
+
+    def loops_before(self, v):
+        return sum(level < v.ready for level in self.levels)
+
+    def names(self, here=(), tag=""):
+        """How an expression in a strip calls value i; those of `here` are local and carry `tag`."""
         def name(i):
-            v = self.k.values[i]
-            if v.fixed:
+            if self.k.values[i].fixed:
                 return self.c.name(i)
-            return f"s{i}[c]" if self.in_array(v) else f"v{i}{tag if i in local else ''}"
+            if i in self.kept and i not in here:
+                return f"s{i}[c]"
+            return f"v{i}{tag if i in here else ''}"
         return name
 
-    def needed(self, roots):
-        """Values to compute inside one vector loop so that `roots` are known there."""
+    def needed(self, roots, gap=None):
+        """Values to compute inside one vector loop so that `roots` are known there.
+
+        In the loop of a gap they end at what earlier gaps left, in one over rows at what any did.
+        """
         seen, stack = set(), list(roots)
         while stack:
             i = stack.pop()
-            v = self.k.values[i]
-            if i in seen or v.fixed or self.in_array(v) or not (v.vec or v.run):
+            v, made = self.k.values[i], self.gap_of(i)
+            if i in seen or v.fixed or (made != gap if made is not None else not (v.vec or v.run)):
                 continue
             seen.add(i)
-            stack.extend(v.args)
+            if not v.reduces:
+                stack.extend(v.args)
         return sorted(seen)
 
-    def store_results(self, stores):
-        name = self.names()
-        with self.c.vector("c", "0", "w"):
-            for i in self.needed([v for _, v in stores]):
-                self.define(i, "a", "c", name)
+    def wanted_later(self):
+        """The values of columns that a loop after the one that makes them reads: kept in arrays."""
+        values, found = self.k.values, set()
+        readers = [(None, self.loop_roots(*self.work[level])) for level in self.levels]
+        readers += [(len(self.levels), [v for _, v in self.final_stores()])]
+        while readers:
+            gap, roots = readers.pop()
+            order = self.needed(roots, gap)
+            read = {*roots, *(a for i in order if not values[i].reduces for a in values[i].args)}
+            for i in read - found:
+                if self.gap_of(i) not in (None, gap):
+                    found.add(i)
+                    readers.append((self.gap_of(i), [i]))
+        return found
+
+    def between(self, gap, starts=(), stores=()):
+        """What is ready per column after `gap` loops over rows, and the next loop's start."""
+        c, values = self.c, self.k.values
+        kept = [i for i in self.kept if self.gap_of(i) == gap]
+        order = self.needed([*kept, *(v for _, v in stores)], gap)
+        for i, v in enumerate(values):
+            if not (v.vec or v.fixed or v.run or v.reduces) and self.loops_before(v) == gap:
+                self.define(i, "a", "0")
+        if not (order or starts or stores):
+            return
+        name = self.names(order)
+        with c.vector("c", "0", "w"):
+            for i in order:
+                if values[i].reduces:
+                    c.finish_strip(i)
+                else:
+                    self.define(i, "a", "c", name)
+            for i in sorted(kept):
+                c.assign(f"s{i}[c]", f"v{i}")
             for operand, value in stores:
                 self.store_result(operand, name(value))
+            for i in starts:
+                c.start_strip(i)
 
     def store_result(self, operand, text):
         self.store(operand, "a", "c", text)
-
-    def scalars(self, level):
-        """Values per column, or of all columns, that are ready before loop `level`."""
-        c, name = self.c, self.names()
-        for i, v in enumerate(self.k.values):
-            if v.fixed or v.run or v.level != level or v.reduces:
-                continue
-            if not v.vec:
-                self.define(i, "a", "0", name)
-            elif self.in_array(v):
-                with c.vector("c", "0", "w"):
-                    for j in self.needed(v.args):
-                        self.define(j, "a", "c", name)
-                    c.assign(f"s{i}[c]", c.compute(i, None, name))
 
     # ---- loops over rows ------------------------------------------------------------------------
 
     def loop(self, level, reductions, stores, first, last):
         c = self.c
-        found = set(self.places.values())
-        reductions = [i for i in reductions if i not in found]      # found with their maximum
-        if not reductions and not stores:
-            return
-        found = [self.places[i] for i in reductions if i in self.places]
-        for i in reductions + found:
-            c.start_strip(i)
-        roots = self.roots(reductions, stores) + [self.index_of(i) for i in found]
+        roots = self.loop_roots(reductions, stores)
         last = last or " * ".join(self.run_sizes())
         if self.unrolls(roots, stores):
             c.var(**{f"q{level}": first})
@@ -126,10 +166,14 @@ class Columns(Nest):
         else:
             with c.loop("q", first, last):
                 self.rows("q", roots, reductions, stores, 1)
-        for i in found:
-            self.nothing_better(i, first)
-        for i in reductions + found:
-            c.finish_strip(i)
+        for i in reductions:
+            if i in self.places:
+                self.nothing_better(self.places[i], first)
+
+    def loop_roots(self, reductions, stores):
+        """What one loop over rows computes for its reductions and stores."""
+        places = [self.places[i] for i in reductions if i in self.places]
+        return self.roots(reductions, stores) + [self.index_of(i) for i in places]
 
     def index_of(self, i):
         """The value with the running index in which reduction i, a place, is counted."""

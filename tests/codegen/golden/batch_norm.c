@@ -7,12 +7,8 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
     float *const y4 = p[4];
     const int64_t n = d[0];
     double a_1[256];
-    float s1[256];
     float s3[256];
     double a_6[256];
-    float s6[256];
-    float s7[256];
-    float s9[256];
     float s10[256];
     int64_t row = lo / n, j0 = lo % n;
     while (lo < hi) {
@@ -22,7 +18,10 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         const float *const a3 = x3 + j0;
         float *const a4 = y4 + j0;
         const float v2 = x1[0];
-        for (int64_t c = 0; c < w; c++) { a_1[c] = 0; }
+        #pragma GCC ivdep
+        for (int64_t c = 0; c < w; c++) {
+            a_1[c] = 0;
+        }
         int64_t q0 = 0;
         for (; q0 + 8 <= d[1]; q0 += 8) {
             const float *const b0_0 = a0 + (q0 + 0) * d[2];
@@ -65,12 +64,12 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             }
         }
         #pragma GCC ivdep
-        for (int64_t c = 0; c < w; c++) s1[c] = (float)a_1[c];
-        #pragma GCC ivdep
         for (int64_t c = 0; c < w; c++) {
-            s3[c] = s1[c] / v2;
+            const float v1 = (float)a_1[c];
+            const float v3 = v1 / v2;
+            s3[c] = v3;
+            a_6[c] = 0;
         }
-        for (int64_t c = 0; c < w; c++) { a_6[c] = 0; }
         int64_t q1 = 0;
         for (; q1 + 8 <= d[1]; q1 += 8) {
             const float *const b0_0 = a0 + (q1 + 0) * d[2];
@@ -131,18 +130,12 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             }
         }
         #pragma GCC ivdep
-        for (int64_t c = 0; c < w; c++) s6[c] = (float)a_6[c];
-        #pragma GCC ivdep
         for (int64_t c = 0; c < w; c++) {
-            s7[c] = s6[c] / v2;
-        }
-        #pragma GCC ivdep
-        for (int64_t c = 0; c < w; c++) {
-            s9[c] = s7[c] + (1e-05f);
-        }
-        #pragma GCC ivdep
-        for (int64_t c = 0; c < w; c++) {
-            s10[c] = 1.0f / __builtin_sqrtf(s9[c]);
+            const float v6 = (float)a_6[c];
+            const float v7 = v6 / v2;
+            const float v9 = v7 + (1e-05f);
+            const float v10 = 1.0f / __builtin_sqrtf(v9);
+            s10[c] = v10;
         }
         for (int64_t q = 0; q < d[1]; q++) {
             const int64_t q_0 = q;

@@ -5,7 +5,6 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
     const int64_t n = d[0], chunk = d[2];
     const int64_t rows = 1, total = d[1];
     double a_1[1024];
-    double s1[1024];
     for (int64_t r = lo; r < hi; r++) {
         const int64_t first = r * chunk;
         const int64_t last = first + chunk < total ? first + chunk : total;
@@ -13,7 +12,10 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             for (int64_t j0 = 0; j0 < n; j0 += 1024) {
                 const int64_t w = n - j0 < 1024 ? n - j0 : 1024;
                 const float *const a0 = x0 + j0;
-                for (int64_t c = 0; c < w; c++) { a_1[c] = 0; }
+                #pragma GCC ivdep
+                for (int64_t c = 0; c < w; c++) {
+                    a_1[c] = 0;
+                }
                 int64_t q0 = first;
                 for (; q0 + 8 <= last; q0 += 8) {
                     const float *const b0_0 = a0 + (q0 + 0) * d[3];
@@ -47,10 +49,9 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
                     }
                 }
                 #pragma GCC ivdep
-                for (int64_t c = 0; c < w; c++) s1[c] = (double)a_1[c];
-                #pragma GCC ivdep
                 for (int64_t c = 0; c < w; c++) {
-                    y1[(r * rows + row) * n + j0 + c] = s1[c];
+                    const double v1 = (double)a_1[c];
+                    y1[(r * rows + row) * n + j0 + c] = v1;
                 }
             }
         }
@@ -64,14 +65,15 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
     float *const y1 = p[1];
     const int64_t n = d[0];
     double a_1[256];
-    double s1[256];
-    float s2[256];
     int64_t row = lo / n, j0 = lo % n;
     while (lo < hi) {
         int64_t w = n - j0 < hi - lo ? n - j0 : hi - lo; if (w > 256) w = 256;
         const double *const a0 = x0 + j0;
         float *const a1 = y1 + j0;
-        for (int64_t c = 0; c < w; c++) { a_1[c] = 0; }
+        #pragma GCC ivdep
+        for (int64_t c = 0; c < w; c++) {
+            a_1[c] = 0;
+        }
         int64_t q0 = 0;
         for (; q0 + 8 <= d[1]; q0 += 8) {
             const double *const b0_0 = a0 + (q0 + 0) * d[2];
@@ -114,14 +116,10 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             }
         }
         #pragma GCC ivdep
-        for (int64_t c = 0; c < w; c++) s1[c] = (double)a_1[c];
-        #pragma GCC ivdep
         for (int64_t c = 0; c < w; c++) {
-            s2[c] = (float)s1[c];
-        }
-        #pragma GCC ivdep
-        for (int64_t c = 0; c < w; c++) {
-            a1[c] = s2[c];
+            const double v1 = (double)a_1[c];
+            const float v2 = (float)v1;
+            a1[c] = v2;
         }
         lo += w; j0 += w;
         if (j0 == n) { j0 = 0; row++; }

@@ -7,7 +7,6 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
     uint8_t bad_1[256];
     float s1[256];
     double a_4[256];
-    float s4[256];
     float s5[256];
     int64_t row = lo / n, j0 = lo % n;
     while (lo < hi) {
@@ -15,7 +14,11 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         const int64_t r0 = row;
         const float *const a0 = x0 + r0 * d[3] + j0;
         float *const a1 = y1 + r0 * d[5] + j0;
-        for (int64_t c = 0; c < w; c++) { a_1[c] = -__builtin_inff(); bad_1[c] = 0; }
+        #pragma GCC ivdep
+        for (int64_t c = 0; c < w; c++) {
+            a_1[c] = -__builtin_inff();
+            bad_1[c] = 0;
+        }
         int64_t q0 = 0;
         for (; q0 + 8 <= d[2]; q0 += 8) {
             const float *const b0_0 = a0 + (q0 + 0) * d[4];
@@ -61,8 +64,11 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             }
         }
         #pragma GCC ivdep
-        for (int64_t c = 0; c < w; c++) s1[c] = bad_1[c] ? __builtin_nanf("") : (float)a_1[c];
-        for (int64_t c = 0; c < w; c++) { a_4[c] = 0; }
+        for (int64_t c = 0; c < w; c++) {
+            const float v1 = bad_1[c] ? __builtin_nanf("") : (float)a_1[c];
+            s1[c] = v1;
+            a_4[c] = 0;
+        }
         for (int64_t q = 0; q < d[2]; q++) {
             const int64_t q_0 = q;
             const float *const b0 = a0 + q_0 * d[4];
@@ -76,10 +82,10 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             }
         }
         #pragma GCC ivdep
-        for (int64_t c = 0; c < w; c++) s4[c] = (float)a_4[c];
-        #pragma GCC ivdep
         for (int64_t c = 0; c < w; c++) {
-            s5[c] = 1.0f / s4[c];
+            const float v4 = (float)a_4[c];
+            const float v5 = 1.0f / v4;
+            s5[c] = v5;
         }
         for (int64_t q = 0; q < d[2]; q++) {
             const int64_t q_0 = q;

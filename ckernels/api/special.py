@@ -1,0 +1,104 @@
+"""Special functions, inverse hyperbolic functions, angles, and other elementwise names of NumPy.
+
+The meaning and the C of each is in ops/special.py and ops/transcendental.py.
+"""
+
+from .. import ops
+from .elementwise import binary, examples, pair, unary
+from .operands import node_of
+from .tensor import Tensor
+
+# --- gamma, error and Bessel functions --------------------------------------------------------
+
+gamma = unary(ops.gamma, "gamma", "The gamma function; (n - 1)! of a whole n.",
+              "[1.0, 5.0]", "[1.0, 24.0]")
+gammaln = unary(ops.gammaln, "gammaln", "log(|gamma(x)|), without overflow.",
+                "[1.0, 100.0]", "[0.0, 359.134]")
+psi = unary(ops.digamma, "psi", "The digamma function: the derivative of gammaln.",
+            "[1.0, 10.0]", "[-0.577, 2.252]")
+tri_gamma = unary(ops.trigamma, "tri_gamma", "The trigamma function: the derivative of psi.",
+                  "[1.0, 10.0]", "[1.645, 0.105]")
+erfinv = unary(ops.erfinv, "erfinv", "The inverse of erf, for x in [-1, 1].",
+               "[0.0, 0.5]", "[0.0, 0.477]")
+erfcinv = unary(ops.erfcinv, "erfcinv", "The inverse of erfc, for x in [0, 2].",
+                "[1.0, 0.5]", "[0.0, 0.477]")
+j0 = unary(ops.j0, "j0", "The Bessel function of the first kind of order 0.",
+           "[0.0, 1.0]", "[1.0, 0.765]")
+j1 = unary(ops.j1, "j1", "The Bessel function of the first kind of order 1.",
+           "[0.0, 1.0]", "[0.0, 0.44]")
+i0 = unary(ops.i0, "i0", "The modified Bessel function of the first kind of order 0.",
+           "[0.0, 1.0]", "[1.0, 1.266]")
+i1 = unary(ops.i1, "i1", "The modified Bessel function of the first kind of order 1.",
+           "[0.0, 1.0]", "[0.0, 0.565]")
+
+
+# --- logarithms of probabilities --------------------------------------------------------------
+
+logaddexp = binary(ops.logaddexp, "logaddexp", "log(exp(x) + exp(y)) without overflow.",
+                   "[0.0, 1000.0]", "[0.0, 1000.0]", "[0.693, 1000.693]")
+log1mexp = unary(ops.log1mexp, "log1mexp", "log(1 - exp(x)) for x <= 0, exact on both ends.",
+                 "[-1e-3, -1.0]", "[-6.908, -0.459]")
+
+
+# --- hyperbolic functions and angles ----------------------------------------------------------
+
+arcsinh = unary(ops.asinh, "arcsinh", "Inverse hyperbolic sine.", "[0.0, 1.0]", "[0.0, 0.881]")
+arccosh = unary(ops.acosh, "arccosh", "Inverse hyperbolic cosine.", "[1.0, 2.0]", "[0.0, 1.317]")
+arctanh = unary(ops.atanh, "arctanh", "Inverse hyperbolic tangent.", "[0.0, 0.5]", "[0.0, 0.549]")
+arctan2 = binary(ops.atan2, "arctan2", "The angle of the point of ordinate x and abscissa y.",
+                 "[0.0, 1.0]", "[-1.0, 1.0]", "[3.142, 0.785]")
+deg2rad = unary(ops.deg2rad, "deg2rad", "Degrees as radians.", "[0.0, 180.0]", "[0.0, 3.142]")
+rad2deg = unary(ops.rad2deg, "rad2deg", "Radians as degrees.", "[0.0, 1.0]", "[0.0, 57.296]")
+angle = unary(ops.angle, "angle", "The argument of a complex number; 0 or pi of a real one.",
+              "[1.0, -1.0]", "[0.0, 3.142]")
+
+
+# --- rounding and comparison ------------------------------------------------------------------
+
+trunc = unary(ops.trunc, "trunc", "`x` without its fraction: the nearest integer toward 0.",
+              "[-1.5, 1.5]", "[-1.0, 1.0]")
+isfinite = unary(ops.isfinite, "isfinite", "Whether x is neither infinite nor NaN.",
+                 "[0.0, np.inf]", "[True, False]")
+logical_xor = binary(ops.logical_xor, "logical_xor", "Whether exactly one of both is non-zero.",
+                     "[0.0, 1.0, 2.0]", "[0.0, 0.0, 1.0]", "[False, True, False]")
+
+
+def isclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether |x - y| <= atol + rtol * |y|, elementwise: a bool tensor.
+
+    Infinities are close to themselves only, NaN to nothing (to NaN with equal_nan).
+
+    >>> K.isclose(np.array([1.0, 2.0]), np.array([1.0 + 1e-9, 2.1])).eval()
+    array([ True, False])
+    """
+    return Tensor(ops.isclose(*pair(x, y), rtol, atol, equal_nan))
+
+
+def real(x):
+    """The real part of a complex tensor; a real one as it is.
+
+    >>> K.real(np.array([1 + 2j])).eval()
+    array([1.])
+    """
+    return Tensor(ops.real(node_of(x)))
+
+
+def imag(x):
+    """The imaginary part of a complex tensor; zeros of a real one.
+
+    >>> K.imag(np.array([1 + 2j])).eval()
+    array([2.])
+    """
+    return Tensor(ops.imag(node_of(x)))
+
+
+def conj(x):
+    """The complex conjugate.
+
+    >>> K.conj(np.array([1 + 2j])).eval()
+    array([1.-2.j])
+    """
+    return Tensor(ops.conj(node_of(x)))
+
+
+__test__ = examples(globals())

@@ -1,0 +1,357 @@
+"""Derivatives: reverse mode over the rows' `grad`, and what is built from it.
+
+`grad` walks the graph once backwards from the cost, adding up contributions; integers,
+stop_gradient and consider_constant end a path. Lop is the same with a vector to start from; Rop is
+Lop twice (Lop is linear in its vector, and the transpose of that linear map is Rop), so every op
+that has a gradient has both. Jacobians run all rows at once through `batch`. Nodes made
+here carry the forward node's line.
+"""
+import numpy as np
+
+# scan_gradient has the rule of scan, recompute that of checkpoint.
+from .. import dtypes, ops
+from ..errors import ArgumentError, DisconnectedError, DTypeError, ShapeError, with_line
+from ..graph.node import as_node, constant, line_of, make, new_uid
+from ..graph.op import Op
+from ..graph.printing import place
+from ..graph.shapes import show
+from ..graph.walk import consumers, toposort
+from ..ops.shape import sized, times
+from . import recompute, scan_gradient  # noqa: F401
+
+__all__ = ["grad", "Lop", "Rop", "jacobian", "hessian", "hessian_vector"]
+
+
+# --- reverse accumulation ---------------------------------------------------------------------
+
+
+def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=()):
+    """The gradient of the scalar node `cost`: a node for a node `wrt`, a list for a list.
+
+    disconnected: "raise" (DisconnectedError), "zero" or "none" for a `wrt` that nothing flows back
+    to. known_grads: {node: cotangent}, taken as given for these nodes; then cost may be None.
+    consider_constant: nodes that nothing flows through (unless they are in wrt themselves).
+    """
+    if disconnected not in ("raise", "zero", "none"):
+        raise ArgumentError(f"disconnected is 'raise', 'zero' or 'none', not {disconnected!r}")
+    targets = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
+    targets = [as_node(t) for t in targets]
+    known = {as_node(k): _like(as_node(k), as_node(g)) for k, g in (known_grads or {}).items()}
+    fixed = {as_node(c).uid for c in consider_constant}
+    starts = dict(known)
+    if cost is not None:
+        cost = as_node(cost)
+        _check_cost(cost)
+        if cost not in starts:
+            with line_of(cost):
+                starts[cost] = ops.ones_like(cost)
+    elif not known:
+        raise ArgumentError("grad needs a cost, or known_grads to start from")
+    found = accumulate(starts, targets, known, fixed)
+    results = [_finish(g, t, starts, fixed, disconnected) for g, t in zip(found, targets)]
+    return results if isinstance(wrt, (list, tuple)) else results[0]
+
+
+def _check_cost(cost):
+    if cost.outs is not None or cost.ndim:
+        shape = "several outputs" if cost.outs is not None else f"shape {show(cost.shape)}"
+        raise with_line(
+            ShapeError(
+                f"the cost of a gradient must be a scalar, but it has {shape}; sum or "
+                "average it first"
+            ),
+            cost,
+        )
+    if not dtypes.is_inexact(cost.dtype):
+        raise with_line(
+            DTypeError(f"the cost of a gradient must be a float, but it is {cost.dtype}"), cost
+        )
+
+
+def _like(node, g):
+    """The given cotangent `g` in the dtype and shape of `node`; ShapeError when it cannot be."""
+    if g.ndim != node.ndim:
+        if g.ndim:
+            raise with_line(
+                ShapeError(
+                    f"a gradient of shape {show(g.shape)} was given for a tensor of shape "
+                    f"{show(node.shape)}"
+                ),
+                node,
+            )
+        g = ops.broadcast_like(g, node)
+    if any(None not in (a, b) and a != b for a, b in zip(g.shape, node.shape)):
+        raise with_line(
+            ShapeError(
+                f"a gradient of shape {show(g.shape)} was given for a tensor of shape "
+                f"{show(node.shape)}"
+            ),
+            node,
+        )
+    return g if g.dtype == node.dtype else ops.cast(g, node.dtype)
+
+
+def carries(node):
+    """Whether `node` can have a cotangent: a float, or several outputs with one among them."""
+    if node.outs is not None:
+        return any(dtypes.is_inexact(d) for d, _ in node.outs)
+    return dtypes.is_inexact(node.dtype)
+
+
+def _reaching(order, targets, fixed):
+    """uids of the nodes through which something can flow back to a target."""
+    wanted = {t.uid for t in targets}
+    reach = set()
+    for node in order:
+        if not carries(node):
+            continue
+        flows = node.uid not in fixed and any(i.uid in reach for i in node.inputs)
+        if flows or node.uid in wanted:
+            reach.add(node.uid)
+    return reach
+
+
+def accumulate(starts, targets, known=(), fixed=()):
+    """Cotangents of `targets` (None where none arrives) for cotangents `starts` ({node: node})."""
+    order = toposort(list(starts))
+    reach = _reaching(order, targets, fixed)
+    given = {n.uid for n in known}
+    arrived = {n.uid: [g] for n, g in starts.items()}
+    total = {}
+    for node in reversed(order):
+        parts = arrived.pop(node.uid, None)
+        if parts is None or node.uid not in reach:
+            continue
+        with line_of(node):
+            total[node.uid] = g = _sum(node, parts)
+            if node.uid in fixed or not any(i.uid in reach for i in node.inputs):
+                continue
+            for i, part in zip(node.inputs, _backward(node, g)):
+                if part is not None and i.uid in reach and i.uid not in given:
+                    arrived.setdefault(i.uid, []).append(part)
+    return [total.get(t.uid) for t in targets]
+
+
+def _sum(node, parts):
+    """All contributions to `node` added up, pairwise so that long sums stay shallow."""
+    if node.outs is not None:
+        columns = [[p[k] for p in parts if p[k] is not None] for k in range(len(node.outs))]
+        return [_pairwise(c) if c else None for c in columns]
+    return _pairwise([p if p.dtype == node.dtype else ops.cast(p, node.dtype) for p in parts])
+
+
+def _pairwise(parts):
+    while len(parts) > 1:
+        pairs = [ops.add(a, b) for a, b in zip(parts[::2], parts[1::2])]
+        parts = pairs + ([parts[-1]] if len(parts) % 2 else [])
+    return parts[0]
+
+
+def _backward(node, g):
+    if node.op.grad is None:
+        raise with_line(
+            DisconnectedError(
+                f"{node.op.name} has no gradient, but the cost depends on what "
+                "was asked for through it"
+            ),
+            node,
+        )
+    return node.op.grad(node, g)
+
+
+# --- what is disconnected, and why ------------------------------------------------------------
+
+
+def _finish(g, target, starts, fixed, disconnected):
+    if g is not None:
+        return g
+    if disconnected == "none":
+        return None
+    if disconnected == "zero" and carries(target):
+        return ops.zeros_like(target)
+    raise _disconnected(target, list(starts), fixed)
+
+
+def _disconnected(target, starts, fixed):
+    """The DisconnectedError for `target`: no path at all, or blocked where."""
+    name = f"'{target.name}'" if target.name else f"the result of {target.op.name}"
+    if not carries(target):
+        return with_line(DisconnectedError(f"there is no gradient with respect to {name}: it is "
+                                           f"{target.dtype}, and only floats have one"), target)
+    order = toposort(starts)
+    if all(n is not target for n in order):
+        return with_line(
+            DisconnectedError(
+                f"the cost does not depend on {name}: there is no path between them. "
+                "disconnected='zero' gives zeros, 'none' gives None"
+            ),
+            target,
+        )
+    block = _blocking(target, order, fixed)
+    why = "" if block is None else f" at {_described(block, fixed)}"
+    return with_line(DisconnectedError(
+        f"the cost depends on {name}, but every path is blocked{why}, where no gradient passes. "
+        "disconnected='zero' gives zeros, 'none' gives None"), target)
+
+
+def _described(node, fixed):
+    what = "consider_constant" if node.uid in fixed else node.op.name
+    if node.op.name == "cast" and node.dtype is not None:
+        what = f"cast to {node.dtype}"
+    where = place(node.line)
+    return f"{what} ({where})" if where else what
+
+
+def _blocking(target, order, fixed):
+    """The nearest node on the way from `target` that lets nothing back to the node before it."""
+    users, queue, seen = consumers(order), [target], {target.uid}
+    for node in queue:
+        for user in users.get(node.uid, ()):
+            if not _passes(user, node, fixed):
+                return user
+            if user.uid not in seen:
+                seen.add(user.uid)
+                queue.append(user)
+    return None
+
+
+def _passes(user, node, fixed):
+    if user.uid in fixed or not carries(user) or user.op.grad is None:
+        return False
+    g = ops.ones_like(user) if user.outs is None else [
+        ops.ones_like(make("item", (user,), {"index": k})) for k in range(len(user.outs))]
+    parts = user.op.grad(user, g)
+    return any(i is node and p is not None for i, p in zip(user.inputs, parts))
+
+
+# --- vectors through Jacobians ----------------------------------------------------------------
+
+
+def _pairs(nodes, points, what):
+    nodes = [as_node(n) for n in (nodes if isinstance(nodes, (list, tuple)) else [nodes])]
+    points = [as_node(p) for p in (points if isinstance(points, (list, tuple)) else [points])]
+    if len(nodes) != len(points):
+        raise ArgumentError(
+            f"{what}: {len(nodes)} tensors and {len(points)} vectors; one for each is needed"
+        )
+    return nodes, [_like(n, p) for n, p in zip(nodes, points)]
+
+
+def Lop(f, wrt, v, consider_constant=(), disconnected="raise"):  # noqa: N802
+    """`v` (shapes of `f`) times the Jacobian of `f`: a node for a node `wrt`, a list for a list."""
+    fs, vs = _pairs(f, v, "Lop")
+    targets = [as_node(t) for t in (wrt if isinstance(wrt, (list, tuple)) else [wrt])]
+    starts = {}
+    for node, g in zip(fs, vs):
+        starts[node] = ops.add(starts[node], g) if node in starts else g
+    fixed = {as_node(c).uid for c in consider_constant}
+    found = accumulate(starts, targets, (), fixed)
+    results = [_finish(g, t, starts, fixed, disconnected) for g, t in zip(found, targets)]
+    return results if isinstance(wrt, (list, tuple)) else results[0]
+
+
+# A cotangent of zeros that equals no other node. What is linear in it has a derivative without it.
+Op("seed", "elementwise", lambda attrs, x: (x.dtype, x.shape), lambda attrs, x: np.zeros_like(x),
+   lambda node, g: (None,), "0", ulp=0, doc="Zeros like x, different from every other node.")
+
+
+def Rop(f, wrt, v):  # noqa: N802
+    """The Jacobian of `f` times `v` (shapes of `wrt`): a node for a node `f`, a list for a list.
+
+    Lop(f, wrt, u) is linear in u; its own Lop with `v` is J v and does not depend on u. Where `f`
+    does not depend on `wrt` the result is zeros.
+    """
+    fs = [as_node(n) for n in (f if isinstance(f, (list, tuple)) else [f])]
+    targets, vs = _pairs(wrt, v, "Rop")
+    results = []
+    for node in fs:
+        seed = make("seed", (node,), {"uid": new_uid()})
+        rows = accumulate({node: seed}, targets)
+        starts = {}
+        for row, point in zip(rows, vs):
+            if row is not None:
+                starts[row] = ops.add(starts[row], point) if row in starts else point
+        out = accumulate(starts, [seed])[0] if starts else None
+        results.append(ops.zeros_like(node) if out is None else out)
+    return results if isinstance(f, (list, tuple)) else results[0]
+
+
+# --- Jacobians --------------------------------------------------------------------------------
+
+
+def jacobian(expression, wrt, disconnected="raise"):
+    """d expression / d wrt, of shape expression.shape + wrt.shape; a list for a list `wrt`.
+
+    All rows at once: the unit vectors run through Lop as one batch.
+    """
+    from .batch import NoBatchRule, batch
+    expression = as_node(expression)
+    targets = [as_node(t) for t in (wrt if isinstance(wrt, (list, tuple)) else [wrt])]
+    if not dtypes.is_inexact(expression.dtype):
+        raise with_line(
+            DTypeError(f"a Jacobian needs a float expression, not {expression.dtype}"), expression
+        )
+    with line_of(expression):
+        seed = make("seed", (expression,), {"uid": new_uid()})
+        found = accumulate({expression: seed}, targets)
+        rows = [_finish(g, t, {expression: seed}, (), disconnected) for g, t in zip(found, targets)]
+        live = [i for i, r in enumerate(found) if r is not None]
+        try:
+            wide = batch([found[i] for i in live], seed, _unit_vectors(expression))
+        except NoBatchRule as problem:
+            wide = _unrolled(expression, [found[i] for i in live], seed, problem)
+        for i, w in zip(live, wide):
+            rows[i] = ops.reshape(w, sized(expression) + sized(targets[i]))
+        for i, row in enumerate(rows):
+            if found[i] is None and row is not None:
+                rows[i] = ops.broadcast_to(constant(np.zeros((), expression.dtype)),
+                                           sized(expression) + sized(targets[i]))
+    return rows if isinstance(wrt, (list, tuple)) else rows[0]
+
+
+def _unit_vectors(expression):
+    """The unit cotangents of `expression`, one per element, along a new first axis."""
+    n = times(*sized(expression))
+    return ops.reshape(ops.eye(n, n, 0, expression.dtype), [n] + sized(expression))
+
+
+UNROLL = 1024       # rows of a Jacobian that are written out one by one when there is no batch rule
+
+
+def _unrolled(expression, rows, seed, problem):
+    from ..graph.walk import rebuild
+    n = expression.size
+    if n is None or n > UNROLL:
+        raise with_line(
+            ShapeError(
+                f"this Jacobian needs all its rows at once, which {problem} cannot do; row by row "
+                f"it needs a known size of at most {UNROLL} elements, and the expression has shape "
+                f"{show(expression.shape)}"
+            ),
+            expression,
+        )
+    if n == 0:
+        zero = constant(np.zeros((), expression.dtype))
+        return [ops.broadcast_to(ops.cast(zero, row.dtype), [0, *sized(row)]) for row in rows]
+    results = []
+    for k in range(n):
+        unit = np.zeros(expression.shape, expression.dtype)
+        unit.reshape(-1)[k] = 1
+        results.append(rebuild(rows, {seed: constant(unit)}))
+    return [ops.stack([r[i] for r in results], 0) for i in range(len(rows))]
+
+
+def hessian(cost, wrt):
+    """The second derivatives of the scalar `cost`, of shape wrt.shape * 2; a list for a list."""
+    targets = wrt if isinstance(wrt, (list, tuple)) else [wrt]
+    results = [jacobian(grad(cost, t), t, disconnected="zero") for t in targets]
+    return results if isinstance(wrt, (list, tuple)) else results[0]
+
+
+def hessian_vector(cost, wrt, v):
+    """The Hessian of the scalar `cost` times `v` (shapes of `wrt`), without making the Hessian."""
+    many = isinstance(wrt, (list, tuple))
+    targets, vs = _pairs(wrt, v, "hessian_vector")
+    first = grad(cost, targets, disconnected="zero")
+    found = Lop(first, targets, vs, disconnected="zero")
+    return found if many else found[0]

@@ -1,0 +1,107 @@
+"""What the gradient of a scan keeps from the forward steps, and what it computes again.
+
+Reading a stored row costs memory traffic, computing it again costs arithmetic: `choose_saved`
+weighs both per node, with sizes where they are known. Products, nested scans and everything else
+that is dear is stored; cheap functions of rows and states are recomputed.
+"""
+import math
+
+from .. import dtypes
+from ..graph.walk import toposort
+
+UNKNOWN = 32        # the size that an unknown dimension counts as
+MOVED = 0.15        # ns to write a byte and read it back in another scan
+READ = 0.06         # ns to read a byte that is stored anyway
+UNIT = 0.05         # ns per element and unit of an elementwise row's cost
+FLOP = 0.02         # ns per multiplication and addition of a product
+DEAR = 1e6          # ns of what has no model: nested scans, decompositions, sorting
+SHAPES = {"broadcast_like": 1, "unbroadcast": 1, "shape": 0, "count": 0}    # operands read by value
+
+
+def elements(node):
+    return math.prod(UNKNOWN if d is None else d for d in node.shape)
+
+
+def _bytes(node):
+    return elements(node) * dtypes.ITEMSIZE[node.dtype]
+
+
+def _own(node):
+    """ns to compute `node` from its inputs."""
+    if node.op.kind in ("leaf", "movement") or node.value is not None:
+        return 0.0
+    if node.op.kind == "elementwise":
+        return elements(node) * node.op.cost * UNIT
+    if node.op.kind == "gemm":
+        depth = node.inputs[0].shape[-1]
+        return elements(node) * (UNKNOWN if depth is None else depth) * FLOP + 300
+    if node.op.kind == "reduce":
+        return elements(node.inputs[0]) * UNIT * 2
+    if node.op.kind == "composite":
+        return max(elements(i) for i in (node, *node.inputs)) * node.op.cost * UNIT
+    if node.op.name in ("shape", "pack", "print", "check"):
+        return 0.0
+    if node.op.name == "take":
+        return elements(node) * UNIT * 4
+    return DEAR
+
+
+def _values(node):
+    """The operands whose values `node` needs, not only their shapes."""
+    return node.inputs[:SHAPES.get(node.op.name)]
+
+
+def choose_saved(wanted, tainted, varying, free, nothing=False):
+    """The nodes to store: those from which the rest of what `wanted` needs is computed again.
+
+    wanted: nodes of the backward step; tainted: uids of what depends on cotangents; varying: uids
+    of forward nodes that differ from step to step; free: uids of those that are stored anyway.
+    nothing: store no more than that.
+    """
+    order = toposort(wanted)
+    forward = [n for n in order if n.uid not in tainted]
+    keep = _cheapest(forward, varying, free, nothing)
+    saved, again, shapes = _reached(order, tainted, keep, free)
+    for node in sorted(saved, key=order.index, reverse=True):
+        # What follows cheaply from other stored rows, or from what is computed again, is dropped.
+        there = free | {n.uid for n in saved if n is not node} | again
+        if node not in _cheapest(forward, varying, there, nothing):
+            saved.remove(node)
+            again = again | {node.uid}
+    return saved + [n for n in shapes if n not in saved and n.uid in varying and n.inputs]
+
+
+def _cheapest(forward, varying, free, nothing):
+    """The nodes of `forward` that are cheaper to store than to compute again."""
+    best, keep = {}, set()
+    for node in forward:
+        if node.uid not in varying:
+            best[node.uid] = 0.0
+        elif node.uid in free or node.op.kind == "leaf":
+            best[node.uid] = READ * _bytes(node) if node.outs is None else 0.0
+        else:
+            best[node.uid] = _own(node) + sum(best[i.uid] for i in dict.fromkeys(_values(node)))
+            if node.outs is None and not nothing and MOVED * _bytes(node) < best[node.uid]:
+                best[node.uid] = MOVED * _bytes(node)
+                keep.add(node)
+    return keep
+
+
+def _reached(order, tainted, keep, free):
+    """What the backward step reaches of the forward one: (stored, uids of what is computed again,
+    what is read only for its shape, and is not stored once shapes are known)."""
+    users, saved, seen = [n for n in order if n.uid in tainted], [], set()
+    stack = [i for n in users for i in _values(n) if i.uid not in tainted]
+    shapes = [i for n in users for i in n.inputs if i.uid not in tainted]
+    while stack:
+        node = stack.pop()
+        if node.uid in seen or node.uid in free:
+            continue
+        seen.add(node.uid)
+        if node in keep:
+            saved.append(node)
+        else:
+            stack.extend(_values(node))
+            shapes.extend(node.inputs)
+    return saved, seen - {n.uid for n in saved}, [
+        n for n in dict.fromkeys(shapes) if n.uid not in seen and n.uid not in free]

@@ -1,0 +1,100 @@
+"""Scans over the same steps become one, with what both compute computed once.
+
+The forward scan that a gradient made, with more results, thereby takes the place of the user's.
+"""
+from ...graph.node import line_of
+from ...graph.walk import rebuild, toposort
+from ...ops.scan import ScanSignature
+from .opened import Opened, leaf
+
+
+def merge(roots):
+    """`roots` with scans over the same steps, none of which needs another, made one."""
+    refused = set()
+    while True:
+        scans = [n for n in toposort(roots) if n.op.name == "scan"]
+        pair = next(((a, b) for k, b in enumerate(scans) for a in scans[:k]
+                     if (a.uid, b.uid) not in refused and _alike(a, b)
+                     and all(n is not a for n in toposort([b]))), None)
+        if pair is None:
+            return roots
+        with line_of(pair[0]):
+            merged = _merged(*pair)
+        if merged is None:
+            refused.add((pair[0].uid, pair[1].uid))
+            continue
+        replace = {}
+        for node in toposort(roots):
+            if node.op.name == "item" and node.inputs[0] in pair:
+                items = merged[pair.index(node.inputs[0])]
+                replace[node] = items[node.attrs["index"]]
+        roots = rebuild(roots, replace)
+
+
+def _alike(a, b):
+    x, y = a.attrs, b.attrs
+    if any(x[k] != y[k] for k in ("reverse", "counted", "limit", "recompute", "until")):
+        return False
+    if a.inputs[0] is not b.inputs[0] or (x["counted"] and a.inputs[1] is not b.inputs[1]):
+        return False
+    return not x["until"] or _shares_state(a, b)
+
+
+def _shares_state(a, b):
+    """Two scans that end early end together only when one is the other with more results."""
+    inits = {n.uid for n in ScanSignature.of(a).inits}
+    return bool(inits & {n.uid for n in ScanSignature.of(b).inits})
+
+
+def _merged(a, b):
+    """(results of a, results of b) in one scan of both; None when they cannot be one."""
+    one = Opened(a)
+    rows = {(lag, tuple(x.uid for x in operands)): row for lag, operands, row in one.rows}
+    two = ScanSignature.of(b)
+    own = []
+    for lag, pair in zip(b.attrs["seqs"], two.seqs):
+        operands = [x for x in pair if x is not None]
+        row = rows.get((lag, tuple(x.uid for x in operands)))
+        if row is None:
+            row = leaf(operands[-1].dtype, operands[-1].shape[1:])
+            one.rows.append([lag, operands, row])
+        own.append(row)
+    same = {}               # carry of b -> carry of a that it may be
+    for j, init in enumerate(two.inits):
+        for i, c in enumerate(one.carries):
+            if c.init is init and c.taps == b.attrs["taps"][j] and i not in same.values():
+                same[j] = i
+                break
+    while True:
+        stand_ins = list(own)
+        for j, (init, taps) in enumerate(zip(two.inits, b.attrs["taps"])):
+            stand_ins += one.carries[same[j]].inputs if j in same else [
+                leaf(init.dtype, init.shape[1:]) for _ in taps]
+        other = Opened(b, stand_ins)
+        wrong = [j for j, i in same.items() if other.carries[j].new is not one.carries[i].new]
+        if not wrong:
+            break
+        for j in wrong:
+            del same[j]
+    if other.until is not one.until:
+        return None
+    return _joined(one, other, same)
+
+
+def _joined(one, other, same):
+    first = len(one.results)
+    place = dict(same)
+    for j, c in enumerate(other.carries):
+        if j not in place:
+            place[j] = len(one.carries)
+            one.carries.append(c)
+    outs = [one.emit_out(n) for n in other.outs]
+    sig = other.sig
+    one.results += [("trace", place[j]) for j in range(sig.carries)]
+    one.results += [("final", place[j]) for j in range(sig.carries)]
+    one.results += [("out", k) for k in outs] + [("count", 0)]
+    one.frozen |= other.frozen
+    one.sig.others = [*one.sig.others, *other.sig.others]
+    items = one.close()
+    return ({k: v for k, v in items.items() if k < first},
+            {k - first: v for k, v in items.items() if k >= first})

@@ -1,0 +1,369 @@
+"""Passes on scans: bodies are optimised, and work that need not be done step by step leaves them.
+
+`improve` runs on graphs with known shapes, after the first rewrites: scans over the same steps are
+merged, results nobody reads dropped, bodies rewritten; then the passes of `hoist.py` move products
+out. A pass works on an `Opened` scan: its step as plain nodes, with the operands that stay the same
+in their places, from which a new scan is made. `finish` gives bodies their last form.
+"""
+from collections import OrderedDict
+
+from ... import ops
+from ...graph.node import item, line_of, make, new_uid
+from ...graph.sizes import indices
+from ...graph.walk import consumers, rebuild, toposort, toposort_cut
+from ...ops.bodies import Body, shapes_known
+from ...ops.scan import Carry, ScanSignature, is_scan, scan_node
+from ..engine import Family, fit, scalar
+
+family = Family("scans")
+ROUNDS = 4              # how often the passes run at most, each after the other
+KEPT = 256              # rewritten bodies that are remembered
+HOLD = {"scan": ("body",), "scan_debug": ("body",), "ifelse": ("then", "other")}
+_bodies = OrderedDict()
+
+
+def wanted(order):
+    """Whether there is a scan or a branch among the nodes `order`."""
+    return any(n.op.name in HOLD for n in order)
+
+
+# --- rows -------------------------------------------------------------------------------------
+
+
+@family.rule("dynamic_slice")
+def static_slice(node):
+    """A slice whose bounds have become known is a view."""
+    x, bounds = node.inputs[0], node.inputs[1:]
+    if any(b.value is None for b in bounds):
+        return None
+    values = [b.value.item() for b in bounds]
+    slices = [tuple(values[b[1]] if isinstance(b, tuple) else b for b in s)
+              for s in node.attrs["template"]]
+    return ops.dynamic_slice(x, slices, node.attrs.get("exact", ()))
+
+
+@family.rule("slice")
+def last_row_is_final(node):
+    """The last row of a trace is the last state, which is there without storing the trace."""
+    trace = node.inputs[0]
+    if trace.op.name != "item" or not is_scan(trace.inputs[0]):
+        return None
+    scan = trace.inputs[0]
+    sig, total = ScanSignature.of(scan), trace.shape[0]
+    if not total or trace.attrs["index"] >= sig.carries or not runs_all(scan):
+        return None
+    if not _takes_last(node, trace, scan):
+        return None
+    rest = node.attrs["slices"][1:]
+    final = ops.expand(item(scan, sig.final(trace.attrs["index"])), (0,))
+    return make("slice", (final,), {"slices": ((None, None, 1), *rest)})
+
+
+@family.rule("slice")
+def slice_of_one_part(node):
+    """A slice that lies in one of the tensors joined is a slice of that."""
+    joined = node.inputs[0]
+    if joined.op.name != "concatenate":
+        return None
+    axis, at = joined.attrs["axis"], 0
+    *lead, bounds = node.attrs["slices"][:axis + 1]
+    rows = indices(bounds, joined.shape[axis])
+    for part in joined.inputs:
+        end = at + part.shape[axis]
+        if rows.count != 0 and at <= rows.low and rows.end <= end:
+            moved = rows.moved(-at).bounds(end - at)
+            return make("slice", (part,), {
+                "slices": (*lead, moved, *node.attrs["slices"][axis + 1:])})
+        at = end
+    return None
+
+
+def runs_all(scan):
+    """Whether every step of a scan runs."""
+    a = scan.attrs
+    return not a["until"] and not a["counted"] and a["limit"] < 0
+
+
+# --- bodies -----------------------------------------------------------------------------------
+
+
+def with_bodies(roots, optimise, key):
+    """`roots` with the bodies of scans and branches rewritten by optimise(list of nodes)."""
+    def step(node):
+        names = HOLD.get(node.op.name)
+        if names is None:
+            return node
+        new = {name: _rewritten(node.attrs[name], optimise, key) for name in names}
+        if all(new[name] is node.attrs[name] for name in names):
+            return node
+        return make(node.op, node.inputs, {**node.attrs, **new})
+    return rebuild(roots, step=step)
+
+
+def _rewritten(body, optimise, key):
+    if not shapes_known(body):      # data decides some shape inside: its oracle will run it
+        return body
+    found = _bodies.get((body, key))
+    if found is None:
+        outputs = optimise(list(body.outputs))
+        found = body if tuple(outputs) == body.outputs else Body(body.inputs, outputs)
+        _bodies[body, key] = found
+        while len(_bodies) > KEPT:
+            _bodies.popitem(last=False)
+    return found
+
+
+# --- scans taken apart ------------------------------------------------------------------------
+
+
+class Opened:
+    """A scan whose step is plain nodes, to be changed and closed again.
+
+    rows       [[lag, operands, placeholder]]
+    carries    [Carry]
+    outs       nodes; until: a node or None
+    results    for each result of the old scan where it is now: ("trace", i), ("final", i),
+               ("out", k), ("count", 0), or a function of the new results that gives the node
+    """
+
+    def __init__(self, scan, stand_ins=None):
+        self.scan, self.sig = scan, ScanSignature.of(scan)
+        sig, taps = self.sig, scan.attrs["taps"]
+        own = stand_ins or [leaf(n.dtype, n.shape) for n in sig.body.inputs[:sig.first_other]]
+        made = sig.body.at([*own, *sig.others])
+        self.frozen = {n.uid for n in sig.others}
+        self.rows = [[lag, [x for x in pair if x is not None], row]
+                     for lag, pair, row in zip(scan.attrs["seqs"], sig.seqs, own)]
+        self.carries = [Carry(init, t, [own[k] for k in sig.tap_inputs(i).values()], new)
+                        for i, (init, t, new) in enumerate(zip(sig.inits, taps, made))]
+        self.outs = made[sig.carries:sig.carries + sig.outs]
+        self.until = made[-1] if scan.attrs["until"] else None
+        self.results = [("trace", i) for i in range(sig.carries)]
+        self.results += [("final", i) for i in range(sig.carries)]
+        self.results += [("out", k) for k in range(sig.outs)] + [("count", 0)]
+
+    @property
+    def steps(self):
+        """How many steps there are at most."""
+        return self.sig.steps.value.item() if self.sig.steps.value is not None else None
+
+    @property
+    def outputs(self):
+        return [c.new for c in self.carries] + self.outs + (
+            [] if self.until is None else [self.until])
+
+    def order(self):
+        """The nodes of a step, and of what is computed before the scan for it."""
+        return toposort_cut(self.outputs, self.frozen)
+
+    def row_leaves(self):
+        return {row.uid for _, _, row in self.rows}
+
+    def state_leaves(self):
+        return {n.uid for c in self.carries for n in c.inputs}
+
+    def replace(self, mapping):
+        """Put nodes in the place of others, everywhere in the step."""
+        made = rebuild(self.outputs, {**{n: n for n in self.sig.others}, **mapping})
+        self.carries = [c._replace(new=new) for c, new in zip(self.carries, made)]
+        self.outs = made[len(self.carries):len(self.carries) + len(self.outs)]
+        self.until = None if self.until is None else made[-1]
+
+    def emit(self, node):
+        """What gives the rows of `node` after the scan: ("trace", i) or ("out", k)."""
+        for i, c in enumerate(self.carries):
+            if c.new is node:
+                return "trace", i
+        return "out", self.emit_out(node)
+
+    def emit_out(self, node):
+        """The index of `node` among the per-step results, made one when it is none."""
+        for k, known in enumerate(self.outs):
+            if known is node:
+                return k
+        self.outs.append(node)
+        return len(self.outs) - 1
+
+    def close(self):
+        """{index of an old result: node of the new one}."""
+        attrs, sig = self.scan.attrs, self.sig
+        used = {n.uid for n in toposort_cut(self.outputs, self.frozen)}
+        seqs = [tuple(r) for r in self.rows if r[2].uid in used]
+        options = {k: attrs[k] for k in ("reverse", "limit", "name", "recompute")}
+        new = scan_node(sig.steps, seqs, self.carries, self.outs, self.until, sig.count,
+                        sig.others, self.scan.op.name, **options)
+        where = ScanSignature.of(new)
+        places = {"trace": where.trace, "final": where.final, "out": where.out,
+                  "count": lambda _: where.executed}
+
+        def get(place):
+            return item(new, places[place[0]](place[1]))
+        return {k: place(get) if callable(place) else get(place)
+                for k, place in enumerate(self.results) if place is not None}
+
+
+def move_outs(opened, kept, place):
+    """Keep the per-step results `kept`; place: {old index: where it is now}."""
+    def moved(at):
+        if isinstance(at, tuple):
+            return place[at[1]] if at[0] == "out" else at
+        return at and (lambda get: at(lambda p: got(get, place[p[1]] if p[0] == "out" else p)))
+    opened.results = [moved(at) for at in opened.results]
+    opened.outs = kept
+
+
+def got(get, place):
+    return place(get) if callable(place) else get(place)
+
+
+def leaf(dtype, shape):
+    return make("placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape),
+                                    "name": None})
+
+
+def depending(order, leaves):
+    """uids of the nodes of `order` that depend on the uids `leaves`, those included."""
+    found = set(leaves)
+    for node in order:
+        if any(i.uid in found for i in node.inputs):
+            found.add(node.uid)
+    return found
+
+
+def substitute(roots, scan, items):
+    """`roots` with `items` {index: node} in the place of the results of `scan`."""
+    replace = {}
+    for node in toposort(roots):
+        if node.op.name == "item" and node.inputs[0] is scan:
+            replace[node] = items[node.attrs["index"]]
+    return rebuild(roots, replace)
+
+
+# --- the passes -------------------------------------------------------------------------------
+
+
+def improve(roots, optimise, key):
+    """`roots` with better scans. optimise(list of nodes) rewrites the step of one."""
+    from . import hoist, prune
+    from .join import join_columns, join_terms, join_weights
+    from .merge import merge
+    for _ in range(ROUNDS):
+        before = roots
+        roots = join_columns(only_last(merge(prune.cut(drop_unused(roots)))))
+        roots = with_bodies(roots, optimise, key)
+        done = set()
+        while True:
+            scan = next((n for n in toposort(roots) if n.op.name == "scan" and n.uid not in done),
+                        None)
+            if scan is None:
+                break
+            done.add(scan.uid)
+            known = scan.inputs[0].value is not None        # else rows have no shape
+            roots = _passed(roots, scan, hoist.PASSES if known else (join_weights, join_terms))
+        if roots == before:
+            break
+    return drop_unused(prune.split(drop_unused(roots)))
+
+
+def _passed(roots, scan, passes):
+    read = {n.attrs["index"] for n in toposort(roots)
+            if n.op.name == "item" and n.inputs[0] is scan}
+    with line_of(scan):
+        opened = Opened(scan)
+        opened.results = [p if k in read else None for k, p in enumerate(opened.results)]
+        if not any([run(opened) for run in passes]):
+            return roots
+        return substitute(roots, scan, opened.close())
+
+
+def drop_unused(roots):
+    """Scans without results that nobody reads, and without what only those needed."""
+    for scan in reversed([n for n in toposort(roots) if is_scan(n)]):
+        order = toposort(roots)
+        read = {n.attrs["index"] for n in order if n.op.name == "item" and n.inputs[0] is scan}
+        if not read or scan.op.name == "scan_debug":
+            continue
+        with line_of(scan):
+            opened = Opened(scan)
+            if _trim(opened, read):
+                roots = substitute(roots, scan, opened.close())
+    return roots
+
+
+def _trim(opened, read):
+    """Whether something could be dropped of a scan of which only the results `read` are read."""
+    sig = opened.sig
+    live = {i for i in range(sig.carries) if {sig.trace(i), sig.final(i)} & read}
+    outs = [k for k in range(sig.outs) if sig.out(k) in read]
+    while True:
+        roots = [opened.carries[i].new for i in live] + [opened.outs[k] for k in outs]
+        roots += [] if opened.until is None else [opened.until]
+        reached = {n.uid for n in toposort_cut(roots, opened.frozen)}
+        more = {i for i, c in enumerate(opened.carries) if any(n.uid in reached for n in c.inputs)}
+        if more <= live:
+            break
+        live |= more
+    used_rows = [r for r in opened.rows if r[2].uid in reached]
+    unread = set(sig.body.inputs) - {sig.body.inputs[k] for k in sig.body.used}
+    if len(live) == sig.carries and len(outs) == sig.outs and len(used_rows) == len(
+            opened.rows) and not unread & set(sig.body.inputs[sig.first_other:]):
+        return False
+    live = sorted(live)
+    opened.results = [("trace", live.index(i)) if i in live else None for i in range(sig.carries)]
+    opened.results += [("final", live.index(i)) if i in live else None for i in range(sig.carries)]
+    opened.results += [("out", outs.index(k)) if k in outs else None for k in range(sig.outs)]
+    opened.results.append(("count", 0))
+    opened.carries = [opened.carries[i] for i in live]
+    opened.outs = [opened.outs[k] for k in outs]
+    return True
+
+
+def only_last(roots):
+    """Per-step results of which only the last row is read become states, which are not stored."""
+    while True:
+        new = _last_as_state(roots)
+        if new is None:
+            return roots
+        roots = new
+
+
+def _last_as_state(roots):
+    """`roots` with that done to the first scan where it can be; None where there is none."""
+    order = toposort(roots)
+    users, fixed = consumers(order), {n.uid for n in roots}
+    for scan in [n for n in order if n.op.name == "scan" and runs_all(n)]:
+        sig, reads = ScanSignature.of(scan), {}
+        for n in users[scan.uid]:
+            k = n.attrs["index"] - sig.out(0)
+            if 0 <= k < sig.outs and n.uid not in fixed and n.shape[0] and all(
+                    _takes_last(u, n, scan) for u in users[n.uid]):
+                reads[k] = users[n.uid]
+        if not reads:
+            continue
+        with line_of(scan):
+            opened = Opened(scan)
+            for k in reads:
+                new = opened.outs[k]
+                zeros = fit(scalar(0, new.dtype), (1, *new.shape))
+                opened.carries.append(Carry(zeros, (-1,), [leaf(new.dtype, new.shape)], new))
+                opened.results[sig.out(k)] = ("final", len(opened.carries) - 1)
+            items = opened.close()
+            replace = {n: items[n.attrs["index"]] for n in users[scan.uid]}
+            for k, slices in reads.items():
+                for n in slices:
+                    final = ops.expand(items[sig.out(k)], (0,))
+                    rest = n.attrs["slices"][1:]
+                    replace[n] = make("slice", (final,), {"slices": ((None, None, 1), *rest)})
+                replace = {n: x for n, x in replace.items() if n is not slices[0].inputs[0]}
+        return rebuild(roots, replace)
+    return None
+
+
+def _takes_last(user, rows, scan):
+    """Whether `user` is a slice that reads of all `rows` only that of the last step."""
+    if user.op.name != "slice":
+        return False
+    total = rows.shape[0]
+    at = 0 if scan.attrs["reverse"] else total - 1
+    rows = indices(user.attrs["slices"][0], total)
+    return rows.count == 1 and rows.start == at

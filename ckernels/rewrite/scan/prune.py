@@ -1,0 +1,173 @@
+"""Only the steps and rows of a scan that are used: others do not run, or are not stored.
+
+Results read only up to a row need no later step; of a map, no earlier one either. Where steps must
+run although nobody reads their rows, as for x[-k:] of a trace, the scan becomes two, one after the
+other: the first hands its states to the second, and each stores only rows that are read.
+"""
+from math import prod
+
+from ... import ops
+from ...dtypes import ITEMSIZE
+from ...graph.node import constant, line_of
+from ...graph.sizes import Line, indices
+from ...graph.walk import consumers, rebuild, toposort
+from ...ops.scan import Carry, ScanSignature
+from .opened import HOLD, Opened, leaf, runs_all
+
+WORTH = 4096            # bytes of rows nobody reads from which on a scan is made two
+LOUD = ("print", "check")       # ops that show in which steps they run
+
+
+def cut(roots):
+    """Scans without the steps that no result needs."""
+    return _changed(roots, _shorter)
+
+
+def split(roots):
+    """Scans of which only some rows are read as two, of which one stores them."""
+    return _changed(roots, _halves)
+
+
+def _changed(roots, change):
+    """`roots` with change(scan, reads) applied to scans until it finds nothing more to do."""
+    while True:
+        order = toposort(roots)
+        users, fixed = consumers(order), {n.uid for n in roots}
+        for scan in order:
+            if scan.op.name == "scan" and runs_all(scan) and scan.inputs[0].value is not None:
+                reads = _Reads.of(scan, users, fixed)
+                mapping = reads and change(scan, reads)
+                if mapping:
+                    roots = rebuild(roots, mapping)
+                    break
+        else:
+            return roots
+
+
+class _Reads:
+    """What is read of a scan: finals [item nodes]; slices [(slice node, its item, rows: a Line)];
+    first, end: the span of those rows."""
+
+    def __init__(self, total, finals, slices):
+        self.total, self.finals, self.slices = total, finals, slices
+        used = [r for _, _, r in slices if r.count != 0]
+        self.first = min([r.low for r in used], default=total)
+        self.end = max([r.end for r in used], default=self.first)
+
+    @classmethod
+    def of(cls, scan, users, fixed):
+        """None where results are read in other ways."""
+        sig, total = ScanSignature.of(scan), scan.inputs[0].value.item()
+        finals, slices = [], []
+        for found in users[scan.uid]:
+            k = found.attrs["index"]
+            if sig.carries <= k < sig.out(0):
+                finals.append(found)
+                continue
+            if k == sig.executed or found.uid in fixed or any(
+                    u.op.name != "slice" for u in users[found.uid]):
+                return None
+            slices += [(u, found, indices(u.attrs["slices"][0], total))
+                       for u in users[found.uid]]
+        return cls(total, finals, slices) if slices and total else None
+
+
+def _shorter(scan, reads):
+    """{node: what to put in its place} when some steps need not run."""
+    if reads.finals or loud(scan.attrs["body"].outputs):
+        return None
+    first, end = reads.first, reads.end
+    if scan.attrs["taps"]:
+        first, end = (first, reads.total) if scan.attrs["reverse"] else (0, end)
+    if end - first in (0, reads.total):
+        return None
+    with line_of(scan):
+        opened = Opened(scan)
+        _restrict(opened, first, end)
+        return _resliced(reads.slices, opened.close(), first, end)
+
+
+def loud(outputs):
+    """Whether it shows which steps run, and with which number."""
+    return any(n.op.name in LOUD or any(loud(n.attrs[b].outputs) for b in HOLD.get(n.op.name, ()))
+               for n in toposort(outputs))
+
+
+def _halves(scan, reads):
+    """{node: what to put in its place} when a scan is better two."""
+    if not scan.attrs["taps"] or loud(scan.attrs["body"].outputs):
+        return None
+    sig = ScanSignature.of(scan)
+    sizes = {found.attrs["index"]: prod(found.shape[1:]) * ITEMSIZE[found.dtype]
+             for _, found, _ in reads.slices}
+    row = sum(sizes.values())
+    if 0 < reads.first < reads.total and reads.first * row >= WORTH:
+        at = reads.first
+    elif 0 < reads.end < reads.total and (reads.total - reads.end) * row >= WORTH:
+        at = reads.end
+    else:
+        return None
+    low, high = (0, at), (at, reads.total)
+    before, after = (high, low) if scan.attrs["reverse"] else (low, high)
+    with line_of(scan):
+        one, two = Opened(scan), Opened(scan)
+        _restrict(one, *before)
+        places = [_window(one, i) for i in range(sig.carries)]
+        items = one.close()
+        _restrict(two, *after)
+        two.carries = [c._replace(init=ops.concatenate([ops.expand(items[k], (0,)) for k in ks], 0)
+                                  if len(ks) > 1 else ops.expand(items[ks[0]], (0,)))
+                       for c, ks in zip(two.carries, places)]
+        rest = two.close()
+        found = {n: rest[n.attrs["index"]] for n in reads.finals}
+        for half, (first, end) in ((items, before), (rest, after)):
+            found.update(_resliced([s for s in reads.slices
+                                    if (half is rest if s[2].count == 0 else
+                                        first <= s[2].low < end)], half, first, end))
+        return found
+
+
+def _window(opened, i):
+    """Indices of results of the scan that are the last rows of state `i`, as many as its taps need.
+
+    Older ones than the last are states of their own, which take over what a step reads of them.
+    """
+    c, depth = opened.carries[i], -min(opened.carries[i].taps)
+    taps, inputs, found = list(c.taps), list(c.inputs), [opened.sig.final(i)]
+    for back in range(1, depth):
+        if -back not in taps:
+            taps.append(-back)
+            inputs.append(leaf(c.new.dtype, c.new.shape))
+        opened.results.append(("final", len(opened.carries)))
+        found.insert(0, len(opened.results) - 1)
+        opened.carries.append(Carry(ops.slice_(c.init, [(-1, None, 1)]), (-1,),
+                                  [leaf(c.new.dtype, c.new.shape)], inputs[taps.index(-back)]))
+    opened.carries[i] = c._replace(taps=tuple(taps), inputs=inputs)
+    return found
+
+
+def _restrict(opened, first, end):
+    """Let the scan run the steps from `first` to `end` only."""
+    opened.sig.steps = constant(end - first)
+    for entry in opened.rows:
+        entry[0], entry[1] = _rows_between(entry[0], entry[1], first, end)
+
+
+def _rows_between(lag, operands, first, end):
+    """(lag, operands) of the rows from `first` to `end` of a sequence."""
+    *head, rows = operands
+    if not lag or first >= lag:
+        return 0, [ops.slice_(rows, [(first - lag, end - lag, 1)])]
+    if not first:
+        return lag, [*head, ops.slice_(rows, [(0, end, 1)])]
+    return 0, [ops.slice_(ops.concatenate(operands, 0), [(first, end, 1)])]
+
+
+def _resliced(slices, items, first, end):
+    """{slice of old rows: the same of `items`, which hold the rows from `first` to `end`}."""
+    found = {}
+    for node, old, rows in slices:
+        moved = rows.moved(-first) if rows.count != 0 else Line(0, 0)
+        _, *rest = node.attrs["slices"]
+        found[node] = ops.slice_(items[old.attrs["index"]], [moved.bounds(end - first), *rest])
+    return found
