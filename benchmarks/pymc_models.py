@@ -1,6 +1,6 @@
 """Twelve models in PyMC, each a function that builds it: what the rows of pymc_rows.py compile.
 
-Data are drawn from a fixed seed, so that log-densities and gradients of two engines can be compared.
+Data are drawn from a fixed seed: log-densities and gradients of two engines can be compared.
 """
 import numpy as np
 

@@ -4,8 +4,8 @@
 
 Each model and engine has a process of its own, run twice on one empty cache: cold, then warm. The
 seconds are CPU seconds of `model.logp_dlogp_function` and the first call, compilers included;
-`rewriting` is the part that PyTensor itself takes, the same for every engine. A call is PyTensor's raveled function, the best of
-many rounds. Values of all engines are compared with the first one's.
+`rewriting` is the part that PyTensor itself takes, the same for every engine. A call is PyTensor's
+raveled function, the best of many rounds. Values are compared with numba's, or the first engine's.
 """
 import argparse
 import json
@@ -48,7 +48,7 @@ def child(name, peer):
 
 
 def cpu():
-    """CPU seconds of this process and of the compilers it ran: what another load does not change."""
+    """CPU seconds of this process and of its compilers: what another load does not change."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 

@@ -1,8 +1,8 @@
 """A pytest plugin that re-aims PyTensor's own link suites (JAX, MLX, numba) at ckernels.
 
-The linkers of the suites' modes are replaced before their files are imported, so that each test that
-compiles a graph compiles it here and compares with PyTensor's Python mode, as it stands. Tests of
-the other engines themselves are left out, by name and with a reason, in `not_ours.txt`.
+The linkers of the suites' modes are replaced before their files are imported, so that each test
+that compiles a graph compiles it here and compares with PyTensor's Python mode, as it stands. Tests
+of the other engines themselves are left out, by name and with a reason, in `not_ours.txt`.
 """
 import importlib
 import re
@@ -54,7 +54,8 @@ def aimed():
         def fgraph_convert(self, fgraph, *args, **kwargs):
             if any(type(v.type).__name__ == "RandomGeneratorType" for v in fgraph.inputs):
                 warnings.warn("The RandomType SharedVariables [rng] will not be used in the "
-                              "compiled JAX graph. Instead a copy will be used.", UserWarning, stacklevel=2)
+                              "compiled JAX graph. Instead a copy will be used.",
+                              UserWarning, stacklevel=2)
             return super().fgraph_convert(fgraph, *args, **kwargs)
 
     @rule("JAXShapeTuple")

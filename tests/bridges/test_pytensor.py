@@ -1,4 +1,4 @@
-"""The PyTensor bridge against NumPy: values, gradients, state, exceptions, Python calls, pickles."""
+"""The PyTensor bridge against NumPy: values, gradients, state, exceptions, Python calls."""
 import pickle
 import subprocess
 import sys
@@ -51,7 +51,8 @@ def test_shapes():
     n = pt.lscalar("n")
     outs = [x.T, x.reshape((-1,)), x[:, None, :], pt.concatenate([x, x * 2], axis=1),
             pt.stack([y, y]), pt.tile(y, (2, 1)), pt.arange(n) * 1.0, pt.eye(3), pt.diag(y),
-            pt.zeros((n, 2)), x.shape, *pt.split(x, splits_size=[1, 2], n_splits=2, axis=1), pt.cumsum(x, axis=1),
+            pt.zeros((n, 2)), x.shape, pt.cumsum(x, axis=1),
+            *pt.split(x, splits_size=[1, 2], n_splits=2, axis=1),
             pt.sort(y), pt.argsort(y), x.argmax(axis=1)]
     assert same([x, y, n], outs, X, Y, 5) == []
 

@@ -1,9 +1,9 @@
 """Ops that check sizes when they become known and are nothing afterwards.
 
-`pytensor_agreed` holds operands of an Elemwise to PyTensor's rule that only axes of a type of size 1
-broadcast; `pytensor_specified` holds a tensor to the sizes of a SpecifyShape; `pytensor_asserted` is
-a CheckAndRaise. All are their first operand; a rewrite takes them out before any other looks at the
-graph.
+`pytensor_agreed` holds operands of an Elemwise to PyTensor's rule that only axes of a type of size
+1 broadcast; `pytensor_specified` holds a tensor to the sizes of a SpecifyShape; `pytensor_asserted`
+is a CheckAndRaise. All are their first operand; a rewrite takes them out before any other looks at
+the graph.
 """
 import numpy as np
 
@@ -11,12 +11,12 @@ from ... import ops
 from ...errors import CKernelsError, ShapeError
 from ...graph.node import make
 from ...graph.op import Op
-from ...rewrite import canonicalise
 from ...ops.shape import known_value, known_values
+from ...rewrite import canonicalise
 
-BROADCAST = ("Runtime broadcasting not allowed. One input had a distinct dimension length of 1, but "
-             "was not marked as broadcastable: {} in axis {}. If broadcasting was intended, use "
-             "`specify_broadcastable` on the relevant input.")
+BROADCAST = ("Runtime broadcasting not allowed. One input had a distinct dimension length of 1, "
+             "but was not marked as broadcastable: {} in axis {}. If broadcasting was intended, "
+             "use `specify_broadcastable` on the relevant input.")
 
 
 class SpecifiedShape(CKernelsError, AssertionError):

@@ -17,7 +17,7 @@ LARGE = 1 << 16     # bytes from which a constant is an argument of each call in
 
 
 class Converter:
-    """Translates apply nodes; `performed` lists those that became Python calls. lazy: see Pieces."""
+    """Translates apply nodes; `performed` lists those that became Python calls."""
 
     def __init__(self, lazy=True):
         self.performed, self.lazy, self.chooses = [], lazy, False
@@ -46,7 +46,7 @@ class Converter:
 
     @staticmethod
     def typed(x, variable):
-        """`x` in the dtype that PyTensor gives the variable; a row that changes the rank is wrong."""
+        """`x` in the dtype that PyTensor gives the variable."""
         if not isinstance(x, Node) or not is_tensor(variable):
             return x
         assert x.ndim == variable.type.ndim, (variable.owner, x)

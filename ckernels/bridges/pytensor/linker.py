@@ -1,8 +1,8 @@
 """The linker: PyTensor's graph to a callable, with PyTensor's storage and PyTensor's exceptions.
 
 Shared variables are inputs and updates are outputs, as in PyTensor's other linkers: arrays change
-hands by reference, nothing is copied in or out. Fusion, work in place and BLAS are left to ckernels,
-so PyTensor's rewrites for them are excluded.
+hands by reference, nothing is copied in or out. Fusion, work in place and BLAS are left to
+ckernels, so PyTensor's rewrites for them are excluded.
 """
 import numpy as np
 from pytensor.link.basic import JITLinker
@@ -94,7 +94,7 @@ class CKernelsLinker(JITLinker):
 
 
 def fail(fgraph, problem, nodes, thunk):
-    """Raise what PyTensor would: its class, with the apply node in the message where it is known."""
+    """Raise what PyTensor would: its class, with the apply node in the message."""
     if isinstance(problem, Raised):
         error, node = problem.error, problem.node
     else:

@@ -1,8 +1,8 @@
 """Ops without a row: PyTensor's own `perform` as a Python call inside of a plan.
 
-A plan knows the shape of everything it holds, so the shapes of the results are operands of the call:
-computed by the op's `infer_shape`, which PyTensor gives as a graph of sizes. Where an op cannot say
-them, there is NoRule, and the graph is cut (see pieces.py).
+A plan knows the shape of everything it holds, so the shapes of the results are operands of the
+call: computed by the op's `infer_shape`, which PyTensor gives as a graph of sizes. Where an op
+cannot say them, there is NoRule, and the graph is cut (see pieces.py).
 """
 import threading
 
@@ -129,7 +129,7 @@ Op("pytensor_perform", "opaque", _infer, _run,
 
 
 def performed(context, node, inputs):
-    """The outputs of `node` as a Python call in the plan: nodes. NoRule where shapes are unknown."""
+    """The outputs of `node` as a Python call in the plan; NoRule where shapes are unknown."""
     if any(not isinstance(x, Node) for x in inputs) or type(node.op).__name__ == "IfElse":
         raise NoRule("operands that are no tensors")
     types = tuple((v.type.dtype, v.type.ndim) for v in node.outputs)

@@ -1,7 +1,7 @@
 """Scalar ops: what an Elemwise computes per element. Each row says in which dtype it computes.
 
-Operands come in the dtypes of PyTensor's graph and the result in the one PyTensor chose; a row casts
-between them as PyTensor's `impl` does. What is not here is computed by the op's own `impl`.
+Operands come in the dtypes of PyTensor's graph and the result in the one PyTensor chose; a row
+casts between them as PyTensor's `impl` does. What is not here is computed by the op's own `impl`.
 """
 import numpy as np
 

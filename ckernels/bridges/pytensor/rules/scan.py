@@ -1,17 +1,17 @@
 """Scan: PyTensor's loops as the loops of ckernels.
 
 PyTensor hands a loop its states as buffers that hold the first rows and room for the others, and
-gets the buffers back; when fewer rows are kept than there are steps, the last ones stay. Here a loop
-has first rows and a trace, and the buffer is their concatenation, of which only what is used is
-computed. A mit-mot state, which gradients of loops are made of, is a window that moves along its
+gets the buffers back; when fewer rows are kept than there are steps, the last ones stay. Here a
+loop has first rows and a trace, and the buffer is their concatenation, of which only what is used
+is computed. A mit-mot state, which gradients of loops are made of, is a window that moves along its
 buffer: a sequence enters it at one end and its rows leave at the other.
 """
 import numpy as np
 
 from .... import ops
 from ....graph.node import Node, constant, item, make, new_uid
-from ....ops.loop import Carry, Layout, scan_node
-from ....ops.loopends import ran, remember_last
+from ....ops.scan import Carry, ScanSignature, scan_node
+from ....ops.scan_ends import ran, remember_last
 from ....ops.shape import known_value, size_of
 from ..table import NoRule, rule
 
@@ -140,7 +140,7 @@ class Loop:
         seqs = self.seqs + [(0, [w.sequence], w.enters) for w in self.windows]
         self.node = scan_node(self.steps, seqs, carries, outs, self.until,
                               name=self.op.name)
-        self.layout = Layout.of(self.node)
+        self.layout = ScanSignature.of(self.node)
 
     # ---- results ------------------------------------------------------------------------------
 
@@ -210,7 +210,7 @@ def steps_of(x):
     known = known_value(x)
     if known is not None:
         return constant(np.int64(known))
-    size = size_of(make("loop_steps", (x,)), 0)
+    size = size_of(make("scan_steps", (x,)), 0)
     return size if isinstance(size, Node) else constant(np.int64(size))
 
 

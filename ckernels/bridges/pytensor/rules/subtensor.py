@@ -11,7 +11,8 @@ from ..table import rule
 def _plain(part):
     """A part of a key: constants of one number as ints, so that slices are static."""
     if isinstance(part, slice):
-        return slice(*[None if p is None else _plain(p) for p in (part.start, part.stop, part.step)])
+        bounds = part.start, part.stop, part.step
+        return slice(*[None if p is None else _plain(p) for p in bounds])
     if isinstance(part, Node) and part.value is not None and not part.ndim \
             and part.dtype != "bool":
         return int(part.value)
@@ -40,7 +41,7 @@ def subtensor(context, op, node, inputs):
 
 
 def _filling(static, y, part):
-    """`y`, whose axes of unknown size must be as long as those of the `part` they are written to."""
+    """`y`, whose axes of unknown size must be as long as those of the `part` it goes to."""
     lead = part.ndim - y.ndim
     axes = tuple((k, (0, 1)) for k, size in enumerate(static) if size is None and lead == 0)
     return make("pytensor_agreed", (y, part), {"axes": axes, "error": "broadcast"}) if axes else y
