@@ -23,6 +23,7 @@ from ..errors import (
     CompileError,
     DTypeError,
     IndexOutOfBounds,
+    NotSupported,
     OutOfMemory,
     ShapeError,
     UsageError,
@@ -226,6 +227,11 @@ class Shared:
         """The generated C; empty where none is generated."""
         return ""
 
+    def address(self, signature, *arrays, bound=None):
+        """Refused: only a compiled function in one piece has a raw entry."""
+        raise NotSupported(f"{self!r} has no raw entry: it runs in Python, in whole or between its "
+                           "pieces")
+
     def assumptions(self):
         """What the last plan assumes of sizes; nothing where there is none."""
         return []
@@ -314,6 +320,27 @@ class CompiledFunction(Shared):
         if where and "(in step " not in sentence:
             error.args = (f"{sentence}{where}", *error.args[1:])
         return error
+
+    @staticmethod
+    def raw_entry(fast, signature, *arrays, bound=None):
+        """`f.address(...)`: a RawEntry, this function for fixed shapes as a C function
+        pointer, without Python or GIL.
+
+        signature: the C type, one of `ckernels.runtime.entry.SIGNATURES`; its last argument is the
+        entry's `user_data`. arrays: examples of the inputs that callers give, for their shapes
+        (none are needed where shapes are declared). bound: {name or index: array} inputs that stay
+        what they are. Variables keep the values they have now. Raises NotSupported where the plan
+        calls Python, updates variables or depends on data.
+
+        >>> x = K.placeholder((), dtype="float64", name="x")
+        >>> square = K.function([x], x * x)
+        >>> import scipy.integrate
+        >>> entry = square.address("double (double, void *)")
+        >>> round(scipy.integrate.quad(entry.scipy(), 0, 3)[0], 6)
+        9.0
+        """
+        from . import entry
+        return entry.make(fast, fast.info.spec, signature, arrays, bound)
 
     def stats(self):
         """What was built so far.
