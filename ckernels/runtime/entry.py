@@ -38,8 +38,8 @@ class RawEntry:
         try:
             self._entry = _runtime.Entry(function, arrays, free)
         except ValueError as problem:
-            raise NotSupported(f"{function!r} has no raw entry: {problem}; a raw entry runs without "
-                               "Python and changes nothing") from problem
+            raise NotSupported(f"{function!r} has no raw entry: {problem}; a raw entry runs "
+                               "without Python and changes nothing") from problem
         self.address = self._entry.address(kind)
         self.user_data = id(self._entry)
 

@@ -127,15 +127,20 @@ static int call_filter(double *buffer, intptr_t n, double *result, void *entry)
     return e->sizes[0] == n && run(e, in, out) == CK_OK;
 }
 
-/* Samplers: a log-density and its gradient; 0 is success, 4 a log-density that is no number. */
+/* Samplers: a log-density and its gradient. 0 is success, 3 a slope, 4 a log-density that is no
+   finite number, 1 all else. */
 static int64_t call_logp(uint64_t n, double *x, double *gradient, double *logp, void *entry)
 {
     ck_raw *e = entry;
     void *in[] = {x}, *out[] = {logp, gradient};
-    if ((uint64_t)e->sizes[0] != n)
-        return CK_EVALUE;
-    int code = run(e, in, out);
-    return code == CK_OK && !isfinite(*logp) ? CK_EVALUE : code;
+    if ((uint64_t)e->sizes[0] != n || run(e, in, out) != CK_OK)
+        return 1;
+    if (!isfinite(*logp))
+        return 4;
+    for (uint64_t i = 0; i < n; i++)
+        if (!isfinite(gradient[i]))
+            return 3;
+    return 0;
 }
 
 /* Samplers: a vector of all that is kept of a point. */
