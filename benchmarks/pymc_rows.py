@@ -29,6 +29,7 @@ def child(name, peer):
     if peer == "ckernels":
         import ckernels.pytensor  # noqa: F401
     made = MODELS[name](pm)
+    made.logp_dlogp_function(ravel_inputs=True, mode="FAST_COMPILE")    # imports, once
     rewriting = time_rewriting()
     start, used = time.perf_counter(), cpu()
     function = made.logp_dlogp_function(ravel_inputs=True, mode=PEERS[peer])

@@ -1,4 +1,4 @@
-"""Raw entries of PyTensor's functions: C function pointers with shared variables bound to values."""
+"""Raw entries of PyTensor's functions: C function pointers, shared variables bound to values."""
 from ...errors import NotSupported
 
 
@@ -21,8 +21,8 @@ def address(function, signature, *arrays):
     if [s for _, s in pieces.outputs] != slots:
         raise NotSupported("this function has no raw entry: some of its results are the same")
     bound = {}
-    for k, (variable, store) in enumerate(zip(pieces.fgraph.inputs, function.input_storage)):
-        if k >= len(function.maker.inputs) or function.maker.inputs[k].shared:
+    for k, (given, store) in enumerate(zip(function.maker.inputs, function.input_storage)):
+        if given.shared:
             bound[k] = store.data
     count = len(pieces.fgraph.inputs)
     bound.update({count + k: array for k, array in enumerate(large)})
