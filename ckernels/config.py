@@ -101,12 +101,26 @@ def one_of(*choices, **aliases):
     return parse
 
 
+def float_name(value):
+    """The name of a float dtype; bfloat16 where the package is that brings its arrays."""
+    plain = ("float16", "float32", "float64")
+    if str(value).strip().lower() != "bfloat16":
+        return one_of(*plain, "bfloat16")(value)
+    try:
+        import ml_dtypes  # noqa: F401 (it registers its dtypes)
+    except ImportError:
+        raise ValueError(f"one of {', '.join(plain)}; bfloat16 needs the package ml_dtypes "
+                         "(pip install 'ckernels[bf16]')") from None
+    return "bfloat16"
+
+
 FLAGS = [
     # name, parser, default, meaning
     Flag("mode", one_of("compiled", "fast_compile", "reference", "debug", FAST_RUN="compiled",
                         DebugMode="debug", DEBUG_MODE="debug"),
          "compiled", "how K.function runs: compiled, fast_compile, reference (NumPy), debug"),
-    Flag("floatX", one_of("float16", "float32", "float64"), "float32", "the default float dtype"),
+    Flag("floatX", float_name, "float32",
+         "the default float dtype: float16, bfloat16, float32, float64"),
     Flag("intX", one_of("int32", "int64"), "int64", "the default integer dtype"),
     Flag("epsilon", number, 1e-7, "the fuzz factor of the K functions"),
     Flag("image_data_format", one_of("channels_last", "channels_first"), "channels_last",

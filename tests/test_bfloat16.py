@@ -7,7 +7,7 @@ import pytest
 import ckernels as K
 from ckernels import dtypes
 from ckernels.codegen.emit import emit
-from ckernels.errors import DTypeError
+from ckernels.errors import ConfigError, DTypeError
 
 needs_ml_dtypes = pytest.mark.skipif(not dtypes.available("bfloat16"), reason="no ml_dtypes")
 RNG = np.random.default_rng(5)
@@ -20,6 +20,9 @@ def test_without_the_package_a_sentence_says_what_to_install(monkeypatch):
         with pytest.raises(DTypeError, match=r"pip install 'ckernels\[bf16\]'"):
             build()
     assert not dtypes.available("bfloat16") and dtypes.available("float16")
+    with pytest.raises(ConfigError, match=r"pip install 'ckernels\[bf16\]'"):
+        K.set_floatx("bfloat16")
+    assert K.floatx() == "float32"
 
 
 def test_rules():
@@ -125,3 +128,30 @@ def test_half_the_bytes_are_moved():
     kernel = f.info.program.instructions[0].kernel.check()
     assert [o.dtype for o in kernel.operands] == ["bfloat16"] * 2
     assert "uint16_t *const y1" in emit(kernel)[1]
+
+
+@needs_ml_dtypes
+@pytest.mark.parametrize("mode", ["reference", "compiled"])
+def test_it_may_be_floatx(mode):
+    """Variables, constants, numbers, draws and layers are bfloat16 then, and a net learns."""
+    with K.config.change(floatX="bfloat16", mode=mode):
+        streams = K.RandomStreams(1)
+        draws = [streams.uniform((4000,)), streams.normal((4000,)), K.random_uniform((4000,)),
+                 K.random_normal((4000,)), K.dropout(K.ones((4000,)), 0.5)]
+        for draw, mean in zip(draws, (0.5, 0, 0.5, 0, 1)):
+            numbers = K.eval(draw)
+            assert draw.dtype == "bfloat16" == numbers.dtype.name
+            assert abs(numbers.astype("float64").mean() - mean) < 0.1
+        assert K.eval(K.maximum(draws[0], draws[2])).max() < 1 and K.eval(draws[0]).min() > 0
+        assert (K.placeholder((2,), dtype="int32") * 0.5).dtype == "bfloat16"
+        assert K.eye(3).dtype == K.cast_to_floatx([1]).dtype.name == "bfloat16"
+        x, t = K.placeholder((None, 4)), K.placeholder((None, 3))
+        w, v = K.random_uniform_variable((4, 8), -1, 1, seed=1), K.zeros((8, 3))
+        y = K.softmax(K.dot(K.relu(K.dot(x, w)), v))
+        cost = K.mean(K.categorical_crossentropy(y, t))
+        steps = [(p, p - 0.5 * g) for p, g in zip((w, v), K.gradients(cost, [w, v]))]
+        train = K.function([x, t], cost, updates=steps)
+        data = RNG.normal(size=(64, 4))
+        costs = [float(train(data, np.eye(3)[data.argmax(1) % 3])) for _ in range(40)]
+        assert w.dtype == K.get_value(w).dtype.name == "bfloat16"
+        assert abs(costs[0] - np.log(3)) < 0.01 and costs[-1] < 0.75 * costs[0]

@@ -11,6 +11,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "ckernels"
 ORDER = [
     "locks",
+    "collector",
     "errors",
     "config",
     "dtypes",

@@ -103,7 +103,7 @@ def float_of(dtype, *bounds):
         dtype = dtypes.promote([dtypes.floatx(), *tensors])
     dtype = dtypes.name_of(dtype)
     if not dtypes.is_float(dtype):
-        raise DTypeError(f"RandomStreams draws float16, float32 or float64, not {dtype}")
+        raise DTypeError(f"RandomStreams draws floats, not {dtype}")
     return dtype
 
 

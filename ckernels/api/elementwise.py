@@ -1,4 +1,4 @@
-"""How K functions of one or two operands are made of rows: the wrapper, its name and its docstring.
+"""How K functions of one or two operands are made of ops: the wrapper, its name and its docstring.
 
 Nothing here computes. The functions themselves are in math.py and special.py.
 """
@@ -20,7 +20,7 @@ def named(function, name, doc, call, gives):
 
 
 def unary(build, name, doc, given, gives):
-    """The K function `name` of one operand by the build function `build` of a row.
+    """The K function `name` of one operand by the build function `build` of an op.
 
     doc: its first sentence; given, gives: the example, as text.
     """

@@ -14,7 +14,7 @@ from ..config import config, lookup, parsed
 from ..errors import ArgumentError, CKernelsWarning, DTypeError, ShapeError, UsageError, with_line
 from ..graph.node import Node, constant
 from ..graph.shapes import show
-from ..graph.walk import leaves, rebuild, toposort
+from ..graph.walk import rebuild, toposort
 from ..ops.scan_ends import scan_updates
 from .operands import as_array, converted, operand
 from .sparsetensor import has_sparse
@@ -115,9 +115,9 @@ def function(
     graph.close()
     graph.check_inputs(on_unused_input or config.on_unused_input)
     mode = None if mode is None else parsed(lookup("mode"), mode, "")
-    from ..runtime.function import Function
+    from ..runtime.function import make_function
 
-    return Function(
+    return make_function(
         inputs=graph.inputs,
         outputs=graph.outputs,
         updates=graph.updates,
@@ -129,6 +129,7 @@ def function(
         positional_only=False,
         check=None if check is None else parsed(lookup("check"), check, ""),
         profile=profile,
+        order=graph.order(),
     )
 
 
@@ -282,6 +283,17 @@ class _Graph:
         self.outputs = self._substituted(outs)
         values = self._substituted(list(updates.values()))
         self.updates = list(zip(updates, values))
+        self.sorted = None, None
+
+    def order(self):
+        """All nodes of the graph, inputs before users; walked again only when it has changed."""
+        roots = self.outputs + [value for _, value in self.updates]
+        if self.sorted[0] != roots:
+            self.sorted = roots, toposort(roots)
+        return self.sorted[1]
+
+    def placeholders(self):
+        return [n for n in self.order() if n.op.name == "placeholder"]
 
     @staticmethod
     def _input_node(one):
@@ -304,28 +316,30 @@ class _Graph:
             return
         skip = {need_variable(v, "no_default_updates").node for v in excluded or ()}
         updated = {variable for variable, _ in self.updates}
-        todo = self.outputs + [value for _, value in self.updates]
-        while todo:
+        order = self.order()
+        while order:
             found = [
                 v
-                for v in leaves(todo, "variable")
-                if default_of(v) is not None
+                for v in order
+                if v.op.name == "variable"
+                and default_of(v) is not None
                 and v not in updated
                 and v not in skip
             ]
             updated.update(found)
-            looped = scan_updates(toposort(todo)) if found else {}
+            looped = scan_updates(order) if found else {}
             todo = [
                 looped[v] if v in looped else self._substituted([default_of(v)])[0] for v in found
             ]
             self.updates.extend(zip(found, todo))
+            order = toposort(todo)
 
     def close(self):
         """Fill placeholders that have a default and are no inputs."""
         roots = self.outputs + [value for _, value in self.updates]
         fill = {
             n: constant(n.attrs["default"].array)
-            for n in leaves(roots, "placeholder")
+            for n in self.placeholders()
             if "default" in n.attrs and n not in self.inputs
         }
         if fill:
@@ -336,9 +350,8 @@ class _Graph:
 
     def check_inputs(self, on_unused):
         """ValueError for a placeholder no input gives; the asked reaction to unused inputs."""
-        roots = self.outputs + [value for _, value in self.updates]
-        used = set(leaves(roots, "placeholder"))
-        for node in leaves(roots, "placeholder"):
+        used = self.placeholders()
+        for node in used:
             if node not in self.inputs:
                 raise with_line(
                     ArgumentError(
@@ -348,6 +361,7 @@ class _Graph:
                     ),
                     node,
                 )
+        used = set(used)
         unused = [n for n in self.inputs if n not in used]
         if unused and on_unused not in ("ignore", "warn", "raise"):
             raise ArgumentError(

@@ -109,7 +109,7 @@ def _cut(rows, steps, seq, count, n_steps):
 # --- making the scan --------------------------------------------------------------------------
 
 
-class Scan:
+class MadeScan:
     """A scan that was made, by output of its step.
 
     parts    for each output ("carry", i) or ("out", k); states: the same for its last values
@@ -148,7 +148,7 @@ class Scan:
 
 
 def make_scan(step, steps, rows, states, others=(), strict=False, checkpoint=None, **options):
-    """The Scan of `step`.
+    """The MadeScan of `step`.
 
     steps: int or scalar node; rows: [(node of that many rows, name)]; states: for each output None
     or (first rows, taps, name); [] when no output has state; others: further arguments.
@@ -169,7 +169,7 @@ def make_scan(step, steps, rows, states, others=(), strict=False, checkpoint=Non
     else:
         node = scan_node(count, seqs, carries, outs, traced.condition, frozen=traced.frozen,
                          **options)
-        made = Scan(node, parts, count)
+        made = MadeScan(node, parts, count)
     for i, v in enumerate(traced.variables, first):
         made.updates[v] = Tensor(made.final_of(i))
     return made

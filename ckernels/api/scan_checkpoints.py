@@ -12,8 +12,8 @@ from .tensor import placeholder_node
 
 
 def checkpointed(every, steps, seqs, carries, outs, condition, parts, frozen, options):
-    """The Scan of a traced step (see `make_scan`) that stores its states every so many steps."""
-    from .scan import Scan
+    """The MadeScan of a traced step (see `make_scan`); only every so many states are stored."""
+    from .scan import MadeScan
     if every < 1:
         raise ArgumentError(f"checkpoint is {every}; states are stored every 1 or more steps")
     if condition is not None:
@@ -47,7 +47,7 @@ def checkpointed(every, steps, seqs, carries, outs, condition, parts, frozen, op
     rows = list(dict.fromkeys(wanted))
     node = scan_node(_node(segments), outer_seqs, outer, rows, None, None, frozen,
                      recompute=True, **options)
-    return Scan(node, [("out", rows.index(w)) for w in wanted], _node(steps),
+    return MadeScan(node, [("out", rows.index(w)) for w in wanted], _node(steps),
                 lambda x: _unfolded(x, steps), parts,
                 [_looks_back(c) for c in carries])
 

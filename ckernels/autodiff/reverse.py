@@ -1,4 +1,4 @@
-"""Derivatives: reverse mode over the rows' `grad`, and what is built from it.
+"""Derivatives: reverse mode over the ops' `grad`, and what is built from it.
 
 `grad` walks the graph once backwards from the cost, adding up contributions; integers,
 stop_gradient and consider_constant end a path. Lop is the same with a vector to start from; Rop is
@@ -11,9 +11,9 @@ import numpy as np
 # scan_gradient has the rule of scan, recompute that of checkpoint.
 from .. import dtypes, ops
 from ..errors import ArgumentError, DisconnectedError, DTypeError, ShapeError, with_line
-from ..graph.node import as_node, constant, line_of, make, new_uid
+from ..graph.node import as_node, constant, line_of, make, making_for, new_uid
 from ..graph.op import Op
-from ..graph.printing import place
+from ..graph.printing import location
 from ..graph.shapes import show
 from ..graph.walk import consumers, toposort
 from ..ops.shape import sized, times
@@ -118,11 +118,12 @@ def accumulate(starts, targets, known=(), fixed=()):
     given = {n.uid for n in known}
     arrived = {n.uid: [g] for n, g in starts.items()}
     total = {}
-    for node in reversed(order):
-        parts = arrived.pop(node.uid, None)
-        if parts is None or node.uid not in reach:
-            continue
-        with line_of(node):
+    with making_for() as line:
+        for node in reversed(order):
+            parts = arrived.pop(node.uid, None)
+            if parts is None or node.uid not in reach:
+                continue
+            line(node)
             total[node.uid] = g = _sum(node, parts)
             if node.uid in fixed or not any(i.uid in reach for i in node.inputs):
                 continue
@@ -198,7 +199,7 @@ def _described(node, fixed):
     what = "consider_constant" if node.uid in fixed else node.op.name
     if node.op.name == "cast" and node.dtype is not None:
         what = f"cast to {node.dtype}"
-    where = place(node.line)
+    where = location(node.line)
     return f"{what} ({where})" if where else what
 
 

@@ -2,7 +2,7 @@
 
 Reading a stored row costs memory traffic, computing it again costs arithmetic: `choose_saved`
 weighs both per node, with sizes where they are known. Products, nested scans and everything else
-that is dear is stored; cheap functions of rows and states are recomputed.
+that is expensive is stored; cheap functions of rows and states are recomputed.
 """
 import math
 
@@ -14,7 +14,7 @@ MOVED = 0.15        # ns to write a byte and read it back in another scan
 READ = 0.06         # ns to read a byte that is stored anyway
 UNIT = 0.05         # ns per element and unit of an elementwise row's cost
 FLOP = 0.02         # ns per multiplication and addition of a product
-DEAR = 1e6          # ns of what has no model: nested scans, decompositions, sorting
+EXPENSIVE = 1e6     # ns of what has no model: nested scans, decompositions, sorting
 SHAPES = {"broadcast_like": 1, "unbroadcast": 1, "shape": 0, "count": 0}    # operands read by value
 
 
@@ -43,7 +43,7 @@ def _own(node):
         return 0.0
     if node.op.name == "take":
         return elements(node) * UNIT * 4
-    return DEAR
+    return EXPENSIVE
 
 
 def _values(node):

@@ -1,4 +1,4 @@
-"""nutpie on ckernels: a compiled model whose log-density, gradient and trace are raw entries.
+"""nutpie on ckernels: a compiled model whose log-density, gradient and trace are C functions.
 
 nutpie samples in threads and calls C function pointers; numba's cfuncs, in its own models. What
 nutpie does around them (initial points, names, dimensions) is left to it; the class that hands over
@@ -19,7 +19,7 @@ EXPAND = "int64_t (uint64_t, uint64_t, double *, double *, void *)"
 
 
 class Interpreted:
-    """What RawEntry is, for functions that call Python: a callback that takes the GIL."""
+    """What CFunction is, for functions that call Python: a callback that takes the GIL."""
 
     user_data = 0
 
@@ -110,7 +110,7 @@ def _model_class():
     from nutpie import _lib
     from nutpie.compile_pymc import CompiledPyMCModel
 
-    class CKernelsPyMCModel(CompiledPyMCModel):
+    class CompiledModel(CompiledPyMCModel):
         """A PyMC model compiled by ckernels."""
 
         def with_data(self, **updates):
@@ -145,4 +145,4 @@ def _model_class():
                                 self),
                 variables, self.n_dim, sizes, coords, self.initial_point_func, adapter)
 
-    return CKernelsPyMCModel
+    return CompiledModel

@@ -9,7 +9,7 @@ import platform
 import time
 
 from .. import compiler
-from ..compiler import cache, cpu, loader, places, process, toolchain
+from ..compiler import cache, cpu, directories, loader, process, toolchain
 from ..config import FLAGS, config
 from ..errors import CKernelsError
 from .output import as_json, bold, human, plain
@@ -163,7 +163,7 @@ def compiledir():
     store = cache.current()
     wanted = cache.compiledir()
     facts = {"path": wanted, "used": store.directory, "cache": str(config["cache"]),
-             "writable": store.writable, "executable": places.executable(store.directory),
+             "writable": store.writable, "executable": directories.executable(store.directory),
              "trouble": store.trouble, "layers": list(store.layers)}  # fmt: skip
     if config["cache"] != "on":
         state = f"cache={config['cache']}"

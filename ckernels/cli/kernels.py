@@ -9,7 +9,7 @@ import sys
 import time
 
 from ..compiler import bundle as bundles
-from ..compiler import cache, hits, places
+from ..compiler import cache, directories, hits
 from ..config import FLAGS, config
 from ..errors import CacheError
 from . import completion
@@ -31,7 +31,7 @@ def opened(create=False):
 
 def path(arguments):
     print(cache.compiledir())
-    private = places.private_directory()
+    private = directories.private_directory()
     if on_terminal() and private and os.path.isdir(private):
         print(f"(kernels that could not be kept there are in {private})", file=sys.stderr)
     return 0

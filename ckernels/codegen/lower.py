@@ -7,11 +7,11 @@ and strides stay out of kernels: they are numbers of the launch.
 from dataclasses import dataclass, field
 
 from .. import dtypes
-from ..config import config
 from ..graph.shapes import product
 from ..graph.sizes import value_of
+from ..schedule import cost
 from ..schedule.alike import is_number
-from ..schedule.group import GENERATORS, operand_maps, peel
+from ..schedule.group import GENERATORS
 from . import passes
 from .forms.flat import TILE
 from .forms.rows import ROW_SCRATCH
@@ -20,24 +20,24 @@ from .layout import collapse, contiguous_strides
 
 LEAST_TILED = 16            # rows and columns: below, tiles are all edges
 WIDE = 128                  # columns per chunk at least: narrower ones read memory in crumbs
-NS_PER_COST = 0.04          # one unit of Op.cost for one float32 on one core, measured
-NS_PER_BYTE = 0.02
-GRAIN_NS = 5000.0           # least work for one thread: fork-join costs 1 us hot, 10 us cold
 
 
 @dataclass
 class Launch:
-    """A kernel with all the executor needs: pointers as (buffer, byte offset), dims, range."""
+    """A kernel with all the executor needs: pointers as (buffer, byte offset), dims, range.
+
+    n: units of the range, dealt out in multiples of `block`; work: picoseconds of all (cost.py).
+    """
     kernel: Kernel
     pointers: list
     dims: list
     n: int
     block: int
-    grain: int
-    ns: float
+    work: int
     reads: list
     writes: list
     inplace: list = field(default_factory=list)     # (result, operand) buffers that may be one
+    least: int = 1              # units for one thread, whatever they take
 
 
 class _Ref:
@@ -95,15 +95,14 @@ class Lowering:
             self.made[key] = self.value(op, dtype, args, attrs)
         return self.made[key]
 
-    def load(self, node, amap):
-        """The value of an operand that lies in memory (or is a literal)."""
+    def load(self, node, amap, base):
+        """The value of an operand, a view of `base`, that lies in memory (or is a literal)."""
         if is_number(node) and node.uid not in self.group.numbers:
             return self.literal(node.dtype, node.value.reshape(()))
         key = (node.uid, amap)
         if key not in self.made:
             ref = self.add_ref("in", node.dtype, self.layouts(node), amap)
-            name = peel(node, amap)[0].op.name
-            attrs = (("made", name),) if name in passes.TOLD else ()
+            attrs = (("made", base.op.name),) if base.op.name in passes.TOLD else ()
             self.made[key] = self.value("load", node.dtype, attrs=attrs, operand=ref)
         return self.made[key]
 
@@ -130,7 +129,7 @@ class Lowering:
             return self.convert(index, node.dtype)
         if name in GENERATORS:
             return self.random(node, amap)
-        args = [self.operand(x, want) for x, want in operand_maps(node, amap, self.group)]
+        args = [self.operand(*read) for read in self.group.reads[node.uid]]
         if node.op.kind == "reduce":
             return self.reduce(node, name, args[0], node.inputs[0], node.attrs["axes"])
         if node.op.commutative:     # the order of the graph is that of birth: no part of a kernel
@@ -139,13 +138,13 @@ class Lowering:
         return self.value(name, node.dtype, args, tuple(sorted(node.attrs.items())),
                           cost=node.op.cost * wide)
 
-    def operand(self, node, amap):
-        base, want = peel(node, amap)
+    def operand(self, node, amap, base, want):
+        """The value of `node` read with `amap`, where it is `base` read with `want`."""
         if base.uid in self.of:
             return self.of[base.uid]
-        if base.value is not None:
+        if base.op.name == "constant":
             node, amap = base, want
-        return self.load(node, amap)
+        return self.load(node, amap, base)
 
     def convert(self, value, dtype):
         if self.values[value].dtype == dtype:
@@ -191,8 +190,7 @@ class Lowering:
 
     def partial(self, node):
         x = node.inputs[0]
-        want = tuple(None if n == 1 else a for a, n in enumerate(x.shape))
-        arg = self.operand(x, want)
+        arg = self.operand(*self.group.reads[node.uid][0])
         kind = node.attrs["kind"]
         if kind == "count":
             return self.value("count", "float64")
@@ -305,11 +303,12 @@ class Lowering:
         values, stores = passes.rewrite(form, self.settle(form, operands), stores)
         kernel = Kernel(form, len(outer), len(runs), tuple(operands), values, stores,
                         form == "rows" and not runs and again(values) and n <= ROW_SCRATCH)
-        ns, total = self.element_ns(values), value_of(product(self.group.domain))
+        ns, total = self.element_ns(values), product(self.group.domain)
         reads = [r.buffer for r in self.refs if r.role == "in"]
         writes = [r.buffer for r in self.refs if r.role == "out"]
-        return Launch(kernel, pointers, dims, count, block, grain_of(value_of(count), total, ns),
-                      ns * total, reads, writes, self.inplace() if form == "flat" else [])
+        return Launch(kernel, pointers, dims, count, block, cost.work(ns, total), reads, writes,
+                      self.inplace() if form == "flat" else [],
+                      cost.least_for_elements(count, total))
 
     def inplace(self):
         """Pairs (result, operand) that are walked alike, so that one may overwrite the other.
@@ -330,10 +329,10 @@ class Lowering:
 
     def element_ns(self, values):
         """Estimated ns per point of the domain on one core."""
-        total = sum(1 if v.reduces else v.cost for v in values) * NS_PER_COST
+        total = sum(1 if v.reduces else v.cost for v in values) * cost.NS_PER_COST
         moved = sum(dtypes.ITEMSIZE[ref.dtype] for ref in self.refs
                     if ref.role != "index" and moves(ref.strides))
-        return total + moved * NS_PER_BYTE
+        return total + moved * cost.NS_PER_BYTE
 
     def settle(self, form, operands):
         """Mark each value as varying along the vector loop or not."""
@@ -366,10 +365,3 @@ def moves(strides):
 def again(values):
     """Whether a row is walked more than once, so that keeping parts of it may serve."""
     return any(v.level > 0 and (v.run or v.reduces) for v in values)
-
-
-def grain_of(count, total, ns):
-    """Least units of a range for one thread: `count` units of `total` elements of `ns` each."""
-    least = config.openmp_elemwise_minsize * count // max(total, 1)
-    per_unit = ns * total / max(count, 1)
-    return max(1, int(GRAIN_NS / max(per_unit, 1e-3)), -(-least // 2))

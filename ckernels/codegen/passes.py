@@ -1,7 +1,7 @@
-"""Passes over the kernel IR: rewrites as rows (pattern, condition, replacement, why), and what else
-the forms want to know of a kernel (which maximum is found with its place, how sums run).
+"""Passes over the kernel IR: rules (pattern, condition, replacement, why), and what else the
+forms want to know of a kernel (which maximum is found with its place, how sums run).
 
-Each row is worth its place by a measurement, and has a near miss in its test. Nothing here knows
+Each rule is paid for by a measurement, and has a near miss in its test. Nothing here knows
 loops or C. A pattern is a variable (the same value wherever it stands), (op, *patterns),
 Bound(name, pattern) or Either(patterns).
 """
@@ -27,11 +27,11 @@ class Either(NamedTuple):
     patterns: tuple
 
 
-class Rule(NamedTuple):
+class KernelRule(NamedTuple):
     """`pattern` becomes `replacement` where when(form, values, found, i) holds.
 
     A replacement is a variable or (op, *replacements). cost: of the value that is replaced (None:
-    what it was). shared: values made for several replacements are computed once. why: what the row
+    what it was). shared: values made for several replacements are computed once. why: what the rule
     gains, measured, and why it is right.
     """
     name: str
@@ -90,22 +90,31 @@ TOP = Bound("top", Either((
 SUMMED = Bound("e", ("exp", ("sub", "x", TOP)))
 TOTAL = ("add", ("log", ("sum", SUMMED)), "top")
 
+def _ops(pattern):
+    """The ops that values have to be of for a pattern to be found at all."""
+    if isinstance(pattern, (str, Either)):
+        return frozenset()
+    if isinstance(pattern, Bound):
+        return _ops(pattern.pattern)
+    return frozenset([pattern[0]]).union(*map(_ops, pattern[1:]))
+
+
 RULES = (
-    Rule("softmax's row sum",
+    KernelRule("softmax's row sum",
          ("true_div", "z", Bound("s", ("sum", ("exp", ("sub", "x", ("max", "x")))))),
          ("mul", "z", ("reciprocal", "s")),
          lambda form, values, found, i: not values[found["z"]].reduces, 1, False,
          "One division per row instead of one per element: softmax of 1000 columns 0.35 ns an "
          "element against 0.49. The sum is at least 1, since x - max(x) is 0 somewhere, so that "
          "its reciprocal is normal and the product within 1.5 ulp of the quotient."),
-    Rule("logsumexp's exponentials",
+    KernelRule("logsumexp's exponentials",
          ("exp", ("sub", "x", Bound("y", ("where", ("isfinite", "l"), Bound("l", TOTAL), "zero")))),
          ("mul", "e", ("exp", ("sub", "top", "y"))),
          lambda form, values, found, i: is_zero(values, found), 1, False,
          "A logsumexp's gradient needs no exponential per element beyond those it summed. top <= y "
          "<= top + log(n), so that exp(top - y) is between 1/n and 1; where y is not finite and so "
          "0, top is 0 too."),
-    Rule("quotients by a root",
+    KernelRule("quotients by a root",
          ("true_div", "a", "root"),
          ("mul", "a", ("reciprocal", "root")),
          per_row_root, None, True,
@@ -116,17 +125,18 @@ RULES = (
 )
 ROWS_OF = {}
 for _rule in RULES:
-    ROWS_OF.setdefault(_rule.pattern[0], []).append(_rule)
+    ROWS_OF.setdefault(_rule.pattern[0], []).append((_rule, _ops(_rule.pattern)))
 
 
 def rewrite(form, values, stores):
     """(values, stores) after RULES: values that a replacement needs come right before it."""
-    hits = {}
-    for i, v in enumerate(values):
-        if v.op in ROWS_OF:
-            hit = next(_found(form, values, i), None)
-            if hit is not None:
-                hits[i] = hit
+    hits, ops = {}, {v.op for v in values}
+    if not ops.isdisjoint(ROWS_OF):
+        for i, v in enumerate(values):
+            if v.op in ROWS_OF:
+                hit = next(_found(form, values, i, ops), None)
+                if hit is not None:
+                    hits[i] = hit
     if not hits:
         return tuple(values), tuple(stores)
     made, at, shared = [], [], {}
@@ -144,9 +154,11 @@ def rewrite(form, values, stores):
     return tuple(made), tuple((operand, at[value]) for operand, value in stores)
 
 
-def _found(form, values, i):
-    """(rule, {name: value}) for each way a rule applies to value i."""
-    for rule in ROWS_OF[values[i].op]:
+def _found(form, values, i, ops):
+    """(rule, {name: value}) for each way a rule applies to value i of values of these ops."""
+    for rule, asked in ROWS_OF[values[i].op]:
+        if not asked <= ops:
+            continue
         for found in matches(rule.pattern, i, values, {}):
             if rule.when(form, values, found, i):
                 yield rule, found
@@ -250,7 +262,7 @@ def cone_cost(kernel, i, kept=()):
 
 
 def in_blocks(kernel, i):
-    """Whether reduction i sums dear floats: a block in float, the blocks in double.
+    """Whether reduction i sums expensive floats: a block in float, the blocks in double.
 
     Cheap sums wait for memory and stay in double throughout, which is exact to the last bit.
     """

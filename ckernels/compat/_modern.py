@@ -278,19 +278,20 @@ def mend_histories(callbacks):
 
 
 def mend_evaluation(arrays):
-    """The loop of model.evaluate adds up Python floats, as Keras 2.3 has it itself."""
-    arrays.test_loop = _with_floats(arrays.test_loop)
+    """The loop of model.evaluate adds up in float64, as Keras 2.3 has it itself: what it returned
+    until NumPy 2, where a Python float and a float32 make a float64 no more."""
+    arrays.test_loop = _with_doubles(arrays.test_loop)
 
 
 def mend_evaluation_of_keras1(training):
     """The same for Keras 1, where the loop is a method."""
     if hasattr(training.Model, "_test_loop"):
-        training.Model._test_loop = _with_floats(training.Model._test_loop)
+        training.Model._test_loop = _with_doubles(training.Model._test_loop)
 
 
-def _with_floats(loop):
+def _with_doubles(loop):
     def test_loop(model, function, *args, **kwargs):
-        return loop(model, lambda inputs: _values.numbers(function(inputs)), *args, **kwargs)
+        return loop(model, lambda inputs: _values.doubles(function(inputs)), *args, **kwargs)
 
     test_loop.__doc__ = loop.__doc__
     return test_loop

@@ -14,15 +14,12 @@ def scalar(value):
     return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
 
 
-def number(value):
-    """The Python number in a NumPy scalar or an array without dimensions; else `value`."""
-    without = isinstance(value, (np.ndarray, np.generic)) and not value.ndim
-    return value.item() if without else value
-
-
-def numbers(values):
-    """`number` of a value or of each in a list."""
-    return [number(v) for v in values] if isinstance(values, list) else number(values)
+def doubles(values):
+    """np.float64, a Python float too, for a value without dimensions or each such in a list."""
+    if isinstance(values, list):
+        return [doubles(v) for v in values]
+    without = isinstance(values, (np.ndarray, np.generic)) and not values.ndim
+    return np.float64(values) if without else values
 
 
 def plain(values):
@@ -31,7 +28,7 @@ def plain(values):
     found = {}
     for name, value in values.items():
         without = isinstance(value, (np.ndarray, np.generic)) and not value.ndim
-        found[name] = value.item() if without else value  # a call less than `number`, each batch
+        found[name] = value.item() if without else value
     return found
 
 

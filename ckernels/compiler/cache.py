@@ -11,9 +11,9 @@ import time
 
 from .. import locks
 from ..config import config
-from . import cpu, hits, places, process, usage
+from . import cpu, directories, hits, process, usage
+from .directories import compiledir
 from .entry import ABI, KEY, seal, unseal
-from .places import compiledir
 from .upkeep import Directory, check, opened
 
 __all__ = ["ABI", "KEY", "Cache", "compiledir", "current", "publish", "seal", "unseal", "warning"]
@@ -48,7 +48,8 @@ class Cache(Directory):
             self.trouble = "there is no home directory"
             return False
         try:
-            reason = places.make(self.directory) if create else places.distrust(self.directory)
+            check = directories.make if create else directories.distrust
+            reason = check(self.directory)
         except FileNotFoundError:
             return False
         self.trouble = reason
@@ -73,9 +74,9 @@ class Cache(Directory):
     def _spare(self):
         """The private directory, where earlier processes could not write this one; "" if none."""
         if self.spare is None:
-            self.spare = places.private_directory()
+            self.spare = directories.private_directory()
             try:
-                if self.spare == self.directory or places.distrust(self.spare):
+                if self.spare == self.directory or directories.distrust(self.spare):
                     self.spare = ""
             except FileNotFoundError:
                 self.spare = ""
@@ -137,7 +138,7 @@ class Cache(Directory):
                     action()
                     break
                 except FileNotFoundError:  # somebody deleted the whole directory
-                    if places.make(self.directory) or attempt == TRIES - 1:
+                    if directories.make(self.directory) or attempt == TRIES - 1:
                         raise
         except OSError as error:
             self.trouble = error.strerror or str(error)
@@ -199,7 +200,7 @@ class Cache(Directory):
 
 def _layer_is_fine(layer):
     try:
-        reason = places.distrust(layer, own=False)
+        reason = directories.distrust(layer, own=False)
     except FileNotFoundError:
         reason = "there is no such directory"
     if reason:
@@ -247,7 +248,7 @@ def _instead(store, action=None):
     if store.last:
         return store
     place = store.directory or "the compiledir"
-    private = places.private_directory()
+    private = directories.private_directory()
     if private and private != store.directory:
         layers = [place] if store.readable and os.path.isdir(place) else []
         second = Cache(private, "on", [*store.layers, *layers])

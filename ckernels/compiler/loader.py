@@ -12,7 +12,7 @@ import struct
 import sys
 
 from .. import locks
-from .places import compiledir
+from .directories import compiledir
 
 # build_tools/cffi_module.py compiles this text into `_loader.py` when ckernels is built.
 CDEF = """

@@ -121,7 +121,7 @@ def _wait(child, limit):
 
 
 def stop(child):
-    """Kill a command with all it started, and bury it."""
+    """Kill a command with all it started, and wait for it, so that no zombie stays."""
     try:
         os.killpg(child.pid, 9)  # the driver alone would leave cc1 running
     except (OSError, AttributeError):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..config import config
 from ..errors import CompileError, CompilerMissing
-from . import cpu, places, process, upkeep, usage
+from . import cpu, directories, process, upkeep, usage
 
 # As fast as -O3 and a third cheaper to compile; plain -O2 of gcc 12 vectorises 4 loops of 51.
 # Never -ffast-math: loading such a file changes subnormals for the whole process. The width of
@@ -222,7 +222,7 @@ def recall(memo):
     """
     try:
         with upkeep.opened(memo) as (fd, info):
-            if not stat.S_ISREG(info.st_mode) or places.unsafe(info):
+            if not stat.S_ISREG(info.st_mode) or directories.unsafe(info):
                 return None
             digest, body = process.read_all(fd).decode("utf-8").split("\n", 1)
         if hashlib.sha256(body.encode()).hexdigest() != digest:

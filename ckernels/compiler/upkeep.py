@@ -10,7 +10,7 @@ import stat
 import time
 
 from ..config import config
-from . import hits, places, process, usage
+from . import directories, hits, process, usage
 from .entry import KEY, unseal
 
 STALE_AFTER = 3600  # seconds after which a temporary file has no writer any more
@@ -176,7 +176,7 @@ class opened:
 def check(fd, info, key, own=True, lacking=None):
     """The verified body of an entry, read through the descriptor that was checked; ValueError."""
     reason = "" if stat.S_ISREG(info.st_mode) else "it is not a regular file"
-    reason = reason or places.unsafe(info, own)
+    reason = reason or directories.unsafe(info, own)
     if reason:
         raise ValueError(reason)
     return unseal(process.read_all(fd), key, lacking)

@@ -9,15 +9,17 @@ import operator
 import threading
 import weakref
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 
 from .. import dtypes, locks
 from ..errors import CKernelsError, DTypeError, user_line, with_line
 from .op import REGISTRY, Op
+from .shapes import known_same
 from .sizes import Size
 
-_table = weakref.WeakValueDictionary()
+_table = {}         # {key: weak reference to the node}; see _remember
 _lock = locks.lock()
 _uids = itertools.count()
 _context = threading.local()
@@ -42,12 +44,14 @@ class Literal:
         self.array = array
         small = array.nbytes <= 512
         self.sized = sized
-        self._key = (array.dtype.name, array.shape, array.tobytes() if small else id(array), sized)
+        self._key = (dtypes.numpy_name(array.dtype), array.shape,
+                     array.tobytes() if small else id(array), sized)
 
     @property
     def dtype(self):
         """The name of the dtype of its elements."""
-        return "int64" if self.array.dtype == object else self.array.dtype.name
+        return "int64" if self.sized and self.array.dtype == object \
+            else dtypes.numpy_name(self.array.dtype)
 
     def __hash__(self):
         return hash(self._key)
@@ -98,13 +102,14 @@ def _rank(node):
     return node.op.name == "constant", node.uid
 
 
-_first = operator.itemgetter(0)
+_first, _uid = operator.itemgetter(0), operator.attrgetter("uid")
 
 
-def make(op, inputs=(), attrs=None, line=None):
+def make(op, inputs=(), attrs=None, line=None, like=None):
     """The node `op(*inputs, **attrs)`, new or the one that exists already.
 
-    inputs: Nodes; attrs: dict of hashable values. Raises what `op.infer` raises.
+    inputs: Nodes; attrs: dict of hashable values. Raises what `op.infer` raises. like: a node of
+    this op with these attrs, whose type is taken over where the inputs are of the types of its own.
     """
     if isinstance(op, str):
         op = REGISTRY[op]
@@ -117,30 +122,57 @@ def make(op, inputs=(), attrs=None, line=None):
     attributes = tuple(sorted(attrs.items(), key=_first) if len(attrs) > 1 else attrs.items())
     if op.name == "variable":   # by number: a key that holds the store would keep it, and with it
         attributes = tuple((k, id(v) if k == "store" else v) for k, v in attributes)    # the node
-    key = (op.name, tuple(n.uid for n in inputs), attributes)
-    with _lock:
-        found = _table.get(key)
+    key = (op.name, tuple(map(_uid, inputs)), attributes)
+    found = _table.get(key)     # without the lock: what was added since is found below
+    found = None if found is None else found()
     if found is not None:
         return found
     node = Node()
     node.op, node.inputs, node.attrs = op, inputs, attrs
+    if like is not None and op.refit is None and _of_types(inputs, like.inputs):
+        node.outs, node.dtype, node.shape = like.outs, like.dtype, like.shape
+    else:
+        node.outs, node.dtype, node.shape = _inferred(op, attrs, inputs)
+    node.line = line or getattr(_context, "line", None) or user_line()
+    with _lock:
+        found = _table.get(key)
+        found = None if found is None else found()
+        if found is not None:
+            return found
+        node.uid = next(_uids)
+        _remember(key, node)
+    return node
+
+
+def _remember(key, node):
+    """Enter a node in the table until it goes: what a WeakValueDictionary does, whose Python was a
+    tenth of the time of `make`."""
+    _table[key] = weakref.ref(node, partial(_forget, key))
+
+
+def _forget(key, gone, table=_table, remove=weakref._remove_dead_weakref):
+    """Delete an entry whose node has gone, unless another thread has entered a new node there:
+    `remove` looks and deletes at once."""
+    remove(table, key)
+
+
+def _inferred(op, attrs, inputs):
+    """(outs, dtype, shape) of a new node."""
     try:
         out = op.infer(attrs, *inputs)
     except CKernelsError as problem:        # in a rebuild: not this line's fault, but the node's
         raise with_line(problem, _context, inputs) from problem.__cause__
-    if isinstance(out, list):
-        node.outs, node.dtype, node.shape = tuple(out), None, None
-    else:
-        node.outs = None
-        node.dtype, node.shape = out[0], tuple(out[1])
-    node.line = line or getattr(_context, "line", None) or user_line()
-    with _lock:
-        found = _table.get(key)
-        if found is not None:
-            return found
-        node.uid = next(_uids)
-        _table[key] = node
-    return node
+    return (tuple(out), None, None) if isinstance(out, list) else (None, out[0], tuple(out[1]))
+
+
+def _of_types(inputs, others):
+    """Whether each node has the dtype and shape of its other; no question is asked. A shape may
+    follow from the values of integers and constants, so these have to be the same nodes."""
+    for a, b in zip(inputs, others):
+        if a is not b and (a.dtype != b.dtype or a.dtype not in dtypes.FLOATS
+                           or a.op.kind == "leaf" or not known_same(a.shape, b.shape)):
+            return False
+    return len(inputs) == len(others)
 
 
 def _followed(op, attrs, inputs):
@@ -175,7 +207,7 @@ def constant(value, dtype=None, sized=False):
     array = np.asarray(value, dtype=None if dtype is None else np.dtype(dtypes.name_of(dtype)))
     if array.dtype == object and any(type(v) is Size for v in array.flat):
         return sizes_constant(list(array.flat), array.shape)
-    if array.dtype.name not in dtypes.ITEMSIZE:
+    if dtypes.numpy_name(array.dtype) not in dtypes.ITEMSIZE:
         raise DTypeError(f"cannot make a constant of dtype {array.dtype}: supported are "
                          f"{', '.join(dtypes.ALL)}")
     return make("constant", (), {"value": Literal(array, sized)})
@@ -224,6 +256,21 @@ def line_of(node):
         yield
     finally:
         _context.line = before
+
+
+@contextmanager
+def making_for():
+    """Gives line(node): nodes made from then on carry the user's line of `node`, or where it has
+    none that of those around. For walks: to enter `line_of` costs 2 us a node."""
+    context = _context
+    before = getattr(context, "line", None)
+
+    def line(node):
+        context.line = node.line or before
+    try:
+        yield line
+    finally:
+        context.line = before
 
 
 def _infer_leaf(attrs):

@@ -1,6 +1,6 @@
-"""Op: one row that declares an operation once; everything else is derived from it.
+"""Op: the declaration of an operation, made once; everything else is derived from it.
 
-A row says what an op means (`oracle`), what comes out (`infer`), how it differentiates (`grad`)
+It says what an op means (`oracle`), what comes out (`infer`), how it differentiates (`grad`)
 and, for elementwise ops, the scalar C expression. Rows live in `ckernels/ops/`; this file defines
 only their form and the registry that finds one by name.
 """

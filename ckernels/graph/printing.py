@@ -45,7 +45,7 @@ LINE = 400  # characters beyond which `pp` names shared subexpressions
 NAME_FROM = 24  # a shared subexpression shorter than this is repeated rather than named
 
 
-def place(line):
+def location(line):
     """'model.py:12 (in build)' for a user's line; '' when there is none."""
     return (
         f"{line[0]}:{line[1]}" + (f" (in {line[2]})" if line[2] != "<module>" else "")
@@ -266,7 +266,7 @@ def _print_trees(outputs, ids, lines, bodies, options):
             if print_type:
                 text += f" <{node.dtype}{_shape(node)}>"
             if print_line and node.line and not seen:
-                text += f" {place(node.line)}"
+                text += f" {location(node.line)}"
             if seen and node.inputs:
                 text += " ..."
             elif depth < 0 or level < depth:

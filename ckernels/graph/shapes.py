@@ -35,6 +35,29 @@ def _same_number(a, b):
     return a is b or type(a) is int and type(b) is int and a == b
 
 
+def known_same(a, b):
+    """Whether two static shapes are seen to be equal at once, axis by axis; no question is asked.
+
+    >>> known_same((None, 3), (None, 3)), known_same((2, 3), (3,))
+    (True, False)
+    """
+    return a is b or len(a) == len(b) and all(map(_same_number, a, b))
+
+
+def _broadcast_alike(a, b):
+    """The broadcast of two shapes of one rank where each axis is the same or 1 in one of them, as
+    it is nearly always; else None."""
+    out = []
+    for x, y in zip(a, b):
+        if x is y or type(y) is int and y == 1:
+            out.append(x)
+        elif type(x) is int and (x == 1 or type(y) is int and x == y):
+            out.append(y)
+        else:
+            return None
+    return tuple(out)
+
+
 def broadcast(what, *shapes):
     """The broadcast of `shapes`; `what` names the operation in the error.
 
@@ -43,8 +66,11 @@ def broadcast(what, *shapes):
     """
     if len(shapes) == 2:
         a, b = shapes
-        if not a or not b or len(a) == len(b) and all(map(_same_number, a, b)):
+        if not a or not b or known_same(a, b):
             return b if not a else a
+        found = _broadcast_alike(a, b) if len(a) == len(b) else None
+        if found:
+            return found
     ndim = max((len(s) for s in shapes), default=0)
     out = []
     for axis in range(-ndim, 0):

@@ -110,6 +110,8 @@ class Size:
         return self.of.ask_same(self, other)
 
     def __ne__(self, other):
+        if type(other) is int and self.low is not None and other < self.low:
+            return True
         found = self.__eq__(other)
         return found if found is NotImplemented else not found
 
@@ -612,7 +614,7 @@ def present(x):
     return x
 
 
-class Line(NamedTuple):
+class SizeRange(NamedTuple):
     """The places start, start + step, .. of an axis, `count` of them: a range of sizes."""
     start: object
     count: object
@@ -638,7 +640,7 @@ class Line(NamedTuple):
     def within(self, bounds):
         """The places that a slice of these takes."""
         inner = indices(bounds, self.count)
-        return Line(self.start + inner.start * self.step, inner.count, self.step * inner.step)
+        return SizeRange(self.start + inner.start * self.step, inner.count, self.step * inner.step)
 
     def bounds(self, size):
         """The (start, stop, step) that takes these places out of an axis of `size`."""
@@ -660,7 +662,7 @@ def indices(bounds, n):
     step = 1 if step is None else int(step)
     if type(n) is not Size and not any(type(x) is Size for x in (start, stop)):
         line = range(n)[slice(start, stop, step)]
-        return Line(line.start, len(line), step)
+        return SizeRange(line.start, len(line), step)
     if step > 0:
         first = _clip(start, n, 0, n) if start is not None else 0
         end = _clip(stop, n, 0, n) if stop is not None else n
@@ -670,8 +672,8 @@ def indices(bounds, n):
         end = _clip(stop, n, -1, n - 1) if stop is not None else -1
         span = first - end
     if span <= 0:
-        return Line(first, 0, step)
-    return Line(first, ceil_divide(span, abs(step)), step)
+        return SizeRange(first, 0, step)
+    return SizeRange(first, ceil_divide(span, abs(step)), step)
 
 
 def _clip(at, n, low, high):

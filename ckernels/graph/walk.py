@@ -1,5 +1,5 @@
 """Walks over graphs: topological order, substitution, dependency tests. All are iterative."""
-from .node import line_of, make
+from .node import make, making_for
 
 
 def toposort(outputs):
@@ -13,27 +13,37 @@ def rebuild(outputs, replace=None, step=None):
     Nodes whose inputs did not change are kept. The user's lines are kept.
     """
     memo = {k.uid: v for k, v in (replace or {}).items()}
-    for node in toposort_cut(outputs, memo):
-        inputs = tuple(memo[i.uid] for i in node.inputs)
-        with line_of(node):
-            new = node if inputs == node.inputs else make(node.op, inputs, node.attrs)
+    with making_for() as line:
+        for node in toposort_cut(outputs, memo):
+            line(node)
+            inputs = node.inputs
+            if inputs:
+                inputs = tuple([memo[i.uid] for i in inputs])
+            new = node if inputs == node.inputs else make(node.op, inputs, node.attrs, like=node)
             memo[node.uid] = step(new) if step else new
     return [memo[n.uid] for n in outputs]
 
 
 def toposort_cut(outputs, cut):
     """`toposort` that stops at (and leaves out) the nodes whose uid is in `cut`."""
-    order, done, stack = [], set(cut), [(n, False) for n in reversed(list(outputs))]
+    order, met, stack = [], set(cut), list(outputs)
+    stack.reverse()
     while stack:
-        node, expanded = stack.pop()
-        if node.uid in done:
+        node = stack.pop()
+        if node is None:                # the inputs of the next one are in the order
+            order.append(stack.pop())
             continue
-        if expanded:
-            done.add(node.uid)
-            order.append(node)
-            continue
-        stack.append((node, True))
-        stack.extend((i, False) for i in reversed(node.inputs) if i.uid not in done)
+        uid = node.uid
+        if uid not in met:
+            met.add(uid)
+            inputs = node.inputs
+            if not inputs:
+                order.append(node)
+                continue
+            stack += (node, None)
+            for i in inputs[::-1]:
+                if i.uid not in met:
+                    stack.append(i)
     return order
 
 

@@ -1,4 +1,4 @@
-"""The ops room: one row per operation, and the functions that build nodes from them.
+"""The ops room: one op per operation, declared once, and the functions that build nodes from them.
 
 `from ckernels import ops; ops.tanh(x)`. Importing it also gives Nodes their Python operators
 (except == and !=, which stay identity). Nothing here knows about C but the scalar expressions.

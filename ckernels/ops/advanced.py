@@ -1,4 +1,4 @@
-"""Rows indexed by integer arrays: take, NumPy's mixed indexing, their gradients, nonzero.
+"""Ops indexed by integer arrays: take, NumPy's mixed indexing, their gradients, nonzero.
 
 Every oracle checks its indices: one out of range raises IndexOutOfBounds with the index, the axis
 and its size. Negative indices count from the end. Repeated positions are added to each time.

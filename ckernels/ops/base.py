@@ -1,7 +1,7 @@
-"""How rows are declared: `elementwise` and `reduction` make an Op and return its build function.
+"""How ops are declared: `elementwise` and `reduction` make an Op and return its build function.
 
 Build functions take Nodes, handles, NumPy arrays and Python numbers, promote dtypes (Python numbers
-are weak, NumPy scalars are not), insert casts and return a Node. Rows live in the sibling files.
+are weak, NumPy scalars are not), insert casts and return a Node. Ops live in the sibling files.
 """
 import warnings
 
@@ -184,13 +184,23 @@ def elementwise_op(name, c, oracle, grad=None, out=None, takes="biuf", wide=Fals
     def result_dtype(dtype):
         return out(dtype) if callable(out) else out or dtype
 
+    made = {}           # {dtype that it takes: that of its result}
+
     def infer(attrs, *inputs):
         dtype = inputs[-1].dtype
-        if any(n.dtype != dtype for n in inputs[conditions:]):
-            raise DTypeError(f"{name} needs operands of one dtype, got "
-                             + " and ".join(n.dtype for n in inputs[conditions:]))
-        check_kind(name, dtype, takes)
-        return result_dtype(dtype), broadcast(name, *(n.shape for n in inputs))
+        for n in inputs[conditions:]:
+            if n.dtype != dtype:
+                raise DTypeError(f"{name} needs operands of one dtype, got "
+                                 + " and ".join([n.dtype for n in inputs[conditions:]]))
+        if dtype not in made:
+            check_kind(name, dtype, takes)
+            made[dtype] = result_dtype(dtype)
+        shape = inputs[-1].shape
+        for n in inputs:
+            if n.shape is not shape:
+                shape = broadcast(name, *[n.shape for n in inputs])
+                break
+        return made[dtype], shape
 
     def run(attrs, *arrays):
         dtype = arrays[-1].dtype.name

@@ -1,4 +1,4 @@
-"""Rows that choose by a scalar: `choose` takes both values, `ifelse` holds two bodies and runs one.
+"""Ops that choose by a scalar: `choose` takes both values, `ifelse` holds two bodies and runs one.
 
 Users' graphs and their gradients hold `choose`; `rewrite/lazy.py` turns it into `ifelse`, with the
 work that only one side needs inside, when a function is made.

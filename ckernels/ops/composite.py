@@ -1,4 +1,4 @@
-"""Composite rows: broadcasting by example, counts, means and variances.
+"""Composite ops: broadcasting by example, counts, means and variances.
 
 A composite is one node for rewrites and gradients, and lowers at concrete shapes into elementwise +
 reduce + expand, which fuse into one row program. `lower` never makes another composite. The softmax

@@ -1,4 +1,4 @@
-"""Rows with an effect or a special gradient: print, check, gradients clipped or scaled."""
+"""Ops with an effect or a special gradient: print, check, gradients clipped or scaled."""
 
 import numpy as np
 

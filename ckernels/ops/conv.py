@@ -1,4 +1,4 @@
-"""Convolution rows: conv and its two adjoints, closed under differentiation.
+"""Convolution: conv and its two adjoints, closed under differentiation.
 
 Channels last: images (N, *S, C), kernels (*K, C / groups, O), results (N, *R, O), for any number
 of spatial axes. CORRELATION: kernels are not flipped. Output channel o belongs to group
@@ -105,7 +105,7 @@ def _check_results(name, want, result, shown):
     """Raise unless the spatial sizes of the node `result` may be those of the tuple `want`."""
     have = result.shape[1:-1]
     if any(None not in pair and pair[0] != pair[1] for pair in zip(have, want)):
-        raise ShapeError(f"{name}: a convolution of {shown} has a result of sizes {show(want)}, "
+        raise ShapeError(f"{name}: a convolution of {shown()} has a result of sizes {show(want)}, "
                          f"not {show(have)}")
 
 
@@ -114,7 +114,7 @@ def _check_results(name, want, result, shown):
 
 def _infer_conv(attrs, x, w):
     _check("conv", attrs, image=x, kernel=w)
-    results = counts(attrs, x.shape[1:-1], w.shape[:-2], "kernel", _shapes(x, w))
+    results = counts(attrs, x.shape[1:-1], w.shape[:-2], "kernel", lambda: _shapes(x, w))
     return x.dtype, (x.shape[0], *results, w.shape[-1])
 
 
@@ -156,7 +156,7 @@ def _infer_input_grad(attrs, g, w, sizes):
     name = "conv_input_grad"
     _check(name, attrs, kernel=w, result=g)
     image = known_sizes(sizes, len(attrs["strides"]), name)
-    shown = f"an image of sizes {show(image)} and a kernel {show(w.shape)}"
+    shown = lambda: f"an image of sizes {show(image)} and a kernel {show(w.shape)}"
     _check_results(name, counts(attrs, image, w.shape[:-2], "kernel", shown), g, shown)
     each = w.shape[-2]
     return g.dtype, (g.shape[0], *image, None if each is None else each * attrs["groups"])
@@ -190,7 +190,7 @@ def _infer_weight_grad(attrs, x, g, kernel):
         raise ShapeError(f"{name} of an image {show(x.shape)} and a result {show(g.shape)}: "
                          f"{x.shape[0]} images against {g.shape[0]}")
     sizes = known_sizes(kernel, len(attrs["strides"]), name)
-    shown = f"an image {show(x.shape)} and a kernel of sizes {show(sizes)}"
+    shown = lambda: f"an image {show(x.shape)} and a kernel of sizes {show(sizes)}"
     _check_results(name, counts(attrs, x.shape[1:-1], sizes, "kernel", shown), g, shown)
     c = x.shape[-1]
     return x.dtype, (*sizes, None if c is None else c // attrs["groups"], g.shape[-1])

@@ -1,7 +1,7 @@
 """Connectionist temporal classification: the loss of label sequences, and decoding.
 
 The loss is minus the log of the probability that the classes chosen step by step spell the labels
-once repeats are merged and blanks dropped (Graves et al., ICML 2006). One row gives the loss and
+once repeats are merged and blanks dropped (Graves et al., ICML 2006). One op gives the loss and
 its derivative, for both come from one trellis; code for the derivative is made only where it is
 used. The oracles work on logarithms.
 """

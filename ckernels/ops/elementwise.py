@@ -1,4 +1,4 @@
-"""Arithmetic rows: cast, sums, products, powers, rounding, extrema, where, the few for complex.
+"""Arithmetic: cast, sums, products, powers, rounding, extrema, where, the few for complex.
 
 Integers wrap as in NumPy (the C goes through unsigned types, where overflow is defined); bool adds
 as "or" and multiplies as "and". maximum and minimum give the gradient of a tie to the first
@@ -150,7 +150,7 @@ masked_div = elementwise("masked_div", "(({0}) == 0 ? 0 : ({0}) / ({1}))",
 def _run_pow(x, p):
     if x.dtype.kind != "i":
         return np.power(x, p)
-    # NumPy refuses negative integer exponents; the row truncates the exact value.
+    # NumPy refuses negative integer exponents; the op truncates the exact value.
     odd = np.where(p % 2 == 0, 1, x)
     inverse = np.where(np.abs(x) == 1, odd, 0)
     return np.where(p < 0, inverse, np.power(x, np.maximum(p, 0)))
@@ -300,7 +300,7 @@ deg2rad = _scaled("deg2rad", np.pi / 180, "Degrees to radians.")
 rad2deg = _scaled("rad2deg", 180 / np.pi, "Radians to degrees.")
 
 
-# --- complex: through the oracle; real tensors never reach these rows -------------------------
+# --- complex: through the oracle; real tensors never reach these ops --------------------------
 
 _part = {"complex64": "float32", "complex128": "float64"}.get
 _real = elementwise("real", None, np.real, out=_part, takes="c", doc="Real part.")
@@ -362,6 +362,6 @@ def iota(shape, axis=0, dtype="int64"):
                              "dtype": dtypes.name_of(dtype)})
 
 
-# The gradients above name rows of the sibling files; those files import this one.
+# The gradients above name ops of the sibling files; those files import this one.
 from .logic import ge, gt, isnan, le, lt  # noqa: E402
 from .transcendental import log  # noqa: E402

@@ -1,4 +1,4 @@
-"""Filling rows: arange, eye, one_hot, diagonals and triangles.
+"""Tensors made by filling: arange, eye, one_hot, diagonals and triangles.
 
 Triangles, diagonal matrices and fill_diagonal are composites: at concrete shapes they lower to a
 `where` over index comparisons and fuse. diagonal and arange of symbolic bounds are opaque.

@@ -2,7 +2,7 @@
 
 A key is parsed once into stages: slices (static or with symbolic bounds), then integer arrays
 (masks become integer arrays), then axes dropped or added. Writing runs the stages backwards. The
-rows are in slicing.py and advanced.py; those that join and fill in joining.py and filling.py.
+ops are in slicing.py and advanced.py; those that join and fill in joining.py and filling.py.
 """
 import operator
 import weakref

@@ -1,7 +1,7 @@
 """Linear interpolation along one axis and its transpose, closed under differentiation.
 
 Element j of the result lies at (start + step * j) / unit of the axis, in integers so that places
-are exact; beyond the ends the ends are repeated. Both rows are products with a matrix of at most
+are exact; beyond the ends the ends are repeated. Both ops are products with a matrix of at most
 two numbers in a row, which `matrix` gives in compressed form for the code generator too.
 """
 import numpy as np

@@ -1,4 +1,4 @@
-"""Joining and cutting rows: concatenate, stack, split, pad, roll. All of them copy.
+"""Joining and cutting tensors: concatenate, stack, split, pad, roll. All of them copy.
 
 Parts of symbolic size are dynamic slices; their gradients put the parts back where they were.
 """

@@ -1,4 +1,4 @@
-"""Products: matmul (the gemm row), dot, tensordot, batch_dot, outer, trace.
+"""Products: matmul (the gemm op), dot, tensordot, batch_dot, outer, trace.
 
 All products become 2-D or batched matmuls through views, so that one C routine serves them. The
 decompositions are in decompose.py.

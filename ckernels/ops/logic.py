@@ -1,4 +1,4 @@
-"""Rows with truth values and bits: comparisons, logic, bit operations, tests for NaN and infinity.
+"""Ops on truth values and bits: comparisons, logic, bit operations, tests for NaN and infinity.
 
 bool is one byte holding 0 or 1, and every C expression here keeps that.
 """

@@ -1,4 +1,4 @@
-"""Movement rows: transpose, expand, squeeze, reshape, broadcast_to, slice. Views: no element moves.
+"""Movement ops: transpose, expand, squeeze, reshape, broadcast_to, slice. Views: no element moves.
 
 Also what is built from them: flip, tile, repeat, flatten, stack, permute. Shapes may be given by
 ints, scalar nodes or a vector node; sizes stay None where only the call knows them.

@@ -19,7 +19,7 @@ from ..graph.op import Op
 from ..graph.shapes import show
 from .base import cast, to_node
 from .movement import _vector_values
-from .random import drawn_shape
+from .random import drawn_shape, without_end
 from .shape import shape_vector
 
 __all__ = ["mrg_uniform", "mrg_choice"]
@@ -135,11 +135,14 @@ Op("mrg_uniform", "opaque", _infer_uniform, _run_uniform, lambda node, g: (None,
 def mrg_uniform(rstate, sizes, dtype="float32"):
     """(new states, numbers in (0, 1)) from the int32 states `rstate` of shape (streams, 6).
 
-    sizes: ints, scalar nodes or a vector. dtype: a float.
+    sizes: ints, scalar nodes or a vector. dtype: a float; a bfloat16 is a rounded float32.
     """
     dtype = dtypes.name_of(dtype)
     if not dtypes.is_float(dtype):
-        raise DTypeError(f"mrg_uniform makes float16, float32 or float64, not {dtype}")
+        raise DTypeError(f"mrg_uniform makes floats, not {dtype}")
+    if dtype == "bfloat16":
+        state, numbers = mrg_uniform(rstate, sizes)
+        return state, without_end(cast(numbers, dtype), 0.0, 1.0)
     node = make(
         "mrg_uniform",
         (to_node(rstate, "mrg_uniform"), shape_vector(sizes, "the shape of mrg_uniform")),

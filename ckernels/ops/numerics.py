@@ -1,4 +1,4 @@
-"""NumPy float64 evaluations of special functions: the meaning of the rows in special.py.
+"""NumPy float64 evaluations of special functions: the oracles of the ops in special.py.
 
 Made for accuracy (a few ulp of float64, absolute near the zeros of j0 and j1), not for speed:
 compiled functions never come here. Nothing of scipy is needed.

@@ -1,4 +1,4 @@
-"""Pooling rows: maximum, sum and average of windows over images (N, *S, C), and their adjoints.
+"""Pooling: maximum, sum and average of windows over images (N, *S, C), and their adjoints.
 
 Padding is never a maximum and adds nothing to a sum; NaN wins as in NumPy; of equal maxima the
 first in row-major order gets the gradient. The geometry is in windows.py; attrs["size"] is the
@@ -34,7 +34,7 @@ from .windows import (
 __all__ = ["pool_max", "pool_sum", "pool_average", "pool_sum_grad", "window_counts"]
 
 
-def _results(name, attrs, x, shown=None):
+def _results(name, attrs, x):
     """The shape of a pooled `x`."""
     size = attrs["size"]
     check_window_attrs(attrs, len(size), name)
@@ -42,7 +42,7 @@ def _results(name, attrs, x, shown=None):
         raise ShapeError(f"{name} over {len(size)} spatial axes needs images of {len(size) + 2} "
                          f"dimensions, got shape {show(x.shape)}")
     check_numbers(name, x)
-    out = counts(attrs, x.shape[1:-1], size, "window", shown or f"image {show(x.shape)}")
+    out = counts(attrs, x.shape[1:-1], size, "window", lambda: f"image {show(x.shape)}")
     return (x.shape[0], *out, x.shape[-1])
 
 
@@ -169,7 +169,7 @@ def _sum_grad_shape(name, attrs, g, sizes):
                          f"{show(g.shape)}")
     check_numbers(name, g)
     shape = (g.shape[0], *image, g.shape[-1])
-    want = counts(attrs, image, attrs["size"], "window", f"image sizes {show(image)}")
+    want = counts(attrs, image, attrs["size"], "window", lambda: f"image sizes {show(image)}")
     if any(None not in pair and pair[0] != pair[1] for pair in zip(want, g.shape[1:-1])):
         raise ShapeError(f"{name}: an image of sizes {show(image)} is pooled to sizes "
                          f"{show(want)}, not {show(g.shape[1:-1])}")
@@ -187,7 +187,7 @@ def _run_sum_grad(attrs, g, sizes):
 
 
 def _forward(name):
-    """The gradient of a row that undoes the row `name`: it is linear, so `name` itself."""
+    """The gradient of an op that undoes the op `name`: it is linear, so `name` itself."""
     return lambda node, h: (make(name, (h,), node.attrs), None)
 
 
@@ -211,7 +211,7 @@ def window_counts(attrs, sizes):
     attrs["inside"], per axis: only elements of the image count; else padding counts too.
     """
     size, around = attrs["size"], all_pads(attrs, sizes, attrs["size"])
-    results = counts(attrs, sizes, size, "window", f"image sizes {show(sizes)}")
+    results = counts(attrs, sizes, size, "window", lambda: f"image sizes {show(sizes)}")
     out = np.ones((), "int64")
     axes = zip(size, attrs["strides"], around, results, sizes, attrs["inside"])
     for k, s, (low, _), r, n, inside in axes:

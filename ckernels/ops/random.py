@@ -1,4 +1,4 @@
-"""Random rows: Threefry2x32-20 (Salmon et al. 2011), counter based: element i needs only i.
+"""Random numbers: Threefry2x32-20 (Salmon et al. 2011), counter based: element i needs only i.
 
 A state is an int64 vector (seed, stream, call). Element i of a tensor (C order) enciphers the
 counter c0 = low32(i), c1 = low32(call) ^ rotl32(high32(i), 16) under the key k0 = low32(seed), k1 =

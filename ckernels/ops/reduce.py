@@ -1,4 +1,4 @@
-"""Reduction rows: sum, prod, max, min, any, all, argmax, argmin. attrs["axes"] are dropped.
+"""Reductions: sum, prod, max, min, any, all, argmax, argmin. attrs["axes"] are dropped.
 
 Small integers accumulate in 64 bits, float32 in double, float16 and bfloat16 in float32. NaN wins
 max, min, argmax and argmin; the first of equal elements is the argmax. The gradient of max and min

@@ -1,4 +1,4 @@
-"""Rows that run along an axis: cumsum, cumprod, the linear recurrence, the product of all others.
+"""Ops that run along an axis: cumsum, cumprod, the linear recurrence, the product of all others.
 
 Derivatives of products would divide by factors; where one is 0, that says nothing. They are linear
 recurrences here, whose own derivatives are linear recurrences again: exact to any order, zeros or

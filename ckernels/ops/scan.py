@@ -1,4 +1,4 @@
-"""The row `scan`: a body run once per step, over rows of sequences, with carried state.
+"""The op `scan`: a body run once per step, over rows of sequences, with carried state.
 
 One node is one scan: its operands are numbers of steps, sequences, first states and what stays the
 same; its results are traces, last states, per-step outputs and the count of steps that ran. The
@@ -265,7 +265,7 @@ def _grad(node, g):
 
 
 def scan_op(name, doc):
-    """Declare the scan row. Its attributes:
+    """Declare a scan op. Its attributes:
 
     body     Body: inputs are one row per sequence, for each carry one value per tap, then what
              stays the same; outputs are the new value of each carry, the per-step outputs, then

@@ -62,7 +62,8 @@ def _run_count(attrs, n):
 
 
 def _lower_count(node):
-    """`take` refuses an index out of range; who asks why is told by the row above."""
+    """n, behind a `take` whose index is out of range where n is too small; when that fails, the
+    oracle (_run_count) says which ShapeError it is."""
     from . import expand, lt, squeeze, take, where
     n = node.inputs[0]
     wrong = where(lt(n, constant(node.attrs["least"], "int64")), constant(1, "int64"),

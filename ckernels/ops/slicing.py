@@ -1,4 +1,4 @@
-"""Rows on slices: set_slice, inc_slice, and slices whose bounds are scalar operands.
+"""Ops on slices: set_slice, inc_slice, and slices whose bounds are scalar operands.
 
 attrs["exact"] names axes on which a slice of one stands for an index: it must exist, or
 IndexOutOfBounds. Reading a static slice is a view and lives in movement.py.

@@ -1,4 +1,4 @@
-"""Composite rows on exponentials: softmax, log_softmax, logsumexp, the cross-entropies of logits.
+"""Composite ops on exponentials: softmax, log_softmax, logsumexp, the cross-entropies of logits.
 
 One node each for rewrites and gradients, whose rules are the stable ones. They lower into
 elementwise + reduce + expand over one axis, so that each becomes one row program.

@@ -1,4 +1,4 @@
-"""Rows along an axis that need its order: sort, argsort, top_k, in_top_k.
+"""Ops that need the order of the elements along an axis: sort, argsort, top_k, in_top_k.
 
 Sorting is stable and puts NaN last, as NumPy does. (In `ckernels.ops` the name `sort` is the
 function.)

@@ -1,4 +1,4 @@
-"""Rows of compressed sparse matrices: products with dense ones, going dense, reordering.
+"""Ops on compressed sparse matrices: products with dense ones, going dense, reordering.
 
 A matrix is four ordinary nodes: the stored numbers `data`, the column of each in `indices`, where
 the rows begin and end in `indptr` (rows + 1), and `extent`, an empty tensor of shape (rows,

@@ -1,6 +1,6 @@
-"""Rows of the product of two sparse matrices: how many numbers each holds, where, and which.
+"""Ops for the product of two sparse matrices: how many numbers each holds, where, and which.
 
-Three rows: counts of places and the places themselves (the symbolic half, from indices alone), and
+Three ops: counts of places and the places themselves (the symbolic half, from indices alone), and
 the numbers of the product at the places of any third matrix, which is closed under
 differentiation. None makes more than the result holds. Matrices are those of sparse.py.
 """

@@ -1,4 +1,4 @@
-"""Rows of special functions: error, gamma and Bessel functions. Their oracles: numerics.py."""
+"""Special functions: error, gamma and Bessel functions. Their oracles: numerics.py."""
 import math
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Rows of exponentials, logarithms, trigonometric, hyperbolic and logistic functions.
+"""Elementary functions: exponentials, logarithms, trigonometric, hyperbolic, logistic.
 
 Every oracle computes in float64, so that a float32 result is right to half an ulp.
 """

@@ -6,6 +6,7 @@ whose numbers depend on sizes that may be unknown yet: "same", "full", "half", "
 """
 import itertools
 import numbers
+from functools import lru_cache
 
 import numpy as np
 
@@ -82,11 +83,11 @@ def all_pads(attrs, sizes, kernel):
 def counts(attrs, sizes, kernel, what, shown):
     """The sizes of the result (None where unknown); ShapeError where a window does not fit.
 
-    what: the name of the window in the error ("kernel"); shown: the shapes it quotes.
+    what: the name of the window in the error ("kernel"); shown() gives the shapes it quotes.
     """
     dilation = attrs.get("dilation", (1,) * len(sizes))
     if 0 in kernel:
-        raise ShapeError(f"a {what} of size {show(kernel)} has no elements: {shown}")
+        raise ShapeError(f"a {what} of size {show(kernel)} has no elements: {shown()}")
     out = tuple(map(count, attrs["padding"], sizes, kernel, attrs["strides"], dilation))
     for axis, (n, size) in enumerate(zip(out, sizes)):
         if n == 0 and size:
@@ -96,7 +97,7 @@ def counts(attrs, sizes, kernel, what, shown):
             spans = "" if reach == kernel[axis] else f" (dilated: {reach})"
             padded = f" padded by {low} and {high}" if low or high else ""
             raise ShapeError(f"a {what} of size {kernel[axis]}{spans} is larger than the image of "
-                             f"size {size}{padded} along spatial axis {axis}: {shown}")
+                             f"size {size}{padded} along spatial axis {axis}: {shown()}")
     return out
 
 
@@ -154,11 +155,16 @@ def window_attrs(what, n, strides=1, padding="valid", dilation=1, sizes=None, ke
 
 def check_window_attrs(attrs, n, what):
     """ArgumentError unless attrs are what `window_attrs` makes for `n` axes."""
-    per_axis(attrs["strides"], n, "strides", 1, what)
-    per_axis(attrs.get("dilation", (1,) * n), n, "dilation", 1, what)
-    if axis_paddings(attrs["padding"], n, what) != attrs["padding"]:
+    _check_window(attrs["strides"], attrs.get("dilation", (1,) * n), attrs["padding"], n, what)
+
+
+@lru_cache(maxsize=256)     # they are checked again whenever a graph is rebuilt: 40 us each time
+def _check_window(strides, dilation, padding, n, what):
+    per_axis(strides, n, "strides", 1, what)
+    per_axis(dilation, n, "dilation", 1, what)
+    if axis_paddings(padding, n, what) != padding:
         raise ArgumentError(f"{what}: the attribute padding must be a pair or a word of "
-                            f"{', '.join(WORDS)} for each axis, not {attrs['padding']!r}")
+                            f"{', '.join(WORDS)} for each axis, not {padding!r}")
 
 
 def spatial_sizes(x):
@@ -226,7 +232,7 @@ def _infer_patches(attrs, x):
     if x.ndim != n + 2:
         raise ShapeError(f"patches of {n} axes need an image of {n + 2} dimensions, got shape "
                          f"{show(x.shape)}")
-    results = counts(attrs, x.shape[1:-1], kernel, "window", f"image {show(x.shape)}")
+    results = counts(attrs, x.shape[1:-1], kernel, "window", lambda: f"image {show(x.shape)}")
     if attrs.get("exact"):
         _check_exact(attrs, x.shape[1:-1])
     return x.dtype, (x.shape[0], *results, *kernel, x.shape[-1])
@@ -261,7 +267,7 @@ def _infer_patches_grad(attrs, g, sizes):
     image = known_sizes(sizes, n, "patches_grad")
     if g.ndim != 2 * n + 2:
         raise ShapeError(f"patches of {n} axes have {2 * n + 2} dimensions, got {show(g.shape)}")
-    results = counts(attrs, image, kernel, "window", f"image sizes {show(image)}")
+    results = counts(attrs, image, kernel, "window", lambda: f"image sizes {show(image)}")
     for have, want in zip(g.shape[1:-1], results + tuple(kernel)):
         if None not in (have, want) and have != want:
             raise ShapeError(f"patches of shape {show(g.shape)} are none of an image of sizes "

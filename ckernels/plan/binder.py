@@ -18,8 +18,9 @@ from ..graph.node import make
 from ..graph.shapes import product
 from ..graph.sizes import Size, bare, greatest, sizes_in, value_of
 from ..graph.walk import consumers, rebuild
+from ..schedule.cost import least_units
 from ..schedule.fuse import fuse, fusible
-from ..schedule.group import Group, operand_maps, peel
+from ..schedule.group import Group
 from ..schedule.split import split
 from . import native, scan
 from .gemm import Products
@@ -124,18 +125,9 @@ class Binder(Products):
         """Nodes (views included) whose memory a unit reads."""
         if unit.group is None:
             return list(unit.nodes[0].inputs)
-        found = []
-        for node in unit.nodes:
-            if node.op.name == "partial":
-                x = node.inputs[0]
-                maps = [(x, tuple(None if n == 1 else a for a, n in enumerate(x.shape)))]
-            else:
-                maps = operand_maps(node, unit.group.maps[node.uid], unit.group)
-            for operand, want in maps:
-                base, _ = peel(operand, want)
-                if base.uid not in unit.group.maps:
-                    found.append(operand)
-        return found
+        maps, reads = unit.group.maps, unit.group.reads
+        return [operand for node in unit.nodes for operand, _, base, _ in reads[node.uid]
+                if base.uid not in maps]
 
     def units(self):
         """All units, with the producers each one needs."""
@@ -151,9 +143,10 @@ class Binder(Products):
             else:
                 made[node.uid] = Unit([node])
                 units.append(made[node.uid])
-        self.stored = set()
+        self.stored, reads = set(), {}
         for unit in units:
-            for read in self.reads_of(unit):
+            reads[unit] = self.reads_of(unit)
+            for read in reads[unit]:
                 self.mark(read)
         for _, root in self.ends:
             self.mark(root)
@@ -163,7 +156,7 @@ class Binder(Products):
                 if unit.group is None or self.home[node.uid][0] is unit.group:
                     producer[node.uid] = unit
         for unit in units:
-            for read in self.reads_of(unit):
+            for read in reads[unit]:
                 base = self.base(read)
                 if base.uid in producer:
                     unit.needs.add(producer[base.uid])
@@ -304,9 +297,11 @@ class Binder(Products):
     # ---- instructions -------------------------------------------------------------------------
 
     def add_launch(self, launch, nodes, name=None):
+        grain = greatest(launch.least, least_units(launch.n, launch.work))
         instr = Instruction(KERNEL, name or "+".join(n.op.name for n in nodes), launch.pointers,
-                            launch.dims, launch.n, launch.block, launch.grain, launch.ns,
-                            launch.reads, launch.writes, launch.inplace, launch.kernel,
+                            launch.dims, launch.n, launch.block, grain,
+                            value_of(launch.work) / 1000, launch.reads, launch.writes,
+                            launch.inplace, launch.kernel,
                             node=nodes[-1] if nodes else None, nodes=list(nodes))
         if launch.n:
             self.instructions.append(instr)

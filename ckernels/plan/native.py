@@ -1,6 +1,6 @@
-"""Steps of the runtime's own kernels: convolution, depthwise convolution, pooling, transposition.
+"""Instructions of the runtime's own kernels: convolution, pooling, transposition.
 
-`TABLE` maps an op's name to lowering(binder, node), as plan/lowerings has it: the Step, True
+`TABLE` maps an op's name to lowering(binder, node), as plan/lowerings has it: the Instruction, True
 when there is nothing to run, or False to leave the node to its oracle (dtypes without C, more
 than three spatial axes). Sizes are numbers in dims, so a new size needs no new kernel. Scratch
 is a buffer of the arena; the runtime says how much it needs. dims are laid out as in native.h.

@@ -4,8 +4,10 @@ A Draft is what is known of the plan so far; each stage adds its part. `run` tel
 name of each stage when it is done. What the stages do stands in rooms of their own; they are
 imported when they are needed, so that a process that finds its plans stored never loads them.
 """
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
+from .. import collector
 from ..errors import ShapeError, with_line
 from ..graph.folding import fold
 from ..graph.node import line_of, make
@@ -57,16 +59,16 @@ def concretise(roots, shapes):
     return rebuild(roots, replace, fold)
 
 
-def unknown(roots):
-    """Nodes whose shape data decides, even though the shapes of the inputs are known."""
-    return [n for n in toposort(roots) if n.outs is None and None in n.shape]
+def unknown(order):
+    """Those of some nodes whose shape data decides, though the shapes of the inputs are known."""
+    return [n for n in order if n.outs is None and None in n.shape]
 
 
-def lost_inside(roots):
+def lost_inside(order):
     """Whether the body of some scan or branch has a node of unknown shape: with numbers in the
     place of sizes it may be known, and else its oracle runs it."""
     from ..ops.bodies import Body, shapes_known
-    return any(not shapes_known(body) for n in toposort(roots) if n.outs is not None
+    return any(not shapes_known(body) for n in order if n.outs is not None
                for body in n.attrs.values() if isinstance(body, Body))
 
 
@@ -77,7 +79,8 @@ def give_shapes(draft):
     """Every node gets its shape; constants are folded. DataDecides where some stays unknown."""
     roots = draft.outputs + [new for _, new in draft.updates]
     draft.roots = concretise(roots, draft.shapes)
-    if unknown(draft.roots) or draft.exact and lost_inside(draft.roots):
+    order = toposort(draft.roots)
+    if unknown(order) or draft.exact and lost_inside(order):
         raise DataDecides
 
 
@@ -136,7 +139,8 @@ PIPELINE = (give_shapes, rewrite, schedule, lower, compile_kernels, encode)
 def run(draft, told=lambda stage: None, until=None):
     """The Draft after all stages, or after the one named by `until`."""
     for stage in PIPELINE:
-        stage(draft)
+        with nullcontext() if stage is compile_kernels else collector.later():
+            stage(draft)
         told(stage.__name__)
         if stage.__name__ == until:
             break

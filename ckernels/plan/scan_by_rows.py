@@ -77,7 +77,7 @@ def right_bytes(instr):
 
 
 def sizes_of(scan, instructions):
-    """{buffer: bytes} of all that instructions write or carry; None where they write other things."""
+    """{buffer: bytes} of all that instructions write or carry; None where they write others."""
     sizes = {}
     for i in scan.alive:
         init = scan.inits[i]

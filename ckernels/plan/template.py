@@ -172,6 +172,7 @@ def template(of, tables, constants, outputs, updates):
     found.code, found.args = ints(written.code, 3), ints(written.args)
     found.assumed = ints(written.assumed, 2)
     found.assumptions = [(str(a), a.line, a.taken) for a in of.assumed.values()]
-    found.instructions = [InstructionSummary(i.name, i.kind, i.depth, i.grain, i.line, i.kernel)
-                          for i in tables.instructions]
+    found.instructions = [
+        InstructionSummary(i.name, i.kind, i.depth, value_of(i.grain), i.line, i.kernel)
+        for i in tables.instructions]
     return found

@@ -1,9 +1,9 @@
 """The rewrite room: `optimise` takes roots to an equal graph, stabler and cheaper.
 
-Sweeps: canonical forms together with the stabilising rows (one feeds the other); sums inside
+Sweeps: canonical forms together with the stabilising rules (one feeds the other); sums inside
 products, where there are quotients; then composites are lowered while canonical forms and special
 cases are applied to the result. Rules have names and can be left out by name or by family: views,
-canonicalise, reductions, products, stabilise, sums, layouts, specialise, parts, scans. Graphs with
+canonicalise, reductions, factors, stabilise, sums, channels, specialise, parts, scans. Graphs with
 scans or choices take one more turn between the sweeps; what these hold is rewritten like any graph.
 """
 
@@ -13,9 +13,9 @@ from ..config import config
 from ..graph.walk import toposort
 from . import (
     canonicalise,
-    layouts,
+    channels,
+    factors,
     parts,
-    products,
     reductions,
     specialise,
     stabilise,
@@ -27,15 +27,15 @@ from .scan import opened as scans
 
 __all__ = ["optimise", "rules"]
 
-FIRST = (views, canonicalise, reductions, stabilise, products, parts, scans)
+FIRST = (views, canonicalise, reductions, stabilise, factors, parts, scans)
 SECOND = FIRST + (sums,)
-LAST = (views, canonicalise, reductions, layouts, specialise, scans)
+LAST = (views, canonicalise, reductions, channels, specialise, scans)
 ALWAYS = {"lower", "shapes_known"}  # the code generator cannot do without
 
 
 def rules():
     """All rules, in the order in which they are tried."""
-    return [r for room in (*SECOND, layouts, specialise) for r in room.family]
+    return [r for room in (*SECOND, channels, specialise) for r in room.family]
 
 
 @lru_cache(maxsize=64)

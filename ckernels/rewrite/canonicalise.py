@@ -12,7 +12,7 @@ from .engine import Family, Var, fit, number, scalar
 from .views import zeros
 
 family = Family("canonicalise")
-rule, row = family.rule, family.row
+rule, formula = family.rule, family.formula
 x, y, c = Var("x"), Var("y"), Var("c")
 
 

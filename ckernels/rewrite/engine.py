@@ -12,7 +12,7 @@ import numpy as np
 from ..graph import node as _nodes
 from ..graph.node import constant, make, sizes_constant
 from ..graph.op import REGISTRY
-from ..graph.printing import place
+from ..graph.printing import location
 from ..graph.sizes import surely
 from ..graph.walk import toposort
 
@@ -215,11 +215,11 @@ class Family(list):
 
         return add
 
-    def row(self, name, left, right, when=None, doc=""):
-        """A rule given by patterns. right: a pattern, or a function of the bindings by name.
+    def formula(self, name, left, right, when=None, doc=""):
+        """A rule given by two formulas. right: a pattern like left, or a function of the bindings.
 
         when(**bindings): a further condition. Numbers on the right take the dtype of the root, and
-        rows apply to real floats only.
+        such rules apply to real floats only.
         """
         wanted = tuple(a.op for a in left.args if a.op is not None)
 
@@ -300,7 +300,7 @@ class _Driver:
 
     def run(self, roots, context):
         final, becomes = self.final, self.becomes
-        self.steps = self.budget = LEAST_STEPS + STEPS_PER_NODE * len(toposort(roots))
+        self.roots, self.steps, self.budget = roots, 0, LEAST_STEPS
         stack = list(reversed(roots))
         while stack:
             node = stack[-1]
@@ -339,7 +339,7 @@ class _Driver:
             inputs.append(new)
             changed = changed or new is not i
         if changed:
-            node = make(node.op, inputs, node.attrs)
+            node = make(node.op, inputs, node.attrs, like=node)
             if node.uid in final or node.uid in self.becomes:
                 return node
         for rule in self.matcher.of(node.op, self.settled.get(node.uid)):
@@ -349,16 +349,23 @@ class _Driver:
             result = settle(node, result)
             if result is None or result.uid in self.becomes:
                 continue
-            if self.budget <= 0:
+            if self.steps >= self.budget and not self.more():
                 self.stop(rule, node)
                 continue
-            self.budget -= 1
+            self.steps += 1
             if self.trace is not None:
                 self.trace.append((rule.name, node, result))
             return result
         final[node.uid] = node
         self.settled[node.uid] = self.matcher
         return node
+
+    def more(self):
+        """Whether the bound is not reached: the nodes are counted when LEAST_STEPS are."""
+        if self.roots is not None:
+            self.budget += STEPS_PER_NODE * len(toposort(self.roots))
+            self.roots = None
+        return self.steps < self.budget
 
     def stop(self, rule, node):
         """Say once that the bound was reached; the graph stays as it is by now, which is right."""
@@ -375,6 +382,6 @@ class _Driver:
             STEPS_PER_NODE,
             rule.name,
             node.op.name,
-            f" ({place(node.line)})" if node.line else "",
+            f" ({location(node.line)})" if node.line else "",
             rule.name,
         )

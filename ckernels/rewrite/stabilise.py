@@ -1,18 +1,18 @@
-"""Rows that replace formulas which lose digits, overflow or make NaN by functions that do not.
+"""Rules that replace formulas which lose digits, overflow or make NaN by functions that do not.
 
-Each row is (name, pattern, replacement); the tests evaluate both sides. Where the left side is
+Each formula is (name, pattern, replacement); the tests evaluate both sides. Where the left side is
 accurate the right side equals it; elsewhere the right side is the true value. Quotients are in
-products.py.
+factors.py.
 """
 
 from .. import ops
 from ..graph.node import make
 from .engine import Family, Var, number
 from .engine import forms as f
-from .products import is_kept, negated, without_maximum
+from .factors import is_kept, negated, without_maximum
 
 family = Family("stabilise")
-row, rule = family.row, family.rule
+formula, rule = family.formula, family.rule
 x, y, z = Var("x"), Var("y"), Var("z")
 axes = Var("axes")
 c = Var("c", when=lambda node: number(node) is not None)
@@ -20,26 +20,29 @@ c = Var("c", when=lambda node: number(node) is not None)
 
 # --- logarithms -----------------------------------------------------------------------------------
 
-row("log_of_one_plus_exp", f.log(1 + f.exp(x)), f.softplus(x))
-row("log_of_one_minus_exp", f.log(1 - f.exp(x)), f.log1mexp(x), doc="NaN for x > 0 on both sides.")
-row("log_of_one_plus", f.log(1 + x), f.log1p(x))
-row("log_of_one_minus", f.log(1 - x), f.log1p(-x))
-row("log1p_of_exp", f.log1p(f.exp(x)), f.softplus(x))
-row("log1p_of_minus_exp", f.log1p(-f.exp(x)), f.log1mexp(x))
-row("log1p_of_minus_sigmoid", f.log1p(-f.sigmoid(x)), -f.softplus(x))
-row("log_of_sigmoid", f.log(f.sigmoid(x)), -f.softplus(-x))
-row("log_of_exp", f.log(f.exp(x)), x)
-row("log_of_sqrt", f.log(f.sqrt(x)), 0.5 * f.log(x), doc="log(sqrt(-0.0)) is -inf on both sides.")
-row("log_of_square", f.log(f.square(x)), 2 * f.log(f.abs(x)), doc="x * x may overflow or vanish.")
-row("log_of_sum_of_exps", f.log(f.exp(x) + f.exp(y)), lambda x, y: ops.logaddexp(x, y))
-row(
+formula("log_of_one_plus_exp", f.log(1 + f.exp(x)), f.softplus(x))
+formula("log_of_one_minus_exp", f.log(1 - f.exp(x)), f.log1mexp(x),
+        doc="NaN for x > 0 on both sides.")
+formula("log_of_one_plus", f.log(1 + x), f.log1p(x))
+formula("log_of_one_minus", f.log(1 - x), f.log1p(-x))
+formula("log1p_of_exp", f.log1p(f.exp(x)), f.softplus(x))
+formula("log1p_of_minus_exp", f.log1p(-f.exp(x)), f.log1mexp(x))
+formula("log1p_of_minus_sigmoid", f.log1p(-f.sigmoid(x)), -f.softplus(x))
+formula("log_of_sigmoid", f.log(f.sigmoid(x)), -f.softplus(-x))
+formula("log_of_exp", f.log(f.exp(x)), x)
+formula("log_of_sqrt", f.log(f.sqrt(x)), 0.5 * f.log(x),
+        doc="log(sqrt(-0.0)) is -inf on both sides.")
+formula("log_of_square", f.log(f.square(x)), 2 * f.log(f.abs(x)),
+        doc="x * x may overflow or vanish.")
+formula("log_of_sum_of_exps", f.log(f.exp(x) + f.exp(y)), lambda x, y: ops.logaddexp(x, y))
+formula(
     "log_of_difference_of_exps",
     f.log(f.exp(x) - f.exp(y)),
     lambda x, y: ops.logdiffexp(x, y),
     doc="NaN for x < y on both sides; -inf where they are equal.",
 )
-row("log_of_sum_exp", f.log(f.sum(f.exp(x), axes=axes)), f.logsumexp(x, axes=axes))
-row(
+formula("log_of_sum_exp", f.log(f.sum(f.exp(x), axes=axes)), f.logsumexp(x, axes=axes))
+formula(
     "log_of_mean_exp",
     f.log(f.mean(f.exp(x), axes=axes)),
     lambda x, axes: ops.sub(ops.logsumexp(x, axes), ops.log(ops.count(x, axes, x.dtype))),
@@ -114,16 +117,16 @@ def maximum_taken_off(node):
 
 # --- exponentials and logistic functions ----------------------------------------------------------
 
-row("exp_minus_one", f.exp(x) - 1, f.expm1(x))
-row("one_minus_exp", 1 - f.exp(x), -f.expm1(x))
-row("one_minus_sigmoid", 1 - f.sigmoid(x), f.sigmoid(-x))
-row("sigmoid_minus_one", f.sigmoid(x) - 1, -f.sigmoid(-x))
-row("reciprocal_of_one_plus_exp", f.reciprocal(1 + f.exp(x)), f.sigmoid(-x))
-row("log_ratio_tanh", (f.exp(x) - f.exp(-x)) / (f.exp(x) + f.exp(-x)), f.tanh(x))
-row("one_minus_erf", 1 - f.erf(x), f.erfc(x))
-row("one_minus_erfc", 1 - f.erfc(x), f.erf(x))
-row("sqrt_of_square", f.sqrt(f.square(x)), f.abs(x), doc="x * x may overflow or vanish.")
-row(
+formula("exp_minus_one", f.exp(x) - 1, f.expm1(x))
+formula("one_minus_exp", 1 - f.exp(x), -f.expm1(x))
+formula("one_minus_sigmoid", 1 - f.sigmoid(x), f.sigmoid(-x))
+formula("sigmoid_minus_one", f.sigmoid(x) - 1, -f.sigmoid(-x))
+formula("reciprocal_of_one_plus_exp", f.reciprocal(1 + f.exp(x)), f.sigmoid(-x))
+formula("log_ratio_tanh", (f.exp(x) - f.exp(-x)) / (f.exp(x) + f.exp(-x)), f.tanh(x))
+formula("one_minus_erf", 1 - f.erf(x), f.erfc(x))
+formula("one_minus_erfc", 1 - f.erfc(x), f.erf(x))
+formula("sqrt_of_square", f.sqrt(f.square(x)), f.abs(x), doc="x * x may overflow or vanish.")
+formula(
     "square_of_sqrt",
     f.square(f.sqrt(x)),
     lambda x: ops.where(ops.ge(x, 0), x, float("nan")),

@@ -6,7 +6,7 @@ graph, because a sum that was multiplied out no longer matches another use of it
 
 from ..graph.node import make
 from .engine import Family, scalar
-from .products import MAX_FACTORS, REAL, Fraction, inside, read, scattered_values, simplify, write
+from .factors import MAX_FACTORS, REAL, Fraction, inside, read, scattered_values, simplify, write
 from .views import RESHAPING
 
 family = Family("sums")
@@ -15,10 +15,20 @@ VANISH = {"sigmoid", "softmax", "exp"}  # divisors that may be 0 for finite oper
 
 
 def wanted(nodes):
-    """Whether there is anything to do for this room among `nodes`: a quotient of tensors."""
+    """Whether there is anything to do for this room among `nodes`: a quotient of tensors, or an
+    exp times a sum with an exp."""
     return any(
-        n.op.name == "true_div" and n.dtype in REAL and n.inputs[1].op.kind != "leaf" for n in nodes
+        n.dtype in REAL
+        and (n.op.name == "true_div" and n.inputs[1].op.kind != "leaf" or _undone(n))
+        for n in nodes
     )
+
+
+def _undone(n):
+    """Whether `n` is exp(a) * (exp(b) + c): the gradient of log(exp(x) / (1 + exp(x)))."""
+    return n.op.name == "mul" and any(
+        a.op.name == "exp" and s.op.name in ("add", "sub") and any(
+            i.op.name == "exp" for i in s.inputs) for a, s in (n.inputs, n.inputs[::-1]))
 
 
 def terms(node):
@@ -61,7 +71,7 @@ def distributed(f, dtype):
         if (
             gain
             and safe
-            and sum(map(_dear, made)) < _dear(rest) + sum(_dear(read(t)) for _, t in parts)
+            and sum(map(_cost, made)) < _cost(rest) + sum(_cost(read(t)) for _, t in parts)
         ):
             total = None
             for own in made:
@@ -72,7 +82,7 @@ def distributed(f, dtype):
     return None
 
 
-def _dear(f):
+def _cost(f):
     """Divisions and exponentials of a Fraction: what distributing must save."""
     hidden = sum(len(scattered_values(n).below) for n in f.above if scattered_values(n) is not None)
     return len(f.below) + hidden + _exps(f)

@@ -41,13 +41,13 @@ class Origins:
         return self.memo[node.uid]
 
 
-def data_decides(roots):
-    """Whether the shape of some node plainly follows from data.
+def data_decides(order):
+    """Whether the shape of some of these nodes plainly follows from data.
 
     Where this misses one, the first call finds out: see `CompiledFunction.in_pieces`.
     """
     origins = Origins()
-    for node in toposort(roots):
+    for node in order:
         first = SIZED_BY.get(node.op.name)
         if first is None or node.outs is None and None not in node.shape:
             continue

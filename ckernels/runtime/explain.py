@@ -3,7 +3,7 @@
 Plans the graph once more for the shapes of the last call, because plans do not keep their nodes.
 The reasons are those of the scheduler (schedule/reasons.py); nothing is decided here.
 """
-from ..graph.printing import place
+from ..graph.printing import location
 from ..plan.instructions import flatten
 from ..plan.pipeline import concretise
 from ..schedule.group import AXIS_VIEWS
@@ -36,7 +36,7 @@ def computed(instr):
     """One line for each of the user's lines: the operations of this instruction it stands for."""
     found = {}
     for node in instr.nodes:
-        found.setdefault(place(node.line), []).append(node.op.name)
+        found.setdefault(location(node.line), []).append(node.op.name)
     return [f"{where}: {', '.join(names)}" for where, names in found.items() if where]
 
 
@@ -88,7 +88,7 @@ def rewritten(program):
     trace = []
     optimise(roots, program.rules.exclude, program.rules.include, trace)
     return [f"{name}: {short(before)} is now {short(after)}"
-            + (f"  ({place(before.line)})" if before.line else "")
+            + (f"  ({location(before.line)})" if before.line else "")
             for name, before, after in trace]
 
 

@@ -51,20 +51,21 @@ DEFAULTS = (True, "", 512 << 20)     # of openmp, blas and pool
 _warn_lock = locks.lock()
 
 
-def Function(inputs, outputs, updates=(), single=False, name=None, mode=None, defaults=None,
-             downcast=None, positional_only=False, check=None, profile=None):
+def make_function(inputs, outputs, updates=(), single=False, name=None, mode=None, defaults=None,
+                  downcast=None, positional_only=False, check=None, profile=None, order=None):
     """The callable for a graph.
 
     inputs: placeholder Nodes; outputs: Nodes; updates: [(variable Node, new value Node)]; single:
     return the one output itself; defaults: {input index: array}; downcast: None casts floats down
     as Keras did, False refuses lossy casts, True allows all. mode: "compiled", "fast_compile",
     "reference" or "debug". check: "nan" looks for NaN and inf in what each call computes; profile:
-    measure each instruction. None stands for the flag of that name.
+    measure each instruction. None stands for the flag of that name. order: all nodes of the graph,
+    inputs before users, where that is known.
     """
     spec = Spec(list(inputs), list(outputs), list(updates), single, name, mode or config.mode,
                 dict(defaults or {}), downcast, positional_only,
                 config.check if check is None else check or "none",
-                config.profile if profile is None else profile)
+                config.profile if profile is None else profile, order=order)
     return spec.callable()
 
 
@@ -72,7 +73,7 @@ class Spec(Arguments):
     """What was asked for; makes the callable and its copies."""
 
     def __init__(self, inputs, outputs, updates, single, name, mode, defaults, downcast,
-                 positional_only, check="none", profile=False, rules=None):
+                 positional_only, check="none", profile=False, rules=None, order=None):
         self.inputs, self.outputs, self.updates = inputs, outputs, updates
         self.single, self.name, self.mode = single, name, mode
         self.defaults, self.downcast, self.positional_only = defaults, downcast, positional_only
@@ -80,8 +81,10 @@ class Spec(Arguments):
         self.rules = rules or choice.chosen(mode)
         if check not in ("none", "nan"):
             raise ArgumentError(f"check is 'nan' or 'none', not {check!r}")
-        self.cells = [n for n in toposort(outputs + [new for _, new in updates])
-                      if n.op.name == "variable"]
+        order = order or toposort(self.roots())
+        self.cells = [n for n in order if n.op.name == "variable"]
+        self.scans = any(n.op.name == "scan" for n in order)
+        self.decided = data_decides(order)
         for variable, _ in updates:
             if variable not in self.cells:
                 self.cells.append(variable)
@@ -110,7 +113,7 @@ class Spec(Arguments):
                 no_runtime()
             return ReferenceFunction(self)
         spec = self.counted()
-        if data_decides(spec.roots()):
+        if spec.decided:
             from .staged import StagedFunction
             return StagedFunction(spec)
         return CompiledFunction(spec).callable()
@@ -124,10 +127,10 @@ class Spec(Arguments):
 
     def counted(self):
         """This Spec with scans that run as often as an input says without a plan for each."""
-        roots = self.roots()
-        if all(n.op.name != "scan" for n in toposort(roots)):
+        if not self.scans:
             return self
         from .decided import count_steps
+        roots = self.roots()
         new = count_steps(roots)
         if new == roots:
             return self
@@ -210,8 +213,8 @@ class Shared:
 
         A list of rows (name, calls, ms, percent, line); empty where no instruction was compiled.
         """
-        from .profile import Table
-        return Table(self.name or "function", [])
+        from .profile import Profile
+        return Profile(self.name or "function", [])
 
     def explain(self, rewrites=False):
         """A text: what each instruction of the last plan computes, and why it does not do more.
@@ -228,9 +231,9 @@ class Shared:
         return ""
 
     def address(self, signature, *arrays, bound=None):
-        """Refused: only a compiled function in one piece has a raw entry."""
-        raise NotSupported(f"{self!r} has no raw entry: it runs in Python, in whole or between its "
-                           "pieces")
+        """Refused: only a compiled function in one piece has a C function."""
+        raise NotSupported(f"{self!r} has no C function: it runs in Python, in whole or between "
+                           "its pieces")
 
     def assumptions(self):
         """What the last plan assumes of sizes; nothing where there is none."""
@@ -322,12 +325,12 @@ class CompiledFunction(Shared):
         return error
 
     @staticmethod
-    def raw_entry(fast, signature, *arrays, bound=None):
-        """`f.address(...)`: a RawEntry, this function for fixed shapes as a C function
+    def c_function(fast, signature, *arrays, bound=None):
+        """`f.address(...)`: a CFunction, this function for fixed shapes as a C function
         pointer, without Python or GIL.
 
-        signature: the C type, one of `ckernels.runtime.entry.SIGNATURES`; its last argument is the
-        entry's `user_data`. arrays: examples of the inputs that callers give, for their shapes
+        signature: the C type, one of `ckernels.runtime.cfunction.SIGNATURES`; its last argument is
+        the entry's `user_data`. arrays: examples of the inputs that callers give, for their shapes
         (none are needed where shapes are declared). bound: {name or index: array} inputs that stay
         what they are. Variables keep the values they have now. Raises NotSupported where the plan
         calls Python, updates variables or depends on data.
@@ -339,8 +342,8 @@ class CompiledFunction(Shared):
         >>> round(scipy.integrate.quad(entry.scipy(), 0, 3)[0], 6)
         9.0
         """
-        from . import entry
-        return entry.make(fast, fast.info.spec, signature, arrays, bound)
+        from . import cfunction
+        return cfunction.make(fast, fast.info.spec, signature, arrays, bound)
 
     def stats(self):
         """What was built so far.

@@ -14,7 +14,7 @@ from ..config import config
 _watched = []               # functions whose tables are printed at exit: kept alive on purpose
 
 
-class Row(NamedTuple):
+class ProfileLine(NamedTuple):
     """One instruction: its ops, how often it ran, how long in all, the user's line or None."""
     name: str
     calls: int
@@ -23,7 +23,7 @@ class Row(NamedTuple):
     line: tuple
 
 
-class Table(list):
+class Profile(list):
     """Rows in the order in which they run; `str` of it is for people, slowest first."""
 
     def __init__(self, title, rows):
@@ -31,9 +31,9 @@ class Table(list):
         self.title = title
 
     def shared(self):
-        """The Table with percentages anew: for rows that came from several tables."""
+        """The Profile with percentages anew: for rows that came from several tables."""
         total = self.ms or 1
-        return Table(self.title, [r._replace(percent=100 * r.ms / total) for r in self])
+        return Profile(self.title, [r._replace(percent=100 * r.ms / total) for r in self])
 
     @property
     def ms(self):
@@ -56,14 +56,15 @@ def shortened(name, limit=60):
 
 
 def table(program, data, title):
-    """The Table of `data`, what `profile_data` of a C function returned, for its Program."""
+    """The Profile of `data`, what `profile_data` of a C function returned, for its Program."""
     rows, whats = [], [program.instruction(tag) for tag, _, _ in data]
     data = without_inner(data, whats)
     total = sum(ns for _, _, ns in data) or 1
     for (_, calls, ns), known in zip(data, whats):
         name = "  " * known.depth + known.name if known else "NumPy"
-        rows.append(Row(name, calls, ns / 1e6, 100 * ns / total, known.line if known else None))
-    return Table(title, rows)
+        line = known.line if known else None
+        rows.append(ProfileLine(name, calls, ns / 1e6, 100 * ns / total, line))
+    return Profile(title, rows)
 
 
 def without_inner(data, known):

@@ -16,6 +16,7 @@ from ..errors import ShapeError, with_line
 from ..graph.node import current_line
 from ..graph.shapes import show
 from ..graph.sizes import LEAST, ShapeClass
+from ..graph.walk import toposort
 from ..plan import pipeline
 from ..plan.instructions import SCAN
 from ..plan.pipeline import DataDecides, concretise, unknown
@@ -152,7 +153,7 @@ class Program:
         """
         leaves, roots = self.graph()
         found = concretise(leaves + roots, shapes)
-        if unknown(found):
+        if unknown(toposort(found)):
             return leaves, roots
         from ..rewrite import optimise
         roots = optimise(found[len(leaves):], self.rules.exclude, self.rules.include)

@@ -72,32 +72,33 @@ class Description:
     """
 
     def __init__(self):
-        self.digests, self.leaves, self.unique = {}, [], {}
+        self.digests, self.nodes, self.unique = {}, {}, {}
 
     def leaf(self, node, text):
-        self.digests[node.uid] = digest_of(text)
-        self.leaves.append(node)
+        self.digests[node.uid] = found = digest_of(text)
+        self.nodes[found] = node
 
     def add(self, roots):
         """The digests of `roots`."""
+        digests, nodes = self.digests, self.nodes
         for node in toposort(roots):
-            if node.uid not in self.digests:
-                self.digests[node.uid] = digest_of(self.text(node))
-        return [self.digests[n.uid] for n in roots]
-
-    def operands(self, node):
-        if not node.op.commutative:
-            return node.inputs
-        return sorted(node.inputs, key=lambda n: self.digests[n.uid])
+            if node.uid not in digests:
+                digests[node.uid] = found = digest_of(self.text(node))
+                nodes[found] = node
+        return [digests[n.uid] for n in roots]
 
     def text(self, node):
         name = node.op.name
         if name in ("placeholder", "variable"):
             raise Unknown(f"{name} from outside")
-        attrs = ";".join(f"{k}={self.attribute(k, v)}" for k, v in sorted(node.attrs.items())
-                         if k != "name")
-        inputs = ",".join([self.digests[i.uid] for i in self.operands(node)])
-        return f"{name}({inputs}){attrs}:{node.dtype}"
+        attrs = ""
+        if node.attrs:
+            attrs = ";".join([f"{k}={self.attribute(k, v)}" for k, v in sorted(node.attrs.items())
+                              if k != "name"])
+        inputs = [self.digests[i.uid] for i in node.inputs]
+        if node.op.commutative:
+            inputs.sort()
+        return f"{name}({','.join(inputs)}){attrs}:{node.dtype}"
 
     def attribute(self, key, value):
         if key == "uid":
@@ -121,19 +122,9 @@ class Description:
             inner.leaf(node, f"input {k}:{node.dtype}{node.shape}")
         return f"{{{inner.add(body.outputs)}}}"
 
-    def order(self, roots):
-        """The leaves and all nodes under `roots`, the same for graphs of the same digest."""
-        found, done = list(self.leaves), {n.uid for n in self.leaves}
-        stack = [(n, False) for n in reversed(roots)]
-        while stack:
-            node, expanded = stack.pop()
-            if expanded:
-                found.append(node)
-            elif node.uid not in done:
-                done.add(node.uid)
-                stack.append((node, True))
-                stack.extend((i, False) for i in reversed(self.operands(node)))
-        return found
+    def order(self):
+        """All nodes in an order that is the same for graphs of the same digest."""
+        return [self.nodes[digest] for digest in sorted(self.nodes)]
 
 
 def digest_of(text):
@@ -156,7 +147,7 @@ def describe(program):
     into = [written.digests[v.uid] for v, _ in program.updates]
     rules = [None if part is None else sorted(part) for part in program.rules]
     text = repr([types, ends, into, rules])
-    return hashlib.sha256(text.encode()).hexdigest(), written.order(roots)
+    return hashlib.sha256(text.encode()).hexdigest(), written.order()
 
 
 def numbered(key, kind, number, around=None):

@@ -3,8 +3,6 @@
 A sum of 1,500 sines of k * x becomes a hundred loops that differ in the k's alone. With the numbers
 in the C text each of them would be a kernel of its own, 0.2 s of the compiler each.
 """
-from .group import operand_maps, peel
-
 LEAST = 4                   # loops that are alike at least; fewer keep their numbers in the text
 
 
@@ -33,8 +31,7 @@ def form(group):
     place, outside, numbers, steps = {}, {}, [], []
     for node in group.nodes:
         read = []
-        for operand, want in operand_maps(node, group.maps[node.uid], group):
-            base, want = peel(operand, want)
+        for _, _, base, want in group.reads[node.uid]:
             if base.uid in place:
                 read.append(place[base.uid])
             elif is_number(base):

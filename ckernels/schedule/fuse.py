@@ -81,7 +81,7 @@ class _Fuser:
         wanting = sorted(self.wanting.get(node.uid, ()), key=lambda g: g.number)
         scalar = all(n == 1 for n in node.shape)
         again = node.op.name in GENERATORS or (scalar and node.op.kind == "elementwise")
-        readers = self.units.readers(node)
+        readers = sorted(self.units.readers(node), reverse=True)     # the one made last first
         beneath = self.units.beneath(readers)
         joined = worth_repeating(node, wanting, self.keep, self.users, self.home) \
             and self.join_all(node, wanting, readers, beneath)

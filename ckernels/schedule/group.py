@@ -26,6 +26,7 @@ class Group:
         self.depth = 0.0                # cost of the longest chain of members
         self.behind = {}                # uid -> cost of the longest chain that starts by reading it
         self.numbers = frozenset()      # uids of constants that the loop reads from memory
+        self.reads = {}                 # uid of a member -> what it reads: see `reading`
 
     def axes(self, node):
         """Domain axes (of size other than 1) that a member varies along."""
@@ -48,15 +49,19 @@ class Group:
         self.cost += weight(node)
         chain = self.chain_with(node)
         self.depth = max(self.depth, chain)
-        read = []
-        for operand, want in operand_maps(node, amap, self):
-            base, want = peel(operand, want)
-            self.wants.setdefault(base.uid, set()).add(want)
-            if any(a is not None for a in want):
-                self.varying.add(base.uid)
-            self.behind[base.uid] = max(self.behind.get(base.uid, 0.0), chain)
-            read.append(base.uid)
-        return read
+        self.reads[node.uid] = reads = reading(node, amap, self)
+        wants, behind = self.wants, self.behind
+        for _, _, base, want in reads:
+            uid = base.uid
+            if uid in wants:
+                wants[uid].add(want)
+            else:
+                wants[uid] = {want}
+            if want.count(None) < len(want):
+                self.varying.add(uid)
+            if behind.get(uid, 0.0) < chain:
+                behind[uid] = chain
+        return [base.uid for _, _, base, _ in reads]
 
     def chain_with(self, node):
         """Cost of the longest chain of members that would start with `node`.
@@ -106,18 +111,31 @@ def operand_maps(node, amap, group):
                 axis = next(kept)
             out.append(axis)
         return [(x, tuple(out))]
-    result = []
+    result, whole = [], None
     for operand in node.inputs:
-        shift = node.ndim - operand.ndim
-        result.append((operand, tuple(None if size == 1 else amap[k + shift]
-                                      for k, size in enumerate(operand.shape))))
+        if operand.shape is node.shape:
+            if whole is None:
+                whole = tuple([None if size == 1 else a for size, a in zip(node.shape, amap)])
+            result.append((operand, whole))
+        elif operand.shape:
+            shift = len(node.shape) - len(operand.shape)
+            result.append((operand, tuple([None if size == 1 else amap[k + shift]
+                                           for k, size in enumerate(operand.shape)])))
+        else:
+            result.append((operand, ()))
     return result
+
+
+def reading(node, amap, group):
+    """What a member of `group` reads: (operand, its axis map, the tensor behind views that only
+    rename axes, the axis map of that)."""
+    return [(x, want, *peel(x, want)) for x, want in operand_maps(node, amap, group)]
 
 
 def peel(node, amap):
     """Look through views that only rename axes: the tensor behind `node` and its own axis map."""
-    while node.op.name in AXIS_VIEWS:
-        name, x = node.op.name, node.inputs[0]
+    while (name := node.op.name) in AXIS_VIEWS:
+        x = node.inputs[0]
         if name == "expand":
             amap = tuple(a for k, a in enumerate(amap) if k not in node.attrs["axes"])
         elif name == "squeeze":

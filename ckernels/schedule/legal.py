@@ -100,9 +100,9 @@ def is_read_one_way(join):
         return INSIDE
     if len(group.wants[node.uid]) != 1:
         return TWO_WAYS
-    if len(join.covers) != sum(a is not None for a in amap):
+    if len(join.covers) != len(amap) - amap.count(None):
         return DIAGONAL
-    if any(a is None and n != 1 for a, n in zip(amap, node.shape)):
+    if None in amap and any(a is None and n != 1 for a, n in zip(amap, node.shape)):
         return ELEMENT                           # a random state
     return None
 

@@ -1,6 +1,6 @@
 """Why two things do not share a loop: a sentence about a value and a loop, written when read."""
 from ..graph.node import Node
-from ..graph.printing import place
+from ..graph.printing import location
 from ..graph.shapes import show
 
 
@@ -24,6 +24,6 @@ class Reason:
 
 def _shown(x):
     if isinstance(x, Node):
-        where = place(x.line)
+        where = location(x.line)
         return f"{x.op.name} ({where})" if where else x.op.name
     return show(x) if isinstance(x, (tuple, list)) else str(x)

@@ -69,7 +69,7 @@ class Siblings:
         a.depth = a.depth + b.depth if feeds(a, b) else max(a.depth, b.depth)
         for node in b.nodes:
             if node.uid not in a.maps:
-                a.maps[node.uid] = b.maps[node.uid]
+                a.maps[node.uid], a.reads[node.uid] = b.maps[node.uid], b.reads[node.uid]
                 a.nodes.append(node)
                 a.cost += weight(node)
             homes = self.home[node.uid]
@@ -78,7 +78,7 @@ class Siblings:
             a.wants.setdefault(key, set()).update(maps)
         a.varying |= b.varying
         a.reduced = a.reduced or b.reduced
-        b.nodes, b.maps = [], {}
+        b.nodes, b.maps, b.reads = [], {}, {}
         self.units.merge(a, b)
 
     def untangle(self, a, b):
@@ -137,7 +137,7 @@ class Siblings:
                 part.add(node, group.maps[node.uid])
             parts.append(part)
         rest = parts[1]
-        for part in ("nodes", "maps", "wants", "varying", "cost", "depth", "behind"):
+        for part in ("nodes", "maps", "reads", "wants", "varying", "cost", "depth", "behind"):
             setattr(group, part, getattr(parts[0], part))
         self.groups.append(rest)
         for node in late:

@@ -22,6 +22,7 @@ class Units:
         self.home, self.single = {}, {}
         self.units, self.mark, self.bits, self.below = [], [], [], []
         self.shared = set()         # numbers of units that were cut in two: their bits are one's
+        self.readings = {}          # uid -> uids of what reads it
         self.earlier = {}           # number -> numbers of the groups it was merged or cut from
 
     def add_group(self, group):
@@ -45,21 +46,33 @@ class Units:
         return unit.nodes if isinstance(unit, Group) else (unit,)
 
     def readers(self, node):
-        """Numbers of the units that read `node` from memory, the one made last first.
+        """Numbers of the units that read `node` from memory.
 
         These are the groups that do not compute it themselves, and single nodes.
         """
-        found, stack = set(), list(self.users[node.uid])
+        uid, home = node.uid, self.home
+        found = set()
+        for user in self.readings.get(uid) or self.reading(uid):
+            homes = home.get(user)
+            if homes is None:
+                found.add(self.single[user])
+            else:
+                for group in homes:
+                    if uid not in group.maps:
+                        found.add(group.number)
+        return found
+
+    def reading(self, uid):
+        """uids of the nodes that read a node, also through views that only rename axes."""
+        found, stack = [], list(self.users[uid])
         while stack:
             user = stack.pop()
-            homes = self.home.get(user.uid)
-            if homes is not None:
-                found.update(g.number for g in homes if node.uid not in g.maps)
-            elif user.op.name in AXIS_VIEWS:
+            if user.op.name in AXIS_VIEWS:
                 stack.extend(self.users[user.uid])
             else:
-                found.add(self.single[user.uid])
-        return sorted(found, reverse=True)
+                found.append(user.uid)
+        self.readings[uid] = found
+        return found
 
     def sources(self, number):
         """Numbers of the units that a unit reads from memory, as far as they were added."""

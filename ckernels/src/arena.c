@@ -20,6 +20,8 @@
 #define POOL_CAP ((size_t)512 << 20)
 #define POOL_SLOTS 512                    /* POOL_CAP / BIG */
 
+#define NEAR 4                            /* times larger or smaller: still the same buffer */
+
 typedef struct { char *data; size_t size; } buffer;
 
 static buffer pool[POOL_SLOTS];           /* oldest first */
@@ -41,6 +43,9 @@ static size_t class_of(size_t bytes)
         step *= 2;
     return (bytes + step - 1) / step * step;
 }
+
+/* Whether buffers of these sizes have pages of one kind. */
+static int same_pages(size_t a, size_t b) { return (a < HUGE_FROM) == (b < HUGE_FROM); }
 
 static char *map(size_t size)
 {
@@ -69,6 +74,66 @@ static buffer take(int i)
     memmove(pool + i, pool + i + 1, (size_t)(pooled - i) * sizeof *pool);
     pool_bytes -= b.size;
     return b;
+}
+
+/* A buffer of the pool made larger with the pages it has; NULL where that cannot be. */
+static char *grown(buffer b, size_t size)
+{
+#ifdef MREMAP_MAYMOVE
+    int huge = size >= HUGE_FROM;
+    void *at = mremap(b.data, b.size, size, huge ? 0 : MREMAP_MAYMOVE);
+    if (at == MAP_FAILED && huge) {       /* a huge page moves as one to where such a one may be */
+        char *to = map(size);
+        if (to)
+            at = mremap(b.data, b.size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+        if (to && at == MAP_FAILED)
+            munmap(to, size);
+    }
+    return at == MAP_FAILED ? NULL : at;
+#else
+    (void)b, (void)size;
+    return NULL;
+#endif
+}
+
+/* The buffer of the pool that serves best for `size` bytes: of that size, the smallest of larger
+   ones, the largest of smaller ones. None where all are too different; no data: there is none. */
+static buffer nearest(size_t size)
+{
+    int best = -1;
+    pthread_mutex_lock(&lock);
+    for (int i = pooled - 1; i >= 0; i--) {
+        size_t have = pool[i].size, so_far = best < 0 ? 0 : pool[best].size;
+        if (have > NEAR * size || size > NEAR * have || (have < size && !same_pages(have, size)))
+            continue;
+        if (best < 0 || (so_far < size ? have > so_far : have >= size && have < so_far))
+            best = i;
+    }
+    buffer b = {NULL, 0};
+    if (best >= 0)
+        b = take(best);
+    pthread_mutex_unlock(&lock);
+    return b;
+}
+
+/* Memory for at least `bytes`, whose true size is what ck_free has to get. Changing sizes of a
+   batch want an arena of a new size each time: 8 huge pages cost 5 ms, a step of a small net. */
+void *ck_alloc_near(size_t bytes, size_t *size)
+{
+    *size = bytes;
+    if (bytes < BIG || bytes > (size_t)PTRDIFF_MAX / NEAR)
+        return ck_alloc(bytes);
+    size_t wanted = class_of(bytes);
+    buffer b = nearest(wanted);
+    if (!b.data)
+        return ck_alloc(bytes);
+    *size = b.size < wanted ? wanted : b.size;
+    char *data = b.size < wanted ? grown(b, wanted) : b.data;
+    if (data)
+        return data;
+    ck_free(b.data, b.size);
+    *size = bytes;
+    return ck_alloc(bytes);
 }
 
 static char *recycled(size_t size)

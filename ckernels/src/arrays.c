@@ -22,13 +22,15 @@ PyTypeObject ck_buffer_type = {
     .tp_doc = "Owner of pool memory: the base of big arrays. Gives the memory back when it dies.",
 };
 
-ck_buffer *ck_buffer_new(int64_t bytes)
+/* near: it may be larger than asked for, and then is sooner one that was used before. */
+ck_buffer *ck_buffer_new(int64_t bytes, int near)
 {
+    size_t size = bytes;
     ck_buffer *b = PyObject_New(ck_buffer, &ck_buffer_type);
     if (!b)
         return NULL;
-    b->bytes = bytes;
-    b->data = ck_alloc(bytes);
+    b->data = near ? ck_alloc_near(bytes, &size) : ck_alloc(bytes);
+    b->bytes = size;
     if (!b->data) {
         Py_DECREF(b);
         return (ck_buffer *)PyErr_NoMemory();
@@ -44,7 +46,7 @@ PyArrayObject *ck_fresh(PyArray_Descr *descr, int nd, const npy_intp *shape, int
     if (bytes < CK_BIG)
         return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, nd, dims, NULL, NULL, 0,
                                                      NULL);
-    ck_buffer *b = ck_buffer_new(bytes);
+    ck_buffer *b = ck_buffer_new(bytes, 0);
     if (!b) {
         Py_DECREF(descr);
         return NULL;

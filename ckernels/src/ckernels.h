@@ -189,6 +189,7 @@ int ck_blas_name(char *text, size_t size);    /* resolves when nothing has yet *
 
 /* ---- arena.c: 64-byte aligned memory, big buffers recycled ---- */
 void *ck_alloc(size_t bytes);                 /* NULL when there is none; 0 bytes: a pointer */
+void *ck_alloc_near(size_t bytes, size_t *size);    /* at least bytes; *size: for ck_free */
 void ck_free(void *data, size_t bytes);       /* bytes as asked for */
 void ck_pool_trim(void);                      /* give all idle buffers back to the system */
 int64_t ck_pool_bytes(void);                  /* idle bytes in the pool */

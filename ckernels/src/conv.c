@@ -18,7 +18,7 @@ enum {
     TASK_WORK = 400000,            /* multiply-adds, at least, of a task */
     PANEL_BYTES = 768 * 1024,      /* of a kernel's panel that is read at once */
     IN_PLACE = 128,                /* channels up to which a kernel is read where it lies */
-    SHORT = 64, AHEAD = 48         /* steps of a short sum; pixels between asking and storing */
+    SHORT = 64, AHEAD = 48         /* steps of a short sum; pixels between prefetch and store */
 };
 
 typedef struct {
@@ -227,10 +227,10 @@ static int64_t list_runs(const conv *c, const task *t, const phases *s, int64_t 
     return n;
 }
 
-/* Ask for the places of pixels [first, last) of the list. With short sums the time goes into
+/* Prefetch what pixels [first, last) of the list will write. With short sums the time goes into
    stores that miss the caches: 1.41 ms against 1.90 (Zen 5, one thread, 32 images 64 x 64 x 3, 3 x
    3, 32 channels). With long ones it only costs. */
-static void expect(const conv *c, const task *t, int64_t column, int64_t first, int64_t last)
+static void prefetch(const conv *c, const task *t, int64_t column, int64_t first, int64_t last)
 {
     int64_t size = c->w.x.size, bytes = ck_min(c->tile->cols, c->out) * size;
     for (int64_t i = first; i < last; i++)
@@ -255,7 +255,7 @@ static void run_panel(const conv *c, const task *t, int64_t panel, const phases 
             steps += t->runs[last++].length;
         for (int64_t i = 0; i < n; i += c->tile->rows) {
             if (c->steps <= SHORT)
-                expect(c, t, column, i + AHEAD, ck_min(n, i + AHEAD + c->tile->rows));
+                prefetch(c, t, column, i + AHEAD, ck_min(n, i + AHEAD + c->tile->rows));
             c->tile->tile((int)ck_min(n - i, c->tile->rows), last - first, t->runs + first, x,
                           t->from + i, 1, w, wstep, c->result + column * size, t->at + i, cols,
                           first > 0);

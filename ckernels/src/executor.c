@@ -214,7 +214,7 @@ static PyObject *take_exception(void)
 }
 
 /* The steps of the scans around a failed instruction, outermost first. */
-static PyObject *steps_of(const ck_place *failed)
+static PyObject *steps_of(const ck_failure *failed)
 {
     PyObject *steps = PyTuple_New(failed->depth);
     for (int i = 0; steps && i < failed->depth; i++) {
@@ -229,7 +229,7 @@ static PyObject *steps_of(const ck_place *failed)
 
 /* A kernel returned a code: fail(code, tag, inputs) returns the exception, or raises itself.
    Inside of a scan it is fail(code, tag, inputs, steps, exception or None). */
-static void raise_failure(ck_function *fn, int code, const ck_place *failed,
+static void raise_failure(ck_function *fn, int code, const ck_failure *failed,
                           PyArrayObject *const *arrays)
 {
     PyObject *cause = take_exception();
@@ -259,7 +259,7 @@ static void raise_failure(ck_function *fn, int code, const ck_place *failed,
 
 /* Run with locks held. *code tells a kernel's failure from a Python exception (CK_EPYTHON). */
 static PyObject *run_held(ck_function *fn, ck_plan *plan, PyArrayObject *const *arrays, int *code,
-                          ck_place *failed)
+                          ck_failure *failed)
 {
     ck_frame *frame = ck_frame_take(plan);
     if (!frame)
@@ -292,7 +292,7 @@ static PyObject *invoke(ck_function *fn, PyArrayObject *const *arrays)
     if (!plan)
         return NULL;
     int code = CK_EPYTHON;
-    ck_place failed;
+    ck_failure failed;
     failed.tag = failed.depth = 0;
     result = run_held(fn, plan, arrays, &code, &failed);
     if (fn->n_locked)

@@ -215,7 +215,7 @@ static void frame_free(ck_frame *f)
 
 static int frame_arena(ck_plan *plan, ck_frame *f)
 {
-    f->arena = ck_buffer_new(plan->arena ? plan->arena : 64);
+    f->arena = ck_buffer_new(plan->arena ? plan->arena : 64, 1);
     if (!f->arena)
         return -1;
     for (Py_ssize_t i = 0; i < plan->n_arena; i++) {

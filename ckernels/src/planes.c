@@ -93,9 +93,9 @@ static void fetch_taps(const planes *c, int64_t channel, char *to)
         }
 }
 
-/* Ask for rows of columns side by side that will be read soon: planes are too short for the
-   prefetchers to follow. 1.7 ms against 2.2 (Zen 5, one thread, 32 images 64 x 32 x 32, 3 x 3). */
-static void ask(const char *at, int64_t rows, int64_t row_bytes, int64_t bytes)
+/* Prefetch rows of columns side by side that will be read soon: planes are too short for the CPU
+   to see it coming. 1.7 ms against 2.2 (Zen 5, one thread, 32 images 64 x 32 x 32, 3 x 3). */
+static void prefetch(const char *at, int64_t rows, int64_t row_bytes, int64_t bytes)
 {
     for (int64_t i = 0; i < rows; i++, at += row_bytes)
         for (int64_t b = 0; b < bytes; b += 64)
@@ -124,9 +124,9 @@ static void do_plane(const planes *c, int64_t image, int64_t channel, int sum, c
             int64_t counts[3] = {1, p.rows + p.high - 1, p.pitch};
             ck_copy_box(&x, from, first, 1, counts, space);
             if (sum && image + 1 < c->w.batch) {
-                ask(from + (s[0] + row * s[2] + col * s[3]) * size, p.rows, s[2] * size,
-                    p.cols * size);
-                ask(g + (t[0] + row * t[2] + col) * size, p.rows, t[2] * size, p.cols * size);
+                prefetch(from + (s[0] + row * s[2] + col * s[3]) * size, p.rows, s[2] * size,
+                         p.cols * size);
+                prefetch(g + (t[0] + row * t[2] + col) * size, p.rows, t[2] * size, p.cols * size);
             }
             if (sum)
                 c->kernels->dots(&p, space, g + (row * t[2] + col) * size, taps);

@@ -46,7 +46,7 @@ typedef struct {
 } ck_spec;
 
 extern PyTypeObject ck_buffer_type;
-ck_buffer *ck_buffer_new(int64_t bytes);
+ck_buffer *ck_buffer_new(int64_t bytes, int near);
 PyArrayObject *ck_fresh(PyArray_Descr *descr, int nd, const npy_intp *shape, int64_t bytes);
 PyArray_Descr *ck_native_descr(PyObject *dtype);
 int64_t ck_layout(int type_num, int nd, const npy_intp *shape);
@@ -110,7 +110,7 @@ enum { CK_DEPTH = 8 };
 typedef struct {
     int64_t tag, steps[CK_DEPTH];
     int depth;
-} ck_place;
+} ck_failure;
 
 /* One call's pointers. base[i] / object[i] are the plan's sources: inputs, cells, outputs,
    nexts. */
@@ -155,7 +155,7 @@ int ck_scan_check(ck_plan *plan);                    /* scan.c: fills plan->sour
 int ck_plan_check_arrays(ck_plan *plan, PyArrayObject *const *inputs, ck_cell *const *cells);
 
 /* ---- run.c: walk the instructions ---- */
-int ck_run(ck_plan *plan, ck_frame *frame, ck_place *failed, int profile);
+int ck_run(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile);
 int ck_run_bare(ck_plan *plan, ck_frame *frame);
 PyObject *ck_profile_rows(ck_plan *plan);
 
@@ -201,7 +201,7 @@ int ck_gone(PyObject *hook);
 PyObject *ck_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
 extern PyTypeObject ck_function_type;
 
-/* ---- entry.c: a plan as a C function pointer ---- */
+/* ---- cfunction.c: a plan as a C function pointer ---- */
 extern PyTypeObject ck_raw_type;
 
 #endif

@@ -13,7 +13,7 @@ typedef struct {
     ck_frame *frame;
     PyThreadState *released;     /* non-NULL while this run is without the GIL */
     int profile, bare;           /* bare: nobody here has, or ever takes, the GIL */
-    ck_place *failed;
+    ck_failure *failed;
     int64_t beat, beats;         /* steps until the clock is read; from one reading to the next */
     int64_t read, polled;        /* when it was read, when signals were looked for; 0: never */
 } runner;
@@ -263,7 +263,7 @@ static int walk(runner *r, const ck_instr *in, const ck_instr *end)
 
 /* Run the plan in a filled frame: CK_OK, or a code and the place that returned it. With
    CK_EPYTHON from a PYCALL the Python error is set. */
-int ck_run(ck_plan *plan, ck_frame *frame, ck_place *failed, int profile)
+int ck_run(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile)
 {
     runner r = {.plan = plan, .frame = frame, .failed = failed, .profile = profile, .beat = 1,
                 .beats = 1};
@@ -285,7 +285,7 @@ int ck_run(ck_plan *plan, ck_frame *frame, ck_place *failed, int profile)
 /* The same in a thread that Python may know nothing of: for plans without PYCALLs. */
 int ck_run_bare(ck_plan *plan, ck_frame *frame)
 {
-    ck_place failed = {.tag = -1, .depth = 0};
+    ck_failure failed = {.tag = -1, .depth = 0};
     runner r = {.plan = plan, .frame = frame, .failed = &failed, .bare = 1};
     return walk(&r, plan->instrs, plan->instrs + plan->n_instrs);
 }

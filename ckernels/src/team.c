@@ -42,8 +42,8 @@ static struct {
 } team;
 
 static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER;      /* whose job it is */
-static pthread_mutex_t bed = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t bell = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake_up = PTHREAD_COND_INITIALIZER;
 static _Thread_local int inside;                               /* nested calls run serially */
 static _Thread_local int own_seat;                             /* of a worker: from 1 on */
 
@@ -97,25 +97,25 @@ static void *worker(void *argument)
                 spin = 0;
             relax();
         }
-        pthread_mutex_lock(&bed);
+        pthread_mutex_lock(&sleep_lock);
         atomic_fetch_add(&team.sleepers, 1);
         while (!work_waits(seat))
-            pthread_cond_wait(&bell, &bed);
+            pthread_cond_wait(&wake_up, &sleep_lock);
         atomic_fetch_sub(&team.sleepers, 1);
-        pthread_mutex_unlock(&bed);
+        pthread_mutex_unlock(&sleep_lock);
     }
     return NULL;
 }
 
-/* In a child of fork only the forking thread lives on, and locks may be held by ghosts. */
+/* In a child of fork only the forking thread lives on, and locks may be held by threads that are gone. */
 static void in_child(void)
 {
     atomic_store(&team.ticket, 0);
     atomic_store(&team.sleepers, 0);
     team.workers = 0;
     pthread_mutex_init(&owner, NULL);
-    pthread_mutex_init(&bed, NULL);
-    pthread_cond_init(&bell, NULL);
+    pthread_mutex_init(&sleep_lock, NULL);
+    pthread_cond_init(&wake_up, NULL);
 }
 
 static void register_fork(void)
@@ -149,9 +149,9 @@ static void publish(int64_t chunks, int seats)
     atomic_store(&team.seats, seats);
     atomic_store(&team.ticket, job << 32 | (uint64_t)chunks << 16);
     if (atomic_load(&team.sleepers)) {
-        pthread_mutex_lock(&bed);
-        pthread_cond_broadcast(&bell);
-        pthread_mutex_unlock(&bed);
+        pthread_mutex_lock(&sleep_lock);
+        pthread_cond_broadcast(&wake_up);
+        pthread_mutex_unlock(&sleep_lock);
     }
 }
 

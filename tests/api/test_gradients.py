@@ -104,6 +104,18 @@ def test_consider_constant_and_known_grads():
     np.testing.assert_allclose(K.eval(got), [60])
 
 
+@pytest.mark.parametrize("part", [
+    lambda p: p[2], lambda p: p[2:3], lambda p: p[-4], lambda p: K.gather(p, np.array([2]))])
+def test_log_of_a_part_of_a_softmax_that_underflows(part):
+    """The length is not known when the function is made: an index is a slice that must exist."""
+    x = K.placeholder((None,))
+    cost = K.sum(K.log(part(K.softmax(x))))
+    f = K.function([x], [cost, *K.gradients(cost, [x])], mode="compiled")
+    value, slope = f(np.array([0, 200, -300, 90, 1000, -2000]))
+    assert value == -1300
+    np.testing.assert_array_equal(slope, [0, 0, 1, 0, -1, 0])
+
+
 def test_manual_logistic_regression_trains_without_nan():
     rng = np.random.RandomState(0)
     rows, feats = 400, 784

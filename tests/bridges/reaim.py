@@ -37,7 +37,7 @@ def pytest_configure(config):
 def aimed():
     """{engine: (name of its linker, our linker in its place)}."""
     from ckernels.bridges.pytensor import CKernelsLinker
-    from ckernels.bridges.pytensor.table import rule
+    from ckernels.bridges.pytensor.registry import translates
 
     class Aimed(CKernelsLinker):
         """Ours with the options of another linker; work in place is marked in graphs where a suite
@@ -58,7 +58,7 @@ def aimed():
                               UserWarning, stacklevel=2)
             return super().fgraph_convert(fgraph, *args, **kwargs)
 
-    @rule("JAXShapeTuple")
+    @translates("JAXShapeTuple")
     def shape_tuple(context, op, node, inputs):
         """What a rewrite for JAX alone puts before a Reshape."""
         return ops.pack(*inputs)

@@ -4,7 +4,7 @@ import numpy as np
 from ckernels.graph.node import make, new_uid
 from ckernels.plan.instructions import flatten
 from ckernels.reference import evaluate
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 
 
 def leaf(shape, dtype="float32", name=None):
@@ -18,7 +18,7 @@ def plan(build, *arrays, check=True, rtol=2e-4):
     leaves = [leaf((None,) * a.ndim, a.dtype.name) for a in arrays]
     outputs = build(*leaves)
     outputs = list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
-    function = Function(leaves, outputs, positional_only=True, downcast=False)
+    function = make_function(leaves, outputs, positional_only=True, downcast=False)
     results = function(*arrays)
     if check:
         for got, want in zip(results, evaluate(outputs, dict(zip(leaves, arrays)))):

@@ -10,7 +10,7 @@ from ckernels import dtypes, ops  # noqa: F401
 from ckernels.errors import DTypeError
 from ckernels.graph.node import make, new_uid
 from ckernels.graph.op import REGISTRY
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 
 REAL = [d for d in dtypes.ITEMSIZE if not dtypes.is_complex(d) and dtypes.available(d)]
 ELEMENTWISE = [op for op in REGISTRY.values() if op.kind == "elementwise" and op.c is not None
@@ -113,7 +113,7 @@ def run_batch(batch):
     """batch: [(what, op, node, leaves, arrays)]: one function; all rows that fail are told."""
     leaves = [n for b in batch for n in b[3]]
     arrays = [a for b in batch for a in b[4]]
-    function = Function(leaves, [b[2] for b in batch], positional_only=True, downcast=False)
+    function = make_function(leaves, [b[2] for b in batch], positional_only=True, downcast=False)
     failures = []
     for (what, op, node, _, given), got in zip(batch, function(*arrays)):
         want = op.oracle(node.attrs, *given)
@@ -283,5 +283,5 @@ def test_float32_sums_are_exact_to_the_last_bit():
     """Accumulation in double: a million tenths are right to half an ulp."""
     array = np.full(1_000_003, 0.1, "float32")
     x = leaf(1, "float32")
-    total = Function([x], [ops.sum(x)], single=True)(array)
+    total = make_function([x], [ops.sum(x)], single=True)(array)
     assert total == np.float32(array.astype("float64").sum())

@@ -65,8 +65,8 @@ def test_equal_kernels_have_equal_text_whatever_the_sizes():
 def test_no_name_of_a_user_reaches_the_compiler():
     evil = '*/ } int main(void) { /* "'
     x = leaf((None,), "float32", evil)
-    from ckernels.runtime.function import Function
-    function = Function([x], [ops.tanh(x) * 2], positional_only=True, name=evil)
+    from ckernels.runtime.function import make_function
+    function = make_function([x], [ops.tanh(x) * 2], positional_only=True, name=evil)
     function(np.ones(3, "float32"))
     assert "main" not in function.info.source() and evil not in function.info.source()
 

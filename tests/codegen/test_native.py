@@ -4,7 +4,7 @@ import numpy as np
 
 from ckernels import ops
 from ckernels.graph.op import REGISTRY
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 
 from .planned import leaf, plan
 
@@ -51,7 +51,7 @@ def test_a_kernel_that_sees_the_whole_image():
 
 def test_new_sizes_need_no_new_kernel():
     x, w = leaf((None, None, None, 4), "float32"), leaf((3, 3, 4, 8), "float32")
-    f = Function([x, w], [ops.relu(ops.conv(x, w, padding="same"))], positional_only=True)
+    f = make_function([x, w], [ops.relu(ops.conv(x, w, padding="same"))], positional_only=True)
     kernel = numbers(3, 3, 4, 8)
     for shape in ((2, 7, 9, 4), (1, 30, 5, 4), (0, 7, 9, 4)):
         image = numbers(*shape)

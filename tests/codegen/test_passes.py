@@ -11,7 +11,7 @@ from ckernels import ops
 from ckernels.codegen import passes
 from ckernels.codegen.ir import Kernel, Operand, Value
 from ckernels.reference import evaluate
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 
 from .planned import leaf
 
@@ -21,7 +21,7 @@ RNG = np.random.default_rng(7)
 def run(build, *arrays, mode="fast_compile"):
     """(result, C text) of build(*leaves) on arrays."""
     leaves = [leaf((None,) * a.ndim, a.dtype.name) for a in arrays]
-    function = Function(leaves, [build(*leaves)], positional_only=True, mode=mode)
+    function = make_function(leaves, [build(*leaves)], positional_only=True, mode=mode)
     return function(*arrays)[0], function.info.source()
 
 
@@ -153,7 +153,7 @@ def test_a_root_that_lies_in_memory():
     """The load says which op made what it reads."""
     x, r = leaf((None, None)), leaf((None, 1))
     root = ops.sqrt(r)
-    function = Function([x, r], [x / root, root], positional_only=True, mode="fast_compile")
+    function = make_function([x, r], [x / root, root], positional_only=True, mode="fast_compile")
     a, b = normal(30, 40), np.abs(normal(30, 1)) + 1
     np.testing.assert_allclose(function(a, b)[0], a / np.sqrt(b), rtol=3e-7)
     assert function.info.source().count("1.0f / ") == 1
@@ -273,7 +273,7 @@ def uniform(shape, dtype="float32"):
 ], ids=["uniform", "normal", "two draws", "bytes", "sums", "no cipher"])
 def test_ciphers_run_side_by_side(build, unroll):
     state = leaf((3,), "int64")
-    function = Function([state], [build(state)], positional_only=True, mode="fast_compile")
+    function = make_function([state], [build(state)], positional_only=True, mode="fast_compile")
     want, = evaluate([build(state)], {state: STATE})
     np.testing.assert_allclose(function(STATE)[0], want, rtol=1e-5, atol=1e-6)
     found = [int(n) for n in re.findall(r"GCC unroll (\d+)", function.info.source())]

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from ckernels import dtypes, ops
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 
 from .planned import leaf, plan
 
@@ -24,7 +24,7 @@ def found(request):
     flat = ops.reshape(x, (-1,))
     outputs = [op(x, axis) for axis in (0, 1) for op in (ops.argmax, ops.argmin)]
     outputs += [ops.argmax(flat, 0), ops.argmin(flat, 0)]
-    return request.param, Function([x], outputs, positional_only=True, downcast=False)
+    return request.param, make_function([x], outputs, positional_only=True, downcast=False)
 
 
 def check(found, a):

@@ -11,7 +11,7 @@ import pytest
 
 import ckernels as K
 from ckernels.runtime import program
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 
 from .random_graphs import Case
 
@@ -20,7 +20,7 @@ def run(cases):
     """All failures of the cases, built as one function."""
     leaves = [pair for case in cases for pair in case.leaves]
     outputs = [node for case in cases for node in case.outputs]
-    function = Function([n for n, _ in leaves], outputs, positional_only=True, downcast=False)
+    function = make_function([n for n, _ in leaves], outputs, positional_only=True, downcast=False)
     results, failures = function(*[a for _, a in leaves]), []
     for record in function.info.program.kernels.records.values():
         record.kernel.check()

@@ -6,7 +6,7 @@ import ckernels as K
 from ckernels import ops
 from ckernels.graph.node import make, new_uid
 from ckernels.ops.random import bits_of, normal_of, uniform_of, words
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 
 STATES = [(0, 0, 0), (1, 2, 3), (2**63 - 1, 5, 2**40), (-7, 2**33 + 1, -1)]
 KINDS = [(ops.random_uniform, uniform_of, "float32"), (ops.random_uniform, uniform_of, "float64"),
@@ -20,7 +20,7 @@ def state():
 
 def compiled(build):
     s = state()
-    f = Function([s], [build(s)], single=True)
+    f = make_function([s], [build(s)], single=True)
     return lambda words: f(np.array(words, "int64"))
 
 

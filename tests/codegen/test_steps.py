@@ -9,7 +9,7 @@ from ckernels import dtypes, ops
 from ckernels.codegen import emit as emission
 from ckernels.errors import IndexOutOfBounds
 from ckernels.graph.node import constant, make, new_uid
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 
 FOREIGN = [*filter(dtypes.available, dtypes.FOREIGN)]
 DTYPES = ["bool", "int8", "uint16", "int32", "int64", "float16", "float32", "float64", *FOREIGN]
@@ -43,7 +43,7 @@ def strided(array):
 def run(build, *arrays, oracle=()):
     """build(*leaves) compiled and called; asserts that nothing but `oracle` ran in Python."""
     leaves = [leaf(a) for a in arrays]
-    f = Function(leaves, [build(*leaves)], single=True)
+    f = make_function(leaves, [build(*leaves)], single=True)
     got = f(*arrays)
     calls = [s.name for s in f.info.program.instructions if s.kind == 2]
     assert set(calls) == set(oracle), calls
@@ -149,7 +149,7 @@ def test_write_slice(slices, shape, inc):
 def test_covered_tensors_are_not_copied_first():
     x, y = numbers((90, 80)), numbers((90, 80))
     leaves = [leaf(x), leaf(y)]
-    f = Function(leaves, [ops.set_slice(*leaves, [(None, None, -1)])], single=True)
+    f = make_function(leaves, [ops.set_slice(*leaves, [(None, None, -1)])], single=True)
     np.testing.assert_array_equal(f(x, y), y[::-1])
     assert len(f.info.steps()) == 1
 
@@ -200,7 +200,7 @@ def test_take_of_views_and_expressions():
 def test_indices_are_not_widened_first():
     x, i = numbers((40, 50)), RNG.integers(0, 40, 30).astype("int32")
     leaves = [leaf(x), leaf(i)]
-    f = Function(leaves, [ops.getitem(leaves[0], leaves[1])], single=True)
+    f = make_function(leaves, [ops.getitem(leaves[0], leaves[1])], single=True)
     np.testing.assert_array_equal(f(x, i), x[i])
     assert len(f.info.steps()) == 1
 
@@ -323,7 +323,7 @@ def test_out_of_range_is_an_error_with_a_line(wrong):
         lambda x, i: ops.scatter_add(x, i, ops.take(x, ops.maximum(ops.minimum(i, 2), 0), 1), 1),
     ):
         leaves = [leaf(x), leaf(i)]
-        f = Function(leaves, [build(*leaves)], single=True)
+        f = make_function(leaves, [build(*leaves)], single=True)
         with pytest.raises(IndexOutOfBounds) as found:
             f(x, i)
         assert f"index {wrong} is out of bounds for axis 1 of size 6" in str(found.value)
@@ -350,7 +350,7 @@ def test_out_of_range_leaves_variables_untouched():
     i = K.placeholder((None,), dtype="int32")
     before = K.get_value(table)
     new = ops.advanced_inc(table.node, constant(np.ones((), "float32")), [i.node], "a:")
-    f = Function([i.node], [], [(table.node, new), (count.node, ops.add(count.node, 1))])
+    f = make_function([i.node], [], [(table.node, new), (count.node, ops.add(count.node, 1))])
     with pytest.raises(IndexOutOfBounds):
         f(np.array([0, 1, 5], "int32"))
     np.testing.assert_array_equal(K.get_value(table), before)
@@ -398,7 +398,7 @@ def test_linear_recurrences(shape, dtype):
                 want[t] += factors[t] * want[t - 1]
             want = np.moveaxis(want[way], 0, axis).astype(dtype)
             leaves = [leaf(a), leaf(b)]
-            f = Function(leaves, [ops.linear_recurrence(*leaves, axis, reverse)], single=True)
+            f = make_function(leaves, [ops.linear_recurrence(*leaves, axis, reverse)], single=True)
             for copies in ((a, b), (np.asfortranarray(a), b)):
                 # A fused multiply-add rounds once where NumPy rounds twice.
                 eps = {"bfloat16": 2.0**-8}.get(dtype) or np.finfo(dtype).eps * (
@@ -410,7 +410,7 @@ def test_linear_recurrences(shape, dtype):
 def test_generated_text_is_clean():
     x, i = numbers((4, 6)), np.array([0, 2], "int32")
     leaves = [leaf(x), leaf(i)]
-    f = Function(leaves, [ops.take(leaves[0], leaves[1], 1)], single=True)
+    f = make_function(leaves, [ops.take(leaves[0], leaves[1], 1)], single=True)
     f(x, i)
     text = f.info.source()
     assert "return CK_EINDEX;" in text and "\n\n" not in text and "$" not in text

@@ -8,9 +8,9 @@ from ckernels.graph.sizes import (
     AT_LEAST,
     OTHER,
     SAME,
-    Line,
     ShapeClass,
     Size,
+    SizeRange,
     Written,
     bare,
     ceil_divide,
@@ -180,7 +180,7 @@ def test_slices_of_slices():
     line = indices((2, None, 2), n).within((1, -1, 3))
     wanted = range(20)[2::2][1:-1:3]
     assert [line.start + k * line.step for k in range(value_of(line.count))] == list(wanted)
-    assert Line(0, n).bounds(n) == (None, None, 1)
+    assert SizeRange(0, n).bounds(n) == (None, None, 1)
 
 
 def test_pieces_with_sizes_are_found():

@@ -10,7 +10,7 @@ from ckernels import ops
 from ckernels.autodiff import reverse
 from ckernels.errors import ArgumentError, IndexOutOfBounds, NotSupported, ShapeError
 from ckernels.ops.ctc import ctc_beam, ctc_collapse, ctc_cost
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 
 from .agree import leaf, numeric
 
@@ -34,7 +34,7 @@ def run(build, *arrays, mode="compiled"):
     leaves = [leaf((None,) * a.ndim, a.dtype.name) for a in arrays]
     outputs = build(*leaves)
     outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-    return Function(leaves, outputs, mode=mode, positional_only=True, downcast=False)(*arrays)
+    return make_function(leaves, outputs, mode=mode, positional_only=True, downcast=False)(*arrays)
 
 
 def loss_and_slope(**options):
@@ -212,7 +212,7 @@ def test_only_what_is_used_is_computed():
     leaves = [leaf((None,) * a.ndim, a.dtype.name) for a in (y, *rest)]
     for build, used in ((ctc_cost, 1), (loss_and_slope(), 2)):
         out = build(*leaves)
-        function = Function(leaves, list(out) if isinstance(out, tuple) else [out],
+        function = make_function(leaves, list(out) if isinstance(out, tuple) else [out],
                             positional_only=True)
         function(y, *rest)
         kernels = [r.kernel for r in function.info.program.kernels.records.values()]

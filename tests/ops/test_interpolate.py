@@ -9,7 +9,7 @@ from ckernels.graph.node import make
 from ckernels.graph.walk import rebuild
 from ckernels.ops.interpolate import matrix
 from ckernels.reference import evaluate
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 
 from .agree import agree, check_gradient, fold, leaf
 
@@ -48,7 +48,7 @@ def test_compiled(shape, axis, count, step, start, unit, dtype):
         g = leaf((None,) * len(shape), dtype)
         back = make("interpolate_grad",
                     (ops.transpose(g) if turn else g, ops.shape_vector([shape[axis]])), attrs)
-        f = Function([x, g], [y, back])
+        f = make_function([x, g], [y, back])
         value = RNG.normal(size=shape).astype(dtype)
         cotangent = RNG.normal(size=(*shape[:axis], count, *shape[axis + 1:])).astype(dtype)
         got = f(*((value.T, cotangent.T) if turn else (value, cotangent)))

@@ -10,7 +10,7 @@ from ckernels.errors import ArgumentError, DTypeError, ShapeError
 from ckernels.graph.walk import rebuild
 from ckernels.ops.windows import all_pads
 from ckernels.reference import evaluate
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 
 from .agree import agree, check_gradient, fold, leaf
 from .loops import padding_of
@@ -141,8 +141,8 @@ def test_compiled_patches(dtype):
                                 **options)
         turned = ops.patches(ops.transpose(a), size, **options)
         want = evaluate([p, back], {a: x})
-        got = Function([a], [p, back])(x)
-        other = Function([a], [turned])(x.T)[0]
+        got = make_function([a], [p, back])(x)
+        other = make_function([a], [turned])(x.T)[0]
         for one, two in zip([*got, other], [*want, want[0]]):
             np.testing.assert_array_equal(one, two)
             assert one.dtype == two.dtype

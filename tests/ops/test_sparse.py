@@ -7,7 +7,7 @@ from ckernels import ops
 from ckernels.autodiff import reverse
 from ckernels.errors import ArgumentError, DTypeError, IndexOutOfBounds, ShapeError
 from ckernels.ops import sparse as rows
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 
 from .agree import leaf, numeric
 
@@ -42,7 +42,7 @@ def run(build, *arrays, mode="compiled", kernels=None):
     leaves = [leaf((None,) * a.ndim, a.dtype.name) for a in arrays]
     outputs = build(*leaves)
     single = not isinstance(outputs, (list, tuple))
-    function = Function(leaves, [outputs] if single else list(outputs), mode=mode,
+    function = make_function(leaves, [outputs] if single else list(outputs), mode=mode,
                         positional_only=True, downcast=False)
     results = function(*arrays)
     if kernels is not None and mode == "compiled":
@@ -229,9 +229,9 @@ def test_gradients_to_second_order(back):
     total = cost(*leaves)
     for _ in range(2):
         grads = reverse.grad(total, leaves[:3])
-        value = Function(leaves, [total], mode="reference", positional_only=True)
+        value = make_function(leaves, [total], mode="reference", positional_only=True)
         for mode in WAYS:
-            got = Function(leaves, grads, mode=mode, positional_only=True)(*arrays, *m.places)
+            got = make_function(leaves, grads, mode=mode, positional_only=True)(*arrays, *m.places)
             for k, g in enumerate(got):
                 want = numeric(lambda *a, f=value: f(*a, *m.places)[0], arrays, k)
                 np.testing.assert_allclose(g, want, rtol=2e-5, atol=1e-5)

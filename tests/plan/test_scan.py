@@ -12,7 +12,7 @@ from ckernels.ops.branch import ifelse_node
 from ckernels.ops.scan import Carry, ScanSignature, scan_node
 from ckernels.plan.instructions import PYCALL, SCAN
 from ckernels.reference import evaluate
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 from ckernels.runtime.state import Store
 
 pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
@@ -34,7 +34,7 @@ def numbers(shape, dtype="float32"):
 
 def check(leaves, outputs, *arrays, steps=None, updates=(), rtol=1e-5):
     """The function of these nodes, whose results are those of the oracles; `steps`: their count."""
-    f = Function(leaves, outputs, updates=updates, positional_only=True, downcast=False,
+    f = make_function(leaves, outputs, updates=updates, positional_only=True, downcast=False,
                  mode="compiled")
     wanted = evaluate(outputs, dict(zip(leaves, arrays)))
     for _ in range(2):
@@ -284,7 +284,7 @@ def test_branches_inside_and_outside():
 def test_only_one_side_of_a_branch_runs():
     x, c, a = leaf((4,), "float64"), leaf((), "bool"), leaf((4,), "float64")
     results = ifelse_node(c, [x], closed([a], [ops.sort(a)]), closed([a], [a]))
-    f = Function([x, c], results, mode="compiled", profile=True)
+    f = make_function([x, c], results, mode="compiled", profile=True)
     data = numbers((4,), "float64")
     for value, want in ((False, data), (True, np.sort(data)), (False, data)):
         np.testing.assert_array_equal(f(data, np.array(value))[0], want)
@@ -302,7 +302,7 @@ def test_last_states_go_into_variables():
         new = item(node, sig.final(0))
         before = store.get().copy()
         rows = numbers((6, 3))
-        f = Function([x], [ops.mul(v, 1.0)], updates=[(v, new)], mode="compiled")
+        f = make_function([x], [ops.mul(v, 1.0)], updates=[(v, new)], mode="compiled")
         np.testing.assert_array_equal(f(rows)[0], before)
         want, = evaluate([new], {x: rows, v: before})
         np.testing.assert_allclose(store.get(), want, rtol=1e-4)
@@ -311,7 +311,7 @@ def test_last_states_go_into_variables():
 
 def test_sixteen_threads():
     x, s, node = nested()
-    f = Function([x, s], everything(node), mode="compiled")
+    f = make_function([x, s], everything(node), mode="compiled")
     data = [(numbers((6, n % 5 + 1, 3)), numbers((1, 3))) for n in range(16)]
     wanted = [evaluate(everything(node), {x: a, s: b}) for a, b in data]
     problems = []
@@ -372,14 +372,14 @@ def test_mistakes_name_the_step():
     table = leaf((4, 3))
     node, _ = scan([x, at], [(s, (-1,))], lambda rows, old: [
         [ops.add(old[0][0], ops.take(table, rows[1], 0))]])
-    f = Function([x, at, s, table], [item(node, 1)], mode="compiled")
+    f = make_function([x, at, s, table], [item(node, 1)], mode="compiled")
     with pytest.raises(IndexError, match="in step 2 of the scan"):
         f(numbers((4, 3)), np.array([0, 1, 7, 2]), numbers((1, 3)), numbers((4, 3)))
 
 
 def test_steps_and_profiles_show_what_is_inside():
     x, s, node = nested()
-    f = Function([x, s], everything(node)[:2], mode="compiled", profile=True)
+    f = make_function([x, s], everything(node)[:2], mode="compiled", profile=True)
     f(numbers((4, 5, 3)), numbers((1, 3)))
     lines = f.steps()
     outer, inner = (f"scan of input 0.shape[{axis}] steps" for axis in (0, 1))

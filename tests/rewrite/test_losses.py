@@ -251,3 +251,80 @@ def test_two_way_logaddexp_and_its_gradient():
     got, slope = run([cost, grad(ops.sum(cost), [a])[0]], {a: u, b: v})
     np.testing.assert_allclose(got, np.logaddexp(u, v), rtol=1e-15)
     np.testing.assert_allclose(slope, np.exp(u - np.logaddexp(u, v)), rtol=1e-13)
+
+
+# --- logarithms of what underflows, by themselves -------------------------------------------------
+
+TALL = {"float32": [0.0, 200.0, -300.0, 90.0, 1000.0, -2000.0],
+        "float64": [0.0, 2e3, -3e3, 900.0, 1e4, -2e4]}
+
+
+def exact_softmax(x):
+    e = [mpmath.exp(v) for v in x]
+    return [v / mpmath.fsum(e) for v in e]
+
+
+def exact_sigmoid(x):
+    return [1 / (1 + mpmath.exp(-v)) for v in x]
+
+
+def slopes(total):
+    """Rows of the Jacobian of log softmax, weighed by `total` and added up."""
+    return lambda x: [total[i] - mpmath.fsum(total) * p for i, p in enumerate(exact_softmax(x))]
+
+
+ONES = [1] * 6
+UNWEIGHED = {
+    "softmax": (lambda x: ops.sum(ops.log(ops.softmax(x))), slopes(ONES)),
+    "minus": (lambda x: -ops.sum(ops.log(ops.softmax(x))), slopes([-1] * 6)),
+    "twice": (lambda x: ops.sum(2 * ops.log(ops.softmax(x))), slopes([2] * 6)),
+    "mean": (lambda x: 6 * ops.mean(ops.log(ops.softmax(x))), slopes(ONES)),
+    "reshaped": (lambda x: ops.sum(ops.log(ops.reshape(ops.softmax(x), (2, 3)))), slopes(ONES)),
+    "of a row": (lambda x: ops.sum(ops.log(ops.softmax(ops.expand(x, (0,))))), slopes(ONES)),
+    "naive": (lambda x: ops.sum(ops.log(naive_softmax(x, 0))), slopes(ONES)),
+    "shifted": (lambda x: ops.sum(ops.log(shifted_softmax(x, 0))), slopes(ONES)),
+    "element": (lambda x: ops.log(ops.softmax(x)[2]), slopes([0, 0, 1, 0, 0, 0])),
+    "slice": (lambda x: ops.sum(ops.log(ops.softmax(x)[1:])), slopes([0, 1, 1, 1, 1, 1])),
+    "sum exp": (lambda x: ops.log(ops.sum(ops.exp(x))), exact_softmax),
+    "mean exp": (lambda x: ops.log(ops.mean(ops.exp(x))), exact_softmax),
+    "sigmoid": (lambda x: ops.sum(ops.log(ops.sigmoid(x))),
+                lambda x: exact_sigmoid([-v for v in x])),
+    "one minus": (lambda x: ops.sum(ops.log(1 - ops.sigmoid(x))),
+                  lambda x: [-p for p in exact_sigmoid(x)]),
+    "e / (1 + e)": (lambda x: ops.sum(ops.log(ops.exp(x) / (1 + ops.exp(x)))),
+                    lambda x: exact_sigmoid([-v for v in x])),
+    "1 / (1 + e)": (lambda x: ops.sum(ops.log(1 / (1 + ops.exp(x)))),
+                    lambda x: [-p for p in exact_sigmoid(x)]),
+    "log odds": (lambda x: ops.sum(ops.log(ops.sigmoid(x) / (1 - ops.sigmoid(x)))),
+                 lambda x: [1] * 6),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", UNWEIGHED)
+def test_gradients_without_weights(name, dtype):
+    """1 / p * p is 1 where p underflows: nothing else says so where no weight is there."""
+    cost, truth = UNWEIGHED[name]
+    x, array = placeholder(dtype, (6,)), np.array(TALL[dtype], dtype)
+    value, slope = run([cost(x), grad(cost(x), [x])[0]], {x: array})
+    with mpmath.workdps(50):
+        want = [float(v) for v in truth([mpmath.mpf(float(v)) for v in array])]
+    assert np.isfinite(value)
+    np.testing.assert_allclose(slope, want, rtol=16 * np.finfo(dtype).eps, atol=1e-30)
+
+
+@pytest.mark.parametrize("cost", [
+    lambda x, y: ops.sum(ops.exp(x) * ops.exp(y)),
+    lambda x, y: ops.sum(ops.exp(x) * (ops.exp(y) + x)),
+    lambda x, y: ops.sum(ops.exp(x) / (x + ops.mean(ops.exp(x)))),
+    lambda x, y: ops.sum(ops.exp(x) / ops.mean(ops.exp(y))),
+    lambda x, y: ops.sum(ops.exp(x) / ops.mean(ops.exp(x), 0, keepdims=True)[::-1] * x),
+    lambda x, y: ops.sum(ops.set_slice(ops.zeros_like(x), 1 / ops.softmax(x)[1:3], [(0, 2, 1)])
+                         * ops.softmax(x)),
+])
+def test_near_misses_of_what_cancels(cost):
+    x, y = placeholder("float64", (4, 3)), placeholder("float64", (4, 3))
+    rng = np.random.default_rng(0)
+    env = {x: rng.normal(size=(4, 3)), y: rng.normal(size=(4, 3))}
+    got, want = run([cost(x, y)], env)[0], evaluate([cost(x, y)], env)[0]
+    np.testing.assert_allclose(got, want, rtol=1e-12)

@@ -470,7 +470,7 @@ def test_factors_that_only_rounding_makes_0_cancel(name):
     x, t = placeholder(F, (5,)), placeholder(F, (5,))
     y = CANCELLED[name](t)
     assert optimise([x * y / y])[0] is x and optimise([x / y * y])[0] is x
-    assert optimise([y / y])[0] is not optimise([ops.ones_like(y)])[0]
+    assert optimise([y / y])[0] is optimise([ops.ones_like(y)])[0]
 
 
 @pytest.mark.parametrize("name", KEPT)
@@ -478,7 +478,7 @@ def test_factors_that_may_be_0_stay(name):
     array = awkward(F)
     x, t = placeholder(F, array.shape), placeholder(F, array.shape)
     y = KEPT[name](t)
-    for root in (x / y * y, x * y / y, (x / y + 1) * y):
+    for root in (x / y * y, x * y / y, (x / y + 1) * y, y / y):
         for array_of_t in (array, np.zeros_like(array), np.full_like(array, np.inf)):
             env = {x: np.roll(array, 1), t: array_of_t}
             np.testing.assert_array_equal(

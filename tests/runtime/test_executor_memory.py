@@ -13,6 +13,7 @@ import pytest
 
 runtime = pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
 from handmade import (  # noqa: E402
+    ARENA,
     CONSTANT,
     INPUT,
     OUTPUT,
@@ -60,6 +61,36 @@ def test_big_outputs_reuse_memory(kernels):
     assert len(addresses) <= 2
     runtime.pool_trim()
     assert runtime.pool_bytes() == 0
+
+
+def through_arena(kernels, n):
+    """f(x) = x[0] + 2, by way of an arena for x + 1, n doubles."""
+    return function(runtime, lambda arrays: plan(
+        runtime, [instr(fn=kernels.add1, n=n), instr(fn=kernels.add1, ptr=2, n=1)],
+        [(INPUT, 0, 0), (ARENA, 0, 0), (ARENA, 0, 0), (OUTPUT, 0, 0)], arena=8 * n,
+        outputs=[("float64", (1,))]), [("float64", 1)])
+
+
+def test_arenas_of_many_sizes_share_memory(kernels):
+    runtime.pool_trim()
+    largest = 0
+    for megabytes in (2, 3, 2, 9, 5, 11, 12, 30, 16, 9, 2):
+        x = np.full(megabytes << 17, 1.0)
+        assert through_arena(kernels, x.size)(x) == 3
+        largest = max(largest, megabytes)
+        # one with small pages and one with huge ones, in classes of an eighth
+        assert runtime.pool_bytes() <= (largest + 3) * 1.125 * (1 << 20)
+    runtime.pool_trim()
+    assert runtime.pool_bytes() == 0
+
+
+def test_an_arena_is_not_taken_for_one_far_smaller(kernels):
+    runtime.pool_trim()
+    for megabytes in (40, 9, 40):
+        x = np.full(megabytes << 17, 1.0)
+        assert through_arena(kernels, x.size)(x) == 3
+    assert runtime.pool_bytes() >= 49 << 20
+    runtime.pool_trim()
 
 
 def test_reference_counts_are_stable(kernels):

@@ -17,7 +17,7 @@ from ckernels.errors import CKernelsError
 from ckernels.graph.node import make, new_uid
 from ckernels.plan.instructions import KERNEL
 from ckernels.plan.memory import ALIGN, offsets
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def function(build, *ndims, dtype="float32", **options):
     leaves = [leaf(n, dtype) for n in ndims]
     outputs = build(*leaves)
     outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-    return Function(leaves, outputs, positional_only=True, **options)
+    return make_function(leaves, outputs, positional_only=True, **options)
 
 
 def numbers(*shape, seed=0):
@@ -143,7 +143,7 @@ def test_an_error_in_the_middle_changes_nothing():
     table, count = K.variable(np.arange(12.0).reshape(4, 3)), K.variable(0.0)
     index = leaf(1, "int64")
     rows = ops.take(table.node, index, 0)
-    f = Function([index], [ops.sum(rows)],
+    f = make_function([index], [ops.sum(rows)],
                  [(count.node, count.node + 1), (table.node, table.node + ops.sum(rows))],
                  positional_only=True)
     f(np.array([0, 1]))
@@ -156,7 +156,8 @@ def test_an_error_in_the_middle_changes_nothing():
 
 def test_updates_see_old_values():
     a, b = K.variable(np.ones(3)), K.variable(np.full(3, 2.0))
-    f = Function([], [a.node + b.node], [(a.node, b.node), (b.node, a.node)], positional_only=True)
+    f = make_function([], [a.node + b.node], [(a.node, b.node), (b.node, a.node)],
+                      positional_only=True)
     for turn in range(3):
         np.testing.assert_array_equal(f()[0], 3)
         assert K.get_value(a)[0] == (2 if turn % 2 == 0 else 1)
@@ -165,7 +166,7 @@ def test_updates_see_old_values():
 
 def test_an_array_a_user_holds_is_not_written_to():
     v = K.variable(np.zeros(1000))
-    f = Function([], [], [(v.node, v.node + 1)], positional_only=True)
+    f = make_function([], [], [(v.node, v.node + 1)], positional_only=True)
     held = [v.node.attrs["store"].get()]
     for _ in range(4):
         f()
@@ -189,7 +190,7 @@ def test_sixteen_threads_call_one_function():
 def test_sixteen_threads_count_together():
     count = K.variable(np.zeros(3))
     x = leaf(1)
-    f = Function([x], [ops.sum(x)], [(count.node, count.node + x)], positional_only=True)
+    f = make_function([x], [ops.sum(x)], [(count.node, count.node + x)], positional_only=True)
     ones = np.ones(3, "float32")
     start = threading.Barrier(16)
 

@@ -6,7 +6,7 @@ from codegen.planned import forms, leaf, plan
 from ckernels import ops
 from ckernels.autodiff.reverse import grad
 from ckernels.codegen.emit import emit
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 from ckernels.schedule.fuse import fuse
 
 RNG = np.random.default_rng(1)
@@ -161,7 +161,7 @@ def test_long_reductions_are_cut_in_chunks():
 def test_values_do_not_join_loops_that_never_run():
     x, s = leaf((None,)), leaf(())
     y = ops.exp(s)
-    function = Function([x, s], [x * y, y], positional_only=True)
+    function = make_function([x, s], [x * y, y], positional_only=True)
     empty, one = function(np.zeros(0, "float32"), np.float32(0))
     assert empty.shape == (0,) and one == 1
     assert [int(v.size) for v in function(np.zeros(3, "float32"), np.float32(0))] == [3, 1]
@@ -269,7 +269,7 @@ def test_quotients_by_the_root_of_a_row_are_products(dtype, rtol):
         return x / s
     kernel, = plan(build, x, check=False)[1]
     assert emit(kernel)[1].count(" / ") == 1
-    function = Function([y := leaf((None, None), dtype)], [build(y)], positional_only=True)
+    function = make_function([y := leaf((None, None), dtype)], [build(y)], positional_only=True)
     with np.errstate(all="ignore"):
         root = np.sqrt(np.abs(x.max(1)))[:, None]
         np.testing.assert_allclose(function(x)[0], x / root, rtol=rtol)

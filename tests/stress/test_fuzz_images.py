@@ -13,7 +13,7 @@ from ckernels import ops
 from ckernels.autodiff import reverse
 from ckernels.errors import CKernelsError
 from ckernels.ops import ctc, sparse, sparseproduct
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 
 LONG = 600
 FORMATS = ("channels_last", "channels_first")
@@ -29,7 +29,7 @@ def leaf(array, known=False):
 def outcome(leaves, outputs, arrays, mode):
     """Arrays, or the class of the error."""
     try:
-        function = Function(leaves, outputs, mode=mode, positional_only=True, downcast=False)
+        function = make_function(leaves, outputs, mode=mode, positional_only=True, downcast=False)
         return function(*arrays)
     except CKernelsError as problem:
         return type(problem)

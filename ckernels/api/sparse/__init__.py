@@ -78,7 +78,9 @@ from .construct import (
     wcast,
     zcast,
 )
-from .places import (
+from .products import dot, sampling_dot, sp_sum, structured_dot, true_dot, usmm
+from .regular import regular_grad
+from .structure import (
     clean,
     concatenate,
     construct_sparse_from_list,
@@ -91,8 +93,6 @@ from .places import (
     square_diagonal,
     vstack,
 )
-from .products import dot, sampling_dot, sp_sum, structured_dot, true_dot, usmm
-from .regular import regular_grad
 
 __all__ = [name for name, value in list(globals().items())
            if not name.startswith("_") and type(value).__name__ != "module"]

@@ -16,7 +16,7 @@ from .construct import (
     dense_from_sparse,
     is_sparse_tensor,
 )
-from .places import remove0
+from .structure import remove0
 
 
 def neg(x):

@@ -1,7 +1,8 @@
 """The bridge to PyTensor: importing it registers the linker `ckernels` and the mode `CKERNELS`.
 
 Users import `ckernels.pytensor`. linker.py answers to PyTensor, pieces.py cuts a graph where Python
-has to run, convert.py translates it by the rows of rules/, perform.py calls ops without a row.
+has to run, convert.py translates it by the functions of translations/, perform.py calls what has
+no translation.
 """
 from pytensor import config
 from pytensor.compile import mode as _modes

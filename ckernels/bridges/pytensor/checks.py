@@ -19,7 +19,7 @@ BROADCAST = ("Runtime broadcasting not allowed. One input had a distinct dimensi
              "use `specify_broadcastable` on the relevant input.")
 
 
-class SpecifiedShape(CKernelsError, AssertionError):
+class Misspecified(CKernelsError, AssertionError):
     """A tensor has another shape than the one that was specified."""
 
 
@@ -104,7 +104,7 @@ def _check_specified(attrs, shape, wanted):
                              f"not marked as broadcastable.")
         if attrs["what"] == "Split":
             raise ShapeError(f"Split sizes do not sum up to input length along axis: {int(size)}")
-        raise SpecifiedShape(f"SpecifyShape: dim {axis} of input has shape {int(size)}, "
+        raise Misspecified(f"SpecifyShape: dim {axis} of input has shape {int(size)}, "
                              f"expected {int(want)}.")
 
 

@@ -11,7 +11,7 @@ from ... import dtypes, ops
 from ...errors import DTypeError, NotSupported, user_line
 from ...graph.node import Node, line_of, make, new_uid
 from .perform import performed
-from .table import RULES, Between, NoRule, find
+from .registry import TRANSLATIONS, Between, Untranslated, find
 
 LARGE = 1 << 16     # bytes from which a constant is an argument of each call instead
 
@@ -29,19 +29,19 @@ class Converter:
         self.performed.append(node)
 
     def outputs(self, node, inputs):
-        """The values of the outputs of an apply node for values of its inputs; NoRule."""
+        """The values of the outputs of an apply node for values of its inputs; Untranslated."""
         count = len(self.performed)
         try:
-            found = find(RULES, node.op)(self, node.op, node, inputs)
+            found = find(TRANSLATIONS, node.op)(self, node.op, node, inputs)
             found = found if isinstance(found, list) else [found]
             return [self.typed(x, v) for x, v in zip(found, node.outputs)]
         except Between:
             raise
-        except (NoRule, DTypeError, NotSupported, AttributeError):
+        except (Untranslated, DTypeError, NotSupported, AttributeError):
             del self.performed[count:]
         for variable in (*node.inputs, *node.outputs):
             if not is_tensor(variable):
-                raise NoRule(f"{variable.type} is no tensor")
+                raise Untranslated(f"{variable.type} is no tensor")
         return performed(self, node, inputs)
 
     @staticmethod
@@ -81,7 +81,7 @@ class Converter:
                 return values[variable]
             if hasattr(variable, "data"):
                 return self.constant(variable)
-            raise NoRule(f"{variable} comes from outside")
+            raise Untranslated(f"{variable} comes from outside")
         for node in order:
             values.update(zip(node.outputs, self.outputs(node, [of(v) for v in node.inputs])))
         return [of(v) for v in outputs]
@@ -91,7 +91,7 @@ class Converter:
         from pytensor.graph.traversal import io_toposort
         order = io_toposort(list(given), [variable])
         if node in order:
-            raise NoRule("a shape that only the op itself knows")
+            raise Untranslated("a shape that only the op itself knows")
         return ops.cast(self.graph(dict(given), order, [variable])[0], "int64")
 
 

@@ -15,7 +15,7 @@ from ...errors import (
     OutOfMemory,
     ShapeError,
 )
-from . import rules  # noqa: F401  (fills the table)
+from . import translations  # noqa: F401  (fills the registry)
 from .perform import Raised, is_scalar
 from .pieces import Pieces
 

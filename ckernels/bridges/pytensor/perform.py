@@ -1,8 +1,8 @@
-"""Ops without a row: PyTensor's own `perform` as a Python call inside of a plan.
+"""Ops without a translation: PyTensor's own `perform` as a Python call inside of a plan.
 
 A plan knows the shape of everything it holds, so the shapes of the results are operands of the
 call: computed by the op's `infer_shape`, which PyTensor gives as a graph of sizes. Where an op
-cannot say them, there is NoRule, and the graph is cut (see pieces.py).
+cannot say them, there is Untranslated, and the graph is cut (see pieces.py).
 """
 import threading
 
@@ -13,7 +13,7 @@ from ...errors import ShapeError
 from ...graph.node import Node, item, make
 from ...graph.op import Op
 from ...ops.shape import known_values, size_of
-from .table import NoRule
+from .registry import Untranslated
 
 
 class Raised(Exception):
@@ -129,9 +129,9 @@ Op("pytensor_perform", "opaque", _infer, _run,
 
 
 def performed(context, node, inputs):
-    """The outputs of `node` as a Python call in the plan; NoRule where shapes are unknown."""
+    """The outputs of `node` as a Python call in the plan; Untranslated where shapes are unknown."""
     if any(not isinstance(x, Node) for x in inputs) or type(node.op).__name__ == "IfElse":
-        raise NoRule("operands that are no tensors")
+        raise Untranslated("operands that are no tensors")
     types = tuple((v.type.dtype, v.type.ndim) for v in node.outputs)
     vectors = [ops.pack(*sizes) for sizes in shapes_of(context, node, inputs)]
     made = make("pytensor_perform", (*inputs, *vectors), {"call": Call(node), "types": types})
@@ -167,7 +167,7 @@ def _inferred(context, node, inputs):
     from pytensor.graph.basic import Variable
     infer = getattr(node.op, "infer_shape", None)
     if infer is None:
-        raise NoRule(f"{type(node.op).__name__} does not infer shapes")
+        raise Untranslated(f"{type(node.op).__name__} does not infer shapes")
     from pytensor.tensor import constant, lscalar
     given, shapes = {}, []
     for variable, x in zip(node.inputs, inputs):
@@ -180,10 +180,10 @@ def _inferred(context, node, inputs):
     try:
         result = _call_infer(infer, node, shapes)
     except Exception as problem:
-        raise NoRule(f"infer_shape of {type(node.op).__name__}: {problem}") from problem
+        raise Untranslated(f"infer_shape of {type(node.op).__name__}: {problem}") from problem
     given.update(zip(node.inputs, inputs))
     if result is None or any(r is None for r in result):
-        raise NoRule("no shape")
+        raise Untranslated("no shape")
     return [[context.size(s, given, node) if isinstance(s, Variable) else int(s) for s in shape]
             for shape in result]
 

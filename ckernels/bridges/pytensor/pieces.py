@@ -8,10 +8,10 @@ level that later levels or the caller need.
 from ... import dtypes
 from ...graph.node import Node
 from ...graph.walk import leaves
-from ...runtime.function import Function
+from ...runtime.function import make_function
 from .convert import Converter, is_tensor, on_behalf_of_user, placeholder
 from .perform import call_of
-from .table import NoRule
+from .registry import Untranslated
 
 
 class Level:
@@ -53,7 +53,7 @@ class Pieces:
             try:
                 inputs = [self.value(v, level) for v in node.inputs]
                 found = self.converter.outputs(node, inputs)
-            except NoRule:
+            except Untranslated:
                 self.between(node, level)
                 continue
             self.values.update(zip(node.outputs, found))
@@ -76,7 +76,7 @@ class Pieces:
         if hasattr(variable, "data"):
             return self.converter.constant(variable)
         if variable not in self.values:
-            raise NoRule(f"{variable.type} is no tensor")
+            raise Untranslated(f"{variable.type} is no tensor")
         found = self.values[variable]
         if self.level[variable] == level or not isinstance(found, Node) or free(found):
             return found
@@ -138,7 +138,7 @@ class Pieces:
             inputs = own + [n for n in inputs if n in large]
         arrays = [n for n in inputs if n in large]
         inputs = [n for n in inputs if n not in large] + arrays
-        function = Function(inputs, roots, positional_only=True, downcast=True)
+        function = make_function(inputs, roots, positional_only=True, downcast=True)
         return (function, [self.sources[n] for n in inputs if n not in large],
                 [large[n] for n in arrays], list(level.wanted.values()))
 

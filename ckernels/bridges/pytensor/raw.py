@@ -1,13 +1,13 @@
-"""Raw entries of PyTensor's functions: C function pointers, shared variables bound to values."""
+"""C functions of PyTensor's functions: C function pointers, shared variables bound to values."""
 from ...errors import NotSupported
 
 
 def address(function, signature, *arrays):
-    """A RawEntry of a function that `pytensor.function(..., mode="CKERNELS")` returned.
+    """A CFunction of a function that `pytensor.function(..., mode="CKERNELS")` returned.
 
-    signature: one of `ckernels.runtime.entry.SIGNATURES`; arrays: examples of the inputs, for their
-    shapes (none are needed where the types have static shapes). Shared variables keep the values
-    they have now. Raises NotSupported where a part of the function runs in Python.
+    signature: one of `ckernels.runtime.cfunction.SIGNATURES`; arrays: examples of the inputs, for
+    their shapes (none are needed where the types have static shapes). Shared variables keep the
+    values they have now. Raises NotSupported where a part of the function runs in Python.
 
     >>> x = pt.dscalar("x")                                                # doctest: +SKIP
     >>> f = pytensor.function([x], pt.sin(x) ** 2, mode="CKERNELS")        # doctest: +SKIP
@@ -15,11 +15,11 @@ def address(function, signature, *arrays):
     """
     pieces = getattr(function.maker.linker, "pieces", None)
     if pieces is None or len(pieces.levels) != 1 or pieces.outside or pieces.functions[0] is None:
-        raise NotSupported("this function has no raw entry: it was not compiled by ckernels, or "
+        raise NotSupported("this function has no C function: it was not compiled by ckernels, or "
                            "runs in pieces with Python between them (ckernels.pytensor.report)")
     compiled, _, large, slots = pieces.functions[0]
     if [s for _, s in pieces.outputs] != slots:
-        raise NotSupported("this function has no raw entry: some of its results are the same")
+        raise NotSupported("this function has no C function: some of its results are the same")
     bound = {}
     for k, (given, store) in enumerate(zip(function.maker.inputs, function.input_storage)):
         if given.shared:

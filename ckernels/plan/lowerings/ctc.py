@@ -8,9 +8,10 @@ import struct
 from dataclasses import replace
 
 from ... import dtypes
-from ...codegen.lower import GRAIN_NS, Launch
+from ...codegen.lower import Launch
 from ...codegen.raw import RawKernel
-from ...graph.sizes import ceil_divide, estimate, greatest, smallest, value_of
+from ...graph.sizes import ceil_divide, greatest, smallest
+from ...schedule.cost import work
 
 BLOCKS = 16                         # pieces of scratch at most, ...
 SCRATCH = 128 << 20                 # ... and bytes of all of them, where two are not more
@@ -49,7 +50,7 @@ def results(binder, node, used):
     return outs
 
 
-def launch(binder, node, kernel, operands, dims, piece, ns):
+def launch(binder, node, kernel, operands, dims, piece, picoseconds):
     """Add the launch: a range of samples, operands then scratch; dims get block and piece."""
     samples = node.inputs[0].shape[0]
     if not samples:
@@ -61,7 +62,7 @@ def launch(binder, node, kernel, operands, dims, piece, ns):
     holes = [pointer(lay) if lay is not None else pointer(scratch) for lay in ins + outs]
     binder.add_launch(Launch(
         kernel, holes + [pointer(scratch)], dims + [size, piece], samples, size,
-        max(1, int(GRAIN_NS / max(ns / value_of(samples), 1))), ns,
+        picoseconds,
         [lay.buffer for lay in used if lay in ins],
         [lay.buffer for lay in used if lay in outs] + [scratch.buffer]), [node])
 
@@ -99,9 +100,8 @@ def ctc(binder, node):
             ins[3].strides[0], attrs["blank"] % classes if classes else 0, bits(attrs["epsilon"]),
             *(outs[1].strides[:2] if slope else (0, 0))]
     state = NS_SLOPE if slope else NS_STATE
-    each = 2 * value_of(row) * state + value_of(classes) * NS_CLASS
-    ns = estimate(samples, steps) * each + 100
-    launch(binder, node, kernel, (ins, outs), dims, 8 * -(-numbers // 8) * 8, ns)
+    took = work(2 * state, samples, steps, row) + work(NS_CLASS, samples, steps, classes)
+    launch(binder, node, kernel, (ins, outs), dims, 8 * -(-numbers // 8) * 8, took)
     return True
 
 
@@ -116,7 +116,7 @@ def collapse(binder, node):
                        roles(ins, outs))
     samples, steps = best.shape
     launch(binder, node, kernel, (ins, outs), [steps, *ins[0].strides, ins[1].strides[0]], 0,
-           estimate(samples, steps + 10))
+           work(1, samples, steps + 10))
     return True
 
 
@@ -134,7 +134,7 @@ def beam(binder, node):
                                     ("length", dtypes.C_NAMES[lengths.dtype])), roles(ins, outs))
     dims = [steps, classes, width, paths, *ins[0].strides, ins[1].strides[0],
             bits(attrs["epsilon"])]
-    each = width * (NS_BEAM + value_of(classes) * NS_BEAM_CLASS) + value_of(classes)
-    ns = estimate(samples, steps) * each
-    launch(binder, node, kernel, (ins, outs), dims, piece, ns)
+    took = work(width * NS_BEAM, samples, steps)
+    took += work(width * NS_BEAM_CLASS + 1, samples, steps, classes)
+    launch(binder, node, kernel, (ins, outs), dims, piece, took)
     return True

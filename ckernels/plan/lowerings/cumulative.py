@@ -8,10 +8,10 @@ Parallel over rows or columns, never along the axis.
 from ... import dtypes
 from ...codegen.forms.columns import STRIP
 from ...codegen.layout import collapse
-from ...codegen.lower import GRAIN_NS, Launch
+from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, block, moved, times, unravel
 from ...graph.shapes import product
-from ...graph.sizes import estimate, value_of
+from ...schedule.cost import work
 
 NS_ROW, NS_COLUMN = 1.2, 0.3  # per element on one core: along rows each waits for the last
 
@@ -56,15 +56,14 @@ def scan(xs, y, axis, op):
     if columns:
         fields["strip"] = str(STRIP)
     count = product(sizes)
-    ns = estimate(count, y.shape[axis]) * (NS_COLUMN if columns else NS_ROW)
+    took = work(NS_COLUMN if columns else NS_ROW, count, y.shape[axis])
     kernel = RawKernel(
         "scan_columns" if columns else "scan_rows",
         tuple(fields.items()),
         (*(("in", x.dtype) for x in xs), ("out", y.dtype)),
     )
-    grain = max(1, int(GRAIN_NS * value_of(count) / max(ns, 1)))
     byte = [(lay.buffer, lay.offset * size) for lay in layouts]
-    return Launch(kernel, byte, dims.values, count, 16 if columns else 1, grain, ns,
+    return Launch(kernel, byte, dims.values, count, 16 if columns else 1, took,
                   [x.buffer for x in xs], [y.buffer])
 
 

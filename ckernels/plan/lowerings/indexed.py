@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from ... import dtypes
 from ...codegen.layout import collapse
-from ...codegen.lower import GRAIN_NS, Launch
+from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, at, block, moved, times, unravel
 from ...graph.shapes import product
-from ...graph.sizes import estimate, value_of
+from ...graph.sizes import greatest, value_of
+from ...schedule.cost import work
 
 NS_PER_INDEX = 0.7          # one look-up with its range check
 MAX_CHUNKS = 16             # of a scatter: each looks at all indices
@@ -32,7 +33,7 @@ class Index:
         return not self.layout.dtype.startswith("u")
 
 
-class Nest:
+class IndexedNest:
     """A domain, the strides over it of the indexed tensor (`far`) and of the plain one (`near`)."""
 
     def __init__(self, domain, far, far_strides, near, near_strides, indices):
@@ -69,15 +70,14 @@ class Nest:
             (per_element if inner else per_row).extend(lines)
         return per_row, per_element
 
-    def ns(self):
-        """Estimated ns of the whole nest on one core."""
-        moved_bytes = estimate(self.count, 2, dtypes.ITEMSIZE[self.near.dtype])
-        return moved_bytes * NS_PER_BYTE + self.scan_ns()
+    def work(self):
+        """Picoseconds of the whole nest."""
+        return work(2 * dtypes.ITEMSIZE[self.near.dtype] * NS_PER_BYTE, self.count) + self.looks()
 
-    def scan_ns(self):
+    def looks(self):
         """Of them what looking up and checking the indices takes."""
-        width = 1 if any(s[-1] for s in self.index_strides) else value_of(self.sizes[-1])
-        return estimate(self.count, len(self.indices)) / max(width, 1) * NS_PER_INDEX
+        width = 1 if any(s[-1] for s in self.index_strides) else self.sizes[-1]
+        return work(NS_PER_INDEX * len(self.indices), self.count // greatest(1, width))
 
 
 def _pointer(layout):
@@ -115,9 +115,7 @@ def gather(nest):
         ("pointers", block(nest.index_pointers(), 1)), ("sizes", block(dims.lines, 1)),
         ("unravel", block(lines, 2)), ("x_row", x_row), ("y_row", y_row),
         ("row_lookups", block(per_row, 2)), ("loop", block(loop, 2))), _roles(nest, "in", "out"))
-    ns = nest.ns()
-    grain = max(1, int(GRAIN_NS * value_of(nest.count) / max(ns, 1)))
-    return Launch(kernel, nest.pointers(), dims.values, nest.count, 64, grain, ns,
+    return Launch(kernel, nest.pointers(), dims.values, nest.count, 64, nest.work(),
                   [nest.far.buffer] + [i.layout.buffer for i in nest.indices], [nest.near.buffer])
 
 
@@ -168,13 +166,13 @@ def scatter(nest, inc, fill=False):
         ("pointers", block(nest.index_pointers(), 1)), ("sizes", block(dims.lines, 1)),
         ("fill", block(clear, 1)), ("unravel", block(lines, 2)), ("x_row", x_row), ("y_row", y_row),
         ("row_lookups", block(per_row, 2)), ("loop", block(loop, 2))), _roles(nest, "out", "in"))
-    units, ns = nest.indices[0].size, nest.ns()
+    units, took = nest.indices[0].size, nest.work()
     if fill:
-        ns += estimate(units, nest.indices[0].step, dtypes.ITEMSIZE[dtype]) * NS_PER_BYTE
-    chunks = max(1, min(MAX_CHUNKS, int(ns / (2 * nest.scan_ns() + 1))))
-    grain = max(1, int(2 * GRAIN_NS * value_of(units) / max(ns, 1)))
+        took += work(dtypes.ITEMSIZE[dtype] * NS_PER_BYTE, units, nest.indices[0].step)
+    # each chunk looks at all indices
+    chunks = max(1, min(MAX_CHUNKS, value_of(took) // (2 * value_of(nest.looks()) + 1)))
     buffers = [nest.near.buffer] + [i.layout.buffer for i in nest.indices]
-    return Launch(kernel, nest.pointers(), dims.values, units, -(-units // chunks), grain, ns,
+    return Launch(kernel, nest.pointers(), dims.values, units, -(-units // chunks), took // 2,
                   buffers + ([] if fill else [nest.far.buffer]), [nest.far.buffer])
 
 
@@ -210,7 +208,7 @@ def axis_nest(far, near, axis, array):
     return (
         None
         if drops_checks(near.shape, [index])
-        else Nest(near.shape, far, far_strides, near, near.strides, [index])
+        else IndexedNest(near.shape, far, far_strides, near, near.strides, [index])
     )
 
 
@@ -224,7 +222,7 @@ def along_nest(far, near, axis, array):
     return (
         None
         if drops_checks(near.shape, [index])
-        else Nest(near.shape, far, far_strides, near, near.strides, [index])
+        else IndexedNest(near.shape, far, far_strides, near, near.strides, [index])
     )
 
 
@@ -248,6 +246,6 @@ def template_nest(template, far, near, arrays):
         strides = tuple(0 if n == 1 else s for n, s in zip(a.shape, a.strides))
         strides = (0,) * lead + strides + (0,) * (len(rest) - place)
         indices.append(Index(a, strides, size, step))
-    return None if drops_checks(near.shape, indices) else Nest(
+    return None if drops_checks(near.shape, indices) else IndexedNest(
         near.shape, far, far_strides, near, near.strides, indices)
 

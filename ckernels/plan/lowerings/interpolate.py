@@ -4,11 +4,12 @@ A unit of the range is one row of the result: all that lies behind the axis, at 
 """
 from ... import dtypes
 from ...codegen.layout import collapse
-from ...codegen.lower import GRAIN_NS, Launch
+from ...codegen.lower import Launch
 from ...codegen.raw import RawKernel
 from ...graph.shapes import product
 from ...graph.sizes import bare, value_of
 from ...ops.interpolate import matrix
+from ...schedule.cost import work
 from .movement import placed
 
 NS_ROW, NS_ELEMENT = 4, 0.15        # per row of the result, and per element and weight
@@ -39,12 +40,12 @@ def interpolate(binder, node):
         pointers.append((("const", len(binder.constants) - 1), 0))
     n = node.shape[axis]
     units = product(node.shape) // width
-    each = NS_ROW + value_of(width) * NS_ELEMENT * max(1, len(table[1]) / value_of(n))
+    weights = max(1, len(table[1]) / value_of(n))
+    took = work(NS_ROW, units) + work(NS_ELEMENT * weights, units, width)
     kernel = RawKernel("interpolate", (("type", dtypes.C_NAMES[node.dtype]),),
                        (("in", node.dtype), ("out", node.dtype)))
     binder.add_launch(Launch(kernel, pointers, [n, width, apart, images], units, 1,
-                             max(1, int(GRAIN_NS / each)), value_of(units) * each, [source.buffer],
-                             [target.buffer]), [node])
+                             took, [source.buffer], [target.buffer]), [node])
     return True
 
 

@@ -5,10 +5,10 @@ The states are the range: a stream belongs to one thread, so results do not depe
 
 from ... import dtypes
 from ...codegen.layout import contiguous_strides
-from ...codegen.lower import GRAIN_NS, Launch
+from ...codegen.lower import Launch
 from ...codegen.raw import RawKernel, block
-from ...graph.sizes import estimate, value_of
 from ...ops.mrg import NORM, NORM16
+from ...schedule.cost import work
 
 LANES = 64  # streams that a kernel advances together: several vectors hide each other's latency
 NS_NUMBER, NS_STREAM = 0.25, 1.5  # on one core: a number, and a stream's state there and back
@@ -37,12 +37,11 @@ def contiguous(binder, node):
     return layout if plain or 0 in layout.shape else binder.copy(layout)
 
 
-def launch(kernel, layouts, dims, n, align, ns, reads):
+def launch(kernel, layouts, dims, n, align, picoseconds, reads):
     """A Launch over n units; the first `reads` layouts are read, the others written."""
     pointers = [(lay.buffer, lay.offset * dtypes.ITEMSIZE[lay.dtype]) for lay in layouts]
     buffers = [lay.buffer for lay in layouts]
-    grain = max(1, int(GRAIN_NS * value_of(n) / max(ns, 1)))
-    return Launch(kernel, pointers, dims, n, align, grain, ns, buffers[:reads], buffers[reads:])
+    return Launch(kernel, pointers, dims, n, align, picoseconds, buffers[:reads], buffers[reads:])
 
 
 def uniform(binder, node):
@@ -57,9 +56,9 @@ def uniform(binder, node):
     streams, count = state.shape[0], 1
     for d in sample.shape:
         count *= d
-    ns = value_of(count) * NS_NUMBER + value_of(streams) * NS_STREAM
+    took = work(NS_NUMBER, count) + work(NS_STREAM, streams)
     layouts = [state, new, sample]
-    binder.add_launch(launch(kernel, layouts, [streams, count], streams, LANES, ns, 1), [node])
+    binder.add_launch(launch(kernel, layouts, [streams, count], streams, LANES, took, 1), [node])
     return True
 
 
@@ -89,8 +88,8 @@ def choice(binder, node):
     found = "edge > number ? m : classes" if node.attrs["strict"] else "m"
     fields += [("copy", block(copy, 2)), ("remove", block(remove, 3)), ("found", found)]
     kernel = RawKernel("mrg_choice", tuple(fields), tuple(roles))
-    ns = NS_CLASS * value_of(rows) * (estimate(classes, count) + 1)
+    took = work(NS_CLASS, rows, classes * count + 1)
     if rows and count:
         dims = [rows, classes, count]
-        binder.add_launch(launch(kernel, layouts, dims, rows, 1, ns, 2), [node])
+        binder.add_launch(launch(kernel, layouts, dims, rows, 1, took, 2), [node])
     return True

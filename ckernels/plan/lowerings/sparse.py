@@ -5,11 +5,12 @@ rows but `order`. Products are in sparsedot.py and sparseproduct.py.
 """
 from ... import dtypes
 from ...codegen.layout import contiguous_strides
-from ...codegen.lower import GRAIN_NS, Launch
+from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, block
-from ...graph.sizes import estimate, value_of
+from ...schedule.cost import work
 
 NS_ENTRY, NS_BYTE = 1.2, 0.02       # a stored number; a byte of dense rows read for it
+NS_HELD = 0.7                       # an element looked at
 WORDS = ("float32", "float64", "int32", "int64", "uint32", "uint64")   # what vectors multiply
 PADDING = ("if (hi == rows) for (int64_t q = indptr[rows]; q < stored; q++) out[q] = 0;",)
 
@@ -24,7 +25,7 @@ def pointer(layout):
     return layout.buffer, layout.offset * dtypes.ITEMSIZE[layout.dtype]
 
 
-class Writer:
+class SparseKernel:
     """A kernel on compressed rows while it is written."""
 
     def __init__(self, binder, node, indices, indptr, extent):
@@ -51,7 +52,7 @@ class Writer:
     def write(self, name, layout):
         self.outs.append((f"{c_type(layout.dtype)} *const {name}", layout))
 
-    def launch(self, note, body, n, ns, whole=False, block_of=1):
+    def launch(self, note, body, n, picoseconds, whole=False, block_of=1):
         """Add the kernel: `n` units; whole: each looks at all rows, not at those of its range."""
         if not n:
             return
@@ -66,7 +67,7 @@ class Writer:
             + tuple(("out", lay.dtype) for _, lay in self.outs))
         self.binder.add_launch(Launch(
             kernel, [pointer(lay) for _, lay in operands], self.dims.values, n, block_of,
-            max(1, int(GRAIN_NS / max(ns / n, 1e-3))), ns, [lay.buffer for _, lay in self.ins],
+            picoseconds, [lay.buffer for _, lay in self.ins],
             [lay.buffer for _, lay in self.outs]), [self.node])
 
 
@@ -99,7 +100,7 @@ def dense(binder, node):
     data, indices, indptr, extent = node.inputs
     if data.dtype not in (*WORDS, *dtypes.INTEGERS) or not fits(indices, indptr, extent, data):
         return False
-    write = Writer(binder, node, indices, indptr, extent)
+    write = SparseKernel(binder, node, indices, indptr, extent)
     values, = gapless(binder, data)
     write.read("data", values)
     write.write("out", result(binder, node))
@@ -110,8 +111,7 @@ def dense(binder, node):
             "to[indices[q]] += data[q];", "}"]
     size = dtypes.ITEMSIZE[data.dtype]
     write.launch("sparse rows to a dense matrix: one row per unit of the range", body, write.rows,
-                 value_of(write.stored) * NS_ENTRY
-                 + estimate(write.rows, write.columns, size) * NS_BYTE + 50)
+                 work(NS_ENTRY, write.stored) + work(NS_BYTE, write.rows, write.columns, size))
     return True
 
 
@@ -120,7 +120,7 @@ def take(binder, node):
     indices, indptr, extent, x = node.inputs
     if dtypes.is_complex(x.dtype) or not fits(indices, indptr, extent):
         return False
-    write = Writer(binder, node, indices, indptr, extent)
+    write = SparseKernel(binder, node, indices, indptr, extent)
     layout = binder.layout(x)
     write.read("x", layout)
     write.write("out", result(binder, node))
@@ -130,7 +130,7 @@ def take(binder, node):
             "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++)",
             "        out[q] = x[r * by_row + indices[q] * by_column];", *PADDING]
     write.launch("a dense matrix at the places of sparse rows: one row per unit of the range",
-                 body, write.rows, value_of(write.stored) * NS_ENTRY + 50)
+                 body, write.rows, work(NS_ENTRY, write.stored))
     return True
 
 
@@ -142,13 +142,13 @@ def rows(binder, node):
     indices, indptr, extent = node.inputs
     if not fits(indices, indptr, extent):
         return False
-    write = Writer(binder, node, indices, indptr, extent)
+    write = SparseKernel(binder, node, indices, indptr, extent)
     write.write("out", result(binder, node))
     body = ["for (int64_t r = lo; r < hi; r++)",
             "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++) out[q] = r;",
             *PADDING]
     write.launch("the row of each stored number: one row per unit of the range", body, write.rows,
-                 value_of(write.stored) * NS_ENTRY / 2 + 50)
+                 work(NS_ENTRY / 2, write.stored))
     return True
 
 
@@ -157,7 +157,7 @@ def order(binder, node):
     indices, indptr, extent = node.inputs
     if not fits(indices, indptr, extent):
         return False
-    write = Writer(binder, node, indices, indptr, extent)
+    write = SparseKernel(binder, node, indices, indptr, extent)
     outs = [result(binder, node, k) for k in range(2)]
     for user in binder.order:
         if user.op.name == "item" and user.inputs[0] is node:
@@ -173,8 +173,7 @@ def order(binder, node):
             "ends[0] = 0;",
             "for (int64_t q = used; q < stored; q++) order[q] = q;"]
     write.launch("the order of stored numbers by column: one unit", ["(void)lo; (void)hi;"] + body,
-                 1, value_of(write.stored) * 3 * NS_ENTRY + value_of(write.columns) + 50,
-                 whole=True)
+                 1, work(3 * NS_ENTRY, write.stored) + work(1, write.columns), whole=True)
     return True
 
 
@@ -205,11 +204,9 @@ def interleave(binder, node):
         ("form", "positions that put the rows of matrices side by side: one row per unit of the "
          "range"), ("attribute", ""), ("pointers", ""), ("body", block(lines, 1))),
         tuple(("in", lay.dtype) for lay in ends) + (("out", "int64"),))
-    ns = value_of(count.shape[0]) * NS_ENTRY + 50
     binder.add_launch(Launch(
         kernel, [pointer(lay) for lay in ends + [out]], [rows, count.shape[0]], rows, 1,
-        max(1, int(GRAIN_NS / max(ns / rows, 1e-3))), ns, [lay.buffer for lay in ends],
-        [out.buffer]), [node])
+        work(NS_ENTRY, count.shape[0]), [lay.buffer for lay in ends], [out.buffer]), [node])
     return True
 
 
@@ -236,9 +233,8 @@ def held(binder, node):
         ("form", "the columns where a matrix is true: one row per unit of the range"),
         ("attribute", ""), ("pointers", ""), ("body", block(lines, 1))),
         (("in", "bool"), ("in", "int64"), ("out", "int32")))
-    ns = estimate(rows, columns) * 0.7 + 50
     binder.add_launch(Launch(
         kernel, [pointer(lay) for lay in (layout, starts, out)],
-        [columns, *layout.strides, like.shape[0]], rows, 1, max(1, int(GRAIN_NS / (ns / rows))), ns,
+        [columns, *layout.strides, like.shape[0]], rows, 1, work(NS_HELD, rows, columns),
         [layout.buffer, starts.buffer], [out.buffer]), [node])
     return True

@@ -5,8 +5,8 @@ matrix, so that no two threads write to one place and the result is the same on 
 threads.
 """
 from ... import dtypes
-from ...graph.sizes import value_of
-from .sparse import NS_BYTE, NS_ENTRY, PADDING, WORDS, Writer, c_type, fits, gapless, result
+from ...schedule.cost import work
+from .sparse import NS_BYTE, NS_ENTRY, PADDING, WORDS, SparseKernel, c_type, fits, gapless, result
 
 VECTOR = 64                         # bytes of a vector
 STRIP = 256                         # bytes of a strip of columns, where there are enough of them
@@ -136,7 +136,7 @@ def dot(binder, node):
     k = node.shape[1]
     if data.dtype not in WORDS or not k or not fits(indices, indptr, extent, data):
         return False
-    write = Writer(binder, node, indices, indptr, extent)
+    write = SparseKernel(binder, node, indices, indptr, extent)
     values, = gapless(binder, data)
     dense = write.dense(y)
     if k == 1 and dense.strides[0] != 1:
@@ -147,8 +147,7 @@ def dot(binder, node):
     write.dims.put(k, "k")
     write.dims.put(dense.strides[0], "by")
     kind, size = c_type(data.dtype), dtypes.ITEMSIZE[data.dtype]
-    row = value_of(k) * size * NS_BYTE
-    ns = value_of(write.stored) * (NS_ENTRY + row) + value_of(node.shape[0]) * row + 50
+    took = work(NS_ENTRY, write.stored) + work(size * NS_BYTE, k, write.stored + node.shape[0])
     if not node.attrs["back"]:
         body = ["for (int64_t r = lo; r < hi; r++) {",
                 "    const int64_t first = indptr[r], last = indptr[r + 1];",
@@ -158,7 +157,7 @@ def dot(binder, node):
         body += ["    " + line for line in
                  whole(data.dtype, "0", "k", inner) + overlapping(data.dtype, inner)]
         write.launch("sparse rows times a dense matrix: one row per unit of the range",
-                     body + ["}"], write.rows, ns)
+                     body + ["}"], write.rows, took)
         return True
     lanes = VECTOR // size
     strip = max(lanes, min(STRIP // size, -(-k // STRIPS // lanes) * lanes))
@@ -173,7 +172,7 @@ def dot(binder, node):
     body += ["    " + line for line in whole(data.dtype, "left", "right", inner)
              + rest(data.dtype, "right", inner)]
     write.launch("the transpose of sparse rows times a dense matrix: a strip of columns per unit "
-                 "of the range", body + ["}"], -(-k // strip), ns, whole=True)
+                 "of the range", body + ["}"], -(-k // strip), took, whole=True)
     return True
 
 
@@ -182,7 +181,7 @@ def sample(binder, node):
     indices, indptr, extent, u, v = node.inputs
     if u.dtype not in WORDS or not fits(indices, indptr, extent):
         return False
-    write = Writer(binder, node, indices, indptr, extent)
+    write = SparseKernel(binder, node, indices, indptr, extent)
     left, right = write.dense(u), write.dense(v)
     write.read("u", left)
     write.read("v", right)
@@ -209,8 +208,8 @@ def sample(binder, node):
             "        #pragma omp simd reduction(+:s)",
             "        for (int64_t j = 0; j < k; j++) s += a[j] * b[j];",
             "        out[q] = s;", "    }", "}", *PADDING]
-    row = value_of(k) * dtypes.ITEMSIZE[u.dtype] * NS_BYTE
-    ns = value_of(write.stored) * (NS_ENTRY + 2 * row) + 50
+    took = work(NS_ENTRY, write.stored)
+    took += work(2 * dtypes.ITEMSIZE[u.dtype] * NS_BYTE, k, write.stored)
     write.launch("the product of two dense matrices at the places of sparse rows: one row per "
-                 "unit of the range", body, write.rows, ns)
+                 "unit of the range", body, write.rows, took)
     return True

@@ -5,8 +5,8 @@ many chunks as scratch allows: memory is that of the result and of a few rows. C
 on the number of threads, nor do results.
 """
 from ... import dtypes
-from ...graph.sizes import value_of
-from .sparse import NS_ENTRY, PADDING, WORDS, Writer, c_type, fits, gapless, result
+from ...schedule.cost import work
+from .sparse import NS_ENTRY, PADDING, WORDS, SparseKernel, c_type, fits, gapless, result
 
 CHUNKS = 16                         # of rows at most, ...
 SCRATCH = 8 << 20                   # ... and bytes of all their scratch, where one row is not more
@@ -56,7 +56,7 @@ SORT = """\
     }"""
 
 
-class Product(Writer):
+class Product(SparseKernel):
     """A kernel on two sparse matrices while it is written; `wide`: columns of the second."""
 
     def __init__(self, binder, node, first, second):
@@ -92,8 +92,7 @@ class Product(Writer):
                 *("    " + line for line in (*CHUNK, *before)),
                 "    for (int64_t r = top; r < bottom; r++) {",
                 *("        " + line for line in each), "    }", "}"]
-        ns = value_of(self.stored) * 20 * NS_ENTRY + 200
-        self.launch(note, body, count, ns, whole=True)
+        self.launch(note, body, count, work(20 * NS_ENTRY, self.stored), whole=True)
 
 
 def parts_fit(first, second, data=(None, None)):

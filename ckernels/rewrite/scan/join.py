@@ -6,7 +6,7 @@ a sum of four products, after the scan four products of one matrix of rows.
 from ... import ops
 from ...autodiff.scan_sums import terms
 from ...graph.node import make
-from ...graph.sizes import Line, indices, surely
+from ...graph.sizes import SizeRange, indices, surely
 from ...graph.walk import consumers, rebuild, toposort
 from .opened import depending, got, move_outs
 
@@ -144,7 +144,7 @@ def _columns_of(x):
         moved = moved.inputs[0]
     if moved.op.name != "slice" or moved.shape[-1:] != x.shape[-1:]:
         return None
-    base, ranges = moved, [Line(0, d) for d in moved.shape]
+    base, ranges = moved, [SizeRange(0, d) for d in moved.shape]
     while base.op.name == "slice":
         bounds, base = base.attrs["slices"], base.inputs[0]
         ranges = [indices(b, d).within((r.start, r.stop, r.step)) if r.step > 0 else None

@@ -9,13 +9,13 @@ from math import prod
 from ... import ops
 from ...dtypes import ITEMSIZE
 from ...graph.node import constant, line_of
-from ...graph.sizes import Line, indices
+from ...graph.sizes import SizeRange, indices
 from ...graph.walk import consumers, rebuild, toposort
 from ...ops.scan import Carry, ScanSignature
 from .opened import HOLD, Opened, leaf, runs_all
 
 WORTH = 4096            # bytes of rows nobody reads from which on a scan is made two
-LOUD = ("print", "check")       # ops that show in which steps they run
+EFFECTS = ("print", "check")       # ops with an effect in each step that runs
 
 
 def cut(roots):
@@ -45,8 +45,8 @@ def _changed(roots, change):
 
 
 class _Reads:
-    """What is read of a scan: finals [item nodes]; slices [(slice node, its item, rows: a Line)];
-    first, end: the span of those rows."""
+    """What is read of a scan: finals [item nodes]; slices [(slice node, its item, rows: a
+    SizeRange)]; first, end: the span of those rows."""
 
     def __init__(self, total, finals, slices):
         self.total, self.finals, self.slices = total, finals, slices
@@ -74,7 +74,7 @@ class _Reads:
 
 def _shorter(scan, reads):
     """{node: what to put in its place} when some steps need not run."""
-    if reads.finals or loud(scan.attrs["body"].outputs):
+    if reads.finals or has_effects(scan.attrs["body"].outputs):
         return None
     first, end = reads.first, reads.end
     if scan.attrs["taps"]:
@@ -87,15 +87,16 @@ def _shorter(scan, reads):
         return _resliced(reads.slices, opened.close(), first, end)
 
 
-def loud(outputs):
-    """Whether it shows which steps run, and with which number."""
-    return any(n.op.name in LOUD or any(loud(n.attrs[b].outputs) for b in HOLD.get(n.op.name, ()))
+def has_effects(outputs):
+    """Whether a step has effects (prints, checks): then all steps run, with their numbers."""
+    return any(n.op.name in EFFECTS
+               or any(has_effects(n.attrs[b].outputs) for b in HOLD.get(n.op.name, ()))
                for n in toposort(outputs))
 
 
 def _halves(scan, reads):
     """{node: what to put in its place} when a scan is better two."""
-    if not scan.attrs["taps"] or loud(scan.attrs["body"].outputs):
+    if not scan.attrs["taps"] or has_effects(scan.attrs["body"].outputs):
         return None
     sig = ScanSignature.of(scan)
     sizes = {found.attrs["index"]: prod(found.shape[1:]) * ITEMSIZE[found.dtype]
@@ -167,7 +168,7 @@ def _resliced(slices, items, first, end):
     """{slice of old rows: the same of `items`, which hold the rows from `first` to `end`}."""
     found = {}
     for node, old, rows in slices:
-        moved = rows.moved(-first) if rows.count != 0 else Line(0, 0)
+        moved = rows.moved(-first) if rows.count != 0 else SizeRange(0, 0)
         _, *rest = node.attrs["slices"]
         found[node] = ops.slice_(items[old.attrs["index"]], [moved.bounds(end - first), *rest])
     return found

@@ -1,0 +1,45 @@
+"""theano.compile: functions, modes, inputs with options, shared variables."""
+# ruff: noqa: F401
+
+from ..exceptions import UnusedInputError
+from ..tensor.sharedvar import SharedVariable, generic, shared, shared_constructor
+from .callable import Function
+from .function import function
+from .io import In, Out, Param, SymbolicInput, SymbolicOutput
+from .mode import (
+    FAST_COMPILE,
+    FAST_RUN,
+    DebugMode,
+    Mode,
+    MonitorMode,
+    NanGuardMode,
+    default_mode,
+    get_default_mode,
+    get_mode,
+    predefined_linkers,
+    predefined_modes,
+    predefined_optimizers,
+    register_linker,
+    register_mode,
+    register_optimizer,
+)
+
+_LAZY = {"as_op": "ops", "FromFunctionOp": "ops", "OpFromGraph": "builders", "DeepCopyOp": "ops",
+         "deep_copy_op": "ops", "ViewOp": "ops", "view_op": "ops", "ProfileStats": "profiling",
+         "function_dump": "dumped", "FunctionMaker": "maker", "Shape": "..tensor",
+         "Shape_i": "..tensor", "shape": "..tensor", "shape_i": "..tensor",
+         "Rebroadcast": "..tensor", "SpecifyShape": "..tensor", "specify_shape": "..tensor"}
+
+
+def __getattr__(name):
+    import importlib
+
+    from ..names import missing
+    if name in _LAZY:
+        module = _LAZY[name]
+        return getattr(importlib.import_module(module if module.startswith("..") else "." + module,
+                                               __name__), name)
+    if name in ("ops", "builders", "profiling", "debugmode", "nanguardmode", "monitormode",
+                "function_module", "pfunc", "sharedvalue", "io", "mode"):
+        return importlib.import_module("." + name, __name__)
+    raise missing("theano.compile", name)

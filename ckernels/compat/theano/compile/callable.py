@@ -1,0 +1,304 @@
+"""Function: what theano.function returns. A thin shell around the engine's callable.
+
+A plain call goes straight to the engine; keywords, states by name and output subsets take the way
+around. `maker`, `fgraph` and `profile` show the graph the way Theano's functions do.
+"""
+
+from ..tensor.sharedvar import SharedVariable
+
+
+class Values:
+    """`f.value` and `f[...]`: values of inputs and states, by name, variable or position."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __getitem__(self, key):
+        return self.function._holder(key).value
+
+    def __setitem__(self, key, value):
+        try:
+            self.function._holder(key).value = value
+        except KeyError:
+            raise KeyError(f"Unknown input or state: {key}") from None
+
+    def __contains__(self, key):
+        try:
+            self.function._holder(key)
+        except (KeyError, TypeError):
+            return False
+        return True
+
+
+class Containers(Values):
+    """`f.container`: the places of the values."""
+
+    def __getitem__(self, key):
+        return self.function._holder(key)
+
+
+class Default:
+    """The default of an input, seen as a place of a value."""
+
+    def __init__(self, spec, k, type):
+        self.spec, self.k, self.type = spec, k, type
+
+    @property
+    def value(self):
+        return self.spec.defaults.get(self.k)
+
+    @value.setter
+    def value(self, value):
+        self.spec.defaults[self.k] = self.type.filter(value)
+
+    data = value
+
+    @property
+    def storage(self):
+        return [self.value]
+
+
+class Function:
+    """A compiled function. `name`, `maker`, `value`, `container`, `copy`, `free`; see theano's
+    documentation of `function`."""
+
+    trust_input = False
+    nodes_with_inner_function = ()
+    names = None
+
+    def __init__(self, spec, asked, visible, states, lowered, mode):
+        self.spec, self.asked, self.visible, self.states = spec, asked, visible, states
+        self.lowered, self.mode, self.name = lowered, mode, spec.name
+        self.fast = spec.callable()
+        self.unpack_single = asked.single
+        self.slots = None
+        if states:
+            self.slots = [i for i in asked.ins if not i.implicit and i.variable in states]
+
+    def __call__(self, *args, **kwargs):
+        if kwargs or self.slots is not None:
+            return self._detour(args, kwargs)
+        return self.fast(*args)
+
+    def _detour(self, args, kwargs):
+        """A call with keywords, or one that may set states by position."""
+        subset = kwargs.pop("output_subset", None)
+        args, kwargs = self._set_states(args, kwargs)
+        found = self.fast(*args, **kwargs)
+        return found if subset is None else self._subset(found, subset)
+
+    def _set_states(self, args, kwargs):
+        """Arguments without those that are states, which are set."""
+        if not self.states:
+            return args, kwargs
+        places = [i for i in self.asked.ins if not i.implicit]
+        if len(args) > len(places):
+            raise TypeError("Too many parameter passed to theano function")
+        rest = []
+        for one, value in zip(places, args):
+            if one.variable in self.states:
+                self.states[one.variable].container.value = value
+            else:
+                rest.append(value)
+        named = {i.name: i for i in self.asked.ins if i.variable in self.states}
+        for key in [k for k in kwargs if k in named]:
+            one, value = named[key], kwargs.pop(key)
+            if one.implicit:
+                raise TypeError(f"Tried to provide value for implicit input: {key}")
+            self.states[one.variable].container.value = value
+        return rest, kwargs
+
+    def _subset(self, found, subset):
+        names = self.names
+        chosen = [names.index(k) if isinstance(k, str) else k for k in subset]
+        if names is not None:
+            return {names[k]: found[names[k]] for k in chosen}
+        if self.unpack_single:
+            return [found] if list(subset) == [0] else []
+        return [found[k] for k in chosen]
+
+    # ---- values by name -----------------------------------------------------------------------
+
+    def _holder(self, key):
+        """The place of the value of an input or state: by name, variable or position."""
+        if isinstance(key, int):
+            one = self.asked.ins[key]
+            return self._place(one)
+        found = [i for i in self.asked.ins if i.variable is key or (
+            isinstance(key, str) and i.name == key)]
+        if len(found) > 1:
+            raise TypeError(f"Ambiguous name: {key} - please check the names of the inputs of your "
+                            "function for duplicates.")
+        if found:
+            return self._place(found[0])
+        for v in self._shared():
+            if v is key or isinstance(key, str) and v.name == key:
+                return v.container
+        raise KeyError(key)
+
+    def _place(self, one):
+        if one.variable in self.states:
+            return self.states[one.variable].container
+        k = self.visible.index(one)
+        return Default(self.spec, k, self.spec.types[k])
+
+    def _shared(self):
+        from ..gof.graph import inputs
+        return [v for v in inputs(self.lowered.written) if isinstance(v, SharedVariable)]
+
+    value = property(lambda self: Values(self), doc="Values of inputs and states.")
+    container = property(lambda self: Containers(self), doc="Places of values.")
+
+    def __getitem__(self, key):
+        return self.value[key]
+
+    def __setitem__(self, key, value):
+        self.value[key] = value
+
+    def __contains__(self, key):
+        return key in self.value
+
+    def get_shared(self):
+        """The shared variables this function reads."""
+        return self._shared()
+
+    # ---- copies and pickles -------------------------------------------------------------------
+
+    def copy(self, share_memory=False, swap=None, delete_updates=False, name=None, profile=None):
+        """The same function: on other shared variables (`swap`), without updates, on own states.
+
+        share_memory is accepted: buffers are not kept between calls here.
+        """
+        swap = dict(swap or {})
+        held = self._shared()
+        for old, new in swap.items():
+            if not isinstance(old, SharedVariable) or not isinstance(new, SharedVariable):
+                raise TypeError("swap={old: new}: both are shared variables")
+            if not any(v.node is old.node for v in held) and not any(
+                    v is old.node for v, _ in self.lowered.updates):
+                raise ValueError("The following shared variables in `swap` are not used in the "
+                                 f"function: {old}")
+            if old.type.dtype != new.type.dtype or old.type.ndim != new.type.ndim:
+                raise ValueError(f"swap puts a variable of type {new.type} for one of {old.type}")
+        own = {}
+        for variable, state in self.states.items():
+            own[state] = type(state)(state.name, state.type, state.get_value(), False)
+        return self._swapped({**own, **swap}, delete_updates, name, own)
+
+    def _swapped(self, swap, delete_updates, name, own):
+        from ....graph.walk import rebuild
+        spec = self.spec
+        table = {a.node: b.node for a, b in swap.items()}
+        updates = [] if delete_updates else spec.updates
+        roots = rebuild(spec.outputs + [new for _, new in updates], table)
+        outputs = roots[:len(spec.outputs)]
+        updates = [(table.get(v, v), new) for (v, _), new in zip(updates, roots[len(outputs):])]
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made.spec = spec.like(outputs=outputs, updates=updates, name=name or spec.name,
+                              defaults=dict(spec.defaults))
+        made.name = made.spec.name
+        made.states = {v: swap.get(s, s) for v, s in self.states.items()}
+        made.swapped = {**getattr(self, "swapped", {}), **swap}
+        made.fast = made.spec.callable()
+        return made
+
+    def __copy__(self):
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        import copy
+        shared = {v: copy.deepcopy(v, memo) for v in self._shared()}
+        own = {s: copy.deepcopy(s, memo) for s in self.states.values()}
+        made = self._swapped({**shared, **own}, False, self.name, own)
+        memo[id(self)] = made
+        return made
+
+    def __reduce__(self):
+        from .pickled import reduced
+        return reduced(self)
+
+    def free(self):
+        """Let go of memory between calls: here there is none that is kept."""
+
+    # ---- what Theano shows of a function --------------------------------------------------------
+
+    @property
+    def maker(self):
+        """Inputs, outputs, mode and graph."""
+        from .maker import Maker
+        found = self.__dict__.get("_maker")
+        if found is None:
+            found = self.__dict__["_maker"] = Maker(self)
+        return found
+
+    @property
+    def fn(self):
+        """The engine's callable."""
+        return self.fast
+
+    vm = fn
+
+    @property
+    def info(self):
+        """The engine's description of this function."""
+        return getattr(self.fast, "info", self.fast)
+
+    @property
+    def profile(self):
+        """What was measured: `summary()` prints it. None without profile=True."""
+        if not self.spec.profile:
+            return None
+        from .profiling import ProfileStats
+        return ProfileStats.of(self)
+
+    @property
+    def input_storage(self):
+        """The places of the values of all inputs."""
+        return [self._place(i) for i in self.asked.ins]
+
+    @property
+    def indices(self):
+        return list(enumerate(self.asked.ins))
+
+    @property
+    def finder(self):
+        return {i.name: self._place(i) for i in self.asked.ins if i.name}
+
+    def __repr__(self):
+        return f"<{type(self).__module__}.{type(self).__name__} {self.name or ''}>"
+
+    def steps(self):
+        """One line per instruction; see K.function."""
+        return self.info.steps()
+
+    def source(self):
+        """The generated C."""
+        return self.info.source()
+
+    def stats(self):
+        """What was built; see K.function."""
+        return self.info.stats()
+
+    def explain(self, rewrites=False):
+        """What each instruction computes, and why not more; see K.function."""
+        return self.info.explain(rewrites)
+
+
+class DictFunction(Function):
+    """A function whose outputs are a dict, or none at all."""
+
+    def __init__(self, spec, asked, *rest):
+        super().__init__(spec, asked, *rest)
+        self.names = asked.names
+
+    def __call__(self, *args, **kwargs):
+        subset = kwargs.pop("output_subset", None)
+        if kwargs or self.slots is not None:
+            found = self._detour(args, kwargs)
+        else:
+            found = self.fast(*args)
+        if self.names is not None:
+            found = dict(zip(self.names, found))
+        return found if subset is None else self._subset(found, subset)
+

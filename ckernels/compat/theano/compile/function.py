@@ -1,0 +1,325 @@
+"""theano.function: what it takes, checked, and made a callable of the engine.
+
+`function` sorts out inputs, updates and givens; `lowering.py` closes the graph; `callable.py` is the
+object a user calls. Inputs with an update or without a place in calls become hidden shared
+variables.
+"""
+
+import numpy as np
+
+from ..exceptions import UnusedInputError
+from ..config import config
+from ..gof.graph import Constant, Variable
+from ..tensor.sharedvar import Container, SharedVariable, TensorSharedVariable
+from ..tensor.variables import Handle, as_tensor_variable
+from .arguments import Rules, type_of_input
+from .callable import DictFunction, Function
+from .io import In, SymbolicInput, SymbolicOutput
+from .lowering import Lowered
+from .mode import get_mode
+
+
+def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_default_updates=False,
+             accept_inplace=False, name=None, rebuild_strict=True, allow_input_downcast=None,
+             profile=None, on_unused_input=None):
+    """A callable that computes `outputs` from `inputs`, then applies `updates`.
+
+    inputs   a list of variables or `In`; also tuples ((name, variable), (new, variable), value) as
+             older programs wrote them
+    outputs  a variable, a list, a dict (the call returns one), or None
+    updates  pairs or a dict {shared variable: new value}, applied together after the outputs
+    givens   pairs or a dict: what stands for a variable in this function
+    on_unused_input  'raise', 'warn' or 'ignore'
+
+    >>> import ckernels.compat.theano as theano
+    >>> import ckernels.compat.theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> f = theano.function([x], x.sum() * 2)
+    >>> float(f([1, 2, 3]))
+    12.0
+    """
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"The name of a function is a string, not {name!r}")
+    if not isinstance(inputs, (list, tuple)):
+        raise Exception("Input variables of a Theano function should be contained in a list, even "
+                        "when there is a single input.")
+    asked = _Asked(inputs, outputs, updates, givens, allow_input_downcast, rebuild_strict)
+    if asked.foreign:
+        from .interpreted import interpreted
+        return interpreted(asked, mode, no_default_updates, name, on_unused_input, profile)
+    return _compiled(asked, get_mode(mode), no_default_updates, name,
+                     config.on_unused_input if on_unused_input is None else on_unused_input,
+                     profile)
+
+
+class _Asked:
+    """What was asked for: ins [In], outs [Variable], updates {shared: Variable}, givens {v: v}."""
+
+    def __init__(self, inputs, outputs, updates, givens, downcast, strict):
+        self.downcast, self.rebuild_strict = downcast, strict
+        self.ins = [self._input(i) for i in inputs]
+        self.names, self.single, self.outs = _outputs(outputs)
+        self.outputs = outputs
+        self.updates = _updates(updates)
+        self.givens = _givens(givens, strict)
+        self._check_inputs()
+        every = [*(i.variable for i in self.ins), *self.outs, *self.updates.values(),
+                 *self.updates, *self.givens, *self.givens.values()]
+        self.foreign = any(getattr(v, "node", None) is None for v in every) or _foreign(every)
+
+    def _input(self, given):
+        if isinstance(given, SymbolicInput):
+            if not hasattr(given, "value"):
+                given.value = None
+            return given
+        if isinstance(given, (list, tuple)):
+            return _of_tuple(given)
+        if isinstance(given, Constant):
+            raise TypeError(f"A Constant instance is not a legal function input: {given}")
+        if isinstance(given, SharedVariable):
+            raise TypeError(f"Cannot use a shared variable ({given}) as explicit input. Consider "
+                            "substituting a non-shared variable via the `givens` parameter")
+        if isinstance(given, Variable):
+            return In(given)
+        if hasattr(given, "node"):
+            return In(as_tensor_variable(given))
+        raise TypeError(f"Unknown parameter type: {type(given)}")
+
+    def _check_inputs(self):
+        seen = []
+        for one in self.ins:
+            v = one.variable
+            if isinstance(v, Constant):
+                raise TypeError(f"A Constant instance is not a legal function input: {v}")
+            if isinstance(v, SharedVariable):
+                raise TypeError(f"Cannot use a shared variable ({v}) as explicit input. Consider "
+                                "substituting a non-shared variable via the `givens` parameter")
+            if any(v is s for s in seen):
+                raise UnusedInputError(f"variable {v} is used twice in inputs to theano.function")
+            if any(v is k for k in self.givens):
+                raise RuntimeError(f"You are trying to replace variable '{v}' through the `givens` "
+                                   "parameter, but this variable is an input to your function. "
+                                   "Replacing inputs is currently forbidden because it has no "
+                                   "effect. One way to modify an input `x` to a function "
+                                   "evaluating f(x) is to define a new input `y` and use "
+                                   "`theano.function([y], f(x), givens={x: g(y)})`. Another "
+                                   "solution consists in using `theano.clone`, e.g. like this: "
+                                   "`theano.function([x], theano.clone(f(x), "
+                                   "replace={x: g(x)}))`.")
+            seen.append(v)
+
+
+def _foreign(variables):
+    """Whether something that is no tensor is needed on the way to `variables`."""
+    from ..gof.graph import apply_order
+    for apply in apply_order([v for v in variables if v.__dict__.get("_memo") is None]):
+        for v in (*apply.inputs, *apply.outputs):
+            if getattr(v, "node", None) is None and not isinstance(v, Constant):
+                return True
+    return False
+
+
+def _of_tuple(given):
+    """An In from the tuples of older programs: (variable), ((name, variable), value), ..."""
+    value = None
+    given = list(given)
+    if len(given) == 1:
+        variable = given[0]
+    elif isinstance(given[0], str):
+        return In(given[1], name=given[0], value=given[2] if len(given) > 2 else None)
+    else:
+        variable, value = given[0], given[1]
+    name = update = None
+    if isinstance(variable, (list, tuple)):
+        parts = list(variable)
+        if parts and isinstance(parts[0], str):
+            name, parts = parts[0], parts[1:]
+        if len(parts) == 2:
+            parts = [p[0] if isinstance(p, (list, tuple)) and len(p) == 1 else p for p in parts]
+            variable, update = parts
+        elif len(parts) == 1:
+            variable = parts[0]
+            if isinstance(variable, (list, tuple)):
+                variable, update = variable
+        else:
+            raise TypeError(f"an input of the form {given} is not understood")
+        if isinstance(variable, (list, tuple)):
+            variable, update = variable
+    if not isinstance(variable, Variable):
+        raise TypeError(f"an input of the form {given} has no variable in its place")
+    return In(variable, name=name, value=value, update=update)
+
+
+def _outputs(outputs):
+    """(names of a dict or None, whether it is one variable, list of variables)."""
+    names = None
+    if isinstance(outputs, dict):
+        if any(not isinstance(k, str) for k in outputs):
+            raise AssertionError("the keys of a dict of outputs are strings")
+        names = sorted(outputs)
+        outputs = [outputs[k] for k in names]
+    if outputs is None:
+        return names, False, []
+    single = not isinstance(outputs, (list, tuple))
+    found = []
+    for one in [outputs] if single else outputs:
+        one = one.variable if isinstance(one, SymbolicOutput) else one
+        if isinstance(one, Variable):
+            found.append(one)
+        elif hasattr(one, "node") and hasattr(one, "dtype"):
+            found.append(as_tensor_variable(one))
+        elif isinstance(one, (int, float, np.ndarray, np.generic)):
+            found.append(as_tensor_variable(one))
+        else:
+            raise TypeError(f"Outputs must be theano Variable or Out instances. Received {one} of "
+                            f"type {type(one)}")
+    return names, single, found
+
+
+def _pairs(given, what):
+    if given is None:
+        return []
+    pairs = list(given.items()) if hasattr(given, "items") else list(given)
+    for pair in pairs:
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise ValueError(f"{what} are pairs (variable, value), not {pair!r}")
+    return pairs
+
+
+def _updates(updates):
+    if updates is not None and not isinstance(updates, (list, tuple, dict)) and not hasattr(
+            updates, "items"):
+        raise ValueError("The updates parameter must be an OrderedDict/dict or a list of lists/"
+                         "tuples with 2 elements")
+    found = {}
+    for k, (target, value) in enumerate(_pairs(updates, "updates")):
+        if not isinstance(target, SharedVariable):
+            raise TypeError("update target must be a SharedVariable", target)
+        if target in found:
+            raise ValueError("this shared variable already has an update expression", (
+                target, found[target]))
+        found[target] = update_of(target, value)
+    return found
+
+
+def update_of(target, value):
+    """The new value of `target` as a variable of its type; TypeError where it is of another."""
+    if isinstance(value, Variable) and not isinstance(value, Handle):
+        return value
+    if not isinstance(target, TensorSharedVariable):
+        return value if isinstance(value, Variable) else target.type.filter_variable(value)
+    if not isinstance(value, Variable) and not hasattr(value, "node"):
+        value = as_tensor_variable(np.asarray(target.type.filter(value)))
+    value = as_tensor_variable(value)
+    hint = ""
+    if value.type.dtype != target.type.dtype or value.type.ndim != target.type.ndim:
+        if "float" in value.type.dtype and "float" in target.type.dtype:
+            hint = (" If the difference is related to the broadcast pattern, you can call the "
+                    "tensor.unbroadcast(var, axis_to_unbroadcast[, ...]) function to remove "
+                    "broadcastable dimensions.")
+        raise TypeError(f"An update must have the same type as the original shared variable "
+                        f"(shared_var={target}, shared_var.type={target.type}, "
+                        f"update_val={value}, update_val.type={value.type}).{hint}")
+    if any(t and not v for t, v in zip(target.broadcastable, value.broadcastable)):
+        raise TypeError(f"An update must have the same type as the original shared variable "
+                        f"({target}: {target.type}, {value.type}): its pattern of broadcastable "
+                        "axes differs")
+    return value
+
+
+def _givens(givens, strict):
+    found = {}
+    for old, new in _pairs(givens, "givens"):
+        if not isinstance(old, Variable):
+            if not hasattr(old, "node"):
+                raise TypeError(f"givens replaces variables, not {old!r}")
+            old = as_tensor_variable(old)
+        if old in found:
+            raise AssertionError(f"givens replaces {old} twice")
+        found[old] = replacement(old, new, strict)
+    return found
+
+
+def replacement(old, new, strict=True):
+    """`new` as a variable that may stand for `old`: of its type, with strict=False near it."""
+    if not isinstance(old, Handle):
+        return new if isinstance(new, Variable) else old.type.filter_variable(new)
+    if not isinstance(new, Variable) and not hasattr(new, "node"):
+        try:
+            new = as_tensor_variable(old.type.filter(new, allow_downcast=None))
+        except TypeError:
+            new = as_tensor_variable(new)
+    new = as_tensor_variable(new)
+    if new.type.dtype != old.type.dtype or new.type.ndim != old.type.ndim:
+        if strict or new.type.ndim != old.type.ndim:
+            raise TypeError(f"Cannot convert Type {new.type} (of Variable {new}) into Type "
+                            f"{old.type}. You can try to manually convert {new} into a {old.type}.")
+        return new
+    if strict and any(o and not n for o, n in zip(old.broadcastable, new.broadcastable)):
+        raise TypeError(f"Cannot convert Type {new.type} (of Variable {new}) into Type "
+                        f"{old.type}: its pattern of broadcastable axes differs")
+    return new
+
+
+# --- making the callable ----------------------------------------------------------------------------
+
+
+def _compiled(asked, mode, no_default_updates, name, on_unused, profile):
+    states, visible, replace, updates = _states(asked)
+    lowered = Lowered([i.variable for i in visible], asked.outs, updates, replace,
+                      no_default_updates)
+    lowered.check(on_unused)
+    types = [type_of_input(i.variable) for i in visible]
+    defaults = {}
+    for k, one in enumerate(visible):
+        if one.value is not None and one.variable not in states:
+            value = one.value.value if isinstance(one.value, Container) else one.value
+            defaults[k] = types[k].filter(value, strict=one.strict,
+                                          allow_downcast=one.allow_downcast)
+    downcasts = [asked.downcast if i.allow_downcast is None else i.allow_downcast for i in visible]
+    keywords = {}
+    for k, one in enumerate(visible):
+        if one.name is not None:
+            keywords[one.name] = None if one.name in keywords else k
+    way = mode.engine() if hasattr(mode, "engine") else "compiled"
+    spec = Rules.made(
+        types, [i.strict for i in visible], downcasts,
+        {k: v for k, v in keywords.items() if v is not None},
+        inputs=lowered.inputs, outputs=lowered.outputs, updates=lowered.updates,
+        single=asked.single, name=name, mode=way, defaults=defaults, downcast=asked.downcast,
+        positional_only=True, check=getattr(mode, "check", None) or "none",
+        profile=bool(config.profile if profile is None else profile))
+    kind = DictFunction if asked.names is not None or asked.outputs is None else Function
+    return kind(spec, asked, visible, states, lowered, mode)
+
+
+def _states(asked):
+    """({variable: hidden shared variable}, visible inputs, replacements, updates)."""
+    states, visible, replace = {}, [], dict(asked.givens)
+    updates = dict(asked.updates)
+    for one in asked.ins:
+        if one.update is None and not one.implicit:
+            visible.append(one)
+            continue
+        hidden = _hidden(one)
+        states[one.variable] = hidden
+        replace[one.variable] = hidden
+        if one.update is not None:
+            updates[hidden] = one.update
+    return states, visible, replace, updates
+
+
+def _hidden(one):
+    """The shared variable that holds the state of an input."""
+    value = one.value
+    if isinstance(value, TensorSharedVariable):
+        return value
+    if isinstance(value, Container) and value.store is not None:
+        return TensorSharedVariable(one.name, one.variable.type, None, None, container=value)
+    if isinstance(value, Container):
+        value = value.value
+    if value is None:
+        raise TypeError(f"the input {one.variable} has an update and no value to start from")
+    return TensorSharedVariable(one.name, one.variable.type, one.variable.type.filter(
+        value, allow_downcast=one.allow_downcast), False)
+

@@ -1,0 +1,88 @@
+"""In and Out: inputs and outputs of functions with options."""
+
+from ..gof.graph import Variable
+
+
+class SymbolicInput:
+    """An input: its variable, its name, and what updates it after a call."""
+
+    def __init__(self, variable, name=None, update=None, mutable=None, strict=False,
+                 allow_downcast=None, autoname=True, implicit=False):
+        if implicit is None:
+            raise AssertionError("implicit is True or False")
+        self.variable = variable
+        self.name = variable.name if autoname and name is None else name
+        if self.name is not None and not isinstance(self.name, str):
+            raise TypeError(f"name must be a string! (got: {self.name})")
+        self.update = update
+        if update is not None and variable.type != getattr(update, "type", variable.type):
+            raise TypeError("Variable in input has different type from its update: "
+                            f"{variable} has type {variable.type}, but {update} has type "
+                            f"{update.type}")
+        self.mutable = update is not None if mutable is None else mutable
+        self.strict, self.allow_downcast, self.implicit = strict, allow_downcast, implicit
+
+    def __str__(self):
+        if self.update:
+            return f"In({self.variable} -> {self.update})"
+        return f"In({self.variable})"
+
+    __repr__ = __str__
+
+
+class In(SymbolicInput):
+    """An input with a default `value`, an `update` after each call, a name of its own.
+
+    implicit: it cannot be passed, only read and set by name; so by default where there is an
+    update or the value is a container.
+    """
+
+    def __init__(self, variable, name=None, value=None, update=None, mutable=None, strict=False,
+                 allow_downcast=None, autoname=True, implicit=None, borrow=None, shared=False):
+        from ..tensor.sharedvar import Container, SharedVariable
+        if borrow is None:
+            borrow = bool(mutable)
+        elif mutable and not borrow:
+            raise AssertionError(f"Symbolic input for variable {variable} (name={name}) has flags "
+                                 "mutable=True, borrow=False. This combination is incompatible "
+                                 "since mutable=True implies borrow=True.")
+        self.borrow = borrow
+        if isinstance(value, SharedVariable):
+            value, implicit, shared = value, True if implicit is None else implicit, True
+        if implicit is None:
+            implicit = isinstance(value, Container) or update is not None
+        self.shared = shared
+        if update is not None:
+            from ..tensor.variables import as_tensor_variable
+            if not isinstance(update, Variable):
+                update = as_tensor_variable(update)
+            if getattr(update, "node", None) is not None and update.type != variable.type:
+                update = variable.type.filter_variable(update)
+        super().__init__(variable, name, update, mutable, strict, allow_downcast, autoname, implicit)
+        self.value = value
+        if implicit and value is None:
+            raise TypeError("An implicit input must be given a default value")
+
+
+class SymbolicOutput:
+    """An output; borrow is accepted: results are fresh arrays."""
+
+    def __init__(self, variable, borrow=False):
+        self.variable, self.borrow = variable, borrow
+
+    def __str__(self):
+        return f"Out({self.variable}, {self.borrow})"
+
+    __repr__ = __str__
+
+
+Out = SymbolicOutput
+
+
+class Param(In):
+    """`In`, under its old name."""
+
+    def __init__(self, variable, default=None, name=None, mutable=False, strict=False,
+                 allow_downcast=None, implicit=None, borrow=None):
+        super().__init__(variable, name=name, value=default, mutable=mutable, strict=strict,
+                         allow_downcast=allow_downcast, implicit=implicit or False, borrow=borrow)

@@ -1,0 +1,157 @@
+"""From handles to one closed graph of the engine: givens, inner inputs, states, default updates.
+
+A replaced handle means itself: where it is no leaf, the graph as written above it is made anew with
+a stand-in (gof/walks.py); leaves have nodes of their own and are replaced in the engine's graph.
+"""
+
+from ....graph.node import constant as constant_node
+from ....graph.walk import leaves, rebuild, toposort
+from ....ops.loopends import loop_updates
+from ..exceptions import MissingInputError, UnusedInputError
+from ..gof.graph import ancestors
+from ..gof.walks import is_leaf, replayed
+
+
+class Lowered:
+    """The closed graph: inputs (nodes), outputs (nodes), updates [(node of variable, node)]."""
+
+    def __init__(self, inputs, outputs, updates, replace, no_defaults=()):
+        """inputs: variables; outputs: variables; updates: {shared: variable}; replace: {v: v}."""
+        self.variables, self.replace = list(inputs), dict(replace)
+        stand_ins = {}
+        self.inputs = []
+        for x in inputs:
+            if is_leaf(x) and x.node.op.name == "placeholder":
+                self.inputs.append(x.node)
+            else:
+                fresh = x.type(x.name)
+                stand_ins[x] = fresh
+                self.inputs.append(fresh.node)
+        self.given, self.stand_ins = dict(self.replace), stand_ins
+        self.written = list(outputs) + list(updates.values())
+        roots = self.substituted(self.written)
+        self.outputs = roots[:len(outputs)]
+        self.updates = list(zip([v.node for v in updates], roots[len(outputs):]))
+        self.shared = {v.node: v for v in updates}
+        self.add_defaults(no_defaults)
+        self.close()
+
+    def substituted(self, variables):
+        """The nodes of variables with all replacements put in at once, then the inputs."""
+        nodes = None
+        for table in (self.given, self.stand_ins):
+            if not table:
+                continue
+            inner = {k: v for k, v in table.items() if not is_leaf(k)}
+            if inner:
+                if nodes is not None:
+                    variables = self.handles(variables, nodes)
+                variables, nodes = replayed(list(variables), table), None
+            else:
+                current = [v.node for v in variables] if nodes is None else nodes
+                nodes = rebuild(current, {k.node: v.node for k, v in table.items()})
+        return [v.node for v in variables] if nodes is None else nodes
+
+    def handles(self, variables, nodes):
+        """Variables on `nodes` that came of `variables` by replacing leaves."""
+        return replayed(list(variables), self.given)
+
+    def add_defaults(self, excluded):
+        """Collect default updates of the shared variables in use, and of those these use."""
+        if excluded is True:
+            return
+        skip = {v.node for v in excluded or ()}
+        updated = {node for node, _ in self.updates}
+        handles = self.shared_handles()
+        todo = self.outputs + [new for _, new in self.updates]
+        while todo:
+            found = {}
+            for leaf in leaves(todo, "variable"):
+                new = self.default_of(leaf, handles)
+                if new is not None and leaf not in updated and leaf not in skip:
+                    found[leaf] = new
+            updated.update(found)
+            looped = loop_updates(toposort(todo)) if found else {}
+            todo = [looped[v] if v in looped else self.node_of_default(new)
+                    for v, new in found.items()]
+            self.updates.extend(zip(found, todo))
+
+    def node_of_default(self, new):
+        return self.substituted([new])[0] if hasattr(new, "node") else rebuild(
+            [new], {k.node: v.node for k, v in self.given.items() if is_leaf(k)})[0]
+
+    def default_of(self, leaf, handles):
+        """The default update of the handles on a variable node that the graph holds."""
+        known = handles.get(leaf)
+        if known:
+            return next((h.default_update for h in known if h.default_update is not None), None)
+        return leaf.attrs["store"].default_update
+
+    def shared_handles(self):
+        """{variable node: the shared variables on it that the graph as written holds}."""
+        roots = [*self.written, *self.given.values()]
+        if all(n.attrs["store"].default_update is None for n in leaves(
+                self.outputs + [new for _, new in self.updates], "variable")):
+            return {}
+        found = {}
+        for v in ancestors(roots):
+            node = getattr(v, "node", None)
+            if node is not None and node.op.name == "variable" and hasattr(v, "container"):
+                found.setdefault(node, []).append(v)
+        return found
+
+    def close(self):
+        """Fill in placeholders with a default (the learning phase of K) that are no inputs."""
+        roots = self.outputs + [new for _, new in self.updates]
+        fill = {n: constant_node(n.attrs["default"].array) for n in leaves(roots, "placeholder")
+                if "default" in n.attrs and n not in self.inputs}
+        if fill:
+            roots = rebuild(roots, fill)
+            count = len(self.outputs)
+            self.outputs = roots[:count]
+            self.updates = [(v, new) for (v, _), new in zip(self.updates, roots[count:])]
+
+    def check(self, on_unused):
+        """MissingInputError for an input that was not given; what `on_unused` says about others."""
+        used = set(leaves(self.outputs + [new for _, new in self.updates], "placeholder"))
+        for node in used:
+            if node not in self.inputs:
+                raise MissingInputError(
+                    f"Input of the graph, used to compute the outputs, was not provided and not "
+                    f"given a value: {node.name or node}. Use the Theano flag "
+                    "exception_verbosity='high', for more information on this error.",
+                    variable=node)
+        unused = [k for k, n in enumerate(self.inputs) if n not in used]
+        if not unused or on_unused == "ignore":
+            return
+        mentioned = _mentioned([*self.written, *self.given.values()])
+        wrong = [self.variables[k] for k in unused if id(self.variables[k]) not in mentioned]
+        if not wrong:
+            return
+        text = (f"theano.function was asked to create a function computing outputs given certain "
+                f"inputs, but the provided input variable at index "
+                f"{self.variables.index(wrong[0])} is not part of the computational graph needed "
+                f"to compute the outputs: {wrong[0]}.\nTo make this error into a warning, you can "
+                "pass the parameter on_unused_input='warn' to theano.function. To disable it "
+                "completely, use on_unused_input='ignore'.")
+        if on_unused == "warn":
+            import warnings
+            warnings.warn(text, stacklevel=5)
+        elif on_unused == "raise":
+            raise UnusedInputError(text)
+        else:
+            raise ValueError("Invalid value for keyword on_unused_input of theano.function: "
+                             f"'{on_unused}'.\nValid values are 'raise', 'warn', and 'ignore'.")
+
+
+def _mentioned(variables):
+    """The ids of all variables that those of the list were written with.
+
+    A gradient counts as made of its cost, whatever is left of that in the engine's graph.
+    """
+    found, todo = set(), list(variables)
+    while todo:
+        fresh = [v for v in ancestors(todo) if id(v) not in found]
+        found.update(id(v) for v in fresh)
+        todo = [m for v in fresh for m in getattr(v, "_mentions", ()) if id(m) not in found]
+    return found

@@ -1,0 +1,185 @@
+"""Mode: how a function runs, by the names of Theano's linkers and optimizers.
+
+A Mode holds two words and tags; what they come to here is one of the engine's ways: compiled, few
+rewrites, or the NumPy interpreter. `DebugMode`, `NanGuardMode` and `MonitorMode` are modes with
+something to watch.
+"""
+
+from ..config import config
+
+LINKERS = {"cvm", "c|py", "py", "c", "c|py_nogc", "vm", "vm_nogc", "cvm_nogc"}
+OPTIMIZERS = {None: "none", "None": "none", "merge": "none", "o4": "fast_run", "o3": "fast_run",
+              "o2": "fast_run", "o1": "fast_compile", "unsafe": "fast_run", "fast_run": "fast_run",
+              "fast_run_stable": "fast_run", "fast_compile": "fast_compile",
+              "stabilize": "fast_compile"}
+predefined_linkers = {name: name for name in sorted(LINKERS)}
+predefined_optimizers = dict.fromkeys(OPTIMIZERS)
+
+
+class Mode:
+    """A linker and an optimizer, with tags of rewrites to add or to leave out."""
+
+    check = None        # "nan": look for numbers that are not finite
+
+    def __init__(self, linker=None, optimizer="default", tags=None):
+        linker = config.linker if linker is None else linker
+        optimizer = config.optimizer if optimizer == "default" else optimizer
+        self.__setstate__((linker, optimizer))
+        self.tags = tuple(tags or ())
+
+    def __getstate__(self):
+        return self.provided_linker, self.provided_optimizer
+
+    def __setstate__(self, state):
+        linker, optimizer = state
+        self.provided_linker, self.provided_optimizer = linker, optimizer
+        if isinstance(linker, str) and linker not in LINKERS:
+            raise Exception(f"Linker {linker!r} is unknown; known are {sorted(LINKERS)}")
+        if isinstance(optimizer, str) and optimizer not in OPTIMIZERS:
+            raise Exception(f"Optimizer {optimizer!r} is unknown")
+        self.linker, self._optimizer, self.tags = linker, optimizer, ()
+        self.call_time = self.fn_time = 0
+
+    @property
+    def optimizer(self):
+        """The optimizer, as given."""
+        return self._optimizer
+
+    def engine(self):
+        """The word of the engine: compiled, fast_compile or reference."""
+        if self.linker == "py" or not config.cxx:
+            return "reference"
+        rewrites = OPTIMIZERS.get(self._optimizer if isinstance(self._optimizer, str) else "fast_run",
+                                  "fast_run")
+        return "compiled" if rewrites == "fast_run" else "fast_compile"
+
+    def _with(self, *tags):
+        made = self.clone()
+        made.tags = self.tags + tags
+        return made
+
+    def including(self, *tags):
+        """This mode with more rewrites."""
+        return self._with(*tags)
+
+    def excluding(self, *tags):
+        """This mode with fewer rewrites."""
+        return self._with(*("-" + t for t in tags))
+
+    def requiring(self, *tags):
+        """This mode with rewrites that have all these tags."""
+        return self._with(*("&" + t for t in tags))
+
+    def register(self, *optimizations):
+        """This mode with rewrites of one's own, pairs (rewrite, position)."""
+        return self._with(*optimizations)
+
+    def clone(self, link_kwargs=None, optimizer="", **kwargs):
+        """A copy, with another optimizer where one is given."""
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        if optimizer != "":
+            made._optimizer = made.provided_optimizer = optimizer
+        return made
+
+    def __str__(self):
+        return (f"Mode(linker = {self.provided_linker}, optimizer = {self.provided_optimizer})")
+
+    def __repr__(self):
+        return f"{type(self).__name__}(linker={self.linker!r}, optimizer={self._optimizer!r})"
+
+
+class DebugMode(Mode):
+    """Each node compiled and interpreted, and the results compared."""
+
+    def __init__(self, optimizer="fast_run", stability_patience=None, check_c_code=None,
+                 check_py_code=None, check_isfinite=None, check_preallocated_output=None,
+                 require_matching_strides=None, linker=None):
+        Mode.__init__(self, "cvm", optimizer)
+
+    def engine(self):
+        return "debug"
+
+
+class NanGuardMode(Mode):
+    """Numbers that are NaN, infinite or above 1e10 are errors, as the three switches say."""
+
+    check = "nan"
+
+    def __init__(self, nan_is_error=None, inf_is_error=None, big_is_error=None,
+                 optimizer="default", linker=None):
+        get = config._get
+        self.nan_is_error = get("NanGuardMode.nan_is_error") if nan_is_error is None \
+            else nan_is_error
+        self.inf_is_error = get("NanGuardMode.inf_is_error") if inf_is_error is None \
+            else inf_is_error
+        self.big_is_error = get("NanGuardMode.big_is_error") if big_is_error is None \
+            else big_is_error
+        switches = self.nan_is_error, self.inf_is_error, self.big_is_error
+        Mode.__init__(self, linker or "cvm", optimizer)
+        self.nan_is_error, self.inf_is_error, self.big_is_error = switches
+
+
+class MonitorMode(Mode):
+    """Functions called before and after each Apply: `pre_func(i, node, fn)`, `post_func(...)`."""
+
+    def __init__(self, pre_func=None, post_func=None, optimizer="default", linker=None):
+        self.pre_func, self.post_func = pre_func, post_func
+        Mode.__init__(self, "vm", optimizer)
+        self.pre_func, self.post_func = pre_func, post_func
+
+
+FAST_COMPILE = Mode("vm", "fast_compile")
+FAST_RUN = Mode("cvm", "fast_run")
+predefined_modes = {"FAST_COMPILE": FAST_COMPILE, "FAST_RUN": FAST_RUN}
+_default = {}
+
+
+def get_mode(orig):
+    """A Mode from a Mode, the name of one, or None for that of the flag `mode`."""
+    found = config.mode if orig is None else orig
+    if not isinstance(found, str):
+        return found
+    if found == "Mode":
+        key = config.linker, config.optimizer
+        if key not in _default:
+            _default[key] = Mode(*key)
+        return _default[key]
+    if found in ("DebugMode", "DEBUG_MODE"):
+        return DebugMode()
+    if found == "NanGuardMode":
+        return NanGuardMode()
+    if found == "MonitorMode":
+        return MonitorMode()
+    if found not in predefined_modes:
+        raise Exception(f"No predefined mode exist for string: {found}")
+    return predefined_modes[found]
+
+
+def get_default_mode():
+    """The Mode of the flag `mode`."""
+    return get_mode(None)
+
+
+default_mode = "Mode"
+
+
+def register_mode(name, mode):
+    """Give a Mode a name that `function(mode=name)` knows."""
+    if name in predefined_modes:
+        raise ValueError(f"Mode name already taken: {name}")
+    predefined_modes[name] = mode
+
+
+def register_linker(name, linker):
+    """Give a linker a name."""
+    if name in LINKERS:
+        raise ValueError(f"Linker name already taken: {name}")
+    LINKERS.add(name)
+
+
+def register_optimizer(name, opt):
+    """Give an optimizer a name."""
+    if name in OPTIMIZERS:
+        raise ValueError(f"Optimizer name already taken: {name}")
+    OPTIMIZERS[name] = "fast_run"

@@ -1,0 +1,61 @@
+"""The exceptions of Theano under their names; each is one of ckernels's families too.
+
+So `except ValueError`, `except theano.gradient.DisconnectedInputError` and
+`except ckernels.errors.CKernelsError` all catch what they name.
+"""
+
+from ...errors import (
+    ArgumentError,
+    DisconnectedError,
+    DTypeError,
+    ShapeError,
+    UsageError,
+)
+
+
+class MissingInputError(ArgumentError):
+    """A function needs an input that was not among its inputs."""
+
+    def __init__(self, *args, **kwargs):
+        self.variable = kwargs.pop("variable", None)
+        super().__init__(*args, **kwargs)
+
+
+class UnusedInputError(ArgumentError):
+    """An input that no output or update needs."""
+
+
+class AliasedMemoryError(Exception):
+    """Two inputs share memory that a function would write to."""
+
+
+class DisconnectedInputError(DisconnectedError):
+    """A gradient by something the cost does not depend on."""
+
+
+class NullTypeGradError(UsageError):
+    """A gradient that is undefined or not implemented was reached."""
+
+
+class NotScalarConstantError(Exception):
+    """A variable is not known to be one constant number."""
+
+
+class EmptyConstantError(NotScalarConstantError):
+    """A constant without elements has no scalar value."""
+
+
+class AsTensorError(DTypeError):
+    """What cannot become a tensor."""
+
+
+class TensorShapeError(ShapeError):
+    """Shapes that do not fit."""
+
+
+class ShapeMismatchError(ShapeError):
+    """Shapes that do not fit."""
+
+
+class NotSupportedHere(NotImplementedError):
+    """A part of Theano that ckernels does not have, with what to use instead."""

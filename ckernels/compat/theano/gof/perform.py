@@ -1,0 +1,181 @@
+"""The engine's row for Ops of users: its meaning is `perform`, its gradient `L_op` or `grad`.
+
+Equal Ops on equal inputs are one node, as everywhere. `infer_shape` tells shapes beforehand, where
+an Op has it; without it the engine finds out in each call.
+"""
+
+import numpy as np
+
+from .... import dtypes, ops
+from ....errors import CKernelsError, DTypeError, ShapeError, UsageError
+from ....graph.node import constant, item, make
+from ....graph.op import Op as Row
+from .graph import Apply
+from .op import run
+from .type import DisconnectedType, NullType
+from .utils import MethodNotDefined
+
+
+class Performed:
+    """An Op with the types of its outputs, as an attribute of a node."""
+
+    def __init__(self, apply):
+        self.op, self.apply = apply.op, apply
+        self.types = tuple((o.type.dtype, tuple(1 if b else None for b in o.type.broadcastable))
+                           for o in apply.outputs)
+
+    def __eq__(self, other):
+        return isinstance(other, Performed) and self.types == other.types and self.op == other.op
+
+    def __hash__(self):
+        try:
+            return hash((self.types, self.op))
+        except TypeError:
+            return hash((self.types, type(self.op)))
+
+    def __repr__(self):
+        return str(self.op)
+
+    def shapes(self, inputs):
+        """The shapes of the outputs: what the types say, refined by infer_shape where it is."""
+        infer = getattr(self.op, "infer_shape", None)
+        found = [shape for _, shape in self.types]
+        if infer is None or any(None in n.shape for n in inputs):
+            return found
+        try:
+            given = infer(self.apply, [tuple(n.shape) for n in inputs])
+            told = [tuple(_known(d) for d in shape) for shape in given]
+        except (MethodNotDefined, NotImplementedError, CKernelsError, TypeError, AttributeError,
+                ValueError, KeyError, IndexError):
+            return found
+        return [t if len(t) == len(f) else f for t, f in zip(told, found)]
+
+
+def _known(size):
+    """A size that infer_shape gave as an int, or None."""
+    node = getattr(size, "node", None)
+    if node is None:
+        return size if size is None or not isinstance(size, np.generic) else int(size)
+    return ops.known_value(node)
+
+
+def _infer(attrs, *inputs):
+    held = attrs["op"]
+    pairs = [(dtype, shape) for (dtype, _), shape in zip(held.types, held.shapes(inputs))]
+    return pairs if len(pairs) > 1 else pairs[0]
+
+
+def _run(attrs, *arrays):
+    held = attrs["op"]
+    op, storage = held.op, [[None] for _ in held.types]
+    copied = [np.array(a) for a in arrays]     # perform may write to what it gets, and keep it
+    run(op, held.apply, copied, storage)
+    found = []
+    for (cell, (dtype, shape), k) in zip(storage, held.types, range(len(storage))):
+        value = np.asarray(cell[0])
+        if cell[0] is None:
+            raise UsageError(f"perform of {op} put nothing into output_storage[{k}][0]")
+        if value.dtype.name != dtype:
+            raise DTypeError(f"perform of {op} made output {k} of dtype {value.dtype}; its "
+                             f"make_node says {dtype}")
+        if value.ndim != len(shape):
+            raise ShapeError(f"perform of {op} made output {k} of {value.ndim} dimensions; its "
+                             f"make_node says {len(shape)}")
+        found.append(value)
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+def _grad(node, g):
+    from ..tensor.variables import as_tensor_variable, wrap
+    held = node.attrs["op"]
+    inputs = [wrap(n) for n in node.inputs]
+    several = node.outs is not None
+    made = [item(node, k) for k in range(len(node.outs))] if several else [node]
+    outputs = [wrap(n) for n in made]
+    Apply.made(held.op, inputs, outputs)
+    given = [DisconnectedType()() if x is None else wrap(x) for x in (g if several else [g])]
+    try:
+        found = held.op.L_op(inputs, outputs, given)
+    except (MethodNotDefined, AttributeError) as problem:
+        if isinstance(problem, AttributeError) and hasattr(held.op, "grad"):
+            raise
+        return [null(n, f"{held.op} does not implement the grad method") for n in node.inputs]
+    if len(found) != len(inputs):
+        raise ValueError(f"{held.op} returned the wrong number of gradient terms: "
+                         f"{len(found)} for {len(inputs)} inputs")
+    parts = []
+    for x, part in zip(inputs, found):
+        if part is None:
+            raise TypeError(f"{held.op}.grad returned None for a gradient term, this is "
+                            "prohibited. Instead of None, return zeros_like(input), "
+                            "disconnected_type(), or a NullType variable such as those made with "
+                            "the grad_undefined or grad_unimplemented helper functions.")
+        kind = getattr(part, "type", None)
+        if isinstance(kind, DisconnectedType):
+            parts.append(None)
+        elif isinstance(kind, NullType):
+            parts.append(null(x.node, kind.why_null))
+        elif not dtypes.is_inexact(x.node.dtype):
+            parts.append(None)
+        else:
+            parts.append(_shaped(held.op, as_tensor_variable(part).node, x.node))
+    return parts
+
+
+def _shaped(op, part, x):
+    if part.ndim != x.ndim:
+        raise ValueError(f"{op}.grad returned a term with {part.ndim} dimensions, but "
+                         f"{x.ndim} are required.")
+    return part if part.dtype == x.dtype or dtypes.is_complex(part.dtype) else ops.cast(
+        part, x.dtype)
+
+
+Row("perform", "opaque", _infer, _run, _grad,
+    doc="An Op of Theano's kind, written in Python.")
+
+
+# A gradient that does not exist: harmless while nothing asks for it.
+def _refuse(attrs, x):
+    raise UsageError(f"a gradient that does not exist was computed: {attrs['why']}")
+
+
+Row("null_gradient", "opaque", lambda attrs, x: (x.dtype, x.shape), _refuse,
+    lambda node, g: (None,), doc="A gradient that is undefined, with the reason.")
+
+
+def null(x, why):
+    """The gradient by `x` that is undefined because of `why`."""
+    return make("null_gradient", (x,), {"why": str(why)})
+
+
+def lower(op, apply):
+    """Give the outputs of an Apply of a user's Op their node; none where something is no tensor."""
+    nodes = [getattr(x, "node", None) for x in apply.inputs]
+    outs = [getattr(x, "node", None) for x in apply.outputs]
+    if None in nodes or None in outs or not outs:
+        for x in apply.outputs:
+            if getattr(x, "node", None) is not None:
+                x.node = _opaque(x)
+        return
+    made = make("perform", nodes, {"op": Performed(apply)})
+    for k, x in enumerate(apply.outputs):
+        x.node = made if made.outs is None else item(made, k)
+
+
+def _opaque(x):
+    """A node for a tensor that the engine cannot compute: made of what is no tensor."""
+    from ....api.tensor import placeholder_node
+    node = placeholder_node(x.node.dtype, x.node.shape, x.name)
+    return node
+
+
+def interpret(op, arrays, count):
+    """The values of a KernelOp or NodeOp on arrays, by the engine's NumPy interpreter."""
+    from ....reference import evaluate
+    nodes = [constant(np.asarray(a)) for a in arrays]
+    if hasattr(op, "build"):
+        found = op.build(*nodes, **op.attrs)
+        found = list(found) if isinstance(found, (list, tuple)) else [found]
+    else:
+        found = op.nodes(nodes)
+    return [np.array(v) for v in evaluate(found, {})][:count]

@@ -1,0 +1,693 @@
+"""theano.gradient: grad with all its options, Jacobians, Hessians, R and L operators, verify_grad.
+
+The engine differentiates; here its graph is opened where a gradient is asked for by a handle that is
+no leaf, so that only this handle counts and not its twins of the same expression. What the engine
+says about disconnected inputs is said in Theano's words.
+"""
+
+import warnings
+
+import numpy as np
+
+from ... import dtypes, ops
+from ... import gradient as engine
+from ...errors import DTypeError, with_line
+from ...graph.node import make, new_uid
+from ...graph.walk import rebuild, toposort
+from .config import config
+from .exceptions import DisconnectedInputError, NullTypeGradError
+from .gof.graph import Variable, apply_order
+from .gof.op import KernelOp, PureOp, apply_op
+from .gof.type import DisconnectedType, NullType
+from .gof.walks import LAZY, applied, handle_of, is_leaf, known_handles
+from .tensor.variables import Handle, as_tensor_variable, fresh, wrap
+
+__all__ = ["grad", "Rop", "Lop", "subgraph_grad", "jacobian", "hessian", "verify_grad",
+           "numeric_grad", "grad_undefined", "grad_not_implemented", "disconnected_grad",
+           "consider_constant", "zero_grad", "grad_clip", "grad_scale", "undefined_grad",
+           "DisconnectedType", "NullType", "DisconnectedInputError", "NullTypeGradError",
+           "format_as", "GradientError"]
+
+
+def format_as(use_list, use_tuple, outputs):
+    """The list `outputs` as a list, a tuple or, if it has one entry, that entry."""
+    if use_list and use_tuple:
+        raise AssertionError("Both flags cannot be simultaneously True")
+    if use_list or use_tuple:
+        outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+        return list(outputs) if use_list else tuple(outputs)
+    if isinstance(outputs, (list, tuple)):
+        if len(outputs) != 1:
+            raise AssertionError(f"Wrong arguments. Expected a one element list: {outputs}")
+        return outputs[0]
+    return outputs
+
+
+def grad_undefined(op, x_pos, x, comment=""):
+    """The gradient of an op that is mathematically undefined: an error where it is reached."""
+    return NullType(f"This variable is Null because the grad method for input {x_pos} ({x}) of the "
+                    f"{op} op is mathematically undefined. {comment}")()
+
+
+undefined_grad = grad_undefined
+
+
+def grad_not_implemented(op, x_pos, x, comment=""):
+    """The gradient of an op that is not written: an error where it is reached."""
+    return NullType(f"This variable is Null because the grad method for input {x_pos} ({x}) of the "
+                    f"{op} op is not implemented. {comment}")()
+
+
+# --- grad -------------------------------------------------------------------------------------------
+
+
+class Opened:
+    """Graphs in which some handles are marked: each has a node of its own there.
+
+    A mark is an identity with a number, so that a handle is told from its twins of the same
+    expression; gradients pass it.
+    """
+
+    def __init__(self, roots, handles):
+        self.marks = {h: None for h in handles if isinstance(h, Handle) and not is_leaf(h)}
+        self.roots = list(roots)
+        if self.marks:
+            self.roots = self._marked()
+
+    def _marked(self):
+        memo = {}
+        for apply in apply_order(self.roots):
+            inputs = [memo.get(id(x), x) for x in apply.inputs]
+            outputs = apply.outputs
+            if any(a is not b for a, b in zip(inputs, apply.inputs)):
+                outputs = applied(apply, inputs)
+            for old, new in zip(apply.outputs, outputs):
+                if old in self.marks:
+                    new = wrap(make("identity", (new.node,), {"uid": new_uid()}))
+                    self.marks[old] = new.node
+                if new is not old:
+                    memo[id(old)] = new
+        return [memo.get(id(x), x) for x in self.roots]
+
+    def of(self, handle):
+        """The node that stands for `handle`."""
+        found = self.marks.get(handle)
+        return handle.node if found is None else found
+
+    def closed(self, nodes):
+        """Nodes without marks; None stays."""
+        if not self.marks:
+            return nodes
+        known = iter(rebuild([n for n in nodes if n is not None], None, _unmarked))
+        return [None if n is None else next(known) for n in nodes]
+
+
+def _unmarked(node):
+    return node.inputs[0] if node.op.name == "identity" and "uid" in node.attrs else node
+
+
+def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_names=True,
+         known_grads=None, return_disconnected="zero", null_gradients="raise"):
+    """The gradient of the scalar `cost` by `wrt`: a variable for a variable, a list for a list.
+
+    consider_constant    variables nothing flows through
+    disconnected_inputs  'raise', 'warn' or 'ignore': what to do about a `wrt` the cost does not
+                         depend on
+    add_names            results are called (dcost/dx)
+    known_grads          {variable: its gradient} to start from; then cost may be None
+    return_disconnected  'zero', 'None' or 'Disconnected': what comes for such a `wrt`
+    null_gradients       'raise' or 'return': gradients that are undefined
+
+    >>> import ckernels.compat.theano as theano
+    >>> import ckernels.compat.theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> theano.function([x], theano.grad(x ** 2, x))(4).tolist()
+    8.0
+    """
+    use_list, use_tuple = isinstance(wrt, list), isinstance(wrt, tuple)
+    targets = list(wrt) if use_list or use_tuple else [wrt]
+    for x in targets:
+        if not isinstance(x, Variable):
+            raise TypeError(f"Expected Variable, got {x} of type {type(x)}")
+    if disconnected_inputs not in ("raise", "warn", "ignore"):
+        raise ValueError("Invalid value for keyword 'disconnected_inputs', valid values are "
+                         "'ignore', 'warn' and 'raise'.")
+    if return_disconnected not in ("zero", "none", "None", "Disconnected", "disconnected"):
+        raise ValueError(f"return_disconnected is 'zero', 'None' or 'Disconnected', not "
+                         f"{return_disconnected!r}")
+    known = _known(known_grads)
+    cost = _checked_cost(cost, known)
+    found = _gradients(cost, targets, known, list(consider_constant or ()))
+    results = [_finished(g, x, cost, disconnected_inputs, return_disconnected, null_gradients)
+               for g, x in zip(found, targets)]
+    if add_names:
+        for g, x in zip(results, targets):
+            _named(g, cost, x)
+    return format_as(use_list, use_tuple, results)
+
+
+def _checked_cost(cost, known):
+    if cost is None:
+        if not known:
+            raise AssertionError("cost and known_grads can't both be None.")
+        return None
+    if not isinstance(cost, Variable):
+        cost = as_tensor_variable(cost)
+    if isinstance(cost.type, NullType):
+        raise ValueError("Can't differentiate a NaN cost. cost is NaN because "
+                         f"{cost.type.why_null}")
+    if cost.ndim:
+        raise with_line(TypeErrorOfShape(f"cost must be a scalar, but {cost} has {cost.ndim} "
+                                         "dimensions; sum or average it first"), cost.node)
+    if getattr(cost, "dtype", "") in dtypes.COMPLEX:
+        raise TypeError("cost must be real, not complex")
+    return cost
+
+
+class TypeErrorOfShape(DTypeError):
+    """A cost that is no scalar: a TypeError, as in Theano."""
+
+
+def _known(known_grads):
+    found = {}
+    for v, g in dict(known_grads or {}).items():
+        if not isinstance(v, Variable):
+            raise TypeError(f"known_grads should be a dictionary of Variables, not {v!r}")
+        found[v] = g if isinstance(getattr(g, "type", None), (DisconnectedType, NullType)) \
+            else as_tensor_variable(g)
+        if getattr(found[v], "ndim", v.ndim) != v.ndim:
+            raise TypeError("Please check the ndim of the known_grads: they must have as many "
+                            "dimensions as their variables")
+    return found
+
+
+def _gradients(cost, targets, known, fixed):
+    """A node, None or a NullType for each target."""
+    roots = ([] if cost is None else [cost]) + list(known)
+    cut = [v for v in (*targets, *known, *fixed) if isinstance(v, Handle)]
+    memo = known_handles([*roots, *targets, *fixed])
+    opened = Opened(roots, [v for v in cut if not (cost is not None and v is cost)])
+    nodes = {}
+    for v, g in known.items():
+        if isinstance(g, Handle):
+            node = opened.of(v)
+            nodes[node] = ops.cast(g.node, node.dtype) if dtypes.is_inexact(node.dtype) else g.node
+    start = None if cost is None else opened.roots[0].node
+    found = _engine_grad(start, [opened.of(x) for x in targets], nodes,
+                         [opened.of(v) for v in fixed], targets)
+    found = opened.closed(found)
+    mentioned = (*roots, *known.values())
+    return [None if n is None else (n, memo, mentioned) for n in found]
+
+
+def _engine_grad(cost, targets, known, fixed, handles):
+    """Nodes of gradients; None where nothing flows back. Integer costs give zeros."""
+    known = {k: v for k, v in known.items() if dtypes.is_inexact(k.dtype)}
+    if cost is not None and not dtypes.is_inexact(cost.dtype):
+        cost_reaches = {n.uid for n in toposort([cost])}
+        return [ops.zeros_like(_float_like(t)) if t.uid in cost_reaches else None for t in targets]
+    live = [t for t in targets if dtypes.is_inexact(t.dtype)]
+    if cost is None and not known:
+        return [None] * len(targets)
+    given = engine.grad(cost, live, "none", known or None, tuple(fixed)) if live else []
+    rest = iter(given)
+    reach = None
+    found = []
+    for t in targets:
+        if dtypes.is_inexact(t.dtype):
+            g = next(rest)
+            if g is None:
+                reach = _mentioned(cost, known) if reach is None else reach
+                g = _discrete_path(t, cost, known, fixed, reach)
+            found.append(g)
+        else:
+            reach = _mentioned(cost, known) if reach is None else reach
+            found.append(ops.zeros_like(_float_like(t)) if t.uid in reach else None)
+    return found
+
+
+def _mentioned(cost, known):
+    return {n.uid for n in toposort(([] if cost is None else [cost]) + list(known))}
+
+
+BLOCKING = {"stop_gradient", "shape", "argmax", "argmin", "argsort", "eq", "ne", "lt", "le", "gt",
+            "ge", "isnan", "isinf", "perform", "null_gradient", "iota"}
+
+
+def _discrete_path(target, cost, known, fixed, reach):
+    """Zeros where the cost depends on `target` through rounding to integers only, else None."""
+    if target.uid not in reach:
+        return None
+    order = toposort(([] if cost is None else [cost]) + list(known))
+    passes, stopped = {target.uid}, {f.uid for f in fixed}
+    for n in order:
+        if n.uid not in passes and n.op.name not in BLOCKING and n.uid not in stopped and any(
+                i.uid in passes for i in n.inputs):
+            passes.add(n.uid)
+    ends = ([] if cost is None else [cost]) + list(known)
+    return ops.zeros_like(target) if any(e.uid in passes for e in ends) else None
+
+
+def _float_like(node):
+    """Something of the shape of `node` whose dtype is floatX."""
+    return node if dtypes.is_inexact(node.dtype) else ops.cast(node, config.floatX)
+
+
+def _finished(found, x, cost, disconnected, returned, null_gradients):
+    """The variable for a gradient, or what was asked for where there is none."""
+    if isinstance(getattr(x, "type", None), DisconnectedType):
+        return x
+    if found is None:
+        _disconnected(x, cost, disconnected)
+        if returned in ("none", "None"):
+            return None
+        if returned in ("Disconnected", "disconnected"):
+            return DisconnectedType()()
+        return _zeros(x)
+    node, memo, mentioned = found
+    why = _null_reason(node)
+    if why is not None:
+        if null_gradients == "raise":
+            raise NullTypeGradError(f"tensor.grad encountered a NaN. {why}")
+        return NullType(why)()
+    made = handle_of(node, memo)
+    if made._owner is not LAZY:     # a variable the user has already: a gradient is no alias of it
+        made = apply_op(_identity, made)
+    made._mentions = mentioned
+    return made
+
+
+def _identity(x):
+    return x
+
+
+def _zeros(x):
+    if not isinstance(x, Handle):
+        return x.type.zeros_like(x) if hasattr(x.type, "zeros_like") else DisconnectedType()()
+    from .tensor.creation import zeros_like
+    return zeros_like(x, dtype=x.dtype if dtypes.is_inexact(x.dtype) else config.floatX)
+
+
+def _disconnected(x, cost, what):
+    if what == "ignore":
+        return
+    text = (f"grad method was asked to compute the gradient with respect to a variable that is "
+            f"not part of the computational graph of the cost, or is used only by a "
+            f"non-differentiable operator: {x}")
+    if what == "warn":
+        warnings.warn(text, stacklevel=4)
+        return
+    raise with_line(DisconnectedInputError(text), getattr(x, "node", None))
+
+
+def _null_reason(node):
+    """Why a gradient does not exist, where its graph says so; else None."""
+    for n in toposort([node]):
+        if n.op.name == "null_gradient":
+            return n.attrs["why"]
+    return None
+
+
+def _named(g, cost, x):
+    if isinstance(g, Handle) and g.name is None and cost is not None and cost.name is not None \
+            and x.name is not None:
+        g.name = f"(d{cost.name}/d{x.name})"
+
+
+def subgraph_grad(wrt, end, start=None, cost=None, details=False):
+    """Gradients by `wrt` and by `end` of a piece of a graph.
+
+    start: {variable: its gradient}; cost: a cost to add. (gradients by wrt, gradients by end).
+    """
+    if not isinstance(end, (list, tuple)) or not isinstance(wrt, (list, tuple)):
+        raise AssertionError("wrt and end are lists")
+    if cost is None and start is None:
+        raise AssertionError("`cost` or `start` must be specified.")
+    params, ends = list(wrt), list(end)
+    known, from_start, from_cost = dict(start or {}), None, None
+    inputs = list(dict.fromkeys(params + ends))
+    fixed = ends
+    if start is not None:
+        from_start = grad(None, inputs, consider_constant=fixed, disconnected_inputs="ignore",
+                          known_grads=known)
+    if cost is not None:
+        from_cost = grad(cost, inputs, consider_constant=fixed, disconnected_inputs="ignore")
+    total = from_start if from_cost is None else from_cost
+    if from_start is not None and from_cost is not None:
+        total = [a + b for a, b in zip(from_start, from_cost)]
+    by = dict(zip(inputs, total))
+    pair = [by[p] for p in params], [by[e] for e in ends]
+    if details:
+        return (*pair, from_start, from_cost)
+    return pair
+
+
+# --- vectors through Jacobians --------------------------------------------------------------------
+
+
+def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="zero"):  # noqa: N802
+    """The Jacobian of `f` by `wrt` times `eval_points`, which have the shapes of `wrt`."""
+    many_f, tuple_f = isinstance(f, list), isinstance(f, tuple)
+    fs = list(f) if many_f or tuple_f else [f]
+    xs = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
+    vs = list(eval_points) if isinstance(eval_points, (list, tuple)) else [eval_points]
+    xs, vs = [as_tensor_variable(x) for x in xs], [as_tensor_variable(v) for v in vs]
+    if len(xs) != len(vs):
+        raise ValueError("The length of wrt and eval_points should be the same.")
+    for k, (x, v) in enumerate(zip(xs, vs)):
+        if x.ndim != v.ndim:
+            raise ValueError(f"Element {k} of wrt/eval_point have mismatched dimensionality: "
+                             f"{x.ndim} versus {v.ndim}")
+    fs = [as_tensor_variable(y) for y in fs]
+    memo = known_handles([*fs, *xs, *vs])
+    opened = Opened(fs, xs)
+    found = []
+    for y, root in zip(fs, opened.roots):
+        node = _rop(root.node, [opened.of(x) for x in xs], [v.node for v in vs])
+        if node is None:
+            found.append(_rop_disconnected(y, disconnected_outputs, return_disconnected))
+        else:
+            found.append(handle_of(opened.closed([node])[0], memo))
+            found[-1]._mentions = (y, *xs, *vs)
+    return format_as(many_f, tuple_f, found)
+
+
+def _rop(y, xs, vs):
+    if not dtypes.is_inexact(y.dtype):
+        return None
+    live = [(x, v) for x, v in zip(xs, vs) if dtypes.is_inexact(x.dtype)]
+    reach = {n.uid for n in toposort([y])}
+    if not any(x.uid in reach for x, _ in live):
+        return None
+    for n in toposort([y]):
+        if n.op.name == "perform" and not _has_rop(n.attrs["op"].op):
+            raise NotImplementedError(f"{n.attrs['op'].op} has no R_op and no gradient")
+    return engine.Rop(y, [x for x, _ in live], [v for _, v in live])
+
+
+def _has_rop(op):
+    return hasattr(op, "grad") or type(op).L_op is not PureOp.L_op
+
+
+def _rop_disconnected(y, what, returned):
+    text = ("Rop method was asked to compute the gradient with respect to a variable that is not "
+            "part of the computational graph of variables in wrt, or is used only by a "
+            f"non-differentiable operator: {y}")
+    if what == "raise":
+        raise DisconnectedInputError(text)
+    if what == "warn":
+        warnings.warn(text, stacklevel=3)
+    elif what != "ignore":
+        raise ValueError("Invalid value for keyword 'disconnected_inputs', valid values are "
+                         "'ignore', 'warn' and 'raise'.")
+    if returned == "zero":
+        return _zeros(y)
+    return None if returned in ("None", "none") else DisconnectedType()()
+
+
+def Lop(f, wrt, eval_points, consider_constant=None, disconnected_inputs="raise"):  # noqa: N802
+    """`eval_points`, which have the shapes of `f`, times the Jacobian of `f` by `wrt`."""
+    points = list(eval_points) if isinstance(eval_points, (list, tuple)) else [eval_points]
+    fs = list(f) if isinstance(f, (list, tuple)) else [f]
+    use_list, use_tuple = isinstance(wrt, list), isinstance(wrt, tuple)
+    targets = list(wrt) if use_list or use_tuple else [wrt]
+    if len(fs) != len(points):
+        raise AssertionError("f and eval_points have different lengths")
+    found = grad(None, targets, consider_constant=consider_constant,
+                 disconnected_inputs=disconnected_inputs,
+                 known_grads=dict(zip(fs, points)))
+    return format_as(use_list, use_tuple, found)
+
+
+def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise"):
+    """d expression / d wrt of a scalar or a vector, of shape expression.shape + wrt.shape."""
+    if not isinstance(expression, Variable):
+        raise AssertionError("tensor.jacobian expects a Variable as `expression`")
+    if expression.ndim > 1:
+        raise AssertionError("tensor.jacobian expects a 1 dimensional variable as `expression`. "
+                             "If not use flatten to make it a vector")
+    use_list, use_tuple = isinstance(wrt, list), isinstance(wrt, tuple)
+    targets = list(wrt) if use_list or use_tuple else [wrt]
+    if expression.ndim == 0:
+        return format_as(use_list, use_tuple, grad(expression, targets, consider_constant,
+                                                   disconnected_inputs))
+    memo = known_handles([expression, *targets])
+    opened = Opened([expression], [*targets, *(consider_constant or ())])
+    root = opened.roots[0].node
+    if consider_constant:
+        root = rebuild([root], {opened.of(c): ops.stop_gradient(opened.of(c))
+                                for c in consider_constant})[0]
+    nodes = engine.jacobian(root, [opened.of(x) for x in targets], "none")
+    found = []
+    for x, node in zip(targets, opened.closed(nodes)):
+        if node is None:
+            _disconnected(x, expression, disconnected_inputs)
+            size = expression.shape[0]
+            from .tensor.creation import alloc
+            node = alloc(np.asarray(0, expression.dtype), size,
+                         *[x.shape[i] for i in range(x.ndim)]).node
+        found.append(handle_of(node, memo))
+        found[-1]._mentions = (expression,)
+    return format_as(use_list, use_tuple, found)
+
+
+def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):
+    """The second derivatives of a scalar by vectors: a matrix for each."""
+    if not isinstance(cost, Variable):
+        raise AssertionError("tensor.hessian expects a Variable as `cost`")
+    if cost.ndim:
+        raise AssertionError("tensor.hessian expects a 0 dimensional variable as `cost`")
+    use_list, use_tuple = isinstance(wrt, list), isinstance(wrt, tuple)
+    targets = list(wrt) if use_list or use_tuple else [wrt]
+    found = []
+    for x in targets:
+        if not isinstance(x, Variable) or x.ndim != 1:
+            raise AssertionError("tensor.hessian expects a (list of) 1 dimensional variable as "
+                                 "`wrt`")
+        slope = grad(cost, x, consider_constant=consider_constant,
+                     disconnected_inputs=disconnected_inputs)
+        found.append(jacobian(slope, x, consider_constant, disconnected_inputs="ignore"))
+    return format_as(use_list, use_tuple, found)
+
+
+# --- gradients that pass differently ----------------------------------------------------------------
+
+
+def _stopped(x):
+    return ops.stop_gradient(x)
+
+
+def _zeroed(x):
+    return ops.zero_grad(x)
+
+
+def _clipped(x, low, high):
+    return ops.grad_clip(x, low, high)
+
+
+def _scaled(x, factor):
+    return ops.grad_scale(x, factor)
+
+
+class DisconnectedGrad(KernelOp):
+    """The identity, through which nothing flows back."""
+
+    def __init__(self):
+        KernelOp.__init__(self, _stopped, "disconnected_grad")
+
+
+class ConsiderConstant(DisconnectedGrad):
+    """`DisconnectedGrad`, under its old name."""
+
+
+class ZeroGrad(KernelOp):
+    """The identity, whose gradient is zero."""
+
+    def __init__(self):
+        KernelOp.__init__(self, _zeroed, "zero_grad")
+
+
+class GradClip(KernelOp):
+    """The identity, whose gradient is limited."""
+
+    def __init__(self, clip_lower_bound, clip_upper_bound):
+        KernelOp.__init__(self, _clipped, "grad_clip", low=float(clip_lower_bound),
+                          high=float(clip_upper_bound))
+
+
+class GradScale(KernelOp):
+    """The identity, whose gradient is multiplied."""
+
+    def __init__(self, multiplier):
+        KernelOp.__init__(self, _scaled, "grad_scale", factor=float(multiplier))
+
+
+def disconnected_grad(x):
+    """`x`, a constant to gradients; by it nothing is connected."""
+    return DisconnectedGrad()(x)
+
+
+disconnected_grad_ = DisconnectedGrad()
+
+
+def consider_constant(x):
+    """`x`, a constant to gradients."""
+    warnings.warn("consider_constant() is deprecated, use zero_grad() or disconnected_grad() "
+                  "instead.", stacklevel=2)
+    return ConsiderConstant()(x)
+
+
+def zero_grad(x):
+    """`x`, whose gradient is zero."""
+    return ZeroGrad()(x)
+
+
+def grad_clip(x, lower_bound, upper_bound):
+    """`x`, whose gradient is limited to [lower_bound, upper_bound]."""
+    return GradClip(lower_bound, upper_bound)(x)
+
+
+def grad_scale(x, multiplier):
+    """`x`, whose gradient is multiplied by `multiplier`."""
+    return GradScale(multiplier)(x)
+
+
+# --- gradients by differences -------------------------------------------------------------------------
+
+
+class numeric_grad:  # noqa: N801 (Theano's name)
+    """The gradient of the function `f` at `pt` by differences, as `gf`: an array or a list."""
+
+    type_eps = {"float64": 1e-7, "float32": 3e-4, "float16": 1e-1}
+
+    def __init__(self, f, pt, eps=None, out_type=None):
+        packed = not isinstance(pt, (list, tuple))
+        points = [np.array(p) for p in ([pt] if packed else pt)]
+        kinds = {str(p.dtype) for p in points}
+        if not kinds <= set(self.type_eps):
+            raise TypeError(f"All function arguments should have float dtypes, not {kinds}")
+        eps = max(self.type_eps[k] for k in kinds | ({out_type} if out_type in self.type_eps
+                                                     else set())) if eps is None else eps
+        at = [p.copy() for p in points]
+        base = np.array(f(*at) if not packed else f(at[0]), dtype="float64")
+        found = []
+        for p in at:
+            slope = np.zeros(p.shape)
+            for place in np.ndindex(*p.shape):
+                before = p[place]
+                p[place] = before + eps
+                moved = p[place] - before
+                value = np.array(f(*at) if not packed else f(at[0]), dtype="float64")
+                slope[place] = (value - base) / moved
+                p[place] = before
+            found.append(slope.astype(p.dtype))
+        self.gf = found[0] if packed else found
+
+    @staticmethod
+    def abs_rel_err(a, b):
+        """(absolute, relative) errors."""
+        difference = abs(a - b)
+        with np.errstate(all="ignore"):
+            return difference, difference / np.maximum(abs(a) + abs(b), [1e-8])
+
+    def abs_rel_errors(self, g_pt):
+        """The errors of gradients `g_pt`, a list of pairs."""
+        given = g_pt if isinstance(g_pt, (list, tuple)) else [g_pt]
+        own = self.gf if isinstance(self.gf, (list, tuple)) else [self.gf]
+        if len(given) != len(own):
+            raise ValueError("argument has wrong number of elements", len(given))
+        pairs = []
+        for a, b in zip(given, own):
+            if np.shape(a) != b.shape:
+                raise ValueError("argument element has wrong shape", np.shape(a), b.shape)
+            pairs.append(self.abs_rel_err(np.asarray(a), b))
+        return pairs
+
+    def max_err(self, g_pt, abs_tol, rel_tol):
+        """(argument, place, absolute error, relative error) of the worst element."""
+        worst = []
+        for a, r in self.abs_rel_errors(g_pt):
+            both = np.minimum(a / abs_tol, r / rel_tol)
+            if both.size == 0:
+                worst.append((0, 0, 0.0, 0.0))
+                continue
+            if not np.all(np.isfinite(both)):
+                place = int(np.argmax(~np.isfinite(both)))
+                worst.append((np.inf, place, a.flatten()[place], r.flatten()[place]))
+                continue
+            place = int(np.argmax(both))
+            worst.append((both.flatten()[place], place, a.flatten()[place], r.flatten()[place]))
+        k = int(np.argmax([w[0] for w in worst]))
+        return k, worst[k][1], worst[k][2], worst[k][3]
+
+
+class GradientError(Exception):
+    """A gradient differs from the one by differences."""
+
+    def __init__(self, arg, err_pos, shape, val1, val2, abs_err, rel_err, abs_tol, rel_tol):
+        super().__init__(arg, err_pos, abs_err, rel_err, abs_tol, rel_tol)
+        self.arg, self.err_pos, self.shape = arg, err_pos, shape
+        self.val1, self.val2, self.abs_err, self.rel_err = val1, val2, abs_err, rel_err
+        self.abs_tol, self.rel_tol = abs_tol, rel_tol
+
+    def __str__(self):
+        return (f"GradientError: numeric gradient and analytic gradient exceed tolerance:\n"
+                f"        At position {self.err_pos} of argument {self.arg} with shape "
+                f"{self.shape},\n            val1 = {self.val1}      ,  val2 = {self.val2}\n"
+                f"            abs. error = {self.abs_err},  abs. tolerance = {self.abs_tol}\n"
+                f"            rel. error = {self.rel_err},  rel. tolerance = {self.rel_tol}")
+
+
+TOLERANCE = {"float16": (1e-1, 1e-1), "float32": (5e-4, 5e-4), "float64": (1e-4, 1e-4)}
+
+
+def verify_grad(fun, pt, n_tests=2, rng=None, eps=None, out_type=None, abs_tol=None, rel_tol=None,
+                mode=None, cast_to_output_type=False, no_debug_ref=True):
+    """Compare the gradient of `fun` at the arrays `pt` with differences; GradientError where not.
+
+    rng: a RandomState for the projection that makes a scalar of the result.
+    """
+    from .compile import function
+    from .tensor.sharedvar import shared
+    from .tensor.type import TensorType
+    if not isinstance(pt, (list, tuple)):
+        raise AssertionError("pt is a list of arrays")
+    pt = [np.array(p) for p in pt]
+    for k, p in enumerate(pt):
+        if p.dtype not in ("float16", "float32", "float64"):
+            raise TypeError(f"verify_grad can work only with floating point inputs, but input {k} "
+                            f"has dtype {p.dtype}.")
+    if rng is None:
+        raise TypeError("rng should be a valid instance of numpy.random.RandomState. You may want "
+                        "to use theano.tests.unittest_tools.verify_grad instead of "
+                        "theano.gradient.verify_grad.")
+    widest = max(pt, key=lambda p: TOLERANCE[str(p.dtype)][0]).dtype.name
+    tol = TOLERANCE[widest]
+    abs_tol, rel_tol = abs_tol or tol[0], rel_tol or tol[1]
+    inputs = [TensorType(p.dtype, [d == 1 for d in p.shape])(f"input {k}")
+              for k, p in enumerate(pt)]
+    out = fun(*inputs)
+    if not isinstance(out, Variable):
+        raise TypeError("verify_grad can only verify gradients of functions of one output")
+    value = function(inputs, out, mode=mode, on_unused_input="ignore", name="gradient.py fwd")
+    shape = value(*[p.copy() for p in pt]).shape
+    weights = rng.random_sample(shape) + 0.5
+    if cast_to_output_type and out.dtype in TOLERANCE:
+        weights = weights.astype(out.dtype)
+    projection = shared(np.asarray(weights, dtype=out.dtype if out.dtype in TOLERANCE else None))
+    cost = (projection * out).sum()
+    cost_fn = function(inputs, cost, mode=mode, on_unused_input="ignore")
+    symbolic = grad(cost, inputs, disconnected_inputs="ignore")
+    grad_fn = function(inputs, symbolic, mode=mode, on_unused_input="ignore")
+    for test in range(n_tests):
+        num = numeric_grad(cost_fn, [p.copy() for p in pt], eps, out_type)
+        analytic = grad_fn(*[p.copy() for p in pt])
+        arg, place, abs_err, rel_err = num.max_err(analytic, abs_tol, rel_tol)
+        if abs_err > abs_tol and rel_err > rel_tol or not np.isfinite(abs_err):
+            raise GradientError(arg, place, pt[arg].shape, num.gf[arg].flatten()[place],
+                                analytic[arg].flatten()[place], abs_err, rel_err, abs_tol, rel_tol)
+        if test + 1 < n_tests:
+            projection.set_value(np.asarray(rng.random_sample(shape) + 0.5, dtype=projection.dtype))
+
+
+verify_grad.E_grad = GradientError

@@ -1,0 +1,38 @@
+"""Assert: a tensor that is computed only if conditions hold."""
+
+from .gof.op import KernelOp
+from .tensor.variables import as_tensor_variable
+
+
+def _check(x, *conditions, message):
+    from ... import ops
+    return ops.check(x, *conditions, message=message)
+
+
+class Assert(KernelOp):
+    """`Assert(msg)(x, cond, ...)` is x; AssertionError with `msg` where a condition does not hold.
+    """
+
+    def __init__(self, msg="Theano Assert failed!"):
+        KernelOp.__init__(self, _check, "Assert", message=msg)
+        self.msg = msg
+
+    def make_node(self, value, *conds):
+        conds = [as_tensor_variable(c) for c in conds]
+        if any(c.ndim for c in conds):
+            raise AssertionError("the conditions of Assert are scalars")
+        return KernelOp.make_node(self, value, *conds)
+
+    def __call__(self, value, *conds, **kwargs):
+        return self.make_node(value, *conds).outputs[0]
+
+    def __str__(self):
+        return f"Assert{{msg='{self.msg}'}}"
+
+    def __reduce__(self):
+        return Assert, (self.msg,)
+
+
+
+assert_op = Assert()
+assert_ = Assert()

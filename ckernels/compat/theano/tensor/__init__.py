@@ -1,0 +1,80 @@
+"""theano.tensor: the symbolic tensors, by topic in the files of this package.
+
+Names that need more (nnet, signal, random streams, linear algebra) are modules loaded when asked
+for.
+"""
+# ruff: noqa: F401, F403
+
+import importlib
+
+from ..gof.graph import Constant, Variable
+from .type import (
+    TensorType,
+    values_eq_approx_always_true,
+    values_eq_approx_remove_inf,
+    values_eq_approx_remove_inf_nan,
+    values_eq_approx_remove_nan,
+)
+from .variables import (
+    AsTensorError,
+    TensorConstant,
+    TensorConstantSignature,
+    TensorVariable,
+    as_tensor,
+    as_tensor_variable,
+    autocast_float,
+    autocast_float_as,
+    autocast_int,
+    constant,
+    wrap,
+)
+from .. import scalar as scal
+from .constants import *
+from .constructors import *
+from .creation import *
+from .elementwise import *
+from .extra_ops import *
+from .indexing import *
+from .joining import *
+from .products import *
+from .reductions import *
+from .sharedvar import (
+    ScalarSharedVariable,
+    SharedVariable,
+    TensorSharedVariable,
+    scalar_constructor,
+    shared,
+    tensor_constructor,
+)
+from .shaping import *
+from .sort import *
+
+abs = abs_
+Tensor = TensorType
+integer_dtypes = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+int_dtypes, uint_dtypes = integer_dtypes[:4], integer_dtypes[4:]
+float_dtypes, complex_dtypes = ("float16", "float32", "float64"), ("complex64", "complex128")
+continuous_dtypes = float_dtypes + complex_dtypes
+discrete_dtypes = ("bool",) + integer_dtypes
+all_dtypes = discrete_dtypes + continuous_dtypes
+_MODULES = ("nnet", "signal", "nlinalg", "slinalg", "fft", "shared_randomstreams", "raw_random",
+            "inplace", "opt", "xlogx", "var", "basic", "elemwise", "subtensor", "blas", "utils",
+            "extra_ops", "sharedvar", "io", "sort", "type", "type_other")
+_ELSEWHERE = {"grad": "gradient", "Rop": "gradient", "Lop": "gradient", "jacobian": "gradient",
+              "hessian": "gradient", "numeric_grad": "gradient", "verify_grad": "gradient",
+              "consider_constant": "gradient", "ScalarFromTensor": "tensor.scalars",
+              "TensorFromScalar": "tensor.scalars", "scalar_from_tensor": "scalar",
+              "tensor_from_scalar": "scalar", "load": "tensor.io", "function": "compile",
+              "gof": "gof", "config": "config", "printing": "printing", "gradient": "gradient",
+              "compile": "compile", "elemwise": "tensor.elemwise"}
+
+
+def __getattr__(name):
+    from ..names import missing
+    if name in _ELSEWHERE:
+        module = importlib.import_module(f"ckernels.compat.theano.{_ELSEWHERE[name]}")
+        return module if _ELSEWHERE[name].rpartition(".")[2] == name and name != "config" else \
+            getattr(module, name)
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise missing("theano.tensor", name)

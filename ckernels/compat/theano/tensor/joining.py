@@ -1,0 +1,246 @@
+"""Joining and splitting: join, concatenate, stack, split."""
+
+import numpy as np
+
+from .... import ops
+from ..gof.op import KernelOp
+from .rules import upcast
+from .variables import Handle, as_tensor_variable
+
+__all__ = ["Join", "Split", "join", "join_", "concatenate", "stack", "stacklists", "split",
+           "horizontal_stack", "vertical_stack", "MakeVector", "make_vector"]
+
+
+class Join(KernelOp):
+    """Tensors one after the other along an axis."""
+
+    __props__ = ("view",)
+
+    def __init__(self, view=-1, axis=0):
+        KernelOp.__init__(self, _join, "Join", axis=axis)
+        self.view = view
+
+    def make_node(self, axis, *tensors):
+        axis = _axis(axis)
+        tensors = [as_tensor_variable(t) for t in tensors]
+        if not tensors:
+            raise ValueError("Cannot join an empty list of tensors")
+        ndim = tensors[0].ndim
+        if any(t.ndim != ndim for t in tensors):
+            raise TypeError("Join() can only join tensors with the same number of dimensions.")
+        if not ndim:
+            raise TypeError("Join cannot handle arguments of dimension 0. For joining scalar "
+                            "values, see @stack")
+        if not -ndim <= axis < ndim:
+            raise IndexError("Join axis %d out of bounds [0, %d)" % (axis, ndim))
+        return KernelOp.make_node(Join(self.view, axis % ndim), *tensors)
+
+    def __reduce__(self):
+        return Join, (self.view, self.attrs["axis"])
+
+    def __str__(self):
+        return "Join"
+
+
+def _axis(axis):
+    """An axis as an int."""
+    if isinstance(axis, Handle):
+        from .constants import get_scalar_constant_value
+        return int(get_scalar_constant_value(axis))
+    if not isinstance(axis, (int, np.integer)) and not (
+            isinstance(axis, np.ndarray) and axis.ndim == 0 and axis.dtype.kind in "iu"):
+        raise TypeError(f"Axis must be an integer, got {axis!r}")
+    return int(axis)
+
+
+def _join(*tensors, axis):
+    dtype = upcast(*(t.dtype for t in tensors))
+    return ops.concatenate([ops.cast(t, dtype) for t in tensors], axis)
+
+
+def join(axis, *tensors_list):
+    """Tensors one after the other along `axis`.
+
+    >>> import ckernels.compat.theano.tensor as T
+    >>> T.join(0, np.zeros((1, 2)), np.ones((1, 2))).eval().tolist()
+    [[0.0, 0.0], [1.0, 1.0]]
+    """
+    if len(tensors_list) == 1 and not isinstance(tensors_list[0], (list, tuple)):
+        return as_tensor_variable(tensors_list[0])
+    if len(tensors_list) == 1:
+        tensors_list = tensors_list[0]
+    tensors = [as_tensor_variable(t) for t in tensors_list]
+    if not tensors:
+        raise ValueError("Cannot join an empty list of tensors")
+    axis = _axis(axis)
+    if any(t.ndim != tensors[0].ndim for t in tensors):
+        raise TypeError("Join() can only join tensors with the same number of dimensions.")
+    if not tensors[0].ndim:
+        raise TypeError("Join cannot handle arguments of dimension 0. For joining scalar values, "
+                        "see @stack")
+    if not -tensors[0].ndim <= axis < tensors[0].ndim:
+        raise IndexError("Join axis %d out of bounds [0, %d)" % (axis, tensors[0].ndim))
+    return KernelOp(_join, "Join", axis=axis % tensors[0].ndim)(*tensors)
+
+
+join_ = Join()
+
+
+def concatenate(tensor_list, axis=0):
+    """A list of tensors one after the other along `axis`."""
+    if not isinstance(tensor_list, (tuple, list)):
+        raise TypeError("The 'tensors' argument must be either a tuple or a list, make sure you "
+                        f"did not forget () or [] around arguments of concatenate. {tensor_list}")
+    return join(axis, *tensor_list)
+
+
+def stack(*tensors, **kwargs):
+    """Tensors of one shape along a new axis: stack([a, b], axis=0), or stack(a, b)."""
+    if not tensors and not kwargs:
+        raise Exception("theano.tensor.stack(tensors, axis) needs at least one argument")
+    if tensors and isinstance(tensors[0], (list, tuple)) or "tensors" in kwargs:
+        many = tensors[0] if tensors else kwargs["tensors"]
+        axis = kwargs.get("axis", tensors[1] if len(tensors) > 1 else 0)
+    elif tensors and isinstance(tensors[0], (Handle, np.ndarray)) and tensors[0].ndim and \
+            len(tensors) <= 2 and (len(tensors) == 1 or isinstance(tensors[1], int)):
+        many, axis = tensors[0], kwargs.get("axis", tensors[1] if len(tensors) > 1 else 0)
+    else:
+        many, axis = tensors, 0
+    if len(many) == 0 if not isinstance(many, Handle) else False:
+        raise Exception("tensors is empty. You should at least provide one tensor to "
+                        "theano.tensor.stack(tensors, axis).")
+    many = [as_tensor_variable(t) for t in many]
+    ndim = many[0].ndim + 1
+    if not -ndim <= axis < ndim:
+        raise IndexError("axis {} is out of bounds [-{}, {})".format(axis, ndim, ndim))
+    if any(t.ndim != ndim - 1 for t in many):
+        raise TypeError("Join() can only join tensors with the same number of dimensions.")
+    name = "MakeVector" if ndim == 1 else "Stack"
+    return KernelOp(_stack, name, axis=axis % ndim)(*many)
+
+
+def _stack(*tensors, axis):
+    dtype = upcast(*(t.dtype for t in tensors))
+    return ops.stack([ops.cast(t, dtype) for t in tensors], axis)
+
+
+class MakeVector(KernelOp):
+    """Scalars as a vector of `dtype`."""
+
+    def __init__(self, dtype="int64"):
+        KernelOp.__init__(self, _vector, "MakeVector", dtype=dtype)
+        self.dtype = dtype
+
+    def make_node(self, *inputs):
+        inputs = [as_tensor_variable(x) for x in inputs]
+        if not all(upcast(x.dtype, self.dtype) == self.dtype for x in inputs):
+            raise TypeError(f"MakeVector.make_node expected inputs upcastable to {self.dtype}")
+        return KernelOp.make_node(self, *inputs)
+
+    def __reduce__(self):
+        return MakeVector, (self.dtype,)
+
+
+def _vector(*scalars, dtype):
+    from ....graph.node import constant
+    if not scalars:
+        return constant(np.zeros(0, dtype))
+    return ops.stack([ops.cast(s, dtype) for s in scalars], 0)
+
+
+make_vector = MakeVector()
+
+
+def stacklists(arg):
+    """Nested lists of tensors as one tensor.
+
+    >>> import ckernels.compat.theano.tensor as T
+    >>> T.stacklists([[1, 2], [3, 4]]).eval().tolist()
+    [[1, 2], [3, 4]]
+    """
+    if isinstance(arg, (tuple, list)):
+        return stack([stacklists(a) for a in arg])
+    return arg
+
+
+def horizontal_stack(*args):
+    """Matrices side by side."""
+    return _stacked(1, args)
+
+
+def vertical_stack(*args):
+    """Matrices one below the other."""
+    return _stacked(0, args)
+
+
+def _stacked(axis, args):
+    if len(args) < 2:
+        raise ValueError("Too few arguments")
+    args = [as_tensor_variable(a) for a in args]
+    if any(a.ndim != 2 for a in args):
+        raise ValueError("All arguments must be matrices")
+    return concatenate(args, axis=axis)
+
+
+class Split(KernelOp):
+    """Parts of given sizes along an axis."""
+
+    def __init__(self, len_splits):
+        KernelOp.__init__(self, _split, "Split", len_splits=int(len_splits))
+        self.len_splits = int(len_splits)
+
+    def make_node(self, x, axis, splits):
+        x, splits = as_tensor_variable(x), as_tensor_variable(splits)
+        if splits.dtype not in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+                                "uint64"):
+            raise TypeError("`splits` must have type tensor.lvector", splits.type)
+        made = Split(self.len_splits)
+        made.attrs["axis"] = _axis(axis) % max(x.ndim, 1)
+        return KernelOp.make_node(made, x, splits)
+
+    def __call__(self, x, axis=0, splits=None, **kwargs):
+        return list(self.make_node(x, axis, splits).outputs)
+
+    def __reduce__(self):
+        return _split_of, (self.len_splits, dict(self.attrs))
+
+
+def _split_of(count, attrs):
+    made = Split(count)
+    made.attrs = attrs
+    return made
+
+
+def _split(x, splits, len_splits, axis):
+    parts, start = [], 0
+    known = ops.known_values(ops.cast(splits, "int64"))
+    sizes = [ops.cast(ops.getitem(splits, i), "int64") for i in range(len_splits)]
+    if known is not None and None not in known:
+        sizes = [int(k) for k in known]
+        if len(sizes) != len_splits:
+            raise ValueError(f"In Split, len(splits) = {len(sizes)}, not {len_splits}")
+        if x.shape[axis] is not None and sum(sizes) != x.shape[axis]:
+            raise ValueError(f"The splits sum to {sum(sizes)}, expected {x.shape[axis]}")
+        if any(s < 0 for s in sizes):
+            raise ValueError("Split: you tried to make an ndarray with a negative number of "
+                             "elements.")
+    else:
+        total = sizes[0]
+        for s in sizes[1:]:
+            total = ops.add(total, s)
+        low = sizes[0]
+        for s in sizes[1:]:
+            low = ops.minimum(low, s)
+        size = ops.getitem(ops.shape(x), axis)
+        x = ops.check(x, ops.logical_and(ops.eq(total, size), ops.ge(low, 0)),
+                      message="Split: the sizes do not add up to that of the axis")
+    for s in sizes:
+        end = start + s if isinstance(start, int) and isinstance(s, int) else ops.add(start, s)
+        parts.append(ops.getitem(x, (slice(None),) * axis + (slice(start, end),)))
+        start = end
+    return parts
+
+
+def split(x, splits_size, n_splits, axis=0):
+    """`n_splits` parts of the sizes `splits_size` along `axis`, a list."""
+    return Split(n_splits)(x, axis, splits_size)

@@ -1,0 +1,436 @@
+"""The handles of tensors: TensorVariable, TensorConstant, and how values become variables.
+
+A handle is a variable of the graph as written (gof/graph.py) and a tensor of K: `node` is what the
+engine sees. Its type is read off the node: what is known to have size 1 is broadcastable.
+"""
+
+import numpy as np
+
+from ....api.tensor import Tensor, placeholder_node
+from ....graph.node import Literal, Node, constant as constant_node, make
+from ..config import config
+from ..exceptions import AsTensorError
+from ..gof import graph as gof
+from ..gof import utils
+from ..gof.walks import LAZY, derived
+from .operators import Operators
+from .type import TensorType
+
+_types = {}
+_number = gof.Variable.__count__.__next__
+
+
+def type_of(node):
+    """The TensorType of an engine node."""
+    key = node.dtype, tuple([d is not None and d == 1 for d in node.shape])
+    found = _types.get(key)
+    if found is None:
+        found = _types[key] = TensorType(*key)
+    return found
+
+
+class Handle(Operators, Tensor):
+    """What all tensor variables of the facade share, beside K's tensors."""
+
+    _owner = index = name = _type = None
+    _mentions = ()      # for a gradient: what it was asked of
+
+    @property
+    def owner(self):
+        """The Apply that makes this variable, or None."""
+        found = self._owner
+        if found is LAZY:
+            found = self._owner = derived(self, self.__dict__.pop("_memo"))
+        return found
+
+    @owner.setter
+    def owner(self, apply):
+        self._owner = apply
+
+    @property
+    def type(self):
+        """The TensorType: dtype and what is known to have size 1."""
+        found = self._type
+        if found is None:
+            found = self._type = type_of(self.node)
+        return found
+
+    @type.setter
+    def type(self, value):
+        self._type = value
+
+    @property
+    def line(self):
+        """(file, line number, function) of the code that made it first."""
+        return self.node.line
+
+    ndim = property(lambda self: len(self.node.shape), doc="The number of dimensions.")
+    broadcastable = property(lambda self: self.type.broadcastable,
+                             doc="For each axis whether it is known to have size 1.")
+
+    __str__ = gof.Variable.__str__
+    __repr__ = gof.Variable.__repr__
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+    eval = gof.Variable.eval
+
+    def __bool__(self):
+        apply = self.owner
+        if apply is not None and getattr(apply.op, "name", "") in COMPARISONS:
+            raise TypeError("Variables do not support boolean operations. This can happen if you "
+                            "do a logical operation (<, >, <=, <, ==, !=) between a numpy.ndarray "
+                            "and a Theano tensor variable. Due to NumPy implementation before "
+                            "NumPy 1.8, we cannot make the Python syntax work when the ndarray is "
+                            "on the left, and this results in this error. To work around that, "
+                            "either call theano.tensor.{lt,le,eq,ne,gt,ge}(ndarray, tensor), or "
+                            "use the Python syntax with the Theano tensor on the left. Or update "
+                            "to NumPy 1.8 or above.")
+        return True
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        from ..gof.pickling import deep_copied
+        return deep_copied(self, memo)
+
+    def __reduce_ex__(self, protocol):
+        from ..gof.pickling import reduced
+        return reduced(self)
+
+
+COMPARISONS = ("lt", "le", "gt", "ge", "LT", "LE", "GT", "GE")
+gof.Variable.register = None
+
+
+class TensorVariable(Handle, gof.Variable):
+    """A symbolic tensor: an input of a graph, or what an operation makes."""
+
+    def __init__(self, type, owner=None, index=None, name=None):
+        if name is not None and not isinstance(name, str):
+            raise TypeError("name must be a string", name)
+        self._type, self.name, self._number = type, name, _number()
+        self.node = placeholder_node(type.dtype, type.static, name)
+        if owner is not None:
+            self.owner, self.index = owner, index
+        if config.warn_float64 != "ignore" and type.dtype == "float64":
+            warn_float64(type)
+
+    def clone(self):
+        twin = self.type(name=self.name)
+        if "_tag" in self.__dict__:
+            twin.tag = utils.copy_tag(self.tag)
+        return twin
+
+
+def warn_float64(type):
+    """Do what the flag warn_float64 says about a new variable of `type`."""
+    import warnings
+    text = "You are creating a TensorVariable with float64 dtype. You requested an action via the "\
+        "Theano flag warn_float64={ignore,warn,raise,pdb}."
+    if config.warn_float64 == "raise":
+        raise Exception(text)
+    warnings.warn(text, stacklevel=6)
+
+
+_new = object.__new__
+
+
+def wrap(node):
+    """A new variable on an engine node."""
+    made = _new(TensorVariable)
+    made.node, made._number = node, _number()
+    return made
+
+
+class TensorConstant(Handle, gof.Constant):
+    """A tensor with a value, `data`."""
+
+    def __init__(self, type, data, name=None):
+        self._type, self.name, self._number = type, name, _number()
+        self.data = type.filter(data)
+        self.node = constant_node(np.asarray(self.data), type.dtype)
+        if any(b is False and d == 1 for b, d in zip(type.broadcastable, self.data.shape)):
+            self.node = hidden_ones(self.node, type.static)
+
+    __str__ = gof.Constant.__str__
+
+    def signature(self):
+        return TensorConstantSignature((self.type, self.data))
+
+    def equals(self, other):
+        if isinstance(other, np.ndarray):
+            other = constant(other)
+        return isinstance(other, TensorConstant) and self.signature() == other.signature()
+
+    def __copy__(self):
+        return self
+
+
+class TensorConstantSignature(tuple):
+    """(type, data) of a constant, compared by value; NaN equals NaN."""
+
+    def __eq__(self, other):
+        if type(self) is not type(other):
+            return False
+        (t0, d0), (t1, d1) = self, other
+        return t0 == t1 and d0.shape == d1.shape and TensorType.values_eq(d0, d1)
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __hash__(self):
+        t, d = self
+        return hash((type(self), t, d.shape, self.sum))
+
+    @property
+    def sum(self):
+        """The sum of the elements that are numbers."""
+        data = self[1]
+        with np.errstate(all="ignore"):
+            return float(np.nansum(np.abs(data))) if data.size else 0.0
+
+    has_nan = property(lambda self: bool(np.isnan(self[1]).any()))
+
+
+def hidden_ones(node, shape):
+    """`node` with axes of size 1 that are not known to be, as the static `shape` has them."""
+    return node
+
+
+def constant_handle(node):
+    """The TensorConstant on a constant node."""
+    made = _new(TensorConstant)
+    made.node, made._number, made.data = node, _number(), node.value
+    return made
+
+
+# --- from values to variables -----------------------------------------------------------------
+
+_INTEGERS = ("int8", "int16", "int32", "int64")
+
+
+def autocast(x):
+    """A Python number as an array: the narrowest dtype that holds it, as the flags say.
+
+    Integers take the narrowest of int8 to int64. Floats are floatX where that is narrower than
+    float64, else float32 where that is exact, else float64.
+    """
+    if isinstance(x, (bool, np.bool_)):
+        return np.asarray(x, dtype=bool)
+    if isinstance(x, int):
+        if config.cast_policy == "numpy+floatX":
+            return np.asarray(x)
+        for dtype in autocast_int.dtypes:
+            info = np.iinfo(dtype)
+            if info.min <= x <= info.max:
+                return np.asarray(x, dtype)
+        if -2**63 <= x < 2**64:
+            return np.asarray(x)
+        raise AsTensorError(f"the Python int {x} fits no integer dtype; pass it as a float")
+    if isinstance(x, complex):
+        return np.asarray(x)
+    if config.cast_policy == "numpy+floatX":
+        return np.asarray(x, config.floatX)
+    if config.floatX in autocast_float.dtypes and config.floatX != "float64":
+        return np.asarray(x, config.floatX)
+    for dtype in autocast_float.dtypes:
+        if dtype != "float16" or config.floatX == "float16":
+            with np.errstate(all="ignore"):
+                made = np.asarray(x, dtype)
+            if made == x:
+                return made
+    return made
+
+
+class NumericAutoCaster:
+    """The dtypes a Python number may become, narrowest first."""
+
+    def __init__(self, dtypes):
+        self.dtypes = tuple(dtypes)
+
+    def __call__(self, x):
+        return autocast(x)
+
+
+autocast_int = NumericAutoCaster(_INTEGERS)
+autocast_float = NumericAutoCaster(("float16", "float32", "float64"))
+
+
+class autocast_float_as:  # noqa: N801 (Theano's name)
+    """Make Python floats one of `dtypes`, for the length of a `with` block."""
+
+    def __init__(self, *dtypes):
+        self.dtypes = dtypes
+
+    def __enter__(self):
+        self.before, autocast_float.dtypes = autocast_float.dtypes, self.dtypes
+        return self
+
+    def __exit__(self, *args):
+        autocast_float.dtypes = self.before
+
+
+_small = {}
+
+
+def constant(x, name=None, ndim=None, dtype=None):
+    """A TensorConstant of `x`: an array, a number (see `autocast`), nested lists."""
+    if dtype is None and ndim is None and name is None and type(x) in (int, float):
+        key = (x, type(x), config.floatX, config.cast_policy, autocast_float.dtypes, str(x))
+        found = _small.get(key)
+        if found is None:
+            found = _of_array(autocast(x), None)
+            if len(_small) < 512:
+                _small[key] = found
+        return found
+    if isinstance(x, gof.Constant) and name is None and dtype is None and ndim in (None, x.ndim):
+        return x
+    array = array_of(x, dtype)
+    if ndim is not None:
+        if array.ndim > ndim:
+            raise ValueError(f"ndarray could not be cast to constant with {ndim} dimensions")
+        array = array.reshape((1,) * (ndim - array.ndim) + array.shape)
+    return _of_array(array, name)
+
+
+def _of_array(array, name):
+    made = _new(TensorConstant)
+    made.node = constant_node(array)
+    made.name, made._number, made.data = name, _number(), array
+    return made
+
+
+def array_of(x, dtype=None):
+    """`x` as an array of a dtype that tensors have; TypeError for what is none."""
+    if dtype is not None:
+        return np.array(x, dtype=dtype)
+    if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
+        return autocast(x)
+    if isinstance(x, np.generic):
+        return np.asarray(x)
+    if isinstance(x, np.ndarray):
+        array = np.array(x)
+    else:
+        try:
+            array = np.asarray(x)
+        except ValueError as problem:
+            raise AsTensorError(f"Cannot convert {x} to TensorType: {problem}", type(x)) \
+                from None
+        if array.dtype.kind == "f" and not holds_arrays(x):
+            array = array.astype(config.floatX)
+        elif array.dtype.kind == "i" and not holds_arrays(x):
+            array = narrowed(array)
+    if array.dtype.kind in "OUSVmM":
+        raise AsTensorError(f"Cannot convert {str(x)[:80]} to TensorType", type(x))
+    return array
+
+
+def narrowed(array):
+    """An int64 array in the narrowest integer dtype that holds it."""
+    if config.cast_policy == "numpy+floatX" or not array.size:
+        return array
+    low, high = array.min(), array.max()
+    for dtype in _INTEGERS:
+        info = np.iinfo(dtype)
+        if info.min <= low and high <= info.max:
+            return array.astype(dtype)
+    return array
+
+
+def holds_arrays(x):
+    """Whether nested lists hold arrays or NumPy scalars, whose dtypes count."""
+    if isinstance(x, (list, tuple)):
+        return any(holds_arrays(i) for i in x)
+    return isinstance(x, (np.ndarray, np.generic))
+
+
+def holds_variables(x):
+    """Whether nested lists hold symbolic tensors."""
+    if isinstance(x, (list, tuple)):
+        return any(holds_variables(i) for i in x)
+    return isinstance(x, (Tensor, gof.Variable))
+
+
+def as_tensor_variable(x, name=None, ndim=None):
+    """`x` as a tensor variable: variables pass, numbers, arrays and lists become constants.
+
+    ndim: axes of size 1 are added in front, or dropped there, to get this many.
+    """
+    if isinstance(x, Handle) and (ndim is None or ndim == len(x.node.shape)):
+        return x
+    if hasattr(x, "_as_TensorVariable"):
+        return x._as_TensorVariable()
+    if isinstance(x, gof.Apply):
+        if x.op.default_output is None and len(x.outputs) != 1:
+            raise ValueError("It is ambiguous which output of a multi-output Op has to be fetched.",
+                             x)
+        x = x.outputs[x.op.default_output or 0]
+    if isinstance(x, Handle):
+        return _with_ndim(x, ndim)
+    if isinstance(x, gof.Constant):
+        return as_tensor_variable(x.data, name, ndim)
+    if isinstance(x, gof.Variable):
+        from ..scalar import ScalarType
+        if isinstance(x.type, ScalarType):
+            from ..scalar import tensor_from_scalar
+            return tensor_from_scalar(x)
+        raise AsTensorError(f"Variable type field must be a TensorType. {x} {x.type}")
+    if isinstance(x, Tensor):
+        return _with_ndim(of_tensor(x), ndim)
+    if isinstance(x, Node):
+        return wrap(x)
+    if isinstance(x, bool):
+        raise AsTensorError("Cannot cast True or False as a tensor variable. Please use "
+                            "np.array(True) or np.array(False) if you need these constants. This "
+                            "error might be caused by using the == operator on Variables. v == w "
+                            "does not do what you think it does, use theano.tensor.eq(v, w) "
+                            "instead.")
+    if isinstance(x, (list, tuple)) and holds_variables(x):
+        from .joining import stack
+        return _with_ndim(stack([as_tensor_variable(i) for i in x], 0), ndim)
+    if x is None or isinstance(x, str) or callable(x) and not hasattr(x, "__array__"):
+        raise AsTensorError(f"Cannot convert {x!r} to TensorType", type(x))
+    return constant(x, name, ndim)
+
+
+as_tensor = as_tensor_variable
+
+
+def _with_ndim(x, ndim):
+    if ndim is None or x.ndim == ndim:
+        return x
+    from .shaping import shape_padleft
+    if x.ndim > ndim:
+        extra = x.ndim - ndim
+        if not all(x.broadcastable[:extra]):
+            raise ValueError(f"TensorType could not be cast to have {ndim} dimensions", x.type)
+        return x.dimshuffle(range(extra, x.ndim))
+    return shape_padleft(x, ndim - x.ndim)
+
+
+def of_tensor(x):
+    """A facade's variable on a tensor of K: its graph is read off the engine's."""
+    from ..gof.walks import lazy
+    if isinstance(x, Handle):
+        return x
+    return lazy(x.node, {})
+
+
+def outputs_on(op, inputs, nodes):
+    """The variables on `nodes`, made by `op` from `inputs`."""
+    return gof.Apply.made(op, inputs, [wrap(n) for n in nodes]).outputs
+
+
+def fixed_literal(array):
+    """The attribute form of an array: equal arrays are equal attributes."""
+    return Literal(array)
+
+
+def fresh(node, name=None):
+    """A placeholder of the dtype and static shape of `node`."""
+    return placeholder_node(node.dtype, node.shape, name)
+
+
+__all__ = [name for name in dir() if not name.startswith("_") and name not in (
+    "gof", "utils", "np", "config", "make")]

@@ -1,0 +1,440 @@
+"""Products and quotients as lists of factors: x * exp(t) / exp(t) is x, e / (1 + e) a sigmoid.
+
+A tree of mul, true_div, neg and square is read as factors above and below a fraction bar, pairs of
+factors are replaced until none fits, and the tree is built anew only if something was. Only factors
+that are never 0 before rounding cancel: x / y * y is NaN where y is 0, as in NumPy.
+"""
+
+import numpy as np
+
+from .. import dtypes
+from ..graph.node import make
+from ..graph.sizes import surely, value_of
+from ..ops.composite import extent
+from .engine import Family, fit, number, scalar
+from .views import RESHAPING, reshaped, without_lead
+
+family = Family("factors")
+MAX_FACTORS = 12  # longer products are read in parts, which keeps long chains linear
+COMBINES = {
+    "exp",
+    "add",
+    "sub",
+    "advanced_inc",
+    "inc_slice",
+    "set_slice",
+    "scatter_add",
+    "put_along_axis_add",
+}
+REAL = ("float32", "float64", "float16", "bfloat16")
+
+
+class Fraction:
+    """coef * prod(above) / prod(below). `events` counts replacements, `removed` divisors among
+    them.
+    """
+
+    __slots__ = ("coef", "above", "below", "events", "removed")
+
+    def __init__(self, coef=1.0, above=(), below=()):
+        self.coef, self.above, self.below = coef, list(above), list(below)
+        self.events = self.removed = 0
+
+    def size(self):
+        return len(self.above) + len(self.below)
+
+    def times(self, other):
+        """The product with another fraction, not yet simplified."""
+        return Fraction(self.coef * other.coef, self.above + other.above, self.below + other.below)
+
+
+def read(node, limit=MAX_FACTORS):
+    """The Fraction that `node` is."""
+    fraction = Fraction()
+    todo = [(node, False)]
+    while todo:
+        n, under = todo.pop()
+        if n.op.name in RESHAPING:
+            n = inside(n)
+        name = n.op.name
+        full = fraction.size() + len(todo) >= limit
+        if name == "neg":
+            fraction.coef = -fraction.coef
+            todo.append((n.inputs[0], under))
+        elif name == "mul" and not full:
+            todo += [(n.inputs[1], under), (n.inputs[0], under)]
+        elif name == "true_div" and not full:
+            todo += [(n.inputs[1], not under), (n.inputs[0], under)]
+        elif name == "square" and not full:
+            todo += [(n.inputs[0], under)] * 2
+        elif name == "reciprocal":
+            todo.append((n.inputs[0], not under))
+        elif number(n) is not None and n.ndim == 0 and (number(n) or not under):
+            fraction.coef = fraction.coef / number(n) if under else fraction.coef * number(n)
+        else:
+            (fraction.below if under else fraction.above).append(n)
+    return fraction
+
+
+# --- factors behind views -------------------------------------------------------------------------
+
+FUNCTIONS = {"exp", "sigmoid"}  # their operands are compared as they are
+OPENS = {"mul", "true_div", "neg", "square", "reciprocal", "add", "sub"} | FUNCTIONS
+
+
+def inside(n, depth=3):
+    """view(f(x)) as f(view(x)), so that factors behind a reshape are seen; `n` where that cannot
+    be.
+    """
+    x = n.inputs[0]
+    if x.op.name not in OPENS or not depth:
+        return n
+    inputs = []
+    for i in x.inputs:
+        new = shown(n, i, x)
+        if new is None:
+            return n
+        deeper = new.op.name in RESHAPING and x.op.name not in FUNCTIONS
+        inputs.append(inside(new, depth - 1) if deeper else new)
+    return make(x.op, inputs)
+
+
+def shown(view, i, x):
+    """The operand `i` of `x` as an operand of view(x); None when the view cannot be taken of it."""
+    if i.ndim == 0:
+        return i
+    shape = view.shape
+    if not surely(i.shape, x.shape):
+        if view.op.name == "reshape" or i.ndim != x.ndim:
+            return None
+        if view.op.name == "squeeze":
+            shape = tuple(d for k, d in enumerate(i.shape) if k not in view.attrs["axes"])
+        else:
+            sizes = iter(i.shape)
+            shape = tuple(1 if k in view.attrs["axes"] else next(sizes) for k in range(view.ndim))
+    while i.op.name in RESHAPING:
+        i = i.inputs[0]
+    return without_lead(reshaped(i, shape))
+
+
+# --- what may cancel ------------------------------------------------------------------------------
+
+POSITIVE = {"exp", "exp2", "sigmoid", "softmax", "softplus", "cosh"}
+NOT_NEGATIVE = {"square", "abs", "relu"}
+KEEP_SIGN = {"sqrt", "square", "abs", "reciprocal", "rsqrt", "sum", "mean", "prod", "max", "min",
+             "transpose", "broadcast_to", "slice", "take", "take_along_axis", "advanced_take",
+             "dynamic_slice"} | set(RESHAPING)
+
+
+def positive(n, depth=4):
+    """Whether `n` is above 0 and finite for all finite operands, were it not for rounding: where it
+    is 0 or inf all the same, that is what cancelling mends."""
+    value, name = number(n), n.op.name
+    if value is not None:
+        return 0 < value < float("inf")
+    if name in POSITIVE or not depth:
+        return name in POSITIVE
+    if name in ("mul", "true_div", "minimum"):
+        return all(positive(i, depth - 1) for i in n.inputs)
+    if name == "maximum":
+        return any(positive(i, depth - 1) for i in n.inputs)
+    if name == "add":
+        return any(positive(a, depth - 1) and (b.op.name in NOT_NEGATIVE or positive(b, depth - 1))
+                   for a, b in (n.inputs, n.inputs[::-1]))
+    full = n.op.kind != "reduce" or all(d != 0 for d in n.inputs[0].shape)
+    return name in KEEP_SIGN and full and positive(n.inputs[0], depth - 1)
+
+
+# --- what pairs of factors become -----------------------------------------------------------------
+
+
+def negated(t):
+    """-t in canonical form."""
+    name = t.op.name
+    if name == "neg":
+        return t.inputs[0]
+    if name in RESHAPING:
+        return reshaped(negated(t.inputs[0]), t.shape)
+    if name == "sub":
+        return make("sub", (t.inputs[1], t.inputs[0]))
+    if name in ("mul", "true_div"):
+        for k, i in enumerate(t.inputs):
+            if number(i) is not None and i.ndim == 0:
+                pair = list(t.inputs)
+                pair[k] = scalar(-i.value, i.dtype)
+                if number(pair[k]) == 1 and (name == "mul" or k == 1):
+                    return pair[1 - k]
+                return make(name, pair)
+    if number(t) is not None:
+        return scalar(-t.value, t.dtype)
+    return make("neg", (t,))
+
+
+def aligned_axes(node, ndim):
+    """(base, axes): `node` as a tensor from which `axes` of a tensor of `ndim` dimensions were
+    dropped.
+    """
+    lead = ndim - node.ndim
+    if lead < 0:
+        return node, None
+    axes = tuple(range(lead))
+    if node.op.name == "expand":
+        axes += tuple(lead + a for a in node.attrs["axes"])
+        node = node.inputs[0]
+    return node, axes
+
+
+def is_kept(node, op, x):
+    """The axes over which `node` is the reduction `op` of `x`, placed to broadcast against x; or
+    None.
+    """
+    base, axes = aligned_axes(node, x.ndim)
+    if axes and base.op.name == op and base.inputs[0] is x and base.attrs["axes"] == axes:
+        return axes
+    return None
+
+
+def without_maximum(t, axes):
+    """x where t is x - max(x) over `axes`, else t: softmax takes the maximum off itself."""
+    if (
+        t.op.name == "sub"
+        and surely(t.inputs[0].shape, t.shape)
+        and is_kept(t.inputs[1], "max", t.inputs[0]) == axes
+    ):
+        return t.inputs[0]
+    return t
+
+
+def softmax_of(t, axes):
+    """softmax of `t` over `axes`."""
+    t = without_maximum(t, axes)
+    if len(axes) == 1:
+        return make("softmax", (t,), {"axis": axes[0]})
+    total = make("expand", (make("logsumexp", (t,), {"axes": axes}),), {"axes": axes})
+    return make("exp", (make("sub", (t, total)),))
+
+
+def _below_alone(n):
+    """What a single divisor becomes as a factor: 1 / (1 + exp(t)) is sigmoid(-t)."""
+    if n.op.name == "add":
+        for one, e in (n.inputs, n.inputs[::-1]):
+            if e.op.name == "exp" and number(one) == 1:
+                return make("sigmoid", (negated(e.inputs[0]),))
+    return None
+
+
+def _over(a, b):
+    """What a / b becomes, or None."""
+    name = a.op.name
+    if name == "exp":
+        t = a.inputs[0]
+        axes = is_kept(b, "sum", a)
+        if axes:
+            return softmax_of(t, axes)
+        axes = is_kept(b, "mean", a)
+        if axes:
+            return make("mul", (softmax_of(t, axes), extent(a, axes, a.dtype)))
+        if b.op.name == "add":
+            for mine, other in (b.inputs, b.inputs[::-1]):
+                if mine is a and other.op.name == "exp":
+                    return make("sigmoid", (make("sub", (t, other.inputs[0])),))
+    elif name == "softmax":
+        if is_kept(b, "sum", a):
+            return a
+    elif name == "sigmoid" and b.op.name == "sigmoid":
+        if b.inputs[0] is negated(a.inputs[0]):
+            return make("exp", a.inputs)
+    return None
+
+
+def _with(a, b):
+    """What a * b becomes, or None: exp(t) * sigmoid(-t) is sigmoid(t); see `_scattered` too."""
+    if a.op.name == "exp":
+        if b.op.name == "sigmoid" and b.inputs[0] is negated(a.inputs[0]):
+            return make("sigmoid", a.inputs)
+        return None
+    return _scattered(a, b)
+
+
+# How the ops that add values into zeros are undone: scatter -> (gather, position of the values).
+SCATTERS = {
+    "advanced_inc": ("advanced_take", 1),
+    "inc_slice": ("slice", 1),
+    "set_slice": ("slice", 1),
+    "scatter_add": ("take", 2),
+    "put_along_axis_add": ("take_along_axis", 2),
+}
+
+
+def scattered_values(n):
+    """The Fraction of the values that a scatter puts into zeros; None for other nodes."""
+    at = SCATTERS.get(n.op.name)
+    if at is None:
+        return None
+    into = n.inputs[0]
+    if at[1] == 1 and number(into.inputs[0] if into.op.name == "broadcast_to" else into) != 0:
+        return None
+    return read(n.inputs[at[1]])
+
+
+def _scattered(a, p):
+    """scatter(v / gather(p)) * p is scatter(v): the gradient of log(p[index]) times p."""
+    values = scattered_values(a)
+    if values is None or not values.below or not surely(p.shape, a.shape) or not positive(p):
+        return None
+    gather, at = SCATTERS[a.op.name]
+    rest = a.inputs[at + 1 :] if at == 1 else a.inputs[1:at]
+    seen = make(gather, (p,) + tuple(rest), a.attrs)
+    for k, n in enumerate(values.below):
+        if n is seen or _part_of(n, p, a):
+            del values.below[k]
+            inputs = list(a.inputs)
+            inputs[at] = fit(write(values, a.dtype), inputs[at].shape)
+            return make(a.op, inputs, a.attrs)
+    return None
+
+
+def _part_of(n, p, scatter):
+    """Whether `n` is the slice of `p` that `scatter` writes: p[2] also checks that it exists."""
+    return n.op.name == "slice" and n.inputs[0] is p and \
+        n.attrs["slices"] == scatter.attrs.get("slices")
+
+
+def simplify(f):
+    """Replace factors of the Fraction in place until nothing fits."""
+    while _simplify_once(f):
+        f.events += 1
+    return f
+
+
+def _simplify_once(f):
+    for k, n in enumerate(f.below):
+        new = _below_alone(n)
+        if new is not None:
+            del f.below[k]
+            f.above.append(new)
+            f.removed += 1
+            return True
+    for k, n in enumerate(f.below):
+        for j, m in enumerate(f.above):
+            if n is m:
+                if not positive(n):
+                    continue
+                del f.below[k], f.above[j]
+                f.removed += 1
+                return True
+            new = _over(m, n)
+            if new is not None:
+                del f.below[k]
+                f.above[j] = new
+                f.removed += 1
+                return True
+    for k, a in enumerate(f.above):
+        if a.op.name != "exp" and a.op.name not in SCATTERS:
+            continue
+        for j, b in enumerate(f.above):
+            if a.op.name == b.op.name == "exp" and b.inputs[0] is negated(a.inputs[0]):
+                f.above = [n for i, n in enumerate(f.above) if i not in (j, k)]
+                f.removed += 1
+                return True
+            new = _with(a, b) if j != k else None
+            if new is not None:
+                f.above[j] = new
+                del f.above[k]
+                f.removed += 1
+                return True
+    return False
+
+
+# --- building -------------------------------------------------------------------------------------
+
+
+def write(f, dtype):
+    """The tree of a Fraction: scalars first and by themselves, then small factors before large
+    ones.
+    """
+    above, below = ([n for n in part if n.ndim] for part in (f.above, f.below))
+    result = None
+    for n in sorted(above, key=lambda n: (value_of(n.size), n.uid)):
+        result = n if result is None else make("mul", (result, n))
+    factor = _scalars(f, dtype)
+    if result is None:
+        result = scalar(1, dtype) if factor is None else factor
+    elif factor is not None:
+        result = make("mul", (result, factor))
+    for n in sorted(below, key=lambda n: (n.size, n.uid)):
+        result = make("true_div", (result, n))
+    return make("neg", (result,)) if f.coef < 0 else result
+
+
+def _scalars(f, dtype):
+    """The product of the 0-d factors and |coef|; None when it is 1."""
+    result = scalar(abs(f.coef), dtype) if abs(f.coef) != 1 else None
+    for n in f.above:
+        if not n.ndim:
+            result = n if result is None else make("mul", (n, result))
+    for n in f.below:
+        if not n.ndim:
+            one = scalar(1, dtype) if result is None else result
+            result = make("true_div", (one, n))
+    return result
+
+
+def _in_range(coef, dtype):
+    info = dtypes.finfo(dtype)
+    return coef == 0 or not np.isfinite(coef) or info.tiny <= abs(coef) <= info.max
+
+
+@family.rule("mul", "true_div")
+def collect(node):
+    """Factors that cancel or combine, through products and quotients.
+
+    x * exp(t) / exp(t) becomes x where exp(t) is rounded to 0 or inf too; x * y / y stays.
+    """
+    if node.dtype not in REAL:
+        return None
+    f = read(node)
+    if not f.below and not any(n.op.name in COMBINES for n in f.above):
+        return None
+    simplify(f)
+    return write(f, node.dtype) if f.events and _in_range(f.coef, node.dtype) else None
+
+
+@family.rule("sub", "add")
+def common_factor(node):
+    """u - u * sigmoid(t) is u * sigmoid(-t): the gradient of a quotient like e / (1 + e)."""
+    a, b = node.inputs
+    if node.dtype not in REAL or not (_product(a) or _product(b)):
+        return None
+    one, two = read(a), read(b)
+    if node.op.name == "sub":
+        two.coef = -two.coef
+    for u, v in ((one, two), (two, one)):
+        t = _extra_sigmoid(u, v)
+        if t is not None:
+            u.above.append(make("sigmoid", (negated(t),)))
+            return write(u, node.dtype)
+    return None
+
+
+def _product(node):
+    return node.op.name in ("mul", "true_div")
+
+
+def _extra_sigmoid(u, v):
+    """t where v = -u * sigmoid(t), factor by factor; else None."""
+    if v.coef != -u.coef or len(v.above) != len(u.above) + 1 or len(u.below) != len(v.below):
+        return None
+    more = {}
+    for n in v.above:
+        more[n] = more.get(n, 0) + 1
+    for n in u.above:
+        more[n] = more.get(n, 0) - 1
+    left = [n for n, count in more.items() if count]
+    if len(left) != 1 or more[left[0]] != 1 or left[0].op.name != "sigmoid":
+        return None
+    return (
+        left[0].inputs[0]
+        if sorted(n.uid for n in u.below) == sorted(n.uid for n in v.below)
+        else None
+    )

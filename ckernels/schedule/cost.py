@@ -1,0 +1,38 @@
+"""What work takes, roughly: the numbers by which a plan decides how many threads run it.
+
+Times are of one core; `build_tools/cost_constants.py` measures them on the machine at hand. A plan
+serves a class of shapes, so work is a size: picoseconds, counted with the sizes of the inputs. An
+estimate may be wrong by a factor of two: it decides who works, never what comes out.
+"""
+from ..config import config
+from ..graph.shapes import product
+from ..graph.sizes import ceil_divide, greatest
+
+NS_PER_COST = 0.04      # one unit of Op.cost for one float32
+NS_PER_BYTE = 0.02      # read or written, from a cache
+THREAD_NS = 10_000      # least work for one thread
+
+
+def work(ns, *sizes):
+    """Picoseconds of `ns` nanoseconds for each of sizes[0] * sizes[1] * ... elements, as a size.
+
+    >>> work(0.25, 10, 4)
+    10000
+    """
+    return max(1, round(ns * 1000)) * product(sizes)
+
+
+def least_units(count, picoseconds):
+    """Least units of a range for one thread, of `count` units that take so long together.
+
+    >>> least_units(1000, work(100.0, 1000))
+    100
+    """
+    each = picoseconds // greatest(1, count)
+    return ceil_divide(THREAD_NS * 1000, greatest(1, each))
+
+
+def least_for_elements(count, elements):
+    """The least that the flag `openmp_elemwise_minsize` asks for, of `count` units in all."""
+    least = config.openmp_elemwise_minsize
+    return (least * count // greatest(1, elements) + 1) // 2 if least else 1

@@ -1,0 +1,91 @@
+"""docs/rooms.md: every file has a line in the table of its room, and names keep to the glossary.
+
+A name is cut into words ("ScanPlanner": scan, planner). A word of the glossary may stand in the
+names of files and classes of the rooms that the glossary gives it, and means one thing there.
+"""
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "ckernels"
+PAGE = (ROOT / "docs" / "rooms.md").read_text()
+GENERATED = {"_loader.py"}
+FILES = sorted(
+    p for p in PACKAGE.rglob("*")
+    if p.suffix in (".py", ".c", ".h") and p.name not in GENERATED
+    and (p.name != "__init__.py" or len(ast.parse(p.read_text()).body) > 1)
+)
+
+
+def room_of(path):
+    """'graph' for ckernels/graph/node.py; 'errors' for ckernels/errors.py."""
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def tables():
+    """{room: names of files in its table}; rooms without a folder are under ''."""
+    found = {}
+    for head, text in re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S):
+        room = head.rstrip("/") if head.endswith("/") else ""
+        found.setdefault(room, set()).update(re.findall(r"^\| `([^`]+\.[a-z]+)` \|", text, re.M))
+    return found
+
+
+def glossary():
+    """{word: rooms whose names may have it}."""
+    text = PAGE[PAGE.index("## Words"):PAGE.index("## Top level")]
+    rows = re.findall(r"^\| (\w+) \| .+ \| ([\w -]+) \|$", text, re.M)
+    assert len(rows) == len({word for word, _ in rows}) > 30, "a word has one meaning"
+    return {word: set(rooms.split()) for word, rooms in rows if word != "word"}
+
+
+def words(name):
+    """'ScanPlanner' and 'scan_planners' are scan, planner."""
+    found = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
+    return {w.lower() if w.endswith("ss") else w.lower().removesuffix("s") for w in found}
+
+
+def names():
+    """(name, room, file) of all files and classes."""
+    for path in FILES:
+        if path.name != "__init__.py":
+            yield path.stem, room_of(path), path
+        if path.suffix == ".py":
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ClassDef):
+                    yield node.name, room_of(path), path
+
+
+def test_every_file_has_a_line_in_the_table_of_its_room():
+    listed = tables()
+    for path in FILES:
+        parts = path.relative_to(PACKAGE).parts
+        room, name = (parts[0], "/".join(parts[1:])) if len(parts) > 1 else ("", parts[0])
+        assert name in listed.get(room, ()), (
+            f"docs/rooms.md: the table of {room or 'Top level'} has no line for {name}")
+
+
+def test_every_line_has_its_file():
+    for room, files in tables().items():
+        for name in files:
+            assert (PACKAGE / room / name).exists(), f"docs/rooms.md: {room}/{name} is gone"
+
+
+def test_names_keep_to_the_glossary():
+    known = glossary()
+    for name, room, path in names():
+        for word in words(name) & set(known):
+            assert room in known[word], (
+                f"{path.relative_to(ROOT)}: {name} has the word {word!r}, which means something "
+                f"else: see the words of docs/rooms.md")
+
+
+def test_no_two_classes_have_one_name():
+    found = defaultdict(set)
+    for name, _, path in names():
+        if name != path.stem and not name.startswith("_"):
+            found[name].add(path.relative_to(ROOT).as_posix())
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
