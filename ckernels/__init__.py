@@ -50,10 +50,26 @@ from .api.conv import (
 )
 from .api.ctc import ctc, ctc_batch_cost, ctc_decode, ctc_label_dense_to_sparse
 from .api.decompositions import (
+    cho_solve,
     cholesky,
+    eig,
     eigh,
+    eigvalsh,
+    expm,
+    lstsq,
+    matrix_dot,
+    matrix_power,
     pinv,
     qr,
+    slogdet,
+    solve_triangular,
+    tensorinv,
+    tensorsolve,
+)
+from .api.draw import draw
+from .api.fourier import (
+    irfft,
+    rfft,
 )
 from .api.function import In, Out, function
 from .api.gradients import (
@@ -67,14 +83,18 @@ from .api.gradients import (
     stop_gradient,
 )
 from .api.indexing import (
+    choose,
+    compress,
     flatnonzero,
     gather,
     inc_subtensor,
     nonzero,
     one_hot,
+    ravel_multi_index,
     set_subtensor,
     take,
     take_along_axis,
+    unravel_index,
 )
 from .api.learning_phase import (
     ifelse,
@@ -91,6 +111,7 @@ from .api.linalg import (
     dot,
     fill_diagonal,
     inverse,
+    kron,
     matmul,
     outer,
     solve,
@@ -162,7 +183,10 @@ from .api.math import (
     where,
 )
 from .api.matrices import (
+    bartlett,
+    cov,
     diagonal,
+    fill_diagonal_offset,
     trace,
     tri,
     tril,
@@ -185,6 +209,7 @@ from .api.nn import (
     softsign,
     tanh,
 )
+from .api.own import c_op, py_op
 from .api.pool import (
     pool,
     pool2d,
@@ -232,8 +257,12 @@ from .api.shape import (
 from .api.shared import shared
 from .api.sorting import (
     argsort,
+    bincount,
+    diff,
+    searchsorted,
     sort,
     top_k,
+    unique,
 )
 from .api.special import (
     angle,
@@ -241,22 +270,35 @@ from .api.special import (
     arcsinh,
     arctan2,
     arctanh,
+    betainc,
+    betaln,
+    chi2sf,
     conj,
     deg2rad,
     erfcinv,
+    erfcx,
     erfinv,
     gamma,
+    gammainc,
+    gammaincc,
     gammaln,
     i0,
+    i0e,
     i1,
+    i1e,
     imag,
     isclose,
     isfinite,
+    ive,
     j0,
     j1,
+    kve,
     log1mexp,
+    log_ndtr,
     logaddexp,
     logical_xor,
+    ndtr,
+    owens_t,
     psi,
     rad2deg,
     real,
@@ -300,6 +342,7 @@ from .api.variables import (
 from .compat._loading import refuse as _refuse
 from .compat._loading import watch as _watch
 from .config import config
+from .export import export
 from .graph.printing import debugprint, pp
 
 # `from ckernels import config` finds the flags, not the module of that name; whoever then asks for

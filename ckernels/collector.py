@@ -1,4 +1,4 @@
-"""Python's collector of cycles, put off while a plan is made.
+"""Python's collector of cycles, put off while a gradient or a plan is made.
 
 A plan makes some ten thousand objects that stay until it is done and hardly a cycle among them: the
 collector went through them, and through all else the process holds, again and again: 5 % to 15 %

@@ -18,6 +18,7 @@ WIDE, LONG = 600, 10  # characters of a line, and lines, of a sentence
 # Set by graph.printing: (node, operands) -> lines of a tree, [] unless exception_verbosity=high.
 trees = None
 _foreign = (_PACKAGE, "<frozen")  # beginnings of the names of files that are not the user's
+_owners = {}  # {name of a file: whose it is}, as far as asked for: a dozen frames for each node
 _doing = str  # () -> what a library above ckernels is at work on, "" for nothing
 
 
@@ -29,6 +30,14 @@ def add_library(directory, doing):
     global _foreign, _doing
     directory = os.path.join(directory, "")
     _foreign, _doing = tuple(dict.fromkeys((*_foreign, directory))), doing
+    _owners.clear()
+
+
+def _whose(name):
+    """Whose a file is: "ckernels", the "user", or of a "library" that calls ckernels for them."""
+    if name.startswith(_PACKAGE):
+        return "ckernels"
+    return "library" if name.startswith(_foreign) else "user"
 
 
 def user_frame():
@@ -36,9 +45,14 @@ def user_frame():
     inner, frame, inside = None, sys._getframe(1), True
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith(_foreign):
+        whose = _owners.get(name)
+        if whose is None:
+            if len(_owners) > 1000:     # each cell of a notebook is a file
+                _owners.clear()
+            whose = _owners[name] = _whose(name)
+        if whose == "user":
             return frame, inner
-        inside = inside and name.startswith(_PACKAGE)
+        inside = inside and whose == "ckernels"
         inner = frame if inside else inner
         frame = frame.f_back
     return None, inner
@@ -158,6 +172,12 @@ class CompileError(CKernelsError):
     def __init__(self, message, source=None):
         super().__init__(message)
         self.source = source
+
+
+class OwnCodeError(CompileError):
+    """C that the user wrote (K.c_op) does not compile."""
+
+    about_programs = True
 
 
 class CompilerMissing(CKernelsError):

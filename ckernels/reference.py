@@ -129,6 +129,8 @@ def apply_oracle(node, arrays):
     except CKernelsError as problem:
         raise with_line(problem, node, arrays) from None
     except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError) as problem:
+        if getattr(problem, "by_user", False):      # of py_op: the user's own class and words
+            raise
         raise with_line(_explained(problem, node, arrays), node) from problem
     return result if node.outs is not None else np.asarray(result)
 

@@ -18,29 +18,59 @@ def cholesky(x):
     return Tensor(ops.cholesky(node_of(x)))
 
 
-def qr(x):
-    """(q, r) with x = q . r, q with orthonormal columns and r upper triangular (reduced).
+def qr(x, mode="reduced"):
+    """(q, r) with x = q . r, q with orthonormal columns and r upper triangular.
 
-    The gradient needs at least as many rows as columns.
+    mode: "reduced"; "complete" for a square q, which has no gradient; "r" for r alone. The gradient
+    needs at least as many rows as columns.
 
     >>> q, r = K.qr(np.array([[3.0, 1.0], [4.0, 2.0]]))
     >>> abs(r.eval()).round(3)
     array([[5. , 2.2],
            [0. , 0.4]])
     """
-    return tuple(Tensor(n) for n in ops.qr(node_of(x)))
+    return _handles(ops.qr(node_of(x), mode))
 
 
-def eigh(x):
+def eigh(x, lower=True):
     """(w, v): rising eigenvalues and orthonormal eigenvectors (columns) of symmetric matrices.
 
-    Only the lower triangle is read. The gradient needs distinct eigenvalues.
+    Only one triangle is read. The gradient needs distinct eigenvalues.
 
     >>> w, v = K.eigh(np.array([[2.0, 0.0], [1.0, 2.0]]))
     >>> w.eval()
     array([1., 3.])
     """
-    return tuple(Tensor(n) for n in ops.eigh(node_of(x)))
+    return _handles(ops.eigh(_lower(x, lower)))
+
+
+def eigvalsh(x, b=None, lower=True):
+    """The rising eigenvalues w of symmetric matrices, or of the pair: x . v = w b . v.
+
+    b: symmetric and positive definite. Only one triangle of each is read.
+
+    >>> K.eigvalsh(np.array([[2.0, 0.0], [1.0, 2.0]])).eval()
+    array([1., 3.])
+    """
+    x = _lower(x, lower)
+    if b is not None:
+        half = ops.cholesky(ops.mirrored(_lower(b, lower), True))
+        x = ops.solve_triangular(half, ops.mirrored(x, True), True)
+        x = ops.solve_triangular(half, ops.swapaxes(x, -1, -2), True)
+    return Tensor(ops.eigvalsh(x))
+
+
+def eig(x):
+    """(w, v): eigenvalues, in no order, and eigenvectors (columns) of square matrices.
+
+    Both are complex, also where all are real; neither has a gradient (that of symmetric matrices,
+    `eigh`, has one).
+
+    >>> w, v = K.eig(np.array([[0.0, 1.0], [-1.0, 0.0]]))
+    >>> K.imag(w).eval()
+    array([ 1., -1.])
+    """
+    return _handles(ops.eig(node_of(x)))
 
 
 def pinv(x):
@@ -51,3 +81,111 @@ def pinv(x):
            [0.  , 0.  , 0.25]])
     """
     return Tensor(ops.pinv(node_of(x)))
+
+
+# --- systems of equations ---------------------------------------------------------------------
+
+
+def solve_triangular(a, b, lower=False, trans=False, unit_diagonal=False):
+    """The x with a . x = b, where only one triangle of `a` is read. b: a vector or matrices.
+
+    trans: solve with the transpose of `a`. unit_diagonal: the diagonal is taken for ones.
+
+    >>> a = np.array([[2.0, 9.0], [1.0, 4.0]])
+    >>> K.solve_triangular(a, np.array([2.0, 5.0]), lower=True).eval()
+    array([1., 1.])
+    """
+    return Tensor(ops.solve_triangular(node_of(a), node_of(b), lower, trans, unit_diagonal))
+
+
+def cho_solve(c, b, lower=True):
+    """The x with a . x = b, given the Cholesky factor `c` of a: a = c . c^T (lower) or c^T . c.
+
+    >>> c = K.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
+    >>> K.cho_solve(c, np.array([6.0, 7.0])).eval()
+    array([1., 1.])
+    """
+    return Tensor(ops.cho_solve(node_of(c), node_of(b), lower))
+
+
+def lstsq(a, b, rcond=None):
+    """(x, residuals, rank): the x with the least |a . x - b|, of these the shortest; the sum of
+    squares that is left for each column of `b`; the rank of `a`, int64.
+
+    rcond: singular values below this part of the largest count as 0. The gradient is that at
+    constant rank.
+
+    >>> x, left, rank = K.lstsq(np.array([[1.0], [1.0]]), np.array([1.0, 3.0]))
+    >>> x.eval(), left.eval(), rank.eval()
+    (array([2.]), array(2.), array(1))
+    """
+    return _handles(ops.lstsq(node_of(a), node_of(b), rcond))
+
+
+def tensorsolve(a, b, axes=None):
+    """The x with tensordot(a, x, x.ndim) = b; `axes` of `a` are moved to its end first.
+
+    >>> K.int_shape(K.tensorsolve(np.eye(6).reshape(2, 3, 3, 2), np.ones((2, 3))))
+    (3, 2)
+    """
+    return Tensor(ops.tensorsolve(node_of(a), node_of(b), axes))
+
+
+def tensorinv(x, ind=2):
+    """The inverse of `x` as a linear map from its last axes to its first `ind`.
+
+    >>> K.int_shape(K.tensorinv(np.eye(6).reshape(6, 3, 2), ind=1))
+    (3, 2, 6)
+    """
+    return Tensor(ops.tensorinv(node_of(x), ind))
+
+
+# --- functions of matrices --------------------------------------------------------------------
+
+
+def expm(x):
+    """The exponential of square matrices.
+
+    >>> K.expm(np.array([[0.0, 1.0], [0.0, 0.0]])).eval()
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    return Tensor(ops.expm(node_of(x)))
+
+
+def slogdet(x):
+    """(sign, log(|det|)) of square matrices, without overflow.
+
+    >>> sign, log = K.slogdet(np.diag([-1e200, 1e200]))
+    >>> sign.eval(), log.eval().round(3)
+    (array(-1.), np.float64(921.034))
+    """
+    return _handles(ops.slogdet(node_of(x)))
+
+
+def matrix_power(x, n):
+    """The product of `n` factors `x`; of inverses for a negative `n`, an int.
+
+    >>> K.matrix_power(np.array([[1, 1], [0, 1]]), 3).eval()
+    array([[1, 3],
+           [0, 1]])
+    """
+    return Tensor(ops.matrix_power(node_of(x), n))
+
+
+def matrix_dot(*factors):
+    """The matrix product of all `factors`, from the left.
+
+    >>> K.int_shape(K.matrix_dot(K.zeros((2, 3)), K.zeros((3, 4)), K.zeros((4, 5))))
+    (2, 5)
+    """
+    return Tensor(ops.matrix_dot(*map(node_of, factors)))
+
+
+def _handles(nodes):
+    return tuple(map(Tensor, nodes)) if isinstance(nodes, tuple) else Tensor(nodes)
+
+
+def _lower(x, lower):
+    """`x` so that the triangle to read is the lower one."""
+    return node_of(x) if lower else ops.swapaxes(node_of(x), -1, -2)

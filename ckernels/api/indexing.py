@@ -7,6 +7,7 @@ from ..errors import ArgumentError, DTypeError
 from .config import floatx
 from .operands import integer, node_of, operand
 from .tensor import Tensor, need_tensor
+from .variables import shape_vector
 
 
 def gather(reference, indices):
@@ -115,3 +116,58 @@ def take_along_axis(x, indices, axis):
     """
     indices = _integers(indices, "the indices of take_along_axis")
     return Tensor(ops.take_along_axis(node_of(x), indices, axis))
+
+
+def choose(index, choices, mode="raise"):
+    """At each place the element of choices[index[place]]; all of them broadcast.
+
+    choices: tensors, or one tensor whose first axis counts them. mode: what is no choice raises
+    CheckError ("raise"), wraps around ("wrap") or is limited to the ends ("clip").
+
+    >>> K.choose(np.array([1, 0]), [np.array([1, 2]), np.array([10, 20])]).eval()
+    array([10,  2])
+    """
+    if isinstance(choices, (list, tuple)):
+        choices = [operand(c) for c in choices]
+    else:
+        choices = node_of(choices)
+    return Tensor(ops.choose_from(_integers(index, "the index of choose"), choices, mode))
+
+
+def compress(condition, x, axis=None):
+    """The slices of `x` along `axis` (None: the elements) where the vector `condition` is not 0.
+
+    The length is known only in a call.
+
+    >>> K.compress(K.constant([0, 1]), K.constant([[1.0, 2.0], [3.0, 4.0]]), axis=1).eval()
+    array([[2.],
+           [4.]], dtype=float32)
+    """
+    return Tensor(ops.compress(node_of(condition), node_of(x), axis))
+
+
+def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
+    """The position in memory of the element `multi_index` of an array of the sizes `dims`, int64.
+
+    multi_index: a tensor for each axis, or one with the axes first. mode: "raise", "wrap", "clip".
+    order: "C" for rows, "F" for columns.
+
+    >>> K.ravel_multi_index((np.array([1]), np.array([2])), (2, 3)).eval()
+    array([5])
+    """
+    if isinstance(multi_index, (list, tuple)):
+        multi_index = [_integers(i, "an index") for i in multi_index]
+    else:
+        multi_index = _integers(multi_index, "an index")
+    return Tensor(ops.ravel_multi_index(multi_index, shape_vector(dims), mode, order))
+
+
+def unravel_index(flat, dims, order="C"):
+    """The index, a tuple of int64 tensors, of the element at position `flat` in the memory of an
+    array of the sizes `dims`.
+
+    >>> [i.eval() for i in K.unravel_index(np.array([5]), (2, 3))]
+    [array([1]), array([2])]
+    """
+    found = ops.unravel_index(_integers(flat, "a position"), shape_vector(dims), order)
+    return tuple(map(Tensor, found))

@@ -70,6 +70,16 @@ def outer(x, y):
     return Tensor(ops.outer(node_of(x), node_of(y)))
 
 
+def kron(x, y):
+    """The Kronecker product: blocks x[i, j] * y.
+
+    >>> K.kron(np.array([[1, 2]]), np.array([[1], [1]])).eval()
+    array([[1, 2],
+           [1, 2]])
+    """
+    return Tensor(ops.kron(node_of(x), node_of(y)))
+
+
 def diag(x):
     """The diagonal of a matrix, or the diagonal matrix of a vector.
 
@@ -90,23 +100,32 @@ def fill_diagonal(x, val):
     return Tensor(ops.fill_diagonal(node_of(x), operand(val)))
 
 
-def svd(x):
+def svd(x, full_matrices=False, compute_uv=True):
     """(U, S, V) with x = U . diag(S) . V, as NumPy: reduced, singular values falling.
+
+    full_matrices: square U and V, which have no gradient. compute_uv=False: S alone.
 
     >>> u, s, v = K.svd(np.diag([3.0, 4.0]))
     >>> s.eval()
     array([4., 3.])
     """
-    return tuple(Tensor(n) for n in ops.svd(node_of(x)))
+    found = ops.svd(node_of(x), full_matrices, compute_uv)
+    return tuple(Tensor(n) for n in found) if compute_uv else Tensor(found)
 
 
-def solve(a, b):
+def solve(a, b, assume_a="gen", lower=False, trans=False):
     """The x with a . x = b.
+
+    assume_a: "gen" (nothing), "sym" (symmetric), "pos" (positive definite, by Cholesky); of the
+    last two only the upper triangle is read, or with `lower` the lower one. trans: solve with the
+    transpose of `a`.
 
     >>> K.solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 2.0])).eval()
     array([1. , 0.5])
+    >>> K.solve(np.array([[4.0, 2.0], [9.0, 5.0]]), np.array([6.0, 7.0]), assume_a="pos").eval()
+    array([1., 1.])
     """
-    return Tensor(ops.solve(node_of(a), node_of(b)))
+    return Tensor(ops.solve_structured(node_of(a), node_of(b), assume_a, lower, trans))
 
 
 def inverse(x):

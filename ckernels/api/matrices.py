@@ -1,8 +1,8 @@
-"""Triangles and diagonals of matrices."""
+"""Triangles and diagonals of matrices, covariances, windows."""
 
 from .. import dtypes, ops
 from .config import floatx
-from .operands import node_of
+from .operands import node_of, operand
 from .tensor import Tensor
 
 
@@ -57,3 +57,35 @@ def trace(x, offset=0, axis1=0, axis2=1):
     array(5)
     """
     return Tensor(ops.trace(node_of(x), offset, axis1, axis2))
+
+
+def fill_diagonal_offset(x, val, offset):
+    """The matrix `x` with the scalar `val` on the diagonal of the elements (i, i + offset).
+
+    >>> K.fill_diagonal_offset(np.zeros((2, 2)), 5, 1).eval()
+    array([[0., 5.],
+           [0., 0.]])
+    """
+    return Tensor(ops.fill_diagonal(node_of(x), operand(val), offset))
+
+
+def cov(x, y=None, rowvar=True, bias=False, ddof=None):
+    """The covariances of the rows of `x` (rowvar=False: of its columns); of a vector its variance.
+
+    y: more rows. The sums are divided by the number of observations less `ddof`, which is 1 unless
+    given, 0 with bias=True.
+
+    >>> K.cov(np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).eval()
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    return Tensor(ops.cov(node_of(x), None if y is None else node_of(y), rowvar, bias, ddof))
+
+
+def bartlett(n, dtype=None):
+    """Bartlett's window of `n` points (an int or a scalar tensor): it rises from 0 to 1 and falls.
+
+    >>> K.bartlett(5).eval()
+    array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
+    """
+    return Tensor(ops.bartlett(getattr(n, "node", n), dtype))

@@ -1,7 +1,7 @@
-"""Orders along an axis: sorting, the largest elements, and what is found by them."""
+"""Orders along an axis: sorting, the largest elements, and what is found by them; counts."""
 
 from .. import ops
-from .operands import node_of
+from .operands import node_of, operand
 from .tensor import Tensor
 
 
@@ -26,8 +26,65 @@ def argsort(x, axis=-1):
 def top_k(x, k, axis=-1):
     """(values, indices) of the `k` largest elements along `axis`, falling; of equals the first.
 
+    A negative `k` gives the -k smallest, rising. k: an int or a scalar tensor.
+
     >>> values, indices = K.top_k(np.array([3, 1, 2]), 2)
     >>> values.eval(), indices.eval()
     (array([3, 2]), array([0, 2]))
     """
-    return tuple(Tensor(n) for n in ops.top_k(node_of(x), k, axis))
+    return tuple(Tensor(n) for n in ops.top_k(node_of(x), _plain(k), axis))
+
+
+def searchsorted(x, v, side="left", sorter=None):
+    """Where the elements of `v` would be put into the vector `x` to keep it rising: int64.
+
+    side: "left" before or "right" behind equal ones. sorter: indices that sort `x`.
+
+    >>> K.searchsorted(np.array([1, 2, 2, 5]), np.array([2, 9])).eval()
+    array([1, 4])
+    """
+    sorter = sorter if sorter is None else node_of(sorter)
+    return Tensor(ops.searchsorted(node_of(x), operand(v), side, sorter))
+
+
+def unique(x, return_index=False, return_inverse=False, return_counts=False):
+    """The different elements of `x`, rising. With what is asked for, a tuple: the index of each
+    one's first occurrence in the flattened `x`; for each element of `x` its number among them, in
+    the shape of `x`; how often each occurs.
+
+    The length is known only in a call. All NaN are one number. The gradient flows to the first
+    occurrences.
+
+    >>> values, counts = K.unique(K.constant([3.0, 1.0, 3.0]), return_counts=True)
+    >>> values.eval(), counts.eval()
+    (array([1., 3.], dtype=float32), array([1, 2]))
+    """
+    found = ops.unique(node_of(x), return_index, return_inverse, return_counts)
+    return tuple(map(Tensor, found)) if isinstance(found, tuple) else Tensor(found)
+
+
+def bincount(x, weights=None, minlength=0):
+    """How often each integer from 0 on occurs in the vector `x`, or the sum of its `weights`.
+
+    The length is known only in a call: the largest of `x` and one more, at least `minlength`.
+    CheckError if a number is negative.
+
+    >>> K.bincount(K.constant([0, 2, 2], dtype="int64")).eval()
+    array([1, 0, 2])
+    """
+    weights = weights if weights is None else node_of(weights)
+    return Tensor(ops.bincount(node_of(x), weights, _plain(minlength)))
+
+
+def diff(x, n=1, axis=-1):
+    """The differences of neighbours along `axis`, `n` times over.
+
+    >>> K.diff(np.array([1, 4, 9])).eval()
+    array([3, 5])
+    """
+    return Tensor(ops.diff(node_of(x), n, axis))
+
+
+def _plain(x):
+    """A handle's node; what is none as it is."""
+    return getattr(x, "node", x)

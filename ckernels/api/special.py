@@ -5,7 +5,7 @@ The meaning and the C of each is in ops/special.py and ops/transcendental.py.
 
 from .. import ops
 from .elementwise import binary, examples, pair, unary
-from .operands import node_of
+from .operands import node_of, operand
 from .tensor import Tensor
 
 # --- gamma, error and Bessel functions --------------------------------------------------------
@@ -38,6 +38,48 @@ logaddexp = binary(ops.logaddexp, "logaddexp", "log(exp(x) + exp(y)) without ove
                    "[0.0, 1000.0]", "[0.0, 1000.0]", "[0.693, 1000.693]")
 log1mexp = unary(ops.log1mexp, "log1mexp", "log(1 - exp(x)) for x <= 0, exact on both ends.",
                  "[-1e-3, -1.0]", "[-6.908, -0.459]")
+
+
+# --- functions of distributions ---------------------------------------------------------------
+
+betaln = binary(ops.betaln, "betaln", "log(gamma(x) gamma(y) / gamma(x + y)), exact for large x.",
+                "[1.0, 3.0]", "2.0", "[-0.693, -2.485]")
+erfcx = unary(ops.erfcx, "erfcx", "exp(x * x) * erfc(x), which does not vanish for large x.",
+              "[0.0, 100.0]", "[1.0, 0.006]")
+ndtr = unary(ops.ndtr, "ndtr", "The distribution function of the normal law.",
+             "[0.0, 1.0]", "[0.5, 0.841]")
+log_ndtr = unary(ops.log_ndtr, "log_ndtr", "The logarithm of `ndtr`, exact in both tails.",
+                 "[0.0, -40.0]", "[-0.693, -804.608]")
+SCIPY = "Through SciPy."
+gammainc = binary(ops.gammainc, "gammainc",
+                  "The regularised lower incomplete gamma function P(x, y); no gradient by x. "
+                  + SCIPY, "[1.0, 2.0]", "1.0", "[0.632, 0.264]")
+gammaincc = binary(ops.gammaincc, "gammaincc",
+                   "The regularised upper incomplete gamma function Q(x, y); no gradient by x. "
+                   + SCIPY, "[1.0, 2.0]", "1.0", "[0.368, 0.736]")
+chi2sf = binary(ops.chi2sf, "chi2sf",
+                "The probability that a chi-squared variable of y degrees of freedom exceeds x. "
+                + SCIPY, "[1.0, 2.0]", "2.0", "[0.607, 0.368]")
+owens_t = binary(ops.owens_t, "owens_t", "Owen's T function. " + SCIPY,
+                 "[0.0, 1.0]", "1.0", "[0.125, 0.067]")
+i0e = unary(ops.i0e, "i0e", "exp(-|x|) i0(x), which does not overflow.",
+            "[0.0, 1000.0]", "[1.0, 0.013]")
+i1e = unary(ops.i1e, "i1e", "exp(-|x|) i1(x), which does not overflow.",
+            "[0.0, 1000.0]", "[0.0, 0.013]")
+ive = binary(ops.ive, "ive", "exp(-|y|) I(y), the modified Bessel function of order x. " + SCIPY,
+             "[0.0, 2.0]", "1.0", "[0.466, 0.05]")
+kve = binary(ops.kve, "kve", "exp(y) K(y), the modified Bessel function of order x. " + SCIPY,
+             "[0.0, 2.0]", "1.0", "[1.144, 4.417]")
+
+
+def betainc(a, b, x):
+    """The regularised incomplete beta function, elementwise; no gradient by `a` and `b`.
+    Through SciPy.
+
+    >>> K.betainc(2.0, 2.0, np.array([0.5, 1.0])).eval()
+    array([0.5, 1. ])
+    """
+    return Tensor(ops.betainc(operand(a), operand(b), operand(x)))
 
 
 # --- hyperbolic functions and angles ----------------------------------------------------------

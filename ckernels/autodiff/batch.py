@@ -250,10 +250,15 @@ def _fill_diagonal(b, node):
 def _solve(b, node):
     a, right = node.inputs
     if not node.attrs["vector"]:
-        return make("solve", [b.ranked(i, node.ndim) for i in node.inputs], node.attrs)
+        return make(node.op, [b.ranked(i, node.ndim) for i in node.inputs], node.attrs)
     column = ops.expand(b.full(right), (right.ndim + 1,))
-    wide = make("solve", (b.ranked(a, max(a.ndim, 2)), column), {"vector": False})
+    wide = make(node.op, (b.ranked(a, max(a.ndim, 2)), column), {**node.attrs, "vector": False})
     return ops.squeeze(wide, -1)
+
+
+def _irfft(b, node):
+    _no_wide_sizes(b, node)
+    return make("irfft", (b.get(node.inputs[0]), node.inputs[1]))
 
 
 def _scan(b, node):
@@ -415,7 +420,11 @@ RULES = {
     "svd": _leading,
     "qr": _leading,
     "pinv": _leading,
+    **dict.fromkeys(("expm", "slogdet", "eig", "eigvalsh", "svd_full", "qr_full"), _leading),
     "solve": _solve,
+    "solve_triangular": _solve,
+    "rfft": _leading,
+    "irfft": _irfft,
     "item": _item,
     "scan": _scan,
     "scan_debug": _scan,

@@ -9,7 +9,7 @@ here carry the forward node's line.
 import numpy as np
 
 # scan_gradient has the rule of scan, recompute that of checkpoint.
-from .. import dtypes, ops
+from .. import collector, dtypes, ops
 from ..errors import ArgumentError, DisconnectedError, DTypeError, ShapeError, with_line
 from ..graph.node import as_node, constant, line_of, make, making_for, new_uid
 from ..graph.op import Op
@@ -47,7 +47,8 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=()
                 starts[cost] = ops.ones_like(cost)
     elif not known:
         raise ArgumentError("grad needs a cost, or known_grads to start from")
-    found = accumulate(starts, targets, known, fixed)
+    with collector.later():
+        found = accumulate(starts, targets, known, fixed)
     results = [_finish(g, t, starts, fixed, disconnected) for g, t in zip(found, targets)]
     return results if isinstance(wrt, (list, tuple)) else results[0]
 

@@ -85,6 +85,19 @@ def main_parser():
     child = _add(commands, "config", "print every flag: value, meaning, default, origin",
                  "kernels:show_config", json=True)  # fmt: skip
     child.add_argument("flag", nargs="?", help="only this flag's value")
+    child = _add(commands, "export", "write a function of a program as C", "export:main",
+                 "The program is run; FUNCTION is a name of its top level.")  # fmt: skip
+    child.add_argument("program", metavar="PROGRAM.py:FUNCTION",
+                       help="a function, or {name: function} over one state")  # fmt: skip
+    child.add_argument("folder", help="where the files go")
+    child.add_argument("--shape", action="append", default=[], type=_shape, metavar="NAME=SIZES",
+                       help="the shape of an input, as in x=32,784")  # fmt: skip
+    child.add_argument("--target", choices=("c99", "native", "shared"), default="c99",
+                       help="C99 for any machine, C for gcc and clang, or a library")  # fmt: skip
+    child.add_argument("--prefix", help="of all names in C; else the name of the folder")
+    child.add_argument("--weights", choices=("const", "extern"), default="const",
+                       help="arrays in the source, or a file of their own")  # fmt: skip
+    child.add_argument("--dtype", help="refuse wider floats than this one")
     child = _add(commands, "completion", "print a script that completes both commands",
                  "kernels:show_completion",
                  'In ~/.bashrc: eval "$(ckernels completion bash)".')  # fmt: skip
@@ -107,6 +120,15 @@ class Version(argparse.Action):
 
 def _version(parser):
     parser.add_argument("--version", action=Version, nargs=0, help="print the version")
+
+
+def _shape(text):
+    """'x=32,784': ("x", (32, 784)); 'x=' is the shape of one number."""
+    name, equals, sizes = text.partition("=")
+    try:
+        return name, tuple(int(n) for n in sizes.split(",") if n or not equals or not name)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"a shape such as x=32,784, not {text!r}") from None
 
 
 def _days(text):

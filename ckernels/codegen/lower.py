@@ -4,7 +4,7 @@ Chooses the form of the nest (flat, tile, rows, columns, chunks), collapses axes
 walk alike, classifies strides and writes values in order. What values mean is theirs (ir.py); sizes
 and strides stay out of kernels: they are numbers of the launch.
 """
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .. import dtypes
 from ..graph.shapes import product
@@ -49,10 +49,15 @@ class _Ref:
 
 
 class Lowering:
-    """Lower one group. layouts: node -> Layout of a stored tensor; stores: [(node, Layout)]."""
+    """Lower one group. layouts: node -> Layout of a stored tensor; stores: [(node, Layout)].
 
-    def __init__(self, group, layouts, stores):
+    built: what loops became that were lowered for the same plan; loops that are equal but for
+    their buffers, as those of equal layers are, share it.
+    """
+
+    def __init__(self, group, layouts, stores, built=None):
         self.group, self.layouts, self.stores = group, layouts, stores
+        self.built = {} if built is None else built
         self.refs, self.values, self.of = [], [], {}
         self.made = {}                  # {what was asked for: the value that has it}
         self.reduced = set(group.reduced)
@@ -66,7 +71,37 @@ class Lowering:
             if node.op.name == "partial":
                 self.refs[ref].strides = (0,) * len(self.group.domain)
             out.append((ref, self.of[node.uid]))
-        return self.build(out)
+        return self.shared(out)
+
+    def shared(self, stores):
+        """The Launch of a loop that was built before, with the buffers of this one; or a new one.
+
+        All that `build` looks at is in the key. Sizes in it are told apart by their expressions.
+        """
+        group, numbers = self.group, {}
+        refs = tuple([(r.role, r.dtype, r.strides, r.offset,
+                       numbers.setdefault(r.buffer, len(numbers))) for r in self.refs])
+        chunks = tuple([n.attrs["chunks"] for n, _ in self.stores if n.op.name == "partial"])
+        key = (tuple(group.domain), group.reduced, group.partial, refs, tuple(self.values),
+               tuple(stores), chunks)
+        found = self.built.get(key)
+        if found is None:
+            made = self.build(stores)
+            pairs = [(numbers[a], numbers[b]) for a, b in made.inplace]
+            self.built[key] = made, pairs
+            return made
+        made, pairs = found
+        buffers = list(numbers)
+        return replace(made, dims=list(made.dims), pointers=self.pointers(),
+                       reads=self.buffers("in"), writes=self.buffers("out"),
+                       inplace=[(buffers[a], buffers[b]) for a, b in pairs])
+
+    def pointers(self):
+        return [(r.buffer, r.offset * dtypes.ITEMSIZE[r.dtype])
+                for r in self.refs if r.role != "index"]
+
+    def buffers(self, role):
+        return [r.buffer for r in self.refs if r.role == role]
 
     # ---- values -------------------------------------------------------------------------------
 
@@ -287,7 +322,7 @@ class Lowering:
 
     def launch(self, form, stores, n, outer, runs, strides, count, block, chunk=None):
         dims = [n, *outer, *runs] + ([chunk] if chunk is not None else [])
-        pointers, operands = [], []
+        operands = []
         for ref, (step, far, run) in zip(self.refs, strides):
             cross = stride_class(far[0]) if form == "tile" else "n"
             op = Operand(ref.role, ref.dtype, stride_class(step), moves(far), moves(run), cross)
@@ -298,15 +333,12 @@ class Lowering:
                 dims.extend(far)
             if op.run:
                 dims.extend(run)
-            if ref.role != "index":
-                pointers.append((ref.buffer, ref.offset * dtypes.ITEMSIZE[ref.dtype]))
         values, stores = passes.rewrite(form, self.settle(form, operands), stores)
         kernel = Kernel(form, len(outer), len(runs), tuple(operands), values, stores,
                         form == "rows" and not runs and again(values) and n <= ROW_SCRATCH)
         ns, total = self.element_ns(values), product(self.group.domain)
-        reads = [r.buffer for r in self.refs if r.role == "in"]
-        writes = [r.buffer for r in self.refs if r.role == "out"]
-        return Launch(kernel, pointers, dims, count, block, cost.work(ns, total), reads, writes,
+        return Launch(kernel, self.pointers(), dims, count, block, cost.work(ns, total),
+                      self.buffers("in"), self.buffers("out"),
                       self.inplace() if form == "flat" else [],
                       cost.least_for_elements(count, total))
 

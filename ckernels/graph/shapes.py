@@ -45,10 +45,13 @@ def known_same(a, b):
 
 
 def _broadcast_alike(a, b):
-    """The broadcast of two shapes of one rank where each axis is the same or 1 in one of them, as
-    it is nearly always; else None."""
-    out = []
-    for x, y in zip(a, b):
+    """The broadcast of two shapes where each axis is the same or 1 in one of them, as it is nearly
+    always; else None."""
+    if len(a) < len(b):
+        a, b = b, a
+    lead = len(a) - len(b)
+    out = list(a[:lead])
+    for x, y in zip(a[lead:], b):
         if x is y or type(y) is int and y == 1:
             out.append(x)
         elif type(x) is int and (x == 1 or type(y) is int and x == y):
@@ -68,7 +71,7 @@ def broadcast(what, *shapes):
         a, b = shapes
         if not a or not b or known_same(a, b):
             return b if not a else a
-        found = _broadcast_alike(a, b) if len(a) == len(b) else None
+        found = _broadcast_alike(a, b)
         if found:
             return found
     ndim = max((len(s) for s in shapes), default=0)

@@ -10,6 +10,7 @@ from .base import *  # noqa: F401,F403
 from .composite import *  # noqa: F401,F403
 from .elementwise import *  # noqa: F401,F403
 from .logic import *  # noqa: F401,F403
+from .probability import *  # noqa: F401,F403
 from .reduce import *  # noqa: F401,F403
 from .softmax import *  # noqa: F401,F403
 from .special import *  # noqa: F401,F403
@@ -23,7 +24,8 @@ def _build_functions(module):
         if not name.startswith("_") and str(getattr(value, "__module__", "")).startswith(__name__)]
 
 
-for _room in ("movement", "indexing", "linalg", "random", "mrg", "sort", "running", "control",
+for _room in ("movement", "indexing", "linalg", "systems", "matrixfunctions", "fourier", "counting",
+              "random", "mrg", "sort", "running", "control", "own",
               "scan_ends", "branch", "windows", "conv", "pool", "interpolate"):
     try:
         _module = importlib.import_module(f"{__name__}.{_room}")

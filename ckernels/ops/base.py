@@ -25,6 +25,8 @@ KIND_NAMES = {"b": "bool", "i": "signed integer", "u": "unsigned integer", "f": 
 
 def is_weak(x):
     """Whether `x` is a Python number: it adopts the dtype of the tensors it meets."""
+    if type(x) is Node:
+        return False
     return isinstance(x, (bool, int, float, complex, Size)) and not isinstance(x, np.generic)
 
 
@@ -35,6 +37,8 @@ def weak_kind(x):
 
 def to_node(x, name="an operation"):
     """`x` as a Node; DTypeError in words for what is no tensor at all."""
+    if type(x) is Node and x.outs is None:
+        return x
     if isinstance(x, Node) or isinstance(getattr(x, "node", None), Node):
         node = as_node(x)
         if node.outs is not None:
@@ -88,6 +92,8 @@ def scalar(value, dtype, name="an operation"):
         info = np.iinfo(dtype)
         raise DTypeError(f"{name}: the Python int {value} does not fit in {dtype} "
                          f"({info.min} to {info.max}); cast the tensor to a wider dtype first")
+    if type(value) in (int, float) and -6e4 < value < 6e4:     # all floats can hold it
+        return constant(np.asarray(value, dtype=dtype), dtype)
     with np.errstate(all="ignore"):
         try:
             return constant(np.asarray(value, dtype=dtype), dtype)
@@ -115,8 +121,10 @@ def operands(args, name="an operation", widen=False):
     widen: a Python int that does not fit makes the common dtype int64 instead of an error.
     """
     nodes = [a if is_weak(a) else to_node(a, name) for a in args]
-    strong = [n.dtype for n in nodes if isinstance(n, Node)]
-    weak = [n for n in nodes if not isinstance(n, Node)]
+    strong = [n.dtype for n in nodes if type(n) is Node]
+    if len(strong) == len(nodes) and strong and strong.count(strong[0]) == len(strong):
+        return nodes            # as most are
+    weak = [n for n in nodes if type(n) is not Node]
     common = dtypes.promote(strong, [weak_kind(n) for n in weak])
     if widen and any(isinstance(n, int) and not fits(n, common) for n in weak):
         common = dtypes.promote([common, "int64"])
@@ -127,6 +135,8 @@ def operands(args, name="an operation", widen=False):
 
 def cast(x, dtype):
     """`x` with another dtype; itself when it has it already."""
+    if type(x) is Node and x.dtype == dtype and x.outs is None:
+        return x
     x, dtype = to_node(x, "cast"), dtypes.name_of(dtype)
     if x.dtype == dtype:
         return x

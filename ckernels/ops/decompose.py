@@ -6,7 +6,7 @@ need distinct values. float16 computes in float32, integers in a float. Leading 
 import numpy as np
 
 from .. import dtypes
-from ..errors import ShapeError
+from ..errors import ArgumentError, ShapeError
 from ..graph.node import item, make
 from ..graph.op import Op
 from ..graph.shapes import broadcast, show
@@ -247,7 +247,7 @@ def _grad_svd(node, g):
     return (add(total, _mm(u, _t(mul(outside_v, inverse_s)))),)
 
 
-svd = _any_op(
+_svd = _any_op(
     "svd",
     lambda x: tuple(np.linalg.svd(x, full_matrices=False)),
     lambda x: [
@@ -258,6 +258,23 @@ svd = _any_op(
     _grad_svd,
     "(u, s, v) with x = u diag(s) v: s falls, u and v are reduced (NumPy's full_matrices=False).",
 )
+_svd_full = _any_op(
+    "svd_full",
+    lambda x: tuple(np.linalg.svd(x)),
+    lambda x: [(x.dtype, x.shape[:-1] + (x.shape[-2],)), (x.dtype, x.shape[:-2] + (_smaller(x),)),
+               (x.dtype, x.shape[:-2] + (x.shape[-1], x.shape[-1]))],
+    None,
+    "(u, s, v) as svd, with square u and v; it has no gradient.",
+)
+
+
+def svd(x, full_matrices=False, compute_uv=True):
+    """(u, s, v) with x = u diag(s) v, or s alone if not compute_uv.
+
+    s falls; u and v are square with full_matrices (without a gradient then), else reduced.
+    """
+    parts = _svd_full(x) if full_matrices and compute_uv else _svd(x)
+    return parts if compute_uv else parts[1]
 
 
 def _grad_qr(node, g):
@@ -275,10 +292,24 @@ def _solve(a, b):
     return make("solve", (a, b), {"vector": False})
 
 
-qr = _any_op("qr", lambda x: tuple(np.linalg.qr(x)),
-             lambda x: [(x.dtype, x.shape[:-1] + (_smaller(x),)),
-                        (x.dtype, x.shape[:-2] + (_smaller(x), x.shape[-1]))], _grad_qr,
-             "(q, r) with x = q r, q with orthonormal columns, r upper triangular (reduced).")
+_qr = _any_op("qr", lambda x: tuple(np.linalg.qr(x)),
+              lambda x: [(x.dtype, x.shape[:-1] + (_smaller(x),)),
+                         (x.dtype, x.shape[:-2] + (_smaller(x), x.shape[-1]))], _grad_qr,
+              "(q, r) with x = q r, q with orthonormal columns, r upper triangular (reduced).")
+_qr_full = _any_op("qr_full", lambda x: tuple(np.linalg.qr(x, "complete")),
+                   lambda x: [(x.dtype, x.shape[:-1] + (x.shape[-2],)), (x.dtype, x.shape)], None,
+                   "(q, r) as qr, with a square q; it has no gradient.")
+
+
+def qr(x, mode="reduced"):
+    """(q, r) with x = q r, q with orthonormal columns, r upper triangular; r alone with mode "r".
+
+    mode "complete": a square q, without a gradient.
+    """
+    if mode not in ("reduced", "complete", "r"):
+        raise ArgumentError(f"the mode of qr is 'reduced', 'complete' or 'r', not {mode!r}")
+    parts = _qr_full(x) if mode == "complete" else _qr(x)
+    return parts[1] if mode == "r" else parts
 
 
 def _grad_pinv(node, g):

@@ -178,20 +178,39 @@ def _series(x, order, sign):
     return total
 
 
-def _bessel_i(x, order):
+def _bessel_i(x, order, scaled=False):
     """i0, i1: the series to 20, then the integral over [0, pi] by the trapezoidal rule, which
-    converges geometrically for periodic functions."""
+    converges geometrically for periodic functions. scaled: times exp(-|x|)."""
     size = np.abs(np.asarray(x, dtype="float64"))
     large = np.where((size > 20) & (size < 800), size, 25.0)
     angle = np.arange(0, 301) * (np.pi / 300)
     weight = np.where((angle == 0) | (np.arange(301) == 300), 0.5, 1.0) * np.cos(order * angle)
     flat = large.reshape(-1, 1)
-    scaled = (np.exp(-2 * flat * np.sin(angle / 2) ** 2) * weight).sum(axis=1) / 300
-    half = np.exp(large / 2)
-    value = np.where(size <= 20, _series(np.where(size <= 20, size, 0), order, 1),
-                     scaled.reshape(size.shape) * half * half)
-    value = np.where(size >= 800, np.inf, np.where(np.isnan(size), np.nan, value))
+    total = (np.exp(-2 * flat * np.sin(angle / 2) ** 2) * weight).sum(axis=1) / 300
+    near = _series(np.where(size <= 20, size, 0), order, 1)
+    half = 1.0 if scaled else np.exp(large / 2)
+    near = near * np.exp(-np.where(size <= 20, size, 0)) if scaled else near
+    value = np.where(size <= 20, near, total.reshape(size.shape) * half * half)
+    far = _scaled_far(np.where(size >= 800, size, 800.0), order) if scaled else np.inf
+    value = np.where(size >= 800, far, np.where(np.isnan(size), np.nan, value))
     return np.copysign(value, x) if order else value
+
+
+def _scaled_far(x, order):
+    """exp(-x) times i0 or i1 for x >= 800 (DLMF 10.40.1)."""
+    term = total = np.ones_like(x)
+    for k in range(1, 8):
+        term = term * -(4 * order * order - (2 * k - 1) ** 2) / (8 * k * x)
+        total = total + term
+    return total / np.sqrt(2 * np.pi * x)
+
+
+def i0e(x):
+    return _bessel_i(x, 0, True)
+
+
+def i1e(x):
+    return _bessel_i(x, 1, True)
 
 
 def i0(x):

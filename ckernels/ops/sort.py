@@ -3,18 +3,23 @@
 Sorting is stable and puts NaN last, as NumPy does. (In `ckernels.ops` the name `sort` is the
 function.)
 """
+import builtins
+
 import numpy as np
 
 from .. import dtypes
 from ..errors import DTypeError, ShapeError
-from ..graph.node import make
+from ..graph.node import Node, make
 from ..graph.op import Op
 from ..graph.shapes import axis_of, show
 from .advanced import take_along_axis
 from .base import expand, to_node
+from .elementwise import abs, sub, where
 from .logic import gt, isfinite, logical_and, lt
 from .movement import flatten, flip, slice_, squeeze
 from .reduce import sum
+from .shape import size_of
+from .slicing import dynamic_slice
 
 __all__ = ["sort", "argsort", "top_k", "in_top_k"]
 
@@ -70,19 +75,34 @@ def argsort(x, axis=-1):
 
 
 def top_k(x, k, axis=-1):
-    """(values, indices) of the `k` largest elements along `axis`, falling; of equals the first."""
-    x = to_node(x, "top_k")
-    axis, k = axis_of(axis, x.ndim), int(k)
-    if k < 0 or (x.shape[axis] is not None and k > x.shape[axis]):
-        raise ShapeError(f"top_k of {k} elements along axis {axis} of shape {show(x.shape)}")
-    # Sorting the flipped tensor and flipping back keeps the first of equal elements first.
-    back = flip(argsort(flip(x, axis), axis), axis)
-    from .elementwise import sub
-    from .shape import size_of
+    """(values, indices) of the `k` largest elements along `axis`, falling; of equals the first.
 
-    order = sub(sub(size_of(x, axis), 1), back)
-    order = slice_(order, [(None, None, 1)] * axis + [(None, k, 1)])
+    A negative `k`: the -k smallest, rising. NaN counts as the largest. k: an int or a scalar node.
+    """
+    x = to_node(x, "top_k")
+    axis = axis_of(axis, x.ndim)
+    k = k if isinstance(k, Node) else int(k)
+    if not isinstance(k, Node) and x.shape[axis] is not None and builtins.abs(k) > x.shape[axis]:
+        raise ShapeError(f"top_k of {k} elements along axis {axis} of shape {show(x.shape)}")
+    if isinstance(k, Node):
+        falling, rising = (_first(order(x, axis), abs(k), axis) for order in (_falling, argsort))
+        order = where(gt(k, 0), falling, rising)
+    else:
+        order = _first(argsort(x, axis) if k < 0 else _falling(x, axis), builtins.abs(k), axis)
     return take_along_axis(x, order, axis), order
+
+
+def _falling(x, axis):
+    """The indices that sort `x` along `axis` in falling order, equal elements in theirs: sorting
+    the flipped tensor and flipping back keeps the first of them first."""
+    back = flip(argsort(flip(x, axis), axis), axis)
+    return sub(sub(size_of(x, axis), 1), back)
+
+
+def _first(order, k, axis):
+    if isinstance(k, Node):
+        return dynamic_slice(order, [(None, None, 1)] * axis + [(None, k, 1)])
+    return slice_(order, [(None, None, 1)] * axis + [(None, k, 1)])
 
 
 def in_top_k(predictions, targets, k):

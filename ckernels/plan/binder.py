@@ -92,6 +92,7 @@ class Binder(Products):
         self.inputs, self.cells = inputs, cells
         self.constants, self.sizes, self.names = [], {}, itertools.count(1)
         self.outer, self.steady = None, frozenset()
+        self.built = {}                         # loops lowered so far: see Lowering
         self.schedules = []                     # of this graph and of all bodies inside of it
         self.begin([*((("out", i), n) for i, n in enumerate(outputs)),
                     *((("next", i), n) for i, n in enumerate(updates))])
@@ -325,7 +326,8 @@ class Binder(Products):
                 made = self.target(node)
                 self.layouts[node.uid] = made
                 stores.append((node, made))
-        return self.add_launch(Lowering(unit.group, self.layout, stores).run(), unit.nodes)
+        lowering = Lowering(unit.group, self.layout, stores, self.built)
+        return self.add_launch(lowering.run(), unit.nodes)
 
     def emit_call(self, node):
         """An op without C: its oracle, called with views of the operands."""

@@ -5,6 +5,7 @@ inputs, and the assumptions under which they are right.
 does not hold. Made by `template` from what the planner wrote; nothing here decides anything.
 """
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +56,12 @@ class Template:
     told: list = field(default_factory=list)
     nodes: int = 0
 
+    @cached_property
+    def steady(self):
+        """Whether the shapes of all updates are the same for all shapes of the class, as those of
+        parameters are: to list hundreds of them again takes as long as all other numbers."""
+        return all(type(rows) is tuple for *_, rows in self.updates)
+
     def fill(self, symbols):
         """Arguments of a C Plan with tags from 0; None where these shapes are of another class."""
         from .. import _runtime
@@ -75,7 +82,8 @@ class Template:
         return dict(
             found, arena=total, constants=[self.constant(c, sizes) for c in self.constants],
             outputs=[(dtype, shape(rows)) for dtype, rows in self.outputs],
-            updates=[(cell, dtype, shape(rows)) for cell, dtype, rows in self.updates],
+            updates=self.updates if self.steady else [
+                (cell, dtype, shape(rows)) for cell, dtype, rows in self.updates],
             pycalls=[(call, *([(slot, dtype, shape(a), shape(b)) for slot, dtype, a, b in side]
                               for side in sides)) for call, *sides in self.calls],
             work=self.work)

@@ -57,16 +57,12 @@ def read(node, limit=MAX_FACTORS):
         if n.op.name in RESHAPING:
             n = inside(n)
         name = n.op.name
-        full = fraction.size() + len(todo) >= limit
-        if name == "neg":
+        if name in ("mul", "true_div", "square") and fraction.size() + len(todo) < limit:
+            a, b = n.inputs if name != "square" else n.inputs * 2
+            todo += [(b, under != (name == "true_div")), (a, under)]
+        elif name == "neg":
             fraction.coef = -fraction.coef
             todo.append((n.inputs[0], under))
-        elif name == "mul" and not full:
-            todo += [(n.inputs[1], under), (n.inputs[0], under)]
-        elif name == "true_div" and not full:
-            todo += [(n.inputs[1], not under), (n.inputs[0], under)]
-        elif name == "square" and not full:
-            todo += [(n.inputs[0], under)] * 2
         elif name == "reciprocal":
             todo.append((n.inputs[0], not under))
         elif number(n) is not None and n.ndim == 0 and (number(n) or not under):
@@ -239,7 +235,7 @@ def _over(a, b):
                 if mine is a and other.op.name == "exp":
                     return make("sigmoid", (make("sub", (t, other.inputs[0])),))
     elif name == "softmax":
-        if is_kept(b, "sum", a):
+        if is_kept(b, "sum", a) == (a.attrs["axis"],):
             return a
     elif name == "sigmoid" and b.op.name == "sigmoid":
         if b.inputs[0] is negated(a.inputs[0]):

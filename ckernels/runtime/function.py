@@ -226,6 +226,11 @@ class Shared:
         from .explain import explain
         return explain(self.program, rewrites)
 
+    def _repr_html_(self):
+        """For notebooks: the steps of the last plan and a small picture."""
+        from .pages import summary
+        return summary(self)
+
     def source(self):
         """The generated C; empty where none is generated."""
         return ""

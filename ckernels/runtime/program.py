@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import compiler, locks
+from .. import collector, compiler, locks
 from ..errors import ShapeError, with_line
 from ..graph.node import current_line
 from ..graph.shapes import show
@@ -191,7 +191,8 @@ class Program:
         """(Template, arguments) for a class of shapes met for the first time."""
         phases = compiler.Phases()
         if self.described is None:
-            self.described = stored.describe(self)
+            with collector.later():
+                self.described = stored.describe(self)
         key, order = self.described
         found = None
         if key:

@@ -3,6 +3,7 @@
 A Join is a node that wants to be computed in a group that reads it; JOIN are the questions it has
 to pass, the cheap ones first. Sizes are compared with ==, thresholds are asked last.
 """
+from ..dtypes import COMPLEX
 from ..graph.shapes import product
 from .group import AXIS_VIEWS, GENERATORS, peel, weight
 from .policy import (
@@ -45,10 +46,9 @@ def whole(user):
 
 def fusible(node):
     """Whether the code generator has a scalar expression or a reduction for `node`."""
-    if node.dtype is None or node.dtype.startswith("complex"):
-        return False
-    if any(i.dtype is None or i.dtype.startswith("complex") for i in node.inputs):
-        return False
+    for x in (node, *node.inputs):
+        if x.dtype is None or x.dtype in COMPLEX:
+            return False
     if node.op.kind == "elementwise":
         return node.op.c is not None or node.op.name in GENERATORS
     return node.op.kind == "reduce" or node.op.name == "partial"
@@ -175,7 +175,8 @@ def row_axes(join):
 
 def loop_runs(join):
     """No value joins a loop over no elements, unless it has none itself."""
-    if any(n == 0 and a not in join.reduced for a, n in enumerate(join.domain)):
+    if 0 in join.domain and any(
+            n == 0 and a not in join.reduced for a, n in enumerate(join.domain)):
         return None if any(n == 0 for n in join.node.shape) else EMPTY
     return None
 

@@ -7,7 +7,7 @@ import ckernels as K
 from .signatures import DOCUMENTED
 
 # Documented parameters first, ours after them.
-EXTENDED = {"conv2d_transpose", "function", "gradients", "resize_images", "rnn"}
+EXTENDED = {"conv2d_transpose", "function", "gradients", "resize_images", "rnn", "solve", "svd"}
 
 
 @pytest.mark.parametrize("text", DOCUMENTED)

@@ -26,9 +26,9 @@ FLOAT = {"f32": "float", "f64": "double"}
 INTS = {f"{k}{b}": f"{t}{b}_t" for k, t in (("i", "int"), ("u", "uint")) for b in (8, 16, 32, 64)}
 DTYPE = {"f32": "float32", "f64": "float64", "u16h": "uint16",
          **{s: t[:-2] for s, t in INTS.items()}}
-BINARY = ("pow", "atan2", "mod", "floordiv", "max", "min")
+BINARY = ("pow", "atan2", "betaln", "mod", "floordiv", "max", "min")
 INT_BINARY = ("floordiv", "mod", "pow", "max", "min")
-SCALAR = ("gammaln", "gamma", "j0", "j1")   # by libm, not vectorised
+SCALAR = ("gammaln", "gamma", "betaln", "j0", "j1")   # by libm, not vectorised
 EXACT = ("sqrt", "abs", "floor", "ceil", "trunc", "round", "sign")
 UNARY = tuple(n for n in mathlib.ULP if n not in BINARY) + EXACT
 

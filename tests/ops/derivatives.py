@@ -57,7 +57,9 @@ UNARY = {
     "erfinv": (-0.9, 0.9, [0]), "erfcinv": (0.1, 1.9, [1]), "gamma": (0.3, 4, [1, 2]),
     "gammaln": (0.3, 6, [1, 2]), "digamma": (0.3, 6, [1, 2]), "trigamma": (0.5, 6, [1, 2]),
     "polygamma": (0.8, 6, [1, 2]),
-    "i0": (-4, 4, [0]), "i1": (-4, 4, [0]), "j0": (-9, 9, [0]), "j1": (-9, 9, [0]),
+    "erfcx": (-2, 6, [0, 30]), "log_ndtr": (-6, 6, [0, -40, 45]), "i0e": (0.2, 30, [1]),
+    "i1e": (0.2, 30, [1]), "i0": (-4, 4, [0]), "i1": (-4, 4, [0]), "j0": (-9, 9, [0]),
+    "j1": (-9, 9, [0]),
     "neg": (-2, 2, [0]), "abs": (0.1, 2, [1]), "square": (-2, 2, [0]), "sqrt": (0.1, 5, [1, 4]),
     "rsqrt": (0.2, 5, [1, 4]), "reciprocal": (0.3, 4, [1]), "relu": (0.1, 2, [1]),
     "identity": (-2, 2, [0]), "deg2rad": (-90, 90, [0]), "rad2deg": (-2, 2, [0]),
@@ -65,7 +67,7 @@ UNARY = {
     "trunc": (0.1, 0.9, [0.5]), "round": (0.6, 1.4, [1]),
     "check": (-2, 2, [0]),
 }
-MIRRORED = {"abs", "relu", "sign", "reciprocal"}        # smooth on both sides of 0
+MIRRORED = {"abs", "relu", "sign", "reciprocal", "i0e", "i1e"}        # smooth on both sides of 0
 BUILT = {"check": lambda x: ops.check(x, ops.lt(x, 1e9)),
          "polygamma": lambda x: polygamma(2, x)}
 
@@ -149,6 +151,23 @@ def choice(rng):
 def angle(rng):
     turn, radius = numbers(rng, (3,), -3, 3, [0, math.pi / 2, -math.pi / 2]), rng.uniform(0.5, 2, 3)
     return Case(ops.atan2, [radius * np.sin(turn), radius * np.cos(turn)])
+
+
+@case("betaln")
+def beta(rng):
+    a, b = broadcasting(rng)
+    return Case(ops.betaln, [numbers(rng, a, 0.3, 30, [1, 10]), numbers(rng, b, 0.3, 30, [1])])
+
+
+@case("gammainc", "gammaincc", "betainc", "ive", "kve", "owens_t")
+def by_their_last_operand(rng):
+    """The parameters have no slope, or for Owen's T one."""
+    a, b, x = (numbers(rng, (3,), 0.4, 5, [1]) for _ in range(3))
+    build = [lambda x: ops.gammainc(a, x), lambda x: ops.gammaincc(a, x),
+             lambda x: ops.betainc(a, b, ops.mul(x, 0.15)), lambda x: ops.ive(a, x),
+             lambda x: ops.kve(a, x), lambda x: ops.chi2sf(x, a), ops.owens_t
+             ][int(rng.integers(7))]
+    return Case(build, [x, a] if build is ops.owens_t else [x])
 
 
 @case("pow")
@@ -338,6 +357,13 @@ for _names, _builds in {
         (lambda x, y: ops.batch_dot(x, y, 1), (2, 3), (2, 3)), (ops.outer, (2,), (3,)),
         (lambda x, y: ops.tensordot(x, y, ((0,), (1,))), (2, 3), (3, 2)),
     ],
+    "take take_along_axis matmul scatter_add": [
+        (lambda x: ops.diff(x, 2), (2, 4)), (lambda x: ops.cov(x), (2, 3)),
+        (lambda x: ops.unique(x), (3,)), (lambda w: ops.bincount(np.array([2, 0, 2]), w), (3,)),
+        (lambda x, y: ops.choose_from(np.array([1, 0, 1]), [x, y]), (3,), (2, 1)),
+        (lambda x: ops.compress([1, 0, 1], x, 1), (2, 3)), (ops.kron, (2, 1), (2, 2)),
+        (lambda x: ops.top_k(x, -2)[0], (3,)),
+    ],
     "cumsum cumprod linear_recurrence": [
         (lambda x: ops.cumsum(x, 1), (2, 3)), (lambda x: ops.cumsum(x, 0, True), (3,)),
         (lambda x: ops.cumprod(x, 1), (2, 4)), (lambda x: ops.cumprod(x, 0, True), (4,)),
@@ -423,6 +449,57 @@ def decomposition(rng):
         lambda x: ops.square(ops.eigh(ops.matmul(ops.transpose(x), x))[1]),
     ][int(rng.integers(5))]
     return Case(build, [x])
+
+
+@case("solve_triangular", "tril", "triu")
+def triangular_systems(rng):
+    n, vector = int(rng.integers(1, 4)), bool(rng.integers(2))
+    lower, trans, unit = (bool(k) for k in rng.integers(0, 2, 3))
+    batch = () if vector else [(), (2,)][int(rng.integers(2))]
+    right = numbers(rng, (n,) if vector else (*batch[:1], n, 2), special=[0])
+    return Case(lambda a, b: ops.solve_triangular(a, b, lower, trans, unit),
+                [far_from_singular(rng, n), right])
+
+
+@case("solve", "solve_triangular")
+def systems_with_structure(rng):
+    n = int(rng.integers(1, 4))
+    build = [lambda a, b: ops.cho_solve(a, b), lambda a, b: ops.cho_solve(a, b, False),
+             lambda a, b: ops.solve_structured(a, b, "sym", True),
+             lambda a, b: ops.solve_structured(a, b, "gen", False, True),
+             lambda a, b: ops.solve_structured(a, b, "pos")][int(rng.integers(5))]
+    return Case(build, [far_from_singular(rng, n), numbers(rng, (n, 2))])
+
+
+@case("lstsq", "pinv")
+def least_squares(rng):
+    a = numbers(rng, (3, 2), -0.3, 0.3) + np.array([[3.0, 0], [0, 1.0], [0.3, 0.2]])
+    b = numbers(rng, [(3,), (3, 2)][int(rng.integers(2))])
+    turned = bool(rng.integers(2)) and b.ndim == 1
+    if turned:
+        return Case(lambda a, b: ops.lstsq(ops.transpose(a), b)[0], [a, b[:2]])
+    return Case(lambda a, b: list(ops.lstsq(a, b)[:2]), [a, b])
+
+
+@case("expm", "slogdet", "eigvalsh")
+def functions_of_matrices(rng):
+    n = int(rng.integers(1, 4))
+    x = far_from_singular(rng, n, [(), (2,)][int(rng.integers(2))])
+    x = x + np.diag(np.arange(n) * 1.5)
+    return Case([ops.expm, lambda x: ops.slogdet(x)[1], ops.eigvalsh,
+                 lambda x: ops.matrix_power(x, 3), lambda x: ops.matrix_power(x, -2)
+                 ][int(rng.integers(5))], [x])
+
+
+@case("rfft", "irfft")
+def fourier(rng):
+    ndim = int(rng.integers(1, 3))
+    if rng.uniform() < 0.5:
+        x = numbers(rng, shape_of(rng, 2, 5), special=[0])
+        return Case(lambda x: ops.rfft(x, ndim, "ortho"), [x])
+    odd = bool(rng.integers(2))
+    z = numbers(rng, (2, int(rng.integers(2, 4)), 2), special=[0])
+    return Case(lambda z: ops.irfft(z, ndim, None, odd), [z])
 
 
 # --- sparse matrices --------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import numpy as np
 
 SOURCES = Path(__file__).resolve().parents[2] / "ckernels" / "src"
 FILES = ["parallel.c", "team.c", "blas.c", "builtin.c", "gemm.c", "arena.c"]
-FLAGS = ["-O3", "-pthread", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+FLAGS = ["-O2", "-pthread", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
 
 KERNELS = r"""
 #include "ckernels.h"

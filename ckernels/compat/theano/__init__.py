@@ -8,31 +8,28 @@ not to be edited.
 
 import importlib
 
+from .compile import FAST_COMPILE, FAST_RUN, In, Mode, Out, Param, function, shared
 from .config import change_flags, config
 from .gof.graph import Apply, Constant, Variable
 from .gof.op import Op
 from .gof.type import Type, generic
-from .compile import FAST_COMPILE, FAST_RUN, In, Mode, Out, Param, function, shared
 from .names import missing
 
 __version__ = "1.0.5"
 version = type("version", (), {"full_version": __version__, "short_version": __version__})
 _MODULES = ("tensor", "compile", "config", "gof", "gradient", "scalar", "scan_module", "printing",
-            "sandbox", "sparse", "updates", "misc", "typed_list", "ifelse", "raise_op", "tests",
-            "d3viz", "configdefaults", "configparser", "compat")
+            "sandbox", "updates", "misc", "ifelse", "raise_op", "tests", "compat")
 _NAMES = {"grad": "gradient", "Rop": "gradient", "Lop": "gradient", "subgraph_grad": "gradient",
           "scan": "scan_module", "map": "scan_module", "reduce": "scan_module",
           "foldl": "scan_module", "foldr": "scan_module", "clone": "scan_module",
           "scan_checkpoints": "scan_module", "until": "scan_module", "pp": "printing",
           "pprint": "printing", "as_op": "compile", "OpFromGraph": "compile",
-          "function_dump": "compile", "SharedVariable": "compile", "OrderedUpdates": "updates",
+          "SharedVariable": "compile", "OrderedUpdates": "updates",
           "dot": "helpers", "get_scalar_constant_value": "tensor", "sparse_grad": "tensor",
           "predefined_modes": "compile", "predefined_linkers": "compile",
           "predefined_optimizers": "compile", "shared_constructor": "compile",
           "DebugMode": "compile", "as_tensor_variable": "tensor", "as_symbolic": "helpers",
-          "verify_grad": "gradient", "ProfileStats": "compile", "_asarray": "helpers",
-          "verify_grad": "gradient", "change_flags": "config", "OpenMPOp": "gof", "COp": "gof",
-          "PureOp": "gof", "object2": "gof", "FancyModule": "helpers"}
+          "verify_grad": "gradient", "_asarray": "helpers", "PureOp": "gof", "object2": "gof"}
 
 
 def install():

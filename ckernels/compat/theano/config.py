@@ -190,6 +190,14 @@ class Config(Section):
 config = Config()
 
 
+def local_bitwidth():
+    """The bits of a pointer."""
+    return 64
+
+
+python_int_bitwidth = local_bitwidth
+
+
 def AddConfigVar(name, doc, configparam, root=config, in_c_key=True):  # noqa: N802
     """Declare a flag of one's own; it may be in THEANO_FLAGS already."""
     configparam.doc = doc

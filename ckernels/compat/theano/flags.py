@@ -1,8 +1,8 @@
 """The flags of Theano 1.0 by name: kind, default, and what each does here.
 
 A row is (name, kind, default, effect). kind: a tuple of words a flag takes, or bool, int, float,
-str. effect: what reads the flag here; "" for a flag that is accepted and without effect. The guide's
-table is made from these rows; config.py reads values from THEANO_FLAGS and .theanorc.
+str. effect: what reads the flag here; "" for a flag that is accepted and without effect. The
+guide's table is made from these rows; config.py reads values from THEANO_FLAGS and .theanorc.
 """
 
 WORDS = ("None", "ignore", "warn", "raise", "call", "print", "log")

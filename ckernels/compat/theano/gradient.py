@@ -1,7 +1,7 @@
 """theano.gradient: grad with all its options, Jacobians, Hessians, R and L operators, verify_grad.
 
-The engine differentiates; here its graph is opened where a gradient is asked for by a handle that is
-no leaf, so that only this handle counts and not its twins of the same expression. What the engine
+The engine differentiates; here its graph is opened where a gradient is asked for by a handle that
+is no leaf, so that only this handle counts and not its twins of one expression. What the engine
 says about disconnected inputs is said in Theano's words.
 """
 
@@ -10,9 +10,10 @@ import warnings
 import numpy as np
 
 from ... import dtypes, ops
-from ... import gradient as engine
+from ...autodiff import reverse as engine
 from ...errors import DTypeError, with_line
 from ...graph.node import make, new_uid
+from ...graph.op import Op as Row
 from ...graph.walk import rebuild, toposort
 from .config import config
 from .exceptions import DisconnectedInputError, NullTypeGradError
@@ -20,7 +21,7 @@ from .gof.graph import Variable, apply_order
 from .gof.op import KernelOp, PureOp, apply_op
 from .gof.type import DisconnectedType, NullType
 from .gof.walks import LAZY, applied, handle_of, is_leaf, known_handles
-from .tensor.variables import Handle, as_tensor_variable, fresh, wrap
+from .tensor.variables import Handle, as_tensor_variable, wrap
 
 __all__ = ["grad", "Rop", "Lop", "subgraph_grad", "jacobian", "hessian", "verify_grad",
            "numeric_grad", "grad_undefined", "grad_not_implemented", "disconnected_grad",
@@ -58,7 +59,7 @@ def grad_not_implemented(op, x_pos, x, comment=""):
                     f"{op} op is not implemented. {comment}")()
 
 
-# --- grad -------------------------------------------------------------------------------------------
+# --- grad -------------------------------------------------------------------------------------
 
 
 class Opened:
@@ -83,7 +84,7 @@ class Opened:
                 outputs = applied(apply, inputs)
             for old, new in zip(apply.outputs, outputs):
                 if old in self.marks:
-                    new = wrap(make("identity", (new.node,), {"uid": new_uid()}))
+                    new = wrap(make("theano_mark", (new.node,), {"uid": new_uid()}))
                     self.marks[old] = new.node
                 if new is not old:
                     memo[id(old)] = new
@@ -103,7 +104,11 @@ class Opened:
 
 
 def _unmarked(node):
-    return node.inputs[0] if node.op.name == "identity" and "uid" in node.attrs else node
+    return node.inputs[0] if node.op.name == "theano_mark" else node
+
+
+Row("theano_mark", "elementwise", lambda attrs, x: (x.dtype, x.shape), lambda attrs, x: x,
+    lambda node, g: (g,), "({0})", ulp=0, doc="x, told from all other nodes of its value.")
 
 
 def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_names=True,
@@ -175,9 +180,6 @@ def _known(known_grads):
             raise TypeError(f"known_grads should be a dictionary of Variables, not {v!r}")
         found[v] = g if isinstance(getattr(g, "type", None), (DisconnectedType, NullType)) \
             else as_tensor_variable(g)
-        if getattr(found[v], "ndim", v.ndim) != v.ndim:
-            raise TypeError("Please check the ndim of the known_grads: they must have as many "
-                            "dimensions as their variables")
     return found
 
 
@@ -202,10 +204,11 @@ def _gradients(cost, targets, known, fixed):
 
 def _engine_grad(cost, targets, known, fixed, handles):
     """Nodes of gradients; None where nothing flows back. Integer costs give zeros."""
+    cost, targets, known = _continuous(cost, targets, known)
     known = {k: v for k, v in known.items() if dtypes.is_inexact(k.dtype)}
-    if cost is not None and not dtypes.is_inexact(cost.dtype):
-        cost_reaches = {n.uid for n in toposort([cost])}
-        return [ops.zeros_like(_float_like(t)) if t.uid in cost_reaches else None for t in targets]
+    if cost is not None and not dtypes.is_inexact(cost.dtype):      # a count, a comparison
+        reach = _mentioned(cost, known)
+        return [ops.zeros_like(_float_like(t)) if t.uid in reach else None for t in targets]
     live = [t for t in targets if dtypes.is_inexact(t.dtype)]
     if cost is None and not known:
         return [None] * len(targets)
@@ -224,6 +227,46 @@ def _engine_grad(cost, targets, known, fixed, handles):
             reach = _mentioned(cost, known) if reach is None else reach
             found.append(ops.zeros_like(_float_like(t)) if t.uid in reach else None)
     return found
+
+
+SMOOTH = {"add", "sub", "mul", "neg", "square", "sum", "mean", "expand", "squeeze", "transpose",
+          "reshape", "slice", "dynamic_slice", "broadcast_to", "broadcast_like", "matmul", "where",
+          "theano_mark", "pow"}
+
+
+def _continuous(cost, targets, known):
+    """The graph with integers computed as floats where it is smooth: Theano's derivative by an
+    integer is that by the number it stands for."""
+    ends = ([] if cost is None else [cost]) + list(known)
+    if all(dtypes.is_inexact(n.dtype) for n in (*targets, *ends)):
+        return cost, targets, known
+    twins = {t.uid: ops.cast(t, config.floatX) for t in targets if not dtypes.is_inexact(t.dtype)}
+    memo = {}
+    for n in toposort(ends):
+        inputs = [memo.get(i.uid, i) for i in n.inputs]
+        varies = any(i.uid in twins for i in n.inputs)
+        if varies and n.op.name == "cast" and dtypes.is_inexact(n.dtype):
+            memo[n.uid] = ops.cast(twins[n.inputs[0].uid], n.dtype)
+        elif varies and n.outs is None and not dtypes.is_inexact(n.dtype) and n.uid not in twins \
+                and (n.op.name in SMOOTH or n.op.name == "cast"):
+            wide = [twins.get(i.uid, j) for i, j in zip(n.inputs, inputs)]
+            twins[n.uid] = wide[0] if n.op.name == "cast" else _remade(n, wide)
+        elif inputs != list(n.inputs):
+            memo[n.uid] = make(n.op, inputs, n.attrs)
+
+    def now(n):
+        return twins.get(n.uid) if n.uid in twins else memo.get(n.uid, n)
+    cost = None if cost is None else now(cost)
+    return cost, [now(t) for t in targets], {now(k): (
+        ops.cast(v, now(k).dtype) if dtypes.is_inexact(now(k).dtype) else v)
+        for k, v in known.items()}
+
+
+def _remade(n, inputs):
+    """Node `n` on floats; operands that count places stay integers."""
+    if n.op.name in ("add", "sub", "mul", "pow", "matmul", "where"):
+        inputs = [ops.cast(i, config.floatX) if i.dtype != "bool" else i for i in inputs]
+    return make(n.op, inputs, n.attrs)
 
 
 def _mentioned(cost, known):
@@ -342,7 +385,7 @@ def subgraph_grad(wrt, end, start=None, cost=None, details=False):
     return pair
 
 
-# --- vectors through Jacobians --------------------------------------------------------------------
+# --- vectors through Jacobians ----------------------------------------------------------------
 
 
 def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="zero"):  # noqa: N802
@@ -470,7 +513,7 @@ def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):
     return format_as(use_list, use_tuple, found)
 
 
-# --- gradients that pass differently ----------------------------------------------------------------
+# --- gradients that pass differently ----------------------------------------------------------
 
 
 def _stopped(x):
@@ -491,6 +534,10 @@ def _scaled(x, factor):
 
 class DisconnectedGrad(KernelOp):
     """The identity, through which nothing flows back."""
+
+    @staticmethod
+    def connection_pattern(node):
+        return [[False]]
 
     def __init__(self):
         KernelOp.__init__(self, _stopped, "disconnected_grad")
@@ -552,7 +599,7 @@ def grad_scale(x, multiplier):
     return GradScale(multiplier)(x)
 
 
-# --- gradients by differences -------------------------------------------------------------------------
+# --- gradients by differences -----------------------------------------------------------------
 
 
 class numeric_grad:  # noqa: N801 (Theano's name)

@@ -131,7 +131,8 @@ def _identity(x):
 
 def scalar_from_tensor(x):
     """The number a tensor without dimensions holds."""
-    return Apply.made(KernelOp(_identity, "ScalarFromTensor"), [x], [wrap_scalar(x.node)]).outputs[0]
+    op = KernelOp(_identity, "ScalarFromTensor")
+    return Apply.made(op, [x], [wrap_scalar(x.node)]).outputs[0]
 
 
 def tensor_from_scalar(x):

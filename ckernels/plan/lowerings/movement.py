@@ -340,4 +340,5 @@ TABLE = {
     **dict.fromkeys(("interpolate", "interpolate_grad"), later("interpolate", "interpolate")),
     "patches": later("patches", "patches"), "patches_grad": later("patches", "patches_grad"),
     "mrg_uniform": later("mrg", "uniform"), "mrg_choice": later("mrg", "choice"),
+    "c_op": later("own", "own"),
 }

@@ -247,9 +247,10 @@ def improve(roots, optimise, key):
     from . import hoist, prune
     from .join import join_columns, join_terms, join_weights
     from .merge import merge
+    tried = set()           # (what was done in vain, uid of a scan, which of its results are read)
     for _ in range(ROUNDS):
         before = roots
-        roots = join_columns(only_last(merge(prune.cut(drop_unused(roots)))))
+        roots = join_columns(only_last(merge(prune.cut(drop_unused(roots, tried)))))
         roots = with_bodies(roots, optimise, key)
         done = set()
         while True:
@@ -259,34 +260,43 @@ def improve(roots, optimise, key):
                 break
             done.add(scan.uid)
             known = scan.inputs[0].value is not None        # else rows have no shape
-            roots = _passed(roots, scan, hoist.PASSES if known else (join_weights, join_terms))
+            passes = hoist.PASSES if known else (join_weights, join_terms)
+            roots = _passed(roots, scan, passes, tried)
         if roots == before:
             break
-    return drop_unused(prune.split(drop_unused(roots)))
+    return drop_unused(prune.split(drop_unused(roots, tried)), tried)
 
 
-def _passed(roots, scan, passes):
+def _passed(roots, scan, passes, tried):
     read = {n.attrs["index"] for n in toposort(roots)
             if n.op.name == "item" and n.inputs[0] is scan}
+    key = passes, scan.uid, frozenset(read)
+    if key in tried:
+        return roots
     with line_of(scan):
         opened = Opened(scan)
         opened.results = [p if k in read else None for k, p in enumerate(opened.results)]
         if not any([run(opened) for run in passes]):
+            tried.add(key)
             return roots
         return substitute(roots, scan, opened.close())
 
 
-def drop_unused(roots):
+def drop_unused(roots, tried=None):
     """Scans without results that nobody reads, and without what only those needed."""
+    tried = set() if tried is None else tried
     for scan in reversed([n for n in toposort(roots) if is_scan(n)]):
         order = toposort(roots)
         read = {n.attrs["index"] for n in order if n.op.name == "item" and n.inputs[0] is scan}
-        if not read or scan.op.name == "scan_debug":
+        key = "unused", scan.uid, frozenset(read)
+        if not read or scan.op.name == "scan_debug" or key in tried:
             continue
         with line_of(scan):
             opened = Opened(scan)
             if _trim(opened, read):
                 roots = substitute(roots, scan, opened.close())
+            else:
+                tried.add(key)
     return roots
 
 

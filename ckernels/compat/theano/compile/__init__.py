@@ -24,9 +24,10 @@ from .mode import (
     register_optimizer,
 )
 
+pfunc = function      # what Theano called it inside
 _LAZY = {"as_op": "ops", "FromFunctionOp": "ops", "OpFromGraph": "builders", "DeepCopyOp": "ops",
-         "deep_copy_op": "ops", "ViewOp": "ops", "view_op": "ops", "ProfileStats": "profiling",
-         "function_dump": "dumped", "FunctionMaker": "maker", "Shape": "..tensor",
+         "deep_copy_op": "ops", "ViewOp": "ops", "view_op": "ops",
+         "FunctionMaker": "maker", "Shape": "..tensor",
          "Shape_i": "..tensor", "shape": "..tensor", "shape_i": "..tensor",
          "Rebroadcast": "..tensor", "SpecifyShape": "..tensor", "specify_shape": "..tensor"}
 
@@ -39,7 +40,6 @@ def __getattr__(name):
         module = _LAZY[name]
         return getattr(importlib.import_module(module if module.startswith("..") else "." + module,
                                                __name__), name)
-    if name in ("ops", "builders", "profiling", "debugmode", "nanguardmode", "monitormode",
-                "function_module", "pfunc", "sharedvalue", "io", "mode"):
+    if name in ("ops", "builders", "maker", "io", "mode"):
         return importlib.import_module("." + name, __name__)
     raise missing("theano.compile", name)

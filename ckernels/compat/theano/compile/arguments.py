@@ -8,6 +8,7 @@ import numpy as np
 
 from ....errors import user_line
 from ....runtime.function import Spec
+from ..scalar import Scalar
 from ..tensor.type import TensorType
 
 
@@ -89,6 +90,6 @@ class Rules(Spec):
 
 
 def type_of_input(variable):
-    """The TensorType that values of an input go through."""
+    """The type whose `filter` makes arrays of the values of an input."""
     found = variable.type
-    return found if isinstance(found, TensorType) else TensorType(found.dtype, ())
+    return TensorType(found.dtype, ()) if isinstance(found, Scalar) else found

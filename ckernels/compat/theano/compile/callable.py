@@ -181,7 +181,7 @@ class Function:
             if old.type.dtype != new.type.dtype or old.type.ndim != new.type.ndim:
                 raise ValueError(f"swap puts a variable of type {new.type} for one of {old.type}")
         own = {}
-        for variable, state in self.states.items():
+        for state in self.states.values():
             own[state] = type(state)(state.name, state.type, state.get_value(), False)
         return self._swapped({**own, **swap}, delete_updates, name, own)
 
@@ -285,8 +285,21 @@ class Function:
         return self.info.explain(rewrites)
 
 
+class StateFunction(Function):
+    """A function that gives states of NumPy's generator among its outputs."""
+
+    def __call__(self, *args, **kwargs):
+        from ..tensor.raw_random import unpacked
+        found = self._detour(args, kwargs) if kwargs or self.slots is not None else \
+            self.fast(*args)
+        found = [found] if self.unpack_single else found
+        found = [x if hasattr(v.type, "value_zeros") else unpacked(x)
+                 for v, x in zip(self.asked.outs, found)]
+        return found[0] if self.unpack_single else found
+
+
 class DictFunction(Function):
-    """A function whose outputs are a dict, or none at all."""
+    """A function whose outputs are a dict."""
 
     def __init__(self, spec, asked, *rest):
         super().__init__(spec, asked, *rest)

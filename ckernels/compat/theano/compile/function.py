@@ -1,19 +1,20 @@
 """theano.function: what it takes, checked, and made a callable of the engine.
 
-`function` sorts out inputs, updates and givens; `lowering.py` closes the graph; `callable.py` is the
-object a user calls. Inputs with an update or without a place in calls become hidden shared
+`function` sorts out inputs, updates and givens; `lowering.py` closes the graph; `callable.py` is
+the object a user calls. Inputs with an update or without a place in calls become hidden shared
 variables.
 """
 
 import numpy as np
 
-from ..exceptions import UnusedInputError
 from ..config import config
+from ..exceptions import NotSupportedHere, UnusedInputError
 from ..gof.graph import Constant, Variable
+from ..scalar import Scalar
 from ..tensor.sharedvar import Container, SharedVariable, TensorSharedVariable
 from ..tensor.variables import Handle, as_tensor_variable
 from .arguments import Rules, type_of_input
-from .callable import DictFunction, Function
+from .callable import DictFunction, Function, StateFunction
 from .io import In, SymbolicInput, SymbolicOutput
 from .lowering import Lowered
 from .mode import get_mode
@@ -45,8 +46,9 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
                         "when there is a single input.")
     asked = _Asked(inputs, outputs, updates, givens, allow_input_downcast, rebuild_strict)
     if asked.foreign:
-        from .interpreted import interpreted
-        return interpreted(asked, mode, no_default_updates, name, on_unused_input, profile)
+        raise NotSupportedHere(
+            "this graph holds variables that are no tensors (Generic, a Type of one's own, a typed "
+            "list): ckernels computes with tensors; write that part as an Op of tensors")
     return _compiled(asked, get_mode(mode), no_default_updates, name,
                      config.on_unused_input if on_unused_input is None else on_unused_input,
                      profile)
@@ -192,7 +194,7 @@ def _updates(updates):
         raise ValueError("The updates parameter must be an OrderedDict/dict or a list of lists/"
                          "tuples with 2 elements")
     found = {}
-    for k, (target, value) in enumerate(_pairs(updates, "updates")):
+    for target, value in _pairs(updates, "updates"):
         if not isinstance(target, SharedVariable):
             raise TypeError("update target must be a SharedVariable", target)
         if target in found:
@@ -261,7 +263,7 @@ def replacement(old, new, strict=True):
     return new
 
 
-# --- making the callable ----------------------------------------------------------------------------
+# --- making the callable ----------------------------------------------------------------------
 
 
 def _compiled(asked, mode, no_default_updates, name, on_unused, profile):
@@ -289,7 +291,10 @@ def _compiled(asked, mode, no_default_updates, name, on_unused, profile):
         single=asked.single, name=name, mode=way, defaults=defaults, downcast=asked.downcast,
         positional_only=True, check=getattr(mode, "check", None) or "none",
         profile=bool(config.profile if profile is None else profile))
-    kind = DictFunction if asked.names is not None or asked.outputs is None else Function
+    kind = DictFunction if asked.names is not None else Function
+    if any(not hasattr(v.type, "value_zeros") and not isinstance(v.type, Scalar)
+           for v in asked.outs):
+        kind = StateFunction
     return kind(spec, asked, visible, states, lowered, mode)
 
 
@@ -314,6 +319,9 @@ def _hidden(one):
     value = one.value
     if isinstance(value, TensorSharedVariable):
         return value
+    if isinstance(value, np.random.RandomState):
+        from ..tensor.raw_random import random_state_shared
+        return random_state_shared(value, one.name)
     if isinstance(value, Container) and value.store is not None:
         return TensorSharedVariable(one.name, one.variable.type, None, None, container=value)
     if isinstance(value, Container):

@@ -58,7 +58,8 @@ class In(SymbolicInput):
                 update = as_tensor_variable(update)
             if getattr(update, "node", None) is not None and update.type != variable.type:
                 update = variable.type.filter_variable(update)
-        super().__init__(variable, name, update, mutable, strict, allow_downcast, autoname, implicit)
+        super().__init__(variable, name, update, mutable, strict, allow_downcast, autoname,
+                         implicit)
         self.value = value
         if implicit and value is None:
             raise TypeError("An implicit input must be given a default value")

@@ -6,7 +6,7 @@ a stand-in (gof/walks.py); leaves have nodes of their own and are replaced in th
 
 from ....graph.node import constant as constant_node
 from ....graph.walk import leaves, rebuild, toposort
-from ....ops.loopends import loop_updates
+from ....ops.scan_ends import scan_updates
 from ..exceptions import MissingInputError, UnusedInputError
 from ..gof.graph import ancestors
 from ..gof.walks import is_leaf, replayed
@@ -71,7 +71,7 @@ class Lowered:
                 if new is not None and leaf not in updated and leaf not in skip:
                     found[leaf] = new
             updated.update(found)
-            looped = loop_updates(toposort(todo)) if found else {}
+            looped = scan_updates(toposort(todo)) if found else {}
             todo = [looped[v] if v in looped else self.node_of_default(new)
                     for v, new in found.items()]
             self.updates.extend(zip(found, todo))

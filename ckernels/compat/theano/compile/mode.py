@@ -49,8 +49,8 @@ class Mode:
         """The word of the engine: compiled, fast_compile or reference."""
         if self.linker == "py" or not config.cxx:
             return "reference"
-        rewrites = OPTIMIZERS.get(self._optimizer if isinstance(self._optimizer, str) else "fast_run",
-                                  "fast_run")
+        named = isinstance(self._optimizer, str) or self._optimizer is None
+        rewrites = OPTIMIZERS.get(self._optimizer, "fast_run") if named else "fast_run"
         return "compiled" if rewrites == "fast_run" else "fast_compile"
 
     def _with(self, *tags):

@@ -159,8 +159,8 @@ def _hash_by_props(self):
 def _text_by_props(self):
     if not self.__props__:
         return self.__class__.__name__
-    return "%s{%s}" % (self.__class__.__name__,
-                       ", ".join(f"{a}={getattr(self, a)!r}" for a in self.__props__))
+    shown = ", ".join(f"{a}={getattr(self, a)!r}" for a in self.__props__)
+    return f"{self.__class__.__name__}{{{shown}}}"
 
 
 _text_by_props.by_props = True

@@ -32,7 +32,7 @@ class scratchpad:  # noqa: N801
         """Print what is noted."""
         print(f"<theano.gof.utils.scratchpad instance at {id(self)}>")
         for item in self.__dict__.items():
-            print("  %s: %s" % item)
+            print(f"  {item[0]}: {item[1]}")
 
 
 class MethodNotDefined(Exception):

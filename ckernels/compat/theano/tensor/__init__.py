@@ -7,7 +7,27 @@ for.
 
 import importlib
 
+from .. import scalar as scal
 from ..gof.graph import Constant, Variable
+from .constants import *
+from .constructors import *
+from .creation import *
+from .elementwise import *
+from .extra_ops import *
+from .indexing import *
+from .joining import *
+from .products import *
+from .reductions import *
+from .shaping import *
+from .sharedvar import (
+    ScalarSharedVariable,
+    SharedVariable,
+    TensorSharedVariable,
+    scalar_constructor,
+    shared,
+    tensor_constructor,
+)
+from .sort import *
 from .type import (
     TensorType,
     values_eq_approx_always_true,
@@ -28,28 +48,9 @@ from .variables import (
     constant,
     wrap,
 )
-from .. import scalar as scal
-from .constants import *
-from .constructors import *
-from .creation import *
-from .elementwise import *
-from .extra_ops import *
-from .indexing import *
-from .joining import *
-from .products import *
-from .reductions import *
-from .sharedvar import (
-    ScalarSharedVariable,
-    SharedVariable,
-    TensorSharedVariable,
-    scalar_constructor,
-    shared,
-    tensor_constructor,
-)
-from .shaping import *
-from .sort import *
 
-abs = abs_
+abs = abs_  # noqa: F405
+_shared = tensor_constructor
 Tensor = TensorType
 integer_dtypes = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 int_dtypes, uint_dtypes = integer_dtypes[:4], integer_dtypes[4:]
@@ -58,15 +59,13 @@ continuous_dtypes = float_dtypes + complex_dtypes
 discrete_dtypes = ("bool",) + integer_dtypes
 all_dtypes = discrete_dtypes + continuous_dtypes
 _MODULES = ("nnet", "signal", "nlinalg", "slinalg", "fft", "shared_randomstreams", "raw_random",
-            "inplace", "opt", "xlogx", "var", "basic", "elemwise", "subtensor", "blas", "utils",
-            "extra_ops", "sharedvar", "io", "sort", "type", "type_other")
+            "inplace", "xlogx", "extra_ops", "sharedvar", "sort", "type")
 _ELSEWHERE = {"grad": "gradient", "Rop": "gradient", "Lop": "gradient", "jacobian": "gradient",
               "hessian": "gradient", "numeric_grad": "gradient", "verify_grad": "gradient",
-              "consider_constant": "gradient", "ScalarFromTensor": "tensor.scalars",
-              "TensorFromScalar": "tensor.scalars", "scalar_from_tensor": "scalar",
-              "tensor_from_scalar": "scalar", "load": "tensor.io", "function": "compile",
+              "consider_constant": "gradient", "scalar_from_tensor": "scalar",
+              "tensor_from_scalar": "scalar", "function": "compile", "Assert": "raise_op",
               "gof": "gof", "config": "config", "printing": "printing", "gradient": "gradient",
-              "compile": "compile", "elemwise": "tensor.elemwise"}
+              "compile": "compile", "elemwise": "tensor.elemwise_names"}
 
 
 def __getattr__(name):

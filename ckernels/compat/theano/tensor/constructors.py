@@ -30,8 +30,9 @@ def _multi(*constructors):
     def several(*names, **kwargs):
         if not names:
             raise TypeError("at least one name, or a number of variables, is needed")
-        if len(names) == 1 and isinstance(names[0], int):
-            names = [None] * names[0]
+        if len(names) == 1:     # a number of variables, or text of which each letter is a name
+            names = [None] * names[0] if isinstance(names[0], int) else names[0]
+            names = list(names) if names else [names]
         found = [c(name, **kwargs) for c in constructors for name in names]
         return found[0] if len(found) == 1 else found
     return several

@@ -1,7 +1,7 @@
 """Elemwise: the elementwise operations of theano.tensor, one object for each row of rules.py.
 
-`exp` and `add` are Elemwise objects of scalar ops, as in Theano; a call makes a variable. Dtypes and
-the rows themselves are in rules.py, the scalar ops in ../scalar.py.
+`exp` and `add` are Elemwise objects of scalar ops, as in Theano; a call makes a variable. Dtypes
+and the rows themselves are in rules.py, the scalar ops in ../scalar.py.
 """
 
 from ..gof.op import KernelOp
@@ -90,7 +90,7 @@ class DimShuffle(KernelOp):
         self.shuffle = [x for x in self.new_order if x != "x"]
         self.augment = [i for i, x in enumerate(self.new_order) if x == "x"]
         self.build, self.attrs = _dimshuffle, {"order": self.new_order}
-        self.name = "InplaceDimShuffle{%s}" % ",".join(str(x) for x in self.new_order)
+        self.name = f"InplaceDimShuffle{{{','.join(map(str, self.new_order))}}}"
 
     def make_node(self, *inputs):
         node = KernelOp.make_node(self, *inputs)

@@ -5,6 +5,7 @@ import numpy as np
 from .... import ops
 from ....graph.node import constant as constant_node
 from ..config import config
+from ..exceptions import NotSupportedHere
 from ..gof.op import KernelOp
 from .rules import DISCRETE
 from .variables import Handle, as_tensor_variable
@@ -12,7 +13,7 @@ from .variables import Handle, as_tensor_variable
 __all__ = ["CumOp", "CumsumOp", "CumprodOp", "cumsum", "cumprod", "diff", "bincount", "squeeze",
            "compress", "repeat", "RepeatOp", "bartlett", "Bartlett", "fill_diagonal",
            "FillDiagonal", "fill_diagonal_offset", "to_one_hot", "Unique", "unravel_index",
-           "ravel_multi_index", "searchsorted", "SearchsortedOp", "DiffOp", "BinCountOp"]
+           "ravel_multi_index", "searchsorted", "SearchsortedOp", "DiffOp"]
 
 
 class CumOp(KernelOp):
@@ -88,21 +89,14 @@ def _diff(x, n, axis):
     return x
 
 
-class BinCountOp(KernelOp):
-    """How often each number occurs."""
-
-    def __init__(self, minlength=-1):
-        KernelOp.__init__(self, _bincount, "BinCountOp", minlength=minlength)
-
-
 def bincount(x, weights=None, minlength=None, assert_nonneg=False):
     """How often each number of a vector of integers occurs, or the sums of its weights.
 
     The result is as long as the largest number and `minlength` need.
     """
+    from .creation import zeros
     from .elementwise import cast, maximum
     from .indexing import inc_subtensor
-    from .creation import zeros
     x = as_tensor_variable(x)
     if x.ndim != 1:
         raise TypeError("Inputs must be of dimension 1.")
@@ -211,27 +205,25 @@ class FillDiagonal(KernelOp):
     def make_node(self, a, val):
         a, val = as_tensor_variable(a), as_tensor_variable(val)
         if a.ndim < 2:
-            raise TypeError("%s: first parameter must have at least two dimensions" %
-                            self.__class__.__name__)
+            raise TypeError(f"{type(self).__name__}: first parameter must have at least two "
+                            "dimensions")
         if val.ndim != 0:
-            raise TypeError("%s: second parameter must be a scalar" % self.__class__.__name__)
+            raise TypeError(f"{type(self).__name__}: second parameter must be a scalar")
         val = val.astype(a.dtype) if val.dtype != a.dtype and np.can_cast(
             val.dtype, a.dtype, "same_kind") else val
         if val.dtype != a.dtype:
-            raise TypeError("%s: type of second parameter must be the same as the first's" %
-                            self.__class__.__name__)
+            raise TypeError(f"{type(self).__name__}: type of second parameter must be the same "
+                            "as the first's")
         return KernelOp.make_node(self, a, val)
 
 
 def _fill_diagonal(a, val):
     if a.ndim == 2:
         return _on_diagonal(a, val, constant_node(np.asarray(0)))
-    hit = None
-    for axis in range(a.ndim):
-        line = _line(a, axis)
-        same = line if hit is None else ops.eq(line, first)
-        first = line if hit is None else first
-        hit = ops.eq(line, line) if hit is None else ops.logical_and(hit, same)
+    first = _line(a, 0)
+    hit = ops.eq(first, _line(a, 1))
+    for axis in range(2, a.ndim):
+        hit = ops.logical_and(hit, ops.eq(first, _line(a, axis)))
     return ops.where(hit, val, a)
 
 
@@ -281,9 +273,13 @@ class Unique(KernelOp):
     def __init__(self, return_index=False, return_inverse=False, return_counts=False, axis=None):
         KernelOp.__init__(self, _unique, "Unique", return_index=bool(return_index),
                           return_inverse=bool(return_inverse), return_counts=bool(return_counts))
+        self.axis = axis
 
     def make_node(self, x):
         x = as_tensor_variable(x)
+        if self.axis is not None and x.ndim > 1:
+            raise NotSupportedHere("Unique takes no axis here: it gives the different elements of "
+                                   "all of x")
         op = KernelOp(_unique, "Unique", **self.attrs)
         return op.make_node(x)
 
@@ -310,13 +306,14 @@ def _unique(x, return_index, return_inverse, return_counts):
     return found
 
 
-def _dims(dims):
+def _dims(dims, count=None):
     dims = as_tensor_variable(dims, ndim=1) if isinstance(dims, Handle) else as_tensor_variable(
         list(dims) if isinstance(dims, tuple) else dims)
     if dims.ndim != 1:
         raise TypeError("dims must be a 1D array")
     from .shaping import get_vector_length
-    return [dims[i].astype("int64") for i in range(get_vector_length(dims))]
+    count = get_vector_length(dims) if count is None else count
+    return [dims[i].astype("int64") for i in range(count)]
 
 
 def unravel_index(indices, dims, order="C", ndim=None):
@@ -327,7 +324,7 @@ def unravel_index(indices, dims, order="C", ndim=None):
     if rest.dtype not in DISCRETE:
         raise TypeError("'indices' must be integers")
     rest, found = rest.astype("int64"), []
-    sizes = _dims(dims)
+    sizes = _dims(dims, ndim)
     for d in (reversed(sizes) if order == "C" else sizes):
         found.append(rest % d)
         rest = rest // d
@@ -343,8 +340,13 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     from ..raise_op import Assert
     from .elementwise import clip
     from .reductions import all
-    sizes, total = _dims(dims), 0
+    if isinstance(multi_index, Handle):
+        count = multi_index.node.shape[0]
+        if count is None:
+            raise ValueError("the number of coordinates must be known: give a tuple of them")
+        multi_index = [multi_index[i] for i in range(count)]
     coordinates = [as_tensor_variable(i).astype("int64") for i in multi_index]
+    sizes, total = _dims(dims, len(coordinates)), 0
     pairs = list(zip(coordinates, sizes))
     for i, d in (pairs if order == "C" else reversed(pairs)):
         if mode == "wrap":
@@ -357,25 +359,16 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     return total
 
 
-class SearchsortedOp(KernelOp):
-    """Where elements would be inserted in a sorted vector."""
+class SearchsortedOp:
+    """Where elements would be inserted in a sorted vector; a call makes a variable."""
 
     def __init__(self, side="left"):
         if side not in ("left", "right"):
             raise ValueError(f"'{side}' is an invalid value for keyword 'side'")
-        KernelOp.__init__(self, _searchsorted, "SearchsortedOp", side=side)
+        self.side = side
 
-    def __reduce__(self):
-        return SearchsortedOp, (self.attrs["side"],)
-
-
-def _searchsorted(x, v, side):
-    """How many elements of `x` are less than (side right: not above) each of `v`."""
-    from .rules import upcast
-    dtype = upcast(x.dtype, v.dtype)
-    x, v = ops.cast(x, dtype), ops.expand(ops.cast(v, dtype), (v.ndim,))
-    below = (ops.lt if side == "left" else ops.le)(x, v)
-    return ops.sum(ops.cast(below, "int64"), -1)
+    def __call__(self, x, v, sorter=None):
+        return searchsorted(x, v, self.side, sorter)
 
 
 def searchsorted(x, v, side="left", sorter=None):
@@ -391,4 +384,7 @@ def searchsorted(x, v, side="left", sorter=None):
         if sorter.dtype not in DISCRETE:
             raise TypeError("sorter must be an integer vector", sorter.type)
         x = x[sorter]
-    return SearchsortedOp(side)(x, v)
+    if side not in ("left", "right"):
+        raise ValueError(f"'{side}' is an invalid value for keyword 'side'")
+    from .numpy_ops import numpy_op
+    return numpy_op(f"searchsorted_{side}", x, v)

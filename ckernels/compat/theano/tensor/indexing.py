@@ -176,7 +176,7 @@ def advanced_subtensor1(x, ilist):
     return subtensor(x, ilist)
 
 
-# --- writing ----------------------------------------------------------------------------------------
+# --- writing ----------------------------------------------------------------------------------
 
 
 class IncSubtensor(KernelOp):
@@ -235,12 +235,10 @@ def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplac
     if y.ndim > x.ndim:
         raise TypeError(f"Trying to {what}rement a {x.ndim}-dimensional subtensor with a "
                         f"{y.ndim}-dimensional value.")
-    for d in range(y.ndim):
-        if y.broadcastable[-1 - d] is False and x.broadcastable[-1 - d]:
-            y_node = y.node.shape[-1 - d]
-            if y_node != 1:
-                raise ValueError(f"Trying to {what}rement a subtensor of size 1 along an axis with "
-                                 "a value that may be larger there")
+    ones = [d for d in range(-y.ndim, 0) if x.broadcastable[d] and not y.broadcastable[d]]
+    if ones:        # such an axis has to be of size 1, which is checked when it is computed
+        from .shaping import addbroadcast
+        y = addbroadcast(y, *ones)
     if upcast(x.dtype, y.dtype) != x.dtype and not np.can_cast(y.dtype, x.dtype, "same_kind"):
         raise TypeError(f"Trying to {what}rement a {x.dtype} subtensor with a {y.dtype} value.")
     if upcast(x.dtype, y.dtype) != x.dtype:
@@ -296,7 +294,7 @@ def advanced_set_subtensor1(x, y, ilist):
     return set_subtensor(subtensor(x, ilist), y)
 
 
-# --- by place ---------------------------------------------------------------------------------------
+# --- by place ---------------------------------------------------------------------------------
 
 
 def take(a, indices, axis=None, mode="raise"):

@@ -32,7 +32,7 @@ class Join(KernelOp):
             raise TypeError("Join cannot handle arguments of dimension 0. For joining scalar "
                             "values, see @stack")
         if not -ndim <= axis < ndim:
-            raise IndexError("Join axis %d out of bounds [0, %d)" % (axis, ndim))
+            raise IndexError(f"Join axis {axis} out of bounds [0, {ndim})")
         return KernelOp.make_node(Join(self.view, axis % ndim), *tensors)
 
     def __reduce__(self):
@@ -79,7 +79,7 @@ def join(axis, *tensors_list):
         raise TypeError("Join cannot handle arguments of dimension 0. For joining scalar values, "
                         "see @stack")
     if not -tensors[0].ndim <= axis < tensors[0].ndim:
-        raise IndexError("Join axis %d out of bounds [0, %d)" % (axis, tensors[0].ndim))
+        raise IndexError(f"Join axis {axis} out of bounds [0, {tensors[0].ndim})")
     return KernelOp(_join, "Join", axis=axis % tensors[0].ndim)(*tensors)
 
 
@@ -112,7 +112,7 @@ def stack(*tensors, **kwargs):
     many = [as_tensor_variable(t) for t in many]
     ndim = many[0].ndim + 1
     if not -ndim <= axis < ndim:
-        raise IndexError("axis {} is out of bounds [-{}, {})".format(axis, ndim, ndim))
+        raise IndexError(f"axis {axis} is out of bounds [-{ndim}, {ndim})")
     if any(t.ndim != ndim - 1 for t in many):
         raise TypeError("Join() can only join tensors with the same number of dimensions.")
     name = "MakeVector" if ndim == 1 else "Stack"

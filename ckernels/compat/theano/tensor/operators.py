@@ -268,7 +268,7 @@ class Operators:
         return get_scalar_constant_value(self)
 
     def _no_number(self):
-        raise UsageError(f"{self!r} is symbolic and no number; eval() or a function gives its value")
+        raise UsageError(f"{self!r} is symbolic and no number; eval() or a function gives one")
 
     __int__ = __float__ = __complex__ = __index__ = _no_number
 

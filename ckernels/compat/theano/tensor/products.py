@@ -25,7 +25,7 @@ class Dot(KernelOp):
     def make_node(self, *inputs):
         inputs = [as_tensor_variable(x) for x in inputs]
         if len(inputs) != 2:
-            raise TypeError("theano.tensor.Dot: 2 arguments required, %d given " % len(inputs))
+            raise TypeError(f"theano.tensor.Dot: 2 arguments required, {len(inputs)} given ")
         for k, x in enumerate(inputs):
             if x.ndim not in (1, 2):
                 raise TypeError(f"theano.tensor.Dot: input {k} (0-indexed) must have ndim of 1 or "

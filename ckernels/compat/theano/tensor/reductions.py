@@ -33,8 +33,8 @@ def axes_of(axis, ndim):
     given = list(axis) if isinstance(axis, (list, tuple)) else [axis]
     found = []
     for a in given:
-        if isinstance(a, Handle):
-            a = int(a.data)
+        if isinstance(a, (Handle, np.ndarray)):
+            a = int(a.data if isinstance(a, Handle) else a)
         if not isinstance(a, (int, np.integer)):
             if isinstance(a, (float, np.floating)) and a == int(a):
                 a = int(a)
@@ -77,7 +77,7 @@ class CAReduce(KernelOp):
         return KernelOp.make_node(self, x)
 
     def __str__(self):
-        axis = "" if self.axis is None else "{axis=%s}" % list(self.axis)
+        axis = "" if self.axis is None else f"{{axis={list(self.axis)}}}"
         return f"{self.name}{axis}"
 
     def __reduce__(self):

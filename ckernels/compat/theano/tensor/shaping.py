@@ -4,13 +4,12 @@ import numpy as np
 
 from .... import ops
 from ....graph.node import constant as constant_node
-
-
 from ..gof.op import KernelOp
-from .variables import Handle, as_tensor_variable, constant, wrap
+from .variables import Handle, as_tensor_variable, constant
 
 __all__ = ["Shape", "Shape_i", "Reshape", "Rebroadcast", "SpecifyShape", "Flatten", "shape",
-           "size", "reshape", "flatten", "ravel", "transpose", "swapaxes", "squeeze", "shape_padleft",
+           "size", "reshape", "flatten", "ravel", "transpose", "swapaxes", "squeeze",
+           "shape_padleft",
            "shape_padright", "shape_padaxis", "addbroadcast", "unbroadcast", "patternbroadcast",
            "specify_shape", "get_vector_length", "tile", "Tile", "roll", "moveaxis", "shape_i",
            "is_flat", "as_shape", "expand_dims", "atleast_nd"]
@@ -67,7 +66,7 @@ def shape_i(var, i, fgraph=None):
     return Shape_i(i)(var)
 
 
-# --- sizes as arguments -------------------------------------------------------------------------
+# --- sizes as arguments -----------------------------------------------------------------------
 
 
 def as_shape(sizes):
@@ -116,7 +115,7 @@ def get_vector_length(v):
         raise TypeError(f"argument must be symbolic vector, got '{v}'")
     if v.node.shape[0] is not None:
         return int(v.node.shape[0])
-    raise ValueError("length not known: %s" % v)
+    raise ValueError(f"length not known: {v}")
 
 
 def _joined_sizes(pattern, sizes):
@@ -131,7 +130,7 @@ def pattern_of(sizes):
             [s for s in sizes if not isinstance(s, int)])
 
 
-# --- reshape ------------------------------------------------------------------------------------
+# --- reshape ----------------------------------------------------------------------------------
 
 
 class Reshape(KernelOp):
@@ -186,8 +185,8 @@ def _size_for_sure(node):
         n = stack.pop()
         if n.op.name == "shape" or n.op.name == "constant" and (n.value >= 0).all():
             continue
-        if n.op.name not in ("squeeze", "slice", "mul", "add", "prod", "cast", "floor_div", "expand",
-                             "reshape", "maximum", "pack", "getitem", "dynamic_slice") \
+        if n.op.name not in ("squeeze", "slice", "mul", "add", "prod", "cast", "floor_div",
+                             "expand", "reshape", "maximum", "pack", "getitem", "dynamic_slice") \
                 or not n.inputs:
             return False
         stack.extend(n.inputs)
@@ -258,7 +257,7 @@ def flatten(x, ndim=None, outdim=None):
     ndim = outdim if ndim is None and outdim is not None else (1 if ndim is None else ndim)
     x = as_tensor_variable(x)
     if ndim < 1 or (ndim > 1 and ndim > x.ndim):
-        raise ValueError("ndim %s out of bound [1, %d)" % (ndim, x.ndim + 1))
+        raise ValueError(f"ndim {ndim} out of bound [1, {x.ndim + 1})")
     return Flatten(ndim)(x)
 
 
@@ -267,7 +266,7 @@ def ravel(x):
     return flatten(x)
 
 
-# --- axes -----------------------------------------------------------------------------------------
+# --- axes -------------------------------------------------------------------------------------
 
 
 def transpose(x, axes=None):
@@ -323,7 +322,7 @@ def shape_padaxis(t, axis):
     t = as_tensor_variable(t)
     ndim = t.ndim + 1
     if not -ndim <= axis < ndim:
-        raise IndexError("axis {0} is out of bounds [-{1}, {1})".format(axis, ndim))
+        raise IndexError(f"axis {axis} is out of bounds [-{ndim}, {ndim})")
     order = list(range(t.ndim))
     order.insert(axis % ndim, "x")
     return t.dimshuffle(order)
@@ -340,7 +339,7 @@ def atleast_nd(x, ndim):
     return x if x.ndim >= ndim else shape_padleft(x, ndim - x.ndim)
 
 
-# --- what is known to have size 1 -----------------------------------------------------------------
+# --- what is known to have size 1 -------------------------------------------------------------
 
 
 class Rebroadcast(KernelOp):
@@ -371,7 +370,7 @@ class Rebroadcast(KernelOp):
 
 
 def _rebroadcast(x, axis):
-    """Axes said to be 1 become so for the engine, which checks it; the others stay what they are."""
+    """Axes said to be 1 become so for the engine, which checks it; others stay what they are."""
     ones = tuple(a for a, b in axis if b and a < x.ndim and x.shape[a] != 1)
     return ops.expand(ops.squeeze(x, ones), ones) if ones else x
 
@@ -426,7 +425,7 @@ def _specify(x, sizes):
 specify_shape = SpecifyShape()
 
 
-# --- copies ---------------------------------------------------------------------------------------
+# --- copies -----------------------------------------------------------------------------------
 
 
 class Tile(KernelOp):

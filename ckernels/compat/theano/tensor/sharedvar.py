@@ -159,6 +159,10 @@ class TensorSharedVariable(Handle, SharedVariable, StoredVariable):
         node = None if value is None else as_tensor_variable(value).node
         self.store.default_update = node
 
+    @default_update.deleter
+    def default_update(self):
+        self.default_update = None
+
     def get_value(self, borrow=False, return_internal_type=False):
         """The value: a copy, or with borrow=True the stored array itself (read only it)."""
         value = self.store.get()
@@ -266,9 +270,8 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
     except MemoryError as problem:
         problem.args = (*problem.args, "you might consider using 'theano.shared(..., borrow=True)'")
         raise
-    raise TypeError("No suitable SharedVariable constructor could be found. Are you sure all kwargs "
-                    f"are supported? We do not support the parameter dnn_context. value=\"{value}\". "
-                    f"parameters=\"{kwargs}\"")
+    raise TypeError("No suitable SharedVariable constructor could be found. Are you sure all "
+                    f"kwargs are supported? value={value!r}. parameters={kwargs!r}")
 
 
 def _sparse_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False,

@@ -93,7 +93,7 @@ def special(name, *nodes):
                 {"name": name, "dtype": out(dtype) if out else dtype})
 
 
-# --- scalar ops of users ---------------------------------------------------------------------------
+# --- scalar ops of users ----------------------------------------------------------------------
 
 
 def _infer_scalar(attrs, *inputs):

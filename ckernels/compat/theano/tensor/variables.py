@@ -7,7 +7,8 @@ engine sees. Its type is read off the node: what is known to have size 1 is broa
 import numpy as np
 
 from ....api.tensor import Tensor, placeholder_node
-from ....graph.node import Literal, Node, constant as constant_node, make
+from ....graph.node import Literal, Node
+from ....graph.node import constant as constant_node
 from ..config import config
 from ..exceptions import AsTensorError
 from ..gof import graph as gof

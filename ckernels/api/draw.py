@@ -1,0 +1,34 @@
+"""Pictures of graphs and of compiled functions."""
+
+import os
+
+from ..errors import ArgumentError
+from ..graph.printing import nodes_of
+
+
+def draw(what, path=None):
+    """A picture of a compiled function, of a tensor or of several: the text of a page, or `path`.
+
+    path: a file to write, .html or .svg. The page needs no network: it shows a function as kernels,
+    after rewriting and as written (before its first call only as written), a tensor as written.
+    Drag to move, turn the wheel to zoom, search, click a box for its line, its operations and its
+    C. With `K.function(..., profile=True)` kernels are coloured by the time they take.
+
+    >>> x = K.placeholder((None, 3), name="x")
+    >>> K.draw(K.tanh(x) * 2).startswith("<!DOCTYPE html>")
+    True
+    """
+    from ..runtime import pages, picture  # late: few programs draw
+
+    subject = what if hasattr(getattr(what, "info", what), "spec") else nodes_of(what)
+    if path is None:
+        return pages.page(subject, "graph")
+    path = os.fspath(path)
+    kind = os.path.splitext(path)[1].lower()
+    if kind not in (".html", ".htm", ".svg"):
+        raise ArgumentError(f"draw writes .html and .svg files, not {path!r}")
+    text = pages.svg(picture.views(subject)[0]) if kind == ".svg" else \
+        pages.page(subject, os.path.basename(path))
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path

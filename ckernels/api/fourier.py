@@ -1,0 +1,32 @@
+"""Discrete Fourier transforms of real tensors, through NumPy."""
+
+from .. import ops
+from .operands import node_of
+from .tensor import Tensor
+
+
+def rfft(x, ndim=1, norm=None):
+    """The Fourier transform of the real tensor `x` over its last `ndim` axes. Of the last of them
+    only the n // 2 + 1 frequencies that are no mirror images are kept; real and imaginary parts are
+    a new last axis of size 2.
+
+    norm: None or "no_norm": nothing is divided; "ortho": by the root of the number of elements.
+
+    >>> K.rfft(np.array([1.0, 0.0, 0.0, 0.0])).eval()
+    array([[1., 0.],
+           [1., 0.],
+           [1., 0.]])
+    """
+    return Tensor(ops.rfft(node_of(x), ndim, norm))
+
+
+def irfft(x, ndim=1, norm=None, is_odd=False):
+    """The real tensor of a spectrum as `rfft` makes it, over `ndim` axes.
+
+    is_odd: whether the last axis of the result has an odd size. norm: None divides by the number
+    of elements, "ortho" by its root, "no_norm" not at all.
+
+    >>> K.irfft(K.rfft(np.array([1.0, 2.0, 3.0])), is_odd=True).eval().round(6)
+    array([1., 2., 3.])
+    """
+    return Tensor(ops.irfft(node_of(x), ndim, norm, is_odd))

@@ -1,0 +1,21 @@
+"""OrderedDict and names of Python 2, for programs that import them."""
+
+import builtins  # noqa: F401
+from collections import OrderedDict, defaultdict  # noqa: F401
+from io import BytesIO, StringIO  # noqa: F401
+
+PY3 = True
+izip, imap, xrange, exc_message = zip, map, range, str
+
+
+def operator_div(a, b):
+    """a / b."""
+    return a // b if isinstance(a, int) else a / b
+
+
+def decode(x):
+    """Text of bytes."""
+    return x.decode("latin-1") if isinstance(x, bytes) else x
+
+
+cmp = lambda a, b: (a > b) - (a < b)

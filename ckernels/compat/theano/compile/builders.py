@@ -1,0 +1,119 @@
+"""OpFromGraph: a graph as an Op, with gradients of one's own where that is wanted."""
+
+from ..gof.graph import Apply, Constant
+from ..gof.graph import inputs as graph_inputs
+from ..gof.op import Op
+from ..gof.type import DisconnectedType, NullType
+from ..gof.walks import replayed
+from ..tensor.sharedvar import SharedVariable
+
+
+class OpFromGraph(Op):
+    """A graph of `outputs` as functions of `inputs`, as an Op.
+
+    inline: accepted; the graph is put in either way, so that it is rewritten and fused with what
+    is around it. lop_overrides, grad_overrides, rop_overrides: 'default', a function, a variable
+    (NullType or Disconnected), or a list of these, one for each input.
+
+    >>> import ckernels.compat.theano as theano
+    >>> import ckernels.compat.theano.tensor as T
+    >>> x, y, z = T.scalars("xyz")
+    >>> op = theano.OpFromGraph([x, y, z], [x + y * z])
+    >>> float(op(x, y, z).eval({x: 2, y: 3, z: 4}))
+    14.0
+    """
+
+    def __init__(self, inputs, outputs, inline=False, lop_overrides="default",
+                 grad_overrides="default", rop_overrides="default", name=None, **kwargs):
+        if not isinstance(outputs, list) or not isinstance(inputs, list):
+            raise TypeError(f"inputs and outputs must be lists, got {type(outputs)}")
+        for x in inputs + outputs:
+            if not hasattr(x, "type"):
+                raise TypeError("inputs and outputs should be Variables", x)
+        if "updates" in kwargs or "givens" in kwargs:
+            raise TypeError("updates and givens are not allowed here")
+        self.inputs, self.outputs, self.name, self.inline = inputs, outputs, name, inline
+        if lop_overrides != "default" and grad_overrides != "default":
+            raise ValueError("lop_overrides and grad_overrides are mutually exclusive")
+        self.overrides = lop_overrides if lop_overrides != "default" else grad_overrides
+        self.with_outputs = lop_overrides != "default"
+        self.rop_overrides = rop_overrides
+        self.is_inline = inline
+        self.input_types = [x.type for x in inputs]
+        self.output_types = [x.type for x in outputs]
+        self.shared_inputs = [v for v in graph_inputs(outputs) if isinstance(v, SharedVariable)]
+        missing = [v for v in graph_inputs(outputs, set(inputs)) if v not in inputs
+                   and not isinstance(v, (Constant, SharedVariable))]
+        if missing:
+            from ..exceptions import MissingInputError
+            raise MissingInputError(f"the graph needs {missing[0]}, which is not among the inputs")
+
+    def __eq__(self, other):
+        return self is other
+
+    def __hash__(self):
+        return hash((OpFromGraph, id(self)))
+
+    def __str__(self):
+        return f"{self.name or type(self).__name__}{{inline={self.inline}}}"
+
+    def make_node(self, *inputs):
+        given = [t.filter_variable(x) for x, t in zip(inputs, self.input_types)]
+        if len(inputs) != len(self.inputs):
+            raise TypeError(f"Wrong number of inputs, expected {len(self.inputs)} but got "
+                            f"{len(inputs)}")
+        return Apply(self, given, [t() for t in self.output_types])
+
+    def lower(self, apply):
+        """The nodes of the graph on the given inputs; with overrides a node of its own."""
+        if self.overrides != "default":
+            return Op.lower(self, apply)
+        made = replayed(self.outputs, dict(zip(self.inputs, apply.inputs)))
+        for out, new in zip(apply.outputs, made):
+            out.node = new.node
+
+    def perform(self, node, inputs, outputs):
+        fn = self.__dict__.get("_fn")
+        if fn is None:
+            from .function import function
+            fn = self.__dict__["_fn"] = function(self.inputs, self.outputs,
+                                                 on_unused_input="ignore")
+        for cell, value in zip(outputs, fn(*inputs)):
+            cell[0] = value
+
+    fn = property(lambda self: self.__dict__.get("_fn"))
+
+    def L_op(self, inputs, outputs, output_grads):  # noqa: N802
+        """Gradients: those of the graph, but for what was overridden."""
+        override = self.overrides
+        if callable(override):
+            args = (inputs, outputs, output_grads) if self.with_outputs else (inputs, output_grads)
+            return override(*args)
+        default = self._default(inputs, output_grads)
+        if not isinstance(override, list):
+            return [self._one(override, inputs, outputs, output_grads, g) for g in default]
+        return [self._one(o, inputs, outputs, output_grads, g) for o, g in zip(override, default)]
+
+    def _one(self, override, inputs, outputs, output_grads, default):
+        if override is None or isinstance(override, str) and override == "default":
+            return default
+        if isinstance(getattr(override, "type", None), (NullType, DisconnectedType)):
+            return override
+        args = (inputs, outputs, output_grads) if self.with_outputs else (inputs, output_grads)
+        return override(*args)
+
+    def _default(self, inputs, output_grads):
+        from ..gradient import grad
+        inner = [x.type() for x in self.inputs]
+        outs = replayed(self.outputs, dict(zip(self.inputs, inner)))
+        known = {o: g for o, g in zip(outs, output_grads)
+                 if not isinstance(getattr(g, "type", None), DisconnectedType)}
+        found = grad(None, inner, known_grads=known, disconnected_inputs="ignore",
+                     return_disconnected="Disconnected", null_gradients="return")
+        return [g if not hasattr(g, "node") else replayed([g], dict(zip(inner, inputs)))[0]
+                for g in found]
+
+    def infer_shape(self, node, shapes):
+        """Shapes are those of the graph's own nodes where they are known."""
+        made = replayed(self.outputs, dict(zip(self.inputs, node.inputs)))
+        return [tuple(o.node.shape) for o in made]

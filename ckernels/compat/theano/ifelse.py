@@ -1,0 +1,75 @@
+"""ifelse: one of two branches, of which only the one that is taken is computed."""
+
+from ... import ops
+from .gof.op import KernelOp
+from .tensor.variables import Handle, as_tensor_variable
+
+
+class IfElse(KernelOp):
+    """A scalar condition and two branches of `n_outs` tensors each."""
+
+    def __init__(self, n_outs, as_view=False, gpu=False, name=None):
+        KernelOp.__init__(self, _choose, name or "if", n_outs=int(n_outs))
+        self.n_outs, self.as_view, self.gpu = int(n_outs), as_view, gpu
+
+    def make_node(self, c, *args):
+        c = as_tensor_variable(c)
+        if c.ndim:
+            raise TypeError("Condition given to the op has to be a scalar, 0 for False, and 1 for "
+                            "True")
+        return KernelOp.make_node(self, c, *args)
+
+    def __reduce__(self):
+        return IfElse, (self.n_outs,)
+
+    def __str__(self):
+        return f"if{{{self.name}}}" if self.name != "if" else "if{}"
+
+
+def _choose(c, *branches, n_outs):
+    then, other = branches[:n_outs], branches[n_outs:]
+    return [ops.choose(c, a, b) for a, b in zip(then, other)]
+
+
+def ifelse(condition, then_branch, else_branch, name=None):
+    """`then_branch` if the scalar `condition` is not zero, else `else_branch`: tensors or lists.
+
+    >>> import ckernels.compat.theano.tensor as T
+    >>> from ckernels.compat.theano.ifelse import ifelse
+    >>> x = T.dscalar("x")
+    >>> ifelse(T.gt(x, 0), T.log(x), x - 1).eval({x: -1.0}).tolist()
+    -2.0
+    """
+    many = isinstance(then_branch, (list, tuple))
+    then = list(then_branch) if many else [then_branch]
+    other = list(else_branch) if isinstance(else_branch, (list, tuple)) else [else_branch]
+    if len(then) != len(other):
+        raise ValueError(f"The number of values on the `then` branch should have the same number "
+                         f"of variables as the `else` branch : (variables on `then` {len(then)}, "
+                         f"variables on `else` {len(other)})")
+    then, other = zip(*(_alike(a, b) for a, b in zip(then, other)))
+    found = IfElse(len(then), name=name)(condition, *then, *other)
+    found = list(found) if isinstance(found, list) else [found]
+    if isinstance(then_branch, tuple):
+        return tuple(found)
+    return found if many or isinstance(else_branch, (list, tuple)) else found[0]
+
+
+def _alike(a, b):
+    """Both branches of one dtype and one number of dimensions."""
+    a, b = as_tensor_variable(a), as_tensor_variable(b)
+    if not isinstance(a, Handle) or not isinstance(b, Handle):
+        raise TypeError("the branches of ifelse are tensors")
+    if a.ndim != b.ndim:
+        raise TypeError(f"The two branches should have identical types, but they are {a.type} and "
+                        f"{b.type} respectively.")
+    if a.dtype != b.dtype:
+        from .tensor.rules import upcast
+        wide = upcast(a.dtype, b.dtype)
+        if not (hasattr(a, "data") or hasattr(b, "data")):
+            raise TypeError(f"The two branches should have identical types, but they are {a.type} "
+                            f"and {b.type} respectively. This error could be raised if for example "
+                            "you provided a one element list on the `then` branch but a tensor on "
+                            "the `else` branch.")
+        a, b = a.astype(wide), b.astype(wide)
+    return a, b

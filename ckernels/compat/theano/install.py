@@ -1,0 +1,124 @@
+"""install(): this package as the module `theano` of a process, and the runner of programs.
+
+Submodules are found by one table of what Theano called them; a module is loaded when a program
+imports it. `python -m ckernels.theano program.py args` runs a program that is not to be edited.
+"""
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import runpy
+import sys
+
+OWN = __package__
+ALIASES = {     # a module of Theano: where its names are here
+    "tensor.basic": "tensor", "tensor.var": "tensor", "tensor.elemwise": "tensor.elemwise_names",
+    "tensor.subtensor": "tensor.indexing", "tensor.utils": "tensor",
+    "tensor.blas": "tensor.products",
+    "tensor.type_other": "tensor.constants",
+    "tensor.nnet.nnet": "tensor.nnet", "tensor.nnet.sigm": "tensor.nnet.activations",
+    "tensor.nnet.conv": "tensor.nnet.abstract_conv",
+    "tensor.nnet.corr": "tensor.nnet.abstract_conv",
+    "tensor.nnet.corr3d": "tensor.nnet.abstract_conv",
+    "gof.cc": "gof", "gof.link": "gof", "gof.vm": "gof",
+    "gof.null_type": "gof.type", "gof.destroyhandler": "gof.fg",
+    "compile.function_module": "compile.maker", "compile.pfunc": "compile",
+    "compile.sharedvalue": "tensor.sharedvar", "compile.debugmode": "compile.mode",
+    "compile.nanguardmode": "compile.mode", "compile.monitormode": "compile.mode",
+    "compile.function": "compile.function", "configdefaults": "config", "configparser": "config",
+    "scalar.basic": "scalar", "scalar.basic_scipy": "scalar", "scalar.basic_sympy": "scalar",
+    "scan_module.scan": "scan_module", "scan_module.scan_utils": "scan_utils",
+    "scan_module.scan_op": "scan_utils", "scan_module.scan_views": "scan_module",
+    "sandbox.linalg": "tensor.nlinalg", "sandbox.linalg.ops": "tensor.nlinalg",
+}
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds `theano` and `theano.a.b` as the modules of this package."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "theano" and not name.startswith("theano."):
+            return None
+        tail = name[len("theano."):]
+        own = f"{OWN}.{ALIASES.get(tail, tail)}" if tail else OWN
+        try:
+            if importlib.util.find_spec(own) is None:
+                return None
+        except (ImportError, AttributeError, ValueError):
+            return None
+        spec = importlib.machinery.ModuleSpec(name, self, is_package=True)
+        spec.own = own
+        return spec
+
+    def create_module(self, spec):
+        found = importlib.import_module(spec.own)
+        self.kept = getattr(self, "kept", {})
+        self.kept[spec.name] = found.__spec__, found.__name__
+        return found
+
+    def exec_module(self, module):
+        """The module has run already; its own spec comes back."""
+        for spec, name in list(self.kept.values()):
+            if name == getattr(module.__spec__, "own", None):
+                module.__spec__, module.__name__ = spec, name
+                module.__package__ = name if spec.submodule_search_locations is not None \
+                    else name.rpartition(".")[0]
+                module.__loader__ = spec.loader
+
+
+_finder = _Finder()
+
+
+def install():
+    """Make `import theano`, and all its public submodules, mean this package.
+
+    RuntimeError where another theano was imported before.
+    """
+    there = sys.modules.get("theano")
+    if there is not None and there is not sys.modules[OWN]:
+        raise RuntimeError(
+            f"theano is imported already, from {getattr(there, '__file__', 'somewhere')}: call "
+            "ckernels.compat.theano.install() before anything imports theano")
+    sys.modules["theano"] = sys.modules[OWN]
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+    for name, module in list(sys.modules.items()):
+        if name.startswith(OWN + ".") and name[len(OWN) + 1:] not in ALIASES:
+            sys.modules.setdefault("theano." + name[len(OWN) + 1:], module)
+    # Modules that are here already: importing them again would put a module in the place of a
+    # function of its name (theano.compile.function) in the package above.
+    for tail, own in ALIASES.items():
+        if f"{OWN}.{own}" in sys.modules:
+            sys.modules.setdefault("theano." + tail, sys.modules[f"{OWN}.{own}"])
+
+
+def uninstall():
+    """Undo `install`."""
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+    for name in [n for n in sys.modules if n == "theano" or n.startswith("theano.")]:
+        del sys.modules[name]
+
+
+def main(argv=None):
+    """Run `program.py args` or `-m module args` with this package as theano."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    if not argv or argv[0] in ("-h", "--help"):
+        print("usage: python -m ckernels.theano program.py [arguments]\n"
+              "       python -m ckernels.theano -m module [arguments]")
+        return 0 if argv else 2
+    install()
+    if argv[0] == "-m":
+        if len(argv) < 2:
+            print("ckernels.theano: -m needs the name of a module", file=sys.stderr)
+            return 2
+        sys.argv = argv[1:]
+        sys.path.insert(0, "")
+        runpy.run_module(argv[1], run_name="__main__", alter_sys=True)
+        return 0
+    import os
+    sys.argv = argv
+    sys.path.insert(0, os.path.dirname(os.path.abspath(argv[0])))
+    runpy.run_path(argv[0], run_name="__main__")
+    return 0

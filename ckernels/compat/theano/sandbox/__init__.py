@@ -1,0 +1,1 @@
+"""theano.sandbox: the random streams rng_mrg."""

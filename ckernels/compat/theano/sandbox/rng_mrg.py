@@ -1,0 +1,148 @@
+"""MRG_RandomStreams: Theano's MRG31k3p streams, number for number, with Theano's variables.
+
+The generator is that of K.RandomStreams; here draws are variables of the facade, in its floatX.
+"""
+
+import numpy as np
+
+from ....api.randomstreams import RandomStreams, guess_n_streams  # noqa: F401
+from ..config import config
+from ..gof.walks import handle_of
+from ..tensor.rules import upcast
+from ..tensor.variables import as_tensor_variable
+
+
+class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
+    """Streams of random variables; each draw owns a state, advanced by functions that use it."""
+
+    wanted = None       # the dtype of uniform numbers that a draw is made from, where it is fixed
+
+    def __init__(self, seed=12345, use_cuda=None):
+        super().__init__(seed, None)
+
+    def pretty_return(self, node_rstate, new_rstate, sample, size, nstreams):
+        """Note a draw: `sample` gets the attributes rstate and update."""
+        from ..scan_module import _shared_on
+        state = _shared_on(node_rstate)
+        state.name = "rstate"
+        memo = {state.node.uid: state}
+        new, drawn = handle_of(new_rstate.node, memo), handle_of(sample.node, memo)
+        state.default_update = new
+        drawn.rstate, drawn.update = state, (state, new)
+        self.state_updates.append((state, new, size, nstreams))
+        return drawn
+
+    @staticmethod
+    def _like(u, node):
+        made = handle_of(node, {u.node.uid: u, u.rstate.node.uid: u.rstate})
+        made.rstate, made.update = u.rstate, u.update
+        return made
+
+    def _draw(self, size, sizes, dtype, nstreams):
+        return super()._draw(size, sizes, self.wanted or dtype, nstreams)
+
+    def _fixed(self, draw, *args, **kwargs):
+        """A draw from uniform numbers of floatX."""
+        self.wanted = config.floatX
+        try:
+            return draw(*args, **kwargs)
+        finally:
+            self.wanted = None
+
+    def _float(self, dtype, *parameters):
+        if dtype is not None:
+            return config.floatX if dtype == "floatX" else dtype
+        return upcast(config.floatX, *(as_tensor_variable(p).dtype for p in parameters))
+
+    def uniform(self, size, low=0.0, high=1.0, ndim=None, dtype=None, nstreams=None, **kwargs):
+        """Numbers between low and high."""
+        dtype = self._float(dtype, low, high)
+        return super().uniform(_size(size), _number(low), _number(high), ndim, dtype, nstreams)
+
+    def normal(self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None, truncate=False,
+               **kwargs):
+        """Normal numbers, by Box and Muller; truncate: within two standard deviations."""
+        dtype = self._float(dtype, avg, std)
+        if truncate:
+            return self._truncated(_size(size), avg, std, dtype, nstreams)
+        return super().normal(_size(size), _number(avg), _number(std), ndim, dtype, nstreams)
+
+    def truncated_normal(self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None,
+                         **kwargs):
+        """Normal numbers within two standard deviations: those outside are drawn again."""
+        if isinstance(std, (int, float)) and isinstance(avg, (int, float)):
+            std = np.asarray(std, self._float(dtype, avg, std))
+        return self.normal(size, avg, std, ndim, dtype, nstreams, truncate=True)
+
+    def _truncated(self, size, avg, std, dtype, nstreams):
+        from ..tensor.elementwise import cast, cos, invert, log, or_, sin, sqrt
+        from ..tensor.indexing import flatnonzero
+        from ..tensor.joining import join
+        from ..tensor.reductions import prod
+        from ..tensor.shaping import reshape
+        count = prod(as_tensor_variable(size), dtype="int64")
+        pairs = (count + 1) // 2
+        u = self.uniform((pairs * 2,), dtype=dtype, nstreams=nstreams)
+        radius = sqrt(cast(-2.0, dtype) * log(u[:pairs]))
+        theta = cast(2 * np.pi, dtype) * u[pairs:]
+        cosines, sines = cos(theta), sin(theta)
+        parts, fixes = [], []
+        for z in (radius * cosines, radius * sines):
+            wrong = or_(z < -2.0, z > 2.0)
+            parts.append(z[flatnonzero(invert(wrong))])
+            fixes.append(flatnonzero(wrong))
+        again = self.uniform((fixes[0].size + fixes[1].size,), low=np.asarray(np.exp(-2.0), dtype),
+                             high=1.0, dtype=dtype, nstreams=nstreams)
+        radius = sqrt(cast(-2.0, dtype) * log(again))
+        first = radius[:fixes[0].size] * cosines[fixes[0]]
+        second = radius[fixes[0].size:] * sines[fixes[1]]
+        z = join(0, parts[0], first, parts[1], second)[:count]
+        ndim = len(size) if isinstance(size, (tuple, list)) else None
+        made = reshape(z, size, ndim=ndim) * cast(std, dtype) + cast(avg, dtype)
+        made.rstate, made.update = u.rstate, u.update
+        return made
+
+    def binomial(self, size=None, n=1, p=0.5, ndim=None, dtype="int64", nstreams=None, **kwargs):
+        """How many of `n` trials of probability `p` succeed."""
+        dtype = config.floatX if dtype == "floatX" else dtype
+        return self._fixed(super().binomial, _size(size), n, _number(p), ndim, dtype, nstreams)
+
+    def multinomial(self, size=None, n=1, pvals=None, ndim=None, dtype="int64", nstreams=None,
+                    **kwargs):
+        """How often each class comes up in `n` draws with each row of `pvals`."""
+        dtype = config.floatX if dtype == "floatX" else dtype
+        return self._fixed(super().multinomial, size, n, as_tensor_variable(pvals), ndim, dtype,
+                           nstreams)
+
+    def choice(self, size=1, a=None, replace=True, p=None, ndim=None, dtype="int64", nstreams=None,
+               **kwargs):
+        """Indices drawn with the probabilities in the rows of `p`."""
+        return self._fixed(super().choice, size, a, replace, as_tensor_variable(p), ndim, dtype,
+                           nstreams)
+
+    def multinomial_wo_replacement(self, size=None, n=1, pvals=None, ndim=None, dtype="int64",
+                                   nstreams=None, **kwargs):
+        """`choice` without replacement, under its older name."""
+        return self.choice(n, None, False, pvals, ndim, dtype, nstreams)
+
+
+def _size(size):
+    """A size as the engine takes it: a tuple, or a vector."""
+    if isinstance(size, list):
+        return tuple(size)
+    if isinstance(size, (int, np.integer)):
+        return (int(size),)
+    return size
+
+
+def _number(x):
+    return x if isinstance(x, (int, float)) else as_tensor_variable(x)
+
+
+def multMatVect(v, A, m1, B, m2):  # noqa: N802, N803 (Theano's name)
+    """(A v[:3] mod m1, B v[3:] mod m2) of integers."""
+    first = (np.asarray(A, object).dot(np.asarray(v[:3], object))) % m1
+    second = (np.asarray(B, object).dot(np.asarray(v[3:], object))) % m2
+    return np.concatenate([first, second]).astype("int32")
+
+

@@ -1,0 +1,123 @@
+"""theano.tensor.fft: real transforms of the axes behind the first; numbers as pairs (real, imag).
+"""
+
+import numpy as np
+
+from ..gof.graph import Apply
+from ..gof.op import Op
+from .elementwise import sqrt
+from .type import TensorType
+from .variables import as_tensor_variable
+
+
+class RFFTOp(Op):
+    """The transform of real rows: (batch, ..., n) to (batch, ..., n // 2 + 1, 2)."""
+
+    __props__ = ()
+
+    def make_node(self, a, s=None):
+        a = as_tensor_variable(a)
+        if a.ndim < 2:
+            raise TypeError(f"{type(self).__name__}: input must have dimension > 2, with first "
+                            "dimension batches")
+        s = a.shape[1:] if s is None else as_tensor_variable(s)
+        if "int" not in s.dtype:
+            raise TypeError(f"{type(self).__name__}: length of the transformed axis must be of type"
+                            " integer")
+        return Apply(self, [a, s], [TensorType(_float(a), (False,) * (a.ndim + 1))()])
+
+    def perform(self, node, inputs, outputs):
+        a, s = inputs
+        found = np.fft.rfftn(a, s=tuple(int(v) for v in s), axes=tuple(range(1, a.ndim)))
+        outputs[0][0] = np.stack([found.real, found.imag], -1).astype(node.outputs[0].dtype)
+
+    def grad(self, inputs, output_grads):
+        g, s = output_grads[0], inputs[1]
+        # The real transform leaves out half of the numbers, which are conjugates of the others.
+        half = [slice(None)] * (g.ndim - 2) + [slice(1, (s[-1] // 2) + (s[-1] % 2))] + [slice(None)]
+        from .indexing import set_subtensor
+        g = set_subtensor(g[tuple(half)], g[tuple(half)] * 0.5)
+        return [irfft_op(g, s), _disconnected()]
+
+    def connection_pattern(self, node):
+        return [[True], [False]]
+
+
+class IRFFTOp(Op):
+    """The inverse of RFFTOp without the division by the number of elements."""
+
+    __props__ = ()
+
+    def make_node(self, a, s=None):
+        a = as_tensor_variable(a)
+        if a.ndim < 3:
+            raise TypeError(f"{type(self).__name__}: input must have dimension >= 3, with first "
+                            "dimension batches and last real/imag parts")
+        if s is None:
+            from .indexing import set_subtensor
+            s = a.shape[1:-1]
+            s = set_subtensor(s[-1], (s[-1] - 1) * 2)
+        s = as_tensor_variable(s)
+        if "int" not in s.dtype:
+            raise TypeError(f"{type(self).__name__}: length of the transformed axis must be of type"
+                            " integer")
+        return Apply(self, [a, s], [TensorType(_float(a), (False,) * (a.ndim - 1))()])
+
+    def perform(self, node, inputs, outputs):
+        a, s = inputs
+        shape = tuple(int(v) for v in s)
+        found = np.fft.irfftn(a[..., 0] + 1j * a[..., 1], s=shape,
+                              axes=tuple(range(1, a.ndim - 1)))
+        outputs[0][0] = (found * np.prod(shape)).astype(node.outputs[0].dtype)
+
+    def grad(self, inputs, output_grads):
+        g, s = output_grads[0], inputs[1]
+        found = rfft_op(g, s)
+        half = [slice(None)] * (found.ndim - 2) + [slice(1, (s[-1] // 2) + (s[-1] % 2))] + [
+            slice(None)]
+        from .indexing import set_subtensor
+        found = set_subtensor(found[tuple(half)], found[tuple(half)] * 2)
+        return [found, _disconnected()]
+
+    def connection_pattern(self, node):
+        return [[True], [False]]
+
+
+def _disconnected():
+    from ..gof.type import DisconnectedType
+    return DisconnectedType()()
+
+
+def _float(a):
+    return a.dtype if a.dtype in ("float32", "float64") else "float64"
+
+
+rfft_op, irfft_op = RFFTOp(), IRFFTOp()
+
+
+def _norm(norm):
+    if norm not in (None, "ortho", "no_norm"):
+        raise ValueError(f"Invalid value {norm} for norm, must be None, 'ortho' or 'no norm'")
+    return norm
+
+
+def rfft(inp, norm=None):
+    """The transform of real (batch, ..., n); norm: None, 'ortho' or 'no_norm'."""
+    inp, norm = as_tensor_variable(inp), _norm(norm)
+    s = inp.shape[1:]
+    scaling = sqrt(s.prod().astype(_float(inp))) if norm == "ortho" else 1
+    return rfft_op(inp, s) / scaling
+
+
+def irfft(inp, norm=None, is_odd=False):
+    """The inverse of `rfft`; is_odd: whether the last axis of the result is odd."""
+    if is_odd not in (True, False):
+        raise ValueError(f"Invalid value {is_odd} for id_odd, must be True or False")
+    from .indexing import set_subtensor
+    inp, norm = as_tensor_variable(inp), _norm(norm)
+    s = inp.shape[1:-1]
+    last = (s[-1] - 1) * 2 + (1 if is_odd else 0)
+    s = set_subtensor(s[-1], last)
+    total = s.prod().astype(_float(inp))
+    scaling = total if norm is None else sqrt(total) if norm == "ortho" else 1
+    return irfft_op(inp, s) / scaling

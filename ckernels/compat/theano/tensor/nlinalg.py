@@ -1,0 +1,223 @@
+"""theano.tensor.nlinalg: decompositions, inverses, determinants, norms."""
+
+import numpy as np
+
+from .... import ops
+from ..gof.op import KernelOp
+from .rules import floats
+from .variables import as_tensor_variable
+
+__all__ = ["matrix_inverse", "det", "svd", "qr", "eigh", "pinv", "matrix_dot", "trace", "diag",
+           "matrix_power", "norm", "tensorinv", "tensorsolve", "alloc_diag", "extract_diag",
+           "eig", "lstsq"]
+
+
+def _matrix(x):
+    x = as_tensor_variable(x)
+    if x.ndim != 2:
+        raise AssertionError(f"a matrix is needed, not {x.ndim} dimensions")
+    return x
+
+
+def _float(build):
+    def function(*nodes, **attrs):
+        return build(*map(floats, nodes), **attrs)
+    function.__name__ = build.__name__
+    return function
+
+
+class MatrixInverse(KernelOp):
+    """The inverse of a matrix."""
+
+    def __init__(self):
+        KernelOp.__init__(self, _inverse, "MatrixInverse")
+
+    def make_node(self, x):
+        return KernelOp.make_node(self, _matrix(x))
+
+
+class MatrixPinv(KernelOp):
+    """The pseudo-inverse of a matrix."""
+
+    def __init__(self):
+        KernelOp.__init__(self, _pinv, "MatrixPinv")
+
+    def make_node(self, x):
+        return KernelOp.make_node(self, _matrix(x))
+
+
+class Det(KernelOp):
+    """The determinant of a matrix."""
+
+    def __init__(self):
+        KernelOp.__init__(self, _det, "Det")
+
+    def make_node(self, x):
+        return KernelOp.make_node(self, _matrix(x))
+
+
+_inverse, _pinv, _det = _float(ops.inverse), _float(ops.pinv), _float(ops.det)
+matrix_inverse, pinv, det = MatrixInverse(), MatrixPinv(), Det()
+
+
+def _svd(x, full_matrices, compute_uv):
+    u, s, v = ops.svd(floats(x))
+    return [u, s, v] if compute_uv else s
+
+
+def svd(a, full_matrices=True, compute_uv=True):
+    """[u, s, v] with a = u diag(s) v, or s alone; u and v have min(a.shape) columns and rows.
+
+    full_matrices=True of a matrix that is not square needs the columns of u that are missing:
+    they are taken from the qr decomposition of u.
+    """
+    a = _matrix(a)
+    return KernelOp(_svd, "SVD", full_matrices=bool(full_matrices), compute_uv=bool(compute_uv))(a)
+
+
+def _qr(x, mode):
+    q, r = ops.qr(floats(x))
+    return [q, r] if mode == "reduced" else r
+
+
+def qr(a, mode="reduced"):
+    """[q, r] with a = q r; mode='r': r alone."""
+    mode = {"full": "reduced"}.get(mode, mode)
+    if mode not in ("reduced", "r"):
+        raise NotImplementedError(f"qr has the modes 'reduced' and 'r' here, not {mode!r}")
+    return KernelOp(_qr, "QR", mode=mode)(_matrix(a))
+
+
+def _eigh(x, lower):
+    x = floats(x)
+    if not lower:
+        x = ops.transpose(x)
+    w, v = ops.eigh(x)
+    return [w, v]
+
+
+def eigh(a, UPLO="L"):  # noqa: N803 (NumPy's name)
+    """[eigenvalues in order, eigenvectors in columns] of a symmetric matrix, from one triangle."""
+    if UPLO not in ("L", "U"):
+        raise AssertionError("UPLO is 'L' or 'U'")
+    return KernelOp(_eigh, "Eigh", lower=UPLO == "L")(_matrix(a))
+
+
+def matrix_dot(*args):
+    """The product of several matrices."""
+    from .products import dot
+    found = args[0]
+    for a in args[1:]:
+        found = dot(found, a)
+    return found
+
+
+def matrix_power(M, n):  # noqa: N803 (Theano's name)
+    """The matrix `M` to the power of the int `n`, by squaring."""
+    from .creation import identity_like
+    M = _matrix(M)  # noqa: N806
+    if n < 0:
+        return matrix_power(matrix_inverse(M), -n)
+    if n == 0:
+        return identity_like(M)
+    if n == 1:
+        return M
+    half = matrix_power(M, n // 2)
+    square = half.dot(half)
+    return square.dot(M) if n % 2 else square
+
+
+def trace(X):  # noqa: N803
+    """The sum of the diagonal."""
+    from .creation import diagonal
+    return diagonal(X).sum()
+
+
+def diag(x):
+    """The diagonal of a matrix, or the matrix of a diagonal."""
+    from . import creation
+    return creation.diag(x)
+
+
+def extract_diag(x):
+    """The diagonal of a matrix."""
+    from . import creation
+    return creation.diagonal(x)
+
+
+def alloc_diag(x):
+    """The matrix of a diagonal."""
+    from . import creation
+    return creation.diag(x)
+
+
+def norm(x, ord):
+    """The norm of a vector or matrix: a number p, 'inf', '-inf', 'fro', or None for 2 or 'fro'."""
+    from .elementwise import abs_
+    from .reductions import max, min, sum
+    x = as_tensor_variable(x)
+    if x.ndim == 0:
+        raise ValueError("'axis' entry is out of bounds.")
+    if x.ndim > 2:
+        raise NotImplementedError("We don't support norm with more than 2 dimensions")
+    ord = {"inf": np.inf, "-inf": -np.inf}.get(ord, ord) if isinstance(ord, str) else ord
+    if x.ndim == 1:
+        if ord is None:
+            return sum(x ** 2) ** 0.5
+        if ord == np.inf:
+            return max(abs_(x))
+        if ord == -np.inf:
+            return min(abs_(x))
+        if ord == 0:
+            from .elementwise import neq
+            return neq(x, 0).sum()
+        return sum(abs_(x ** ord)) ** (1.0 / ord)
+    if ord in (None, "fro"):
+        return sum(abs_(x ** 2)) ** 0.5
+    rows = {np.inf: (max, 1), -np.inf: (min, 1), 1: (max, 0), -1: (min, 0)}.get(ord)
+    if rows is None:
+        raise ValueError(f"no norm of a matrix is called {ord!r}")
+    return rows[0](sum(abs_(x), rows[1]))
+
+
+def tensorinv(a, ind=2):
+    """The inverse of a tensor for tensordot(., ., ind)."""
+    from .reductions import prod
+    a = as_tensor_variable(a)
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    shape = [a.shape[i] for i in range(a.ndim)]
+    flat = a.reshape((prod(a.shape[ind:]), -1))
+    return matrix_inverse(flat).reshape(shape[ind:] + shape[:ind], ndim=a.ndim)
+
+
+def tensorsolve(a, b, axes=None):
+    """x with tensordot(a, x, x.ndim) = b."""
+    from .slinalg import solve
+    a, b = as_tensor_variable(a), as_tensor_variable(b)
+    if axes is not None:
+        order = [i for i in range(a.ndim) if i not in axes] + list(axes)
+        a = a.transpose(order)
+    inner = [a.shape[i] for i in range(b.ndim, a.ndim)]
+    size = b.size
+    found = solve(a.reshape((size, size)), b.flatten())
+    return found.reshape(inner, ndim=len(inner))
+
+
+# --- through NumPy ----------------------------------------------------------------------------
+
+
+
+def eig(a):
+    """[eigenvalues, eigenvectors in columns] of a square matrix, as real numbers where they are."""
+    from .numpy_ops import numpy_op
+    return numpy_op("eig", _matrix(a))
+
+
+def lstsq(x, y, rcond=-1):
+    """[solution, residuals, rank, singular values] of x . solution = y, by least squares."""
+    from .numpy_ops import numpy_op
+    x = _matrix(x)
+    y = as_tensor_variable(y)
+    from .variables import as_tensor_variable as variable
+    return numpy_op("lstsq", x, y, variable(rcond))

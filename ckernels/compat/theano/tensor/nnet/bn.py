@@ -1,0 +1,93 @@
+"""Batch normalisation: by given statistics, while training (with running averages), and after."""
+
+import numpy as np
+
+from ...gof.graph import Variable
+from ..elementwise import inv, sqrt
+from ..shaping import addbroadcast, patternbroadcast
+from ..variables import as_tensor_variable
+
+
+def batch_normalization(inputs, gamma, beta, mean, std, mode="low_mem"):
+    """(inputs - mean) * (gamma / std) + beta; all broadcast."""
+    return (inputs - mean) * (gamma / std) + beta
+
+
+def _axes(ndim, axes):
+    """The axes that statistics are taken over."""
+    if axes == "per-activation":
+        return (0,)
+    if axes == "spatial":
+        return (0,) + tuple(range(2, ndim))
+    found = tuple(int(a) for a in (axes if isinstance(axes, (list, tuple, np.ndarray))
+                                   else (axes,)))
+    if not all(0 <= a < ndim for a in found) or list(found) != sorted(found):
+        raise ValueError(f"invalid axes: {axes}")
+    return found
+
+
+def _parameters(inputs, axes, *given):
+    """Parameters as variables that broadcast along `axes`."""
+    kept = [i for i in range(inputs.ndim) if i not in axes]
+    found = []
+    for p in given:
+        if p is None:
+            found.append(None)
+            continue
+        p = as_tensor_variable(p)
+        if p.ndim == len(kept) and p.ndim != inputs.ndim:
+            order = iter(range(p.ndim))
+            p = p.dimshuffle(["x" if i in axes else next(order) for i in range(inputs.ndim)])
+        elif p.ndim != inputs.ndim:
+            raise ValueError("gamma and beta must have as many dimensions as the input, or as many "
+                             "as are not normalised over")
+        found.append(addbroadcast(p, *axes))
+    return found
+
+
+def batch_normalization_train(inputs, gamma, beta, axes="per-activation", epsilon=1e-4,
+                              running_average_factor=0.1, running_mean=None, running_var=None):
+    """[normalised inputs, mean, 1 / sqrt(variance + epsilon)], and running averages where given.
+
+    axes: 'per-activation', 'spatial', or those the statistics are taken over. epsilon: at least
+    1e-5.
+    """
+    inputs = as_tensor_variable(inputs)
+    axes = _axes(inputs.ndim, axes)
+    _check_epsilon(epsilon)
+    gamma, beta, mean0, var0 = _parameters(inputs, axes, gamma, beta, running_mean, running_var)
+    mean = inputs.mean(axes, keepdims=True)
+    var = inputs.var(axes, keepdims=True)
+    invstd = inv(sqrt(var + np.asarray(epsilon, var.dtype)))
+    out = (inputs - mean) * (gamma * invstd) + beta
+    results = [out, mean, invstd]
+    factor = running_average_factor
+    if running_mean is not None:
+        results.append(_as(mean0 * (1.0 - factor) + mean * factor, running_mean))
+    if running_var is not None:
+        m = (inputs.size / mean.size).astype(inputs.dtype)
+        results.append(_as(var0 * (1.0 - factor) + (m / (m - 1)) * var * factor, running_var))
+    return results
+
+
+def _as(new, old):
+    """A running average with the dtype and pattern of the old one."""
+    if isinstance(old, Variable) and old.ndim == new.ndim:
+        new = patternbroadcast(new.astype(old.dtype), old.broadcastable)
+    return new
+
+
+def _check_epsilon(epsilon):
+    if not isinstance(epsilon, Variable) and epsilon < 1e-5:
+        raise ValueError(f"epsilon must be at least 1e-5, got {epsilon}")
+
+
+def batch_normalization_test(inputs, gamma, beta, mean, var, axes="per-activation", epsilon=1e-4):
+    """(inputs - mean) / sqrt(var + epsilon) * gamma + beta."""
+    inputs = as_tensor_variable(inputs)
+    axes = _axes(inputs.ndim, axes)
+    _check_epsilon(epsilon)
+    gamma, beta, mean, var = _parameters(inputs, axes, gamma, beta, mean, var)
+    return (inputs - mean) * (gamma / sqrt(var + np.asarray(epsilon, var.dtype))) + beta
+
+

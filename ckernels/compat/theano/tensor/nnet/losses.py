@@ -1,0 +1,180 @@
+"""Softmax and cross-entropies. Nothing is clipped; labels may be integers or rows of numbers."""
+
+import numpy as np
+
+from ..... import ops
+from ...gof.op import KernelOp
+from ..creation import arange, zeros
+from ..elementwise import cast, log
+from ..joining import concatenate, join
+from ..reductions import argmax, max, sum
+from ..rules import floats
+from ..shaping import shape_padleft
+from ..variables import as_tensor_variable
+
+
+class Softmax(KernelOp):
+    """exp(x) / sum(exp(x)) of rows."""
+
+    def __init__(self):
+        KernelOp.__init__(self, _softmax, "Softmax")
+
+    def make_node(self, x):
+        x = as_tensor_variable(x)
+        if x.ndim not in (1, 2) or x.dtype not in ("float16", "float32", "float64"):
+            raise ValueError(f"x must be 1-d or 2-d tensor of floats. Got {x.type}")
+        if x.ndim == 1:
+            x = shape_padleft(x, n_ones=1)
+        return KernelOp.make_node(self, x)
+
+    def __reduce__(self):
+        return type(self), ()
+
+
+class LogSoftmax(Softmax):
+    """The logarithm of softmax, without overflow."""
+
+    def __init__(self):
+        KernelOp.__init__(self, _log_softmax, "LogSoftmax")
+
+
+def _softmax(x):
+    return ops.softmax(x, -1)
+
+
+def _log_softmax(x):
+    return ops.log_softmax(x, -1)
+
+
+softmax_op, _logsoftmax_op = Softmax(), LogSoftmax()
+
+
+def softmax(c):
+    """exp(x) / sum(exp(x)) of each row; of a vector a matrix of one row."""
+    c = as_tensor_variable(c)
+    if c.ndim == 1 and c.broadcastable[0]:
+        import warnings
+        warnings.warn("The softmax is applied on a dimension of shape 1, which does not have a "
+                      "semantic meaning.", stacklevel=2)
+    return softmax_op(c)
+
+
+def softmax_graph(c):
+    """softmax, written out."""
+    return softmax(c)
+
+
+def logsoftmax(c):
+    """log(softmax(c)), without overflow."""
+    return _logsoftmax_op(c)
+
+
+def softmax_with_bias(x, b):
+    """softmax(x + b)."""
+    return softmax(as_tensor_variable(x) + b)
+
+
+def binary_crossentropy(output, target):
+    """-(target log(output) + (1 - target) log(1 - output)) of each element."""
+    output, target = as_tensor_variable(output), as_tensor_variable(target)
+    return -(target * log(output) + (1.0 - target) * log(1.0 - output))
+
+
+def sigmoid_binary_crossentropy(output, target):
+    """binary_crossentropy(sigmoid(output), target), without overflow."""
+    output, target = as_tensor_variable(output), as_tensor_variable(target)
+    return KernelOp(_sigmoid_xent, "sigmoid_binary_crossentropy")(output, target)
+
+
+def _sigmoid_xent(x, t):
+    x = floats(x)
+    return ops.sub(ops.softplus(x), ops.mul(x, ops.cast(t, x.dtype)))
+
+
+def crossentropy_categorical_1hot(coding_dist, true_one_of_n):
+    """-log of the entry of each row that the integer label says."""
+    rows = arange(true_one_of_n.shape[0])
+    return -log(coding_dist[rows, true_one_of_n])
+
+
+def categorical_crossentropy(coding_dist, true_dist):
+    """The cross-entropy of rows: labels are rows of probabilities, or a vector of integers."""
+    coding_dist, true_dist = as_tensor_variable(coding_dist), as_tensor_variable(true_dist)
+    if true_dist.ndim == coding_dist.ndim:
+        return -sum(true_dist * log(coding_dist), axis=coding_dist.ndim - 1)
+    if true_dist.ndim == coding_dist.ndim - 1:
+        if true_dist.dtype.startswith("float"):
+            raise TypeError("integer required for the labels of categorical_crossentropy")
+        return crossentropy_categorical_1hot(coding_dist, true_dist)
+    raise TypeError("rank mismatch between coding and true distributions")
+
+
+def crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx):
+    """[-log softmax(x + b) at the labels, softmax(x + b), argmax of the rows]."""
+    x, b, y_idx = map(as_tensor_variable, (x, b, y_idx))
+    if x.ndim != 2 or not x.dtype.startswith("float"):
+        raise ValueError("x must be 2-d tensor of floats")
+    if b.ndim != 1 or not b.dtype.startswith("float"):
+        raise ValueError("b must be 1-d tensor of floats")
+    if y_idx.ndim != 1 or "int" not in y_idx.dtype:
+        raise ValueError("y_idx must be 1-d tensor of [u]ints")
+    z = x + b
+    nll = -logsoftmax(z)[arange(y_idx.shape[0]), y_idx]
+    return [nll, softmax(z), cast(argmax(z, axis=-1), y_idx.dtype)]
+
+
+def crossentropy_softmax_1hot_with_bias(x, b, y_idx, **kwargs):
+    """[-log softmax(x + b) at the labels, softmax(x + b)]."""
+    return crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx)[:2]
+
+
+def crossentropy_softmax_1hot(x, y_idx, **kwargs):
+    """[-log softmax(x) at the labels, softmax(x)]."""
+    x = as_tensor_variable(x)
+    return crossentropy_softmax_1hot_with_bias(x, zeros([x.shape[1]], dtype=x.dtype), y_idx)
+
+
+def crossentropy_softmax_max_and_argmax_1hot_with_bias(x, b, y_idx, **kwargs):
+    """(cross-entropies, softmax, its maxima, their places)."""
+    nll, probs = crossentropy_softmax_1hot_with_bias(x, b, y_idx)
+    return nll, probs, max(probs, axis=-1), argmax(probs, axis=-1)
+
+
+def crossentropy_softmax_max_and_argmax_1hot(x, y_idx, **kwargs):
+    """`crossentropy_softmax_max_and_argmax_1hot_with_bias` without a bias."""
+    x = as_tensor_variable(x)
+    return crossentropy_softmax_max_and_argmax_1hot_with_bias(
+        x, zeros([x.shape[1]], dtype=x.dtype), y_idx)
+
+
+def prepend_scalar_to_each_row(val, mat):
+    """A matrix with a number in front of each row."""
+    val, mat = as_tensor_variable(val), as_tensor_variable(mat)
+    column = cast(val, mat.dtype) + zeros((mat.shape[0], 1), dtype=mat.dtype)
+    return join(1, column, mat)
+
+
+def prepend_0_to_each_row(mat):
+    """A matrix with 0 in front of each row."""
+    return prepend_scalar_to_each_row(np.asarray(0, as_tensor_variable(mat).dtype), mat)
+
+
+def prepend_1_to_each_row(mat):
+    """A matrix with 1 in front of each row."""
+    return prepend_scalar_to_each_row(np.asarray(1, as_tensor_variable(mat).dtype), mat)
+
+
+def confusion_matrix(actual, pred):
+    """[how often each class (row) was taken for each (column), the classes in order]."""
+    from ..extra_ops import Unique
+    actual, pred = as_tensor_variable(actual), as_tensor_variable(pred)
+    for what, x in (("actual", actual), ("pred", pred)):
+        if x.ndim != 1:
+            raise ValueError(f"{what} must be 1-d tensor variable")
+    order = Unique(False, False, False)(concatenate([actual, pred]))
+    from ..elementwise import eq
+    rows = cast(eq(actual.dimshuffle(0, "x"), order.dimshuffle("x", 0)), "int64")
+    columns = cast(eq(pred.dimshuffle(0, "x"), order.dimshuffle("x", 0)), "int64")
+    return [rows.T.dot(columns), order]
+
+

@@ -1,0 +1,128 @@
+"""Pooling of the last axes: pool_2d, pool_3d, and the class Pool that layers ask for shapes."""
+
+import numpy as np
+
+from .....api.tensor import Tensor
+from .... import signal as own
+from ...gof.op import KernelOp
+from ..variables import Handle, as_tensor_variable
+
+
+def _ints(value, n):
+    if isinstance(value, Handle):
+        from ..constants import get_scalar_constant_value
+        if isinstance(getattr(value, "data", None), np.ndarray):
+            value = value.data
+        else:
+            value = [get_scalar_constant_value(value[i]) for i in range(n)]
+    if isinstance(value, (int, np.integer)):
+        return (int(value),) * n
+    return None if value is None else tuple(
+        int(v.data) if isinstance(v, Handle) else int(v) for v in value)
+
+
+def _pooled(x, function, options):
+    return getattr(own, function)(Tensor(x), **dict(options)).node
+
+
+def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
+    import warnings
+    for old, new, value, instead in (("ds", "ws", ds, ws), ("st", "stride", st, stride),
+                                     ("padding", "pad", padding, None)):
+        if value is not None:
+            if instead is not None:
+                raise ValueError(f"You can't provide a tuple value to both '{new}' and '{old}'.")
+            warnings.warn(f"DEPRECATION: the '{old}' parameter is not going to exist anymore as it "
+                          f"is going to be replaced by the parameter '{new}'.", stacklevel=3)
+    ws = ds if ws is None else ws
+    stride = st if stride is None else stride
+    pad = pad if padding is None else padding
+    if ws is None:
+        raise ValueError("ws can't be None.")
+    input = as_tensor_variable(input)
+    if input.ndim < n:
+        raise NotImplementedError(f"pool_{n}d requires a dimension >= {n}")
+    if ignore_border is None:
+        warnings.warn(f"pool_{n}d() will have the parameter ignore_border default value changed to "
+                      "True (currently False).", stacklevel=3)
+        ignore_border = False
+    if mode not in ("max", "sum", "average_inc_pad", "average_exc_pad"):
+        raise ValueError("Pool mode parameter only support 'max', 'sum', 'average_inc_pad' and "
+                         f"'average_exc_pad'. Got {mode}")
+    pad = _ints(pad, n) or (0,) * n
+    if any(pad) and not ignore_border:
+        raise NotImplementedError("padding works only with ignore_border=True")
+    ws = _ints(ws, n)
+    if any(p >= w for p, w in zip(pad, ws)):
+        raise NotImplementedError("padding must be smaller than strides")
+    stride = ws if stride is None else _ints(stride, n)
+    if any(s <= 0 for s in stride):
+        raise ValueError("stride must be positive")
+    options = {"ws": ws, "ignore_border": bool(ignore_border), "stride": stride, "pad": pad,
+               "mode": mode}
+    return KernelOp(_pooled, "Pool", function=f"pool_{n}d",
+                    options=tuple(sorted(options.items())))(input)
+
+
+def pool_2d(input, ws=None, ignore_border=None, stride=None, pad=(0, 0), mode="max", ds=None,
+            st=None, padding=None):
+    """Pooling over the last two axes; see compat.signal.pool_2d."""
+    return _pool(2, input, ws, ignore_border, stride, pad, mode, ds, st, padding)
+
+
+def pool_3d(input, ws=None, ignore_border=None, stride=None, pad=(0, 0, 0), mode="max", ds=None,
+            st=None, padding=None):
+    """Pooling over the last three axes."""
+    return _pool(3, input, ws, ignore_border, stride, pad, mode, ds, st, padding)
+
+
+def _same_size(x, size):
+    return own.max_pool_2d_same_size(Tensor(x), size).node
+
+
+def max_pool_2d_same_size(input, patch_size):
+    """`input` with all but the maximum of each patch set to zero."""
+    return KernelOp(_same_size, "max_pool_2d_same_size", size=_ints(patch_size, 2))(
+        as_tensor_variable(input))
+
+
+max_pool_2d, max_pool = pool_2d, pool_2d
+
+
+class Pool:
+    """Pooling of the last `ndim` axes with fixed options; a call makes a variable."""
+
+    def __init__(self, ignore_border=False, mode="max", ndim=2, openmp=None):
+        self.ignore_border, self.mode, self.ndim = ignore_border, mode, ndim
+
+    def __call__(self, x, ws, stride=None, pad=None):
+        return _pool(self.ndim, x, ws, self.ignore_border, stride, pad or (0,) * self.ndim,
+                     self.mode, None, None, None)
+
+    @staticmethod
+    def out_shape(imgshape, ws=None, ignore_border=False, stride=None, pad=None, ndim=2, ds=None,
+                  st=None, padding=None):
+        """The shape of pooled images of shape `imgshape`: a list of ints and variables."""
+        ws, stride = ds if ws is None else ws, st if stride is None else stride
+        pad = padding if pad is None and padding is not None else pad
+        pad = (0,) * ndim if pad is None else pad
+        stride = ws if stride is None else stride
+        if len(imgshape) < ndim:
+            raise TypeError(f"imgshape must have at least {ndim} dimensions")
+        lead, sizes = list(imgshape[:-ndim]), imgshape[-ndim:]
+        return lead + [_count(v + 2 * p, w, s, ignore_border)
+                       for v, w, s, p in zip(sizes, ws, stride, pad)]
+
+
+def _count(v, w, s, ignore_border):
+    """How many windows of `w` at distance `s` an axis of `v` has."""
+    from ..elementwise import maximum, switch
+    symbolic = any(isinstance(x, Handle) for x in (v, w, s))
+    if ignore_border:
+        found = (v - w) // s + 1
+        return maximum(found, 0) if symbolic else max(int(found), 0)
+    if not symbolic:
+        return (v - 1) // s + 1 if s >= w else max(0, (v - 1 - w + s) // s) + 1
+    v = as_tensor_variable(v)
+    return switch(as_tensor_variable(s) >= w, (v - 1) // s + 1,
+                  maximum(0, (v - 1 - w + s) // s) + 1)

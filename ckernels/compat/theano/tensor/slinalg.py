@@ -1,0 +1,110 @@
+"""theano.tensor.slinalg: triangular factors, solving, exponentials, Kronecker products."""
+
+import numpy as np
+
+from .... import ops
+from ..gof.op import KernelOp
+from .rules import floats, upcast
+from .variables import as_tensor_variable
+
+MATRIX_STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangular", "hermitian",
+                     "banded", "diagonal", "toeplitz")
+
+
+class Cholesky(KernelOp):
+    """The triangular factor of a positive definite matrix."""
+
+    def __init__(self, lower=True, on_error="raise"):
+        if on_error not in ("raise", "nan"):
+            raise ValueError('on_error must be one of "raise" or ""nan"')
+        KernelOp.__init__(self, _cholesky, "Cholesky", lower=bool(lower), on_error=on_error)
+
+    def make_node(self, x):
+        x = as_tensor_variable(x)
+        if x.ndim != 2:
+            raise AssertionError("Cholesky takes matrices")
+        return KernelOp.make_node(self, x)
+
+    def __reduce__(self):
+        return Cholesky, (self.lower, self.on_error)
+
+
+def _cholesky(x, lower, on_error):
+    x = floats(x)
+    if lower:
+        return ops.cholesky(x)
+    return ops.transpose(ops.cholesky(x))
+
+
+cholesky = Cholesky()
+
+
+class Solve(KernelOp):
+    """x with A x = b."""
+
+    def __init__(self, A_structure="general", lower=False, overwrite_A=False,  # noqa: N803
+                 overwrite_b=False):
+        if A_structure not in MATRIX_STRUCTURES:
+            raise ValueError("Invalid matrix structure argument", A_structure)
+        KernelOp.__init__(self, _solve, "Solve", structure=A_structure, lower=bool(lower))
+        self.A_structure, self.lower = A_structure, lower
+
+    def make_node(self, A, b):  # noqa: N803
+        A, b = as_tensor_variable(A), as_tensor_variable(b)  # noqa: N806
+        if A.ndim != 2 or b.ndim not in (1, 2):
+            raise AssertionError("Solve takes a matrix, and a vector or matrix")
+        return KernelOp.make_node(self, A, b)
+
+    def __reduce__(self):
+        return Solve, (self.A_structure, self.lower)
+
+
+def _solve(a, b, structure, lower):
+    dtype = upcast(floats(a).dtype, floats(b).dtype)
+    a, b = ops.cast(a, dtype), ops.cast(b, dtype)
+    if structure == "lower_triangular":
+        a = ops.tril(a)
+    elif structure == "upper_triangular":
+        a = ops.triu(a)
+    return ops.solve(a, b)
+
+
+solve = Solve()
+solve_lower_triangular = Solve(A_structure="lower_triangular", lower=True)
+solve_upper_triangular = Solve(A_structure="upper_triangular", lower=False)
+solve_symmetric = Solve(A_structure="symmetric")
+
+
+def kron(a, b):
+    """The Kronecker product, as SciPy's: of tensors of at least 2 dimensions together."""
+    a, b = as_tensor_variable(a), as_tensor_variable(b)
+    if a.ndim + b.ndim <= 2:
+        raise TypeError(f"kron: inputs dimensions must sum to 3 or more. You passed {a.ndim} and "
+                        f"{b.ndim}.")
+    from .products import tensordot
+    from .shaping import shape_padleft
+    if a.ndim < 2:
+        a = shape_padleft(a, 2 - a.ndim)
+    if b.ndim < 2:
+        b = shape_padleft(b, 2 - b.ndim)
+    full = tensordot(a, b, axes=0)
+    n = a.ndim
+    pairs = [k for i in range(n) for k in (i, n + i)]
+    shape = [a.shape[i] * b.shape[i] for i in range(n)]
+    return full.dimshuffle(pairs).reshape(shape, ndim=n)
+
+
+def expm(a):
+    """The exponential of a matrix."""
+    from .numpy_ops import numpy_op
+    a = as_tensor_variable(a)
+    if a.ndim != 2:
+        raise AssertionError("expm takes a matrix")
+    return numpy_op("expm", a)
+
+
+def eigvalsh(a, b, lower=True):
+    """The eigenvalues w of a v = w b v for symmetric matrices; b may be None."""
+    from .numpy_ops import numpy_op
+    return numpy_op("eigvalsh", as_tensor_variable(a),
+                    as_tensor_variable(np.zeros((0, 0)) if b is None else b))

@@ -1,0 +1,22 @@
+"""xlogx and xlogy0: x log(x) and x log(y), 0 where x is 0."""
+
+from .elementwise import eq, log, switch
+from .variables import as_tensor_variable
+
+
+def xlogx(x):
+    """x log(x), 0 for x = 0."""
+    x = as_tensor_variable(x)
+    zero = eq(x, 0)
+    return switch(zero, 0, x * log(switch(zero, 1, x)))
+
+
+def xlogy0(x, y):
+    """x log(y), 0 for x = 0."""
+    x, y = as_tensor_variable(x), as_tensor_variable(y)
+    zero = eq(x, 0)
+    return switch(zero, 0, x * log(switch(zero, 1, y)))
+
+
+
+XlogX, XlogY0 = xlogx, xlogy0

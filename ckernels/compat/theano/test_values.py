@@ -1,0 +1,70 @@
+"""Test values: computed while graphs are built, where the flag compute_test_value says so."""
+
+import warnings
+
+import numpy as np
+
+from .config import config
+from .gof.graph import Constant
+from .gof.op import run
+
+
+def get_test_value(v):
+    """The value of a constant or shared variable, or `tag.test_value`; AttributeError for none."""
+    if not hasattr(v, "tag"):
+        from .tensor.variables import as_tensor_variable
+        v = as_tensor_variable(v)
+    return _value(v)
+
+
+def _value(v):
+    if isinstance(v, Constant):
+        return v.data
+    if hasattr(v, "container"):
+        return v.get_value(borrow=True)
+    if hasattr(v.tag, "test_value"):
+        found = v.type.filter(v.tag.test_value, allow_downcast=None)
+        return found
+    raise AttributeError(f"{v} has no test value")
+
+
+def compute(node):
+    """Give the outputs of an Apply test values, from those of its inputs."""
+    what = config.compute_test_value
+    try:
+        inputs = [np.array(_value(x)) if hasattr(x, "node") else _value(x) for x in node.inputs]
+    except AttributeError as problem:
+        missing = next(x for x in node.inputs if not _has(x))
+        text = (f"Cannot compute test value: input {node.inputs.index(missing)} ({missing}) of Op "
+                f"{node} missing default value.")
+        if what == "raise":
+            raise AttributeError(text) from problem
+        if what == "warn":
+            warnings.warn(text, stacklevel=4)
+        return
+    storage = [[None] for _ in node.outputs]
+    run(node.op, node, inputs, storage)
+    for x, cell in zip(node.outputs, storage):
+        x.tag.test_value = cell[0]
+
+
+def _has(v):
+    try:
+        _value(v)
+        return True
+    except AttributeError:
+        return False
+
+
+def get_debug_values(*args):
+    """[test values of `args`], once, where all have one and the flag is not off; else nothing."""
+    if config.compute_test_value == "off":
+        return []
+    found = []
+    for v in args:
+        if not _has(v):
+            if config.compute_test_value == "raise":
+                raise AttributeError(f"{v} has no test value")
+            return []
+        found.append(_value(v))
+    return [tuple(found)] if len(found) > 1 else [found[0]]

@@ -1,0 +1,73 @@
+"""A plan as plain C: functions of K.function as source files that need no Python.
+
+`export` plans each function for shapes that never change (routine.py), writes its instructions as
+calls (calls.py) of kernels in C99 (portable.py), of products, convolutions and pools in C99
+(natives.py, c/), and puts several functions over one state into one file (model.py) with a test of
+recorded values (recorded.py) and a report (report.py). See docs/guide/export.md.
+"""
+import os
+import re
+from pathlib import Path
+
+from ..errors import ArgumentError
+
+TARGETS = ("c99", "native", "shared")
+
+
+def export(f, folder, shapes=None, target="c99", prefix=None, weights="const", dtype=None,
+           examples=None, calls=2, ulps=64):
+    """Write `f` as C to `folder`: PREFIX.h, PREFIX.c, PREFIX_test.c and README.md.
+
+    f: what K.function returned, or {name: function} for several over one state. target: "c99" for
+    any compiler and machine; "native" for gcc and clang, with the runtime's own sources: the same
+    bits as the engine's, as fast on one thread; "shared" that compiled to libPREFIX.so, with
+    PREFIX.py to load it where ckernels is not installed. shapes: {input or
+    its name: shape} for inputs whose shape is not declared in full. prefix: of all names in C, by
+    default the name of the folder. weights: "const" arrays in the source, or "extern" for a file
+    PREFIX.bin that the caller loads. dtype: "float32" refuses wider floats. examples: [(name,
+    arrays)] to call for the test, by default each function `calls` times with random numbers.
+    ulps: how far results of the test may be off, in units of the last place of the largest one.
+
+    Returns a Report with what it takes: flash, memory, multiply-adds. NotSupported, with the
+    user's line, where something runs in NumPy. The functions and their variables do not change.
+    """
+    from .model import header, model, source
+    from .model import weights as packed
+    from .recorded import record, test_source
+    from .report import Report
+    from .routine import routine
+    if target not in TARGETS:
+        raise ArgumentError(f"target is one of {', '.join(TARGETS)}, not {target!r}")
+    if weights not in ("const", "extern"):
+        raise ArgumentError(f"weights are 'const' or 'extern', not {weights!r}")
+    folder = Path(folder)
+    prefix = prefix or re.sub(r"\W", "_", folder.resolve().name) or "model"
+    if not re.fullmatch(r"[A-Za-z_]\w*", prefix, re.A):
+        raise ArgumentError(f"{prefix!r} cannot begin names in C; say prefix=")
+    functions = f if isinstance(f, dict) else {getattr(f, "name", None) or "run": f}
+    for name in functions:
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.A):
+            raise ArgumentError(f"a function cannot be called {name!r} in C")
+    hosted = target != "c99"
+    if target == "shared" and weights == "extern":
+        raise ArgumentError("a shared library holds its weights: leave out weights='extern'")
+    made = model(prefix, [routine(name, g, shapes, dtype, hosted) for name, g in functions.items()],
+                 weights == "extern", hosted)
+    recorded = record(functions, made, examples, calls)
+    report = Report(made, target, ulps)
+    files = {f"{prefix}.h": header(made), f"{prefix}.c": source(made),
+             f"{prefix}_test.c": test_source(made, recorded, ulps), "README.md": report.text()}
+    if hosted:
+        from .hosted import runtime_files
+        files.update(runtime_files(made.library))
+    if target == "shared":
+        from .shared import compile_library, loader
+        files[f"{prefix}.py"] = loader(made)
+    for name, text in files.items():
+        os.makedirs((folder / name).parent, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    if made.extern:
+        (folder / f"{prefix}.bin").write_bytes(packed(made))
+    if target == "shared":
+        compile_library(made, folder)
+    return report

@@ -1,0 +1,339 @@
+"""The instructions of a routine as lines of C: calls of kernels, scans and branches around them.
+
+One function for each kind of instruction, in `WRITERS`. Buffers are named here: arguments of the C
+function, members of the state, places in the arena, rows of a scan. What the kernels compute and
+where buffers lie was decided before.
+"""
+from ..dtypes import C_NAMES
+from ..plan.instructions import GEMM, IF, KERNEL, NATIVE, SCAN, Move, flatten
+from ..plan.native import ONE
+from . import portable
+from .natives import NATIVES, dtype_of, multiplied
+from .routine import COPY, operands
+
+WIDTH = 100                 # characters of a line
+
+
+class Calls:
+    """Lines of the body of the C function `name`.
+
+    names: {buffer that is no row and not in the arena: C expression of its pointer}; offsets:
+    {buffer of the arena: bytes}; library: what is told which kernels and support are used;
+    writers: {kind of instruction: function(calls, instr)}.
+    """
+
+    def __init__(self, name, names, offsets, library, writers=None):
+        self.name = name
+        self.names, self.offsets, self.library = names, offsets, library
+        self.writers = writers or WRITERS
+        self.lines, self.depth = [], 1
+        self.dims, self.wide, self.known = [], [], {}   # wide: of kernels that count in 64 bits
+        self.scans = 0
+        self.rows, self.multiplied, self.times = {}, 0, 1
+
+    def put(self, line):
+        self.lines.extend(broken("    " * self.depth + line, "    " * (self.depth + 1)))
+
+    def write(self, instructions):
+        for instr in instructions:
+            self.writers[instr.kind](self, instr)
+
+    def title(self, instr):
+        """A comment: what runs, and the user's line."""
+        line = instr.line
+        where = f"   {line[0].rsplit('/', 1)[-1]}:{line[1]}" if line else ""
+        self.put(f"/* {comment(instr.name)}{comment(where)} */")
+
+    # ---- names ----------------------------------------------------------------------------------
+
+    def place(self, base):
+        """The C expression of (buffer, bytes), a pointer to void or char."""
+        buffer, offset = base
+        if buffer[0] == "row":
+            name = self.rows[buffer]
+            if isinstance(name, tuple):                 # it does not move
+                return self.place((name[0], name[1] + offset))
+        elif buffer[0] == "tmp":
+            return f"arena + {self.offsets[buffer] + offset}"
+        else:
+            name = self.names[buffer]
+        if not offset:
+            return name if buffer[0] == "row" else f"(void *){name}"
+        return f"{name} + {offset}" if buffer[0] == "row" else f"(char *){name} + {offset}"
+
+    def numbers(self, dims, narrow=True):
+        """The C expression of a pointer to these dims."""
+        key = narrow, *(int(d) for d in dims)
+        table = self.dims if narrow else self.wide
+        if key not in self.known:
+            self.known[key] = len(table)
+            table.extend(key[1:])
+        return f"{self.name}_{'dims' if narrow else 'wide'} + {self.known[key]}"
+
+    # ---- kernels --------------------------------------------------------------------------------
+
+    def call_kernel(self, kernel, pointers, dims, count, node):
+        name, fails = self.library.kernel(kernel, node)
+        places = ", ".join(self.place(p) for p in pointers)
+        numbers = self.numbers(dims, self.library.narrow(kernel))
+        call = f"{name}((void *const[]){{ {places} }}, {numbers}, 0, {count})"
+        self.put(f"if ((code = {call}) != 0) return code;" if fails else f"{call};")
+
+
+def kernel(calls, instr):
+    calls.title(instr)
+    calls.call_kernel(instr.kernel, instr.pointers, instr.dims, instr.n, instr.node)
+
+
+def gemm(calls, instr):
+    calls.title(instr)
+    own, rest = instr.dims[:16], instr.dims[16:]
+    assert own[9] == ONE and own[10] == 0, "a product that is scaled or added"
+    calls.multiplied += calls.times * own[1] * own[2] * own[3] * own[11]
+    dtype = "float64" if own[0] else "float32"
+    numbers = calls.numbers([*own[:9], 0, 0, *own[11:15]])
+    places = ", ".join(calls.place(p) for p in instr.pointers[:3])
+    calls.put(calls.library.gemm(dtype, numbers, places))
+    if instr.kernel is not None:
+        calls.call_kernel(instr.kernel, instr.pointers[3:], rest, own[1] * own[11] * own[15],
+                          instr.nodes[-1])
+
+
+def native(calls, instr):
+    calls.title(instr)
+    own, rest = instr.dims[:36], instr.dims[36:]
+    row, count = NATIVES[own[0]], operands(instr)
+    calls.multiplied += calls.times * multiplied(own)
+    own = [*own[:34], 1, 0]
+    places = ", ".join(calls.place(p) for p in instr.pointers[:count])
+    calls.put(calls.library.native(row, dtype_of(own), calls.numbers(own), places))
+    if instr.kernel is not None:
+        calls.call_kernel(instr.kernel, instr.pointers[count:], rest, instr.rows * instr.dims[35],
+                          instr.nodes[-1])
+
+
+def copy(calls, instr):
+    calls.title(instr)
+    to, source = (calls.place(p) for p in instr.pointers)
+    calls.put(calls.library.copy(to, source, instr.n))
+
+
+# ---- scans and branches -------------------------------------------------------------------------
+
+
+def branch(calls, instr):
+    calls.title(instr)
+    then, other = halves(instr)
+    calls.put(f"if (*({C_NAMES['bool']} *)({calls.place(instr.pointers[0])})) {{")
+    for k, half in enumerate((then, other)):
+        calls.depth += 1
+        calls.write(half)
+        calls.depth -= 1
+        if not k:
+            calls.put("} else {")
+    calls.put("}")
+
+
+def halves(instr):
+    """The instructions of both sides of a branch, of which the first has `n` instructions."""
+    count = at = 0
+    while count < instr.n:
+        count += len(flatten([instr.body[at]], instr.depth + 1))
+        at += 1
+    return instr.body[:at], instr.body[at:]
+
+
+def scan(calls, instr):
+    """A scan: its rows are pointers that each step sets anew."""
+    calls.title(instr)
+    moving, j = instr.scan, f"j{calls.scans}"
+    t, count, most = (f"{x}{calls.scans}" for x in "tnm")
+    calls.scans += 1
+    calls.put("{")
+    calls.depth += 1
+    head = len(calls.lines)
+    rows = [row for row, move in moving.moves.items() if isinstance(move, Move)]
+    calls.rows.update((row, f"r{row[1]}") for row in rows)
+    calls.rows.update((row, m) for row, m in moving.moves.items() if not isinstance(m, Move))
+    # What each step does, and where it finds its rows
+    seek = [f"r{row[1]} = {moved(calls, moving.moves[row], j, t)};" for row in rows]
+    if moving.reverse:
+        seek.insert(0, f"{t} = {count} - 1 - {j};")
+    elif any(f"{t}" in line.split(" = ", 1)[1] for line in seek):
+        seek.insert(0, f"{t} = {j};")
+    if moving.stepped:
+        stepped(calls, instr, seek, j, most)
+    else:
+        stepwise(calls, instr, seek, j, most)
+    after(calls, moving, j, count)
+    body, calls.lines = calls.lines[head:], calls.lines[:head]
+    declare(calls, moving, body, (j, t, count, most), rows)
+    calls.lines += body
+    calls.depth -= 1
+    calls.put("}")
+
+
+def stepwise(calls, instr, seek, j, most):
+    calls.put(f"for ({j} = 0; {j} < {most}; {j}++) {{")
+    calls.depth += 1
+    for line in seek:
+        calls.put(line)
+    rows, times = instr.scan.rows, calls.times
+    limit = instr.scan.limit
+    calls.times *= min(rows, limit) if limit >= 0 else rows if rows < 1 << 40 else 1
+    calls.write(instr.body)
+    calls.times = times
+    if instr.scan.flag is not None:
+        calls.put(f"if (*({C_NAMES['bool']} *)({calls.place(instr.scan.flag)})) {{")
+        calls.put(f"    {j}++;")
+        calls.put("    break;")
+        calls.put("}")
+    calls.depth -= 1
+    calls.put("}")
+
+
+def stepped(calls, instr, seek, j, most):
+    """The body is one kernel that takes the steps itself; afterwards rows are those of the last."""
+    inner = instr.body[0]
+    calls.put(f"if ({most} > 0) {{")
+    calls.depth += 1
+    calls.put(f"{j} = 0;")
+    for line in seek:
+        calls.put(line)
+    calls.call_kernel(inner.kernel, inner.pointers, inner.dims, most, inner.node)
+    calls.put(f"{j} = {most} - 1;")
+    for line in seek:
+        calls.put(line)
+    calls.depth -= 1
+    calls.put("}")
+    calls.put(f"{j} = {most};")
+
+
+def after(calls, moving, j, count):
+    """Last states, zeros where no step wrote, and how many steps ran."""
+    copied, cleared = calls.library.copy, calls.library.clear
+    for to, row, first, size in moving.finals:
+        source = calls.place((row, 0))
+        start = calls.place(first)
+        calls.put(copied(calls.place(to), f"{j} ? (void *)({source}) : (void *)({start})", size))
+    low = f"({count} - {j})" if moving.reverse else "0"
+    high = count if moving.reverse else j
+    for base, size in moving.traces:
+        at = calls.place(base)
+        if moving.reverse:
+            calls.put(cleared(at, f"(size_t)({low} * {size})"))
+        calls.put(cleared(f"(char *)({at}) + {high} * {size}",
+                          f"(size_t)(({moving.rows} - {high}) * {size})"))
+    if moving.executed is not None:
+        calls.put(copied(calls.place(moving.executed), f"&{j}", 8))
+
+
+def declare(calls, moving, body, names, rows):
+    """The variables of a scan, before its `body`."""
+    j, t, count, most = names
+    text = "\n".join(body)
+    whole = [f"{j} = 0", f"{count} = {moving.rows}"]
+    if f"{t} = " in text:
+        whole.insert(1, t)
+    calls.put(f"int64_t {', '.join(whole)};")
+    if rows:
+        calls.put(f"char {', '.join(f'*r{row[1]} = 0' for row in rows)};")
+    if moving.count is not None:
+        calls.put(f"{calls.library.copy(f'&{count}', calls.place(moving.count), 8)}")
+        calls.put(f"{count} = {count} < 0 ? 0 : {count} > {moving.rows} ? {moving.rows} : {count};")
+    limit = moving.limit
+    value = count if limit < 0 else f"{count} < {limit} ? {count} : {limit}"
+    calls.put(f"const int64_t {most} = {value};")
+    for row in rows:
+        if not any(f"r{row[1]}" in line and not line.lstrip().startswith(f"r{row[1]} = ")
+                   for line in body):
+            calls.put(f"(void)r{row[1]};")
+
+
+def moved(calls, move, j, t):
+    """Where a row lies at step j, which is row t: a C expression."""
+    names = {"j": j, "t": t}
+
+    def at(base, index, ring, stride):
+        if ring == 1 or not stride:
+            return f"(char *)({calls.place(base)})"
+        if ring is not None:
+            index = f"({index} & {ring - 1})"
+        return f"(char *)({calls.place(base)}) + {index} * {stride}"
+    if move.until is None:
+        return at(move.a, t, None, move.a_stride)
+    x, y = (names[c] for c in move.by)
+    if move.shift:
+        y = f"({y} - {move.shift})" if move.shift > 0 else f"({y} + {-move.shift})"
+    if move.a is None or move.until <= 0:
+        return at(move.b, y, move.b_ring, move.b_stride)
+    first = at(move.a, x, move.a_ring, move.a_stride)
+    if move.b is None:
+        return first
+    return f"{x} < {move.until} ? {first} : {at(move.b, y, move.b_ring, move.b_stride)}"
+
+
+def broken(line, indent):
+    """A long line as several of at most 100 characters, cut behind commas."""
+    lines = []
+    while len(line) > WIDTH and ", " in line[len(indent) + 1:WIDTH]:
+        at = line.rindex(", ", len(indent) + 1, WIDTH) + 1
+        lines.append(line[:at])
+        line = indent + line[at + 1:]
+    return [*lines, line]
+
+
+def comment(text):
+    """`text` as part of a comment of C."""
+    return text.replace("*/", "* /").replace("\n", " ").replace("\\", "/")
+
+
+WRITERS = {KERNEL: kernel, GEMM: gemm, NATIVE: native, SCAN: scan, IF: branch, COPY: copy}
+
+
+class Library:
+    """What the file of a model needs besides its plans: kernels, the math library, support."""
+
+    def __init__(self):
+        self.snippets, self.kernels, self.support = {}, {}, {}
+        self.memory = set()             # of copy and clear: what is used
+        self.windows = False            # whether anything slides over images
+
+    def kernel(self, kernel, node):
+        """(name, whether it may fail) of a kernel, which is printed once."""
+        name, text, snippets = portable.function(kernel, node)
+        self.snippets.update(dict.fromkeys(snippets))
+        self.kernels[name] = text
+        self.memory |= {k for k in ("copy", "clear") if f"ck_{k}(" in text}
+        return name, portable.fallible(kernel)
+
+    def narrow(self, kernel):
+        return portable.narrow(kernel)
+
+    def need(self, name, dtype="float32"):
+        self.support[portable.support(name, dtype)] = None
+
+    def gemm(self, dtype, numbers, places):
+        self.need("gemm", dtype)
+        return f"ck_gemm_{portable.SUFFIX[dtype]}({numbers}, {places});"
+
+    def native(self, row, dtype, numbers, places):
+        self.windows |= row.file != "transpose"
+        self.need(row.file, dtype)
+        return f"ck_{row.file}_{portable.SUFFIX[dtype]}({numbers}, {row.flags}{places});"
+
+    def copy(self, to, source, size):
+        self.memory.add("copy")
+        return f"ck_copy({to}, {source}, {size});"
+
+    def clear(self, to, size):
+        self.memory.add("clear")
+        return f"ck_clear({to}, 0, {size});"
+
+    def text(self):
+        """The C of all of it, what is needed first."""
+        parts = [portable.support("prelude")]
+        parts += [portable.support(name) for name in sorted(self.memory)]
+        if self.windows:
+            parts.append(portable.helpers("".join(self.support)))
+        return "\n".join([*parts, *self.snippets, *self.support, *self.kernels.values()])

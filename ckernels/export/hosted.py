@@ -1,0 +1,110 @@
+"""The same instructions for a computer with gcc or clang: kernels as the engine has them, products
+and convolutions by the runtime's own sources, which are copied beside the model.
+
+With the flags of the engine the results are the same bits as its own with `blas=builtin`. One
+thread; work space of large products comes from malloc. What differs from C99 is in `WRITERS`.
+"""
+from pathlib import Path
+
+from ..compiler import PREAMBLE
+from ..plan import native
+from ..plan.instructions import GEMM, NATIVE
+from . import portable
+from .calls import WRITERS as PLAIN
+from .calls import Library
+from .natives import multiplied
+from .routine import operands
+
+SOURCES = Path(__file__).parent.parent / "src"
+FLAGS = ("-O3", "-std=gnu11", "-fno-math-errno")        # of the runtime's sources
+PRODUCT = ("ckernels.h", "gemm.c", "builtin.c", "microkernel.h", "levels.h")
+WINDOWS = ("ckernels.h", "native.h", "levels.h", "builtin.c", "microkernel.h", "windows.c",
+           "bands.c", "tile.c", "tile.h", "channels.c", "channels.h")
+FUNCTIONS = {               # of a native instruction: its function, and the source that has it
+    native.CONV: ("ck_conv", "conv.c"), native.CONV_INPUT_GRAD: ("ck_conv", "conv.c"),
+    native.CONV_WEIGHT_GRAD: ("ck_conv_weight", "conv_weight.c"),
+    native.DEPTHWISE: ("ck_depthwise", "pool.c"),
+    native.DEPTHWISE_INPUT_GRAD: ("ck_depthwise", "pool.c"),
+    native.DEPTHWISE_WEIGHT_GRAD: ("ck_depthwise_weight", "depthwise.c"),
+    native.POOL_MAX: ("ck_pool", "pool.c"), native.POOL_SUM: ("ck_pool", "pool.c"),
+    native.POOL_SUM_GRAD: ("ck_pool", "pool.c"),
+    native.POOL_MAX_GRAD: ("ck_pool_max_back", "pool_max.c"),
+    native.POOL_MAX_TAKE: ("ck_pool_max_back", "pool_max.c"),
+    native.TRANSPOSE: ("ck_transpose", "transpose.c"),
+    **dict.fromkeys(range(native.PLANES, native.PLANES + 3), ("ck_planes", "planes.c")),
+}
+ALSO = {"planes.c": ("planes.h",)}
+HEAD = """\
+#include <math.h>
+#include "runtime/native.h"
+
+#if defined(__GNUC__) && !defined(__clang__) /* memory is reused for other types between calls */
+#define CK_NOINLINE __attribute__((noipa))
+#else
+#define CK_NOINLINE __attribute__((noinline))
+#endif
+"""
+
+
+class Hosted(Library):
+    """A Library of kernels as they are; `sources`: files of the runtime that are needed."""
+
+    def __init__(self):
+        super().__init__()
+        self.sources = set()
+
+    def kernel(self, kernel, node):
+        name, text, snippets = portable.generated(kernel)
+        self.snippets.update(dict.fromkeys(snippets))
+        self.kernels[name] = text.replace(f"int {name}(", f"CK_NOINLINE static int {name}(")
+        return name, portable.fallible(kernel)
+
+    def narrow(self, kernel):
+        return False
+
+    def text(self):
+        parts = [HEAD, PREAMBLE[PREAMBLE.index("#define CK_RESTRICT"):]]
+        parts += [portable.support(name) for name in sorted(self.memory)]
+        return "\n".join([*parts, *self.snippets, *self.kernels.values()])
+
+
+def call(calls, instr, function, own, rest):
+    """A call of the runtime, which runs the kernel that follows panel by panel."""
+    follows = calls.library.kernel(instr.kernel, instr.node)[0] if instr.kernel else "NULL"
+    places = ", ".join(calls.place(p) for p in instr.pointers)
+    numbers = calls.numbers([*own, *rest], False)
+    calls.put(f"if ((code = {function}((void *const[]){{ {places} }}, {numbers}, {follows})) != 0)")
+    calls.put("    return code;")
+
+
+def gemm(calls, instr):
+    calls.title(instr)
+    own, rest = instr.dims[:16], instr.dims[16:]
+    calls.multiplied += calls.times * own[1] * own[2] * own[3] * own[11]
+    calls.library.sources.update(PRODUCT)
+    call(calls, instr, "ck_gemm", own, rest)
+
+
+def windows(calls, instr):
+    calls.title(instr)
+    own, rest = instr.dims[:36], instr.dims[36:]
+    calls.multiplied += calls.times * multiplied(own)
+    function, source = FUNCTIONS[own[0]]
+    calls.library.sources.update((*WINDOWS, source, *ALSO.get(source, ())))
+    if own[0] != native.TRANSPOSE:
+        own[34] = 1                                     # CK_D_SLOTS of native.h
+    assert operands(instr) <= len(instr.pointers)
+    call(calls, instr, function, own, rest)
+
+
+WRITERS = {**PLAIN, GEMM: gemm, NATIVE: windows}
+
+
+def runtime_files(library):
+    """{name below the model's folder: text} of the runtime's sources and of what they stand on."""
+    found = {f"runtime/{name}": (SOURCES / name).read_text(encoding="utf-8")
+             for name in sorted(library.sources | {"ckernels.h", "native.h"})}
+    found["runtime/serial.c"] = portable.support("serial")
+    if "gemm.c" in library.sources:
+        found["runtime/no_blas.c"] = portable.support("no_blas")
+    return found

@@ -1,0 +1,191 @@
+"""From the C of a kernel, as the compiler room gets it, to C99 that any compiler takes.
+
+Works on the text of generated functions and of the math library, line by line and word by word: no
+pragmas, attributes or builtins of one compiler remain, and math.h has the functions they stood for.
+What cannot be written in C99 is refused by the name of the kernel. Knows no graphs and no plans.
+"""
+import functools
+import re
+from pathlib import Path
+from string import Template
+
+from ..codegen.emit import emit
+from ..codegen.ir import Kernel
+from ..dtypes import C_NAMES, SUFFIX
+from ..errors import NotSupported
+
+HERE = Path(__file__).parent / "c"
+BUILTINS = ("sqrt", "fabs", "floor", "ceil", "trunc", "rint", "copysign", "fma")
+_BUILTIN = re.compile(rf"__builtin_((?:{'|'.join(BUILTINS)})f?)\b")
+_WORDS = {                      # what stands in generated C: what C99 has for it
+    '__builtin_nan("")': "((double)NAN)", '__builtin_nanf("")': "NAN",
+    "__builtin_inf()": "((double)INFINITY)", "__builtin_inff()": "INFINITY",
+    "__builtin_memset(": "ck_clear(", "__builtin_memcpy(": "ck_copy(",
+    "static __attribute__((noinline, const))": "CK_NOINLINE static",
+    " __attribute__((always_inline))": "",
+    '__attribute__((optimize("schedule-insns")))\n': "",
+}
+_LINES = (                      # whole lines: (pattern, what becomes of them)
+    (re.compile(r"^[ ]*#pragma GCC ivdep\n", re.M), ""),
+    (re.compile(r"^([ ]*)#pragma omp simd ?(.*)\n", re.M), r"\1CK_SIMD(\2)\n"),
+    (re.compile(r"^[ ]*#pragma (?:omp declare|GCC unroll).*\n", re.M), ""),
+    (re.compile(r"^extern double \w+\(double\);\n", re.M), ""),
+    (re.compile(r"^[ ]*__builtin_prefetch\(.*\);\n", re.M), ""),
+)
+_EXPECT = re.compile(r"__builtin_expect\((.+), [01]\)( \?)")
+_RUN = re.compile(              # a copy in vectors: plan/lowerings/indexed.py
+    r"typedef __typeof__\(\*to\) run .*;\n\s*int64_t i = j;\n\s*for \(; i \+ \d+ <= .*\n"
+    r"(\s*)for \(; i < end; i\+\+\)")
+_LEFT = re.compile(r"__builtin_\w+|__attribute__|__typeof__|vector_size|#pragma")
+_STRIPS = re.compile(r"^[ ]*typedef (\w+) v\d+ __attribute__.*", re.M | re.S)   # sparse_dot.py
+_FORWARD = """\
+        for (int64_t j = 0; j < k; j++) {{
+            {0} s = 0;
+            for (int64_t q = first; q < last; q++) s += data[q] * y[indices[q] * by + j];
+            to[j] = s;
+        }}
+    }}
+    return 0;
+}}
+"""
+_BACKWARD = """\
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++)
+                for (int64_t j = left; j < right; j++)
+                    out[indices[q] * k + j] += data[q] * y[r * by + j];
+    }}
+    return 0;
+}}
+"""
+_UNREAD = re.compile(r"^([ ]*)(?:const \w+(?: \*const)?|\w+ \*const) (\w+) = [^;,]+;$")
+_ROW = re.compile(r"\brow = lo / \w+, | row\+\+;|/\*.*?\*/")      # a row that is only counted
+_STRIP = re.compile(r"^ *\w+ (s\d+)\[\d+\];$")
+_SIGNATURE = "int {}(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {{\n"
+
+
+def c99(text):
+    """`text` without what only some compilers know."""
+    for pattern, instead in _LINES:
+        text = pattern.sub(instead, text)
+    for old, new in _WORDS.items():
+        text = text.replace(old, new)
+    text = _BUILTIN.sub(r"\1", text)
+    text = _RUN.sub(r"for (int64_t i = j; i < end; i++)", text)
+    text = _EXPECT.sub(r"(\1)\2", text)
+    strips = _STRIPS.search(text)
+    if strips:                              # of the columns of a dense matrix, in vectors
+        scalar = _FORWARD if "int64_t first = indptr[r]" in text[:strips.start()] else _BACKWARD
+        text = text[:strips.start()] + scalar.format(strips[1])
+    return text
+
+
+def without_unread(text):
+    """`text` without constants that their block never reads, and strips that nobody does."""
+    if len(re.findall(r"\brows\b", re.sub(r"/\*.*?\*/", "", text, flags=re.S))) == 1:
+        text = text.replace("const int64_t rows = d[0], ", "const int64_t ")
+    if not re.search(r"\brow\b", _ROW.sub("", text)):
+        text = _ROW.sub(lambda m: m[0] if m[0][0] == "/" else "", text)
+    lines = text.split("\n")
+    for line in text.split("\n"):
+        strip = _STRIP.match(line)
+        if strip:
+            users = [x for x in lines if re.search(rf"\b{strip[1]}\b", x) and x != line]
+            if all(re.match(rf" *for \(.*\) {strip[1]}\[c\] = ", x) for x in users):
+                lines = [x for x in lines if x != line and x not in users]
+    kept = []
+    for k in range(len(lines) - 1, -1, -1):             # from the end: what was read by what went
+        match = _UNREAD.match(lines[k])
+        if match and not read_below(match, kept):
+            continue
+        kept.append(lines[k])
+    return "\n".join(reversed(kept))
+
+
+def read_below(match, kept):
+    """Whether a line of the same block (the last lines of `kept`, reversed) has the name."""
+    for line in reversed(kept):
+        if line.strip() and len(line) - len(line.lstrip()) < len(match[1]):
+            return False
+        if re.search(rf"\b{match[2]}\b", line):
+            return True
+    return False
+
+
+@functools.lru_cache(4096)
+def _kernel(kernel):
+    return emit(kernel.kernel)
+
+
+class _ByKey:
+    """A kernel, equal to others of its key."""
+
+    def __init__(self, kernel):
+        self.kernel, self.key = kernel, kernel.key()
+
+    def __hash__(self):
+        return hash(self.key)
+
+    def __eq__(self, other):
+        return self.key == other.key
+
+
+def generated(kernel):
+    """(name, text, snippets) of a kernel as the compiler room gets it."""
+    return _kernel(_ByKey(kernel))
+
+
+def fallible(kernel):
+    """Whether the kernel may return an error: an index out of bounds, lengths that do not fit."""
+    return re.search(r"return [^;]*CK_E|return code|\bcode\b", generated(kernel)[1]) is not None
+
+
+def narrow(kernel):
+    """Whether all 64-bit integers in the C of a kernel are sizes and places."""
+    if not isinstance(kernel, Kernel):
+        return kernel.form == "steps" and narrow(kernel.kernel)
+    return not any("64" in x.dtype and "int" in x.dtype for x in (*kernel.operands, *kernel.values))
+
+
+def function(kernel, node=None):
+    """(name, text, snippets) of the kernel as a static function of C99.
+
+    NotSupported, with the user's line of `node`, where it needs more than C99 has.
+    """
+    name, text, snippets = generated(kernel)
+    text, snippets = c99(text), [c99(s) for s in snippets]
+    left = _LEFT.search("".join(s for s in [text, *snippets] if "if defined" not in s))
+    if left is not None:
+        refuse(f"its kernel ({kernel.form}) is written with {left[0]}, which C99 has not; "
+               "target=\"native\" exports it for gcc and clang", node)
+    head = _SIGNATURE.format(name)
+    text = without_unread(text)
+    body = text[text.index(head) + len(head):]
+    unused = [f"(void){x};" for x in ("p", "d", "lo", "hi") if not re.search(rf"\b{x}\b", body)]
+    line = f"    {' '.join(unused)}\n" if unused else ""
+    text = text.replace(head, "CK_NOINLINE static " + head + line)
+    return name, text.replace("int64_t", "ck_index") if narrow(kernel) else text, snippets
+
+
+def refuse(why, node):
+    """Raise NotSupported for the op of `node`, with the user's line."""
+    from ..errors import with_line
+    name = node.op.name if node is not None else "an instruction"
+    raise with_line(NotSupported(f"{name} cannot be exported: {why}"), node)
+
+
+def helpers(used):
+    """The parts of `c/windows.c.in` whose names occur in the text `used`, or in parts that do."""
+    kept = []
+    for part in reversed(support("windows").strip().split("\n\n")):
+        name = re.search(r"(?:inline|static) .*?(ck_\w+)\(", part)
+        if name is None or re.search(rf"\b{name[1]}\(", used):
+            kept.append(part)
+            used += part
+    return "\n\n".join(reversed(kept)) + "\n"
+
+
+@functools.cache
+def support(name, dtype="float32"):
+    """The text of `c/<name>.c.in` for a dtype."""
+    fields = {"T": C_NAMES[dtype], "S": SUFFIX[dtype], "B": "8" if "64" in dtype else "4"}
+    return Template((HERE / f"{name}.c.in").read_text(encoding="utf-8")).substitute(fields)

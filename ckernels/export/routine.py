@@ -1,0 +1,203 @@
+"""One function with shapes that never change: its instructions and where all buffers lie.
+
+Plans the function as a call would, up to the compiler, then settles what a running engine does at
+each call: updates write their variable where nothing else needs the old value, or wait in the arena
+until the end. What has no C is refused here, by its name and the user's line. Writes no C.
+"""
+from dataclasses import dataclass, field, replace
+
+from ..config import config
+from ..dtypes import ITEMSIZE, is_float
+from ..errors import ArgumentError, DTypeError, NotSupported, ShapeError, with_line
+from ..graph.shapes import show
+from ..graph.sizes import ShapeClass
+from ..plan import pipeline
+from ..plan.instructions import GEMM, KERNEL, NATIVE, PYCALL, SCAN, Instruction, flatten, touched
+from ..plan.memory import arrange
+from ..plan.native import WITH_SCRATCH
+from . import portable
+
+COPY = 6                    # an instruction of this room: bytes of the arena to a variable
+
+
+@dataclass
+class Routine:
+    """name: of the C function; instructions: of the top level; offsets: {buffer: bytes in the
+    arena}; cells: variable nodes; written: indices of those that updates write."""
+    name: str
+    spec: object
+    shapes: dict
+    instructions: list
+    offsets: dict
+    arena: int
+    cells: list
+    written: list
+    constants: list
+    inputs: list = field(default_factory=list)      # (dtype, shape)
+    outputs: list = field(default_factory=list)
+    peaks: list = field(default_factory=list)       # (bytes, name) of the largest buffers
+
+
+def spec_of(f):
+    """The Spec of what K.function returned; ArgumentError for anything else."""
+    info = getattr(f, "info", f)
+    spec = getattr(info, "spec", None)
+    if spec is None or not hasattr(spec, "updates"):
+        raise ArgumentError(f"K.export takes what K.function returns, not {f!r}")
+    return spec
+
+
+def shapes_of(spec, shapes, name):
+    """{placeholder or variable node: shape}; `shapes`: {placeholder or its name: shape}."""
+    given = {getattr(k, "node", k): tuple(v) for k, v in (shapes or {}).items()}
+    found = {}
+    for k, node in enumerate(spec.inputs):
+        shape = given.get(node, given.get(node.name, given.get(k, node.shape)))
+        if None in shape:
+            raise with_line(ShapeError(
+                f"{name}: the input {node.name or k} has shape {show(node.shape)}; say its sizes "
+                f"with shapes={{{node.name or k!r}: (...)}}"), node)
+        if len(shape) != len(node.shape) or any(
+                a not in (None, b) for a, b in zip(node.shape, shape)):
+            raise with_line(ShapeError(
+                f"{name}: the input {node.name or k} was declared with shape {show(node.shape)}, "
+                f"which {show(shape)} does not fit"), node)
+        found[node] = tuple(map(int, shape))
+    for node in spec.cells:
+        if None in node.shape:
+            found[node] = node.attrs["store"].get().shape
+    return found
+
+
+def routine(name, f, shapes=None, dtype=None, scratch=False):
+    """The Routine of a function; NotSupported where an instruction runs in NumPy.
+
+    dtype: "float32" refuses what is computed in wider floats; scratch: keep the memory that the
+    runtime's own convolutions work in.
+    """
+    spec = spec_of(f)
+    leaves = shapes_of(spec, shapes, name)
+    with config.change(openmp=False):
+        try:
+            draft = pipeline.run(pipeline.Draft(
+                spec.inputs, spec.outputs, spec.updates, spec.cells, spec.rules, ShapeClass(),
+                leaves, {}, None), until="lower")
+        except pipeline.DataDecides:
+            raise NotSupported(f"{name} cannot be exported: the shape of what it computes follows "
+                               "from values, and exported memory is laid out in advance") from None
+    instructions, sizes = draft.instructions, draft.binder.sizes
+    for instr in flatten(instructions):
+        check(instr, dtype)
+        if instr.kind == NATIVE:
+            settle_scratch(instr, sizes, scratch)
+    index = {id(n): i for i, n in enumerate(spec.cells)}
+    cells = [index[id(variable)] for variable, _ in spec.updates]
+    nexts = [leaves.get(n, n.shape) for n, _ in spec.updates]
+    instructions = settle_updates(instructions, cells, spec, nexts, sizes)
+    arena = arrange(flatten(instructions), sizes)
+    offsets, total = arena.offsets(arena.sizes)
+    roots = draft.of_outputs()
+    return Routine(
+        name, spec, leaves, instructions, offsets, total, spec.cells, cells, draft.binder.constants,
+        [(n.dtype, leaves[n]) for n in spec.inputs], [(n.dtype, tuple(n.shape)) for n in roots])
+
+
+def check(instr, dtype):
+    """Refuse what has no C, and floats wider than `dtype`."""
+    if instr.kind == PYCALL:
+        portable.refuse("it runs in NumPy", instr.node)
+    for node in instr.nodes if dtype else ():
+        if is_float(node.dtype) and ITEMSIZE[node.dtype] > ITEMSIZE[dtype]:
+            raise with_line(DTypeError(
+                f"{node.op.name} is computed in {node.dtype}, and dtype={dtype!r} was asked for"),
+                node)
+
+
+# ---- memory of convolutions ---------------------------------------------------------------------
+
+
+def operands(instr):
+    """How many pointers of a gemm or native instruction are its own; its epilogue's follow."""
+    if instr.kind == GEMM:
+        return 3
+    from .natives import NATIVES
+    return NATIVES[instr.dims[0]].operands + 1
+
+
+def settle_scratch(instr, sizes, keep):
+    """Leave out the scratch of a native instruction, or (keep) have it for one thread."""
+    at = operands(instr)
+    if instr.dims[0] not in WITH_SCRATCH:
+        return
+    buffer = instr.pointers[at][0]
+    if keep:
+        from .. import _runtime
+        instr.dims[34] = 1                               # CK_D_SLOTS of native.h
+        sizes[buffer] = _runtime.native_scratch(instr.dims[:36])
+        return
+    del instr.pointers[at]
+    instr.writes = [b for b in instr.writes if b != buffer]
+
+
+# ---- updates ------------------------------------------------------------------------------------
+
+
+def settle_updates(instructions, cells, spec, shapes, sizes):
+    """The instructions with all ("next", i) renamed: the variable's own memory, or a place in the
+    arena that is copied to it at the end."""
+    names = {}
+    for i in range(len(spec.updates)):
+        if in_place(instructions, ("next", i), ("cell", cells[i])):
+            names["next", i] = "cell", cells[i]
+    late = []
+    for i, (variable, _) in enumerate(spec.updates):
+        if ("next", i) in names:
+            continue
+        count = ITEMSIZE[variable.dtype]
+        for n in shapes[i]:
+            count *= n
+        names["next", i] = made = ("tmp", f"next {i}")
+        sizes[made] = max(1, count)
+        late.append(Instruction(COPY, f"update of {variable.name or 'a variable'}",
+                         [(("cell", cells[i]), 0), (made, 0)], [], n=count, reads=[made],
+                         writes=[("cell", cells[i])]))
+    for instr in flatten(instructions):
+        rename(instr, names)
+    return instructions + late
+
+
+def in_place(instructions, new, old):
+    """Whether the new value may be written over the old one: nobody reads that afterwards, and no
+    error can come afterwards, for an error leaves all variables as they were."""
+    seen = [touched(instr) for instr in instructions]
+    writers = [k for k, (_, writes) in enumerate(seen) if new in writes]
+    users = [k for k, (reads, writes) in enumerate(seen) if old in reads or old in writes]
+    if not writers or users and users[-1] > writers[0]:
+        return False
+    first = instructions[writers[0]]
+    if users and users[-1] == writers[0] and not (
+            first.kind in (KERNEL, GEMM, NATIVE) and (new, old) in first.inplace):
+        return False
+    return not any(s.kernel is not None and portable.fallible(s.kernel)
+                   for s in flatten(instructions[writers[0]:]))
+
+
+def rename(instr, names):
+    """Put other names for buffers into an instruction."""
+    def of(buffer):
+        return names.get(buffer, buffer)
+
+    def base(pair):
+        return None if pair is None else (of(pair[0]), pair[1])
+    instr.pointers = [(of(buffer), offset) for buffer, offset in instr.pointers]
+    instr.reads, instr.writes = list(map(of, instr.reads)), list(map(of, instr.writes))
+    instr.inplace = [(of(a), of(b)) for a, b in instr.inplace]
+    if instr.kind != SCAN:
+        return
+    scan = instr.scan
+    scan.count, scan.flag, scan.executed = map(base, (scan.count, scan.flag, scan.executed))
+    scan.moves = {row: base(move) if isinstance(move, tuple)
+                  else replace(move, a=base(move.a), b=base(move.b))
+                  for row, move in scan.moves.items()}
+    scan.finals = [(base(to), row, base(first), size) for to, row, first, size in scan.finals]
+    scan.traces = [(base(at), size) for at, size in scan.traces]

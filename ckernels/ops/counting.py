@@ -1,0 +1,280 @@
+"""Differences, counts, unique elements, positions in grids, choices: what NumPy has for indices.
+
+Most are built of other rows and so have their gradients; rows of their own are searchsorted and
+the changes between positions in a grid and positions in memory, which are integers.
+"""
+import numbers
+
+import numpy as np
+
+from .. import dtypes
+from ..errors import ArgumentError, ShapeError
+from ..graph.node import Node, constant, item, make
+from ..graph.op import Op
+from ..graph.shapes import axis_of, broadcast, show
+from .advanced import _int_indices, flatnonzero, scatter_add, take, take_along_axis
+from .base import broadcast_like, cast, expand, operands, to_node, zeros_like
+from .composite import mean
+from .control import check
+from .elementwise import abs, add, clip, maximum, mod, sub, true_div, where
+from .filling import arange
+from .indexing import getitem
+from .joining import concatenate, stack
+from .linalg import matmul
+from .logic import eq, ge, isnan, logical_and, logical_not, lt, ne
+from .movement import broadcast_to, flatten, reshape, slice_, squeeze, transpose
+from .reduce import max
+from .running import cumsum
+from .shape import shape_vector, size_of, sized
+from .slicing import dynamic_slice
+from .sort import argsort
+
+__all__ = ["diff", "bincount", "searchsorted", "unique", "ravel_multi_index", "unravel_index",
+           "choose_from", "compress", "cov", "bartlett"]
+
+
+def diff(x, n=1, axis=-1):
+    """The differences of neighbours along `axis`, `n` times over."""
+    x = to_node(x, "diff")
+    axis = axis_of(axis, x.ndim)
+    if isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 0:
+        raise ArgumentError(f"the order of diff is an int >= 0, not {n!r}")
+    whole = [(None, None, 1)] * axis
+    for _ in range(n):
+        later, earlier = slice_(x, [*whole, (1, None, 1)]), slice_(x, [*whole, (None, -1, 1)])
+        x = ne(later, earlier) if x.dtype == "bool" else sub(later, earlier)
+    return x
+
+
+def bincount(x, weights=None, minlength=0):
+    """How often each integer from 0 occurs in the vector `x`, or the sum of its `weights`.
+
+    Its length is the largest of `x` and one more, and at least `minlength`. Negative numbers raise
+    IndexOutOfBounds.
+    """
+    x = _int_indices(x, "bincount")
+    if x.ndim != 1:
+        raise ShapeError(f"bincount needs a vector, got shape {show(x.shape)}")
+    weights = to_node(1 if weights is None else weights, "bincount")
+    x = cast(x, "int64")
+    x = check(x, ge(x, 0), message="bincount counts integers from 0 on, and one is negative")
+    weights = broadcast_like(weights, x) if not weights.ndim else weights
+    if weights.ndim != 1 or None not in (x.shape + weights.shape) and x.shape != weights.shape:
+        raise ShapeError(f"bincount of shape {show(x.shape)} needs a weight for each, got weights "
+                         f"of shape {show(weights.shape)}")
+    # A number in front, so that an empty vector has a largest element too.
+    largest = max(concatenate([constant(np.array([-1])), x]), 0)
+    length = maximum(add(largest, 1), cast(to_node(minlength, "bincount"), "int64"))
+    zeros = broadcast_to(constant(np.zeros((), weights.dtype)), [length])
+    return scatter_add(zeros, x, weights)
+
+
+# --- searching --------------------------------------------------------------------------------
+
+def _infer_searchsorted(attrs, x, v):
+    if x.ndim != 1:
+        raise ShapeError(f"searchsorted needs a vector to search in, got shape {show(x.shape)}")
+    return "int64", v.shape
+
+
+Op("searchsorted", "opaque", _infer_searchsorted,
+   lambda a, x, v: np.asarray(np.searchsorted(x, v, a["side"]), "int64"),
+   lambda node, g: (None, None), ulp=0, cost=20,
+   doc="Where the second operand would be put into the rising vector to keep it rising.")
+
+
+def searchsorted(x, v, side="left", sorter=None):
+    """Where the elements of `v` would be put into the vector `x` to keep it rising: int64.
+
+    side: "left" before, "right" behind equal ones. sorter: indices that sort `x`, if it is not
+    sorted.
+    """
+    if side not in ("left", "right"):
+        raise ArgumentError(f"the side of searchsorted is 'left' or 'right', not {side!r}")
+    x, v = operands((x if isinstance(x, Node) else to_node(x, "searchsorted"), v), "searchsorted")
+    x = x if sorter is None else take(x, sorter, 0)
+    return make("searchsorted", (x, v), {"side": side})
+
+
+def unique(x, return_index=False, return_inverse=False, return_counts=False):
+    """The different elements of `x`, rising; with what is asked for behind them, a tuple: the
+    index of each one's first occurrence in the flattened `x`, for each element of `x` (in the shape
+    of `x`) its number among them, how often each occurs.
+
+    Its length is known only in a call. NaN counts as one number, as in NumPy. The gradient flows to
+    the first occurrences.
+    """
+    x = to_node(x, "unique")
+    flat = flatten(x)
+    order = argsort(flat, 0)
+    rising = take(flat, order, 0)
+    later, earlier = slice_(rising, [(1, None, 1)]), slice_(rising, [(None, -1, 1)])
+    new = ne(later, earlier)
+    if dtypes.is_inexact(x.dtype):
+        new = logical_and(new, logical_not(logical_and(isnan(later), isnan(earlier))))
+    new = concatenate([constant(np.array([True])), new])
+    new = dynamic_slice(new, [(None, size_of(rising, 0), 1)])   # of no elements none is new
+    first = flatnonzero(new)
+    index = take(order, first, 0)
+    found = [take(flat, index, 0)]
+    if return_index:
+        found.append(index)
+    if return_inverse:
+        numbers_ = sub(cumsum(cast(new, "int64"), 0), 1)
+        placed = scatter_add(zeros_like(order), order, numbers_)
+        found.append(reshape(placed, sized(x)) if x.ndim != 1 else placed)
+    if return_counts:
+        ends = concatenate([first, expand(cast(to_node(size_of(flat, 0)), "int64"), (0,))])
+        found.append(diff(ends))
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+# --- positions in a grid ----------------------------------------------------------------------
+
+ORDERS, MODES = ("C", "F"), ("raise", "wrap", "clip")
+
+
+def _check_words(order, mode="raise"):
+    if order not in ORDERS or mode not in MODES:
+        raise ArgumentError(f"order is 'C' or 'F' and mode 'raise', 'wrap' or 'clip', not "
+                            f"{order!r} and {mode!r}")
+
+
+def _infer_ravel(attrs, dims, *index):
+    return "int64", broadcast("ravel_multi_index", *(i.shape for i in index))
+
+
+def _run_ravel(attrs, dims, *index):
+    flat = np.ravel_multi_index(index, tuple(dims), attrs["mode"], attrs["order"])
+    return np.asarray(flat, "int64")
+
+
+def _infer_unravel(attrs, flat, dims):
+    return [("int64", flat.shape)] * attrs["count"]
+
+
+def _run_unravel(attrs, flat, dims):
+    return tuple(np.asarray(i, "int64") for i in np.unravel_index(flat, tuple(dims),
+                                                                 attrs["order"]))
+
+
+Op("ravel_multi_index", "opaque", _infer_ravel, _run_ravel,
+   lambda node, g: (None,) * len(node.inputs), ulp=0, cost=20,
+   doc="The position in memory of an index of an array of the sizes of the first operand.")
+Op("unravel_index", "opaque", _infer_unravel, _run_unravel, lambda node, g: (None, None), ulp=0,
+   cost=20, doc="The index, one output per axis, of a position in memory.")
+
+
+def _sizes(dims, name):
+    vector = shape_vector(dims, f"the sizes of {name}")
+    if vector.shape[0] is None:
+        raise ShapeError(f"{name}: the number of axes must be known when the graph is built")
+    return vector
+
+
+def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
+    """The position in memory of the element `multi_index` (a tensor per axis, or a tensor with the
+    axes first) of an array of the sizes `dims`, int64. mode: what is out of range is an error,
+    wraps around or is clipped; order: of rows ("C") or columns ("F")."""
+    _check_words(order, mode)
+    vector = _sizes(dims, "ravel_multi_index")
+    if not isinstance(multi_index, (list, tuple)):
+        whole = to_node(multi_index, "ravel_multi_index")
+        multi_index = [getitem(whole, k) for k in range(vector.shape[0])]
+    index = [cast(_int_indices(i, "ravel_multi_index"), "int64") for i in multi_index]
+    if len(index) != vector.shape[0]:
+        raise ShapeError(f"ravel_multi_index got {len(index)} indices for {vector.shape[0]} axes")
+    return make("ravel_multi_index", (vector, *index), {"mode": mode, "order": order})
+
+
+def unravel_index(flat, dims, order="C"):
+    """The index, a tuple of int64 tensors, of the element at position `flat` in the memory of an
+    array of the sizes `dims`."""
+    _check_words(order)
+    vector = _sizes(dims, "unravel_index")
+    count = vector.shape[0]
+    found = make("unravel_index", (cast(_int_indices(flat, "unravel_index"), "int64"), vector),
+                 {"count": count, "order": order})
+    return tuple(item(found, k) for k in range(count))
+
+
+# --- choices ----------------------------------------------------------------------------------
+
+def choose_from(index, choices, mode="raise"):
+    """np.choose: at each place the element of choices[index[place]]; all broadcast.
+
+    choices: tensors, or one whose first axis counts them. mode: see `take`.
+    """
+    _check_words("C", mode)
+    index = cast(_int_indices(index, "choose"), "int64")
+    if not isinstance(choices, (list, tuple)):
+        choices = to_node(choices, "choose")
+        if not choices.ndim or choices.shape[0] is None:
+            raise ShapeError("choose: the number of choices must be known when the graph is built, "
+                             f"got choices of shape {show(choices.shape)}")
+        choices = [getitem(choices, k) for k in range(choices.shape[0])]
+    choices = operands(choices, "choose")
+    if mode == "wrap":
+        index = mod(index, len(choices))
+    elif mode == "clip":
+        index = clip(index, 0, len(choices) - 1)
+    else:
+        there = logical_and(ge(index, 0), lt(index, len(choices)))
+        index = check(index, there, message=f"an index of choose is not among the {len(choices)} "
+                                            "choices")
+    whole = zeros_like(index, "int8")
+    for c in choices:
+        whole = add(whole, zeros_like(c, "int8"))
+    stacked = stack([broadcast_like(c, whole) for c in choices], 0)
+    picked = take_along_axis(stacked, expand(broadcast_like(index, whole), (0,)), 0)
+    return squeeze(picked, 0)
+
+
+def compress(condition, x, axis=None):
+    """The slices of `x` along `axis` (None: the elements) where the vector `condition` is not 0.
+
+    Its length is known only in a call.
+    """
+    x, condition = to_node(x, "compress"), to_node(condition, "compress")
+    if condition.ndim != 1:
+        raise ShapeError(f"the condition of compress is a vector, not of shape "
+                         f"{show(condition.shape)}")
+    x, axis = (flatten(x), 0) if axis is None else (x, axis_of(axis, x.ndim))
+    return take(x, flatnonzero(condition), axis)
+
+
+# --- statistics and windows -------------------------------------------------------------------
+
+def cov(x, y=None, rowvar=True, bias=False, ddof=None):
+    """The covariances of the rows of `x` (with rowvar=False its columns), of a vector its variance.
+
+    y: more rows. Sums of products are divided by the number of observations less `ddof`: 1, with
+    bias=True 0.
+    """
+    x = to_node(x, "cov")
+    x = cast(x, dtypes.to_float(x.dtype))
+    if x.ndim > 2:
+        raise ShapeError(f"cov needs a vector or a matrix, got shape {show(x.shape)}")
+    single = x.ndim < 2 and y is None
+
+    def rows(v):
+        v = expand(v, tuple(range(2 - v.ndim))) if v.ndim < 2 else v
+        return v if rowvar or v.shape[0] == 1 else transpose(v)
+    m = rows(x)
+    if y is not None:
+        m = concatenate([m, rows(cast(to_node(y, "cov"), x.dtype))], 0)
+    m = sub(m, mean(m, 1, keepdims=True))
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    count = cast(to_node(size_of(m, 1)), m.dtype)
+    found = true_div(matmul(m, transpose(m)), sub(count, ddof))
+    return squeeze(found, (0, 1)) if single else found
+
+
+def bartlett(n, dtype=None):
+    """The triangle of `n` points (an int or a scalar node) that rises from 0 to 1 and falls."""
+    n = n if isinstance(n, numbers.Integral) else cast(_int_indices(n, "bartlett"), "int64")
+    dtype = dtypes.name_of(dtype or dtypes.floatx())
+    k = cast(arange(0, n, 1, "int64"), dtype)
+    half = true_div(cast(sub(to_node(n), 1), dtype), 2)
+    safe = where(eq(half, 0), 1, half)              # one point is the top
+    return where(eq(half, 0), 1, sub(1, abs(true_div(sub(k, half), safe))))

@@ -1,0 +1,38 @@
+"""Launches of bodies of C that users wrote: pointers, sizes and strides of all operands.
+
+The kernel was written and compiled when the user made the operation; here it only gets its numbers.
+A unit of the range is all of the work, or, if it is parallel, one place along the first axis.
+"""
+from ... import dtypes
+from ...codegen.lower import GRAIN_NS, Launch
+from ...graph.shapes import product
+from ...graph.sizes import value_of
+
+NS_ELEMENT = 1.0            # what is assumed of a body, for each element it reads or writes
+
+
+def own(binder, node):
+    """The launch; False where there is no kernel, and the function of the user's runs."""
+    made = node.attrs["own"]
+    if made.kernel is None:
+        return False
+    sources = [binder.layout(i) for i in node.inputs]
+    if node.outs is None:
+        targets = [binder.target(node)]
+        binder.layouts[node.uid] = targets[0]
+    else:
+        targets = [binder.target(node, k) for k in range(len(node.outs))]
+        for user in binder.order:
+            if user.op.name == "item" and user.inputs[0] is node:
+                binder.layouts[user.uid] = targets[user.attrs["index"]]
+    if all(0 in lay.shape for lay in targets):
+        return True
+    layouts = sources + targets
+    dims = [n for lay in layouts for n in (*lay.shape, *lay.strides)]
+    units = targets[0].shape[0] if made.kernel.parallel else 1
+    ns = NS_ELEMENT * sum(value_of(product(lay.shape)) for lay in layouts)
+    binder.add_launch(Launch(
+        made.kernel, [(lay.buffer, lay.offset * dtypes.ITEMSIZE[lay.dtype]) for lay in layouts],
+        dims, units, 1, max(1, int(GRAIN_NS * value_of(units) / max(ns, 1))), ns,
+        [lay.buffer for lay in sources], [lay.buffer for lay in targets]), [node])
+    return True

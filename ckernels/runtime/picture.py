@@ -1,0 +1,222 @@
+"""Graphs as boxes and arrows, for `K.draw`: as the user wrote them, after rewriting, as kernels.
+
+A view is made of plain numbers and strings, with a place for every box; what becomes of it, an SVG
+or a page, is in pages.py. Functions in pieces, and functions never called, have only the first
+view: no plan is made for a picture.
+"""
+from ..errors import CKernelsError
+from ..graph.printing import place
+from ..graph.shapes import show
+from ..graph.walk import toposort
+from ..plan.instructions import flatten
+
+GAP, LAYER = 18, 46             # pixels between boxes side by side, and between layers
+SWEEPS = 4
+
+
+class View:
+    """Boxes and arrows. boxes: dicts with label, note, line, kind and what is known beside them
+    (c, parts, share); arrows: (number of a box, number of a box)."""
+
+    def __init__(self, title):
+        self.title, self.boxes, self.arrows = title, [], []
+
+    def box(self, label, note="", line=None, kind="op", **more):
+        """The number of a new box."""
+        label = label if len(label) <= 34 else label[:33] + "…"
+        width = max(56, 7.2 * max(len(label), 0.8 * len(note)) + 18)
+        self.boxes.append({"label": label, "note": note, "line": place(line), "kind": kind,
+                           "w": round(width), "h": 34, **more})
+        return len(self.boxes) - 1
+
+    def arrow(self, a, b):
+        if a != b and (a, b) not in self._seen():
+            self.arrows.append((a, b))
+            self._seen().add((a, b))
+
+    def _seen(self):
+        return self.__dict__.setdefault("_pairs", set())
+
+    def placed(self):
+        """This with x and y for the middle of each box."""
+        layered(self.boxes, self.arrows)
+        self.__dict__.pop("_pairs", None)
+        return self
+
+
+def views(what):
+    """The views of a compiled function, or of nodes."""
+    info = getattr(what, "info", what)
+    spec = getattr(info, "spec", None)
+    if spec is None:
+        return [written("as written", what).placed()]
+    roots = spec.outputs + [new for _, new in spec.updates]
+    found = [written("as written", roots).placed()]
+    program = getattr(info, "program", None)
+    if getattr(program, "bound", None) is None or getattr(info, "pieces", None) is not None:
+        return found
+    try:
+        draft = program.drafted("lower")
+    except CKernelsError:       # shapes that do not fit: the last call failed for them
+        return found
+    kernels = as_kernels(draft, program, info, roots).placed()
+    return [kernels, written("after rewriting", program.optimised).placed(), *found]
+
+
+# --- what is drawn ----------------------------------------------------------------------------
+
+def written(title, roots):
+    """A box for each operation; small constants stand in the boxes that use them."""
+    view, at = View(title), {}
+    for node in toposort(roots):
+        if hidden(node):
+            continue
+        numbers = [shown(i) for i in node.inputs if hidden(i)]
+        view_box = view.box(name_of(node) + (f" {' '.join(numbers)}" if numbers else ""),
+                            note_of(node), node.line, kind_of(node))
+        at[node.uid] = view_box
+        for i in node.inputs:
+            if not hidden(i):
+                view.arrow(at[i.uid], view_box)
+    for root in roots:
+        if root.uid in at:
+            view.boxes[at[root.uid]]["result"] = True
+    return view
+
+
+def hidden(node):
+    """A constant of one number, or a size."""
+    return node.op.name == "extent" or node.value is not None and node.value.size == 1
+
+
+def shown(node):
+    if node.op.name == "extent":
+        return repr(node.attrs["size"])
+    return f"{node.value.item():.6g}" if node.value.dtype.kind == "f" else str(node.value.item())
+
+
+def name_of(node):
+    return str(node.name or ("constant" if node.value is not None else node.op.name))
+
+
+def note_of(node):
+    if node.outs is not None:
+        return f"{len(node.outs)} results"
+    return f"{node.dtype} {show(node.shape)}"
+
+
+def kind_of(node):
+    if node.op.kind == "leaf":
+        return "leaf"
+    return "move" if node.op.kind == "movement" else "op"
+
+
+def as_kernels(draft, program, info, roots):
+    """A box for each instruction of the plan, with its operations, its C and its share of time."""
+    view, made = View("as kernels"), {}
+    instructions = flatten(draft.instructions)
+    shares = times(info, instructions)
+    texts = {r.kernel.key(): r.text for r in program.kernels.records.values()}
+    for k, instr in enumerate(instructions):
+        name = f"{k}: {instr.name}"
+        parts = [(n.op.name, note_of(n), place(n.line)) for n in instr.nodes]
+        kernel = getattr(instr, "kernel", None)
+        last = instr.nodes[-1] if instr.nodes else None
+        note, line = ("", None) if last is None else (note_of(last), last.line)
+        b = view.box(name, note, line, "kernel", parts=parts,
+                     c=texts.get(kernel.key(), "") if kernel is not None else "",
+                     share=shares[k] if shares else None)
+        for n in instr.nodes:
+            made.setdefault(n.uid, b)
+    for instr, b in zip(instructions, range(len(instructions))):
+        for node in instr.nodes:
+            for x in node.inputs:
+                source = maker(x, made, view)
+                if source is not None:
+                    view.arrow(source, b)
+    return view
+
+
+def maker(x, made, view):
+    """The box of what computes `x`, through views; a leaf gets one when it is first met."""
+    while x.uid not in made and (x.op.kind == "movement" or x.op.name == "item"):
+        x = x.inputs[0]
+    if x.uid not in made and x.op.kind == "leaf" and not hidden(x):
+        made[x.uid] = view.box(name_of(x), note_of(x), x.line, "leaf")
+    return made.get(x.uid)
+
+
+def times(info, instructions):
+    """The share of the time of each instruction, where it was measured; else None."""
+    try:
+        table = info.profile_table()
+    except Exception:           # not measured: K.function(..., profile=True) does
+        return None
+    if not table or len(table) != len(instructions):
+        return None
+    return [round(row.percent, 2) for row in table]
+
+
+# --- where it is drawn ------------------------------------------------------------------------
+
+def layered(boxes, arrows):
+    """Give boxes x and y: layers by the longest path, order by the mean of neighbours, places
+    pulled to neighbours (Sugiyama, Tagawa and Toda 1981, without dummy nodes: linear in the graph).
+    """
+    users, sources = [[] for _ in boxes], [[] for _ in boxes]
+    for a, b in arrows:
+        users[a].append(b)
+        sources[b].append(a)
+    rank = ranks(users, sources)
+    layers = {}
+    for k, r in enumerate(rank):
+        layers.setdefault(r, []).append(k)
+    order = [layers[r] for r in sorted(layers)]
+    for row in order:
+        at = 0
+        for k in row:
+            boxes[k]["x"] = at + boxes[k]["w"] / 2
+            at += boxes[k]["w"] + GAP
+    for sweep in range(2 * SWEEPS):
+        down = sweep % 2 == 0
+        for row in order if down else reversed(order):
+            settle(boxes, row, sources if down else users, sweep < SWEEPS)
+    left = min((b["x"] - b["w"] / 2 for b in boxes), default=0)
+    for r, row in enumerate(order):
+        for k in row:
+            boxes[k]["x"] = round(boxes[k]["x"] - left, 1)
+            boxes[k]["y"] = r * (34 + LAYER) + 17
+
+
+def ranks(users, sources):
+    """The layer of each box: behind all it reads; leaves right before what reads them first."""
+    waiting, rank = [len(s) for s in sources], [0] * len(users)
+    queue = [k for k, n in enumerate(waiting) if not n]
+    for k in queue:
+        for u in users[k]:
+            rank[u] = max(rank[u], rank[k] + 1)
+            waiting[u] -= 1
+            if not waiting[u]:
+                queue.append(u)
+    for k, s in enumerate(sources):
+        if not s and users[k]:
+            rank[k] = min(rank[u] for u in users[k]) - 1
+    return rank
+
+
+def settle(boxes, row, neighbours, reorder):
+    """Pull the boxes of a layer to the mean place of their neighbours, without overlaps."""
+    want = {}
+    for k in row:
+        near = [boxes[n]["x"] for n in neighbours[k]]
+        want[k] = sum(near) / len(near) if near else boxes[k]["x"]
+    if reorder:
+        row.sort(key=want.get)
+    apart = [(boxes[a]["w"] + boxes[b]["w"]) / 2 + GAP for a, b in zip(row, row[1:])]
+    right, left = [want[k] for k in row], [want[k] for k in row]
+    for i in range(1, len(row)):
+        right[i] = max(right[i], right[i - 1] + apart[i - 1])
+    for i in range(len(row) - 2, -1, -1):
+        left[i] = min(left[i], left[i + 1] - apart[i])
+    for k, a, b in zip(row, left, right):
+        boxes[k]["x"] = (a + b) / 2

@@ -1,0 +1,161 @@
+"""Pictures of graphs: what stands in them, and that a browser shows them without a complaint."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import ckernels as K
+from ckernels.runtime import picture
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+                None)
+browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium to show the page in")
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """A function of two layers with updates, called with its time measured."""
+    rng = np.random.default_rng(1)
+    x = K.placeholder((None, 6), name="x")
+    w = K.variable(rng.normal(size=(6, 3)), name="weights")
+    y = K.softmax(K.dot(K.tanh(x * 0.5), w))
+    loss = K.mean(K.square(y))
+    f = K.function([x], [loss, y], updates=[(w, w - 0.1 * K.grad(loss, w))], mode="compiled",
+                   profile=True)
+    for _ in range(3):
+        f([rng.normal(size=(4, 6))])
+    return f
+
+
+def data_of(page):
+    return json.loads(re.search(r'type="application/json">(.*?)</script>', page, re.S)[1])
+
+
+def test_a_tensor_as_written():
+    x = K.placeholder((None, 3), name="a <b> & c")
+    view, = data_of(K.draw(K.tanh(x * 0.5) + x))
+    assert view["title"] == "as written"
+    labels = [b["label"] for b in view["boxes"]]
+    assert labels == ["a <b> & c", "mul 0.5", "tanh", "add"]
+    assert sorted(map(tuple, view["arrows"])) == [(0, 1), (0, 3), (1, 2), (2, 3)]
+    assert view["boxes"][-1]["result"] and "test_draw.py:" in view["boxes"][-1]["line"]
+    assert view["boxes"][0]["note"] == "float32 (?, 3)"
+
+
+def test_a_function_before_and_after_its_first_call(trained):
+    x = K.placeholder((None,), name="x")
+    fresh = K.function([x], K.exp(x), mode="compiled")
+    assert [v["title"] for v in data_of(K.draw(fresh))] == ["as written"]
+    kernels, rewritten, written = data_of(K.draw(trained))
+    assert [v["title"] for v in (kernels, rewritten, written)] == [
+        "as kernels", "after rewriting", "as written"]
+    steps = [b for b in kernels["boxes"] if b["kind"] == "kernel"]
+    assert len(steps) == len(trained.steps())
+    assert any("int k_" in b["c"] and "for (" in b["c"] for b in steps)
+    assert all(b["parts"] for b in steps) and sum(b["share"] for b in steps) > 99
+    assert {"x", "weights"} <= {b["label"] for b in kernels["boxes"]}
+    assert any("softmax" in b["label"] for b in written["boxes"])
+
+
+def test_no_two_boxes_overlap(trained):
+    for view in picture.views(trained):
+        for k, a in enumerate(view.boxes):
+            for b in view.boxes[:k]:
+                apart = abs(a["x"] - b["x"]) >= (a["w"] + b["w"]) / 2
+                assert apart or abs(a["y"] - b["y"]) >= 34, (a["label"], b["label"])
+        for a, b in view.arrows:
+            assert view.boxes[a]["y"] < view.boxes[b]["y"]
+
+
+def test_reference_pieces_and_scans_are_drawn():
+    x = K.placeholder((None,), name="x")
+    assert len(data_of(K.draw(K.function([x], x * 2, mode="reference")))) == 1
+    pieces = K.function([x], K.sum(x[x > 0]), mode="compiled")
+    pieces([[1.0, -1.0]])
+    assert len(data_of(K.draw(pieces))) == 1
+    trace, _ = K.scan(lambda s: K.tanh(s), outputs_info=[x], n_steps=3)
+    loop = K.function([x], trace, mode="compiled")
+    loop([[1.0, 2.0]])
+    assert any("scan" in b["label"] for b in data_of(K.draw(loop))[0]["boxes"])
+
+
+def test_files_and_notebooks(trained, tmp_path):
+    page, image = tmp_path / "graph.html", tmp_path / "graph.svg"
+    assert K.draw(trained, page) == str(page) and page.read_text().startswith("<!DOCTYPE html>")
+    assert not re.search(r'(src|href)="http|url\(http|@import', page.read_text())
+    K.draw(trained, str(image))
+    assert image.read_text().startswith("<svg") and "weights" in image.read_text()
+    shown = trained._repr_html_()
+    assert "<svg" in shown and html.escape(trained.steps()[0]) in shown
+    with pytest.raises(ValueError, match=r"\.html and \.svg"):
+        K.draw(trained, tmp_path / "graph.png")
+
+
+# Clicks the first kernel, searches, changes the view; what was seen ends up in the title.
+PROBE = """<script>
+const complaints = [];
+window.addEventListener("error", e => complaints.push(e.message));
+window.addEventListener("load", () => {
+  const seen = { boxes: document.querySelectorAll(".box").length };
+  const box = document.querySelector('[data-box="0"]');
+  for (const type of ["pointerdown", "pointerup"])
+    box.dispatchEvent(new PointerEvent(type, { bubbles: true, clientX: 5, clientY: 5 }));
+  seen.panel = document.getElementById("panel").textContent;
+  search.value = "TANH";
+  search.dispatchEvent(new Event("input"));
+  seen.found = document.querySelectorAll(".found").length;
+  const before = world.getAttribute("transform");
+  canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: -200, bubbles: true, cancelable: true }));
+  seen.zoomed = world.getAttribute("transform") !== before;
+  const tabs = document.querySelectorAll("nav button");
+  tabs[tabs.length - 1].dispatchEvent(new MouseEvent("click"));
+  seen.written = document.querySelectorAll(".box").length;
+  document.title = JSON.stringify({ ...seen, complaints });
+});
+</script>"""
+
+
+def browse(page, tmp_path):
+    """What PROBE saw of a page in Chromium."""
+    file = tmp_path / "probe.html"
+    file.write_text(page.replace("<head>", "<head>" + PROBE, 1))
+    done = subprocess.run(
+        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+         f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=4000", "--dump-dom",
+         file.as_uri()], capture_output=True, text=True, timeout=200)
+    return json.loads(html.unescape(re.search(r"<title>(.*?)</title>", done.stdout, re.S)[1]))
+
+
+@browser
+def test_a_browser_shows_kernels_and_their_c(trained, tmp_path):
+    seen = browse(K.draw(trained), tmp_path)
+    views = picture.views(trained)
+    assert seen["complaints"] == []
+    assert seen["boxes"] == len(views[0].boxes) and seen["written"] == len(views[-1].boxes)
+    assert "int k_" in seen["panel"] and "test_draw.py" in seen["panel"]
+    assert seen["found"] >= 1 and seen["zoomed"]
+
+
+@browser
+@pytest.mark.slow
+def test_a_browser_shows_2000_boxes(tmp_path):
+    pool = [K.placeholder((None,), name="x")]
+    rng = np.random.default_rng(2)
+    while len(pool) < 1300:
+        a, b = (pool[-1 - int(k)] for k in rng.integers(0, min(len(pool), 40), 2))
+        pool.append(K.tanh(a) + b * 0.5 if rng.uniform() < 0.5 else K.exp(a) * b)
+    seen = browse(K.draw(pool[-40:]), tmp_path)
+    assert seen["complaints"] == [] and seen["boxes"] >= 2000 and seen["found"] > 100
+
+
+def test_a_function_whose_last_call_failed_is_drawn_as_written():
+    a, b = K.placeholder((None,)), K.placeholder((None,))
+    f = K.function([a, b], a + b, mode="compiled")
+    with pytest.raises(ValueError):
+        f([np.ones(2), np.ones(3)])
+    assert [v["title"] for v in data_of(K.draw(f))] == ["as written"]

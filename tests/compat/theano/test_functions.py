@@ -1,0 +1,111 @@
+"""theano.function: the conventions of calls, inputs, outputs, updates, givens, states, copies."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import ckernels.compat.theano as theano
+import ckernels.compat.theano.tensor as T
+from ckernels.compat.theano.compile import UnusedInputError
+from ckernels.compat.theano.gof import MissingInputError
+from ckernels.errors import CKernelsError
+
+
+def test_a_list_is_one_array():
+    x = T.dvector("x")
+    np.testing.assert_array_equal(theano.function([x], x * 2)([1, 2, 3]), [2, 4, 6])
+
+
+def test_floats_that_would_lose_precision_are_refused():
+    x = T.fvector("x")
+    f = theano.function([x], x * 2)
+    with pytest.raises(TypeError, match="float32"):
+        f(np.ones(3))
+    assert f(np.ones(3, "float32")).dtype == "float32"
+    assert theano.function([x], x, allow_input_downcast=True)(np.ones(3)).dtype == "float32"
+
+
+def test_defaults_names_and_dictionaries():
+    x, y, w = T.dscalars("x", "y", "w")
+    f = theano.function([x, theano.In(y, value=1), theano.In(w, value=2, name="w_by_name")],
+                        (x + y) * w)
+    assert [float(v) for v in (f(33), f(33, 2), f(33, 0, 1), f(33, w_by_name=1),
+                               f(33, w_by_name=1, y=0))] == [68, 70, 33, 34, 33]
+    found = theano.function([x], {"double": x * 2, "half": x / 2})(4)
+    assert {k: float(v) for k, v in found.items()} == {"double": 8, "half": 2}
+
+
+def test_updates_see_old_values_and_copies_have_their_own():
+    state, new_state, inc = theano.shared(0), theano.shared(0), T.iscalar("inc")
+    f = theano.function([inc], state, updates=[(state, state + inc)])
+    assert [int(f(1)), int(f(300)), int(state.get_value())] == [0, 1, 301]
+    g = f.copy(swap={state: new_state})
+    assert int(g(100)) == 0 and int(new_state.get_value()) == 100
+    h = f.copy(delete_updates=True)
+    assert int(h(9000)) == 301 == int(state.get_value())
+
+
+def test_inputs_with_an_update_are_states():
+    x, s = T.scalars("x", "s")
+    f = theano.function([x, theano.In(s, update=s + x, value=10.0)], s)
+    assert [float(f(3)), float(f(4)), float(f["s"]), float(f[s])] == [10, 13, 17, 17]
+    f["s"] = 1
+    assert float(f.value["s"]) == 1 and float(f.container[s].value) == 1
+
+
+def test_givens_mean_the_handle_they_are_given():
+    x, y = T.dvector("x"), T.dvector("y")
+    a, b = x[1:], x[1:]
+    f = theano.function([x, y], a * 10 + b, givens={a: y})
+    np.testing.assert_array_equal(f([1, 2, 3], [5, 6]), [52, 63])
+    f = theano.function([a, x], (a * b).sum())
+    assert float(f([1, 1], [9, 2, 3])) == 5
+
+
+def test_unused_and_missing_inputs():
+    x, y = T.dscalars("x", "y")
+    with pytest.raises(UnusedInputError):
+        theano.function([x, y], x)
+    with pytest.raises(MissingInputError):
+        theano.function([x], x + y)
+    with pytest.warns(UserWarning):
+        theano.function([x, y], x, on_unused_input="warn")
+    assert issubclass(UnusedInputError, (ValueError, CKernelsError))
+
+
+def test_constants_and_shared_variables_are_no_inputs():
+    for wrong in (T.constant(1.0), theano.shared(1.0)):
+        with pytest.raises(TypeError):
+            theano.function([wrong], wrong)
+
+
+def test_subsets_of_outputs():
+    x = T.dscalar("x")
+    f = theano.function([x], [x, x * 2, x * 3])
+    assert [float(v) for v in f(1, output_subset=[0, 2])] == [1, 3]
+
+
+def test_functions_graphs_and_variables_pickle():
+    x, w = T.dmatrix("x"), theano.shared(np.eye(3), "w")
+    y = T.tanh(x.dot(w)).sum(axis=0)
+    f = theano.function([x], y, updates=[(w, w * 2)])
+    again = pickle.loads(pickle.dumps(f))
+    np.testing.assert_allclose(again(np.ones((2, 3))), f(np.ones((2, 3))))
+    y2, w2 = pickle.loads(pickle.dumps((y, w)))
+    assert [v.name for v in theano.gof.graph.inputs([y2])] == ["x", "w"]
+    assert theano.gof.graph.inputs([y2])[1] is w2
+    twin = copy.deepcopy(w)
+    twin.set_value(np.zeros((3, 3)))
+    assert w.get_value().any()
+
+
+def test_default_updates_belong_to_the_variable():
+    s = theano.shared(1.0, "s")
+    twin = s.clone()
+    s.default_update = s + 1
+    theano.function([], twin)()
+    assert float(s.get_value()) == 1
+    theano.function([], s)()
+    assert float(s.get_value()) == 2 == float(twin.get_value())

@@ -1,0 +1,139 @@
+"""theano.gradient: handles, disconnected inputs, names, Jacobians, operators, user Ops."""
+
+import numpy as np
+import pytest
+
+import ckernels.compat.theano as theano
+import ckernels.compat.theano.tensor as T
+from ckernels.compat.theano import gradient
+
+
+def test_a_gradient_by_a_handle_leaves_its_twins_out():
+    x = T.dvector("x")
+    a, b = x[1:], x[1:]
+    f = theano.function([x], theano.grad((a * b).sum(), a))
+    np.testing.assert_array_equal(f([1, 2, 3]), [2, 3])
+    both = theano.grad((a * b * b).sum(), [a, x])
+    found = theano.function([x], both)([1, 2, 3])
+    np.testing.assert_array_equal(found[0], [4, 9])
+    np.testing.assert_array_equal(found[1], [0, 12, 27])
+
+
+def test_gradients_by_a_variable_and_by_what_is_made_of_it():
+    x = T.dvector("x")
+    h = T.tanh(x)
+    found = theano.function([x], T.grad((h ** 2).sum(), [h, x]))([0.0, 1.0])
+    t = np.tanh([0.0, 1.0])
+    np.testing.assert_allclose(found[0], 2 * t)
+    np.testing.assert_allclose(found[1], 2 * t * (1 - t ** 2))
+
+
+def test_consider_constant_means_the_handle():
+    x = T.dscalar("x")
+    a, b = x ** 2, x ** 2
+    g = theano.grad(a * b, x, consider_constant=[a])
+    assert float(g.eval({x: 3.0})) == 9 * 6
+
+
+def test_disconnected_inputs():
+    x, y = T.dscalars("x", "y")
+    with pytest.raises(gradient.DisconnectedInputError):
+        T.grad(x, y)
+    with pytest.warns(UserWarning):
+        assert float(T.grad(x, y, disconnected_inputs="warn").eval({y: 1.0})) == 0
+    assert T.grad(x, y, disconnected_inputs="ignore", return_disconnected="None") is None
+    found = T.grad(x, y, disconnected_inputs="ignore", return_disconnected="Disconnected")
+    assert isinstance(found.type, gradient.DisconnectedType)
+
+
+def test_names_and_integers():
+    x, i = T.dscalar("x"), T.iscalar("i")
+    cost = x ** 2
+    cost.name = "cost"
+    assert T.grad(cost, x).name == "(dcost/dx)"
+    assert float(T.grad(i * x, i).eval({i: 3, x: 2.0})) == 2      # as if i were a float
+
+
+def test_known_gradients_and_subgraphs():
+    x = T.dvector("x")
+    y = x ** 2
+    g = theano.grad(None, x, known_grads={y: np.array([1.0, 10.0])})
+    np.testing.assert_array_equal(g.eval({x: [1.0, 2.0]}), [2, 40])
+    end = T.tanh(x)
+    by_w, by_end = theano.subgraph_grad(wrt=[x], end=[end], cost=(end * x).sum())
+    t = np.tanh([0.5])
+    np.testing.assert_allclose(by_w[0].eval({x: [0.5]}), t)
+    np.testing.assert_allclose(by_end[0].eval({x: [0.5]}), [0.5])
+
+
+def test_jacobian_hessian_and_operators():
+    x, w = T.dvector("x"), T.dmatrix("w")
+    np.testing.assert_array_equal(gradient.jacobian(x ** 2, x).eval({x: [4, 4]}), np.eye(2) * 8)
+    np.testing.assert_array_equal(
+        gradient.hessian((x ** 2).sum(), x).eval({x: [4, 4]}), np.eye(2) * 2)
+    v, u = T.dmatrix("v"), T.dvector("u")
+    f = theano.function([w, v, x], T.Rop(T.dot(x, w), w, v))
+    np.testing.assert_array_equal(f(np.ones((2, 2)), np.full((2, 2), 2.0), [0, 1]), [2, 2])
+    f = theano.function([u, x], T.Lop(T.dot(x, w), w, u))
+    np.testing.assert_array_equal(f([2, 2], [0, 1]), [[0, 0], [2, 2]])
+
+
+class Double(theano.Op):
+    """2 x, in Python."""
+
+    __props__ = ()
+
+    def make_node(self, x):
+        x = T.as_tensor_variable(x)
+        return theano.Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, outputs):
+        outputs[0][0] = inputs[0] * 2
+
+    def infer_shape(self, node, shapes):
+        return shapes
+
+    def grad(self, inputs, gradients):
+        return [gradients[0] * 2]
+
+
+class Hidden(Double):
+    """2 x, without a gradient."""
+
+    def grad(self, inputs, gradients):
+        return [gradient.grad_not_implemented(self, 0, inputs[0], "no")]
+
+
+def test_ops_of_users():
+    x = T.dmatrix("x")
+    assert Double() == Double() != Hidden()
+    y = Double()(x)
+    f = theano.function([x], [y, T.grad((y * x).sum(), x)])
+    for found, want in zip(f(np.ones((2, 2))), (2, 4)):
+        np.testing.assert_array_equal(found, np.full((2, 2), want))
+    gradient.verify_grad(Double(), [np.ones((2, 2))], rng=np.random.RandomState(1))
+    with pytest.raises(gradient.NullTypeGradError):
+        T.grad(Hidden()(x).sum(), x)
+    found = T.grad(Hidden()(x).sum(), x, null_gradients="return")
+    assert isinstance(found.type, gradient.NullType)
+
+
+def test_functions_of_arrays_and_graphs_as_ops():
+    @theano.as_op(itypes=[T.dmatrix, T.dmatrix], otypes=[T.dmatrix])
+    def numpy_dot(a, b):
+        return a.dot(b)
+
+    x, a, b, c = T.dmatrix(), *T.dscalars("a", "b", "c")
+    np.testing.assert_array_equal(numpy_dot(x, x).eval({x: [[2.0]]}), [[4]])
+    op = theano.OpFromGraph([a, b, c], [a + b * c])
+    g = T.grad(op(a, b, c) ** 2, b)
+    assert float(g.eval({a: 1.0, b: 2.0, c: 3.0})) == 2 * 7 * 3
+
+
+def test_verify_grad_finds_a_wrong_gradient():
+    class Wrong(Double):
+        def grad(self, inputs, gradients):
+            return [gradients[0] * 3]
+
+    with pytest.raises(gradient.GradientError):
+        gradient.verify_grad(Wrong(), [np.ones((2, 2))], rng=np.random.RandomState(1))

@@ -1,0 +1,51 @@
+"""Exported files under cppcheck, and what they may contain."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import ckernels as K
+
+from .programs import PROGRAMS
+
+ALLOWED = {"math.h", "stddef.h", "stdint.h"}
+
+
+@pytest.fixture(scope="module", params=["mlp", "rbm", "lstm"])
+def exported(request, tmp_path_factory):
+    folder, name = tmp_path_factory.mktemp(request.param), request.param
+    functions, more = PROGRAMS[name]()
+    report = K.export(functions, folder, prefix=name, **more)
+    return folder, name, report
+
+
+@pytest.mark.skipif(shutil.which("cppcheck") is None, reason="there is no cppcheck")
+def test_cppcheck_finds_nothing(exported):
+    folder, name, _ = exported
+    command = ["cppcheck", "--std=c99", "--enable=warning,performance", "-q", "--error-exitcode=1"]
+    done = subprocess.run([*command, folder / f"{name}.c"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:2000]
+
+
+def test_no_other_headers_no_malloc_and_one_static_array(exported):
+    folder, name, report = exported
+    text = (folder / f"{name}.c").read_text()
+    assert set(re.findall(r"#include <(.+)>", text)) <= ALLOWED
+    assert not re.search(r"\b(malloc|calloc|realloc|free|printf|mem(cpy|set|move))\(", text)
+    # what is static and no function is constant, but for the memory of calls
+    objects = re.findall(r"^static (?!const|inline|int|void|ck_index)(\w+)", text, re.M)
+    assert [x for x in objects if x not in ("float", "double", "uint32_t", "uint64_t")] == ["union"]
+    assert f"_ARENA_BYTES {report.arena} " in (folder / f"{name}.h").read_text()
+
+
+def test_no_two_of_the_same_name_and_no_keyword():
+    x = K.placeholder((2,), name="int")
+    w, v = (K.variable([1.0, 2.0], name=n) for n in ("for", "for"))
+    f = K.function([x], [x * w, x + v], updates=[(w, w + 1), (v, v * 2)])
+    from ckernels.export.model import header, model
+    from ckernels.export.routine import routine
+    text = header(model("m", [routine("f", f)]))
+    assert "float variable_for[2]" in text and "float variable_for_2[2]" in text
+    assert "const float *in0_int" in text

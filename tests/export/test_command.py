@@ -1,0 +1,97 @@
+"""`ckernels export`, and a shared library that NumPy loads without ckernels."""
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import ckernels as K
+from ckernels.cli import main
+
+from .build import GCC, build, run
+from .programs import PROGRAMS
+
+PROGRAM = """
+import ckernels as K
+x = K.placeholder((None, 3), name="x")
+w = K.variable([[1.0], [2.0], [3.0]], name="w")
+f = K.function([x], K.dot(x, w))
+assert __name__ != "__main__"
+"""
+
+
+@pytest.mark.skipif(GCC is None, reason="there is no C compiler")
+def test_the_command_writes_what_compiles(tmp_path, capsys):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    folder = tmp_path / "model"
+    assert main(["export", f"{tmp_path / 'program.py'}:f", str(folder), "--shape", "x=4,3"]) == 0
+    assert "12 multiply-adds" in capsys.readouterr().out
+    assert "all as recorded" in run(build(folder, "model"))
+    assert "x: float32 4 x 3" in (folder / "model.h").read_text()
+
+
+@pytest.mark.parametrize("words, sentence", [
+    (["program.py"], "say program.py:function"), (["none.py:f"], "there is no file"),
+    (["program.py:g"], "has no g at its top level"),
+    (["program.py:f"], "say its sizes with shapes"),
+])
+def test_what_is_wrong_is_said(words, sentence, tmp_path, capsys, monkeypatch):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", *words, "model"]) == 1
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.skipif(GCC is None, reason="there is no C compiler")
+def test_weights_in_a_file(tmp_path):
+    functions, _ = PROGRAMS["mlp"]()
+    K.export(functions, tmp_path, prefix="mlp", weights="extern", calls=1)
+    program = build(tmp_path, "mlp")
+    assert "all as recorded" in run(program, cwd=tmp_path)
+    assert b"first_w1" not in program.read_bytes()
+    (tmp_path / "mlp.bin").write_bytes(b"short")
+    assert subprocess.run([program], cwd=tmp_path, capture_output=True).returncode == 1
+
+
+LOADED = """
+    import sys
+    import numpy as np
+    from mlp import Model
+    model, other = Model(), Model()
+    x, y = np.load(sys.argv[1]).values()
+    losses = [model.train(x, y) for _ in range(3)]
+    np.savez(sys.argv[2], losses, model.predict(x[:1]), model.state["w1"], other.state["w1"])
+    try:
+        model.predict(x)
+    except ValueError as error:
+        assert "x has shape (8, 20) instead of (1, 20)" in str(error)
+    else:
+        raise AssertionError("a wrong shape was taken")
+    assert not [m for m in sys.modules if m.startswith("ckernels")]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(GCC is None, reason="there is no C compiler")
+def test_a_library_computes_the_same_bits_without_ckernels(tmp_path):
+    functions, _ = PROGRAMS["mlp"]()
+    folder = tmp_path / "mlp"
+    random = np.random.default_rng(0)
+    x = random.standard_normal((8, 20), "float32")
+    y = np.eye(5, dtype="float32")[random.integers(0, 5, 8)]
+    with K.config.change(blas="builtin"):
+        K.export(functions, folder, prefix="mlp", target="shared", ulps=0)
+        np.savez(tmp_path / "in.npz", x, y)
+        script = f"import sys; sys.path.insert(0, {str(folder)!r})\n" + textwrap.dedent(LOADED)
+        run(sys.executable, "-c", script, tmp_path / "in.npz", tmp_path / "out.npz", cwd=folder)
+        losses, row, w1, first = np.load(tmp_path / "out.npz").values()
+        expected = [functions["train"](x, y) for _ in range(3)]
+    assert np.array_equal(losses, expected)
+    assert np.array_equal(row, functions["predict"](x[:1]))
+    assert not np.array_equal(w1, first)
+    tester = folder / "tester"
+    compiled = [GCC, folder / "mlp_test.c", "-L", folder, "-lmlp", f"-Wl,-rpath,{folder}", "-lm"]
+    subprocess.run([*map(str, compiled), "-o", str(tester)], check=True)
+    assert "all as recorded" in run(tester)

@@ -1,0 +1,98 @@
+"""Every kind of instruction and every native kernel has its C in an export, or is refused."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import ckernels as K
+from ckernels.errors import DTypeError, NotSupported, ShapeError
+from ckernels.export.calls import WRITERS
+from ckernels.export.natives import NATIVES
+from ckernels.export.routine import routine
+from ckernels.plan import instructions
+from ckernels.plan.instructions import flatten
+
+from .programs import PROGRAMS
+
+PACKAGE = Path(K.__file__).parent
+
+
+def kinds():
+    """{name: number} of the kinds of instructions of the runtime."""
+    text = (PACKAGE / "src" / "ckernels.h").read_text()
+    return {name: int(n) for name, n in re.findall(
+        r"CK_(\w+) = (\d)", text[text.index("CK_KERNEL = 0"):text.index("CK_NATIVE = 5") + 15])}
+
+
+def test_every_kind_of_instruction_is_written_or_refused():
+    assert set(kinds().values()) == set(WRITERS) - {6} | {instructions.PYCALL}
+
+
+def test_every_native_kernel_has_c():
+    text = (PACKAGE / "src" / "native.h").read_text()
+    names = re.findall(r"CK_\w+", text[text.index("CK_CONV, "):text.index("CK_NATIVES\n")])
+    assert sorted(NATIVES) == list(range(len(names)))
+    for row in NATIVES.values():
+        assert (PACKAGE / "export" / "c" / f"{row.file}.c.in").exists()
+
+
+@pytest.mark.slow
+def test_programs_use_every_kind_and_every_native_kernel():
+    seen, natives = set(), set()
+    for make in PROGRAMS.values():
+        functions, _ = make()
+        for name, f in functions.items():
+            for instr in flatten(routine(name, f).instructions):
+                seen.add(instr.kind)
+                if instr.kind == instructions.NATIVE:
+                    natives.add(instr.dims[0])
+    assert seen == set(WRITERS)
+    assert natives == set(NATIVES)
+
+
+def test_templates_are_all_exported_or_left_out_by_name():
+    """A new template of kernels needs a look at what of it is not C99."""
+    from ckernels.export import portable
+    known = {"csr", "ctc", "ctc_beam", "ctc_collapse", "gather", "interpolate", "kernel", "mrg",
+             "mrg_choice", "scan_columns", "scan_rows", "scatter"}
+    found = {p.name.removesuffix(".c.in") for p in (PACKAGE / "templates").glob("*.c.in")}
+    assert found == known
+    for path in (PACKAGE / "templates").glob("*.in"):
+        text = re.sub(r"/\*.*?\*/", "", portable.c99(path.read_text()), flags=re.S)
+        left = set(portable._LEFT.findall(text))
+        # with FMA hardware; a macro for all inline functions; holes that take one more letter
+        assert left <= {"__builtin_fma", "__attribute__"} | {
+            x for x in left if f"{x}$F" in text}, path.name
+
+
+def test_what_runs_in_numpy_is_refused_with_the_line():
+    x = K.placeholder((4, 4), name="x")
+    y = K.tanh(K.inverse(x))        # the line meant
+    with pytest.raises(NotSupported, match="inverse cannot be exported: it runs in NumPy") as e:
+        K.export(K.function([x], y), "unused")
+    assert "the line meant" in str(e.value)
+
+
+def test_sizes_that_are_not_known_are_asked_for():
+    x = K.placeholder((None, 4), name="x")
+    f = K.function([x], K.sum(x))
+    with pytest.raises(ShapeError, match=r"input x has shape \(\?, 4\); say its sizes with shapes"):
+        routine("f", f)
+    with pytest.raises(ShapeError, match=r"declared with shape .* \(3, 5\) does not fit"):
+        routine("f", f, {"x": (3, 5)})
+    assert routine("f", f, {x: (3, 4)}).inputs == [("float32", (3, 4))]
+
+
+def test_shapes_that_data_decides_are_refused():
+    x = K.placeholder((6,), name="x")
+    with pytest.raises(NotSupported, match="follows from values"):
+        routine("f", K.function([x], x[K.nonzero(x > 0)[0]]))
+
+
+def test_wider_floats_are_refused_where_asked():
+    x = K.placeholder((3,), name="x")
+    f = K.function([x], K.cast(K.cast(x, "float64") * 3, "float32"))
+    with pytest.raises(DTypeError, match="float64, and dtype='float32' was asked for"):
+        routine("f", f, dtype="float32")
+    routine("f", K.function([x], x * 3), dtype="float32")

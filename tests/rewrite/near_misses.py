@@ -1,0 +1,257 @@
+"""Formulas that recognisers know, each with one or two things about it changed.
+
+A recogniser must take x / sum(exp(x)) only where both x are one: so operands, axes, numbers and ops
+of well-known formulas and of their gradients are exchanged at random. What comes out is computed in
+float32 and compared with the same graph in float64: no rewrite may be far worse than the formula as
+it stands. Not for graphs at large: those are in tests/codegen/random_graphs.py.
+"""
+
+import numpy as np
+from ckernels.gradient import grad
+
+from ckernels import ops
+from ckernels.errors import CKernelsError
+from ckernels.graph.node import constant, make
+from ckernels.graph.walk import rebuild, toposort
+from ckernels.reference import evaluate
+
+from .helpers import placeholder
+
+SHAPES = [(4, 4), (4, 4), (3, 5), (1, 4), (6,)]
+
+
+def kept(op, x, axis=-1):
+    return op(x, axis, keepdims=True)
+
+
+def softmax(x, axis=-1):
+    e = ops.exp(x - kept(ops.max, x, axis))
+    return e / kept(ops.sum, e, axis)
+
+
+def naive_softmax(x, y):
+    return ops.exp(x) / kept(ops.sum, ops.exp(x))
+
+
+def logsumexp(x, y):
+    top = kept(ops.max, x)
+    return ops.log(kept(ops.sum, ops.exp(x - top))) + top
+
+
+def sigmoid_entropy(x, y):
+    p = 1 / (1 + ops.exp(-x))
+    return -y * ops.log(p) - (1 - y) * ops.log(1 - p)
+
+
+def layer_norm(x, y):
+    off = x - kept(ops.mean, x)
+    return off / ops.sqrt(kept(ops.mean, ops.square(off)) + 1e-3) * y
+
+
+def variance(x, y):
+    return kept(ops.mean, ops.square(x)) - ops.square(kept(ops.mean, x)) + y
+
+
+def gelu(x, y):
+    return 0.5 * x * (1 + ops.erf(x * 0.5**0.5)) + y
+
+
+def gelu_by_tanh(x, y):
+    return 0.5 * x * (1 + ops.tanh(0.797885 * (x + 0.044715 * x * x * x)))
+
+
+def tanh_by_exps(x, y):
+    return (ops.exp(x) - ops.exp(-x)) / (ops.exp(x) + ops.exp(-x))
+
+
+def products(x, y):
+    return ops.dot(ops.transpose(x), y) if x.ndim == 2 else kept(ops.sum, x * y)
+
+
+def distances(x, y):
+    return kept(ops.sum, ops.square(x - y)) + kept(ops.sum, x * y) * 2
+
+
+def cosine(x, y):
+    norms = ops.sqrt(kept(ops.sum, ops.square(x)) * kept(ops.sum, ops.square(y)))
+    return kept(ops.sum, x * y) / norms
+
+
+FORMULAS = {
+    "softmax": lambda x, y: softmax(x) * y,
+    "softmax of columns": lambda x, y: softmax(x, 0),
+    "naive softmax": naive_softmax,
+    "log of softmax": lambda x, y: y * ops.log(softmax(x)),
+    "log of node": lambda x, y: y * ops.log(ops.softmax(x)) - ops.softmax(y),
+    "log_softmax": lambda x, y: x - logsumexp(x, y),
+    "logsumexp": logsumexp,
+    "log of sums": lambda x, y: ops.log(kept(ops.sum, ops.exp(x))) + ops.log(
+        kept(ops.mean, ops.exp(y))),
+    "logaddexp": lambda x, y: ops.log(ops.exp(x) + ops.exp(y)),
+    "logdiffexp": lambda x, y: ops.log(ops.exp(ops.maximum(x, y) + 1) - ops.exp(x)),
+    "sigmoid": lambda x, y: y / (1 + ops.exp(-x)),
+    "quotient": lambda x, y: ops.exp(x) / (1 + ops.exp(x)) * (1 - ops.sigmoid(y)),
+    "power": lambda x, y: (1 + ops.exp(-x)) ** -1 * y**2,
+    "two sigmoids": lambda x, y: ops.exp(x) / (ops.exp(x) + ops.exp(y)),
+    "sigmoid entropy": sigmoid_entropy,
+    "softplus": lambda x, y: ops.log(1 + ops.exp(x)) + ops.log1p(ops.exp(-y)),
+    "log1mexp": lambda x, y: ops.log(1 - ops.exp(-ops.abs(x) - 0.1)) * y,
+    "expm1": lambda x, y: (ops.exp(x) - 1) / (ops.square(y) + 1),
+    "layer_norm": layer_norm,
+    "variance": variance,
+    "var": lambda x, y: (x - kept(ops.mean, x)) / ops.sqrt(kept(ops.var, x) + 1e-3) + y,
+    "gelu": gelu,
+    "gelu by tanh": gelu_by_tanh,
+    "tanh by exps": tanh_by_exps,
+    "silu": lambda x, y: x * ops.sigmoid(x) + y * (1 - ops.sigmoid(x)),
+    "elu": lambda x, y: ops.where(ops.gt(x, 0), x, ops.exp(x) - 1) + ops.relu(y),
+    "norm": lambda x, y: x / ops.sqrt(kept(ops.sum, ops.square(x))) * y,
+    "abs": lambda x, y: ops.sqrt(ops.square(x)) + ops.square(ops.sqrt(ops.abs(y))),
+    "products": products,
+    "sum of products": lambda x, y: kept(ops.sum, 3 * x * y) + kept(ops.sum, x / 2),
+    "cancelling": lambda x, y: x / ops.exp(y) * ops.exp(y) + (y / ops.exp(x) + 1) * ops.exp(x),
+    "distances": distances,
+    "cosine": cosine,
+    "renormalised": lambda x, y: ops.softmax(x) / kept(ops.sum, ops.softmax(x)) * y,
+    "entropy": lambda x, y: kept(ops.sum, ops.softmax(x) * ops.log(ops.softmax(x))) + y,
+    "clipped": lambda x, y: ops.log(ops.clip(softmax(x), 1e-7, 1.0)) * y,
+    "log of power": lambda x, y: ops.log(ops.square(x) + 1) + ops.log(ops.abs(y) ** 3.0),
+    "softmax entropy": lambda x, y: kept(ops.sum, ops.softmax(y) * (x - logsumexp(x, y))),
+    "factors": lambda x, y: (2 * x) * (3 * y) - x * (y * 0.5) + x * y,
+    "parts": lambda x, y: ops.concatenate([x[:2], y[2:]], 0) * x[::-1],
+}
+
+KIN = [("max", "min", "sum", "prod", "mean"), ("exp", "exp2", "expm1", "sinh"), ("sub", "add"),
+       ("mul", "true_div", "maximum"), ("sigmoid", "tanh", "softplus"), ("sqrt", "abs", "square"),
+       ("log", "log1p", "log2"), ("erf", "erfc"), ("softmax", "log_softmax"), ("gt", "lt", "ge"),
+       ("minimum", "maximum"), ("sin", "cos")]  # fmt: skip
+NUMBERS = [lambda c: -c, lambda c: 2 * c, lambda c: c + 1, lambda c: c / 2, lambda c: 1 - c]
+
+
+class Case:
+    """A formula with changes: its `root`, `leaves` and their arrays in float32."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+        self.seed, self.name = seed, self.pick(list(FORMULAS))
+        self.leaves = [placeholder("float32", self.pick(SHAPES), "x")]
+        self.leaves.append(placeholder("float32", self.leaves[0].shape, "y"))
+        root = FORMULAS[self.name](*self.leaves)
+        if self.rng.random() < 0.4:
+            wrt = self.pick(self.leaves)
+            root = grad(ops.sum(ops.mul(root, constant(0.5, "float32"))), wrt, "zero")
+        self.changes = []
+        for _ in range(int(self.rng.integers(1, 3))):
+            root = self.changed(root)
+        self.root = root
+        # Factors are taken in another order: with large numbers another product overflows first.
+        self.wide = self.rng.random() < 0.3 and self.name != "cancelling"
+        self.arrays = [self.numbers(n.shape) for n in self.leaves]
+
+    def pick(self, items):
+        return items[int(self.rng.integers(len(items)))]
+
+    def numbers(self, shape):
+        """Small ones, or large ones and a large difference between tensors; rows that are equal."""
+        scale = self.pick([1, 10, 60] if self.wide else [1, 1, 2, 0.01])
+        array = self.rng.normal(size=shape) * scale
+        array += self.pick([0, 3, 40, -90, 90] if self.wide else [0, 0, 3, -3])
+        if self.rng.random() < 0.2:
+            array = np.repeat(array[:1], shape[0], 0)
+        return array.astype("float32")
+
+    # ---- changes ------------------------------------------------------------------------------
+
+    def changed(self, root):
+        """`root` with one node changed; itself where no change was found that can be."""
+        order = [n for n in toposort([root]) if n.inputs]
+        for way in [self.pick(["input", "input", "op", "number", "axes"])] * 15 + ["input"] * 30:
+            node = self.pick(order)
+            try:
+                new = getattr(self, way)(node, order)
+                if new is None or new is node or new.dtype != node.dtype:
+                    continue
+                result = rebuild([root], {node: new})[0]
+            except (CKernelsError, IndexError):
+                continue
+            if result.shape == root.shape:
+                self.changes.append(f"{way} of {node.op.name}")
+                return result
+        return root
+
+    def input(self, node, order):
+        """Another tensor of that shape for an operand, or the operand changed a little."""
+        k = int(self.rng.integers(len(node.inputs)))
+        old = node.inputs[k]
+        if not old.dtype.startswith("float"):
+            return None
+        fit = [n for n in order + self.leaves
+               if n.shape == old.shape and n.dtype == old.dtype and n is not old]
+        other = self.pick(fit) if fit and self.rng.random() < 0.7 else self.pick(
+            [ops.neg, ops.abs, lambda x: x * 2, lambda x: x + 1])(old)
+        inputs = list(node.inputs)
+        inputs[k] = other
+        return make(node.op, inputs, node.attrs)
+
+    def op(self, node, order):
+        """An op of the same kind."""
+        kin = [name for row in KIN if node.op.name in row for name in row]
+        return make(self.pick(kin), node.inputs, node.attrs) if kin else None
+
+    def number(self, node, order):
+        """Another number for a constant operand."""
+        places = [k for k, n in enumerate(node.inputs) if n.value is not None
+                  and np.ndim(n.value) == 0 and n.dtype.startswith("float")]
+        if not places:
+            return None
+        inputs, k = list(node.inputs), self.pick(places)
+        old = inputs[k]
+        inputs[k] = constant(np.asarray(self.pick(NUMBERS)(float(old.value)), old.dtype))
+        return make(node.op, inputs, node.attrs)
+
+    def axes(self, node, order):
+        """A reduction, or a view of it, along another axis (of a square)."""
+        if node.attrs.get("axes") not in ((0,), (1,)):
+            return None
+        if max(node.inputs[0].ndim, node.ndim) < 2:
+            return None
+        return make(node.op, node.inputs, {**node.attrs, "axes": (1 - node.attrs["axes"][0],)})
+
+    # ---- verdict ------------------------------------------------------------------------------
+
+    def truth(self):
+        """The graph in float64, how far that moves with the last digits of its inputs, and the
+        graph in float32."""
+        wide = {n: placeholder("float64", n.shape) for n in self.leaves}
+        for n in toposort([self.root]):
+            if n.value is not None and n.dtype == "float32":
+                wide[n] = constant(np.asarray(n.value, "float64"))
+            elif n not in wide:
+                named = {"dtype": "float64"} if n.attrs.get("dtype") == "float32" else {}
+                wide[n] = make(n.op, [wide[i] for i in n.inputs], {**n.attrs, **named})
+        values = []
+        with np.errstate(all="ignore"):
+            for noise in (0, 1e-7):
+                arrays = [a * (1 + noise * self.rng.normal(size=a.shape)) for a in self.arrays]
+                env = {wide[n]: a for n, a in zip(self.leaves, arrays)}
+                values += evaluate([wide[self.root]], env)
+            naive = evaluate([self.root], dict(zip(self.leaves, self.arrays)))[0]
+            return values[0], np.abs(values[1] - values[0]), naive
+
+    def wrong(self, got):
+        """A sentence about `got`, the value of a rewritten graph, or None. Of large numbers float64
+        knows too little (log(1 - sigmoid(40))): there, what is finite has to stay so."""
+        want, moved, naive = self.truth()
+        if got.shape != want.shape or got.dtype != naive.dtype:
+            return f"{got.dtype} {got.shape}, not {naive.dtype} {want.shape}"
+        with np.errstate(all="ignore"):
+            good = np.isfinite(want) & np.isfinite(naive) & (np.abs(want) < 1e30)
+            off = np.fmax(np.abs(naive - want), moved)[good].max(initial=0)
+            scale = np.abs(want[good]).max(initial=0) * 1e-6
+            near = 1e-5 * np.abs(want) + 1e-6 + 100 * off + scale
+            bad = good & ~(np.isfinite(got) if self.wide else np.abs(got - want) <= near)
+        if bad.any():
+            at = tuple(np.argwhere(bad)[0])
+            return (f"seed {self.seed}, {self.name}, {', '.join(self.changes)}: at {at} "
+                    f"{got[at]!r}, not {want[at]!r} (as written {naive[at]!r})")
+        return None

@@ -1,0 +1,65 @@
+"""Random near misses of all recognisers: rewritten graphs and compiled kernels against float64."""
+
+import numpy as np
+import pytest
+
+from ckernels.reference import evaluate
+from ckernels.rewrite import optimise
+from ckernels.runtime.function import Function
+
+from .near_misses import FORMULAS, Case
+
+
+def search(seeds):
+    """What is wrong with rewritten graphs, evaluated by NumPy."""
+    failures = []
+    for seed in seeds:
+        case = Case(seed)
+        with np.errstate(all="ignore"):
+            got = evaluate(optimise([case.root]), dict(zip(case.leaves, case.arrays)))[0]
+        failures.append(case.wrong(got))
+    failures = [f for f in failures if f]
+    assert not failures, f"{len(failures)} of {len(seeds)}\n" + "\n".join(failures[:20])
+
+
+def search_compiled(seeds, mode, per=30):
+    """The same of compiled functions of some cases each."""
+    failures = []
+    for first in range(seeds.start, seeds.stop, per):
+        cases = [Case(seed) for seed in range(first, min(first + per, seeds.stop))]
+        function = Function([n for c in cases for n in c.leaves], [c.root for c in cases],
+                            positional_only=True, mode=mode)
+        got = function(*[a for c in cases for a in c.arrays])
+        failures += [c.wrong(np.asarray(g)) for c, g in zip(cases, got)]
+    failures = [f for f in failures if f]
+    assert not failures, f"{len(failures)} of {len(seeds)}\n" + "\n".join(failures[:20])
+
+
+def test_near_misses():
+    search(range(300))
+
+
+@pytest.mark.parametrize("mode", ["compiled", "fast_compile"])
+def test_compiled_near_misses(mode):
+    search_compiled(range(1000, 1045), mode)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_ten_thousand_near_misses(part):
+    search(range(10_000 + part * 500, 10_500 + part * 500))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["compiled", "fast_compile"])
+@pytest.mark.parametrize("part", range(10))
+def test_thousands_of_compiled_near_misses(part, mode):
+    search_compiled(range(50_000 + part * 500, 50_500 + part * 500), mode)
+
+
+def test_the_generator_reaches_all_formulas_and_changes():
+    cases = [Case(seed) for seed in range(400)]
+    assert {c.name for c in cases} == set(FORMULAS)
+    ways = [change.split()[0] for c in cases for change in c.changes]
+    assert all(ways.count(way) >= 20 for way in ("input", "op", "number", "axes"))
+    assert all(c.changes for c in cases)
