@@ -1,4 +1,4 @@
-"""The rows, by subject. Importing this room fills the registry."""
+"""The translations, by subject. Importing this room fills the registry."""
 from . import (  # noqa: F401
     control,
     elemwise,
