@@ -156,7 +156,10 @@ def test_links_lead_to_files(page):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name, settings):
-    module = importlib.import_module(name)
+    if name.startswith(("ckernels.bridges.", "ckernels.pytensor")):
+        module = pytest.importorskip(name, reason="needs the engine on the other side")
+    else:
+        module = importlib.import_module(name)
     names = {"K": ckernels, "np": np}  # so that no example has to import them
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     for test in doctest.DocTestFinder().find(module, name, extraglobs=names):

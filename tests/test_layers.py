@@ -31,6 +31,8 @@ ORDER = [
     "compat",
     "export",
     "__init__",
+    "bridges",
+    "pytensor",  # the public module of that bridge
     "cli",
     "theano",  # `python -m ckernels.theano`, which only calls compat/theano
 ]

@@ -248,6 +248,27 @@ class CompiledFunction(Shared):
             error.args = (f"{sentence}{where}", *error.args[1:])
         return error
 
+    @staticmethod
+    def c_function(fast, signature, *arrays, bound=None):
+        """`f.address(...)`: a CFunction, this function for fixed shapes as a C function
+        pointer, without Python or GIL.
+
+        signature: the C type, one of `ckernels.runtime.cfunction.SIGNATURES`; its last argument is
+        the entry's `user_data`. arrays: examples of the inputs that callers give, for their shapes
+        (none are needed where shapes are declared). bound: {name or index: array} inputs that stay
+        what they are. Variables keep the values they have now. Raises NotSupported where the plan
+        calls Python, updates variables or depends on data.
+
+        >>> x = K.placeholder((), dtype="float64", name="x")
+        >>> square = K.function([x], x * x)
+        >>> import scipy.integrate
+        >>> entry = square.address("double (double, void *)")
+        >>> round(scipy.integrate.quad(entry.scipy(), 0, 3)[0], 6)
+        9.0
+        """
+        from . import cfunction
+        return cfunction.make(fast, fast.info.spec, signature, arrays, bound)
+
     def stats(self):
         """What was built so far.
 

@@ -5,7 +5,7 @@ Here is neither a call nor a plan: see function.py, debug.py, staged.py, steady.
 import numpy as np
 
 from .. import locks
-from ..errors import ShapeError, UsageError, with_line
+from ..errors import NotSupported, ShapeError, UsageError, with_line
 from ..graph.shapes import show
 from ..graph.walk import toposort
 from .state import exchange
@@ -73,6 +73,11 @@ class Shared:
     def source(self):
         """The generated C; empty where none is generated."""
         return ""
+
+    def address(self, signature, *arrays, bound=None):
+        """Refused: only a compiled function in one piece has a C function."""
+        raise NotSupported(f"{self!r} has no C function: it runs in Python, in whole or between "
+                           "its pieces")
 
     def assumptions(self):
         """What the last plan assumes of sizes; nothing where there is none."""
