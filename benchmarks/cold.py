@@ -2,7 +2,8 @@
 
 Each figure comes from fresh processes. The work is a training step, of the MLP and of an LSTM; its
 first result counts from after the import of NumPy until the first loss is there, with the import
-of the library and all compiling. Python's bytecode is there for all peers, as pip leaves it. The LSTM is also built for 10 and for 1000 time steps.
+of the library and all compiling. Python's bytecode is there for all peers, as pip leaves it. The
+LSTM is also built for 10 and for 1000 time steps.
 """
 
 import compileall
