@@ -12,7 +12,7 @@ SANITIZED = $(or $(ARGS),tests/runtime \
 LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 
-.PHONY: help test slow stress lint demo cnn rbm keras theano bench golden sanitize clean build
+.PHONY: help test slow stress lint demo cnn rbm keras theano pytensor bench golden sanitize clean build
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +26,8 @@ help:
 	@echo "theano      fetch Theano 1.0.5 and run its own tests through the facade; ARGS: names of files"
 	@echo "keras       run the Keras 2 programs of examples/keras; with KERAS=2.2.4 or KERAS=1.2.2:"
 	@echo "            the tests of that Keras, in an environment of its own"
+	@echo "pytensor    PyTensor's own link suites (PEERS=folder of its source package's tests), in an"
+	@echo "            environment of its own"
 	@echo "bench       run the benchmarks beside the peers that are installed"
 	@echo "golden      rewrite the golden C files after a reviewed change"
 	@echo "sanitize    core tests under AddressSanitizer and UBSan"
@@ -44,8 +46,10 @@ $(VENV)/.runtime: $(VENV)/.installed $(RUNTIME_SOURCES) ckernels/compiler/loader
 
 build: $(VENV)/.runtime
 
+# Two processes share the files of tests; JOBS=0 runs all in one, where pdb and -s work.
+JOBS ?= 2
 test: build
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 slow: build
 	$(PY) -m pytest -m slow -o timeout=3600 $(ARGS)
@@ -97,6 +101,22 @@ theano: build
 	    Theano==1.0.5 --no-binary :all: --no-deps -d build && \
 	    tar xzf build/Theano-1.0.5.tar.gz -C build; }
 	$(PY) tests/clients/theano_suite/run.py build/Theano-1.0.5 build/theano_tests $(ARGS)
+
+# PyTensor's source package has the suites: PEERS is the folder that holds its tests/.
+PYTENSOR ?= 3.3.0
+PYTENSOR_PY = $(abspath build/pytensor-$(PYTENSOR))/bin/python
+LINKS ?= numba jax mlx
+pytensor: build
+	@test -d "$(PEERS)/tests/link" || \
+	    { echo "PEERS=folder of the source package of PyTensor $(PYTENSOR), which has tests/link"; exit 1; }
+	test -x $(PYTENSOR_PY) || $(PYTHON) -m venv build/pytensor-$(PYTENSOR)
+	$(PYTENSOR_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi jax \
+	    pytest pytest-timeout hypothesis pytensor==$(PYTENSOR)
+	CKERNELS_REQUIRE_RUNTIME=1 $(PYTENSOR_PY) setup.py -q build_ext --inplace
+	PYTHONPATH=. $(PYTENSOR_PY) -m pytest -p no:cacheprovider tests/bridges
+	cd $(PEERS) && PYTHONPATH=$(CURDIR):$(CURDIR)/tests/bridges PYTENSOR_FLAGS=cxx= \
+	    $(PYTENSOR_PY) -m pytest -p reaim -p no:cacheprovider -q -W ignore -o addopts= \
+	    $(addprefix tests/link/,$(LINKS)) $(ARGS)
 
 bench: build
 	$(PY) -m pip install -q --disable-pip-version-check numexpr threadpoolctl

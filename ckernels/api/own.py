@@ -110,7 +110,7 @@ def c_op(body, inputs, outputs, infer_shape=None, gradient=None, name="c_op", su
         raise ArgumentError(f"the name of a c_op is letters, digits and spaces, not {name!r}")
     for node, label in zip(nodes, names):
         _check_c(label, node.dtype)
-    from ..codegen.own import own_kernel  # late: programs without one never load the emitter
+    from ..codegen.own import own_kernel  # start-up: programs without one never load the emitter
 
     operands = [(label, n.dtype, n.ndim) for label, n in zip(names, nodes)]
     results = []
@@ -145,8 +145,8 @@ class OwnC:
 
     def address(self):
         """Of the machine code; OwnCodeError with the compiler's words about the user's lines."""
-        from .. import compiler
-        from ..codegen.emit import emit
+        from .. import compiler  # start-up
+        from ..codegen.emit import emit  # start-up
 
         name, text, snippets = emit(self.kernel)
         source = compiler.KernelSource(name, text, snippets, meta={"form": "own"})

@@ -211,7 +211,26 @@ static PyObject *function_getattro(PyObject *self, PyObject *name)
     return found;
 }
 
+/* address(...) is info.c_function(self, ...): unlike other attributes it holds the function. */
+static PyObject *function_address(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *info = ((ck_function *)self)->info, *result = NULL;
+    PyObject *make = info ? PyObject_GetAttrString(info, "c_function") : NULL;
+    PyObject *first = make ? PyTuple_Pack(1, self) : NULL;
+    PyObject *all = first ? PySequence_Concat(first, args) : NULL;
+    if (all)
+        result = PyObject_Call(make, all, kwargs);
+    else if (!info)
+        PyErr_SetString(PyExc_AttributeError, "address");
+    Py_XDECREF(make);
+    Py_XDECREF(first);
+    Py_XDECREF(all);
+    return result;
+}
+
 static PyMethodDef function_methods[] = {
+    {"address", (PyCFunction)(void (*)(void))function_address, METH_VARARGS | METH_KEYWORDS,
+     "address(signature, *arrays, bound=None): a C function; see CompiledFunction.c_function."},
     {"clear", function_clear_plans, METH_NOARGS,
      "clear(): drop all plans; the next call binds again."},
     {"profile", function_profile, METH_O,

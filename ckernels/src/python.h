@@ -156,6 +156,7 @@ int ck_plan_check_arrays(ck_plan *plan, PyArrayObject *const *inputs, ck_cell *c
 
 /* ---- run.c: walk the instructions ---- */
 int ck_run(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile);
+int ck_run_bare(ck_plan *plan, ck_frame *frame);
 PyObject *ck_profile_rows(ck_plan *plan);
 
 /* ---- sizes.c: plans for classes of shapes, filled in for one ---- */
@@ -199,5 +200,8 @@ int ck_gone(PyObject *hook);
 /* ---- executor.c and function.c ---- */
 PyObject *ck_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
 extern PyTypeObject ck_function_type;
+
+/* ---- cfunction.c: a plan as a C function pointer ---- */
+extern PyTypeObject ck_raw_type;
 
 #endif

@@ -12,7 +12,7 @@ typedef struct {
     ck_plan *plan;
     ck_frame *frame;
     PyThreadState *released;     /* non-NULL while this run is without the GIL */
-    int profile;
+    int profile, bare;           /* bare: nobody here has, or ever takes, the GIL */
     ck_failure *failed;
     int64_t beat, beats;         /* steps until the clock is read; from one reading to the next */
     int64_t read, polled;        /* when it was read, when signals were looked for; 0: never */
@@ -190,7 +190,7 @@ static int run_loop(runner *r, const ck_instr *in)
         int code = scan->stepped ? take_steps(r, in + 1, &done, most)
                  : scan->part    ? take_apart(r, in, count, &done, most)
                                  : walk(r, in + 1, in + 1 + in->n);
-        if (code == CK_OK && --r->beat <= 0)
+        if (code == CK_OK && !r->bare && --r->beat <= 0)
             code = poll_signals(r);
         if (code != CK_OK) {
             int64_t j = scan->stepped ? first : done;
@@ -280,6 +280,14 @@ int ck_run(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile)
     if (r.released)
         PyEval_RestoreThread(r.released);
     return code;
+}
+
+/* The same in a thread that Python may know nothing of: for plans without PYCALLs. */
+int ck_run_bare(ck_plan *plan, ck_frame *frame)
+{
+    ck_failure failed = {.tag = -1, .depth = 0};
+    runner r = {.plan = plan, .frame = frame, .failed = &failed, .bare = 1};
+    return walk(&r, plan->instrs, plan->instrs + plan->n_instrs);
 }
 
 /* [(tag, calls, ns)] summed over instructions of equal tag, in order of first appearance. */

@@ -1,0 +1,33 @@
+"""The bridge to PyTensor: importing it registers the linker `ckernels` and the mode `CKERNELS`.
+
+Users import `ckernels.pytensor`. linker.py answers to PyTensor, pieces.py cuts a graph where Python
+has to run, convert.py translates it by the functions of translations/, perform.py calls what has
+no translation.
+"""
+from pytensor import config
+from pytensor.compile import mode as _modes
+from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+
+from .linker import CKernelsLinker
+
+__all__ = ["CKERNELS", "CKernelsLinker"]
+
+CKERNELS = _modes.Mode(CKernelsLinker(), RewriteDatabaseQuery(include=["fast_run"]))
+
+
+def _register():
+    if "CKERNELS" in _modes.predefined_modes:
+        return
+    _modes.register_mode("CKERNELS", CKERNELS)
+    _modes.register_linker("ckernels", CKernelsLinker())
+    _known_to_config()
+
+
+def _known_to_config():
+    """Let `pytensor.config.mode = "CKERNELS"` work: its filter has a list of names of its own."""
+    parameter = config._config_var_dict["mode"]
+    before = parameter._apply
+    parameter._apply = lambda value: value if value == "CKERNELS" else before(value)
+
+
+_register()

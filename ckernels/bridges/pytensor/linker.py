@@ -1,0 +1,114 @@
+"""The linker: PyTensor's graph to a callable, with PyTensor's storage and PyTensor's exceptions.
+
+Shared variables are inputs and updates are outputs, as in PyTensor's other linkers: arrays change
+hands by reference, nothing is copied in or out. Fusion, work in place and BLAS are left to
+ckernels, so PyTensor's rewrites for them are excluded.
+"""
+import numpy as np
+from pytensor.link.basic import JITLinker
+from pytensor.link.utils import raise_with_op
+
+from ...errors import (
+    DTypeError,
+    IndexOutOfBounds,
+    LinearAlgebraError,
+    OutOfMemory,
+    ShapeError,
+)
+from . import translations  # noqa: F401  (fills the registry)
+from .perform import Raised, is_scalar
+from .pieces import Pieces
+
+EXCLUDED = ("cxx_only", "BlasOpt", "inplace", "fusion", "local_careduce_fusion",
+            "scan_reduce_trace_prealloc", "scan_save_mem_prealloc",
+            "reuse_lu_decomposition_multiple_solves",
+            "scan_split_non_sequence_lu_decomposition_solve")
+SQUEEZE = "Attempting to squeeze axes with size not equal to one: "
+PLAIN = {ShapeError: ValueError, DTypeError: TypeError, IndexOutOfBounds: IndexError,
+         LinearAlgebraError: np.linalg.LinAlgError, OutOfMemory: MemoryError}
+
+
+class CKernelsLinker(JITLinker):
+    """Compiles a whole FunctionGraph with ckernels.
+
+    `python_calls` of the linker of a function lists the apply nodes that run in Python; see
+    `ckernels.pytensor.report`.
+    """
+
+    incompatible_rewrites = EXCLUDED
+
+    def fgraph_convert(self, fgraph, order, input_storage, output_storage, storage_map, **kwargs):
+        self.pieces = Pieces(fgraph)
+        run = self.pieces.callable()
+        return self.choosing(fgraph, run) if self.pieces.converter.chooses else run
+
+    def choosing(self, fgraph, run):
+        """`run` until the sides of a choice turn out to have different shapes."""
+        def call(*inputs):
+            nonlocal run
+            try:
+                return run(*inputs)
+            except ShapeError as problem:
+                if "two sides of ifelse" not in str(problem) or not self.pieces.converter.lazy:
+                    raise
+            self.pieces = Pieces(fgraph, lazy=False)
+            run = self.pieces.callable()
+            return run(*inputs)
+        return call
+
+    def jit_compile(self, fn):
+        return fn
+
+    def create_thunk_inputs(self, storage_map):
+        return [storage_map[n] for n in self.fgraph.inputs]
+
+    @property
+    def python_calls(self):
+        pieces = getattr(self, "pieces", None)
+        return [] if pieces is None else pieces.performed
+
+    def create_jitable_thunk(self, compute_map, order, input_storage, output_storage,
+                             storage_map):
+        fgraph = self.fgraph
+        run = self.fgraph_convert(fgraph, order, input_storage, output_storage, storage_map)
+        taken = self.create_thunk_inputs(storage_map)
+        given = [storage_map[n] for n in fgraph.outputs]
+        scalars = [storage_map[n] for n in fgraph.outputs if is_scalar(n)]
+        nodes = [o.owner for o in fgraph.outputs if o.owner is not None][:1]
+
+        def thunk():
+            try:
+                results = run(*[x[0] for x in taken])
+            except Exception as problem:
+                fail(fgraph, problem, nodes, thunk)
+            for storage, value in zip(given, results):
+                storage[0] = value
+            for storage in scalars:
+                storage[0] = storage[0][()]
+
+        thunk.inputs, thunk.outputs, thunk.lazy = taken, given, False
+        return [thunk], nodes, run
+
+    def __getstate__(self):
+        return {k: v for k, v in self.__dict__.items() if k != "pieces"}
+
+
+def fail(fgraph, problem, nodes, thunk):
+    """Raise what PyTensor would: its class, with the apply node in the message."""
+    if isinstance(problem, Raised):
+        error, node = problem.error, problem.node
+    else:
+        error, node = plain(problem), nodes[0] if nodes else None
+    if node is None:
+        raise error
+    raise_with_op(fgraph, node, thunk,
+                  exc_info=(type(error), error, problem.__traceback__))
+
+
+def plain(problem):
+    """An error of ckernels as the exception of PyTensor or NumPy that it stands for."""
+    for kind, other in PLAIN.items():
+        if type(problem) is kind:
+            text = str(problem)
+            return other(SQUEEZE + text if text.startswith("cannot squeeze") else text)
+    return problem

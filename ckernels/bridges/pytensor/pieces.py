@@ -1,0 +1,190 @@
+"""A PyTensor graph as compiled pieces with Python calls between them; mostly it is one piece.
+
+A call stands between pieces where its operands or results are no tensors (random generators, lists,
+sparse matrices), or where PyTensor cannot say the shape of its result. Each apply node has a level:
+how many such calls come one after the other before it. One compiled function computes all of a
+level that later levels or the caller need.
+"""
+from ... import dtypes
+from ...graph.node import Node
+from ...graph.walk import leaves
+from ...runtime.function import make_function
+from .convert import Converter, is_tensor, on_behalf_of_user, placeholder
+from .perform import call_of
+from .registry import Untranslated
+
+
+class Level:
+    """What one level computes: {node: slot} by a compiled function, then calls in Python."""
+
+    def __init__(self):
+        self.wanted, self.calls = {}, []
+
+
+class Pieces:
+    """The pieces of a FunctionGraph. `call(*inputs)` gives the list of its outputs.
+
+    performed: the apply nodes that run in Python, inside of plans or between them. lazy: sides of
+    choices have one shape, so that only the side that is taken is computed.
+    """
+
+    def __init__(self, fgraph, lazy=True):
+        self.fgraph, self.converter = fgraph, Converter(lazy)
+        self.levels, self.count = [Level()], 0
+        self.values, self.level, self.slots, self.stand_ins = {}, {}, {}, {}
+        self.sources = {}               # {placeholder: slot}
+        self.outside = []               # apply nodes that run between plans
+        with on_behalf_of_user():
+            self.take()
+            self.outputs = [self.output(v) for v in fgraph.outputs]
+        self.functions = [self.compiled(level) for level in self.levels]
+
+    @property
+    def performed(self):
+        return self.outside + self.converter.performed
+
+    # ---- translation --------------------------------------------------------------------------
+
+    def take(self):
+        for variable in self.fgraph.inputs:
+            self.arrives(variable, 0)
+        for node in self.fgraph.toposort():
+            level = max([self.level.get(v, 0) for v in node.inputs], default=0)
+            try:
+                inputs = [self.value(v, level) for v in node.inputs]
+                found = self.converter.outputs(node, inputs)
+            except Untranslated:
+                self.between(node, level)
+                continue
+            self.values.update(zip(node.outputs, found))
+            self.level.update(dict.fromkeys(node.outputs, level))
+
+    def arrives(self, variable, level):
+        """`variable` is an input or the result of a call in Python: it has a slot."""
+        slot = self.slots[variable] = self.new_slot()
+        self.level[variable] = level
+        if is_tensor(variable):
+            node = self.values[variable] = placeholder(variable)
+            self.sources[node] = slot
+
+    def new_slot(self):
+        self.count += 1
+        return self.count - 1
+
+    def value(self, variable, level):
+        """The value of `variable` for a node of this level."""
+        if hasattr(variable, "data"):
+            return self.converter.constant(variable)
+        if variable not in self.values:
+            raise Untranslated(f"{variable.type} is no tensor")
+        found = self.values[variable]
+        if self.level[variable] == level or not isinstance(found, Node) or free(found):
+            return found
+        if variable not in self.stand_ins:
+            node = self.stand_ins[variable] = placeholder(variable, found.shape)
+            self.sources[node] = self.computed(variable)
+        return self.stand_ins[variable]
+
+    def computed(self, variable):
+        """The slot in which the level of `variable` leaves its value."""
+        if variable in self.slots:
+            return self.slots[variable]
+        node, wanted = self.values[variable], self.levels[self.level[variable]].wanted
+        if not isinstance(node, Node):
+            raise NotImplementedError(f"{variable} of {variable.type} between plans")
+        if node not in wanted:
+            wanted[node] = self.new_slot()
+        return wanted[node]
+
+    def between(self, node, level):
+        """`node` runs in Python after the pieces of its level."""
+        self.outside.append(node)
+        sources = [("constant", v.data) if hasattr(v, "data") else ("slot", self.computed(v))
+                   for v in node.inputs]
+        if level + 1 == len(self.levels):
+            self.levels.append(Level())
+        for variable in node.outputs:
+            self.arrives(variable, level + 1)
+        self.levels[level].calls.append(
+            (call_of(node), sources, [self.slots[v] for v in node.outputs]))
+
+    def output(self, variable):
+        if hasattr(variable, "data"):
+            if not is_tensor(variable):
+                return ("constant", variable.data)
+            node = self.values[variable] = self.converter.constant(variable)
+            self.level[variable] = 0
+            return ("slot", self.levels[0].wanted.setdefault(node, None) or self.fresh(node))
+        if self.level[variable] == 0 and variable in self.slots and is_tensor(variable):
+            node = self.values[variable]            # an input: its copy is the result
+            return ("slot", self.levels[0].wanted.get(node) or self.fresh(node))
+        return ("slot", self.computed(variable))
+
+    def fresh(self, node):
+        slot = self.levels[0].wanted[node] = self.new_slot()
+        return slot
+
+    # ---- compilation --------------------------------------------------------------------------
+
+    def compiled(self, level):
+        """(function, slots of its arguments, large constants, slots of its results), or None."""
+        roots = list(level.wanted)
+        if not roots:
+            return None
+        large = self.converter.large
+        inputs = list(dict.fromkeys(leaves(roots, "placeholder")))
+        if len(self.levels) == 1:       # in the order of the caller, unused ones too
+            own = [self.values[v] for v in self.fgraph.inputs]
+            inputs = own + [n for n in inputs if n in large]
+        arrays = [n for n in inputs if n in large]
+        inputs = [n for n in inputs if n not in large] + arrays
+        function = make_function(inputs, roots, positional_only=True, downcast=True)
+        return (function, [self.sources[n] for n in inputs if n not in large],
+                [large[n] for n in arrays], list(level.wanted.values()))
+
+    def callable(self):
+        """The function of the values of the inputs: the compiled one itself where that is all."""
+        if len(self.levels) == 1 and not self.outside:
+            return self.single()
+        return self.run
+
+    def single(self):
+        if self.functions[0] is None:
+            return lambda *inputs: []
+        function, _, arrays, slots = self.functions[0]
+        wanted = [s for _, s in self.outputs]
+        if arrays:
+            run, extra = function, tuple(arrays)
+
+            def function(*inputs):
+                return run(*inputs, *extra)
+        if wanted == slots:
+            return function
+        places = [slots.index(s) for s in wanted]
+
+        def rearranged(*inputs):
+            found = function(*inputs)
+            return [found[k] for k in places]
+        return rearranged
+
+    def run(self, *inputs):
+        env = [None] * self.count
+        env[:len(inputs)] = inputs
+        for level, compiled in zip(self.levels, self.functions):
+            if compiled is not None:
+                function, sources, arrays, slots = compiled
+                found = function(*[env[s] for s in sources], *arrays)
+                for slot, value in zip(slots, found):
+                    env[slot] = value
+            for call, sources, slots in level.calls:
+                found = call(*[env[x] if kind == "slot" else x for kind, x in sources])
+                for slot, value in zip(slots, found):
+                    env[slot] = value
+        return [env[x] if kind == "slot" else x for kind, x in self.outputs]
+
+
+def free(node):
+    """Whether a later piece may compute `node` once more: leaves, and the arithmetic of sizes."""
+    return node.op.kind == "leaf" or (node.ndim < 2 and dtypes.is_discrete(node.dtype)
+                                      and node.size is not None and node.size <= 16
+                                      and node.op.kind != "reduce")

@@ -1,0 +1,64 @@
+"""Indexing: Subtensor, IncSubtensor and their advanced relatives.
+
+PyTensor keeps the shape of a key (`idx_list`) in the op and its parts among the inputs; together
+they are a NumPy key with nodes in it, which `ckernels.ops.getitem` takes as it is.
+"""
+from .... import ops
+from ....graph.node import Node, make
+from ..registry import translates
+
+
+def _plain(part):
+    """A part of a key: constants of one number as ints, so that slices are static."""
+    if isinstance(part, slice):
+        bounds = part.start, part.stop, part.step
+        return slice(*[None if p is None else _plain(p) for p in bounds])
+    if isinstance(part, Node) and part.value is not None and not part.ndim \
+            and part.dtype != "bool":
+        return int(part.value)
+    return part
+
+
+def _key(op, parts):
+    """The NumPy key of an op from its idx_list and the values of its index inputs."""
+    parts = list(parts)
+    if not hasattr(op, "idx_list"):
+        return tuple(_plain(p) for p in parts)
+    source = iter(parts)
+
+    def entry(e):
+        if isinstance(e, slice):
+            return slice(*[None if b is None else next(source)
+                           for b in (e.start, e.stop, e.step)])
+        return next(source)
+    return tuple(_plain(entry(e)) for e in op.idx_list)
+
+
+@translates("Subtensor", "AdvancedSubtensor", "AdvancedSubtensor1")
+def subtensor(context, op, node, inputs):
+    x, *parts = inputs
+    return ops.getitem(x, _key(op, parts))
+
+
+def _filling(static, y, part):
+    """`y`, whose axes of unknown size must be as long as those of the `part` it goes to."""
+    lead = part.ndim - y.ndim
+    axes = tuple((k, (0, 1)) for k, size in enumerate(static) if size is None and lead == 0)
+    return make("pytensor_agreed", (y, part), {"axes": axes, "error": "broadcast"}) if axes else y
+
+
+@translates("IncSubtensor", "AdvancedIncSubtensor", "AdvancedIncSubtensor1")
+def inc_subtensor(context, op, node, inputs):
+    x, y, *parts = inputs
+    key, y = _key(op, parts), ops.cast(y, x.dtype)
+    setting = op.set_instead_of_inc
+    mask = key[0] if len(key) == 1 else None
+    if isinstance(mask, Node) and mask.dtype == "bool" and mask.ndim == x.ndim and not y.ndim:
+        return ops.where(mask, y if setting else ops.add(x, y), x)
+    if type(op).__name__ != "IncSubtensor":
+        y = _filling(node.inputs[1].type.shape, y, ops.getitem(x, key))
+    if setting:
+        return ops.set_subtensor(x, key, y)
+    if getattr(op, "ignore_duplicates", False):
+        return ops.set_subtensor(x, key, ops.add(ops.getitem(x, key), y))
+    return ops.inc_subtensor(x, key, y)

@@ -1,0 +1,99 @@
+"""PyMC through the bridge: log-densities against PyTensor's Python mode, and nutpie."""
+import ctypes
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pytensor", reason="needs PyTensor: pip install ckernels[pytensor]")
+pm = pytest.importorskip("pymc", reason="needs PyMC: pip install pymc")
+import ckernels.pytensor as bridge  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+from benchmarks.pymc_models import MODELS  # noqa: E402
+
+QUICK = ("eight_schools", "poisson_groups")
+
+
+def both(model):
+    """[log-density and gradient in one vector] of ours and of PyTensor's Python mode; ours."""
+    size = sum(np.size(v) for v in model.initial_point().values())
+    point, found, ours = 0.3 * np.random.default_rng(7).normal(size=size), [], None
+    for mode in ("CKERNELS", "FAST_COMPILE"):
+        function = model.logp_dlogp_function(ravel_inputs=True, mode=mode)
+        function.set_extra_values({})
+        compiled = function._pytensor_function
+        found.append(np.concatenate([np.ravel(x) for x in compiled(point)]))
+        ours = compiled if mode == "CKERNELS" else ours
+    return *found, ours
+
+
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in MODELS])
+def test_log_density_and_gradient(name):
+    got, want, function = both(MODELS[name](pm))
+    assert np.max(np.abs(got - want)) <= 1e-10 * max(1.0, np.max(np.abs(want)))
+    solves = name in ("gp_marginal", "lkj_mvnormal")
+    assert bool(bridge.report(function)) == solves
+
+
+def test_nutpies_functions_are_raw_entries():
+    pytest.importorskip("nutpie", reason="needs nutpie")
+    compiled = bridge.compile_pymc_model(MODELS["eight_schools"](pm))
+    entry = compiled.compiled_logp_func
+    x, slope, logp = np.full(10, 0.1), np.empty(10), np.empty(())
+    at = [a.ctypes.data for a in (x, slope, logp)]
+    assert entry.ctypes()(10, *at, entry.user_data) == 0
+    want, gradient = compiled.logp_func(x)
+    assert logp == want and np.array_equal(slope, gradient)
+    kept = np.empty(compiled.n_expanded)
+    entry = compiled.compiled_expand_func
+    assert entry.ctypes()(10, len(kept), x.ctypes.data, kept.ctypes.data, entry.user_data) == 0
+    np.testing.assert_array_equal(kept, compiled.expand_func(x)[0])
+
+
+def test_new_data_in_a_model_of_nutpie():
+    pytest.importorskip("nutpie", reason="needs nutpie")
+    with pm.Model() as model:
+        data = pm.Data("data", np.zeros(4))
+        pm.Normal("y", pm.Normal("mu", 0, 1), 1, observed=data)
+    compiled = bridge.compile_pymc_model(model)
+    other = compiled.with_data(data=np.full(4, 2.0))
+
+    def slope(of):
+        x, g, logp = np.zeros(1), np.empty(1), np.empty(())
+        entry = of.compiled_logp_func
+        entry.ctypes()(1, x.ctypes.data, g.ctypes.data, logp.ctypes.data, entry.user_data)
+        return g[0]
+    assert (slope(compiled), slope(other)) == (0.0, 8.0)
+    with pytest.raises(KeyError, match="Unknown shared variable: nothing"):
+        compiled.with_data(nothing=1.0)
+
+
+@pytest.mark.slow
+def test_a_model_with_python_in_it_is_a_callback():
+    pytest.importorskip("nutpie", reason="needs nutpie")
+    with pytest.warns(bridge_warning(), match="calls Python for .*Cholesky"):
+        compiled = bridge.compile_pymc_model(MODELS["lkj_mvnormal"](pm))
+    n = compiled.n_dim
+    x, g, logp = np.zeros(n), np.empty(n), np.empty(())
+    entry = compiled.compiled_logp_func
+    assert entry.callback(n, x.ctypes.data, g.ctypes.data, logp.ctypes.data, None) == 0
+    assert logp == pytest.approx(float(compiled.logp_func(x)[0]))
+    assert isinstance(entry.address, int) and ctypes.c_void_p(entry.address)
+
+
+def bridge_warning():
+    from ckernels.errors import CKernelsWarning
+    return CKernelsWarning
+
+
+@pytest.mark.slow
+def test_the_example_finds_what_was_put_in():
+    pytest.importorskip("nutpie", reason="needs nutpie")
+    done = subprocess.run([sys.executable, ROOT / "examples" / "pymc_radon.py", "--draws", "200",
+                           "--nutpie"], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0 and "Python calls: none" in done.stdout, done.stderr
