@@ -12,7 +12,7 @@ SANITIZED = $(or $(ARGS),tests/runtime \
 LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 
-.PHONY: help test slow stress lint demo cnn rbm keras pytensor bench golden sanitize clean build
+.PHONY: help test slow stress lint demo cnn rbm keras theano pytensor bench golden sanitize clean build
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "demo        train a classifier of handwritten digits (DATA=path of an .npz: on that)"
 	@echo "cnn         train a small convolutional net on them (DATA= as for demo)"
 	@echo "rbm         train a restricted Boltzmann machine on them (DATA= as for demo)"
+	@echo "theano      fetch Theano 1.0.5 and run its own tests through the facade; ARGS: names of files"
 	@echo "keras       run the Keras 2 programs of examples/keras; with KERAS=2.2.4 or KERAS=1.2.2:"
 	@echo "            the tests of that Keras, in an environment of its own"
 	@echo "pytensor    PyTensor's own link suites (PEERS=folder of its source package's tests), in an"
@@ -45,8 +46,10 @@ $(VENV)/.runtime: $(VENV)/.installed $(RUNTIME_SOURCES) ckernels/compiler/loader
 
 build: $(VENV)/.runtime
 
+# Two processes share the files of tests; JOBS=0 runs all in one, where pdb and -s work.
+JOBS ?= 2
 test: build
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 slow: build
 	$(PY) -m pytest -m slow -o timeout=3600 $(ARGS)
@@ -91,6 +94,13 @@ keras: build
 	    pillow scikit-learn pytest pytest-timeout keras==$(KERAS)
 	PYTHONPATH=. $(KERAS_PY) -m pytest -p no:cacheprovider $(KERAS_TESTS) $(ARGS)
 endif
+
+theano: build
+	$(PY) -m pip install -q --disable-pip-version-check six parameterized
+	test -d build/Theano-1.0.5 || { $(PY) -m pip download -q --disable-pip-version-check \
+	    Theano==1.0.5 --no-binary :all: --no-deps -d build && \
+	    tar xzf build/Theano-1.0.5.tar.gz -C build; }
+	$(PY) tests/clients/theano_suite/run.py build/Theano-1.0.5 build/theano_tests $(ARGS)
 
 # PyTensor's source package has the suites: PEERS is the folder that holds its tests/.
 PYTENSOR ?= 3.3.0

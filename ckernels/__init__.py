@@ -6,6 +6,7 @@ file only names what is public; some names hide Python's own (abs, all, any, max
 sum), as in Keras.
 """
 
+from .api.arrays import register_names as _register_names
 from .api.config import (
     backend,
     blas_info,
@@ -225,7 +226,9 @@ from .api.random import (
     permutation,
     random_binomial,
     random_normal,
+    random_normal_variable,
     random_uniform,
+    random_uniform_variable,
     set_random_seed,
     truncated_normal,
 )
@@ -330,8 +333,6 @@ from .api.variables import (
     ones_like,
     placeholder,
     print_tensor,
-    random_normal_variable,
-    random_uniform_variable,
     set_value,
     shape,
     to_dense,
@@ -355,7 +356,7 @@ _watch(__name__, _refuse)  # as the backend of Keras; ckernels.compat.keras2 is 
 def __getattr__(name):
     """K.sparse, loaded with the first use: most programs need none of it."""
     if name == "sparse":
-        from .api import sparse
+        from .api import sparse  # start-up
 
         return sparse
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -367,3 +368,4 @@ __all__ = [
     for name, value in list(globals().items())
     if not name.startswith("_") and type(value).__name__ != "module"
 ]
+_register_names(__all__)

@@ -15,11 +15,19 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _API = os.path.join(_PACKAGE, "api", "")
 SHOWN = 160  # characters of a list of operands, or of a source line, that a message bears
 WIDE, LONG = 600, 10  # characters of a line, and lines, of a sentence
-# Set by graph.printing: (node, operands) -> lines of a tree, [] unless exception_verbosity=high.
-trees = None
+_trees = None  # what register_trees was given
 _foreign = (_PACKAGE, "<frozen")  # beginnings of the names of files that are not the user's
 _owners = {}  # {name of a file: whose it is}, as far as asked for: a dozen frames for each node
 _doing = str  # () -> what a library above ckernels is at work on, "" for nothing
+
+
+def register_trees(lines_of):
+    """Let errors print lines_of(node, operands): the tree of an expression, which errors know not.
+
+    graph.printing, which does, gives [] unless the flag exception_verbosity is high.
+    """
+    global _trees
+    _trees = lines_of
 
 
 def add_library(directory, doing):
@@ -205,7 +213,7 @@ def with_line(error, node, operands=()):
     appended to their sentence.
     """
     line = getattr(node, "line", None)
-    about = trees(node, operands) if trees is not None else []
+    about = _trees(node, operands) if _trees is not None else []
     if isinstance(error, CKernelsError):
         error.tree = error.tree or about
         if error.made is None and line is not None:

@@ -5,10 +5,11 @@ one namespace. A comment `<!-- file: PATH -->` before a block says that it is th
 `<!-- output: PATH -->` that it is what the program prints. Numbers may differ by 1e-4, hashes and
 addresses in any way. After a reviewed change of what ckernels prints:
 
-    python tests/test_docs.py --write       puts the real output into the files
+    python tests/test_docs.py --write [FILE ...]     puts the real output into the files
 """
 
 import contextlib
+import difflib
 import doctest
 import importlib
 import io
@@ -174,8 +175,14 @@ def test_every_public_function_says_what_it_does():
 
 
 if __name__ == "__main__":
-    for page in PAGES:
+    wrong, named = [], [ROOT / name for name in sys.argv[1:] if not name.startswith("-")]
+    for page in named or [*PAGES, ROOT / "CONTRIBUTING.md"]:
         text = rewritten(page)
         if text != page.read_text() and "--write" in sys.argv:
             page.write_text(text)
             print(f"rewrote {page.relative_to(ROOT)}")
+        elif text != page.read_text():
+            wrong.append(page.name)
+            print(*difflib.unified_diff(page.read_text().split("\n"), text.split("\n"),
+                                        lineterm=""), sep="\n")
+    sys.exit(f"these pages show other output: {', '.join(wrong)}" if wrong else 0)

@@ -4,6 +4,7 @@ The order is that of DESIGN's map of rooms; what breaks it is listed below with 
 """
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,29 @@ ORDER = [
 EXCEPTIONS = {
     # (file, room it imports): reason
 }
+REGISTRATIONS = {
+    # function by which a room lets others fill something in: rooms that call it
+    "register_trees": {"graph"},            # errors print trees of expressions
+    "register_operators": {"ops"},          # nodes have Python's operators
+    "register_rule": {"autodiff"},          # gradients and batches of scans
+    "register_interpreter": {"reference"},  # bodies of scans and branches run in NumPy
+    "register_function": {"api"},           # handles have `eval`
+    "register_reset": {"api"},              # clear_session forgets the learning phase
+    "register_names": {"__init__"},         # refusals of NumPy's functions name those of K
+}
+CIRCLES = {
+    # (file, file it imports inside a function): why this circle may be
+    ("api/sparsetensor.py", "api/sparse"): "start-up: operators load the functions of K.sparse",
+    ("compat/_taking.py", "compat/keras2"): "Keras takes the module by its name",
+    ("compat/_taking1.py", "compat/keras1"): "Keras takes the module by its name",
+    ("compat/_taking_bm.py", "compat/natural_bm"): "natural_bm takes the module by its name",
+}
+
+
+@cache
+def tree_of(path):
+    """The parsed file: parsed once."""
+    return ast.parse(path.read_text())
 
 
 def room_of(parts):
@@ -50,7 +74,7 @@ def imports_of(path):
     """(line, parts of the module below the package) for each import of ckernels in a file."""
     here = path.relative_to(PACKAGE).with_suffix("").parts
     found = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = list(here[: len(here) - node.level])
             parts = base + (node.module.split(".") if node.module else [])
@@ -66,6 +90,7 @@ def imports_of(path):
     return found
 
 
+DIALECT = PACKAGE / "compat" / "theano"      # its files are Theano's modules, circles included
 FILES = sorted(p for p in PACKAGE.rglob("*.py") if not p.name.startswith("_loader"))
 
 
@@ -99,7 +124,7 @@ def test_no_room_uses_what_runs_text_as_code():
     for path in FILES:
         if path.relative_to(PACKAGE).as_posix() == "compat/theano/misc/pkl_utils.py":
             continue  # dump and load of Theano: pickles are what it is about
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 names = {a.name for a in node.names} | {getattr(node, "module", None)}
                 assert not names & {"pickle", "marshal", "shelve"}, f"{path}:{node.lineno}"
@@ -113,5 +138,123 @@ def test_no_room_uses_what_runs_text_as_code():
 def _defined(path, name):
     """Whether a file has a function of its own by that name (K.eval)."""
     return any(
-        isinstance(n, ast.FunctionDef) and n.name == name for n in ast.parse(path.read_text()).body
+        isinstance(n, ast.FunctionDef) and n.name == name for n in tree_of(path).body
     )
+
+
+# ---- what one file does to another but by imports ------------------------------------------------
+
+
+def imported_names(path):
+    """{name in the file: room it was imported from}, of other rooms."""
+    here, found = path.relative_to(PACKAGE).with_suffix("").parts, {}
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = list(here[: len(here) - node.level])
+            parts = base + (node.module.split(".") if node.module else [])
+            for alias in node.names:
+                room = room_of(parts or [alias.name])
+                if room != room_of(here):
+                    found[alias.asname or alias.name] = room
+    return found
+
+
+def assigned(tree):
+    """(line, name) of each `name.attribute = ...` and setattr(name, ...)."""
+    for node in ast.walk(tree):
+        targets = node.targets if isinstance(node, ast.Assign) else \
+            [node.target] if isinstance(node, (ast.AugAssign, ast.AnnAssign)) else []
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setattr":
+            targets = [ast.Attribute(node.args[0], "")]
+        for target in targets:
+            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+                yield node.lineno, target.value.id
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+def test_no_room_writes_into_another(path):
+    """What is filled in from outside is registered: a call of a function that says so."""
+    foreign, tree = imported_names(path), tree_of(path)
+    for line, name in assigned(tree):
+        if name in foreign and name != "config":        # flags are there to be set
+            raise AssertionError(f"{path.name}:{line} writes into {name} of {foreign[name]}")
+
+
+def test_registrations_are_known():
+    found = {}
+    for path in FILES:
+        tree, room = tree_of(path), room_of(path.relative_to(PACKAGE).parts)
+        room = room.removesuffix(".py")
+        for node in ast.walk(tree):
+            name = getattr(getattr(node, "func", None), "id", None) or \
+                getattr(getattr(node, "func", None), "attr", "")
+            name = name.removeprefix("_")
+            if isinstance(node, ast.Call) and name.startswith("register_") \
+                    and name != "register_at_fork":
+                found.setdefault(name, set()).add(room)
+    assert found == REGISTRATIONS
+
+
+# ---- circles -------------------------------------------------------------------------------------
+
+
+def module_name(path):
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return "/".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(p): p for p in FILES if DIALECT not in p.parents}
+
+
+def edges(path):
+    """Modules that a file imports, inside functions too."""
+    here = path.relative_to(PACKAGE).with_suffix("").parts
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = list(here[: len(here) - node.level])
+            parts = base + (node.module.split(".") if node.module else [])
+            for alias in node.names:
+                whole, short = "/".join([*parts, alias.name]), "/".join(parts)
+                found = whole if whole in MODULES else short
+                if found and found in MODULES and found != module_name(path):
+                    yield found
+
+
+def test_no_circle_of_files():
+    graph = {name: set(edges(path)) for name, path in MODULES.items()}
+    for name, other in CIRCLES:
+        graph[name.removesuffix(".py")].discard(other)
+    done, open_now = set(), []
+
+    def visit(name):
+        assert name not in open_now, " -> ".join([*open_now[open_now.index(name):], name])
+        if name not in done:
+            open_now.append(name)
+            for other in sorted(graph[name]):
+                visit(other)
+            done.add(open_now.pop())
+
+    for name in sorted(graph):
+        visit(name)
+
+
+def test_circles_that_may_be_are_there():
+    for (name, other), reason in CIRCLES.items():
+        assert reason and other in set(edges(PACKAGE / name)), name
+
+
+@pytest.mark.parametrize("path", MODULES.values(), ids=lambda p: p.relative_to(PACKAGE).as_posix())
+def test_imports_inside_functions_say_why(path):
+    """They buy start-up time; or load what may not be there, or what CIRCLES explains."""
+    lines, name = path.read_text().split("\n"), path.relative_to(PACKAGE).as_posix()
+    for function in ast.walk(tree_of(path)):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for node in ast.walk(function):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                found = {alias.name for alias in node.names} | {node.module}
+                why = "".join(lines[node.lineno - 1:node.end_lineno]).partition("#")[2]
+                known = any(file == name and other.rpartition("/")[2] in found
+                            for file, other in CIRCLES)
+                assert "start-up" in why or "_runtime" in found or known, (
+                    f"{name}:{node.lineno}: say why this import is inside a function")

@@ -43,21 +43,25 @@ class ArrayProtocol:
         raise UsageError(_refusal(ufunc.__name__ + ("" if method == "__call__" else f".{method}")))
 
     def __array_function__(self, function, types, args, kwargs):
-        from .tensor import Tensor
-
         if function.__name__ in ("ndim", "shape", "size", "iscomplexobj"):
             return getattr(self, function.__name__)
         bare = all(v is None or v is np._NoValue for v in kwargs.values())
         if function.__name__ in WHOLE and len(args) == 1 and args[0] is self and bare:
-            return getattr(Tensor, function.__name__)(self)
+            return getattr(type(self), function.__name__)(self)
         raise UsageError(_refusal(function.__name__))
 
 
-def _refusal(name):
-    from . import indexing, linalg, math, shape
+_names = frozenset()        # of the public functions
 
-    word = NAMES.get(name, name)
-    known = any(hasattr(room, word) for room in (math, linalg, indexing, shape))
-    same = f"K.{word}" if known else "a function of K"
+
+def register_names(names):
+    """Let refusals point to these functions: the public names of K."""
+    global _names
+    _names = frozenset(names)
+
+
+def _refusal(name):
+    found = [word for word in (name, NAMES.get(name, name)) if word in _names]
+    same = f"K.{found[0]}" if found else "a function of K"
     return (f"np.{name} computes with arrays at once, and a tensor of ckernels is symbolic: use "
             f"{same}, or K.eval(x) for a value")

@@ -132,12 +132,19 @@ def reset_uids():
         _uids.clear()
 
 
+_resets = []
+
+
+def register_reset(reset):
+    """Let `clear_session` call `reset` too: for files that keep something of a session."""
+    _resets.append(reset)
+
+
 def clear_session():
     """Forget identifiers and the learning phase; variables and functions live on."""
-    from . import learning_phase
-
     reset_uids()
-    learning_phase.reset()
+    for reset in _resets:
+        reset()
 
 
 def manual_variable_initialization(value):

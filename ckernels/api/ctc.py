@@ -16,7 +16,7 @@ from .tensor import Tensor
 
 def _rows():
     """The ops of CTC, loaded with the first use: most programs need none."""
-    from ..ops import ctc
+    from ..ops import ctc  # start-up
 
     return ctc
 
@@ -31,7 +31,7 @@ def ctc_label_dense_to_sparse(labels, label_lengths):
     >>> s.eval().nnz, s.eval().toarray().tolist()
     (3, [[3, 0], [1, 0]])
     """
-    from .sparse.construct import csr_where
+    from .sparse.construct import csr_where  # start-up
 
     labels, lengths = node_of(labels), node_of(label_lengths)
     if labels.ndim != 2 or lengths.ndim not in (1, 2):

@@ -18,7 +18,7 @@ def draw(what, path=None):
     >>> K.draw(K.tanh(x) * 2).startswith("<!DOCTYPE html>")
     True
     """
-    from ..runtime import pages, picture  # late: few programs draw
+    from ..runtime import pages, picture  # start-up: few programs draw
 
     subject = what if hasattr(getattr(what, "info", what), "spec") else nodes_of(what)
     if path is None:

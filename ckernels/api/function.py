@@ -16,10 +16,17 @@ from ..graph.node import Node, constant
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
 from ..ops.scan_ends import scan_updates
-from .operands import as_array, converted, operand
+from .operands import as_array, converted, fitting, operand, update_value
 from .sparsetensor import has_sparse
-from .tensor import Tensor, Variable, need_tensor, need_variable, placeholder_node
-from .updates import Update, fitting, update_value
+from .tensor import (
+    Tensor,
+    Variable,
+    need_tensor,
+    need_variable,
+    placeholder_node,
+    register_function,
+)
+from .updates import Update
 
 
 class In:
@@ -101,7 +108,7 @@ def function(
             "on_unused_input, allow_input_downcast, no_default_updates, check, profile"
         )
     if isinstance(inputs, (list, tuple)) and has_sparse(inputs, outputs, updates, givens):
-        from .sparsefunction import sparse_function
+        from .sparsefunction import sparse_function  # start-up: few functions are sparse
 
         return sparse_function(function, inputs, outputs, dict(
             updates=updates, givens=givens, name=name, mode=mode, on_unused_input=on_unused_input,
@@ -115,7 +122,7 @@ def function(
     graph.close()
     graph.check_inputs(on_unused_input or config.on_unused_input)
     mode = None if mode is None else parsed(lookup("mode"), mode, "")
-    from ..runtime.function import make_function
+    from ..runtime.function import make_function  # start-up: programs that only build graphs
 
     return make_function(
         inputs=graph.inputs,
@@ -384,3 +391,6 @@ def default_of(variable):
 
 def _called(node):
     return node.name or f"<placeholder {node.dtype} {show(node.shape)}>"
+
+
+register_function(function)

@@ -73,7 +73,7 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=No
 
 def _engine():
     """The gradient room, loaded with the first derivative: plain programs need none."""
-    from ..autodiff import reverse
+    from ..autodiff import reverse  # start-up
 
     return reverse
 

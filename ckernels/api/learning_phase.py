@@ -11,6 +11,7 @@ from .. import locks, ops
 from ..errors import ArgumentError, ShapeError, with_line
 from ..graph.node import Literal
 from ..graph.shapes import show
+from .config import register_reset
 from .operands import node_of, operand
 from .tensor import Tensor, placeholder_node
 
@@ -50,6 +51,9 @@ def reset():
     global _phase
     with _lock:
         _phase = None
+
+
+register_reset(reset)
 
 
 def switch(condition, then_expression, else_expression):

@@ -2,9 +2,9 @@
 
 from .. import ops
 from ..errors import ArgumentError
-from .operands import node_of, operand
+from .operands import is_sparse_matrix, node_of, operand
+from .sparsetensor import SparseTensor, sparse_constant
 from .tensor import Tensor
-from .variables import is_sparse
 
 
 def dot(x, y):
@@ -18,10 +18,11 @@ def dot(x, y):
     >>> K.int_shape(K.dot(K.zeros((2, 3)), K.zeros((4, 3, 5))))
     (2, 4, 5)
     """
-    if is_sparse(x) or is_sparse(y):
-        from .sparse import dot as sparse_dot
-
-        return sparse_dot(x, y)
+    x, y = (sparse_constant(v) if is_sparse_matrix(v) else v for v in (x, y))
+    if isinstance(x, SparseTensor):
+        return x.dot(y)
+    if isinstance(y, SparseTensor):
+        return y.__rmatmul__(x)
     return Tensor(ops.dot(node_of(x), node_of(y)))
 
 

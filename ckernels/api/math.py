@@ -7,7 +7,7 @@ from .elementwise import binary as _binary
 from .elementwise import examples
 from .elementwise import pair as _pair
 from .elementwise import unary as _unary
-from .operands import node_of, operand
+from .operands import clipped, node_of
 from .tensor import Tensor
 
 AXES = "axis: None (all axes), an int, or several. keepdims: reduced axes stay, with size 1."
@@ -133,13 +133,7 @@ def clip(x, min_value, max_value):
     >>> K.clip(np.array([-2.0, 0.5, 2.0]), -1, 1).eval()
     array([-1. ,  0.5,  1. ])
     """
-    x, low, high = node_of(x), min_value, max_value
-    plain = (int, float)
-    if isinstance(low, plain) and isinstance(high, plain) and high < low:
-        high = low
-    if low is not None:
-        x = ops.maximum(x, operand(low))
-    return Tensor(x if high is None else ops.minimum(x, operand(high)))
+    return Tensor(clipped(x, min_value, max_value))
 
 
 def where(condition, x, y):

@@ -6,23 +6,17 @@ from .. import dtypes, ops
 from ..errors import ShapeError, UsageError
 from ..graph.node import Node
 from ..graph.shapes import axis_of
-from .operands import node_of, operand
-
-
-def _wrap(node):
-    from .tensor import Tensor
-
-    return Tensor(node)
+from .operands import clipped, node_of, operand, reshaped
 
 
 def _operator(build, swapped=False):
     if swapped:
-        return lambda self, other: _wrap(build(operand(other), self.node))
-    return lambda self, other: _wrap(build(self.node, operand(other)))
+        return lambda self, other: self._wrap(build(operand(other), self.node))
+    return lambda self, other: self._wrap(build(self.node, operand(other)))
 
 
 def _unary(build):
-    return lambda self: _wrap(build(self.node))
+    return lambda self: self._wrap(build(self.node))
 
 
 def key_of(key):
@@ -75,16 +69,17 @@ class Methods:
     __neg__, __abs__ = _unary(ops.neg), _unary(ops.abs)
 
     def __pos__(self):
-        return _wrap(self.node)
+        return self._wrap(self.node)
 
     def __invert__(self):
-        return _wrap(ops.logical_not(self.node) if self.dtype == "bool" else ops.bit_not(self.node))
+        build = ops.logical_not if self.dtype == "bool" else ops.bit_not
+        return self._wrap(build(self.node))
 
     def __matmul__(self, other):
-        return _wrap(ops.matmul(self.node, node_of(other)))
+        return self._wrap(ops.matmul(self.node, node_of(other)))
 
     def __rmatmul__(self, other):
-        return _wrap(ops.matmul(node_of(other), self.node))
+        return self._wrap(ops.matmul(node_of(other), self.node))
 
     def __divmod__(self, other):
         return self // other, self % other
@@ -94,7 +89,7 @@ class Methods:
 
     def __getitem__(self, key):
         key = key_of(key)
-        result = _wrap(ops.getitem(self.node, key))
+        result = self._wrap(ops.getitem(self.node, key))
         result._subtensor = (self, key)  # what set_subtensor and inc_subtensor write to
         return result
 
@@ -106,7 +101,7 @@ class Methods:
     @property
     def shape(self):
         """The symbolic shape, an int64 vector; `x.shape[0]` is a scalar tensor."""
-        return _wrap(ops.shape(self.node))
+        return self._wrap(ops.shape(self.node))
 
     def get_shape(self):
         """The static shape, as programs for TensorFlow ask for it: `x.get_shape().as_list()`."""
@@ -115,7 +110,7 @@ class Methods:
     @property
     def size(self):
         """The symbolic number of elements, an int64 scalar."""
-        return _wrap(ops.prod(ops.shape(self.node)))
+        return self._wrap(ops.prod(ops.shape(self.node)))
 
     @property
     def T(self):  # noqa: N802
@@ -125,56 +120,56 @@ class Methods:
     @property
     def real(self):
         """The real part."""
-        return _wrap(ops.real(self.node))
+        return self._wrap(ops.real(self.node))
 
     @property
     def imag(self):
         """The imaginary part."""
-        return _wrap(ops.imag(self.node))
+        return self._wrap(ops.imag(self.node))
 
     def sum(self, axis=None, keepdims=False):
         """Sum over axes."""
-        return _wrap(ops.sum(self.node, axis, keepdims))
+        return self._wrap(ops.sum(self.node, axis, keepdims))
 
     def prod(self, axis=None, keepdims=False):
         """Product over axes."""
-        return _wrap(ops.prod(self.node, axis, keepdims))
+        return self._wrap(ops.prod(self.node, axis, keepdims))
 
     def mean(self, axis=None, keepdims=False):
         """Mean over axes."""
-        return _wrap(ops.mean(self.node, axis, keepdims))
+        return self._wrap(ops.mean(self.node, axis, keepdims))
 
     def var(self, axis=None, keepdims=False):
         """Variance over axes."""
-        return _wrap(ops.var(self.node, axis, keepdims))
+        return self._wrap(ops.var(self.node, axis, keepdims))
 
     def std(self, axis=None, keepdims=False):
         """Standard deviation over axes."""
-        return _wrap(ops.sqrt(ops.var(self.node, axis, keepdims)))
+        return self._wrap(ops.sqrt(ops.var(self.node, axis, keepdims)))
 
     def max(self, axis=None, keepdims=False):
         """Largest element over axes."""
-        return _wrap(ops.max(self.node, axis, keepdims))
+        return self._wrap(ops.max(self.node, axis, keepdims))
 
     def min(self, axis=None, keepdims=False):
         """Smallest element over axes."""
-        return _wrap(ops.min(self.node, axis, keepdims))
+        return self._wrap(ops.min(self.node, axis, keepdims))
 
     def any(self, axis=None, keepdims=False):
         """Whether one element is non-zero, a bool tensor."""
-        return _wrap(ops.any(self.node, axis, keepdims))
+        return self._wrap(ops.any(self.node, axis, keepdims))
 
     def all(self, axis=None, keepdims=False):
         """Whether all elements are non-zero, a bool tensor."""
-        return _wrap(ops.all(self.node, axis, keepdims))
+        return self._wrap(ops.all(self.node, axis, keepdims))
 
     def argmax(self, axis=None, keepdims=False):
         """Index of the first largest element, of the flattened tensor for axis None."""
-        return _wrap(ops.argmax(self.node, axis, keepdims))
+        return self._wrap(ops.argmax(self.node, axis, keepdims))
 
     def argmin(self, axis=None, keepdims=False):
         """Index of the first smallest element, of the flattened tensor for axis None."""
-        return _wrap(ops.argmin(self.node, axis, keepdims))
+        return self._wrap(ops.argmin(self.node, axis, keepdims))
 
     def ptp(self, axis=None):
         """Largest less smallest element over axes."""
@@ -184,58 +179,57 @@ class Methods:
         """The L-norm over axes: sum(|x| ** L) ** (1 / L); L may be inf."""
         x = ops.abs(self.node)
         if L == 0:
-            return _wrap(
+            return self._wrap(
                 ops.cast(ops.sum(ops.ne(x, 0), axis, keepdims), dtypes.to_float(self.dtype))
             )
         if L == np.inf:
-            return _wrap(ops.max(x, axis, keepdims))
+            return self._wrap(ops.max(x, axis, keepdims))
         if L == 2:
-            return _wrap(ops.sqrt(ops.sum(ops.square(x), axis, keepdims)))
-        return _wrap(ops.pow(ops.sum(ops.pow(x, float(L)), axis, keepdims), 1.0 / L))
+            return self._wrap(ops.sqrt(ops.sum(ops.square(x), axis, keepdims)))
+        return self._wrap(ops.pow(ops.sum(ops.pow(x, float(L)), axis, keepdims), 1.0 / L))
 
     def cumsum(self, axis=None):
         """Running sum along `axis`, of the flattened tensor for None."""
-        return _wrap(ops.cumsum(*self._along(axis)))
+        return self._wrap(ops.cumsum(*self._along(axis)))
 
     def cumprod(self, axis=None):
         """Running product along `axis`, of the flattened tensor for None."""
-        return _wrap(ops.cumprod(*self._along(axis)))
+        return self._wrap(ops.cumprod(*self._along(axis)))
 
     def repeat(self, repeats, axis=None):
         """Each element `repeats` times along `axis`, of the flattened tensor for None."""
         x, axis = self._along(axis)
-        return _wrap(ops.repeat(x, operand(repeats), axis))
+        return self._wrap(ops.repeat(x, operand(repeats), axis))
 
     def take(self, indices, axis=None):
         """The entries at integer `indices` along `axis`, of the flattened tensor for None."""
         x, axis = self._along(axis)
-        return _wrap(ops.take(x, node_of(indices), axis))
+        return self._wrap(ops.take(x, node_of(indices), axis))
 
     def sort(self, axis=-1):
         """A sorted copy along `axis`."""
-        return _wrap(ops.sort(self.node, axis))
+        return self._wrap(ops.sort(self.node, axis))
 
     def argsort(self, axis=-1):
         """The indices that sort along `axis`."""
-        return _wrap(ops.argsort(self.node, axis))
+        return self._wrap(ops.argsort(self.node, axis))
 
     def _along(self, axis):
         return (self.ravel().node, 0) if axis is None else (self.node, axis)
 
     def dot(self, other):
         """NumPy's dot: over the last axis, and the last but one of `other`."""
-        return _wrap(ops.dot(self.node, node_of(other)))
+        return self._wrap(ops.dot(self.node, node_of(other)))
 
     def reshape(self, *shape):
         """Another shape: x.reshape((2, -1)) or x.reshape(2, -1); sizes may be tensors."""
-        from .shape import reshape
-
         one = len(shape) == 1 and not isinstance(shape[0], (int, np.integer))
-        return reshape(self, shape[0] if one and getattr(shape[0], "ndim", 1) else shape)
+        shape = shape[0] if one and getattr(shape[0], "ndim", 1) else shape
+        return self._wrap(reshaped(self, shape))
 
     def flatten(self, ndim=1):
         """The tensor with its trailing axes joined, so that `ndim` are left."""
-        return _wrap(ops.flatten(self.node, ndim))
+        return self._wrap(ops.flatten(self.node, ndim))
 
     def ravel(self):
         """The tensor as a vector."""
@@ -244,7 +238,8 @@ class Methods:
     def transpose(self, *axes):
         """The tensor with its axes in another order; reversed without arguments."""
         axes = axes[0] if len(axes) == 1 and isinstance(axes[0], (list, tuple)) else axes
-        return _wrap(ops.transpose(self.node, tuple(axes) or tuple(reversed(range(self.ndim)))))
+        order = tuple(axes) or tuple(reversed(range(self.ndim)))
+        return self._wrap(ops.transpose(self.node, order))
 
     def swapaxes(self, axis1, axis2):
         """The tensor with two axes exchanged."""
@@ -265,17 +260,17 @@ class Methods:
         node = ops.squeeze(self.node, dropped) if dropped else self.node
         rank = {a: i for i, a in enumerate(sorted(kept))}
         node = ops.transpose(node, tuple(rank[a] for a in kept))
-        return _wrap(ops.expand(node, tuple(i for i, p in enumerate(pattern) if p == "x")))
+        return self._wrap(ops.expand(node, tuple(i for i, p in enumerate(pattern) if p == "x")))
 
     def squeeze(self, axis=None):
         """The tensor without its axes of (known) size 1, or without `axis`."""
         if axis is None:
             axis = tuple(i for i, d in enumerate(self.node.shape) if d == 1)
-        return _wrap(ops.squeeze(self.node, axis)) if axis != () else _wrap(self.node)
+        return self._wrap(ops.squeeze(self.node, axis)) if axis != () else self._wrap(self.node)
 
     def diagonal(self):
         """The diagonal of a matrix."""
-        return _wrap(ops.diagonal(self.node))
+        return self._wrap(ops.diagonal(self.node))
 
     def trace(self):
         """The sum of the diagonal of a matrix."""
@@ -283,38 +278,36 @@ class Methods:
 
     def astype(self, dtype):
         """The tensor in another dtype."""
-        return _wrap(ops.cast(self.node, dtype))
+        return self._wrap(ops.cast(self.node, dtype))
 
     def clip(self, a_min, a_max):
         """The tensor limited to [a_min, a_max]."""
-        from .math import clip
-
-        return clip(self, a_min, a_max)
+        return self._wrap(clipped(self, a_min, a_max))
 
     def round(self):
         """The nearest integers; halves go to the even one."""
-        return _wrap(ops.round(self.node))
+        return self._wrap(ops.round(self.node))
 
     def conj(self):
         """The complex conjugate."""
-        return _wrap(ops.conj(self.node))
+        return self._wrap(ops.conj(self.node))
 
     def copy(self):
         """A new handle on the same expression."""
-        return _wrap(self.node)
+        return self._wrap(self.node)
 
     def nonzero(self):
         """A tuple of index vectors of the non-zero elements, one for each axis."""
-        return tuple(_wrap(n) for n in ops.nonzero(self.node))
+        return tuple(self._wrap(n) for n in ops.nonzero(self.node))
 
     def zeros_like(self):
         """Zeros with this shape and dtype."""
-        return _wrap(ops.zeros_like(self.node))
+        return self._wrap(ops.zeros_like(self.node))
 
     def ones_like(self):
         """Ones with this shape and dtype."""
-        return _wrap(ops.ones_like(self.node))
+        return self._wrap(ops.ones_like(self.node))
 
     def fill(self, value):
         """A tensor of this shape and dtype filled with `value`."""
-        return _wrap(ops.broadcast_like(ops.cast(node_of(value), self.dtype), self.node))
+        return self._wrap(ops.broadcast_like(ops.cast(node_of(value), self.dtype), self.node))

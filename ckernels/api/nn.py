@@ -7,10 +7,9 @@ from ..errors import ArgumentError, ShapeError
 from ..graph.node import Node
 from ..graph.shapes import axes_of, show
 from .config import data_format_of
-from .operands import integer, node_of, operand
+from .operands import integer, node_of, operand, shape_vector
 from .random import uniform_node
 from .tensor import Tensor
-from .variables import shape_vector
 
 
 def relu(x, alpha=0.0, max_value=None):

@@ -9,9 +9,11 @@ import sys
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import ArgumentError, DTypeError, ShapeError, UsageError
+from .. import dtypes, ops
+from ..errors import ArgumentError, DTypeError, ShapeError, UsageError, with_line
 from ..graph.node import Node, constant
+from ..graph.shapes import show
+from ..ops import indexing
 
 WEAK = (bool, int, float, complex)
 
@@ -59,7 +61,6 @@ def _has_array(x):
 
 
 def _stacked(x):
-    from ..ops import indexing
 
     return indexing.stack([node_of(i) for i in x], 0)
 
@@ -171,3 +172,66 @@ def static_shape(shape, what="shape"):
     if any(d is not None and d < 0 for d in dims):
         raise ShapeError(f"{what} {dims} has a negative dimension; use None for an unknown one")
     return dims
+
+
+# ---- shapes and limits ---------------------------------------------------------------------------
+
+
+def shape_vector(shape):
+    """An int64 vector node from a tuple of ints and scalar tensors, or from a vector tensor."""
+    if isinstance(getattr(shape, "node", None), Node):
+        return ops.shape_vector(shape.node)
+    if not isinstance(shape, (list, tuple, np.ndarray)):
+        shape = (shape,)
+    what = "a dimension of shape"
+    return ops.pack(*(node_of(d) if has_tensor(d) else integer(d, what) for d in shape))
+
+
+def reshaped(x, shape):
+    """The node of `x` with another shape, as K.reshape takes one."""
+    if isinstance(shape, (list, tuple)):
+        shape = tuple(-1 if d is None else d for d in shape)
+    return ops.reshape(node_of(x), shape_vector(shape))
+
+
+def clipped(x, low, high):
+    """The node of `x` limited as by K.clip."""
+    x, plain = node_of(x), (int, float)
+    if isinstance(low, plain) and isinstance(high, plain) and high < low:
+        high = low
+    if low is not None:
+        x = ops.maximum(x, operand(low))
+    return x if high is None else ops.minimum(x, operand(high))
+
+
+# ---- new values of variables ---------------------------------------------------------------------
+
+
+def update_value(variable, value):
+    """The node that replaces `variable`: of its dtype, rank and static shape."""
+    what = f"the update of {variable!r}"
+    node = fitting(operand(value, what), variable.dtype, what)
+    old, new = variable.node.shape, node.shape
+    if len(old) != len(new) or any(
+        a is not None and b is not None and a != b for a, b in zip(old, new)
+    ):
+        raise with_line(
+            ShapeError(f"{what} has shape {show(new)}, but the variable has shape {show(old)}"),
+            node,
+        )
+    return node
+
+
+def fitting(value, dtype, what):
+    """`value` as a node of `dtype`; DTypeError when that would change its kind."""
+    if not isinstance(value, Node):
+        return constant(converted(np.asarray(value), dtype, what))
+    if value.dtype != dtype and not np.can_cast(value.dtype, dtype, "same_kind"):
+        raise with_line(
+            DTypeError(
+                f"{what} has dtype {value.dtype}, which does not fit {dtype}; use "
+                f"K.cast(x, {dtype!r})"
+            ),
+            value,
+        )
+    return ops.cast(value, dtype)

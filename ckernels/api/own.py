@@ -110,7 +110,7 @@ def c_op(body, inputs, outputs, infer_shape=None, gradient=None, name="c_op", su
         raise ArgumentError(f"the name of a c_op is letters, digits and spaces, not {name!r}")
     for node, label in zip(nodes, names):
         _check_c(label, node.dtype)
-    from ..codegen.own import own_kernel  # late: programs without one never load the emitter
+    from ..codegen.own import own_kernel  # start-up: programs without one never load the emitter
 
     operands = [(label, n.dtype, n.ndim) for label, n in zip(names, nodes)]
     results = []
@@ -123,7 +123,7 @@ def c_op(body, inputs, outputs, infer_shape=None, gradient=None, name="c_op", su
         raise ArgumentError(f"c_op {name} is parallel over the first axis of its first output, "
                             "which has none")
     kernel = own_kernel(name, body, _support(name, support), operands, results, bool(parallel))
-    run = Body(name, kernel, errors or {}, body, support)
+    run = OwnC(name, kernel, errors or {}, body, support)
     try:
         run.address()
     except CompilerMissing:
@@ -136,7 +136,7 @@ def c_op(body, inputs, outputs, infer_shape=None, gradient=None, name="c_op", su
     return _handles(own_op("c_op", own, nodes))
 
 
-class Body:
+class OwnC:
     """Runs the kernel of a body of C on arrays: the meaning of the operation."""
 
     def __init__(self, name, kernel, errors, body, support):
@@ -145,8 +145,8 @@ class Body:
 
     def address(self):
         """Of the machine code; OwnCodeError with the compiler's words about the user's lines."""
-        from .. import compiler
-        from ..codegen.emit import emit
+        from .. import compiler  # start-up
+        from ..codegen.emit import emit  # start-up
 
         name, text, snippets = emit(self.kernel)
         source = compiler.KernelSource(name, text, snippets, meta={"form": "own"})

@@ -16,9 +16,8 @@ from ..errors import ArgumentError, DTypeError, ShapeError, with_line
 from ..graph.node import Node
 from ..graph.shapes import show
 from .config import float_dtype
-from .operands import integer, node_of, operand
+from .operands import integer, node_of, operand, shape_vector, static_shape
 from .tensor import Tensor, Variable
-from .variables import shape_vector
 
 _lock = locks.lock()
 _seed = None
@@ -218,3 +217,27 @@ def multinomial(p, n=1, dtype="int64", seed=None):
     """
     draws = integer(n, "the n of multinomial")
     return Tensor(ops.multinomial(new_state(seed).node, node_of(p), draws, dtype))
+
+
+# ---- variables with drawn values -----------------------------------------------------------------
+
+
+def random_uniform_variable(shape, low, high, dtype=None, name=None, seed=None):
+    """A variable with values drawn from [low, high)."""
+    made = _drawn(generator(seed).uniform(low, high, static_shape(shape)), dtype, name)
+    value, (first, end) = made.get_value(), np.asarray([low, high]).astype(made.dtype)
+    if (value == end).any() and first != end:       # rounded to a narrower dtype
+        made.set_value(np.where(value == end, np.nextafter(end, first), value))
+    return made
+
+
+def random_normal_variable(shape, mean, scale, dtype=None, name=None, seed=None):
+    """A variable with normal values of the given mean and standard deviation."""
+    return _drawn(generator(seed).normal(mean, scale, static_shape(shape)), dtype, name)
+
+
+def _drawn(value, dtype, name):
+    dtype = float_dtype(dtype)
+    if not dtypes.is_inexact(dtype):
+        raise DTypeError(f"random variables are floats, not {dtype}")
+    return Variable(np.asarray(value).astype(dtype), name)

@@ -8,13 +8,15 @@ import inspect
 
 from .. import ops
 from ..errors import ArgumentError, ShapeError, UsageError, with_line
-from ..graph.node import Node, as_node, constant, item
+from ..graph.node import Node, as_node, constant
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort_cut
-from ..ops.scan import Carry, ScanSignature, scan_node
-from ..ops.scan_ends import ran, remember_last, scan_updates
+from ..ops.scan import Carry, scan_node
+from ..ops.scan_ends import scan_updates
 from .operands import integer, node_of
-from .scan_step import Result, Sequence, State, Updates, listed, shortest, step_count, until
+from .scan_checkpoints import checkpointed
+from .scan_made import MadeScan
+from .scan_step import Result, Sequence, State, listed, shortest, step_count, until
 from .tensor import Tensor, Variable, placeholder_node
 
 __all__ = ["scan", "until", "map_fn", "foldl", "foldr"]
@@ -109,44 +111,6 @@ def _cut(rows, steps, seq, count, n_steps):
 # --- making the scan --------------------------------------------------------------------------
 
 
-class MadeScan:
-    """A scan that was made, by output of its step.
-
-    parts    for each output ("carry", i) or ("out", k); states: the same for its last values
-    wrap     what makes the rows of an output of a result of the scan, where they are not the same
-    updates  {variable: value after the scan}
-    windows  for each carry whether it is the last rows of a state, of which the last is the value
-    """
-
-    def __init__(self, node, parts, count, wrap=None, states=None, windows=()):
-        self.node, self.signature, self.parts = node, ScanSignature.of(node), parts
-        self.count, self.updates, self.wrap = count, Updates(), wrap
-        self.states, self.windows = states or parts, windows
-
-    def rows(self):
-        """The rows of each output, of the steps that ran."""
-        found = []
-        for (kind, k), final in zip(self.parts, self.finals()):
-            index = self.signature.trace(k) if kind == "carry" else self.signature.out(k)
-            rows = item(self.node, index)
-            if self.wrap is not None:
-                rows = self.wrap(rows)
-                if final is not None:
-                    remember_last(rows, final, self.count)
-            elif self.node.attrs["until"]:
-                rows = ran(rows)
-            found.append(rows)
-        return found
-
-    def final_of(self, i):
-        final = item(self.node, self.signature.final(i))
-        return ops.getitem(final, -1) if self.windows and self.windows[i] else final
-
-    def finals(self):
-        """The last value of each output with state, None for the others."""
-        return [self.final_of(k) if kind == "carry" else None for kind, k in self.states]
-
-
 def make_scan(step, steps, rows, states, others=(), strict=False, checkpoint=None, **options):
     """The MadeScan of `step`.
 
@@ -163,7 +127,6 @@ def make_scan(step, steps, rows, states, others=(), strict=False, checkpoint=Non
     seqs = [(0, [x], n) for (x, _), n in zip(rows, traced.inputs)]
     count = as_node(steps) if isinstance(steps, Node) else constant(steps, "int64")
     if checkpoint is not None:
-        from .scan_checkpoints import checkpointed
         made = checkpointed(integer(checkpoint, "checkpoint"), steps, seqs, carries, outs,
                             traced.condition, parts, traced.frozen, options)
     else:

@@ -8,12 +8,12 @@ from ..errors import ArgumentError, NotSupported
 from ..graph.node import Node, as_node, constant, item
 from ..ops.scan import Carry, ScanSignature, scan_node
 from ..ops.shape import sized
+from .scan_made import MadeScan
 from .tensor import placeholder_node
 
 
 def checkpointed(every, steps, seqs, carries, outs, condition, parts, frozen, options):
     """The MadeScan of a traced step (see `make_scan`); only every so many states are stored."""
-    from .scan import MadeScan
     if every < 1:
         raise ArgumentError(f"checkpoint is {every}; states are stored every 1 or more steps")
     if condition is not None:

@@ -11,9 +11,8 @@ from ..errors import ArgumentError, DTypeError, ShapeError, with_line
 from ..graph.node import Node, make
 from ..graph.shapes import show
 from ..ops.shape import known_value
-from .operands import node_of, operand
+from .operands import node_of, operand, update_value
 from .tensor import Variable
-from .updates import update_value
 
 
 class until:  # noqa: N801  (the name users know)

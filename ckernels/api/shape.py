@@ -5,9 +5,10 @@ import numpy as np
 from .. import ops
 from ..errors import ShapeError, UsageError
 from ..graph.shapes import axes_of, axis_of, show
-from .operands import integer, node_of
+from .operands import integer, node_of, reshaped, shape_vector
+from .sparsetensor import SparseTensor
 from .tensor import Tensor
-from .variables import is_sparse, shape_vector, to_dense
+from .variables import is_sparse, to_dense
 
 
 def concatenate(tensors, axis=-1):
@@ -19,9 +20,7 @@ def concatenate(tensors, axis=-1):
     """
     if isinstance(tensors, (list, tuple)) and any(map(is_sparse, tensors)):
         if all(map(is_sparse, tensors)):
-            from .sparse import concatenate as sparse_concatenate
-
-            return sparse_concatenate(tensors, axis)
+            return SparseTensor.concatenate(tensors, axis)
         tensors = [to_dense(t) if is_sparse(t) else t for t in tensors]
     return Tensor(ops.concatenate(_list_of(tensors, "concatenate"), axis))
 
@@ -50,9 +49,7 @@ def reshape(x, shape):
     >>> K.int_shape(K.reshape(K.zeros((2, 6)), (3, -1)))
     (3, 4)
     """
-    if isinstance(shape, (list, tuple)):
-        shape = tuple(-1 if d is None else d for d in shape)
-    return Tensor(ops.reshape(node_of(x), shape_vector(shape)))
+    return Tensor(reshaped(x, shape))
 
 
 def permute_dimensions(x, pattern):

@@ -5,11 +5,12 @@ plans are ordinary too. SciPy is imported where a matrix of its own comes in or 
 """
 import numpy as np
 
+from .. import ops
 from ..errors import ArgumentError, DTypeError, NotSupported, ShapeError, UsageError, user_line
 from ..graph.node import constant, make
 from ..graph.shapes import show
 from .operands import converted, is_sparse_matrix
-from .tensor import Tensor, Variable, placeholder_node
+from .tensor import Tensor, Variable, function_of, placeholder_node
 
 FORMATS = ("csr", "csc")
 INDEX = "int32"
@@ -26,7 +27,7 @@ def scipy_sparse():
 
 def _functions():
     """K.sparse, loaded with the first use."""
-    from . import sparse
+    from . import sparse  # start-up: most programs have no sparse matrices
 
     return sparse
 
@@ -69,8 +70,6 @@ class SparseTensor:
     @property
     def shape(self):
         """The symbolic shape, an int64 vector."""
-        from .. import ops
-
         sizes = [ops.size_of(self.extent, k) for k in (0, 1)]
         return Tensor(ops.pack(*(sizes if self.format == "csr" else sizes[::-1])))
 
@@ -115,6 +114,11 @@ class SparseTensor:
 
     T = property(transpose)
 
+    @staticmethod
+    def concatenate(tensors, axis):
+        """Sparse tensors joined along an axis: a sparse tensor."""
+        return _functions().concatenate(tensors, axis)
+
     def dot(self, other):
         """The product with a dense or sparse matrix, or a vector; dense."""
         return _functions().dot(self, other)
@@ -153,10 +157,8 @@ class SparseTensor:
 
     def eval(self, inputs=None, session=None):
         """The value, a SciPy matrix. inputs: {placeholder: value}."""
-        from .function import function
-
         inputs = dict(inputs or {})
-        return function(list(inputs), self, on_unused_input="ignore")(*inputs.values())
+        return function_of(list(inputs), self)(*inputs.values())
 
 
 class SparseVariable(SparseTensor):
@@ -280,8 +282,6 @@ def is_input(x):
 
 def extent_like(rows, columns):
     """A node of shape (rows, columns, 0) for sizes that are ints or nodes."""
-    from .. import ops
-
     if all(isinstance(n, int) for n in (rows, columns)):
         return constant(empty((rows, columns)))
     one = constant(np.empty((1, 1, 0), bool))

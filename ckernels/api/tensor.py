@@ -14,7 +14,7 @@ from ..graph.shapes import show
 from ..runtime.state import Store
 from .arrays import ArrayProtocol
 from .methods import Methods
-from .operands import as_array, converted
+from .operands import as_array, converted, update_value
 
 
 class Tensor(ArrayProtocol, Methods):
@@ -39,6 +39,10 @@ class Tensor(ArrayProtocol, Methods):
     def ndim(self):
         """Number of dimensions."""
         return len(self.node.shape)
+
+    def _wrap(self, node):
+        """A handle on another node: what the methods return."""
+        return Tensor(node)
 
     def __repr__(self):
         if self.name:
@@ -102,13 +106,11 @@ class Tensor(ArrayProtocol, Methods):
 
         The function is compiled at the first call with these inputs and kept.
         """
-        from .function import function
-
         inputs = dict(inputs or {})
         cache = self.__dict__.setdefault("_compiled", {})
         key = tuple(i.node.uid if isinstance(i, Tensor) else i for i in inputs)
         if key not in cache:
-            cache[key] = function(list(inputs), self, on_unused_input="ignore")
+            cache[key] = function_of(list(inputs), self)
         return cache[key](list(inputs.values()))
 
 
@@ -171,9 +173,21 @@ class Variable(Tensor):
 
     @default_update.setter
     def default_update(self, value):
-        from .updates import update_value
-
         self.store.default_update = None if value is None else update_value(self, value)
+
+
+_make_function = None       # K.function, which needs handles itself
+
+
+def register_function(make):
+    """Let `eval` of handles make its functions by `make`: K.function."""
+    global _make_function
+    _make_function = make
+
+
+def function_of(inputs, output):
+    """The function of the placeholders `inputs` that computes `output`; not all need be used."""
+    return _make_function(inputs, output, on_unused_input="ignore")
 
 
 def placeholder_node(dtype, shape, name=None, default=None):

@@ -2,13 +2,8 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
-from .. import ops
-from ..errors import DTypeError, ShapeError, with_line
 from ..graph.node import Node, constant
-from ..graph.shapes import show
-from .operands import converted, operand
+from .operands import operand, update_value
 from .sparsetensor import SparseVariable
 from .tensor import Tensor, Variable, need_variable
 
@@ -68,33 +63,3 @@ def moving_average_update(x, value, momentum):
 def _as_node(value):
     value = operand(value)
     return value if isinstance(value, Node) else constant(value)
-
-
-def update_value(variable, value):
-    """The node that replaces `variable`: of its dtype, rank and static shape."""
-    what = f"the update of {variable!r}"
-    node = fitting(operand(value, what), variable.dtype, what)
-    old, new = variable.node.shape, node.shape
-    if len(old) != len(new) or any(
-        a is not None and b is not None and a != b for a, b in zip(old, new)
-    ):
-        raise with_line(
-            ShapeError(f"{what} has shape {show(new)}, but the variable has shape {show(old)}"),
-            node,
-        )
-    return node
-
-
-def fitting(value, dtype, what):
-    """`value` as a node of `dtype`; DTypeError when that would change its kind."""
-    if not isinstance(value, Node):
-        return constant(converted(np.asarray(value), dtype, what))
-    if value.dtype != dtype and not np.can_cast(value.dtype, dtype, "same_kind"):
-        raise with_line(
-            DTypeError(
-                f"{what} has dtype {value.dtype}, which does not fit {dtype}; use "
-                f"K.cast(x, {dtype!r})"
-            ),
-            value,
-        )
-    return ops.cast(value, dtype)

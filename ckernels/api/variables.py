@@ -14,6 +14,7 @@ from .operands import (
     integer,
     is_sparse_matrix,
     node_of,
+    shape_vector,
     static_shape,
 )
 from .sparsetensor import (
@@ -318,16 +319,6 @@ def _filled(value, shape, dtype, name):
     return Variable(np.full(shape, value, dtype), name)
 
 
-def shape_vector(shape):
-    """An int64 vector node from a tuple of ints and scalar tensors, or from a vector tensor."""
-    if isinstance(shape, Tensor):
-        return ops.shape_vector(shape.node)
-    if not isinstance(shape, (list, tuple, np.ndarray)):
-        shape = (shape,)
-    what = "a dimension of shape"
-    return ops.pack(*(node_of(d) if has_tensor(d) else integer(d, what) for d in shape))
-
-
 def eye(size, dtype=None, name=None):
     """A variable holding the identity matrix of `size` rows.
 
@@ -379,31 +370,6 @@ def cast(x, dtype):
     if dtype is None:
         raise DTypeError("cast needs the dtype to cast to, e.g. 'float32' or K.floatx(), not None")
     return Tensor(ops.cast(node_of(x), dtype))
-
-
-def random_uniform_variable(shape, low, high, dtype=None, name=None, seed=None):
-    """A variable with values drawn from [low, high)."""
-    from .random import generator
-
-    made = _drawn(generator(seed).uniform(low, high, static_shape(shape)), dtype, name)
-    value, (first, end) = made.get_value(), np.asarray([low, high]).astype(made.dtype)
-    if (value == end).any() and first != end:       # rounded to a narrower dtype
-        made.set_value(np.where(value == end, np.nextafter(end, first), value))
-    return made
-
-
-def random_normal_variable(shape, mean, scale, dtype=None, name=None, seed=None):
-    """A variable with normal values of the given mean and standard deviation."""
-    from .random import generator
-
-    return _drawn(generator(seed).normal(mean, scale, static_shape(shape)), dtype, name)
-
-
-def _drawn(value, dtype, name):
-    dtype = float_dtype(dtype)
-    if not dtypes.is_inexact(dtype):
-        raise DTypeError(f"random variables are floats, not {dtype}")
-    return Variable(np.asarray(value).astype(dtype), name)
 
 
 def print_tensor(x, message=""):

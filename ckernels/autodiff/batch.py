@@ -5,17 +5,16 @@ use it to run all their rows as one graph. An op without a rule raises NoBatchRu
 the caller decides what then.
 """
 from .. import ops
-from ..graph.node import line_of, make
+from ..graph.node import make
+from ..graph.op import rules
 from ..graph.walk import toposort_cut
-from ..ops.shape import shape_vector, sized, times
+from ..ops.shape import sized, times
+from . import scan_batch  # noqa: F401  (the rules of scans)
+from .batch_walk import Batch, NoBatchRule
 
 __all__ = ["batch", "batched", "NoBatchRule"]
 
 WHOLE = (None, None, 1)
-
-
-class NoBatchRule(Exception):
-    """An op has no rule for a batch axis; the message is its name."""
 
 
 def batch(outputs, node, values):
@@ -27,57 +26,10 @@ def batched(outputs, wide, fixed=()):
     """`outputs` with all of `wide` {node: values} replaced at once. fixed: uids of nodes below
     which nothing depends on these.
     """
-    walk = _Batch(wide)
+    walk = Batch(wide)
     for n in toposort_cut(outputs, {n.uid for n in wide} | set(fixed)):
         walk.visit(n)
     return [walk.full(n) for n in outputs]
-
-
-class _Batch:
-    """wide: {uid: the node with the batch axis} for what depends on the replaced nodes."""
-
-    def __init__(self, wide):
-        self.count = sized(next(iter(wide.values())), [0])[0]
-        self.size = shape_vector([self.count])
-        self.wide = {n.uid: values for n, values in wide.items()}
-        self.scans = {}     # {uid of a batched scan: which of its results vary}
-
-    def visit(self, node):
-        if node.uid in self.wide or not any(i.uid in self.wide for i in node.inputs):
-            return
-        rule = RULES.get(node.op.name)
-        if rule is None and node.op.kind in ("elementwise", "reduce"):
-            rule = _elementwise if node.op.kind == "elementwise" else _reduce
-        if rule is None:
-            raise NoBatchRule(node.op.name)
-        with line_of(node):
-            made = rule(self, node)
-            if made is not None:  # None: only the shape was read, nothing depends on it
-                self.wide[node.uid] = made
-
-    def has(self, node):
-        return node.uid in self.wide
-
-    def get(self, node):
-        return self.wide.get(node.uid, node)
-
-    def full(self, node):
-        """`node` with the batch axis, repeated along it when it does not depend on it."""
-        if node.uid in self.wide:
-            return self.wide[node.uid]
-        return ops.broadcast_to(ops.expand(node, (0,)), self.sizes(node))
-
-    def sizes(self, node):
-        """The vector of sizes of `node` with the batch axis."""
-        return self.before(ops.shape(node))
-
-    def before(self, vector):
-        return ops.concatenate([self.size, vector])
-
-    def ranked(self, node, ndim):
-        """An operand of a result of `ndim` dimensions: batch axis first, then axes of size 1."""
-        x = self.get(node)
-        return ops.expand(x, tuple(range(1, 1 + ndim - node.ndim))) if self.has(node) else x
 
 
 # --- rules ------------------------------------------------------------------------------------
@@ -261,18 +213,6 @@ def _irfft(b, node):
     return make("irfft", (b.get(node.inputs[0]), node.inputs[1]))
 
 
-def _scan(b, node):
-    from .scan_batch import scan_rule
-    return scan_rule(b, node)
-
-
-def _item(b, node):
-    if b.get(node.inputs[0]).uid not in b.scans:
-        return _leading(b, node)
-    from .scan_batch import item_rule
-    return item_rule(b, node)
-
-
 def _choose(b, node):
     if b.has(node.inputs[0]):
         raise NoBatchRule("ifelse by a condition that varies")
@@ -366,7 +306,10 @@ def _conv(b, node):
     return _from_channels(b, y, groups, channels)
 
 
-RULES = {
+RULES = rules("batch")
+RULES.update({
+    "[elementwise]": _elementwise,
+    "[reduce]": _reduce,
     "transpose": _transpose,
     "expand": _shifted("axes"),
     "squeeze": _shifted("axes"),
@@ -425,11 +368,9 @@ RULES = {
     "solve_triangular": _solve,
     "rfft": _leading,
     "irfft": _irfft,
-    "item": _item,
-    "scan": _scan,
-    "scan_debug": _scan,
     "choose": _choose,
     "scan_last": _first_operand,
+    "scan_rows": _first_operand,
     "conv": _conv,
     "conv_input_grad": _conv,
     "conv_weight_grad": _conv,
@@ -441,4 +382,4 @@ RULES = {
     "checkpoint": _marked,
     "print": _first_operand,
     "check": _first_operand,
-}
+})

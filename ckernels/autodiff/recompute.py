@@ -31,7 +31,7 @@ def checkpoint(y, xs):
 
 
 def _grad(node, g):
-    from .reverse import accumulate, carries
+    from .accumulate import accumulate, carries  # start-up: programs without gradients
 
     y, *kept = node.inputs
     xs, captured = kept[:node.attrs["count"]], kept[node.attrs["count"]:]

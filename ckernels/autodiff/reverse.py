@@ -11,13 +11,14 @@ import numpy as np
 # scan_gradient has the rule of scan, recompute that of checkpoint.
 from .. import collector, dtypes, ops
 from ..errors import ArgumentError, DisconnectedError, DTypeError, ShapeError, with_line
-from ..graph.node import as_node, constant, line_of, make, making_for, new_uid
+from ..graph.node import as_node, constant, line_of, make, new_uid
 from ..graph.op import Op
 from ..graph.printing import location
 from ..graph.shapes import show
-from ..graph.walk import consumers, toposort
+from ..graph.walk import consumers, rebuild, toposort
 from ..ops.shape import sized, times
 from . import recompute, scan_gradient  # noqa: F401
+from .accumulate import accumulate, carries
 
 __all__ = ["grad", "Lop", "Rop", "jacobian", "hessian", "hessian_vector"]
 
@@ -90,75 +91,6 @@ def _like(node, g):
             node,
         )
     return g if g.dtype == node.dtype else ops.cast(g, node.dtype)
-
-
-def carries(node):
-    """Whether `node` can have a cotangent: a float, or several outputs with one among them."""
-    if node.outs is not None:
-        return any(dtypes.is_inexact(d) for d, _ in node.outs)
-    return dtypes.is_inexact(node.dtype)
-
-
-def _reaching(order, targets, fixed):
-    """uids of the nodes through which something can flow back to a target."""
-    wanted = {t.uid for t in targets}
-    reach = set()
-    for node in order:
-        if not carries(node):
-            continue
-        flows = node.uid not in fixed and any(i.uid in reach for i in node.inputs)
-        if flows or node.uid in wanted:
-            reach.add(node.uid)
-    return reach
-
-
-def accumulate(starts, targets, known=(), fixed=()):
-    """Cotangents of `targets` (None where none arrives) for cotangents `starts` ({node: node})."""
-    order = toposort(list(starts))
-    reach = _reaching(order, targets, fixed)
-    given = {n.uid for n in known}
-    arrived = {n.uid: [g] for n, g in starts.items()}
-    total = {}
-    with making_for() as line:
-        for node in reversed(order):
-            parts = arrived.pop(node.uid, None)
-            if parts is None or node.uid not in reach:
-                continue
-            line(node)
-            total[node.uid] = g = _sum(node, parts)
-            if node.uid in fixed or not any(i.uid in reach for i in node.inputs):
-                continue
-            for i, part in zip(node.inputs, _backward(node, g)):
-                if part is not None and i.uid in reach and i.uid not in given:
-                    arrived.setdefault(i.uid, []).append(part)
-    return [total.get(t.uid) for t in targets]
-
-
-def _sum(node, parts):
-    """All contributions to `node` added up, pairwise so that long sums stay shallow."""
-    if node.outs is not None:
-        columns = [[p[k] for p in parts if p[k] is not None] for k in range(len(node.outs))]
-        return [_pairwise(c) if c else None for c in columns]
-    return _pairwise([p if p.dtype == node.dtype else ops.cast(p, node.dtype) for p in parts])
-
-
-def _pairwise(parts):
-    while len(parts) > 1:
-        pairs = [ops.add(a, b) for a, b in zip(parts[::2], parts[1::2])]
-        parts = pairs + ([parts[-1]] if len(parts) % 2 else [])
-    return parts[0]
-
-
-def _backward(node, g):
-    if node.op.grad is None:
-        raise with_line(
-            DisconnectedError(
-                f"{node.op.name} has no gradient, but the cost depends on what "
-                "was asked for through it"
-            ),
-            node,
-        )
-    return node.op.grad(node, g)
 
 
 # --- what is disconnected, and why ------------------------------------------------------------
@@ -286,7 +218,7 @@ def jacobian(expression, wrt, disconnected="raise"):
 
     All rows at once: the unit vectors run through Lop as one batch.
     """
-    from .batch import NoBatchRule, batch
+    from .batch import NoBatchRule, batch  # start-up
     expression = as_node(expression)
     targets = [as_node(t) for t in (wrt if isinstance(wrt, (list, tuple)) else [wrt])]
     if not dtypes.is_inexact(expression.dtype):
@@ -321,7 +253,6 @@ UNROLL = 1024       # rows of a Jacobian that are written out one by one when th
 
 
 def _unrolled(expression, rows, seed, problem):
-    from ..graph.walk import rebuild
     n = expression.size
     if n is None or n > UNROLL:
         raise with_line(

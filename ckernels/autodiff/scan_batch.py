@@ -4,9 +4,11 @@ The batch axis of a sequence comes after its axis of steps, so that a row is a b
 states vary with the batch is found first: those that start so, and those that come to depend on it.
 """
 from .. import ops
-from ..graph.node import item
+from ..graph.node import item, make
+from ..graph.op import register_rule
 from ..graph.walk import rebuild, toposort
 from ..ops.scan import Carry, ScanSignature, scan_node
+from .batch_walk import Batch, NoBatchRule
 from .scan_sums import leaf
 
 
@@ -28,9 +30,9 @@ def _wide_inputs(b, sig):
         states = more
 
 
+@register_rule("batch", "scan", "scan_debug")
 def scan_rule(b, node):
     """The scan `node` with the batch axis in whatever depends on it."""
-    from .batch import NoBatchRule, _Batch
     sig, attrs = ScanSignature.of(node), node.attrs
     wide, states, depends = _wide_inputs(b, sig)
     if attrs["until"] and sig.body.outputs[-1].uid in depends or b.has(sig.steps) or (
@@ -41,7 +43,7 @@ def scan_rule(b, node):
            for k, n in enumerate(sig.body.inputs)]
     inner = [leaf(n.dtype, n.shape) for n in sig.body.inputs]
     outputs = sig.body.at([inner[k] if k in wide else own[k] for k in range(len(own))])
-    walk = _Batch({inner[k]: own[k] for k in wide}) if wide else None
+    walk = Batch({inner[k]: own[k] for k in wide}) if wide else None
     for n in toposort(outputs) if walk else ():
         walk.visit(n)
     seqs = []
@@ -73,9 +75,12 @@ def scan_rule(b, node):
     return new
 
 
+@register_rule("batch", "item")
 def item_rule(b, node):
-    """A result of a batched scan with the batch axis first; None where it does not vary."""
+    """A result of a batched node with the batch axis first; None where it does not vary."""
     new = b.get(node.inputs[0])
+    if new.uid not in b.scans:          # of a decomposition, say: all its results vary
+        return make(node.op, (b.full(node.inputs[0]),), node.attrs)
     rows, finals = b.scans[new.uid]
     index = node.attrs["index"]
     if index in rows:

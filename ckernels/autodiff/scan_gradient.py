@@ -8,23 +8,24 @@ a gradient itself.
 """
 from .. import dtypes, ops
 from ..graph.node import constant, item
+from ..graph.op import register_rule
 from ..graph.walk import rebuild, toposort, toposort_cut
-from ..ops.scan import Backward, Carry, ScanSignature, scan_node
+from ..ops.scan import Carry, ScanSignature, scan_node
 from ..ops.shape import sized
+from .accumulate import accumulate
 from .scan_saved import choose_saved
 from .scan_sums import Sums, depending, leaf
 from .scan_window import of_operands, whole
 
 
-def rule(node, cotangents):
+@register_rule("gradient", "scan", "scan_debug")
+def gradient_of_scan(node, cotangents):
     """Cotangents of the operands of the scan `node`, None where nothing arrives."""
     if node.attrs["reverse"] and node.attrs["limit"] >= 0:
         new, given = whole(node, cotangents)
         return of_operands(node, new, _Gradient(new, given).results())
     return _Gradient(node, cotangents).results()
 
-
-Backward.rule = rule
 
 
 def _row(x):
@@ -52,7 +53,6 @@ class _Gradient:
 
     def differentiate(self):
         """Cotangents of the step's inputs for those of its outputs."""
-        from .reverse import accumulate
         sig = self.sig
         live = {i for i in range(sig.carries) if self.reachable(i)}
         while True:

@@ -7,6 +7,7 @@ that is expensive is stored; cheap functions of rows and states are recomputed.
 import math
 
 from .. import dtypes
+from ..graph.op import having
 from ..graph.walk import toposort
 
 UNKNOWN = 32        # the size that an unknown dimension counts as
@@ -15,7 +16,7 @@ READ = 0.06         # ns to read a byte that is stored anyway
 UNIT = 0.05         # ns per element and unit of an elementwise row's cost
 FLOP = 0.02         # ns per multiplication and addition of a product
 EXPENSIVE = 1e6     # ns of what has no model: nested scans, decompositions, sorting
-SHAPES = {"broadcast_like": 1, "unbroadcast": 1, "shape": 0, "count": 0}    # operands read by value
+READS, EFFECTS = having("reads"), having("effect")
 
 
 def elements(node):
@@ -39,7 +40,7 @@ def _own(node):
         return elements(node.inputs[0]) * UNIT * 2
     if node.op.kind == "composite":
         return max(elements(i) for i in (node, *node.inputs)) * node.op.cost * UNIT
-    if node.op.name in ("shape", "pack", "print", "check"):
+    if node.op.name in ("shape", "pack") or node.op.name in EFFECTS:
         return 0.0
     if node.op.name == "take":
         return elements(node) * UNIT * 4
@@ -48,7 +49,7 @@ def _own(node):
 
 def _values(node):
     """The operands whose values `node` needs, not only their shapes."""
-    return node.inputs[:SHAPES.get(node.op.name)]
+    return node.inputs[:READS.get(node.op.name)]
 
 
 def choose_saved(wanted, tainted, varying, free, nothing=False):

@@ -115,7 +115,7 @@ def runtime():
              {"usable": cores, "all": os.cpu_count()})]  # fmt: skip
     try:
         from .. import _runtime
-        from ..runtime.function import apply_flags
+        from ..runtime.function import apply_flags  # start-up
     except ImportError as error:
         hint = f"{error}; install a C compiler, then install ckernels again"
         return [*rows, ("runtime", False, hint, {})]
@@ -193,7 +193,7 @@ def keras():
         return []
     if not version.startswith(("1.", "2.0.", "2.1.", "2.2.", "2.3.")):
         return []
-    from ..compat import _modern
+    from ..compat import _modern  # start-up
 
     names = [f"{module.__name__}.{name}" for module, name, _ in _modern.lacking()]
     policy = config.origin("cast_policy") == "default"

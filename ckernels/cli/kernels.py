@@ -230,7 +230,7 @@ def show_config(arguments):
 
 
 def show_completion(arguments):
-    from . import cache_parser, main_parser
+    from . import cache_parser, main_parser  # start-up
 
     parsers = {"ckernels-cache": cache_parser(), "ckernels": main_parser()}
     print(completion.script(arguments.shell, parsers), end="")

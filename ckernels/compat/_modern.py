@@ -325,7 +325,7 @@ def mend_texts(dataset):
 
 def mend_metrics(metrics):
     """See `_metrics`, which is loaded with keras.metrics."""
-    from . import _metrics
+    from . import _metrics  # start-up
 
     _metrics.mend(metrics)
 

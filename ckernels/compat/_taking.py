@@ -11,6 +11,7 @@ import os
 import sys
 
 from ..api import config as settings
+from ..api.function import function
 from ..api.tensor import Tensor, Variable
 from ..config import config
 from ..errors import add_library
@@ -43,7 +44,7 @@ COMPUTED_AT_ONCE = 1 << 16  # elements; below, NumPy is faster than to make and 
 
 def settle(loader):
     """Make Keras, whose module `loader` reads the names of the backend, and ckernels one."""
-    from . import keras2
+    from . import keras2  # it imports this file, which Keras's import sets off
 
     _modern.supply()
     backend, common = sys.modules["keras.backend"], sys.modules["keras.backend.common"]
@@ -82,6 +83,5 @@ def initial(value):
         size *= d or COMPUTED_AT_ONCE
     if size >= COMPUTED_AT_ONCE:
         return value.eval()
-    from ..api.function import function
 
     return function([], value, mode="reference")([])

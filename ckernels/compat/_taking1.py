@@ -51,7 +51,7 @@ def _asked_for():
 
 def _fill():
     """The names of `keras1`, once Keras 1's settings and ckernels' are one."""
-    from . import keras1
+    from . import keras1  # it imports this file, which Keras's import sets off
 
     common = sys.modules["keras.backend.common"]
     if not hasattr(common, "legacy_weight_ordering"):

@@ -26,7 +26,7 @@ def install():
 
 def _fill():
     """The names of our module, once natural_bm's settings and its are one."""
-    from . import natural_bm
+    from . import natural_bm  # it imports this file, when natural_bm is imported
 
     common = sys.modules["natural_bm.backend.common"]
     for name in SETTINGS:

@@ -91,13 +91,13 @@ def eye(size, dtype=None, name=None):
 
 def random_uniform_variable(shape, low, high, dtype=None, name=None, seed=None):
     """A variable with values drawn from [low, high)."""
-    draw = lambda *args: _variables.random_uniform_variable(*args, seed)
+    draw = lambda *args: _random.random_uniform_variable(*args, seed)
     return _made(draw, shape, low, high, dtype, name=name)
 
 
 def random_normal_variable(shape, mean, scale, dtype=None, name=None, seed=None):
     """A variable with normal values of the given mean and standard deviation."""
-    draw = lambda *args: _variables.random_normal_variable(*args, seed)
+    draw = lambda *args: _random.random_normal_variable(*args, seed)
     return _made(draw, shape, mean, scale, dtype, name=name)
 
 
@@ -212,7 +212,7 @@ def batch_dot(x, y, axes=None):
 
 def map_fn(fn, elems, name=None):
     """`fn` of each element along the first axis of `elems`, stacked."""
-    from ..api.scan import map_fn as native
+    from ..api.scan import map_fn as native  # start-up
 
     return native(fn, elems, name)
 
@@ -364,7 +364,7 @@ def install(like=None):
 
     like None: what KERAS_BACKEND says, else `backend` in keras.json, else "tensorflow".
     """
-    from . import _taking1
+    from . import _taking1  # start-up
 
     _taking1.install(like)
 

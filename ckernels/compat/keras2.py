@@ -14,6 +14,7 @@ from ..api import config as _config
 from ..api import learning_phase as _phase
 from ..api import math as _math
 from ..api import nn as _nn
+from ..api import random as _random
 from ..api import variables as _variables
 from ..api.config import data_format_of as _data_format_of
 from ..api.conv import (  # noqa: F401
@@ -151,13 +152,13 @@ def eye(size, dtype=None, name=None):
 
 def random_uniform_variable(shape, low, high, dtype=None, name=None, seed=None):
     """A variable with values drawn from [low, high)."""
-    draw = lambda *args: _variables.random_uniform_variable(*args, seed)
+    draw = lambda *args: _random.random_uniform_variable(*args, seed)
     return _named(draw, shape, low, high, dtype, name=name)
 
 
 def random_normal_variable(shape, mean, scale, dtype=None, name=None, seed=None):
     """A variable with normal values of the given mean and standard deviation."""
-    draw = lambda *args: _variables.random_normal_variable(*args, seed)
+    draw = lambda *args: _random.random_normal_variable(*args, seed)
     return _named(draw, shape, mean, scale, dtype, name=name)
 
 

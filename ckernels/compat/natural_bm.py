@@ -348,7 +348,7 @@ def install():
 
     UsageError where natural_bm was imported already.
     """
-    from . import _taking_bm
+    from . import _taking_bm  # start-up
 
     _taking_bm.install()
 

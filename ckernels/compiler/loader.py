@@ -35,7 +35,7 @@ def ffi():
     with _ffi_lock:
         if _ffi is None:
             try:
-                from ._loader import ffi as prepared
+                from ._loader import ffi as prepared  # start-up
 
                 _ffi = prepared
             except ImportError:

@@ -31,11 +31,11 @@ def export(f, folder, shapes=None, target="c99", prefix=None, weights="const", d
     Returns a Report with what it takes: flash, memory, multiply-adds. NotSupported, with the
     user's line, where something runs in NumPy. The functions and their variables do not change.
     """
-    from .model import header, model, source
-    from .model import weights as packed
-    from .recorded import record, test_source
-    from .report import Report
-    from .routine import routine
+    from .model import header, model, source  # start-up
+    from .model import weights as packed  # start-up
+    from .recorded import record, test_source  # start-up
+    from .report import Report  # start-up
+    from .routine import routine  # start-up
     if target not in TARGETS:
         raise ArgumentError(f"target is one of {', '.join(TARGETS)}, not {target!r}")
     if weights not in ("const", "extern"):
@@ -46,8 +46,11 @@ def export(f, folder, shapes=None, target="c99", prefix=None, weights="const", d
         raise ArgumentError(f"{prefix!r} cannot begin names in C; say prefix=")
     functions = f if isinstance(f, dict) else {getattr(f, "name", None) or "run": f}
     for name in functions:
-        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.A):
-            raise ArgumentError(f"a function cannot be called {name!r} in C")
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.A) or name in ("reset", "state"):
+            raise ArgumentError(f"a function of an export cannot be called {name!r}")
+        if f"{name}_in" in functions:
+            raise ArgumentError(f"{name!r} and '{name}_in' cannot be in one export: the second is "
+                                "the name of the first where it is given its memory")
     hosted = target != "c99"
     if target == "shared" and weights == "extern":
         raise ArgumentError("a shared library holds its weights: leave out weights='extern'")
@@ -58,10 +61,10 @@ def export(f, folder, shapes=None, target="c99", prefix=None, weights="const", d
     files = {f"{prefix}.h": header(made), f"{prefix}.c": source(made),
              f"{prefix}_test.c": test_source(made, recorded, ulps), "README.md": report.text()}
     if hosted:
-        from .hosted import runtime_files
+        from .hosted import runtime_files  # start-up
         files.update(runtime_files(made.library))
     if target == "shared":
-        from .shared import compile_library, loader
+        from .shared import compile_library, loader  # start-up
         files[f"{prefix}.py"] = loader(made)
     for name, text in files.items():
         os.makedirs((folder / name).parent, exist_ok=True)

@@ -17,14 +17,14 @@ KEYWORDS = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if "
     "inline int long register restrict return short signed sizeof static struct switch typedef "
     "union unsigned void volatile while arena state weights code main bool true "
-    "false".split())
+    "false memory arena_bytes".split())
 ALIGN = 64                  # of parts of a file of weights
 
 
 def c_name(text, taken, plain="v"):
     """A C name like `text` that is not `taken` yet; it is added to them."""
     name = re.sub(r"\W+", "_", text or plain, flags=re.A).strip("_").lower() or plain
-    if name[0].isdigit() or name in KEYWORDS or re.match(r"ck_|k_|r\d|[jtnm]\d", name):
+    if name[0].isdigit() or name in KEYWORDS or re.match(r"ck_|k_|r\d|[jtnm]\d|\w+_t$", name):
         name = f"{plain}_{name}"
     found, k = name, 1
     while found in taken:
@@ -77,7 +77,7 @@ def model(prefix, routines, extern=False, hosted=False):
     """The Model of these routines, its bodies written; hosted: for gcc and clang."""
     made = Model(prefix, routines, extern)
     if hosted:
-        from . import hosted as ways
+        from . import hosted as ways  # start-up
         made.library, made.writers = ways.Hosted(), ways.WRITERS
     written = {id(r.cells[k]) for r in routines for k in r.written}
     for r in routines:
@@ -102,7 +102,8 @@ def place(made):
 
 
 def part_of(made, name, array):
-    made.parts.append(Part(c_name(name, made.taken, "constant"), np.ascontiguousarray(array)))
+    name = c_name(f"const_{name}", made.taken)          # "exp" alone is a function of math.h
+    made.parts.append(Part(name, np.ascontiguousarray(array)))
     return made.parts[-1]
 
 

@@ -30,6 +30,7 @@ _LINES = (                      # whole lines: (pattern, what becomes of them)
     (re.compile(r"^([ ]*)#pragma omp simd ?(.*)\n", re.M), r"\1CK_SIMD(\2)\n"),
     (re.compile(r"^[ ]*#pragma (?:omp declare|GCC unroll).*\n", re.M), ""),
     (re.compile(r"^extern double \w+\(double\);\n", re.M), ""),
+    (re.compile(r"^#line .*\n", re.M), ""),
     (re.compile(r"^[ ]*__builtin_prefetch\(.*\);\n", re.M), ""),
 )
 _EXPECT = re.compile(r"__builtin_expect\((.+), [01]\)( \?)")
@@ -168,7 +169,7 @@ def function(kernel, node=None):
 
 def refuse(why, node):
     """Raise NotSupported for the op of `node`, with the user's line."""
-    from ..errors import with_line
+    from ..errors import with_line  # start-up
     name = node.op.name if node is not None else "an instruction"
     raise with_line(NotSupported(f"{name} cannot be exported: {why}"), node)
 

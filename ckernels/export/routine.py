@@ -73,10 +73,17 @@ def routine(name, f, shapes=None, dtype=None, scratch=False):
     """The Routine of a function; NotSupported where an instruction runs in NumPy.
 
     dtype: "float32" refuses what is computed in wider floats; scratch: keep the memory that the
-    runtime's own convolutions work in.
+    runtime's own convolutions work in. Of two orders, that with the smaller arena.
     """
     spec = spec_of(f)
     leaves = shapes_of(spec, shapes, name)
+    orders = (False, True) if spec.updates else (False,)
+    return min((planned(name, spec, leaves, dtype, scratch, last) for last in orders),
+               key=lambda made: made.arena)
+
+
+def planned(name, spec, leaves, dtype, scratch, last):
+    """The Routine for shapes {leaf: shape}; last: updates wait for those who read the old value."""
     with config.change(openmp=False):
         try:
             draft = pipeline.run(pipeline.Draft(
@@ -93,6 +100,8 @@ def routine(name, f, shapes=None, dtype=None, scratch=False):
     index = {id(n): i for i, n in enumerate(spec.cells)}
     cells = [index[id(variable)] for variable, _ in spec.updates]
     nexts = [leaves.get(n, n.shape) for n, _ in spec.updates]
+    if last:
+        instructions = readers_first(instructions, cells)
     instructions = settle_updates(instructions, cells, spec, nexts, sizes)
     arena = arrange(flatten(instructions), sizes)
     offsets, total = arena.offsets(arena.sizes)
@@ -120,7 +129,7 @@ def operands(instr):
     """How many pointers of a gemm or native instruction are its own; its epilogue's follow."""
     if instr.kind == GEMM:
         return 3
-    from .natives import NATIVES
+    from .natives import NATIVES  # start-up
     return NATIVES[instr.dims[0]].operands + 1
 
 
@@ -164,6 +173,22 @@ def settle_updates(instructions, cells, spec, shapes, sizes):
     for instr in flatten(instructions):
         rename(instr, names)
     return instructions + late
+
+
+def readers_first(instructions, cells):
+    """The instructions with updates behind all who read the old value, where only they can go
+    there: nobody reads what they write."""
+    order = list(instructions)
+    for i, cell in enumerate(cells):
+        seen = [touched(instr) for instr in order]
+        writers = [k for k, (_, writes) in enumerate(seen) if ("next", i) in writes]
+        users = [k for k, (reads, _) in enumerate(seen) if ("cell", cell) in reads]
+        if len(writers) != 1 or not users or users[-1] <= writers[0]:
+            continue
+        written = set(seen[writers[0]][1])
+        if not any(written & {*reads, *writes} for reads, writes in seen[writers[0] + 1:]):
+            order.insert(users[-1], order.pop(writers[0]))
+    return order
 
 
 def in_place(instructions, new, old):

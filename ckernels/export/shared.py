@@ -14,7 +14,7 @@ LIMIT = 600                 # seconds for one run of the compiler
 
 def flags():
     """(compiler, flags of kernels) of the engine."""
-    from ..compiler import current_toolchain
+    from ..compiler import current_toolchain  # start-up
     tools = current_toolchain()
     return tools.command, tools.flags
 

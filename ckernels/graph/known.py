@@ -71,6 +71,7 @@ _RULES = {
     "shape": lambda node, args: list(node.inputs[0].shape),
     "pack": lambda node, args: args,
     "cast": _known_cast,
+    "broadcast_to": lambda node, args: _elementwise(lambda a: a)(node, args[:1]),
     "slice": _known_slice,
     "squeeze": lambda node, args: args[0][0] if isinstance(args[0], list) and args[0] else None,
     "expand": lambda node, args: [args[0]] if node.ndim == 1 else None,

@@ -66,6 +66,7 @@ class Literal:
 class Node:
     """One application of an op. Made by `make`, `apply` or the functions in `ckernels.ops`."""
     __slots__ = ("op", "inputs", "attrs", "dtype", "shape", "outs", "line", "uid", "__weakref__")
+    __array_ufunc__ = None      # ndarray + node asks the node
 
     def __repr__(self):
         return f"<{self.op.name} {self.dtype} {self.shape} #{self.uid}>"
@@ -240,6 +241,14 @@ def new_uid():
 def rebuilding():
     """Whether nodes are being made on behalf of another one: by a rewrite or a gradient."""
     return getattr(_context, "line", None) is not None
+
+
+def register_operators(methods):
+    """Give nodes Python operators, {name of a special method: function}: the ops room, which has
+    the functions."""
+    for name, method in methods.items():
+        method.__name__ = name
+        setattr(Node, name, method)
 
 
 def current_line():

@@ -1,14 +1,18 @@
 """Op: the declaration of an operation, made once; everything else is derived from it.
 
 It says what an op means (`oracle`), what comes out (`infer`), how it differentiates (`grad`)
-and, for elementwise ops, the scalar C expression. Rows live in `ckernels/ops/`; this file defines
-only their form and the registry that finds one by name.
+and, for elementwise ops, the scalar C expression. Ops live in `ckernels/ops/`; this file defines
+only their form, the registry that finds one by name, and the tables of rules that other rooms
+register for ops.
 """
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 REGISTRY: dict[str, "Op"] = {}
+
+RULES: dict[str, dict[str, Callable]] = {}      # {transformation: {name of an op: rule}}
+PROPERTIES: dict[str, dict[str, Any]] = {}     # {property: {name of an op: value}}
 
 KINDS = ("leaf", "elementwise", "reduce", "movement", "gemm", "composite", "opaque")
 
@@ -39,6 +43,8 @@ class Op:
     commutative   operands may be sorted.
     refit   refit(attrs, inputs) -> attrs that fit these inputs: for ops that hold a graph of their
             own, which has to follow when the shapes of the operands become known.
+    properties   {property: value}, e.g. {"effect": True}: what other rooms ask of ops in general;
+            ops/properties.py explains them and says them of most ops.
     """
     name: str
     kind: str
@@ -52,11 +58,39 @@ class Op:
     commutative: bool = False
     refit: Callable = field(repr=False, default=None)
     doc: str = field(repr=False, default="")
+    properties: dict = field(repr=False, default_factory=dict)
 
     def __post_init__(self):
         assert self.kind in KINDS, self.kind
         assert self.name not in REGISTRY, f"op {self.name} is declared twice"
         REGISTRY[self.name] = self
+        for name, value in self.properties.items():
+            having(name)[self.name] = value
 
     def __repr__(self):
         return self.name
+
+
+def having(property):
+    """{name of an op: value} for ops with a property: `node.op.name in having("effect")`."""
+    return PROPERTIES.setdefault(property, {})
+
+
+def rules(transformation):
+    """{name of an op: rule} for a transformation: "gradient", "batch", "shape", "lowering"."""
+    return RULES.setdefault(transformation, {})
+
+
+def register_rule(transformation, *names):
+    """Decorator: a function becomes the rule by which a transformation treats the ops `names`.
+
+    So a room below `ops` says what it does with an op that it alone understands: autodiff has the
+    gradient of scan and all batch rules, plan the lowerings.
+    """
+    def add(rule):
+        table = rules(transformation)
+        for name in names:
+            assert name not in table, f"{name} has two rules for {transformation}"
+            table[name] = rule
+        return rule
+    return add

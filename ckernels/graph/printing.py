@@ -306,7 +306,7 @@ def _trees(node, operands):
     return ["  the expression:", *(f"    {line}" for line in lines)]
 
 
-errors.trees = _trees
+errors.register_trees(_trees)
 
 
 def _head(node):

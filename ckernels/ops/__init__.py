@@ -5,7 +5,7 @@
 """
 import importlib
 
-from . import operators
+from . import operators, properties
 from .base import *  # noqa: F401,F403
 from .composite import *  # noqa: F401,F403
 from .elementwise import *  # noqa: F401,F403
@@ -24,8 +24,8 @@ def _build_functions(module):
         if not name.startswith("_") and str(getattr(value, "__module__", "")).startswith(__name__)]
 
 
-for _room in ("movement", "indexing", "linalg", "systems", "matrixfunctions", "fourier", "counting",
-              "random", "mrg", "sort", "running", "control", "own",
+for _room in ("movement", "indexing", "linalg", "decompose", "systems", "matrixfunctions",
+              "fourier", "counting", "random", "mrg", "sort", "running", "control", "own",
               "scan_ends", "branch", "windows", "conv", "pool", "interpolate"):
     try:
         _module = importlib.import_module(f"{__name__}.{_room}")
@@ -35,4 +35,5 @@ for _room in ("movement", "indexing", "linalg", "systems", "matrixfunctions", "f
         continue
     globals().update({_name: getattr(_module, _name) for _name in _build_functions(_module)})
 
-operators.attach()
+operators.register()
+properties.declare()

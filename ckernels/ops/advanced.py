@@ -10,11 +10,14 @@ from ..errors import ArgumentError, DTypeError, IndexOutOfBounds, ShapeError
 from ..graph.node import Node, constant, item, make
 from ..graph.op import Op
 from ..graph.shapes import axis_of, broadcast, show
-from .base import cast, to_node, unbroadcast, zeros_like
+from .base import cast, expand, to_node, unbroadcast, zeros_like
+from .elementwise import clip, mod
+from .movement import broadcast_to, flatten, reshape, squeeze
+from .shape import size_of, sized, times
 
 __all__ = ["take", "scatter_add", "take_along_axis", "put_along_axis_add", "advanced_take",
            "advanced_set", "advanced_inc", "mask_indices", "nonzero", "argwhere", "flatnonzero",
-           "repeat_index"]
+           "repeat_index", "repeat", "repeat_elements"]
 
 
 def check_range(indices, axis, size):
@@ -71,8 +74,6 @@ def take(x, indices, axis=0, mode="raise"):
 
     mode: "raise" (negative indices count from the end), "wrap" (modulo) or "clip" to the ends.
     """
-    from .elementwise import clip, mod
-    from .shape import size_of
     x, indices = to_node(x, "take"), _int_indices(indices, "take")
     axis = axis_of(axis, x.ndim)
     if mode == "wrap":
@@ -380,14 +381,13 @@ def nonzero(x):
 
 def flatnonzero(x):
     """Indices of the elements of the flattened `x` that are not zero."""
-    from .movement import flatten
     return nonzero(flatten(to_node(x, "flatnonzero")))[0]
 
 
 def argwhere(x):
     """A matrix with the index of each element that is not zero as a row."""
-    from .joining import stack
-    return stack(nonzero(x), 1)
+    columns = [expand(n, (1,)) for n in nonzero(x)]
+    return make("concatenate", columns, {"axis": 1})
 
 
 def _infer_repeat_index(attrs, counts, size):
@@ -418,3 +418,30 @@ def repeat_index(counts, size):
     if counts.value is not None and size.value is not None:
         return constant(_run_repeat_index({}, counts.value, size.value))
     return node
+
+
+def repeat(x, repeats, axis=None):
+    """np.repeat: each element `repeats` times along `axis` (None: of the flattened tensor).
+
+    repeats: an int or a scalar node for all, or a vector (array or node) with a count for each.
+    """
+    x = to_node(x, "repeat")
+    if axis is None:
+        x, axis = flatten(x), 0
+    axis = axis_of(axis, x.ndim)
+    counts = to_node(repeats, "the repeats of repeat")
+    if counts.dtype == "bool" or counts.dtype.startswith(("float", "complex")):
+        raise DTypeError(f"the repeats of repeat must be integers, not {counts.dtype}")
+    if counts.ndim == 1 and counts.shape[0] == 1:
+        counts = squeeze(counts, 0)
+    if counts.ndim:
+        return take(x, repeat_index(counts, size_of(x, axis)), axis)
+    n = int(counts.value) if counts.value is not None else counts
+    if isinstance(n, int) and n < 0:
+        raise ShapeError(f"repeat: {n} is a negative count")
+    sizes = sized(x)
+    wide = broadcast_to(expand(x, (axis + 1,)), sizes[:axis + 1] + [n] + sizes[axis + 1:])
+    return reshape(wide, sizes[:axis] + [times(sizes[axis], n)] + sizes[axis + 1:])
+
+
+repeat_elements = repeat

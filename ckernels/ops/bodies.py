@@ -16,9 +16,13 @@ INLINE = 16         # elements of a constant that goes into a body itself instea
 SHOWS = ("broadcast_to", "broadcast_like", "expand", "squeeze", "reshape", "cast")
 
 
-class Runner:
-    """How a body is evaluated in NumPy; the reference room, which can, fills it in."""
-    evaluate = None
+_interpreter = None         # evaluate(outputs, env) of the reference room
+
+
+def register_interpreter(evaluate):
+    """Let bodies be evaluated in NumPy by evaluate(outputs, {input: array}): the reference room."""
+    global _interpreter
+    _interpreter = evaluate
 
 
 class Body:
@@ -44,7 +48,7 @@ class Body:
 
     def evaluate(self, arrays):
         """The arrays of the outputs for arrays of the inputs."""
-        return Runner.evaluate(list(self.outputs), dict(zip(self.inputs, arrays)))
+        return _interpreter(list(self.outputs), dict(zip(self.inputs, arrays)))
 
     def at(self, values, nodes=None):
         """The outputs (or any other `nodes` of the body) with `values` in the place of inputs."""

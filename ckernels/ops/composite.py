@@ -11,11 +11,12 @@ from ..errors import ShapeError
 from ..graph.node import constant, make, sizes_constant
 from ..graph.op import Op
 from ..graph.shapes import axes_of, broadcast, show
-from .base import broadcast_like, cast, check_kind, expand, to_node, unbroadcast
-from .elementwise import mul, sqrt, square, sub, true_div
+from .base import broadcast_like, cast, check_kind, expand, operands, to_node, unbroadcast
+from .elementwise import abs, add, maximum, minimum, mul, sqrt, square, sub, true_div
+from .logic import eq, isfinite, isnan, le, logical_and, logical_or
 from .reduce import ACCUMULATE_IN, sum
 
-__all__ = ["mean", "var", "std", "unbroadcast", "broadcast_like", "count"]
+__all__ = ["mean", "var", "std", "unbroadcast", "broadcast_like", "count", "isclose"]
 
 
 def wide(x):
@@ -220,3 +221,16 @@ def var(x, axis=None, keepdims=False, ddof=0):
 def std(x, axis=None, keepdims=False, ddof=0):
     """Standard deviation over axes; divides by n - ddof."""
     return sqrt(var(x, axis, keepdims, ddof))
+
+
+def isclose(x, z, rtol=1e-5, atol=1e-8, equal_nan=False):
+    """|x - z| <= atol + rtol * |z| elementwise; infinities are close only to themselves."""
+    x, z = operands((x, z), "isclose")
+    near = le(elementwise_abs(x, z), add(mul(abs(z), rtol), atol))
+    near = logical_or(eq(x, z), logical_and(near, logical_and(isfinite(x), isfinite(z))))
+    return logical_or(near, logical_and(isnan(x), isnan(z))) if equal_nan else near
+
+
+def elementwise_abs(x, z):
+    """|x - z| without the wrap-around of unsigned types."""
+    return sub(maximum(x, z), minimum(x, z)) if dtypes.is_discrete(x.dtype) else abs(sub(x, z))

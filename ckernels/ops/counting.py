@@ -1,6 +1,6 @@
 """Differences, counts, unique elements, positions in grids, choices: what NumPy has for indices.
 
-Most are built of other rows and so have their gradients; rows of their own are searchsorted and
+Most are built of other ops and so have their gradients; ops of their own are searchsorted and
 the changes between positions in a grid and positions in memory, which are integers.
 """
 import numbers

@@ -1,6 +1,6 @@
 """Discrete Fourier transforms of real tensors; complex numbers are pairs in a last axis of size 2.
 
-Both rows are unscaled: `irfft` of `rfft` gives the input times the number of elements transformed.
+Both ops are unscaled: `irfft` of `rfft` gives the input times the number of elements transformed.
 So each is the other's gradient, but for weights of the half of the spectrum that is not stored.
 """
 import numpy as np

@@ -4,31 +4,32 @@ A key is parsed once into stages: slices (static or with symbolic bounds), then 
 (masks become integer arrays), then axes dropped or added. Writing runs the stages backwards. The
 ops are in slicing.py and advanced.py; those that join and fill in joining.py and filling.py.
 """
+import numbers
 import operator
-import weakref
 
 import numpy as np
 
 from .. import dtypes
 from ..errors import DTypeError, IndexOutOfBounds, ShapeError
 from ..graph.node import Node, constant, make
-from ..graph.shapes import show
+from ..graph.shapes import axis_of, show
 from . import advanced, filling, joining, slicing
 from .advanced import *  # noqa: F403
 from .advanced import advanced_inc, advanced_set, advanced_shape, advanced_take, mask_indices, take
 from .base import cast, expand, to_node
+from .elementwise import mod, sub
 from .filling import *  # noqa: F403
+from .filling import arange
 from .joining import *  # noqa: F403
-from .joining import stack
-from .movement import squeeze
+from .joining import concatenate, stack
+from .movement import flatten, reshape, slice_, squeeze
 from .scan_ends import last_row
+from .shape import size_of, sized
 from .slicing import *  # noqa: F403
 from .slicing import WHOLE, check_fits, dynamic_slice, template_of, value_for
 
-__all__ = ["getitem", "set_subtensor", "inc_subtensor", *slicing.__all__, *advanced.__all__,
+__all__ = ["getitem", "set_subtensor", "inc_subtensor", "roll", *slicing.__all__, *advanced.__all__,
            *joining.__all__, *filling.__all__]
-
-_origins = weakref.WeakKeyDictionary()      # node made by getitem -> (tensor, key)
 
 
 # --- keys -------------------------------------------------------------------------------------
@@ -228,10 +229,7 @@ def getitem(x, key):
         last = last_row(x)
         if last is not None:
             result = getitem(last, key[1:] if isinstance(key, tuple) else ())
-    result = _read(parsed, x) if result is None else result
-    if result is not x:
-        _origins[result] = (weakref.ref(x), key)
-    return result
+    return _read(parsed, x) if result is None else result
 
 
 def _known_size(sizes, entry):
@@ -242,26 +240,16 @@ def _known_size(sizes, entry):
 
 # --- writing ----------------------------------------------------------------------------------
 
-def set_subtensor(x, *args):
-    """set_subtensor(x[key], y) or set_subtensor(x, key, y): a tensor like x with `y` at x[key]."""
-    return _subtensor("set_subtensor", x, args, False)
+def set_subtensor(x, key, y):
+    """A tensor like x with `y` at x[key]."""
+    x = to_node(x, "set_subtensor")
+    return _write(Key(x, key), x, value_for(x, y, "set_subtensor"), False)
 
 
-def inc_subtensor(x, *args):
-    """Like set_subtensor, but `y` is added; positions that occur more than once, each time."""
-    return _subtensor("inc_subtensor", x, args, True)
-
-
-def _subtensor(name, x, args, inc):
-    x = to_node(x, name)
-    if len(args) == 2:
-        key, y = args
-    else:
-        if x not in _origins:
-            raise DTypeError(f"{name}(x[key], y) needs the result of indexing, got {x!r}")
-        origin, key = _origins[x]
-        x, (y,) = origin(), args
-    return _write(Key(x, key), x, value_for(x, y, name), inc)
+def inc_subtensor(x, key, y):
+    """A tensor like x with `y` added at x[key], once for each time that a position occurs."""
+    x = to_node(x, "inc_subtensor")
+    return _write(Key(x, key), x, value_for(x, y, "inc_subtensor"), True)
 
 
 def _write(key, x, y, inc):
@@ -293,3 +281,21 @@ def _write_slices(x, y, slices, inc, exact):
     if scalars:
         return make("dynamic_write", [x, y] + scalars, {"template": template, "inc": inc, **attrs})
     return make("inc_slice" if inc else "set_slice", (x, y), {"slices": template, **attrs})
+
+
+# --- reading in another order -----------------------------------------------------------------
+
+def roll(x, shift, axis=None):
+    """np.roll: elements shifted along `axis` (None: of the flattened tensor), wrapping around."""
+    x = to_node(x, "roll")
+    if axis is None:
+        return reshape(roll(flatten(x), shift, 0), sized(x))
+    axis = axis_of(axis, x.ndim)
+    size = size_of(x, axis)
+    shift = to_node(shift, "roll") if not isinstance(shift, numbers.Integral) else shift
+    if isinstance(size, int) and isinstance(shift, numbers.Integral):
+        k = int(shift) % size if size else 0
+        whole = [(None, None, 1)] * axis
+        return concatenate([slice_(x, whole + [(size - k, None, 1)]),
+                            slice_(x, whole + [(None, size - k, 1)])], axis) if k else x
+    return take(x, mod(sub(arange(0, size, 1, "int64"), shift), size), axis)

@@ -1,4 +1,4 @@
-"""Joining and cutting tensors: concatenate, stack, split, pad, roll. All of them copy.
+"""Joining and cutting tensors: concatenate, stack, split, pad. All of them copy.
 
 Parts of symbolic size are dynamic slices; their gradients put the parts back where they were.
 """
@@ -12,12 +12,13 @@ from ..graph.node import Node, make
 from ..graph.op import Op
 from ..graph.shapes import axis_of, show
 from .base import cast, expand, is_weak, operands, scalar, to_node
-from .elementwise import add, floor_div, mod, sub
-from .movement import flatten, reshape, slice_
+from .elementwise import add, floor_div, sub
+from .movement import slice_
 from .reduce import sum
-from .shape import size_of, sized
+from .shape import size_of
+from .slicing import dynamic_slice
 
-__all__ = ["concatenate", "stack", "split", "pad", "roll"]
+__all__ = ["concatenate", "stack", "split", "pad"]
 
 
 # --- joining ----------------------------------------------------------------------------------
@@ -89,7 +90,6 @@ def stack(tensors, axis=0):
 
 def split(x, parts, axis=0):
     """The pieces of `x` along `axis`, a list: `parts` equal ones, or of the sizes `parts`."""
-    from .slicing import dynamic_slice
     x = to_node(x, "split")
     axis = axis_of(axis, x.ndim)
     if isinstance(parts, numbers.Integral):
@@ -151,21 +151,3 @@ def pad(x, widths, value=0):
         scalar(value, x.dtype, "pad") if is_weak(value) else cast(to_node(value, "pad"), x.dtype)
     )
     return make("pad", (x, value), {"widths": widths})
-
-
-def roll(x, shift, axis=None):
-    """np.roll: elements shifted along `axis` (None: of the flattened tensor), wrapping around."""
-    from .advanced import take
-    from .filling import arange
-    x = to_node(x, "roll")
-    if axis is None:
-        return reshape(roll(flatten(x), shift, 0), sized(x))
-    axis = axis_of(axis, x.ndim)
-    size = size_of(x, axis)
-    shift = to_node(shift, "roll") if not isinstance(shift, numbers.Integral) else shift
-    if isinstance(size, int) and isinstance(shift, numbers.Integral):
-        k = int(shift) % size if size else 0
-        whole = [(None, None, 1)] * axis
-        return concatenate([slice_(x, whole + [(size - k, None, 1)]),
-                            slice_(x, whole + [(None, size - k, 1)])], axis) if k else x
-    return take(x, mod(sub(arange(0, size, 1, "int64"), shift), size), axis)

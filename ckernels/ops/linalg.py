@@ -203,10 +203,3 @@ def outer(x, y):
 def trace(x, offset=0, axis1=0, axis2=1):
     """The sum of the diagonal over two axes."""
     return sum(diagonal(x, offset, axis1, axis2), -1)
-
-
-# The decompositions use matmul; importing them last lets this room offer both.
-from . import decompose  # noqa: E402
-from .decompose import *  # noqa: E402,F403
-
-__all__ += decompose.__all__

@@ -9,7 +9,7 @@ from .base import elementwise, full_like, is_weak, operands, to_node
 
 __all__ = ["eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor",
            "logical_not", "bit_and", "bit_or", "bit_xor", "bit_not", "left_shift", "right_shift",
-           "isnan", "isinf", "isfinite", "isclose"]
+           "isnan", "isinf", "isfinite"]
 
 
 def _comparison(name, sign, fn, **row):
@@ -98,19 +98,3 @@ def _test(name, c, fn, for_discrete, doc):
 isnan = _test("isnan", "({0}) != ({0})", np.isnan, False, "Whether x is NaN.")
 isinf = _test("isinf", _c_magnitude("=="), np.isinf, False, "Whether x is inf or -inf.")
 isfinite = _test("isfinite", _c_magnitude("<"), np.isfinite, True, "Whether x is a number.")
-
-
-def isclose(x, z, rtol=1e-5, atol=1e-8, equal_nan=False):
-    """|x - z| <= atol + rtol * |z| elementwise; infinities are close only to themselves."""
-    x, z = operands((x, z), "isclose")
-    near = le(elementwise_abs(x, z), add(mul(abs(z), rtol), atol))
-    near = logical_or(eq(x, z), logical_and(near, logical_and(isfinite(x), isfinite(z))))
-    return logical_or(near, logical_and(isnan(x), isnan(z))) if equal_nan else near
-
-
-def elementwise_abs(x, z):
-    """|x - z| without the wrap-around of unsigned types."""
-    return sub(maximum(x, z), minimum(x, z)) if dtypes.is_discrete(x.dtype) else abs(sub(x, z))
-
-
-from .elementwise import abs, add, maximum, minimum, mul, sub  # noqa: E402

@@ -5,17 +5,17 @@ ints, scalar nodes or a vector node; sizes stay None where only the call knows t
 """
 import numpy as np
 
-from ..errors import DTypeError, IndexOutOfBounds, ShapeError
+from ..errors import IndexOutOfBounds, ShapeError
 from ..graph.node import Node, make
 from ..graph.op import Op
 from ..graph.shapes import axes_of, axis_of, product, show
 from ..graph.sizes import Size, indices, surely
-from .base import expand, to_node, unbroadcast
+from .base import expand, to_node, unbroadcast, zeros_like
 from .shape import known_value, known_values, pack, shape, shape_vector, size_of, sized, times
 
 __all__ = ["transpose", "permute", "swapaxes", "moveaxis", "expand_dims", "squeeze", "reshape",
-           "flatten", "broadcast_to", "slice_", "flip", "reverse", "tile", "repeat",
-           "repeat_elements", "shape", "pack", "known_values", "known_value", "size_of",
+           "flatten", "broadcast_to", "slice_", "flip", "reverse", "tile", "shape",
+           "pack", "known_values", "known_value", "size_of",
            "shape_vector"]
 
 
@@ -264,13 +264,10 @@ def _infer_slice(attrs, x):
 
 
 def _grad_slice(node, g):
-    from .base import zeros_like
-    from .slicing import set_slice
-
     slices = node.attrs["slices"]
     if all(s[:2] == (None, None) and s[2] in (1, -1) for s in slices):
         return (slice_(g, slices),)
-    return (set_slice(zeros_like(node.inputs[0]), g, slices),)
+    return (make("set_slice", (zeros_like(node.inputs[0]), g), {"slices": slices}),)
 
 
 def _run_slice(attrs, x):
@@ -339,31 +336,3 @@ def tile(x, reps):
     wide = expand(x, tuple(range(0, 2 * x.ndim, 2)))
     wide = broadcast_to(wide, [d for pair in zip(reps, sizes) for d in pair])
     return reshape(wide, [times(r, d) for r, d in zip(reps, sizes)])
-
-
-def repeat(x, repeats, axis=None):
-    """np.repeat: each element `repeats` times along `axis` (None: of the flattened tensor).
-
-    repeats: an int or a scalar node for all, or a vector (array or node) with a count for each.
-    """
-    x = to_node(x, "repeat")
-    if axis is None:
-        x, axis = flatten(x), 0
-    axis = axis_of(axis, x.ndim)
-    counts = to_node(repeats, "the repeats of repeat")
-    if counts.dtype == "bool" or counts.dtype.startswith(("float", "complex")):
-        raise DTypeError(f"the repeats of repeat must be integers, not {counts.dtype}")
-    if counts.ndim == 1 and counts.shape[0] == 1:
-        counts = squeeze(counts, 0)
-    if counts.ndim:
-        from .advanced import repeat_index, take
-        return take(x, repeat_index(counts, size_of(x, axis)), axis)
-    n = int(counts.value) if counts.value is not None else counts
-    if isinstance(n, int) and n < 0:
-        raise ShapeError(f"repeat: {n} is a negative count")
-    sizes = sized(x)
-    wide = broadcast_to(expand(x, (axis + 1,)), sizes[:axis + 1] + [n] + sizes[axis + 1:])
-    return reshape(wide, sizes[:axis] + [times(sizes[axis], n)] + sizes[axis + 1:])
-
-
-repeat_elements = repeat

@@ -2,18 +2,10 @@
 stay identity, because Nodes are dictionary keys; use `eq` and `ne`.
 """
 from ..errors import DTypeError, ShapeError
-from ..graph.node import Node
+from ..graph.node import register_operators
 from . import elementwise, logic
-
-
-def _matmul(a, b):
-    from .linalg import matmul
-    return matmul(a, b)
-
-
-def _getitem(x, index):
-    from .indexing import getitem
-    return getitem(x, index)
+from .indexing import getitem
+from .linalg import matmul
 
 
 def _invert(x):
@@ -40,28 +32,24 @@ def _divmod(a, b):
 BINARY = {"add": elementwise.add, "sub": elementwise.sub, "mul": elementwise.mul,
           "truediv": elementwise.true_div, "floordiv": elementwise.floor_div,
           "mod": elementwise.mod,
-          "divmod": _divmod, "pow": elementwise.pow, "matmul": _matmul, "and": logic.bit_and,
+          "divmod": _divmod, "pow": elementwise.pow, "matmul": matmul, "and": logic.bit_and,
           "or": logic.bit_or, "xor": logic.bit_xor, "lshift": logic.left_shift,
           "rshift": logic.right_shift}
 COMPARISONS = {"lt": logic.lt, "le": logic.le, "gt": logic.gt, "ge": logic.ge}
 UNARY = {"neg": elementwise.neg, "pos": lambda x: x, "abs": elementwise.abs, "invert": _invert}
 
 
-def _attach(dunder, method):
-    method.__name__ = dunder
-    setattr(Node, dunder, method)
-
-
-def attach():
-    """Give the class Node its operators."""
+def register():
+    """Give nodes their operators."""
+    found = {}
     for name, fn in BINARY.items():
-        _attach(f"__{name}__", lambda a, b, fn=fn: fn(a, b))
-        _attach(f"__r{name}__", lambda a, b, fn=fn: fn(b, a))
+        found[f"__{name}__"] = lambda a, b, fn=fn: fn(a, b)
+        found[f"__r{name}__"] = lambda a, b, fn=fn: fn(b, a)
     for name, fn in COMPARISONS.items():
-        _attach(f"__{name}__", lambda a, b, fn=fn: fn(a, b))
+        found[f"__{name}__"] = lambda a, b, fn=fn: fn(a, b)
     for name, fn in UNARY.items():
-        _attach(f"__{name}__", lambda x, fn=fn: fn(x))
-    _attach("__getitem__", lambda x, index: _getitem(x, index))
-    _attach("__iter__", lambda x: _iterate(x))
-    _attach("__len__", lambda x: _length(x))
-    Node.__array_ufunc__ = None   # ndarray + node asks the node
+        found[f"__{name}__"] = lambda x, fn=fn: fn(x)
+    found["__getitem__"] = lambda x, index: getitem(x, index)
+    found["__iter__"] = lambda x: _iterate(x)
+    found["__len__"] = lambda x: _length(x)
+    register_operators(found)

@@ -1,4 +1,4 @@
-"""Rows of operations that users write: a Python function, or a body of C, in the middle of a graph.
+"""Operations that users write: a Python function, or a body of C, in the middle of a graph.
 
 What was given stands in an `Own` in attrs["own"], compared by identity. Compiling C is not done
 here: a C body comes with a function that runs it on arrays (api/own.py makes it).

@@ -1,4 +1,4 @@
-"""Rows of the functions that distributions are made of: beta, incomplete gamma and beta, normal.
+"""The functions that distributions are made of: beta, incomplete gamma and beta, normal.
 
 betaln, erfcx and log_ndtr have C; the incomplete functions, Owen's T and Bessel functions of any
 order run through SciPy, which has to be installed for them. Slopes by a parameter that have no

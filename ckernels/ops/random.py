@@ -21,11 +21,14 @@ from ..graph.op import Op
 from ..graph.shapes import show
 from .base import cast, expand, is_weak, scalar, to_node
 from .elementwise import add, clip, floor, maximum, minimum, mul, sub, where
+from .filling import arange
+from .indexing import getitem
+from .joining import concatenate
 from .logic import eq, ge, le, lt
-from .movement import _vector_values
+from .movement import _vector_values, broadcast_to, shape
 from .reduce import sum
 from .running import cumsum
-from .shape import shape_vector, size_of
+from .shape import shape_vector, size_of, sized
 from .sort import argsort
 from .special import erfinv
 
@@ -209,7 +212,6 @@ def binomial(state, sizes, n=1, p=0.5, dtype=None):
     if not isinstance(n, numbers.Integral) or n < 0:
         raise ShapeError(f"binomial needs a static count of trials >= 0, got {n!r}")
     vector = shape_vector(sizes)
-    from .joining import concatenate
     draws = bernoulli(state, concatenate([vector, constant(np.array([n], "int64"))]),
                       expand(to_node(p), (to_node(p).ndim,)), "int64")
     return cast(sum(draws, -1), dtypes.name_of(dtype or dtypes.floatx()))
@@ -231,8 +233,6 @@ def random_integers(state, sizes, low, high, dtype="int64"):
 
 def categorical(state, p):
     """An index drawn with the probabilities `p` in the last axis (they need not add up to 1)."""
-    from .indexing import getitem
-    from .movement import shape
     p = to_node(p, "categorical")
     p = cast(p, dtypes.to_float(p.dtype))
     if p.ndim == 0:
@@ -247,9 +247,6 @@ def categorical(state, p):
 
 def multinomial(state, p, n=1, dtype=None):
     """How often each class comes up in `n` draws with the probabilities `p` in the last axis."""
-    from .filling import arange
-    from .movement import broadcast_to
-    from .shape import sized
     p = to_node(p, "multinomial")
     classes = arange(0, size_of(p, p.ndim - 1), 1, "int64")
     many = p if n == 1 else broadcast_to(expand(p, (p.ndim - 1,)),

@@ -2,8 +2,8 @@
 
 One node is one scan: its operands are numbers of steps, sequences, first states and what stays the
 same; its results are traces, last states, per-step outputs and the count of steps that ran. The
-attributes are explained at `scan_op`; `Layout` finds operands and results by name. How gradients
-flow is in the gradient room (`autodiff/scan_gradient.py`), which fills in `Backward`.
+attributes are explained at `scan_op`; `ScanSignature` finds operands and results by name. How
+gradients flow is registered by the autodiff room (`autodiff/scan_gradient.py`).
 """
 from collections import deque
 from typing import NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import CKernelsError, DTypeError, ShapeError
 from ..graph.node import constant, make
-from ..graph.op import Op
+from ..graph.op import Op, rules
 from ..graph.shapes import show
 from .bodies import capture, closed, merge
 from .shape import known_value
@@ -20,11 +20,6 @@ from .shape import known_value
 __all__ = ["scan_node"]
 
 INLINED = 64        # elements of an integer constant (sizes, mostly) that a refitted body takes in
-
-
-class Backward:
-    """The gradient rule of scan; the gradient room, which knows reverse mode, fills it in."""
-    rule = None
 
 
 class ScanSignature:
@@ -261,7 +256,7 @@ class _Rows:
 
 
 def _grad(node, g):
-    return Backward.rule(node, g)
+    return rules("gradient")[node.op.name](node, g)
 
 
 def scan_op(name, doc):

@@ -2,13 +2,16 @@
 
 What users and gradients read off a scan, apart from the row itself (scan.py).
 """
-import weakref
-
 import numpy as np
 
 from ..errors import ShapeError
 from ..graph.node import constant, item, make
 from ..graph.op import Op
+from .advanced import take
+from .base import expand
+from .elementwise import where
+from .logic import lt
+from .movement import squeeze
 from .scan import ScanSignature, is_scan
 from .shape import known_value
 from .slicing import dynamic_slice
@@ -64,7 +67,6 @@ def _run_count(attrs, n):
 def _lower_count(node):
     """n, behind a `take` whose index is out of range where n is too small; when that fails, the
     oracle (_run_count) says which ShapeError it is."""
-    from . import expand, lt, squeeze, take, where
     n = node.inputs[0]
     wrong = where(lt(n, constant(node.attrs["least"], "int64")), constant(1, "int64"),
                   constant(0, "int64"))
@@ -96,12 +98,15 @@ Op("scan_last", "composite", _infer_last, _run_last, lambda node, g: (g, None),
    doc="x, the last state of a scan of `steps` steps, which must not be 0.")
 
 
-_lasts = weakref.WeakKeyDictionary()    # rows of a scan made elsewhere -> (last state, steps)
+Op("scan_rows", "composite", lambda attrs, rows, last, steps: (rows.dtype, rows.shape),
+   lambda attrs, rows, last, steps: rows, lambda node, g: (g, None, None),
+   lower=lambda node: node.inputs[0],
+   doc="Rows computed from a scan, whose last row is `last`, that of a scan of `steps` steps.")
 
 
-def remember_last(rows, final, steps):
-    """Let `last_row(rows)` be the state `final` of a scan of `steps` steps."""
-    _lasts[rows] = (final, steps)
+def with_last(rows, last, steps):
+    """`rows`, of which `last_row` says that it is the state `last` of a scan of `steps` steps."""
+    return make("scan_rows", (rows, last, steps))
 
 
 def last_row(x):
@@ -109,8 +114,8 @@ def last_row(x):
 
     So that a trace of which only x[-1] is read need not be stored.
     """
-    if x in _lasts:
-        return make("scan_last", _lasts[x])
+    if x.op.name == "scan_rows":
+        return make("scan_last", x.inputs[1:])
     trace = x
     if x.op.name == "dynamic_slice":    # only the rows of steps that ran, see `ran`
         trace = x.inputs[0]

@@ -16,6 +16,7 @@ from ..graph.node import Node, constant, make, sizes_constant
 from ..graph.op import Op
 from ..graph.shapes import show
 from .base import cast, to_node
+from .elementwise import mul
 
 __all__ = ["shape", "pack", "known_values", "known_value", "size_of", "shape_vector"]
 
@@ -90,7 +91,6 @@ def sized(x, axes=None):
 
 def times(*sizes):
     """The product of sizes that are ints or scalar nodes."""
-    from .elementwise import mul
     total, nodes = 1, []
     for s in sizes:
         if isinstance(s, Node):

@@ -1,4 +1,4 @@
-"""NumPy float64 evaluations of functions of distributions: the meaning of rows in probability.py.
+"""NumPy float64 evaluations of functions of distributions: the oracles of ops in probability.py.
 
 Each keeps its digits where the plain formula loses them. Like numerics.py made for accuracy, not
 for speed; nothing of SciPy is needed.

@@ -16,7 +16,7 @@ from ..graph.node import make
 from ..graph.op import Op
 from ..graph.shapes import show
 from .base import to_node
-from .shape import known_values, shape_vector
+from .shape import known_values, shape_vector, sized
 
 __all__ = ["patches", "patches_grad", "window_attrs", "spatial_sizes"]
 
@@ -169,7 +169,6 @@ def _check_window(strides, dilation, padding, n, what):
 
 def spatial_sizes(x):
     """The sizes of the spatial axes of an image tensor as an int64 vector node."""
-    from .shape import sized
     return shape_vector(sized(x, range(1, x.ndim - 1)))
 
 

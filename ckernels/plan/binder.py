@@ -15,6 +15,7 @@ from ..codegen.layout import Layout, contiguous_strides, fresh, view
 from ..codegen.lower import Lowering
 from ..graph.folding import of_sizes
 from ..graph.node import make
+from ..graph.op import having, rules
 from ..graph.shapes import product
 from ..graph.sizes import Size, bare, greatest, sizes_in, value_of
 from ..graph.walk import consumers, rebuild
@@ -22,13 +23,13 @@ from ..schedule.cost import least_units
 from ..schedule.fuse import fuse, fusible
 from ..schedule.group import Group
 from ..schedule.split import split
-from . import native, scan
+from . import native, scan  # noqa: F401  (scan: its lowerings)
 from .gemm import Products
 from .instructions import KERNEL, PYCALL, Instruction, OracleCall
-from .lowerings.movement import TABLE, narrow, part
+from .lowerings.movement import narrow, part
 from .template import SizedConstant
 
-RESHAPES = ("reshape", "expand", "squeeze")
+RESHAPES, LOWERINGS = having("reshapes"), rules("lowering")
 
 
 class Unit:
@@ -314,8 +315,7 @@ class Binder(Products):
         node = unit.nodes[0]
         if node.op.kind == "gemm" and node.dtype in ("float32", "float64"):
             return self.emit_gemm(node)
-        name = node.op.name
-        lower = TABLE.get(name) or scan.TABLE.get(name) or native.TABLE.get(name)
+        lower = LOWERINGS.get(node.op.name)
         done = lower is not None and lower(self, node)
         return done or self.emit_call(node)
 

@@ -1,6 +1,6 @@
 """Instructions of the runtime's own kernels: convolution, pooling, transposition.
 
-`TABLE` maps an op's name to lowering(binder, node), as plan/lowerings has it: the Instruction, True
+Registered are lowering(binder, node) by op, as in plan/lowerings: the Instruction, True
 when there is nothing to run, or False to leave the node to its oracle (dtypes without C, more
 than three spatial axes). Sizes are numbers in dims, so a new size needs no new kernel. Scratch
 is a buffer of the arena; the runtime says how much it needs. dims are laid out as in native.h.
@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ..codegen.layout import collapse, contiguous_strides, fresh
 from ..dtypes import ITEMSIZE
+from ..graph.op import rules
 from ..graph.shapes import product
 from ..graph.sizes import Size, estimate, greatest, value_of
 from ..graph.walk import consumers
@@ -288,11 +289,11 @@ def _second(node):
     return node.inputs[1]
 
 
-TABLE = {
+rules("lowering").update({
     "conv": convolution(CONV), "conv_input_grad": convolution(CONV_INPUT_GRAD),
     "conv_weight_grad": convolution(CONV_WEIGHT_GRAD),
     "pool_max": pooling(POOL_MAX, _first, _node), "pool_sum": pooling(POOL_SUM, _first, _node),
     "pool_sum_grad": pooling(POOL_SUM_GRAD, _node, _first),
     "pool_max_grad": pooling(POOL_MAX_GRAD, _first, _second, 3),
     "pool_max_take": pooling(POOL_MAX_TAKE, _first, _second, 3),
-}
+})

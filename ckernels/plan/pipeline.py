@@ -13,6 +13,8 @@ from ..graph.folding import fold
 from ..graph.node import line_of, make
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
+from ..ops.bodies import Body, shapes_known
+from .instructions import flatten
 
 
 class DataDecides(Exception):
@@ -67,7 +69,6 @@ def unknown(order):
 def lost_inside(order):
     """Whether the body of some scan or branch has a node of unknown shape: with numbers in the
     place of sizes it may be known, and else its oracle runs it."""
-    from ..ops.bodies import Body, shapes_known
     return any(not shapes_known(body) for n in order if n.outs is not None
                for body in n.attrs.values() if isinstance(body, Body))
 
@@ -86,7 +87,7 @@ def give_shapes(draft):
 
 def rewrite(draft):
     """An equal graph, stabler and cheaper; updates keep the shapes of their variables."""
-    from ..rewrite import optimise
+    from ..rewrite import optimise  # start-up
     draft.roots = optimise(draft.roots, draft.rules.exclude, draft.rules.include)
     for (variable, _), new in zip(draft.updates, draft.of_updates()):
         if None not in variable.shape and new.shape != variable.shape:
@@ -97,7 +98,7 @@ def rewrite(draft):
 
 def schedule(draft):
     """Long reductions are cut, nodes become groups: one future loop nest each."""
-    from .binder import Binder
+    from .binder import Binder  # start-up
     inputs, cells = {}, {}
     for i, node in enumerate(draft.inputs):
         leaf = make(node.op, (), {**node.attrs, "shape": tuple(draft.shapes[node])})
@@ -115,15 +116,14 @@ def lower(draft):
 
 def compile_kernels(draft):
     """Kernels that are missing are compiled; all have addresses."""
-    from .instructions import flatten
     kernels = [i.kernel for i in flatten(draft.instructions)]
     draft.addresses = draft.build([k for k in kernels if k is not None])
 
 
 def encode(draft):
     """Buffers get their places, instructions become tables, sizes expressions: a Template."""
-    from .encode import Tables
-    from .template import template
+    from .encode import Tables  # start-up
+    from .template import template  # start-up
     tables = Tables(draft.instructions, draft.binder.sizes, draft.addresses)
     index = {id(n): i for i, n in enumerate(draft.cells)}
     draft.template = template(

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import dtypes
 from ..codegen.layout import Layout, contiguous_strides, fresh
+from ..graph.op import rules
 from ..graph.shapes import product
 from ..graph.sizes import Size, smallest, value_of
 from ..graph.walk import toposort
@@ -401,4 +402,4 @@ def ifelse(binder, node):
     return True
 
 
-TABLE = {"scan": scan, "ifelse": ifelse}
+rules("lowering").update({"scan": scan, "ifelse": ifelse})

@@ -77,12 +77,14 @@ def optimise(roots, exclude=None, include=None, trace=None):
     order = toposort(early)
     if not scans.wanted(order) and all(n.op.name != "choose" for n in order):
         return rewrite(early, last, trace, settled)
-    from .branches import lazify
+    from .branches import lazify  # start-up
 
     early = lazify(early)
     key = (frozenset(exclude), chosen)
     if chosen is None and "scans" not in exclude:
-        early = scans.improve(early, lambda nodes: _first(nodes, first, second), key + ("first",))
+        from .scan import passes  # start-up: few graphs have scans
+
+        early = passes.improve(early, lambda nodes: _first(nodes, first, second), key + ("first",))
         early = _first(early, first, second, trace, settled)
     roots = rewrite(early, last, trace, settled)
     return scans.with_bodies(roots, lambda nodes: optimise(nodes, exclude, include), key)

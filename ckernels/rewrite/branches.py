@@ -6,16 +6,14 @@ what is zero with it, so that the backward work of a side is run only with that 
 """
 from .. import ops
 from ..graph.node import line_of, make
+from ..graph.op import having
 from ..graph.sizes import surely
 from ..graph.walk import consumers, rebuild, toposort
 from ..ops.bodies import Body, closed
 from ..ops.branch import ifelse_node
 
 LIGHT = 16              # elements of a constant that goes into a branch itself
-ANY = ("mul", "matmul")                                 # zero when one operand is
-ALL = ("add", "sub", "concatenate", "maximum", "minimum")       # zero when all operands are
-FIRST = ("neg", "cast", "transpose", "expand", "squeeze", "reshape", "slice", "broadcast_to",
-         "broadcast_like", "unbroadcast", "sum", "true_div", "item")
+ZERO_WHEN = having("zero_when")
 
 
 def lazify(roots):
@@ -155,13 +153,14 @@ def _zero_when(node, zero, conditions):
             if _zeros(x):
                 found = found | {(condition.uid, value)}
         return found
-    if name in ANY:
+    when = ZERO_WHEN.get(name)
+    if when == "any":
         return frozenset().union(*(zero[i.uid] for i in args))
-    if name in ALL:
+    if when == "all":
         return frozenset.intersection(*(zero[i.uid] for i in args))
     if name == "where":
         return zero[args[1].uid] & zero[args[2].uid]
-    if name in FIRST and args and node.outs is None and args[0].outs is None:
+    if when == "first" and args and node.outs is None and args[0].outs is None:
         return zero[args[0].uid]
     return frozenset()
 

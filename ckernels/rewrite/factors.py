@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..graph.node import make
+from ..graph.op import having
 from ..graph.sizes import surely, value_of
 from ..ops.composite import extent
 from .engine import Family, fit, number, scalar
@@ -115,11 +116,8 @@ def shown(view, i, x):
 
 # --- what may cancel ------------------------------------------------------------------------------
 
-POSITIVE = {"exp", "exp2", "sigmoid", "softmax", "softplus", "cosh"}
-NOT_NEGATIVE = {"square", "abs", "relu"}
-KEEP_SIGN = {"sqrt", "square", "abs", "reciprocal", "rsqrt", "sum", "mean", "prod", "max", "min",
-             "transpose", "broadcast_to", "slice", "take", "take_along_axis", "advanced_take",
-             "dynamic_slice"} | set(RESHAPING)
+POSITIVE, NOT_NEGATIVE = having("positive"), having("not_negative")
+KEEP_SIGN = having("keeps_sign")
 
 
 def positive(n, depth=4):

@@ -7,6 +7,7 @@ factors.py.
 
 from .. import ops
 from ..graph.node import make
+from ..graph.op import having
 from .engine import Family, Var, number
 from .engine import forms as f
 from .factors import is_kept, negated, without_maximum
@@ -65,8 +66,7 @@ def log_of_power(node):
     return make("mul", (p, make("log", (base,))))
 
 
-VIEWS = {"reshape", "expand", "squeeze", "transpose", "broadcast_to", "slice"}
-GATHERS = {"take", "advanced_take", "dynamic_slice", "take_along_axis"}
+VIEWS, GATHERS = having("view"), having("gathers")
 
 
 @rule("log")

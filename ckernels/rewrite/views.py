@@ -6,13 +6,12 @@ an element lies.
 """
 
 from ..graph.node import constant, make
-from ..graph.op import REGISTRY
+from ..graph.op import REGISTRY, having
 from ..graph.sizes import indices, surely
 from .engine import Family, fit, scalar, shape_vector
 
 family = Family("views")
-RESHAPING = {"expand", "squeeze", "reshape"}
-KEEP_OPERANDS = {"iota", "random_uniform", "random_normal", "random_bits"}
+RESHAPING, KEEP_OPERANDS = having("reshapes"), having("generator")
 UNIFORM_LIMIT = 1 << 16  # elements up to which constants are looked at for being all the same
 
 

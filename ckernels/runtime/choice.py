@@ -26,7 +26,7 @@ def names(flag):
     """The names in a flag; ConfigError for one that is neither a rule nor a family of rules."""
     found = frozenset(filter(None, config[flag].split(":")))
     if found:
-        from ..rewrite import rules
+        from ..rewrite import rules  # start-up
         known = {name for rule in rules() for name in (rule.name, rule.family)}
         for name in sorted(found - known):
             from difflib import get_close_matches

@@ -16,7 +16,7 @@ from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
 from ..ops.scan import in_step, is_scan, walk
 from .compare import Opinions, evaluated, widened
-from .function import Shared, apply_updates, finish, updating
+from .shared import Shared, apply_updates, finish, updating
 from .state import snapshot
 
 PYTHON_NAMES = {"placeholder": "the input", "variable": "the variable", "constant": "a constant"}
@@ -115,7 +115,7 @@ class DebugFunction(Guarded):
 
     def check_spec(self, roots):
         """A rewritten graph of known shapes keeps to the spec of such graphs."""
-        from ..rewrite import spec
+        from ..rewrite import spec  # start-up
         try:
             _ = spec.concrete(roots) and spec.check(roots)
         except AssertionError as problem:

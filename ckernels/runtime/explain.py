@@ -83,7 +83,7 @@ def beside(schedules, made):
 
 def rewritten(program):
     """One line for each rewrite of the graph for the shapes of the last plan."""
-    from ..rewrite import optimise
+    from ..rewrite import optimise  # start-up
     roots = concretise(program.graph()[1], program.bound)
     trace = []
     optimise(roots, program.rules.exclude, program.rules.include, trace)

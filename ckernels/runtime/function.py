@@ -11,8 +11,6 @@ import warnings
 import weakref
 from contextlib import nullcontext
 
-import numpy as np
-
 from .. import locks, reference
 from ..compiler import CompilerMissing
 from ..compiler.toolchain import install_hint
@@ -23,10 +21,7 @@ from ..errors import (
     CompileError,
     DTypeError,
     IndexOutOfBounds,
-    NotSupported,
     OutOfMemory,
-    ShapeError,
-    UsageError,
     user_line,
     with_line,
 )
@@ -36,7 +31,8 @@ from . import choice
 from .arguments import Arguments
 from .decided import data_decides
 from .program import DataDecides, Program, bind_reference, show_assumption
-from .state import exchange, snapshot
+from .shared import Shared, apply_updates, finish, not_pickled, updating
+from .state import snapshot
 
 try:
     from .. import _runtime
@@ -44,7 +40,6 @@ except ImportError:                                         # installed without 
     _runtime = None
 
 SHAPES = 64                 # sets of shapes whose rewritten graph an interpreted function keeps
-updating = locks.rlock()    # interpreted calls that update variables come one after the other
 _warned = False
 _applied = None
 DEFAULTS = (True, "", 512 << 20)     # of openmp, blas and pool
@@ -103,10 +98,10 @@ class Spec(Arguments):
     def callable(self):
         apply_flags()
         if self.mode == "debug":
-            from .debug import DebugFunction
+            from .debug import DebugFunction  # start-up: seldom used
             return DebugFunction(self)
         if self.check == "nan":
-            from .debug import CheckedFunction
+            from .debug import CheckedFunction  # start-up: seldom used
             return CheckedFunction(self)
         if self.mode == "reference" or _runtime is None:
             if self.mode != "reference":
@@ -114,9 +109,13 @@ class Spec(Arguments):
             return ReferenceFunction(self)
         spec = self.counted()
         if spec.decided:
-            from .staged import StagedFunction
+            from .staged import StagedFunction  # start-up: seldom used
             return StagedFunction(spec)
-        return CompiledFunction(spec).callable()
+        return spec.compiled()
+
+    def compiled(self):
+        """The C callable, for a graph of which no shape is decided by data."""
+        return CompiledFunction(self).callable()
 
     def program(self):
         """The Program of this graph, with the rewrites of its mode."""
@@ -129,7 +128,7 @@ class Spec(Arguments):
         """This Spec with scans that run as often as an input says without a plan for each."""
         if not self.scans:
             return self
-        from .decided import count_steps
+        from .decided import count_steps  # start-up
         roots = self.roots()
         new = count_steps(roots)
         if new == roots:
@@ -155,10 +154,7 @@ class Spec(Arguments):
     # ---- copies -------------------------------------------------------------------------------
 
     def copy(self, swap=None, delete_updates=False, name=None):
-        """A function of the same graph on other variables (`swap`: {old: new}) or without updates.
-
-        Kernels are shared; the original keeps its state (Theano's Function.copy).
-        """
+        """The callable of this graph with variables swapped: see `Shared.copy`."""
         replace = {}
         for old, new in (swap or {}).items():
             old, new = getattr(old, "node", old), getattr(new, "node", new)
@@ -174,83 +170,6 @@ class Spec(Arguments):
         outputs = roots[:len(self.outputs)]
         updates = [(replace.get(v, v), new) for (v, _), new in zip(updates, roots[len(outputs):])]
         return self.like(outputs=outputs, updates=updates, name=name or self.name).callable()
-
-
-class Shared:
-    """What users may ask of any function, whichever way it runs."""
-
-    def __init__(self, spec):
-        self.spec = spec
-        self.name = spec.name
-        self.inputs, self.outputs, self.updates = spec.inputs, spec.outputs, spec.updates
-
-    def copy(self, swap=None, delete_updates=False, name=None):
-        return self.spec.copy(swap, delete_updates, name)
-
-    copy.__doc__ = Spec.copy.__doc__
-
-    def __reduce__(self):
-        not_pickled(self)
-
-    def __repr__(self):
-        names = ", ".join(self.spec.label(i) for i in range(len(self.inputs)))
-        return f"<ckernels function {self.name or ''}({names})>"
-
-    def stats(self):
-        """A dict of what was built: see `CompiledFunction.stats`; here nothing was compiled."""
-        roots = self.outputs + [new for _, new in self.updates]
-        return {"nodes": len(toposort(roots)), "instructions": 0, "kernels": [], "built": 0,
-                "from_cache": 0, "compile_seconds": 0.0, "plans": 0, "classes": 0,
-                "peak_bytes": 0}
-
-    @property
-    def optimised(self):
-        """Outputs and new values as rewritten for the last shapes; [] before the first call."""
-        return self.program.optimised
-
-    def profile_table(self):
-        """What each instruction took, for functions made with profile=True; `print` it.
-
-        A list of rows (name, calls, ms, percent, line); empty where no instruction was compiled.
-        """
-        from .profile import Profile
-        return Profile(self.name or "function", [])
-
-    def explain(self, rewrites=False):
-        """A text: what each instruction of the last plan computes, and why it does not do more.
-
-        Each instruction (the lines of `steps`) is followed by the user's lines it computes and by
-        what it reads from others, with the reason why it does not compute that itself. rewrites:
-        begin with the rewrites of the graph, in the order in which they were made.
-        """
-        from .explain import explain
-        return explain(self.program, rewrites)
-
-    def _repr_html_(self):
-        """For notebooks: the steps of the last plan and a small picture."""
-        from .pages import summary
-        return summary(self)
-
-    def source(self):
-        """The generated C; empty where none is generated."""
-        return ""
-
-    def address(self, signature, *arrays, bound=None):
-        """Refused: only a compiled function in one piece has a C function."""
-        raise NotSupported(f"{self!r} has no C function: it runs in Python, in whole or between "
-                           "its pieces")
-
-    def assumptions(self):
-        """What the last plan assumes of sizes; nothing where there is none."""
-        return []
-
-
-def not_pickled(function):
-    """The refusal of pickle and copy, whichever way a function runs."""
-    raise UsageError(
-        f"{function!r} cannot be pickled or deep-copied, for it holds machine code and variables: "
-        "pickle the values of its variables (K.get_value) and build it anew, which finds its "
-        "kernels in the compiledir; f.copy(swap=...) makes another function of the same graph")
 
 
 if _runtime is not None:
@@ -280,7 +199,7 @@ class CompiledFunction(Shared):
         fast.info = self
         self._fast = weakref.ref(fast)
         if spec.profile:
-            from .profile import watch
+            from .profile import watch  # start-up
             fast.profile(True)
             watch(fast)
         return fast
@@ -306,14 +225,14 @@ class CompiledFunction(Shared):
 
     def steadily(self):
         """The same function of values that were read before; see steady.py."""
-        from .steady import SteadyFunction
+        from .steady import SteadyFunction  # start-up: seldom used
         if self.steady is None:
             self.steady = SteadyFunction(self.spec)
         return self.steady
 
     def in_pieces(self):
         """The same function cut where data decides a shape."""
-        from .staged import StagedFunction
+        from .staged import StagedFunction  # start-up: seldom used
         if self.pieces is None:
             self.pieces = StagedFunction(self.spec)
         return self.pieces
@@ -374,7 +293,7 @@ class CompiledFunction(Shared):
             "peak_bytes": program.peak_bytes}
 
     def profile_table(self):
-        from .profile import table
+        from .profile import table  # start-up
         return table(self.program, self._fast().profile_data(), self.name or "function")
 
     profile_table.__doc__ = Shared.profile_table.__doc__
@@ -428,25 +347,6 @@ class ReferenceFunction(Shared):
                 self.graphs.clear()
             found = self.graphs[key] = self.program.interpreted(shapes)
         return found
-
-
-def apply_updates(updates, values):
-    """Check all new values, then store them: all or none."""
-    for (variable, new), value in zip(updates, values):
-        if len(variable.shape) != value.ndim or any(
-                a not in (None, b) for a, b in zip(variable.shape, value.shape)):
-            raise with_line(ShapeError(f"the update of {variable.name or 'a variable'} has shape "
-                                       f"{show(value.shape)}, the variable has "
-                                       f"{show(variable.shape)}"), new)
-    exchange([variable.attrs["store"] for variable, _ in updates],
-             [np.asarray(value, dtype=variable.dtype)
-              for (variable, _), value in zip(updates, values)])
-
-
-def finish(values, spec):
-    outputs = [np.array(v, dtype=n.dtype, order="C", copy=True)
-               for v, n in zip(values, spec.outputs)]
-    return outputs[0] if spec.single else outputs
 
 
 def no_runtime():

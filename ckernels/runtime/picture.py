@@ -5,7 +5,7 @@ or a page, is in pages.py. Functions in pieces, and functions never called, have
 view: no plan is made for a picture.
 """
 from ..errors import CKernelsError
-from ..graph.printing import place
+from ..graph.printing import location
 from ..graph.shapes import show
 from ..graph.walk import toposort
 from ..plan.instructions import flatten
@@ -14,7 +14,7 @@ GAP, LAYER = 18, 46             # pixels between boxes side by side, and between
 SWEEPS = 4
 
 
-class View:
+class Picture:
     """Boxes and arrows. boxes: dicts with label, note, line, kind and what is known beside them
     (c, parts, share); arrows: (number of a box, number of a box)."""
 
@@ -25,7 +25,7 @@ class View:
         """The number of a new box."""
         label = label if len(label) <= 34 else label[:33] + "…"
         width = max(56, 7.2 * max(len(label), 0.8 * len(note)) + 18)
-        self.boxes.append({"label": label, "note": note, "line": place(line), "kind": kind,
+        self.boxes.append({"label": label, "note": note, "line": location(line), "kind": kind,
                            "w": round(width), "h": 34, **more})
         return len(self.boxes) - 1
 
@@ -67,7 +67,7 @@ def views(what):
 
 def written(title, roots):
     """A box for each operation; small constants stand in the boxes that use them."""
-    view, at = View(title), {}
+    view, at = Picture(title), {}
     for node in toposort(roots):
         if hidden(node):
             continue
@@ -113,13 +113,13 @@ def kind_of(node):
 
 def as_kernels(draft, program, info, roots):
     """A box for each instruction of the plan, with its operations, its C and its share of time."""
-    view, made = View("as kernels"), {}
+    view, made = Picture("as kernels"), {}
     instructions = flatten(draft.instructions)
     shares = times(info, instructions)
     texts = {r.kernel.key(): r.text for r in program.kernels.records.values()}
     for k, instr in enumerate(instructions):
         name = f"{k}: {instr.name}"
-        parts = [(n.op.name, note_of(n), place(n.line)) for n in instr.nodes]
+        parts = [(n.op.name, note_of(n), location(n.line)) for n in instr.nodes]
         kernel = getattr(instr, "kernel", None)
         last = instr.nodes[-1] if instr.nodes else None
         note, line = ("", None) if last is None else (note_of(last), last.line)

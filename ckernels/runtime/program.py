@@ -45,7 +45,7 @@ class Kernels:
 
     def addresses(self, kernels):
         """Machine-code addresses of Kernel objects, compiling what is missing in one batch."""
-        from ..codegen.emit import emit
+        from ..codegen.emit import emit  # start-up
         sources = []
         for kernel in kernels:
             key = kernel.key()
@@ -155,7 +155,7 @@ class Program:
         found = concretise(leaves + roots, shapes)
         if unknown(toposort(found)):
             return leaves, roots
-        from ..rewrite import optimise
+        from ..rewrite import optimise  # start-up
         roots = optimise(found[len(leaves):], self.rules.exclude, self.rules.include)
         return found[:len(leaves)], roots
 
@@ -336,7 +336,7 @@ def leaves_of(program, arrays, sizes, particular=False):
 
 def bind_reference(program, arrays):
     """A Plan of one call of the reference interpreter: used where kernels cannot be compiled."""
-    from .. import _runtime, reference
+    from .. import _runtime, reference  # start-up
     leaves, concrete = program.interpreted(program.shapes_of(arrays))
     count = len(program.inputs)
     specs, ptrs = [], []

@@ -10,8 +10,8 @@ import numpy as np
 from .. import locks, reference
 from ..graph.node import item, make, new_uid
 from ..graph.walk import leaves, rebuild, toposort
-from .function import CompiledFunction, Shared, Spec, updating
 from .program import Program, concretise
+from .shared import Shared, updating
 from .state import snapshot
 from .steady import held, value_of
 
@@ -131,10 +131,11 @@ class StagedFunction(Shared):
         key = (tuple(n.uid for n in inputs), tuple(n.uid for n in outputs),
                tuple((v.uid, n.uid) for v, n in updates))
         if key not in self.pieces:
-            spec = Spec(inputs, outputs, updates, False, self.name, self.spec.mode, {}, True, True,
-                        profile=self.spec.profile)
+            spec = self.spec.like(
+                inputs=inputs, outputs=outputs, updates=updates, single=False, name=self.name,
+                defaults={}, downcast=True, positional_only=True, check="none", rules=None)
             whole = outputs + [new for _, new in updates] == self.roots     # nothing left to cut
-            self.pieces[key] = (CompiledFunction(spec) if whole else spec).callable()
+            self.pieces[key] = spec.compiled() if whole else spec.callable()
         return self.pieces[key], inputs
 
     # ---- what users may ask ---------------------------------------------------------------------

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from .. import _runtime
 from ..graph.node import make, new_uid
 from ..graph.walk import rebuild
-from .function import Shared, apply_updates
+from .shared import Shared, apply_updates
 from .state import snapshot
 
 

@@ -4,10 +4,11 @@ Views that only rename axes are maps from a tensor's axes to domain axes, so the
 `fuse.py` decides what goes into which group. Sizes are compared here, never hashed: a size may be
 an expression over the sizes of the inputs.
 """
-GENERATORS = {"iota", "random_uniform", "random_normal", "random_bits"}
-AXIS_VIEWS = {"expand", "squeeze", "transpose", "broadcast_to"}
+from ..graph.op import having
+
+GENERATORS, AXIS_VIEWS = having("generator"), having("axis_view")
 HEAVIEST = 24               # cost of one operation in the sums below; the most that counts
-COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "argmax", "argmin"}
+COMPARISONS = having("compares")
 
 
 class Group:

@@ -137,3 +137,17 @@ def test_refusals():
         K.random_uniform((2,), seed="a")
     with pytest.raises(TypeError):
         K.random_uniform(("a",))
+
+
+@pytest.mark.parametrize("build", [
+    lambda x: x + K.random_uniform(K.shape(x), -1, 1, seed=3),
+    lambda x: x + K.random_normal(K.shape(x), seed=3),
+    lambda x: K.reshape(x, K.shape(x) * 2 // 2),
+    lambda x: x + K.random_uniform(K.cast(K.shape(x), "int64") + 0, seed=3),
+], ids=["uniform", "normal", "reshape", "sum"])
+def test_sizes_that_are_equal(build):
+    """The vector (4, 4) becomes one number broadcast: its values are known all the same."""
+    x = K.placeholder((None, None))
+    f = K.function([x], build(x), mode="compiled")
+    for shape in ((3, 4), (4, 4), (1, 1), (0, 0), (5, 5)):
+        assert f(np.zeros(shape)).shape == shape

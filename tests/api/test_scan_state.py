@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from ckernels.api.stepping import Updates
 
 import ckernels as K
+from ckernels.api.scan_step import Updates
 from ckernels.errors import ArgumentError, DTypeError, NotSupported
 
 F = "float64"

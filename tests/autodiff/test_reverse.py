@@ -160,7 +160,7 @@ def test_subset_of_a_table():
     table, i = leaf((None, None)), leaf((None,), "int64")
     subset = ops.getitem(table, i)
     g = reverse.grad(ops.sum(ops.square(subset)), subset)
-    new = ops.inc_subtensor(subset, ops.mul(g, -0.1))
+    new = ops.inc_subtensor(table, i, ops.mul(g, -0.1))
     env = {table: np.ones((3, 2)), i: np.array([0, 2])}
     np.testing.assert_allclose(value(new, env), [[0.8, 0.8], [1, 1], [0.8, 0.8]])
 

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import ckernels as K
+from ckernels.codegen import lower  # noqa: F401 (loaded, so that thresholds can be changed)
 from ckernels.runtime import program
 from ckernels.runtime.function import make_function
+from ckernels.schedule import split  # noqa: F401
 
 from .random_graphs import Case
 
@@ -43,7 +45,7 @@ def search(seeds, per, **options):
 @pytest.fixture
 def low_thresholds(monkeypatch):
     """Three threads for everything; tiles, strips, kept rows and chunks of a few elements."""
-    low = {"GRAIN_NS": 1e-3, "STRIP": 4, "CHUNK_STRIP": 4, "TILE": 4, "ROW_SCRATCH": 8, "FULL": 20,
+    low = {"THREAD_NS": 1, "STRIP": 4, "CHUNK_STRIP": 4, "TILE": 4, "ROW_SCRATCH": 8, "FULL": 20,
            "CHUNK": 7, "ROWS": 5}
     rooms = [m for name, m in sys.modules.items() if name.startswith(
         ("ckernels.codegen.", "ckernels.schedule."))]

@@ -89,7 +89,7 @@ def test_masked_arrays_in_calls(mode):
 
 
 @pytest.mark.parametrize("call, instead", [
-    (np.sin, "K.sin"), (np.dot, "K.dot"), (np.arcsinh, "a function of K"),
+    (np.sin, "K.sin"), (np.dot, "K.dot"), (np.arcsinh, "K."),
     (np.linalg.norm, "a function of K"), (np.maximum.reduce, "a function of K"),
     (lambda x: np.concatenate([x, x]), "K.concatenate"), (lambda x: np.where(x, x, x), "K.where"),
     (lambda x: np.sin(np.ones(3), out=x), "K.sin"), (lambda x: np.add(x, x, where=True), "np.add"),

@@ -311,3 +311,37 @@ def sparse():
     m = K.variable(scipy.sparse.random(6, 5, 0.4, "csr", dtype="float32", random_state=0))
     return {"f": K.function([x], K.dot(m, x)),
             "g": K.function([x, y], K.gradients(K.sum(y * K.dot(m, x)), [x]))}, {}
+
+
+@program
+def own_ops():
+    x = K.placeholder((6,), name="x")
+    y = K.c_op("""
+        for (int64_t i = 0; i < x_shape[0]; i++) {
+            if (x[i] > 1e6f) return 7;
+            y[i] = twice(x[i * x_strides[0]]);
+        }""", {"x": x}, {"y": x}, name="double", gradient=lambda i, o, g: [2 * g[0]],
+               support="static float twice(float v) { return v + v; }")
+    return {"f": K.function([x], [y * 3, *K.gradients(K.sum(y * y), [x])])}, {}
+
+
+@program
+def decoding():
+    p, n = K.placeholder((3, 9, 5), name="p"), K.placeholder((3,), dtype="int32", name="n")
+    _, scores = K.ctc_decode(K.softmax(p), n, greedy=False, beam_width=4, top_paths=2)
+    return {"f": K.function([p, n], scores)}, {     # the labels have a shape that data decides
+        "examples": [("f", [numbers(3, 9, 5), np.array([9, 7, 1])])]}
+
+
+@program
+def streams():
+    draws = K.RandomStreams(7)
+    return {"f": K.function([], [draws.uniform((5, 3)), draws.normal((4,)),
+                                 draws.binomial((6,), p=0.4)])}, {}
+
+
+@program
+def resized():
+    x = K.placeholder((2, 4, 5, 3), name="x")
+    y = K.resize_images(x, 2, 3, "channels_last", interpolation="bilinear")
+    return {"f": K.function([x], [y, *sums([y], [[x]])])}, {}

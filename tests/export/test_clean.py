@@ -7,13 +7,16 @@ import subprocess
 import pytest
 
 import ckernels as K
+from ckernels.errors import ArgumentError
 
+from .build import GCC, build, run
 from .programs import PROGRAMS
 
 ALLOWED = {"math.h", "stddef.h", "stdint.h"}
 
 
-@pytest.fixture(scope="module", params=["mlp", "rbm", "lstm"])
+@pytest.fixture(scope="module", params=["mlp", *(
+    pytest.param(name, marks=pytest.mark.slow) for name in ("rbm", "lstm", "cnn", "ctc"))])
 def exported(request, tmp_path_factory):
     folder, name = tmp_path_factory.mktemp(request.param), request.param
     functions, more = PROGRAMS[name]()
@@ -49,3 +52,18 @@ def test_no_two_of_the_same_name_and_no_keyword():
     text = header(model("m", [routine("f", f)]))
     assert "float variable_for[2]" in text and "float variable_for_2[2]" in text
     assert "const float *in0_int" in text
+
+
+def test_names_of_math_h_and_of_types_stay_free(tmp_path):
+    x, y = K.placeholder((2,), name="memory"), K.placeholder((2,), name="size_t")
+    w, v = K.variable([1.0, 2.0], name="exp"), K.variable([3.0, 2.0], name="log")
+    K.export(K.function([x, y], K.exp(x * w) + y * v, updates=[(v, v + 1)]), tmp_path, prefix="m")
+    if GCC:
+        assert "all as recorded" in run(build(tmp_path, "m"))
+
+
+@pytest.mark.parametrize("names", [("reset",), ("state",), ("f", "f_in"), ("a b",)])
+def test_names_that_the_export_needs_are_refused(names, tmp_path):
+    f = K.function([], K.constant(1.0) * K.variable(2.0))
+    with pytest.raises(ArgumentError, match="cannot be"):
+        K.export(dict.fromkeys(names, f), tmp_path)

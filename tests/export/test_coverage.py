@@ -55,7 +55,7 @@ def test_templates_are_all_exported_or_left_out_by_name():
     """A new template of kernels needs a look at what of it is not C99."""
     from ckernels.export import portable
     known = {"csr", "ctc", "ctc_beam", "ctc_collapse", "gather", "interpolate", "kernel", "mrg",
-             "mrg_choice", "scan_columns", "scan_rows", "scatter"}
+             "mrg_choice", "own", "scan_columns", "scan_rows", "scatter"}
     found = {p.name.removesuffix(".c.in") for p in (PACKAGE / "templates").glob("*.c.in")}
     assert found == known
     for path in (PACKAGE / "templates").glob("*.in"):

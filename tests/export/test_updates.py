@@ -86,3 +86,12 @@ def test_the_users_variables_do_not_change(tmp_path):
     K.export(f, tmp_path, prefix="m")
     assert np.array_equal(K.get_value(w), before)
     assert first().shape == (2,)
+
+
+def test_an_update_waits_for_those_who_read_the_old_value():
+    """The gradient of the first layer reads the second one's weights, whose update comes before."""
+    x = K.placeholder((32, 40), name="x")
+    v, w = K.variable(np.ones((40, 60)), name="v"), K.variable(np.ones((60, 50)), name="w")
+    loss = K.sum(K.square(K.dot(K.tanh(K.dot(x, v)), w)))
+    updates = [(p, p - 0.1 * g) for p, g in zip([v, w], K.gradients(loss, [v, w]))]
+    assert copied(K.function([x], loss, updates=updates)) == []

@@ -1,6 +1,6 @@
 """`agree`: a build function against NumPy: unknown and concrete shapes, lowered, and on views.
 
-`check_gradient`: reverse mode of ckernels.gradient against central differences in float64, to
+`check_gradient`: reverse mode of ckernels.autodiff against central differences in float64, to
 second order.
 """
 

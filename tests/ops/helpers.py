@@ -1,6 +1,6 @@
 """A small interpreter over oracles, a reverse mode over `grad` rows and finite differences.
 
-Independent of ckernels.reference and ckernels.gradient on purpose: rows are tested alone.
+Independent of ckernels.reference and ckernels.autodiff on purpose: rows are tested alone.
 """
 import itertools
 

@@ -10,7 +10,7 @@ from ckernels.ops import sparse as rows
 from ckernels.ops import sparseproduct as products
 
 from .agree import leaf, numeric
-from .test_sparse import WAYS, Function, Matrix, close, run
+from .test_sparse import WAYS, Matrix, close, make_function, run
 
 SHAPES = [(5, 7, 4), (1, 1, 1), (40, 3, 60), (3, 200, 65), (70, 50, 300)]
 
@@ -99,9 +99,9 @@ def test_gradients_to_second_order():
     total = cost(*leaves)
     for _ in range(2):
         grads = reverse.grad(total, leaves[:2])
-        value = Function(leaves, [total], mode="reference", positional_only=True)
+        value = make_function(leaves, [total], mode="reference", positional_only=True)
         for mode in WAYS:
-            got = Function(leaves, grads, mode=mode, positional_only=True)(*arrays, *structure)
+            got = make_function(leaves, grads, mode=mode, positional_only=True)(*arrays, *structure)
             for k, g in enumerate(got):
                 want = numeric(lambda *x, f=value: f(*x, *structure)[0], arrays, k)
                 np.testing.assert_allclose(g, want, rtol=2e-5, atol=1e-5)
@@ -165,7 +165,7 @@ def test_memory_is_that_of_the_result():
     leaves = [leaf((None,) * p.ndim, p.dtype.name) for p in (*a.parts, *a.parts)]
     indices, ends = products.csr_product_places(leaves[1:4], leaves[5:])
     data = products.csr_product(leaves[:4], leaves[4:], (indices, ends, leaves[3]))
-    f = Function(leaves, [data, indices, ends], positional_only=True)
+    f = make_function(leaves, [data, indices, ends], positional_only=True)
     got = f(*a.parts, *a.parts)
     assert f.stats()["peak_bytes"] < 16 * 3000 * 8 + 2**20
     third = got[1], got[2], a.extent

@@ -73,3 +73,39 @@ def test_another_size_is_not_planned(sizes):
         assert calls(lambda x=x: function([x])) < plan / 200
     for x in (first, *others):
         assert calls(lambda x=x: function([x])) == 1  # the lambda
+
+
+def builds(monkeypatch, function, arrays):
+    """(how many loops a plan builds, how many it has, the results of the call)."""
+    from ckernels.codegen.lower import Lowering
+
+    counts = {"build": 0, "shared": 0}
+    for name in counts:
+        plain = getattr(Lowering, name)
+
+        def counted(self, stores, name=name, plain=plain):
+            counts[name] += 1
+            return plain(self, stores)
+
+        monkeypatch.setattr(Lowering, name, counted)
+    found = function(arrays)
+    monkeypatch.undo()
+    return counts["build"], counts["shared"], found
+
+
+def test_equal_layers_build_their_loops_once(monkeypatch):
+    few, many = (builds(monkeypatch, trained(n), [batch(8)]) for n in (12, 48))
+    assert many[1] > 3 * few[1]
+    assert many[0] < 1.5 * few[0] < 0.7 * many[1]
+
+
+def test_loops_that_differ_in_more_than_their_buffers_are_built_apart(monkeypatch):
+    x, y = (K.placeholder((None, 6)) for _ in range(2))
+    a, b = np.random.default_rng(0).random((2, 5, 6)).astype("float32")
+    # strides, offsets, which operands are one, and numbers in the text differ
+    parts = [x * y, x[:, ::2] * y[:, ::2], x[:, 1::2] * y[:, 1::2], x * x, x * 2.5, x * 3.5]
+    f = K.function([x, y], [K.tanh(part) + K.dot(part, K.transpose(part)).sum() for part in parts])
+    built, _, found = builds(monkeypatch, f, [a, b])
+    for z, value in zip([a * b, (a * b)[:, ::2], (a * b)[:, 1::2], a * a, a * 2.5, a * 3.5], found):
+        np.testing.assert_allclose(value, np.tanh(z) + (z @ z.T).sum(), rtol=1e-5)
+    assert built >= 5

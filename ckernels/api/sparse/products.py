@@ -39,7 +39,7 @@ def dot(x, y):
 
 def _sparse_product(x, y):
     """x @ y of two sparse tensors, sparse, in the format of `x`: nothing becomes dense."""
-    from ...ops.sparseproduct import csr_product, csr_product_places
+    from ...ops.sparseproduct import csr_product, csr_product_places  # start-up
 
     if None not in (x.int_shape[1], y.int_shape[0]) and x.int_shape[1] != y.int_shape[0]:
         raise ShapeError(f"cannot multiply a sparse matrix of shape {show(x.int_shape)} with one "

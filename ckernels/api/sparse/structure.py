@@ -8,7 +8,8 @@ from ...graph.shapes import show
 from ...ops import sparse as rows
 from ..config import float_dtype
 from ..operands import node_of, operand
-from ..sparsetensor import INDEX, SparseTensor, extent_like
+from ..random import generator
+from ..sparsetensor import INDEX, SparseTensor, extent_like, scipy_sparse
 from ..tensor import Tensor
 from .construct import (
     as_format,
@@ -213,8 +214,6 @@ def sparse_random_inputs(format, shape, n=1, out_dtype=None, p=0.5, gap=None, ex
     gap: (exclusive maximum,) or (minimum, maximum) of the numbers; by default [0, 1) for floats,
     [0, 50) for ints. explicit_zero: some zeros are stored; unsorted_indices: some rows are.
     """
-    from ..random import generator
-    from ..sparsetensor import scipy_sparse
 
     sp, rng = scipy_sparse(), generator(None)
     dtype = float_dtype(out_dtype)

@@ -16,6 +16,7 @@ from .tensor.rules import ComplexError, upcast  # noqa: F401
 from .tensor.type import name_of
 from .tensor.variables import Handle, autocast, autocast_float, autocast_float_as  # noqa: F401
 
+__path__ = []       # modules of Theano below this one: install.py knows them
 int_types_names = ("int8", "int16", "int32", "int64")
 
 
@@ -366,6 +367,9 @@ complexs, complexs64, complexs128 = map(_several, ("complex128", "complex64", "c
 
 
 def __getattr__(name):
+    if name == "shared":
+        from .tensor.sharedvar import shared
+        return shared
     if name in rules.UNARY or name in rules.SEVERAL:
         return _named(name)
     if name.startswith("convert_to_"):

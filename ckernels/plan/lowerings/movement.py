@@ -1,6 +1,6 @@
 """Lowerings of ops that are no loops of scalar expressions: copies into parts, gathers, scatters.
 
-`TABLE` maps an op's name to lowering(binder, node) -> bool: True when it added the steps that
+Registered are lowering(binder, node) -> bool by op: True when it added the steps that
 compute the node, False to leave it to the op's oracle. Lowerings see layouts (buffers and strides)
 and never touch data.
 """
@@ -13,11 +13,14 @@ from ... import dtypes
 from ...codegen.layout import contiguous_strides, fresh
 from ...codegen.lower import Lowering
 from ...graph.node import make
+from ...graph.op import having, rules
 from ...graph.shapes import product
 from ...graph.sizes import indices
 from ...schedule.group import Group
 from . import indexed
 from .cumulative import scan
+
+INDICES = having("indices")
 
 SMALL = 4096                # elements: copying all of x and then a part again beats several copies
 
@@ -203,19 +206,14 @@ def exists(size, s):
 
 def narrow(node):
     """`node` reading integer indices as they are, not widened: kernels take any width."""
-    first = FIRST_INDEX.get(node.op.name)
-    if first is None:
+    if node.op.name not in INDICES:
         return node
+    first, end = INDICES[node.op.name]
     inputs = [n.inputs[0] if k >= first and n.op.name == "cast" and n.dtype == "int64"
               and n.inputs[0].dtype in dtypes.INTEGERS and n.inputs[0].dtype != "uint64" else n
-              for k, n in enumerate(node.inputs[:LAST_INDEX.get(node.op.name)])]
+              for k, n in enumerate(node.inputs[:end])]
     inputs += node.inputs[len(inputs):]
     return node if tuple(inputs) == node.inputs else make(node.op, inputs, node.attrs)
-
-
-FIRST_INDEX = {"take": 1, "take_along_axis": 1, "advanced_take": 1, "scatter_add": 1,
-               "put_along_axis_add": 1, "advanced_set": 2, "advanced_inc": 2}
-LAST_INDEX = {"scatter_add": 2, "put_along_axis_add": 2}
 
 
 def gathering(nest_of):
@@ -322,7 +320,7 @@ def _template(node, far, near, arrays):
     return indexed.template_nest(node.attrs["template"], far, near, arrays)
 
 
-TABLE = {
+rules("lowering").update({
     "again": again,
     "concatenate": concatenate, "pack": pack, "pad": pad, "diagonal": diagonal,
     "set_slice": set_slice, "inc_slice": inc_slice,
@@ -341,4 +339,4 @@ TABLE = {
     "patches": later("patches", "patches"), "patches_grad": later("patches", "patches_grad"),
     "mrg_uniform": later("mrg", "uniform"), "mrg_choice": later("mrg", "choice"),
     "c_op": later("own", "own"),
-}
+})

@@ -4,9 +4,8 @@ The kernel was written and compiled when the user made the operation; here it on
 A unit of the range is all of the work, or, if it is parallel, one place along the first axis.
 """
 from ... import dtypes
-from ...codegen.lower import GRAIN_NS, Launch
-from ...graph.shapes import product
-from ...graph.sizes import value_of
+from ...codegen.lower import Launch
+from ...schedule.cost import work
 
 NS_ELEMENT = 1.0            # what is assumed of a body, for each element it reads or writes
 
@@ -30,9 +29,9 @@ def own(binder, node):
     layouts = sources + targets
     dims = [n for lay in layouts for n in (*lay.shape, *lay.strides)]
     units = targets[0].shape[0] if made.kernel.parallel else 1
-    ns = NS_ELEMENT * sum(value_of(product(lay.shape)) for lay in layouts)
+    took = sum(work(NS_ELEMENT, *lay.shape) for lay in layouts)
     binder.add_launch(Launch(
         made.kernel, [(lay.buffer, lay.offset * dtypes.ITEMSIZE[lay.dtype]) for lay in layouts],
-        dims, units, 1, max(1, int(GRAIN_NS * value_of(units) / max(ns, 1))), ns,
-        [lay.buffer for lay in sources], [lay.buffer for lay in targets]), [node])
+        dims, units, 1, took, [lay.buffer for lay in sources],
+        [lay.buffer for lay in targets]), [node])
     return True

@@ -1,24 +1,23 @@
-"""Passes on scans: bodies are optimised, and work that need not be done step by step leaves them.
+"""Scans taken apart and closed again, and their bodies: what the passes on scans work with.
 
-`improve` runs on graphs with known shapes, after the first rewrites: scans over the same steps are
-merged, results nobody reads dropped, bodies rewritten; then the passes of `hoist.py` move products
-out. A pass works on an `Opened` scan: its step as plain nodes, with the operands that stay the same
-in their places, from which a new scan is made. `finish` gives bodies their last form.
+A pass works on an `Opened` scan: its step as plain nodes, with the operands that stay the same in
+their places, from which a new scan is made. Here are also the rules on slices that scans bring
+about, and how bodies are rewritten. The passes themselves run in passes.py.
 """
 from collections import OrderedDict
 
 from ... import ops
-from ...graph.node import item, line_of, make, new_uid
+from ...graph.node import item, make, new_uid
+from ...graph.op import having
 from ...graph.sizes import indices
-from ...graph.walk import consumers, rebuild, toposort, toposort_cut
+from ...graph.walk import rebuild, toposort, toposort_cut
 from ...ops.bodies import Body, shapes_known
 from ...ops.scan import Carry, ScanSignature, is_scan, scan_node
-from ..engine import Family, fit, scalar
+from ..engine import Family
 
 family = Family("scans")
-ROUNDS = 4              # how often the passes run at most, each after the other
 KEPT = 256              # rewritten bodies that are remembered
-HOLD = {"scan": ("body",), "scan_debug": ("body",), "ifelse": ("then", "other")}
+HOLD = having("bodies")
 _bodies = OrderedDict()
 
 
@@ -52,7 +51,7 @@ def last_row_is_final(node):
     sig, total = ScanSignature.of(scan), trace.shape[0]
     if not total or trace.attrs["index"] >= sig.carries or not runs_all(scan):
         return None
-    if not _takes_last(node, trace, scan):
+    if not takes_last(node, trace, scan):
         return None
     rest = node.attrs["slices"][1:]
     final = ops.expand(item(scan, sig.final(trace.attrs["index"])), (0,))
@@ -239,137 +238,7 @@ def substitute(roots, scan, items):
     return rebuild(roots, replace)
 
 
-# --- the passes -------------------------------------------------------------------------------
-
-
-def improve(roots, optimise, key):
-    """`roots` with better scans. optimise(list of nodes) rewrites the step of one."""
-    from . import hoist, prune
-    from .join import join_columns, join_terms, join_weights
-    from .merge import merge
-    tried = set()           # (what was done in vain, uid of a scan, which of its results are read)
-    for _ in range(ROUNDS):
-        before = roots
-        roots = join_columns(only_last(merge(prune.cut(drop_unused(roots, tried)))))
-        roots = with_bodies(roots, optimise, key)
-        done = set()
-        while True:
-            scan = next((n for n in toposort(roots) if n.op.name == "scan" and n.uid not in done),
-                        None)
-            if scan is None:
-                break
-            done.add(scan.uid)
-            known = scan.inputs[0].value is not None        # else rows have no shape
-            passes = hoist.PASSES if known else (join_weights, join_terms)
-            roots = _passed(roots, scan, passes, tried)
-        if roots == before:
-            break
-    return drop_unused(prune.split(drop_unused(roots, tried)), tried)
-
-
-def _passed(roots, scan, passes, tried):
-    read = {n.attrs["index"] for n in toposort(roots)
-            if n.op.name == "item" and n.inputs[0] is scan}
-    key = passes, scan.uid, frozenset(read)
-    if key in tried:
-        return roots
-    with line_of(scan):
-        opened = Opened(scan)
-        opened.results = [p if k in read else None for k, p in enumerate(opened.results)]
-        if not any([run(opened) for run in passes]):
-            tried.add(key)
-            return roots
-        return substitute(roots, scan, opened.close())
-
-
-def drop_unused(roots, tried=None):
-    """Scans without results that nobody reads, and without what only those needed."""
-    tried = set() if tried is None else tried
-    for scan in reversed([n for n in toposort(roots) if is_scan(n)]):
-        order = toposort(roots)
-        read = {n.attrs["index"] for n in order if n.op.name == "item" and n.inputs[0] is scan}
-        key = "unused", scan.uid, frozenset(read)
-        if not read or scan.op.name == "scan_debug" or key in tried:
-            continue
-        with line_of(scan):
-            opened = Opened(scan)
-            if _trim(opened, read):
-                roots = substitute(roots, scan, opened.close())
-            else:
-                tried.add(key)
-    return roots
-
-
-def _trim(opened, read):
-    """Whether something could be dropped of a scan of which only the results `read` are read."""
-    sig = opened.sig
-    live = {i for i in range(sig.carries) if {sig.trace(i), sig.final(i)} & read}
-    outs = [k for k in range(sig.outs) if sig.out(k) in read]
-    while True:
-        roots = [opened.carries[i].new for i in live] + [opened.outs[k] for k in outs]
-        roots += [] if opened.until is None else [opened.until]
-        reached = {n.uid for n in toposort_cut(roots, opened.frozen)}
-        more = {i for i, c in enumerate(opened.carries) if any(n.uid in reached for n in c.inputs)}
-        if more <= live:
-            break
-        live |= more
-    used_rows = [r for r in opened.rows if r[2].uid in reached]
-    unread = set(sig.body.inputs) - {sig.body.inputs[k] for k in sig.body.used}
-    if len(live) == sig.carries and len(outs) == sig.outs and len(used_rows) == len(
-            opened.rows) and not unread & set(sig.body.inputs[sig.first_other:]):
-        return False
-    live = sorted(live)
-    opened.results = [("trace", live.index(i)) if i in live else None for i in range(sig.carries)]
-    opened.results += [("final", live.index(i)) if i in live else None for i in range(sig.carries)]
-    opened.results += [("out", outs.index(k)) if k in outs else None for k in range(sig.outs)]
-    opened.results.append(("count", 0))
-    opened.carries = [opened.carries[i] for i in live]
-    opened.outs = [opened.outs[k] for k in outs]
-    return True
-
-
-def only_last(roots):
-    """Per-step results of which only the last row is read become states, which are not stored."""
-    while True:
-        new = _last_as_state(roots)
-        if new is None:
-            return roots
-        roots = new
-
-
-def _last_as_state(roots):
-    """`roots` with that done to the first scan where it can be; None where there is none."""
-    order = toposort(roots)
-    users, fixed = consumers(order), {n.uid for n in roots}
-    for scan in [n for n in order if n.op.name == "scan" and runs_all(n)]:
-        sig, reads = ScanSignature.of(scan), {}
-        for n in users[scan.uid]:
-            k = n.attrs["index"] - sig.out(0)
-            if 0 <= k < sig.outs and n.uid not in fixed and n.shape[0] and all(
-                    _takes_last(u, n, scan) for u in users[n.uid]):
-                reads[k] = users[n.uid]
-        if not reads:
-            continue
-        with line_of(scan):
-            opened = Opened(scan)
-            for k in reads:
-                new = opened.outs[k]
-                zeros = fit(scalar(0, new.dtype), (1, *new.shape))
-                opened.carries.append(Carry(zeros, (-1,), [leaf(new.dtype, new.shape)], new))
-                opened.results[sig.out(k)] = ("final", len(opened.carries) - 1)
-            items = opened.close()
-            replace = {n: items[n.attrs["index"]] for n in users[scan.uid]}
-            for k, slices in reads.items():
-                for n in slices:
-                    final = ops.expand(items[sig.out(k)], (0,))
-                    rest = n.attrs["slices"][1:]
-                    replace[n] = make("slice", (final,), {"slices": ((None, None, 1), *rest)})
-                replace = {n: x for n, x in replace.items() if n is not slices[0].inputs[0]}
-        return rebuild(roots, replace)
-    return None
-
-
-def _takes_last(user, rows, scan):
+def takes_last(user, rows, scan):
     """Whether `user` is a slice that reads of all `rows` only that of the last step."""
     if user.op.name != "slice":
         return False

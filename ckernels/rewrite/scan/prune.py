@@ -8,14 +8,16 @@ from math import prod
 
 from ... import ops
 from ...dtypes import ITEMSIZE
-from ...graph.node import constant, line_of
+from ...graph.node import constant, line_of, make
+from ...graph.op import having
 from ...graph.sizes import SizeRange, indices
-from ...graph.walk import consumers, rebuild, toposort
-from ...ops.scan import Carry, ScanSignature
-from .opened import HOLD, Opened, leaf, runs_all
+from ...graph.walk import consumers, rebuild, toposort, toposort_cut
+from ...ops.scan import Carry, ScanSignature, is_scan
+from ..engine import fit, scalar
+from .opened import HOLD, Opened, leaf, runs_all, substitute, takes_last
 
 WORTH = 4096            # bytes of rows nobody reads from which on a scan is made two
-EFFECTS = ("print", "check")       # ops with an effect in each step that runs
+EFFECTS = having("effect")
 
 
 def cut(roots):
@@ -172,3 +174,93 @@ def _resliced(slices, items, first, end):
         _, *rest = node.attrs["slices"]
         found[node] = ops.slice_(items[old.attrs["index"]], [moved.bounds(end - first), *rest])
     return found
+
+
+# --- results that nobody reads ----------------------------------------------------------------
+
+
+def drop_unused(roots, tried=None):
+    """Scans without results that nobody reads, and without what only those needed."""
+    tried = set() if tried is None else tried
+    for scan in reversed([n for n in toposort(roots) if is_scan(n)]):
+        order = toposort(roots)
+        read = {n.attrs["index"] for n in order if n.op.name == "item" and n.inputs[0] is scan}
+        key = "unused", scan.uid, frozenset(read)
+        if not read or scan.op.name == "scan_debug" or key in tried:
+            continue
+        with line_of(scan):
+            opened = Opened(scan)
+            if _trim(opened, read):
+                roots = substitute(roots, scan, opened.close())
+            else:
+                tried.add(key)
+    return roots
+
+
+def _trim(opened, read):
+    """Whether something could be dropped of a scan of which only the results `read` are read."""
+    sig = opened.sig
+    live = {i for i in range(sig.carries) if {sig.trace(i), sig.final(i)} & read}
+    outs = [k for k in range(sig.outs) if sig.out(k) in read]
+    while True:
+        roots = [opened.carries[i].new for i in live] + [opened.outs[k] for k in outs]
+        roots += [] if opened.until is None else [opened.until]
+        reached = {n.uid for n in toposort_cut(roots, opened.frozen)}
+        more = {i for i, c in enumerate(opened.carries) if any(n.uid in reached for n in c.inputs)}
+        if more <= live:
+            break
+        live |= more
+    used_rows = [r for r in opened.rows if r[2].uid in reached]
+    unread = set(sig.body.inputs) - {sig.body.inputs[k] for k in sig.body.used}
+    if len(live) == sig.carries and len(outs) == sig.outs and len(used_rows) == len(
+            opened.rows) and not unread & set(sig.body.inputs[sig.first_other:]):
+        return False
+    live = sorted(live)
+    opened.results = [("trace", live.index(i)) if i in live else None for i in range(sig.carries)]
+    opened.results += [("final", live.index(i)) if i in live else None for i in range(sig.carries)]
+    opened.results += [("out", outs.index(k)) if k in outs else None for k in range(sig.outs)]
+    opened.results.append(("count", 0))
+    opened.carries = [opened.carries[i] for i in live]
+    opened.outs = [opened.outs[k] for k in outs]
+    return True
+
+
+def only_last(roots):
+    """Per-step results of which only the last row is read become states, which are not stored."""
+    while True:
+        new = _last_as_state(roots)
+        if new is None:
+            return roots
+        roots = new
+
+
+def _last_as_state(roots):
+    """`roots` with that done to the first scan where it can be; None where there is none."""
+    order = toposort(roots)
+    users, fixed = consumers(order), {n.uid for n in roots}
+    for scan in [n for n in order if n.op.name == "scan" and runs_all(n)]:
+        sig, reads = ScanSignature.of(scan), {}
+        for n in users[scan.uid]:
+            k = n.attrs["index"] - sig.out(0)
+            if 0 <= k < sig.outs and n.uid not in fixed and n.shape[0] and all(
+                    takes_last(u, n, scan) for u in users[n.uid]):
+                reads[k] = users[n.uid]
+        if not reads:
+            continue
+        with line_of(scan):
+            opened = Opened(scan)
+            for k in reads:
+                new = opened.outs[k]
+                zeros = fit(scalar(0, new.dtype), (1, *new.shape))
+                opened.carries.append(Carry(zeros, (-1,), [leaf(new.dtype, new.shape)], new))
+                opened.results[sig.out(k)] = ("final", len(opened.carries) - 1)
+            items = opened.close()
+            replace = {n: items[n.attrs["index"]] for n in users[scan.uid]}
+            for k, slices in reads.items():
+                for n in slices:
+                    final = ops.expand(items[sig.out(k)], (0,))
+                    rest = n.attrs["slices"][1:]
+                    replace[n] = make("slice", (final,), {"slices": ((None, None, 1), *rest)})
+                replace = {n: x for n, x in replace.items() if n is not slices[0].inputs[0]}
+        return rebuild(roots, replace)
+    return None

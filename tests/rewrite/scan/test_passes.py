@@ -10,7 +10,7 @@ from ckernels.graph.walk import toposort
 from ckernels.ops.scan import Carry, ScanSignature, is_scan, scan_node
 from ckernels.reference import evaluate
 from ckernels.rewrite import optimise, parts
-from ckernels.rewrite.scan import opened
+from ckernels.rewrite.scan import opened, passes
 
 
 def leaf(*shape, dtype="float64"):
@@ -114,12 +114,12 @@ def test_gates_written_one_by_one_are_joined_forwards_and_backwards():
 def test_products_of_columns_are_one_where_they_cover_the_matrix():
     a, x = leaf(4, 5), leaf(5, 6)
     parts_of = [ops.matmul(a, x[:, :2]), ops.matmul(a, x[:, 2:])]
-    new = opened.improve(parts_of, lambda nodes: nodes, "none")
+    new = passes.improve(parts_of, lambda nodes: nodes, "none")
     assert len({n.inputs[0] for n in new}) == 1 and new[0].op.name == "slice"
     for got, want in zip(evaluate(new, numbers([a, x])), evaluate(parts_of, numbers([a, x]))):
         np.testing.assert_allclose(got, want, rtol=1e-12)
     alone = [ops.matmul(a, x[:, :2]), ops.matmul(a, x[:, 3:])]
-    assert opened.improve(alone, lambda nodes: nodes, "none") == alone
+    assert passes.improve(alone, lambda nodes: nodes, "none") == alone
 
 
 def test_what_does_not_vary_leaves_the_loop():

@@ -59,7 +59,7 @@ continuous_dtypes = float_dtypes + complex_dtypes
 discrete_dtypes = ("bool",) + integer_dtypes
 all_dtypes = discrete_dtypes + continuous_dtypes
 _MODULES = ("nnet", "signal", "nlinalg", "slinalg", "fft", "shared_randomstreams", "raw_random",
-            "inplace", "xlogx", "extra_ops", "sharedvar", "sort", "type")
+            "inplace", "opt", "xlogx", "extra_ops", "sharedvar", "sort", "type")
 _ELSEWHERE = {"grad": "gradient", "Rop": "gradient", "Lop": "gradient", "jacobian": "gradient",
               "hessian": "gradient", "numeric_grad": "gradient", "verify_grad": "gradient",
               "consider_constant": "gradient", "scalar_from_tensor": "scalar",

@@ -359,8 +359,9 @@ def _choose(a, choices, mode):
     choices = ops.expand(choices, tuple(range(1, 1 + lead)))
     zero = ops.getitem(choices, 0)
     full = ops.broadcast_like(a, ops.eq(a, ops.cast(ops.zeros_like(zero), "int64")))
-    wide = ops.broadcast_like(choices, ops.expand(full, (0,)))
-    return ops.squeeze(ops.take_along_axis(wide, ops.expand(full, (0,)), 0), (0,))
+    place = ops.expand(full, (0,))
+    wide = ops.broadcast_like(choices, ops.eq(ops.cast(ops.zeros_like(choices), "int64"), place))
+    return ops.squeeze(ops.take_along_axis(wide, place, 0), (0,))
 
 
 def choose(a, choices, out=None, mode="raise"):

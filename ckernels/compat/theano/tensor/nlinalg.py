@@ -4,9 +4,11 @@ import numpy as np
 
 from .... import ops
 from ..gof.op import KernelOp
+from .numpy_ops import NumPyOp, numpy_op
 from .rules import floats
 from .variables import as_tensor_variable
 
+__path__ = []       # modules of Theano below this one: install.py knows them
 __all__ = ["matrix_inverse", "det", "svd", "qr", "eigh", "pinv", "matrix_dot", "trace", "diag",
            "matrix_power", "norm", "tensorinv", "tensorsolve", "alloc_diag", "extract_diag",
            "eig", "lstsq"]
@@ -162,6 +164,8 @@ def norm(x, ord):
         raise NotImplementedError("We don't support norm with more than 2 dimensions")
     ord = {"inf": np.inf, "-inf": -np.inf}.get(ord, ord) if isinstance(ord, str) else ord
     if x.ndim == 1:
+        if isinstance(ord, str):
+            raise ValueError(f"no norm of a vector is called {ord!r}")
         if ord is None:
             return sum(x ** 2) ** 0.5
         if ord == np.inf:
@@ -208,16 +212,11 @@ def tensorsolve(a, b, axes=None):
 
 
 
-def eig(a):
-    """[eigenvalues, eigenvectors in columns] of a square matrix, as real numbers where they are."""
-    from .numpy_ops import numpy_op
-    return numpy_op("eig", _matrix(a))
+eig = NumPyOp("eig")        # [eigenvalues, eigenvectors in columns], as real numbers
 
 
-def lstsq(x, y, rcond=-1):
-    """[solution, residuals, rank, singular values] of x . solution = y, by least squares."""
-    from .numpy_ops import numpy_op
-    x = _matrix(x)
-    y = as_tensor_variable(y)
-    from .variables import as_tensor_variable as variable
-    return numpy_op("lstsq", x, y, variable(rcond))
+class lstsq:  # noqa: N801 (Theano's name)
+    """lstsq()(x, y, rcond): [solution, residuals, rank, singular values] by least squares."""
+
+    def __call__(self, x, y, rcond=-1):
+        return numpy_op("lstsq", _matrix(x), as_tensor_variable(y), as_tensor_variable(rcond))

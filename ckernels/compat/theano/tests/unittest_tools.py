@@ -103,7 +103,7 @@ def assert_allclose(expected, value, rtol=None, atol=None):
     half = "float16" in (str(a.dtype), str(b.dtype))
     rtol = rtol if rtol is not None else (5e-3 if half else 1e-4 if narrow else 1e-5)
     atol = atol if atol is not None else (1e-3 if half else 1e-5 if narrow else 1e-8)
-    if a.shape != b.shape or not np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True):
+    if not np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True):
         raise WrongValue(expected, value, rtol, atol)
 
 

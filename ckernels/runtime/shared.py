@@ -1,0 +1,111 @@
+"""What all functions have in common, whichever way they run: what users may ask, how updates end.
+
+Here is neither a call nor a plan: see function.py, debug.py, staged.py, steady.py.
+"""
+import numpy as np
+
+from .. import locks
+from ..errors import NotSupported, ShapeError, UsageError, with_line
+from ..graph.shapes import show
+from ..graph.walk import toposort
+from .state import exchange
+
+updating = locks.rlock()    # interpreted calls that update variables come one after the other
+
+
+class Shared:
+    """What users may ask of any function, whichever way it runs."""
+
+    def __init__(self, spec):
+        self.spec = spec
+        self.name = spec.name
+        self.inputs, self.outputs, self.updates = spec.inputs, spec.outputs, spec.updates
+
+    def copy(self, swap=None, delete_updates=False, name=None):
+        """A function of the same graph on other variables (`swap`: {old: new}) or without updates.
+
+        Kernels are shared; the original keeps its state (Theano's Function.copy).
+        """
+        return self.spec.copy(swap, delete_updates, name)
+
+    def __reduce__(self):
+        not_pickled(self)
+
+    def __repr__(self):
+        names = ", ".join(self.spec.label(i) for i in range(len(self.inputs)))
+        return f"<ckernels function {self.name or ''}({names})>"
+
+    def stats(self):
+        """A dict of what was built: see `CompiledFunction.stats`; here nothing was compiled."""
+        roots = self.outputs + [new for _, new in self.updates]
+        return {"nodes": len(toposort(roots)), "instructions": 0, "kernels": [], "built": 0,
+                "from_cache": 0, "compile_seconds": 0.0, "plans": 0, "classes": 0,
+                "peak_bytes": 0}
+
+    @property
+    def optimised(self):
+        """Outputs and new values as rewritten for the last shapes; [] before the first call."""
+        return self.program.optimised
+
+    def profile_table(self):
+        """What each instruction took, for functions made with profile=True; `print` it.
+
+        A list of rows (name, calls, ms, percent, line); empty where no instruction was compiled.
+        """
+        from .profile import Profile  # start-up
+        return Profile(self.name or "function", [])
+
+    def explain(self, rewrites=False):
+        """A text: what each instruction of the last plan computes, and why it does not do more.
+
+        Each instruction (the lines of `steps`) is followed by the user's lines it computes and by
+        what it reads from others, with the reason why it does not compute that itself. rewrites:
+        begin with the rewrites of the graph, in the order in which they were made.
+        """
+        from .explain import explain  # start-up
+        return explain(self.program, rewrites)
+
+    def _repr_html_(self):
+        """For notebooks: the steps of the last plan and a small picture."""
+        from .pages import summary  # start-up
+        return summary(self)
+
+    def source(self):
+        """The generated C; empty where none is generated."""
+        return ""
+
+    def address(self, signature, *arrays, bound=None):
+        """Refused: only a compiled function in one piece has a C function."""
+        raise NotSupported(f"{self!r} has no C function: it runs in Python, in whole or between "
+                           "its pieces")
+
+    def assumptions(self):
+        """What the last plan assumes of sizes; nothing where there is none."""
+        return []
+
+
+def not_pickled(function):
+    """The refusal of pickle and copy, whichever way a function runs."""
+    raise UsageError(
+        f"{function!r} cannot be pickled or deep-copied, for it holds machine code and variables: "
+        "pickle the values of its variables (K.get_value) and build it anew, which finds its "
+        "kernels in the compiledir; f.copy(swap=...) makes another function of the same graph")
+
+
+def apply_updates(updates, values):
+    """Check all new values, then store them: all or none."""
+    for (variable, new), value in zip(updates, values):
+        if len(variable.shape) != value.ndim or any(
+                a not in (None, b) for a, b in zip(variable.shape, value.shape)):
+            raise with_line(ShapeError(f"the update of {variable.name or 'a variable'} has shape "
+                                       f"{show(value.shape)}, the variable has "
+                                       f"{show(variable.shape)}"), new)
+    exchange([variable.attrs["store"] for variable, _ in updates],
+             [np.asarray(value, dtype=variable.dtype)
+              for (variable, _), value in zip(updates, values)])
+
+
+def finish(values, spec):
+    outputs = [np.array(v, dtype=n.dtype, order="C", copy=True)
+               for v, n in zip(values, spec.outputs)]
+    return outputs[0] if spec.single else outputs
