@@ -7,9 +7,9 @@ it stands. Not for graphs at large: those are in tests/codegen/random_graphs.py.
 """
 
 import numpy as np
-from ckernels.gradient import grad
 
 from ckernels import ops
+from ckernels.autodiff.reverse import grad
 from ckernels.errors import CKernelsError
 from ckernels.graph.node import constant, make
 from ckernels.graph.walk import rebuild, toposort

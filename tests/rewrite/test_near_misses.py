@@ -5,7 +5,7 @@ import pytest
 
 from ckernels.reference import evaluate
 from ckernels.rewrite import optimise
-from ckernels.runtime.function import Function
+from ckernels.runtime.function import make_function
 
 from .near_misses import FORMULAS, Case
 
@@ -27,8 +27,9 @@ def search_compiled(seeds, mode, per=30):
     failures = []
     for first in range(seeds.start, seeds.stop, per):
         cases = [Case(seed) for seed in range(first, min(first + per, seeds.stop))]
-        function = Function([n for c in cases for n in c.leaves], [c.root for c in cases],
-                            positional_only=True, mode=mode)
+        function = make_function(
+            [n for c in cases for n in c.leaves], [c.root for c in cases],
+            positional_only=True, mode=mode)
         got = function(*[a for c in cases for a in c.arrays])
         failures += [c.wrong(np.asarray(g)) for c, g in zip(cases, got)]
     failures = [f for f in failures if f]
