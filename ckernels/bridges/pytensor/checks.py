@@ -23,7 +23,7 @@ class Misspecified(CKernelsError, AssertionError):
     """A tensor has another shape than the one that was specified."""
 
 
-class BatchMismatch(CKernelsError, TypeError):
+class DotMismatch(CKernelsError, TypeError):
     """The operands of a BatchedDot have batches of different sizes."""
 
 
@@ -61,7 +61,7 @@ def _check_agreed(attrs, inputs):
         if any(s != known[0] for s in known[1:]):
             lengths = [int(s) for s in known]
             if attrs["error"] == "batch":
-                raise BatchMismatch(f"the operands of BatchedDot must have the same size in axis "
+                raise DotMismatch(f"the operands of BatchedDot must have the same size in axis "
                                     f"0, but have sizes {lengths}")
             if 1 in lengths:
                 raise ShapeError(BROADCAST.format(lengths, axis))

@@ -6,6 +6,7 @@ casts between them as PyTensor's `impl` does. What is not here is computed by th
 import numpy as np
 
 from .... import dtypes, ops
+from ....ops.special import polygamma
 from ..registry import SCALARS, Untranslated, find, translates_scalar
 
 
@@ -83,7 +84,6 @@ for _name, _fn in DIRECT.items():
 
 @translates_scalar("PolyGamma")
 def _polygamma(op, operands, dtype):
-    from ....ops.special import polygamma
     order = operands[0].value
     if order is None or order.size != 1 or order.item() < 1:
         raise Untranslated("polygamma of an order that is data")

@@ -11,7 +11,7 @@ import numpy as np
 from .... import ops
 from ....graph.node import Node, constant, item, make, new_uid
 from ....ops.scan import Carry, ScanSignature, scan_node
-from ....ops.scan_ends import ran, remember_last
+from ....ops.scan_ends import ran, with_last
 from ....ops.shape import known_value, size_of
 from ..registry import Untranslated, translates
 
@@ -176,8 +176,7 @@ class ScanMaker:
         rows = ops.concatenate([ops.slice_(x, [(0, first, 1)]),
                                 self.trace(self.layout.trace(i))], 0)
         found = self.last_rows(rows, first, _size(x))
-        remember_last(found, self.final(i), constant(np.int64(1)))
-        return found
+        return with_last(found, self.final(i), constant(np.int64(1)))
 
     def last_rows(self, rows, first, kept):
         """The last `kept` of `rows`, of which `first` were there before; zeros where too few."""
