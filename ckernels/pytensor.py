@@ -16,7 +16,7 @@ __all__ = ["CKERNELS", "CKernelsLinker", "address", "compile_pymc_model", "repor
 
 def compile_pymc_model(model, **options):
     """A PyMC model for `nutpie.sample`: see `ckernels.bridges.nutpie.compile_pymc_model`."""
-    from .bridges.nutpie import compile_pymc_model as compile_
+    from .bridges.nutpie import compile_pymc_model as compile_  # start-up
     return compile_(model, **options)
 
 

@@ -266,7 +266,7 @@ class CompiledFunction(Shared):
         >>> round(scipy.integrate.quad(entry.scipy(), 0, 3)[0], 6)
         9.0
         """
-        from . import cfunction
+        from . import cfunction  # start-up
         return cfunction.make(fast, fast.info.spec, signature, arrays, bound)
 
     def stats(self):

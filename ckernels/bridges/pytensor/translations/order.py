@@ -33,7 +33,7 @@ def argmax(context, op, node, inputs):
     if len(axes) in (1, x.ndim) and (len(axes) == 1 or axes == tuple(range(x.ndim))):
         return ops.argmax(x, axes)
     kept = [a for a in range(x.ndim) if a not in axes]
-    from ....ops.shape import sized, times
+    from ....ops.shape import sized, times  # start-up
     sizes = sized(x, kept)
     line = ops.reshape(ops.transpose(x, kept + list(axes)), sizes + [times(*sized(x, axes))])
     return ops.argmax(line, (len(kept),))

@@ -83,7 +83,7 @@ for _name, _fn in DIRECT.items():
 
 @translates_scalar("PolyGamma")
 def _polygamma(op, operands, dtype):
-    from ....ops.special import polygamma
+    from ....ops.special import polygamma  # start-up
     order = operands[0].value
     if order is None or order.size != 1 or order.item() < 1:
         raise Untranslated("polygamma of an order that is data")
