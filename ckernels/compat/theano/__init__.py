@@ -43,6 +43,8 @@ def __getattr__(name):
         found = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
         globals()[name] = found
         return found
+    if name in ("configdefaults", "configparser"):
+        return importlib.import_module(f"{__name__}.config")
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     raise missing("theano", name)

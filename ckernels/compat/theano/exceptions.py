@@ -57,5 +57,5 @@ class ShapeMismatchError(ShapeError):
     """Shapes that do not fit."""
 
 
-class NotSupportedHere(NotImplementedError):
+class NotSupportedHere(NotImplementedError, TypeError):
     """A part of Theano that ckernels does not have, with what to use instead."""

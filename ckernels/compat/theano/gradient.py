@@ -17,7 +17,7 @@ from ...graph.op import Op as Row
 from ...graph.walk import rebuild, toposort
 from .config import config
 from .exceptions import DisconnectedInputError, NullTypeGradError
-from .gof.graph import Variable, apply_order
+from .gof.graph import Constant, Variable, apply_order
 from .gof.op import KernelOp, PureOp, apply_op
 from .gof.type import DisconnectedType, NullType
 from .gof.walks import LAZY, applied, handle_of, is_leaf, known_handles
@@ -70,13 +70,17 @@ class Opened:
     """
 
     def __init__(self, roots, handles):
-        self.marks = {h: None for h in handles if isinstance(h, Handle) and not is_leaf(h)}
+        self.marks = {h: None for h in handles if isinstance(h, Handle) and (
+            not is_leaf(h) or isinstance(h, Constant))}
         self.roots = list(roots)
         if self.marks:
             self.roots = self._marked()
 
     def _marked(self):
         memo = {}
+        for h in self.marks:
+            if isinstance(h, Constant):
+                memo[id(h)] = self._mark(h, h.node)
         for apply in apply_order(self.roots):
             inputs = [memo.get(id(x), x) for x in apply.inputs]
             outputs = apply.outputs
@@ -84,11 +88,15 @@ class Opened:
                 outputs = applied(apply, inputs)
             for old, new in zip(apply.outputs, outputs):
                 if old in self.marks:
-                    new = wrap(make("theano_mark", (new.node,), {"uid": new_uid()}))
-                    self.marks[old] = new.node
+                    new = self._mark(old, new.node)
                 if new is not old:
                     memo[id(old)] = new
         return [memo.get(id(x), x) for x in self.roots]
+
+    def _mark(self, handle, node):
+        made = wrap(make("theano_mark", (node,), {"uid": new_uid()}))
+        self.marks[handle] = made.node
+        return made
 
     def of(self, handle):
         """The node that stands for `handle`."""
@@ -543,8 +551,11 @@ class DisconnectedGrad(KernelOp):
         KernelOp.__init__(self, _stopped, "disconnected_grad")
 
 
-class ConsiderConstant(DisconnectedGrad):
-    """`DisconnectedGrad`, under its old name."""
+class ConsiderConstant(KernelOp):
+    """The identity, whose gradient is zero: `ZeroGrad` under its old name."""
+
+    def __init__(self):
+        KernelOp.__init__(self, _zeroed, "consider_constant")
 
 
 class ZeroGrad(KernelOp):
@@ -578,7 +589,7 @@ disconnected_grad_ = DisconnectedGrad()
 
 
 def consider_constant(x):
-    """`x`, a constant to gradients."""
+    """`x`, whose gradient is zero."""
     warnings.warn("consider_constant() is deprecated, use zero_grad() or disconnected_grad() "
                   "instead.", stacklevel=2)
     return ConsiderConstant()(x)
