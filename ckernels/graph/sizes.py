@@ -656,7 +656,7 @@ def indices(bounds, n):
     """The Line that the slice (start, stop, step) takes of an axis of n elements.
 
     >>> indices((None, None, -1), 4), indices((-9, 2, None), 4)
-    (Line(start=3, count=4, step=-1), Line(start=0, count=2, step=1))
+    (SizeRange(start=3, count=4, step=-1), SizeRange(start=0, count=2, step=1))
     """
     start, stop, step = bounds
     step = 1 if step is None else int(step)
