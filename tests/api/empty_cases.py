@@ -168,6 +168,79 @@ case("hessian", lambda x: K.hessian(K.sum(x ** 3), x), "n")
 case("Rop", lambda x, v: K.Rop(K.tanh(x), x, v), "nm nm")
 case("Lop", lambda x, v: K.Lop(K.tanh(x), x, v), "nm nm")
 
+for _name in (
+    "angle arccosh arcsinh arctanh conj deg2rad erfcinv erfcx erfinv gamma gammaln i0 i0e i1 i1e "
+    "imag isfinite j0 j1 log1mexp log_ndtr ndtr psi rad2deg real tri_gamma trunc zero_grad"
+).split():
+    case(_name, getattr(K, _name), "nm")
+for _name in "arctan2 logaddexp betaln chi2sf gammainc gammaincc ive kve owens_t".split():
+    case(_name, getattr(K, _name), "nm nm")
+    case(_name, getattr(K, _name), "nm m")
+case("betainc", K.betainc, "nm nm nm")
+case("isclose", K.isclose, "nm nm", like=np.isclose)
+case("logical_xor", K.logical_xor, "nm nm", BOOL, np.logical_xor)
+case("grad_clip", lambda x: K.grad_clip(x, -1.0, 1.0), "nm")
+case("grad_scale", lambda x: K.grad_scale(x, 2.0), "nm")
+case("check", lambda x: K.check(x, K.all(K.isfinite(x))), "nm")
+for _name in ("tril", "triu"):
+    case(_name, lambda x, name=_name: getattr(K, name)(x, 1), "nm",
+         like=lambda x, name=_name: getattr(np, name)(x, 1))
+case("tri", lambda x: K.tri(K.shape(x)[0], K.shape(x)[1]) + 0 * x, "nm")
+case("trace", K.trace, "nm", like=np.trace)
+case("diagonal", lambda x: K.diagonal(x, 1), "nmk", like=lambda x: np.diagonal(x, 1))
+case("fill_diagonal_offset", lambda x: K.fill_diagonal_offset(x, 2.0, 1), "nm")
+case("moveaxis", lambda x: K.moveaxis(x, 0, 2), "nmk", like=lambda x: np.moveaxis(x, 0, 2))
+case("swapaxes", lambda x: K.swapaxes(x, 0, 1), "nm", like=lambda x: np.swapaxes(x, 0, 1))
+case("roll", lambda x: K.roll(x, 1, 0), "nm", like=lambda x: np.roll(x, 1, 0))
+case("split", lambda x: K.split(x, 2, axis=1), "n4")
+case("broadcast_to", lambda x: K.broadcast_to(x, (K.shape(x)[0], 5)), "n1")
+case("outer", K.outer, "n m", like=np.outer)
+case("tensordot", lambda x, y: K.tensordot(x, y, 1), "nk km",
+     like=lambda x, y: np.tensordot(x, y, 1))
+case("kron", K.kron, "nm kj", like=np.kron)
+case("matrix_dot", K.matrix_dot, "nk km ml")
+case("matrix_power", lambda x: K.matrix_power(x, 3), "nn")
+case("expm", K.expm, "nn")
+case("slogdet", lambda x: K.slogdet(x)[1], "nn")
+case("cholesky", lambda x: K.cholesky(K.dot(K.transpose(x), x) + 9.0), "nn")
+case("cho_solve", K.cho_solve, "nn nm")
+case("solve_triangular", K.solve_triangular, "nn nm")
+case("qr", lambda x: K.qr(K.stop_gradient(x))[1], "nm")
+case("pinv", K.pinv, "nm")
+case("eig", lambda x: K.eig(x)[0], "nn")
+case("eigh", lambda x: K.eigh(x)[0], "nn")
+case("eigvalsh", K.eigvalsh, "nn")
+case("lstsq", lambda a, b: K.lstsq(a, b)[0], "nm nk")
+case("tensorinv", lambda x: K.tensorinv(x, 1), "nn")
+case("tensorsolve", K.tensorsolve, "nn n")
+case("rfft", K.rfft, "nm")
+case("irfft", K.irfft, "nm2")
+case("sort", lambda x: K.sort(x, 0), "nm", like=lambda x: np.sort(x, 0))
+case("argsort", lambda x: K.argsort(x, 0), "nm", like=lambda x: np.argsort(x, 0))
+case("top_k", lambda x: K.top_k(x, 1)[0], "nm")
+case("searchsorted", K.searchsorted, "n k", like=np.searchsorted)
+case("unique", K.unique, "n", like=np.unique)
+case("bincount", K.bincount, "n", INT)
+case("diff", lambda x: K.diff(x, 1, 0), "nm", like=lambda x: np.diff(x, 1, 0))
+case("cov", K.cov, "nm")
+case("choose", lambda i, x, y: K.choose(i, [x, y], mode="wrap"), "n n n", "int32 float32 float32")
+case("compress", lambda c, x: K.compress(c, x, axis=0), "n nm", "bool float32")
+case("flatnonzero", K.flatnonzero, "nm")
+case("take_along_axis", lambda x, i: K.take_along_axis(x, i, 0), "nm km", "float32 int32")
+case("ravel_multi_index", lambda i: K.ravel_multi_index((i % 2, i % 3), (2, 3)), "n", INT)
+case("unravel_index", lambda i: K.unravel_index(i % 6, (2, 3))[0], "n", INT)
+case("categorical", lambda p: K.categorical(p, seed=1), "n3")
+case("multinomial", lambda p: K.multinomial(p / K.sum(p, -1, keepdims=True), seed=1), "n3")
+case("permutation", lambda x: K.permutation(K.shape(x)[0], seed=1), "nm")
+case("bartlett", lambda x: K.bartlett(K.shape(x)[0]), "nm")
+case("py_op", lambda x: K.py_op(np.tanh, [x], x, gradient=lambda i, o, g: [g[0]]), "nm",
+     like=np.tanh)
+DOUBLED = """for (int64_t i = 0; i < x_shape[0]; i++)
+    for (int64_t j = 0; j < x_shape[1]; j++)
+        y[i * x_shape[1] + j] = 2 * x[i * x_strides[0] + j * x_strides[1]];"""
+case("c_op", lambda x: K.c_op(DOUBLED, {"x": x}, {"y": x}, gradient=lambda i, o, g: [2 * g[0]]),
+     "nm", like=lambda x: 2 * x)
+
 # Names of settings, values, classes and rooms: they compute nothing of tensors.
 NO_TENSORS = set(
     "In Out RandomStreams Tensor Variable api autodiff backend batch_get_value "
@@ -179,6 +252,7 @@ NO_TENSORS = set(
     "locks manual_variable_initialization "
     "moving_average_update ndim ones ops placeholder plan pp print_tensor "
     "random_normal_variable random_uniform_variable reference reset_uids rewrite runtime "
+    "collector draw pytensor theano "
     "schedule set_epsilon set_floatx set_image_data_format set_image_dim_ordering set_intx "
     "set_learning_phase set_num_threads set_random_seed set_value shared threads_info until "
     "update update_add update_sub variable zeros".split()
