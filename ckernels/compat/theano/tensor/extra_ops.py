@@ -5,9 +5,10 @@ import numpy as np
 from .... import ops
 from ....graph.node import constant as constant_node
 from ..config import config
-from ..exceptions import NotSupportedHere
-from ..gof.op import KernelOp
+from ..gof.graph import Apply
+from ..gof.op import KernelOp, Op
 from .rules import DISCRETE
+from .type import TensorType
 from .variables import Handle, as_tensor_variable
 
 __all__ = ["CumOp", "CumsumOp", "CumprodOp", "cumsum", "cumprod", "diff", "bincount", "squeeze",
@@ -266,9 +267,9 @@ def to_one_hot(y, nb_class, dtype=None):
 
 
 class Unique(KernelOp):
-    """The different elements in order, and where they were."""
+    """The different elements in order, and where they were; along `axis` the different slices."""
 
-    __props__ = ("return_index", "return_inverse", "return_counts")
+    __props__ = ("return_index", "return_inverse", "return_counts", "axis")
 
     def __init__(self, return_index=False, return_inverse=False, return_counts=False, axis=None):
         KernelOp.__init__(self, _unique, "Unique", return_index=bool(return_index),
@@ -277,33 +278,44 @@ class Unique(KernelOp):
 
     def make_node(self, x):
         x = as_tensor_variable(x)
-        if self.axis is not None and x.ndim > 1:
-            raise NotSupportedHere("Unique takes no axis here: it gives the different elements of "
-                                   "all of x")
-        op = KernelOp(_unique, "Unique", **self.attrs)
-        return op.make_node(x)
+        if self.axis is None:
+            return KernelOp(_unique, "Unique", **self.attrs).make_node(x)
+        axis = self.axis + x.ndim if self.axis < 0 else self.axis
+        if not 0 <= axis < x.ndim:
+            raise RuntimeError(f"Unique axis `{self.axis}` is outside of input ndim = {x.ndim}.")
+        if x.ndim == 1:
+            return KernelOp(_unique, "Unique", **self.attrs).make_node(x)
+        return UniqueSlices(axis=axis, **self.attrs).make_node(x)
+
+    def __reduce__(self):
+        return Unique, (*self.attrs.values(), self.axis)
 
 
-def _unique(x, return_index, return_inverse, return_counts):
-    """Equal neighbours in order are one; the first of each is kept."""
-    x = ops.flatten(x) if x.ndim != 1 else x
-    order = ops.argsort(x, 0)
-    y = ops.take(x, order, 0)
-    later, before = ops.getitem(y, slice(1, None)), ops.getitem(y, slice(None, -1))
-    start = ops.getitem(ops.ones_like(y, "bool"), slice(None, 1))
-    new = ops.concatenate([start, ops.ne(later, before)], 0)
-    firsts = ops.flatnonzero(new)
-    found = [ops.take(y, firsts, 0)]
-    if return_index:
-        found.append(ops.take(order, firsts, 0))
-    group = ops.sub(ops.cumsum(ops.cast(new, "int64"), 0), 1)
-    if return_inverse:
-        found.append(ops.take(group, ops.argsort(order, 0), 0))
-    if return_counts:
-        n = ops.expand(ops.getitem(ops.shape(x), 0), (0,))
-        ends = ops.concatenate([ops.getitem(firsts, slice(1, None)), n], 0)
-        found.append(ops.sub(ends, firsts))
-    return found
+def _unique(x, **asked):
+    found = ops.unique(ops.flatten(x), **asked)
+    return list(found) if isinstance(found, tuple) else found
+
+
+class UniqueSlices(Op):
+    """The different slices along an axis, by NumPy: their order is that of all their elements."""
+
+    __props__ = ("return_index", "return_inverse", "return_counts", "axis")
+
+    def __init__(self, return_index, return_inverse, return_counts, axis):
+        self.return_index, self.return_inverse = return_index, return_inverse
+        self.return_counts, self.axis = return_counts, axis
+
+    def make_node(self, x):
+        pattern = [b and k != self.axis for k, b in enumerate(x.broadcastable)]
+        more = self.return_index + self.return_inverse + self.return_counts
+        return Apply(self, [x], [TensorType(x.dtype, pattern)(),
+                                 *(TensorType("int64", (False,))() for _ in range(more))])
+
+    def perform(self, node, inputs, outputs):
+        found = np.unique(inputs[0], **self._props_dict())
+        found = found if isinstance(found, tuple) else (found,)
+        for k, (cell, value) in enumerate(zip(outputs, found)):
+            cell[0] = value.reshape(-1) if k else value
 
 
 def _dims(dims, count=None):
@@ -386,5 +398,4 @@ def searchsorted(x, v, side="left", sorter=None):
         x = x[sorter]
     if side not in ("left", "right"):
         raise ValueError(f"'{side}' is an invalid value for keyword 'side'")
-    from .numpy_ops import numpy_op
-    return numpy_op(f"searchsorted_{side}", x, v)
+    return KernelOp(ops.searchsorted, "SearchsortedOp", side=side)(x, v)

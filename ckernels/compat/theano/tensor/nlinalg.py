@@ -3,8 +3,8 @@
 import numpy as np
 
 from .... import ops
+from ..exceptions import NotSupportedHere
 from ..gof.op import KernelOp
-from .numpy_ops import NumPyOp, numpy_op
 from .rules import floats
 from .variables import as_tensor_variable
 
@@ -63,18 +63,31 @@ matrix_inverse, pinv, det = MatrixInverse(), MatrixPinv(), Det()
 
 
 def _svd(x, full_matrices, compute_uv):
-    u, s, v = ops.svd(floats(x))
-    return [u, s, v] if compute_uv else s
+    return ops.svd(floats(x), full_matrices, compute_uv)
 
 
-def svd(a, full_matrices=True, compute_uv=True):
-    """[u, s, v] with a = u diag(s) v, or s alone; u and v have min(a.shape) columns and rows.
+class SVD(KernelOp):
+    """[u, s, v] with a = u diag(s) v, or s alone without compute_uv.
 
-    full_matrices=True of a matrix that is not square needs the columns of u that are missing:
-    they are taken from the qr decomposition of u.
+    full_matrices: square u and v, which have no gradient, as in Theano; s alone has one.
     """
-    a = _matrix(a)
-    return KernelOp(_svd, "SVD", full_matrices=bool(full_matrices), compute_uv=bool(compute_uv))(a)
+
+    def __init__(self, full_matrices=True, compute_uv=True):
+        KernelOp.__init__(self, _svd, "SVD", full_matrices=bool(full_matrices),
+                          compute_uv=bool(compute_uv))
+
+    def make_node(self, x):
+        return KernelOp.make_node(self, _matrix(x))
+
+    def __reduce__(self):
+        return SVD, (self.full_matrices, self.compute_uv)
+
+
+def svd(a, full_matrices=1, compute_uv=1):
+    """[u, s, v] with a = u diag(s) v, or s alone; u and v are square with full_matrices, else they
+    have min(a.shape) columns and rows. Square ones have no gradient.
+    """
+    return SVD(full_matrices, compute_uv)(a)
 
 
 def _qr(x, mode):
@@ -208,15 +221,46 @@ def tensorsolve(a, b, axes=None):
     return found.reshape(inner, ndim=len(inner))
 
 
-# --- through NumPy ----------------------------------------------------------------------------
+def _eig(x):
+    x = floats(x)
+    return [ops.cast(ops.real(part), x.dtype) for part in ops.eig(x)]
 
 
+class Eig(KernelOp):
+    """[eigenvalues, eigenvectors in columns] of a matrix: their real parts, as in Theano."""
 
-eig = NumPyOp("eig")        # [eigenvalues, eigenvectors in columns], as real numbers
+    def __init__(self):
+        KernelOp.__init__(self, _eig, "Eig")
+
+    def make_node(self, x):
+        return KernelOp.make_node(self, _matrix(x))
 
 
-class lstsq:  # noqa: N801 (Theano's name)
-    """lstsq()(x, y, rcond): [solution, residuals, rank, singular values] by least squares."""
+eig = Eig()
 
-    def __call__(self, x, y, rcond=-1):
-        return numpy_op("lstsq", _matrix(x), as_tensor_variable(y), as_tensor_variable(rcond))
+
+def _lstsq(x, y, rcond):
+    """NumPy's four results; residuals are empty unless there are more equations than rank."""
+    x = floats(x)
+    found, left, rank = ops.lstsq(x, floats(y), rcond)
+    left = ops.flatten(left) if left.ndim else ops.expand(left, (0,))
+    rows, columns = (ops.cast(ops.to_node(ops.getitem(ops.shape(x), k)), "int64") for k in (0, 1))
+    told = ops.logical_and(ops.eq(rank, columns), ops.gt(rows, columns))
+    count = ops.mul(ops.cast(told, "int64"), ops.getitem(ops.shape(left), 0))
+    return [found, ops.getitem(left, slice(None, count)), rank, ops.svd(x, compute_uv=False)]
+
+
+class lstsq(KernelOp):  # noqa: N801 (Theano's name)
+    """lstsq()(x, y, rcond): [solution, residuals, rank, singular values] by least squares.
+
+    rcond is a number; below 0: the precision of the dtype.
+    """
+
+    def __init__(self, rcond=None):
+        KernelOp.__init__(self, _lstsq, "lstsq", rcond=rcond)
+
+    def make_node(self, x, y, rcond=-1):
+        known = ops.known_value(as_tensor_variable(rcond).node)
+        if known is None:
+            raise NotSupportedHere("the rcond of lstsq is a number here, not a variable")
+        return KernelOp.make_node(lstsq(float(known)), _matrix(x), as_tensor_variable(y))

@@ -3,7 +3,13 @@
 import numpy as np
 
 from .... import ops
+from ....graph.node import constant, make
+from ....graph.op import REGISTRY
+from ....graph.op import Op as Row
+from ....ops.decompose import eye_like
+from ....ops.systems import mirrored
 from ..gof.op import KernelOp
+from .constants import NoneConst
 from .rules import floats, upcast
 from .variables import as_tensor_variable
 
@@ -30,10 +36,29 @@ class Cholesky(KernelOp):
 
 
 def _cholesky(x, lower, on_error):
-    x = floats(x)
-    if lower:
-        return ops.cholesky(x)
-    return ops.transpose(ops.cholesky(x))
+    """From one triangle, to which the gradient belongs too."""
+    x = mirrored(floats(x), lower)
+    found = ops.cholesky(x) if on_error == "raise" else make("cholesky_or_nan", (x,))
+    return found if lower else ops.transpose(found)
+
+
+def _run_cholesky(attrs, x):
+    try:
+        return REGISTRY["cholesky"].oracle(attrs, x)
+    except np.linalg.LinAlgError:
+        return np.full_like(x, np.nan)
+
+
+def _grad_cholesky(node, g):
+    """That of cholesky; NaN where there is no factor."""
+    bad = ops.any(ops.isnan(node))
+    safe = ops.where(bad, eye_like(node), node)
+    slope = REGISTRY["cholesky"].grad(safe, g)[0]
+    return (ops.where(bad, constant(np.array(np.nan, node.dtype)), slope),)
+
+
+Row("cholesky_or_nan", "opaque", REGISTRY["cholesky"].infer, _run_cholesky, _grad_cholesky,
+    ulp=1e4, cost=100, doc="cholesky, with NaN for matrices that are not positive definite.")
 
 
 cholesky = Cholesky()
@@ -94,17 +119,59 @@ def kron(a, b):
     return full.dimshuffle(pairs).reshape(shape, ndim=n)
 
 
-def expm(a):
+def _expm(a):
+    return ops.expm(floats(a))
+
+
+class Expm(KernelOp):
     """The exponential of a matrix."""
-    from .numpy_ops import numpy_op
-    a = as_tensor_variable(a)
-    if a.ndim != 2:
-        raise AssertionError("expm takes a matrix")
-    return numpy_op("expm", a)
+
+    def __init__(self):
+        KernelOp.__init__(self, _expm, "Expm")
+
+    def make_node(self, a):
+        a = as_tensor_variable(a)
+        if a.ndim != 2:
+            raise AssertionError("expm takes a matrix")
+        return KernelOp.make_node(self, a)
+
+
+expm = Expm()
+
+
+def _eigvalsh(a, *b, lower):
+    """a v = w b v with b = l l^T has the spectrum of l^-1 a l^-T."""
+    a = mirrored(floats(a), lower)
+    if b:
+        dtype = upcast(a.dtype, floats(b[0]).dtype)
+        low = ops.cholesky(mirrored(ops.cast(b[0], dtype), lower))
+        half = ops.solve_triangular(low, ops.cast(a, dtype), lower=True)
+        a = ops.solve_triangular(low, ops.transpose(half), lower=True)
+    return ops.eigvalsh(a)
+
+
+class Eigvalsh(KernelOp):
+    """The eigenvalues w of a v = w b v, from the lower or the upper triangles of a and b."""
+
+    def __init__(self, lower=True):
+        if lower not in (True, False):
+            raise AssertionError("lower is True or False")
+        KernelOp.__init__(self, _eigvalsh, "Eigvalsh", lower=bool(lower))
+
+    def make_node(self, a, b=None):
+        given = [a] if b is None or b is NoneConst else [a, b]
+        given = [as_tensor_variable(x) for x in given]
+        if any(x.ndim != 2 for x in given):
+            raise AssertionError("eigvalsh takes matrices")
+        return KernelOp.make_node(self, *given)
+
+    def __reduce__(self):
+        return Eigvalsh, (self.lower,)
 
 
 def eigvalsh(a, b, lower=True):
-    """The eigenvalues w of a v = w b v for symmetric matrices; b may be None."""
-    from .numpy_ops import numpy_op
-    return numpy_op("eigvalsh", as_tensor_variable(a),
-                    as_tensor_variable(np.zeros((0, 0)) if b is None else b))
+    """The eigenvalues w of a v = w b v for symmetric matrices; b may be None.
+
+    lower: whether the lower or the upper triangles of a and b are read.
+    """
+    return Eigvalsh(lower)(a, b)

@@ -1,0 +1,110 @@
+"""theano.tensor.nlinalg and slinalg: every option means what it says, by NumPy and SciPy."""
+
+import numpy as np
+import pytest
+
+import ckernels.compat.theano as theano
+import ckernels.compat.theano.tensor as T
+from ckernels.compat.theano.exceptions import NotSupportedHere
+from ckernels.compat.theano.tensor import nlinalg, slinalg
+from ckernels.compat.theano.tensor.extra_ops import Unique
+
+RNG = np.random.RandomState(3)
+X = T.dmatrix("x")
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (3, 4), (3, 3)])
+def test_full_and_reduced_svd(shape):
+    a = RNG.randn(*shape)
+    for full in (True, False):
+        u, s, v = theano.function([X], nlinalg.svd(X, full_matrices=full))(a)
+        expected = np.linalg.svd(a, full_matrices=full)
+        assert [p.shape for p in (u, s, v)] == [p.shape for p in expected]
+        np.testing.assert_allclose(s, expected[1])
+        np.testing.assert_allclose((u[:, :len(s)] * s) @ v[:len(s)], a)
+    s = nlinalg.SVD(compute_uv=False)(X)
+    assert s.ndim == 1
+    np.testing.assert_allclose(theano.function([X], s)(a), expected[1])
+    theano.gradient.verify_grad(lambda x: nlinalg.svd(x, compute_uv=False), [a], rng=RNG)
+
+
+def test_cholesky_of_either_triangle():
+    a = RNG.randn(3, 3)
+    a = a @ a.T + np.eye(3)
+    lower, upper = np.tril(a) + 7 * np.triu(np.ones((3, 3)), 1), np.triu(a)
+    low = theano.function([X], slinalg.Cholesky(lower=True)(X))(lower)
+    up = theano.function([X], slinalg.Cholesky(lower=False)(X))(upper)
+    np.testing.assert_allclose(low, np.linalg.cholesky(a))
+    np.testing.assert_allclose(up, np.linalg.cholesky(a).T)
+    slope = theano.function([X], T.grad(T.sum(slinalg.cholesky(X)), X))(a)
+    assert (np.triu(slope, 1) == 0).all()       # what is not read has no slope
+    step = 1e-6 * np.tril(RNG.randn(3, 3))
+    change = (np.linalg.cholesky(np.tril(a + step) + np.tril(a + step, -1).T)
+              - np.linalg.cholesky(np.tril(a - step) + np.tril(a - step, -1).T)).sum() / 2
+    np.testing.assert_allclose((slope * step).sum(), change, rtol=1e-6)
+
+
+def test_cholesky_may_give_nan():
+    y = slinalg.Cholesky(on_error="nan")(X)
+    f = theano.function([X], [y, T.grad(T.sum(y), X)])
+    bad, slope = f(-np.eye(2))
+    assert np.isnan(bad).all() and np.isnan(slope[np.tril_indices(2)]).all()
+    good, slope = f(4 * np.eye(2))
+    np.testing.assert_allclose(good, 2 * np.eye(2))
+    assert np.isfinite(slope).all()
+    with pytest.raises(np.linalg.LinAlgError):
+        theano.function([X], slinalg.cholesky(X))(-np.eye(2))
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_eigvalsh_reads_one_triangle(lower):
+    linalg = pytest.importorskip("scipy.linalg")
+    a, b = RNG.randn(3, 3), RNG.randn(3, 3) + 5 * np.eye(3)
+    y = T.dmatrix("y")
+    one = theano.function([X], slinalg.eigvalsh(X, None, lower))
+    two = theano.function([X, y], slinalg.eigvalsh(X, y, lower))
+    np.testing.assert_allclose(one(a), linalg.eigvalsh(a, lower=lower))
+    np.testing.assert_allclose(two(a, b), linalg.eigvalsh(a, b, lower=lower))
+    theano.gradient.verify_grad(lambda x, y: slinalg.eigvalsh(x, y, lower), [a, b], rng=RNG)
+
+
+def test_eig_expm_and_least_squares():
+    linalg = pytest.importorskip("scipy.linalg")
+    a = RNG.randn(3, 3)
+    a = a + a.T
+    w, v = theano.function([X], nlinalg.eig(X))(a)
+    assert w.dtype == v.dtype == "float64"
+    np.testing.assert_allclose(a @ v, v * w, atol=1e-12)
+    np.testing.assert_allclose(theano.function([X], slinalg.expm(X))(a), linalg.expm(a))
+    for m, n, y in ((5, 3, T.dmatrix("y")), (3, 3, T.dvector("y")), (2, 4, T.dvector("y")),
+                    (5, 2, T.dvector("y"))):
+        b = RNG.randn(*((m, 2) if y.ndim == 2 else (m,)))
+        a = RNG.randn(m, n)
+        got = theano.function([X, y], nlinalg.lstsq()(X, y, -1))(a, b)
+        for ours, theirs in zip(got, np.linalg.lstsq(a, b, rcond=-1)):
+            np.testing.assert_allclose(ours, theirs, atol=1e-12)
+            assert ours.shape == np.shape(theirs)
+    with pytest.raises(NotSupportedHere, match="rcond"):
+        nlinalg.lstsq()(X, X, T.dscalar())
+
+
+def test_searchsorted():
+    x, v = T.dvector("x"), T.dmatrix("v")
+    for side in ("left", "right"):
+        f = theano.function([x, v], T.searchsorted(x, v, side))
+        values = np.array([[0, 1.0], [2, 9]])
+        np.testing.assert_array_equal(f([1, 2, 2, 3], values),
+                                      np.searchsorted([1, 2, 2, 3], values, side))
+
+
+def test_unique_along_an_axis():
+    a = np.array([[1, 0, 1], [1, 0, 1], [0, 5, 0]], "float64")
+    for axis in (None, 0, 1, -1):
+        got = theano.function([X], Unique(True, True, True, axis=axis)(X))(a)
+        expected = np.unique(a, True, True, True, axis=axis)
+        for ours, theirs in zip(got, expected):
+            np.testing.assert_array_equal(ours, theirs.reshape(ours.shape))
+    got = theano.function([X], Unique(axis=0)(X))(a)
+    np.testing.assert_array_equal(got, np.unique(a, axis=0))
+    with pytest.raises(RuntimeError, match="outside of input ndim"):
+        Unique(axis=2)(X)
