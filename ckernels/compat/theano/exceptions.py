@@ -8,6 +8,7 @@ from ...errors import (
     ArgumentError,
     DisconnectedError,
     DTypeError,
+    NonFiniteError,
     ShapeError,
     UsageError,
 )
@@ -55,6 +56,10 @@ class TensorShapeError(ShapeError):
 
 class ShapeMismatchError(ShapeError):
     """Shapes that do not fit."""
+
+
+class NanGuardError(NonFiniteError, AssertionError):
+    """NanGuardMode found a number that its switches call an error."""
 
 
 class NotSupportedHere(NotImplementedError, TypeError):

@@ -14,6 +14,7 @@ from .mode import (
     MonitorMode,
     NanGuardMode,
     default_mode,
+    detect_nan,
     get_default_mode,
     get_mode,
     predefined_linkers,

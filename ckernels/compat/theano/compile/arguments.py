@@ -20,10 +20,12 @@ class Rules(Spec):
     downcasts = ()      # for each input True, False or None
     keywords = {}       # {name: index of the input}
     title_name = None
+    watch = None        # watch(spec) -> the callable, for modes that watch
 
     @classmethod
-    def made(cls, types, strict, downcasts, keywords, **options):
+    def made(cls, types, strict, downcasts, keywords, watch=None, **options):
         self = cls(**options)
+        self.watch = watch
         self.set_rules(types, strict, downcasts, keywords)
         return self
 
@@ -37,7 +39,16 @@ class Rules(Spec):
         made = type(self)(**{**{name: getattr(self, name) for name in names}, **changes})
         if len(made.inputs) == len(self.types):
             made.set_rules(self.types, self.strict, self.downcasts, self.keywords)
+        made.watch = self.watch
         return made
+
+    def plain(self, outputs, **changes):
+        made = super().plain(outputs, **changes)
+        made.watch = None
+        return made
+
+    def callable(self):
+        return super().callable() if self.watch is None else self.watch(self)
 
     def coerce(self, i, arg):
         if i < 0:

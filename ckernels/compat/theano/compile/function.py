@@ -289,7 +289,7 @@ def _compiled(asked, mode, no_default_updates, name, on_unused, profile):
         {k: v for k, v in keywords.items() if v is not None},
         inputs=lowered.inputs, outputs=lowered.outputs, updates=lowered.updates,
         single=asked.single, name=name, mode=way, defaults=defaults, downcast=asked.downcast,
-        positional_only=True, check=getattr(mode, "check", None) or "none",
+        positional_only=True, check="none", watch=mode.watch() if hasattr(mode, "watch") else None,
         profile=bool(config.profile if profile is None else profile))
     kind = DictFunction if asked.names is not None else Function
     if any(not hasattr(v.type, "value_zeros") and not isinstance(v.type, Scalar)

@@ -19,8 +19,6 @@ predefined_optimizers = dict.fromkeys(OPTIMIZERS)
 class Mode:
     """A linker and an optimizer, with tags of rewrites to add or to leave out."""
 
-    check = None        # "nan": look for numbers that are not finite
-
     def __init__(self, linker=None, optimizer="default", tags=None):
         linker = config.linker if linker is None else linker
         optimizer = config.optimizer if optimizer == "default" else optimizer
@@ -52,6 +50,9 @@ class Mode:
         named = isinstance(self._optimizer, str) or self._optimizer is None
         rewrites = OPTIMIZERS.get(self._optimizer, "fast_run") if named else "fast_run"
         return "compiled" if rewrites == "fast_run" else "fast_compile"
+
+    def watch(self):
+        """None, or what makes the callable of a Spec that this mode watches."""
 
     def _with(self, *tags):
         made = self.clone()
@@ -102,31 +103,78 @@ class DebugMode(Mode):
 
 
 class NanGuardMode(Mode):
-    """Numbers that are NaN, infinite or above 1e10 are errors, as the three switches say."""
+    """Floats that are NaN, infinite or above 1e10 are errors, as the three switches say.
 
-    check = "nan"
+    Looked at are inputs, outputs and new values, before any variable changes; the error names the
+    node they began at. Such numbers in between that leave no trace in a result are no error here:
+    the function runs compiled. The flag NanGuardMode.action says what an error does.
+    """
 
     def __init__(self, nan_is_error=None, inf_is_error=None, big_is_error=None,
                  optimizer="default", linker=None):
         get = config._get
-        self.nan_is_error = get("NanGuardMode.nan_is_error") if nan_is_error is None \
-            else nan_is_error
-        self.inf_is_error = get("NanGuardMode.inf_is_error") if inf_is_error is None \
-            else inf_is_error
-        self.big_is_error = get("NanGuardMode.big_is_error") if big_is_error is None \
-            else big_is_error
-        switches = self.nan_is_error, self.inf_is_error, self.big_is_error
+        given = {"nan_is_error": nan_is_error, "inf_is_error": inf_is_error,
+                 "big_is_error": big_is_error}
+        switches = {k: get(f"NanGuardMode.{k}") if v is None else v for k, v in given.items()}
+        if not any(switches.values()):
+            raise AssertionError("NanGuardMode with all three switches off looks at nothing")
         Mode.__init__(self, linker or "cvm", optimizer)
-        self.nan_is_error, self.inf_is_error, self.big_is_error = switches
+        self.__dict__.update(switches)
+
+    def __getstate__(self):
+        return *Mode.__getstate__(self), self.nan_is_error, self.inf_is_error, self.big_is_error
+
+    def __setstate__(self, state):
+        Mode.__setstate__(self, state[:2])
+        if len(state) > 2:
+            self.nan_is_error, self.inf_is_error, self.big_is_error = state[2:]
+
+    def watch(self):
+        from .watched import NanGuard
+        return lambda spec: NanGuard(spec, self)
 
 
 class MonitorMode(Mode):
-    """Functions called before and after each Apply: `pre_func(i, node, fn)`, `post_func(...)`."""
+    """Functions called before and after each node: `pre_func(i, node, fn)`, `post_func(i, node,
+    fn)`; fn.inputs and fn.outputs are lists of one-element lists of arrays.
+
+    With one of them the function runs in NumPy, node by node, without rewrites.
+    """
 
     def __init__(self, pre_func=None, post_func=None, optimizer="default", linker=None):
-        self.pre_func, self.post_func = pre_func, post_func
+        if linker is not None:
+            raise Exception("MonitorMode can only use its own linker! You should not provide one.",
+                            linker)
         Mode.__init__(self, "vm", optimizer)
         self.pre_func, self.post_func = pre_func, post_func
+
+    def __getstate__(self):
+        return *Mode.__getstate__(self), self.pre_func, self.post_func
+
+    def __setstate__(self, state):
+        Mode.__setstate__(self, state[:2])
+        if len(state) > 2:
+            self.pre_func, self.post_func = state[2:]
+
+    def watch(self):
+        if self.pre_func is None and self.post_func is None:
+            return None
+        from .watched import Monitored
+        return lambda spec: Monitored(spec, self)
+
+
+def detect_nan(i, node, fn):
+    """A post_func for MonitorMode: prints the first nodes whose results hold NaN."""
+    import numpy as np
+
+    from ..printing import debugprint
+    for output in fn.outputs:
+        if output[0].dtype.kind in "fc" and np.isnan(output[0]).any():
+            print("*** NaN detected ***")
+            debugprint(node)
+            print(f"Inputs : {[x[0] for x in fn.inputs]}")
+            print(f"Outputs: {[x[0] for x in fn.outputs]}")
+            break
 
 
 FAST_COMPILE = Mode("vm", "fast_compile")

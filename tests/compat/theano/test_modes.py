@@ -1,0 +1,88 @@
+"""The modes that watch: each switch of NanGuardMode, and what MonitorMode shows of a call."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import ckernels.compat.theano as theano
+import ckernels.compat.theano.tensor as T
+from ckernels.compat.theano.compile import MonitorMode, NanGuardMode, detect_nan
+from ckernels.errors import NonFiniteError
+
+X = T.dvector("x")
+
+
+def guarded(value, *switches):
+    return theano.function([X], T.log(X) * 2, mode=NanGuardMode(*switches))(np.array(value))
+
+
+def test_each_switch_of_nanguard():
+    cases = {"NaN": [-1.0, 1.0], "Inf": [0.0, 1.0]}
+    for word, value in cases.items():
+        switches = [word == "NaN", word == "Inf", False]
+        with pytest.raises(AssertionError, match=f"{word} detected.*log"):
+            guarded(value, *switches)
+        others = [not switches[0], not switches[1], False]
+        np.testing.assert_array_equal(np.isfinite(guarded(value, *others)), [False, True])
+    big = theano.function([X], X * 1e6, mode=NanGuardMode(False, False, True))
+    with pytest.raises(NonFiniteError, match="Big value"):
+        big([1.0, -1e5])
+    assert big([1e3]).tolist() == [1e9]
+    assert theano.function([X], X * 1e6, mode=NanGuardMode(True, True, False))([1e5]) == [1e11]
+    with pytest.raises(AssertionError):
+        NanGuardMode(False, False, False)
+
+
+def test_nanguard_looks_at_inputs_and_before_updates():
+    with pytest.raises(AssertionError, match="an input of the graph.*the input x"):
+        guarded([np.nan])
+    state = theano.shared(1.0)
+    f = theano.function([], [], updates=[(state, state / 0.0)], mode="NanGuardMode")
+    with pytest.raises(AssertionError, match="Inf"):
+        f()
+    assert state.get_value() == 1
+    with theano.change_flags(**{"NanGuardMode.action": "warn"}):
+        with pytest.warns(UserWarning, match="Inf"):
+            f()
+    assert np.isinf(state.get_value())
+    mode = pickle.loads(pickle.dumps(NanGuardMode(True, False, True)))
+    assert (mode.nan_is_error, mode.inf_is_error, mode.big_is_error) == (True, False, True)
+
+
+def test_monitors_see_each_node_in_order():
+    seen = []
+
+    def before(i, node, fn):
+        assert fn.outputs == [[None]]
+        seen.append(("before", i, str(node.op), [cell[0].tolist() for cell in fn.inputs]))
+
+    def after(i, node, fn):
+        seen.append(("after", i, str(node.op), fn.outputs[0][0].tolist()))
+
+    state = theano.shared(np.zeros(2), "state")
+    f = theano.function([X], T.exp(X), updates=[(state, state + X)],
+                        mode=MonitorMode(before, after))
+    np.testing.assert_allclose(f([0.0, 1.0]), np.exp([0, 1]))
+    assert state.get_value().tolist() == [0, 1]
+    assert [(when, i) for when, i, *_ in seen] == [("before", 0), ("after", 0), ("before", 1),
+                                                   ("after", 1)]
+    assert seen[0][2:] == ("exp", [[0.0, 1.0]]) and seen[3][3] == [0.0, 1.0]
+    theano.function([X], X * 2, mode=MonitorMode(post_func=detect_nan))([1.0])
+
+
+def test_a_monitor_finds_where_nan_begins(capsys):
+    f = theano.function([X], T.log(X) * X, mode=MonitorMode(post_func=detect_nan))
+    assert np.isnan(f([-1.0])).all()
+    shown = capsys.readouterr().out
+    assert shown.index("*** NaN detected ***") < shown.index("log") and "-1." in shown
+
+
+def test_monitors_of_loops_and_choices():
+    k, names = T.iscalar("k"), []
+    rows, updates = theano.scan(lambda a: a * 2, outputs_info=T.ones_like(X), n_steps=k)
+    y = theano.ifelse.ifelse(T.gt(k, 2), rows[-1], T.log(-X))
+    f = theano.function([X, k], y, updates=updates,
+                        mode=MonitorMode(lambda i, node, fn: names.append(str(node.op))))
+    assert f([1.0], 3).tolist() == [8.0]
+    assert "scan" in names and "log" not in names
