@@ -24,7 +24,7 @@ _NAMES = {"grad": "gradient", "Rop": "gradient", "Lop": "gradient", "subgraph_gr
           "foldl": "scan_module", "foldr": "scan_module", "clone": "scan_module",
           "scan_checkpoints": "scan_module", "until": "scan_module", "pp": "printing",
           "pprint": "printing", "as_op": "compile", "OpFromGraph": "compile",
-          "SharedVariable": "compile", "OrderedUpdates": "updates",
+          "SharedVariable": "compile", "ProfileStats": "compile", "OrderedUpdates": "updates",
           "dot": "helpers", "get_scalar_constant_value": "tensor", "sparse_grad": "tensor",
           "predefined_modes": "compile", "predefined_linkers": "compile",
           "predefined_optimizers": "compile", "shared_constructor": "compile",

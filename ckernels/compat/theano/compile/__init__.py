@@ -28,7 +28,7 @@ from .mode import (
 pfunc = function      # what Theano called it inside
 _LAZY = {"as_op": "ops", "FromFunctionOp": "ops", "OpFromGraph": "builders", "DeepCopyOp": "ops",
          "deep_copy_op": "ops", "ViewOp": "ops", "view_op": "ops",
-         "FunctionMaker": "maker", "Shape": "..tensor",
+         "FunctionMaker": "maker", "ProfileStats": "profiling", "Shape": "..tensor",
          "Shape_i": "..tensor", "shape": "..tensor", "shape_i": "..tensor",
          "Rebroadcast": "..tensor", "SpecifyShape": "..tensor", "specify_shape": "..tensor"}
 
@@ -41,6 +41,6 @@ def __getattr__(name):
         module = _LAZY[name]
         return getattr(importlib.import_module(module if module.startswith("..") else "." + module,
                                                __name__), name)
-    if name in ("ops", "builders", "maker", "io", "mode"):
+    if name in ("ops", "builders", "maker", "io", "mode", "profiling"):
         return importlib.import_module("." + name, __name__)
     raise missing("theano.compile", name)

@@ -183,9 +183,9 @@ class Function:
         own = {}
         for state in self.states.values():
             own[state] = type(state)(state.name, state.type, state.get_value(), False)
-        return self._swapped({**own, **swap}, delete_updates, name, own)
+        return self._swapped({**own, **swap}, delete_updates, name, own, profile)
 
-    def _swapped(self, swap, delete_updates, name, own):
+    def _swapped(self, swap, delete_updates, name, own, profile=None):
         from ....graph.walk import rebuild
         spec = self.spec
         table = {a.node: b.node for a, b in swap.items()}
@@ -196,12 +196,15 @@ class Function:
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
         made.spec = spec.like(outputs=outputs, updates=updates, name=name or spec.name,
-                              defaults=dict(spec.defaults))
+                              defaults=dict(spec.defaults),
+                              profile=spec.profile if profile is None else bool(profile))
         made.name = made.spec.name
         made.states = {v: swap.get(s, s) for v, s in self.states.items()}
         made.swapped = {**getattr(self, "swapped", {}), **swap}
         made.fast = made.spec.callable()
-        return made
+        made.__dict__.pop("_profile", None)
+        made.__dict__.pop("_maker", None)
+        return made.measured(profile or True) if made.spec.profile else made
 
     def __copy__(self):
         return self.copy()
@@ -247,10 +250,14 @@ class Function:
     @property
     def profile(self):
         """What was measured: `summary()` prints it. None without profile=True."""
-        if not self.spec.profile:
-            return None
+        return self.__dict__.get("_profile")
+
+    def measured(self, asked):
+        """This function, with its numbers in the ProfileStats that `profile=asked` names."""
         from .profiling import ProfileStats
-        return ProfileStats.of(self)
+        found = self.__dict__["_profile"] = ProfileStats.made(asked, self.name)
+        found.functions.append(self)
+        return self
 
     @property
     def input_storage(self):

@@ -31,6 +31,7 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
     updates  pairs or a dict {shared variable: new value}, applied together after the outputs
     givens   pairs or a dict: what stands for a variable in this function
     on_unused_input  'raise', 'warn' or 'ignore'
+    profile  True, a message or a ProfileStats: `f.profile.summary()` prints what took how long
 
     >>> import ckernels.compat.theano as theano
     >>> import ckernels.compat.theano.tensor as T
@@ -290,12 +291,18 @@ def _compiled(asked, mode, no_default_updates, name, on_unused, profile):
         inputs=lowered.inputs, outputs=lowered.outputs, updates=lowered.updates,
         single=asked.single, name=name, mode=way, defaults=defaults, downcast=asked.downcast,
         positional_only=True, check="none", watch=mode.watch() if hasattr(mode, "watch") else None,
-        profile=bool(config.profile if profile is None else profile))
+        profile=_is_measured(profile))
     kind = DictFunction if asked.names is not None else Function
     if any(not hasattr(v.type, "value_zeros") and not isinstance(v.type, Scalar)
            for v in asked.outs):
         kind = StateFunction
-    return kind(spec, asked, visible, states, lowered, mode)
+    made = kind(spec, asked, visible, states, lowered, mode)
+    return made.measured(profile) if spec.profile else made
+
+
+def _is_measured(profile):
+    """Whether `profile` (None: the flag; True, False, a message or a ProfileStats) asks for it."""
+    return bool(config.profile) if profile is None else profile is not False and profile != 0
 
 
 def _states(asked):

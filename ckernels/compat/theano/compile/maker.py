@@ -15,7 +15,7 @@ class Maker:
         self.outputs = asked.outs
         self.unpack_single, self.return_none = asked.single, asked.outputs is None
         self.output_keys = asked.names
-        self.profile = made.spec.profile
+        self.profile = made.profile
         self.linker = self
         self._fgraph = None
 
