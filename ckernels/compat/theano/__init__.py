@@ -13,7 +13,7 @@ from .config import change_flags, config
 from .gof.graph import Apply, Constant, Variable
 from .gof.op import Op
 from .gof.type import Type, generic
-from .names import missing
+from .names import elsewhere
 
 __version__ = "1.0.5"
 version = type("version", (), {"full_version": __version__, "short_version": __version__})
@@ -47,4 +47,4 @@ def __getattr__(name):
         return importlib.import_module(f"{__name__}.config")
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
-    raise missing("theano", name)
+    return elsewhere("theano", name)

@@ -4,6 +4,8 @@ import builtins  # noqa: F401
 from collections import OrderedDict, defaultdict  # noqa: F401
 from io import BytesIO, StringIO  # noqa: F401
 
+from .names import absent_of as _absent_of
+
 PY3 = True
 izip, imap, xrange, exc_message = zip, map, range, str
 
@@ -19,3 +21,6 @@ def decode(x):
 
 
 cmp = lambda a, b: (a > b) - (a < b)
+
+
+__getattr__ = _absent_of("theano.compat")

@@ -21,6 +21,7 @@ from .gof.graph import Constant, Variable, apply_order
 from .gof.op import KernelOp, PureOp, apply_op
 from .gof.type import DisconnectedType, NullType
 from .gof.walks import LAZY, applied, handle_of, is_leaf, known_handles
+from .names import absent_of as _absent_of
 from .tensor.variables import Handle, as_tensor_variable, wrap
 
 __all__ = ["grad", "Rop", "Lop", "subgraph_grad", "jacobian", "hessian", "verify_grad",
@@ -749,3 +750,6 @@ def verify_grad(fun, pt, n_tests=2, rng=None, eps=None, out_type=None, abs_tol=N
 
 
 verify_grad.E_grad = GradientError
+
+
+__getattr__ = _absent_of("theano.gradient")

@@ -2,6 +2,7 @@
 
 from ... import ops
 from .gof.op import KernelOp
+from .names import absent_of as _absent_of
 from .tensor.variables import Handle, as_tensor_variable
 
 
@@ -73,3 +74,6 @@ def _alike(a, b):
                             "the `else` branch.")
         a, b = a.astype(wide), b.astype(wide)
     return a, b
+
+
+__getattr__ = _absent_of("theano.ifelse")

@@ -44,10 +44,11 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         tail = name[len("theano."):]
         own = f"{OWN}.{ALIASES.get(tail, tail)}" if tail else OWN
         try:
-            if importlib.util.find_spec(own) is None:
-                return None
+            found = importlib.util.find_spec(own)
         except (ImportError, AttributeError, ValueError):
-            return None
+            found = None
+        if found is None:
+            return _refuse(name)
         spec = importlib.machinery.ModuleSpec(name, self, is_package=True)
         spec.own = own
         return spec
@@ -66,6 +67,14 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 module.__package__ = name if spec.submodule_search_locations is not None \
                     else name.rpartition(".")[0]
                 module.__loader__ = spec.loader
+
+
+def _refuse(name):
+    """ModuleNotFoundError with the reason for a module of Theano's; None for any other."""
+    from .names import known, missing
+    module, _, last = name.rpartition(".")
+    if known(module, last):
+        raise ModuleNotFoundError(str(missing(module, last)), name=name)
 
 
 _finder = _Finder()

@@ -1,16 +1,60 @@
-"""Names that Theano 1.0 has and ckernels does not, so that an error can say which it is."""
+"""What a module says of a name it does not hold: whether Theano 1.0 had it, and what to use.
 
-ABSENT = {      # module: {name: what to use instead}
-    "theano": {"gpuarray": "there is no GPU back-end"},
-    "theano.tensor": {},
+Names that Theano kept in a module of its own are found there (install.py's table); the lists of
+what is absent are in absent_names.py.
+"""
+
+import importlib
+
+VERSION = "1.0.5"
+INSTEAD = {     # module or name: what to use
+    "theano.gpuarray": "there is no GPU back-end",
+    "theano.sparse": "ckernels has sparse tensors of its own (docs/guide/sparse.md)",
+    "theano.typed_list": "functions take and return lists of tensors; pad lists of arrays to one",
+    "theano.d3viz": "theano.printing.debugprint and pydotprint show graphs",
+    "theano.gof.COp": "K.c_op takes a body of C (docs/guide/own-ops.md); an Op has `perform`",
+    "theano.tensor.io": "read files with NumPy; the graph computes with tensors",
+    "theano.gof.opt": "rewrites are the engine's affair",
+    "theano.gof.optdb": "rewrites are the engine's affair",
 }
 
 
 def missing(module, name):
-    """The AttributeError for a name that is not here: whether Theano 1.0 had it."""
-    why = ABSENT.get(module, {}).get(name)
-    if why is not None:
-        return AttributeError(f"{module}.{name} is a name of Theano 1.0 that ckernels does not "
-                              f"have: {why}")
-    return AttributeError(f"module {module!r} has no attribute {name!r}, neither here nor in "
-                          "Theano 1.0")
+    """The AttributeError for a name that is not here: whether Theano 1.0 had it.
+
+    >>> print(missing("theano.gof", "COp"))  # doctest: +ELLIPSIS
+    theano.gof.COp is a name of Theano 1.0.5 that ckernels does not have: K.c_op takes ...
+    """
+    whole = f"{module}.{name}"
+    if not known(module, name):
+        return AttributeError(f"module {module!r} has no attribute {name!r}, neither here nor in "
+                              f"Theano {VERSION}")
+    why = INSTEAD.get(whole)
+    return AttributeError(f"{whole} is a name of Theano {VERSION} that ckernels does not have"
+                          + (f": {why}" if why else ""))
+
+
+def known(module, name):
+    """Whether the module of this name in Theano 1.0.5 had `name`, where ckernels does not."""
+    from .absent_names import MODULES, NAMES
+    from .install import ALIASES
+    tail = module[len("theano."):]
+    below = f"{tail}.{name}" if tail else name
+    return below in MODULES or name in NAMES.get(ALIASES.get(tail, tail), "").split()
+
+
+def elsewhere(module, name):
+    """The module that stands for Theano's `module.name`; AttributeError where there is none."""
+    if not name.startswith("_"):
+        from .install import ALIASES, OWN
+        own = ALIASES.get(f"{module}.{name}"[len("theano."):])
+        if own is not None:
+            return importlib.import_module(f"{OWN}.{own}")
+    raise missing(module, name)
+
+
+def absent_of(module):
+    """The `__getattr__` of a module that holds all it has."""
+    def __getattr__(name):  # noqa: N807
+        return elsewhere(module, name)
+    return __getattr__

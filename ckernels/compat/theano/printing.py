@@ -4,6 +4,7 @@ import sys
 
 from .gof.graph import Apply, Constant, Variable
 from .gof.op import KernelOp
+from .names import absent_of as _absent_of
 from .tensor.rules import SYMBOLS
 
 # --- debugprint -------------------------------------------------------------------------------
@@ -255,3 +256,5 @@ def pydotprint(fct, outfile=None, **kwargs):
             stream.write(text)
     return text
 
+
+__getattr__ = _absent_of("theano.printing")

@@ -1,6 +1,7 @@
 """Assert: a tensor that is computed only if conditions hold."""
 
 from .gof.op import KernelOp
+from .names import absent_of as _absent_of
 from .tensor.variables import as_tensor_variable
 
 
@@ -36,3 +37,6 @@ class Assert(KernelOp):
 
 assert_op = Assert()
 assert_ = Assert()
+
+
+__getattr__ = _absent_of("theano.raise_op")

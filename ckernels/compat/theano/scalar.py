@@ -378,6 +378,7 @@ def __getattr__(name):
         for rule, row in table.items():
             if row[0] == name:
                 return type(_named(rule))
-    raise AttributeError(f"theano.scalar has no {name!r}")
+    from .names import elsewhere
+    return elsewhere("theano.scalar", name)
 
 

@@ -16,6 +16,7 @@ from ...errors import ArgumentError, UsageError
 from .exceptions import MissingInputError
 from .gof.graph import Variable
 from .gof.walks import handle_of, known_handles, replayed
+from .names import absent_of as _absent_of
 from .tensor.sharedvar import SharedVariable, TensorSharedVariable
 from .tensor.variables import Handle, as_tensor_variable, wrap
 from .updates import OrderedUpdates
@@ -370,3 +371,5 @@ def clone(output, replace=None, strict=True, share_inputs=True, copy_inputs=None
     found = replayed(outputs, table)
     return found if many else found[0]
 
+
+__getattr__ = _absent_of("theano.scan_module")

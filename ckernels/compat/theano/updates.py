@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 
+from .names import absent_of as _absent_of
 from .tensor.sharedvar import SharedVariable
 
 
@@ -47,3 +48,6 @@ class OrderedUpdates(OrderedDict):
 
 
 Updates = OrderedUpdates
+
+
+__getattr__ = _absent_of("theano.updates")

@@ -36,11 +36,11 @@ _LAZY = {"as_op": "ops", "FromFunctionOp": "ops", "OpFromGraph": "builders", "De
 def __getattr__(name):
     import importlib
 
-    from ..names import missing
+    from ..names import elsewhere
     if name in _LAZY:
         module = _LAZY[name]
         return getattr(importlib.import_module(module if module.startswith("..") else "." + module,
                                                __name__), name)
     if name in ("ops", "builders", "maker", "io", "mode", "profiling"):
         return importlib.import_module("." + name, __name__)
-    raise missing("theano.compile", name)
+    return elsewhere("theano.compile", name)

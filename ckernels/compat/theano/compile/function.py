@@ -10,6 +10,7 @@ import numpy as np
 from ..config import config
 from ..exceptions import NotSupportedHere, UnusedInputError
 from ..gof.graph import Constant, Variable
+from ..names import absent_of as _absent_of
 from ..scalar import Scalar
 from ..tensor.sharedvar import Container, SharedVariable, TensorSharedVariable
 from ..tensor.variables import Handle, as_tensor_variable
@@ -338,3 +339,5 @@ def _hidden(one):
     return TensorSharedVariable(one.name, one.variable.type, one.variable.type.filter(
         value, allow_downcast=one.allow_downcast), False)
 
+
+__getattr__ = _absent_of("theano.compile.function")

@@ -1,6 +1,7 @@
 """In and Out: inputs and outputs of functions with options."""
 
 from ..gof.graph import Variable
+from ..names import absent_of as _absent_of
 
 
 class SymbolicInput:
@@ -87,3 +88,6 @@ class Param(In):
                  allow_downcast=None, implicit=None, borrow=None):
         super().__init__(variable, name=name, value=default, mutable=mutable, strict=strict,
                          allow_downcast=allow_downcast, implicit=implicit or False, borrow=borrow)
+
+
+__getattr__ = _absent_of("theano.compile.io")

@@ -1,6 +1,7 @@
 """f.maker: the inputs, outputs, mode and graph of a function, as Theano shows them."""
 
 from ..gof.fg import FunctionGraph
+from ..names import absent_of as _absent_of
 from .callable import Function  # noqa: F401
 from .function import UnusedInputError, function  # noqa: F401
 
@@ -33,3 +34,6 @@ class Maker:
 
 
 FunctionMaker = Maker
+
+
+__getattr__ = _absent_of("theano.compile.maker")

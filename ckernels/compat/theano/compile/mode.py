@@ -6,6 +6,7 @@ something to watch.
 """
 
 from ..config import config
+from ..names import absent_of as _absent_of
 
 LINKERS = {"cvm", "c|py", "py", "c", "c|py_nogc", "vm", "vm_nogc", "cvm_nogc"}
 OPTIMIZERS = {None: "none", "None": "none", "merge": "none", "o4": "fast_run", "o3": "fast_run",
@@ -231,3 +232,6 @@ def register_optimizer(name, opt):
     if name in OPTIMIZERS:
         raise ValueError(f"Optimizer name already taken: {name}")
     OPTIMIZERS[name] = "fast_run"
+
+
+__getattr__ = _absent_of("theano.compile.mode")

@@ -1,6 +1,7 @@
 """Ops of the compile package: as_op, DeepCopyOp, ViewOp."""
 
 from ..gof.op import KernelOp, Op
+from ..names import absent_of as _absent_of
 
 
 class FromFunctionOp(Op):
@@ -99,3 +100,6 @@ class OutputGuard(ViewOp):
 
 
 deep_copy_op, view_op = DeepCopyOp(), ViewOp()
+
+
+__getattr__ = _absent_of("theano.compile.ops")

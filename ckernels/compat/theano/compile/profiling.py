@@ -11,6 +11,7 @@ import sys
 
 from ....graph.op import REGISTRY
 from ..config import config
+from ..names import absent_of as _absent_of
 
 _printed_at_exit = []
 
@@ -186,3 +187,6 @@ def print_all():
 
 
 atexit.register(print_all)
+
+
+__getattr__ = _absent_of("theano.compile.profiling")

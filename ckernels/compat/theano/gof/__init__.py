@@ -14,7 +14,7 @@ _LAZY = {"FunctionGraph": "fg", "InconsistencyError": "fg", "AlreadyThere": "fg"
 def __getattr__(name):
     import importlib
 
-    from ..names import missing
+    from ..names import elsewhere
     if name == "Container":
         from ..tensor.sharedvar import Container
         return Container
@@ -28,4 +28,4 @@ def __getattr__(name):
         return getattr(importlib.import_module("." + _LAZY[name], __name__), name)
     if name in ("fg", "op", "type", "walks", "perform", "pickling", "null_type"):
         return importlib.import_module("." + {"null_type": "type"}.get(name, name), __name__)
-    raise missing("theano.gof", name)
+    return elsewhere("theano.gof", name)

@@ -4,6 +4,7 @@
 """
 
 from ..exceptions import MissingInputError  # noqa: F401
+from ..names import absent_of as _absent_of
 from .graph import apply_order, clone
 from .utils import object2
 
@@ -126,3 +127,6 @@ class FunctionGraph(object2):
 
 def _clone(inputs, outputs):
     return clone(inputs, outputs)
+
+
+__getattr__ = _absent_of("theano.gof.fg")

@@ -10,6 +10,7 @@ from collections import deque
 from copy import copy
 
 from ..exceptions import MissingInputError
+from ..names import absent_of as _absent_of
 from . import utils
 
 _numbers = itertools.count()
@@ -563,3 +564,6 @@ def as_string(i, o, leaf_formatter=default_leaf_formatter, node_formatter=defaul
 
 def view_tree_set(fgraph, v, treeset):
     treeset.add(v)
+
+
+__getattr__ = _absent_of("theano.gof.graph")

@@ -5,6 +5,7 @@ A user's Op has `make_node` and `perform`; it becomes one node of the engine, wh
 engine nodes, with attributes; equal functions and attributes are equal ops.
 """
 
+from ..names import absent_of as _absent_of
 from . import utils
 from .graph import Apply
 
@@ -298,3 +299,6 @@ class NodeOp(Op):
 def _node_op(name, attrs):
     from ....graph.op import REGISTRY
     return NodeOp(REGISTRY[name], attrs)
+
+
+__getattr__ = _absent_of("theano.gof.op")

@@ -3,6 +3,7 @@
 Tensors are in tensor/type.py. A user's Type needs `filter`; calling a type makes a variable.
 """
 
+from ..names import absent_of as _absent_of
 from . import utils
 from .graph import Constant, Variable
 
@@ -198,3 +199,6 @@ class CDataType(Type):
 
     def __str__(self):
         return f"CDataType{{{self.ctype}}}"
+
+
+__getattr__ = _absent_of("theano.gof.type")

@@ -4,6 +4,7 @@ import sys
 import traceback
 
 from ....errors import user_frame
+from ..names import absent_of as _absent_of
 
 
 class object2:  # noqa: N801 (Theano's name)
@@ -146,3 +147,6 @@ def copy_tag(tag):
     made = scratchpad()
     made.__dict__.update(tag.__dict__)
     return made
+
+
+__getattr__ = _absent_of("theano.gof.utils")

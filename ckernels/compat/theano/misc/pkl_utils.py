@@ -6,6 +6,8 @@ import zipfile
 
 import numpy as np
 
+from ..names import absent_of as _absent_of
+
 
 class StripPickler(pickle.Pickler):
     """A pickler that leaves the traces of variables out, as all pickles here do."""
@@ -56,3 +58,4 @@ def load(f, persistent_load=None):
         return _Unpickler(io.BytesIO(archive.read("pkl")), archive).load()
 
 
+__getattr__ = _absent_of("theano.misc.pkl_utils")

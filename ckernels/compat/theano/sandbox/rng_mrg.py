@@ -8,6 +8,7 @@ import numpy as np
 from ....api.randomstreams import RandomStreams, guess_n_streams  # noqa: F401
 from ..config import config
 from ..gof.walks import handle_of
+from ..names import absent_of as _absent_of
 from ..tensor.rules import upcast
 from ..tensor.variables import as_tensor_variable
 
@@ -146,3 +147,4 @@ def multMatVect(v, A, m1, B, m2):  # noqa: N802, N803 (Theano's name)
     return np.concatenate([first, second]).astype("int32")
 
 
+__getattr__ = _absent_of("theano.sandbox.rng_mrg")

@@ -6,6 +6,7 @@ from .... import ops
 from ..exceptions import EmptyConstantError, NotScalarConstantError
 from ..gof.graph import Constant
 from ..gof.type import SingletonType
+from ..names import absent_of as _absent_of
 from .variables import Handle, as_tensor_variable
 
 __all__ = ["get_scalar_constant_value", "extract_constant", "EmptyConstantError",
@@ -112,3 +113,6 @@ def extract_constant(x, elemwise=True, only_process_constants=False):
         return get_scalar_constant_value(x, elemwise, only_process_constants)
     except NotScalarConstantError:
         return x
+
+
+__getattr__ = _absent_of("theano.tensor.constants")

@@ -1,5 +1,6 @@
 """The names of theano.tensor.elemwise."""
 
+from ..names import absent_of as _absent_of
 from .elementwise import DimShuffle, Elemwise  # noqa: F401
 from .products import Dot  # noqa: F401
 from .reductions import (  # noqa: F401
@@ -11,3 +12,5 @@ from .reductions import (  # noqa: F401
     ProdWithoutZeros,
     Sum,
 )
+
+__getattr__ = _absent_of("theano.tensor.elemwise_names")

@@ -7,6 +7,7 @@ from ....graph.node import constant as constant_node
 from ..config import config
 from ..gof.graph import Apply
 from ..gof.op import KernelOp, Op
+from ..names import absent_of as _absent_of
 from .rules import DISCRETE
 from .type import TensorType
 from .variables import Handle, as_tensor_variable
@@ -399,3 +400,6 @@ def searchsorted(x, v, side="left", sorter=None):
     if side not in ("left", "right"):
         raise ValueError(f"'{side}' is an invalid value for keyword 'side'")
     return KernelOp(ops.searchsorted, "SearchsortedOp", side=side)(x, v)
+
+
+__getattr__ = _absent_of("theano.tensor.extra_ops")

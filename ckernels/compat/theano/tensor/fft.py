@@ -5,6 +5,7 @@ import numpy as np
 
 from ..gof.graph import Apply
 from ..gof.op import Op
+from ..names import absent_of as _absent_of
 from .elementwise import sqrt
 from .type import TensorType
 from .variables import as_tensor_variable
@@ -121,3 +122,6 @@ def irfft(inp, norm=None, is_odd=False):
     total = s.prod().astype(_float(inp))
     scaling = total if norm is None else sqrt(total) if norm == "ortho" else 1
     return irfft_op(inp, s) / scaling
+
+
+__getattr__ = _absent_of("theano.tensor.fft")

@@ -8,6 +8,7 @@ import numpy as np
 
 from .... import ops
 from ..gof.op import KernelOp
+from ..names import absent_of as _absent_of
 from .rules import DISCRETE, upcast
 from .variables import Handle, as_tensor_variable, constant, holds_variables
 
@@ -450,3 +451,6 @@ def as_index_constant(a):
     if isinstance(a, slice):
         return slice(*(as_index_constant(b) for b in (a.start, a.stop, a.step)))
     return constant(np.int64(a)) if isinstance(a, (int, np.integer)) else a
+
+
+__getattr__ = _absent_of("theano.tensor.indexing")

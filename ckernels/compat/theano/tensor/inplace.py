@@ -17,5 +17,5 @@ def __getattr__(name):
         for found in (base, base + "_"):
             if found in rules.UNARY or found in rules.SEVERAL:
                 return getattr(elementwise, found)
-    from ..names import missing
-    raise missing("theano.tensor.inplace", name)
+    from ..names import elsewhere
+    return elsewhere("theano.tensor.inplace", name)

@@ -5,6 +5,7 @@ import numpy as np
 from .... import ops
 from ..exceptions import NotSupportedHere
 from ..gof.op import KernelOp
+from ..names import absent_of as _absent_of
 from .rules import floats
 from .variables import as_tensor_variable
 
@@ -264,3 +265,6 @@ class lstsq(KernelOp):  # noqa: N801 (Theano's name)
         if known is None:
             raise NotSupportedHere("the rcond of lstsq is a number here, not a variable")
         return KernelOp.make_node(lstsq(float(known)), _matrix(x), as_tensor_variable(y))
+
+
+__getattr__ = _absent_of("theano.tensor.nlinalg")

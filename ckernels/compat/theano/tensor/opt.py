@@ -1,4 +1,7 @@
 """The ops that theano.tensor.opt defines; its rewrites are the engine's affair."""
 
+from ..names import absent_of as _absent_of
 from .joining import MakeVector, make_vector  # noqa: F401
 from .shaping import Shape_i, shape_i  # noqa: F401
+
+__getattr__ = _absent_of("theano.tensor.opt")

@@ -4,6 +4,7 @@ import numpy as np
 
 from .... import ops
 from ..gof.op import KernelOp
+from ..names import absent_of as _absent_of
 from .rules import upcast
 from .variables import as_tensor_variable
 
@@ -196,3 +197,6 @@ def trace(a, offset=0, axis1=0, axis2=1):
     """The sum of a diagonal."""
     from .creation import diagonal
     return diagonal(a, offset, axis1, axis2).sum(axis=-1)
+
+
+__getattr__ = _absent_of("theano.tensor.products")

@@ -16,6 +16,7 @@ from ..config import config
 from ..gof.graph import Apply
 from ..gof.op import Op
 from ..gof.type import Type
+from ..names import absent_of as _absent_of
 from .rules import upcast
 from .sharedvar import Container, TensorSharedVariable
 from .variables import _number, as_tensor_variable, wrap
@@ -395,3 +396,5 @@ class RandomStreamsBase:
         made.permutation = order
         return made
 
+
+__getattr__ = _absent_of("theano.tensor.raw_random")

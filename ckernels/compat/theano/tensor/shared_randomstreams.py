@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 
+from ..names import absent_of as _absent_of
 from .raw_random import RandomStateSharedVariable, RandomStreamsBase, random_state_shared
 
 
@@ -65,3 +66,6 @@ class RandomStreams(RandomStreamsBase):
 
 
 __all__ = ["RandomStreams", "RandomStateSharedVariable", "randomstate_constructor"]
+
+
+__getattr__ = _absent_of("theano.tensor.shared_randomstreams")

@@ -15,6 +15,7 @@ from ....runtime.state import Store
 from ..gof import graph as gof
 from ..gof.type import generic
 from ..gof.utils import add_tag_trace
+from ..names import absent_of as _absent_of
 from .type import TensorType
 from .variables import Handle, as_tensor_variable
 
@@ -294,3 +295,4 @@ shared.constructors = [generic_constructor, scalar_constructor, _random_construc
                        _sparse_constructor, tensor_constructor]
 
 
+__getattr__ = _absent_of("theano.tensor.sharedvar")

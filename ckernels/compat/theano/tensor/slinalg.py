@@ -9,6 +9,7 @@ from ....graph.op import Op as Row
 from ....ops.decompose import eye_like
 from ....ops.systems import mirrored
 from ..gof.op import KernelOp
+from ..names import absent_of as _absent_of
 from .constants import NoneConst
 from .rules import floats, upcast
 from .variables import as_tensor_variable
@@ -175,3 +176,6 @@ def eigvalsh(a, b, lower=True):
     lower: whether the lower or the upper triangles of a and b are read.
     """
     return Eigvalsh(lower)(a, b)
+
+
+__getattr__ = _absent_of("theano.tensor.slinalg")

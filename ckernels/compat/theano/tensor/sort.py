@@ -2,6 +2,7 @@
 
 from .... import ops
 from ..gof.op import KernelOp
+from ..names import absent_of as _absent_of
 from .variables import Handle, as_tensor_variable
 
 __all__ = ["SortOp", "ArgSortOp", "TopKOp", "sort", "argsort", "topk", "argtopk",
@@ -98,3 +99,6 @@ def topk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
 def argtopk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
     """The places of the kth largest elements along `axis`."""
     return topk_and_argtopk(x, kth, axis, sorted, idx_dtype)[1]
+
+
+__getattr__ = _absent_of("theano.tensor.sort")

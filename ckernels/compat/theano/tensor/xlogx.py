@@ -1,5 +1,6 @@
 """xlogx and xlogy0: x log(x) and x log(y), 0 where x is 0."""
 
+from ..names import absent_of as _absent_of
 from .elementwise import eq, log, switch
 from .variables import as_tensor_variable
 
@@ -20,3 +21,6 @@ def xlogy0(x, y):
 
 
 XlogX, XlogY0 = xlogx, xlogy0
+
+
+__getattr__ = _absent_of("theano.tensor.xlogx")

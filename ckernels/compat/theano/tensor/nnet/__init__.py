@@ -47,7 +47,7 @@ _MODULES = {"conv": "abstract_conv", "abstract_conv": "abstract_conv", "bn": "bn
 
 
 def __getattr__(name):
-    from ...names import missing
+    from ...names import elsewhere
     if name in _CONV:
         return getattr(importlib.import_module(".abstract_conv", __name__), name)
     if name in _MODULES:
@@ -60,4 +60,4 @@ def __getattr__(name):
         return found
     if name == "sparse_block_dot":
         return importlib.import_module(".blocksparse", __name__).sparse_block_dot
-    raise missing("theano.tensor.nnet", name)
+    return elsewhere("theano.tensor.nnet", name)

@@ -21,6 +21,7 @@ from ....convshapes import (  # noqa: F401
     get_conv_shape_1axis,
 )
 from ...gof.op import KernelOp
+from ...names import absent_of as _absent_of
 from ..rules import upcast
 from ..variables import Handle, as_tensor_variable
 
@@ -363,3 +364,6 @@ def frac_bilinear_upsampling(input, frac_ratio):
     """Images enlarged by a fraction."""
     return _apply("frac_bilinear_upsampling", "frac_bilinear_upsampling",
                   (as_tensor_variable(input),), frac_ratio=frac_ratio)
+
+
+__getattr__ = _absent_of("theano.tensor.nnet.abstract_conv")

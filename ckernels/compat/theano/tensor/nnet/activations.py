@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...names import absent_of as _absent_of
 from ..creation import arange
 from ..elementwise import (  # noqa: F401
     abs_,
@@ -84,3 +85,4 @@ def h_softmax(x, batch_size, n_outputs, n_classes, n_outputs_per_class, W1, b1, 
     return class_probs[rows, classes] * softmax(activations)[rows, within]
 
 
+__getattr__ = _absent_of("theano.tensor.nnet.activations")

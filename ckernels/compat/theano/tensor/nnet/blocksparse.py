@@ -1,5 +1,6 @@
 """sparse_block_dot: products of chosen blocks."""
 
+from ...names import absent_of as _absent_of
 from ..variables import as_tensor_variable
 
 
@@ -19,3 +20,6 @@ def sparse_block_dot(W, h, inputIdx, b, outputIdx):  # noqa: N803 (Theano's name
     products = (h.dimshuffle(0, 1, "x", 2, "x") * blocks).sum(axis=(1, 3))
     found = b[outputs] + products
     return found[0] if single else found
+
+
+__getattr__ = _absent_of("theano.tensor.nnet.blocksparse")

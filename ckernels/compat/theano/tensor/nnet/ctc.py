@@ -3,6 +3,7 @@
 from .....api import ctc as own
 from .....api.tensor import Tensor
 from ...gof.op import KernelOp
+from ...names import absent_of as _absent_of
 
 
 def ctc_available():
@@ -18,3 +19,6 @@ def ctc(activations, labels, input_lengths):
     """The CTC cost of activations (time, batch, classes); labels (batch, length), -1 for none."""
     return KernelOp(_cost, "ConnectionistTemporalClassification")(activations, labels,
                                                                   input_lengths)
+
+
+__getattr__ = _absent_of("theano.tensor.nnet.ctc")

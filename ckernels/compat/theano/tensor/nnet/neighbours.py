@@ -3,6 +3,7 @@
 from .....api.tensor import Tensor
 from .... import nnet as own
 from ...gof.op import KernelOp
+from ...names import absent_of as _absent_of
 from ..variables import Handle, as_tensor_variable
 
 
@@ -34,3 +35,6 @@ def neibs2images(neibs, neib_shape, original_shape, mode="valid"):
     target, scalars = _target(original_shape, 4)
     return KernelOp(_joined, "neibs2images", shape=_ints(neib_shape), target=target,
                     mode=mode)(as_tensor_variable(neibs), *scalars)
+
+
+__getattr__ = _absent_of("theano.tensor.nnet.neighbours")

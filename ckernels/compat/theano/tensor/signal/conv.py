@@ -3,6 +3,7 @@
 from .....api.tensor import Tensor
 from .... import signal as own
 from ...gof.op import KernelOp
+from ...names import absent_of as _absent_of
 from ..variables import as_tensor_variable
 
 
@@ -22,3 +23,6 @@ def conv2d(input, filters, image_shape=None, filter_shape=None, border_mode="val
                "filter_shape": None if filter_shape is None else tuple(filter_shape)}
     return KernelOp(_convolved, "signal.conv2d", options=tuple(sorted(options.items())))(
         input, filters)
+
+
+__getattr__ = _absent_of("theano.tensor.signal.conv")

@@ -5,6 +5,7 @@ import numpy as np
 from .....api.tensor import Tensor
 from .... import signal as own
 from ...gof.op import KernelOp
+from ...names import absent_of as _absent_of
 from ..variables import Handle, as_tensor_variable
 
 
@@ -126,3 +127,6 @@ def _count(v, w, s, ignore_border):
     v = as_tensor_variable(v)
     return switch(as_tensor_variable(s) >= w, (v - 1) // s + 1,
                   maximum(0, (v - 1 - w + s) // s) + 1)
+
+
+__getattr__ = _absent_of("theano.tensor.signal.pool")

@@ -1,0 +1,52 @@
+"""Names that are not here: the error says truly whether Theano 1.0 had them."""
+
+import importlib
+
+import pytest
+
+import ckernels.compat.theano as theano
+import ckernels.compat.theano.tensor as T
+from ckernels.compat.theano import absent_names, gradient, names
+from ckernels.compat.theano.install import _finder
+from ckernels.compat.theano.tensor import nlinalg, slinalg
+
+HAD = "is a name of Theano 1.0.5 that ckernels does not have"
+NOWHERE = "no_such_name"
+NEVER = "neither here nor in Theano 1.0.5"
+
+
+@pytest.mark.parametrize("module, name", [
+    (theano, "sparse"), (theano, "typed_list"), (theano.gof, "COp"), (theano.gof, "optdb"),
+    (nlinalg, "QRIncomplete"), (slinalg, "CholeskyGrad"), (T, "gammainc"),
+    (T.nnet, "CrossentropySoftmax1HotWithBiasDx"), (T.nnet.abstract_conv, "ConvOp"),
+    (theano.compile, "optdb"), (theano.scan_module, "traverse"), (theano.printing, "PPrinter"),
+    (theano.scalar, "GammaInc"), (T.signal.pool, "DownsampleFactorMaxGradGrad")])
+def test_theano_had_it(module, name):
+    with pytest.raises(AttributeError, match=HAD):
+        getattr(module, name)
+
+
+@pytest.mark.parametrize("module", [theano, theano.gof, theano.compile, T, T.nnet, T.signal,
+                                    nlinalg, gradient, theano.scan_module, theano.scalar])
+def test_theano_had_it_not(module):
+    with pytest.raises(AttributeError, match=NEVER):
+        getattr(module, NOWHERE)
+    assert not hasattr(module, "__no_such_name__")
+
+
+def test_reasons_and_modules():
+    with pytest.raises(AttributeError, match="c_op takes a body of C"):
+        getattr(theano.gof, "COp")  # noqa: B009
+    assert all(names.known(*whole.rsplit(".", 1)) for whole in names.INSTEAD)
+    with pytest.raises(ModuleNotFoundError, match=f"theano.sparse {HAD}"):
+        _finder.find_spec("theano.sparse")
+    assert _finder.find_spec("theano.no_such_module") is None
+    assert theano.compile.function_module.Function is theano.compile.Function
+    assert T.basic is T and theano.gof.destroyhandler is theano.gof.fg
+
+
+@pytest.mark.parametrize("tail", sorted(absent_names.NAMES))
+def test_listed_names_are_absent(tail):
+    """A name that came to be here has to go from its list."""
+    module = importlib.import_module(f"ckernels.compat.theano{'.' * bool(tail)}{tail}")
+    assert [name for name in absent_names.NAMES[tail].split() if hasattr(module, name)] == []
