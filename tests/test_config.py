@@ -237,21 +237,21 @@ def test_where_the_compiledir_is(home, monkeypatch, tmp_path):
     """compiledir, else base_compiledir with compiledir_format below it, else the user's cache."""
     import platform
 
-    from ckernels.compiler import places
+    from ckernels.compiler import directories
 
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     below = f"{sys.platform}-{platform.machine()}"
     plain = {"compiledir": "", "base_compiledir": "", "compiledir_format": "{system}-{machine}"}
     with config.change(plain):
-        assert places.compiledir() == str(home / ".cache" / "ckernels" / below)
+        assert directories.compiledir() == str(home / ".cache" / "ckernels" / below)
         monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-        assert places.compiledir() == str(home / ".cache" / "ckernels" / below)
+        assert directories.compiledir() == str(home / ".cache" / "ckernels" / below)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
-        assert places.compiledir() == str(tmp_path / "x" / "ckernels" / below)
+        assert directories.compiledir() == str(tmp_path / "x" / "ckernels" / below)
         config.base_compiledir = "~/base"
-        assert places.compiledir() == str(home / "base" / below)
+        assert directories.compiledir() == str(home / "base" / below)
         config.compiledir = str(tmp_path / "this one")
-        assert places.compiledir() == str(tmp_path / "this one")
+        assert directories.compiledir() == str(tmp_path / "this one")
 
 
 @pytest.mark.parametrize("text, name", [
@@ -264,18 +264,18 @@ def test_where_the_compiledir_is(home, monkeypatch, tmp_path):
 def test_the_name_of_the_compiledir(tmp_path, text, name):
     import platform
 
-    from ckernels.compiler import cache, places
+    from ckernels.compiler import cache, directories
 
     known = {"python_version": platform.python_version(), "abi": cache.ABI, "system": sys.platform,
              "hostname": platform.node(), "user": os.geteuid()}  # fmt: skip
     name = name or (text % known if "%" in text else text.format(**known))
     with config.change(compiledir="", base_compiledir=str(tmp_path), compiledir_format=text):
-        assert places.compiledir() == str(tmp_path / name)
+        assert directories.compiledir() == str(tmp_path / name)
 
 
 def test_a_format_with_an_unknown_word(tmp_path):
-    from ckernels.compiler import places
+    from ckernels.compiler import directories
 
     with config.change(compiledir="", base_compiledir=str(tmp_path), compiledir_format="{gcc}"):
         with pytest.raises(ConfigError, match="knows system, platform, .*; not {gcc}"):
-            places.compiledir()
+            directories.compiledir()

@@ -47,8 +47,6 @@ REGISTRATIONS = {
     "register_interpreter": {"reference"},  # bodies of scans and branches run in NumPy
     "register_function": {"api"},           # handles have `eval`
     "register_reset": {"api"},              # clear_session forgets the learning phase
-    "register_mode": {"bridges"},           # PyTensor's own
-    "register_linker": {"bridges"},         # PyTensor's own
     "register_names": {"__init__"},         # refusals of NumPy's functions name those of K
 }
 FOREIGN = ("register_at_fork", "register_linker", "register_mode")      # of Python and PyTensor

@@ -14,12 +14,13 @@ import numpy as np
 from .. import dtypes, ops
 from ..api import function as _function
 from ..api import gradients as _gradients
+from ..api import linalg as _linalg
 from ..api import scan as _scan
 from ..api import variables as _variables
 from ..api.config import cast_to_floatx, floatx, set_floatx
 from ..api.gradients import stop_gradient
 from ..api.indexing import one_hot
-from ..api.linalg import diag, dot, solve, svd
+from ..api.linalg import diag, dot
 from ..api.math import (
     abs,
     allclose,
@@ -121,6 +122,16 @@ class SharedVariable(Variable):
 
     def __bool__(self):
         return True
+
+
+def solve(a, b):
+    """x with a @ x = b, for a square matrix `a` and a vector or matrix `b`."""
+    return _linalg.solve(a, b)
+
+
+def svd(x):
+    """U, the singular values and V transposed, of a matrix."""
+    return _linalg.svd(x)
 
 
 def variable(value, dtype=None, name=None):

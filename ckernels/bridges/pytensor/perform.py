@@ -4,11 +4,9 @@ A plan knows the shape of everything it holds, so the shapes of the results are 
 call: computed by the op's `infer_shape`, which PyTensor gives as a graph of sizes. Where an op
 cannot say them, there is Untranslated, and the graph is cut (see pieces.py).
 """
-import threading
-
 import numpy as np
 
-from ... import ops
+from ... import locks, ops
 from ...errors import ShapeError
 from ...graph.node import Node, item, make
 from ...graph.op import Op
@@ -29,7 +27,7 @@ class Call:
 
     def __init__(self, node):
         self.node, self.ready = node, False
-        self.lock = threading.Lock()
+        self.lock = locks.lock()
         self.destroyed = {i for which in (node.op.destroy_map or {}).values() for i in which}
 
     def prepare(self):
