@@ -431,14 +431,13 @@ def _rop(y, xs, vs):
     reach = {n.uid for n in toposort([y])}
     if not any(x.uid in reach for x, _ in live):
         return None
-    for n in toposort([y]):
-        if n.op.name == "perform" and not _has_rop(n.attrs["op"].op):
-            raise NotImplementedError(f"{n.attrs['op'].op} has no R_op and no gradient")
-    return engine.Rop(y, [x for x, _ in live], [v for _, v in live])
-
-
-def _has_rop(op):
-    return hasattr(op, "grad") or type(op).L_op is not PureOp.L_op
+    from .rops import has_own, tangent
+    users = [n.attrs["op"].op for n in toposort([y]) if n.op.name == "perform"]
+    for op in users:
+        if not (has_own(op) or hasattr(op, "grad") or type(op).L_op is not PureOp.L_op):
+            raise NotImplementedError(f"{op} has no R_op and no gradient")
+    xs, vs = [x for x, _ in live], [v for _, v in live]
+    return (tangent if any(map(has_own, users)) else engine.Rop)(y, xs, vs)
 
 
 def _rop_disconnected(y, what, returned):

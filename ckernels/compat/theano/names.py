@@ -9,7 +9,7 @@ import importlib
 VERSION = "1.0.5"
 INSTEAD = {     # module or name: what to use
     "theano.gpuarray": "there is no GPU back-end",
-    "theano.sparse": "ckernels has sparse tensors of its own (docs/guide/sparse.md)",
+    "theano.sparse": "K.sparse has its functions (docs/guide/sparse.md)",
     "theano.typed_list": "functions take and return lists of tensors; pad lists of arrays to one",
     "theano.d3viz": "theano.printing.debugprint and pydotprint show graphs",
     "theano.gof.COp": "K.c_op takes a body of C (docs/guide/own-ops.md); an Op has `perform`",

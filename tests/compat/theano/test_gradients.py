@@ -6,6 +6,7 @@ import pytest
 import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
 from ckernels.compat.theano import gradient
+from ckernels.compat.theano.gradient import DisconnectedType, NullType, NullTypeGradError
 
 
 def test_a_gradient_by_a_handle_leaves_its_twins_out():
@@ -137,3 +138,46 @@ def test_verify_grad_finds_a_wrong_gradient():
 
     with pytest.raises(gradient.GradientError):
         gradient.verify_grad(Wrong(), [np.ones((2, 2))], rng=np.random.RandomState(1))
+
+
+def test_rop_overrides():
+    x, y, v = T.dvectors("x", "y", "v")
+    a, b = [0.5, 2.0], [1.0, 3.0]
+
+    def rop(override):
+        op = theano.OpFromGraph([x, y], [x * y, T.exp(x)], rop_overrides=override)
+        p, q = op(T.sqr(x), y)
+        return theano.function([x, y, v], theano.Rop([p * 2, q + x], x, v),
+                               on_unused_input="ignore")(a, b, [1.0, 1.0])
+
+    square = np.square(a)
+    default = [4 * np.multiply(a, b), 2 * np.multiply(a, np.exp(square)) + 1]
+    np.testing.assert_allclose(rop("default"), default)
+    seven = rop(lambda inputs, points: [points[0] * 7, inputs[1] + points[0]])
+    np.testing.assert_allclose(seven, [28 * np.array(a), b + 2 * np.array(a) + 1])
+    mixed = rop(["default", lambda inputs, points: points[0] * 7])
+    np.testing.assert_allclose(mixed, [default[0], 14 * np.array(a) + 1])
+    u, w = T.dvectors("u", "w")
+    graph = theano.OpFromGraph([x, y, u, w], [u * 7, y + u])
+    np.testing.assert_allclose(rop(graph), seven)
+    np.testing.assert_allclose(rop(DisconnectedType()()), [[0, 0], [1, 1]])
+    with pytest.raises(NullTypeGradError, match="undefined"):
+        rop(NullType("no slope")())
+    with pytest.raises(ValueError, match="Need to override 2"):
+        rop(["default"])
+    with pytest.raises(TypeError, match="rop_overrides"):
+        rop(3)
+
+
+class Tripled(Double):
+    """Its R_op is not the one of its gradient, so that one sees which was used."""
+
+    def R_op(self, inputs, eval_points):  # noqa: N802
+        return [eval_points[0] * 3]
+
+
+def test_r_op_of_users():
+    x, v = T.dvectors("x", "v")
+    y = theano.Rop(T.sqr(Tripled()(T.sin(x))), x, v)
+    expected = 2 * 2 * np.sin([0.3]) * 3 * np.cos([0.3])
+    np.testing.assert_allclose(theano.function([x, v], y)([0.3], [1.0]), expected)

@@ -14,7 +14,8 @@ class OpFromGraph(Op):
 
     inline: accepted; the graph is put in either way, so that it is rewritten and fused with what
     is around it. lop_overrides, grad_overrides, rop_overrides: 'default', a function, a variable
-    (NullType or Disconnected), or a list of these, one for each input.
+    (NullType or Disconnected), or a list of these, one for each input (rop: each output).
+    rop_overrides may be an OpFromGraph of inputs and tangents too.
 
     >>> import ckernels.compat.theano as theano
     >>> import ckernels.compat.theano.tensor as T
@@ -67,7 +68,8 @@ class OpFromGraph(Op):
 
     def lower(self, apply):
         """The nodes of the graph on the given inputs; with overrides a node of its own."""
-        if self.overrides != "default":
+        if any(not isinstance(o, str) or o != "default"
+               for o in (self.overrides, self.rop_overrides)):
             return Op.lower(self, apply)
         made = replayed(self.outputs, dict(zip(self.inputs, apply.inputs)))
         for out, new in zip(apply.outputs, made):
@@ -98,7 +100,7 @@ class OpFromGraph(Op):
     def _one(self, override, inputs, outputs, output_grads, default):
         if override is None or isinstance(override, str) and override == "default":
             return default
-        if isinstance(getattr(override, "type", None), (NullType, DisconnectedType)):
+        if _special(override):
             return override
         args = (inputs, outputs, output_grads) if self.with_outputs else (inputs, output_grads)
         return override(*args)
@@ -114,10 +116,41 @@ class OpFromGraph(Op):
         return [g if not hasattr(g, "node") else replayed([g], dict(zip(inner, inputs)))[0]
                 for g in found]
 
+    def R_op(self, inputs, eval_points):  # noqa: N802
+        """Tangents of the outputs: those of the graph, but for what was overridden."""
+        points = [x.zeros_like() if p is None else p for x, p in zip(inputs, eval_points)]
+        override, count = self.rop_overrides, len(self.outputs)
+        if isinstance(override, OpFromGraph):
+            return override(*inputs, *points, return_list=True)
+        if _special(override):
+            return [override] * count
+        if not isinstance(override, list):
+            if not callable(override):
+                raise TypeError("rop_overrides are (a list of) 'default', an OpFromGraph, a "
+                                f"callable or a variable without a value, not {override!r}")
+            return override(inputs, points)
+        if len(override) != count:
+            raise ValueError(f"Need to override {count} Rop, got {len(override)}")
+        default = self._default_rop(inputs, points)
+        return [d if isinstance(o, str) and o == "default" else o if _special(o)
+                else o(inputs, points) for o, d in zip(override, default)]
+
+    def _default_rop(self, inputs, points):
+        from ..gradient import Rop
+        inner = [x.type() for x in self.inputs]
+        outs = replayed(self.outputs, dict(zip(self.inputs, inner)))
+        found = Rop(outs, inner, points, disconnected_outputs="ignore")
+        return replayed(found, dict(zip(inner, inputs)))
+
     def infer_shape(self, node, shapes):
         """Shapes are those of the graph's own nodes where they are known."""
         made = replayed(self.outputs, dict(zip(self.inputs, node.inputs)))
         return [tuple(o.node.shape) for o in made]
+
+
+def _special(x):
+    """Whether an override is a variable that says: undefined, or disconnected."""
+    return isinstance(getattr(x, "type", None), (NullType, DisconnectedType))
 
 
 __getattr__ = _absent_of("theano.compile.builders")
