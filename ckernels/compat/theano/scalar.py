@@ -163,7 +163,7 @@ class ScalarOp(Op):
         inputs = [as_scalar(x) for x in inputs]
         return Apply.made(self, inputs, [wrap_scalar(self.nodes(*[x.node for x in inputs]))])
 
-    def lower(self, apply):
+    def _lower(self, apply):
         apply.outputs[0].node = self.nodes(*[x.node for x in apply.inputs])
 
     def output_types(self, types):

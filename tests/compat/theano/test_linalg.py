@@ -1,5 +1,7 @@
 """theano.tensor.nlinalg and slinalg: every option means what it says, by NumPy and SciPy."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -108,3 +110,18 @@ def test_unique_along_an_axis():
     np.testing.assert_array_equal(got, np.unique(a, axis=0))
     with pytest.raises(RuntimeError, match="outside of input ndim"):
         Unique(axis=2)(X)
+
+
+@pytest.mark.parametrize("op", [slinalg.Cholesky(False, "nan"), slinalg.Eigvalsh(False),
+                                slinalg.Solve("lower_triangular", True), nlinalg.SVD(False, True),
+                                Unique(axis=0), slinalg.expm, nlinalg.eig], ids=str)
+def test_ops_pickle_and_are_applied_again(op):
+    assert pickle.loads(pickle.dumps(op)) == op
+    x, many = T.dmatrix("x"), 2 if isinstance(op, slinalg.Solve) else 1
+    found = op(*[x * 1] * many)
+    found = found[0] if isinstance(found, list) else found
+    other = theano.clone(found, replace={x: x + 2})
+    a = np.array([[3.0, 1], [1, 4]])
+    np.testing.assert_allclose(other.eval({x: a - 2}), found.eval({x: a}))
+    if isinstance(op, (slinalg.Cholesky, slinalg.Eigvalsh, slinalg.Solve)):
+        assert isinstance(op.lower, bool)

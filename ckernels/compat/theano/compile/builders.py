@@ -66,11 +66,11 @@ class OpFromGraph(Op):
                             f"{len(inputs)}")
         return Apply(self, given, [t() for t in self.output_types])
 
-    def lower(self, apply):
+    def _lower(self, apply):
         """The nodes of the graph on the given inputs; with overrides a node of its own."""
         if any(not isinstance(o, str) or o != "default"
                for o in (self.overrides, self.rop_overrides)):
-            return Op.lower(self, apply)
+            return Op._lower(self, apply)
         made = replayed(self.outputs, dict(zip(self.inputs, apply.inputs)))
         for out, new in zip(apply.outputs, made):
             out.node = new.node

@@ -190,7 +190,7 @@ class Apply(Node):
             elif x.owner is not self or x.index != i:
                 raise ValueError("All output variables passed to Apply must belong to it.")
             self.outputs.append(x)
-        lower = getattr(op, "lower", None)
+        lower = getattr(op, "_lower", None)   # `lower` is an option of Theano's ops
         if lower is not None:
             lower(self)
 

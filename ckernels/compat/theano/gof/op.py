@@ -106,7 +106,7 @@ class Op(utils.object2, PureOp, CLinkerOp):
         """{name: value} of the attributes that make an op equal to another."""
         return {a: getattr(self, a) for a in getattr(self, "__props__", ())}
 
-    def lower(self, apply):
+    def _lower(self, apply):
         """Give the outputs of `apply`, fresh, their nodes of the engine."""
         from .perform import lower
         lower(self, apply)
@@ -197,7 +197,7 @@ class KernelOp(Op):
                 return outputs
         return outputs[0] if len(outputs) == 1 else outputs
 
-    def lower(self, apply):
+    def _lower(self, apply):
         nodes = self.build(*[x.node for x in apply.inputs], **self.attrs)
         for out, node in zip(apply.outputs, nodes if isinstance(nodes, (list, tuple)) else [nodes]):
             out.node = node
@@ -274,7 +274,7 @@ class NodeOp(Op):
             return [node]
         return [item(node, k) for k in range(len(node.outs))]
 
-    def lower(self, apply):
+    def _lower(self, apply):
         for out, node in zip(apply.outputs, self.nodes([x.node for x in apply.inputs])):
             out.node = node
 

@@ -225,7 +225,7 @@ class RandomFunction(Op):
         node = make("theano_random", inputs, attrs)
         return [item(node, 0), item(node, 1)]
 
-    def lower(self, apply):
+    def _lower(self, apply):
         for out, node in zip(apply.outputs, self.nodes([x.node for x in apply.inputs])):
             out.node = node
 
