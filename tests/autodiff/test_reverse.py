@@ -204,7 +204,7 @@ def test_lines_of_the_forward_graph():
     x = vector()
     y = ops.sum(ops.tanh(x))  # the line the gradient carries
     g = reverse.grad(y, x)
-    made = [n for n in toposort([g]) if n not in toposort([y]) and n.op.kind != "leaf"]
+    made = [n for n in toposort([g]) if n.uid > y.uid]  # another test may keep an equal node alive
     assert made and all(n.line[0] == __file__ and n.line[1] == y.line[1] for n in made)
 
 

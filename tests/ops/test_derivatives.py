@@ -17,8 +17,9 @@ NAMED = pytest.mark.parametrize(
 
 
 def test_every_differentiable_row_has_cases():
-    missing = [n for n, op in REGISTRY.items()
-               if op.grad and n not in CASES and n not in NOT_HERE and not discrete(op)]
+    missing = [n for n, op in REGISTRY.items() if op.grad and n not in CASES
+               and n not in NOT_HERE and not discrete(op)
+               and not op.grad.__module__.startswith(("ckernels.compat", "ckernels.bridges"))]
     assert not missing, missing
 
 
