@@ -67,16 +67,14 @@ class ConfigParam:
         if kind is bool:
             word = str(value).lower()
             if word not in TRUE + FALSE:
-                raise ValueError(f"Invalid value ({value}) for configuration variable "
-                                 f'"{self.fullname}": it is True or False')
+                raise ValueError(f"the flag {self.fullname!r} is True or False, not {value!r}")
             return word in TRUE
         if isinstance(kind, tuple):
             if self.fullname == "mode" and not isinstance(value, str):
                 return value
             word = str(value)
             if word not in kind:
-                raise ValueError(f'Invalid value ("{word}") for configuration variable '
-                                 f'"{self.fullname}". Valid options are {kind}')
+                raise ValueError(f"the flag {self.fullname!r} is one of {kind}, not {word!r}")
             return word
         return kind(value)
 

@@ -2,7 +2,7 @@
 
 The engine differentiates; here its graph is opened where a gradient is asked for by a handle that
 is no leaf, so that only this handle counts and not its twins of one expression. What the engine
-says about disconnected inputs is said in Theano's words.
+says about disconnected inputs is raised as Theano's class of error.
 """
 
 import warnings
@@ -34,21 +34,21 @@ __all__ = ["grad", "Rop", "Lop", "subgraph_grad", "jacobian", "hessian", "verify
 def format_as(use_list, use_tuple, outputs):
     """The list `outputs` as a list, a tuple or, if it has one entry, that entry."""
     if use_list and use_tuple:
-        raise AssertionError("Both flags cannot be simultaneously True")
+        raise AssertionError("use_list and use_tuple exclude each other; set at most one of them")
     if use_list or use_tuple:
         outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
         return list(outputs) if use_list else tuple(outputs)
     if isinstance(outputs, (list, tuple)):
         if len(outputs) != 1:
-            raise AssertionError(f"Wrong arguments. Expected a one element list: {outputs}")
+            raise AssertionError(f"one output was asked for, not {len(outputs)}: {outputs}")
         return outputs[0]
     return outputs
 
 
 def grad_undefined(op, x_pos, x, comment=""):
     """The gradient of an op that is mathematically undefined: an error where it is reached."""
-    return NullType(f"This variable is Null because the grad method for input {x_pos} ({x}) of the "
-                    f"{op} op is mathematically undefined. {comment}")()
+    return NullType(f"the gradient of {op} by its input {x_pos} ({x}) is mathematically undefined. "
+                    f"{comment}")()
 
 
 undefined_grad = grad_undefined
@@ -56,8 +56,8 @@ undefined_grad = grad_undefined
 
 def grad_not_implemented(op, x_pos, x, comment=""):
     """The gradient of an op that is not written: an error where it is reached."""
-    return NullType(f"This variable is Null because the grad method for input {x_pos} ({x}) of the "
-                    f"{op} op is not implemented. {comment}")()
+    return NullType(f"the gradient of {op} by its input {x_pos} ({x}) is not implemented. "
+                    f"{comment}")()
 
 
 # --- grad -------------------------------------------------------------------------------------
@@ -144,8 +144,8 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
         if not isinstance(x, Variable):
             raise TypeError(f"Expected Variable, got {x} of type {type(x)}")
     if disconnected_inputs not in ("raise", "warn", "ignore"):
-        raise ValueError("Invalid value for keyword 'disconnected_inputs', valid values are "
-                         "'ignore', 'warn' and 'raise'.")
+        raise ValueError("disconnected_inputs is 'raise', 'warn' or 'ignore', not "
+                         f"{disconnected_inputs!r}")
     if return_disconnected not in ("zero", "none", "None", "Disconnected", "disconnected"):
         raise ValueError(f"return_disconnected is 'zero', 'None' or 'Disconnected', not "
                          f"{return_disconnected!r}")
@@ -163,13 +163,12 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
 def _checked_cost(cost, known):
     if cost is None:
         if not known:
-            raise AssertionError("cost and known_grads can't both be None.")
+            raise AssertionError("cost and known_grads are both missing; give one of them")
         return None
     if not isinstance(cost, Variable):
         cost = as_tensor_variable(cost)
     if isinstance(cost.type, NullType):
-        raise ValueError("Can't differentiate a NaN cost. cost is NaN because "
-                         f"{cost.type.why_null}")
+        raise ValueError(f"the cost is undefined, so are its gradients: {cost.type.why_null}")
     if cost.ndim:
         raise with_line(TypeErrorOfShape(f"cost must be a scalar, but {cost} has {cost.ndim} "
                                          "dimensions; sum or average it first"), cost.node)
@@ -320,7 +319,7 @@ def _finished(found, x, cost, disconnected, returned, null_gradients):
     why = _null_reason(node)
     if why is not None:
         if null_gradients == "raise":
-            raise NullTypeGradError(f"tensor.grad encountered a NaN. {why}")
+            raise NullTypeGradError(f"a gradient on the way does not exist: {why}")
         return NullType(why)()
     made = handle_of(node, memo)
     if made._owner is not LAZY:     # a variable the user has already: a gradient is no alias of it
@@ -343,9 +342,8 @@ def _zeros(x):
 def _disconnected(x, cost, what):
     if what == "ignore":
         return
-    text = (f"grad method was asked to compute the gradient with respect to a variable that is "
-            f"not part of the computational graph of the cost, or is used only by a "
-            f"non-differentiable operator: {x}")
+    text = (f"there is no gradient by {x}: the cost does not depend on it, or only through "
+            "operators without a derivative; pass disconnected_inputs='ignore' if that is meant")
     if what == "warn":
         warnings.warn(text, stacklevel=4)
         return
@@ -405,11 +403,11 @@ def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="
     vs = list(eval_points) if isinstance(eval_points, (list, tuple)) else [eval_points]
     xs, vs = [as_tensor_variable(x) for x in xs], [as_tensor_variable(v) for v in vs]
     if len(xs) != len(vs):
-        raise ValueError("The length of wrt and eval_points should be the same.")
+        raise ValueError(f"{len(xs)} variables in wrt, {len(vs)} eval_points: one for each")
     for k, (x, v) in enumerate(zip(xs, vs)):
         if x.ndim != v.ndim:
-            raise ValueError(f"Element {k} of wrt/eval_point have mismatched dimensionality: "
-                             f"{x.ndim} versus {v.ndim}")
+            raise ValueError(f"wrt[{k}] has {x.ndim} dimensions, eval_points[{k}] has {v.ndim}: "
+                             "a direction has the shape of its variable")
     fs = [as_tensor_variable(y) for y in fs]
     memo = known_handles([*fs, *xs, *vs])
     opened = Opened(fs, xs)
@@ -441,16 +439,15 @@ def _rop(y, xs, vs):
 
 
 def _rop_disconnected(y, what, returned):
-    text = ("Rop method was asked to compute the gradient with respect to a variable that is not "
-            "part of the computational graph of variables in wrt, or is used only by a "
-            f"non-differentiable operator: {y}")
+    text = (f"Rop finds no way from wrt to {y}: it depends on none of these variables, or only "
+            "through operators without a derivative; pass disconnected_outputs='ignore' if that "
+            "is meant")
     if what == "raise":
         raise DisconnectedInputError(text)
     if what == "warn":
         warnings.warn(text, stacklevel=3)
     elif what != "ignore":
-        raise ValueError("Invalid value for keyword 'disconnected_inputs', valid values are "
-                         "'ignore', 'warn' and 'raise'.")
+        raise ValueError(f"disconnected_outputs is 'raise', 'warn' or 'ignore', not {what!r}")
     if returned == "zero":
         return _zeros(y)
     return None if returned in ("None", "none") else DisconnectedType()()
@@ -473,10 +470,10 @@ def Lop(f, wrt, eval_points, consider_constant=None, disconnected_inputs="raise"
 def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise"):
     """d expression / d wrt of a scalar or a vector, of shape expression.shape + wrt.shape."""
     if not isinstance(expression, Variable):
-        raise AssertionError("tensor.jacobian expects a Variable as `expression`")
+        raise AssertionError(f"jacobian differentiates a Variable, not {type(expression).__name__}")
     if expression.ndim > 1:
-        raise AssertionError("tensor.jacobian expects a 1 dimensional variable as `expression`. "
-                             "If not use flatten to make it a vector")
+        raise AssertionError(f"jacobian takes a scalar or a vector, but {expression} has "
+                             f"{expression.ndim} dimensions; flatten it first")
     use_list, use_tuple = isinstance(wrt, list), isinstance(wrt, tuple)
     targets = list(wrt) if use_list or use_tuple else [wrt]
     if expression.ndim == 0:
@@ -505,9 +502,10 @@ def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise
 def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):
     """The second derivatives of a scalar by vectors: a matrix for each."""
     if not isinstance(cost, Variable):
-        raise AssertionError("tensor.hessian expects a Variable as `cost`")
+        raise AssertionError(f"hessian differentiates a Variable, not {type(cost).__name__}")
     if cost.ndim:
-        raise AssertionError("tensor.hessian expects a 0 dimensional variable as `cost`")
+        raise AssertionError(f"hessian takes a scalar cost, but {cost} has {cost.ndim} dimensions; "
+                             "sum or average it first")
     use_list, use_tuple = isinstance(wrt, list), isinstance(wrt, tuple)
     targets = list(wrt) if use_list or use_tuple else [wrt]
     found = []
@@ -590,8 +588,8 @@ disconnected_grad_ = DisconnectedGrad()
 
 def consider_constant(x):
     """`x`, whose gradient is zero."""
-    warnings.warn("consider_constant() is deprecated, use zero_grad() or disconnected_grad() "
-                  "instead.", stacklevel=2)
+    warnings.warn("consider_constant() is deprecated: call zero_grad(), or disconnected_grad() to "
+                  "cut the path altogether", stacklevel=2)
     return ConsiderConstant()(x)
 
 
@@ -653,7 +651,8 @@ class numeric_grad:  # noqa: N801 (Theano's name)
         given = g_pt if isinstance(g_pt, (list, tuple)) else [g_pt]
         own = self.gf if isinstance(self.gf, (list, tuple)) else [self.gf]
         if len(given) != len(own):
-            raise ValueError("argument has wrong number of elements", len(given))
+            raise ValueError("there must be one gradient for each array of pt, not this many",
+                             len(given))
         pairs = []
         for a, b in zip(given, own):
             if np.shape(a) != b.shape:
@@ -689,11 +688,12 @@ class GradientError(Exception):
         self.abs_tol, self.rel_tol = abs_tol, rel_tol
 
     def __str__(self):
-        return (f"GradientError: numeric gradient and analytic gradient exceed tolerance:\n"
-                f"        At position {self.err_pos} of argument {self.arg} with shape "
-                f"{self.shape},\n            val1 = {self.val1}      ,  val2 = {self.val2}\n"
-                f"            abs. error = {self.abs_err},  abs. tolerance = {self.abs_tol}\n"
-                f"            rel. error = {self.rel_err},  rel. tolerance = {self.rel_tol}")
+        return (f"the gradient of argument {self.arg}, shape {self.shape}, is too far from "
+                f"differences at flat position {self.err_pos}:\n"
+                f"  by differences  {self.val1}\n"
+                f"  by the graph    {self.val2}\n"
+                f"  absolute error  {self.abs_err}, tolerance {self.abs_tol}\n"
+                f"  relative error  {self.rel_err}, tolerance {self.rel_tol}")
 
 
 TOLERANCE = {"float16": (1e-1, 1e-1), "float32": (5e-4, 5e-4), "float64": (1e-4, 1e-4)}
@@ -713,12 +713,11 @@ def verify_grad(fun, pt, n_tests=2, rng=None, eps=None, out_type=None, abs_tol=N
     pt = [np.array(p) for p in pt]
     for k, p in enumerate(pt):
         if p.dtype not in ("float16", "float32", "float64"):
-            raise TypeError(f"verify_grad can work only with floating point inputs, but input {k} "
-                            f"has dtype {p.dtype}.")
+            raise TypeError(f"input {k} of verify_grad has dtype {p.dtype}; differences need "
+                            "float16, float32 or float64")
     if rng is None:
-        raise TypeError("rng should be a valid instance of numpy.random.RandomState. You may want "
-                        "to use theano.tests.unittest_tools.verify_grad instead of "
-                        "theano.gradient.verify_grad.")
+        raise TypeError("verify_grad draws numbers: pass rng=numpy.random.RandomState(seed), or "
+                        "call theano.tests.unittest_tools.verify_grad, which has one")
     widest = max(pt, key=lambda p: TOLERANCE[str(p.dtype)][0]).dtype.name
     tol = TOLERANCE[widest]
     abs_tol, rel_tol = abs_tol or tol[0], rel_tol or tol[1]

@@ -17,7 +17,7 @@ def dot(l, r):  # noqa: E741
             found = method(other)
             if found is not NotImplemented:
                 return found
-    raise NotImplementedError("Dot failed for the following reasons:", l, r)
+    raise NotImplementedError("neither factor of dot is a variable; make one a tensor", l, r)
 
 
 def _asarray(a, dtype, order=None):

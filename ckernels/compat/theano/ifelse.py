@@ -16,8 +16,8 @@ class IfElse(KernelOp):
     def make_node(self, c, *args):
         c = as_tensor_variable(c)
         if c.ndim:
-            raise TypeError("Condition given to the op has to be a scalar, 0 for False, and 1 for "
-                            "True")
+            raise TypeError(f"ifelse asks one number, 0 or not, but {c} has {c.ndim} dimensions: "
+                            "use switch to choose by element")
         return KernelOp.make_node(self, c, *args)
 
     def __reduce__(self):
@@ -45,9 +45,8 @@ def ifelse(condition, then_branch, else_branch, name=None):
     then = list(then_branch) if many else [then_branch]
     other = list(else_branch) if isinstance(else_branch, (list, tuple)) else [else_branch]
     if len(then) != len(other):
-        raise ValueError(f"The number of values on the `then` branch should have the same number "
-                         f"of variables as the `else` branch : (variables on `then` {len(then)}, "
-                         f"variables on `else` {len(other)})")
+        raise ValueError(f"ifelse got {len(then)} values to take where the condition holds and "
+                         f"{len(other)} where not; both branches need the same number")
     then, other = zip(*(_alike(a, b) for a, b in zip(then, other)))
     found = IfElse(len(then), name=name)(condition, *then, *other)
     found = list(found) if isinstance(found, list) else [found]
@@ -62,16 +61,14 @@ def _alike(a, b):
     if not isinstance(a, Handle) or not isinstance(b, Handle):
         raise TypeError("the branches of ifelse are tensors")
     if a.ndim != b.ndim:
-        raise TypeError(f"The two branches should have identical types, but they are {a.type} and "
-                        f"{b.type} respectively.")
+        raise TypeError(f"the branches of ifelse are {a.type} and {b.type}: give them the same "
+                        "number of dimensions")
     if a.dtype != b.dtype:
         from .tensor.rules import upcast
         wide = upcast(a.dtype, b.dtype)
         if not (hasattr(a, "data") or hasattr(b, "data")):
-            raise TypeError(f"The two branches should have identical types, but they are {a.type} "
-                            f"and {b.type} respectively. This error could be raised if for example "
-                            "you provided a one element list on the `then` branch but a tensor on "
-                            "the `else` branch.")
+            raise TypeError(f"the branches of ifelse are {a.type} and {b.type}: cast one so that "
+                            "their dtypes are equal")
         a, b = a.astype(wide), b.astype(wide)
     return a, b
 

@@ -23,7 +23,8 @@ def _roots(obj):
         elif hasattr(one, "outputs"):
             found += one.outputs
         else:
-            raise TypeError("debugprint cannot print an object of this type", one)
+            raise TypeError("debugprint takes variables, Apply nodes, functions or graphs, not",
+                            one)
     return found
 
 

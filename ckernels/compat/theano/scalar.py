@@ -40,8 +40,8 @@ class Scalar(Type):
             return cast[()]
         if strict:
             return py[()]
-        raise TypeError(f"Value cannot accurately be converted to dtype ({self.dtype}) and "
-                        "allow_downcast is not True")
+        raise TypeError(f"{data} would change its value as {self.dtype}; pass allow_downcast=True "
+                        "to accept that")
 
     def clone(self, dtype=None):
         return type(self)(self.dtype if dtype is None else dtype)
@@ -158,8 +158,7 @@ class ScalarOp(Op):
 
     def make_node(self, *inputs):
         if self.nin >= 0 and len(inputs) != self.nin:
-            raise TypeError(f"Wrong number of inputs for {self}.make_node (got {len(inputs)}"
-                            f"({inputs}), expected {self.nin})")
+            raise TypeError(f"{self} takes {self.nin} inputs, not {len(inputs)}: {inputs}")
         inputs = [as_scalar(x) for x in inputs]
         return Apply.made(self, inputs, [wrap_scalar(self.nodes(*[x.node for x in inputs]))])
 
@@ -305,7 +304,8 @@ def upgrade_to_float(*types):
 def upgrade_to_float_no_complex(*types):
     """`upgrade_to_float`; TypeError for complex types."""
     if any("complex" in t.dtype for t in types):
-        raise TypeError("complex argument not supported")
+        raise TypeError("this op is for real numbers; its arguments have the dtypes "
+                        f"{[t.dtype for t in types]}")
     return upgrade_to_float(*types)
 
 

@@ -92,7 +92,7 @@ class _Scan:
     def _steps(self, n_steps):
         if n_steps is not None and isinstance(n_steps, (float, np.floating)) and \
                 n_steps != int(n_steps):
-            raise ValueError(f" n_steps must be an int. dtype provided is {type(n_steps)}")
+            raise ValueError(f"n_steps must be whole, not {n_steps} of {type(n_steps)}")
         if n_steps is not None and not isinstance(n_steps, int):
             n_steps = as_tensor_variable(n_steps)
             known = ops.known_value(n_steps.node) if n_steps.ndim == 0 else None
@@ -100,8 +100,8 @@ class _Scan:
         if isinstance(n_steps, int) and n_steps < 0:
             self.go_backwards, n_steps = not self.go_backwards, -n_steps
         if n_steps is None and not self.seqs:
-            raise ValueError("No information about the number of steps provided. Either provide a "
-                             "value for n_steps argument of scan or provide an input sequence")
+            raise ValueError("scan cannot tell how many steps to take: pass n_steps or a sequence "
+                             "to run over")
         return own._steps(self.seqs, n_steps)
 
     def rows(self, n_steps=None):
@@ -180,10 +180,9 @@ class _Scan:
     def fitted(self, outputs):
         """Outputs with state in the dtype of their first value, where that loses nothing."""
         if self.states and len(self.states) != len(outputs):
-            raise ArgumentError("Please provide None as outputs_info for any output that does not "
-                                f"feed back into scan (i.e. it behaves like a map): outputs_info "
-                                f"has {len(self.states)} entries, the step returns "
-                                f"{len(outputs)} outputs")
+            raise ArgumentError(f"the step returns {len(outputs)} outputs, outputs_info has "
+                                f"{len(self.states)} entries: give one for each, None for an "
+                                "output that no later step reads")
         found = []
         for o, state in zip(outputs, self.states or [None] * len(outputs)):
             if state is not None and state.taps:
@@ -199,16 +198,16 @@ class _Scan:
                         set(handles)):
             if isinstance(v, SharedVariable) and id(v) not in mine and v not in updates:
                 raise MissingInputError(
-                    "An input of the graph, used to compute the outputs of a scan with "
-                    f"strict=True, was not among its non_sequences: {v}", variable=v)
+                    f"the step reads {v}, which is not among the non_sequences: strict=True asks "
+                    "for all that it reads", variable=v)
 
 
 def _info(entry):
     """An entry of outputs_info, checked."""
     if isinstance(entry, dict):
         if entry.get("initial") is None and entry.get("taps") is not None:
-            raise ValueError("If you are using slices of an output you need to provide a initial "
-                             "state for it", entry)
+            raise ValueError("an output with taps needs its values from before the first step: "
+                             "give them as 'initial'", entry)
         if "membuf" in entry:
             entry = {k: v for k, v in entry.items() if k != "membuf"}
         entry = {k: v for k, v in entry.items() if not (k == "taps" and v is None)}
@@ -228,11 +227,8 @@ def _as_state(out, state):
             out.dtype.startswith("float") and first.startswith("float") and
             np.dtype(out.dtype).itemsize <= np.dtype(first).itemsize):
         return out.astype(first)
-    raise ValueError(f"When compiling the inner function of scan the following error has been "
-                     f"encountered: The initial state (outputs_info in scan nomenclature) of "
-                     f"variable {out} has dtype {first}, while the result of the inner function "
-                     f"(fn) has dtype {out.dtype}. This can happen if the inner function of scan "
-                     "results in an upcast or downcast.")
+    raise ValueError(f"the step of scan returns {out} of dtype {out.dtype}, but outputs_info "
+                     f"starts it as {first}; cast one of them to the dtype of the other")
 
 
 def _update(v, new):
@@ -358,8 +354,8 @@ def clone(output, replace=None, strict=True, share_inputs=True, copy_inputs=None
         share_inputs = copy_inputs
     pairs = list(replace.items()) if hasattr(replace, "items") else list(replace or ())
     if replace is not None and not isinstance(replace, (dict, list, tuple)) and not pairs:
-        raise ValueError("replace is neither a dictionary, list, tuple or None !"
-                         f" The value provided is {replace}")
+        raise ValueError("replace is a dictionary, a list or tuple of pairs, or None, not "
+                         f"{replace}")
     many = isinstance(output, (list, tuple))
     outputs = list(output) if many else [output]
     table = {old: replacement(old, new, strict) for old, new in pairs}

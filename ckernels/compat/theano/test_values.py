@@ -35,8 +35,8 @@ def compute(node):
         inputs = [np.array(_value(x)) if hasattr(x, "node") else _value(x) for x in node.inputs]
     except AttributeError as problem:
         missing = next(x for x in node.inputs if not _has(x))
-        text = (f"Cannot compute test value: input {node.inputs.index(missing)} ({missing}) of Op "
-                f"{node} missing default value.")
+        text = (f"{missing}, input {node.inputs.index(missing)} of {node}, has no test value; set "
+                "its tag.test_value")
         if what == "raise":
             raise AttributeError(text) from problem
         if what == "warn":

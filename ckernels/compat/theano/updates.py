@@ -14,11 +14,11 @@ class OrderedUpdates(OrderedDict):
         super().__init__(*key, **kwargs)
         for k in self:
             if not isinstance(k, SharedVariable):
-                raise TypeError("OrderedUpdates keys must inherit from SharedVariable", k)
+                raise TypeError("only a shared variable can be updated; this key is none", k)
 
     def __setitem__(self, key, value):
         if not isinstance(key, SharedVariable):
-            raise TypeError("OrderedUpdates keys must inherit from SharedVariable", key)
+            raise TypeError("only a shared variable can be updated; this key is none", key)
         if getattr(self, "disabled", False):
             raise ValueError("This OrderedUpdates was disabled.")
         if hasattr(value, "type") and getattr(value, "node", None) is not None and \

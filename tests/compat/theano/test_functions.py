@@ -109,3 +109,19 @@ def test_default_updates_belong_to_the_variable():
     assert float(s.get_value()) == 1
     theano.function([], s)()
     assert float(s.get_value()) == 2 == float(twin.get_value())
+
+
+def test_truth_of_variables():
+    """`if not W:` asks whether there is one; what a comparison says is not known yet."""
+    x = T.dvector()
+    assert x and x + 1 and T.eq(x, 2)
+    for compared in (x < 2, x <= 2, x > 2, x >= 2, 2 < x):
+        with pytest.raises(TypeError, match="comparison"):
+            bool(compared)
+
+
+def test_axes_that_are_not_there():
+    for change in (T.addbroadcast, T.unbroadcast):
+        with pytest.raises(ValueError, match="no axis 5 in a tensor of 2 dimensions"):
+            change(T.dmatrix(), 5)
+    assert T.addbroadcast(T.dmatrix(), -1).broadcastable == (False, True)

@@ -50,7 +50,7 @@ def test_sections_and_tables(function):
 def test_without_calls_and_without_profile(function):
     fresh = function.copy(name="fresh")
     assert fresh.profile is not function.profile
-    assert "No execution time accumulated" in text_of(fresh.profile)
+    assert "Nothing was measured yet" in text_of(fresh.profile)
     assert theano.function([X], X.sum()).profile is None
     with theano.change_flags(profile=True):
         assert theano.function([X], X.sum()).profile is not None

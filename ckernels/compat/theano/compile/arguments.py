@@ -80,8 +80,8 @@ class Rules(Spec):
             return super().arrange(args, kwargs)
         given = dict(enumerate(args))
         if len(args) > len(self.inputs):
-            raise TypeError(f"Too many parameter passed to theano function: {len(args)} for "
-                            f"{len(self.inputs)} inputs")
+            raise TypeError(f"this function takes {len(self.inputs)} arguments at most, not "
+                            f"{len(args)}")
         for key, value in kwargs.items():
             i = self.keywords.get(key)
             if i is None:
@@ -89,7 +89,7 @@ class Rules(Spec):
                                 f"{len(self.inputs)} named input(s) "
                                 f"({', '.join(sorted(map(str, self.keywords)))})")
             if i in given:
-                raise TypeError(f"Tried to provide value for the same input twice: {key}")
+                raise TypeError(f"the input {key} was given twice, by position and by name")
             given[i] = value
         for i, value in self.defaults.items():
             given.setdefault(i, value)

@@ -33,10 +33,10 @@ class OpFromGraph(Op):
             if not hasattr(x, "type"):
                 raise TypeError("inputs and outputs should be Variables", x)
         if "updates" in kwargs or "givens" in kwargs:
-            raise TypeError("updates and givens are not allowed here")
+            raise TypeError("an OpFromGraph takes no updates or givens: write them into its graph")
         self.inputs, self.outputs, self.name, self.inline = inputs, outputs, name, inline
         if lop_overrides != "default" and grad_overrides != "default":
-            raise ValueError("lop_overrides and grad_overrides are mutually exclusive")
+            raise ValueError("give lop_overrides or grad_overrides, not both")
         self.overrides = lop_overrides if lop_overrides != "default" else grad_overrides
         self.with_outputs = lop_overrides != "default"
         self.rop_overrides = rop_overrides

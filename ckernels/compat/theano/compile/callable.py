@@ -93,7 +93,7 @@ class Function:
             return args, kwargs
         places = [i for i in self.asked.ins if not i.implicit]
         if len(args) > len(places):
-            raise TypeError("Too many parameter passed to theano function")
+            raise TypeError(f"this function takes {len(places)} arguments at most, not {len(args)}")
         rest = []
         for one, value in zip(places, args):
             if one.variable in self.states:
@@ -104,7 +104,8 @@ class Function:
         for key in [k for k in kwargs if k in named]:
             one, value = named[key], kwargs.pop(key)
             if one.implicit:
-                raise TypeError(f"Tried to provide value for implicit input: {key}")
+                raise TypeError(f"the input {key} is implicit, so a call cannot set it: use "
+                                f"f[{key!r}] = value")
             self.states[one.variable].container.value = value
         return rest, kwargs
 
@@ -127,8 +128,8 @@ class Function:
         found = [i for i in self.asked.ins if i.variable is key or (
             isinstance(key, str) and i.name == key)]
         if len(found) > 1:
-            raise TypeError(f"Ambiguous name: {key} - please check the names of the inputs of your "
-                            "function for duplicates.")
+            raise TypeError(f"{len(found)} inputs of this function go by {key}: give each a name "
+                            "of its own, or use positions")
         if found:
             return self._place(found[0])
         for v in self._shared():

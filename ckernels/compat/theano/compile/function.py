@@ -44,8 +44,8 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
     if name is not None and not isinstance(name, str):
         raise TypeError(f"The name of a function is a string, not {name!r}")
     if not isinstance(inputs, (list, tuple)):
-        raise Exception("Input variables of a Theano function should be contained in a list, even "
-                        "when there is a single input.")
+        raise Exception("inputs is a list of variables: write function([x], ...), also for only "
+                        "one")
     asked = _Asked(inputs, outputs, updates, givens, allow_input_downcast, rebuild_strict)
     if asked.foreign:
         raise NotSupportedHere(
@@ -81,8 +81,7 @@ class _Asked:
         if isinstance(given, Constant):
             raise TypeError(f"A Constant instance is not a legal function input: {given}")
         if isinstance(given, SharedVariable):
-            raise TypeError(f"Cannot use a shared variable ({given}) as explicit input. Consider "
-                            "substituting a non-shared variable via the `givens` parameter")
+            raise TypeError(_shared_as_input(given))
         if isinstance(given, Variable):
             return In(given)
         if hasattr(given, "node"):
@@ -96,21 +95,20 @@ class _Asked:
             if isinstance(v, Constant):
                 raise TypeError(f"A Constant instance is not a legal function input: {v}")
             if isinstance(v, SharedVariable):
-                raise TypeError(f"Cannot use a shared variable ({v}) as explicit input. Consider "
-                                "substituting a non-shared variable via the `givens` parameter")
+                raise TypeError(_shared_as_input(v))
             if any(v is s for s in seen):
-                raise UnusedInputError(f"variable {v} is used twice in inputs to theano.function")
+                raise UnusedInputError(f"the list of inputs holds the variable {v} twice")
             if any(v is k for k in self.givens):
-                raise RuntimeError(f"You are trying to replace variable '{v}' through the `givens` "
-                                   "parameter, but this variable is an input to your function. "
-                                   "Replacing inputs is currently forbidden because it has no "
-                                   "effect. One way to modify an input `x` to a function "
-                                   "evaluating f(x) is to define a new input `y` and use "
-                                   "`theano.function([y], f(x), givens={x: g(y)})`. Another "
-                                   "solution consists in using `theano.clone`, e.g. like this: "
-                                   "`theano.function([x], theano.clone(f(x), "
-                                   "replace={x: g(x)}))`.")
+                raise RuntimeError(f"'{v}' is an input, so givens cannot replace it. To compute "
+                                   "with g(x) in the place of an input x, either take a new input "
+                                   "y, function([y], out, givens={x: g(y)}), or rewrite the "
+                                   "output, function([x], clone(out, replace={x: g(x)}))")
             seen.append(v)
+
+
+def _shared_as_input(v):
+    return (f"the shared variable {v} cannot be an input: take a plain variable as the input and "
+            "put it in the place of the shared one with givens")
 
 
 def _foreign(variables):
@@ -175,8 +173,7 @@ def _outputs(outputs):
         elif isinstance(one, (int, float, np.ndarray, np.generic)):
             found.append(as_tensor_variable(one))
         else:
-            raise TypeError(f"Outputs must be theano Variable or Out instances. Received {one} of "
-                            f"type {type(one)}")
+            raise TypeError(f"an output is a variable or an Out, not {one} ({type(one)})")
     return names, single, found
 
 
@@ -193,14 +190,14 @@ def _pairs(given, what):
 def _updates(updates):
     if updates is not None and not isinstance(updates, (list, tuple, dict)) and not hasattr(
             updates, "items"):
-        raise ValueError("The updates parameter must be an OrderedDict/dict or a list of lists/"
-                         "tuples with 2 elements")
+        raise ValueError("updates are a dict {shared variable: new value} or a list of such "
+                         f"pairs, not {type(updates).__name__}")
     found = {}
     for target, value in _pairs(updates, "updates"):
         if not isinstance(target, SharedVariable):
-            raise TypeError("update target must be a SharedVariable", target)
+            raise TypeError("only shared variables can be updated, and this is none", target)
         if target in found:
-            raise ValueError("this shared variable already has an update expression", (
+            raise ValueError("two updates were given for one shared variable", (
                 target, found[target]))
         found[target] = update_of(target, value)
     return found
@@ -218,16 +215,12 @@ def update_of(target, value):
     hint = ""
     if value.type.dtype != target.type.dtype or value.type.ndim != target.type.ndim:
         if "float" in value.type.dtype and "float" in target.type.dtype:
-            hint = (" If the difference is related to the broadcast pattern, you can call the "
-                    "tensor.unbroadcast(var, axis_to_unbroadcast[, ...]) function to remove "
-                    "broadcastable dimensions.")
-        raise TypeError(f"An update must have the same type as the original shared variable "
-                        f"(shared_var={target}, shared_var.type={target.type}, "
-                        f"update_val={value}, update_val.type={value.type}).{hint}")
+            hint = "; where only broadcastable axes differ, tensor.unbroadcast(value, axis) helps"
+        raise TypeError(f"the shared variable {target} has the type {target.type}, its update "
+                        f"{value} the type {value.type}: make them the same{hint}")
     if any(t and not v for t, v in zip(target.broadcastable, value.broadcastable)):
-        raise TypeError(f"An update must have the same type as the original shared variable "
-                        f"({target}: {target.type}, {value.type}): its pattern of broadcastable "
-                        "axes differs")
+        raise TypeError(f"the shared variable {target} has the type {target.type}, its update "
+                        f"the type {value.type}: an axis is broadcastable in the variable alone")
     return value
 
 
@@ -256,12 +249,12 @@ def replacement(old, new, strict=True):
     new = as_tensor_variable(new)
     if new.type.dtype != old.type.dtype or new.type.ndim != old.type.ndim:
         if strict or new.type.ndim != old.type.ndim:
-            raise TypeError(f"Cannot convert Type {new.type} (of Variable {new}) into Type "
-                            f"{old.type}. You can try to manually convert {new} into a {old.type}.")
+            raise TypeError(f"{new} has the type {new.type} and cannot stand for a {old.type}: "
+                            "cast or reshape it to that type first")
         return new
     if strict and any(o and not n for o, n in zip(old.broadcastable, new.broadcastable)):
-        raise TypeError(f"Cannot convert Type {new.type} (of Variable {new}) into Type "
-                        f"{old.type}: its pattern of broadcastable axes differs")
+        raise TypeError(f"{new} has the type {new.type} and cannot stand for a {old.type}: its "
+                        "broadcastable axes differ")
     return new
 
 

@@ -14,7 +14,7 @@ class SymbolicInput:
         self.variable = variable
         self.name = variable.name if autoname and name is None else name
         if self.name is not None and not isinstance(self.name, str):
-            raise TypeError(f"name must be a string! (got: {self.name})")
+            raise TypeError(f"the name of an input is a string, not {self.name!r}")
         self.update = update
         if update is not None and variable.type != getattr(update, "type", variable.type):
             raise TypeError("Variable in input has different type from its update: "
@@ -44,9 +44,9 @@ class In(SymbolicInput):
         if borrow is None:
             borrow = bool(mutable)
         elif mutable and not borrow:
-            raise AssertionError(f"Symbolic input for variable {variable} (name={name}) has flags "
-                                 "mutable=True, borrow=False. This combination is incompatible "
-                                 "since mutable=True implies borrow=True.")
+            raise AssertionError(f"the input {variable} (name={name}) was given mutable=True and "
+                                 "borrow=False: what may be overwritten is borrowed, so leave one "
+                                 "of them out")
         self.borrow = borrow
         if isinstance(value, SharedVariable):
             value, implicit, shared = value, True if implicit is None else implicit, True
@@ -63,7 +63,8 @@ class In(SymbolicInput):
                          implicit)
         self.value = value
         if implicit and value is None:
-            raise TypeError("An implicit input must be given a default value")
+            raise TypeError(f"the input {variable} is implicit, so no call can set it: give it a "
+                            "value")
 
 
 class SymbolicOutput:

@@ -117,9 +117,9 @@ class Lowered:
         for node in used:
             if node not in self.inputs:
                 raise MissingInputError(
-                    f"Input of the graph, used to compute the outputs, was not provided and not "
-                    f"given a value: {node.name or node}. Use the Theano flag "
-                    "exception_verbosity='high', for more information on this error.",
+                    f"the outputs need {node.name or node}, which is not among the inputs and has "
+                    "no value: add it to the inputs or to givens (the flag "
+                    "exception_verbosity='high' shows more)",
                     variable=node)
         unused = [k for k, n in enumerate(self.inputs) if n not in used]
         if not unused or on_unused == "ignore":
@@ -128,20 +128,17 @@ class Lowered:
         wrong = [self.variables[k] for k in unused if id(self.variables[k]) not in mentioned]
         if not wrong:
             return
-        text = (f"theano.function was asked to create a function computing outputs given certain "
-                f"inputs, but the provided input variable at index "
-                f"{self.variables.index(wrong[0])} is not part of the computational graph needed "
-                f"to compute the outputs: {wrong[0]}.\nTo make this error into a warning, you can "
-                "pass the parameter on_unused_input='warn' to theano.function. To disable it "
-                "completely, use on_unused_input='ignore'.")
+        text = (f"no output or update needs the input at index {self.variables.index(wrong[0])}: "
+                f"{wrong[0]}.\nLeave it out of the inputs, or call function with "
+                "on_unused_input='warn' or 'ignore'.")
         if on_unused == "warn":
             import warnings
             warnings.warn(text, stacklevel=5)
         elif on_unused == "raise":
             raise UnusedInputError(text)
         else:
-            raise ValueError("Invalid value for keyword on_unused_input of theano.function: "
-                             f"'{on_unused}'.\nValid values are 'raise', 'warn', and 'ignore'.")
+            raise ValueError("on_unused_input is 'raise', 'warn' or 'ignore', not "
+                             f"'{on_unused}'")
 
 
 def _mentioned(variables):

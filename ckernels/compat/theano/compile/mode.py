@@ -144,8 +144,7 @@ class MonitorMode(Mode):
 
     def __init__(self, pre_func=None, post_func=None, optimizer="default", linker=None):
         if linker is not None:
-            raise Exception("MonitorMode can only use its own linker! You should not provide one.",
-                            linker)
+            raise Exception("MonitorMode takes no linker: it brings one of its own", linker)
         Mode.__init__(self, "vm", optimizer)
         self.pre_func, self.post_func = pre_func, post_func
 
@@ -201,7 +200,7 @@ def get_mode(orig):
     if found == "MonitorMode":
         return MonitorMode()
     if found not in predefined_modes:
-        raise Exception(f"No predefined mode exist for string: {found}")
+        raise Exception(f"no mode is called {found!r}; known are {sorted(predefined_modes)}")
     return predefined_modes[found]
 
 
@@ -216,21 +215,21 @@ default_mode = "Mode"
 def register_mode(name, mode):
     """Give a Mode a name that `function(mode=name)` knows."""
     if name in predefined_modes:
-        raise ValueError(f"Mode name already taken: {name}")
+        raise ValueError(f"there is a mode {name!r} already: choose another name")
     predefined_modes[name] = mode
 
 
 def register_linker(name, linker):
     """Give a linker a name."""
     if name in LINKERS:
-        raise ValueError(f"Linker name already taken: {name}")
+        raise ValueError(f"there is a linker {name!r} already: choose another name")
     LINKERS.add(name)
 
 
 def register_optimizer(name, opt):
     """Give an optimizer a name."""
     if name in OPTIMIZERS:
-        raise ValueError(f"Optimizer name already taken: {name}")
+        raise ValueError(f"there is an optimizer {name!r} already: choose another name")
     OPTIMIZERS[name] = "fast_run"
 
 

@@ -67,9 +67,9 @@ def as_op(itypes, otypes, infer_shape=None):
     itypes = list(itypes) if isinstance(itypes, (list, tuple)) else [itypes]
     otypes = list(otypes) if isinstance(otypes, (list, tuple)) else [otypes]
     if any(not hasattr(t, "filter") for t in itypes):
-        raise TypeError("itypes has to be a list of Theano types")
+        raise TypeError(f"itypes are types such as T.dmatrix, one for each input, not {itypes}")
     if any(not hasattr(t, "filter") for t in otypes):
-        raise TypeError("otypes has to be a list of Theano types")
+        raise TypeError(f"otypes are types such as T.dmatrix, one for each output, not {otypes}")
 
     def make_op(fn):
         return FromFunctionOp(fn, itypes, otypes, infer_shape)

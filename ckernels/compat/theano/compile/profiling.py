@@ -86,7 +86,7 @@ class ProfileStats:
         file = sys.stderr if file is None else file
         self.summary_function(file)
         if not self.rows:
-            print("  No execution time accumulated\n", file=file)
+            print("  Nothing was measured yet: call the function first\n", file=file)
             return
         self.summary_class(file, n_ops_to_print)
         self.summary_ops(file, n_ops_to_print)

@@ -35,7 +35,8 @@ class Variable(Node):
     def __init__(self, type, owner=None, index=None, name=None):
         self.type, self.owner, self.name = type, owner, name
         if owner is not None and not isinstance(owner, Apply):
-            raise TypeError("owner must be an Apply instance", owner)
+            raise TypeError("only an Apply owns a variable; leave owner out where none made it",
+                            owner)
         if index is not None and not isinstance(index, int):
             raise TypeError("index must be an int", index)
         if name is not None and not isinstance(name, str):
@@ -98,16 +99,16 @@ class Variable(Node):
         return cache[key](*[given[k] for k in key])
 
     def __lt__(self, other):
-        raise NotImplementedError("Subclasses of Variable must provide __lt__", type(self))
+        raise NotImplementedError("this class of variables has no __lt__; define it", type(self))
 
     def __le__(self, other):
-        raise NotImplementedError("Subclasses of Variable must provide __le__", type(self))
+        raise NotImplementedError("this class of variables has no __le__; define it", type(self))
 
     def __gt__(self, other):
-        raise NotImplementedError("Subclasses of Variable must provide __gt__", type(self))
+        raise NotImplementedError("this class of variables has no __gt__; define it", type(self))
 
     def __ge__(self, other):
-        raise NotImplementedError("Subclasses of Variable must provide __ge__", type(self))
+        raise NotImplementedError("this class of variables has no __ge__; define it", type(self))
 
     def __copy__(self):
         return self
@@ -173,22 +174,23 @@ class Apply(Node):
     def __init__(self, op, inputs, outputs):
         self.op, self.inputs, self.outputs = op, [], []
         if not isinstance(inputs, (list, tuple)):
-            raise TypeError("The inputs of an Apply must be a list or tuple")
+            raise TypeError(f"Apply takes a list or tuple of inputs, not {type(inputs).__name__}")
         if not isinstance(outputs, (list, tuple)):
-            raise TypeError("The output of an Apply must be a list or tuple")
+            raise TypeError(f"Apply takes a list or tuple of outputs, not {type(outputs).__name__}")
         for x in inputs:
             if not isinstance(x, Variable):
-                raise TypeError("The 'inputs' argument to Apply must contain Variable instances, "
-                                f"not {x}")
+                raise TypeError(f"Apply got the input {x}, which is no Variable; wrap it first, "
+                                "e.g. with as_tensor_variable")
             self.inputs.append(x)
         for i, x in enumerate(outputs):
             if not isinstance(x, Variable):
-                raise TypeError("The 'outputs' argument to Apply must contain Variable instances "
-                                f"with no owner, not {x}")
+                raise TypeError(f"Apply got the output {x}, which is no Variable; call a type to "
+                                "make a new one")
             if x.owner is None:
                 x.owner, x.index = self, i
             elif x.owner is not self or x.index != i:
-                raise ValueError("All output variables passed to Apply must belong to it.")
+                raise ValueError(f"output {i} of Apply, {x}, has another owner or place already; "
+                                 "make a new variable for it")
             self.outputs.append(x)
         lower = getattr(op, "_lower", None)   # `lower` is an option of Theano's ops
         if lower is not None:
@@ -225,9 +227,10 @@ class Apply(Node):
             raise ValueError(f"{self.op}.default_output should be an output index: it has "
                              f"{len(self.outputs)} outputs")
         if not isinstance(do, int):
-            raise AttributeError(f"{self.op}.default_output should be an int or long")
+            raise AttributeError(f"default_output of {self.op} must count outputs, not be {do!r}")
         if not 0 <= do < len(self.outputs):
-            raise AttributeError(f"{self.op}.default_output is out of range.")
+            raise AttributeError(f"default_output of {self.op} is {do}, but there are only "
+                                 f"{len(self.outputs)} outputs, counted from 0")
         return self.outputs[do]
 
     out = property(default_output, doc="The default output.")

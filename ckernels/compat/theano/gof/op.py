@@ -41,15 +41,15 @@ class PureOp:
         """The Apply of this op to `inputs`, whatever they are made of."""
         if self.__dict__.get("itypes", getattr(self, "itypes", None)) is None \
                 or getattr(self, "otypes", None) is None:
-            raise NotImplementedError("You can either define itypes and otypes,\
-             or implement make_node")
+            raise NotImplementedError(f"{type(self).__name__} says nothing of its inputs and "
+                                      "outputs: give it make_node, or itypes and otypes")
         if len(inputs) != len(self.itypes):
-            raise ValueError(f"We expected {len(self.itypes)} inputs but got {len(inputs)}.")
+            raise ValueError(f"{self} takes {len(self.itypes)} inputs, not {len(inputs)}")
         from ..tensor.variables import as_tensor_variable
         given = [x if hasattr(x, "type") else as_tensor_variable(x) for x in inputs]
         if not all(x.type == t for x, t in zip(given, self.itypes)):
-            raise TypeError("We expected inputs of types "
-                            f"'{self.itypes}' but got types '{[x.type for x in given]}'")
+            raise TypeError(f"the inputs have the types {[x.type for x in given]}, but this op "
+                            f"takes {self.itypes}; cast them first")
         return Apply(self, given, [o() for o in self.otypes])
 
     def __call__(self, *inputs, **kwargs):
@@ -69,16 +69,15 @@ class PureOp:
     def perform(self, node, inputs, output_storage, params=None):
         """Compute: put the value of each output into output_storage[k][0]."""
         raise utils.MethodNotDefined("perform", type(self), self.__class__.__name__,
-                                     "Did you used Theano flags mode=FAST_COMPILE?")
+                                     "define perform in this class: it is what computes the op")
 
     def L_op(self, inputs, outputs, output_grads):  # noqa: N802
         """Gradients with respect to `inputs`; refers to `grad` unless an op has its own."""
         return self.grad(inputs, output_grads)
 
     def R_op(self, inputs, eval_points):  # noqa: N802
-        raise NotImplementedError(f"{self} of class {type(self).__name__} does not implement "
-                                  "R_op. If this is a theano op, write to the theano-dev mailing "
-                                  "list for assistance.")
+        raise NotImplementedError(f"{self} has no R_op; define R_op(inputs, eval_points) in class "
+                                  f"{type(self).__name__}")
 
     def do_constant_folding(self, node):
         """Whether an application to constants may be computed beforehand."""

@@ -99,17 +99,15 @@ def _grad(node, g):
     except (MethodNotDefined, AttributeError) as problem:
         if isinstance(problem, AttributeError) and hasattr(held.op, "grad"):
             raise
-        return [null(n, f"{held.op} does not implement the grad method") for n in node.inputs]
+        return [null(n, f"{held.op} has no grad") for n in node.inputs]
     if len(found) != len(inputs):
-        raise ValueError(f"{held.op} returned the wrong number of gradient terms: "
-                         f"{len(found)} for {len(inputs)} inputs")
+        raise ValueError(f"{held.op}.grad gave {len(found)} gradients for {len(inputs)} inputs")
     parts = []
     for x, part in zip(inputs, found):
         if part is None:
-            raise TypeError(f"{held.op}.grad returned None for a gradient term, this is "
-                            "prohibited. Instead of None, return zeros_like(input), "
-                            "disconnected_type(), or a NullType variable such as those made with "
-                            "the grad_undefined or grad_unimplemented helper functions.")
+            raise TypeError(f"{held.op}.grad gave None for an input. Say what it means: zeros_like "
+                            "of the input where the slope is 0, disconnected_type() where nothing "
+                            "flows, grad_undefined or grad_not_implemented where there is none")
         kind = getattr(part, "type", None)
         if isinstance(kind, DisconnectedType):
             parts.append(None)
@@ -124,8 +122,8 @@ def _grad(node, g):
 
 def _shaped(op, part, x):
     if part.ndim != x.ndim:
-        raise ValueError(f"{op}.grad returned a term with {part.ndim} dimensions, but "
-                         f"{x.ndim} are required.")
+        raise ValueError(f"{op}.grad gave a gradient of {part.ndim} dimensions for an input of "
+                         f"{x.ndim}")
     return part if part.dtype == x.dtype or dtypes.is_complex(part.dtype) else ops.cast(
         part, x.dtype)
 

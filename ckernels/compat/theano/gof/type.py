@@ -29,8 +29,8 @@ class PureType:
             if converted is not None:
                 return converted
         if other.type != self:
-            raise TypeError(f"Cannot convert Type {other.type} (of Variable {other}) into Type "
-                            f"{self}. You can try to manually convert {other} into a {self}.")
+            raise TypeError(f"{other} has the type {other.type} where {self} is needed, and does "
+                            "not turn into it by itself; convert it first")
         return other
 
     def convert_variable(self, var):
@@ -132,16 +132,16 @@ class NullType(Type):
         self.why_null = why_null
 
     def filter(self, data, strict=False, allow_downcast=None):
-        raise ValueError("No values may be assigned to a NullType")
+        raise ValueError("a NullType marks a gradient that does not exist and takes no value")
 
     def filter_variable(self, other, allow_convert=True):
-        raise ValueError("No values may be assigned to a NullType")
+        raise ValueError("a NullType marks a gradient that does not exist; no variable fits it")
 
     def may_share_memory(self, a, b):
         return False
 
     def values_eq(self, a, b, force_same_dtype=True):
-        raise ValueError("NullType has no values to compare")
+        raise ValueError("two gradients that do not exist (NullType) cannot be compared")
 
     def __eq__(self, other):
         return type(self) is type(other)
@@ -194,7 +194,7 @@ class CDataType(Type):
 
     def filter(self, data, strict=False, allow_downcast=None):
         if data is not None and type(data).__name__ != "PyCapsule":
-            raise TypeError("expected None or a PyCapsule")
+            raise TypeError(f"CDataType holds a PyCapsule or None, not {type(data).__name__}")
         return data
 
     def __str__(self):

@@ -27,8 +27,8 @@ class Alloc(KernelOp):
         value = as_tensor_variable(value)
         sizes = [s for one in shape for s in (as_shape([one]))]
         if len(sizes) < value.ndim:
-            raise TypeError("The Alloc value to use has more dimensions than the specified "
-                            "dimensions", value.ndim, len(sizes))
+            raise TypeError("alloc cannot fill a shape with a value of more axes: give as many "
+                            "sizes as the value has axes, or more", value.ndim, len(sizes))
         pattern, symbolic = pattern_of(sizes)
         op = Alloc()
         op.attrs = {"pattern": pattern}
@@ -177,7 +177,8 @@ class _Grid:
         ndim = len(args[0])
         for s in args[0]:
             if isinstance(s.step, complex):
-                raise NotImplementedError("Not implemented for slices whose step is complex")
+                raise NotImplementedError(f"the step {s.step} counts points, as in NumPy's grids, "
+                                          "which is not supported: give a real step")
         ranges = [arange(s.start or 0, s.stop, s.step or 1) for s in args[0]]
         shaped = [r.dimshuffle(["x"] * k + [0] + ["x"] * (ndim - 1 - k))
                   for k, r in enumerate(ranges)]
@@ -284,7 +285,7 @@ class ExtractDiag(KernelOp):
     def make_node(self, x):
         x = as_tensor_variable(x)
         if x.ndim < 2:
-            raise ValueError("ExtractDiag needs an input with 2 or more dimensions", x)
+            raise ValueError("only a matrix, or a stack of them, has a diagonal: not", x)
         return KernelOp.make_node(self, x)
 
     def __reduce__(self):

@@ -80,8 +80,8 @@ class DimShuffle(KernelOp):
             if j >= ndim or j < 0:
                 raise ValueError(f"new_order[{k}] is {j}, but the input only has {ndim} axes.")
             if j in self.new_order[k + 1:]:
-                raise ValueError("The same input dimension may not appear twice in the list of "
-                                 "output dimensions", self.new_order)
+                raise ValueError(f"dimshuffle was given axis {j} more than once: name each axis "
+                                 "of the input at most once", self.new_order)
         self.drop = [i for i in range(ndim) if i not in self.new_order]
         for i in self.drop:
             if not self.input_broadcastable[i]:
@@ -96,8 +96,9 @@ class DimShuffle(KernelOp):
         node = KernelOp.make_node(self, *inputs)
         x = node.inputs[0]
         if x.ndim != len(self.input_broadcastable):
-            raise TypeError(f"The number of dimensions of the input is incorrect for this op. "
-                            f"Expected {self.input_broadcastable}, got {x.broadcastable}.")
+            raise TypeError("this DimShuffle was made for inputs with the broadcast pattern "
+                            f"{self.input_broadcastable}, and {x.broadcastable} is of another "
+                            "length")
         return node
 
     def __str__(self):

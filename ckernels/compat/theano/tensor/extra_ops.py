@@ -101,13 +101,13 @@ def bincount(x, weights=None, minlength=None, assert_nonneg=False):
     from .indexing import inc_subtensor
     x = as_tensor_variable(x)
     if x.ndim != 1:
-        raise TypeError("Inputs must be of dimension 1.")
+        raise TypeError(f"bincount counts the elements of a vector: flatten x (ndim {x.ndim})")
     if x.dtype not in DISCRETE:
         raise TypeError("bincount counts integers")
     if assert_nonneg:
         from ..raise_op import Assert
         from .reductions import all
-        x = Assert("Input to bincount has negative values!")(x, all(x >= 0))
+        x = Assert("bincount cannot count numbers below 0")(x, all(x >= 0))
     size = cast(x.max() + 1, "int64")
     if minlength is not None:
         size = maximum(size, cast(minlength, "int64"))
@@ -140,7 +140,7 @@ class RepeatOp(KernelOp):
     def make_node(self, x, repeats):
         x, repeats = as_tensor_variable(x), as_tensor_variable(repeats)
         if repeats.dtype not in DISCRETE:
-            raise TypeError("repeats.dtype must be an integer.")
+            raise TypeError(f"repeats of dtype {repeats.dtype} are no counts: cast to integers")
         if repeats.dtype == "uint64":
             raise TypeError("dtype uint64 is not supported for dtype of the 'repeats' parameter")
         return KernelOp.make_node(self, x, repeats)
@@ -161,7 +161,7 @@ def repeat(x, repeats, axis=None):
     """Each element of `x` `repeats` times along `axis`, of the flattened tensor for None."""
     repeats = as_tensor_variable(repeats)
     if repeats.ndim > 1:
-        raise ValueError("The dimension of repeats should not exceed 1.")
+        raise ValueError(f"give repeats as a scalar or a vector: it has {repeats.ndim} axes")
     if repeats.ndim == 1 and repeats.broadcastable[0]:
         repeats = repeats[0]
     return RepeatOp(axis)(x, repeats)
@@ -178,7 +178,8 @@ class Bartlett(KernelOp):
         if M.ndim:
             raise TypeError(f"{type(self).__name__} only works on scalar input")
         if M.dtype not in DISCRETE:
-            raise TypeError(f"{type(self).__name__} only works on integer input")
+            raise TypeError(f"{type(self).__name__} needs an integer for the length of the window, "
+                            f"not {M.dtype}")
         return KernelOp.make_node(self, M)
 
 
@@ -207,10 +208,11 @@ class FillDiagonal(KernelOp):
     def make_node(self, a, val):
         a, val = as_tensor_variable(a), as_tensor_variable(val)
         if a.ndim < 2:
-            raise TypeError(f"{type(self).__name__}: first parameter must have at least two "
-                            "dimensions")
+            raise TypeError(f"{type(self).__name__}: a diagonal takes two axes or more, and a has "
+                            f"{a.ndim}")
         if val.ndim != 0:
-            raise TypeError(f"{type(self).__name__}: second parameter must be a scalar")
+            raise TypeError(f"{type(self).__name__}: one value fills the diagonal, give val "
+                            f"without axes (ndim {val.ndim})")
         val = val.astype(a.dtype) if val.dtype != a.dtype and np.can_cast(
             val.dtype, a.dtype, "same_kind") else val
         if val.dtype != a.dtype:
@@ -283,7 +285,7 @@ class Unique(KernelOp):
             return KernelOp(_unique, "Unique", **self.attrs).make_node(x)
         axis = self.axis + x.ndim if self.axis < 0 else self.axis
         if not 0 <= axis < x.ndim:
-            raise RuntimeError(f"Unique axis `{self.axis}` is outside of input ndim = {x.ndim}.")
+            raise RuntimeError(f"Unique has no axis {self.axis} in a tensor of ndim {x.ndim}")
         if x.ndim == 1:
             return KernelOp(_unique, "Unique", **self.attrs).make_node(x)
         return UniqueSlices(axis=axis, **self.attrs).make_node(x)
@@ -395,7 +397,8 @@ def searchsorted(x, v, side="left", sorter=None):
     if sorter is not None:
         sorter = as_tensor_variable(sorter, ndim=1)
         if sorter.dtype not in DISCRETE:
-            raise TypeError("sorter must be an integer vector", sorter.type)
+            raise TypeError("sorter holds positions in x: give a vector of integers, not",
+                            sorter.type)
         x = x[sorter]
     if side not in ("left", "right"):
         raise ValueError(f"'{side}' is an invalid value for keyword 'side'")

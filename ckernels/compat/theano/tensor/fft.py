@@ -19,12 +19,12 @@ class RFFTOp(Op):
     def make_node(self, a, s=None):
         a = as_tensor_variable(a)
         if a.ndim < 2:
-            raise TypeError(f"{type(self).__name__}: input must have dimension > 2, with first "
-                            "dimension batches")
+            raise TypeError(f"{type(self).__name__}: the input needs an axis for the batch before "
+                            f"those to transform (ndim {a.ndim})")
         s = a.shape[1:] if s is None else as_tensor_variable(s)
         if "int" not in s.dtype:
-            raise TypeError(f"{type(self).__name__}: length of the transformed axis must be of type"
-                            " integer")
+            raise TypeError(f"{type(self).__name__}: s holds the sizes of the axes to transform: "
+                            f"give integers, not {s.dtype}")
         return Apply(self, [a, s], [TensorType(_float(a), (False,) * (a.ndim + 1))()])
 
     def perform(self, node, inputs, outputs):
@@ -60,8 +60,8 @@ class IRFFTOp(Op):
             s = set_subtensor(s[-1], (s[-1] - 1) * 2)
         s = as_tensor_variable(s)
         if "int" not in s.dtype:
-            raise TypeError(f"{type(self).__name__}: length of the transformed axis must be of type"
-                            " integer")
+            raise TypeError(f"{type(self).__name__}: s holds the sizes of the axes to transform: "
+                            f"give integers, not {s.dtype}")
         return Apply(self, [a, s], [TensorType(_float(a), (False,) * (a.ndim - 1))()])
 
     def perform(self, node, inputs, outputs):
@@ -98,7 +98,7 @@ rfft_op, irfft_op = RFFTOp(), IRFFTOp()
 
 def _norm(norm):
     if norm not in (None, "ortho", "no_norm"):
-        raise ValueError(f"Invalid value {norm} for norm, must be None, 'ortho' or 'no norm'")
+        raise ValueError(f"norm={norm} is not known: choose None, 'ortho' or 'no_norm'")
     return norm
 
 
@@ -113,7 +113,7 @@ def rfft(inp, norm=None):
 def irfft(inp, norm=None, is_odd=False):
     """The inverse of `rfft`; is_odd: whether the last axis of the result is odd."""
     if is_odd not in (True, False):
-        raise ValueError(f"Invalid value {is_odd} for id_odd, must be True or False")
+        raise ValueError(f"is_odd says yes or no: give True or False, not {is_odd}")
     from .indexing import set_subtensor
     inp, norm = as_tensor_variable(inp), _norm(norm)
     s = inp.shape[1:-1]

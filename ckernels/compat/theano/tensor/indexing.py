@@ -234,8 +234,8 @@ def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplac
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     what = "set" if set_instead_of_inc else "inc"
     if y.ndim > x.ndim:
-        raise TypeError(f"Trying to {what}rement a {x.ndim}-dimensional subtensor with a "
-                        f"{y.ndim}-dimensional value.")
+        raise TypeError(f"{what}_subtensor: the value has more axes ({y.ndim}) than the part "
+                        f"of the tensor ({x.ndim}) that it goes to")
     ones = [d for d in range(-y.ndim, 0) if x.broadcastable[d] and not y.broadcastable[d]]
     if ones:        # such an axis has to be of size 1, which is checked when it is computed
         from .shaping import addbroadcast
@@ -246,7 +246,7 @@ def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplac
         raise TypeError(f"Trying to {what}rement a {x.dtype} subtensor with a {y.dtype} value.")
     apply = x.owner
     if apply is None:
-        raise TypeError("x must be the result of a subtensor operation")
+        raise TypeError("x was not cut out of another tensor: pass a part of one, such as a[1:]")
     if isinstance(apply.op, Subtensor):
         kind = KINDS.get(type(apply.op).__name__, IncSubtensor)
         op = kind(apply.op.idx_list, set_instead_of_inc, inplace)
@@ -277,7 +277,7 @@ def _through_view(x, apply, y, put):
         return inc_subtensor(inner, y, set_instead_of_inc=put)
     if getattr(apply.op, "name", "") == "identity":
         return inc_subtensor(inner, y, set_instead_of_inc=put)
-    raise TypeError("x must be the result of a subtensor operation")
+    raise TypeError("x was not cut out of another tensor: pass a part of one, such as a[1:]")
 
 
 def advanced_inc_subtensor(x, y, *args):
@@ -327,7 +327,7 @@ class Choose(KernelOp):
     def make_node(self, a, choices):
         a = as_tensor_variable(a)
         if a.dtype not in DISCRETE:
-            raise TypeError("choose first argument must have an [u]int* dtype. Got", a.dtype)
+            raise TypeError("choose picks by number: pass integers first, not", a.dtype)
         if isinstance(choices, (list, tuple)):
             from .joining import stack
             choices = [as_tensor_variable(c) for c in choices]
@@ -379,7 +379,7 @@ def nonzero(a, return_matrix=False):
     """The places of the elements that are not zero: a tuple of vectors, or the rows of a matrix."""
     a = as_tensor_variable(a)
     if a.ndim == 0:
-        raise ValueError("Nonzero only supports non-scalar arrays.")
+        raise ValueError("nonzero lists places, and a scalar has none: reshape it to (1,)")
     found = KernelOp(_nonzero, "Nonzero")(a)
     found = found if isinstance(found, list) else [found]
     if return_matrix:
@@ -396,7 +396,7 @@ def flatnonzero(a):
     """The places in the flattened `a` of the elements that are not zero."""
     a = as_tensor_variable(a)
     if a.ndim == 0:
-        raise ValueError("Nonzero only supports non-scalar arrays.")
+        raise ValueError("flatnonzero lists places, and a scalar has none: reshape it to (1,)")
     return nonzero(a.flatten(), return_matrix=False)[0]
 
 

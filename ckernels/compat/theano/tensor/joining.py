@@ -24,13 +24,13 @@ class Join(KernelOp):
         axis = _axis(axis)
         tensors = [as_tensor_variable(t) for t in tensors]
         if not tensors:
-            raise ValueError("Cannot join an empty list of tensors")
+            raise ValueError("join was given no tensors: name one or more after the axis")
         ndim = tensors[0].ndim
         if any(t.ndim != ndim for t in tensors):
-            raise TypeError("Join() can only join tensors with the same number of dimensions.")
+            raise TypeError("join needs tensors with equally many axes, and these have "
+                            f"{[t.ndim for t in tensors]}")
         if not ndim:
-            raise TypeError("Join cannot handle arguments of dimension 0. For joining scalar "
-                            "values, see @stack")
+            raise TypeError("scalars have no axis to join along: make a vector with stack")
         if not -ndim <= axis < ndim:
             raise IndexError(f"Join axis {axis} out of bounds [0, {ndim})")
         return KernelOp.make_node(Join(self.view, axis % ndim), *tensors)
@@ -71,13 +71,13 @@ def join(axis, *tensors_list):
         tensors_list = tensors_list[0]
     tensors = [as_tensor_variable(t) for t in tensors_list]
     if not tensors:
-        raise ValueError("Cannot join an empty list of tensors")
+        raise ValueError("join was given no tensors: name one or more after the axis")
     axis = _axis(axis)
     if any(t.ndim != tensors[0].ndim for t in tensors):
-        raise TypeError("Join() can only join tensors with the same number of dimensions.")
+        raise TypeError("join needs tensors with equally many axes, and these have "
+                        f"{[t.ndim for t in tensors]}")
     if not tensors[0].ndim:
-        raise TypeError("Join cannot handle arguments of dimension 0. For joining scalar values, "
-                        "see @stack")
+        raise TypeError("scalars have no axis to join along: make a vector with stack")
     if not -tensors[0].ndim <= axis < tensors[0].ndim:
         raise IndexError(f"Join axis {axis} out of bounds [0, {tensors[0].ndim})")
     return KernelOp(_join, "Join", axis=axis % tensors[0].ndim)(*tensors)
@@ -89,8 +89,8 @@ join_ = Join()
 def concatenate(tensor_list, axis=0):
     """A list of tensors one after the other along `axis`."""
     if not isinstance(tensor_list, (tuple, list)):
-        raise TypeError("The 'tensors' argument must be either a tuple or a list, make sure you "
-                        f"did not forget () or [] around arguments of concatenate. {tensor_list}")
+        raise TypeError("concatenate takes its tensors in one list or tuple, as in "
+                        f"concatenate([a, b]), not {tensor_list}")
     return join(axis, *tensor_list)
 
 
@@ -107,14 +107,14 @@ def stack(*tensors, **kwargs):
     else:
         many, axis = tensors, 0
     if len(many) == 0 if not isinstance(many, Handle) else False:
-        raise Exception("tensors is empty. You should at least provide one tensor to "
-                        "theano.tensor.stack(tensors, axis).")
+        raise Exception("stack was given an empty list: put one tensor or more in it")
     many = [as_tensor_variable(t) for t in many]
     ndim = many[0].ndim + 1
     if not -ndim <= axis < ndim:
         raise IndexError(f"axis {axis} is out of bounds [-{ndim}, {ndim})")
     if any(t.ndim != ndim - 1 for t in many):
-        raise TypeError("Join() can only join tensors with the same number of dimensions.")
+        raise TypeError("stack needs tensors with equally many axes, and these have "
+                        f"{[t.ndim for t in many]}")
     name = "MakeVector" if ndim == 1 else "Stack"
     return KernelOp(_stack, name, axis=axis % ndim)(*many)
 
@@ -134,7 +134,8 @@ class MakeVector(KernelOp):
     def make_node(self, *inputs):
         inputs = [as_tensor_variable(x) for x in inputs]
         if not all(upcast(x.dtype, self.dtype) == self.dtype for x in inputs):
-            raise TypeError(f"MakeVector.make_node expected inputs upcastable to {self.dtype}")
+            raise TypeError(f"a vector of {self.dtype} cannot hold these without loss: "
+                            f"{[x.dtype for x in inputs]}")
         return KernelOp.make_node(self, *inputs)
 
     def __reduce__(self):
@@ -222,8 +223,7 @@ def _split(x, splits, len_splits, axis):
         if x.shape[axis] is not None and sum(sizes) != x.shape[axis]:
             raise ValueError(f"The splits sum to {sum(sizes)}, expected {x.shape[axis]}")
         if any(s < 0 for s in sizes):
-            raise ValueError("Split: you tried to make an ndarray with a negative number of "
-                             "elements.")
+            raise ValueError(f"Split: no part can have a size below 0, as in {sizes}")
     else:
         total = sizes[0]
         for s in sizes[1:]:

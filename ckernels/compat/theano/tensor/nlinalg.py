@@ -173,7 +173,7 @@ def norm(x, ord):
     from .reductions import max, min, sum
     x = as_tensor_variable(x)
     if x.ndim == 0:
-        raise ValueError("'axis' entry is out of bounds.")
+        raise ValueError("a scalar has no norm here: give a vector or a matrix")
     if x.ndim > 2:
         raise NotImplementedError("We don't support norm with more than 2 dimensions")
     ord = {"inf": np.inf, "-inf": -np.inf}.get(ord, ord) if isinstance(ord, str) else ord

@@ -128,7 +128,7 @@ class Operators:
         """Another shape, of the same number of elements; -1 stands for what is left."""
         from .shaping import reshape
         if ndim is not None and not isinstance(ndim, int):
-            raise ValueError("Expected ndim to be an integer, is " + str(type(ndim)))
+            raise ValueError(f"reshape takes an int as ndim, not a {type(ndim)}")
         return reshape(self, shape, ndim=ndim)
 
     def dimshuffle(self, *pattern):
@@ -183,8 +183,8 @@ class Operators:
         try:
             count = get_vector_length(self)
         except (TypeError, ValueError):
-            raise TypeError("TensorType does not support iteration. Maybe you are using builtin."
-                            "sum instead of theano.tensor.sum? (Maybe .max?)") from None
+            raise TypeError("of symbolic tensors only vectors of known length can be looped over; "
+                            "in place of Python's sum or max call theano.tensor's") from None
         return (self[i] for i in range(count))
 
     def __len__(self):

@@ -26,11 +26,11 @@ class Dot(KernelOp):
     def make_node(self, *inputs):
         inputs = [as_tensor_variable(x) for x in inputs]
         if len(inputs) != 2:
-            raise TypeError(f"theano.tensor.Dot: 2 arguments required, {len(inputs)} given ")
+            raise TypeError(f"Dot multiplies two tensors, but got {len(inputs)}")
         for k, x in enumerate(inputs):
             if x.ndim not in (1, 2):
-                raise TypeError(f"theano.tensor.Dot: input {k} (0-indexed) must have ndim of 1 or "
-                                f"2, {x.ndim} given. Consider calling theano.tensor.dot instead.")
+                raise TypeError(f"Dot takes vectors and matrices, but inputs[{k}] has {x.ndim} "
+                                "dimensions; theano.tensor.dot takes any number")
         return KernelOp.make_node(self, *inputs)
 
     def __str__(self):
@@ -78,26 +78,25 @@ def _axes(a, b, axes, batch):
     if isinstance(axes, (int, np.integer)) or np.isscalar(axes) and not isinstance(axes, str):
         axes = int(axes)
         if axes > min(a.ndim, b.ndim):
-            raise ValueError(f"axes (={axes}) can not be larger than the dimension of a or b "
-                             f"({a.ndim}, {b.ndim})")
+            raise ValueError(f"cannot sum over {axes} axes: a has {a.ndim} and b has {b.ndim}")
         first = tuple(range(a.ndim - axes, a.ndim))
         second = tuple(range(batch, axes + batch))
         return first, second
     if len(axes) != 2:
-        raise ValueError(f"Axes should be an integer or a list/tuple of len 2 ({axes} was "
-                         "provided)")
+        raise ValueError(f"axes is {axes}: give an int, or a pair of the axes of a and the axes "
+                         "of b")
     first, second = (tuple(int(v) for v in np.atleast_1d(x)) for x in axes)
     if len(first) != len(second):
-        raise ValueError("Axes elements must have the same length.")
+        raise ValueError(f"axes names {len(first)} axes of a but {len(second)} of b: give as many "
+                         "of each")
     for what, x, given in (("a", a, first), ("b", b, second)):
         if len(given) > x.ndim:
-            raise ValueError(f"axes of {what} should be array_like with length less than the "
-                             f"dimensions of {what}")
+            raise ValueError(f"axes names {len(given)} axes of {what}, which has only {x.ndim}")
         if given and (max(given) >= x.ndim or min(given) < -x.ndim):
-            raise ValueError(f"axes contain dimensions greater than or equal to {what}.ndim "
-                             f"(={x.ndim}).")
+            raise ValueError(f"axes {given} are out of range for {what}, which has {x.ndim} "
+                             "dimensions")
         if batch and 0 in given:
-            raise ValueError("axes to sum over must not contain the batch axis")
+            raise ValueError(f"axis 0 of {what} counts the batch and cannot be summed over")
     return tuple(v % a.ndim for v in first), tuple(v % b.ndim for v in second)
 
 
@@ -122,11 +121,11 @@ class BatchedDot(KernelOp):
     def make_node(self, *inputs):
         inputs = [as_tensor_variable(x) for x in inputs]
         if len(inputs) != 2:
-            raise TypeError(f"theano.tensor.blas.BatchedDot: 2 arguments required, {len(inputs)} "
-                            "given ")
+            raise TypeError(f"BatchedDot multiplies two tensors, but got {len(inputs)}")
         if inputs[0].ndim not in (2, 3) or inputs[1].ndim not in (2, 3):
-            raise TypeError("theano.tensor.blas.BatchedDot: inputs must have ndim of 2 or 3. "
-                            "Consider calling theano.tensor.batched_dot instead.")
+            raise TypeError("BatchedDot takes tensors of 2 or 3 dimensions, not of "
+                            f"{inputs[0].ndim} and {inputs[1].ndim}; theano.tensor.batched_dot "
+                            "takes more")
         return KernelOp.make_node(self, *inputs)
 
     def __reduce__(self):
@@ -155,7 +154,8 @@ def batched_dot(a, b):
     """Products for each entry of the first axis: of matrices, of vectors, or of larger tensors."""
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.ndim == 0 or b.ndim == 0:
-        raise TypeError(f"{'a' if a.ndim == 0 else 'b'} must have at least one (batch) axis")
+        raise TypeError(f"{'a' if a.ndim == 0 else 'b'} is a scalar; batched_dot needs a "
+                        "first axis to go along")
     if a.ndim == 1:
         return a.dimshuffle(0, *["x"] * (b.ndim - 1)) * b
     if b.ndim == 1:

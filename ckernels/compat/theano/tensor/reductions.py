@@ -24,9 +24,10 @@ def axes_of(axis, ndim):
         return None
     if isinstance(axis, Handle):
         if not hasattr(axis, "data"):
-            raise TypeError("Computation needs a constant axis. Got", axis)
+            raise TypeError("the axis has to be known when the graph is built, not a variable:",
+                            axis)
         if axis.dtype not in DISCRETE:
-            raise TypeError(f"Axis must be an integer. Got {axis}")
+            raise TypeError(f"an axis is an integer, which {axis} of dtype {axis.dtype} is not")
         axis = axis.data.tolist() if axis.data.ndim else int(axis.data)
     if isinstance(axis, np.ndarray):
         axis = axis.tolist()
@@ -39,7 +40,7 @@ def axes_of(axis, ndim):
             if isinstance(a, (float, np.floating)) and a == int(a):
                 a = int(a)
             else:
-                raise TypeError(f"Axis must be an integer. Got {a!r}")
+                raise TypeError(f"an axis is an integer, which {a!r} is not")
         if not -ndim <= a < ndim:
             raise ValueError(f"Not enough dimensions on {ndim} to reduce on axis {a}"
                              if ndim else f"axis {a} does not exist")

@@ -77,8 +77,8 @@ def true_div(x, y):
 
 def _whole(x, y):
     if dtypes.is_complex(x.dtype) or dtypes.is_complex(y.dtype):
-        raise ComplexError("Theano does not support the mod operator (%) on complex numbers, "
-                           "since numpy deprecated it.")
+        raise ComplexError(f"no remainder (%) of {x.dtype} by {y.dtype}: complex numbers have "
+                           "none, as in NumPy")
     x, y = _common(x, y)
     return (ops.cast(x, "int8"), ops.cast(y, "int8")) if x.dtype == "bool" else (x, y)
 
@@ -89,8 +89,8 @@ class ComplexError(NotImplementedError):
 
 def int_div(x, y):
     if dtypes.is_complex(x.dtype) or dtypes.is_complex(y.dtype):
-        raise ComplexError("Theano does not support integer division (//) on complex numbers, "
-                           "since numpy deprecated it.")
+        raise ComplexError(f"no floor division (//) of {x.dtype} by {y.dtype}: complex numbers "
+                           "have none, as in NumPy; use /")
     return ops.floor_div(*_whole(x, y))
 
 
@@ -140,8 +140,7 @@ def bits(build):
         total = nodes[0]
         for n in nodes:
             if not dtypes.is_discrete(n.dtype):
-                raise TypeError(f"input to a BitOp must have type (u)int8, (u)int16, (u)int32 or "
-                                f"(u)int64 or bool not {n.dtype}")
+                raise TypeError(f"bitwise operations take bools and integers, not {n.dtype}")
         for n in nodes[1:]:
             total = build(*_common(total, n))
         return total
@@ -367,8 +366,8 @@ def build_of(name):
 def cast_to(x, dtype):
     """`x` in another dtype; complex numbers stay complex."""
     if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype):
-        raise TypeError("Casting from complex to real is ambiguous: consider real(), imag(), "
-                        "angle() or abs()")
+        raise TypeError(f"cannot cast {x.dtype} to {dtype}: say which part is meant, with real(), "
+                        "imag(), abs() or angle()")
     return ops.cast(x, dtype)
 
 

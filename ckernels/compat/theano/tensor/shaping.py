@@ -112,10 +112,10 @@ def get_vector_length(v):
     """The length of a vector where it is known; ValueError elsewhere."""
     v = as_tensor_variable(v)
     if v.ndim != 1:
-        raise TypeError(f"argument must be symbolic vector, got '{v}'")
+        raise TypeError(f"only vectors have a length here, and {v} has {v.ndim} dimensions")
     if v.node.shape[0] is not None:
         return int(v.node.shape[0])
-    raise ValueError(f"length not known: {v}")
+    raise ValueError(f"the length of the vector {v} is not known while the graph is built")
 
 
 def _joined_sizes(pattern, sizes):
@@ -214,16 +214,13 @@ def reshape(x, newshape, ndim=None):
         newshape = as_tensor_variable(newshape) if not _empty(newshape) else constant(
             np.zeros(0, "int64"))
         if newshape.ndim != 1:
-            raise TypeError("New shape in reshape must be a vector or a list/tuple of scalar. "
-                            f"Got {newshape} after conversion to a vector.")
+            raise TypeError("reshape takes its sizes as a vector, or as a list or tuple of "
+                            f"scalars, but {newshape} has {newshape.ndim} dimensions")
         try:
             ndim = get_vector_length(newshape)
         except ValueError:
-            raise ValueError(f"The length of the provided shape ({newshape}) cannot be "
-                             "automatically determined, so Theano is not able to know what the "
-                             "number of dimensions of the reshaped variable will be. You can "
-                             "provide the 'ndim' keyword argument to 'reshape' to avoid this "
-                             "problem.") from None
+            raise ValueError(f"reshape cannot tell how many sizes {newshape} holds: say so with "
+                             "ndim=, the number of dimensions of the result") from None
     elif _empty(newshape):
         newshape = constant(np.zeros(0, "int64"))
     return Reshape(ndim)(x, newshape)
@@ -353,7 +350,8 @@ class Rebroadcast(KernelOp):
         node = KernelOp.on(self, inputs)
         x, y = inputs[0], node.outputs[0]
         if self.axis and max(self.axis) >= x.ndim:
-            raise ValueError("Trying to rebroadcast non-existent dimension")
+            raise ValueError(f"no axis {max(self.axis)} to rebroadcast in a tensor of {x.ndim} "
+                             "dimensions")
         y.type = x.type.clone(broadcastable=[self.axis.get(i, b)
                                              for i, b in enumerate(x.type.broadcastable)])
         return node
@@ -375,18 +373,26 @@ def _rebroadcast(x, axis):
     return ops.expand(ops.squeeze(x, ones), ones) if ones else x
 
 
+def _axes_of(x, axes):
+    for a in axes:
+        if not -x.ndim <= a < x.ndim:
+            raise ValueError(f"there is no axis {a} in a tensor of {x.ndim} dimensions, {x}: give "
+                             f"axes from {-x.ndim} to {x.ndim - 1}")
+    return [a % x.ndim for a in axes]
+
+
 def addbroadcast(x, *axes):
     """`x`, whose `axes` have size 1: checked when it is computed."""
     x = as_tensor_variable(x)
-    axes = [a for a in axes if not x.broadcastable[a]]
-    return Rebroadcast(*[(a % x.ndim, True) for a in axes]) (x) if axes else x
+    axes = [a for a in _axes_of(x, axes) if not x.broadcastable[a]]
+    return Rebroadcast(*[(a, True) for a in axes])(x) if axes else x
 
 
 def unbroadcast(x, *axes):
     """`x`, of whose `axes` it is no longer known that they have size 1."""
     x = as_tensor_variable(x)
-    axes = [a for a in axes if x.broadcastable[a]]
-    return Rebroadcast(*[(a % x.ndim, False) for a in axes])(x) if axes else x
+    axes = [a for a in _axes_of(x, axes) if x.broadcastable[a]]
+    return Rebroadcast(*[(a, False) for a in axes])(x) if axes else x
 
 
 def patternbroadcast(x, broadcastable):
@@ -443,7 +449,7 @@ def tile(x, reps, ndim=None):
     """Copies of `x` side by side, `reps` along each axis; the missing ones are 1."""
     x = as_tensor_variable(x)
     if ndim is not None and ndim < x.ndim:
-        raise ValueError("ndim should be equal or larger than x.ndim")
+        raise ValueError(f"tile cannot take ndim={ndim}, as x has {x.ndim} dimensions already")
     if isinstance(reps, (int, np.integer)):
         reps = [int(reps)]
     elif isinstance(reps, (Handle, np.ndarray)):
@@ -451,23 +457,25 @@ def tile(x, reps, ndim=None):
         if reps.ndim == 0:
             reps = [reps]
         elif reps.ndim > 1:
-            raise ValueError("the dimension of reps should not exceed 1")
+            raise ValueError(f"reps has {reps.ndim} dimensions; tile takes a scalar or a vector")
         elif reps.node.shape[0] is None:
             if ndim is None:
-                raise ValueError("if reps is tensor.vector, you should specify the ndim")
+                raise ValueError("tile cannot tell how many entries the vector reps holds: pass "
+                                 "ndim=")
             reps = [reps[i] for i in range(ndim)]
         else:
             reps = [reps[i] for i in range(reps.node.shape[0])]
     elif not isinstance(reps, (list, tuple)):
-        raise ValueError("only int, tuple, list or a tensor of integers are accepted as reps")
+        raise ValueError(f"reps is a {type(reps).__name__}; tile takes an int, a list, a tuple "
+                         "or a tensor of integers")
     for r in reps:
         kind = getattr(r, "dtype", None)
         if not isinstance(r, (int, np.integer)) and (
                 kind is None or getattr(r, "ndim", 0) != 0 or "int" not in str(kind)):
-            raise ValueError("elements of reps must be scalars of integer dtype")
+            raise ValueError(f"{r!r} in reps is not an integer scalar")
     count = max(x.ndim, len(reps), ndim or 0)
     if ndim is not None and len(reps) > ndim:
-        raise ValueError("the length of reps should not exceed ndim")
+        raise ValueError(f"reps has {len(reps)} entries, more than ndim={ndim}")
     reps = [1] * (count - len(reps)) + list(reps)
     pattern, symbolic = pattern_of([int(r) if isinstance(r, np.integer) else r for r in reps])
     return KernelOp(_tiled, "Tile", pattern=pattern)(x, *symbolic)

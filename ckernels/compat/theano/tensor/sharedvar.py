@@ -42,7 +42,7 @@ class Container:
 
     def _set(self, value):
         if self.readonly:
-            raise Exception(f"Cannot set readonly storage: {self.name}")
+            raise Exception(f"the container {self.name} is read-only: its value cannot be replaced")
         if self.type is not None and value is not None:
             value = self.type.filter(value, strict=self.strict, allow_downcast=self.allow_downcast)
         if self.store is None:
@@ -100,7 +100,8 @@ class SharedVariable(gof.Variable):
         gof.Variable.__init__(self, type, None, None, name)
         if container is not None:
             if value is not None or strict is not None:
-                raise TypeError("value and strict are ignored if you pass a container here")
+                raise TypeError("a container brings its own value and strictness: leave value and "
+                                "strict at None")
             self.container = container
         else:
             self.container = Container(
@@ -143,7 +144,8 @@ class TensorSharedVariable(Handle, SharedVariable, StoredVariable):
             container = Container(None, None, bool(strict), allow_downcast, name, type,
                                   Store(np.asarray(array)))
         elif value is not None or strict is not None:
-            raise TypeError("value and strict are ignored if you pass a container here")
+            raise TypeError("a container brings its own value and strictness: leave value and "
+                            "strict at None")
         self.container, self.store = container, container.store
         self.node = make("variable", (), {"store": self.store, "dtype": type.dtype,
                                           "shape": type.static, "name": name})
@@ -190,8 +192,8 @@ class TensorSharedVariable(Handle, SharedVariable, StoredVariable):
 
     @property
     def value(self):
-        raise Exception("sharedvar.value does not exist anymore. Use sharedvar.get_value() or "
-                        "sharedvar.set_value() instead.")
+        raise Exception("shared variables have no attribute value: read with get_value() and write "
+                        "with set_value()")
 
 
 class ScalarSharedVariable(TensorSharedVariable):
@@ -213,7 +215,7 @@ def tensor_constructor(value, name=None, strict=False, allow_downcast=None, borr
                        broadcastable=None, target="cpu"):
     """A shared variable of an array."""
     if target not in ("cpu", None):
-        raise TypeError("not for cpu")
+        raise TypeError("only the target 'cpu' is there")
     if not isinstance(value, np.ndarray):
         raise TypeError()
     if broadcastable is None:
@@ -227,7 +229,7 @@ def scalar_constructor(value, name=None, strict=False, allow_downcast=None, borr
                        target="cpu"):
     """A shared variable of a number: a Python float gives float64, an int int64."""
     if target not in ("cpu", None):
-        raise TypeError("not for cpu")
+        raise TypeError("only the target 'cpu' is there")
     if not isinstance(value, (np.number, float, int, complex)) or isinstance(value, bool) and \
             not isinstance(value, np.generic):
         raise TypeError()
@@ -254,8 +256,8 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
     [1.0, 1.0, 1.0]
     """
     if isinstance(value, gof.Variable):
-        raise TypeError(f"Shared variable constructor needs numeric values and not symbolic "
-                        f"variables. Value {value}")
+        raise TypeError(f"shared() was given the symbolic variable {value}: pass the number or "
+                        "array to start from")
     if hasattr(value, "filename") and isinstance(value, np.memmap):
         value = np.asarray(value)
     try:
@@ -269,10 +271,10 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
             except TypeError:
                 continue
     except MemoryError as problem:
-        problem.args = (*problem.args, "you might consider using 'theano.shared(..., borrow=True)'")
+        problem.args = (*problem.args, "theano.shared(..., borrow=True) makes no copy of the value")
         raise
-    raise TypeError("No suitable SharedVariable constructor could be found. Are you sure all "
-                    f"kwargs are supported? value={value!r}. parameters={kwargs!r}")
+    raise TypeError(f"no kind of shared variable takes the value {value!r} with the options "
+                    f"{kwargs!r}; check the names of the options")
 
 
 def _sparse_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False,

@@ -23,7 +23,7 @@ class Cholesky(KernelOp):
 
     def __init__(self, lower=True, on_error="raise"):
         if on_error not in ("raise", "nan"):
-            raise ValueError('on_error must be one of "raise" or ""nan"')
+            raise ValueError(f"on_error is 'raise' or 'nan', not {on_error!r}")
         KernelOp.__init__(self, _cholesky, "Cholesky", lower=bool(lower), on_error=on_error)
 
     def make_node(self, x):
@@ -71,7 +71,7 @@ class Solve(KernelOp):
     def __init__(self, A_structure="general", lower=False, overwrite_A=False,  # noqa: N803
                  overwrite_b=False):
         if A_structure not in MATRIX_STRUCTURES:
-            raise ValueError("Invalid matrix structure argument", A_structure)
+            raise ValueError("A_structure has to be one of MATRIX_STRUCTURES, not", A_structure)
         KernelOp.__init__(self, _solve, "Solve", structure=A_structure, lower=bool(lower))
         self.A_structure, self.lower = A_structure, lower
 
@@ -105,8 +105,8 @@ def kron(a, b):
     """The Kronecker product, as SciPy's: of tensors of at least 2 dimensions together."""
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.ndim + b.ndim <= 2:
-        raise TypeError(f"kron: inputs dimensions must sum to 3 or more. You passed {a.ndim} and "
-                        f"{b.ndim}.")
+        raise TypeError(f"kron of tensors of {a.ndim} and {b.ndim} dimensions: together they need "
+                        "at least 3")
     from .products import tensordot
     from .shaping import shape_padleft
     if a.ndim < 2:

@@ -25,7 +25,7 @@ def name_of(dtype):
     try:
         return dtypes.name_of(dtype)
     except DTypeError:
-        raise TypeError(f"Unsupported dtype for TensorType: {dtype}") from None
+        raise TypeError(f"tensors cannot have the dtype {dtype}") from None
 
 
 class TensorType(Type):
@@ -62,9 +62,8 @@ class TensorType(Type):
         """
         from ..gof.graph import Variable
         if isinstance(data, Variable):
-            raise TypeError("Expected an array-like object, but found a Variable: maybe you are "
-                            "trying to call a function on a (possibly shared) variable instead of "
-                            "a numeric array?")
+            raise TypeError(f"a number or an array is needed, not the symbolic variable {data}; "
+                            "of a shared variable, pass get_value()")
         if type(data) is np.ndarray and data.dtype == self.numpy_dtype:
             pass
         elif strict:
@@ -72,29 +71,26 @@ class TensorType(Type):
         else:
             data = self._converted(data, allow_downcast)
         if data.ndim != self.ndim:
-            raise TypeError(f"Wrong number of dimensions: expected {self.ndim}, got {data.ndim} "
-                            f"with shape {data.shape}.")
+            raise TypeError(f"the array must have {self.ndim} dimensions; it has {data.ndim}, its "
+                            f"shape being {data.shape}")
         if any(b and d != 1 for b, d in zip(self.broadcastable, data.shape)):
-            raise TypeError("Non-unit value on shape on a broadcastable dimension.", data.shape,
+            raise TypeError("the array must have size 1 along each broadcastable axis", data.shape,
                             self.broadcastable)
         return data
 
     def _refuse_strict(self, data):
         if not isinstance(data, np.ndarray):
-            raise TypeError(f"{self} expected a ndarray object.", data, type(data))
+            raise TypeError(f"{self} is strict: pass a NumPy array", data, type(data))
         if data.dtype != self.numpy_dtype:
-            raise TypeError(f"{self} expected a ndarray object with dtype = {self.dtype} "
-                            f"(got {data.dtype}).")
+            raise TypeError(f"{self} is strict: pass an array of {self.dtype}, not of {data.dtype}")
 
     def _converted(self, data, allow_downcast):
         if isinstance(data, np.ndarray) and not np.ma.is_masked(data):
             if allow_downcast or np.can_cast(data.dtype, self.numpy_dtype, "safe"):
                 return np.asarray(data, self.numpy_dtype)
-            raise TypeError(f"{self} cannot store a value of dtype {data.dtype} without risking "
-                            "loss of precision. If you do not mind this loss, you can: 1) "
-                            "explicitly cast your data to the dtype of the variable, or 2) set "
-                            '"allow_input_downcast=True" when calling "function". Value: '
-                            f'"{str(data)[:60]}"')
+            raise TypeError(f"an array of {data.dtype} may not fit in {self}: convert it with "
+                            "astype, or make the function with allow_input_downcast=True. The "
+                            f"array: {str(data)[:60]}")
         if data is None:
             raise TypeError(f"{self} got None; it needs an array of dtype {self.dtype}")
         array = np.asarray(data)
@@ -111,11 +107,9 @@ class TensorType(Type):
                 cast = array.astype(self.numpy_dtype)
         if cast is not None and self.values_eq(array, cast, force_same_dtype=False):
             return cast
-        raise TypeError(f"{self} cannot store accurately value {str(data)[:60]}, it would be "
-                        f"represented as {str(cast)[:60]}. If you do not mind this precision "
-                        "loss, you can: 1) explicitly convert your data to a numpy array of dtype "
-                        f'{self.dtype}, or 2) set "allow_input_downcast=True" when calling '
-                        '"function".')
+        raise TypeError(f"{self} cannot keep {str(data)[:60]} exactly, only {str(cast)[:60]}: if "
+                        f"that will do, pass an array of {self.dtype} or make the function with "
+                        "allow_input_downcast=True")
 
     def is_valid_value(self, a):
         try:
@@ -224,8 +218,8 @@ class TensorType(Type):
             found = self.convert_variable(other)
             if found is not None:
                 return found
-        raise TypeError(f"Cannot convert Type {other.type} (of Variable {other}) into Type {self}. "
-                        f"You can try to manually convert {other} into a {self}.")
+        raise TypeError(f"{other} has type {other.type} where {self} is needed, and no safe "
+                        "conversion is known: convert it yourself first")
 
     def convert_variable(self, var):
         """`var` with the pattern of this type, or None where dtype or pattern forbid it."""

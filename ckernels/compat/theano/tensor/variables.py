@@ -77,15 +77,11 @@ class Handle(Operators, Tensor):
 
     def __bool__(self):
         apply = self.owner
-        if apply is not None and getattr(apply.op, "name", "") in COMPARISONS:
-            raise TypeError("Variables do not support boolean operations. This can happen if you "
-                            "do a logical operation (<, >, <=, <, ==, !=) between a numpy.ndarray "
-                            "and a Theano tensor variable. Due to NumPy implementation before "
-                            "NumPy 1.8, we cannot make the Python syntax work when the ndarray is "
-                            "on the left, and this results in this error. To work around that, "
-                            "either call theano.tensor.{lt,le,eq,ne,gt,ge}(ndarray, tensor), or "
-                            "use the Python syntax with the Theano tensor on the left. Or update "
-                            "to NumPy 1.8 or above.")
+        if apply is not None and str(getattr(apply.op, "scalar_op", "")) in COMPARISONS:
+            raise TypeError("a symbolic comparison has no truth value, being known only when a "
+                            "function runs: choose with theano.tensor.switch. If an array was "
+                            "compared with a tensor, write the tensor on the left or call "
+                            "theano.tensor.lt, le, eq, ne, gt or ge")
         return True
 
     def __copy__(self):
@@ -100,7 +96,7 @@ class Handle(Operators, Tensor):
         return reduced(self)
 
 
-COMPARISONS = ("lt", "le", "gt", "ge", "LT", "LE", "GT", "GE")
+COMPARISONS = ("lt", "le", "gt", "ge")
 gof.Variable.register = None
 
 
@@ -109,7 +105,7 @@ class TensorVariable(Handle, gof.Variable):
 
     def __init__(self, type, owner=None, index=None, name=None):
         if name is not None and not isinstance(name, str):
-            raise TypeError("name must be a string", name)
+            raise TypeError("a variable is named by a string or None", name)
         self._type, self.name, self._number = type, name, _number()
         self.node = placeholder_node(type.dtype, type.static, name)
         if owner is not None:
@@ -127,8 +123,8 @@ class TensorVariable(Handle, gof.Variable):
 def warn_float64(type):
     """Do what the flag warn_float64 says about a new variable of `type`."""
     import warnings
-    text = "You are creating a TensorVariable with float64 dtype. You requested an action via the "\
-        "Theano flag warn_float64={ignore,warn,raise,pdb}."
+    text = "a variable of float64 was made, which the flag warn_float64 asks to report; make it "\
+        "float32, or set the flag to ignore"
     if config.warn_float64 == "raise":
         raise Exception(text)
     warnings.warn(text, stacklevel=6)
@@ -290,7 +286,8 @@ def constant(x, name=None, ndim=None, dtype=None):
     array = array_of(x, dtype)
     if ndim is not None:
         if array.ndim > ndim:
-            raise ValueError(f"ndarray could not be cast to constant with {ndim} dimensions")
+            raise ValueError(f"a constant of {ndim} dimensions cannot hold an array of "
+                             f"{array.ndim}, shape {array.shape}")
         array = array.reshape((1,) * (ndim - array.ndim) + array.shape)
     return _of_array(array, name)
 
@@ -316,14 +313,13 @@ def array_of(x, dtype=None):
         try:
             array = np.asarray(x)
         except ValueError as problem:
-            raise AsTensorError(f"Cannot convert {x} to TensorType: {problem}", type(x)) \
-                from None
+            raise AsTensorError(f"{x} makes no tensor: {problem}", type(x)) from None
         if array.dtype.kind == "f" and not holds_arrays(x):
             array = array.astype(config.floatX)
         elif array.dtype.kind == "i" and not holds_arrays(x):
             array = narrowed(array)
     if array.dtype.kind in "OUSVmM":
-        raise AsTensorError(f"Cannot convert {str(x)[:80]} to TensorType", type(x))
+        raise AsTensorError(f"{str(x)[:80]} makes no tensor", type(x))
     return array
 
 
@@ -364,8 +360,8 @@ def as_tensor_variable(x, name=None, ndim=None):
         return x._as_TensorVariable()
     if isinstance(x, gof.Apply):
         if x.op.default_output is None and len(x.outputs) != 1:
-            raise ValueError("It is ambiguous which output of a multi-output Op has to be fetched.",
-                             x)
+            raise ValueError(f"this Apply has {len(x.outputs)} outputs and no default: pass one of "
+                             "its outputs", x)
         x = x.outputs[x.op.default_output or 0]
     if isinstance(x, Handle):
         return _with_ndim(x, ndim)
@@ -376,22 +372,20 @@ def as_tensor_variable(x, name=None, ndim=None):
         if isinstance(x.type, ScalarType):
             from ..scalar import tensor_from_scalar
             return tensor_from_scalar(x)
-        raise AsTensorError(f"Variable type field must be a TensorType. {x} {x.type}")
+        raise AsTensorError(f"the variable {x} is no tensor: its type is {x.type}")
     if isinstance(x, Tensor):
         return _with_ndim(of_tensor(x), ndim)
     if isinstance(x, Node):
         return wrap(x)
     if isinstance(x, bool):
-        raise AsTensorError("Cannot cast True or False as a tensor variable. Please use "
-                            "np.array(True) or np.array(False) if you need these constants. This "
-                            "error might be caused by using the == operator on Variables. v == w "
-                            "does not do what you think it does, use theano.tensor.eq(v, w) "
-                            "instead.")
+        raise AsTensorError(f"the Python value {x} makes no tensor: for a constant write "
+                            f"np.array({x}), and where it came from v == w, which asks whether "
+                            "they are the same variable, theano.tensor.eq(v, w)")
     if isinstance(x, (list, tuple)) and holds_variables(x):
         from .joining import stack
         return _with_ndim(stack([as_tensor_variable(i) for i in x], 0), ndim)
     if x is None or isinstance(x, str) or callable(x) and not hasattr(x, "__array__"):
-        raise AsTensorError(f"Cannot convert {x!r} to TensorType", type(x))
+        raise AsTensorError(f"{x!r} makes no tensor", type(x))
     return constant(x, name, ndim)
 
 
@@ -405,7 +399,8 @@ def _with_ndim(x, ndim):
     if x.ndim > ndim:
         extra = x.ndim - ndim
         if not all(x.broadcastable[:extra]):
-            raise ValueError(f"TensorType could not be cast to have {ndim} dimensions", x.type)
+            raise ValueError(f"to get {ndim} dimensions, axes in front are dropped, and one of "
+                             "them is not broadcastable", x.type)
         return x.dimshuffle(range(extra, x.ndim))
     return shape_padleft(x, ndim - x.ndim)
 

@@ -109,12 +109,12 @@ def conv2d(input, filters, input_shape=None, filter_shape=None, border_mode="val
            num_groups=1, unshared=False, **kwargs):
     """Images (batch, channels, rows, columns) convolved with filters; see compat.nnet.conv2d."""
     if "imshp_logical" in kwargs or "kshp_logical" in kwargs:
-        raise ValueError("Keyword arguments 'imshp_logical' and 'kshp_logical' for conv2d are not "
-                         "supported anymore (and have not been a reliable way to perform "
-                         "upsampling). That feature is still available by calling "
-                         "theano.tensor.nnet.conv.conv2d() for the time being.")
+        raise ValueError("conv2d does not take imshp_logical or kshp_logical, which never "
+                         "upsampled dependably; in Theano only the old tensor.nnet.conv.conv2d "
+                         "still has them")
     if image_shape is not None and input_shape is not None:
-        raise ValueError("input_shape and image_shape should not be provided at the same time.")
+        raise ValueError("conv2d got both input_shape and image_shape, which mean the same: pass "
+                         "input_shape alone")
     return _conv(2, input, filters, image_shape if input_shape is None else input_shape,
                  filter_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups,
                  unshared)

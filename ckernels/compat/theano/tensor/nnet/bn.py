@@ -80,7 +80,7 @@ def _as(new, old):
 
 def _check_epsilon(epsilon):
     if not isinstance(epsilon, Variable) and epsilon < 1e-5:
-        raise ValueError(f"epsilon must be at least 1e-5, got {epsilon}")
+        raise ValueError(f"an epsilon of {epsilon} is too small: take 1e-5 or more")
 
 
 def batch_normalization_test(inputs, gamma, beta, mean, var, axes="per-activation", epsilon=1e-4):

@@ -22,7 +22,7 @@ class Softmax(KernelOp):
     def make_node(self, x):
         x = as_tensor_variable(x)
         if x.ndim not in (1, 2) or x.dtype not in ("float16", "float32", "float64"):
-            raise ValueError(f"x must be 1-d or 2-d tensor of floats. Got {x.type}")
+            raise ValueError(f"{self} takes a vector or a matrix of floats, not {x.type}")
         if x.ndim == 1:
             x = shape_padleft(x, n_ones=1)
         return KernelOp.make_node(self, x)
@@ -54,8 +54,8 @@ def softmax(c):
     c = as_tensor_variable(c)
     if c.ndim == 1 and c.broadcastable[0]:
         import warnings
-        warnings.warn("The softmax is applied on a dimension of shape 1, which does not have a "
-                      "semantic meaning.", stacklevel=2)
+        warnings.warn("softmax of a vector that has one element is 1, whatever its value",
+                      stacklevel=2)
     return softmax_op(c)
 
 
@@ -104,20 +104,22 @@ def categorical_crossentropy(coding_dist, true_dist):
         return -sum(true_dist * log(coding_dist), axis=coding_dist.ndim - 1)
     if true_dist.ndim == coding_dist.ndim - 1:
         if true_dist.dtype.startswith("float"):
-            raise TypeError("integer required for the labels of categorical_crossentropy")
+            raise TypeError(f"a vector of labels has to hold integers, not {true_dist.dtype}")
         return crossentropy_categorical_1hot(coding_dist, true_dist)
-    raise TypeError("rank mismatch between coding and true distributions")
+    raise TypeError(f"coding_dist has {coding_dist.ndim} dimensions and true_dist "
+                    f"{true_dist.ndim}: give true_dist as many, or one fewer where it holds "
+                    "integer labels")
 
 
 def crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx):
     """[-log softmax(x + b) at the labels, softmax(x + b), argmax of the rows]."""
     x, b, y_idx = map(as_tensor_variable, (x, b, y_idx))
     if x.ndim != 2 or not x.dtype.startswith("float"):
-        raise ValueError("x must be 2-d tensor of floats")
+        raise ValueError(f"x has to be a matrix of floats, not {x.type}")
     if b.ndim != 1 or not b.dtype.startswith("float"):
-        raise ValueError("b must be 1-d tensor of floats")
+        raise ValueError(f"b has to be a vector of floats, not {b.type}")
     if y_idx.ndim != 1 or "int" not in y_idx.dtype:
-        raise ValueError("y_idx must be 1-d tensor of [u]ints")
+        raise ValueError(f"the labels y_idx have to be a vector of integers, not {y_idx.type}")
     z = x + b
     nll = -logsoftmax(z)[arange(y_idx.shape[0]), y_idx]
     return [nll, softmax(z), cast(argmax(z, axis=-1), y_idx.dtype)]
@@ -170,7 +172,7 @@ def confusion_matrix(actual, pred):
     actual, pred = as_tensor_variable(actual), as_tensor_variable(pred)
     for what, x in (("actual", actual), ("pred", pred)):
         if x.ndim != 1:
-            raise ValueError(f"{what} must be 1-d tensor variable")
+            raise ValueError(f"{what} has {x.ndim} dimensions; confusion_matrix takes vectors")
     order = Unique(False, False, False)(concatenate([actual, pred]))
     from ..elementwise import eq
     rows = cast(eq(actual.dimshuffle(0, "x"), order.dimshuffle("x", 0)), "int64")

@@ -32,30 +32,33 @@ def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
                                      ("padding", "pad", padding, None)):
         if value is not None:
             if instead is not None:
-                raise ValueError(f"You can't provide a tuple value to both '{new}' and '{old}'.")
-            warnings.warn(f"DEPRECATION: the '{old}' parameter is not going to exist anymore as it "
-                          f"is going to be replaced by the parameter '{new}'.", stacklevel=3)
+                raise ValueError(f"'{old}' is the old name of '{new}' and both were given: pass "
+                                 f"only '{new}'")
+            warnings.warn(f"deprecated: '{old}' is now called '{new}', and the old name will go",
+                          stacklevel=3)
     ws = ds if ws is None else ws
     stride = st if stride is None else stride
     pad = pad if padding is None else padding
     if ws is None:
-        raise ValueError("ws can't be None.")
+        raise ValueError("pooling needs the size of its window: pass ws")
     input = as_tensor_variable(input)
     if input.ndim < n:
-        raise NotImplementedError(f"pool_{n}d requires a dimension >= {n}")
+        raise NotImplementedError(f"pool_{n}d pools the last {n} axes, but its input has only "
+                                  f"{input.ndim}")
     if ignore_border is None:
-        warnings.warn(f"pool_{n}d() will have the parameter ignore_border default value changed to "
-                      "True (currently False).", stacklevel=3)
+        warnings.warn(f"pool_{n}d: without ignore_border, False is used; later this will be True, "
+                      "so pass the one you mean", stacklevel=3)
         ignore_border = False
     if mode not in ("max", "sum", "average_inc_pad", "average_exc_pad"):
-        raise ValueError("Pool mode parameter only support 'max', 'sum', 'average_inc_pad' and "
-                         f"'average_exc_pad'. Got {mode}")
+        raise ValueError(f"no pooling mode is called {mode}: pass 'max', 'sum', 'average_inc_pad' "
+                         "or 'average_exc_pad'")
     pad = _ints(pad, n) or (0,) * n
     if any(pad) and not ignore_border:
-        raise NotImplementedError("padding works only with ignore_border=True")
+        raise NotImplementedError(f"pad {pad} needs ignore_border=True")
     ws = _ints(ws, n)
     if any(p >= w for p, w in zip(pad, ws)):
-        raise NotImplementedError("padding must be smaller than strides")
+        raise NotImplementedError(f"pad {pad} is too large for windows of {ws}: on each axis it "
+                                  "must be less than ws")
     stride = ws if stride is None else _ints(stride, n)
     if any(s <= 0 for s in stride):
         raise ValueError("stride must be positive")
@@ -109,7 +112,8 @@ class Pool:
         pad = (0,) * ndim if pad is None else pad
         stride = ws if stride is None else stride
         if len(imgshape) < ndim:
-            raise TypeError(f"imgshape must have at least {ndim} dimensions")
+            raise TypeError(f"pooling over {ndim} axes needs as many sizes in imgshape; it has "
+                            f"{len(imgshape)}")
         lead, sizes = list(imgshape[:-ndim]), imgshape[-ndim:]
         return lead + [_count(v + 2 * p, w, s, ignore_border)
                        for v, w, s, p in zip(sizes, ws, stride, pad)]
