@@ -66,3 +66,18 @@ def consumers(order):
 def depends_on(outputs, leaf):
     """Whether any of `outputs` is or uses the node `leaf`."""
     return any(n is leaf for n in toposort(outputs))
+
+
+def read_from_outside(roots, inside):
+    """The nodes that those of `inside` (uids) read from elsewhere, each once, from `roots` down."""
+    found, seen, stack = [], set(), list(reversed(roots))
+    while stack:
+        node = stack.pop()
+        if node.uid in seen:
+            continue
+        seen.add(node.uid)
+        if node.uid in inside:
+            stack.extend(reversed(node.inputs))
+        else:
+            found.append(node)
+    return found

@@ -8,7 +8,7 @@ from .. import ops
 from ..graph.node import line_of, make
 from ..graph.op import having
 from ..graph.sizes import surely
-from ..graph.walk import consumers, rebuild, toposort
+from ..graph.walk import consumers, read_from_outside, rebuild, toposort
 from ..ops.bodies import Body, closed
 from ..ops.branch import ifelse_node
 
@@ -87,17 +87,8 @@ def _trivial(side, order):
 
 def _needed(outputs, side):
     """What the nodes of one side take from outside of it; small constants go inside."""
-    found, seen, stack = [], set(), list(reversed(outputs))
-    while stack:
-        node = stack.pop()
-        if node.uid in seen:
-            continue
-        seen.add(node.uid)
-        if node.uid in side:
-            stack.extend(reversed(node.inputs))
-        elif node.value is None or node.value.size > LIGHT:
-            found.append(node)
-    return found
+    return [n for n in read_from_outside(outputs, side)
+            if n.value is None or n.value.size > LIGHT]
 
 
 def _taken(outputs, condition, side, captured):

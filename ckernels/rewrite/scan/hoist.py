@@ -11,7 +11,7 @@ from ... import ops
 from ...autodiff.batch import NoBatchRule, batched
 from ...graph.node import make
 from ...graph.sizes import surely
-from ...graph.walk import toposort_cut
+from ...graph.walk import read_from_outside, toposort_cut
 from ..engine import fit, number
 from .gates import parts_first
 from .join import join_terms, join_weights
@@ -175,17 +175,7 @@ def _weighs(node, varies):
 
 def _ends(node, tail, varies):
     """What the part of the step that goes after the scan reads from inside of it."""
-    found, seen, stack = [], set(), [node]
-    while stack:
-        n = stack.pop()
-        if n.uid in seen:
-            continue
-        seen.add(n.uid)
-        if n.uid in tail:
-            stack.extend(reversed(n.inputs))
-        elif n.uid in varies:
-            found.append(n)
-    return found
+    return [n for n in read_from_outside([node], tail) if n.uid in varies]
 
 
 def _pays(node, ends, opened):

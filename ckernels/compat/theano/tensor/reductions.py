@@ -269,18 +269,20 @@ def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
     return made
 
 
-def max(x, axis=None, keepdims=False):
-    """The largest element over axes; NaN wins."""
+def _over(reduction, x, axis, keepdims):
     x = as_tensor_variable(x)
     axis = axes_of(axis, x.ndim)
-    return _kept(x, Max(axis)(x), axis, keepdims)
+    return _kept(x, reduction(axis)(x), axis, keepdims)
+
+
+def max(x, axis=None, keepdims=False):
+    """The largest element over axes; NaN wins."""
+    return _over(Max, x, axis, keepdims)
 
 
 def min(x, axis=None, keepdims=False):
     """The least element over axes; NaN wins."""
-    x = as_tensor_variable(x)
-    axis = axes_of(axis, x.ndim)
-    return _kept(x, Min(axis)(x), axis, keepdims)
+    return _over(Min, x, axis, keepdims)
 
 
 class Argmax(KernelOp):
@@ -351,16 +353,12 @@ def max_and_argmax(a, axis=None, keepdims=False):
 
 def any(x, axis=None, keepdims=False):
     """Whether one element is not zero."""
-    x = as_tensor_variable(x)
-    axis = axes_of(axis, x.ndim)
-    return _kept(x, Any(axis)(x), axis, keepdims)
+    return _over(Any, x, axis, keepdims)
 
 
 def all(x, axis=None, keepdims=False):
     """Whether no element is zero."""
-    x = as_tensor_variable(x)
-    axis = axes_of(axis, x.ndim)
-    return _kept(x, All(axis)(x), axis, keepdims)
+    return _over(All, x, axis, keepdims)
 
 
 def ptp(a, axis=None):
