@@ -62,6 +62,7 @@ stress: build
 
 lint: build
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check -q .
 	CKERNELS_WERROR=1 CKERNELS_REQUIRE_RUNTIME=1 $(PY) setup.py -q build_ext --force \
 	    --build-temp build/lint/temp --build-lib build/lint/lib
 

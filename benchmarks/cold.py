@@ -71,12 +71,14 @@ def fresh_environment(name, threads, folder):
 
     env = peers.environment(name, threads, folder)
     env.update(
-        PYTHONPATH=ROOT, NUMBA_CACHE_DIR=os.path.join(folder, "numba"), XDG_CACHE_HOME=folder,
+        PYTHONPATH=ROOT,
+        NUMBA_CACHE_DIR=os.path.join(folder, "numba"),
+        XDG_CACHE_HOME=folder,
         CKERNELS_FLAGS=f"base_compiledir={folder}/ckernels",
         TORCHINDUCTOR_CACHE_DIR=os.path.join(folder, "inductor"),
         JAX_COMPILATION_CACHE_DIR=os.path.join(folder, "jax"),
         JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0",
-    )  # fmt: skip
+    )
     installed()
     return env
 
@@ -121,8 +123,9 @@ def first_call(options, scratch, log):
     if None in taken:
         return []
     title = "from the first K call to the first loss of the MLP step"
-    return [record("first K call, warm caches", title, {"ckernels": median(taken[1:])},
-                   "at most", 0.05)]  # fmt: skip
+    return [
+        record("first K call, warm caches", title, {"ckernels": median(taken[1:])}, "at most", 0.05)
+    ]
 
 
 def lengths(options, scratch, log):
@@ -196,9 +199,16 @@ def package_sizes():
 
 def record(case, title, seconds, *target):
     return {
-        "case": case, "title": title, "limit_is": "", "targets": [list(target)] if target else [],
-        "seconds": seconds, "errors": {}, "skipped": {}, "stats": {}, "first": {},
-    }  # fmt: skip
+        "case": case,
+        "title": title,
+        "limit_is": "",
+        "targets": [list(target)] if target else [],
+        "seconds": seconds,
+        "errors": {},
+        "skipped": {},
+        "stats": {},
+        "first": {},
+    }
 
 
 def measure(options, scratch, log):

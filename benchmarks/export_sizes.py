@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "expor
 import train_on_device as digits  # noqa: E402
 
 M4 = ["arm-none-eabi-gcc", "-std=c99", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard",
-      "-mfpu=fpv4-sp-d16", "-ffunction-sections", "-fdata-sections"]
+      "-mfpu=fpv4-sp-d16", "-ffunction-sections", "-fdata-sections"]  # fmt: skip
 
 
 def sine(batch=16):
@@ -35,8 +35,10 @@ def sine(batch=16):
     x, t, one = (K.placeholder((n, 1), name=s) for n, s in ((batch, "x"), (batch, "t"), (1, "x")))
     loss = K.mean(K.square(net(x) - t))
     parameters = [p for layer in layers for p in layer]
-    return {"train": K.function([x, t], loss, updates=digits.sgd(loss, parameters)),
-            "predict": K.function([one], net(one))}
+    return {
+        "train": K.function([x, t], loss, updates=digits.sgd(loss, parameters)),
+        "predict": K.function([one], net(one)),
+    }
 
 
 def measure(made, names, flag):
@@ -45,8 +47,9 @@ def measure(made, names, flag):
         report = K.export({n: made[n] for n in names}, folder, prefix="m", calls=1)
         built = Path(folder) / "m.o"
         subprocess.run([*M4, flag, "-c", str(Path(folder) / "m.c"), "-o", str(built)], check=True)
-        line = subprocess.run(["arm-none-eabi-size", str(built)], check=True, text=True,
-                              capture_output=True).stdout.splitlines()[1]
+        line = subprocess.run(
+            ["arm-none-eabi-size", str(built)], check=True, text=True, capture_output=True
+        ).stdout.splitlines()[1]
     text, data, bss = map(int, line.split()[:3])
     return text, data, bss, report.state, report.multiplied
 
@@ -60,8 +63,10 @@ def main():
         for names in (["predict"], ["train", "predict"]):
             for flag in ("-Os", "-O2"):
                 text, data, bss, state, macs = measure(made, names, flag)
-                print(f"| {name} | {', '.join(names)} | {flag} | {text + data} | {bss} | {state} | "
-                      f"{', '.join(map(str, macs.values()))} |")
+                print(
+                    f"| {name} | {', '.join(names)} | {flag} | {text + data} | {bss} | {state} | "
+                    f"{', '.join(map(str, macs.values()))} |"
+                )
 
 
 if __name__ == "__main__":

@@ -287,7 +287,7 @@ PEERS = {
     "pytensor-c": PytensorC,
     "ckernels": Ckernels,
     "limit": Limit,
-}
+}  # fmt: skip
 
 
 def environment(name, threads, scratch):
@@ -295,11 +295,16 @@ def environment(name, threads, scratch):
     count = str(threads)
     env = dict(os.environ)
     env.update(
-        OMP_NUM_THREADS=count, MKL_NUM_THREADS=count, OPENBLAS_NUM_THREADS=count,
-        NUMEXPR_NUM_THREADS=count, NUMEXPR_MAX_THREADS=count, NUMBA_NUM_THREADS=count,
-        JAX_PLATFORMS="cpu", TORCHINDUCTOR_CACHE_DIR=os.path.join(scratch, "inductor"),
+        OMP_NUM_THREADS=count,
+        MKL_NUM_THREADS=count,
+        OPENBLAS_NUM_THREADS=count,
+        NUMEXPR_NUM_THREADS=count,
+        NUMEXPR_MAX_THREADS=count,
+        NUMBA_NUM_THREADS=count,
+        JAX_PLATFORMS="cpu",
+        TORCHINDUCTOR_CACHE_DIR=os.path.join(scratch, "inductor"),
         PYTENSOR_FLAGS=f"base_compiledir={scratch}/{name}",
-    )  # fmt: skip
+    )
     for tuned in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
         env.pop(tuned, None)  # every OpenBLAS picks its kernels for this processor
     return env

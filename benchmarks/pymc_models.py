@@ -2,6 +2,7 @@
 
 Data are drawn from a fixed seed: log-densities and gradients of two engines can be compared.
 """
+
 import numpy as np
 
 MODELS = {}
@@ -137,8 +138,9 @@ def lkj_mvnormal(pm):
     rng = _rng()
     y = rng.normal(size=(200, 4))
     with pm.Model() as made:
-        chol, _, _ = pm.LKJCholeskyCov("chol", n=4, eta=2, sd_dist=pm.Exponential.dist(1, size=4),
-                                       compute_corr=True)
+        chol, _, _ = pm.LKJCholeskyCov(
+            "chol", n=4, eta=2, sd_dist=pm.Exponential.dist(1, size=4), compute_corr=True
+        )
         mu = pm.Normal("mu", 0, 1, shape=4)
         pm.MvNormal("y", mu=mu, chol=chol, observed=y)
     return made
@@ -149,14 +151,19 @@ def ar1_scan(pm):
     """An AR(1) process whose mean is run by a scan, 200 steps."""
     import pytensor
     import pytensor.tensor as pt
+
     rng = _rng()
     y = np.cumsum(rng.normal(size=200)) * 0.1
     with pm.Model() as made:
         rho, sigma = pm.Normal("rho", 0, 0.5), pm.HalfNormal("sigma", 1)
         start = pm.Normal("start", 0, 1)
-        mean = pytensor.scan(lambda yt, h, rho: pt.tanh(rho * h + 0.5 * yt),
-                             sequences=[pt.as_tensor(y)], outputs_info=[start],
-                             non_sequences=[rho], return_updates=False)
+        mean = pytensor.scan(
+            lambda yt, h, rho: pt.tanh(rho * h + 0.5 * yt),
+            sequences=[pt.as_tensor(y)],
+            outputs_info=[start],
+            non_sequences=[rho],
+            return_updates=False,
+        )
         pm.Normal("y", mean[:-1], sigma, observed=y[1:])
     return made
 
@@ -168,8 +175,9 @@ def stochastic_volatility(pm):
     returns = rng.standard_t(5, 300) * 0.02
     with pm.Model() as made:
         step = pm.Exponential("step_size", 10)
-        volatility = pm.GaussianRandomWalk("volatility", sigma=step, shape=300,
-                                           init_dist=pm.Normal.dist(0, 1))
+        volatility = pm.GaussianRandomWalk(
+            "volatility", sigma=step, shape=300, init_dist=pm.Normal.dist(0, 1)
+        )
         nu = pm.Exponential("nu", 0.1)
         pm.StudentT("returns", nu=nu, lam=pm.math.exp(-2 * volatility), observed=returns)
     return made

@@ -7,6 +7,7 @@ seconds are CPU seconds of `model.logp_dlogp_function` and the first call, compi
 `rewriting` is the part that PyTensor itself takes, the same for every engine. A call is PyTensor's
 raveled function, the best of many rounds. Values are compared with numba's, or the first engine's.
 """
+
 import argparse
 import json
 import os
@@ -26,10 +27,11 @@ def child(name, peer):
     import pymc as pm
 
     from .pymc_models import MODELS
+
     if peer == "ckernels":
         import ckernels.pytensor  # noqa: F401
     made = MODELS[name](pm)
-    made.logp_dlogp_function(ravel_inputs=True, mode="FAST_COMPILE")    # imports, once
+    made.logp_dlogp_function(ravel_inputs=True, mode="FAST_COMPILE")  # imports, once
     rewriting = time_rewriting()
     start, used = time.perf_counter(), cpu()
     function = made.logp_dlogp_function(ravel_inputs=True, mode=PEERS[peer])
@@ -41,11 +43,23 @@ def child(name, peer):
     start = time.perf_counter()
     logp, gradient = function._pytensor_function(point)
     first, used = time.perf_counter() - start, cpu() - used
-    print(json.dumps({
-        "model": name, "peer": peer, "built": built, "first": first, "cpu": used,
-        "rewriting": rewriting[0], "call_us": 1e6 * best(function._pytensor_function, point),
-        "logp": float(logp), "gradient": np.asarray(gradient, float).tolist(),
-        "peak_mb": peak_memory(), "python": python_calls(function._pytensor_function)}))
+    print(
+        json.dumps(
+            {
+                "model": name,
+                "peer": peer,
+                "built": built,
+                "first": first,
+                "cpu": used,
+                "rewriting": rewriting[0],
+                "call_us": 1e6 * best(function._pytensor_function, point),
+                "logp": float(logp),
+                "gradient": np.asarray(gradient, float).tolist(),
+                "peak_mb": peak_memory(),
+                "python": python_calls(function._pytensor_function),
+            }
+        )
+    )
 
 
 def cpu():
@@ -57,6 +71,7 @@ def cpu():
 def time_rewriting():
     """[CPU seconds PyTensor's rewriters take], filled in as functions are made."""
     from pytensor.compile.maker import FunctionMaker
+
     total, before = [0.0], FunctionMaker.prepare_fgraph
 
     def timed(*args, **kwargs):
@@ -65,6 +80,7 @@ def time_rewriting():
             return before(*args, **kwargs)
         finally:
             total[0] += cpu() - start
+
     FunctionMaker.prepare_fgraph = staticmethod(timed)
     return total
 
@@ -72,6 +88,7 @@ def time_rewriting():
 def best(function, point):
     """Seconds of the best call: the least mean of a round."""
     import time
+
     least = float("inf")
     function.trust_input = True
     for _ in range(ROUNDS):
@@ -86,12 +103,14 @@ def best(function, point):
 
 def peak_memory():
     import resource
+
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def python_calls(function):
     try:
         from ckernels.pytensor import report
+
         return [op for op, _ in report(function)]
     except Exception:
         return None
@@ -100,13 +119,30 @@ def python_calls(function):
 def measure(name, peer, threads):
     """Rows of the cold and the warm process."""
     with tempfile.TemporaryDirectory() as cache:
-        env = {**os.environ, "CKERNELS_FLAGS": f"base_compiledir={cache}/ckernels",
-               "PYTENSOR_FLAGS": f"base_compiledir={cache}/pytensor",
-               "NUMBA_CACHE_DIR": f"{cache}/numba", "OMP_NUM_THREADS": str(threads)}
+        env = {
+            **os.environ,
+            "CKERNELS_FLAGS": f"base_compiledir={cache}/ckernels",
+            "PYTENSOR_FLAGS": f"base_compiledir={cache}/pytensor",
+            "NUMBA_CACHE_DIR": f"{cache}/numba",
+            "OMP_NUM_THREADS": str(threads),
+        }
         rows = []
         for _ in range(2):
-            done = subprocess.run([sys.executable, "-W", "ignore", "-m", "benchmarks.pymc_rows",
-                                   "--child", name, peer], env=env, capture_output=True, text=True)
+            done = subprocess.run(
+                [
+                    sys.executable,
+                    "-W",
+                    "ignore",
+                    "-m",
+                    "benchmarks.pymc_rows",
+                    "--child",
+                    name,
+                    peer,
+                ],
+                env=env,
+                capture_output=True,
+                text=True,
+            )
             if done.returncode:
                 return [{"model": name, "peer": peer, "error": done.stderr[-2000:]}]
             rows.append(json.loads(done.stdout.splitlines()[-1]))
@@ -116,6 +152,7 @@ def measure(name, peer, threads):
 def difference(row, other):
     """The largest relative difference of log-density and gradient."""
     import numpy as np
+
     a = np.array([row["logp"], *row["gradient"]])
     b = np.array([other["logp"], *other["gradient"]])
     return float(np.max(np.abs(a - b)) / max(1.0, np.max(np.abs(b))))
@@ -129,10 +166,13 @@ def show(name, found):
             continue
         cold, warm = rows
         compared = "" if "error" in base[0] else f"{difference(cold, base[0]):8.1e}"
-        print(f"{name:22} {peer:9} cold {cold['cpu']:6.2f} s  warm {warm['cpu']:6.2f} s "
-              f"(rewriting {warm['rewriting']:5.2f})  call "
-              f"{min(cold['call_us'], warm['call_us']):8.1f} us  {cold['peak_mb']:5.0f} MB "
-              f"{compared} {' '.join(cold['python'] or [])}", flush=True)
+        print(
+            f"{name:22} {peer:9} cold {cold['cpu']:6.2f} s  warm {warm['cpu']:6.2f} s "
+            f"(rewriting {warm['rewriting']:5.2f})  call "
+            f"{min(cold['call_us'], warm['call_us']):8.1f} us  {cold['peak_mb']:5.0f} MB "
+            f"{compared} {' '.join(cold['python'] or [])}",
+            flush=True,
+        )
 
 
 def main():
@@ -146,6 +186,7 @@ def main():
     if options.child:
         return child(*options.child)
     from .pymc_models import MODELS
+
     rows = []
     for name in options.models or MODELS:
         found = {peer: measure(name, peer, options.threads) for peer in options.peers}

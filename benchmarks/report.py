@@ -140,15 +140,17 @@ def with_sums(cases):
         if len(records) > 1:
             common = set.intersection(*(set(r["seconds"]) for r in records))
             ordered = [n for n in records[0]["seconds"] if n in common]
-            sums.append({
-                "case": name,
-                "seconds": {n: sum(r["seconds"][n] for r in records) for n in ordered},
-                "targets": [list(t) for t in targets],
-                "turns": sum(r["turns"] for r in records),
-                "disturbed": sum(r["disturbed"] for r in records),
-                "stats": {},
-                "errors": {},
-            })  # fmt: skip
+            sums.append(
+                {
+                    "case": name,
+                    "seconds": {n: sum(r["seconds"][n] for r in records) for n in ordered},
+                    "targets": [list(t) for t in targets],
+                    "turns": sum(r["turns"] for r in records),
+                    "disturbed": sum(r["disturbed"] for r in records),
+                    "stats": {},
+                    "errors": {},
+                }
+            )
     return [*cases, *sums]
 
 
@@ -193,8 +195,9 @@ def rates_table(records):
     rows = [["case", *names]]
     for record in records:
         seconds = [record["seconds"].get(n) for n in names]
-        rows.append([record["case"], *(f"{record['samples'] / s:,.0f}" if s else "-"
-                                       for s in seconds)])  # fmt: skip
+        rows.append(
+            [record["case"], *(f"{record['samples'] / s:,.0f}" if s else "-" for s in seconds)]
+        )
     return table(rows)
 
 

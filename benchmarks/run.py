@@ -41,8 +41,12 @@ class Worker:
         env["PYTHONPATH"] = ROOT
         self.process = subprocess.Popen(
             [python, "-m", "benchmarks.worker", base, str(threads)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=env, cwd=scratch,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=env,
+            cwd=scratch,
+        )
 
     def answer(self, timeout):
         ready, _, _ = select.select([self.process.stdout], [], [], timeout)
@@ -219,20 +223,41 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="benchmarks/run.py", description=__doc__.split("\n")[0])
     add = parser.add_argument
     add("--quick", action="store_true", help="fewer cases and rounds, about five minutes")
-    add("--workloads", nargs="+", metavar="NAME",
-        help="only these (see --list; 'cold', 'deep' and 'keras-costs' too)")  # fmt: skip
+    add(
+        "--workloads",
+        nargs="+",
+        metavar="NAME",
+        help="only these (see --list; 'cold', 'deep' and 'keras-costs' too)",
+    )
     add("--cases", metavar="TEXT", help="only cases whose name contains this")
-    add("--peers", nargs="+", choices=all_peers, metavar="NAME", default=list(all_peers),
-        help="only these of: " + " ".join(all_peers))  # fmt: skip
+    add(
+        "--peers",
+        nargs="+",
+        choices=all_peers,
+        metavar="NAME",
+        default=list(all_peers),
+        help="only these of: " + " ".join(all_peers),
+    )
     add("--threads", type=int, default=min(2, cores), help="for everybody (default 2)")
     add("--rounds", type=int, help="turns each peer takes (default 7, quick 3)")
-    add("--patience", type=int, default=2,
-        help="times a turn is repeated because other processes were busy")  # fmt: skip
-    add("--peers-python", default=sys.executable, metavar="PATH",
-        help="a Python that has the peers installed")  # fmt: skip
+    add(
+        "--patience",
+        type=int,
+        default=2,
+        help="times a turn is repeated because other processes were busy",
+    )
+    add(
+        "--peers-python",
+        default=sys.executable,
+        metavar="PATH",
+        help="a Python that has the peers installed",
+    )
     add("--output", default=HERE, metavar="DIR", help="where results.json and RESULTS.md go")
-    add("--update", action="store_true",
-        help="keep the other cases of the results.json that is there")  # fmt: skip
+    add(
+        "--update",
+        action="store_true",
+        help="keep the other cases of the results.json that is there",
+    )
     add("--list", action="store_true", help="name workloads and cases, run nothing")
     options = parser.parse_args(arguments)
     options.rounds = options.rounds or (3 if options.quick else 7)

@@ -5,6 +5,7 @@ it leaves, in bits. `--check` says which coefficients do not stand in the templa
 A fit P minimises max |weight * (P(t) - goal(t))|; the weight turns the error of P into the relative
 error of the function that uses it.
 """
+
 import pathlib
 import re
 import struct
@@ -24,7 +25,7 @@ class Fit(NamedTuple):
     high: float
     degree: int
     weight: Callable
-    bits: int   # 24: float literals, 53: double literals
+    bits: int  # 24: float literals, 53: double literals
 
 
 def solve_reference(fit, points):
@@ -33,7 +34,7 @@ def solve_reference(fit, points):
     rows, right = mp.matrix(n + 1, n + 1), mp.matrix(n + 1, 1)
     for i, t in enumerate(points):
         for j in range(n):
-            rows[i, j] = t ** j
+            rows[i, j] = t**j
         rows[i, n] = (-1) ** i / fit.weight(t)
         right[i] = fit.goal(t)
     return [mpf(c) for c in mp.lu_solve(rows, right)][:n]
@@ -42,15 +43,17 @@ def solve_reference(fit, points):
 def remez(fit, steps=12, per_gap=24):
     """(coefficients, largest weighted error)."""
     n, low, high = fit.degree + 2, mpf(fit.low), mpf(fit.high)
-    grid = [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * (k + mpf(1) / 2) / (per_gap * n))
-            for k in range(per_gap * n)]
+    grid = [
+        (low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * (k + mpf(1) / 2) / (per_gap * n))
+        for k in range(per_gap * n)
+    ]
     goals, weights = [fit.goal(t) for t in grid], [fit.weight(t) for t in grid]
     points = [grid[per_gap * k + per_gap // 2] for k in range(n)]
     for _ in range(steps):
         c = solve_reference(fit, points)
         errors = [w * (mp.polyval(c[::-1], t) - g) for t, g, w in zip(grid, goals, weights)]
         runs = []
-        for k, e in enumerate(errors):   # the extremum of each run of one sign
+        for k, e in enumerate(errors):  # the extremum of each run of one sign
             if runs and (errors[runs[-1]] < 0) == (e < 0):
                 runs[-1] = k if abs(e) > abs(errors[runs[-1]]) else runs[-1]
             else:
@@ -69,16 +72,25 @@ def literal(c, bits):
     if bits == 53:
         return repr(float(c))
     value = struct.unpack("f", struct.pack("f", float(c)))[0]
-    return next(s for s in (f"{value:.{d}g}" for d in range(6, 10))
-                if struct.unpack("f", struct.pack("f", float(s)))[0] == value) + "f"
+    return (
+        next(
+            s
+            for s in (f"{value:.{d}g}" for d in range(6, 10))
+            if struct.unpack("f", struct.pack("f", float(s)))[0] == value
+        )
+        + "f"
+    )
 
 
 def horner(c, var, bits):
     """The polynomial as a C expression of `var`."""
     text = literal(c[-1], bits)
     for a in reversed(c[:-1]):
-        text = f"({text}) * {var} + {literal(a, bits)}" if " " in text else \
-            f"{text} * {var} + {literal(a, bits)}"
+        text = (
+            f"({text}) * {var} + {literal(a, bits)}"
+            if " " in text
+            else f"{text} * {var} + {literal(a, bits)}"
+        )
     return text
 
 
@@ -97,7 +109,7 @@ def atan_q(z):
 
 
 def log_q(f):
-    return (mp.log1p(f) - f + f * f / 2) / f ** 3
+    return (mp.log1p(f) - f + f * f / 2) / f**3
 
 
 def log_r(z):
@@ -116,7 +128,7 @@ def sin_q(z):
 
 
 def cos_q(z):
-    return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z ** 2
+    return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2
 
 
 def erf_q(z):
@@ -157,7 +169,7 @@ EPS = 1e-5
 
 
 def exp_q(r):
-    return (mp.expm1(r) - r) / r ** 2
+    return (mp.expm1(r) - r) / r**2
 
 
 FITS = {
@@ -200,7 +212,7 @@ FITS = {
     "i1_small": Fit(bessel_small(1), EPS, 15.02, 14, relative(bessel_small(1)), 53),
     "i0_large": Fit(bessel_large(0), 0.001, 0.12904, 23, relative(bessel_large(0)), 53),
     "i1_large": Fit(bessel_large(1), 0.001, 0.12904, 23, relative(bessel_large(1)), 53),
-}
+}  # fmt: skip
 
 
 def main(arguments):

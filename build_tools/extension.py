@@ -38,10 +38,11 @@ def compile_changed(compiler, headers):
     def compile_many(sources, output_dir=None, **options):
         objects = compiler.object_filenames(sources, output_dir=output_dir or "")
         old = [
-            source for source, target in zip(sources, objects)
+            source
+            for source, target in zip(sources, objects)
             if not os.path.exists(target)
             or os.path.getmtime(target) < max(newest, os.path.getmtime(source))
-        ]  # fmt: skip
+        ]
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             list(pool.map(lambda file: compile_one([file], output_dir=output_dir, **options), old))
         return objects

@@ -7,6 +7,7 @@ per operation and element that it takes to run on one core over 20,000 floats. "
 "cheap" are chains of operations that wait for each other, "sum" adds up independent sines. The
 bounds themselves are lifted while it measures. Nothing imports this file.
 """
+
 import os
 import sys
 import tempfile
@@ -57,6 +58,7 @@ def main(names):
 
     import ckernels as K
     from ckernels.schedule import legal
+
     legal.MAX_MEMBERS = legal.MAX_COST = legal.MAX_DEPTH = legal.MAX_STREAMS = 10**9
     K.set_num_threads(1)
     data = np.random.default_rng(0).normal(size=ELEMENTS).astype("float32")

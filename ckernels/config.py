@@ -109,8 +109,10 @@ def float_name(value):
     try:
         import ml_dtypes  # noqa: F401 (it registers its dtypes)
     except ImportError:
-        raise ValueError(f"one of {', '.join(plain)}; bfloat16 needs the package ml_dtypes "
-                         "(pip install 'ckernels[bf16]')") from None
+        raise ValueError(
+            f"one of {', '.join(plain)}; bfloat16 needs the package ml_dtypes "
+            "(pip install 'ckernels[bf16]')"
+        ) from None
     return "bfloat16"
 
 
@@ -236,9 +238,11 @@ def from_keras(filename):
             settings = json.load(stream)
         orderings = {"th": "channels_first", "tf": "channels_last"}
         ordering = orderings.get(settings.get("image_dim_ordering"))
-        for name, value in (("floatX", settings.get("floatx")),
-                            ("epsilon", settings.get("epsilon")),
-                            ("image_data_format", settings.get("image_data_format", ordering))):
+        for name, value in (
+            ("floatX", settings.get("floatx")),
+            ("epsilon", settings.get("epsilon")),
+            ("image_data_format", settings.get("image_data_format", ordering)),
+        ):
             if value is not None:
                 TABLE[name].parse(value)
                 yield name, value
@@ -358,8 +362,9 @@ class Config:
         return "\n".join(
             f"{flag.name} = {_shown(value)}\n    {flag.meaning}\n"
             f"    default: {_shown(flag.default)}; from: {origin}"
-            for flag in FLAGS for value, origin in [self._read()[flag.name]]
-        )  # fmt: skip
+            for flag in FLAGS
+            for value, origin in [self._read()[flag.name]]
+        )
 
     def __repr__(self):
         return f"<ckernels config, {len(FLAGS)} flags; print(config) lists them>"

@@ -4,6 +4,7 @@ Python scalars are weak (they never widen a tensor of their own kind); tensors p
 the Theano manual document it (int32 with float32 gives float64) unless ``cast_policy=keep_float``.
 This file knows nothing of graphs.
 """
+
 import numpy as np
 
 from . import config as _config
@@ -15,21 +16,21 @@ UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = SIGNED + UNSIGNED
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")
-FOREIGN = ("bfloat16",)         # dtypes that NumPy has from the package ml_dtypes
-ALL = BOOL + INTEGERS + tuple(f for f in FLOATS if f not in FOREIGN) + COMPLEX      # NumPy's own
+FOREIGN = ("bfloat16",)  # dtypes that NumPy has from the package ml_dtypes
+ALL = BOOL + INTEGERS + tuple(f for f in FLOATS if f not in FOREIGN) + COMPLEX  # NumPy's own
 
 C_NAMES = {
     "bool": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int32_t",
     "int64": "int64_t", "uint8": "uint8_t", "uint16": "uint16_t", "uint32": "uint32_t",
     "uint64": "uint64_t", "float16": "uint16_t", "bfloat16": "uint16_t",
     "float32": "float", "float64": "double",
-}
+}  # fmt: skip
 SUFFIX = {
     "bool": "u8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8",
     "uint16": "u16", "uint32": "u32", "uint64": "u64", "float16": "f16",
     "bfloat16": "bf16", "float32": "f32",
     "float64": "f64",
-}
+}  # fmt: skip
 ITEMSIZE = {**{name: np.dtype(name).itemsize for name in ALL}, **dict.fromkeys(FOREIGN, 2)}
 # What is only stored in a dtype, and computed in another; ck_<C>_to_float and ck_float_to_<C> of
 # the math library lead from memory to a register and back.
@@ -37,7 +38,7 @@ COMPUTED = {"float16": "float32", "bfloat16": "float32"}
 C_STORED = {"float16": "half", "bfloat16": "bfloat"}
 
 
-_names = {}         # {np.dtype: its name}
+_names = {}  # {np.dtype: its name}
 
 
 def numpy_name(dtype):
@@ -68,8 +69,10 @@ def _supplied(name):
     try:
         import ml_dtypes  # noqa: F401 (it registers its dtypes)
     except ImportError as problem:
-        raise DTypeError(f"dtype {name} needs the package ml_dtypes, since NumPy has none: "
-                         "pip install 'ckernels[bf16]'") from problem
+        raise DTypeError(
+            f"dtype {name} needs the package ml_dtypes, since NumPy has none: "
+            "pip install 'ckernels[bf16]'"
+        ) from problem
     return name
 
 
@@ -91,6 +94,7 @@ def finfo(dtype):
     """np.finfo of a float dtype or its name."""
     if getattr(dtype, "name", dtype) in FOREIGN:
         import ml_dtypes
+
         return ml_dtypes.finfo(dtype)
     return np.finfo(dtype)
 

@@ -55,7 +55,7 @@ def user_frame():
         name = frame.f_code.co_filename
         whose = _owners.get(name)
         if whose is None:
-            if len(_owners) > 1000:     # each cell of a notebook is a file
+            if len(_owners) > 1000:  # each cell of a notebook is a file
                 _owners.clear()
             whose = _owners[name] = _whose(name)
         if whose == "user":
@@ -219,8 +219,11 @@ def with_line(error, node, operands=()):
         if error.made is None and line is not None:
             error.made = line
             error.operands = "; ".join(filter(None, map(_described, operands[:6])))
-        elif line and getattr(getattr(node, "op", None), "name", "") in SCANS and all(
-                line[:2] != known[:2] for known in (error.made, *error.scans)):
+        elif (
+            line
+            and getattr(getattr(node, "op", None), "name", "") in SCANS
+            and all(line[:2] != known[:2] for known in (error.made, *error.scans))
+        ):
             error.scans.append(line)
     elif line is not None and "made at " not in str(error):
         sentence = error.args[0] if error.args else ""

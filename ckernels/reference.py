@@ -4,6 +4,7 @@ Walks the topological order once, frees what nobody needs any more, handles ops 
 outputs, and appends the user's line to errors. Composites without an oracle are lowered at the
 concrete shapes.
 """
+
 import numpy as np
 
 from .errors import (
@@ -129,7 +130,7 @@ def apply_oracle(node, arrays):
     except CKernelsError as problem:
         raise with_line(problem, node, arrays) from None
     except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError) as problem:
-        if getattr(problem, "by_user", False):      # of py_op: the user's own class and words
+        if getattr(problem, "by_user", False):  # of py_op: the user's own class and words
             raise
         raise with_line(_explained(problem, node, arrays), node) from problem
     return result if node.outs is not None else np.asarray(result)
@@ -139,23 +140,34 @@ def _explained(problem, node, arrays):
     """NumPy's complaint with the op, the shapes and the dtypes; of a class with the same base."""
     shown = ", ".join(f"{a.dtype.name} {show(a.shape)}" for a in arrays[:6] if hasattr(a, "shape"))
     text = f"{node.op.name} of {shown}: {problem}"
-    ours = {ValueError: ShapeError, IndexError: IndexOutOfBounds, TypeError: DTypeError,
-            np.linalg.LinAlgError: LinearAlgebraError}
+    ours = {
+        ValueError: ShapeError,
+        IndexError: IndexOutOfBounds,
+        TypeError: DTypeError,
+        np.linalg.LinAlgError: LinearAlgebraError,
+    }
     if isinstance(problem, MemoryError):
         return OutOfMemory(text.removesuffix(": "))
     if type(problem) in ours:
         return ours[type(problem)](text)
     try:
         return type(problem)(text)
-    except TypeError:               # an exception whose constructor wants more than a sentence
+    except TypeError:  # an exception whose constructor wants more than a sentence
         return CKernelsError(text)
 
 
 def _lowered(node, arrays):
     """A composite without an oracle: what it lowers to at these shapes."""
-    inputs = [i if i.op.name == "constant" else
-              make("placeholder", (), {"uid": new_uid(), "dtype": a.dtype.name, "shape": a.shape,
-                                       "name": None}) for i, a in zip(node.inputs, arrays)]
+    inputs = [
+        i
+        if i.op.name == "constant"
+        else make(
+            "placeholder",
+            (),
+            {"uid": new_uid(), "dtype": a.dtype.name, "shape": a.shape, "name": None},
+        )
+        for i, a in zip(node.inputs, arrays)
+    ]
     lowered = node.op.lower(make(node.op, inputs, node.attrs))
     given = {i: a for i, a in zip(inputs, arrays) if i.op.name != "constant"}
     return evaluate([lowered], given)[0]

@@ -120,8 +120,10 @@ def main():
     rng = np.random.default_rng(options.seed)
     side, classes = int(data["train"][0].shape[1] ** 0.5), int(data["train"][1].max()) + 1
     counts = ", ".join(f"{len(images)} {part}" for part, (images, _) in data.items())
-    print(f"{os.path.basename(options.data)}: {counts}; {side} x {side} pixels, "
-          f"{settings.filters[0]} and {settings.filters[1]} filters")
+    print(
+        f"{os.path.basename(options.data)}: {counts}; {side} x {side} pixels, "
+        f"{settings.filters[0]} and {settings.filters[1]} filters"
+    )
 
     train, predict = network(side, classes, settings, rng)
     predict = predictor(predict)

@@ -7,6 +7,7 @@ The two lines are `import ckernels.pytensor` and `backend="ckernels"`; the rest 
 its manual has it. The data are drawn here from a fixed seed with the structure of the radon study,
 so that what was put in can be compared with what comes out.
 """
+
 import argparse
 import time
 
@@ -38,8 +39,7 @@ def radon(county, floor, log_radon):
         floor_sd = pm.HalfNormal("county_floor_sd")
         county_floor = floor_sd * pm.ZeroSumNormal("county_floor_raw", shape=85)
         mu = intercept + county_effect[county] + (floor_effect + county_floor[county]) * floor
-        pm.Normal("log_radon", mu=mu, sigma=pm.HalfNormal("sigma", sigma=1.5),
-                  observed=log_radon)
+        pm.Normal("log_radon", mu=mu, sigma=pm.HalfNormal("sigma", sigma=1.5), observed=log_radon)
     return model
 
 
@@ -47,12 +47,22 @@ def sample(model, draws, with_nutpie):
     """Draws of the posterior: by PyMC's sampler, or by nutpie on C function pointers."""
     if with_nutpie:
         import nutpie
+
         compiled = ckernels.pytensor.compile_pymc_model(model)
-        return nutpie.sample(compiled, draws=draws, tune=draws, chains=2, seed=1,
-                             progress_bar=False)
+        return nutpie.sample(
+            compiled, draws=draws, tune=draws, chains=2, seed=1, progress_bar=False
+        )
     with model:
-        return pm.sample(draws, tune=draws, chains=2, cores=1, backend="ckernels", random_seed=1,
-                         progressbar=False, compute_convergence_checks=False)
+        return pm.sample(
+            draws,
+            tune=draws,
+            chains=2,
+            cores=1,
+            backend="ckernels",
+            random_seed=1,
+            progressbar=False,
+            compute_convergence_checks=False,
+        )
 
 
 def main():
@@ -66,8 +76,10 @@ def main():
     function.set_extra_values({})
     point = np.zeros(sum(np.size(v) for v in model.initial_point().values()))
     function._pytensor_function(point)
-    print(f"log-density and gradient compiled in {time.perf_counter() - start:.1f} s, "
-          f"Python calls: {ckernels.pytensor.report(function._pytensor_function) or 'none'}")
+    print(
+        f"log-density and gradient compiled in {time.perf_counter() - start:.1f} s, "
+        f"Python calls: {ckernels.pytensor.report(function._pytensor_function) or 'none'}"
+    )
     start = time.perf_counter()
     posterior = sample(model, options.draws, options.nutpie).posterior
     print(f"2 chains of {options.draws} draws in {time.perf_counter() - start:.1f} s")

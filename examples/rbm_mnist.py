@@ -263,8 +263,12 @@ def arguments():
     add("--pcd", action="store_true", help="persistent chains instead of ones that start at data")
     for name in Settings._fields:
         kind = Settings.__annotations__[name]
-        add(f"--{name}", type=kind, help=f"default: {getattr(SMALL, name)} for the digits, "
-            f"{getattr(LARGE, name)} for larger sets")  # fmt: skip
+        add(
+            f"--{name}",
+            type=kind,
+            help=f"default: {getattr(SMALL, name)} for the digits, "
+            f"{getattr(LARGE, name)} for larger sets",
+        )
     add("--runs", type=int, default=100, help="of annealed importance sampling")
     add("--temperatures", type=int, help="default: 1000 for the digits, 14500 for larger sets")
     add("--out", default=".", help="folder for the pictures")
@@ -285,8 +289,10 @@ def main():
     machine = Machine(means, settings.hidden, rng)
     kind = "PCD" if options.pcd else "CD"
     counts = ", ".join(f"{len(images)} {part}" for part, images in data.items())
-    print(f"{os.path.basename(options.data)}: {counts}; {len(means)}-{settings.hidden}, "
-          f"{kind}-{settings.k}, batches of {settings.batch}")  # fmt: skip
+    print(
+        f"{os.path.basename(options.data)}: {counts}; {len(means)}-{settings.hidden}, "
+        f"{kind}-{settings.k}, batches of {settings.batch}"
+    )
     seconds = fit(machine, data, settings, options.pcd, rng)
     print(f"one update: {seconds * 1e3:.2f} ms")
 
@@ -294,8 +300,10 @@ def main():
     temperatures = options.temperatures or (1000 if small else 14500)
     log_z, low, high = log_partition(machine, means, options.runs, temperatures, rng)
     took = time.perf_counter() - start
-    print(f"log Z {log_z:.2f} ({low:.2f} .. {high:.2f}), {took:.1f} s for {options.runs} runs "
-          f"through {temperatures} temperatures")  # fmt: skip
+    print(
+        f"log Z {log_z:.2f} ({low:.2f} .. {high:.2f}), {took:.1f} s for {options.runs} runs "
+        f"through {temperatures} temperatures"
+    )
     if low == -np.inf:
         print("(the runs disagree: Z is underestimated, and the likelihoods are too high)")
     mean_of = log_likelihood(machine, log_z)

@@ -1,4 +1,5 @@
 """bfloat16: stored in two bytes, computed in float32; NumPy has it from the package ml_dtypes."""
+
 import sys
 
 import numpy as np
@@ -15,8 +16,10 @@ RNG = np.random.default_rng(5)
 
 def test_without_the_package_a_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
-    for build in (lambda: K.placeholder((2,), dtype="bfloat16"),
-                  lambda: K.cast(K.placeholder((2,)), "bfloat16")):
+    for build in (
+        lambda: K.placeholder((2,), dtype="bfloat16"),
+        lambda: K.cast(K.placeholder((2,)), "bfloat16"),
+    ):
         with pytest.raises(DTypeError, match=r"pip install 'ckernels\[bf16\]'"):
             build()
     assert not dtypes.available("bfloat16") and dtypes.available("float16")
@@ -29,10 +32,18 @@ def test_rules():
     assert dtypes.is_float("bfloat16") and dtypes.computed("bfloat16") == "float32"
     assert dtypes.kind("bfloat16") == "f" and dtypes.to_float("bfloat16") == "bfloat16"
     if dtypes.available("bfloat16"):
-        for other, want in (("bool", "bfloat16"), ("int8", "bfloat16"), ("uint8", "bfloat16"),
-                            ("int16", "float32"), ("int32", "float64"), ("float16", "float32"),
-                            ("float32", "float32"), ("float64", "float64"),
-                            ("complex64", "complex64"), ("bfloat16", "bfloat16")):
+        for other, want in (
+            ("bool", "bfloat16"),
+            ("int8", "bfloat16"),
+            ("uint8", "bfloat16"),
+            ("int16", "float32"),
+            ("int32", "float64"),
+            ("float16", "float32"),
+            ("float32", "float32"),
+            ("float64", "float64"),
+            ("complex64", "complex64"),
+            ("bfloat16", "bfloat16"),
+        ):
             assert dtypes.promote(["bfloat16", other]) == want, other
             assert dtypes.promote([other, "bfloat16"]) == want, other
         assert dtypes.promote(["bfloat16"], [float]) == "bfloat16"
@@ -49,8 +60,9 @@ def test_a_function_computes_in_float32_and_rounds_once():
     a = bf16(7, 500)
     wide = a.astype("float32")
     e = np.exp(wide - wide.max(1, keepdims=True))
-    for got, want in zip(f([a]), (np.exp(wide) * wide - 1, wide.sum(1, dtype="float64"),
-                                  e / e.sum(1, keepdims=True))):
+    for got, want in zip(
+        f([a]), (np.exp(wide) * wide - 1, wide.sum(1, dtype="float64"), e / e.sum(1, keepdims=True))
+    ):
         assert got.dtype == a.dtype
         np.testing.assert_allclose(got.astype("float64"), want, rtol=2.0**-8, atol=2.0**-8)
     np.testing.assert_array_equal(f([a])[3], a.astype("float64"))
@@ -60,8 +72,8 @@ def test_a_function_computes_in_float32_and_rounds_once():
 @needs_ml_dtypes
 def test_a_cast_in_a_graph_rounds_to_even():
     x = K.placeholder((None,))
-    ones = 1 + np.arange(9, dtype="float32") / 512                  # steps of a quarter ulp
-    got, = K.function([x], [K.cast(K.cast(x, "bfloat16"), "float32")])([ones])
+    ones = 1 + np.arange(9, dtype="float32") / 512  # steps of a quarter ulp
+    (got,) = K.function([x], [K.cast(K.cast(x, "bfloat16"), "float32")])([ones])
     np.testing.assert_array_equal(got, ones.astype("bfloat16").astype("float32"))
 
 
@@ -70,7 +82,7 @@ def test_variables_and_gradients():
     w = K.variable(bf16(20, 3), dtype="bfloat16", name="w")
     x = K.placeholder((None, 20), dtype="bfloat16")
     loss = K.mean(K.square(K.dot(x, w)))
-    g, = K.gradients(loss, [w])
+    (g,) = K.gradients(loss, [w])
     assert g.dtype == "bfloat16"
     before, a = K.get_value(w), bf16(64, 20)
     step = K.function([x], [loss, g], updates=[(w, w - 0.1 * g)])
@@ -90,8 +102,9 @@ def test_modes(mode):
     y = [K.tanh(x) + K.mean(x, axis=0), K.max(x, axis=1), K.concatenate([x, x * 2], axis=1)]
     a = bf16(5, 6)
     for got, want in zip(K.function([x], y, mode=mode)([a]), K.function([x], y)([a])):
-        np.testing.assert_allclose(got.astype("float32"), want.astype("float32"), rtol=0.02,
-                                   atol=0.01)
+        np.testing.assert_allclose(
+            got.astype("float32"), want.astype("float32"), rtol=0.02, atol=0.01
+        )
 
 
 @needs_ml_dtypes
@@ -110,12 +123,12 @@ def test_arguments():
 def test_dropout_random_numbers_and_indices():
     x = K.placeholder((None, 4), dtype="bfloat16")
     a = bf16(1000, 4)
-    kept, = K.function([x], [K.dropout(x, 0.5, seed=3)])([a])
+    (kept,) = K.function([x], [K.dropout(x, 0.5, seed=3)])([a])
     share = (kept != 0).mean()
     assert kept.dtype == a.dtype and 0.4 < share < 0.6
     u = K.eval(K.random_uniform((5000,), dtype="bfloat16", seed=1)).astype("float32")
     assert 0 <= u.min() and u.max() < 1 and abs(u.mean() - 0.5) < 0.02
-    rows, = K.function([x], [K.gather(x, np.array([3, 0, -1]))])([a])
+    (rows,) = K.function([x], [K.gather(x, np.array([3, 0, -1]))])([a])
     np.testing.assert_array_equal(rows, a[[3, 0, -1]])
 
 
@@ -136,8 +149,13 @@ def test_it_may_be_floatx(mode):
     """Variables, constants, numbers, draws and layers are bfloat16 then, and a net learns."""
     with K.config.change(floatX="bfloat16", mode=mode):
         streams = K.RandomStreams(1)
-        draws = [streams.uniform((4000,)), streams.normal((4000,)), K.random_uniform((4000,)),
-                 K.random_normal((4000,)), K.dropout(K.ones((4000,)), 0.5)]
+        draws = [
+            streams.uniform((4000,)),
+            streams.normal((4000,)),
+            K.random_uniform((4000,)),
+            K.random_normal((4000,)),
+            K.dropout(K.ones((4000,)), 0.5),
+        ]
         for draw, mean in zip(draws, (0.5, 0, 0.5, 0, 1)):
             numbers = K.eval(draw)
             assert draw.dtype == "bfloat16" == numbers.dtype.name

@@ -79,7 +79,8 @@ def test_verify_and_gc(run, filled):
     assert status == 1 and text.startswith(keys[0]) and path.exists()
     status, text = run("verify", "--json")
     assert status == 1 and json.loads(text) == [
-        {"key": keys[0], "reason": json.loads(text)[0]["reason"], "removed": True}]
+        {"key": keys[0], "reason": json.loads(text)[0]["reason"], "removed": True}
+    ]
     assert not path.exists() and run("verify")[0] == 0
     stale = directory / "tmp-1-00"
     stale.write_text("")
@@ -151,8 +152,14 @@ def test_restore_refuses_what_it_cannot_vouch_for(run, filled, tmp_path):
     directory, keys = filled
     whole = (directory / f"{keys[0]}.so").read_bytes()
     flipped = bytes([whole[0] ^ 1]) + whole[1:]
-    members = {f"{keys[0]}.so": flipped, f"{keys[1]}.so": whole, "../../evil.so": whole,
-               "/etc/evil": b"x", f"{keys[2]}.exe": whole, "toolchain-" + "0" * 32: b"0\nx=y"}
+    members = {
+        f"{keys[0]}.so": flipped,
+        f"{keys[1]}.so": whole,
+        "../../evil.so": whole,
+        "/etc/evil": b"x",
+        f"{keys[2]}.exe": whole,
+        "toolchain-" + "0" * 32: b"0\nx=y",
+    }
     archive = tmp_path / "bad.tar.gz"
     with tarfile.open(archive, "w:gz") as stream:
         for name, data in members.items():
@@ -184,8 +191,9 @@ def huge(kind, keys, whole):
         return [(f"{keys[0]}.so", b"0" * (257 << 20), None)], "more than a file"
     if kind == "compiler":
         return [("toolchain-" + "0" * 32, zeros, None)], "more than a file"
-    return [("longname", zeros, tarfile.GNUTYPE_LONGNAME if kind == "name" else
-             tarfile.XHDTYPE)], "a header claims"
+    return [
+        ("longname", zeros, tarfile.GNUTYPE_LONGNAME if kind == "name" else tarfile.XHDTYPE)
+    ], "a header claims"
 
 
 @pytest.mark.parametrize("kind", ["notes", "entry", "compiler", "name", "header"])
@@ -204,15 +212,21 @@ def test_restore_of_members_that_claim_too_much(run, filled, tmp_path, kind):
             member = tarfile.TarInfo(name)
             member.size, member.type = len(data), kind_of_member or tarfile.REGTYPE
             stream.addfile(member, io.BytesIO(data))
-    code = ("import resource, sys; from ckernels import cli; "
-            "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; "
-            f"status = cli.cache_main(['restore', {str(archive)!r}]); "
-            "after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; "
-            "print('grown', after - before); sys.exit(status)")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                          env={**os.environ, "CKERNELS_FLAGS": f"compiledir={image}"})
+    code = (
+        "import resource, sys; from ckernels import cli; "
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; "
+        f"status = cli.cache_main(['restore', {str(archive)!r}]); "
+        "after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; "
+        "print('grown', after - before); sys.exit(status)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "CKERNELS_FLAGS": f"compiledir={image}"},
+    )
     assert done.returncode == 1 and words in done.stdout + done.stderr, done.stderr
-    assert int(done.stdout.split("grown")[1]) < 40 << 10           # kB; the traps hold 64 MB each
+    assert int(done.stdout.split("grown")[1]) < 40 << 10  # kB; the traps hold 64 MB each
     assert not list(image.glob("*.json"))
     assert (image / f"{keys[0]}.so").exists() == (kind == "notes")
 
@@ -240,8 +254,9 @@ def test_a_pipe_gets_plain_text_and_a_terminal_a_table(filled):
     assert {len(line.split("\t")) for line in lines} == {6}
     leader, follower = pty.openpty()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **flags}
-    done = subprocess.Popen([sys.executable, "-m", "ckernels.cli", "cache", "list"],
-                            stdout=follower, env=environment)
+    done = subprocess.Popen(
+        [sys.executable, "-m", "ckernels.cli", "cache", "list"], stdout=follower, env=environment
+    )
     os.close(follower)
     text = b""
     try:
@@ -257,8 +272,15 @@ def test_a_pipe_gets_plain_text_and_a_terminal_a_table(filled):
 
 def test_notes_cannot_drive_a_terminal(run, filled):
     note = filled[0] / f"{filled[1][0]}.json"
-    note.write_text(json.dumps({"name": "\x1b]0;owned\x07\tx\ny", "meta": "none",
-                                "source": "int k;\n\x1b[2J/* \u202e */"}))  # fmt: skip
+    note.write_text(
+        json.dumps(
+            {
+                "name": "\x1b]0;owned\x07\tx\ny",
+                "meta": "none",
+                "source": "int k;\n\x1b[2J/* \u202e */",
+            }
+        )
+    )
     assert "\x1b" not in run("list")[1] and len(run("list")[1].splitlines()) == 3
     assert "\x1b" not in run("show", filled[1][0])[1]
     note.write_text("[]")
@@ -275,7 +297,7 @@ LINES = [
     ("ckernels completion f", {"fish"}),
     ("ckernels config cache.max_s", {"cache.max_size"}),
     ("ckernels doctor --j", {"--json"}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
@@ -284,8 +306,10 @@ def test_completion(line, wanted):
     script = command("completion", "bash").stdout
     words = line.split(" ")
     array = " ".join(f"'{word}'" for word in words)
-    code = (f"{script}\nCOMP_WORDS=({array}); COMP_CWORD={len(words) - 1}; _ckernels; "
-            'printf "%s\\n" "${COMPREPLY[@]}"')  # fmt: skip
+    code = (
+        f"{script}\nCOMP_WORDS=({array}); COMP_CWORD={len(words) - 1}; _ckernels; "
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    )
     done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and not done.stderr
     assert set(done.stdout.split()) == wanted
@@ -296,11 +320,17 @@ def test_completion_in_fish(tmp_path):
     script = tmp_path / "ckernels.fish"
     script.write_text(command("completion", "fish").stdout)
     asked = "".join(f"\ncomplete -C '{line}'; echo" for line, _ in LINES)
-    done = subprocess.run(["fish", "-c", f"source {script}{asked}"], capture_output=True, text=True,
-                          env={**os.environ, "HOME": str(tmp_path)}, timeout=60)  # fmt: skip
+    done = subprocess.run(
+        ["fish", "-c", f"source {script}{asked}"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HOME": str(tmp_path)},
+        timeout=60,
+    )
     assert done.returncode == 0 and not done.stderr
-    answers = [{row.split("\t")[0] for row in text.splitlines()}
-               for text in done.stdout.split("\n\n")]  # fmt: skip
+    answers = [
+        {row.split("\t")[0] for row in text.splitlines()} for text in done.stdout.split("\n\n")
+    ]
     assert answers[: len(LINES)] == [wanted for _, wanted in LINES]
 
 
@@ -352,8 +382,14 @@ def test_config_and_version():
 
 def command(*words, **environment):
     merged = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    return subprocess.run([sys.executable, "-m", "ckernels.cli", *words], env=merged, text=True,
-                          capture_output=True, stdin=subprocess.DEVNULL, timeout=60)  # fmt: skip
+    return subprocess.run(
+        [sys.executable, "-m", "ckernels.cli", *words],
+        env=merged,
+        text=True,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+    )
 
 
 def test_doctor(tmp_path):
@@ -379,15 +415,25 @@ def test_doctor_says_how_blas_was_found(tmp_path):
     report = json.loads(done.stdout)
     assert done.returncode == 1 and report["blas"]["ok"] is report["works"] is False
     assert "/nonexistent.so" in report["blas"]["text"] and "flag blas" in report["blas"]["text"]
-    for flag, named, rule in (("builtin", "", "the flag blas"), ("", "builtin", "CKERNELS_BLAS"),
-                              ("", "/nonexistent.so", "CKERNELS_BLAS=/nonexistent.so is no")):
+    for flag, named, rule in (
+        ("builtin", "", "the flag blas"),
+        ("", "builtin", "CKERNELS_BLAS"),
+        ("", "/nonexistent.so", "CKERNELS_BLAS=/nonexistent.so is no"),
+    ):
         done = command("doctor", "--json", CKERNELS_FLAGS=flags + flag, CKERNELS_BLAS=named)
         assert done.returncode == 0 and rule in json.loads(done.stdout)["blas"]["rule"]
 
 
 def test_doctor_without_compiler(tmp_path):
-    done = command("doctor", PATH=str(tmp_path), CC="", CKERNELS_CC="", CKERNELS_FLAGS="",
-                   HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))  # fmt: skip
+    done = command(
+        "doctor",
+        PATH=str(tmp_path),
+        CC="",
+        CKERNELS_CC="",
+        CKERNELS_FLAGS="",
+        HOME=str(tmp_path),
+        XDG_CACHE_HOME=str(tmp_path),
+    )
     assert done.returncode == 1
     assert "found no C compiler" in done.stdout and "Install" in done.stdout
     assert "Traceback" not in done.stderr

@@ -1,4 +1,5 @@
 """The collector of cycles waits while a plan or a gradient is made, and goes on afterwards."""
+
 import gc
 import os
 import threading

@@ -61,23 +61,26 @@ def test_values_may_hold_commas_and_equal_signs(home, monkeypatch):
     assert fresh.mode == "debug" and fresh.blas == "/a,b.so"
 
 
-@pytest.mark.parametrize("flags, words", [
-    ("floatXX=float32", ["floatXX", "`floatX`", "CKERNELS_FLAGS"]),
-    ("cc.cflag=-g", ["cc.cflag", "`cc.cflags`"]),
-    ("cache.maxsize=1G", ["`cache.max_size`"]),
-    ("mode=debgu", ["mode", "did you mean `debug`?"]),
-    ("arch=x86-64-v9", ["x86-64-v2, x86-64-v3"]),
-    ("cc.timeout=soon", ["a number"]),
-    ("cc.timeout=-3", ["cc.timeout", "a number, 0 or more"]),
-    ("epsilon=nan", ["epsilon", "a number, 0 or more"]),
-    ("cache.max_files=-1", ["cache.max_files", "an integer, 0 or more"]),
-    ("openmp_elemwise_minsize=-1", ["an integer, 0 or more"]),
-    ("mode=fastest", ["mode", "fastest", "compiled, fast_compile", "CKERNELS_FLAGS"]),
-    ("seed=one", ["seed", "an integer"]),
-    ("openmp=maybe", ["openmp", "true or false"]),
-    ("cache.max_size=big", ["cache.max_size", "512M"]),
-    ("debug", ["name=value"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "flags, words",
+    [
+        ("floatXX=float32", ["floatXX", "`floatX`", "CKERNELS_FLAGS"]),
+        ("cc.cflag=-g", ["cc.cflag", "`cc.cflags`"]),
+        ("cache.maxsize=1G", ["`cache.max_size`"]),
+        ("mode=debgu", ["mode", "did you mean `debug`?"]),
+        ("arch=x86-64-v9", ["x86-64-v2, x86-64-v3"]),
+        ("cc.timeout=soon", ["a number"]),
+        ("cc.timeout=-3", ["cc.timeout", "a number, 0 or more"]),
+        ("epsilon=nan", ["epsilon", "a number, 0 or more"]),
+        ("cache.max_files=-1", ["cache.max_files", "an integer, 0 or more"]),
+        ("openmp_elemwise_minsize=-1", ["an integer, 0 or more"]),
+        ("mode=fastest", ["mode", "fastest", "compiled, fast_compile", "CKERNELS_FLAGS"]),
+        ("seed=one", ["seed", "an integer"]),
+        ("openmp=maybe", ["openmp", "true or false"]),
+        ("cache.max_size=big", ["cache.max_size", "512M"]),
+        ("debug", ["name=value"]),
+    ],
+)
 def test_errors_say_which_flag_and_where(home, monkeypatch, flags, words):
     monkeypatch.setenv("CKERNELS_FLAGS", flags)
     fresh = Config()
@@ -136,8 +139,12 @@ def test_sections_are_strings_too(home):
 
 def test_words_of_other_systems(home):
     fresh = Config()
-    for word, meaning in (("FAST_RUN", "compiled"), ("FAST_COMPILE", "fast_compile"),
-                          ("DebugMode", "debug"), ("DEBUG_MODE", "debug")):  # fmt: skip
+    for word, meaning in (
+        ("FAST_RUN", "compiled"),
+        ("FAST_COMPILE", "fast_compile"),
+        ("DebugMode", "debug"),
+        ("DEBUG_MODE", "debug"),
+    ):
         fresh.mode = word
         assert fresh.mode == meaning
     fresh.cast_policy = "numpy+floatX"
@@ -179,16 +186,20 @@ def test_the_flags_the_manuals_name_are_there():
 
 def test_every_flag_is_read_somewhere():
     """A flag nobody reads would be a promise nobody keeps."""
-    texts = {p: p.read_text() for p in (ROOT / "ckernels").rglob("*.py") if p.name != "config.py"
-             or p.parent.name == "api"}  # fmt: skip
+    texts = {
+        p: p.read_text()
+        for p in (ROOT / "ckernels").rglob("*.py")
+        if p.name != "config.py" or p.parent.name == "api"
+    }
     for flag in FLAGS:
         name = re.escape(flag.name)
         read = re.compile(rf"""config\.{name}\b|["']{name}["']""")
         assert any(read.search(text) for text in texts.values()), flag.name
 
 
-@pytest.mark.parametrize("text, size", [("1024", 1024), ("1k", 1024), ("2 GiB", 2 << 30),
-                                        ("1.5M", 3 << 19), ("0", 0)])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, size", [("1024", 1024), ("1k", 1024), ("2 GiB", 2 << 30), ("1.5M", 3 << 19), ("0", 0)]
+)
 def test_sizes(text, size):
     assert byte_size(text) == size
 
@@ -254,20 +265,28 @@ def test_where_the_compiledir_is(home, monkeypatch, tmp_path):
         assert directories.compiledir() == str(tmp_path / "this one")
 
 
-@pytest.mark.parametrize("text, name", [
-    ("kernels", "kernels"),
-    ("{python_version}-{abi}", None),
-    ("k-%(python_version)s-%(abi)s", None),  # as Theano writes it
-    ("{hostname}", None),
-    ("{user}/{system}", None),
-])
+@pytest.mark.parametrize(
+    "text, name",
+    [
+        ("kernels", "kernels"),
+        ("{python_version}-{abi}", None),
+        ("k-%(python_version)s-%(abi)s", None),  # as Theano writes it
+        ("{hostname}", None),
+        ("{user}/{system}", None),
+    ],
+)
 def test_the_name_of_the_compiledir(tmp_path, text, name):
     import platform
 
     from ckernels.compiler import cache, directories
 
-    known = {"python_version": platform.python_version(), "abi": cache.ABI, "system": sys.platform,
-             "hostname": platform.node(), "user": os.geteuid()}  # fmt: skip
+    known = {
+        "python_version": platform.python_version(),
+        "abi": cache.ABI,
+        "system": sys.platform,
+        "hostname": platform.node(),
+        "user": os.geteuid(),
+    }
     name = name or (text % known if "%" in text else text.format(**known))
     with config.change(compiledir="", base_compiledir=str(tmp_path), compiledir_format=text):
         assert directories.compiledir() == str(tmp_path / name)

@@ -67,7 +67,10 @@ class Page:
             return (ROOT / path).read_text()
         if kind == "output":
             done = subprocess.run(
-                [sys.executable, ROOT / path], capture_output=True, text=True, cwd=ROOT,
+                [sys.executable, ROOT / path],
+                capture_output=True,
+                text=True,
+                cwd=ROOT,
             )
             assert done.returncode == 0, done.stderr
             return done.stdout.rstrip("\n") + "\n"
@@ -183,6 +186,8 @@ if __name__ == "__main__":
             print(f"rewrote {page.relative_to(ROOT)}")
         elif text != page.read_text():
             wrong.append(page.name)
-            print(*difflib.unified_diff(page.read_text().split("\n"), text.split("\n"),
-                                        lineterm=""), sep="\n")
+            print(
+                *difflib.unified_diff(page.read_text().split("\n"), text.split("\n"), lineterm=""),
+                sep="\n",
+            )
     sys.exit(f"these pages show other output: {', '.join(wrong)}" if wrong else 0)

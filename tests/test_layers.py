@@ -35,10 +35,10 @@ ORDER = [
     "pytensor",  # the public module of that bridge
     "cli",
     "theano",  # `python -m ckernels.theano`, which only calls compat/theano
-]
+]  # fmt: skip
 EXCEPTIONS = {
     # (file, room it imports): reason
-}
+}  # fmt: skip
 REGISTRATIONS = {
     # function by which a room lets others fill something in: rooms that call it
     "register_trees": {"graph"},            # errors print trees of expressions
@@ -48,15 +48,15 @@ REGISTRATIONS = {
     "register_function": {"api"},           # handles have `eval`
     "register_reset": {"api"},              # clear_session forgets the learning phase
     "register_names": {"__init__"},         # refusals of NumPy's functions name those of K
-}
-FOREIGN = ("register_at_fork", "register_linker", "register_mode")      # of Python and PyTensor
+}  # fmt: skip
+FOREIGN = ("register_at_fork", "register_linker", "register_mode")  # of Python and PyTensor
 CIRCLES = {
     # (file, file it imports inside a function): why this circle may be
     ("api/sparsetensor.py", "api/sparse"): "start-up: operators load the functions of K.sparse",
     ("compat/_taking.py", "compat/keras2"): "Keras takes the module by its name",
     ("compat/_taking1.py", "compat/keras1"): "Keras takes the module by its name",
     ("compat/_taking_bm.py", "compat/natural_bm"): "natural_bm takes the module by its name",
-}
+}  # fmt: skip
 
 
 @cache
@@ -91,7 +91,7 @@ def imports_of(path):
     return found
 
 
-DIALECT = PACKAGE / "compat" / "theano"      # its files are Theano's modules, circles included
+DIALECT = PACKAGE / "compat" / "theano"  # its files are Theano's modules, circles included
 FILES = sorted(p for p in PACKAGE.rglob("*.py") if not p.name.startswith("_loader"))
 
 
@@ -138,9 +138,7 @@ def test_no_room_uses_what_runs_text_as_code():
 
 def _defined(path, name):
     """Whether a file has a function of its own by that name (K.eval)."""
-    return any(
-        isinstance(n, ast.FunctionDef) and n.name == name for n in tree_of(path).body
-    )
+    return any(isinstance(n, ast.FunctionDef) and n.name == name for n in tree_of(path).body)
 
 
 # ---- what one file does to another but by imports ------------------------------------------------
@@ -163,8 +161,13 @@ def imported_names(path):
 def assigned(tree):
     """(line, name) of each `name.attribute = ...` and setattr(name, ...)."""
     for node in ast.walk(tree):
-        targets = node.targets if isinstance(node, ast.Assign) else \
-            [node.target] if isinstance(node, (ast.AugAssign, ast.AnnAssign)) else []
+        targets = (
+            node.targets
+            if isinstance(node, ast.Assign)
+            else [node.target]
+            if isinstance(node, (ast.AugAssign, ast.AnnAssign))
+            else []
+        )
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setattr":
             targets = [ast.Attribute(node.args[0], "")]
         for target in targets:
@@ -177,7 +180,7 @@ def test_no_room_writes_into_another(path):
     """What is filled in from outside is registered: a call of a function that says so."""
     foreign, tree = imported_names(path), tree_of(path)
     for line, name in assigned(tree):
-        if name in foreign and name != "config":        # flags are there to be set
+        if name in foreign and name != "config":  # flags are there to be set
             raise AssertionError(f"{path.name}:{line} writes into {name} of {foreign[name]}")
 
 
@@ -187,11 +190,11 @@ def test_registrations_are_known():
         tree, room = tree_of(path), room_of(path.relative_to(PACKAGE).parts)
         room = room.removesuffix(".py")
         for node in ast.walk(tree):
-            name = getattr(getattr(node, "func", None), "id", None) or \
-                getattr(getattr(node, "func", None), "attr", "")
+            name = getattr(getattr(node, "func", None), "id", None) or getattr(
+                getattr(node, "func", None), "attr", ""
+            )
             name = name.removeprefix("_")
-            if isinstance(node, ast.Call) and name.startswith("register_") \
-                    and name not in FOREIGN:
+            if isinstance(node, ast.Call) and name.startswith("register_") and name not in FOREIGN:
                 found.setdefault(name, set()).add(room)
     assert found == REGISTRATIONS
 
@@ -228,7 +231,7 @@ def test_no_circle_of_files():
     done, open_now = set(), []
 
     def visit(name):
-        assert name not in open_now, " -> ".join([*open_now[open_now.index(name):], name])
+        assert name not in open_now, " -> ".join([*open_now[open_now.index(name) :], name])
         if name not in done:
             open_now.append(name)
             for other in sorted(graph[name]):
@@ -254,8 +257,10 @@ def test_imports_inside_functions_say_why(path):
         for node in ast.walk(function):
             if isinstance(node, ast.ImportFrom) and node.level:
                 found = {alias.name for alias in node.names} | {node.module}
-                why = "".join(lines[node.lineno - 1:node.end_lineno]).partition("#")[2]
-                known = any(file == name and other.rpartition("/")[2] in found
-                            for file, other in CIRCLES)
+                why = "".join(lines[node.lineno - 1 : node.end_lineno]).partition("#")[2]
+                known = any(
+                    file == name and other.rpartition("/")[2] in found for file, other in CIRCLES
+                )
                 assert "start-up" in why or "_runtime" in found or known, (
-                    f"{name}:{node.lineno}: say why this import is inside a function")
+                    f"{name}:{node.lineno}: say why this import is inside a function"
+                )

@@ -146,14 +146,21 @@ def run(text, tmp_path, block="", flags="", path=None):
     env["PYTHONPATH"] = str(ROOT)
     env["CKERNELS_FLAGS"] = f"compiledir={tmp_path / 'compiledir'}{flags}"
     program = SHARED.format(block=block) + text
-    done = subprocess.run([sys.executable, "-c", program], env=env, cwd=tmp_path, text=True,
-                          capture_output=True, timeout=100)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=env,
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        timeout=100,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 
 
 needs_runtime = pytest.mark.skipif(
-    not list((ROOT / "ckernels").glob("_runtime*")), reason="the C runtime is not built")
+    not list((ROOT / "ckernels").glob("_runtime*")), reason="the C runtime is not built"
+)
 
 
 @needs_runtime

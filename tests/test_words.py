@@ -13,10 +13,12 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "ckernels"
 PAGE = (ROOT / "docs" / "rooms.md").read_text()
 GENERATED = {"_loader.py"}
-DIALECT = PACKAGE / "compat" / "theano"      # its files and classes have Theano's names
+DIALECT = PACKAGE / "compat" / "theano"  # its files and classes have Theano's names
 FILES = sorted(
-    p for p in PACKAGE.rglob("*")
-    if p.suffix in (".py", ".c", ".h") and p.name not in GENERATED
+    p
+    for p in PACKAGE.rglob("*")
+    if p.suffix in (".py", ".c", ".h")
+    and p.name not in GENERATED
     and (p.name != "__init__.py" or len(ast.parse(p.read_text()).body) > 1)
 )
 
@@ -38,7 +40,7 @@ def tables():
 
 def glossary():
     """{word: rooms whose names may have it}."""
-    text = PAGE[PAGE.index("## Words"):PAGE.index("## Top level")]
+    text = PAGE[PAGE.index("## Words") : PAGE.index("## Top level")]
     rows = re.findall(r"^\| (\w+) \| .+ \| ([\w -]+) \|$", text, re.M)
     assert len(rows) == len({word for word, _ in rows}) > 30, "a word has one meaning"
     return {word: set(rooms.split()) for word, rooms in rows if word != "word"}
@@ -70,7 +72,8 @@ def test_every_file_has_a_line_in_the_table_of_its_room():
         room, name = (parts[0], "/".join(parts[1:])) if len(parts) > 1 else ("", parts[0])
         folder = name.partition("/")[0] + "/"
         assert {name, folder} & listed.get(room, set()), (
-            f"docs/rooms.md: the table of {room or 'Top level'} has no line for {name}")
+            f"docs/rooms.md: the table of {room or 'Top level'} has no line for {name}"
+        )
 
 
 def test_every_line_has_its_file():
@@ -85,7 +88,8 @@ def test_names_keep_to_the_glossary():
         for word in words(name) & set(known):
             assert room in known[word], (
                 f"{path.relative_to(ROOT)}: {name} has the word {word!r}, which means something "
-                f"else: see the words of docs/rooms.md")
+                f"else: see the words of docs/rooms.md"
+            )
 
 
 def test_no_two_classes_have_one_name():

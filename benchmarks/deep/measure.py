@@ -31,15 +31,23 @@ COLUMNS = {
     "memory": ("memory", "MB"),
     "pass 1": ("first pass", "s"),
     "pass 2": ("second pass", "s"),
-}
+}  # fmt: skip
 OURS_ALONE = ("above", "per node", "plan", "nodes")
 
 
 def child(peer, program, wanted, options, env, log):
     """{measure: value} of a fresh process, with "results", and "error" if it did not finish."""
     python = sys.executable if peer == "ckernels" else options.peers_python
-    command = [python, "-m", "benchmarks.deep.child", peer, str(options.threads), options.clock,
-               program.name, *wanted]  # fmt: skip
+    command = [
+        python,
+        "-m",
+        "benchmarks.deep.child",
+        peer,
+        str(options.threads),
+        options.clock,
+        program.name,
+        *wanted,
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=env, cwd=ROOT) as work:
         try:
             said, _ = work.communicate(timeout=options.timeout)
@@ -87,9 +95,13 @@ def records(options, scratch, log):
     """The records of all programs, for results.json."""
     peers = [p for p in PEERS if p in options.peers]
     options = argparse.Namespace(
-        measures=MEASURES, rounds=1 if options.quick else 3, threads=options.threads, timeout=240,
-        clock="wall", peers_python=options.peers_python,
-    )  # fmt: skip
+        measures=MEASURES,
+        rounds=1 if options.quick else 3,
+        threads=options.threads,
+        timeout=240,
+        clock="wall",
+        peers_python=options.peers_python,
+    )
     for program in programs().values():
         found = {peer: taken(peer, program, options, scratch, log) for peer in peers}
         wrong = disagreements(found, program)
@@ -118,8 +130,11 @@ def disagreements(found, program):
             continue
         if [shape for shape, _ in got] != [shape for shape, _ in wanted]:
             wrong[peer] = "other results, or of other shapes"
-        elif any(abs(a - b) > program.rtol * (1 + abs(b)) for (_, x), (_, y) in zip(got, wanted)
-                 for a, b in zip(x, y)):  # fmt: skip
+        elif any(
+            abs(a - b) > program.rtol * (1 + abs(b))
+            for (_, x), (_, y) in zip(got, wanted)
+            for a, b in zip(x, y)
+        ):
             wrong[peer] = "its first results differ"
     return wrong
 
@@ -149,8 +164,14 @@ def parse(arguments):
     add = parser.add_argument
     add("--only", nargs="+", metavar="NAME", choices=list(programs()), help="of these programs")
     add("--peers", nargs="+", metavar="NAME", choices=PEERS, default=list(PEERS))
-    add("--measures", nargs="+", choices=MEASURES, default=list(MEASURES), metavar="NAME",
-        help="of " + " ".join(MEASURES))  # fmt: skip
+    add(
+        "--measures",
+        nargs="+",
+        choices=MEASURES,
+        default=list(MEASURES),
+        metavar="NAME",
+        help="of " + " ".join(MEASURES),
+    )
     add("--rounds", type=int, default=1, help="processes of which medians are taken (default 1)")
     add("--threads", type=int, default=min(2, cores))
     add("--clock", choices=CLOCKS, default="wall", help="cpu: processor seconds of all processes")

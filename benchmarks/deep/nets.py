@@ -319,4 +319,4 @@ PROGRAMS = [
     Transformer(24, {"cold": 1.6, "warm": 0.3}),
     Mlp(),
     Lstm(),
-]
+]  # fmt: skip

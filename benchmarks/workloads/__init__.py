@@ -27,7 +27,7 @@ MODULES = (
     "rbm",
     "keras_fit",
     "scaling",
-)
+)  # fmt: skip
 
 
 def load():

@@ -12,7 +12,7 @@ SHAPES = {
     "rows": (8192, 256),
     "channels_last": (128, 28, 28, 64),
     FIRST: (128, 64, 28, 28),
-}
+}  # fmt: skip
 AXES = {"rows": (0,), "channels_last": (0, 1, 2), FIRST: (0, 2, 3)}
 
 

@@ -65,8 +65,16 @@ class Cnn(Workload):
                 for j in range(3):
                     da[:, i : i + 24, j : j + 24] += dwb[:, :, :, i, j]
             da = (da * (a > 0)).reshape(-1, 32)
-            gradients = [wa.T @ da, da.sum(0), wb.T @ db, db.sum(0), flat.T @ dh, dh.sum(0),
-                         h.T @ dz, dz.sum(0)]  # fmt: skip
+            gradients = [
+                wa.T @ da,
+                da.sum(0),
+                wb.T @ db,
+                db.sum(0),
+                flat.T @ dh,
+                dh.sum(0),
+                h.T @ dz,
+                dz.sum(0),
+            ]
             for p, v, g in zip(P, V, gradients):
                 v *= np.float32(MOMENTUM)
                 v -= np.float32(RATE) * g.reshape(p.shape)

@@ -18,7 +18,7 @@ SHAPES = {
     "3x3 strided": (32, 32, 64, 3, 128, 2, 1),
     "first layer": (32, 64, 3, 3, 32, 1, 1),
     "depthwise": (32, 32, 64, 3, 64, 1, 64),
-}
+}  # fmt: skip
 LAST, FIRST = "channels_last", "channels_first"
 
 
@@ -136,8 +136,13 @@ class Conv(Workload):
 
         def forward(x, w):
             return jax.lax.conv_general_dilated(
-                x, w, (stride, stride), around, dimension_numbers=(layout, "HWIO", layout),
-                feature_group_count=groups)  # fmt: skip
+                x,
+                w,
+                (stride, stride),
+                around,
+                dimension_numbers=(layout, "HWIO", layout),
+                feature_group_count=groups,
+            )
 
         def with_gradients(x, w, g):
             if not self.wants_image(shape):
@@ -158,8 +163,9 @@ class Conv(Workload):
         symbols = [peer.symbol(x), K.placeholder(w.shape, dtype="float32"), *map(peer.symbol, g)]
         a, b = symbols[:2]
         if groups > 1:
-            y = K.depthwise_conv2d(a, K.permute_dimensions(b, (0, 1, 3, 2)), (stride, stride),
-                                   "half", form)  # fmt: skip
+            y = K.depthwise_conv2d(
+                a, K.permute_dimensions(b, (0, 1, 3, 2)), (stride, stride), "half", form
+            )
         else:
             y = K.conv2d(a, b, (stride, stride), "half", form)
         outputs = [y]

@@ -16,9 +16,13 @@ class Ctc(Workload):
         return [
             Case("ctc 32 x 150, 64 classes, 30 labels", dict(n=32, t=150, c=64, k=30), ahead),
             Case("ctc 16 x 500, 32 classes, 100 labels", dict(n=16, t=500, c=32, k=100), ahead),
-            Case("ctc 32 x 100, 5000 classes, 20 labels", dict(n=32, t=100, c=5000, k=20), ahead,
-                 quick=False),
-        ]  # fmt: skip
+            Case(
+                "ctc 32 x 100, 5000 classes, 20 labels",
+                dict(n=32, t=100, c=5000, k=20),
+                ahead,
+                quick=False,
+            ),
+        ]
 
     def data(self, rng, n, t, c, k):
         return rng.standard_normal((t, n, c), dtype=np.float32), rng.integers(1, c, (n, k))

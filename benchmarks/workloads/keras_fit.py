@@ -82,8 +82,9 @@ class KerasFit(Workload):
             x = np.floor(x * WORDS)
         y = np.eye(CLASSES, dtype=np.float32)[rng.integers(0, CLASSES, BATCH)]
         weights = [rng.standard_normal(s, dtype=np.float32) for s in SHAPES[self.kind]]
-        scaled = [w / np.float32(np.prod(w.shape[:-1]) ** 0.5) if w.ndim > 1 else w * 0
-                  for w in weights]  # fmt: skip
+        scaled = [
+            w / np.float32(np.prod(w.shape[:-1]) ** 0.5) if w.ndim > 1 else w * 0 for w in weights
+        ]
         return x, y, *scaled
 
     def ckernels_call(self, peer, x, y, *weights):

@@ -65,8 +65,12 @@ class Lstm(Workload):
             i, f, a, o, before, tanh, _ = kept[t]
             dh = dh + g[t]
             dc = dc + dh * o * (1 - tanh * tanh)
-            gates = [dc * a * i * (1 - i), dc * before * f * (1 - f), dc * i * (1 - a * a),
-                     dh * tanh * o * (1 - o)]  # fmt: skip
+            gates = [
+                dc * a * i * (1 - i),
+                dc * before * f * (1 - f),
+                dc * i * (1 - a * a),
+                dh * tanh * o * (1 - o),
+            ]
             dz[t] = np.concatenate(gates, 1)
             dh, dc = dz[t] @ u.T, dc * f
         before = np.stack([np.zeros_like(dh)] + [k[-1] for k in kept[:-1]])

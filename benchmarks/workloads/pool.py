@@ -65,8 +65,7 @@ class Pool(Workload):
         K = peer.lib
         a, b = peer.symbol(x), peer.symbol(g)
         y = self.ckernels_forward(K, a, form)
-        return functools.partial(
-            peer.function([a, b], [y, *K.gradients(K.sum(y * b), [a])]), x, g)  # fmt: skip
+        return functools.partial(peer.function([a, b], [y, *K.gradients(K.sum(y * b), [a])]), x, g)
 
 
 class MaxPool(Pool):
@@ -89,8 +88,7 @@ class MaxPool(Pool):
 
     def jax_forward(self, jax, form):
         window = (1, 2, 2, 1) if form == LAST else (1, 1, 2, 2)
-        return lambda x: jax.lax.reduce_window(
-            x, -np.inf, jax.lax.max, window, window, "VALID")  # fmt: skip
+        return lambda x: jax.lax.reduce_window(x, -np.inf, jax.lax.max, window, window, "VALID")
 
     def ckernels_forward(self, K, x, form):
         return K.pool2d(x, (2, 2), (2, 2), "valid", form, "max")

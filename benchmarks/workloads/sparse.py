@@ -18,9 +18,12 @@ class Sparse(Workload):
             Case("sparse 4096 x 20000, 100 a row, to 64 columns", dict(words, k=64), ahead),
             Case("sparse 4096 x 20000, 100 a row, to 10 columns", dict(words, k=10), ahead),
             Case("sparse 100000 x 100000, 10 a row, times a vector", dict(graph, k=1), ahead),
-            Case("sparse to 64 columns, with the gradient", dict(words, k=64, gradient_too=True),
-                 ahead),
-        ]  # fmt: skip
+            Case(
+                "sparse to 64 columns, with the gradient",
+                dict(words, k=64, gradient_too=True),
+                ahead,
+            ),
+        ]
 
     def data(self, rng, r, c, per, k, gradient_too=False):
         counts = rng.integers(per // 2, per + per // 2 + 1, r)

@@ -15,9 +15,13 @@ OPERATORS = {
     np.floor_divide: "floordiv", np.remainder: "mod", np.power: "pow", np.matmul: "matmul",
     np.bitwise_and: "and", np.bitwise_or: "or", np.bitwise_xor: "xor", np.left_shift: "lshift",
     np.right_shift: "rshift", np.divmod: "divmod",
-}
-COMPARISONS = {np.less: operator.gt, np.less_equal: operator.ge, np.greater: operator.lt,
-               np.greater_equal: operator.le}       # with the operands exchanged
+}  # fmt: skip
+COMPARISONS = {
+    np.less: operator.gt,
+    np.less_equal: operator.ge,
+    np.greater: operator.lt,
+    np.greater_equal: operator.le,
+}  # with the operands exchanged
 WHOLE = {"sum", "prod", "mean", "max", "min", "var", "std", "any", "all", "transpose"}
 NAMES = {"arcsinh": "asinh", "absolute": "abs", "amax": "max", "amin": "min"}
 
@@ -38,7 +42,7 @@ class ArrayProtocol:
                 return getattr(second, f"__r{name}__")(first)
             if ufunc in COMPARISONS and not isinstance(first, ArrayProtocol):
                 return COMPARISONS[ufunc](second, first)
-            if ufunc in (np.equal, np.not_equal):               # tensors are compared by identity
+            if ufunc in (np.equal, np.not_equal):  # tensors are compared by identity
                 return ufunc is np.not_equal if first is not second else ufunc is np.equal
         raise UsageError(_refusal(ufunc.__name__ + ("" if method == "__call__" else f".{method}")))
 
@@ -51,7 +55,7 @@ class ArrayProtocol:
         raise UsageError(_refusal(function.__name__))
 
 
-_names = frozenset()        # of the public functions
+_names = frozenset()  # of the public functions
 
 
 def register_names(names):
@@ -63,5 +67,7 @@ def register_names(names):
 def _refusal(name):
     found = [word for word in (name, NAMES.get(name, name)) if word in _names]
     same = f"K.{found[0]}" if found else "a function of K"
-    return (f"np.{name} computes with arrays at once, and a tensor of ckernels is symbolic: use "
-            f"{same}, or K.eval(x) for a value")
+    return (
+        f"np.{name} computes with arrays at once, and a tensor of ckernels is symbolic: use "
+        f"{same}, or K.eval(x) for a value"
+    )

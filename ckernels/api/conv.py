@@ -38,16 +38,19 @@ def image(x, what, n=None, data_format=None):
     order = "channels, *sizes" if data_format == "channels_first" else "*sizes, channels"
     if x.ndim < 3 or (n is not None and x.ndim != n + 2):
         wanted = "at least 3" if n is None else n + 2
-        raise ShapeError(f"{what} needs x of {wanted} dimensions, (batch, {order}), got shape "
-                         f"{show(x.shape)}")
+        raise ShapeError(
+            f"{what} needs x of {wanted} dimensions, (batch, {order}), got shape {show(x.shape)}"
+        )
     return to_last(x, data_format), data_format
 
 
 def _kernel(kernel, what, ndim, axes="channels in, channels out"):
     kernel = node_of(kernel, "kernel")
     if kernel.ndim != ndim:
-        raise ShapeError(f"{what} needs a kernel of {ndim} dimensions, (*sizes, {axes}), got shape "
-                         f"{show(kernel.shape)}")
+        raise ShapeError(
+            f"{what} needs a kernel of {ndim} dimensions, (*sizes, {axes}), got shape "
+            f"{show(kernel.shape)}"
+        )
     return kernel
 
 
@@ -58,8 +61,9 @@ def _flipped(kernel, flip):
 # --- the general forms ------------------------------------------------------------------------
 
 
-def conv(x, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1, groups=1,
-         flip=False):
+def conv(
+    x, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1, groups=1, flip=False
+):
     """Convolution over any number of spatial axes.
 
     x: (batch, *sizes, channels). kernel: (*kernel sizes, channels / groups, output channels); each
@@ -81,8 +85,17 @@ def conv(x, kernel, strides=1, padding="valid", data_format=None, dilation_rate=
     return from_last(ops.conv(x, kernel, strides, padding, dilation_rate, groups), data_format)
 
 
-def conv_transpose(x, kernel, output_shape=None, strides=1, padding="valid", data_format=None,
-                   dilation_rate=1, groups=1, flip=False):
+def conv_transpose(
+    x,
+    kernel,
+    output_shape=None,
+    strides=1,
+    padding="valid",
+    data_format=None,
+    dilation_rate=1,
+    groups=1,
+    flip=False,
+):
     """The transpose of `conv`, its gradient with respect to x: from results to images.
 
     x: (batch, *result sizes, output channels of the kernel); kernel, strides, padding and the rest
@@ -101,10 +114,11 @@ def conv_transpose(x, kernel, output_shape=None, strides=1, padding="valid", dat
     known = (x.shape[0], kernel.shape[-2] and kernel.shape[-2] * integer(groups, "groups"))
     for what, have, want in zip(("images", "channels"), (shape[0], shape[-1]), known):
         if isinstance(have, int) and want is not None and have != want:
-            raise ShapeError(f"output_shape asks for {have} {what}, but x of shape {show(x.shape)} "
-                             f"(channels last) and the kernel {show(kernel.shape)} give {want}")
-    sizes = [_smallest(x, kernel, k, attrs) if s is None else s
-             for k, s in enumerate(shape[1:-1])]
+            raise ShapeError(
+                f"output_shape asks for {have} {what}, but x of shape {show(x.shape)} "
+                f"(channels last) and the kernel {show(kernel.shape)} give {want}"
+            )
+    sizes = [_smallest(x, kernel, k, attrs) if s is None else s for k, s in enumerate(shape[1:-1])]
     y = ops.conv_input_grad(x, kernel, sizes, strides, padding, dilation_rate, groups)
     return from_last(y, data_format)
 
@@ -114,14 +128,17 @@ def _full_shape(output_shape, x, data_format):
     node = getattr(output_shape, "node", output_shape)
     if isinstance(node, Node):
         if node.ndim != 1 or node.shape[0] not in (None, x.ndim):
-            raise ShapeError(f"output_shape must have {x.ndim} entries, got a tensor of shape "
-                             f"{show(node.shape)}")
+            raise ShapeError(
+                f"output_shape must have {x.ndim} entries, got a tensor of shape {show(node.shape)}"
+            )
         known = ops.known_values(node) or [None] * x.ndim
         parts = [ops.getitem(node, k) if v is None else v for k, v in enumerate(known)]
     else:
         if not hasattr(output_shape, "__len__") or len(output_shape) != x.ndim:
-            raise ShapeError(f"output_shape must have {x.ndim} entries for x of shape "
-                             f"{show(x.shape)}, got {output_shape!r}")
+            raise ShapeError(
+                f"output_shape must have {x.ndim} entries for x of shape "
+                f"{show(x.shape)}, got {output_shape!r}"
+            )
         parts = [_entry(p) for p in output_shape]
     if data_format == "channels_first":
         parts = [parts[0], *parts[2:], parts[1]]
@@ -145,8 +162,10 @@ def _smallest(x, kernel, axis, attrs):
     if spec == "same":
         return size * stride if isinstance(size, int) else ops.mul(size, stride)
     if k is None or spec == "partial":
-        raise ShapeError(f"conv_transpose needs output_shape for a kernel of shape "
-                         f"{show(kernel.shape)} and padding {spec!r}")
+        raise ShapeError(
+            f"conv_transpose needs output_shape for a kernel of shape "
+            f"{show(kernel.shape)} and padding {spec!r}"
+        )
     dilation = attrs["dilation"][axis]
     more = extent(k, dilation) - sum(pads(spec, None, k, stride, dilation))
     if isinstance(size, int):
@@ -157,7 +176,7 @@ def _smallest(x, kernel, axis, attrs):
 # --- Keras ------------------------------------------------------------------------------------
 
 
-def conv1d(x, kernel, strides=1, padding='valid', data_format=None, dilation_rate=1):
+def conv1d(x, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
     """1D convolution of (batch, steps, channels) with a kernel (length, channels, filters).
 
     padding: "valid", "same", or "causal" (no output sees a later step), or as in `conv`.
@@ -169,7 +188,7 @@ def conv1d(x, kernel, strides=1, padding='valid', data_format=None, dilation_rat
     return _keras(1, "conv1d", x, kernel, strides, padding, data_format, dilation_rate)
 
 
-def conv2d(x, kernel, strides=(1, 1), padding='valid', data_format=None, dilation_rate=(1, 1)):
+def conv2d(x, kernel, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1)):
     """2D convolution of (batch, rows, columns, channels) with a kernel (rows, columns, channels,
     filters), not flipped. padding: "valid", "same", or as in `conv`.
 
@@ -179,8 +198,9 @@ def conv2d(x, kernel, strides=(1, 1), padding='valid', data_format=None, dilatio
     return _keras(2, "conv2d", x, kernel, strides, padding, data_format, dilation_rate)
 
 
-def conv3d(x, kernel, strides=(1, 1, 1), padding='valid', data_format=None,
-           dilation_rate=(1, 1, 1)):
+def conv3d(
+    x, kernel, strides=(1, 1, 1), padding="valid", data_format=None, dilation_rate=(1, 1, 1)
+):
     """3D convolution of (batch, depth, rows, columns, channels) with a kernel (depth, rows,
     columns, channels, filters). padding: "valid", "same", or as in `conv`.
 
@@ -196,8 +216,9 @@ def _keras(n, what, x, kernel, strides, padding, data_format, dilation_rate):
     return from_last(ops.conv(x, kernel, strides, padding, dilation_rate), data_format)
 
 
-def conv2d_transpose(x, kernel, output_shape, strides=(1, 1), padding='valid', data_format=None,
-                     dilation_rate=(1, 1)):
+def conv2d_transpose(
+    x, kernel, output_shape, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1)
+):
     """The transpose of conv2d (called deconvolution): up from (batch, rows, columns, filters).
 
     kernel: (rows, columns, output channels, channels of x). output_shape: the whole shape of the
@@ -212,8 +233,7 @@ def conv2d_transpose(x, kernel, output_shape, strides=(1, 1), padding='valid', d
     return conv_transpose(x, kernel, output_shape, strides, padding, data_format, dilation_rate)
 
 
-def conv3d_transpose(x, kernel, output_shape, strides=(1, 1, 1), padding='valid',
-                     data_format=None):
+def conv3d_transpose(x, kernel, output_shape, strides=(1, 1, 1), padding="valid", data_format=None):
     """The transpose of conv3d; arguments as for `conv2d_transpose`, with one axis more.
 
     >>> x, kernel = K.ones((1, 2, 2, 2, 3)), K.ones((2, 2, 2, 5, 3))
@@ -232,14 +252,19 @@ def _depthwise(n, what, x, kernel, strides, padding, dilation_rate):
     kernel = _kernel(kernel, what, n + 2, "channels, multiplier")
     channels = x.shape[-1] if kernel.shape[-2] is None else kernel.shape[-2]
     if channels is None:
-        raise ShapeError(f"{what} needs a known number of channels, got x {show(x.shape)} and a "
-                         f"kernel {show(kernel.shape)}")
+        raise ShapeError(
+            f"{what} needs a known number of channels, got x {show(x.shape)} and a "
+            f"kernel {show(kernel.shape)}"
+        )
     if x.shape[-1] not in (None, channels):
-        raise ShapeError(f"{what} of x {show(x.shape)} with {x.shape[-1]} channels (last) and a "
-                         f"kernel {show(kernel.shape)} for {channels} channels")
+        raise ShapeError(
+            f"{what} of x {show(x.shape)} with {x.shape[-1]} channels (last) and a "
+            f"kernel {show(kernel.shape)} for {channels} channels"
+        )
     sizes = [ops.size_of(kernel, k) for k in range(n)]
-    filters = ops.mul(channels, m) if isinstance(m := ops.size_of(kernel, n + 1), Node) \
-        else channels * m
+    filters = (
+        ops.mul(channels, m) if isinstance(m := ops.size_of(kernel, n + 1), Node) else channels * m
+    )
     each = ops.reshape(kernel, [*sizes, 1, filters])
     return ops.conv(x, each, strides, padding, dilation_rate, groups=channels)
 
@@ -248,14 +273,17 @@ def _separable(n, what, x, depthwise, pointwise, strides, padding, data_format, 
     x, data_format = image(x, what, n, data_format)
     pointwise = _kernel(pointwise, what, n + 2)
     if any(d not in (None, 1) for d in pointwise.shape[:n]):
-        raise ShapeError(f"the pointwise kernel of {what} must have size 1 along the spatial axes, "
-                         f"got shape {show(pointwise.shape)}")
+        raise ShapeError(
+            f"the pointwise kernel of {what} must have size 1 along the spatial axes, "
+            f"got shape {show(pointwise.shape)}"
+        )
     y = _depthwise(n, what, x, depthwise, strides, padding, dilation_rate)
     return from_last(ops.conv(y, pointwise), data_format)
 
 
-def depthwise_conv2d(x, depthwise_kernel, strides=(1, 1), padding='valid', data_format=None,
-                     dilation_rate=(1, 1)):
+def depthwise_conv2d(
+    x, depthwise_kernel, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1)
+):
     """Each channel convolved with kernels of its own: a kernel (rows, columns, channels,
     multiplier) gives channels * multiplier channels, those of one input channel together.
 
@@ -267,8 +295,15 @@ def depthwise_conv2d(x, depthwise_kernel, strides=(1, 1), padding='valid', data_
     return from_last(y, data_format)
 
 
-def separable_conv1d(x, depthwise_kernel, pointwise_kernel, strides=1, padding='valid',
-                     data_format=None, dilation_rate=1):
+def separable_conv1d(
+    x,
+    depthwise_kernel,
+    pointwise_kernel,
+    strides=1,
+    padding="valid",
+    data_format=None,
+    dilation_rate=1,
+):
     """A depthwise convolution, then one of size 1: kernels (length, channels, multiplier) and
     (1, channels * multiplier, filters).
 
@@ -276,12 +311,28 @@ def separable_conv1d(x, depthwise_kernel, pointwise_kernel, strides=1, padding='
     >>> K.int_shape(K.separable_conv1d(x, K.ones((3, 3, 2)), K.ones((1, 6, 4))))
     (1, 3, 4)
     """
-    return _separable(1, "separable_conv1d", x, depthwise_kernel, pointwise_kernel, strides,
-                      padding, data_format, dilation_rate)
+    return _separable(
+        1,
+        "separable_conv1d",
+        x,
+        depthwise_kernel,
+        pointwise_kernel,
+        strides,
+        padding,
+        data_format,
+        dilation_rate,
+    )
 
 
-def separable_conv2d(x, depthwise_kernel, pointwise_kernel, strides=(1, 1), padding='valid',
-                     data_format=None, dilation_rate=(1, 1)):
+def separable_conv2d(
+    x,
+    depthwise_kernel,
+    pointwise_kernel,
+    strides=(1, 1),
+    padding="valid",
+    data_format=None,
+    dilation_rate=(1, 1),
+):
     """A depthwise convolution, then one of size 1 x 1: kernels (rows, columns, channels,
     multiplier) and (1, 1, channels * multiplier, filters). Strides, padding and dilation are those
     of the first.
@@ -290,8 +341,17 @@ def separable_conv2d(x, depthwise_kernel, pointwise_kernel, strides=(1, 1), padd
     >>> K.int_shape(K.separable_conv2d(x, K.ones((3, 3, 3, 2)), K.ones((1, 1, 6, 4))))
     (1, 3, 3, 4)
     """
-    return _separable(2, "separable_conv2d", x, depthwise_kernel, pointwise_kernel, strides,
-                      padding, data_format, dilation_rate)
+    return _separable(
+        2,
+        "separable_conv2d",
+        x,
+        depthwise_kernel,
+        pointwise_kernel,
+        strides,
+        padding,
+        data_format,
+        dilation_rate,
+    )
 
 
 # --- unshared ---------------------------------------------------------------------------------
@@ -323,16 +383,18 @@ def local_conv2d(inputs, kernel, kernel_size, strides, output_shape, data_format
     >>> K.int_shape(K.local_conv2d(x, kernel, (2, 3), (1, 1), (4, 3)))
     (2, 4, 3, 7)
     """
-    return _local(2, "local_conv2d", inputs, kernel, kernel_size, strides, output_shape,
-                  data_format)
+    return _local(
+        2, "local_conv2d", inputs, kernel, kernel_size, strides, output_shape, data_format
+    )
 
 
 def _local(n, what, x, kernel, kernel_size, strides, output_shape, data_format):
     x, data_format = image(x, what, n, data_format)
     kernel = node_of(kernel, "kernel")
     if kernel.ndim != 3:
-        raise ShapeError(f"{what} needs a kernel (places, features, filters), got shape "
-                         f"{show(kernel.shape)}")
+        raise ShapeError(
+            f"{what} needs a kernel (places, features, filters), got shape {show(kernel.shape)}"
+        )
     p = ops.patches(x, tuple(kernel_size), tuple(strides))
     _check_local(what, p, kernel, output_shape, n)
     if data_format == "channels_first":
@@ -351,20 +413,28 @@ def _size(x, axis, known):
 
 def _check_local(what, p, kernel, output_shape, n):
     """Raise unless the patches `p` fit the kernel and the output shape, as far as is known."""
-    places, features = p.shape[1:n + 1], p.shape[n + 1:]
+    places, features = p.shape[1 : n + 1], p.shape[n + 1 :]
     if output_shape is not None:
         if len(output_shape) != n:
             raise ArgumentError(f"{what}: output_shape must be {n} integers, got {output_shape!r}")
-        if any(isinstance(o, numbers.Integral) and r not in (None, o)
-               for o, r in zip(output_shape, places)):
-            raise ShapeError(f"{what}: output_shape {tuple(output_shape)} asked for, but windows "
-                             f"of {show(p.shape[n + 1:-1])} give {show(places)}")
-    for word, have, sizes in (("places", kernel.shape[0], places),
-                              ("features", kernel.shape[1], features)):
+        if any(
+            isinstance(o, numbers.Integral) and r not in (None, o)
+            for o, r in zip(output_shape, places)
+        ):
+            raise ShapeError(
+                f"{what}: output_shape {tuple(output_shape)} asked for, but windows "
+                f"of {show(p.shape[n + 1 : -1])} give {show(places)}"
+            )
+    for word, have, sizes in (
+        ("places", kernel.shape[0], places),
+        ("features", kernel.shape[1], features),
+    ):
         if have is not None and None not in sizes:
             want = 1
             for s in sizes:
                 want *= s
             if want != have:
-                raise ShapeError(f"{what}: a kernel of shape {show(kernel.shape)} is for {have} "
-                                 f"{word}, but there are {' x '.join(map(str, sizes))} of them")
+                raise ShapeError(
+                    f"{what}: a kernel of shape {show(kernel.shape)} is for {have} "
+                    f"{word}, but there are {' x '.join(map(str, sizes))} of them"
+                )

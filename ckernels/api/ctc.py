@@ -4,6 +4,7 @@
 Keras's blank is the last class, Theano's the first. All of them run as C kernels, parallel over
 samples.
 """
+
 import numpy as np
 
 from .. import dtypes, ops
@@ -71,8 +72,14 @@ def ctc_batch_cost(y_true, y_pred, input_length, label_length):
 
 def batch_cost(y_true, y_pred, input_length, label_length, ends=False):
     """`ctc_batch_cost`; with `ends`, a label >= classes - 1 ends its sequence, as in TensorFlow."""
-    cost = _rows().ctc_cost(node_of(y_pred), node_of(y_true), node_of(input_length),
-                            node_of(label_length), epsilon=epsilon(), ends=ends)
+    cost = _rows().ctc_cost(
+        node_of(y_pred),
+        node_of(y_true),
+        node_of(input_length),
+        node_of(label_length),
+        epsilon=epsilon(),
+        ends=ends,
+    )
     return Tensor(ops.expand(cost, (1,)))
 
 
@@ -99,8 +106,9 @@ def ctc(activations, labels, input_lengths):
     logp = ops.transpose(ops.log_softmax(x, -1), (1, 0, 2))
     every = ops.broadcast_to(ops.size_of(labels, 1), ops.pack(ops.size_of(labels, 0)))
     return Tensor(
-        _rows().ctc_cost(logp, labels, node_of(input_lengths), every, blank=0, log=True,
-                         padded=True)
+        _rows().ctc_cost(
+            logp, labels, node_of(input_lengths), every, blank=0, log=True, padded=True
+        )
     )
 
 
@@ -141,8 +149,10 @@ def decode(y_pred, input_length, greedy, beam_width, top_paths, merge_repeated=F
         return [Tensor(sequences)], Tensor(score)
     width, paths = integer(beam_width, "beam_width"), integer(top_paths, "top_paths")
     found, counts, score = _rows().ctc_beam(y, lengths, width, paths, epsilon())
-    every = [(ops.getitem(found, (slice(None), k)), ops.getitem(counts, (slice(None), k)))
-             for k in range(paths)]
+    every = [
+        (ops.getitem(found, (slice(None), k)), ops.getitem(counts, (slice(None), k)))
+        for k in range(paths)
+    ]
     if merge_repeated:
         every = [_rows().ctc_collapse(*path) for path in every]
     return [Tensor(_cut(*path)) for path in every], Tensor(score)

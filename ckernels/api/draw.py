@@ -27,8 +27,11 @@ def draw(what, path=None):
     kind = os.path.splitext(path)[1].lower()
     if kind not in (".html", ".htm", ".svg"):
         raise ArgumentError(f"draw writes .html and .svg files, not {path!r}")
-    text = pages.svg(picture.views(subject)[0]) if kind == ".svg" else \
-        pages.page(subject, os.path.basename(path))
+    text = (
+        pages.svg(picture.views(subject)[0])
+        if kind == ".svg"
+        else pages.page(subject, os.path.basename(path))
+    )
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
     return path

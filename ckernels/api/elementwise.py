@@ -43,6 +43,11 @@ def pair(x, y):
 def examples(names):
     """{name: docstring} of the functions made here among `names`, as the `__test__` of a module:
     doctest looks for functions where they were written, not where they are used."""
-    return {name: f.__doc__ for name, f in names.items()
-            if callable(f) and getattr(f, "__globals__", None) is globals() and f.__doc__
-            and ">>>" in f.__doc__}
+    return {
+        name: f.__doc__
+        for name, f in names.items()
+        if callable(f)
+        and getattr(f, "__globals__", None) is globals()
+        and f.__doc__
+        and ">>>" in f.__doc__
+    }

@@ -110,10 +110,22 @@ def function(
     if isinstance(inputs, (list, tuple)) and has_sparse(inputs, outputs, updates, givens):
         from .sparsefunction import sparse_function  # start-up: few functions are sparse
 
-        return sparse_function(function, inputs, outputs, dict(
-            updates=updates, givens=givens, name=name, mode=mode, on_unused_input=on_unused_input,
-            allow_input_downcast=allow_input_downcast, no_default_updates=no_default_updates,
-            check=check, profile=profile))
+        return sparse_function(
+            function,
+            inputs,
+            outputs,
+            dict(
+                updates=updates,
+                givens=givens,
+                name=name,
+                mode=mode,
+                on_unused_input=on_unused_input,
+                allow_input_downcast=allow_input_downcast,
+                no_default_updates=no_default_updates,
+                check=check,
+                profile=profile,
+            ),
+        )
     ins = _inputs(inputs)
     single, outs = _outputs(outputs)
     pairs = _updates(updates)

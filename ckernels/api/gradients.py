@@ -42,8 +42,10 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=No
     if any(isinstance(t, SparseTensor) for t in targets):
         stored = [t.data if isinstance(t, SparseTensor) else t for t in targets]
         found = grad(cost, stored, disconnected, known_grads, consider_constant)
-        found = [t.with_data(g) if isinstance(t, SparseTensor) and g is not None else g
-                 for t, g in zip(targets, found)]
+        found = [
+            t.with_data(g) if isinstance(t, SparseTensor) and g is not None else g
+            for t, g in zip(targets, found)
+        ]
         return found[0] if single else found
     if cost is not None and need_tensor(cost, "the cost").ndim:
         raise with_line(

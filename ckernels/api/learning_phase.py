@@ -4,7 +4,6 @@
 it from the caller, any other takes 0, unless `set_learning_phase` fixed it.
 """
 
-
 import numpy as np
 
 from .. import locks, ops
@@ -92,9 +91,13 @@ def ifelse(condition, then_expression, else_expression):
     """
     condition = node_of(condition, "the condition of ifelse")
     if condition.ndim:
-        raise with_line(ShapeError(
-            f"the condition of ifelse must be a scalar, not of shape {show(condition.shape)}; "
-            "K.switch and K.where choose element by element"), condition)
+        raise with_line(
+            ShapeError(
+                f"the condition of ifelse must be a scalar, not of shape {show(condition.shape)}; "
+                "K.switch and K.where choose element by element"
+            ),
+            condition,
+        )
     then, other = _called(then_expression), _called(else_expression)
     if not isinstance(then, (list, tuple)) and not isinstance(other, (list, tuple)):
         return Tensor(_chosen(condition, operand(then), operand(other)))

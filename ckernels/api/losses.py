@@ -42,7 +42,10 @@ def _warn_of_order(name, output, target):
         f"K.{name} takes (output, target), and its second operand is a {_made_by(target)} where "
         "the first is none; Keras from 2.0.7 on and Theano have them the other way round. Exchange "
         "them, or wrap a target that is meant so in K.stop_gradient",
-        CKernelsWarning, line[0], line[1])
+        CKernelsWarning,
+        line[0],
+        line[1],
+    )
 
 
 def _made_by(node):

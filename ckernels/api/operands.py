@@ -105,8 +105,10 @@ def _refusal(array, what, x):
     kind = array.dtype.kind
     if kind == "O" and array.size and all(type(v) is int for v in array.flat):
         digits = len(str(max(map(abs, array.flat)))) if array.size < 1000 else "many"
-        return (f"{what} has a Python int of {digits} digits, which no integer dtype holds; pass "
-                "it as a float")
+        return (
+            f"{what} has a Python int of {digits} digits, which no integer dtype holds; pass "
+            "it as a float"
+        )
     if kind == "O":
         found = (
             f"an object of type {type(x).__name__}"

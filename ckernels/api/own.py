@@ -27,7 +27,8 @@ from .tensor import Tensor
 C_WORDS = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if "
     "inline int long register restrict return short signed sizeof static struct switch typedef "
-    "union unsigned void volatile while asm typeof lo hi p d".split())
+    "union unsigned void volatile while asm typeof lo hi p d".split()
+)
 
 
 # --- a Python function ------------------------------------------------------------------------
@@ -66,16 +67,33 @@ def py_op(function, inputs, outputs, infer_shape=None, gradient=None, name=None)
     types, several = _types(outputs, inputs, nodes)
     code = getattr(function, "__code__", None)
     where = (code.co_filename, code.co_firstlineno) if code else None
-    own = Own(str(name or getattr(function, "__name__", "py_op")), function, types, several,
-              infer_shape, _slopes(gradient), where)
+    own = Own(
+        str(name or getattr(function, "__name__", "py_op")),
+        function,
+        types,
+        several,
+        infer_shape,
+        _slopes(gradient),
+        where,
+    )
     return _handles(own_op("py_op", own, nodes))
 
 
 # --- a body of C ------------------------------------------------------------------------------
 
 
-def c_op(body, inputs, outputs, infer_shape=None, gradient=None, name="c_op", support="",
-         errors=None, function=None, parallel=False):
+def c_op(
+    body,
+    inputs,
+    outputs,
+    infer_shape=None,
+    gradient=None,
+    name="c_op",
+    support="",
+    errors=None,
+    function=None,
+    parallel=False,
+):
     """The result of a body of C, as a tensor; of several results, a tuple.
 
     body: C99 statements, compiled now. An operand called x is `x`, a pointer to its first element
@@ -120,8 +138,9 @@ def c_op(body, inputs, outputs, infer_shape=None, gradient=None, name="c_op", su
         results.append((label, dtype, len(shape)))
     _check_sizes(name, types, labels, infer_shape)
     if parallel and not results[0][2]:
-        raise ArgumentError(f"c_op {name} is parallel over the first axis of its first output, "
-                            "which has none")
+        raise ArgumentError(
+            f"c_op {name} is parallel over the first axis of its first output, which has none"
+        )
     kernel = own_kernel(name, body, _support(name, support), operands, results, bool(parallel))
     run = OwnC(name, kernel, errors or {}, body, support)
     try:
@@ -130,8 +149,7 @@ def c_op(body, inputs, outputs, infer_shape=None, gradient=None, name="c_op", su
         if function is None:
             raise
         kernel = None
-    own = Own(name, function or run, types, several, infer_shape, _slopes(gradient),
-              kernel=kernel)
+    own = Own(name, function or run, types, several, infer_shape, _slopes(gradient), kernel=kernel)
     own.run = run.fitted(own) if function is None else function
     return _handles(own_op("c_op", own, nodes))
 
@@ -165,17 +183,18 @@ class OwnC:
         lines = self.texts[part].split("\n")
         shown = f"\n    {lines[line - 1].strip()}" if 0 < line <= len(lines) else ""
         where = "support code" if part else "body"
-        return (f"the {where} of c_op {self.name} does not compile, line {line}: "
-                f"{said}{shown}")
+        return f"the {where} of c_op {self.name} does not compile, line {line}: {said}{shown}"
 
     def fitted(self, own):
         """This for the results of `own`: function of arrays."""
+
         def run(*arrays):
             shapes = own.shapes([a.shape for a in arrays])
             results = [np.empty(shape, dtype) for (dtype, _), shape in zip(own.types, shapes)]
             if any(r.size for r in results):
                 self.call([*arrays, *results], shapes[0][0] if self.kernel.parallel else 1)
             return tuple(results) if own.several else results[0]
+
         return run
 
     def call(self, arrays, units):
@@ -185,8 +204,9 @@ class OwnC:
         dims = [n for a in arrays for n in (*a.shape, *(s // a.itemsize for s in a.strides))]
         pointers = (ctypes.c_void_p * len(arrays))(*(a.ctypes.data for a in arrays))
         sizes = (ctypes.c_int64 * max(len(dims), 1))(*dims)
-        kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64,
-                                ctypes.c_int64)
+        kind = ctypes.CFUNCTYPE(
+            ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
+        )
         code = kind(int(self.address()))(pointers, sizes, 0, units)
         if code:
             number = code - 100
@@ -199,17 +219,24 @@ def _support(name, support):
 
 
 def _check_names(names):
-    wrong = [n for n in names if not re.fullmatch(r"[A-Za-z]\w*", n) or n in C_WORDS
-             or n.lower().startswith("ck_")]
+    wrong = [
+        n
+        for n in names
+        if not re.fullmatch(r"[A-Za-z]\w*", n) or n in C_WORDS or n.lower().startswith("ck_")
+    ]
     if wrong or len(set(names)) != len(names):
-        raise ArgumentError(f"the operands of a c_op need different names that C takes for "
-                            f"variables, got {', '.join(wrong or names)}")
+        raise ArgumentError(
+            f"the operands of a c_op need different names that C takes for "
+            f"variables, got {', '.join(wrong or names)}"
+        )
 
 
 def _check_c(label, dtype):
     if dtypes.is_complex(dtype) or dtype in ("float16", "bfloat16"):
-        raise DTypeError(f"operand {label} of a c_op is {dtype}, which C has no type for; K.cast "
-                         "it to another dtype")
+        raise DTypeError(
+            f"operand {label} of a c_op is {dtype}, which C has no type for; K.cast "
+            "it to another dtype"
+        )
 
 
 def _check_sizes(name, types, labels, infer_shape):
@@ -217,7 +244,8 @@ def _check_sizes(name, types, labels, infer_shape):
         if infer_shape is None and type(shape) is not int and None in shape:
             raise ShapeError(
                 f"the size of output {label} of c_op {name} is unknown, {show(shape)}: give "
-                "infer_shape, or an input that it has the shape of")
+                "infer_shape, or an input that it has the shape of"
+            )
 
 
 # --- common -----------------------------------------------------------------------------------
@@ -270,16 +298,24 @@ def _slopes(gradient):
     def slopes(node, cotangents):
         several = node.attrs["own"].several
         outs = [item(node, k) for k in range(len(node.outs))] if several else [node]
-        given = [ops.zeros_like(o) if g is None and dtypes.is_inexact(o.dtype) else g
-                 for o, g in zip(outs, cotangents)]
-        found = gradient([Tensor(i) for i in node.inputs], [Tensor(o) for o in outs],
-                         [None if g is None else Tensor(g) for g in given])
+        given = [
+            ops.zeros_like(o) if g is None and dtypes.is_inexact(o.dtype) else g
+            for o, g in zip(outs, cotangents)
+        ]
+        found = gradient(
+            [Tensor(i) for i in node.inputs],
+            [Tensor(o) for o in outs],
+            [None if g is None else Tensor(g) for g in given],
+        )
         found = [found] if isinstance(found, Tensor) else found
         if not isinstance(found, (list, tuple)) or len(found) != len(node.inputs):
-            raise ArgumentError(f"the gradient of {node.attrs['own']} must be a list of "
-                                f"{len(node.inputs)} tensors or None, one for each input, not "
-                                f"{found!r}")
+            raise ArgumentError(
+                f"the gradient of {node.attrs['own']} must be a list of "
+                f"{len(node.inputs)} tensors or None, one for each input, not "
+                f"{found!r}"
+            )
         return [None if part is None else node_of(part) for part in found]
+
     return slopes
 
 

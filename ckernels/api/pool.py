@@ -16,13 +16,13 @@ POOLS = {
     "avg": ops.pool_average,
     "average_exc_pad": ops.pool_average,
     "average_inc_pad": lambda *args: ops.pool_average(*args, inside=False),
-}
+}  # fmt: skip
 
 
 # --- pooling ----------------------------------------------------------------------------------
 
 
-def pool(x, pool_size, strides=None, padding='valid', data_format=None, pool_mode='max'):
+def pool(x, pool_size, strides=None, padding="valid", data_format=None, pool_mode="max"):
     """Pooling over any number of spatial axes.
 
     pool_size, strides: an integer or one per axis; strides None: windows side by side. padding: as
@@ -37,7 +37,7 @@ def pool(x, pool_size, strides=None, padding='valid', data_format=None, pool_mod
     return _pool(None, "pool", x, pool_size, strides, padding, data_format, pool_mode)
 
 
-def pool2d(x, pool_size, strides=(1, 1), padding='valid', data_format=None, pool_mode='max'):
+def pool2d(x, pool_size, strides=(1, 1), padding="valid", data_format=None, pool_mode="max"):
     """2D pooling of (batch, rows, columns, channels).
 
     pool_size, strides: pairs of integers. padding: "valid" or "same", or as in `pool`. pool_mode:
@@ -51,7 +51,7 @@ def pool2d(x, pool_size, strides=(1, 1), padding='valid', data_format=None, pool
     return _pool(2, "pool2d", x, pool_size, strides, padding, data_format, pool_mode)
 
 
-def pool3d(x, pool_size, strides=(1, 1, 1), padding='valid', data_format=None, pool_mode='max'):
+def pool3d(x, pool_size, strides=(1, 1, 1), padding="valid", data_format=None, pool_mode="max"):
     """3D pooling of (batch, depth, rows, columns, channels); arguments as for `pool2d`.
 
     >>> K.int_shape(K.pool3d(K.ones((1, 4, 4, 4, 2)), (2, 2, 2), (2, 2, 2), pool_mode="avg"))
@@ -70,7 +70,7 @@ def _pool(n, what, x, pool_size, strides, padding, data_format, pool_mode):
 # --- resizing ---------------------------------------------------------------------------------
 
 
-def resize_images(x, height_factor, width_factor, data_format, interpolation='nearest'):
+def resize_images(x, height_factor, width_factor, data_format, interpolation="nearest"):
     """Images enlarged by integer factors.
 
     interpolation: "nearest" repeats pixels; "bilinear" takes the pixels to be squares and
@@ -130,7 +130,7 @@ def bilinear(x, factors, centred=True):
     """
     x = ops.cast(x, dtypes.to_float(x.dtype))
     for axis, factor in enumerate(factors, 1):
-        if factor > 1:      # the centre of new element j lies at (j + 1/2) / factor - 1/2
+        if factor > 1:  # the centre of new element j lies at (j + 1/2) / factor - 1/2
             size = times(ops.size_of(x, axis), factor)
             x = ops.interpolate(x, axis, size, 2, 1 - factor if centred else 0, 2 * factor)
     return x

@@ -112,8 +112,11 @@ def random_uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
     if not whole:
         y = ops.cast(_scaled(u, span, low, "minval and maxval"), dtype)
         # A product with u < 1 is rounded below the other factor where that is a normal number.
-        exact = _is(low, 0) and isinstance(high, (int, float)) and (
-            dtype not in dtypes.COMPUTED and abs(high) > 2 * np.finfo(dtype).tiny)
+        exact = (
+            _is(low, 0)
+            and isinstance(high, (int, float))
+            and (dtype not in dtypes.COMPUTED and abs(high) > 2 * np.finfo(dtype).tiny)
+        )
         return Tensor(y if exact else ops.without_end(y, low, high))
     # The lower bound after the floor: before it, a large one would round the sum up to maxval.
     y = _scaled(ops.floor(_scaled(u, span, 0, "minval and maxval")), 1, low, "minval")
@@ -226,7 +229,7 @@ def random_uniform_variable(shape, low, high, dtype=None, name=None, seed=None):
     """A variable with values drawn from [low, high)."""
     made = _drawn(generator(seed).uniform(low, high, static_shape(shape)), dtype, name)
     value, (first, end) = made.get_value(), np.asarray([low, high]).astype(made.dtype)
-    if (value == end).any() and first != end:       # rounded to a narrower dtype
+    if (value == end).any() and first != end:  # rounded to a narrower dtype
         made.set_value(np.where(value == end, np.nextafter(end, first), value))
     return made
 

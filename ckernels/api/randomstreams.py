@@ -139,7 +139,7 @@ class RandomStreams:
         u = self._draw(size, sizes, dtype, nstreams)
         if is_number(low, 0) and is_number(high, 1):
             return u
-        wide = dtypes.computed(dtype)       # kernels do not round in between
+        wide = dtypes.computed(dtype)  # kernels do not round in between
         first, end = ops.cast(node_of(low), wide), ops.cast(node_of(high), wide)
         y = ops.add(ops.mul(ops.cast(u.node, wide), ops.sub(end, first)), first)
         return self._like(u, ops.without_end(ops.cast(y, dtype), low, high))
@@ -196,9 +196,7 @@ class RandomStreams:
         hits = ops.lt(u.node, ops.expand(p, (p.ndim,)) if isinstance(p, Node) else p)
         return self._like(u, ops.cast(ops.sum(ops.cast(hits, "int64"), -1), dtype))
 
-    def multinomial(
-        self, size=None, n=1, pvals=None, ndim=None, dtype="int64", nstreams=None
-    ):
+    def multinomial(self, size=None, n=1, pvals=None, ndim=None, dtype="int64", nstreams=None):
         """How often each class comes up in `n` draws (int or scalar tensor) with row i of `pvals`.
 
         pvals: a matrix; its rows should be probabilities, which is not checked: where they add up
@@ -216,9 +214,7 @@ class RandomStreams:
         hot = ops.eq(ops.expand(chosen, (2,)), classes)
         return self._like(u, ops.cast(ops.sum(ops.cast(hot, "int64"), 1), dtype))
 
-    def choice(
-        self, size=1, a=None, replace=True, p=None, ndim=None, dtype="int64", nstreams=None
-    ):
+    def choice(self, size=1, a=None, replace=True, p=None, ndim=None, dtype="int64", nstreams=None):
         """Indices (rows of p, size) drawn with the probabilities in the rows of the matrix `p`.
 
         size: an int or a scalar tensor. replace=False: no index twice in a row; Theano has only

@@ -3,6 +3,7 @@
 The step takes and returns what Keras documents: step(input, states) -> (output, new states). Time
 is made the first axis, the rest is `make_scan`.
 """
+
 from .. import ops
 from ..errors import ArgumentError, ShapeError, with_line
 from ..graph.shapes import show
@@ -14,9 +15,19 @@ from .tensor import Tensor
 __all__ = ["rnn"]
 
 
-def rnn(step_function, inputs, initial_states, go_backwards=False, mask=None, constants=None,
-        unroll=False, input_length=None, time_major=False, zero_output_for_mask=False,
-        return_all_outputs=True):
+def rnn(
+    step_function,
+    inputs,
+    initial_states,
+    go_backwards=False,
+    mask=None,
+    constants=None,
+    unroll=False,
+    input_length=None,
+    time_major=False,
+    zero_output_for_mask=False,
+    return_all_outputs=True,
+):
     """Run `step_function` along the time axis: (last_output, outputs, new_states).
 
     step_function  step(input, states) -> (output, new_states); input (samples, ...), states a list
@@ -48,13 +59,22 @@ def rnn(step_function, inputs, initial_states, go_backwards=False, mask=None, co
     xs = [_timed(k, x, time_major) for k, x in enumerate(listed(inputs))]
     states = [node_of(s, f"initial state {k}") for k, s in enumerate(listed(initial_states))]
     if mask is not None and not states:
-        raise ArgumentError("rnn with a mask needs states: where an input is masked, the output "
-                            "of the time before stands in")
+        raise ArgumentError(
+            "rnn with a mask needs states: where an input is masked, the output "
+            "of the time before stands in"
+        )
     keep = None if mask is None else _mask(mask, time_major)
     rows = xs if keep is None else [*xs, keep]
     rows = [ops.flip(x, 0) for x in rows] if go_backwards else rows
-    cell = _Cell(step_function, several, len(xs), len(states), listed(constants), keep is not None,
-                 zero_output_for_mask)
+    cell = _Cell(
+        step_function,
+        several,
+        len(xs),
+        len(states),
+        listed(constants),
+        keep is not None,
+        zero_output_for_mask,
+    )
     steps = _time(xs, input_length)
     if unroll:
         last, outputs, new = _unrolled(cell, rows, states, steps)
@@ -75,9 +95,13 @@ def _timed(k, x, time_major):
     """Input `k` with its time axis first."""
     node = node_of(x, f"input {k} of rnn")
     if node.ndim < 3:
-        raise with_line(ShapeError(
-            f"the input of rnn has shape {show(node.shape)}; it needs at least 3 dimensions: "
-            "(samples, time, features)"), node)
+        raise with_line(
+            ShapeError(
+                f"the input of rnn has shape {show(node.shape)}; it needs at least 3 dimensions: "
+                "(samples, time, features)"
+            ),
+            node,
+        )
     return node if time_major else ops.swapaxes(node, 0, 1)
 
 
@@ -87,8 +111,13 @@ def _mask(mask, time_major):
     if node.ndim == 3 and node.shape[2] in (1, None):
         node = ops.squeeze(node, (2,))
     if node.ndim != 2:
-        raise with_line(ShapeError(f"the mask of rnn has shape {show(node.shape)}; it needs "
-                                   "(samples, time) or (samples, time, 1)"), node)
+        raise with_line(
+            ShapeError(
+                f"the mask of rnn has shape {show(node.shape)}; it needs "
+                "(samples, time) or (samples, time, 1)"
+            ),
+            node,
+        )
     node = node if node.dtype == "bool" else ops.ne(node, 0)
     return node if time_major else ops.swapaxes(node, 0, 1)
 
@@ -112,14 +141,15 @@ class _Cell:
     def __call__(self, rows, states, before):
         """(output, new states) as nodes; `before` is the output of the time before, or None."""
         rows = [Tensor(x) for x in rows]
-        x = rows[:self.inputs] if self.several else rows[0]
+        x = rows[: self.inputs] if self.several else rows[0]
         output, new = self.function(x, [Tensor(s) for s in states] + list(self.constants))
         self.uses_learning_phase |= bool(getattr(output, "_uses_learning_phase", False))
         output = node_of(output, "the output of the step of rnn")
         new = [node_of(s, f"new state {k} of the step of rnn") for k, s in enumerate(listed(new))]
         if len(new) != self.states:
-            raise ArgumentError(f"the step of rnn returns {len(new)} states and was given "
-                                f"{self.states}")
+            raise ArgumentError(
+                f"the step of rnn returns {len(new)} states and was given {self.states}"
+            )
         if not self.masked:
             return output, new
         there = rows[-1].node
@@ -137,15 +167,16 @@ def _where(mask, a, b):
 def _scanned(cell, rows, states, steps):
     before = cell.masked and not cell.zeros
     first = []
-    if before:          # the shape of an output: what the step makes of the first inputs, as zeros
+    if before:  # the shape of an output: what the step makes of the first inputs, as zeros
         head = [ops.squeeze(ops.slice_(x, [(0, 1, 1)]), (0,)) for x in rows]
         first = [ops.zeros_like(cell(head, states, None)[0])]
 
     def step(*args):
         nodes = [a.node for a in args]
-        past = nodes[len(rows):]
-        output, new = cell(nodes[:len(rows)], past[len(first):], past[0] if first else None)
+        past = nodes[len(rows) :]
+        output, new = cell(nodes[: len(rows)], past[len(first) :], past[0] if first else None)
         return [Tensor(output), *(Tensor(s) for s in new)]
+
     infos = [(ops.expand(s, (0,)), [-1], None) for s in [*first, *states]]
     made = make_scan(step, steps, [(x, None) for x in rows], infos if first else [None, *infos])
     outputs = made.rows()[0]
@@ -158,8 +189,10 @@ def _scanned(cell, rows, states, steps):
 
 def _unrolled(cell, rows, states, steps):
     if not isinstance(steps, int):
-        raise ArgumentError("rnn with unroll needs a known number of times: give inputs of a known "
-                            "shape, or input_length")
+        raise ArgumentError(
+            "rnn with unroll needs a known number of times: give inputs of a known "
+            "shape, or input_length"
+        )
     if not steps:
         raise ShapeError("rnn with unroll has no time to run over")
     outputs, before = [], None

@@ -4,6 +4,7 @@ A step function is run once, on placeholders; `make_scan` turns what it returned
 What the step does not need step by step is computed before the scan; variables it updates, and the
 states of random tensors, become carried state.
 """
+
 import inspect
 
 from .. import ops
@@ -22,9 +23,24 @@ from .tensor import Tensor, Variable, placeholder_node
 __all__ = ["scan", "until", "map_fn", "foldl", "foldr"]
 
 
-def scan(function=None, sequences=None, outputs_info=None, non_sequences=None, n_steps=None,
-         truncate_gradient=-1, go_backwards=False, name=None, strict=False, return_list=False,
-         debug=False, checkpoint=None, mode=None, profile=False, allow_gc=None, fn=None):
+def scan(
+    function=None,
+    sequences=None,
+    outputs_info=None,
+    non_sequences=None,
+    n_steps=None,
+    truncate_gradient=-1,
+    go_backwards=False,
+    name=None,
+    strict=False,
+    return_list=False,
+    debug=False,
+    checkpoint=None,
+    mode=None,
+    profile=False,
+    allow_gc=None,
+    fn=None,
+):
     """Run a step `function` over rows and its own results: (outputs, updates).
 
     function       called once, with placeholders: a row of each sequence (one per tap), the results
@@ -70,9 +86,17 @@ def scan(function=None, sequences=None, outputs_info=None, non_sequences=None, n
             rows.append((_cut(x, steps, seq, len(seqs), n_steps), _tap_name(seq.name, tap)))
     states = [(s.init, s.taps, _tap_name(s.name, -1)) if s.taps else None for s in infos]
     made = make_scan(
-        step, steps, rows, states, listed(non_sequences), strict=strict, checkpoint=checkpoint,
-        op="scan_debug" if debug else "scan", name=name,
-        truncate=integer(truncate_gradient, "truncate_gradient"))
+        step,
+        steps,
+        rows,
+        states,
+        listed(non_sequences),
+        strict=strict,
+        checkpoint=checkpoint,
+        op="scan_debug" if debug else "scan",
+        name=name,
+        truncate=integer(truncate_gradient, "truncate_gradient"),
+    )
     outputs = [Tensor(rows) for rows in made.rows()]
     if len(outputs) == 1 and not return_list:
         return outputs[0], made.updates
@@ -93,9 +117,13 @@ def _steps(seqs, n_steps):
     steps = step_count(n_steps)
     for seq, length in zip(seqs, lengths):
         if isinstance(steps, int) and isinstance(length, int) and length < steps:
-            raise with_line(ShapeError(
-                f"{seq.what} has {length + seq.span} elements, enough for {length} steps; n_steps "
-                f"is {steps}"), seq.node)
+            raise with_line(
+                ShapeError(
+                    f"{seq.what} has {length + seq.span} elements, enough for {length} steps; "
+                    f"n_steps is {steps}"
+                ),
+                seq.node,
+            )
     return steps
 
 
@@ -127,11 +155,21 @@ def make_scan(step, steps, rows, states, others=(), strict=False, checkpoint=Non
     seqs = [(0, [x], n) for (x, _), n in zip(rows, traced.inputs)]
     count = as_node(steps) if isinstance(steps, Node) else constant(steps, "int64")
     if checkpoint is not None:
-        made = checkpointed(integer(checkpoint, "checkpoint"), steps, seqs, carries, outs,
-                            traced.condition, parts, traced.frozen, options)
+        made = checkpointed(
+            integer(checkpoint, "checkpoint"),
+            steps,
+            seqs,
+            carries,
+            outs,
+            traced.condition,
+            parts,
+            traced.frozen,
+            options,
+        )
     else:
-        node = scan_node(count, seqs, carries, outs, traced.condition, frozen=traced.frozen,
-                         **options)
+        node = scan_node(
+            count, seqs, carries, outs, traced.condition, frozen=traced.frozen, **options
+        )
         made = MadeScan(node, parts, count)
     for i, v in enumerate(traced.variables, first):
         made.updates[v] = Tensor(made.final_of(i))
@@ -148,21 +186,25 @@ class _Traced:
 
     def __init__(self, step, rows, states, others):
         self.inputs = [placeholder_node(x.dtype, x.shape[1:], name) for x, name in rows]
-        self.taps = [[placeholder_node(s[0].dtype, s[0].shape[1:], s[2]) for _ in s[1]] if s else []
-                     for s in states]
+        self.taps = [
+            [placeholder_node(s[0].dtype, s[0].shape[1:], s[2]) for _ in s[1]] if s else []
+            for s in states
+        ]
         others = [x if isinstance(x, (Tensor, int, float)) else Tensor(node_of(x)) for x in others]
         past = [n for t in self.taps for n in t]
         result = call(step, [Tensor(n) for n in self.inputs], [Tensor(n) for n in past], others)
         if states and len(result.outputs) != len(states):
             raise ArgumentError(
                 f"outputs_info describes {len(states)} outputs, but the step returns "
-                f"{len(result.outputs)}: it needs one entry for each, None for those without state")
+                f"{len(result.outputs)}: it needs one entry for each, None for those without state"
+            )
         self.states = states or [None] * len(result.outputs)
         self.given = [x.node for x in others if isinstance(x, Tensor)]
         self.frozen = [n for n in self.given if n.op.name != "variable"]
         self.variables = _varying(result, self.frozen)
-        self.stand_ins = {v.node: placeholder_node(v.dtype, v.node.shape, v.name)
-                          for v in self.variables}
+        self.stand_ins = {
+            v.node: placeholder_node(v.dtype, v.node.shape, v.name) for v in self.variables
+        }
         self.substitute(result)
 
     def substitute(self, result):
@@ -182,15 +224,22 @@ class _Traced:
         wanted = self.outputs + self.new_values
         for node in toposort_cut(wanted + ([self.condition] if self.condition else []), cut):
             if node.op.name in ("variable", "placeholder") and "default" not in node.attrs:
-                raise with_line(ArgumentError(
-                    f"the step uses {node.name or node.op.name} ({node.dtype} {show(node.shape)}), "
-                    "which is not among non_sequences; with strict=True it has to be"), node)
+                raise with_line(
+                    ArgumentError(
+                        f"the step uses {node.name or node.op.name} ({node.dtype} "
+                        f"{show(node.shape)}), which is not among non_sequences; "
+                        "with strict=True it has to be"
+                    ),
+                    node,
+                )
 
     def sort(self):
         """(carries, outs, for each output which of them it is)."""
-        carries = [Carry(state[0], tuple(state[1]), own, new)
-                   for new, state, own in zip(self.outputs, self.states, self.taps or self.states)
-                   if state]
+        carries = [
+            Carry(state[0], tuple(state[1]), own, new)
+            for new, state, own in zip(self.outputs, self.states, self.taps or self.states)
+            if state
+        ]
         first = {}
         for i, c in enumerate(carries):
             first.setdefault(c.new.uid, i)
@@ -198,7 +247,7 @@ class _Traced:
         for new, state in zip(self.outputs, self.states):
             if state:
                 parts.append(("carry", next(carried)))
-            elif new.uid in first:          # the trace of a state is this output already
+            elif new.uid in first:  # the trace of a state is this output already
                 parts.append(("carry", first[new.uid]))
             else:
                 parts.append(("out", len(outs)))
@@ -206,8 +255,10 @@ class _Traced:
         return carries, outs, parts
 
     def variable_carries(self):
-        return [Carry(ops.expand(v.node, (0,)), (-1,), [self.stand_ins[v.node]], new)
-                for v, new in zip(self.variables, self.new_values)]
+        return [
+            Carry(ops.expand(v.node, (0,)), (-1,), [self.stand_ins[v.node]], new)
+            for v, new in zip(self.variables, self.new_values)
+        ]
 
 
 def call(step, rows, past, others):
@@ -215,13 +266,14 @@ def call(step, rows, past, others):
     args = [*rows, *past, *others]
     try:
         inspect.signature(step).bind(*args)
-    except ValueError:          # a callable without a signature
+    except ValueError:  # a callable without a signature
         pass
     except TypeError as problem:
         raise UsageError(
             f"the step function cannot be called with {len(args)} arguments ({len(rows)} rows of "
             f"sequences, {len(past)} results of earlier steps, {len(others)} non_sequences): "
-            f"{problem}") from None
+            f"{problem}"
+        ) from None
     return Result(step(*args))
 
 
@@ -267,11 +319,13 @@ def map_fn(fn, elems, name=None, dtype=None):
     >>> K.map_fn(lambda x: x * x, K.constant([1.0, 2.0, 3.0])).eval()
     array([1., 4., 9.], dtype=float32)
     """
+
     def step(*rows):
         y = fn(*rows)
         if isinstance(y, (list, tuple)):
             return [as_tensor(one, dtype) for one in y]
         return as_tensor(y, dtype)
+
     return scan(step, sequences=elems, name=name)[0]
 
 
@@ -310,13 +364,13 @@ def _fold(what, fn, elems, initializer, name, backwards):
     seqs = [Sequence(k, x) for k, x in enumerate(rows)]
     state = State(0, initializer)
     steps = _steps(seqs, None)
-    inputs = [(_cut(x, steps, s, len(seqs), None), None)
-              for s in seqs for _, x in s.rows(backwards)]
+    inputs = [
+        (_cut(x, steps, s, len(seqs), None), None) for s in seqs for _, x in s.rows(backwards)
+    ]
 
     def step(*args):
         *xs, acc = args
         return fn(acc, *xs)
+
     made = make_scan(step, steps, inputs, [(state.init, [-1], None)], name=name)
     return Tensor(made.finals()[0])
-
-

@@ -3,6 +3,7 @@
 Its gradient runs each segment again before it goes back through it: memory for the states of
 sqrt(steps) instead of steps, for about one more run of the scan.
 """
+
 from .. import ops
 from ..errors import ArgumentError, NotSupported
 from ..graph.node import Node, as_node, constant, item
@@ -27,29 +28,51 @@ def checkpointed(every, steps, seqs, carries, outs, condition, parts, frozen, op
         inner_seqs.append((0, [segment], row))
         outer_seqs.append((0, [parts_of_rows], segment))
     count = None
-    if not whole:       # the last segment ends where the scan does
+    if not whole:  # the last segment ends where the scan does
         number = placeholder_node("int64", ())
-        numbers = ops.sub(ops.cumsum(ops.broadcast_to(constant(1, "int64"),
-                                                      ops.shape_vector([segments])), 0), 1)
+        numbers = ops.sub(
+            ops.cumsum(ops.broadcast_to(constant(1, "int64"), ops.shape_vector([segments])), 0), 1
+        )
         outer_seqs.append((0, [numbers], number))
         count = ops.minimum(ops.sub(_node(steps), ops.mul(number, every)), every)
     starts = [_start(c) for c in carries]
     inner_options = {k: v for k, v in options.items() if k not in ("states", "truncate")}
-    inner = scan_node(constant(every, "int64"), inner_seqs,
-                      [c._replace(init=s if _looks_back(c) else ops.expand(s, (0,)))
-                       for c, s in zip(carries, starts)],
-                      outs, None, count, frozen, **inner_options)
+    inner = scan_node(
+        constant(every, "int64"),
+        inner_seqs,
+        [
+            c._replace(init=s if _looks_back(c) else ops.expand(s, (0,)))
+            for c, s in zip(carries, starts)
+        ],
+        outs,
+        None,
+        count,
+        frozen,
+        **inner_options,
+    )
     sig = ScanSignature.of(inner)
-    outer = [Carry(ops.expand(c.init, (0,)) if _looks_back(c) else c.init, (-1,), [s],
-                   _end(inner, i, c, s, count))
-             for i, (c, s) in enumerate(zip(carries, starts))]
+    outer = [
+        Carry(
+            ops.expand(c.init, (0,)) if _looks_back(c) else c.init,
+            (-1,),
+            [s],
+            _end(inner, i, c, s, count),
+        )
+        for i, (c, s) in enumerate(zip(carries, starts))
+    ]
     wanted = [item(inner, sig.trace(k) if kind == "carry" else sig.out(k)) for kind, k in parts]
     rows = list(dict.fromkeys(wanted))
-    node = scan_node(_node(segments), outer_seqs, outer, rows, None, None, frozen,
-                     recompute=True, **options)
-    return MadeScan(node, [("out", rows.index(w)) for w in wanted], _node(steps),
-                lambda x: _unfolded(x, steps), parts,
-                [_looks_back(c) for c in carries])
+    node = scan_node(
+        _node(segments), outer_seqs, outer, rows, None, None, frozen, recompute=True, **options
+    )
+    return MadeScan(
+        node,
+        [("out", rows.index(w)) for w in wanted],
+        _node(steps),
+        lambda x: _unfolded(x, steps),
+        parts,
+        [_looks_back(c) for c in carries],
+    )
 
 
 # --- states between segments --------------------------------------------------------------------
@@ -97,8 +120,9 @@ def _folded(rows, steps, segments, every, whole):
     """(steps, ...) as (segments, every, ...), with zeros after the last row."""
     if not whole:
         missing = ops.sub(ops.mul(_node(segments), every), _node(steps))
-        zeros = ops.broadcast_to(constant(0, rows.dtype),
-                                 ops.shape_vector([missing, *sized(rows)[1:]]))
+        zeros = ops.broadcast_to(
+            constant(0, rows.dtype), ops.shape_vector([missing, *sized(rows)[1:]])
+        )
         rows = ops.concatenate([rows, zeros], 0)
     return ops.reshape(rows, [segments, every, *sized(rows)[1:]])
 

@@ -1,4 +1,5 @@
 """A scan that was made, by the outputs of the step: where their rows and last values are."""
+
 from .. import ops
 from ..graph.node import item
 from ..ops.scan import ScanSignature

@@ -4,6 +4,7 @@
 step returned. Everything a user can get wrong here is said in terms of their arguments. The scan
 itself is made in scan.py.
 """
+
 from collections.abc import Mapping
 
 from .. import dtypes, ops
@@ -27,9 +28,13 @@ class until:  # noqa: N801  (the name users know)
     def __init__(self, condition):
         node = node_of(condition, "the condition of until")
         if node.ndim:
-            raise with_line(ShapeError(
-                f"the condition of until must be a scalar, not of shape {show(node.shape)}; "
-                "K.any or K.all make one"), node)
+            raise with_line(
+                ShapeError(
+                    f"the condition of until must be a scalar, not of shape {show(node.shape)}; "
+                    "K.any or K.all make one"
+                ),
+                node,
+            )
         self.condition = node if node.dtype == "bool" else ops.ne(node, 0)
 
 
@@ -128,9 +133,13 @@ class Sequence:
         self.name = getattr(given, "name", None)
         self.node = node_of(given, self.what)
         if not self.node.ndim:
-            raise with_line(ShapeError(f"{self.what} is a scalar; a sequence has a first axis to "
-                                       "go along. What stays the same goes to non_sequences"),
-                            self.node)
+            raise with_line(
+                ShapeError(
+                    f"{self.what} is a scalar; a sequence has a first axis to "
+                    "go along. What stays the same goes to non_sequences"
+                ),
+                self.node,
+            )
         self.low, self.high = min(self.taps + [0]), max(self.taps + [0])
 
     @property
@@ -143,8 +152,10 @@ class Sequence:
         size = ops.size_of(self.node, 0)
         if isinstance(size, int):
             if size < self.span:
-                raise ShapeError(f"{self.what} has {size} elements; its taps {self.taps} need more "
-                                 f"than {self.span}")
+                raise ShapeError(
+                    f"{self.what} has {size} elements; its taps {self.taps} need more "
+                    f"than {self.span}"
+                )
             return size - self.span
         return size if not self.span else ops.maximum(ops.sub(size, self.span), 0)
 
@@ -177,8 +188,10 @@ class State:
         if not self.taps:
             return
         if max(self.taps) >= 0:
-            raise ArgumentError(f"the taps of {self.what}, {self.taps}, must be negative: a step "
-                                "can only see results of steps before it")
+            raise ArgumentError(
+                f"the taps of {self.what}, {self.taps}, must be negative: a step "
+                "can only see results of steps before it"
+            )
         first = node_of(given, self.what)
         self.name = getattr(given, "name", None)
         self.init = ops.expand(first, (0,)) if self.taps == [-1] else self.several(first)
@@ -187,10 +200,14 @@ class State:
         """The rows before the first step, when taps reach back further than one."""
         depth = -min(self.taps)
         if not first.ndim or (first.shape[0] is not None and first.shape[0] < depth):
-            raise with_line(ShapeError(
-                f"the initial value of {self.what} has shape {show(first.shape)}; its taps "
-                f"{self.taps} need {depth} rows: the values of the steps before the first, oldest "
-                "first"), first)
+            raise with_line(
+                ShapeError(
+                    f"the initial value of {self.what} has shape {show(first.shape)}; its taps "
+                    f"{self.taps} need {depth} rows: the values of the steps before the first, "
+                    "oldest first"
+                ),
+                first,
+            )
         return first if first.shape[0] == depth else ops.slice_(first, [(0, depth, 1)])
 
 
@@ -218,8 +235,10 @@ class Result:
         rest = [p for p in parts if not _is_updates(p)]
         listed_rest = len(rest) == 1 and isinstance(rest[0], (list, tuple))
         if len(given) > 1 or (given and len(rest) > 1):
-            raise ArgumentError("a step returns outputs, a dict of updates, or both (and until): "
-                                "several outputs beside updates go in a list")
+            raise ArgumentError(
+                "a step returns outputs, a dict of updates, or both (and until): "
+                "several outputs beside updates go in a list"
+            )
         for variable, value in _pairs_of(given[0]) if given else ():
             if not isinstance(variable, Variable):
                 raise DTypeError(f"a step returned an update of {variable!r}, which is no variable")
@@ -246,8 +265,11 @@ def _is_pair(x):
 def _is_updates(x):
     if isinstance(x, Mapping) or _is_pair(x):
         return True
-    return isinstance(x, (list, tuple)) and bool(x) and all(
-        isinstance(p, tuple) and len(p) == 2 and isinstance(p[0], Variable) for p in x)
+    return (
+        isinstance(x, (list, tuple))
+        and bool(x)
+        and all(isinstance(p, tuple) and len(p) == 2 and isinstance(p[0], Variable) for p in x)
+    )
 
 
 def _has_until(x):
@@ -267,8 +289,10 @@ def step_count(n_steps):
     known = known_value(n) if isinstance(n, Node) else int(n)
     if known is not None:
         if known < 0:
-            raise ArgumentError(f"n_steps is {known}: a scan cannot run a negative number of "
-                                "steps; go_backwards=True goes through sequences from their end")
+            raise ArgumentError(
+                f"n_steps is {known}: a scan cannot run a negative number of "
+                "steps; go_backwards=True goes through sequences from their end"
+            )
         return known
     return ops.size_of(make("scan_steps", (ops.cast(n, "int64"),)), 0)
 

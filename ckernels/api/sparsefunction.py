@@ -4,6 +4,7 @@ The number of stored entries is a size like any other, and a new size is a new p
 minibatches do not make a plan each, sizes beyond the first few are rounded up (by at most an
 eighth) and the rest is padding, wherever nothing but kernels that know where the rows end reads it.
 """
+
 import warnings
 
 import numpy as np
@@ -24,23 +25,25 @@ from .sparsetensor import (
 )
 from .tensor import Tensor
 
-EXACT = 4                   # different numbers of entries that get a plan of their own
+EXACT = 4  # different numbers of entries that get a plan of their own
 # Operands of the rows of compressed matrices that may hold padding, and those that pad the result.
 PADDED = {"csr_dot": ((0, 1), ()), "csr_dense": ((0, 1), ()), "csr_sample": ((0,), (0,)),
           "csr_take": ((0,), (0,)), "csr_rows": ((0,), (0,)), "take": ((1,), (1,)),
           "broadcast_like": ((1,), (1,)), "csr_counts": ((0, 3), ()), "csr_places": ((0, 3), ()),
-          "csr_product": ((0, 1, 4, 5, 8), (8,))}
+          "csr_product": ((0, 1, 4, 5, 8), (8,))}  # fmt: skip
 
 
 def expanded(pairs):
     """Pairs of sparse tensors as pairs of their parts."""
     out = []
-    for old, new in (pairs.items() if isinstance(pairs, dict) else pairs or ()):
+    for old, new in pairs.items() if isinstance(pairs, dict) else pairs or ():
         if not isinstance(old, SparseTensor) and not isinstance(new, SparseTensor):
             out.append((old, new))
             continue
-        if not (isinstance(old, SparseTensor) and isinstance(new, SparseTensor)) \
-                or old.format != new.format:
+        if (
+            not (isinstance(old, SparseTensor) and isinstance(new, SparseTensor))
+            or old.format != new.format
+        ):
             raise UsageError(f"{old!r} is replaced by {new!r}: both must be sparse, of one format")
         out += [(a, b) for a, b in zip(handles(old), handles(new))][:3]
         if not isinstance(old, SparseVariable):
@@ -58,8 +61,10 @@ def sparse_function(build, inputs, outputs, options):
     wanted = [outputs] if single else list(outputs or ())
     for i, one in enumerate(inputs):
         if isinstance(one, SparseTensor) and not is_input(one):
-            raise UsageError(f"input {i} of the function is the sparse expression {one!r}; sparse "
-                             "inputs are placeholders: K.placeholder(shape, sparse=True)")
+            raise UsageError(
+                f"input {i} of the function is the sparse expression {one!r}; sparse "
+                "inputs are placeholders: K.placeholder(shape, sparse=True)"
+            )
     flat_in = [p for x in inputs for p in (handles(x) if isinstance(x, SparseTensor) else (x,))]
     flat_out = [p for x in wanted for p in (handles(x) if isinstance(x, SparseTensor) else (x,))]
     for key in ("updates", "givens"):
@@ -67,7 +72,7 @@ def sparse_function(build, inputs, outputs, options):
             options[key] = expanded(options[key])
     unused = options["on_unused_input"] or config.on_unused_input
     if any(isinstance(x, SparseTensor) for x in inputs):
-        options["on_unused_input"] = "ignore"       # of four parts some are often not needed
+        options["on_unused_input"] = "ignore"  # of four parts some are often not needed
     inner = build(flat_in, flat_out, **options)
     function = SparseFunction(inner, list(inputs), wanted, single)
     function.report_unused(unused)
@@ -82,11 +87,12 @@ class SparseFunction:
         self.takes_sparse = any(isinstance(x, SparseTensor) for x in inputs)
         self.names = {x.name: x for x in inputs if isinstance(x, SparseTensor) and x.name}
         roots = inner.outputs + [new for _, new in inner.updates]
-        self.seen = {id(x): set() for x in inputs
-                     if isinstance(x, SparseTensor) and self.paddable(x, roots)}
+        self.seen = {
+            id(x): set() for x in inputs if isinstance(x, SparseTensor) and self.paddable(x, roots)
+        }
 
     def __getattr__(self, name):
-        if name == "inner":                 # not there yet: nobody to ask
+        if name == "inner":  # not there yet: nobody to ask
             raise AttributeError(name)
         return getattr(self.inner, name)
 
@@ -94,8 +100,10 @@ class SparseFunction:
         if self.takes_sparse:
             args, kwargs = self.flat(args, kwargs)
         found = iter(self.inner(*args, **kwargs))
-        results = [self.matrix(x, found) if isinstance(x, SparseTensor) else next(found)
-                   for x in self.wanted]
+        results = [
+            self.matrix(x, found) if isinstance(x, SparseTensor) else next(found)
+            for x in self.wanted
+        ]
         return results[0] if self.single else results
 
     def flat(self, args, kwargs):
@@ -130,8 +138,10 @@ class SparseFunction:
         try:
             matrix = compressed(value, source.format, what)
             if any(d not in (None, s) for d, s in zip(source.int_shape, matrix.shape)):
-                raise ShapeError(f"{what} was declared with shape {show(source.int_shape)} and got "
-                                 f"a sparse matrix of shape {show(matrix.shape)}")
+                raise ShapeError(
+                    f"{what} was declared with shape {show(source.int_shape)} and got "
+                    f"a sparse matrix of shape {show(matrix.shape)}"
+                )
             return arrays_of(matrix, source.dtype, what)
         except Exception as problem:
             raise with_line(problem, source.extent) from problem.__cause__
@@ -140,8 +150,9 @@ class SparseFunction:
     def matrix(x, found):
         data, indices, indptr, extent = (next(found) for _ in range(4))
         shape = extent.shape[:2]
-        return assembled(x.format, data, indices, indptr,
-                         shape if x.format == "csr" else shape[::-1])
+        return assembled(
+            x.format, data, indices, indptr, shape if x.format == "csr" else shape[::-1]
+        )
 
     def paddable(self, x, roots):
         """Whether nothing can tell the numbers of `x` from the same with padding behind them."""
@@ -163,13 +174,16 @@ class SparseFunction:
             if result:
                 tainted.add(node.uid)
         inside = {n.uid for y in self.wanted if isinstance(y, SparseTensor) for n in y.parts[:2]}
-        return not any(n.uid in tainted and n.uid not in inside for n in roots) \
+        return (
+            not any(n.uid in tainted and n.uid not in inside for n in roots)
             and self.inner.spec.check != "nan"
+        )
 
     def report_unused(self, action):
         """Do what was asked for about sparse inputs that nothing reads."""
-        used = {n.uid for n in toposort(self.inner.outputs
-                                        + [new for _, new in self.inner.updates])}
+        used = {
+            n.uid for n in toposort(self.inner.outputs + [new for _, new in self.inner.updates])
+        }
         for x in self.sources:
             nodes = x.parts if isinstance(x, SparseTensor) else [getattr(x, "variable", x).node]
             if action == "ignore" or any(n.uid in used for n in nodes):
@@ -181,8 +195,9 @@ class SparseFunction:
 
     def copy(self, *args, **kwargs):
         """A function of the same graph on other variables; see the copy of any function."""
-        return SparseFunction(self.inner.copy(*args, **kwargs), self.sources, self.wanted,
-                              self.single)
+        return SparseFunction(
+            self.inner.copy(*args, **kwargs), self.sources, self.wanted, self.single
+        )
 
 
 def plain(source, value):
@@ -191,9 +206,14 @@ def plain(source, value):
     if type(data) is not np.ndarray or getattr(value, "format", None) != source.format:
         return None
     indices, indptr, shape, declared = value.indices, value.indptr, value.shape, source.int_shape
-    if data.dtype != source.number or indices.dtype != np.int32 or indptr.dtype != np.int32 \
-            or len(shape) != 2 or declared[0] not in (None, shape[0]) \
-            or declared[1] not in (None, shape[1]):
+    if (
+        data.dtype != source.number
+        or indices.dtype != np.int32
+        or indptr.dtype != np.int32
+        or len(shape) != 2
+        or declared[0] not in (None, shape[0])
+        or declared[1] not in (None, shape[1])
+    ):
         return None
     return data, indices, indptr, shape if source.format == "csr" else shape[::-1]
 
@@ -207,5 +227,5 @@ def capacity(count):
 def padded(array):
     """`array` with zeros behind it."""
     out = np.zeros(capacity(len(array)), array.dtype)
-    out[:len(array)] = array
+    out[: len(array)] = array
     return out

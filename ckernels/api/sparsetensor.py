@@ -3,6 +3,7 @@
 A sparse matrix is four ordinary tensors (see `ckernels.ops.sparse`), so its gradients, kernels and
 plans are ordinary too. SciPy is imported where a matrix of its own comes in or goes out.
 """
+
 import numpy as np
 
 from .. import ops
@@ -173,15 +174,16 @@ class SparseVariable(SparseTensor):
         parts = arrays_of(matrix, dtype, what)
         names = [name and f"{name}.{part}" for part in ("data", "indices", "indptr")]
         extent = constant(empty(parts[3]))
-        handles = [Variable(np.array(a), n, shape) for a, n, shape in
-                   zip(parts, names, ((None,), (None,), parts[2].shape))]
+        handles = [
+            Variable(np.array(a), n, shape)
+            for a, n, shape in zip(parts, names, ((None,), (None,), parts[2].shape))
+        ]
         super().__init__(*handles, extent, matrix.format, name)
         self._keras_shape = matrix.shape
         self._uses_learning_phase = False
 
     def __repr__(self):
-        return self.name or \
-            f"<SparseVariable {self.format} {self.dtype} {show(self.int_shape)}>"
+        return self.name or f"<SparseVariable {self.format} {self.dtype} {show(self.int_shape)}>"
 
     def get_value(self, borrow=False):
         """The current value, a SciPy matrix that shares no memory with the variable."""
@@ -196,10 +198,13 @@ class SparseVariable(SparseTensor):
         what = f"the new value of {self!r}"
         matrix = compressed(value, self.format, what)
         if matrix.shape != self.int_shape:
-            raise ShapeError(f"{what} has shape {show(matrix.shape)}, but the variable has shape "
-                             f"{show(self.int_shape)}")
-        for part, array in zip((self.data, self.indices, self.indptr),
-                               arrays_of(matrix, self.dtype, what)):
+            raise ShapeError(
+                f"{what} has shape {show(matrix.shape)}, but the variable has shape "
+                f"{show(self.int_shape)}"
+            )
+        for part, array in zip(
+            (self.data, self.indices, self.indptr), arrays_of(matrix, self.dtype, what)
+        ):
             part.set_value(array)
 
     def eval(self, inputs=None, session=None):
@@ -217,8 +222,10 @@ def compressed(matrix, format, what):
     if not (is_sparse_matrix(matrix) or hasattr(matrix, "tocsr")):
         shape = getattr(matrix, "shape", None)
         found = f"an array of shape {show(shape)}" if isinstance(shape, tuple) else repr(matrix)
-        raise DTypeError(f"{what} is {found[:80]}, where a sparse matrix is needed; "
-                         "scipy.sparse.csr_matrix(x) makes one")
+        raise DTypeError(
+            f"{what} is {found[:80]}, where a sparse matrix is needed; "
+            "scipy.sparse.csr_matrix(x) makes one"
+        )
     if len(matrix.shape) != 2:
         raise ShapeError(f"{what} has shape {show(matrix.shape)}; sparse tensors are matrices")
     format = format or ("csc" if matrix.format == "csc" else "csr")
@@ -229,10 +236,16 @@ def arrays_of(matrix, dtype, what):
     """(data, indices, indptr, shape along and across the format) of a compressed matrix."""
     shape = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
     if max(len(matrix.data), *shape) > np.iinfo(INDEX).max:
-        raise ShapeError(f"{what} has {len(matrix.data)} stored entries and the shape "
-                         f"{show(matrix.shape)}: indices are {INDEX}")
-    return converted(matrix.data, dtype, what), matrix.indices.astype(INDEX, copy=False), \
-        matrix.indptr.astype(INDEX, copy=False), shape
+        raise ShapeError(
+            f"{what} has {len(matrix.data)} stored entries and the shape "
+            f"{show(matrix.shape)}: indices are {INDEX}"
+        )
+    return (
+        converted(matrix.data, dtype, what),
+        matrix.indices.astype(INDEX, copy=False),
+        matrix.indptr.astype(INDEX, copy=False),
+        shape,
+    )
 
 
 def empty(shape):
@@ -253,13 +266,20 @@ def assembled(format, data, indices, indptr, shape):
 def sparse_placeholder(shape, dtype, name=None, format="csr"):
     """An input that takes SciPy matrices of the shape (ints and None) in any of their formats."""
     if len(shape) != 2:
-        raise ShapeError(f"a sparse placeholder is a matrix; it cannot have the shape "
-                         f"{show(shape)}")
+        raise ShapeError(
+            f"a sparse placeholder is a matrix; it cannot have the shape {show(shape)}"
+        )
     along = tuple(shape if format == "csr" else shape[::-1])
     ends = None if along[0] is None else along[0] + 1
     title = name or "a sparse input"
-    parts = [Tensor(placeholder_node(kind, sizes, f"{title}.{part}")) for kind, sizes, part in
-             ((dtype, (None,), "data"), (INDEX, (None,), "indices"), (INDEX, (ends,), "indptr"))]
+    parts = [
+        Tensor(placeholder_node(kind, sizes, f"{title}.{part}"))
+        for kind, sizes, part in (
+            (dtype, (None,), "data"),
+            (INDEX, (None,), "indices"),
+            (INDEX, (ends,), "indptr"),
+        )
+    ]
     extent = placeholder_node("bool", (*along, 0), f"{title}.shape")
     tensor = SparseTensor(*parts, extent, format, name)
     tensor._keras_shape, tensor._uses_learning_phase = tuple(shape), False
@@ -271,8 +291,9 @@ def sparse_constant(matrix, name=None):
     """A SciPy matrix as a sparse tensor that does not change."""
     matrix = compressed(matrix, None, "the sparse constant")
     *parts, shape = arrays_of(matrix, matrix.dtype.name, "the sparse constant")
-    return SparseTensor(*(Tensor(constant(p)) for p in parts), constant(empty(shape)),
-                        matrix.format, name)
+    return SparseTensor(
+        *(Tensor(constant(p)) for p in parts), constant(empty(shape)), matrix.format, name
+    )
 
 
 def is_input(x):

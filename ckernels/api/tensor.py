@@ -176,7 +176,7 @@ class Variable(Tensor):
         self.store.default_update = None if value is None else update_value(self, value)
 
 
-_make_function = None       # K.function, which needs handles itself
+_make_function = None  # K.function, which needs handles itself
 
 
 def register_function(make):

@@ -25,7 +25,7 @@ from .sparsetensor import (
 )
 from .tensor import Tensor, Variable, need_tensor, need_variable, placeholder_node
 
-MOST_DIMENSIONS = 32        # of an array that a call takes: MAX_DIMS of the runtime
+MOST_DIMENSIONS = 32  # of an array that a call takes: MAX_DIMS of the runtime
 
 
 def variable(value, dtype=None, name=None):

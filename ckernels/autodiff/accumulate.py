@@ -3,6 +3,7 @@
 The heart of reverse.py, by itself because the gradients of scans and of checkpoints run it on
 graphs of their own.
 """
+
 from .. import dtypes, ops
 from ..errors import DisconnectedError, with_line
 from ..graph.node import making_for

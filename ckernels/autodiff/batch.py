@@ -4,6 +4,7 @@ One rule per op says how the op looks with that axis (mostly: its axes move up b
 use it to run all their rows as one graph. An op without a rule raises NoBatchRule with its name;
 the caller decides what then.
 """
+
 from .. import ops
 from ..graph.node import make
 from ..graph.op import rules
@@ -50,8 +51,9 @@ def _reduce(b, node):
 
 def _axis(b, node):
     """Ops of one operand with attrs["axis"]."""
-    return make(node.op, [b.full(i) for i in node.inputs],
-                {**node.attrs, "axis": node.attrs["axis"] + 1})
+    return make(
+        node.op, [b.full(i) for i in node.inputs], {**node.attrs, "axis": node.attrs["axis"] + 1}
+    )
 
 
 def _leading(b, node):
@@ -63,6 +65,7 @@ def _shifted(name):
     def rule(b, node):
         axes = tuple(a + 1 for a in node.attrs[name])
         return make(node.op, (b.get(node.inputs[0]),), {**node.attrs, name: axes})
+
     return rule
 
 
@@ -107,13 +110,14 @@ def _with_slices(name):
         writes = node.op.name in ("set_slice", "inc_slice", "dynamic_write")
         rest = [b.ranked(xs[1], xs[0].ndim)] if writes else []
         first = b.full(xs[0]) if writes else b.get(xs[0])
-        return make(node.op, [first] + rest + xs[1 + len(rest):], attrs)
+        return make(node.op, [first] + rest + xs[1 + len(rest) :], attrs)
+
     return rule
 
 
 def _matmul(b, node):
     x, w = node.inputs
-    if b.has(x) and not b.has(w) and w.ndim == 2:       # one product of all rows
+    if b.has(x) and not b.has(w) and w.ndim == 2:  # one product of all rows
         return ops.matmul(b.get(x), w)
     return make("matmul", [b.ranked(i, node.ndim) for i in node.inputs])
 
@@ -141,8 +145,11 @@ def _put_along(b, node):
     like, indices, g = node.inputs
     if not b.has(g):
         return None
-    return make("put_along_axis_add", (b.full(like), ops.expand(indices, (0,)), b.get(g)),
-                {"axis": node.attrs["axis"] + 1})
+    return make(
+        "put_along_axis_add",
+        (b.full(like), ops.expand(indices, (0,)), b.get(g)),
+        {"axis": node.attrs["axis"] + 1},
+    )
 
 
 def _front(node, indices):
@@ -186,8 +193,11 @@ def _diagonal_place(b, node):
 
 def _diag_matrix(b, node):
     zeros = b.full(ops.zeros_like(node))
-    return make("diagonal_place", (zeros, b.get(node.inputs[0])),
-                {"offset": node.attrs["offset"], "axes": (1, 2)})
+    return make(
+        "diagonal_place",
+        (zeros, b.get(node.inputs[0])),
+        {"offset": node.attrs["offset"], "axes": (1, 2)},
+    )
 
 
 def _fill_diagonal(b, node):
@@ -293,12 +303,12 @@ def _conv(b, node):
         operands = [_to_channels(b.get(i), 1) for i in (first, second)]
         y = make(node.op, (*operands, *sizes), {**node.attrs, "groups": groups * b.count})
         return _from_channels(b, y, 1, channels)
-    if name == "conv_input_grad":               # kernels: more input channels in each group
+    if name == "conv_input_grad":  # kernels: more input channels in each group
         w = ops.moveaxis(b.get(second), 0, -3)
         more = [*sized(w, range(w.ndim - 3)), times(b.count, second.shape[-2]), second.shape[-1]]
         y = make(node.op, (first, ops.reshape(w, more), *sizes), node.attrs)
         return _from_channels(b, y, groups, channels)
-    if b.has(first):                            # images for the gradient of one kernel
+    if b.has(first):  # images for the gradient of one kernel
         y = make(node.op, (_to_channels(b.get(first), groups), second, *sizes), node.attrs)
         apart = [*sized(y, range(y.ndim - 2)), b.count, first.shape[-1] // groups, channels]
         return ops.moveaxis(ops.reshape(y, apart), -3, 0)
@@ -307,79 +317,93 @@ def _conv(b, node):
 
 
 RULES = rules("batch")
-RULES.update({
-    "[elementwise]": _elementwise,
-    "[reduce]": _reduce,
-    "transpose": _transpose,
-    "expand": _shifted("axes"),
-    "squeeze": _shifted("axes"),
-    "reshape": _reshape,
-    "broadcast_to": _broadcast_to,
-    "slice": _with_slices("slices"),
-    "set_slice": _with_slices("slices"),
-    "inc_slice": _with_slices("slices"),
-    "dynamic_slice": _with_slices("template"),
-    "dynamic_write": _with_slices("template"),
-    "broadcast_like": _broadcast_like,
-    "unbroadcast": _unbroadcast,
-    "shape": _shape_only,
-    "count": _shape_only,
-    "mean": _shifted("axes"),
-    "var": _shifted("axes"),
-    "logsumexp": _shifted("axes"),
-    "softmax": _axis,
-    "log_softmax": _axis,
-    "softmax_crossentropy": _axis,
-    "sigmoid_crossentropy": _elementwise,
-    "logaddexp": _elementwise,
-    "matmul": _matmul,
-    "concatenate": _axis,
-    "cumsum": _axis,
-    "cumprod": _axis,
-    "linear_recurrence": _axis,
-    "product_of_others": _shifted("axes"),
-    "sort": _axis,
-    "argsort": _axis,
-    "take": _take,
-    "scatter_add": _scatter,
-    "take_along_axis": _take_along,
-    "put_along_axis_add": _put_along,
-    "advanced_take": _advanced_read,
-    "advanced_last": _advanced_read,
-    "advanced_set": _advanced_write,
-    "advanced_inc": _advanced_write,
-    "pad": _pad,
-    "diagonal": _shifted("axes"),
-    "diagonal_place": _diagonal_place,
-    "diag_matrix": _diag_matrix,
-    "fill_diagonal": _fill_diagonal,
-    "tril": _leading,
-    "triu": _leading,
-    "inverse": _leading,
-    "det": _leading,
-    "cofactors": _leading,
-    "cholesky": _leading,
-    "eigh": _leading,
-    "svd": _leading,
-    "qr": _leading,
-    "pinv": _leading,
-    **dict.fromkeys(("expm", "slogdet", "eig", "eigvalsh", "svd_full", "qr_full"), _leading),
-    "solve": _solve,
-    "solve_triangular": _solve,
-    "rfft": _leading,
-    "irfft": _irfft,
-    "choose": _choose,
-    "scan_last": _first_operand,
-    "scan_rows": _first_operand,
-    "conv": _conv,
-    "conv_input_grad": _conv,
-    "conv_weight_grad": _conv,
-    **dict.fromkeys(("patches", "patches_grad", "pool_max", "pool_max_grad", "pool_max_take",
-                     "pool_sum", "pool_sum_grad", "pool_average", "pool_average_grad"), _images),
-    "interpolate": _interpolate,
-    "interpolate_grad": _interpolate,
-    "again": _again,
-    "checkpoint": _marked,
-    "print": _first_operand,
-    "check": _first_operand,
-})
+RULES.update(
+    {
+        "[elementwise]": _elementwise,
+        "[reduce]": _reduce,
+        "transpose": _transpose,
+        "expand": _shifted("axes"),
+        "squeeze": _shifted("axes"),
+        "reshape": _reshape,
+        "broadcast_to": _broadcast_to,
+        "slice": _with_slices("slices"),
+        "set_slice": _with_slices("slices"),
+        "inc_slice": _with_slices("slices"),
+        "dynamic_slice": _with_slices("template"),
+        "dynamic_write": _with_slices("template"),
+        "broadcast_like": _broadcast_like,
+        "unbroadcast": _unbroadcast,
+        "shape": _shape_only,
+        "count": _shape_only,
+        "mean": _shifted("axes"),
+        "var": _shifted("axes"),
+        "logsumexp": _shifted("axes"),
+        "softmax": _axis,
+        "log_softmax": _axis,
+        "softmax_crossentropy": _axis,
+        "sigmoid_crossentropy": _elementwise,
+        "logaddexp": _elementwise,
+        "matmul": _matmul,
+        "concatenate": _axis,
+        "cumsum": _axis,
+        "cumprod": _axis,
+        "linear_recurrence": _axis,
+        "product_of_others": _shifted("axes"),
+        "sort": _axis,
+        "argsort": _axis,
+        "take": _take,
+        "scatter_add": _scatter,
+        "take_along_axis": _take_along,
+        "put_along_axis_add": _put_along,
+        "advanced_take": _advanced_read,
+        "advanced_last": _advanced_read,
+        "advanced_set": _advanced_write,
+        "advanced_inc": _advanced_write,
+        "pad": _pad,
+        "diagonal": _shifted("axes"),
+        "diagonal_place": _diagonal_place,
+        "diag_matrix": _diag_matrix,
+        "fill_diagonal": _fill_diagonal,
+        "tril": _leading,
+        "triu": _leading,
+        "inverse": _leading,
+        "det": _leading,
+        "cofactors": _leading,
+        "cholesky": _leading,
+        "eigh": _leading,
+        "svd": _leading,
+        "qr": _leading,
+        "pinv": _leading,
+        **dict.fromkeys(("expm", "slogdet", "eig", "eigvalsh", "svd_full", "qr_full"), _leading),
+        "solve": _solve,
+        "solve_triangular": _solve,
+        "rfft": _leading,
+        "irfft": _irfft,
+        "choose": _choose,
+        "scan_last": _first_operand,
+        "scan_rows": _first_operand,
+        "conv": _conv,
+        "conv_input_grad": _conv,
+        "conv_weight_grad": _conv,
+        **dict.fromkeys(
+            (
+                "patches",
+                "patches_grad",
+                "pool_max",
+                "pool_max_grad",
+                "pool_max_take",
+                "pool_sum",
+                "pool_sum_grad",
+                "pool_average",
+                "pool_average_grad",
+            ),
+            _images,
+        ),
+        "interpolate": _interpolate,
+        "interpolate_grad": _interpolate,
+        "again": _again,
+        "checkpoint": _marked,
+        "print": _first_operand,
+        "check": _first_operand,
+    }
+)

@@ -2,6 +2,7 @@
 
 The rules are in batch.py, those of scans in scan_batch.py; this file finds them by name.
 """
+
 from .. import ops
 from ..graph.node import line_of
 from ..graph.op import rules
@@ -19,7 +20,7 @@ class Batch:
         self.count = sized(next(iter(wide.values())), [0])[0]
         self.size = shape_vector([self.count])
         self.wide = {n.uid: values for n, values in wide.items()}
-        self.scans = {}     # {uid of a batched scan: which of its results vary}
+        self.scans = {}  # {uid of a batched scan: which of its results vary}
 
     def visit(self, node):
         if node.uid in self.wide or not any(i.uid in self.wide for i in node.inputs):

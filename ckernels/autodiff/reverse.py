@@ -6,6 +6,7 @@ Lop twice (Lop is linear in its vector, and the transpose of that linear map is 
 that has a gradient has both. Jacobians run all rows at once through `batch`. Nodes made
 here carry the forward node's line.
 """
+
 import numpy as np
 
 # scan_gradient has the rule of scan, recompute that of checkpoint.
@@ -110,8 +111,13 @@ def _disconnected(target, starts, fixed):
     """The DisconnectedError for `target`: no path at all, or blocked where."""
     name = f"'{target.name}'" if target.name else f"the result of {target.op.name}"
     if not carries(target):
-        return with_line(DisconnectedError(f"there is no gradient with respect to {name}: it is "
-                                           f"{target.dtype}, and only floats have one"), target)
+        return with_line(
+            DisconnectedError(
+                f"there is no gradient with respect to {name}: it is "
+                f"{target.dtype}, and only floats have one"
+            ),
+            target,
+        )
     order = toposort(starts)
     if all(n is not target for n in order):
         return with_line(
@@ -123,9 +129,13 @@ def _disconnected(target, starts, fixed):
         )
     block = _blocking(target, order, fixed)
     why = "" if block is None else f" at {_described(block, fixed)}"
-    return with_line(DisconnectedError(
-        f"the cost depends on {name}, but every path is blocked{why}, where no gradient passes. "
-        "disconnected='zero' gives zeros, 'none' gives None"), target)
+    return with_line(
+        DisconnectedError(
+            f"the cost depends on {name}, but every path is blocked{why}, where no gradient "
+            "passes. disconnected='zero' gives zeros, 'none' gives None"
+        ),
+        target,
+    )
 
 
 def _described(node, fixed):
@@ -152,8 +162,11 @@ def _blocking(target, order, fixed):
 def _passes(user, node, fixed):
     if user.uid in fixed or not carries(user) or user.op.grad is None:
         return False
-    g = ops.ones_like(user) if user.outs is None else [
-        ops.ones_like(make("item", (user,), {"index": k})) for k in range(len(user.outs))]
+    g = (
+        ops.ones_like(user)
+        if user.outs is None
+        else [ops.ones_like(make("item", (user,), {"index": k})) for k in range(len(user.outs))]
+    )
     parts = user.op.grad(user, g)
     return any(i is node and p is not None for i, p in zip(user.inputs, parts))
 
@@ -185,8 +198,16 @@ def Lop(f, wrt, v, consider_constant=(), disconnected="raise"):  # noqa: N802
 
 
 # A cotangent of zeros that equals no other node. What is linear in it has a derivative without it.
-Op("seed", "elementwise", lambda attrs, x: (x.dtype, x.shape), lambda attrs, x: np.zeros_like(x),
-   lambda node, g: (None,), "0", ulp=0, doc="Zeros like x, different from every other node.")
+Op(
+    "seed",
+    "elementwise",
+    lambda attrs, x: (x.dtype, x.shape),
+    lambda attrs, x: np.zeros_like(x),
+    lambda node, g: (None,),
+    "0",
+    ulp=0,
+    doc="Zeros like x, different from every other node.",
+)
 
 
 def Rop(f, wrt, v):  # noqa: N802
@@ -219,6 +240,7 @@ def jacobian(expression, wrt, disconnected="raise"):
     All rows at once: the unit vectors run through Lop as one batch.
     """
     from .batch import NoBatchRule, batch  # start-up
+
     expression = as_node(expression)
     targets = [as_node(t) for t in (wrt if isinstance(wrt, (list, tuple)) else [wrt])]
     if not dtypes.is_inexact(expression.dtype):
@@ -238,8 +260,9 @@ def jacobian(expression, wrt, disconnected="raise"):
             rows[i] = ops.reshape(w, sized(expression) + sized(targets[i]))
         for i, row in enumerate(rows):
             if found[i] is None and row is not None:
-                rows[i] = ops.broadcast_to(constant(np.zeros((), expression.dtype)),
-                                           sized(expression) + sized(targets[i]))
+                rows[i] = ops.broadcast_to(
+                    constant(np.zeros((), expression.dtype)), sized(expression) + sized(targets[i])
+                )
     return rows if isinstance(wrt, (list, tuple)) else rows[0]
 
 
@@ -249,7 +272,7 @@ def _unit_vectors(expression):
     return ops.reshape(ops.eye(n, n, 0, expression.dtype), [n] + sized(expression))
 
 
-UNROLL = 1024       # rows of a Jacobian that are written out one by one when there is no batch rule
+UNROLL = 1024  # rows of a Jacobian that are written out one by one when there is no batch rule
 
 
 def _unrolled(expression, rows, seed, problem):

@@ -3,6 +3,7 @@
 The batch axis of a sequence comes after its axis of steps, so that a row is a batch of rows. Which
 states vary with the batch is found first: those that start so, and those that come to depend on it.
 """
+
 from .. import ops
 from ..graph.node import item, make
 from ..graph.op import register_rule
@@ -35,12 +36,18 @@ def scan_rule(b, node):
     """The scan `node` with the batch axis in whatever depends on it."""
     sig, attrs = ScanSignature.of(node), node.attrs
     wide, states, depends = _wide_inputs(b, sig)
-    if attrs["until"] and sig.body.outputs[-1].uid in depends or b.has(sig.steps) or (
-            sig.count is not None and b.has(sig.count)):
+    if (
+        attrs["until"]
+        and sig.body.outputs[-1].uid in depends
+        or b.has(sig.steps)
+        or (sig.count is not None and b.has(sig.count))
+    ):
         raise NoBatchRule("a scan that ends at another step for each row")
     size = b.count if isinstance(b.count, int) else None
-    own = [leaf(n.dtype, (size, *n.shape) if k in wide else n.shape)
-           for k, n in enumerate(sig.body.inputs)]
+    own = [
+        leaf(n.dtype, (size, *n.shape) if k in wide else n.shape)
+        for k, n in enumerate(sig.body.inputs)
+    ]
     inner = [leaf(n.dtype, n.shape) for n in sig.body.inputs]
     outputs = sig.body.at([inner[k] if k in wide else own[k] for k in range(len(own))])
     walk = Batch({inner[k]: own[k] for k in wide}) if wide else None
@@ -59,18 +66,29 @@ def scan_rule(b, node):
             carries.append(Carry(ops.swapaxes(b.full(init), 0, 1), taps, at, walk.full(outputs[i])))
         else:
             carries.append(Carry(init, taps, at, outputs[i]))
-    outs = [walk.get(x) if walk else x for x in outputs[sig.carries:sig.carries + sig.outs]]
-    replace = dict(zip(own[sig.first_other:], (b.get(x) for x in sig.others)))
+    outs = [walk.get(x) if walk else x for x in outputs[sig.carries : sig.carries + sig.outs]]
+    replace = dict(zip(own[sig.first_other :], (b.get(x) for x in sig.others)))
     until = outputs[-1] if attrs["until"] else None
     made = rebuild([c.new for c in carries] + outs + ([until] if until else []), replace)
     carries = [c._replace(new=new) for c, new in zip(carries, made)]
     options = {k: attrs[k] for k in ("reverse", "limit", "truncate", "recompute", "name")}
-    new = scan_node(sig.steps, seqs, carries, made[sig.carries:sig.carries + sig.outs],
-                    made[-1] if until else None, sig.count, list(replace.values()), node.op.name,
-                    **options)
+    new = scan_node(
+        sig.steps,
+        seqs,
+        carries,
+        made[sig.carries : sig.carries + sig.outs],
+        made[-1] if until else None,
+        sig.count,
+        list(replace.values()),
+        node.op.name,
+        **options,
+    )
     rows = {sig.trace(i) for i in states}
-    rows |= {sig.out(k) for k, x in enumerate(outputs[sig.carries:sig.carries + sig.outs])
-             if walk and walk.has(x)}
+    rows |= {
+        sig.out(k)
+        for k, x in enumerate(outputs[sig.carries : sig.carries + sig.outs])
+        if walk and walk.has(x)
+    }
     b.scans[new.uid] = (rows, {sig.final(i) for i in states})
     return new
 
@@ -79,7 +97,7 @@ def scan_rule(b, node):
 def item_rule(b, node):
     """A result of a batched node with the batch axis first; None where it does not vary."""
     new = b.get(node.inputs[0])
-    if new.uid not in b.scans:          # of a decomposition, say: all its results vary
+    if new.uid not in b.scans:  # of a decomposition, say: all its results vary
         return make(node.op, (b.full(node.inputs[0]),), node.attrs)
     rows, finals = b.scans[new.uid]
     index = node.attrs["index"]

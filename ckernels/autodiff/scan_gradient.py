@@ -6,6 +6,7 @@ same is summed in a carry, unless it is a product of matrices: then its factors 
 and one product after the scan sums all steps. The gradient scan is a scan like any other, so it has
 a gradient itself.
 """
+
 from .. import dtypes, ops
 from ..graph.node import constant, item
 from ..graph.op import register_rule
@@ -27,7 +28,6 @@ def gradient_of_scan(node, cotangents):
     return _Gradient(node, cotangents).results()
 
 
-
 def _row(x):
     """A placeholder for a row of `x`."""
     return leaf(x.dtype, x.shape[1:])
@@ -43,8 +43,9 @@ class _Gradient:
         self.g_final = [cotangents[sig.final(i)] for i in range(sig.carries)]
         self.g_out = [cotangents[sig.out(k)] for k in range(sig.outs)]
         self.counted = sig.count is not None or self.attrs["until"]
-        self.window = self.attrs["truncate"] if self.attrs["truncate"] >= 0 and \
-            not self.counted else None
+        self.window = (
+            self.attrs["truncate"] if self.attrs["truncate"] >= 0 and not self.counted else None
+        )
         self.differentiate()
         self.save()
         self.build()
@@ -57,14 +58,14 @@ class _Gradient:
         live = {i for i in range(sig.carries) if self.reachable(i)}
         while True:
             self.pending, starts = {}, {}
-            self.rows = []                              # [(rows of cotangents, placeholder)]
+            self.rows = []  # [(rows of cotangents, placeholder)]
             for i in sorted(live):
                 shape = self.outputs[i].shape
                 depth = -min(self.attrs["taps"][i])
                 self.pending[i] = [leaf(self.outputs[i].dtype, shape) for _ in range(depth)]
                 self.start(starts, self.outputs[i], self.pending[i][0])
             given = list(zip(self.outputs, self.g_trace))
-            given += list(zip(self.outputs[sig.carries:], self.g_out))
+            given += list(zip(self.outputs[sig.carries :], self.g_out))
             for output, g in given:
                 if g is not None:
                     row = _row(g)
@@ -72,9 +73,13 @@ class _Gradient:
                     self.start(starts, output, row)
             found = accumulate(starts, self.inputs) if starts else [None] * len(self.inputs)
             self.found = dict(zip(self.inputs, found))
-            needed = {i for i in live if self.g_final[i] is not None or self.g_trace[i] is not None
-                      or any(self.found[self.inputs[k]] is not None
-                             for k in sig.tap_inputs(i).values())}
+            needed = {
+                i
+                for i in live
+                if self.g_final[i] is not None
+                or self.g_trace[i] is not None
+                or any(self.found[self.inputs[k]] is not None for k in sig.tap_inputs(i).values())
+            }
             if needed == live:
                 return
             live = needed
@@ -96,8 +101,13 @@ class _Gradient:
             for j, nxt in enumerate(pending[1:] + [None], 1):
                 part = self.found[self.inputs[at[-j]]] if -j in at else None
                 both = [x for x in (nxt, part) if x is not None]
-                found[i].append(ops.add(*both) if len(both) == 2 else both[0] if both else
-                                ops.zeros_like(pending[0]))
+                found[i].append(
+                    ops.add(*both)
+                    if len(both) == 2
+                    else both[0]
+                    if both
+                    else ops.zeros_like(pending[0])
+                )
         return found
 
     # ---- what it reads of the forward scan -------------------------------------------------------
@@ -110,16 +120,16 @@ class _Gradient:
         wanted += [g for g in self.found.values() if g is not None]
         cotangents = [p for row in self.pending.values() for p in row] + [r for _, r in self.rows]
         tainted = depending(wanted, cotangents)
-        varying = depending(wanted, self.inputs[:sig.first_other])
-        free = {n.uid: sig.trace(i) for i, n in enumerate(self.outputs[:sig.carries])}
-        outs = [] if self.attrs["recompute"] else self.outputs[sig.carries:sig.carries + sig.outs]
-        for k, n in enumerate(outs):    # of a checkpointed scan they are all states: not stored
+        varying = depending(wanted, self.inputs[: sig.first_other])
+        free = {n.uid: sig.trace(i) for i, n in enumerate(self.outputs[: sig.carries])}
+        outs = [] if self.attrs["recompute"] else self.outputs[sig.carries : sig.carries + sig.outs]
+        for k, n in enumerate(outs):  # of a checkpointed scan they are all states: not stored
             free.setdefault(n.uid, sig.out(k))
         own = {n.uid for n in self.inputs}
         free = {uid: k for uid, k in free.items() if uid not in own and uid in varying}
         saved = choose_saved(wanted, tainted, varying, set(free), self.attrs["recompute"])
         self.forward, index = self.extended(saved)
-        self.stored = {}                                # {node of the step: its rows}
+        self.stored = {}  # {node of the step: its rows}
         for n in toposort(wanted):
             if n.uid in free and n.uid not in tainted:
                 self.stored[n] = item(self.forward, index[free[n.uid]])
@@ -140,15 +150,25 @@ class _Gradient:
         for i, taps in enumerate(self.attrs["taps"]):
             own = [self.inputs[k] for k in sig.tap_inputs(i).values()]
             carries.append(Carry(sig.inits[i], taps, own, self.outputs[i]))
-        outs = self.outputs[sig.carries:sig.carries + sig.outs] + saved
+        outs = self.outputs[sig.carries : sig.carries + sig.outs] + saved
         until = self.outputs[-1] if self.attrs["until"] else None
-        options = {k: self.attrs[k] for k in ("reverse", "limit", "truncate", "recompute", "states",
-                                              "name")}
+        options = {
+            k: self.attrs[k]
+            for k in ("reverse", "limit", "truncate", "recompute", "states", "name")
+        }
         made = self.outside([c.new for c in carries] + outs + ([] if until is None else [until]))
         carries = [c._replace(new=new) for c, new in zip(carries, made)]
-        more = scan_node(sig.steps, seqs, carries, made[sig.carries:sig.carries + len(outs)],
-                         None if until is None else made[-1], sig.count, sig.others,
-                         self.node.op.name, **options)
+        more = scan_node(
+            sig.steps,
+            seqs,
+            carries,
+            made[sig.carries : sig.carries + len(outs)],
+            None if until is None else made[-1],
+            sig.count,
+            sig.others,
+            self.node.op.name,
+            **options,
+        )
         index[sig.executed] = ScanSignature.of(more).executed
         return more, index
 
@@ -183,17 +203,23 @@ class _Gradient:
     def build(self):
         sig = self.sig
         self.emitted = []
-        rows = {k: g for k, n in enumerate(self.inputs[:len(sig.seqs)])
-                if (g := self.found[n]) is not None}
+        rows = {
+            k: g
+            for k, n in enumerate(self.inputs[: len(sig.seqs)])
+            if (g := self.found[n]) is not None
+        }
         for g in rows.values():
             self.emit(g)
         self.sums = Sums(self)
-        carries = []                                    # [(first rows, placeholder, new value)]
+        carries = []  # [(first rows, placeholder, new value)]
         for i, pending in self.pending.items():
             for j, (own, new) in enumerate(zip(pending, self.new_pending[i])):
                 first = self.g_final[i] if j == 0 else None
-                first = ops.zeros_like(ops.slice_(sig.inits[i], [(-1, None, 1)])) if first is None \
+                first = (
+                    ops.zeros_like(ops.slice_(sig.inits[i], [(-1, None, 1)]))
+                    if first is None
                     else ops.expand(first, (0,))
+                )
                 carries.append((first, own, new))
         self.first_sum = len(carries)
         for k, (total, part) in self.sums.accumulated.items():
@@ -207,8 +233,11 @@ class _Gradient:
         seqs += [(0, [x], replace[n]) for n, x in self.stored.items()]
         reached = {n.uid for n in toposort_cut(made, {n.uid for n in sig.others})} | own
         seqs = [s for s in seqs if s[2].uid in reached]
-        self.scan(seqs, [Carry(first, (-1,), [own], new)
-                         for (first, own, _), new in zip(carries, made)], made[len(carries):])
+        self.scan(
+            seqs,
+            [Carry(first, (-1,), [own], new) for (first, own, _), new in zip(carries, made)],
+            made[len(carries) :],
+        )
 
     def scan(self, seqs, carries, outs):
         sig, attrs = self.sig, self.attrs
@@ -217,14 +246,25 @@ class _Gradient:
             executed = ScanSignature.of(self.forward).executed
             count = item(self.forward, executed) if attrs["until"] else sig.count
             limit = attrs["truncate"]
-        if self.window is not None:                     # only the last rows take part
+        if self.window is not None:  # only the last rows take part
             self.steps = ops.minimum(sig.steps, constant(self.window, "int64"))
             skipped = ops.sub(sig.steps, self.steps)
             seqs = [(0, [self.tail(lag, xs, skipped)], own) for lag, xs, own in seqs]
         name = attrs["name"] and f"gradient of {attrs['name']}"
-        self.backward = scan_node(self.steps, seqs, carries, outs, None, count, sig.others,
-                              self.node.op.name, reverse=not attrs["reverse"], limit=limit,
-                              recompute=attrs["recompute"], name=name)
+        self.backward = scan_node(
+            self.steps,
+            seqs,
+            carries,
+            outs,
+            None,
+            count,
+            sig.others,
+            self.node.op.name,
+            reverse=not attrs["reverse"],
+            limit=limit,
+            recompute=attrs["recompute"],
+            name=name,
+        )
 
     @staticmethod
     def tail(lag, operands, skipped):
@@ -241,7 +281,7 @@ class _Gradient:
 
     def outside(self, nodes):
         """`nodes` of a step with operands in the place of the inputs that stay the same."""
-        return rebuild(list(nodes), dict(zip(self.inputs[self.sig.first_other:], self.sig.others)))
+        return rebuild(list(nodes), dict(zip(self.inputs[self.sig.first_other :], self.sig.others)))
 
     def emit(self, node):
         """Make `node` a per-step result; its index."""

@@ -4,18 +4,19 @@ Reading a stored row costs memory traffic, computing it again costs arithmetic: 
 weighs both per node, with sizes where they are known. Products, nested scans and everything else
 that is expensive is stored; cheap functions of rows and states are recomputed.
 """
+
 import math
 
 from .. import dtypes
 from ..graph.op import having
 from ..graph.walk import toposort
 
-UNKNOWN = 32        # the size that an unknown dimension counts as
-MOVED = 0.15        # ns to write a byte and read it back in another scan
-READ = 0.06         # ns to read a byte that is stored anyway
-UNIT = 0.05         # ns per element and unit of an elementwise row's cost
-FLOP = 0.02         # ns per multiplication and addition of a product
-EXPENSIVE = 1e6     # ns of what has no model: nested scans, decompositions, sorting
+UNKNOWN = 32  # the size that an unknown dimension counts as
+MOVED = 0.15  # ns to write a byte and read it back in another scan
+READ = 0.06  # ns to read a byte that is stored anyway
+UNIT = 0.05  # ns per element and unit of an elementwise row's cost
+FLOP = 0.02  # ns per multiplication and addition of a product
+EXPENSIVE = 1e6  # ns of what has no model: nested scans, decompositions, sorting
 READS, EFFECTS = having("reads"), having("effect")
 
 
@@ -49,7 +50,7 @@ def _own(node):
 
 def _values(node):
     """The operands whose values `node` needs, not only their shapes."""
-    return node.inputs[:READS.get(node.op.name)]
+    return node.inputs[: READS.get(node.op.name)]
 
 
 def choose_saved(wanted, tainted, varying, free, nothing=False):
@@ -104,5 +105,8 @@ def _reached(order, tainted, keep, free):
         else:
             stack.extend(_values(node))
             shapes.extend(node.inputs)
-    return saved, seen - {n.uid for n in saved}, [
-        n for n in dict.fromkeys(shapes) if n.uid not in seen and n.uid not in free]
+    return (
+        saved,
+        seen - {n.uid for n in saved},
+        [n for n in dict.fromkeys(shapes) if n.uid not in seen and n.uid not in free],
+    )

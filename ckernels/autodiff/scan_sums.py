@@ -4,6 +4,7 @@ A contribution a.T @ b of matrices is not added up step by step: a and b become 
 or are rows it has anyway, and one product of all rows sums all steps. Sums of rows that are results
 anyway are taken after the scan too; the rest is carried.
 """
+
 from .. import ops
 from ..graph.node import make, new_uid
 from ..graph.sizes import surely
@@ -14,8 +15,9 @@ MOVES = ("transpose", "expand", "squeeze", "reshape")
 
 
 def leaf(dtype, shape):
-    return make("placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape),
-                                    "name": None})
+    return make(
+        "placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape), "name": None}
+    )
 
 
 def depending(outputs, leaves):
@@ -36,12 +38,12 @@ class Sums:
         self.gradient = gradient
         self.products, self.accumulated, self.of_rows = {}, {}, []
         sig, inputs, found = gradient.sig, gradient.inputs, gradient.found
-        step = {n.uid for n in inputs[:sig.first_other]}
+        step = {n.uid for n in inputs[: sig.first_other]}
         step |= {p.uid for row in gradient.pending.values() for p in row}
         step |= {row.uid for _, row in gradient.rows}
         varies = depending([g for g in found.values() if g is not None], step)
         rest = {}
-        for k, own in enumerate(inputs[sig.first_other:]):
+        for k, own in enumerate(inputs[sig.first_other :]):
             if found[own] is None:
                 continue
             for term in terms(found[own]):
@@ -49,8 +51,7 @@ class Sums:
                 if _is_product(inner, varies):
                     a, b = inner.inputs
                     x = a.inputs[0] if a.op.name == "transpose" else ops.transpose(a, (1, 0))
-                    self.products.setdefault(k, []).append(
-                        (moves, self.factor(x), self.factor(b)))
+                    self.products.setdefault(k, []).append((moves, self.factor(x), self.factor(b)))
                 else:
                     rest.setdefault(k, []).append((term, moves, inner))
         for k, kept in rest.items():
@@ -88,8 +89,11 @@ class Sums:
             return [(None, None, rest[0])]
         lag, head, rows = rest
         steps = ops.size_of(rows, 0)
-        short = head if isinstance(steps, int) and steps >= lag else \
-            ops.dynamic_slice(head, [(0, steps, 1)])
+        short = (
+            head
+            if isinstance(steps, int) and steps >= lag
+            else ops.dynamic_slice(head, [(0, steps, 1)])
+        )
         return [(None, lag, short), (lag, None, ops.slice_(rows, [(None, -lag, 1)]))]
 
     def product_sum(self, moves, left, right):
@@ -112,7 +116,7 @@ class Sums:
 
     def row_sum(self, moves, like, k):
         """The sum over all steps of moves(unbroadcast(g_t, like)), g_t being result `k`."""
-        like, = self.gradient.outside([like])
+        (like,) = self.gradient.outside([like])
         return self.moved(make("unbroadcast", (self.gradient.result(k), like)), moves)
 
     def total(self, k):

@@ -3,6 +3,7 @@
 The gradient of a scan that ends early goes back through `limit` steps from where that was, which
 only the call knows. Its own gradient is taken of this form.
 """
+
 from .. import ops
 from ..errors import NotSupported
 from ..graph.node import constant
@@ -18,17 +19,29 @@ def whole(node, cotangents):
     live = leaf("bool", ())
     rows = _live(sig, attrs["limit"])
     inputs = [leaf(n.dtype, n.shape) for n in sig.body.inputs]
-    made = rebuild(sig.body.at(inputs), dict(zip(inputs[sig.first_other:], sig.others)))
-    seqs = [(lag, [x for x in pair if x is not None], own)
-            for lag, pair, own in zip(attrs["seqs"], sig.seqs, inputs)]
+    made = rebuild(sig.body.at(inputs), dict(zip(inputs[sig.first_other :], sig.others)))
+    seqs = [
+        (lag, [x for x in pair if x is not None], own)
+        for lag, pair, own in zip(attrs["seqs"], sig.seqs, inputs)
+    ]
     carries = []
     for i, (init, taps) in enumerate(zip(sig.inits, attrs["taps"])):
         own = inputs[sig.tap_inputs(i)[-1]]
         carries.append(Carry(init, taps, [own], ops.where(live, made[i], own)))
-    outs = [ops.where(live, x, ops.zeros_like(x)) for x in made[sig.carries:]]
-    new = scan_node(sig.steps, [*seqs, (0, [rows], live)], carries, outs, None, sig.count,
-                    sig.others, node.op.name, reverse=True, name=attrs["name"],
-                    recompute=attrs["recompute"])
+    outs = [ops.where(live, x, ops.zeros_like(x)) for x in made[sig.carries :]]
+    new = scan_node(
+        sig.steps,
+        [*seqs, (0, [rows], live)],
+        carries,
+        outs,
+        None,
+        sig.count,
+        sig.others,
+        node.op.name,
+        reverse=True,
+        name=attrs["name"],
+        recompute=attrs["recompute"],
+    )
     given = list(cotangents)
     for i in range(sig.carries):
         g = given[sig.trace(i)]
@@ -53,6 +66,8 @@ def of_operands(node, new, found):
             totals[x.uid] = g if x.uid not in totals else ops.add(totals[x.uid], g)
     result = [totals.pop(x.uid, None) for x in node.inputs]
     if totals:
-        raise NotSupported("this gradient of a scan with `until` and truncate_gradient cannot be "
-                           "differentiated; leave out truncate_gradient")
+        raise NotSupported(
+            "this gradient of a scan with `until` and truncate_gradient cannot be "
+            "differentiated; leave out truncate_gradient"
+        )
     return result

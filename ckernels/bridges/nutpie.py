@@ -4,6 +4,7 @@ nutpie samples in threads and calls C function pointers; numba's cfuncs, in its 
 nutpie does around them (initial points, names, dimensions) is left to it; the class that hands over
 addresses (`_make_model`) is the one place where this file knows its insides.
 """
+
 import ctypes
 import dataclasses
 import warnings
@@ -26,8 +27,9 @@ class Interpreted:
     def __init__(self, function, call, parameters):
         self.function = function
         kinds = [ctypes.c_void_p] * (parameters - 2)
-        self.callback = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, *kinds,
-                                         ctypes.c_void_p)(call)
+        self.callback = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, *kinds, ctypes.c_void_p)(
+            call
+        )
         self.address = ctypes.cast(self.callback, ctypes.c_void_p).value
 
 
@@ -45,10 +47,11 @@ def logp_entry(function):
     def call(n, x, gradient, logp, _):
         try:
             value, slope = function(_doubles(x, n).copy())
-        except Exception:               # nutpie asks for a code, and tries another point
+        except Exception:  # nutpie asks for a code, and tries another point
             return 1
         _doubles(logp, 1)[0], _doubles(gradient, n)[:] = value, slope
         return 0 if np.isfinite(value) and np.isfinite(slope).all() else 4
+
     return Interpreted(function, call, 5)
 
 
@@ -65,17 +68,26 @@ def expand_entry(function, n_expanded):
         except Exception:
             return -2
         return 0
+
     return Interpreted(function, call, 5)
 
 
 def _say(what, function):
     calls = ", ".join(op for op, _ in report(function)) or "a shape that is data"
-    warnings.warn(f"the {what} of this model calls Python for {calls}: nutpie's threads take turns "
-                  "there", CKernelsWarning, stacklevel=4)
+    warnings.warn(
+        f"the {what} of this model calls Python for {calls}: nutpie's threads take turns there",
+        CKernelsWarning,
+        stacklevel=4,
+    )
 
 
-def compile_pymc_model(model, var_names=None, initial_points=None,
-                       default_initialization_strategy="support_point", jitter_rvs=None):
+def compile_pymc_model(
+    model,
+    var_names=None,
+    initial_points=None,
+    default_initialization_strategy="support_point",
+    jitter_rvs=None,
+):
     """A model for `nutpie.sample`, compiled by ckernels.
 
     model: of PyMC; var_names: what the trace keeps; initial_points, default_initialization_strategy
@@ -87,22 +99,44 @@ def compile_pymc_model(model, var_names=None, initial_points=None,
     """
     from nutpie import compile_pymc as inside
     from pymc.initial_point import make_initial_point_fn
+
     if default_initialization_strategy == "support_point" and jitter_rvs is None:
         jitter_rvs = set(model.free_RVs)
-    start = inside._wrap_with_lock(make_initial_point_fn(
-        model=model, overrides=initial_points, default_strategy=default_initialization_strategy,
-        jitter_rvs=jitter_rvs, return_transformed=True))
+    start = inside._wrap_with_lock(
+        make_initial_point_fn(
+            model=model,
+            overrides=initial_points,
+            default_strategy=default_initialization_strategy,
+            jitter_rvs=jitter_rvs,
+            return_transformed=True,
+        )
+    )
     n_dim, n_expanded, logp, expand, start, shapes, names = inside._make_functions(
-        model, mode="CKERNELS", compute_grad=True, join_expanded=True,
-        pymc_initial_point_fn=start, var_names=var_names)
+        model,
+        mode="CKERNELS",
+        compute_grad=True,
+        join_expanded=True,
+        pymc_initial_point_fn=start,
+        var_names=var_names,
+    )
     dims, coords = inside._prepare_dims_and_coords(model, shapes, names)
     return _model_class()(
-        _n_dim=n_dim, dims=dims, _coords=coords,
+        _n_dim=n_dim,
+        dims=dims,
+        _coords=coords,
         _shapes={name: tuple(shape) for name, _, shape in zip(*shapes)},
-        compiled_logp_func=logp_entry(logp), compiled_expand_func=expand_entry(expand, n_expanded),
-        initial_point_func=start, shared_data={}, shared_var_keys={},
-        user_data=np.zeros(()), n_expanded=n_expanded, shape_info=shapes, logp_func=logp,
-        expand_func=expand, reparameterized_names=names)
+        compiled_logp_func=logp_entry(logp),
+        compiled_expand_func=expand_entry(expand, n_expanded),
+        initial_point_func=start,
+        shared_data={},
+        shared_var_keys={},
+        user_data=np.zeros(()),
+        n_expanded=n_expanded,
+        shape_info=shapes,
+        logp_func=logp,
+        expand_func=expand,
+        reparameterized_names=names,
+    )
 
 
 def _model_class():
@@ -117,14 +151,15 @@ def _model_class():
             for function in (self.logp_func, self.expand_func):
                 for variable in function.get_shared():
                     if variable.name in updates:
-                        variable.set_value(np.asarray(updates[variable.name],
-                                                      variable.type.dtype))
+                        variable.set_value(np.asarray(updates[variable.name], variable.type.dtype))
             known = {v.name for f in (self.logp_func, self.expand_func) for v in f.get_shared()}
             if unknown := set(updates) - known:
                 raise KeyError(f"Unknown shared variable: {', '.join(sorted(unknown))}")
             return dataclasses.replace(
-                self, compiled_logp_func=logp_entry(self.logp_func),
-                compiled_expand_func=expand_entry(self.expand_func, self.n_expanded))
+                self,
+                compiled_logp_func=logp_entry(self.logp_func),
+                compiled_expand_func=expand_entry(self.expand_func, self.n_expanded),
+            )
 
         def _make_model(self, init_mean):
             """As nutpie's own, but for the two addresses and their data."""
@@ -133,16 +168,26 @@ def _model_class():
             coords = dict(self._coords or {})
             sizes = {name: len(values) for name, values in coords.items()}
             variables = _lib.PyVariable.new_variables(
-                names, ["float64"] * len(names), shapes, sizes, dict(self.dims or {}))
+                names, ["float64"] * len(names), shapes, sizes, dict(self.dims or {})
+            )
             options = self._transform_adapt_args or {}
 
             def adapter(*args, **kwargs):
                 from nutpie.transform_adapter import make_transform_adapter
+
                 return make_transform_adapter(**options)(*args, **kwargs, logp_fn=None)
+
             return _lib.PyMcModel(
                 _lib.LogpFunc(logp.address, logp.user_data, self),
-                _lib.ExpandFunc(self.n_dim, self.n_expanded, expand.address, expand.user_data,
-                                self),
-                variables, self.n_dim, sizes, coords, self.initial_point_func, adapter)
+                _lib.ExpandFunc(
+                    self.n_dim, self.n_expanded, expand.address, expand.user_data, self
+                ),
+                variables,
+                self.n_dim,
+                sizes,
+                coords,
+                self.initial_point_func,
+                adapter,
+            )
 
     return CompiledModel

@@ -22,8 +22,7 @@ user's cache directory. `ckernels-cache path` prints it."""
 
 
 def _commands(parser):
-    return parser.add_subparsers(dest="command", required=True, metavar="COMMAND",
-                                 title="commands")  # fmt: skip
+    return parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
 
 
 def _add(commands, name, help, function, more="", json=False):
@@ -39,68 +38,149 @@ def _add(commands, name, help, function, more="", json=False):
 
 def cache_parser():
     parser = argparse.ArgumentParser(
-        prog="ckernels-cache", description="Look at, check, ship and empty the compiledir.",
-        epilog=FLAGS)  # fmt: skip
+        prog="ckernels-cache",
+        description="Look at, check, ship and empty the compiledir.",
+        epilog=FLAGS,
+    )
     _version(parser)
     commands = _commands(parser)
     _add(commands, "path", "print where the kernels are", "kernels:path")
-    child = _add(commands, "list", "list the kernels, the oldest first", "kernels:show_list",
-                 "Columns: key, bytes, last use, hits (about), name, signature.",
-                 json=True)  # fmt: skip
-    child.add_argument("--sort", choices=("age", "size", "hits", "name"), default="age",
-                       help="the order of the lines")  # fmt: skip
-    child = _add(commands, "show", "show how one kernel was made, and its C source",
-                 "kernels:show", json=True)  # fmt: skip
+    child = _add(
+        commands,
+        "list",
+        "list the kernels, the oldest first",
+        "kernels:show_list",
+        "Columns: key, bytes, last use, hits (about), name, signature.",
+        json=True,
+    )
+    child.add_argument(
+        "--sort",
+        choices=("age", "size", "hits", "name"),
+        default="age",
+        help="the order of the lines",
+    )
+    child = _add(
+        commands,
+        "show",
+        "show how one kernel was made, and its C source",
+        "kernels:show",
+        json=True,
+    )
     child.add_argument("key", help="a key, or the start of one")
     _add(commands, "keys", "", "kernels:keys")  # for tab completion
     _add(commands, "stats", "show count and size against the caps", "kernels:stats", json=True)
-    child = _add(commands, "verify", "hash every entry again; report and remove bad ones",
-                 "kernels:verify", "Exit status 1 if one was bad.", json=True)  # fmt: skip
+    child = _add(
+        commands,
+        "verify",
+        "hash every entry again; report and remove bad ones",
+        "kernels:verify",
+        "Exit status 1 if one was bad.",
+        json=True,
+    )
     child.add_argument("--keep", action="store_true", help="report bad entries, remove none")
-    _add(commands, "gc", "delete what killed writers left, and what is over the caps",
-         "kernels:collect", json=True)  # fmt: skip
-    child = _add(commands, "clear", "delete the kernels; safe while other processes run",
-                 "kernels:clear", "Says what it removed.")  # fmt: skip
-    child.add_argument("--older-than", type=_days, metavar="AGE",
-                       help="only those not used for AGE: days, or a number with s, min, h, d, w")
+    _add(
+        commands,
+        "gc",
+        "delete what killed writers left, and what is over the caps",
+        "kernels:collect",
+        json=True,
+    )
+    child = _add(
+        commands,
+        "clear",
+        "delete the kernels; safe while other processes run",
+        "kernels:clear",
+        "Says what it removed.",
+    )
+    child.add_argument(
+        "--older-than",
+        type=_days,
+        metavar="AGE",
+        help="only those not used for AGE: days, or a number with s, min, h, d, w",
+    )
     child.add_argument("--yes", "-y", action="store_true", help="do not ask")
-    child = _add(commands, "bundle", "write all kernels to one file, to ship a warm cache",
-                 "kernels:bundle")  # fmt: skip
+    child = _add(
+        commands, "bundle", "write all kernels to one file, to ship a warm cache", "kernels:bundle"
+    )
     child.add_argument("file", help="the file to write, a .tar.gz")
-    child = _add(commands, "restore", "put the kernels of a bundle into the compiledir",
-                 "kernels:restore", "Every entry is verified. A bundle is code: restore only what "
-                 "you would install.", json=True)  # fmt: skip
+    child = _add(
+        commands,
+        "restore",
+        "put the kernels of a bundle into the compiledir",
+        "kernels:restore",
+        "Every entry is verified. A bundle is code: restore only what you would install.",
+        json=True,
+    )
     child.add_argument("file", help="what `bundle` wrote")
     return parser
 
 
 def main_parser():
     parser = argparse.ArgumentParser(
-        prog="ckernels", description="Symbolic tensor expressions compiled to C: what works here.",
-        epilog="The compiledir has a command of its own, ckernels-cache.")  # fmt: skip
+        prog="ckernels",
+        description="Symbolic tensor expressions compiled to C: what works here.",
+        epilog="The compiledir has a command of its own, ckernels-cache.",
+    )
     _version(parser)
     commands = _commands(parser)
-    _add(commands, "doctor", "say whether compiled mode works, and why not", "doctor:doctor",
-         "Exit status 0 only when a kernel was compiled, loaded and run.", json=True)  # fmt: skip
-    child = _add(commands, "config", "print every flag: value, meaning, default, origin",
-                 "kernels:show_config", json=True)  # fmt: skip
+    _add(
+        commands,
+        "doctor",
+        "say whether compiled mode works, and why not",
+        "doctor:doctor",
+        "Exit status 0 only when a kernel was compiled, loaded and run.",
+        json=True,
+    )
+    child = _add(
+        commands,
+        "config",
+        "print every flag: value, meaning, default, origin",
+        "kernels:show_config",
+        json=True,
+    )
     child.add_argument("flag", nargs="?", help="only this flag's value")
-    child = _add(commands, "export", "write a function of a program as C", "export:main",
-                 "The program is run; FUNCTION is a name of its top level.")  # fmt: skip
-    child.add_argument("program", metavar="PROGRAM.py:FUNCTION",
-                       help="a function, or {name: function} over one state")  # fmt: skip
+    child = _add(
+        commands,
+        "export",
+        "write a function of a program as C",
+        "export:main",
+        "The program is run; FUNCTION is a name of its top level.",
+    )
+    child.add_argument(
+        "program",
+        metavar="PROGRAM.py:FUNCTION",
+        help="a function, or {name: function} over one state",
+    )
     child.add_argument("folder", help="where the files go")
-    child.add_argument("--shape", action="append", default=[], type=_shape, metavar="NAME=SIZES",
-                       help="the shape of an input, as in x=32,784")  # fmt: skip
-    child.add_argument("--target", choices=("c99", "native", "shared"), default="c99",
-                       help="C99 for any machine, C for gcc and clang, or a library")  # fmt: skip
+    child.add_argument(
+        "--shape",
+        action="append",
+        default=[],
+        type=_shape,
+        metavar="NAME=SIZES",
+        help="the shape of an input, as in x=32,784",
+    )
+    child.add_argument(
+        "--target",
+        choices=("c99", "native", "shared"),
+        default="c99",
+        help="C99 for any machine, C for gcc and clang, or a library",
+    )
     child.add_argument("--prefix", help="of all names in C; else the name of the folder")
-    child.add_argument("--weights", choices=("const", "extern"), default="const",
-                       help="arrays in the source, or a file of their own")  # fmt: skip
+    child.add_argument(
+        "--weights",
+        choices=("const", "extern"),
+        default="const",
+        help="arrays in the source, or a file of their own",
+    )
     child.add_argument("--dtype", help="refuse wider floats than this one")
-    child = _add(commands, "completion", "print a script that completes both commands",
-                 "kernels:show_completion",
-                 'In ~/.bashrc: eval "$(ckernels completion bash)".')  # fmt: skip
+    child = _add(
+        commands,
+        "completion",
+        "print a script that completes both commands",
+        "kernels:show_completion",
+        'In ~/.bashrc: eval "$(ckernels completion bash)".',
+    )
     child.add_argument("shell", choices=completion.SHELLS)
     return parser
 
@@ -135,7 +215,7 @@ def _days(text):
     """'30', '12h', '2 w': days."""
     units = {"": 1.0, "d": 1.0, "w": 7.0, "h": 1 / 24, "min": 1 / 1440, "s": 1 / 86400}
     number = text.rstrip("abcdefghijklmnopqrstuvwxyz ")
-    unit = text[len(number):].strip()
+    unit = text[len(number) :].strip()
     try:
         value = float(number) * units[unit]
     except (ValueError, KeyError):

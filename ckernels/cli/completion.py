@@ -42,8 +42,10 @@ def script(shell, parsers):
             if name == "show":
                 action = ' words="$words $(ckernels-cache keys 2>/dev/null)" ;'
             if name in ("bundle", "restore"):
-                action = (' [[ $cur == -* ]] || { COMPREPLY=($(compgen -f -- "$cur"));'
-                          ' compopt -o filenames 2>/dev/null; return; } ;')
+                action = (
+                    ' [[ $cur == -* ]] || { COMPREPLY=($(compgen -f -- "$cur"));'
+                    " compopt -o filenames 2>/dev/null; return; } ;"
+                )
             for option, choices in chosen(child).items():
                 action += f' [[ $before == {option} ]] && words="{" ".join(choices)}" ;'
             cases.append(f'    {program}:{name}) words="{" ".join(given)}";{action};\n')
@@ -59,8 +61,9 @@ def fish(parsers):
         lines.append(f"{start} -f")
         lines += [f"{start} -n __fish_use_subcommand -l {word}" for word in ("help", "version")]
         for name, child in found.items():
-            lines.append(f"{start} -n __fish_use_subcommand -a {name} "
-                         f"-d '{child.description_line}'")
+            lines.append(
+                f"{start} -n __fish_use_subcommand -a {name} -d '{child.description_line}'"
+            )
             here = f"{start} -n '__fish_seen_subcommand_from {name}'"
             for word in words(child):
                 choices = chosen(child).get(word)
@@ -84,8 +87,12 @@ def commands(parser):
 
 def words(parser):
     """What may follow a command: its long options, and the words its arguments may be."""
-    found = [word for action in parser._actions for word in action.option_strings
-             if word.startswith("--")]  # fmt: skip
+    found = [
+        word
+        for action in parser._actions
+        for word in action.option_strings
+        if word.startswith("--")
+    ]
     for action in parser._actions:
         if not action.option_strings:
             found += action.choices or (list(FLAGS) if action.dest == "flag" else [])
@@ -94,5 +101,10 @@ def words(parser):
 
 def chosen(parser):
     """{option: the words it takes} of the options that take one of a few."""
-    return {word: action.choices for action in parser._actions if action.choices
-            for word in action.option_strings if word.startswith("--")}  # fmt: skip
+    return {
+        word: action.choices
+        for action in parser._actions
+        if action.choices
+        for word in action.option_strings
+        if word.startswith("--")
+    }

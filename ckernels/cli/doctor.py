@@ -37,8 +37,9 @@ def run_probe():
     ffi = loader.ffi()
     given, result = ffi.new("float[]", [1.0, 2.0, 3.0]), ffi.new("float[3]")
     pointers, dims = ffi.new("void *[]", [given, result]), ffi.new("int64_t[]", [7])
-    kernel = ffi.cast("int(*)(void *const *, const int64_t *, int64_t, int64_t)",
-                      addresses["probe"])  # fmt: skip
+    kernel = ffi.cast(
+        "int(*)(void *const *, const int64_t *, int64_t, int64_t)", addresses["probe"]
+    )
     if kernel(pointers, dims, 0, 3) != 0 or list(result) != [9.0, 11.0, 13.0]:
         raise CKernelsError(f"the kernel computed {list(result)}, not [9, 11, 13]")
     return seconds
@@ -55,18 +56,28 @@ def versions():
         except importlib.metadata.PackageNotFoundError:
             return "not installed"
 
-    facts = {"ckernels": version("ckernels"), "python": platform.python_version(),
-             "numpy": numpy.__version__, "cffi": version("cffi"), "platform": platform.platform(),
-             "abi": cache.ABI}  # fmt: skip
-    text = (f"ckernels {facts['ckernels']} (kernel ABI {cache.ABI}), Python {facts['python']}, "
-            f"NumPy {facts['numpy']}, cffi {facts['cffi']}, {facts['platform']}")  # fmt: skip
+    facts = {
+        "ckernels": version("ckernels"),
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "cffi": version("cffi"),
+        "platform": platform.platform(),
+        "abi": cache.ABI,
+    }
+    text = (
+        f"ckernels {facts['ckernels']} (kernel ABI {cache.ABI}), Python {facts['python']}, "
+        f"NumPy {facts['numpy']}, cffi {facts['cffi']}, {facts['platform']}"
+    )
     return [("versions", None, text, facts)]
 
 
 def flags():
     """The flags that are not at their defaults, and where they come from."""
-    changed = {flag.name: {"value": str(config[flag.name]), "origin": config.origin(flag.name)}
-               for flag in FLAGS if config.origin(flag.name) != "default"}  # fmt: skip
+    changed = {
+        flag.name: {"value": str(config[flag.name]), "origin": config.origin(flag.name)}
+        for flag in FLAGS
+        if config.origin(flag.name) != "default"
+    }
     text = ", ".join(f"{name}={fact['value']} ({fact['origin']})" for name, fact in changed.items())
     return [("settings", None, text or "all flags have their defaults", changed)]
 
@@ -78,8 +89,13 @@ def tools():
     except CKernelsError as error:
         return [("compiler", False, one_line(error), {})]
     there = found.available()
-    facts = {"command": list(found.command), "path": found.path, "version": found.version,
-             "identity": found.identity, "linker": found.linker}  # fmt: skip
+    facts = {
+        "command": list(found.command),
+        "path": found.path,
+        "version": found.version,
+        "identity": found.identity,
+        "linker": found.linker,
+    }
     text = f"{found.path} {found.version}" + ("" if there else ": it is gone")
     given = [*found.flags, *compiler.own_flags()]
     missing = cpu.lacking(found.features)
@@ -87,16 +103,29 @@ def tools():
     rows = [
         ("compiler", there, text, facts),
         ("flags", None, " ".join(given), {"flags": given, "own": list(compiler.own_flags())}),
-        ("features", not missing, features + (f"; this CPU lacks {' '.join(missing)}" if missing
-                                              else ""),
-         {"features": list(found.features), "lacking": missing, "arch": str(config["arch"])}),
-        ("openmp", None, openmp(found), {"simd_pragmas": "-fopenmp-simd" in found.flags,
-                                         "enabled": bool(config["openmp"])}),
-    ]  # fmt: skip
+        (
+            "features",
+            not missing,
+            features + (f"; this CPU lacks {' '.join(missing)}" if missing else ""),
+            {"features": list(found.features), "lacking": missing, "arch": str(config["arch"])},
+        ),
+        (
+            "openmp",
+            None,
+            openmp(found),
+            {"simd_pragmas": "-fopenmp-simd" in found.flags, "enabled": bool(config["openmp"])},
+        ),
+    ]
     try:
         seconds = run_probe()
-        rows.append(("probe", True, f"compiled, loaded and ran in {seconds * 1e3:.0f} ms",
-                     {"seconds": seconds}))  # fmt: skip
+        rows.append(
+            (
+                "probe",
+                True,
+                f"compiled, loaded and ran in {seconds * 1e3:.0f} ms",
+                {"seconds": seconds},
+            )
+        )
     except (CKernelsError, OSError, process.Failed) as error:
         rows.append(("probe", False, one_line(error), {}))
     return rows
@@ -111,8 +140,14 @@ def openmp(found):
 def runtime():
     """The C runtime with its threads and BLAS."""
     cores = process.usable_cores()
-    rows = [("cores", None, f"{cores} usable of {os.cpu_count()}",
-             {"usable": cores, "all": os.cpu_count()})]  # fmt: skip
+    rows = [
+        (
+            "cores",
+            None,
+            f"{cores} usable of {os.cpu_count()}",
+            {"usable": cores, "all": os.cpu_count()},
+        )
+    ]
     try:
         from .. import _runtime
         from ..runtime.function import apply_flags  # start-up
@@ -162,9 +197,15 @@ def compiledir():
     """Where kernels are kept, and whether that place can be written and run from."""
     store = cache.current()
     wanted = cache.compiledir()
-    facts = {"path": wanted, "used": store.directory, "cache": str(config["cache"]),
-             "writable": store.writable, "executable": directories.executable(store.directory),
-             "trouble": store.trouble, "layers": list(store.layers)}  # fmt: skip
+    facts = {
+        "path": wanted,
+        "used": store.directory,
+        "cache": str(config["cache"]),
+        "writable": store.writable,
+        "executable": directories.executable(store.directory),
+        "trouble": store.trouble,
+        "layers": list(store.layers),
+    }
     if config["cache"] != "on":
         state = f"cache={config['cache']}"
     elif not store.writable:

@@ -26,11 +26,16 @@ def main(arguments):
     if name not in space:
         raise ArgumentError(f"{path} has no {name} at its top level")
     report = ckernels.export(
-        space[name], arguments.folder, shapes=dict(arguments.shape), target=arguments.target,
-        prefix=arguments.prefix, weights=arguments.weights, dtype=arguments.dtype)
+        space[name],
+        arguments.folder,
+        shapes=dict(arguments.shape),
+        target=arguments.target,
+        prefix=arguments.prefix,
+        weights=arguments.weights,
+        dtype=arguments.dtype,
+    )
     print(f"flash      {human(report.constants + report.tables)} and code")
     print(f"memory     {human(report.arena)} for a call, {human(report.state)} of state")
     for function, count in report.multiplied.items():
         print(f"{function:10} {count} multiply-adds")
     return 0
-

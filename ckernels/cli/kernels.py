@@ -20,8 +20,9 @@ def opened(create=False):
     """The compiledir the flags name, read and written whatever `cache=` says."""
     directory = cache.compiledir()
     if not directory:
-        raise CacheError("there is no home directory to keep kernels in; set "
-                         "CKERNELS_FLAGS=base_compiledir=...")  # fmt: skip
+        raise CacheError(
+            "there is no home directory to keep kernels in; set CKERNELS_FLAGS=base_compiledir=..."
+        )
     there = os.path.isdir(directory)
     store = cache.Cache(directory, "on" if there or create else "off")
     if store.trouble and (create or store.trouble != "it is not writable"):
@@ -45,19 +46,30 @@ def rows(store):
             note = store.note(key)
             meta = note.get("meta")
             meta = meta if isinstance(meta, dict) else {}
-            found.append({
-                "key": key, "name": note.get("name", "?"), "date": note.get("date", ""),
-                "signature": meta.get("signature") or meta.get("form") or note.get("name", "?"),
-                "bytes": size, "shared_by": len(keys), "last_used": modified,
-                "hits": counts.get(key, 0), "features": note.get("features", []),
-            })  # fmt: skip
+            found.append(
+                {
+                    "key": key,
+                    "name": note.get("name", "?"),
+                    "date": note.get("date", ""),
+                    "signature": meta.get("signature") or meta.get("form") or note.get("name", "?"),
+                    "bytes": size,
+                    "shared_by": len(keys),
+                    "last_used": modified,
+                    "hits": counts.get(key, 0),
+                    "features": note.get("features", []),
+                }
+            )
     return found
 
 
 def show_list(arguments):
     found = rows(opened())
-    order = {"size": lambda row: -row["bytes"], "hits": lambda row: -row["hits"],
-             "name": lambda row: row["name"], "age": None}[arguments.sort]  # fmt: skip
+    order = {
+        "size": lambda row: -row["bytes"],
+        "hits": lambda row: -row["hits"],
+        "name": lambda row: row["name"],
+        "age": None,
+    }[arguments.sort]
     if order:
         found.sort(key=order)
     if arguments.json:
@@ -66,12 +78,19 @@ def show_list(arguments):
     short, now = on_terminal(), time.time()
     table(
         ["KEY", "SIZE", "USED", "HITS", "NAME", "SIGNATURE"],
-        [(row["key"][:16] if short else row["key"],
-          human(row["bytes"]) if short else row["bytes"],
-          ago(now - row["last_used"]) if short else int(row["last_used"]),
-          row["hits"], row["name"], row["signature"]) for row in found],
+        [
+            (
+                row["key"][:16] if short else row["key"],
+                human(row["bytes"]) if short else row["bytes"],
+                ago(now - row["last_used"]) if short else int(row["last_used"]),
+                row["hits"],
+                row["name"],
+                row["signature"],
+            )
+            for row in found
+        ],
         right=(1, 2, 3),
-    )  # fmt: skip
+    )
     if short:
         print(counted(len(found), "kernel"))
     return 0
@@ -87,8 +106,12 @@ def show(arguments):
     store = opened()
     start = arguments.key
     found = [k for _, _, keys in store.entries() for k in keys if k.startswith(start)]
-    named = [k for _, _, keys in store.entries() for k in keys
-             if not found and store.note(k).get("name") == start]  # fmt: skip
+    named = [
+        k
+        for _, _, keys in store.entries()
+        for k in keys
+        if not found and store.note(k).get("name") == start
+    ]
     found = found or named
     if len(found) != 1 or not start:
         reason = f"{len(found)} kernels start with" if found else "no kernel starts with"
@@ -97,8 +120,14 @@ def show(arguments):
     key = found[0]
     note = store.note(key)
     if arguments.json:
-        as_json({**note, "key": key, "file": store.path(key),
-                 "hits": hits.counts(store.directory).get(key, 0)})  # fmt: skip
+        as_json(
+            {
+                **note,
+                "key": key,
+                "file": store.path(key),
+                "hits": hits.counts(store.directory).get(key, 0),
+            }
+        )
         return 0
     source = str(note.pop("source", "(no note was kept beside this entry)"))
     for name, value in note.items():
@@ -116,18 +145,26 @@ def stats(arguments):
     counts = hits.counts(store.directory)
     known = {key for _, _, keys in entries for key in keys}
     found = {
-        "path": store.directory, "kernels": len(known), "objects": len(entries),
-        "plans": len(plans), "files": files, "bytes": size,
-        "max_bytes": config["cache.max_size"], "max_files": config["cache.max_files"],
+        "path": store.directory,
+        "kernels": len(known),
+        "objects": len(entries),
+        "plans": len(plans),
+        "files": files,
+        "bytes": size,
+        "max_bytes": config["cache.max_size"],
+        "max_files": config["cache.max_files"],
         "hits": sum(count for key, count in counts.items() if key in known),
-        "oldest": entries[0][0] if entries else None, "newest": entries[-1][0] if entries else None,
-    }  # fmt: skip
+        "oldest": entries[0][0] if entries else None,
+        "newest": entries[-1][0] if entries else None,
+    }
     if arguments.json:
         as_json(found)
         return 0
-    print(f"{found['path']}\n{counted(len(known), 'kernel')} in "
-          f"{counted(len(entries), 'shared object')}, {counted(len(plans), 'plan')}, "
-          f"{counted(found['hits'], 'hit')}")  # fmt: skip
+    print(
+        f"{found['path']}\n{counted(len(known), 'kernel')} in "
+        f"{counted(len(entries), 'shared object')}, {counted(len(plans), 'plan')}, "
+        f"{counted(found['hits'], 'hit')}"
+    )
     print(f"{human(size)} of {human(found['max_bytes'])}, {files} of {found['max_files']} files")
     if entries:
         now = time.time()
@@ -146,8 +183,10 @@ def verify(arguments):
         print(f"{key}: {reason}")
     after = ", removed: they are rebuilt at their next use" if bad and remove else ""
     count = sum(len(keys) for _, _, keys in store.entries())
-    print(f"{counted(count, 'kernel')} and {counted(len(store.entries('plan')), 'plan')} are whole"
-          f"\n{len(bad)} bad entries{after}")  # fmt: skip
+    print(
+        f"{counted(count, 'kernel')} and {counted(len(store.entries('plan')), 'plan')} are whole"
+        f"\n{len(bad)} bad entries{after}"
+    )
     return 1 if bad else 0
 
 
@@ -159,8 +198,10 @@ def collect(arguments):
     if arguments.json:
         as_json({"stale": swept, "evicted": evicted, "bytes": freed})
     else:
-        print(f"{swept} stale temporary files deleted, {evicted} kernels evicted, "
-              f"{human(freed)} freed")  # fmt: skip
+        print(
+            f"{swept} stale temporary files deleted, {evicted} kernels evicted, "
+            f"{human(freed)} freed"
+        )
     return 0
 
 
@@ -168,8 +209,15 @@ def clear(arguments):
     store = opened()
     days = arguments.older_than
     limit = time.time() - 86400 * days if days is not None else None
-    kernels, plans = ([key for modified, _, found in store.entries(suffix) for key in found
-                       if limit is None or modified < limit] for suffix in ("so", "plan"))
+    kernels, plans = (
+        [
+            key
+            for modified, _, found in store.entries(suffix)
+            for key in found
+            if limit is None or modified < limit
+        ]
+        for suffix in ("so", "plan")
+    )
     what = f"{counted(len(kernels), 'kernel')} and {counted(len(plans), 'plan')}"
     if not arguments.yes:
         try:
@@ -186,17 +234,21 @@ def clear(arguments):
         store.forget()
     swept = store.sweep()
     left = sum(len(found) for _, _, found in store.entries())
-    print(f"{what} deleted, {human(max(0, before - store.usage()[0]))} freed"
-          + (f", {counted(swept, 'stale temporary file')}" if swept else "")
-          + (f"; {counted(left, 'kernel')} kept" if left else ""))  # fmt: skip
+    print(
+        f"{what} deleted, {human(max(0, before - store.usage()[0]))} freed"
+        + (f", {counted(swept, 'stale temporary file')}" if swept else "")
+        + (f"; {counted(left, 'kernel')} kept" if left else "")
+    )
     return 0
 
 
 def bundle(arguments):
     store = opened()
     kernels, plans, size = bundles.write(store, arguments.file)
-    print(f"{counted(kernels, 'kernel')} and {counted(plans, 'plan')} in {arguments.file}, "
-          f"{human(size)}")  # fmt: skip
+    print(
+        f"{counted(kernels, 'kernel')} and {counted(plans, 'plan')} in {arguments.file}, "
+        f"{human(size)}"
+    )
     return 0
 
 
@@ -204,16 +256,27 @@ def restore(arguments):
     store = opened(create=True)
     done = bundles.restore(store, arguments.file)
     if arguments.json:
-        as_json({"kernels": done.kernels, "plans": done.plans, "compilers": done.compilers,
-                 "foreign": done.foreign, "refused": done.refused})  # fmt: skip
+        as_json(
+            {
+                "kernels": done.kernels,
+                "plans": done.plans,
+                "compilers": done.compilers,
+                "foreign": done.foreign,
+                "refused": done.refused,
+            }
+        )
         return 1 if done.refused else 0
     for name, reason in done.refused:
         print(f"{plain(name)} was refused: {reason}")
-    print(f"{counted(done.kernels, 'kernel')} and {counted(done.plans, 'plan')} restored to "
-          f"{store.directory}, {counted(len(done.refused), 'file')} refused")  # fmt: skip
+    print(
+        f"{counted(done.kernels, 'kernel')} and {counted(done.plans, 'plan')} restored to "
+        f"{store.directory}, {counted(len(done.refused), 'file')} refused"
+    )
     if done.foreign:
-        print(f"{counted(done.foreign, 'kernel')} will not be used here: this CPU lacks "
-              "instructions they need")  # fmt: skip
+        print(
+            f"{counted(done.foreign, 'kernel')} will not be used here: this CPU lacks "
+            "instructions they need"
+        )
     return 1 if done.refused else 0
 
 
@@ -221,9 +284,17 @@ def show_config(arguments):
     if arguments.flag:
         print(config[arguments.flag])
     elif arguments.json:
-        as_json({flag.name: {"value": config[flag.name], "default": flag.default,
-                             "meaning": flag.meaning, "origin": config.origin(flag.name)}
-                 for flag in FLAGS})  # fmt: skip
+        as_json(
+            {
+                flag.name: {
+                    "value": config[flag.name],
+                    "default": flag.default,
+                    "meaning": flag.meaning,
+                    "origin": config.origin(flag.name),
+                }
+                for flag in FLAGS
+            }
+        )
     else:
         print(config)
     return 0

@@ -60,8 +60,9 @@ def table(headings, rows, right=()):
     widths = [max(len(row[k]) for row in [headings, *rows]) for k in range(len(headings))]
 
     def line(row):
-        cells = [c.rjust(w) if k in right else c.ljust(w)
-                 for k, (c, w) in enumerate(zip(row, widths))]  # fmt: skip
+        cells = [
+            c.rjust(w) if k in right else c.ljust(w) for k, (c, w) in enumerate(zip(row, widths))
+        ]
         return "  ".join(cells).rstrip()[: shutil.get_terminal_size().columns]
 
     print(bold(line(headings)))

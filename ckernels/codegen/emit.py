@@ -3,6 +3,7 @@
 Kernels of the IR go through the form and the printer, RawKernels through their template in
 templates/*.c.in. Every name is a number, so nothing a user wrote can reach the compiler.
 """
+
 import functools
 import hashlib
 import os
@@ -18,7 +19,7 @@ from .print_c import SCHEDULED, Printer
 from .tidy import tidy_body
 
 FORMS = {"flat": Flat, "tile": Tile, "rows": Rows, "chunks": Chunks, "columns": Columns,
-         "column_chunks": ColumnChunks, "steps": Steps}
+         "column_chunks": ColumnChunks, "steps": Steps}  # fmt: skip
 _TEMPLATES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "templates")
 
 
@@ -44,5 +45,9 @@ def written(kernel):
     form(kernel, printer).write()
     attribute = SCHEDULED if kernel.form == "flat" and interleave(kernel) else ""
     return template("kernel").substitute(
-        name="$name", form=form.note, attribute=attribute, pointers="\n".join(printer.pointers()),
-        body="\n".join(tidy_body(printer.lines)))
+        name="$name",
+        form=form.note,
+        attribute=attribute,
+        pointers="\n".join(printer.pointers()),
+        body="\n".join(tidy_body(printer.lines)),
+    )

@@ -5,6 +5,7 @@ along the vector loop, values in single-assignment order and stores. A value say
 which values, until `print_c.py` writes it down; `passes.py` reads and changes it before that. Two
 graphs with equal Kernels share one compiled function. `check` holds for every kernel.
 """
+
 import functools
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -22,7 +23,7 @@ OWN = {         # ops that only kernels have: what they mean
     "index_of": "(x, best, index): index where x is best or NaN, else the largest of its dtype",
     "random_bits": "(element, seed, stream, call): a draw", "random_uniform": "as random_bits",
     "random_normal": "as random_bits",
-}
+}  # fmt: skip
 
 
 class Operand(NamedTuple):
@@ -32,12 +33,13 @@ class Operand(NamedTuple):
     loop: 0 (constant), 1 (contiguous), "n" (any, given at run time). outer: whether it moves along
     outer rows; run: whether it moves along the reduced runs outside the vector loop.
     """
+
     role: str
     dtype: str
     inner: object
     outer: bool = True
     run: bool = True
-    cross: object = "n"         # tile only: class along the tile's other axis
+    cross: object = "n"  # tile only: class along the tile's other axis
 
 
 class Value(NamedTuple):
@@ -49,6 +51,7 @@ class Value(NamedTuple):
     vec: varies along the vector loop. level: how many reductions come before it. run: varies along
     the reduced axes. cost: as in Op.
     """
+
     op: str
     dtype: str
     args: tuple = ()
@@ -99,18 +102,26 @@ class Kernel:
     The protocol of all kernels (this one, raw.RawKernel, stepped.Stepped): `form`, `operands`,
     `key()`, and a writer for their form in emit.py.
     """
+
     form: str
     outer: int
     runs: int
     operands: tuple = ()
     values: tuple = ()
-    stores: tuple = ()          # (operand, value)
-    spill: bool = False         # rows of at most ROW_SCRATCH elements
+    stores: tuple = ()  # (operand, value)
+    spill: bool = False  # rows of at most ROW_SCRATCH elements
 
     @functools.cached_property
     def _key(self):
-        return (self.form, self.outer, self.runs, self.operands, self.values, self.stores,
-                self.spill)
+        return (
+            self.form,
+            self.outer,
+            self.runs,
+            self.operands,
+            self.values,
+            self.stores,
+            self.spill,
+        )
 
     def key(self):
         """A hashable identity: equal keys mean equal C."""
@@ -133,11 +144,17 @@ class Kernel:
 
 # ---- what holds for each value ------------------------------------------------------------------
 
+
 def known(op):
     """Whether a value may be of this op."""
     row = REGISTRY.get(op)
-    return op in IN_MEMORY + FIXED + REDUCTIONS or op in OWN \
-        or row is not None and row.kind == "elementwise" and row.c is not None
+    return (
+        op in IN_MEMORY + FIXED + REDUCTIONS
+        or op in OWN
+        or row is not None
+        and row.kind == "elementwise"
+        and row.c is not None
+    )
 
 
 def _reads(kernel, v):
@@ -165,4 +182,4 @@ SPEC = (
     (lambda k, i, v: all(v.level >= k.values[a].ready for a in v.args), "is too early"),
     (lambda k, i, v: v.vec or v.reduces or not any(k.values[a].vec for a in v.args),
      "hides a vector"),
-)
+)  # fmt: skip

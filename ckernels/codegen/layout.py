@@ -3,6 +3,7 @@ collapsing.
 
 Strides and offsets count elements. Nothing here allocates or copies.
 """
+
 from dataclasses import dataclass, replace
 
 from ..graph.sizes import indices, surely
@@ -11,6 +12,7 @@ from ..graph.sizes import indices, surely
 @dataclass(frozen=True)
 class Layout:
     """`buffer` is any hashable name of the memory; element [0, 0, ...] lies at `offset`."""
+
     buffer: object
     shape: tuple
     strides: tuple
@@ -52,8 +54,9 @@ def view(node, x):
         return replace(x, shape=node.shape, strides=strides)
     if name == "broadcast_to":
         lead = node.ndim - len(x.shape)
-        strides = (0,) * lead + tuple(0 if n == 1 and m != 1 else s for n, m, s in
-                                      zip(x.shape, node.shape[lead:], x.strides))
+        strides = (0,) * lead + tuple(
+            0 if n == 1 and m != 1 else s for n, m, s in zip(x.shape, node.shape[lead:], x.strides)
+        )
         return replace(x, shape=node.shape, strides=strides)
     if name == "slice":
         return _slice(node, x)
@@ -67,7 +70,7 @@ def _slice(node, x):
     offset, strides, empty = x.offset, [], any(n == 0 for n in node.shape)
     for bounds, n, s in zip(node.attrs["slices"], x.shape, x.strides):
         first, _, step = indices(bounds, n)
-        if not empty:               # nothing may be read: no place behind the end of the buffer
+        if not empty:  # nothing may be read: no place behind the end of the buffer
             offset += first * s
         strides.append(s * step)
     return replace(x, shape=node.shape, strides=tuple(strides), offset=offset)
@@ -82,7 +85,7 @@ def reshape_strides(shape, strides, new):
         return contiguous_strides(new)
     old = [(n, s) for n, s in zip(shape, strides) if n != 1]
     out, i = [], 0
-    pending = []                      # old dims (size, stride) merged so far, as one run
+    pending = []  # old dims (size, stride) merged so far, as one run
     for n in new:
         if n == 1:
             out.append(0)

@@ -4,6 +4,7 @@ Chooses the form of the nest (flat, tile, rows, columns, chunks), collapses axes
 walk alike, classifies strides and writes values in order. What values mean is theirs (ir.py); sizes
 and strides stay out of kernels: they are numbers of the launch.
 """
+
 from dataclasses import dataclass, field, replace
 
 from .. import dtypes
@@ -18,8 +19,8 @@ from .forms.rows import ROW_SCRATCH
 from .ir import COLUMNS, IN_MEMORY, REDUCTIONS, Kernel, Operand, Value, numeral
 from .layout import collapse, contiguous_strides
 
-LEAST_TILED = 16            # rows and columns: below, tiles are all edges
-WIDE = 128                  # columns per chunk at least: narrower ones read memory in crumbs
+LEAST_TILED = 16  # rows and columns: below, tiles are all edges
+WIDE = 128  # columns per chunk at least: narrower ones read memory in crumbs
 
 
 @dataclass
@@ -28,6 +29,7 @@ class Launch:
 
     n: units of the range, dealt out in multiples of `block`; work: picoseconds of all (cost.py).
     """
+
     kernel: Kernel
     pointers: list
     dims: list
@@ -36,8 +38,8 @@ class Launch:
     work: int
     reads: list
     writes: list
-    inplace: list = field(default_factory=list)     # (result, operand) buffers that may be one
-    least: int = 1              # units for one thread, whatever they take
+    inplace: list = field(default_factory=list)  # (result, operand) buffers that may be one
+    least: int = 1  # units for one thread, whatever they take
 
 
 class _Ref:
@@ -59,7 +61,7 @@ class Lowering:
         self.group, self.layouts, self.stores = group, layouts, stores
         self.built = {} if built is None else built
         self.refs, self.values, self.of = [], [], {}
-        self.made = {}                  # {what was asked for: the value that has it}
+        self.made = {}  # {what was asked for: the value that has it}
         self.reduced = set(group.reduced)
 
     def run(self):
@@ -79,11 +81,22 @@ class Lowering:
         All that `build` looks at is in the key. Sizes in it are told apart by their expressions.
         """
         group, numbers = self.group, {}
-        refs = tuple([(r.role, r.dtype, r.strides, r.offset,
-                       numbers.setdefault(r.buffer, len(numbers))) for r in self.refs])
+        refs = tuple(
+            [
+                (r.role, r.dtype, r.strides, r.offset, numbers.setdefault(r.buffer, len(numbers)))
+                for r in self.refs
+            ]
+        )
         chunks = tuple([n.attrs["chunks"] for n, _ in self.stores if n.op.name == "partial"])
-        key = (tuple(group.domain), group.reduced, group.partial, refs, tuple(self.values),
-               tuple(stores), chunks)
+        key = (
+            tuple(group.domain),
+            group.reduced,
+            group.partial,
+            refs,
+            tuple(self.values),
+            tuple(stores),
+            chunks,
+        )
         found = self.built.get(key)
         if found is None:
             made = self.build(stores)
@@ -92,13 +105,19 @@ class Lowering:
             return made
         made, pairs = found
         buffers = list(numbers)
-        return replace(made, dims=list(made.dims), pointers=self.pointers(),
-                       reads=self.buffers("in"), writes=self.buffers("out"),
-                       inplace=[(buffers[a], buffers[b]) for a, b in pairs])
+        return replace(
+            made,
+            dims=list(made.dims),
+            pointers=self.pointers(),
+            reads=self.buffers("in"),
+            writes=self.buffers("out"),
+            inplace=[(buffers[a], buffers[b]) for a, b in pairs],
+        )
 
     def pointers(self):
-        return [(r.buffer, r.offset * dtypes.ITEMSIZE[r.dtype])
-                for r in self.refs if r.role != "index"]
+        return [
+            (r.buffer, r.offset * dtypes.ITEMSIZE[r.dtype]) for r in self.refs if r.role != "index"
+        ]
 
     def buffers(self, role):
         return [r.buffer for r in self.refs if r.role == role]
@@ -167,11 +186,12 @@ class Lowering:
         args = [self.operand(*read) for read in self.group.reads[node.uid]]
         if node.op.kind == "reduce":
             return self.reduce(node, name, args[0], node.inputs[0], node.attrs["axes"])
-        if node.op.commutative:     # the order of the graph is that of birth: no part of a kernel
+        if node.op.commutative:  # the order of the graph is that of birth: no part of a kernel
             args.sort()
         wide = dtypes.ITEMSIZE[node.inputs[-1].dtype] / 4
-        return self.value(name, node.dtype, args, tuple(sorted(node.attrs.items())),
-                          cost=node.op.cost * wide)
+        return self.value(
+            name, node.dtype, args, tuple(sorted(node.attrs.items())), cost=node.op.cost * wide
+        )
 
     def operand(self, node, amap, base, want):
         """The value of `node` read with `amap`, where it is `base` read with `want`."""
@@ -198,8 +218,13 @@ class Lowering:
         for k in range(3):
             key = ("state", state.uid, k)
             if key not in self.made:
-                ref = _Ref("in", "int64", (0,) * len(self.group.domain), layout.buffer,
-                           layout.offset + k * layout.strides[0])
+                ref = _Ref(
+                    "in",
+                    "int64",
+                    (0,) * len(self.group.domain),
+                    layout.buffer,
+                    layout.offset + k * layout.strides[0],
+                )
                 self.refs.append(ref)
                 self.made[key] = self.value("load", "int64", operand=len(self.refs) - 1)
             args.append(self.made[key])
@@ -219,8 +244,9 @@ class Lowering:
             strides[axis] = step
         kind = "int32" if product(x.shape[a] for a in axes) < 2**31 else "int64"
         index = self.index(tuple(strides), kind)
-        first = self.value("index_of", kind, (arg, best, index),
-                           (("float", dtypes.is_float(x.dtype)),), cost=2)
+        first = self.value(
+            "index_of", kind, (arg, best, index), (("float", dtypes.is_float(x.dtype)),), cost=2
+        )
         return self.convert(self.value("first", kind, (first,)), "int64")
 
     def partial(self, node):
@@ -254,10 +280,12 @@ class Lowering:
         if not inner:
             outer.sort(key=lambda a: -abs(value_of(by_out[a])))
         inner.sort(key=lambda a: -abs(value_of(lead.strides[a])))
-        o_sizes, o_rows = collapse([sizes[a] for a in outer],
-                                   [[r.strides[a] for a in outer] for r in self.refs])
-        r_sizes, r_rows = collapse([sizes[a] for a in inner],
-                                   [[r.strides[a] for a in inner] for r in self.refs])
+        o_sizes, o_rows = collapse(
+            [sizes[a] for a in outer], [[r.strides[a] for a in outer] for r in self.refs]
+        )
+        r_sizes, r_rows = collapse(
+            [sizes[a] for a in inner], [[r.strides[a] for a in inner] for r in self.refs]
+        )
         if not inner:
             return self.flat(stores, o_sizes, o_rows)
         column = bool(o_sizes) and (group.partial or self.is_column(lead, outer, inner))
@@ -267,9 +295,12 @@ class Lowering:
 
     def leading_ref(self):
         """The operand whose memory order the nest follows: the one with most elements to read."""
+
         def weight(ref):
-            return product(value_of(n) for s, n in zip(ref.strides, self.group.domain)
-                           if value_of(s))
+            return product(
+                value_of(n) for s, n in zip(ref.strides, self.group.domain) if value_of(s)
+            )
+
         return max([r for r in self.refs if r.role == "in"] or self.refs, key=weight)
 
     @staticmethod
@@ -284,18 +315,35 @@ class Lowering:
             sizes, rows = (1,), [(0,) for _ in self.refs]
         crossed = self.tile_axis(sizes, rows)
         if crossed:
-            return self.launch("tile", stores, sizes[1], (sizes[0],), (),
-                               [(r[1], (r[0],), ()) for r in rows], sizes[0], TILE)
-        return self.launch("flat", stores, sizes[-1], sizes[:-1], (),
-                           [(r[-1], r[:-1], ()) for r in rows], product(sizes), 64)
+            return self.launch(
+                "tile",
+                stores,
+                sizes[1],
+                (sizes[0],),
+                (),
+                [(r[1], (r[0],), ()) for r in rows],
+                sizes[0],
+                TILE,
+            )
+        return self.launch(
+            "flat",
+            stores,
+            sizes[-1],
+            sizes[:-1],
+            (),
+            [(r[-1], r[:-1], ()) for r in rows],
+            product(sizes),
+            64,
+        )
 
     def tile_axis(self, sizes, rows):
         """Whether a 2-D loop has operands contiguous along the outer axis and so wants tiles."""
         if len(sizes) != 2:
             return False
         real = [r for r, ref in zip(rows, self.refs) if ref.role != "index"]
-        return any(r[0] in (1, -1) and r[1] not in (0, 1, -1) for r in real) \
-            and all(n >= LEAST_TILED for n in sizes)
+        return any(r[0] in (1, -1) and r[1] not in (0, 1, -1) for r in real) and all(
+            n >= LEAST_TILED for n in sizes
+        )
 
     def rows(self, stores, o_sizes, o_rows, r_sizes, r_rows):
         strides = [(r[-1], o, r[:-1]) for o, r in zip(o_rows, r_rows)]
@@ -308,17 +356,33 @@ class Lowering:
     def columns(self, stores, o_sizes, o_rows, r_sizes, r_rows):
         strides = [(o[-1], o[:-1], r) for o, r in zip(o_rows, r_rows)]
         if self.group.partial:
-            return self.chunked("column_chunks", stores, o_sizes[-1], o_sizes[:-1], r_sizes,
-                                strides, product(r_sizes))
+            return self.chunked(
+                "column_chunks",
+                stores,
+                o_sizes[-1],
+                o_sizes[:-1],
+                r_sizes,
+                strides,
+                product(r_sizes),
+            )
         total = product(o_sizes)
-        return self.launch("columns", stores, o_sizes[-1], o_sizes[:-1], r_sizes, strides, total,
-                           WIDE if value_of(total) >= 2 * WIDE else 16)
+        return self.launch(
+            "columns",
+            stores,
+            o_sizes[-1],
+            o_sizes[:-1],
+            r_sizes,
+            strides,
+            total,
+            WIDE if value_of(total) >= 2 * WIDE else 16,
+        )
 
     def chunked(self, form, stores, n, outer, runs, strides, count):
         """A partial reduction: `count` runs or elements dealt to the chunks the shape asked for."""
         chunks = next(n for n, _ in self.stores if n.op.name == "partial").attrs["chunks"]
-        return self.launch(form, stores, n, outer, runs, strides, chunks, 1,
-                           chunk=-(-count // chunks))
+        return self.launch(
+            form, stores, n, outer, runs, strides, chunks, 1, chunk=-(-count // chunks)
+        )
 
     def launch(self, form, stores, n, outer, runs, strides, count, block, chunk=None):
         dims = [n, *outer, *runs] + ([chunk] if chunk is not None else [])
@@ -334,13 +398,28 @@ class Lowering:
             if op.run:
                 dims.extend(run)
         values, stores = passes.rewrite(form, self.settle(form, operands), stores)
-        kernel = Kernel(form, len(outer), len(runs), tuple(operands), values, stores,
-                        form == "rows" and not runs and again(values) and n <= ROW_SCRATCH)
+        kernel = Kernel(
+            form,
+            len(outer),
+            len(runs),
+            tuple(operands),
+            values,
+            stores,
+            form == "rows" and not runs and again(values) and n <= ROW_SCRATCH,
+        )
         ns, total = self.element_ns(values), product(self.group.domain)
-        return Launch(kernel, self.pointers(), dims, count, block, cost.work(ns, total),
-                      self.buffers("in"), self.buffers("out"),
-                      self.inplace() if form == "flat" else [],
-                      cost.least_for_elements(count, total))
+        return Launch(
+            kernel,
+            self.pointers(),
+            dims,
+            count,
+            block,
+            cost.work(ns, total),
+            self.buffers("in"),
+            self.buffers("out"),
+            self.inplace() if form == "flat" else [],
+            cost.least_for_elements(count, total),
+        )
 
     def inplace(self):
         """Pairs (result, operand) that are walked alike, so that one may overwrite the other.
@@ -351,19 +430,33 @@ class Lowering:
         for ref in self.refs:
             if ref.role == "in":
                 loads.setdefault(ref.buffer, []).append(ref)
+
         def once(ref):
             return all(s != 0 for s, n in zip(ref.strides, self.group.domain) if n != 1)
+
         def alike(a, b):
-            return dtypes.ITEMSIZE[a.dtype] == dtypes.ITEMSIZE[b.dtype] \
-                and a.strides == b.strides and a.offset == b.offset
-        return [(out.buffer, buffer) for out in self.refs if out.role == "out" and once(out)
-                for buffer, refs in loads.items() if all(alike(ref, out) for ref in refs)]
+            return (
+                dtypes.ITEMSIZE[a.dtype] == dtypes.ITEMSIZE[b.dtype]
+                and a.strides == b.strides
+                and a.offset == b.offset
+            )
+
+        return [
+            (out.buffer, buffer)
+            for out in self.refs
+            if out.role == "out" and once(out)
+            for buffer, refs in loads.items()
+            if all(alike(ref, out) for ref in refs)
+        ]
 
     def element_ns(self, values):
         """Estimated ns per point of the domain on one core."""
         total = sum(1 if v.reduces else v.cost for v in values) * cost.NS_PER_COST
-        moved = sum(dtypes.ITEMSIZE[ref.dtype] for ref in self.refs
-                    if ref.role != "index" and moves(ref.strides))
+        moved = sum(
+            dtypes.ITEMSIZE[ref.dtype]
+            for ref in self.refs
+            if ref.role != "index" and moves(ref.strides)
+        )
         return total + moved * cost.NS_PER_BYTE
 
     def settle(self, form, operands):

@@ -4,6 +4,7 @@ A snippet starts at a comment `/* @snippet name: what */`: one C function or mac
 Between `/* @foreach A B: x y; z w */` and `/* @end */` snippets repeat, $A and $B replaced by each
 row (`_` stands for nothing). Reads the templates once; knows nothing of graphs or kernels.
 """
+
 import functools
 import pathlib
 import re
@@ -54,7 +55,7 @@ ULP = {
     "erfcx": {"f32": 0.55, "f64": 3.8},
     "log_ndtr": {"f32": 0.55, "f64": 2.5},
     "betaln": {"f32": 0.55, "f64": 8.0},
-}
+}  # fmt: skip
 
 _MARK = re.compile(r"/\* @(snippet|foreach|end)\b *(.*?) *\*/\n", re.S)
 _NAME = re.compile(r"\b(?:ck|CK)_\w+")
@@ -82,8 +83,11 @@ def _snippets_of(text):
 @functools.lru_cache(maxsize=1)
 def _library():
     """{name: text} of all snippets."""
-    pairs = [pair for path in sorted(TEMPLATES.glob("math*.h.in"))
-             for pair in _snippets_of(path.read_text(encoding="utf-8"))]
+    pairs = [
+        pair
+        for path in sorted(TEMPLATES.glob("math*.h.in"))
+        for pair in _snippets_of(path.read_text(encoding="utf-8"))
+    ]
     library = dict(pairs)
     if len(library) != len(pairs):
         raise ValueError("two snippets of one name in templates/math*.h.in")

@@ -5,25 +5,28 @@ Each rule is paid for by a measurement, and has a near miss in its test. Nothing
 loops or C. A pattern is a variable (the same value wherever it stands), (op, *patterns),
 Bound(name, pattern) or Either(patterns).
 """
+
 from typing import NamedTuple
 
 from .. import dtypes
 from ..graph.op import REGISTRY
 from .ir import COLUMNS, REDUCTIONS, Value
 
-RECOMPUTE_COST = 4.0        # a value cheaper than this is computed again rather than kept in a row
+RECOMPUTE_COST = 4.0  # a value cheaper than this is computed again rather than kept in a row
 COMMUTATIVE = ("add", "mul")
-TOLD = ("sqrt",)            # ops that a load names when they made what it reads
+TOLD = ("sqrt",)  # ops that a load names when they made what it reads
 
 
 class Bound(NamedTuple):
     """A pattern whose value gets a name too."""
+
     name: str
     pattern: object
 
 
 class Either(NamedTuple):
     """Any one of some patterns."""
+
     patterns: tuple
 
 
@@ -34,6 +37,7 @@ class KernelRule(NamedTuple):
     what it was). shared: values made for several replacements are computed once. why: what the rule
     gains, measured, and why it is right.
     """
+
     name: str
     pattern: object
     replacement: object
@@ -76,19 +80,23 @@ def has_root(values, i):
 def per_row_root(form, values, found, i):
     """Whether a quotient varies along the vector loop (or down a strip) and its root does not."""
     root = values[found["root"]]
-    return has_root(values, found["root"]) and values[i].vec and (
-        not root.vec or form in COLUMNS and not root.run)
+    return (
+        has_root(values, found["root"])
+        and values[i].vec
+        and (not root.vec or form in COLUMNS and not root.run)
+    )
 
 
 def is_zero(values, found):
     return values[found["zero"]].number == 0
 
 
-TOP = Bound("top", Either((
-    ("max", "x"),
-    ("where", ("isfinite", "m"), Bound("m", ("max", "x")), "zero"))))
+TOP = Bound(
+    "top", Either((("max", "x"), ("where", ("isfinite", "m"), Bound("m", ("max", "x")), "zero")))
+)
 SUMMED = Bound("e", ("exp", ("sub", "x", TOP)))
 TOTAL = ("add", ("log", ("sum", SUMMED)), "top")
+
 
 def _ops(pattern):
     """The ops that values have to be of for a pattern to be found at all."""
@@ -122,7 +130,7 @@ RULES = (
          "infinite and 0, so that the product is within 1.5 ulp of the quotient. A layer norm and "
          "its gradient divide three times per element: 1.6 ms of 4096 x 768 on one core, 2.3 "
          "before."),
-)
+)  # fmt: skip
 ROWS_OF = {}
 for _rule in RULES:
     ROWS_OF.setdefault(_rule.pattern[0], []).append((_rule, _ops(_rule.pattern)))
@@ -212,9 +220,11 @@ def places(kernel):
 
 # ---- accumulators -------------------------------------------------------------------------------
 
+
 class Accumulator(NamedTuple):
     """What a reduction runs in: a dtype ("flag": an int that is 0 or 1), and whether a maximum or
     minimum keeps apart that it met NaN."""
+
     dtype: str
     nan: bool
 
@@ -227,9 +237,13 @@ def accumulators(kernel):
     with its place down a strip of columns sees NaN there.
     """
     together = places(kernel) if kernel.form in COLUMNS else {}
-    return {i: Accumulator(_runs_in(v), v.op in ("max", "min") and dtypes.is_float(v.dtype)
-                           and i not in together)
-            for i, v in enumerate(kernel.values) if v.reduces}
+    return {
+        i: Accumulator(
+            _runs_in(v), v.op in ("max", "min") and dtypes.is_float(v.dtype) and i not in together
+        )
+        for i, v in enumerate(kernel.values)
+        if v.reduces
+    }
 
 
 def _runs_in(v):
@@ -272,6 +286,7 @@ def in_blocks(kernel, i):
 
 
 # ---- ciphers ------------------------------------------------------------------------------------
+
 
 def interleave(kernel):
     """How many vectors of random numbers a flat loop computes at a time; 0 for loops without.

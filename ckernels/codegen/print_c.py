@@ -5,6 +5,7 @@ loops and their pragmas. The forms (`forms/`) say what stands where: they hand o
 arithmetic (+ - * / % < ?: over int64, as any target has it), never a declaration or a pragma.
 The C is meant to be read: pointers named x/y by direction, values v<number>, one statement each.
 """
+
 import functools
 import re
 from contextlib import contextmanager
@@ -17,15 +18,17 @@ from . import passes
 from .tidy import tidy_expression
 
 SCHEDULED = '__attribute__((optimize("schedule-insns")))\n'
-READ = {"bool": "{0} != 0",         # from memory to a register
-        **{dtype: f"ck_{name}_to_float({{0}})" for dtype, name in dtypes.C_STORED.items()}}
+READ = {
+    "bool": "{0} != 0",  # from memory to a register
+    **{dtype: f"ck_{name}_to_float({{0}})" for dtype, name in dtypes.C_STORED.items()},
+}
 WRITTEN = {dtype: f"ck_float_to_{name}({{0}})" for dtype, name in dtypes.C_STORED.items()}
 STEP = {"sum": "{a} += {v};", "prod": "{a} *= {v};", "any": "{a} |= ({v} != 0);",
         "all": "{a} &= ({v} != 0);", "max": "{a} = {v} > {a} ? {v} : {a};",
-        "min": "{a} = {v} < {a} ? {v} : {a};"}
-STEP["first"] = STEP["min"]     # the least index where something holds: growing along a row
+        "min": "{a} = {v} < {a} ? {v} : {a};"}  # fmt: skip
+STEP["first"] = STEP["min"]  # the least index where something holds: growing along a row
 CLAUSE = {"sum": "+", "prod": "*", "any": "|", "all": "&", "max": "max", "min": "min",
-          "first": "min"}
+          "first": "min"}  # fmt: skip
 START = {"sum": "0", "prod": "1", "any": "0", "all": "1"}
 BETTER = {"max": ">", "min": "<"}
 LARGEST = {"int32": "0x7fffffff", "int64": "0x7fffffffffffffff"}
@@ -33,6 +36,7 @@ _NAME = re.compile(r"v\d+\w*|s\d+\[c\]|count")
 
 
 # ---- types, numbers, ops ------------------------------------------------------------------------
+
 
 def ctype(dtype):
     """C type of a value in a register."""
@@ -57,7 +61,7 @@ def start_of(name, dtype):
     bits = 8 * dtypes.ITEMSIZE[dtype]
     if dtype.startswith("u"):
         return "0" if name == "max" else f"({kind})-1"
-    top = f"{2**(bits - 1) - 1}{'l' if bits == 64 else ''}"
+    top = f"{2 ** (bits - 1) - 1}{'l' if bits == 64 else ''}"
     return f"({kind})(-{top} - 1)" if name == "max" else f"({kind}){top}"
 
 
@@ -72,11 +76,11 @@ def literal(dtype, number):
             return f'__builtin_nan{suffix}("")'
         if x in (float("inf"), float("-inf")):
             return f"{'-' if x < 0 else ''}__builtin_inf{suffix}()"
-        text = (repr(x) if dtype == "float64" else str(np.float32(x))) + suffix   # shortest exact
+        text = (repr(x) if dtype == "float64" else str(np.float32(x))) + suffix  # shortest exact
         return f"({text})" if x < 0 or text[0] == "-" else text
     n = int(number)
     kind = dtypes.C_NAMES[dtype]
-    if dtype == "int64" and n == -2**63:
+    if dtype == "int64" and n == -(2**63):
         return "(-0x7fffffffffffffff - 1)"
     return f"(({kind}){n}{'u' if dtype.startswith('u') else ''}{'l' if '64' in dtype else ''})"
 
@@ -116,6 +120,7 @@ def expression(text, operands):
 
 
 # ---- one kernel ---------------------------------------------------------------------------------
+
 
 class Printer:
     """Prints the statements that a form asks for, of one kernel."""
@@ -186,9 +191,10 @@ class Printer:
             clauses.setdefault(CLAUSE[self.k.values[i].op], []).append(accumulator)
             if self.accumulators[i].nan:
                 clauses.setdefault("|", []).append(flag)
-        text = " ".join(f"reduction({op}:{', '.join(names)})"
-                        for op, names in sorted(clauses.items()))
-        extreme = any(self.accumulators[i].nan for i, _, _ in taken)    # of floats: see the macro
+        text = " ".join(
+            f"reduction({op}:{', '.join(names)})" for op, names in sorted(clauses.items())
+        )
+        extreme = any(self.accumulators[i].nan for i, _, _ in taken)  # of floats: see the macro
         text = f"CK_SIMD_EXTREME({text})" if extreme else f"#pragma omp simd {text}"
         self.put(text if clauses else "#pragma GCC ivdep")
 
@@ -327,7 +333,7 @@ class Printer:
         v, name = self.k.values[i], f"a_{i}[c]"
         args = texts
         if v.op == "sum" and self.k.values[v.args[0]].dtype == "float32":
-            while len(args) > 1:                        # float sums of few rows, pairwise
+            while len(args) > 1:  # float sums of few rows, pairwise
                 args = [f"({a} + {b})" for a, b in zip(args[::2], args[1::2])]
         if len(args) > 1:
             name = f"t_{i}"

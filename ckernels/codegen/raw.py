@@ -3,6 +3,7 @@
 They have what a loop kernel has for the rest of the system: a key, a form, operands for the
 statistics, and C text named by its content. The index arithmetic they share is printed here.
 """
+
 from dataclasses import dataclass
 
 from .ir import Operand
@@ -11,6 +12,7 @@ from .ir import Operand
 @dataclass(frozen=True)
 class RawKernel:
     """`form` names the template; fields: ((hole, text), ...); roles: ((role, dtype), ...)."""
+
     form: str
     fields: tuple
     roles: tuple

@@ -4,6 +4,7 @@ Where the body of a scan is one loop over one element, the calls are all its cos
 takes the steps itself: sequences and traces are walked by strides, states stay in registers. Which
 pointers are what is decided by the planner; forms/steps.py says what the loop looks like.
 """
+
 from dataclasses import dataclass
 
 FIXED, SLIDE, SLIDE_ONE, STATE = "fixed", "slide", "slide one", "state"
@@ -15,6 +16,7 @@ class Stepped:
     (by a stride in dims, in elements), SLIDE_ONE, or (STATE, operand that holds its new value);
     dims are the strides of the operands that slide.
     """
+
     kernel: object
     ways: tuple
     form = "steps"

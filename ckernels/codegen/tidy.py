@@ -3,6 +3,7 @@
 Works on the text of one function body in the emitter's own style (one statement per line); it knows
 nothing of kernels, and what it leaves out changes no machine code.
 """
+
 import re
 from collections import Counter
 from functools import lru_cache
@@ -28,14 +29,15 @@ def _without_aliases(lines):
     for match in filter(None, found):
         meanings.setdefault(match[1], set()).add(match[2])
     alias = {}
-    for name, values in meanings.items():           # in order: what a name stands for comes first
+    for name, values in meanings.items():  # in order: what a name stands for comes first
         value = next(iter(values))
         if len(values) == 1 and _MOVED.fullmatch(name) and _ALIAS.match(value):
             alias[name] = alias.get(value, value)
     if not alias:
         return lines
-    text = "\n".join(line for line, match in zip(lines, found)
-                     if not match or match[1] not in alias)
+    text = "\n".join(
+        line for line, match in zip(lines, found) if not match or match[1] not in alias
+    )
     text = _MOVED.sub(lambda m: alias.get(m[0], m[0]), text)
     return _PLUS_NOTHING.sub("", text).split("\n")
 

@@ -39,14 +39,35 @@ def supply():
 def lacking():
     """[(module, name, value)]: what Keras and its programs use and this Python or NumPy removed."""
     wanted = [
-        (collections, {n: getattr(collections.abc, n)
-                       for n in ("Container", "Iterable", "Mapping", "Sequence")}),
+        (
+            collections,
+            {
+                n: getattr(collections.abc, n)
+                for n in ("Container", "Iterable", "Mapping", "Sequence")
+            },
+        ),
         (inspect, {"getargspec": getargspec, "ArgSpec": ArgSpec}),
-        (np, {"bool": bool, "int": int, "float": float, "complex": complex, "object": object,
-              "str": str, "Inf": np.inf, "string_": np.bytes_, "unicode_": np.str_}),
-    ]  # fmt: skip
-    return [(module, name, value) for module, names in wanted for name, value in names.items()
-            if name not in vars(module)]  # hasattr would warn
+        (
+            np,
+            {
+                "bool": bool,
+                "int": int,
+                "float": float,
+                "complex": complex,
+                "object": object,
+                "str": str,
+                "Inf": np.inf,
+                "string_": np.bytes_,
+                "unicode_": np.str_,
+            },
+        ),
+    ]
+    return [
+        (module, name, value)
+        for module, names in wanted
+        for name, value in names.items()
+        if name not in vars(module)
+    ]  # hasattr would warn
 
 
 def put_back():
@@ -174,8 +195,10 @@ def mend_lambda(core):
         many = isinstance(input_shape, list)
         dtypes = getattr(self, "_input_dtypes", None) or K.floatx()
         dtypes = dtypes if isinstance(dtypes, list) else [dtypes] * len(input_shape)
-        xs = [K.placeholder(shape=s, dtype=d)
-              for s, d in zip(input_shape if many else [input_shape], dtypes)]
+        xs = [
+            K.placeholder(shape=s, dtype=d)
+            for s, d in zip(input_shape if many else [input_shape], dtypes)
+        ]
         y = self.call(xs if many else xs[0])
         return [K.int_shape(part) for part in y] if isinstance(y, list) else K.int_shape(y)
 
@@ -344,7 +367,7 @@ AFTER = {
     "keras.utils.layer_utils": mend_kernels,
     "keras.layers.core": mend_lambda,
     "keras.wrappers.scikit_learn": mend_wrappers,
-}
+}  # fmt: skip
 
 
 def when_imported(name, mend):

@@ -107,7 +107,5 @@ from ._scopes import name_scope
 from ._values import batch_get_value, eval, get_value, repeat_elements
 
 __all__ = [
-    name
-    for name, value in list(globals().items())
-    if not name.startswith("_") and callable(value)
+    name for name, value in list(globals().items()) if not name.startswith("_") and callable(value)
 ]

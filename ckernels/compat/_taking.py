@@ -27,7 +27,7 @@ SETTINGS = (
     "set_image_data_format",
     "image_dim_ordering",
     "set_image_dim_ordering",
-)
+)  # fmt: skip
 EXTRA = (
     "clear_session",
     "ctc_decode",
@@ -38,7 +38,7 @@ EXTRA = (
     "pattern_broadcast",
     "set_image_dim_ordering",
     "set_session",
-)
+)  # fmt: skip
 COMPUTED_AT_ONCE = 1 << 16  # elements; below, NumPy is faster than to make and load a kernel
 
 

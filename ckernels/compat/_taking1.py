@@ -23,7 +23,7 @@ SHARED = (
     "cast_to_floatx",
     "image_dim_ordering",
     "set_image_dim_ordering",
-)
+)  # fmt: skip
 
 
 def install(like=None):

@@ -29,8 +29,9 @@ def border(mode, n, what="border_mode"):
     """A border_mode as the padding of `ops.conv`: one entry per axis."""
     entries = tuple(mode) if isinstance(mode, list) else mode
     if isinstance(entries, tuple):
-        entries = tuple((e, e) if isinstance(e, int) and not isinstance(e, bool) else e
-                        for e in entries)
+        entries = tuple(
+            (e, e) if isinstance(e, int) and not isinstance(e, bool) else e for e in entries
+        )
     found = axis_paddings(entries, n, what)
     if any(e in ("same", "causal", "partial") for e in found):
         raise ArgumentError(f"border_mode must be 'valid', 'full', 'half' or numbers, not {mode!r}")
@@ -58,10 +59,14 @@ def get_conv_output_shape(image_shape, kernel_shape, border_mode, subsample, fil
     (2, 7, 3, 3)
     """
     n = len(image_shape) - 2
-    sizes = zip(image_shape[2:], kernel_shape[-n:], border(border_mode, n), subsample,
-                filter_dilation or (1,) * n)
-    return (image_shape[0], kernel_shape[0],
-            *(get_conv_shape_1axis(*axis) for axis in sizes))
+    sizes = zip(
+        image_shape[2:],
+        kernel_shape[-n:],
+        border(border_mode, n),
+        subsample,
+        filter_dilation or (1,) * n,
+    )
+    return (image_shape[0], kernel_shape[0], *(get_conv_shape_1axis(*axis) for axis in sizes))
 
 
 def get_conv_gradinputs_shape_1axis(kernel_shape, top_shape, border_mode, subsample, dilation):
@@ -76,8 +81,9 @@ def get_conv_gradinputs_shape_1axis(kernel_shape, top_shape, border_mode, subsam
     return max(0, top_shape + extent(kernel_shape, dilation) - 1 - sum(around))
 
 
-def get_conv_gradinputs_shape(kernel_shape, top_shape, border_mode, subsample,
-                              filter_dilation=None, num_groups=1):
+def get_conv_gradinputs_shape(
+    kernel_shape, top_shape, border_mode, subsample, filter_dilation=None, num_groups=1
+):
     """The shape of an image from those of kernel and result; sizes only where the stride is 1.
 
     >>> get_conv_gradinputs_shape((7, 3, 4, 4), (2, 7, 6, 6), (2, 2), (1, 1))
@@ -85,10 +91,18 @@ def get_conv_gradinputs_shape(kernel_shape, top_shape, border_mode, subsample,
     """
     n = len(top_shape) - 2
     channels = kernel_shape[-n - 1]
-    sizes = zip(kernel_shape[-n:], top_shape[2:], border(border_mode, n), subsample,
-                filter_dilation or (1,) * n)
-    return (top_shape[0], None if channels is None else channels * num_groups,
-            *(get_conv_gradinputs_shape_1axis(*axis) for axis in sizes))
+    sizes = zip(
+        kernel_shape[-n:],
+        top_shape[2:],
+        border(border_mode, n),
+        subsample,
+        filter_dilation or (1,) * n,
+    )
+    return (
+        top_shape[0],
+        None if channels is None else channels * num_groups,
+        *(get_conv_gradinputs_shape_1axis(*axis) for axis in sizes),
+    )
 
 
 def get_conv_gradweights_shape_1axis(image_shape, top_shape, border_mode, subsample, dilation):
@@ -101,13 +115,21 @@ def get_conv_gradweights_shape_1axis(image_shape, top_shape, border_mode, subsam
     if None in (image_shape, top_shape) or subsample != 1 or entry == "half":
         return None
     # With "full" the result has size image + reach - 1, else image + padding - reach + 1.
-    reach = top_shape - image_shape + 1 if entry == "full" else \
-        image_shape + sum(entry) - top_shape + 1
+    reach = (
+        top_shape - image_shape + 1 if entry == "full" else image_shape + sum(entry) - top_shape + 1
+    )
     return (reach - 1) // dilation + 1
 
 
-def get_conv_gradweights_shape(image_shape, top_shape, border_mode, subsample,
-                               filter_dilation=None, num_groups=1, unshared=False):
+def get_conv_gradweights_shape(
+    image_shape,
+    top_shape,
+    border_mode,
+    subsample,
+    filter_dilation=None,
+    num_groups=1,
+    unshared=False,
+):
     """The shape of a kernel from those of image and result; sizes only where the stride is 1.
 
     >>> get_conv_gradweights_shape((2, 3, 5, 5), (2, 7, 3, 3), "valid", (1, 1))
@@ -115,15 +137,25 @@ def get_conv_gradweights_shape(image_shape, top_shape, border_mode, subsample,
     """
     n = len(image_shape) - 2
     channels = None if image_shape[1] is None else image_shape[1] // num_groups
-    sizes = zip(image_shape[2:], top_shape[2:], border(border_mode, n), subsample,
-                filter_dilation or (1,) * n)
+    sizes = zip(
+        image_shape[2:],
+        top_shape[2:],
+        border(border_mode, n),
+        subsample,
+        filter_dilation or (1,) * n,
+    )
     places = tuple(top_shape[2:]) if unshared else ()
-    return (top_shape[1], *places, channels,
-            *(get_conv_gradweights_shape_1axis(*axis) for axis in sizes))
+    return (
+        top_shape[1],
+        *places,
+        channels,
+        *(get_conv_gradweights_shape_1axis(*axis) for axis in sizes),
+    )
 
 
-def check_conv_gradinputs_shape(image_shape, kernel_shape, output_shape, border_mode, subsample,
-                                filter_dilation=None):
+def check_conv_gradinputs_shape(
+    image_shape, kernel_shape, output_shape, border_mode, subsample, filter_dilation=None
+):
     """False when an image and a kernel of these shapes give another result; True when they may.
 
     >>> check_conv_gradinputs_shape((2, 3, 9, 9), (7, 3, 4, 4), (2, 7, 3, 3), "valid", (2, 2))
@@ -132,8 +164,9 @@ def check_conv_gradinputs_shape(image_shape, kernel_shape, output_shape, border_
     if not len(image_shape) == len(kernel_shape) == len(output_shape):
         return False
     try:
-        want = get_conv_output_shape(image_shape, kernel_shape, border_mode, subsample,
-                                     filter_dilation)
+        want = get_conv_output_shape(
+            image_shape, kernel_shape, border_mode, subsample, filter_dilation
+        )
     except ShapeError:
         return False
     return all(None in pair or pair[0] == pair[1] for pair in zip(want, output_shape))
@@ -176,14 +209,18 @@ def assert_shape(x, expected_shape, msg="Unexpected shape."):
     if expected_shape is None or all(s is None for s in expected_shape):
         return x
     if len(expected_shape) != node.ndim:
-        raise CheckError(f"{msg} {show_hint(expected_shape)} has {len(expected_shape)} entries, "
-                         f"the tensor has shape {show(node.shape)}")
+        raise CheckError(
+            f"{msg} {show_hint(expected_shape)} has {len(expected_shape)} entries, "
+            f"the tensor has shape {show(node.shape)}"
+        )
     conditions = []
     for axis, (want, have) in enumerate(zip(expected_shape, node.shape)):
         if isinstance(want, numbers.Integral) and have is not None:
             if want != have:
-                raise CheckError(f"{msg} {show_hint(expected_shape)} was expected, the tensor has "
-                                 f"shape {show(node.shape)}")
+                raise CheckError(
+                    f"{msg} {show_hint(expected_shape)} was expected, the tensor has "
+                    f"shape {show(node.shape)}"
+                )
         elif want is not None:
             conditions.append(ops.eq(ops.size_of(node, axis), node_of(want, "a size")))
     return Tensor(ops.check(node, *conditions, message=msg)) if conditions else x
@@ -195,8 +232,10 @@ def check_hint(what, x, shape):
         return
     shape = tuple(shape)
     if len(shape) != x.ndim:
-        raise ShapeError(f"{what} {show_hint(shape)} has {len(shape)} entries for a tensor of "
-                         f"shape {show(x.shape)}")
+        raise ShapeError(
+            f"{what} {show_hint(shape)} has {len(shape)} entries for a tensor of "
+            f"shape {show(x.shape)}"
+        )
     if any(isinstance(s, int) and d not in (None, s) for s, d in zip(shape, x.shape)):
         raise ShapeError(f"{what} {show_hint(shape)} contradicts the shape {show(x.shape)}")
 

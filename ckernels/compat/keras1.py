@@ -303,9 +303,7 @@ def separable_conv2d(
     )
 
 
-def pool2d(
-    x, pool_size, strides=(1, 1), border_mode="valid", dim_ordering="th", pool_mode="max"
-):
+def pool2d(x, pool_size, strides=(1, 1), border_mode="valid", dim_ordering="th", pool_mode="max"):
     """2D pooling, 'max' or 'avg'."""
     return _windows1.pooled(x, pool_size, strides, border_mode, dim_ordering, pool_mode)
 
@@ -324,9 +322,7 @@ def resize_images(X, height_factor, width_factor, dim_ordering):  # noqa: N803
 
 def resize_volumes(X, depth_factor, height_factor, width_factor, dim_ordering):  # noqa: N803
     """Volumes enlarged by integer factors: voxels are repeated."""
-    return _pool.resize_volumes(
-        X, depth_factor, height_factor, width_factor, _layout(dim_ordering)
-    )
+    return _pool.resize_volumes(X, depth_factor, height_factor, width_factor, _layout(dim_ordering))
 
 
 def temporal_padding(x, padding=1):

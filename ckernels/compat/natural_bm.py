@@ -8,6 +8,7 @@ the same name means something else: random functions take `rng=`, placeholders k
 rank, variables may change their sizes and are true in a boolean context, `set_value` casts like
 NumPy. Its epsilon and integer type are its own; the float type is that of ckernels.
 """
+
 # ruff: noqa: F401, F811
 import numpy as np
 

@@ -9,7 +9,7 @@ from ..graph.shapes import show
 from ..ops.shape import sized, times
 
 MODES = {"valid": "valid", "ignore_borders": "valid", "half": "half", "full": "full",
-         "wrap_centered": "valid"}
+         "wrap_centered": "valid"}  # fmt: skip
 
 
 def _pair(value, what):
@@ -65,8 +65,9 @@ def _wrapped(x, size):
         if k % 2 == 0:
             raise ArgumentError(f"wrap_centered needs windows of odd sizes, not {size}")
         if x.shape[axis] is not None and x.shape[axis] < k:
-            raise ShapeError(f"wrap_centered windows {size} are larger than the images "
-                             f"{show(x.shape)}")
+            raise ShapeError(
+                f"wrap_centered windows {size} are larger than the images {show(x.shape)}"
+            )
         half, whole = k // 2, (slice(None),) * axis
         if half:
             end = ops.getitem(x, (*whole, slice(-half, None)))
@@ -87,18 +88,21 @@ def neibs2images(neibs, neib_shape, original_shape, mode="valid"):
         raise ArgumentError(f"neibs2images undoes the modes valid and ignore_borders, not {mode!r}")
     rows, size = node_of(neibs, "neibs"), _pair(neib_shape, "neib_shape")
     if rows.ndim != 2 or rows.shape[1] not in (None, size[0] * size[1]):
-        raise ShapeError(f"neibs must be a matrix of {size[0] * size[1]} columns, got shape "
-                         f"{show(rows.shape)}")
+        raise ShapeError(
+            f"neibs must be a matrix of {size[0] * size[1]} columns, got shape {show(rows.shape)}"
+        )
     shape = ops.shape_vector(original_shape, "original_shape")
     known = ops.known_values(shape)
     if shape.shape[0] not in (None, 4) or (known is not None and len(known) != 4):
         raise ShapeError(f"original_shape must have 4 entries, got {original_shape!r}")
-    sizes = [ops.getitem(shape, k) if known is None or known[k] is None else known[k]
-             for k in range(4)]
+    sizes = [
+        ops.getitem(shape, k) if known is None or known[k] is None else known[k] for k in range(4)
+    ]
     if mode == "valid" and any(isinstance(s, int) and s % k for s, k in zip(sizes[2:], size)):
         raise ShapeError(f"windows {size} do not divide images of shape {show(tuple(known))}")
     batch = times(*sizes[:2])
-    places = [s // k if isinstance(s, int) else ops.floor_div(s, k)
-              for s, k in zip(sizes[2:], size)]
+    places = [
+        s // k if isinstance(s, int) else ops.floor_div(s, k) for s, k in zip(sizes[2:], size)
+    ]
     p = ops.reshape(rows, [batch, *places, *size, 1])
     return Tensor(ops.reshape(ops.patches_grad(p, sizes[2:], size, size), sizes))

@@ -65,8 +65,18 @@ def _options(n, border_mode, subsample, dilation, groups=None):
 # --- forward ----------------------------------------------------------------------------------
 
 
-def _conv(n, input, filters, input_shape, filter_shape, border_mode, subsample, filter_flip,
-          filter_dilation, num_groups):
+def _conv(
+    n,
+    input,
+    filters,
+    input_shape,
+    filter_shape,
+    border_mode,
+    subsample,
+    filter_flip,
+    filter_dilation,
+    num_groups,
+):
     x, w = _node(input, "input", n + 2), _node(filters, "filters", n + 2)
     check_hint("input_shape", x, input_shape)
     check_hint("filter_shape", w, filter_shape)
@@ -75,9 +85,20 @@ def _conv(n, input, filters, input_shape, filter_shape, border_mode, subsample, 
     return from_last(y, "channels_first")
 
 
-def conv2d(input, filters, input_shape=None, filter_shape=None, border_mode="valid",
-           subsample=(1, 1), filter_flip=True, image_shape=None, filter_dilation=(1, 1),
-           num_groups=1, unshared=False, **kwargs):
+def conv2d(
+    input,
+    filters,
+    input_shape=None,
+    filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1),
+    filter_flip=True,
+    image_shape=None,
+    filter_dilation=(1, 1),
+    num_groups=1,
+    unshared=False,
+    **kwargs,
+):
     """Images (batch, channels, rows, columns) convolved with filters (outputs, channels /
     num_groups, rows, columns), or (outputs, result rows, result columns, channels / num_groups,
     rows, columns) with unshared=True. Returns (batch, outputs, result rows, result columns).
@@ -93,22 +114,56 @@ def conv2d(input, filters, input_shape=None, filter_shape=None, border_mode="val
     input_shape = image_shape if input_shape is None else input_shape
     if unshared:
         check_hint("filter_shape", node_of(filters, "filters"), filter_shape)
-        return _unshared.conv(input, filters, filter_flip, num_groups,
-                              _options(2, border_mode, subsample, filter_dilation))
-    return _conv(2, input, filters, input_shape, filter_shape, border_mode, subsample, filter_flip,
-                 filter_dilation, num_groups)
+        return _unshared.conv(
+            input,
+            filters,
+            filter_flip,
+            num_groups,
+            _options(2, border_mode, subsample, filter_dilation),
+        )
+    return _conv(
+        2,
+        input,
+        filters,
+        input_shape,
+        filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+    )
 
 
-def conv3d(input, filters, input_shape=None, filter_shape=None, border_mode="valid",
-           subsample=(1, 1, 1), filter_flip=True, filter_dilation=(1, 1, 1), num_groups=1):
+def conv3d(
+    input,
+    filters,
+    input_shape=None,
+    filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1, 1),
+    num_groups=1,
+):
     """Volumes (batch, channels, depth, rows, columns) convolved with filters (outputs, channels /
     num_groups, depth, rows, columns).
 
     >>> K.int_shape(conv3d(K.ones((1, 2, 4, 4, 4)), K.ones((3, 2, 2, 2, 2)), border_mode="full"))
     (1, 3, 5, 5, 5)
     """
-    return _conv(3, input, filters, input_shape, filter_shape, border_mode, subsample, filter_flip,
-                 filter_dilation, num_groups)
+    return _conv(
+        3,
+        input,
+        filters,
+        input_shape,
+        filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+    )
 
 
 def conv3d2d(signals, filters, signals_shape=None, filters_shape=None, border_mode="valid"):
@@ -126,8 +181,17 @@ def conv3d2d(signals, filters, signals_shape=None, filters_shape=None, border_mo
     return Tensor(ops.transpose(y, (0, 1, 4, 2, 3)))
 
 
-def causal_conv1d(input, filters, filter_shape, input_shape=None, subsample=1, filter_flip=True,
-                  filter_dilation=1, num_groups=1, unshared=False):
+def causal_conv1d(
+    input,
+    filters,
+    filter_shape,
+    input_shape=None,
+    subsample=1,
+    filter_flip=True,
+    filter_dilation=1,
+    num_groups=1,
+    unshared=False,
+):
     """Sequences (batch, channels, length) convolved with filters (outputs, channels / num_groups,
     length), padded in front only: output t sees no input after t.
 
@@ -142,17 +206,28 @@ def causal_conv1d(input, filters, filter_shape, input_shape=None, subsample=1, f
         return _unshared.conv(x, w, filter_flip, num_groups, options)
     w = _node(w, "filters", 3)
     check_hint("filter_shape", w, filter_shape)
-    y = ops.conv(to_last(x, "channels_first"), _kernel(w, 1, filter_flip), groups=num_groups,
-                 **options)
+    y = ops.conv(
+        to_last(x, "channels_first"), _kernel(w, 1, filter_flip), groups=num_groups, **options
+    )
     return from_last(y, "channels_first")
 
 
 # --- separable --------------------------------------------------------------------------------
 
 
-def separable_conv2d(input, depthwise_filters, pointwise_filters, num_channels, input_shape=None,
-                     depthwise_filter_shape=None, pointwise_filter_shape=None, border_mode="valid",
-                     subsample=(1, 1), filter_flip=True, filter_dilation=(1, 1)):
+def separable_conv2d(
+    input,
+    depthwise_filters,
+    pointwise_filters,
+    num_channels,
+    input_shape=None,
+    depthwise_filter_shape=None,
+    pointwise_filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1),
+):
     """Each of num_channels channels with its own filters (depthwise outputs, 1, rows, columns),
     then a mixture of the results by filters (outputs, depthwise outputs, 1, 1).
 
@@ -160,22 +235,50 @@ def separable_conv2d(input, depthwise_filters, pointwise_filters, num_channels, 
     >>> K.int_shape(separable_conv2d(x, d, p, 3))
     (1, 4, 3, 3)
     """
-    y = conv2d(input, depthwise_filters, input_shape, depthwise_filter_shape, border_mode,
-               subsample, filter_flip, filter_dilation=filter_dilation, num_groups=num_channels)
+    y = conv2d(
+        input,
+        depthwise_filters,
+        input_shape,
+        depthwise_filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation=filter_dilation,
+        num_groups=num_channels,
+    )
     return conv2d(y, pointwise_filters, None, pointwise_filter_shape, filter_flip=filter_flip)
 
 
-def separable_conv3d(input, depthwise_filters, pointwise_filters, num_channels, input_shape=None,
-                     depthwise_filter_shape=None, pointwise_filter_shape=None, border_mode="valid",
-                     subsample=(1, 1, 1), filter_flip=True, filter_dilation=(1, 1, 1)):
+def separable_conv3d(
+    input,
+    depthwise_filters,
+    pointwise_filters,
+    num_channels,
+    input_shape=None,
+    depthwise_filter_shape=None,
+    pointwise_filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1, 1),
+):
     """`separable_conv2d` with one axis more.
 
     >>> x, d, p = K.ones((1, 3, 5, 5, 5)), K.ones((6, 1, 3, 3, 3)), K.ones((4, 6, 1, 1, 1))
     >>> K.int_shape(separable_conv3d(x, d, p, 3))
     (1, 4, 3, 3, 3)
     """
-    y = conv3d(input, depthwise_filters, input_shape, depthwise_filter_shape, border_mode,
-               subsample, filter_flip, filter_dilation, num_channels)
+    y = conv3d(
+        input,
+        depthwise_filters,
+        input_shape,
+        depthwise_filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_channels,
+    )
     return conv3d(y, pointwise_filters, None, pointwise_filter_shape, filter_flip=filter_flip)
 
 
@@ -193,29 +296,51 @@ def _sizes(shape, n, what, smallest):
     for k, s in enumerate(entries):
         s = smallest[k] if s is None else s
         if s is None:
-            raise ShapeError(f"{what} must give the size of spatial axis {k}: with a stride, or "
-                             "with unknown shapes, several are possible")
+            raise ShapeError(
+                f"{what} must give the size of spatial axis {k}: with a stride, or "
+                "with unknown shapes, several are possible"
+            )
         out.append(ops.cast(s, "int64") if isinstance(s, Node) else integer(s, what))
     return out
 
 
-def _grad_inputs(n, output_grad, filters, input_shape, filter_shape, border_mode, subsample,
-                 filter_flip, filter_dilation, num_groups):
+def _grad_inputs(
+    n,
+    output_grad,
+    filters,
+    input_shape,
+    filter_shape,
+    border_mode,
+    subsample,
+    filter_flip,
+    filter_dilation,
+    num_groups,
+):
     g, w = _node(output_grad, "output_grad", n + 2), _node(filters, "filters", n + 2)
     check_hint("filter_shape", w, filter_shape)
     smallest = get_conv_gradinputs_shape(w.shape, g.shape, border_mode, subsample, filter_dilation)
     sizes = _sizes(input_shape, n, "input_shape", smallest[2:])
     options = _options(n, border_mode, subsample, filter_dilation, num_groups)
-    x = ops.conv_input_grad(to_last(g, "channels_first"), _kernel(w, n, filter_flip), sizes,
-                            **options)
+    x = ops.conv_input_grad(
+        to_last(g, "channels_first"), _kernel(w, n, filter_flip), sizes, **options
+    )
     if len(input_shape) == n + 2:
         check_hint("input_shape", ops.transpose(x, (0, n + 1, *range(1, n + 1))), input_shape)
     return from_last(x, "channels_first")
 
 
-def conv2d_grad_wrt_inputs(output_grad, filters, input_shape, filter_shape=None,
-                           border_mode="valid", subsample=(1, 1), filter_flip=True,
-                           filter_dilation=(1, 1), num_groups=1, unshared=False):
+def conv2d_grad_wrt_inputs(
+    output_grad,
+    filters,
+    input_shape,
+    filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1),
+    num_groups=1,
+    unshared=False,
+):
     """The gradient of conv2d with respect to its input, given that of its output.
 
     input_shape: (batch, channels, rows, columns) or (rows, columns) of the result, the first two
@@ -228,28 +353,71 @@ def conv2d_grad_wrt_inputs(output_grad, filters, input_shape, filter_shape=None,
     """
     if unshared:
         sizes = _sizes(input_shape, 2, "input_shape", (None, None))
-        return _unshared.input_grad(output_grad, filters, sizes, filter_flip, num_groups,
-                                    _options(2, border_mode, subsample, filter_dilation))
-    return _grad_inputs(2, output_grad, filters, input_shape, filter_shape, border_mode, subsample,
-                        filter_flip, filter_dilation, num_groups)
+        return _unshared.input_grad(
+            output_grad,
+            filters,
+            sizes,
+            filter_flip,
+            num_groups,
+            _options(2, border_mode, subsample, filter_dilation),
+        )
+    return _grad_inputs(
+        2,
+        output_grad,
+        filters,
+        input_shape,
+        filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+    )
 
 
-def conv3d_grad_wrt_inputs(output_grad, filters, input_shape, filter_shape=None,
-                           border_mode="valid", subsample=(1, 1, 1), filter_flip=True,
-                           filter_dilation=(1, 1, 1), num_groups=1):
+def conv3d_grad_wrt_inputs(
+    output_grad,
+    filters,
+    input_shape,
+    filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1, 1),
+    num_groups=1,
+):
     """`conv2d_grad_wrt_inputs` with one axis more.
 
     >>> g, w = K.ones((1, 7, 3, 3, 3)), K.ones((7, 2, 2, 2, 2))
     >>> K.int_shape(conv3d_grad_wrt_inputs(g, w, (1, 2, 4, 4, 4)))
     (1, 2, 4, 4, 4)
     """
-    return _grad_inputs(3, output_grad, filters, input_shape, filter_shape, border_mode, subsample,
-                        filter_flip, filter_dilation, num_groups)
+    return _grad_inputs(
+        3,
+        output_grad,
+        filters,
+        input_shape,
+        filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+    )
 
 
-def conv2d_transpose(input, filters, output_shape, filter_shape=None, border_mode="valid",
-                     input_dilation=(1, 1), filter_flip=True, filter_dilation=(1, 1), num_groups=1,
-                     unshared=False):
+def conv2d_transpose(
+    input,
+    filters,
+    output_shape,
+    filter_shape=None,
+    border_mode="valid",
+    input_dilation=(1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1),
+    num_groups=1,
+    unshared=False,
+):
     """The transposed convolution: up from (batch, channels in, rows, columns), with filters
     (channels in, channels out, rows, columns), to output_shape. border_mode crops the result.
 
@@ -257,27 +425,57 @@ def conv2d_transpose(input, filters, output_shape, filter_shape=None, border_mod
     >>> K.int_shape(conv2d_transpose(x, w, (1, 2, 6, 6), border_mode="half", input_dilation=(2, 2)))
     (1, 2, 6, 6)
     """
-    return conv2d_grad_wrt_inputs(input, filters, output_shape, filter_shape, border_mode,
-                                  input_dilation, filter_flip, filter_dilation, num_groups,
-                                  unshared)
+    return conv2d_grad_wrt_inputs(
+        input,
+        filters,
+        output_shape,
+        filter_shape,
+        border_mode,
+        input_dilation,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+        unshared,
+    )
 
 
-def _grad_weights(n, input, output_grad, filter_shape, input_shape, border_mode, subsample,
-                  filter_flip, filter_dilation, num_groups):
+def _grad_weights(
+    n,
+    input,
+    output_grad,
+    filter_shape,
+    input_shape,
+    border_mode,
+    subsample,
+    filter_flip,
+    filter_dilation,
+    num_groups,
+):
     x, g = _node(input, "input", n + 2), _node(output_grad, "output_grad", n + 2)
     check_hint("input_shape", x, input_shape)
-    found = get_conv_gradweights_shape(x.shape, g.shape, border_mode, subsample, filter_dilation,
-                                       num_groups)
+    found = get_conv_gradweights_shape(
+        x.shape, g.shape, border_mode, subsample, filter_dilation, num_groups
+    )
     sizes = _sizes(filter_shape, n, "filter_shape", found[2:])
     options = _options(n, border_mode, subsample, filter_dilation, num_groups)
-    w = ops.conv_weight_grad(to_last(x, "channels_first"), to_last(g, "channels_first"), sizes,
-                             **options)
+    w = ops.conv_weight_grad(
+        to_last(x, "channels_first"), to_last(g, "channels_first"), sizes, **options
+    )
     return _filters(w, n, filter_flip)
 
 
-def conv2d_grad_wrt_weights(input, output_grad, filter_shape, input_shape=None,
-                            border_mode="valid", subsample=(1, 1), filter_flip=True,
-                            filter_dilation=(1, 1), num_groups=1, unshared=False):
+def conv2d_grad_wrt_weights(
+    input,
+    output_grad,
+    filter_shape,
+    input_shape=None,
+    border_mode="valid",
+    subsample=(1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1),
+    num_groups=1,
+    unshared=False,
+):
     """The gradient of conv2d with respect to its filters, given that of its output.
 
     filter_shape: that of the result, or its last two entries; as input_shape in
@@ -289,20 +487,54 @@ def conv2d_grad_wrt_weights(input, output_grad, filter_shape, input_shape=None,
     """
     if unshared:
         sizes = _sizes(filter_shape, 2, "filter_shape", (None, None))
-        return _unshared.weight_grad(input, output_grad, sizes, filter_flip, num_groups,
-                                     _options(2, border_mode, subsample, filter_dilation))
-    return _grad_weights(2, input, output_grad, filter_shape, input_shape, border_mode, subsample,
-                         filter_flip, filter_dilation, num_groups)
+        return _unshared.weight_grad(
+            input,
+            output_grad,
+            sizes,
+            filter_flip,
+            num_groups,
+            _options(2, border_mode, subsample, filter_dilation),
+        )
+    return _grad_weights(
+        2,
+        input,
+        output_grad,
+        filter_shape,
+        input_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+    )
 
 
-def conv3d_grad_wrt_weights(input, output_grad, filter_shape, input_shape=None,
-                            border_mode="valid", subsample=(1, 1, 1), filter_flip=True,
-                            filter_dilation=(1, 1, 1), num_groups=1):
+def conv3d_grad_wrt_weights(
+    input,
+    output_grad,
+    filter_shape,
+    input_shape=None,
+    border_mode="valid",
+    subsample=(1, 1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1, 1),
+    num_groups=1,
+):
     """`conv2d_grad_wrt_weights` with one axis more.
 
     >>> x, g = K.ones((1, 2, 4, 4, 4)), K.ones((1, 7, 3, 3, 3))
     >>> K.int_shape(conv3d_grad_wrt_weights(x, g, (7, 2, 2, 2, 2)))
     (7, 2, 2, 2, 2)
     """
-    return _grad_weights(3, input, output_grad, filter_shape, input_shape, border_mode, subsample,
-                         filter_flip, filter_dilation, num_groups)
+    return _grad_weights(
+        3,
+        input,
+        output_grad,
+        filter_shape,
+        input_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+    )

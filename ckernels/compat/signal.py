@@ -86,8 +86,17 @@ def _warn(text):
     warnings.warn(text, CKernelsWarning, stacklevel=4)
 
 
-def pool_2d(input, ws=None, ignore_border=None, stride=None, pad=(0, 0), mode="max", ds=None,
-            st=None, padding=None):
+def pool_2d(
+    input,
+    ws=None,
+    ignore_border=None,
+    stride=None,
+    pad=(0, 0),
+    mode="max",
+    ds=None,
+    st=None,
+    padding=None,
+):
     """Pooling over the last two axes of a tensor of at least two.
 
     ws: the window; stride: None for windows side by side; pad: zeros on both sides of each axis,
@@ -102,8 +111,17 @@ def pool_2d(input, ws=None, ignore_border=None, stride=None, pad=(0, 0), mode="m
     return _pool(2, "pool_2d", input, ws, ignore_border, stride, pad, mode, ds, st, padding)
 
 
-def pool_3d(input, ws=None, ignore_border=None, stride=None, pad=(0, 0, 0), mode="max", ds=None,
-            st=None, padding=None):
+def pool_3d(
+    input,
+    ws=None,
+    ignore_border=None,
+    stride=None,
+    pad=(0, 0, 0),
+    mode="max",
+    ds=None,
+    st=None,
+    padding=None,
+):
     """Pooling over the last three axes; arguments as for `pool_2d`.
 
     >>> K.int_shape(pool_3d(K.ones((5, 5, 5)), (2, 2, 2), False, mode="sum"))
@@ -128,8 +146,15 @@ def max_pool_2d_same_size(input, patch_size):
     return _restored(make("pool_max_grad", (images, y, y), y.attrs), x, 2)
 
 
-def conv2d(input, filters, image_shape=None, filter_shape=None, border_mode="valid",
-           subsample=(1, 1), **kwargs):
+def conv2d(
+    input,
+    filters,
+    image_shape=None,
+    filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1),
+    **kwargs,
+):
     """Each image (rows, columns) of `input`, a matrix or a stack of them, convolved with each
     filter: ([images], [filters], rows, columns), without the axes of what was no stack.
 
@@ -141,8 +166,10 @@ def conv2d(input, filters, image_shape=None, filter_shape=None, border_mode="val
     x, w = node_of(input, "input"), node_of(filters, "filters")
     for what, node, shape in (("image_shape", x, image_shape), ("filter_shape", w, filter_shape)):
         if node.ndim not in (2, 3):
-            raise ShapeError(f"conv2d of the signal room needs images and filters of 2 or 3 "
-                             f"dimensions, got shape {show(node.shape)}")
+            raise ShapeError(
+                f"conv2d of the signal room needs images and filters of 2 or 3 "
+                f"dimensions, got shape {show(node.shape)}"
+            )
         nnet.check_hint(what, node, shape)
     if border_mode not in ("valid", "full"):
         raise ArgumentError(f"border_mode must be 'valid' or 'full', not {border_mode!r}")

@@ -46,8 +46,9 @@ def _positive(value, what):
     return int(value)
 
 
-def bilinear_upsampling(input, ratio=None, frac_ratio=None, batch_size=None,
-                        num_input_channels=None, use_1D_kernel=True):
+def bilinear_upsampling(
+    input, ratio=None, frac_ratio=None, batch_size=None, num_input_channels=None, use_1D_kernel=True
+):
     """Images `ratio` times as large along both axes (frac_ratio: see `frac_bilinear_upsampling`),
     interpolated linearly. Edges are repeated, with an even ratio once more at the end than at the
     start. batch_size, num_input_channels and use_1D_kernel change nothing.
@@ -76,8 +77,9 @@ def frac_bilinear_upsampling(input, frac_ratio):
     array([0.   , 0.333, 1.   , 1.667, 2.333, 3.   ], dtype=float32)
     """
     if not isinstance(frac_ratio, tuple) or len(frac_ratio) != 2:
-        raise ArgumentError(f"frac_ratio must be a pair of integers, or a pair of such pairs, not "
-                            f"{frac_ratio!r}")
+        raise ArgumentError(
+            f"frac_ratio must be a pair of integers, or a pair of such pairs, not {frac_ratio!r}"
+        )
     pairs = frac_ratio if isinstance(frac_ratio[0], tuple) else (frac_ratio, frac_ratio)
     if any(len(p) != 2 for p in pairs):
         raise ArgumentError(f"frac_ratio must be made of pairs, not {frac_ratio!r}")
@@ -90,8 +92,9 @@ def _upsampled(input, ratios):
     x = ops.cast(x, dtypes.to_float(x.dtype))
     for axis, (up, down) in enumerate(ratios, 1):
         size = ops.size_of(x, axis)
-        new = ops.floor_div(ops.mul(size, up), down) if isinstance(size, Node) \
-            else size * up // down
+        new = (
+            ops.floor_div(ops.mul(size, up), down) if isinstance(size, Node) else size * up // down
+        )
         # New element j lies at (j * down - (up - 1) // 2) / up.
         x = ops.interpolate(x, axis, new, down, -((up - 1) // 2), up)
     return from_last(x, data_format)

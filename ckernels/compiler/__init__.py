@@ -19,7 +19,7 @@ from .progress import Phases, Progress
 from .toolchain import own_flags
 
 __all__ = ["Build", "CompileError", "CompilerMissing", "KernelSource", "Phases", "build",
-           "key_parts"]
+           "key_parts"]  # fmt: skip
 
 # Generated C includes no headers: they cost more than the kernels (stdio x1.2, immintrin x6).
 PREAMBLE = """\
@@ -121,8 +121,9 @@ def build(sources):
     counts = [0, 0]
     try:
         found = _all_from_cache(mine, store)
-        missing = [(k, s) for k, s in dict(zip(keys, sources)).items()
-                   if k in mine and k not in _loaded]  # fmt: skip
+        missing = [
+            (k, s) for k, s in dict(zip(keys, sources)).items() if k in mine and k not in _loaded
+        ]
         counts = [len(missing), len(found)]
         if missing and not _gone_on(tools):
             _compile_all(missing, tools)
@@ -171,8 +172,14 @@ def fetch(keys):
         pending.done.wait()
     if not whole or not all(key in _loaded for key in keys):
         return None
-    return Build([_loaded[key] for key in keys], list(keys), 0, len(mine),
-                 time.perf_counter() - start, [store.path(key) for key in keys])
+    return Build(
+        [_loaded[key] for key in keys],
+        list(keys),
+        0,
+        len(mine),
+        time.perf_counter() - start,
+        [store.path(key) for key in keys],
+    )
 
 
 def keep(key, body):
@@ -239,8 +246,10 @@ def _from_cache(key, store):
 def _compile_all(missing, tools):
     lacking = cpu.lacking(tools.features)
     if lacking:
-        raise CompileError(f"the flags {' '.join((*tools.flags, *own_flags()))} ask for "
-                           f"{', '.join(lacking)}, which this CPU lacks")  # fmt: skip
+        raise CompileError(
+            f"the flags {' '.join((*tools.flags, *own_flags()))} ask for "
+            f"{', '.join(lacking)}, which this CPU lacks"
+        )
     batches = split(missing, process.usable_cores())
     errors, todo = [], list(reversed(batches))
 
@@ -339,10 +348,12 @@ def _note(key, source, tools, extra):
         "flags": [*tools.flags, *extra],
         "features": tools.features,
         "meta": source.meta,
-        "parts": {name: hashlib.sha256(text.encode()).hexdigest()[:16]
-                  for name, text in key_parts(source, tools)},
+        "parts": {
+            name: hashlib.sha256(text.encode()).hexdigest()[:16]
+            for name, text in key_parts(source, tools)
+        },
         "source": "\n".join((*source.snippets, source.text)),
-    }  # fmt: skip
+    }
 
 
 def _after_fork():

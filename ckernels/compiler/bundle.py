@@ -25,9 +25,9 @@ NAME = re.compile(r"(?:([0-9a-f]{64})\.(so|plan|json)|(toolchain-[0-9a-f]{32}))"
 # Bytes of one member, by its kind. A shared object of 500 kernels has 6 MB; a note holds the C of
 # one kernel (17 kB in the largest of 12,000 seen), a remembered compiler what it said of itself.
 LARGEST = {"so": 1 << 28, "plan": 1 << 28, "json": 1 << 20, "compiler": 1 << 16}
-HEADER = 1 << 20        # bytes that tarfile may ask for at once: headers can claim any size
-MEMBERS = 1 << 20       # tarfile remembers each of them
-SHOWN = 1000            # refusals that are reported one by one
+HEADER = 1 << 20  # bytes that tarfile may ask for at once: headers can claim any size
+MEMBERS = 1 << 20  # tarfile remembers each of them
+SHOWN = 1000  # refusals that are reported one by one
 
 
 def write(store, path):
@@ -145,8 +145,10 @@ def restore(store, path):
                 restore_note(store, name, content(archive, member))
     except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error) or "it ends too early"
-        raise CacheError(f"the bundle {path} cannot be read: {reason}. {done.kernels} kernels were "
-                         "restored before that") from error  # fmt: skip
+        raise CacheError(
+            f"the bundle {path} cannot be read: {reason}. {done.kernels} kernels were "
+            "restored before that"
+        ) from error
     if entries:  # the notes were not counted
         store.evict()
     return done

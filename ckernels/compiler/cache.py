@@ -256,7 +256,11 @@ def _instead(store, action=None):
             warning("%s cannot be used: %s; kernels are kept in %s", place, store.trouble, private)
             second.last = True
             return second
-    warning("%s cannot be used: %s; kernels live in memory only. The flag base_compiledir names "
-            "another place", place, store.trouble)  # fmt: skip
+    warning(
+        "%s cannot be used: %s; kernels live in memory only. The flag base_compiledir names "
+        "another place",
+        place,
+        store.trouble,
+    )
     store.last = True
     return store

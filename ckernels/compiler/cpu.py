@@ -18,7 +18,7 @@ LEVELS = {
     "x86-64-v4": ({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}, "skylake-avx512"),
     "x86-64-v3": ({"avx2", "fma", "bmi1", "bmi2", "movbe", "f16c", "abm"}, "haswell"),
     "x86-64-v2": ({"sse4_2", "popcnt", "ssse3", "cx16"}, "nehalem"),
-}
+}  # fmt: skip
 ISA = re.compile(r"#define __(S?SSE|AVX|FMA|F16C|BMI|LZCNT|POPCNT|GFNI|VAES|ARM_FEATURE_|ALTIVEC)")
 WORDS = {"bmi": "bmi1", "lzcnt": "abm", "sse3": "pni"}  # macro -> /proc/cpuinfo, where they differ
 _trusted = set()  # features a compiler found on this very CPU, whatever /proc/cpuinfo calls them
@@ -66,8 +66,11 @@ def lacking(features):
     words = _words()
     if words is None or not is_x86():
         return []
-    return [name for name in features
-            if name not in _trusted and WORDS.get(name, name).replace("_", "") not in words]
+    return [
+        name
+        for name in features
+        if name not in _trusted and WORDS.get(name, name).replace("_", "") not in words
+    ]
 
 
 def trust(features):

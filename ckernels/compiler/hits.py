@@ -18,8 +18,15 @@ LINE = re.compile(rb"([0-9a-f]{64})(?: (\d{1,18}))?")
 def record(directory, keys):
     """Note that these kernels were read from the directory. Failures are of no interest."""
     try:
-        fd = os.open(os.path.join(directory, NAME), os.O_WRONLY | os.O_APPEND | os.O_CREAT
-                     | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o600)
+        fd = os.open(
+            os.path.join(directory, NAME),
+            os.O_WRONLY
+            | os.O_APPEND
+            | os.O_CREAT
+            | getattr(os, "O_NOFOLLOW", 0)
+            | getattr(os, "O_NONBLOCK", 0),
+            0o600,
+        )
         try:
             os.write(fd, "".join(f"{key}\n" for key in keys).encode("ascii"))
             grown = os.fstat(fd).st_size > LARGEST
@@ -49,6 +56,9 @@ def counts(directory):
 
 def sum_up(directory):
     """Write one line per kernel that is still there."""
-    lines = [f"{key} {count}\n" for key, count in counts(directory).items()
-             if os.path.exists(os.path.join(directory, key + ".so"))]  # fmt: skip
+    lines = [
+        f"{key} {count}\n"
+        for key, count in counts(directory).items()
+        if os.path.exists(os.path.join(directory, key + ".so"))
+    ]
     process.write_atomically(os.path.join(directory, NAME), "".join(lines).encode("ascii"))

@@ -81,8 +81,9 @@ def implausible(elf):
     head = struct.Struct(order + ("HHIQQQIHHHHHH" if wide else "HHIIIIIHHHHHH"))
     if elf[4] not in (1, 2) or len(elf) < 16 + head.size:
         return "has a broken header"
-    (kind, _, _, _, segments, sections, _, _, size, count, section_size, section_count,
-     _) = head.unpack_from(elf, 16)
+    (kind, _, _, _, segments, sections, _, _, size, count, section_size, section_count, _) = (
+        head.unpack_from(elf, 16)
+    )
     row = struct.Struct(order + ("IIQQQQQQ" if wide else "IIIIIIII"))
     if kind != 3 or size != row.size or not count or segments + size * count > len(elf):
         return "is no shared object"
@@ -140,8 +141,11 @@ def _open_copy(elf):
             if "undefined symbol" in str(error):
                 raise
             reasons.append(str(error))
-    raise OSError("there is no place from which kernels may be run; TMPDIR can name one ("
-                  + "; ".join(reasons) + ")")
+    raise OSError(
+        "there is no place from which kernels may be run; TMPDIR can name one ("
+        + "; ".join(reasons)
+        + ")"
+    )
 
 
 def _open_in(directory, elf):

@@ -41,9 +41,14 @@ def run(command, data=b"", timeout=None, fds=()):
 
     try:
         child = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=environment(), pass_fds=fds, start_new_session=True,
-        )  # fmt: skip
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(),
+            pass_fds=fds,
+            start_new_session=True,
+        )
     except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
         raise Failed(command, getattr(error, "strerror", None) or str(error)) from error
     _running[child] = threading.get_ident()
@@ -87,7 +92,7 @@ def _converse(child, data, timeout):
             for key, _ in ready.select(left):
                 stream = key.fileobj
                 if stream is child.stdin:
-                    view = view[_feed(stream, view):] if view else view
+                    view = view[_feed(stream, view) :] if view else view
                     done = not view
                 else:
                     piece = os.read(stream.fileno(), 1 << 16)
@@ -198,8 +203,9 @@ def _in_directory(command, text, libraries, timeout):
         target = os.path.join(directory, "kernels.so")
         run(
             [*command, "-pipe", "-shared", "-x", "c", "-", "-o", target, *libraries],
-            text.encode(), timeout,
-        )  # fmt: skip
+            text.encode(),
+            timeout,
+        )
         with open(target, "rb") as stream:
             return stream.read()
 

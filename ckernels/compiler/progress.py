@@ -57,8 +57,10 @@ class Progress:
     def _show(self):
         shown = False
         while not self.over.wait(0.2 if shown else PATIENCE):
-            self._write(f"{CLEAR}ckernels: compiling {self.total} kernels, {self.finished} done, "
-                        f"{time.monotonic() - self.start:.0f} s")  # fmt: skip
+            self._write(
+                f"{CLEAR}ckernels: compiling {self.total} kernels, {self.finished} done, "
+                f"{time.monotonic() - self.start:.0f} s"
+            )
             shown = True
         if shown:
             self._write(CLEAR)

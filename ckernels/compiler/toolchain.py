@@ -28,7 +28,7 @@ INSTALL = {
     "linux": "Install one with `apt install gcc`, `dnf install gcc`, `apk add gcc musl-dev` or "
     "`conda install gcc_linux-64`;",
     "darwin": "Install one with `xcode-select --install`;",
-}
+}  # fmt: skip
 INSTALL_ANY = " or name one in CKERNELS_CC. Until then everything runs through NumPy."
 
 
@@ -55,7 +55,8 @@ class Toolchain(NamedTuple):
         """Whether the programs are still those that were asked."""
         return process.stamp(self.path) == self.stamp and all(
             process.stamp(name) == stamp
-            for name, stamp in (line.rsplit(" ", 1) for line in self.behind))  # fmt: skip
+            for name, stamp in (line.rsplit(" ", 1) for line in self.behind)
+        )
 
     def compile(self, text, extra=()):
         """C text -> bytes of a shared object. CompileError carries the first complaint."""
@@ -121,11 +122,18 @@ def probe(command, found, host):
             linker = (process.output([*command, "-print-prog-name=ld"], limit) or "").strip()
             linker = process.which(linker) if sys.platform == "linux" and linker else ""
             return Toolchain(
-                command, path, process.stamp(path), behind, version_line(version), flags,
+                command,
+                path,
+                process.stamp(path),
+                behind,
+                version_line(version),
+                flags,
                 hashlib.sha256("\n".join(macros).encode()).hexdigest(),
-                tuple(cpu.features_of(macros)), tuple(cpu.features_of(ours) if native else ()),
-                linker or "", host,
-            )  # fmt: skip
+                tuple(cpu.features_of(macros)),
+                tuple(cpu.features_of(ours) if native else ()),
+                linker or "",
+                host,
+            )
     return None
 
 
@@ -197,8 +205,12 @@ def orphan(directory, host):
     except OSError:
         names = []
     known = [recall(os.path.join(directory, name)) for name in names]
-    fitting = [t for t in known if t is not None and (
-        t.host == host or cpu.is_x86() and t.features and not cpu.lacking(t.features))]  # fmt: skip
+    fitting = [
+        t
+        for t in known
+        if t is not None
+        and (t.host == host or cpu.is_x86() and t.features and not cpu.lacking(t.features))
+    ]
     if not fitting:
         raise CompilerMissing("ckernels found no C compiler", install_hint())
     return max(fitting, key=lambda t: (t.host == host, len(t.features)))
@@ -208,8 +220,17 @@ def memo_name(directory, command, host):
     if not directory:
         return None
     path = os.path.realpath(command[0])
-    parts = (*command, path, process.stamp(path), host, config["arch"], *own_flags(), *GCC, *CLANG,
-             *Toolchain._fields)  # fmt: skip
+    parts = (
+        *command,
+        path,
+        process.stamp(path),
+        host,
+        config["arch"],
+        *own_flags(),
+        *GCC,
+        *CLANG,
+        *Toolchain._fields,
+    )
     return os.path.join(
         directory, f"toolchain-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:32]}"
     )
@@ -229,10 +250,12 @@ def recall(memo):
             return None
         types = Toolchain.__annotations__
         values = dict(line.split("=", 1) for line in body.splitlines())
-        return Toolchain(**{
-            name: tuple(filter(None, value.split("\t"))) if types[name] is tuple else value
-            for name, value in values.items()
-        })  # fmt: skip
+        return Toolchain(
+            **{
+                name: tuple(filter(None, value.split("\t"))) if types[name] is tuple else value
+                for name, value in values.items()
+            }
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

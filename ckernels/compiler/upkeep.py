@@ -84,8 +84,9 @@ class Directory:
     def _candidates(self, items):
         """[(bytes, files, how to delete, kernels)], least recently used first."""
         names = {item.name for item, _ in items}
-        notes = {item.name[:64]: info.st_size for item, info in items
-                 if item.name.endswith(".json")}  # fmt: skip
+        notes = {
+            item.name[:64]: info.st_size for item, info in items if item.name.endswith(".json")
+        }
         rows = []
         for modified, length, keys in _grouped(items, ENTRIES):
             size = length + sum(notes.get(key, 0) for key in keys)
@@ -93,7 +94,8 @@ class Directory:
             rows.append((modified, size, count, lambda keys=keys: self.remove(*keys), len(keys)))
         for item, info in items:
             if BESIDE.fullmatch(item.name) or (
-                    item.name.endswith(".json") and item.name[:-5] + ".so" not in names):
+                item.name.endswith(".json") and item.name[:-5] + ".so" not in names
+            ):
                 delete = lambda path=item.path: process.quietly(os.unlink, path)
                 rows.append((info.st_mtime, info.st_size, 1, delete, 0))
         return [row[1:] for row in sorted(rows, key=lambda row: row[0])]
@@ -125,7 +127,8 @@ class Directory:
         now, left = time.time(), []
         for item, info in items:
             stale = item.name.startswith("tmp-") and (
-                process.writer_is_dead(item.name) or now - info.st_mtime > STALE_AFTER)
+                process.writer_is_dead(item.name) or now - info.st_mtime > STALE_AFTER
+            )
             if not (stale and process.quietly(os.unlink, item.path)):
                 left.append((item, info))
         return left

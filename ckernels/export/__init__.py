@@ -5,6 +5,7 @@ calls (calls.py) of kernels in C99 (portable.py), of products, convolutions and 
 (natives.py, c/), and puts several functions over one state into one file (model.py) with a test of
 recorded values (recorded.py) and a report (report.py). See docs/guide/export.md.
 """
+
 import os
 import re
 from pathlib import Path
@@ -14,8 +15,18 @@ from ..errors import ArgumentError
 TARGETS = ("c99", "native", "shared")
 
 
-def export(f, folder, shapes=None, target="c99", prefix=None, weights="const", dtype=None,
-           examples=None, calls=2, ulps=64):
+def export(
+    f,
+    folder,
+    shapes=None,
+    target="c99",
+    prefix=None,
+    weights="const",
+    dtype=None,
+    examples=None,
+    calls=2,
+    ulps=64,
+):
     """Write `f` as C to `folder`: PREFIX.h, PREFIX.c, PREFIX_test.c and README.md.
 
     f: what K.function returned, or {name: function} for several over one state. target: "c99" for
@@ -36,6 +47,7 @@ def export(f, folder, shapes=None, target="c99", prefix=None, weights="const", d
     from .recorded import record, test_source  # start-up
     from .report import Report  # start-up
     from .routine import routine  # start-up
+
     if target not in TARGETS:
         raise ArgumentError(f"target is one of {', '.join(TARGETS)}, not {target!r}")
     if weights not in ("const", "extern"):
@@ -49,22 +61,34 @@ def export(f, folder, shapes=None, target="c99", prefix=None, weights="const", d
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.A) or name in ("reset", "state"):
             raise ArgumentError(f"a function of an export cannot be called {name!r}")
         if f"{name}_in" in functions:
-            raise ArgumentError(f"{name!r} and '{name}_in' cannot be in one export: the second is "
-                                "the name of the first where it is given its memory")
+            raise ArgumentError(
+                f"{name!r} and '{name}_in' cannot be in one export: the second is "
+                "the name of the first where it is given its memory"
+            )
     hosted = target != "c99"
     if target == "shared" and weights == "extern":
         raise ArgumentError("a shared library holds its weights: leave out weights='extern'")
-    made = model(prefix, [routine(name, g, shapes, dtype, hosted) for name, g in functions.items()],
-                 weights == "extern", hosted)
+    made = model(
+        prefix,
+        [routine(name, g, shapes, dtype, hosted) for name, g in functions.items()],
+        weights == "extern",
+        hosted,
+    )
     recorded = record(functions, made, examples, calls)
     report = Report(made, target, ulps)
-    files = {f"{prefix}.h": header(made), f"{prefix}.c": source(made),
-             f"{prefix}_test.c": test_source(made, recorded, ulps), "README.md": report.text()}
+    files = {
+        f"{prefix}.h": header(made),
+        f"{prefix}.c": source(made),
+        f"{prefix}_test.c": test_source(made, recorded, ulps),
+        "README.md": report.text(),
+    }
     if hosted:
         from .hosted import runtime_files  # start-up
+
         files.update(runtime_files(made.library))
     if target == "shared":
         from .shared import compile_library, loader  # start-up
+
         files[f"{prefix}.py"] = loader(made)
     for name, text in files.items():
         os.makedirs((folder / name).parent, exist_ok=True)

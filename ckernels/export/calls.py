@@ -4,6 +4,7 @@ One function for each kind of instruction, in `WRITERS`. Buffers are named here:
 function, members of the state, places in the arena, rows of a scan. What the kernels compute and
 where buffers lie was decided before.
 """
+
 from ..dtypes import C_NAMES
 from ..plan.instructions import GEMM, IF, KERNEL, NATIVE, SCAN, Move, flatten
 from ..plan.native import ONE
@@ -11,7 +12,7 @@ from . import portable
 from .natives import NATIVES, dtype_of, multiplied
 from .routine import COPY, operands
 
-WIDTH = 100                 # characters of a line
+WIDTH = 100  # characters of a line
 
 
 class Calls:
@@ -27,7 +28,7 @@ class Calls:
         self.names, self.offsets, self.library = names, offsets, library
         self.writers = writers or WRITERS
         self.lines, self.depth = [], 1
-        self.dims, self.wide, self.known = [], [], {}   # wide: of kernels that count in 64 bits
+        self.dims, self.wide, self.known = [], [], {}  # wide: of kernels that count in 64 bits
         self.scans = 0
         self.rows, self.multiplied, self.times = {}, 0, 1
 
@@ -51,7 +52,7 @@ class Calls:
         buffer, offset = base
         if buffer[0] == "row":
             name = self.rows[buffer]
-            if isinstance(name, tuple):                 # it does not move
+            if isinstance(name, tuple):  # it does not move
                 return self.place((name[0], name[1] + offset))
         elif buffer[0] == "tmp":
             return f"arena + {self.offsets[buffer] + offset}"
@@ -95,8 +96,9 @@ def gemm(calls, instr):
     places = ", ".join(calls.place(p) for p in instr.pointers[:3])
     calls.put(calls.library.gemm(dtype, numbers, places))
     if instr.kernel is not None:
-        calls.call_kernel(instr.kernel, instr.pointers[3:], rest, own[1] * own[11] * own[15],
-                          instr.nodes[-1])
+        calls.call_kernel(
+            instr.kernel, instr.pointers[3:], rest, own[1] * own[11] * own[15], instr.nodes[-1]
+        )
 
 
 def native(calls, instr):
@@ -108,8 +110,9 @@ def native(calls, instr):
     places = ", ".join(calls.place(p) for p in instr.pointers[:count])
     calls.put(calls.library.native(row, dtype_of(own), calls.numbers(own), places))
     if instr.kernel is not None:
-        calls.call_kernel(instr.kernel, instr.pointers[count:], rest, instr.rows * instr.dims[35],
-                          instr.nodes[-1])
+        calls.call_kernel(
+            instr.kernel, instr.pointers[count:], rest, instr.rows * instr.dims[35], instr.nodes[-1]
+        )
 
 
 def copy(calls, instr):
@@ -222,8 +225,11 @@ def after(calls, moving, j, count):
         at = calls.place(base)
         if moving.reverse:
             calls.put(cleared(at, f"(size_t)({low} * {size})"))
-        calls.put(cleared(f"(char *)({at}) + {high} * {size}",
-                          f"(size_t)(({moving.rows} - {high}) * {size})"))
+        calls.put(
+            cleared(
+                f"(char *)({at}) + {high} * {size}", f"(size_t)(({moving.rows} - {high}) * {size})"
+            )
+        )
     if moving.executed is not None:
         calls.put(copied(calls.place(moving.executed), f"&{j}", 8))
 
@@ -245,8 +251,9 @@ def declare(calls, moving, body, names, rows):
     value = count if limit < 0 else f"{count} < {limit} ? {count} : {limit}"
     calls.put(f"const int64_t {most} = {value};")
     for row in rows:
-        if not any(f"r{row[1]}" in line and not line.lstrip().startswith(f"r{row[1]} = ")
-                   for line in body):
+        if not any(
+            f"r{row[1]}" in line and not line.lstrip().startswith(f"r{row[1]} = ") for line in body
+        ):
             calls.put(f"(void)r{row[1]};")
 
 
@@ -260,6 +267,7 @@ def moved(calls, move, j, t):
         if ring is not None:
             index = f"({index} & {ring - 1})"
         return f"(char *)({calls.place(base)}) + {index} * {stride}"
+
     if move.until is None:
         return at(move.a, t, None, move.a_stride)
     x, y = (names[c] for c in move.by)
@@ -276,10 +284,10 @@ def moved(calls, move, j, t):
 def broken(line, indent):
     """A long line as several of at most 100 characters, cut behind commas."""
     lines = []
-    while len(line) > WIDTH and ", " in line[len(indent) + 1:WIDTH]:
+    while len(line) > WIDTH and ", " in line[len(indent) + 1 : WIDTH]:
         at = line.rindex(", ", len(indent) + 1, WIDTH) + 1
         lines.append(line[:at])
-        line = indent + line[at + 1:]
+        line = indent + line[at + 1 :]
     return [*lines, line]
 
 
@@ -296,8 +304,8 @@ class Library:
 
     def __init__(self):
         self.snippets, self.kernels, self.support = {}, {}, {}
-        self.memory = set()             # of copy and clear: what is used
-        self.windows = False            # whether anything slides over images
+        self.memory = set()  # of copy and clear: what is used
+        self.windows = False  # whether anything slides over images
 
     def kernel(self, kernel, node):
         """(name, whether it may fail) of a kernel, which is printed once."""

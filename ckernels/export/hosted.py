@@ -4,6 +4,7 @@ and convolutions by the runtime's own sources, which are copied beside the model
 With the flags of the engine the results are the same bits as its own with `blas=builtin`. One
 thread; work space of large products comes from malloc. What differs from C99 is in `WRITERS`.
 """
+
 from pathlib import Path
 
 from ..compiler import PREAMBLE
@@ -16,10 +17,10 @@ from .natives import multiplied
 from .routine import operands
 
 SOURCES = Path(__file__).parent.parent / "src"
-FLAGS = ("-O3", "-std=gnu11", "-fno-math-errno")        # of the runtime's sources
+FLAGS = ("-O3", "-std=gnu11", "-fno-math-errno")  # of the runtime's sources
 PRODUCT = ("ckernels.h", "gemm.c", "builtin.c", "microkernel.h", "levels.h")
 WINDOWS = ("ckernels.h", "native.h", "levels.h", "builtin.c", "microkernel.h", "windows.c",
-           "bands.c", "tile.c", "tile.h", "channels.c", "channels.h")
+           "bands.c", "tile.c", "tile.h", "channels.c", "channels.h")  # fmt: skip
 FUNCTIONS = {               # of a native instruction: its function, and the source that has it
     native.CONV: ("ck_conv", "conv.c"), native.CONV_INPUT_GRAD: ("ck_conv", "conv.c"),
     native.CONV_WEIGHT_GRAD: ("ck_conv_weight", "conv_weight.c"),
@@ -32,7 +33,7 @@ FUNCTIONS = {               # of a native instruction: its function, and the sou
     native.POOL_MAX_TAKE: ("ck_pool_max_back", "pool_max.c"),
     native.TRANSPOSE: ("ck_transpose", "transpose.c"),
     **dict.fromkeys(range(native.PLANES, native.PLANES + 3), ("ck_planes", "planes.c")),
-}
+}  # fmt: skip
 ALSO = {"planes.c": ("planes.h",)}
 HEAD = """\
 #include <math.h>
@@ -63,7 +64,7 @@ class Hosted(Library):
         return False
 
     def text(self):
-        parts = [HEAD, PREAMBLE[PREAMBLE.index("#define CK_RESTRICT"):]]
+        parts = [HEAD, PREAMBLE[PREAMBLE.index("#define CK_RESTRICT") :]]
         parts += [portable.support(name) for name in sorted(self.memory)]
         return "\n".join([*parts, *self.snippets, *self.kernels.values()])
 
@@ -92,7 +93,7 @@ def windows(calls, instr):
     function, source = FUNCTIONS[own[0]]
     calls.library.sources.update((*WINDOWS, source, *ALSO.get(source, ())))
     if own[0] != native.TRANSPOSE:
-        own[34] = 1                                     # CK_D_SLOTS of native.h
+        own[34] = 1  # CK_D_SLOTS of native.h
     assert operands(instr) <= len(instr.pointers)
     call(calls, instr, function, own, rest)
 
@@ -102,8 +103,10 @@ WRITERS = {**PLAIN, GEMM: gemm, NATIVE: windows}
 
 def runtime_files(library):
     """{name below the model's folder: text} of the runtime's sources and of what they stand on."""
-    found = {f"runtime/{name}": (SOURCES / name).read_text(encoding="utf-8")
-             for name in sorted(library.sources | {"ckernels.h", "native.h"})}
+    found = {
+        f"runtime/{name}": (SOURCES / name).read_text(encoding="utf-8")
+        for name in sorted(library.sources | {"ckernels.h", "native.h"})
+    }
     found["runtime/serial.c"] = portable.support("serial")
     if "gemm.c" in library.sources:
         found["runtime/no_blas.c"] = portable.support("no_blas")

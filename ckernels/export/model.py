@@ -4,6 +4,7 @@ Variables that some routine writes are members of a struct of the caller; all ot
 of the file, or (weights="extern") parts of a binary file that the caller loads. Names of the
 user's become C names here. What the routines compute is written by calls.py.
 """
+
 import re
 from dataclasses import dataclass, field
 
@@ -17,8 +18,9 @@ KEYWORDS = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if "
     "inline int long register restrict return short signed sizeof static struct switch typedef "
     "union unsigned void volatile while arena state weights code main bool true "
-    "false memory arena_bytes".split())
-ALIGN = 64                  # of parts of a file of weights
+    "false memory arena_bytes".split()
+)
+ALIGN = 64  # of parts of a file of weights
 
 
 def c_name(text, taken, plain="v"):
@@ -37,6 +39,7 @@ def c_name(text, taken, plain="v"):
 @dataclass
 class Part:
     """A constant array: name in C, its values, where it lies in a file of weights."""
+
     name: str
     array: np.ndarray
     offset: int = 0
@@ -46,15 +49,16 @@ class Part:
 class Model:
     """prefix: of all public names; routines; members: {id of a variable: name in the state};
     initial: values of the members; parts: constants."""
+
     prefix: str
     routines: list
     extern: bool = False
     members: dict = field(default_factory=dict)
-    variables: list = field(default_factory=list)       # nodes of the members, in order
+    variables: list = field(default_factory=list)  # nodes of the members, in order
     initial: list = field(default_factory=list)
     parts: list = field(default_factory=list)
-    of: dict = field(default_factory=dict)              # {id of a variable: Part}
-    calls: dict = field(default_factory=dict)           # {name of a routine: Calls}
+    of: dict = field(default_factory=dict)  # {id of a variable: Part}
+    calls: dict = field(default_factory=dict)  # {name of a routine: Calls}
     library: Library = field(default_factory=Library)
     writers: dict = field(default_factory=lambda: WRITERS)
     taken: set = field(default_factory=set)
@@ -78,6 +82,7 @@ def model(prefix, routines, extern=False, hosted=False):
     made = Model(prefix, routines, extern)
     if hosted:
         from . import hosted as ways  # start-up
+
         made.library, made.writers = ways.Hosted(), ways.WRITERS
     written = {id(r.cells[k]) for r in routines for k in r.written}
     for r in routines:
@@ -102,7 +107,7 @@ def place(made):
 
 
 def part_of(made, name, array):
-    name = c_name(f"const_{name}", made.taken)          # "exp" alone is a function of math.h
+    name = c_name(f"const_{name}", made.taken)  # "exp" alone is a function of math.h
     made.parts.append(Part(name, np.ascontiguousarray(array)))
     return made.parts[-1]
 
@@ -127,8 +132,9 @@ def body(made, r):
             names["cell", k] = f"state->{made.members[id(node)]}"
         elif used(r, ("cell", k)):
             if id(node) not in made.of:
-                made.of[id(node)] = part_of(made, node.name or "weights",
-                                            np.array(node.attrs["store"].get()))
+                made.of[id(node)] = part_of(
+                    made, node.name or "weights", np.array(node.attrs["store"].get())
+                )
             names["cell", k] = constant(made, made.of[id(node)])
     for k, value in enumerate(r.constants):
         if used(r, ("const", k)):
@@ -147,9 +153,11 @@ def constant(made, part):
 
 def used(r, buffer):
     """Whether any instruction of the routine points into the buffer."""
+
     def points(instr):
         bases = [b for b, _ in instr.pointers] + instr.reads + instr.writes
         return buffer in bases or any(map(points, instr.body))
+
     return any(map(points, r.instructions))
 
 
@@ -175,9 +183,12 @@ def values(array):
     elif name in ("float16", "bfloat16"):
         array = np.ascontiguousarray(array).view("uint16")
     flat = np.ravel(array)
-    text = [number(x, array.dtype.name) for x in flat.tolist()] if array.dtype.name != "float32" \
+    text = (
+        [number(x, array.dtype.name) for x in flat.tolist()]
+        if array.dtype.name != "float32"
         else [single(x) for x in flat]
-    lines = [", ".join(text[k:k + 8]) for k in range(0, len(text), 8)] or ["0"]
+    )
+    lines = [", ".join(text[k : k + 8]) for k in range(0, len(text), 8)] or ["0"]
     return "{\n    " + ",\n    ".join(lines) + "\n}"
 
 
@@ -197,9 +208,9 @@ def number(x, dtype):
             return "INFINITY" if x > 0 else "-INFINITY"
         return repr(x)
     x = int(x)
-    if x == -2**63:
+    if x == -(2**63):
         return "(-INT64_C(9223372036854775807) - 1)"
-    if x == -2**31:
+    if x == -(2**31):
         return "(-2147483647 - 1)"
     if abs(x) >= 2**31:
         return f"{'UINT64_C' if x >= 2**63 else 'INT64_C'}({x})"
@@ -243,14 +254,17 @@ def header(made):
     if made.members:
         lines += [f"/* What updates write: start with {p}_reset. */", "typedef struct {"]
         for node, value in zip(made.variables, made.initial):
-            lines.append(f"    {c_type(value.dtype.name)} {made.members[id(node)]}"
-                         f"[{max(1, elements(value))}]; /* {sides(value.shape)} */")
+            lines.append(
+                f"    {c_type(value.dtype.name)} {made.members[id(node)]}"
+                f"[{max(1, elements(value))}]; /* {sides(value.shape)} */"
+            )
         lines += [f"}} {p}_state;", ""]
         lines.append(f"{up}_API void {p}_reset({weight_argument(made)}{p}_state *state);\n")
     for r in made.routines:
         lines += described(made, r)
-    return HEADER.format(prefix=p, guard=up, what=", ".join(r.name for r in made.routines),
-                         body="\n".join(lines))
+    return HEADER.format(
+        prefix=p, guard=up, what=", ".join(r.name for r in made.routines), body="\n".join(lines)
+    )
 
 
 def sides(shape):
@@ -266,9 +280,12 @@ def described(made, r):
     lines = []
     for (_, name), (dtype, shape) in zip(arguments(made, r), r.inputs + r.outputs):
         lines.append(f"{name}: {dtype} {sides(shape)}")
-    text = ["/* " + ";\n   ".join(lines or ["no arguments"])
-            + f".\n   {made.prefix}_{r.name}_in works in `arena`, "
-            f"{made.prefix.upper()}_ARENA_BYTES aligned as a double. */"]
+    text = [
+        "/* "
+        + ";\n   ".join(lines or ["no arguments"])
+        + f".\n   {made.prefix}_{r.name}_in works in `arena`, "
+        f"{made.prefix.upper()}_ARENA_BYTES aligned as a double. */"
+    ]
     api = f"{made.prefix.upper()}_API "
     return text + [api + signature(made, r, given) + ";" for given in (False, True)] + [""]
 
@@ -308,21 +325,27 @@ def weights_bytes(made):
 def weights(made):
     """The bytes of the file of weights: constants, then the first values of the state."""
     arrays = [p.array for p in made.parts] + made.initial
-    return b"".join(a.tobytes() + bytes(-a.nbytes % ALIGN) for a in map(np.ascontiguousarray,
-                                                                       arrays))
+    return b"".join(
+        a.tobytes() + bytes(-a.nbytes % ALIGN) for a in map(np.ascontiguousarray, arrays)
+    )
 
 
 def source(made):
     """The text of the C file."""
     p = made.prefix
-    lines = [f"/* {p}.c: made by ckernels; do not edit. See the README beside it. */",
-             f'#include "{p}.h"']
+    lines = [
+        f"/* {p}.c: made by ckernels; do not edit. See the README beside it. */",
+        f'#include "{p}.h"',
+    ]
     start = reset(made)
     lines += [made.library.text(), *constants(made), *start]
     up = p.upper()
-    lines += [f"#ifndef {up}_NO_ARENA /* define it where every call is given its memory */",
-              f"static union {{ double align; unsigned char bytes[{up}_ARENA_BYTES]; }} memory;",
-              "#endif", ""]
+    lines += [
+        f"#ifndef {up}_NO_ARENA /* define it where every call is given its memory */",
+        f"static union {{ double align; unsigned char bytes[{up}_ARENA_BYTES]; }} memory;",
+        "#endif",
+        "",
+    ]
     for r in made.routines:
         lines += written(made, r)
     return "\n".join(lines)
@@ -331,14 +354,23 @@ def source(made):
 def constants(made):
     """Declarations of the weights and constants."""
     if made.extern:
-        return [f"#define CK_WEIGHT(name) ((const char *)weights + ck_at_{p.name})".replace(
-            f"ck_at_{p.name}", "ck_at_##name") for p in made.parts[:1]] + [
-            f"enum {{ ck_at_{p.name} = {p.offset} }};" for p in made.parts] + [""]
+        return (
+            [
+                f"#define CK_WEIGHT(name) ((const char *)weights + ck_at_{p.name})".replace(
+                    f"ck_at_{p.name}", "ck_at_##name"
+                )
+                for p in made.parts[:1]
+            ]
+            + [f"enum {{ ck_at_{p.name} = {p.offset} }};" for p in made.parts]
+            + [""]
+        )
     lines = []
     for part in made.parts:
         lines.append(f"/* {comment(sides(part.array.shape))} */")
-        lines.append(f"static const {c_type(part.array.dtype.name)} {part.name}"
-                     f"[{max(1, elements(part.array))}] = {values(part.array)};\n")
+        lines.append(
+            f"static const {c_type(part.array.dtype.name)} {part.name}"
+            f"[{max(1, elements(part.array))}] = {values(part.array)};\n"
+        )
     return lines
 
 
@@ -351,18 +383,29 @@ def reset(made):
     for node, value in zip(made.variables, made.initial):
         name = made.members[id(node)]
         if made.extern:
-            filled.append("    " + made.library.copy(
-                f"state->{name}", f"(const char *)weights + {at}", value.nbytes))
+            filled.append(
+                "    "
+                + made.library.copy(f"state->{name}", f"(const char *)weights + {at}", value.nbytes)
+            )
             at += -(-value.nbytes // ALIGN) * ALIGN
         elif value.tobytes() == bytes(value.nbytes):
             filled.append("    " + made.library.clear(f"state->{name}", value.nbytes))
         else:
-            lines.append(f"static const {c_type(value.dtype.name)} first_{name}"
-                         f"[{elements(value)}] = {values(value)};\n")
-            filled.append("    " + made.library.copy(f"state->{name}", f"first_{name}",
-                                                     value.nbytes))
-    return [*lines, f"void {p}_reset({weight_argument(made)}{p}_state *state)", "{", *filled, "}",
-            ""]
+            lines.append(
+                f"static const {c_type(value.dtype.name)} first_{name}"
+                f"[{elements(value)}] = {values(value)};\n"
+            )
+            filled.append(
+                "    " + made.library.copy(f"state->{name}", f"first_{name}", value.nbytes)
+            )
+    return [
+        *lines,
+        f"void {p}_reset({weight_argument(made)}{p}_state *state)",
+        "{",
+        *filled,
+        "}",
+        "",
+    ]
 
 
 def table(kind, name, numbers_):
@@ -370,7 +413,7 @@ def table(kind, name, numbers_):
     if not numbers_:
         return []
     text = [number(n, "int64") for n in numbers_]
-    rows = [", ".join(text[k:k + 16]) for k in range(0, len(text), 16)]
+    rows = [", ".join(text[k : k + 16]) for k in range(0, len(text), 16)]
     return [f"static const {kind} {name}[] = {{", "    " + ",\n    ".join(rows), "};", ""]
 
 
@@ -388,16 +431,29 @@ def written(made, r):
         lines.append(own)
     if "(code = " in text:
         lines.append("    int code;")
-    names = ["arena", *(["weights"] if made.extern else []),
-             *(["state"] if takes_state(made, r) else []), *(n for _, n in arguments(made, r))]
+    names = [
+        "arena",
+        *(["weights"] if made.extern else []),
+        *(["state"] if takes_state(made, r) else []),
+        *(n for _, n in arguments(made, r)),
+    ]
     whole = text + (own or "")
-    unused = [f"(void){n};" for n in names if not re.search(rf"\b{n}\b", whole)
-              and not (n == "weights" and "CK_WEIGHT" in whole)]
+    unused = [
+        f"(void){n};"
+        for n in names
+        if not re.search(rf"\b{n}\b", whole) and not (n == "weights" and "CK_WEIGHT" in whole)
+    ]
     if unused:
         lines.append("    " + " ".join(unused))
     lines += [text, "    return 0;", "}", ""]
     passed = ["memory.bytes", *names[1:]]
-    lines += [f"#ifndef {p.upper()}_NO_ARENA", signature(made, r, False), "{",
-              "    return " + wrapped(f"{p}_{r.name}_in(", passed, ");").replace("\n", "\n       "),
-              "}", "#endif", ""]
+    lines += [
+        f"#ifndef {p.upper()}_NO_ARENA",
+        signature(made, r, False),
+        "{",
+        "    return " + wrapped(f"{p}_{r.name}_in(", passed, ");").replace("\n", "\n       "),
+        "}",
+        "#endif",
+        "",
+    ]
     return lines

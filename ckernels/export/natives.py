@@ -3,6 +3,7 @@
 A row says which file of `c/` has the function, how it is called, and how many operands it reads.
 `multiplied` counts the multiply-adds of an instruction for the report.
 """
+
 from typing import NamedTuple
 
 from ..graph.shapes import product
@@ -11,6 +12,7 @@ from ..plan import native
 
 class Native(NamedTuple):
     """file: of c/; call: arguments after the dims, with {0}, {1}... for pointers."""
+
     file: str
     operands: int
     flags: str = ""
@@ -32,7 +34,7 @@ NATIVES = {
     native.PLANES: Native("depthwise", 2, "0, "),
     native.PLANES + 1: Native("depthwise", 2, "1, "),
     native.PLANES + 2: Native("conv_weight_grad", 2),
-}
+}  # fmt: skip
 FIRST_CONVOLUTION, LAST_CONVOLUTION = native.CONV, native.DEPTHWISE_WEIGHT_GRAD
 
 
@@ -49,5 +51,5 @@ def multiplied(dims):
     if op == native.TRANSPOSE or native.POOL_MAX <= op <= native.POOL_MAX_TAKE:
         return 0
     batch, channels, out, groups = dims[2:6]
-    axes = [dims[6 + 6 * k:12 + 6 * k] for k in range(3)]
+    axes = [dims[6 + 6 * k : 12 + 6 * k] for k in range(3)]
     return product([batch, channels // groups, out, *(a[1] * a[2] for a in axes)])

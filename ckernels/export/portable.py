@@ -4,6 +4,7 @@ Works on the text of generated functions and of the math library, line by line a
 pragmas, attributes or builtins of one compiler remain, and math.h has the functions they stood for.
 What cannot be written in C99 is refused by the name of the kernel. Knows no graphs and no plans.
 """
+
 import functools
 import re
 from pathlib import Path
@@ -24,7 +25,7 @@ _WORDS = {                      # what stands in generated C: what C99 has for i
     "static __attribute__((noinline, const))": "CK_NOINLINE static",
     " __attribute__((always_inline))": "",
     '__attribute__((optimize("schedule-insns")))\n': "",
-}
+}  # fmt: skip
 _LINES = (                      # whole lines: (pattern, what becomes of them)
     (re.compile(r"^[ ]*#pragma GCC ivdep\n", re.M), ""),
     (re.compile(r"^([ ]*)#pragma omp simd ?(.*)\n", re.M), r"\1CK_SIMD(\2)\n"),
@@ -32,13 +33,15 @@ _LINES = (                      # whole lines: (pattern, what becomes of them)
     (re.compile(r"^extern double \w+\(double\);\n", re.M), ""),
     (re.compile(r"^#line .*\n", re.M), ""),
     (re.compile(r"^[ ]*__builtin_prefetch\(.*\);\n", re.M), ""),
-)
+)  # fmt: skip
+# fmt: off
 _EXPECT = re.compile(r"__builtin_expect\((.+), [01]\)( \?)")
 _RUN = re.compile(              # a copy in vectors: plan/lowerings/indexed.py
     r"typedef __typeof__\(\*to\) run .*;\n\s*int64_t i = j;\n\s*for \(; i \+ \d+ <= .*\n"
     r"(\s*)for \(; i < end; i\+\+\)")
 _LEFT = re.compile(r"__builtin_\w+|__attribute__|__typeof__|vector_size|#pragma")
 _STRIPS = re.compile(r"^[ ]*typedef (\w+) v\d+ __attribute__.*", re.M | re.S)   # sparse_dot.py
+# fmt: on
 _FORWARD = """\
         for (int64_t j = 0; j < k; j++) {{
             {0} s = 0;
@@ -59,7 +62,7 @@ _BACKWARD = """\
 }}
 """
 _UNREAD = re.compile(r"^([ ]*)(?:const \w+(?: \*const)?|\w+ \*const) (\w+) = [^;,]+;$")
-_ROW = re.compile(r"\brow = lo / \w+, | row\+\+;|/\*.*?\*/")      # a row that is only counted
+_ROW = re.compile(r"\brow = lo / \w+, | row\+\+;|/\*.*?\*/")  # a row that is only counted
 _STRIP = re.compile(r"^ *\w+ (s\d+)\[\d+\];$")
 _SIGNATURE = "int {}(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {{\n"
 
@@ -74,9 +77,9 @@ def c99(text):
     text = _RUN.sub(r"for (int64_t i = j; i < end; i++)", text)
     text = _EXPECT.sub(r"(\1)\2", text)
     strips = _STRIPS.search(text)
-    if strips:                              # of the columns of a dense matrix, in vectors
-        scalar = _FORWARD if "int64_t first = indptr[r]" in text[:strips.start()] else _BACKWARD
-        text = text[:strips.start()] + scalar.format(strips[1])
+    if strips:  # of the columns of a dense matrix, in vectors
+        scalar = _FORWARD if "int64_t first = indptr[r]" in text[: strips.start()] else _BACKWARD
+        text = text[: strips.start()] + scalar.format(strips[1])
     return text
 
 
@@ -94,7 +97,7 @@ def without_unread(text):
             if all(re.match(rf" *for \(.*\) {strip[1]}\[c\] = ", x) for x in users):
                 lines = [x for x in lines if x != line and x not in users]
     kept = []
-    for k in range(len(lines) - 1, -1, -1):             # from the end: what was read by what went
+    for k in range(len(lines) - 1, -1, -1):  # from the end: what was read by what went
         match = _UNREAD.match(lines[k])
         if match and not read_below(match, kept):
             continue
@@ -156,11 +159,14 @@ def function(kernel, node=None):
     text, snippets = c99(text), [c99(s) for s in snippets]
     left = _LEFT.search("".join(s for s in [text, *snippets] if "if defined" not in s))
     if left is not None:
-        refuse(f"its kernel ({kernel.form}) is written with {left[0]}, which C99 has not; "
-               "target=\"native\" exports it for gcc and clang", node)
+        refuse(
+            f"its kernel ({kernel.form}) is written with {left[0]}, which C99 has not; "
+            'target="native" exports it for gcc and clang',
+            node,
+        )
     head = _SIGNATURE.format(name)
     text = without_unread(text)
-    body = text[text.index(head) + len(head):]
+    body = text[text.index(head) + len(head) :]
     unused = [f"(void){x};" for x in ("p", "d", "lo", "hi") if not re.search(rf"\b{x}\b", body)]
     line = f"    {' '.join(unused)}\n" if unused else ""
     text = text.replace(head, "CK_NOINLINE static " + head + line)
@@ -170,6 +176,7 @@ def function(kernel, node=None):
 def refuse(why, node):
     """Raise NotSupported for the op of `node`, with the user's line."""
     from ..errors import with_line  # start-up
+
     name = node.op.name if node is not None else "an instruction"
     raise with_line(NotSupported(f"{name} cannot be exported: {why}"), node)
 

@@ -4,6 +4,7 @@ Functions are called as copies on variables of their own, so nothing of the user
 program exits with the number of results that are further off than the bound; integers must be
 equal.
 """
+
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,34 +19,46 @@ from .routine import spec_of
 @dataclass
 class Recorded:
     """calls: [(routine, inputs, outputs)] in order; state: {id of a variable: last value}."""
+
     calls: list
     state: dict = field(default_factory=dict)
 
 
 def record(functions, made, examples=None, count=2):
     """Call copies of the functions: `examples` [(name, arrays)], or `count` times each."""
-    swap = {node: variable(value.copy(), dtype=value.dtype.name)
-            for node, value in zip(made.variables, made.initial)}
+    swap = {
+        node: variable(value.copy(), dtype=value.dtype.name)
+        for node, value in zip(made.variables, made.initial)
+    }
     routines = {r.name: r for r in made.routines}
-    copies = {name: spec_of(f).copy({k: v for k, v in swap.items() if k in spec_of(f).cells})
-              for name, f in functions.items()}
+    copies = {
+        name: spec_of(f).copy({k: v for k, v in swap.items() if k in spec_of(f).cells})
+        for name, f in functions.items()
+    }
     random = np.random.default_rng(0)
     if examples is None:
         examples = [(r.name, None) for _ in range(count) for r in made.routines]
     calls = []
     for name, arrays in examples:
         if name not in routines:
-            raise ArgumentError(f"examples: there is no function {name!r} among "
-                                f"{', '.join(routines)}")
+            raise ArgumentError(
+                f"examples: there is no function {name!r} among {', '.join(routines)}"
+            )
         r = routines[name]
-        arrays = [some(random, dtype, shape) for dtype, shape in r.inputs] if arrays is None else [
-            np.ascontiguousarray(a, dtype).reshape(shape)
-            for a, (dtype, shape) in zip(arrays, r.inputs)]
+        arrays = (
+            [some(random, dtype, shape) for dtype, shape in r.inputs]
+            if arrays is None
+            else [
+                np.ascontiguousarray(a, dtype).reshape(shape)
+                for a, (dtype, shape) in zip(arrays, r.inputs)
+            ]
+        )
         found = copies[name](*arrays)
         found = [found] if r.spec.single else list(found)
         calls.append((r, arrays, [np.array(x) for x in found]))
-    return Recorded(calls, {id(node): np.array(v.node.attrs["store"].get())
-                            for node, v in swap.items()})
+    return Recorded(
+        calls, {id(node): np.array(v.node.attrs["store"].get()) for node, v in swap.items()}
+    )
 
 
 def some(random, dtype, shape):
@@ -113,30 +126,48 @@ def test_source(made, recorded, ulps):
         one_call(made, r, k, inputs, outputs, ulps, lines, body)
     for node in made.variables:
         name, value = made.members[id(node)], recorded.state[id(node)]
-        lines.append(f"static const {c_type(value.dtype.name)} last_{name}"
-                     f"[{max(1, elements(value))}] = {values(value)};\n")
+        lines.append(
+            f"static const {c_type(value.dtype.name)} last_{name}"
+            f"[{max(1, elements(value))}] = {values(value)};\n"
+        )
         body.append(check(name, f"state.{name}", f"last_{name}", value, ulps))
-    head = [f"/* {p}_test.c: made by ckernels: calls recorded in Python, compared. */",
-            f'#include "{p}.h"', "#include <math.h>", "#include <stdio.h>", "#include <string.h>",
-            "", COMPARE]
+    head = [
+        f"/* {p}_test.c: made by ckernels: calls recorded in Python, compared. */",
+        f'#include "{p}.h"',
+        "#include <math.h>",
+        "#include <stdio.h>",
+        "#include <string.h>",
+        "",
+        COMPARE,
+    ]
     text = "\n".join(body)
     if "compare(" not in text:
-        head[-1] = COMPARE.replace(COMPARE[COMPARE.index("/* Elem"):COMPARE.index(
-            "static void compare_bytes")], "")
+        head[-1] = COMPARE.replace(
+            COMPARE[COMPARE.index("/* Elem") : COMPARE.index("static void compare_bytes")], ""
+        )
     elif "compare_bytes(" not in text:
-        head[-1] = COMPARE[:COMPARE.index("static void compare_bytes")]
+        head[-1] = COMPARE[: COMPARE.index("static void compare_bytes")]
     begin = []
     if made.extern and weights_bytes(made):
         head.append(WEIGHTS.format(up=p.upper()))
-        begin.append(f'    if (!read_weights(argc > 1 ? argv[1] : "{p}.bin")) {{\n'
-                     f'        printf("{p}.bin was not read\\n");\n        return 1;\n    }}')
+        begin.append(
+            f'    if (!read_weights(argc > 1 ? argv[1] : "{p}.bin")) {{\n'
+            f'        printf("{p}.bin was not read\\n");\n        return 1;\n    }}'
+        )
     if made.members:
         head.append(f"static {p}_state state;\n")
         begin.append(f"    {p}_reset({'weights, ' if made.extern else ''}&state);")
     argument = "int argc, char **argv" if "argc" in "".join(begin) else "void"
-    main = [f"int main({argument})", "{", *begin, *body,
-            '    printf("%s\\n", failures ? "FAILED" : "all as recorded");',
-            "    return failures;", "}", ""]
+    main = [
+        f"int main({argument})",
+        "{",
+        *begin,
+        *body,
+        '    printf("%s\\n", failures ? "FAILED" : "all as recorded");',
+        "    return failures;",
+        "}",
+        "",
+    ]
     return "\n".join(head + lines + main)
 
 
@@ -145,17 +176,21 @@ def one_call(made, r, k, inputs, outputs, ulps, lines, body):
     names = []
     for i, value in enumerate(inputs):
         names.append(f"in{k}_{i}")
-        lines.append(f"static const {c_type(value.dtype.name)} {names[-1]}"
-                     f"[{max(1, elements(value))}] = {values(value)};\n")
+        lines.append(
+            f"static const {c_type(value.dtype.name)} {names[-1]}"
+            f"[{max(1, elements(value))}] = {values(value)};\n"
+        )
     for i, value in enumerate(outputs):
         kind, size = c_type(value.dtype.name), max(1, elements(value))
         names.append(f"got{k}_{i}")
-        lines.append(f"static const {kind} want{k}_{i}[{size}] = {values(value)};\n"
-                     f"static {kind} got{k}_{i}[{size}];\n")
+        lines.append(
+            f"static const {kind} want{k}_{i}[{size}] = {values(value)};\n"
+            f"static {kind} got{k}_{i}[{size}];\n"
+        )
     first = (["weights"] if made.extern else []) + (["&state"] if takes_state(made, r) else [])
     call = wrapped(f"    if ({made.prefix}_{r.name}(", first + names or [""], ") != 0) failures++;")
     body.append(call)
-    outs = [name for _, name in arguments(made, r)][len(inputs):]
+    outs = [name for _, name in arguments(made, r)][len(inputs) :]
     for i, (value, name) in enumerate(zip(outputs, outs)):
         body.append(check(f"{r.name} {name}", f"got{k}_{i}", f"want{k}_{i}", value, ulps))
 
@@ -165,8 +200,10 @@ def check(title, got, want, value, ulps):
     name = value.dtype.name
     if name in ("float32", "float64", "complex64", "complex128"):
         kind = "float" if name in ("float32", "complex64") else "double"
-        return (f'    compare("{title}", "{kind}", {got}, {want}, {elements(value)}, '
-                f"{bound(value, ulps)!r});")
+        return (
+            f'    compare("{title}", "{kind}", {got}, {want}, {elements(value)}, '
+            f"{bound(value, ulps)!r});"
+        )
     return f'    compare_bytes("{title}", {got}, {want}, {value.nbytes});'
 
 

@@ -1,4 +1,5 @@
 """What a model takes: flash, memory, multiply-adds; and the README beside it."""
+
 from .model import sides, weights_bytes
 
 README = """\
@@ -41,26 +42,40 @@ class Report:
     def __init__(self, made, target, ulps):
         self.made, self.target, self.ulps = made, target, ulps
         self.constants = made.constant_bytes + sum(
-            v.nbytes for v in made.initial if v.tobytes() != bytes(v.nbytes))
+            v.nbytes for v in made.initial if v.tobytes() != bytes(v.nbytes)
+        )
         self.tables = sum(4 * len(c.dims) + 8 * len(c.wide) for c in made.calls.values())
         self.arena, self.state = made.arena, made.state_bytes
         self.multiplied = {name: c.multiplied for name, c in made.calls.items()}
 
     def __repr__(self):
-        return (f"<exported {self.made.prefix}: flash {self.constants + self.tables} bytes and "
-                f"code, memory {self.arena} + {self.state} bytes>")
+        return (
+            f"<exported {self.made.prefix}: flash {self.constants + self.tables} bytes and "
+            f"code, memory {self.arena} + {self.state} bytes>"
+        )
 
     def text(self):
         """The README."""
         made = self.made
-        rows = [f"| {r.name} | {made.calls[r.name].multiplied} | {calls(made, r)} |"
-                for r in made.routines]
+        rows = [
+            f"| {r.name} | {made.calls[r.name].multiplied} | {calls(made, r)} |"
+            for r in made.routines
+        ]
         where = f" (in {made.prefix}.bin, {weights_bytes(made)})" if made.extern else ""
         return README.format(
-            prefix=made.prefix, up=made.prefix.upper(), target=self.target, ulps=self.ulps,
-            names=", ".join(f"`{r.name}`" for r in made.routines), where=where,
-            flash=self.constants, tables=self.tables, arena=self.arena, state=self.state,
-            rows="\n".join(rows), layout=layout(made))
+            prefix=made.prefix,
+            up=made.prefix.upper(),
+            target=self.target,
+            ulps=self.ulps,
+            names=", ".join(f"`{r.name}`" for r in made.routines),
+            where=where,
+            flash=self.constants,
+            tables=self.tables,
+            arena=self.arena,
+            state=self.state,
+            rows="\n".join(rows),
+            layout=layout(made),
+        )
 
 
 def calls(made, r):
@@ -72,11 +87,20 @@ def layout(made):
     lines = []
     if made.members:
         lines += ["## State", "", "| member | type | shape |", "|---|---|---|"]
-        lines += [f"| {made.members[id(n)]} | {v.dtype.name} | {sides(v.shape)} |"
-                  for n, v in zip(made.variables, made.initial)] + [""]
+        lines += [
+            f"| {made.members[id(n)]} | {v.dtype.name} | {sides(v.shape)} |"
+            for n, v in zip(made.variables, made.initial)
+        ] + [""]
     if made.parts:
-        lines += ["## Constants", "", f"| name | type | shape |{' at |' if made.extern else ''}",
-                  f"|---|---|---|{'---|' if made.extern else ''}"]
-        lines += [f"| {p.name} | {p.array.dtype.name} | {sides(p.array.shape)} |"
-                  f"{f' {p.offset} |' if made.extern else ''}" for p in made.parts] + [""]
+        lines += [
+            "## Constants",
+            "",
+            f"| name | type | shape |{' at |' if made.extern else ''}",
+            f"|---|---|---|{'---|' if made.extern else ''}",
+        ]
+        lines += [
+            f"| {p.name} | {p.array.dtype.name} | {sides(p.array.shape)} |"
+            f"{f' {p.offset} |' if made.extern else ''}"
+            for p in made.parts
+        ] + [""]
     return "\n".join(lines)

@@ -4,6 +4,7 @@ Plans the function as a call would, up to the compiler, then settles what a runn
 each call: updates write their variable where nothing else needs the old value, or wait in the arena
 until the end. What has no C is refused here, by its name and the user's line. Writes no C.
 """
+
 from dataclasses import dataclass, field, replace
 
 from ..config import config
@@ -17,13 +18,14 @@ from ..plan.memory import arrange
 from ..plan.native import WITH_SCRATCH
 from . import portable
 
-COPY = 6                    # an instruction of this room: bytes of the arena to a variable
+COPY = 6  # an instruction of this room: bytes of the arena to a variable
 
 
 @dataclass
 class Routine:
     """name: of the C function; instructions: of the top level; offsets: {buffer: bytes in the
     arena}; cells: variable nodes; written: indices of those that updates write."""
+
     name: str
     spec: object
     shapes: dict
@@ -33,9 +35,9 @@ class Routine:
     cells: list
     written: list
     constants: list
-    inputs: list = field(default_factory=list)      # (dtype, shape)
+    inputs: list = field(default_factory=list)  # (dtype, shape)
     outputs: list = field(default_factory=list)
-    peaks: list = field(default_factory=list)       # (bytes, name) of the largest buffers
+    peaks: list = field(default_factory=list)  # (bytes, name) of the largest buffers
 
 
 def spec_of(f):
@@ -54,14 +56,23 @@ def shapes_of(spec, shapes, name):
     for k, node in enumerate(spec.inputs):
         shape = given.get(node, given.get(node.name, given.get(k, node.shape)))
         if None in shape:
-            raise with_line(ShapeError(
-                f"{name}: the input {node.name or k} has shape {show(node.shape)}; say its sizes "
-                f"with shapes={{{node.name or k!r}: (...)}}"), node)
+            raise with_line(
+                ShapeError(
+                    f"{name}: the input {node.name or k} has shape {show(node.shape)}; say its "
+                    f"sizes with shapes={{{node.name or k!r}: (...)}}"
+                ),
+                node,
+            )
         if len(shape) != len(node.shape) or any(
-                a not in (None, b) for a, b in zip(node.shape, shape)):
-            raise with_line(ShapeError(
-                f"{name}: the input {node.name or k} was declared with shape {show(node.shape)}, "
-                f"which {show(shape)} does not fit"), node)
+            a not in (None, b) for a, b in zip(node.shape, shape)
+        ):
+            raise with_line(
+                ShapeError(
+                    f"{name}: the input {node.name or k} was declared with shape "
+                    f"{show(node.shape)}, which {show(shape)} does not fit"
+                ),
+                node,
+            )
         found[node] = tuple(map(int, shape))
     for node in spec.cells:
         if None in node.shape:
@@ -78,20 +89,35 @@ def routine(name, f, shapes=None, dtype=None, scratch=False):
     spec = spec_of(f)
     leaves = shapes_of(spec, shapes, name)
     orders = (False, True) if spec.updates else (False,)
-    return min((planned(name, spec, leaves, dtype, scratch, last) for last in orders),
-               key=lambda made: made.arena)
+    return min(
+        (planned(name, spec, leaves, dtype, scratch, last) for last in orders),
+        key=lambda made: made.arena,
+    )
 
 
 def planned(name, spec, leaves, dtype, scratch, last):
     """The Routine for shapes {leaf: shape}; last: updates wait for those who read the old value."""
     with config.change(openmp=False):
         try:
-            draft = pipeline.run(pipeline.Draft(
-                spec.inputs, spec.outputs, spec.updates, spec.cells, spec.rules, ShapeClass(),
-                leaves, {}, None), until="lower")
+            draft = pipeline.run(
+                pipeline.Draft(
+                    spec.inputs,
+                    spec.outputs,
+                    spec.updates,
+                    spec.cells,
+                    spec.rules,
+                    ShapeClass(),
+                    leaves,
+                    {},
+                    None,
+                ),
+                until="lower",
+            )
         except pipeline.DataDecides:
-            raise NotSupported(f"{name} cannot be exported: the shape of what it computes follows "
-                               "from values, and exported memory is laid out in advance") from None
+            raise NotSupported(
+                f"{name} cannot be exported: the shape of what it computes follows "
+                "from values, and exported memory is laid out in advance"
+            ) from None
     instructions, sizes = draft.instructions, draft.binder.sizes
     for instr in flatten(instructions):
         check(instr, dtype)
@@ -107,8 +133,18 @@ def planned(name, spec, leaves, dtype, scratch, last):
     offsets, total = arena.offsets(arena.sizes)
     roots = draft.of_outputs()
     return Routine(
-        name, spec, leaves, instructions, offsets, total, spec.cells, cells, draft.binder.constants,
-        [(n.dtype, leaves[n]) for n in spec.inputs], [(n.dtype, tuple(n.shape)) for n in roots])
+        name,
+        spec,
+        leaves,
+        instructions,
+        offsets,
+        total,
+        spec.cells,
+        cells,
+        draft.binder.constants,
+        [(n.dtype, leaves[n]) for n in spec.inputs],
+        [(n.dtype, tuple(n.shape)) for n in roots],
+    )
 
 
 def check(instr, dtype):
@@ -117,9 +153,12 @@ def check(instr, dtype):
         portable.refuse("it runs in NumPy", instr.node)
     for node in instr.nodes if dtype else ():
         if is_float(node.dtype) and ITEMSIZE[node.dtype] > ITEMSIZE[dtype]:
-            raise with_line(DTypeError(
-                f"{node.op.name} is computed in {node.dtype}, and dtype={dtype!r} was asked for"),
-                node)
+            raise with_line(
+                DTypeError(
+                    f"{node.op.name} is computed in {node.dtype}, and dtype={dtype!r} was asked for"
+                ),
+                node,
+            )
 
 
 # ---- memory of convolutions ---------------------------------------------------------------------
@@ -130,6 +169,7 @@ def operands(instr):
     if instr.kind == GEMM:
         return 3
     from .natives import NATIVES  # start-up
+
     return NATIVES[instr.dims[0]].operands + 1
 
 
@@ -141,7 +181,8 @@ def settle_scratch(instr, sizes, keep):
     buffer = instr.pointers[at][0]
     if keep:
         from .. import _runtime
-        instr.dims[34] = 1                               # CK_D_SLOTS of native.h
+
+        instr.dims[34] = 1  # CK_D_SLOTS of native.h
         sizes[buffer] = _runtime.native_scratch(instr.dims[:36])
         return
     del instr.pointers[at]
@@ -167,9 +208,17 @@ def settle_updates(instructions, cells, spec, shapes, sizes):
             count *= n
         names["next", i] = made = ("tmp", f"next {i}")
         sizes[made] = max(1, count)
-        late.append(Instruction(COPY, f"update of {variable.name or 'a variable'}",
-                         [(("cell", cells[i]), 0), (made, 0)], [], n=count, reads=[made],
-                         writes=[("cell", cells[i])]))
+        late.append(
+            Instruction(
+                COPY,
+                f"update of {variable.name or 'a variable'}",
+                [(("cell", cells[i]), 0), (made, 0)],
+                [],
+                n=count,
+                reads=[made],
+                writes=[("cell", cells[i])],
+            )
+        )
     for instr in flatten(instructions):
         rename(instr, names)
     return instructions + late
@@ -186,7 +235,7 @@ def readers_first(instructions, cells):
         if len(writers) != 1 or not users or users[-1] <= writers[0]:
             continue
         written = set(seen[writers[0]][1])
-        if not any(written & {*reads, *writes} for reads, writes in seen[writers[0] + 1:]):
+        if not any(written & {*reads, *writes} for reads, writes in seen[writers[0] + 1 :]):
             order.insert(users[-1], order.pop(writers[0]))
     return order
 
@@ -200,20 +249,27 @@ def in_place(instructions, new, old):
     if not writers or users and users[-1] > writers[0]:
         return False
     first = instructions[writers[0]]
-    if users and users[-1] == writers[0] and not (
-            first.kind in (KERNEL, GEMM, NATIVE) and (new, old) in first.inplace):
+    if (
+        users
+        and users[-1] == writers[0]
+        and not (first.kind in (KERNEL, GEMM, NATIVE) and (new, old) in first.inplace)
+    ):
         return False
-    return not any(s.kernel is not None and portable.fallible(s.kernel)
-                   for s in flatten(instructions[writers[0]:]))
+    return not any(
+        s.kernel is not None and portable.fallible(s.kernel)
+        for s in flatten(instructions[writers[0] :])
+    )
 
 
 def rename(instr, names):
     """Put other names for buffers into an instruction."""
+
     def of(buffer):
         return names.get(buffer, buffer)
 
     def base(pair):
         return None if pair is None else (of(pair[0]), pair[1])
+
     instr.pointers = [(of(buffer), offset) for buffer, offset in instr.pointers]
     instr.reads, instr.writes = list(map(of, instr.reads)), list(map(of, instr.writes))
     instr.inplace = [(of(a), of(b)) for a, b in instr.inplace]
@@ -221,8 +277,11 @@ def rename(instr, names):
         return
     scan = instr.scan
     scan.count, scan.flag, scan.executed = map(base, (scan.count, scan.flag, scan.executed))
-    scan.moves = {row: base(move) if isinstance(move, tuple)
-                  else replace(move, a=base(move.a), b=base(move.b))
-                  for row, move in scan.moves.items()}
+    scan.moves = {
+        row: base(move)
+        if isinstance(move, tuple)
+        else replace(move, a=base(move.a), b=base(move.b))
+        for row, move in scan.moves.items()
+    }
     scan.finals = [(base(to), row, base(first), size) for to, row, first, size in scan.finals]
     scan.traces = [(base(at), size) for at, size in scan.traces]

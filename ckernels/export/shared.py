@@ -1,4 +1,5 @@
 """A shared library of an exported model, and a module that loads it with NumPy and ctypes alone."""
+
 import subprocess
 from pathlib import Path
 from string import Template
@@ -9,12 +10,13 @@ from .hosted import FLAGS
 from .model import arguments, takes_state
 
 HERE = Path(__file__).parent / "c"
-LIMIT = 600                 # seconds for one run of the compiler
+LIMIT = 600  # seconds for one run of the compiler
 
 
 def flags():
     """(compiler, flags of kernels) of the engine."""
     from ..compiler import current_toolchain  # start-up
+
     tools = current_toolchain()
     return tools.command, tools.flags
 
@@ -22,12 +24,23 @@ def flags():
 def compile_library(made, folder):
     """Compile all sources in `folder` to libPREFIX.so; CompileError with the compiler's words."""
     command, own = flags()
-    api = f"-D{made.prefix.upper()}_API=__attribute__((visibility(\"default\")))"
+    api = f'-D{made.prefix.upper()}_API=__attribute__((visibility("default")))'
     objects = []
     for source in [folder / f"{made.prefix}.c", *sorted((folder / "runtime").glob("*.c"))]:
         objects.append(source.with_suffix(".o"))
-        run([*command, *(FLAGS if source.parent != folder else own), "-fPIC", "-fvisibility=hidden",
-             api, "-c", source, "-o", objects[-1]])
+        run(
+            [
+                *command,
+                *(FLAGS if source.parent != folder else own),
+                "-fPIC",
+                "-fvisibility=hidden",
+                api,
+                "-c",
+                source,
+                "-o",
+                objects[-1],
+            ]
+        )
     library = folder / f"lib{made.prefix}.so"
     run([*command, "-shared", *objects, "-lm", "-o", library])
     for path in objects:
@@ -46,13 +59,17 @@ def loader(made):
     """The text of PREFIX.py."""
     functions, methods = {}, []
     for r in made.routines:
-        names = [name for _, name in arguments(made, r)][:len(r.inputs)]
-        functions[r.name] = ([(n, dtype, tuple(shape)) for n, (dtype, shape) in zip(
-            names, r.inputs)], [(dtype, tuple(map(int, shape))) for dtype, shape in r.outputs],
-            takes_state(made, r))
+        names = [name for _, name in arguments(made, r)][: len(r.inputs)]
+        functions[r.name] = (
+            [(n, dtype, tuple(shape)) for n, (dtype, shape) in zip(names, r.inputs)],
+            [(dtype, tuple(map(int, shape))) for dtype, shape in r.outputs],
+            takes_state(made, r),
+        )
         given = ", ".join(names)
-        methods.append(f"    def {r.name}(self{', ' if given else ''}{given}):\n"
-                       f"        return self._call({r.name!r}{', ' if given else ''}{given})\n")
+        methods.append(
+            f"    def {r.name}(self{', ' if given else ''}{given}):\n"
+            f"        return self._call({r.name!r}{', ' if given else ''}{given})\n"
+        )
     state, offset = {}, 0
     for node, value in zip(made.variables, made.initial):
         offset = -(-offset // value.itemsize) * value.itemsize
@@ -60,6 +77,12 @@ def loader(made):
         offset += max(1, product(value.shape)) * value.itemsize
     first = made.routines[0].name
     return Template((HERE / "loader.py.in").read_text(encoding="utf-8")).substitute(
-        names=", ".join(functions), prefix=made.prefix, example=f"model.{first}(...)",
-        functions=repr(functions), state=repr(state), arena=made.arena,
-        state_bytes=-(-offset // 8) * 8, methods="\n".join(methods).rstrip() + "\n")
+        names=", ".join(functions),
+        prefix=made.prefix,
+        example=f"model.{first}(...)",
+        functions=repr(functions),
+        state=repr(state),
+        arena=made.arena,
+        state_bytes=-(-offset // 8) * 8,
+        methods="\n".join(methods).rstrip() + "\n",
+    )

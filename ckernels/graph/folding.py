@@ -3,13 +3,14 @@
 Used wherever graphs are rebuilt with shapes that have become known: functions at their first call,
 and the bodies of scans.
 """
+
 import numpy as np
 
 from .known import known
 from .node import constant, sizes_constant
 from .op import having
 
-FOLD = 4096                 # largest constant that folding may create, in elements
+FOLD = 4096  # largest constant that folding may create, in elements
 EFFECTS = having("effect")
 
 
@@ -22,8 +23,12 @@ def fold(node):
     """A constant when all inputs are constants (or only a shape is asked for), else the node."""
     if node.op.name == "shape" and None not in node.inputs[0].shape:
         return sizes_constant(node.inputs[0].shape, node.shape)
-    if not node.inputs or node.op.kind == "leaf" or node.outs is not None \
-            or node.op.name in EFFECTS:
+    if (
+        not node.inputs
+        or node.op.kind == "leaf"
+        or node.outs is not None
+        or node.op.name in EFFECTS
+    ):
         return node
     if node.op.oracle is None or any(i.op.name != "constant" for i in node.inputs):
         return node

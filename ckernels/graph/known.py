@@ -1,10 +1,11 @@
 """What is known of integer scalars and vectors without running anything: sizes, and what is
 computed from them. Knows the few ops that size arithmetic is made of; all else is unknown.
 """
+
 from .. import dtypes
 from .sizes import greatest, smallest
 
-DEPTH = 64          # expressions of sizes nested deeper than this count as unknown
+DEPTH = 64  # expressions of sizes nested deeper than this count as unknown
 
 
 def known(node, depth=DEPTH):
@@ -24,8 +25,10 @@ def _known_slice(node, args):
 
 
 def _known_concatenate(node, args):
-    parts = [a if isinstance(a, list) else
-             None if i.shape[0] is None else [None] * i.shape[0] for a, i in zip(args, node.inputs)]
+    parts = [
+        a if isinstance(a, list) else None if i.shape[0] is None else [None] * i.shape[0]
+        for a, i in zip(args, node.inputs)
+    ]
     return None if None in parts else sum(parts, [])
 
 
@@ -43,6 +46,7 @@ def _elementwise(fn):
                 rows.append([a] * count)
         out = [None if None in row else fn(*row) for row in zip(*rows)]
         return out if node.ndim else out[0]
+
     return rule
 
 
@@ -51,7 +55,7 @@ def _known_cast(node, args):
         return None
     values = args[0] if isinstance(args[0], list) else [args[0]]
     narrow = node.dtype == "int32" and node.inputs[0].dtype != "int32"
-    if narrow and not all(v is None or -2**31 <= v < 2**31 for v in values):
+    if narrow and not all(v is None or -(2**31) <= v < 2**31 for v in values):
         return None
     return args[0]
 
@@ -64,6 +68,7 @@ def _total(start, fn):
         for value in args[0]:
             total = fn(total, value)
         return total
+
     return rule
 
 
@@ -86,4 +91,4 @@ _RULES = {
     "prod": _total(1, lambda a, b: a * b),
     "maximum": _elementwise(greatest),
     "minimum": _elementwise(smallest),
-}
+}  # fmt: skip

@@ -4,6 +4,7 @@ A node knows its op, inputs, attributes, dtype, static shape (ints, None where u
 user's line that first made it. Nodes are what rewrites, gradients and the code generator see; the
 handles that users hold (`ckernels.api.tensor.Tensor`) wrap one each.
 """
+
 import itertools
 import operator
 import threading
@@ -19,7 +20,7 @@ from .op import REGISTRY, Op
 from .shapes import known_same
 from .sizes import Size
 
-_table = {}         # {key: weak reference to the node}; see _remember
+_table = {}  # {key: weak reference to the node}; see _remember
 _lock = locks.lock()
 _uids = itertools.count()
 _context = threading.local()
@@ -32,6 +33,7 @@ class Literal:
     they serve other sizes too. While a plan is made it may hold sizes of its class: then `array` is
     one of objects, and `dtype` int64.
     """
+
     __slots__ = ("array", "sized", "_key")
 
     def __init__(self, array, sized=False):
@@ -44,14 +46,21 @@ class Literal:
         self.array = array
         small = array.nbytes <= 512
         self.sized = sized
-        self._key = (dtypes.numpy_name(array.dtype), array.shape,
-                     array.tobytes() if small else id(array), sized)
+        self._key = (
+            dtypes.numpy_name(array.dtype),
+            array.shape,
+            array.tobytes() if small else id(array),
+            sized,
+        )
 
     @property
     def dtype(self):
         """The name of the dtype of its elements."""
-        return "int64" if self.sized and self.array.dtype == object \
+        return (
+            "int64"
+            if self.sized and self.array.dtype == object
             else dtypes.numpy_name(self.array.dtype)
+        )
 
     def __hash__(self):
         return hash(self._key)
@@ -65,8 +74,9 @@ class Literal:
 
 class Node:
     """One application of an op. Made by `make`, `apply` or the functions in `ckernels.ops`."""
+
     __slots__ = ("op", "inputs", "attrs", "dtype", "shape", "outs", "line", "uid", "__weakref__")
-    __array_ufunc__ = None      # ndarray + node asks the node
+    __array_ufunc__ = None  # ndarray + node asks the node
 
     def __repr__(self):
         return f"<{self.op.name} {self.dtype} {self.shape} #{self.uid}>"
@@ -121,10 +131,10 @@ def make(op, inputs=(), attrs=None, line=None, like=None):
     if op.refit is not None:
         attrs = _followed(op, attrs, inputs)
     attributes = tuple(sorted(attrs.items(), key=_first) if len(attrs) > 1 else attrs.items())
-    if op.name == "variable":   # by number: a key that holds the store would keep it, and with it
-        attributes = tuple((k, id(v) if k == "store" else v) for k, v in attributes)    # the node
+    if op.name == "variable":  # by number: a key that holds the store would keep it, and with it
+        attributes = tuple((k, id(v) if k == "store" else v) for k, v in attributes)  # the node
     key = (op.name, tuple(map(_uid, inputs)), attributes)
-    found = _table.get(key)     # without the lock: what was added since is found below
+    found = _table.get(key)  # without the lock: what was added since is found below
     found = None if found is None else found()
     if found is not None:
         return found
@@ -161,7 +171,7 @@ def _inferred(op, attrs, inputs):
     """(outs, dtype, shape) of a new node."""
     try:
         out = op.infer(attrs, *inputs)
-    except CKernelsError as problem:        # in a rebuild: not this line's fault, but the node's
+    except CKernelsError as problem:  # in a rebuild: not this line's fault, but the node's
         raise with_line(problem, _context, inputs) from problem.__cause__
     return (tuple(out), None, None) if isinstance(out, list) else (None, out[0], tuple(out[1]))
 
@@ -170,8 +180,12 @@ def _of_types(inputs, others):
     """Whether each node has the dtype and shape of its other; no question is asked. A shape may
     follow from the values of integers and constants, so these have to be the same nodes."""
     for a, b in zip(inputs, others):
-        if a is not b and (a.dtype != b.dtype or a.dtype not in dtypes.FLOATS
-                           or a.op.kind == "leaf" or not known_same(a.shape, b.shape)):
+        if a is not b and (
+            a.dtype != b.dtype
+            or a.dtype not in dtypes.FLOATS
+            or a.op.kind == "leaf"
+            or not known_same(a.shape, b.shape)
+        ):
             return False
     return len(inputs) == len(others)
 
@@ -209,8 +223,9 @@ def constant(value, dtype=None, sized=False):
     if array.dtype == object and any(type(v) is Size for v in array.flat):
         return sizes_constant(list(array.flat), array.shape)
     if dtypes.numpy_name(array.dtype) not in dtypes.ITEMSIZE:
-        raise DTypeError(f"cannot make a constant of dtype {array.dtype}: supported are "
-                         f"{', '.join(dtypes.ALL)}")
+        raise DTypeError(
+            f"cannot make a constant of dtype {array.dtype}: supported are {', '.join(dtypes.ALL)}"
+        )
     return make("constant", (), {"value": Literal(array, sized)})
 
 
@@ -276,6 +291,7 @@ def making_for():
 
     def line(node):
         context.line = node.line or before
+
     try:
         yield line
     finally:
@@ -286,6 +302,7 @@ def _infer_leaf(attrs):
     return attrs["dtype"], attrs["shape"]
 
 
+# fmt: off
 Op("placeholder", "leaf", _infer_leaf, doc="An input of the function.")
 Op("variable", "leaf", _infer_leaf, doc="Stored state; attrs['store'] owns the value.")
 Op("constant", "leaf", lambda a: (a["value"].dtype, a["value"].array.shape),
@@ -294,3 +311,4 @@ Op("item", "opaque", lambda a, x: x.outs[a["index"]], oracle=lambda a, x: x[a["i
    grad=lambda node, g: ([g if i == node.attrs["index"] else None
                           for i in range(len(node.inputs[0].outs))],),
    doc="One output of a node with several.")
+# fmt: on

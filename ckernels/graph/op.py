@@ -5,14 +5,15 @@ and, for elementwise ops, the scalar C expression. Ops live in `ckernels/ops/`; 
 only their form, the registry that finds one by name, and the tables of rules that other rooms
 register for ops.
 """
+
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 REGISTRY: dict[str, "Op"] = {}
 
-RULES: dict[str, dict[str, Callable]] = {}      # {transformation: {name of an op: rule}}
-PROPERTIES: dict[str, dict[str, Any]] = {}     # {property: {name of an op: value}}
+RULES: dict[str, dict[str, Callable]] = {}  # {transformation: {name of an op: rule}}
+PROPERTIES: dict[str, dict[str, Any]] = {}  # {property: {name of an op: value}}
 
 KINDS = ("leaf", "elementwise", "reduce", "movement", "gemm", "composite", "opaque")
 
@@ -46,6 +47,7 @@ class Op:
     properties   {property: value}, e.g. {"effect": True}: what other rooms ask of ops in general;
             ops/properties.py explains them and says them of most ops.
     """
+
     name: str
     kind: str
     infer: Callable = field(repr=False)
@@ -87,10 +89,12 @@ def register_rule(transformation, *names):
     So a room below `ops` says what it does with an op that it alone understands: autodiff has the
     gradient of scan and all batch rules, plan the lowerings.
     """
+
     def add(rule):
         table = rules(transformation)
         for name in names:
             assert name not in table, f"{name} has two rules for {transformation}"
             table[name] = rule
         return rule
+
     return add

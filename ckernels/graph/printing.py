@@ -37,7 +37,7 @@ INFIX = {
     "mod": ("%", 9),
     "matmul": ("@", 9),
     "pow": ("**", 11),
-}
+}  # fmt: skip
 PREFIX = {"neg": ("-", 10), "bit_not": ("~", 10), "logical_not": ("not ", 2)}
 ATOM = 12
 TREE = 60  # lines of a tree that an error prints
@@ -172,8 +172,11 @@ def _bodies(node):
     """[(name, body)] of the graphs that a node holds: the step of a scan, the sides of a branch."""
     if node.op.refit is None:
         return []
-    return [("step" if k == "body" else k, v) for k, v in reversed(sorted(node.attrs.items()))
-            if hasattr(v, "outputs")]
+    return [
+        ("step" if k == "body" else k, v)
+        for k, v in reversed(sorted(node.attrs.items()))
+        if hasattr(v, "outputs")
+    ]
 
 
 def _attr(value):
@@ -221,7 +224,7 @@ _SPECIAL = {
     "mean": _reduction,
     "var": _reduction,
     "logsumexp": _reduction,
-}
+}  # fmt: skip
 
 
 def letters(number):
@@ -244,7 +247,7 @@ def debugprint(what, file=None, print_type=False, depth=-1, print_line=False):
     """
     ids, lines, bodies = {}, [], []
     _print_trees(nodes_of(what), ids, lines, bodies, (depth, print_type, print_line))
-    for node, name, body in bodies:     # grows while it is walked: bodies hold scans too
+    for node, name, body in bodies:  # grows while it is walked: bodies hold scans too
         lines += ["", f"{name} of {_head(node)} [id {ids[node.uid]}]: {_inputs_of(node)}"]
         _print_trees(body.outputs, ids, lines, bodies, (depth, print_type, print_line))
     text = "\n".join(lines)

@@ -3,13 +3,14 @@
 Broadcasting is NumPy's; a conflict between known sizes is an error when the graph is built. The
 sentences name the shapes; the user's line is added by the error itself.
 """
+
 import operator
 
 from ..errors import ShapeError, UsageError
 
 # How people call the operations whose shapes conflict most often.
 VERBS = {"add": "add", "sub": "subtract", "mul": "multiply", "true_div": "divide",
-         **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge"), "compare")}
+         **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge"), "compare")}  # fmt: skip
 
 
 def show(shape):
@@ -83,8 +84,10 @@ def broadcast(what, *shapes):
             shown = " and ".join(show(s) for s in shapes)
             verb = VERBS.get(what, "broadcast")
             where = "" if what in VERBS else f" in {what}"
-            raise ShapeError(f"cannot {verb} shapes {shown}{where}: axis {axis + ndim} is "
-                             + " against ".join(str(d) for d in sizes if d not in (None, 1)))
+            raise ShapeError(
+                f"cannot {verb} shapes {shown}{where}: axis {axis + ndim} is "
+                + " against ".join(str(d) for d in sizes if d not in (None, 1))
+            )
         if known:
             out.append(known.pop())
         else:

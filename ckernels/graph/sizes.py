@@ -6,24 +6,27 @@ answers for the present value and is noted as an assumption of the plan, unless 
 shape of the class. Where a bare int is taken out, the assumption is that the size never changes:
 always right, at worst particular. Evaluating a class for other shapes is the runtime's (sizes.c).
 """
+
 import operator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-LEAST = 2                   # sizes 0 and 1 mean other programs: they stay plain ints
-(CONSTANT, SYMBOL, ADD, MULTIPLY, FLOOR_DIVIDE, MODULO, GREATEST, SMALLEST,
- SCRATCH) = range(9)        # operations of a written class: enum of sizes.c
-SAME, OTHER, AT_LEAST = range(3)        # what is assumed of a size beside 0
+LEAST = 2  # sizes 0 and 1 mean other programs: they stay plain ints
+(CONSTANT, SYMBOL, ADD, MULTIPLY, FLOOR_DIVIDE, MODULO, GREATEST, SMALLEST, SCRATCH) = range(
+    9
+)  # operations of a written class: enum of sizes.c
+SAME, OTHER, AT_LEAST = range(3)  # what is assumed of a size beside 0
 SIGNS = {SAME: "==", OTHER: "!=", AT_LEAST: ">="}
 
 
 @dataclass(frozen=True)
 class Assumption:
     """`size` is SAME as 0, OTHER than 0 or AT_LEAST 0; line: the user's line it was asked for."""
+
     kind: int
     size: "Size"
     line: tuple = None
-    taken: bool = False         # a bare int was taken out: the plan is for this value alone
+    taken: bool = False  # a bare int was taken out: the plan is for this value alone
 
     def __str__(self):
         left, right = self.size.sides()
@@ -36,8 +39,9 @@ class Size:
     Equal expressions of one class are one object. It is no int: what needs one asks for it, and
     that is noted.
     """
+
     __slots__ = ("value", "terms", "of", "low", "high")
-    __array_ufunc__ = None      # NumPy numbers leave arithmetic to us
+    __array_ufunc__ = None  # NumPy numbers leave arithmetic to us
     __hash__ = object.__hash__
 
     def __init__(self, of, terms, value):
@@ -106,7 +110,7 @@ class Size:
         if self is other:
             return True
         if type(other) is int and self.low is not None and other < self.low:
-            return False        # `n == 1`, the question asked most
+            return False  # `n == 1`, the question asked most
         return self.of.ask_same(self, other)
 
     def __ne__(self, other):
@@ -151,7 +155,7 @@ class Size:
     def __format__(self, spec):
         return format(self.__index__(), spec)
 
-    def __repr__(self):             # only looks: shapes in messages are those of this call
+    def __repr__(self):  # only looks: shapes in messages are those of this call
         return str(self.value)
 
     def __reduce__(self):
@@ -204,12 +208,12 @@ class ShapeClass:
 
     def __init__(self, line=lambda: None):
         self.line = line
-        self.assumed = {}           # {(kind, id of the size): Assumption}
-        self.sizes = {}             # {terms: Size}
-        self.memo = {}              # {(operation, a, b): result}
-        self.atoms = []             # (operation, a, b) or (SYMBOL, name), low, high, value
-        self.origins = []           # of the symbols, in their order
-        self.merged = {}            # {atom: the one, or number in a tuple, that it is equal to}
+        self.assumed = {}  # {(kind, id of the size): Assumption}
+        self.sizes = {}  # {terms: Size}
+        self.memo = {}  # {(operation, a, b): result}
+        self.atoms = []  # (operation, a, b) or (SYMBOL, name), low, high, value
+        self.origins = []  # of the symbols, in their order
+        self.merged = {}  # {atom: the one, or number in a tuple, that it is equal to}
 
     # ---- making ---------------------------------------------------------------------------------
 
@@ -261,8 +265,15 @@ class ShapeClass:
 
     def combined(self, name, a, b, terms, rule):
         b = b.value if type(b) is Size else b
-        value = a.value + b if name == "+" else a.value * b if name == "*" else \
-            a.value - b if name == "-" else b - a.value
+        value = (
+            a.value + b
+            if name == "+"
+            else a.value * b
+            if name == "*"
+            else a.value - b
+            if name == "-"
+            else b - a.value
+        )
         return self.make(rule(a.terms, terms), value)
 
     def bounds(self, terms):
@@ -277,8 +288,7 @@ class ShapeClass:
                     most = None if most is None or b is None or a is None or a < 0 else most * b
                 else:
                     most = None if most is None or a is None or a < 0 else most * a
-                    least = None if least is None or b is None or a is None or a < 0 \
-                        else least * b
+                    least = None if least is None or b is None or a is None or a < 0 else least * b
             low = None if low is None or least is None else low + least
             high = None if high is None or most is None else high + most
         if low is None and high is None and len(terms) > 1:
@@ -297,8 +307,10 @@ class ShapeClass:
                 part = _multiply(part.items(), (((), lows[atom]), ((atom,), 1)))
             total = _add(total, part.items())
         constant = total.pop((), 0)
-        return (constant if all(c >= 0 for c in total.values()) else None,
-                constant if all(c <= 0 for c in total.values()) else None)
+        return (
+            constant if all(c >= 0 for c in total.values()) else None,
+            constant if all(c <= 0 for c in total.values()) else None,
+        )
 
     def divide(self, operation, a, b):
         """a // b or a % b, without a question where it comes out even for every shape."""
@@ -314,9 +326,13 @@ class ShapeClass:
     def divided(self, operation, a, b):
         if not value_of(b):
             raise ZeroDivisionError("integer division or modulo by zero")
-        if type(b) is Size and b.low is None and b.high is None or \
-                (type(b) is Size and (b.low or 0) <= 0 <= (0 if b.high is None else b.high)):
-            b != 0          # noqa: B015  a question: other shapes may divide by zero
+        if (
+            type(b) is Size
+            and b.low is None
+            and b.high is None
+            or (type(b) is Size and (b.low or 0) <= 0 <= (0 if b.high is None else b.high))
+        ):
+            b != 0  # noqa: B015  a question: other shapes may divide by zero
         quotient = self.exact(a, b)
         if quotient is not None:
             return quotient if operation == FLOOR_DIVIDE else 0
@@ -333,8 +349,9 @@ class ShapeClass:
             elif a_low is not None:
                 low = a_low // b_low
             if a_high is not None:
-                high = a_high // b_low if a_high >= 0 else \
-                    -1 if b_high is None else a_high // b_high
+                high = (
+                    a_high // b_low if a_high >= 0 else -1 if b_high is None else a_high // b_high
+                )
         return self.atom((operation, a, b), value, low, high)
 
     @staticmethod
@@ -616,6 +633,7 @@ def present(x):
 
 class SizeRange(NamedTuple):
     """The places start, start + step, .. of an axis, `count` of them: a range of sizes."""
+
     start: object
     count: object
     step: int = 1

@@ -1,4 +1,5 @@
 """Walks over graphs: topological order, substitution, dependency tests. All are iterative."""
+
 from .node import make, making_for
 
 
@@ -30,7 +31,7 @@ def toposort_cut(outputs, cut):
     stack.reverse()
     while stack:
         node = stack.pop()
-        if node is None:                # the inputs of the next one are in the order
+        if node is None:  # the inputs of the next one are in the order
             order.append(stack.pop())
             continue
         uid = node.uid
@@ -49,8 +50,11 @@ def toposort_cut(outputs, cut):
 
 def leaves(outputs, op_name=None):
     """The leaf nodes (of one op, when named) under `outputs`, in topological order."""
-    return [n for n in toposort(outputs)
-            if n.op.kind == "leaf" and (op_name is None or n.op.name == op_name)]
+    return [
+        n
+        for n in toposort(outputs)
+        if n.op.kind == "leaf" and (op_name is None or n.op.name == op_name)
+    ]
 
 
 def consumers(order):

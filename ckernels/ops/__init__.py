@@ -3,6 +3,7 @@
 `from ckernels import ops; ops.tanh(x)`. Importing it also gives Nodes their Python operators
 (except == and !=, which stay identity). Nothing here knows about C but the scalar expressions.
 """
+
 import importlib
 
 from . import operators, properties
@@ -20,13 +21,34 @@ from .transcendental import *  # noqa: F401,F403
 def _build_functions(module):
     """The public names of a module: its __all__, else its own functions."""
     return getattr(module, "__all__", None) or [
-        name for name, value in vars(module).items()
-        if not name.startswith("_") and str(getattr(value, "__module__", "")).startswith(__name__)]
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and str(getattr(value, "__module__", "")).startswith(__name__)
+    ]
 
 
-for _room in ("movement", "indexing", "linalg", "decompose", "systems", "matrixfunctions",
-              "fourier", "counting", "random", "mrg", "sort", "running", "control", "own",
-              "scan_ends", "branch", "windows", "conv", "pool", "interpolate"):
+for _room in (
+    "movement",
+    "indexing",
+    "linalg",
+    "decompose",
+    "systems",
+    "matrixfunctions",
+    "fourier",
+    "counting",
+    "random",
+    "mrg",
+    "sort",
+    "running",
+    "control",
+    "own",
+    "scan_ends",
+    "branch",
+    "windows",
+    "conv",
+    "pool",
+    "interpolate",
+):
     try:
         _module = importlib.import_module(f"{__name__}.{_room}")
     except ModuleNotFoundError as problem:

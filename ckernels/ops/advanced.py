@@ -3,6 +3,7 @@
 Every oracle checks its indices: one out of range raises IndexOutOfBounds with the index, the axis
 and its size. Negative indices count from the end. Repeated positions are added to each time.
 """
+
 import numpy as np
 
 from .. import dtypes
@@ -17,7 +18,7 @@ from .shape import size_of, sized, times
 
 __all__ = ["take", "scatter_add", "take_along_axis", "put_along_axis_add", "advanced_take",
            "advanced_set", "advanced_inc", "mask_indices", "nonzero", "argwhere", "flatnonzero",
-           "repeat_index", "repeat", "repeat_elements"]
+           "repeat_index", "repeat", "repeat_elements"]  # fmt: skip
 
 
 def check_range(indices, axis, size):
@@ -38,8 +39,9 @@ def _int_indices(indices, what):
 
 # --- take -------------------------------------------------------------------------------------
 
+
 def _taken(x, axis, shape):
-    return x[:axis] + shape + x[axis + 1:]
+    return x[:axis] + shape + x[axis + 1 :]
 
 
 def _check_static(indices, axis, size):
@@ -65,8 +67,14 @@ def _grad_take(node, g):
     return make("scatter_add", (x, indices, g), node.attrs), None
 
 
-Op("take", "opaque", _infer_take, _run_take, _grad_take,
-   doc="x at integer indices along attrs['axis']; the index's axes take its place.")
+Op(
+    "take",
+    "opaque",
+    _infer_take,
+    _run_take,
+    _grad_take,
+    doc="x at integer indices along attrs['axis']; the index's axes take its place.",
+)
 
 
 def take(x, indices, axis=0, mode="raise"):
@@ -106,9 +114,14 @@ def _run_scatter(attrs, like, indices, g):
     return out
 
 
-Op("scatter_add", "opaque", _infer_scatter, _run_scatter,
-   lambda node, g: (None, None, make("take", (g, node.inputs[1]), node.attrs)),
-   doc="Zeros like the first operand, with g added at the indices: the gradient of take.")
+Op(
+    "scatter_add",
+    "opaque",
+    _infer_scatter,
+    _run_scatter,
+    lambda node, g: (None, None, make("take", (g, node.inputs[1]), node.attrs)),
+    doc="Zeros like the first operand, with g added at the indices: the gradient of take.",
+)
 
 
 def scatter_add(like, indices, g, axis=0):
@@ -123,13 +136,17 @@ def scatter_add(like, indices, g, axis=0):
 
 # --- along an axis ----------------------------------------------------------------------------
 
+
 def _infer_along(attrs, x, indices):
     axis = attrs["axis"]
     if x.ndim != indices.ndim:
-        raise ShapeError(f"take_along_axis needs indices of {x.ndim} dimensions for shape "
-                         f"{show(x.shape)}, got {show(indices.shape)}")
-    rest = broadcast("take along an axis of", _taken(x.shape, axis, (1,)),
-                     _taken(indices.shape, axis, (1,)))
+        raise ShapeError(
+            f"take_along_axis needs indices of {x.ndim} dimensions for shape "
+            f"{show(x.shape)}, got {show(indices.shape)}"
+        )
+    rest = broadcast(
+        "take along an axis of", _taken(x.shape, axis, (1,)), _taken(indices.shape, axis, (1,))
+    )
     return x.dtype, _taken(rest, axis, (indices.shape[axis],))
 
 
@@ -148,9 +165,14 @@ def _run_along(attrs, x, indices):
     )
 
 
-Op("take_along_axis", "opaque", _infer_along, _run_along,
-   lambda node, g: (make("put_along_axis_add", node.inputs + (g,), node.attrs), None),
-   doc="x[.., indices[.., i, ..], ..]: one index per position of the other axes.")
+Op(
+    "take_along_axis",
+    "opaque",
+    _infer_along,
+    _run_along,
+    lambda node, g: (make("put_along_axis_add", node.inputs + (g,), node.attrs), None),
+    doc="x[.., indices[.., i, ..], ..]: one index per position of the other axes.",
+)
 
 
 def _run_put_along(attrs, like, indices, g):
@@ -179,16 +201,21 @@ Op(
 def take_along_axis(x, indices, axis):
     """np.take_along_axis: `indices` has the rank of `x` and picks along `axis` at each position."""
     x = to_node(x, "take_along_axis")
-    return make("take_along_axis", (x, _int_indices(indices, "take_along_axis")),
-                {"axis": axis_of(axis, x.ndim)})
+    return make(
+        "take_along_axis",
+        (x, _int_indices(indices, "take_along_axis")),
+        {"axis": axis_of(axis, x.ndim)},
+    )
 
 
 def put_along_axis_add(like, indices, g, axis):
     """Zeros in the shape of `like` with `g` added where take_along_axis would read."""
     like = to_node(like, "put_along_axis_add")
-    return make("put_along_axis_add", (like, _int_indices(indices, "put_along_axis_add"),
-                                       to_node(g, "put_along_axis_add")),
-                {"axis": axis_of(axis, like.ndim)})
+    return make(
+        "put_along_axis_add",
+        (like, _int_indices(indices, "put_along_axis_add"), to_node(g, "put_along_axis_add")),
+        {"axis": axis_of(axis, like.ndim)},
+    )
 
 
 # --- NumPy's mixed advanced indexing ----------------------------------------------------------
@@ -241,9 +268,15 @@ def _grad_advanced(node, g):
     )
 
 
-Op("advanced_take", "opaque", _infer_advanced, _run_advanced, _grad_advanced,
-   doc="x[key] with integer arrays; attrs['template'] has 'a' for each, ':', 'n' (new "
-       "axis) and '.', an ellipsis of no axes: it sets indices apart all the same.")
+Op(
+    "advanced_take",
+    "opaque",
+    _infer_advanced,
+    _run_advanced,
+    _grad_advanced,
+    doc="x[key] with integer arrays; attrs['template'] has 'a' for each, ':', 'n' (new "
+    "axis) and '.', an ellipsis of no axes: it sets indices apart all the same.",
+)
 
 
 def _infer_write(attrs, x, y, *indices):
@@ -271,6 +304,7 @@ def _run_write(inc):
         where = np.arange(x.size).reshape(x.shape)[key]
         np.add.at(out.reshape(-1), where, np.broadcast_to(y, where.shape))
         return out
+
     return run
 
 
@@ -306,17 +340,20 @@ def _grad_last(node, g):
     return (make("advanced_set", (hole, g) + indices, node.attrs),) + (None,) * len(indices)
 
 
+# fmt: off
 Op("advanced_set", "opaque", _infer_write, _run_write(False), _grad_set,
    doc="x with y at x[key]; of repeated positions the last wins.")
 Op("advanced_inc", "opaque", _infer_write, _run_write(True), _grad_inc,
    doc="x with y added at x[key], once for each time a position occurs.")
 Op("advanced_last", "opaque", _infer_advanced, _run_last, _grad_last,
    doc="x[key], zero where a later entry of the key names the same position.")
+# fmt: on
 
 
 def _advanced(name, first, indices, template):
-    return make(name, first + [_int_indices(i, "an index") for i in indices],
-                {"template": tuple(template)})
+    return make(
+        name, first + [_int_indices(i, "an index") for i in indices], {"template": tuple(template)}
+    )
 
 
 def advanced_take(x, indices, template):
@@ -338,10 +375,12 @@ def advanced_inc(x, y, indices, template):
 
 
 def _check_mask(mask, shape, axis):
-    part = shape[axis:axis + len(mask)]
+    part = shape[axis : axis + len(mask)]
     if len(part) != len(mask) or any(None not in (a, b) and a != b for a, b in zip(mask, part)):
-        raise ShapeError(f"a mask of shape {show(mask)} does not fit axes {axis} to "
-                         f"{axis + len(mask) - 1} of a tensor of shape {show(shape)}")
+        raise ShapeError(
+            f"a mask of shape {show(mask)} does not fit axes {axis} to "
+            f"{axis + len(mask) - 1} of a tensor of shape {show(shape)}"
+        )
 
 
 def _infer_mask(attrs, x, mask):
@@ -354,11 +393,22 @@ def _run_mask(attrs, x, mask):
     return tuple(i.astype("int64") for i in np.nonzero(mask))
 
 
-Op("mask_indices", "opaque", _infer_mask, _run_mask,
-   lambda node, g: (None, None), doc="nonzero(mask), checked against axes of x from attrs['axis'].")
-Op("nonzero", "opaque", lambda a, x: [("int64", (None,))] * x.ndim,
-   lambda a, x: tuple(i.astype("int64") for i in np.nonzero(x)), lambda node, g: (None,),
-   doc="Index vectors of the elements that are not zero, one per axis.")
+Op(
+    "mask_indices",
+    "opaque",
+    _infer_mask,
+    _run_mask,
+    lambda node, g: (None, None),
+    doc="nonzero(mask), checked against axes of x from attrs['axis'].",
+)
+Op(
+    "nonzero",
+    "opaque",
+    lambda a, x: [("int64", (None,))] * x.ndim,
+    lambda a, x: tuple(i.astype("int64") for i in np.nonzero(x)),
+    lambda node, g: (None,),
+    doc="Index vectors of the elements that are not zero, one per axis.",
+)
 
 
 def mask_indices(x, mask, axis):
@@ -407,8 +457,14 @@ def _run_repeat_index(attrs, counts, size):
     return np.repeat(np.arange(size, dtype="int64"), counts)
 
 
-Op("repeat_index", "opaque", _infer_repeat_index, _run_repeat_index, lambda node, g: (None, None),
-   doc="i repeated counts[i] times, for all i.")
+Op(
+    "repeat_index",
+    "opaque",
+    _infer_repeat_index,
+    _run_repeat_index,
+    lambda node, g: (None, None),
+    doc="i repeated counts[i] times, for all i.",
+)
 
 
 def repeat_index(counts, size):
@@ -440,8 +496,8 @@ def repeat(x, repeats, axis=None):
     if isinstance(n, int) and n < 0:
         raise ShapeError(f"repeat: {n} is a negative count")
     sizes = sized(x)
-    wide = broadcast_to(expand(x, (axis + 1,)), sizes[:axis + 1] + [n] + sizes[axis + 1:])
-    return reshape(wide, sizes[:axis] + [times(sizes[axis], n)] + sizes[axis + 1:])
+    wide = broadcast_to(expand(x, (axis + 1,)), sizes[: axis + 1] + [n] + sizes[axis + 1 :])
+    return reshape(wide, sizes[:axis] + [times(sizes[axis], n)] + sizes[axis + 1 :])
 
 
 repeat_elements = repeat

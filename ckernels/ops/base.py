@@ -3,6 +3,7 @@
 Build functions take Nodes, handles, NumPy arrays and Python numbers, promote dtypes (Python numbers
 are weak, NumPy scalars are not), insert casts and return a Node. Ops live in the sibling files.
 """
+
 import warnings
 
 import numpy as np
@@ -17,10 +18,10 @@ from ..graph.shapes import axes_of, broadcast, show
 from ..graph.sizes import Size
 
 __all__ = ["cast", "expand", "operands", "to_node", "unbroadcast", "broadcast_like", "full_like",
-           "zeros_like", "ones_like"]
+           "zeros_like", "ones_like"]  # fmt: skip
 
 KIND_NAMES = {"b": "bool", "i": "signed integer", "u": "unsigned integer", "f": "float",
-              "c": "complex"}
+              "c": "complex"}  # fmt: skip
 
 
 def is_weak(x):
@@ -51,13 +52,17 @@ def to_node(x, name="an operation"):
     if isinstance(x, np.generic):
         x = np.asarray(x)
     elif isinstance(x, (list, tuple)) and _holds_python_floats(x):
-        return as_node(x, dtypes.floatx())   # [0.5, 2] must not turn a float32 graph into float64
+        return as_node(x, dtypes.floatx())  # [0.5, 2] must not turn a float32 graph into float64
     return as_node(x)
 
 
 def _holds_tensors(items):
-    return any(isinstance(i, Node) or isinstance(getattr(i, "node", None), Node)
-               or (isinstance(i, (list, tuple)) and _holds_tensors(i)) for i in items)
+    return any(
+        isinstance(i, Node)
+        or isinstance(getattr(i, "node", None), Node)
+        or (isinstance(i, (list, tuple)) and _holds_tensors(i))
+        for i in items
+    )
 
 
 def _holds_python_floats(items):
@@ -70,8 +75,9 @@ def _holds_python_floats(items):
             todo.extend(item)
         else:
             flat.append(item)
-    return all(is_weak(v) and not isinstance(v, complex) for v in flat) and \
-        any(isinstance(v, float) for v in flat)
+    return all(is_weak(v) and not isinstance(v, complex) for v in flat) and any(
+        isinstance(v, float) for v in flat
+    )
 
 
 def fits(value, dtype):
@@ -90,16 +96,19 @@ def scalar(value, dtype, name="an operation"):
         return cast(constant(value), dtype)
     if isinstance(value, int) and not fits(value, dtype):
         info = np.iinfo(dtype)
-        raise DTypeError(f"{name}: the Python int {value} does not fit in {dtype} "
-                         f"({info.min} to {info.max}); cast the tensor to a wider dtype first")
-    if type(value) in (int, float) and -6e4 < value < 6e4:     # all floats can hold it
+        raise DTypeError(
+            f"{name}: the Python int {value} does not fit in {dtype} "
+            f"({info.min} to {info.max}); cast the tensor to a wider dtype first"
+        )
+    if type(value) in (int, float) and -6e4 < value < 6e4:  # all floats can hold it
         return constant(np.asarray(value, dtype=dtype), dtype)
     with np.errstate(all="ignore"):
         try:
             return constant(np.asarray(value, dtype=dtype), dtype)
         except OverflowError as problem:
-            raise DTypeError(f"{name}: a Python int of {len(str(value))} digits is too large "
-                             f"for {dtype}") from problem
+            raise DTypeError(
+                f"{name}: a Python int of {len(str(value))} digits is too large for {dtype}"
+            ) from problem
 
 
 def note_float64(name, found):
@@ -107,8 +116,10 @@ def note_float64(name, found):
     policy = config.warn_float64
     if policy == "ignore" or "float64" in found or not found or rebuilding():
         return
-    text = (f"{name} of {' and '.join(dict.fromkeys(found))} makes a float64; K.cast one of them, "
-            "or set the flag cast_policy to keep_float")
+    text = (
+        f"{name} of {' and '.join(dict.fromkeys(found))} makes a float64; K.cast one of them, "
+        "or set the flag cast_policy to keep_float"
+    )
     if policy == "raise":
         raise DTypeError(text)
     place = user_line() or ("ckernels", 0, "")
@@ -123,7 +134,7 @@ def operands(args, name="an operation", widen=False):
     nodes = [a if is_weak(a) else to_node(a, name) for a in args]
     strong = [n.dtype for n in nodes if type(n) is Node]
     if len(strong) == len(nodes) and strong and strong.count(strong[0]) == len(strong):
-        return nodes            # as most are
+        return nodes  # as most are
     weak = [n for n in nodes if type(n) is not Node]
     common = dtypes.promote(strong, [weak_kind(n) for n in weak])
     if widen and any(isinstance(n, int) and not fits(n, common) for n in weak):
@@ -184,24 +195,30 @@ def ones_like(x, dtype=None):
 def check_kind(name, dtype, takes):
     """DTypeError unless the kind letter of `dtype` (b i u f c) is in `takes`."""
     if dtypes.kind(dtype) not in takes:
-        raise DTypeError(f"{name} does not take {dtype} tensors: it takes "
-                         + ", ".join(KIND_NAMES[k] for k in takes))
+        raise DTypeError(
+            f"{name} does not take {dtype} tensors: it takes "
+            + ", ".join(KIND_NAMES[k] for k in takes)
+        )
 
 
-def elementwise_op(name, c, oracle, grad=None, out=None, takes="biuf", wide=False, conditions=0,
-                   **row):
+def elementwise_op(
+    name, c, oracle, grad=None, out=None, takes="biuf", wide=False, conditions=0, **row
+):
     """Declare an elementwise Op (see `elementwise`); conditions: leading operands that are bool."""
+
     def result_dtype(dtype):
         return out(dtype) if callable(out) else out or dtype
 
-    made = {}           # {dtype that it takes: that of its result}
+    made = {}  # {dtype that it takes: that of its result}
 
     def infer(attrs, *inputs):
         dtype = inputs[-1].dtype
         for n in inputs[conditions:]:
             if n.dtype != dtype:
-                raise DTypeError(f"{name} needs operands of one dtype, got "
-                                 + " and ".join([n.dtype for n in inputs[conditions:]]))
+                raise DTypeError(
+                    f"{name} needs operands of one dtype, got "
+                    + " and ".join([n.dtype for n in inputs[conditions:]])
+                )
         if dtype not in made:
             check_kind(name, dtype, takes)
             made[dtype] = result_dtype(dtype)
@@ -231,8 +248,15 @@ def elementwise_op(name, c, oracle, grad=None, out=None, takes="biuf", wide=Fals
             return None
         return c(attrs, dtype) if callable(c) else c
 
-    return Op(name, "elementwise", infer, run, node_grad if grad else None,
-              None if c is None else scalar_c, **row)
+    return Op(
+        name,
+        "elementwise",
+        infer,
+        run,
+        node_grad if grad else None,
+        None if c is None else scalar_c,
+        **row,
+    )
 
 
 def elementwise(name, c, oracle, grad=None, rule="same", out=None, widen=False, **row):
@@ -253,8 +277,11 @@ def elementwise(name, c, oracle, grad=None, rule="same", out=None, widen=False, 
         nodes = operands(args, name, widen)
         dtype = nodes[0].dtype
         if rule == "float":
-            dtype = dtypes.floatx() if all(map(is_weak, args)) and not dtypes.is_complex(dtype) \
+            dtype = (
+                dtypes.floatx()
+                if all(map(is_weak, args)) and not dtypes.is_complex(dtype)
                 else dtypes.to_float(dtype)
+            )
             if dtype == "float64":
                 note_float64(name, [n.dtype for n in nodes])
         elif rule == "number" and dtype == "bool":
@@ -275,13 +302,16 @@ def reduction(name, oracle, grad=None, accumulate=None, out=None, takes="biuf", 
     cotangent of x, where y and g come with the reduced axes kept as size 1. accumulate: dtype ->
     dtype the operand is cast to first. empty: whether a reduction over no elements has a value.
     """
+
     def result_dtype(dtype):
         return out(dtype) if callable(out) else out or dtype
 
     def check_empty(x, axes):
         if not empty and any(x.shape[a] == 0 for a in axes):
-            raise ShapeError(f"{name} over axes {axes} of a tensor of shape {show(x.shape)} "
-                             f"has no elements to choose from")
+            raise ShapeError(
+                f"{name} over axes {axes} of a tensor of shape {show(x.shape)} "
+                f"has no elements to choose from"
+            )
 
     def infer(attrs, x):
         check_kind(name, x.dtype, takes)

@@ -5,18 +5,19 @@ nodes that hold them are merged like any others. `refit` follows the operands of
 their shapes become known, the body is rebuilt with them. Bodies hold no variables and no
 placeholders but their own.
 """
+
 from ..errors import ShapeError
 from ..graph.folding import fold
 from ..graph.node import as_node, make
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort, toposort_cut
 
-FITS = 64           # shapes whose rebuilt body is kept
-INLINE = 16         # elements of a constant that goes into a body itself instead of being passed
+FITS = 64  # shapes whose rebuilt body is kept
+INLINE = 16  # elements of a constant that goes into a body itself instead of being passed
 SHOWS = ("broadcast_to", "broadcast_like", "expand", "squeeze", "reshape", "cast")
 
 
-_interpreter = None         # evaluate(outputs, env) of the reference room
+_interpreter = None  # evaluate(outputs, env) of the reference room
 
 
 def register_interpreter(evaluate):
@@ -27,6 +28,7 @@ def register_interpreter(evaluate):
 
 class Body:
     """`outputs` as functions of `inputs` (placeholders). Immutable; equal if both are the same."""
+
     # used: indices of the inputs that some output depends on
     __slots__ = ("inputs", "outputs", "used", "_key", "_fits", "__weakref__")
 
@@ -52,8 +54,9 @@ class Body:
 
     def at(self, values, nodes=None):
         """The outputs (or any other `nodes` of the body) with `values` in the place of inputs."""
-        return rebuild(list(self.outputs if nodes is None else nodes),
-                       dict(zip(self.inputs, values)))
+        return rebuild(
+            list(self.outputs if nodes is None else nodes), dict(zip(self.inputs, values))
+        )
 
     def fit(self, what, types, constants=None):
         """This body for inputs of `types`, [(dtype, shape)]: sizes known in either are known.
@@ -62,7 +65,8 @@ class Body:
         """
         merged = tuple(
             (node.dtype, merge(f"{what}: input {k} of the step", node.shape, shape))
-            for k, (node, (_, shape)) in enumerate(zip(self.inputs, types)))
+            for k, (node, (_, shape)) in enumerate(zip(self.inputs, types))
+        )
         own = tuple((n.dtype, n.shape) for n in self.inputs)
         used = {k: c for k, c in (constants or {}).items() if k in self.used}
         if merged == own and not used:
@@ -71,8 +75,9 @@ class Body:
         found = self._fits.get(key)
         if found is None:
             inputs = [param(k, *t) for k, t in enumerate(merged)]
-            replace = {old: used.get(k, new)
-                       for k, (old, new) in enumerate(zip(self.inputs, inputs))}
+            replace = {
+                old: used.get(k, new) for k, (old, new) in enumerate(zip(self.inputs, inputs))
+            }
             found = Body(inputs, rebuild(self.outputs, replace, fold))
             if len(self._fits) >= FITS:
                 self._fits.clear()
@@ -83,8 +88,11 @@ class Body:
 
 def param(k, dtype, shape):
     """Input `k` of a body: the same node for the same dtype and shape."""
-    return make("placeholder", (), {"uid": ("body", k), "dtype": dtype, "shape": tuple(shape),
-                                    "name": f"_{k}"})
+    return make(
+        "placeholder",
+        (),
+        {"uid": ("body", k), "dtype": dtype, "shape": tuple(shape), "name": f"_{k}"},
+    )
 
 
 def merge(what, a, b):
@@ -119,7 +127,7 @@ def capture(outputs, inputs, frozen=(), inside=()):
         if any(i.uid in varies for i in node.inputs):
             varies.add(node.uid)
     local = {n.uid for n in order if n.uid not in varies and n.uid not in fixed and _light(n)}
-    for node in order:      # a view of a light node: the node stays inside, its sizes come from out
+    for node in order:  # a view of a light node: the node stays inside, its sizes come from out
         if node.uid not in varies and node.op.name in SHOWS and node.inputs[0].uid in local:
             local.add(node.uid)
     found, seen, stack = [], set(cut), list(reversed(list(outputs)))
@@ -143,5 +151,9 @@ def _light(node):
 
 def shapes_known(body):
     """Whether all shapes inside are known: those of a scan where its results are read."""
-    return all(None not in shape for n in toposort(body.outputs) if n.op.name != "scan"
-               for shape in ([n.shape] if n.outs is None else [s for _, s in n.outs]))
+    return all(
+        None not in shape
+        for n in toposort(body.outputs)
+        if n.op.name != "scan"
+        for shape in ([n.shape] if n.outs is None else [s for _, s in n.outs])
+    )

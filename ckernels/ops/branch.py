@@ -3,6 +3,7 @@
 Users' graphs and their gradients hold `choose`; `rewrite/lazy.py` turns it into `ifelse`, with the
 work that only one side needs inside, when a function is made.
 """
+
 import numpy as np
 
 from ..errors import DTypeError, ShapeError
@@ -19,20 +20,25 @@ __all__ = ["choose"]
 
 def _check_condition(condition):
     if condition.ndim or condition.dtype != "bool":
-        raise ShapeError(f"the condition of ifelse must be a bool scalar, not {condition.dtype} of "
-                         f"shape {show(condition.shape)}")
+        raise ShapeError(
+            f"the condition of ifelse must be a bool scalar, not {condition.dtype} of "
+            f"shape {show(condition.shape)}"
+        )
 
 
 def _same_type(k, a, b):
     """(dtype, shape) of result `k`, which is `a` or `b`."""
     if a.dtype != b.dtype:
-        raise DTypeError(f"the two sides of ifelse have the dtypes {a.dtype} and {b.dtype}; cast "
-                         "one of them")
+        raise DTypeError(
+            f"the two sides of ifelse have the dtypes {a.dtype} and {b.dtype}; cast one of them"
+        )
     try:
         return a.dtype, merge("", a.shape, b.shape)
     except ShapeError:
-        raise ShapeError(f"the two sides of ifelse have the shapes {show(a.shape)} and "
-                         f"{show(b.shape)}; they must have one shape") from None
+        raise ShapeError(
+            f"the two sides of ifelse have the shapes {show(a.shape)} and "
+            f"{show(b.shape)}; they must have one shape"
+        ) from None
 
 
 def _infer_choose(attrs, condition, a, b):
@@ -42,8 +48,10 @@ def _infer_choose(attrs, condition, a, b):
 
 def _run_choose(attrs, condition, a, b):
     if a.shape != b.shape:
-        raise ShapeError(f"the two sides of ifelse have the shapes {show(a.shape)} and "
-                         f"{show(b.shape)}; they must have one shape")
+        raise ShapeError(
+            f"the two sides of ifelse have the shapes {show(a.shape)} and "
+            f"{show(b.shape)}; they must have one shape"
+        )
     return np.array(a if condition else b)
 
 
@@ -52,8 +60,14 @@ def _grad_choose(node, g):
     return (None, make("choose", (condition, g, zeros)), make("choose", (condition, zeros, g)))
 
 
-Op("choose", "opaque", _infer_choose, _run_choose, _grad_choose,
-   doc="The second operand where the scalar condition is true, else the third.")
+Op(
+    "choose",
+    "opaque",
+    _infer_choose,
+    _run_choose,
+    _grad_choose,
+    doc="The second operand where the scalar condition is true, else the third.",
+)
 
 
 def choose(condition, a, b):
@@ -76,10 +90,17 @@ def _infer_ifelse(attrs, condition, *captured):
 
 def _refit_ifelse(attrs, inputs):
     types = [(_dtype(x), x.shape) for x in inputs[1:]]
-    constants = {k: x for k, x in enumerate(inputs[1:]) if getattr(x, "value", None) is not None
-                 and x.value.size <= 64 and x.value.dtype.kind in "iub"}
-    return {**attrs, **{side: attrs[side].fit("ifelse", types, constants)
-                        for side in ("then", "other")}}
+    constants = {
+        k: x
+        for k, x in enumerate(inputs[1:])
+        if getattr(x, "value", None) is not None
+        and x.value.size <= 64
+        and x.value.dtype.kind in "iub"
+    }
+    return {
+        **attrs,
+        **{side: attrs[side].fit("ifelse", types, constants) for side in ("then", "other")},
+    }
 
 
 def _run_ifelse(attrs, condition, *captured):
@@ -87,8 +108,14 @@ def _run_ifelse(attrs, condition, *captured):
     return tuple(np.array(x) for x in side.evaluate(captured))
 
 
-Op("ifelse", "opaque", _infer_ifelse, _run_ifelse, refit=_refit_ifelse,
-   doc="The outputs of the body attrs['then'] if the condition is true, else of attrs['other'].")
+Op(
+    "ifelse",
+    "opaque",
+    _infer_ifelse,
+    _run_ifelse,
+    refit=_refit_ifelse,
+    doc="The outputs of the body attrs['then'] if the condition is true, else of attrs['other'].",
+)
 
 
 def ifelse_node(condition, captured, then, other):

@@ -4,6 +4,7 @@ A composite is one node for rewrites and gradients, and lowers at concrete shape
 reduce + expand, which fuse into one row program. `lower` never makes another composite. The softmax
 family is in softmax.py.
 """
+
 import numpy as np
 
 from .. import dtypes
@@ -26,19 +27,23 @@ def wide(x):
 
 def run_wide(fn):
     """An oracle computed in float64 (complex128) and rounded once to the operand's dtype."""
+
     def run(attrs, *arrays):
         dtype = arrays[0].dtype
         exact = [a.astype("complex128" if a.dtype.kind == "c" else "float64") for a in arrays]
         with np.errstate(all="ignore"):
             return np.asarray(fn(attrs, *exact)).astype(dtype)
+
     return run
 
 
 def dropped(what, takes="f"):
     """infer of a float reduction over attrs["axes"]."""
+
     def infer(attrs, x):
         check_kind(what, x.dtype, takes)
         return x.dtype, tuple(d for i, d in enumerate(x.shape) if i not in attrs["axes"])
+
     return infer
 
 
@@ -48,6 +53,7 @@ def to_floats(x, name):
 
 
 # --- broadcasting by example ------------------------------------------------------------------
+
 
 def _sum_to(g, shape):
     """The NumPy meaning of unbroadcast."""
@@ -71,9 +77,15 @@ def _lower_unbroadcast(node):
     return expand(make("sum", (g,), {"axes": axes}), ones) if axes else g
 
 
-Op("unbroadcast", "composite", _infer_unbroadcast, lambda attrs, g, like: _sum_to(g, like.shape),
-   lambda node, g: (broadcast_like(g, node.inputs[0]), None), lower=_lower_unbroadcast,
-   doc="g summed over the axes along which `like` was broadcast: the shape of `like`.")
+Op(
+    "unbroadcast",
+    "composite",
+    _infer_unbroadcast,
+    lambda attrs, g, like: _sum_to(g, like.shape),
+    lambda node, g: (broadcast_like(g, node.inputs[0]), None),
+    lower=_lower_unbroadcast,
+    doc="g summed over the axes along which `like` was broadcast: the shape of `like`.",
+)
 
 
 def _infer_broadcast_like(attrs, x, like):
@@ -91,10 +103,15 @@ def _lower_broadcast_like(node):
     return make("broadcast_to", (x, sizes_constant(like.shape, (like.ndim,))))
 
 
-Op("broadcast_like", "composite", _infer_broadcast_like,
-   lambda attrs, x, like: np.broadcast_to(x, like.shape).copy(),
-   lambda node, g: (unbroadcast(g, node.inputs[0]), None), lower=_lower_broadcast_like,
-   doc="x broadcast to the shape of `like`.")
+Op(
+    "broadcast_like",
+    "composite",
+    _infer_broadcast_like,
+    lambda attrs, x, like: np.broadcast_to(x, like.shape).copy(),
+    lambda node, g: (unbroadcast(g, node.inputs[0]), None),
+    lower=_lower_broadcast_like,
+    doc="x broadcast to the shape of `like`.",
+)
 
 
 def size_along(x_shape, axes):
@@ -104,15 +121,23 @@ def size_along(x_shape, axes):
     return n
 
 
-Op("count", "composite", lambda attrs, x: (attrs["dtype"], ()),
-   lambda attrs, x: np.asarray(size_along(x.shape, attrs["axes"]), dtype=attrs["dtype"]),
-   lambda node, g: (None,),
-   lower=lambda node: extent(node.inputs[0], node.attrs["axes"], node.attrs["dtype"]),
-   doc="How many elements of x lie along attrs['axes'], as a scalar of attrs['dtype'].")
+Op(
+    "count",
+    "composite",
+    lambda attrs, x: (attrs["dtype"], ()),
+    lambda attrs, x: np.asarray(size_along(x.shape, attrs["axes"]), dtype=attrs["dtype"]),
+    lambda node, g: (None,),
+    lower=lambda node: extent(node.inputs[0], node.attrs["axes"], node.attrs["dtype"]),
+    doc="How many elements of x lie along attrs['axes'], as a scalar of attrs['dtype'].",
+)
 
-Op("extent", "leaf", lambda attrs: (attrs["dtype"], ()),
-   lambda attrs: np.asarray(attrs["size"], dtype=attrs["dtype"]),
-   doc="A size as a scalar operand: not a constant, so that no kernel has a batch size baked in.")
+Op(
+    "extent",
+    "leaf",
+    lambda attrs: (attrs["dtype"], ()),
+    lambda attrs: np.asarray(attrs["size"], dtype=attrs["dtype"]),
+    doc="A size as a scalar operand: not a constant, so that no kernel has a batch size baked in.",
+)
 
 
 def extent(x, axes, dtype):
@@ -135,6 +160,7 @@ def count(x, axis=None, dtype="int64"):
 
 # --- moments ----------------------------------------------------------------------------------
 
+
 def _per(total, x, axes):
     """`total` divided by the number of elements of `x` along axes."""
     return true_div(total, extent(x, axes, total.dtype))
@@ -156,16 +182,23 @@ def _grad_mean(node, g):
     return (broadcast_like(_per(expand(g, axes), x, axes), x),)
 
 
-_mean = Op("mean", "composite", dropped("mean", "fc"),
-           run_wide(lambda a, x: _np_mean(x, a["axes"])),
-           _grad_mean, lower=_lower_mean, ulp=4, doc="Arithmetic mean over axes; NaN of nothing.")
+_mean = Op(
+    "mean",
+    "composite",
+    dropped("mean", "fc"),
+    run_wide(lambda a, x: _np_mean(x, a["axes"])),
+    _grad_mean,
+    lower=_lower_mean,
+    ulp=4,
+    doc="Arithmetic mean over axes; NaN of nothing.",
+)
 
 
 def _np_mean(x, axes, keepdims=False):
     return np.sum(x, axis=axes, keepdims=keepdims) / np.float64(size_along(x.shape, axes))
 
 
-LONG = 1024                 # elements from which on a variance may be taken in one pass over memory
+LONG = 1024  # elements from which on a variance may be taken in one pass over memory
 
 
 def _np_moment2(x, axes):
@@ -173,9 +206,15 @@ def _np_moment2(x, axes):
     return np.square(off).sum(axes).astype(x.dtype)
 
 
-Op("moment2", "reduce", dropped("moment2"), lambda attrs, x: _np_moment2(x, attrs["axes"]), ulp=8,
-   doc="Sum of squared deviations from the mean over axes: a long variance before the code "
-       "generator decides between two passes and chunks.")
+Op(
+    "moment2",
+    "reduce",
+    dropped("moment2"),
+    lambda attrs, x: _np_moment2(x, attrs["axes"]),
+    ulp=8,
+    doc="Sum of squared deviations from the mean over axes: a long variance before the code "
+    "generator decides between two passes and chunks.",
+)
 
 
 def _lower_var(node):
@@ -192,9 +231,16 @@ def _grad_var(node, g):
     return (cast(mul(_per(mul(expand(wide(g), axes), 2), x, axes), off), x.dtype),)
 
 
-_var = Op("var", "composite", dropped("var"),
-          run_wide(lambda a, x: _np_mean(np.square(x - _np_mean(x, a["axes"], True)), a["axes"])),
-          _grad_var, lower=_lower_var, ulp=8, doc="Population variance over axes.")
+_var = Op(
+    "var",
+    "composite",
+    dropped("var"),
+    run_wide(lambda a, x: _np_mean(np.square(x - _np_mean(x, a["axes"], True)), a["axes"])),
+    _grad_var,
+    lower=_lower_var,
+    ulp=8,
+    doc="Population variance over axes.",
+)
 
 
 def reduced(op, x, axis, keepdims):

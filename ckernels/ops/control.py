@@ -20,8 +20,14 @@ def _run_print(attrs, x):
     return np.array(x)
 
 
-Op("print", "opaque", lambda a, x: (x.dtype, x.shape), _run_print, lambda node, g: (g,),
-   doc="x; prints attrs['message'] and the value when it is computed.")
+Op(
+    "print",
+    "opaque",
+    lambda a, x: (x.dtype, x.shape),
+    _run_print,
+    lambda node, g: (g,),
+    doc="x; prints attrs['message'] and the value when it is computed.",
+)
 
 
 def print_(x, message=""):
@@ -33,14 +39,21 @@ def _run_check(attrs, x, *conditions):
     for i, c in enumerate(conditions):
         if not np.all(c):
             which = f"condition {i + 1} of {len(conditions)} " if len(conditions) > 1 else ""
-            raise CheckError(f"check failed: {attrs['message'] or 'a condition is false'}"
-                             + (f" ({which.strip()})" if which else ""))
+            raise CheckError(
+                f"check failed: {attrs['message'] or 'a condition is false'}"
+                + (f" ({which.strip()})" if which else "")
+            )
     return np.array(x)
 
 
-Op("check", "opaque", lambda a, x, *conditions: (x.dtype, x.shape), _run_check,
-   lambda node, g: (g,) + (None,) * (len(node.inputs) - 1),
-   doc="x, if all conditions hold everywhere; else an error with attrs['message'].")
+Op(
+    "check",
+    "opaque",
+    lambda a, x, *conditions: (x.dtype, x.shape),
+    _run_check,
+    lambda node, g: (g,) + (None,) * (len(node.inputs) - 1),
+    doc="x, if all conditions hold everywhere; else an error with attrs['message'].",
+)
 
 
 def check(x, *conditions, message=""):
@@ -53,11 +66,13 @@ def _same(name, grad, doc):
     return elementwise_op(name, "({0})", np.array, grad, ulp=0, takes="biufc", doc=doc)
 
 
+# fmt: off
 _zero_grad = _same("zero_grad", lambda x, y, g: zeros_like(g), "x; its gradient is zero.")
 _grad_clip = _same("grad_clip", lambda x, y, g: clip(g, y.attrs["low"], y.attrs["high"]),
                    "x; the gradient that comes back is limited to attrs low, high.")
 _grad_scale = _same("grad_scale", lambda x, y, g: mul(g, y.attrs["factor"]),
                     "x; the gradient that comes back is multiplied by attrs['factor'].")
+# fmt: on
 
 
 def zero_grad(x):

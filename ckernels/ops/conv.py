@@ -4,6 +4,7 @@ Channels last: images (N, *S, C), kernels (*K, C / groups, O), results (N, *R, O
 of spatial axes. CORRELATION: kernels are not flipped. Output channel o belongs to group
 o // (O / groups), input channel c to group c // (C / groups). The geometry is in windows.py.
 """
+
 import math
 from typing import NamedTuple
 
@@ -38,12 +39,13 @@ __all__ = ["conv", "conv_input_grad", "conv_weight_grad", "kernel_sizes"]
 
 class Geometry(NamedTuple):
     """A convolution in numbers; `padding` has no words any more."""
+
     batch: int
-    sizes: tuple        # of the image, S
-    channels: int       # C
-    kernel: tuple       # K
-    results: tuple      # R
-    out_channels: int   # O
+    sizes: tuple  # of the image, S
+    channels: int  # C
+    kernel: tuple  # K
+    results: tuple  # R
+    out_channels: int  # O
     strides: tuple
     padding: tuple
     dilation: tuple
@@ -60,9 +62,18 @@ def geometry(node):
     else:
         image, kernel, result = first.shape, node.shape, second.shape
     attrs = node.attrs
-    return Geometry(image[0], image[1:-1], image[-1], kernel[:-2], result[1:-1], kernel[-1],
-                    attrs["strides"], all_pads(attrs, image[1:-1], kernel[:-2]),
-                    attrs["dilation"], attrs["groups"])
+    return Geometry(
+        image[0],
+        image[1:-1],
+        image[-1],
+        kernel[:-2],
+        result[1:-1],
+        kernel[-1],
+        attrs["strides"],
+        all_pads(attrs, image[1:-1], kernel[:-2]),
+        attrs["dilation"],
+        attrs["groups"],
+    )
 
 
 def _check(name, attrs, image=None, kernel=None, result=None):
@@ -71,8 +82,10 @@ def _check(name, attrs, image=None, kernel=None, result=None):
     check_window_attrs(attrs, n, name)
     for what, x in (("an image", image), ("a kernel", kernel), ("a result", result)):
         if x is not None and x.ndim != n + 2:
-            raise ShapeError(f"{name} over {n} spatial axes needs {what} of {n + 2} dimensions, "
-                             f"got shape {show(x.shape)}")
+            raise ShapeError(
+                f"{name} over {n} spatial axes needs {what} of {n + 2} dimensions, "
+                f"got shape {show(x.shape)}"
+            )
     check_numbers(name, *(x for x in (image, kernel, result) if x is not None))
     c, o = (None if image is None else image.shape[-1]), None
     if kernel is not None:
@@ -80,16 +93,21 @@ def _check(name, attrs, image=None, kernel=None, result=None):
         if None not in (c, each) and c != each * groups:
             raise ShapeError(
                 f"{name} of an image {show(image.shape)} with {c} channels and a kernel "
-                f"{show(kernel.shape)} for {each} channels" + _in_groups(groups))
+                f"{show(kernel.shape)} for {each} channels" + _in_groups(groups)
+            )
     if result is not None:
         if None not in (o, result.shape[-1]) and o != result.shape[-1]:
-            raise ShapeError(f"{name} of a result {show(result.shape)} with {result.shape[-1]} "
-                             f"channels and a kernel {show(kernel.shape)} that makes {o}")
+            raise ShapeError(
+                f"{name} of a result {show(result.shape)} with {result.shape[-1]} "
+                f"channels and a kernel {show(kernel.shape)} that makes {o}"
+            )
         o = result.shape[-1]
     for what, channels in (("input", c), ("output", o)):
         if channels is not None and channels % groups:
-            raise ShapeError(f"{name}: {groups} groups do not divide {channels} {what} channels: "
-                             + _shapes(image, kernel, result))
+            raise ShapeError(
+                f"{name}: {groups} groups do not divide {channels} {what} channels: "
+                + _shapes(image, kernel, result)
+            )
 
 
 def _in_groups(groups):
@@ -105,8 +123,10 @@ def _check_results(name, want, result, shown):
     """Raise unless the spatial sizes of the node `result` may be those of the tuple `want`."""
     have = result.shape[1:-1]
     if any(None not in pair and pair[0] != pair[1] for pair in zip(have, want)):
-        raise ShapeError(f"{name}: a convolution of {shown()} has a result of sizes {show(want)}, "
-                         f"not {show(have)}")
+        raise ShapeError(
+            f"{name}: a convolution of {shown()} has a result of sizes {show(want)}, "
+            f"not {show(have)}"
+        )
 
 
 # --- conv -------------------------------------------------------------------------------------
@@ -140,8 +160,10 @@ def _from_rows(y, shape):
 
 def _grad_conv(node, g):
     x, w = node.inputs
-    return (make("conv_input_grad", (g, w, spatial_sizes(x)), node.attrs),
-            make("conv_weight_grad", (x, g, kernel_sizes(w)), node.attrs))
+    return (
+        make("conv_input_grad", (g, w, spatial_sizes(x)), node.attrs),
+        make("conv_weight_grad", (x, g, kernel_sizes(w)), node.attrs),
+    )
 
 
 def kernel_sizes(w):
@@ -176,8 +198,11 @@ def _run_input_grad(attrs, g, w, sizes):
 
 def _grad_input_grad(node, h):
     g, w, _ = node.inputs
-    return (make("conv", (h, w), node.attrs),
-            make("conv_weight_grad", (h, g, kernel_sizes(w)), node.attrs), None)
+    return (
+        make("conv", (h, w), node.attrs),
+        make("conv_weight_grad", (h, g, kernel_sizes(w)), node.attrs),
+        None,
+    )
 
 
 # --- conv_weight_grad -------------------------------------------------------------------------
@@ -187,8 +212,10 @@ def _infer_weight_grad(attrs, x, g, kernel):
     name = "conv_weight_grad"
     _check(name, attrs, image=x, result=g)
     if None not in (x.shape[0], g.shape[0]) and x.shape[0] != g.shape[0]:
-        raise ShapeError(f"{name} of an image {show(x.shape)} and a result {show(g.shape)}: "
-                         f"{x.shape[0]} images against {g.shape[0]}")
+        raise ShapeError(
+            f"{name} of an image {show(x.shape)} and a result {show(g.shape)}: "
+            f"{x.shape[0]} images against {g.shape[0]}"
+        )
     sizes = known_sizes(kernel, len(attrs["strides"]), name)
     shown = lambda: f"an image {show(x.shape)} and a kernel of sizes {show(sizes)}"
     _check_results(name, counts(attrs, x.shape[1:-1], sizes, "kernel", shown), g, shown)
@@ -209,16 +236,21 @@ def _run_weight_grad(attrs, x, g, kernel):
 
 def _grad_weight_grad(node, v):
     x, g, _ = node.inputs
-    return (make("conv_input_grad", (g, v, spatial_sizes(x)), node.attrs),
-            make("conv", (x, v), node.attrs), None)
+    return (
+        make("conv_input_grad", (g, v, spatial_sizes(x)), node.attrs),
+        make("conv", (x, v), node.attrs),
+        None,
+    )
 
 
+# fmt: off
 Op("conv", "opaque", _infer_conv, _run_conv, _grad_conv, ulp=256,
    doc="Correlation of images (N, *S, C) with a kernel (*K, C / groups, O).")
 Op("conv_input_grad", "opaque", _infer_input_grad, _run_input_grad, _grad_input_grad, ulp=256,
    doc="What conv does backwards: results (N, *R, O) to images of the sizes given.")
 Op("conv_weight_grad", "opaque", _infer_weight_grad, _run_weight_grad, _grad_weight_grad, ulp=256,
    doc="The kernel of the sizes given whose conv with the image is the result's cotangent.")
+# fmt: on
 
 
 # --- build functions --------------------------------------------------------------------------
@@ -239,8 +271,16 @@ def conv(x, w, strides=1, padding="valid", dilation=1, groups=1):
     "causal", an int, or per axis one of these or a pair (low, high).
     """
     x, w = operands((to_node(x, "conv"), to_node(w, "conv")), "conv")
-    attrs = _attrs("conv", x.ndim - 2, groups, strides=strides, padding=padding, dilation=dilation,
-                   sizes=x.shape[1:-1], kernel=w.shape[:-2] if w.ndim == x.ndim else None)
+    attrs = _attrs(
+        "conv",
+        x.ndim - 2,
+        groups,
+        strides=strides,
+        padding=padding,
+        dilation=dilation,
+        sizes=x.shape[1:-1],
+        kernel=w.shape[:-2] if w.ndim == x.ndim else None,
+    )
     return make("conv", (x, w), attrs)
 
 
@@ -249,9 +289,16 @@ def conv_input_grad(g, w, sizes, strides=1, padding="valid", dilation=1, groups=
     what = "conv_input_grad"
     g, w = operands((to_node(g, what), to_node(w, what)), what)
     sizes, n = shape_vector(sizes, "sizes"), g.ndim - 2
-    attrs = _attrs(what, n, groups, strides=strides, padding=padding, dilation=dilation,
-                   sizes=known_sizes(sizes, n, what),
-                   kernel=w.shape[:-2] if w.ndim == g.ndim else None)
+    attrs = _attrs(
+        what,
+        n,
+        groups,
+        strides=strides,
+        padding=padding,
+        dilation=dilation,
+        sizes=known_sizes(sizes, n, what),
+        kernel=w.shape[:-2] if w.ndim == g.ndim else None,
+    )
     return make(what, (g, w, sizes), attrs)
 
 
@@ -260,6 +307,14 @@ def conv_weight_grad(x, g, kernel, strides=1, padding="valid", dilation=1, group
     what = "conv_weight_grad"
     x, g = operands((to_node(x, what), to_node(g, what)), what)
     kernel, n = shape_vector(kernel, "kernel sizes"), x.ndim - 2
-    attrs = _attrs(what, n, groups, strides=strides, padding=padding, dilation=dilation,
-                   sizes=x.shape[1:-1], kernel=known_sizes(kernel, n, what))
+    attrs = _attrs(
+        what,
+        n,
+        groups,
+        strides=strides,
+        padding=padding,
+        dilation=dilation,
+        sizes=x.shape[1:-1],
+        kernel=known_sizes(kernel, n, what),
+    )
     return make(what, (x, g, kernel), attrs)

@@ -3,6 +3,7 @@
 Most are built of other ops and so have their gradients; ops of their own are searchsorted and
 the changes between positions in a grid and positions in memory, which are integers.
 """
+
 import numbers
 
 import numpy as np
@@ -30,7 +31,7 @@ from .slicing import dynamic_slice
 from .sort import argsort
 
 __all__ = ["diff", "bincount", "searchsorted", "unique", "ravel_multi_index", "unravel_index",
-           "choose_from", "compress", "cov", "bartlett"]
+           "choose_from", "compress", "cov", "bartlett"]  # fmt: skip
 
 
 def diff(x, n=1, axis=-1):
@@ -60,8 +61,10 @@ def bincount(x, weights=None, minlength=0):
     x = check(x, ge(x, 0), message="bincount counts integers from 0 on, and one is negative")
     weights = broadcast_like(weights, x) if not weights.ndim else weights
     if weights.ndim != 1 or None not in (x.shape + weights.shape) and x.shape != weights.shape:
-        raise ShapeError(f"bincount of shape {show(x.shape)} needs a weight for each, got weights "
-                         f"of shape {show(weights.shape)}")
+        raise ShapeError(
+            f"bincount of shape {show(x.shape)} needs a weight for each, got weights "
+            f"of shape {show(weights.shape)}"
+        )
     # A number in front, so that an empty vector has a largest element too.
     largest = max(concatenate([constant(np.array([-1])), x]), 0)
     length = maximum(add(largest, 1), cast(to_node(minlength, "bincount"), "int64"))
@@ -71,16 +74,23 @@ def bincount(x, weights=None, minlength=0):
 
 # --- searching --------------------------------------------------------------------------------
 
+
 def _infer_searchsorted(attrs, x, v):
     if x.ndim != 1:
         raise ShapeError(f"searchsorted needs a vector to search in, got shape {show(x.shape)}")
     return "int64", v.shape
 
 
-Op("searchsorted", "opaque", _infer_searchsorted,
-   lambda a, x, v: np.asarray(np.searchsorted(x, v, a["side"]), "int64"),
-   lambda node, g: (None, None), ulp=0, cost=20,
-   doc="Where the second operand would be put into the rising vector to keep it rising.")
+Op(
+    "searchsorted",
+    "opaque",
+    _infer_searchsorted,
+    lambda a, x, v: np.asarray(np.searchsorted(x, v, a["side"]), "int64"),
+    lambda node, g: (None, None),
+    ulp=0,
+    cost=20,
+    doc="Where the second operand would be put into the rising vector to keep it rising.",
+)
 
 
 def searchsorted(x, v, side="left", sorter=None):
@@ -113,7 +123,7 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False):
     if dtypes.is_inexact(x.dtype):
         new = logical_and(new, logical_not(logical_and(isnan(later), isnan(earlier))))
     new = concatenate([constant(np.array([True])), new])
-    new = dynamic_slice(new, [(None, size_of(rising, 0), 1)])   # of no elements none is new
+    new = dynamic_slice(new, [(None, size_of(rising, 0), 1)])  # of no elements none is new
     first = flatnonzero(new)
     index = take(order, first, 0)
     found = [take(flat, index, 0)]
@@ -136,8 +146,9 @@ ORDERS, MODES = ("C", "F"), ("raise", "wrap", "clip")
 
 def _check_words(order, mode="raise"):
     if order not in ORDERS or mode not in MODES:
-        raise ArgumentError(f"order is 'C' or 'F' and mode 'raise', 'wrap' or 'clip', not "
-                            f"{order!r} and {mode!r}")
+        raise ArgumentError(
+            f"order is 'C' or 'F' and mode 'raise', 'wrap' or 'clip', not {order!r} and {mode!r}"
+        )
 
 
 def _infer_ravel(attrs, dims, *index):
@@ -154,15 +165,31 @@ def _infer_unravel(attrs, flat, dims):
 
 
 def _run_unravel(attrs, flat, dims):
-    return tuple(np.asarray(i, "int64") for i in np.unravel_index(flat, tuple(dims),
-                                                                 attrs["order"]))
+    return tuple(
+        np.asarray(i, "int64") for i in np.unravel_index(flat, tuple(dims), attrs["order"])
+    )
 
 
-Op("ravel_multi_index", "opaque", _infer_ravel, _run_ravel,
-   lambda node, g: (None,) * len(node.inputs), ulp=0, cost=20,
-   doc="The position in memory of an index of an array of the sizes of the first operand.")
-Op("unravel_index", "opaque", _infer_unravel, _run_unravel, lambda node, g: (None, None), ulp=0,
-   cost=20, doc="The index, one output per axis, of a position in memory.")
+Op(
+    "ravel_multi_index",
+    "opaque",
+    _infer_ravel,
+    _run_ravel,
+    lambda node, g: (None,) * len(node.inputs),
+    ulp=0,
+    cost=20,
+    doc="The position in memory of an index of an array of the sizes of the first operand.",
+)
+Op(
+    "unravel_index",
+    "opaque",
+    _infer_unravel,
+    _run_unravel,
+    lambda node, g: (None, None),
+    ulp=0,
+    cost=20,
+    doc="The index, one output per axis, of a position in memory.",
+)
 
 
 def _sizes(dims, name):
@@ -193,12 +220,16 @@ def unravel_index(flat, dims, order="C"):
     _check_words(order)
     vector = _sizes(dims, "unravel_index")
     count = vector.shape[0]
-    found = make("unravel_index", (cast(_int_indices(flat, "unravel_index"), "int64"), vector),
-                 {"count": count, "order": order})
+    found = make(
+        "unravel_index",
+        (cast(_int_indices(flat, "unravel_index"), "int64"), vector),
+        {"count": count, "order": order},
+    )
     return tuple(item(found, k) for k in range(count))
 
 
 # --- choices ----------------------------------------------------------------------------------
+
 
 def choose_from(index, choices, mode="raise"):
     """np.choose: at each place the element of choices[index[place]]; all broadcast.
@@ -210,8 +241,10 @@ def choose_from(index, choices, mode="raise"):
     if not isinstance(choices, (list, tuple)):
         choices = to_node(choices, "choose")
         if not choices.ndim or choices.shape[0] is None:
-            raise ShapeError("choose: the number of choices must be known when the graph is built, "
-                             f"got choices of shape {show(choices.shape)}")
+            raise ShapeError(
+                "choose: the number of choices must be known when the graph is built, "
+                f"got choices of shape {show(choices.shape)}"
+            )
         choices = [getitem(choices, k) for k in range(choices.shape[0])]
     choices = operands(choices, "choose")
     if mode == "wrap":
@@ -220,8 +253,9 @@ def choose_from(index, choices, mode="raise"):
         index = clip(index, 0, len(choices) - 1)
     else:
         there = logical_and(ge(index, 0), lt(index, len(choices)))
-        index = check(index, there, message=f"an index of choose is not among the {len(choices)} "
-                                            "choices")
+        index = check(
+            index, there, message=f"an index of choose is not among the {len(choices)} choices"
+        )
     whole = zeros_like(index, "int8")
     for c in choices:
         whole = add(whole, zeros_like(c, "int8"))
@@ -237,13 +271,15 @@ def compress(condition, x, axis=None):
     """
     x, condition = to_node(x, "compress"), to_node(condition, "compress")
     if condition.ndim != 1:
-        raise ShapeError(f"the condition of compress is a vector, not of shape "
-                         f"{show(condition.shape)}")
+        raise ShapeError(
+            f"the condition of compress is a vector, not of shape {show(condition.shape)}"
+        )
     x, axis = (flatten(x), 0) if axis is None else (x, axis_of(axis, x.ndim))
     return take(x, flatnonzero(condition), axis)
 
 
 # --- statistics and windows -------------------------------------------------------------------
+
 
 def cov(x, y=None, rowvar=True, bias=False, ddof=None):
     """The covariances of the rows of `x` (with rowvar=False its columns), of a vector its variance.
@@ -260,6 +296,7 @@ def cov(x, y=None, rowvar=True, bias=False, ddof=None):
     def rows(v):
         v = expand(v, tuple(range(2 - v.ndim))) if v.ndim < 2 else v
         return v if rowvar or v.shape[0] == 1 else transpose(v)
+
     m = rows(x)
     if y is not None:
         m = concatenate([m, rows(cast(to_node(y, "cov"), x.dtype))], 0)
@@ -276,5 +313,5 @@ def bartlett(n, dtype=None):
     dtype = dtypes.name_of(dtype or dtypes.floatx())
     k = cast(arange(0, n, 1, "int64"), dtype)
     half = true_div(cast(sub(to_node(n), 1), dtype), 2)
-    safe = where(eq(half, 0), 1, half)              # one point is the top
+    safe = where(eq(half, 0), 1, half)  # one point is the top
     return where(eq(half, 0), 1, sub(1, abs(true_div(sub(k, half), safe))))

@@ -5,6 +5,7 @@ once repeats are merged and blanks dropped (Graves et al., ICML 2006). One op gi
 its derivative, for both come from one trellis; code for the derivative is made only where it is
 used. The oracles work on logarithms.
 """
+
 import numpy as np
 
 from .. import dtypes
@@ -23,15 +24,17 @@ def _batch(name, x, *others):
     sizes = distinct(n.shape[0] for n in (x, *others))
     if len(sizes) > 1:
         shapes = " and ".join(show(n.shape) for n in (x, *others))
-        raise ShapeError(f"{name} needs one row for each sample in all its operands, got shapes "
-                         f"{shapes}")
+        raise ShapeError(
+            f"{name} needs one row for each sample in all its operands, got shapes {shapes}"
+        )
     return sizes[0] if sizes else None
 
 
 def _check_blank(name, blank, classes):
     if classes is not None and not -classes <= blank < classes:
-        raise ShapeError(f"{name}: there is no class {blank} to be the blank among "
-                         f"{classes} classes")
+        raise ShapeError(
+            f"{name}: there is no class {blank} to be the blank among {classes} classes"
+        )
 
 
 def _index(name, x, ndim):
@@ -42,8 +45,9 @@ def _index(name, x, ndim):
     if x.ndim == ndim + 1 and x.shape[-1] in (1, None):
         x = make("squeeze", (x,), {"axes": (ndim,)})
     if x.ndim != ndim:
-        raise ShapeError(f"{name} must have {ndim} dimension{'s' * (ndim > 1)}, not the shape "
-                         f"{show(x.shape)}")
+        raise ShapeError(
+            f"{name} must have {ndim} dimension{'s' * (ndim > 1)}, not the shape {show(x.shape)}"
+        )
     return x if x.dtype in dtypes.INTEGERS else cast(x, "int64")
 
 
@@ -51,12 +55,16 @@ def _scores(name, x):
     """`x` as a float32 or float64 node of three dimensions."""
     x = to_node(x, name)
     if x.ndim != 3:
-        raise ShapeError(f"{name} needs predictions of shape (samples, steps, classes), not "
-                         f"{show(x.shape)}")
+        raise ShapeError(
+            f"{name} needs predictions of shape (samples, steps, classes), not {show(x.shape)}"
+        )
     if dtypes.is_complex(x.dtype):
         raise DTypeError(f"{name} needs real predictions, not {x.dtype}")
-    return x if x.dtype in ("float32", "float64") else cast(
-        x, dtypes.computed(dtypes.to_float(x.dtype)))
+    return (
+        x
+        if x.dtype in ("float32", "float64")
+        else cast(x, dtypes.computed(dtypes.to_float(x.dtype)))
+    )
 
 
 # --- what is wrong with a batch ----------------------------------------------------------------
@@ -64,28 +72,33 @@ def _scores(name, x):
 
 def _steps(k, length, most):
     if not 0 <= length <= most:
-        raise ArgumentError(f"sample {k} has the input length {length}, but the predictions have "
-                            f"{most} time steps")
+        raise ArgumentError(
+            f"sample {k} has the input length {length}, but the predictions have {most} time steps"
+        )
     return int(length)
 
 
 def _labels(k, row, length, classes, blank, padded, ends):
     """The labels of sample `k`, checked."""
     if not 0 <= length <= len(row):
-        raise ArgumentError(f"sample {k} has the label length {length}, but there are "
-                            f"{len(row)} labels for each sample")
+        raise ArgumentError(
+            f"sample {k} has the label length {length}, but there are "
+            f"{len(row)} labels for each sample"
+        )
     found = [int(c) for c in row[:length] if not (padded and c < 0)]
     end = next((i for i, c in enumerate(found) if ends and c >= classes - 1), len(found))
     for c in found[end:]:
         if c < classes - 1:
             raise ArgumentError(
                 f"label {c} of sample {k} comes after a label {found[end]}, which ends the "
-                f"sequence: with {classes} classes the labels are 0 to {classes - 2}")
+                f"sequence: with {classes} classes the labels are 0 to {classes - 2}"
+            )
     for c in found[:end]:
         if not 0 <= c < classes or c == blank:
             raise IndexOutOfBounds(
                 f"label {c} of sample {k} is none of the {classes} classes, or is the blank, "
-                f"which is class {blank}")
+                f"which is class {blank}"
+            )
     return found[:end]
 
 
@@ -96,7 +109,8 @@ def _check_room(k, labels, steps):
         between = f" and {blanks}" if repeats else ""
         raise ArgumentError(
             f"sample {k} cannot be aligned: its {len(labels)} labels{between} need "
-            f"{len(labels) + repeats} time steps, its input length is {steps}")
+            f"{len(labels) + repeats} time steps, its input length is {steps}"
+        )
 
 
 # --- the loss ----------------------------------------------------------------------------------
@@ -117,7 +131,7 @@ def _trellis(logw, labels, blank):
 
     def forward(w, skip):
         row = np.full(len(skip) + 2, -np.inf)
-        row[2] = 0                                      # all paths begin before the first blank
+        row[2] = 0  # all paths begin before the first blank
         sums = np.empty(w.shape)
         for t in range(len(w)):
             two = np.where(skip, row[:-2], -np.inf)
@@ -127,7 +141,7 @@ def _trellis(logw, labels, blank):
 
     w = logw[:, states]
     ahead, total = forward(w, skip)
-    behind, _ = forward(w[::-1, ::-1], np.append(skip[2:], [False, False])[::-1][:len(skip)])
+    behind, _ = forward(w[::-1, ::-1], np.append(skip[2:], [False, False])[::-1][: len(skip)])
     return total, ahead + behind[::-1, ::-1], states
 
 
@@ -160,8 +174,9 @@ def _run_ctc(attrs, x, labels, input_length, label_length):
     loss, dx = np.zeros(n), np.zeros(x.shape)
     for k in range(n):
         steps = _steps(k, input_length[k], most)
-        found = _labels(k, labels[k], label_length[k], classes, blank, attrs["padded"],
-                        attrs["ends"])
+        found = _labels(
+            k, labels[k], label_length[k], classes, blank, attrs["padded"], attrs["ends"]
+        )
         _check_room(k, found, steps)
         loss[k], dx[k, :steps] = _one(attrs, x[k, :steps].astype("float64"), found, blank)
     return loss.astype(x.dtype), dx.astype(x.dtype)
@@ -175,16 +190,32 @@ def _grad_ctc(node, g):
     return slope, None, None, None
 
 
-Op("ctc", "opaque", _infer_ctc, _run_ctc, _grad_ctc, ulp=16,
-   doc="""(loss, d loss / dx) of x (samples, steps, classes), labels, input and label lengths.
+Op(
+    "ctc",
+    "opaque",
+    _infer_ctc,
+    _run_ctc,
+    _grad_ctc,
+    ulp=16,
+    doc="""(loss, d loss / dx) of x (samples, steps, classes), labels, input and label lengths.
 
    attrs: blank (a class; negative ones count from the end); log: x holds log-probabilities instead
    of weights that are divided by their sum over the classes; epsilon: added to weights; padded:
-   negative labels are left out; ends: a label >= classes - 1 ends the sequence.""")
+   negative labels are left out; ends: a label >= classes - 1 ends the sequence.""",
+)
 
 
-def ctc_cost(x, labels, input_length, label_length, blank=-1, log=False, epsilon=0.0,
-             padded=False, ends=False):
+def ctc_cost(
+    x,
+    labels,
+    input_length,
+    label_length,
+    blank=-1,
+    log=False,
+    epsilon=0.0,
+    padded=False,
+    ends=False,
+):
     """The CTC loss of each sample, a vector; see the op `ctc` for the options.
 
     IndexOutOfBounds for labels that are no classes, ArgumentError for lengths beyond the arrays
@@ -193,10 +224,21 @@ def ctc_cost(x, labels, input_length, label_length, blank=-1, log=False, epsilon
     out = to_node(x, "ctc").dtype
     x = _scores("ctc", x)
     labels = _index("the labels of ctc", labels, 2)
-    lengths = [_index("the input lengths of ctc", input_length, 1),
-               _index("the label lengths of ctc", label_length, 1)]
-    node = make("ctc", (x, labels, *lengths), {"blank": int(blank), "log": bool(log),
-                "epsilon": float(epsilon), "padded": bool(padded), "ends": bool(ends)})
+    lengths = [
+        _index("the input lengths of ctc", input_length, 1),
+        _index("the label lengths of ctc", label_length, 1),
+    ]
+    node = make(
+        "ctc",
+        (x, labels, *lengths),
+        {
+            "blank": int(blank),
+            "log": bool(log),
+            "epsilon": float(epsilon),
+            "padded": bool(padded),
+            "ends": bool(ends),
+        },
+    )
     loss = item(node, 0)
     return cast(loss, out) if out in dtypes.COMPUTED else loss
 
@@ -212,16 +254,23 @@ def _infer_collapse(attrs, best, lengths):
 def _run_collapse(attrs, best, lengths):
     out, count = np.full(best.shape, -1, "int64"), np.zeros(len(best), "int64")
     for k, row in enumerate(best):
-        row = row[:_steps(k, lengths[k], best.shape[1])]
-        first = np.append(True, row[1:] != row[:-1])[:len(row)]
+        row = row[: _steps(k, lengths[k], best.shape[1])]
+        first = np.append(True, row[1:] != row[:-1])[: len(row)]
         found = row[first & (row >= 0)]
-        out[k, :len(found)], count[k] = found, len(found)
+        out[k, : len(found)], count[k] = found, len(found)
     return out, count
 
 
-Op("ctc_collapse", "opaque", _infer_collapse, _run_collapse, lambda node, g: (None, None), ulp=0,
-   doc="""(sequences, lengths): each row of class numbers up to its length, repeats merged and
-   negative ones, the blanks, dropped; -1 behind the end.""")
+Op(
+    "ctc_collapse",
+    "opaque",
+    _infer_collapse,
+    _run_collapse,
+    lambda node, g: (None, None),
+    ulp=0,
+    doc="""(sequences, lengths): each row of class numbers up to its length, repeats merged and
+   negative ones, the blanks, dropped; -1 behind the end.""",
+)
 
 
 def ctc_collapse(best, lengths):
@@ -241,7 +290,7 @@ def _infer_beam(attrs, x, lengths):
 def _search(logp, width):
     """[(labels, log probability)] of the most probable prefixes, best first; blank is last."""
     blank = logp.shape[1] - 1
-    beams = [((), 0.0, -np.inf)]                        # labels, logs of ending in blank and not
+    beams = [((), 0.0, -np.inf)]  # labels, logs of ending in blank and not
     for row in logp:
         known = {labels: (by_blank, by_label) for labels, by_blank, by_label in beams}
         found = []
@@ -252,15 +301,17 @@ def _search(logp, width):
                 if labels[:-1] in known:
                     blank_parent, label_parent = known[labels[:-1]]
                     repeated = len(labels) > 1 and labels[-2] == labels[-1]
-                    from_parent = blank_parent if repeated else \
-                        np.logaddexp(blank_parent, label_parent)
+                    from_parent = (
+                        blank_parent if repeated else np.logaddexp(blank_parent, label_parent)
+                    )
                 stay = np.logaddexp(by_label, from_parent) + row[labels[-1]]
             found.append((labels, both + row[blank], stay))
         for labels, by_blank, by_label in beams:
             for c in range(blank):
                 if labels + (c,) not in known:
-                    before = by_blank if labels and labels[-1] == c else \
-                        np.logaddexp(by_blank, by_label)
+                    before = (
+                        by_blank if labels and labels[-1] == c else np.logaddexp(by_blank, by_label)
+                    )
                     found.append((labels + (c,), -np.inf, before + row[c]))
         found = [f for f in found if np.logaddexp(*f[1:]) > -np.inf]
         beams = sorted(found, key=lambda f: -np.logaddexp(*f[1:]))[:width]
@@ -273,24 +324,36 @@ def _run_beam(attrs, x, lengths):
     out, count = np.full((n, paths, most), -1, "int64"), np.zeros((n, paths), "int64")
     score = np.full((n, paths), -np.inf)
     for k in range(n):
-        y = x[k, :_steps(k, lengths[k], most)].astype("float64") + attrs["epsilon"]
+        y = x[k, : _steps(k, lengths[k], most)].astype("float64") + attrs["epsilon"]
         logp = np.log(y) - np.log(y.sum(1, keepdims=True))
         for i, (labels, total) in enumerate(_search(logp, attrs["width"])[:paths]):
-            out[k, i, :len(labels)], count[k, i], score[k, i] = labels, len(labels), total
+            out[k, i, : len(labels)], count[k, i], score[k, i] = labels, len(labels), total
     return out, count, score.astype(x.dtype)
 
 
-Op("ctc_beam", "opaque", _infer_beam, _run_beam, lambda node, g: (None, None), ulp=64,
-   doc="""(sequences, lengths, log probabilities) of the attrs["paths"] best of attrs["width"]
+Op(
+    "ctc_beam",
+    "opaque",
+    _infer_beam,
+    _run_beam,
+    lambda node, g: (None, None),
+    ulp=64,
+    doc="""(sequences, lengths, log probabilities) of the attrs["paths"] best of attrs["width"]
    prefixes: a beam search over x (samples, steps, classes), weights to which attrs["epsilon"] is
-   added and which are divided by their sums. The last class is the blank; -1 behind the end.""")
+   added and which are divided by their sums. The last class is the blank; -1 behind the end.""",
+)
 
 
 def ctc_beam(x, lengths, width, paths, epsilon=0.0):
     """(sequences (samples, paths, steps), lengths, log probabilities) of a beam search."""
     if width < 1 or not 1 <= paths <= width:
-        raise ArgumentError(f"a beam search needs 1 <= top_paths <= beam_width, got top_paths "
-                            f"{paths} and beam_width {width}")
-    node = make("ctc_beam", (_scores("ctc_beam", x), _index("the input lengths", lengths, 1)),
-                {"width": int(width), "paths": int(paths), "epsilon": float(epsilon)})
+        raise ArgumentError(
+            f"a beam search needs 1 <= top_paths <= beam_width, got top_paths "
+            f"{paths} and beam_width {width}"
+        )
+    node = make(
+        "ctc_beam",
+        (_scores("ctc_beam", x), _index("the input lengths", lengths, 1)),
+        {"width": int(width), "paths": int(paths), "epsilon": float(epsilon)},
+    )
     return item(node, 0), item(node, 1), item(node, 2)

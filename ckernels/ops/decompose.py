@@ -3,6 +3,7 @@
 The gradients are the standard ones (Giles 2008, Murray 2016, Townsend 2016); those of eigh and svd
 need distinct values. float16 computes in float32, integers in a float. Leading axes are a batch.
 """
+
 import numpy as np
 
 from .. import dtypes
@@ -37,6 +38,7 @@ def _square(name):
     def check(x):
         if x.ndim < 2 or (None not in x.shape[-2:] and x.shape[-1] != x.shape[-2]):
             raise ShapeError(f"{name} needs square matrices, got shape {show(x.shape)}")
+
     return check
 
 
@@ -47,12 +49,16 @@ def _float_matrix(x, name):
 
 def _lapack(fn):
     """fn on arrays in a dtype LAPACK has; the results in the dtype of the first operand."""
+
     def run(attrs, *arrays):
         result = fn(*[a.astype(dtypes.computed(a.dtype.name), copy=False) for a in arrays])
         several = isinstance(result, tuple)
-        typed = tuple(np.asarray(r).astype(arrays[0].dtype, copy=False)
-                      for r in (result if several else (result,)))
+        typed = tuple(
+            np.asarray(r).astype(arrays[0].dtype, copy=False)
+            for r in (result if several else (result,))
+        )
         return typed if several else typed[0]
+
     return run
 
 
@@ -69,6 +75,7 @@ def _square_op(name, fn, out, grad, doc):
     def build(x):
         node = make(op, (_float_matrix(x, name),))
         return node if node.outs is None else tuple(item(node, i) for i in range(len(node.outs)))
+
     build.__name__ = build.__qualname__ = name
     build.__doc__ = doc
     return build
@@ -81,6 +88,7 @@ inverse = _square_op(
     lambda node, g: (neg(_mm(_t(node), g, _t(node))),),
     "The inverse of square matrices.",
 )
+
 
 def _np_cofactors(x):
     """From x = U S V: det(U) det(V) U S' V, where S' has the products of all other values."""
@@ -100,12 +108,20 @@ def _grad_cofactors(node, g):
     return (sub(mul(share, node), _mm(node, _t(g), turned)),)
 
 
-cofactors = _square_op("cofactors", _np_cofactors, lambda x: x.shape, _grad_cofactors,
-                       "The cofactors of square matrices, of singular ones too: the slope of det.")
-det = _square_op("det", np.linalg.det, lambda x: x.shape[:-2],
-                 lambda node, g: (mul(expand(g, (node.ndim, node.ndim + 1)),
-                                      cofactors(node.inputs[0])),),
-                 "The determinant of square matrices.")
+cofactors = _square_op(
+    "cofactors",
+    _np_cofactors,
+    lambda x: x.shape,
+    _grad_cofactors,
+    "The cofactors of square matrices, of singular ones too: the slope of det.",
+)
+det = _square_op(
+    "det",
+    np.linalg.det,
+    lambda x: x.shape[:-2],
+    lambda node, g: (mul(expand(g, (node.ndim, node.ndim + 1)), cofactors(node.inputs[0])),),
+    "The determinant of square matrices.",
+)
 
 
 def _half_diagonal(x):
@@ -124,8 +140,13 @@ def _grad_cholesky(node, g):
     return (mul(add(s, _t(s)), 0.5),)
 
 
-cholesky = _square_op("cholesky", np.linalg.cholesky, lambda x: x.shape, _grad_cholesky,
-                      "The lower triangular L with L L^T = x, for positive definite x.")
+cholesky = _square_op(
+    "cholesky",
+    np.linalg.cholesky,
+    lambda x: x.shape,
+    _grad_cholesky,
+    "The lower triangular L with L L^T = x, for positive definite x.",
+)
 
 
 def _infer_solve(attrs, a, b):
@@ -157,8 +178,16 @@ def _grad_solve(node, g):
     return unbroadcast(ga, a), unbroadcast(gb, b)
 
 
-Op("solve", "opaque", _infer_solve, _run_solve, _grad_solve, ulp=1e4, cost=100,
-   doc="The x with a x = b; attrs['vector']: b is a vector.")
+Op(
+    "solve",
+    "opaque",
+    _infer_solve,
+    _run_solve,
+    _grad_solve,
+    ulp=1e4,
+    cost=100,
+    doc="The x with a x = b; attrs['vector']: b is a vector.",
+)
 
 
 def solve(a, b):
@@ -225,6 +254,7 @@ def _any_op(name, fn, outs, grad, doc):
     def build(x):
         node = make(op, (_float_matrix(x, name),))
         return node if node.outs is None else tuple(item(node, i) for i in range(len(node.outs)))
+
     build.__name__ = build.__qualname__ = name
     build.__doc__ = doc
     return build
@@ -237,8 +267,10 @@ def _grad_svd(node, g):
     f = _gaps(mul(s, s))
     s_row, s_column = expand(s, (s.ndim - 1,)), expand(s, (s.ndim,))
     utu, vtv = _mm(_t(u), gu), _mm(_t(v), gv)
-    inner = add(add(mul(mul(f, sub(utu, _t(utu))), s_row), _diagonal_matrix(gs)),
-                mul(s_column, mul(f, sub(vtv, _t(vtv)))))
+    inner = add(
+        add(mul(mul(f, sub(utu, _t(utu))), s_row), _diagonal_matrix(gs)),
+        mul(s_column, mul(f, sub(vtv, _t(vtv)))),
+    )
     total = _mm(u, inner, vt)
     inverse_s = true_div(1, s_row)
     outside_u = sub(gu, _mm(u, utu))
@@ -261,8 +293,11 @@ _svd = _any_op(
 _svd_full = _any_op(
     "svd_full",
     lambda x: tuple(np.linalg.svd(x)),
-    lambda x: [(x.dtype, x.shape[:-1] + (x.shape[-2],)), (x.dtype, x.shape[:-2] + (_smaller(x),)),
-               (x.dtype, x.shape[:-2] + (x.shape[-1], x.shape[-1]))],
+    lambda x: [
+        (x.dtype, x.shape[:-1] + (x.shape[-2],)),
+        (x.dtype, x.shape[:-2] + (_smaller(x),)),
+        (x.dtype, x.shape[:-2] + (x.shape[-1], x.shape[-1])),
+    ],
     None,
     "(u, s, v) as svd, with square u and v; it has no gradient.",
 )
@@ -284,7 +319,7 @@ def _grad_qr(node, g):
         raise ShapeError(f"qr of shape {show(x.shape)} has no gradient: it needs rows >= columns")
     (q, r), (gq, gr) = _parts(node, g)
     m = sub(_mm(r, _t(gr)), _mm(_t(gq), q))
-    symmetric = add(tril(m, -1), _t(tril(m)))       # the lower triangle copied to the upper one
+    symmetric = add(tril(m, -1), _t(tril(m)))  # the lower triangle copied to the upper one
     return (_t(_solve(r, _t(add(gq, _mm(q, _t(symmetric)))))),)
 
 
@@ -292,13 +327,23 @@ def _solve(a, b):
     return make("solve", (a, b), {"vector": False})
 
 
-_qr = _any_op("qr", lambda x: tuple(np.linalg.qr(x)),
-              lambda x: [(x.dtype, x.shape[:-1] + (_smaller(x),)),
-                         (x.dtype, x.shape[:-2] + (_smaller(x), x.shape[-1]))], _grad_qr,
-              "(q, r) with x = q r, q with orthonormal columns, r upper triangular (reduced).")
-_qr_full = _any_op("qr_full", lambda x: tuple(np.linalg.qr(x, "complete")),
-                   lambda x: [(x.dtype, x.shape[:-1] + (x.shape[-2],)), (x.dtype, x.shape)], None,
-                   "(q, r) as qr, with a square q; it has no gradient.")
+_qr = _any_op(
+    "qr",
+    lambda x: tuple(np.linalg.qr(x)),
+    lambda x: [
+        (x.dtype, x.shape[:-1] + (_smaller(x),)),
+        (x.dtype, x.shape[:-2] + (_smaller(x), x.shape[-1])),
+    ],
+    _grad_qr,
+    "(q, r) with x = q r, q with orthonormal columns, r upper triangular (reduced).",
+)
+_qr_full = _any_op(
+    "qr_full",
+    lambda x: tuple(np.linalg.qr(x, "complete")),
+    lambda x: [(x.dtype, x.shape[:-1] + (x.shape[-2],)), (x.dtype, x.shape)],
+    None,
+    "(q, r) as qr, with a square q; it has no gradient.",
+)
 
 
 def qr(x, mode="reduced"):
@@ -316,8 +361,8 @@ def _grad_pinv(node, g):
     """Golub and Pereyra 1973, for constant rank."""
     a, p = node.inputs[0], node
     pt, gt = _t(p), _t(g)
-    outside = _mm(sub(gt, _mm(a, p, gt)), p, pt)            # (1 - A P) G^T P P^T
-    inside = _mm(pt, p, sub(gt, _mm(gt, p, a)))             # P^T P G^T (1 - P A)
+    outside = _mm(sub(gt, _mm(a, p, gt)), p, pt)  # (1 - A P) G^T P P^T
+    inside = _mm(pt, p, sub(gt, _mm(gt, p, a)))  # P^T P G^T (1 - P A)
     return (add(neg(_mm(pt, g, pt)), add(outside, inside)),)
 
 

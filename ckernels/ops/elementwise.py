@@ -4,6 +4,7 @@ Integers wrap as in NumPy (the C goes through unsigned types, where overflow is 
 as "or" and multiplies as "and". maximum and minimum give the gradient of a tie to the first
 operand, as in Theano.
 """
+
 import numpy as np
 
 from .. import dtypes
@@ -32,7 +33,7 @@ __all__ = ["cast", "add", "sub", "mul", "true_div", "masked_mul", "masked_div",
            "sign", "square", "sqr", "sqrt", "rsqrt", "reciprocal", "floor", "ceil", "trunc",
            "round", "maximum", "minimum", "clip", "where", "relu", "identity", "stop_gradient",
            "deg2rad", "rad2deg", "real", "imag", "conj", "angle", "iota", "zeros_like",
-           "ones_like", "full_like", "broadcast_like"]
+           "ones_like", "full_like", "broadcast_like"]  # fmt: skip
 
 # Arithmetic that would overflow a signed type is done in these: there it wraps, as NumPy does.
 _WRAPS_IN = {1: "uint8_t", 2: "uint32_t", 4: "uint32_t", 8: "uint64_t"}
@@ -45,6 +46,7 @@ def c_number(value, dtype):
 
 def c_wrapping(sign, for_bool=None):
     """The C of a binary operator: plain for floats, wrapping for ints, `for_bool` for bool."""
+
     def c(attrs, dtype):
         if dtype in dtypes.FLOATS:
             return f"({{0}}) {sign} ({{1}})"
@@ -52,22 +54,27 @@ def c_wrapping(sign, for_bool=None):
             return f"({{0}}) {for_bool} ({{1}})"
         kind, wide = dtypes.C_NAMES[dtype], _WRAPS_IN[dtypes.ITEMSIZE[dtype]]
         return f"({kind})(({wide})({{0}}) {sign} ({wide})({{1}}))"
+
     return c
 
 
 def c_builtin(name):
     """The C of a compiler builtin that is exact and vectorises: __builtin_sqrtf, __builtin_sqrt."""
+
     def c(attrs, dtype):
         return f"__builtin_{name}{'' if dtype == 'float64' else 'f'}({{0}})"
+
     return c
 
 
 def c_kinds(floats, ints, bools="({0})", unsigned=None):
     """The C chosen by kind of dtype; each choice a template or a callable (attrs, dtype)."""
+
     def c(attrs, dtype):
         kind = dtypes.kind(dtype)
         pick = {"f": floats, "i": ints, "u": unsigned or ints, "b": bools}[kind]
         return pick(attrs, dtype) if callable(pick) else pick
+
     return c
 
 
@@ -79,13 +86,14 @@ def number(node):
 
 # --- cast -------------------------------------------------------------------------------------
 
+
 def _c_cast(attrs, dtype):
     to = attrs["dtype"]
     if dtypes.is_complex(to) or dtypes.is_complex(dtype):
         return None
     if to == "bool":
         return "(({0}) != 0)"
-    if dtype == "bool" and to in dtypes.FLOATS:     # gcc 12 makes no vectors of (float)a_bool
+    if dtype == "bool" and to in dtypes.FLOATS:  # gcc 12 makes no vectors of (float)a_bool
         return "(({0}) ? 1.0 : 0.0)" if to == "float64" else "(({0}) ? 1.0f : 0.0f)"
     if to in dtypes.C_STORED:
         name = dtypes.C_STORED[to]
@@ -109,6 +117,7 @@ def _grad_cast(node, g):
     return [cast(g, x.dtype) if differentiable else None]
 
 
+# fmt: off
 Op("cast", "elementwise", lambda attrs, x: (attrs["dtype"], x.shape), _run_cast, _grad_cast,
    _c_cast, ulp=0, doc="`x` in another dtype; out of range values convert as NumPy converts them.")
 
@@ -146,6 +155,7 @@ masked_div = elementwise("masked_div", "(({0}) == 0 ? 0 : ({0}) / ({1}))",
                                              neg(masked_div(masked_mul(y, g), z))),
                          rule="float", ulp=0, cost=2, takes="fc",
                          doc="x / z; 0 where x is 0, for any z.")
+# fmt: on
 
 
 def _run_pow(x, p):
@@ -174,9 +184,18 @@ def _grad_pow(x, p, y, g):
     return (masked_mul if steep else mul)(g, mul(slope, p)), None
 
 
-_pow = elementwise("pow", "ck_pow_{S}({0}, {1})", _run_pow, _grad_pow, rule="number", ulp=2,
-                   cost=15, takes="iufc", wide=True,
-                   doc="x ** p; integers to a negative power truncate to 0.")
+_pow = elementwise(
+    "pow",
+    "ck_pow_{S}({0}, {1})",
+    _run_pow,
+    _grad_pow,
+    rule="number",
+    ulp=2,
+    cost=15,
+    takes="iufc",
+    wide=True,
+    doc="x ** p; integers to a negative power truncate to 0.",
+)
 
 
 def pow(x, p):
@@ -193,6 +212,7 @@ def _c_neg(attrs, dtype):
     return f"({dtypes.C_NAMES[dtype]})(-({_WRAPS_IN[dtypes.ITEMSIZE[dtype]]})({{0}}))"
 
 
+# fmt: off
 neg = elementwise("neg", _c_neg, np.negative, lambda x, y, g: neg(g), ulp=0, takes="iufc",
                   doc="-x.")
 abs = elementwise("abs", c_kinds(c_builtin("fabs"), "ck_abs_{S}({0})", unsigned="({0})"), np.abs,
@@ -201,17 +221,27 @@ abs = elementwise("abs", c_kinds(c_builtin("fabs"), "ck_abs_{S}({0})", unsigned=
                   doc="|x|; the gradient at 0 is 0.")
 sign = elementwise("sign", "ck_sign_{S}({0})", np.sign, lambda x, y, g: zeros_like(x),
                    rule="number", ulp=0, cost=2, takes="iuf", doc="-1, 0 or 1; NaN stays.")
+# fmt: on
 
 
 def _c_square(attrs, dtype):
     return c_wrapping("*", "&")(attrs, dtype).replace("{1}", "{0}")
 
 
-square = elementwise("square", _c_square, np.square, lambda x, y, g: mul(g, mul(x, 2)),
-                     rule="number", ulp=0, takes="iufc", doc="x * x.")
+square = elementwise(
+    "square",
+    _c_square,
+    np.square,
+    lambda x, y, g: mul(g, mul(x, 2)),
+    rule="number",
+    ulp=0,
+    takes="iufc",
+    doc="x * x.",
+)
 sqr = square
 
 
+# fmt: off
 sqrt = elementwise("sqrt", c_builtin("sqrt"), np.sqrt,
                    lambda x, y, g: masked_div(g, add(y, y)), rule="float", ulp=0, cost=3,
                    takes="fc", doc="Square root; the slope at 0 is inf, but 0 where g is 0.")
@@ -221,13 +251,22 @@ rsqrt = elementwise("rsqrt", lambda a, d: f"{c_number(1, d)} / {c_builtin('sqrt'
 reciprocal = elementwise("reciprocal", lambda a, d: f"{c_number(1, d)} / ({{0}})", lambda x: 1 / x,
                          lambda x, y, g: neg(mul(g, mul(y, y))), rule="float", ulp=0, cost=2,
                          takes="fc", doc="1 / x as a float.")
+# fmt: on
 
 
 # --- rounding: integers are already round -----------------------------------------------------
 
+
 def _rounding(name, fn, doc):
-    row = elementwise(name, f"ck_{name}_{{S}}({{0}})", fn, lambda x, y, g: zeros_like(x), ulp=0,
-                      takes="f", doc=doc)
+    row = elementwise(
+        name,
+        f"ck_{name}_{{S}}({{0}})",
+        fn,
+        lambda x, y, g: zeros_like(x),
+        ulp=0,
+        takes="f",
+        doc=doc,
+    )
 
     def build(x):
         x = scalar_or_node(x, name)
@@ -243,6 +282,7 @@ def scalar_or_node(x, name):
     return operands((x,), name)[0] if is_weak(x) else to_node(x, name)
 
 
+# fmt: off
 floor = _rounding("floor", np.floor, "Largest integer <= x; the gradient is 0.")
 ceil = _rounding("ceil", np.ceil, "Smallest integer >= x; the gradient is 0.")
 trunc = _rounding("trunc", np.trunc, "x towards 0; the gradient is 0.")
@@ -254,6 +294,7 @@ round = _rounding("round", np.rint, "Nearest integer, halves to even; the gradie
 _where = elementwise_op("where", "(({0}) ? ({1}) : ({2}))", np.where,
                         lambda c, a, b, y, g: (None, where(c, g, 0), where(c, 0, g)),
                         takes="biufc", conditions=1, ulp=0, doc="a where cond else b.")
+# fmt: on
 
 
 def where(cond, a, b):
@@ -266,13 +307,24 @@ def _extremum(name, c, fn, first_wins, doc):
     def grad(x, z, y, g):
         first = first_wins(x, z)
         return where(first, g, 0), where(first, 0, g)
+
     return elementwise(name, c, fn, grad, ulp=0, cost=1.5, doc=doc)
 
 
-maximum = _extremum("maximum", "ck_max_{S}({0}, {1})", np.maximum, lambda x, z: ge(x, z),
-                    "The larger of both, NaN wins; a tie sends the gradient to x.")
-minimum = _extremum("minimum", "ck_min_{S}({0}, {1})", np.minimum, lambda x, z: le(x, z),
-                    "The smaller of both, NaN wins; a tie sends the gradient to x.")
+maximum = _extremum(
+    "maximum",
+    "ck_max_{S}({0}, {1})",
+    np.maximum,
+    lambda x, z: ge(x, z),
+    "The larger of both, NaN wins; a tie sends the gradient to x.",
+)
+minimum = _extremum(
+    "minimum",
+    "ck_min_{S}({0}, {1})",
+    np.minimum,
+    lambda x, z: le(x, z),
+    "The smaller of both, NaN wins; a tie sends the gradient to x.",
+)
 
 
 def clip(x, low, high):
@@ -281,6 +333,7 @@ def clip(x, low, high):
     return to_node(y, "clip") if high is None else minimum(y, high)
 
 
+# fmt: off
 relu = elementwise("relu", c_kinds(*["(({0}) < 0 ? 0 : ({0}))"] * 2, unsigned="({0})"),
                    lambda x: np.where(x < 0, 0, x), lambda x, y, g: where(gt(y, 0), g, 0),
                    rule="number", ulp=0, takes="iuf",
@@ -289,12 +342,21 @@ identity = elementwise("identity", "({0})", np.array, lambda x, y, g: g, ulp=0,
                        takes="biufc", doc="x.")
 stop_gradient = elementwise("stop_gradient", "({0})", np.array, lambda x, y, g: None, ulp=0,
                             takes="biufc", doc="x, a constant to the gradient.")
+# fmt: on
 
 
 def _scaled(name, factor, doc):
-    return elementwise(name, lambda attrs, dtype: f"({{0}}) * {c_number(factor, dtype)}",
-                       lambda x: x * factor, lambda x, y, g: mul(g, factor), rule="float", ulp=1,
-                       takes="f", wide=True, doc=doc)
+    return elementwise(
+        name,
+        lambda attrs, dtype: f"({{0}}) * {c_number(factor, dtype)}",
+        lambda x: x * factor,
+        lambda x, y, g: mul(g, factor),
+        rule="float",
+        ulp=1,
+        takes="f",
+        wide=True,
+        doc=doc,
+    )
 
 
 deg2rad = _scaled("deg2rad", np.pi / 180, "Degrees to radians.")
@@ -339,6 +401,7 @@ def angle(x):
 
 # --- iota -------------------------------------------------------------------------------------
 
+
 def _infer_iota(attrs):
     return attrs["dtype"], attrs["shape"]
 
@@ -355,10 +418,14 @@ Op("iota", "elementwise", _infer_iota, _run_iota, ulp=0, doc="The index along on
 
 def iota(shape, axis=0, dtype="int64"):
     """A tensor of the given (concrete) shape whose elements are their own index along `axis`."""
-    shape = tuple(d if type(d) is Size else int(d) for d in
-                  ((shape,) if isinstance(shape, Size) or np.ndim(shape) == 0 else shape))
+    shape = tuple(
+        d if type(d) is Size else int(d)
+        for d in ((shape,) if isinstance(shape, Size) or np.ndim(shape) == 0 else shape)
+    )
     if any(d < 0 for d in shape):
         raise ShapeError(f"iota: shape {shape} has a negative size")
-    return make("iota", (), {"shape": shape, "axis": axis_of(axis, len(shape)),
-                             "dtype": dtypes.name_of(dtype)})
-
+    return make(
+        "iota",
+        (),
+        {"shape": shape, "axis": axis_of(axis, len(shape)), "dtype": dtypes.name_of(dtype)},
+    )

@@ -3,6 +3,7 @@
 Triangles, diagonal matrices and fill_diagonal are composites: at concrete shapes they lower to a
 `where` over index comparisons and fuse. diagonal and arange of symbolic bounds are opaque.
 """
+
 import builtins
 import math
 
@@ -53,8 +54,14 @@ def _arange(start, step, length, dtype):
     return (start + np.arange(length) * ((start + step) - start)).astype(dtype)
 
 
-Op("arange", "opaque", _infer_arange, _run_arange, lambda node, g: (None, None, None),
-   doc="start, start + step, .. below stop, in attrs['dtype'].")
+Op(
+    "arange",
+    "opaque",
+    _infer_arange,
+    _run_arange,
+    lambda node, g: (None, None, None),
+    doc="start, start + step, .. below stop, in attrs['dtype'].",
+)
 
 
 def arange(start, stop=None, step=1, dtype=None):
@@ -71,8 +78,10 @@ def arange(start, stop=None, step=1, dtype=None):
     if None in values:
         nodes = [b if isinstance(b, Node) else to_node(b, "arange") for b in bounds]
         if any(n.ndim for n in nodes):
-            raise ShapeError("the bounds of arange are scalars, got shapes "
-                             + ", ".join(show(n.shape) for n in nodes))
+            raise ShapeError(
+                "the bounds of arange are scalars, got shapes "
+                + ", ".join(show(n.shape) for n in nodes)
+            )
         return make("arange", nodes, {"dtype": dtype})
     start, stop, step = values
     length = _length(start, stop, step)
@@ -115,13 +124,22 @@ def _run_place(attrs, like, g):
     return out
 
 
-Op("diagonal", "opaque", _infer_diagonal,
-   lambda a, x: np.array(np.diagonal(x, a["offset"], *a["axes"])),
-   lambda node, g: (make("diagonal_place", (node.inputs[0], g), node.attrs),),
-   doc="The diagonal over two axes, as the last axis.")
-Op("diagonal_place", "opaque", lambda a, like, g: (g.dtype, like.shape), _run_place,
-   lambda node, g: (None, make("diagonal", (g,), node.attrs)),
-   doc="Zeros like the first operand with g on the diagonal: the gradient of diagonal.")
+Op(
+    "diagonal",
+    "opaque",
+    _infer_diagonal,
+    lambda a, x: np.array(np.diagonal(x, a["offset"], *a["axes"])),
+    lambda node, g: (make("diagonal_place", (node.inputs[0], g), node.attrs),),
+    doc="The diagonal over two axes, as the last axis.",
+)
+Op(
+    "diagonal_place",
+    "opaque",
+    lambda a, like, g: (g.dtype, like.shape),
+    _run_place,
+    lambda node, g: (None, make("diagonal", (g,), node.attrs)),
+    doc="Zeros like the first operand with g on the diagonal: the gradient of diagonal.",
+)
 
 
 def diagonal(x, offset=0, axis1=0, axis2=1):
@@ -151,9 +169,16 @@ def _lower_diag_matrix(node):
     return where(eq(add(rows, k) if k else rows, columns), wide, 0)
 
 
-Op("diag_matrix", "composite", _infer_diag_matrix, lambda a, v: np.diag(v, a["offset"]),
-   lambda node, g: (diagonal(g, node.attrs["offset"]),), lower=_lower_diag_matrix, ulp=0,
-   doc="The matrix with a vector on its diagonal.")
+Op(
+    "diag_matrix",
+    "composite",
+    _infer_diag_matrix,
+    lambda a, v: np.diag(v, a["offset"]),
+    lambda node, g: (diagonal(g, node.attrs["offset"]),),
+    lower=_lower_diag_matrix,
+    ulp=0,
+    doc="The matrix with a vector on its diagonal.",
+)
 
 
 def diag(x, offset=0):
@@ -167,8 +192,10 @@ def diag(x, offset=0):
 
 
 def _on_diagonal(shape, offset):
-    hits = [eq(add(iota(shape, 0), offset) if offset else iota(shape, 0), iota(shape, i))
-            for i in range(1, len(shape))]
+    hits = [
+        eq(add(iota(shape, 0), offset) if offset else iota(shape, 0), iota(shape, i))
+        for i in range(1, len(shape))
+    ]
     total = hits[0]
     for h in hits[1:]:
         total = logical_and(total, h)
@@ -203,9 +230,18 @@ def _grad_fill_diagonal(node, g):
     return gx, gv if x.ndim else None
 
 
-Op("fill_diagonal", "composite", _infer_fill_diagonal, _run_fill_diagonal, _grad_fill_diagonal,
-   lower=lambda node: where(_on_diagonal(node.shape, node.attrs["offset"]), node.inputs[1],
-                            node.inputs[0]), ulp=0, doc="x with a scalar on its diagonal.")
+Op(
+    "fill_diagonal",
+    "composite",
+    _infer_fill_diagonal,
+    _run_fill_diagonal,
+    _grad_fill_diagonal,
+    lower=lambda node: where(
+        _on_diagonal(node.shape, node.attrs["offset"]), node.inputs[1], node.inputs[0]
+    ),
+    ulp=0,
+    doc="x with a scalar on its diagonal.",
+)
 
 
 def fill_diagonal(x, value, offset=0):
@@ -261,6 +297,7 @@ def _triangle(name, fn, keep):
 
     def build(x, k=0):
         return make(op, (to_node(x, name),), {"k": int(k)})
+
     build.__name__ = build.__qualname__ = name
     build.__doc__ = op.doc + " The rest is zero."
     return build

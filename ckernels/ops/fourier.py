@@ -3,6 +3,7 @@
 Both ops are unscaled: `irfft` of `rfft` gives the input times the number of elements transformed.
 So each is the other's gradient, but for weights of the half of the spectrum that is not stored.
 """
+
 import numpy as np
 
 from .. import dtypes
@@ -23,8 +24,9 @@ __all__ = ["rfft", "irfft"]
 def _infer_rfft(attrs, x):
     k = attrs["ndim"]
     if not 1 <= k <= x.ndim:
-        raise ShapeError(f"rfft over the last {k} axes of shape {show(x.shape)}: it takes 1 to "
-                         f"{x.ndim}")
+        raise ShapeError(
+            f"rfft over the last {k} axes of shape {show(x.shape)}: it takes 1 to {x.ndim}"
+        )
     if any(d == 0 for d in x.shape[-k:]):
         raise ShapeError(f"rfft over the last {k} axes of shape {show(x.shape)}: an axis is empty")
     n = x.shape[-1]
@@ -41,20 +43,24 @@ def _infer_irfft(attrs, z, sizes):
     sizes = _vector_values("irfft", sizes)
     k = len(sizes)
     if z.ndim <= k or z.shape[-1] not in (2, None):
-        raise ShapeError(f"irfft to {show(sizes)} needs pairs in a last axis of size 2 behind at "
-                         f"least {k} axes, got shape {show(z.shape)}")
+        raise ShapeError(
+            f"irfft to {show(sizes)} needs pairs in a last axis of size 2 behind at "
+            f"least {k} axes, got shape {show(z.shape)}"
+        )
     half = None if sizes[-1] is None else sizes[-1] // 2 + 1
-    for have, want in zip(z.shape[-k - 1:-1], sizes[:-1] + [half]):
+    for have, want in zip(z.shape[-k - 1 : -1], sizes[:-1] + [half]):
         if None not in (have, want) and have != want:
-            raise ShapeError(f"irfft of shape {show(z.shape)} to {show(sizes)}: an axis of the "
-                             f"spectrum has size {have}, and that of such a tensor is {want}")
-    return z.dtype, z.shape[:-k - 1] + tuple(sizes)
+            raise ShapeError(
+                f"irfft of shape {show(z.shape)} to {show(sizes)}: an axis of the "
+                f"spectrum has size {have}, and that of such a tensor is {want}"
+            )
+    return z.dtype, z.shape[: -k - 1] + tuple(sizes)
 
 
 def _run_irfft(attrs, z, sizes):
     axes = range(z.ndim - 1 - len(sizes), z.ndim - 1)
     sizes = [int(n) for n in sizes]
-    if z.shape[axes[0]:] != (*sizes[:-1], sizes[-1] // 2 + 1, 2):
+    if z.shape[axes[0] :] != (*sizes[:-1], sizes[-1] // 2 + 1, 2):
         raise ShapeError(f"irfft of shape {show(z.shape)} to {show(sizes)}: the sizes do not fit")
     wide = z.astype(dtypes.computed(z.dtype.name), copy=False)
     pairs = wide[..., 0] + 1j * wide[..., 1]
@@ -83,10 +89,26 @@ def _grad_irfft(node, g):
     return mul(spectrum, _weights(n, size_of(z, z.ndim - 2), g.dtype, 2.0)), None
 
 
-Op("rfft", "opaque", _infer_rfft, _run_rfft, _grad_rfft, ulp=64, cost=20,
-   doc="The spectrum over the last attrs['ndim'] axes, unscaled, as pairs in a last axis.")
-Op("irfft", "opaque", _infer_irfft, _run_irfft, _grad_irfft, ulp=64, cost=20,
-   doc="The real tensor, of the sizes of the second operand, of a spectrum; unscaled.")
+Op(
+    "rfft",
+    "opaque",
+    _infer_rfft,
+    _run_rfft,
+    _grad_rfft,
+    ulp=64,
+    cost=20,
+    doc="The spectrum over the last attrs['ndim'] axes, unscaled, as pairs in a last axis.",
+)
+Op(
+    "irfft",
+    "opaque",
+    _infer_irfft,
+    _run_irfft,
+    _grad_irfft,
+    ulp=64,
+    cost=20,
+    doc="The real tensor, of the sizes of the second operand, of a spectrum; unscaled.",
+)
 
 NORMS = (None, "ortho", "no_norm")
 
@@ -121,8 +143,10 @@ def irfft(z, ndim=1, norm=None, is_odd=False):
     z = to_node(z, "irfft")
     z = cast(z, dtypes.to_float(z.dtype))
     if not 1 <= ndim < z.ndim:
-        raise ShapeError(f"irfft over {ndim} axes of shape {show(z.shape)}, whose last axis is "
-                         f"that of the pairs: it takes 1 to {z.ndim - 1}")
+        raise ShapeError(
+            f"irfft over {ndim} axes of shape {show(z.shape)}, whose last axis is "
+            f"that of the pairs: it takes 1 to {z.ndim - 1}"
+        )
     sizes = sized(z, range(z.ndim - 1 - ndim, z.ndim - 1))
     half, odd = sizes[-1], int(bool(is_odd))
     sizes[-1] = add(mul(sub(half, 1), 2), odd) if isinstance(half, Node) else 2 * (half - 1) + odd

@@ -4,6 +4,7 @@ A key is parsed once into stages: slices (static or with symbolic bounds), then 
 (masks become integer arrays), then axes dropped or added. Writing runs the stages backwards. The
 ops are in slicing.py and advanced.py; those that join and fill in joining.py and filling.py.
 """
+
 import numbers
 import operator
 
@@ -29,10 +30,11 @@ from .slicing import *  # noqa: F403
 from .slicing import WHOLE, check_fits, dynamic_slice, template_of, value_for
 
 __all__ = ["getitem", "set_subtensor", "inc_subtensor", "roll", *slicing.__all__, *advanced.__all__,
-           *joining.__all__, *filling.__all__]
+           *joining.__all__, *filling.__all__]  # fmt: skip
 
 
 # --- keys -------------------------------------------------------------------------------------
+
 
 class Key:
     """A parsed key: slices per axis of x, and the template that comes after slicing.
@@ -53,7 +55,7 @@ class Key:
 
     def parts_indices(self, at):
         """Whether nothing but an empty ellipsis keeps two indices apart, one of them an array."""
-        left, right = self.template[:at][-1:], self.template[at + 1:][:1]
+        left, right = self.template[:at][-1:], self.template[at + 1 :][:1]
         return all(t and isinstance(t[0], tuple) for t in (left, right)) and not self.basic
 
     def entries(self, key):
@@ -63,8 +65,10 @@ class Key:
         if sum(k is Ellipsis for k in key) > 1:
             raise ShapeError("an index can have only one ellipsis (...)")
         if used > self.x.ndim:
-            raise ShapeError(f"{used} indices for a tensor of {self.x.ndim} dimensions, shape "
-                             f"{show(self.x.shape)}")
+            raise ShapeError(
+                f"{used} indices for a tensor of {self.x.ndim} dimensions, shape "
+                f"{show(self.x.shape)}"
+            )
         for k in key:
             if k is Ellipsis:
                 yield from [slice(None)] * (self.x.ndim - used) or [Ellipsis]
@@ -167,15 +171,21 @@ class Key:
 
 
 def _has_nodes(k):
-    return any(isinstance(i, Node) or isinstance(getattr(i, "node", None), Node)
-               or (isinstance(i, (list, tuple)) and _has_nodes(i)) for i in k)
+    return any(
+        isinstance(i, Node)
+        or isinstance(getattr(i, "node", None), Node)
+        or (isinstance(i, (list, tuple)) and _has_nodes(i))
+        for i in k
+    )
 
 
 def _int_slices(key):
     """The slices of a basic key, integers as slices of length 1."""
     axes = [t for t in key.template if t != "n"]
-    return [(t[1], t[1] + 1 if t[1] != -1 else None, 1) if isinstance(t, tuple) else s
-            for t, s in zip(axes, key.slices)]
+    return [
+        (t[1], t[1] + 1 if t[1] != -1 else None, 1) if isinstance(t, tuple) else s
+        for t, s in zip(axes, key.slices)
+    ]
 
 
 def _dropped(key):
@@ -240,6 +250,7 @@ def _known_size(sizes, entry):
 
 # --- writing ----------------------------------------------------------------------------------
 
+
 def set_subtensor(x, key, y):
     """A tensor like x with `y` at x[key]."""
     x = to_node(x, "set_subtensor")
@@ -285,6 +296,7 @@ def _write_slices(x, y, slices, inc, exact):
 
 # --- reading in another order -----------------------------------------------------------------
 
+
 def roll(x, shift, axis=None):
     """np.roll: elements shifted along `axis` (None: of the flattened tensor), wrapping around."""
     x = to_node(x, "roll")
@@ -296,6 +308,15 @@ def roll(x, shift, axis=None):
     if isinstance(size, int) and isinstance(shift, numbers.Integral):
         k = int(shift) % size if size else 0
         whole = [(None, None, 1)] * axis
-        return concatenate([slice_(x, whole + [(size - k, None, 1)]),
-                            slice_(x, whole + [(None, size - k, 1)])], axis) if k else x
+        return (
+            concatenate(
+                [
+                    slice_(x, whole + [(size - k, None, 1)]),
+                    slice_(x, whole + [(None, size - k, 1)]),
+                ],
+                axis,
+            )
+            if k
+            else x
+        )
     return take(x, mod(sub(arange(0, size, 1, "int64"), shift), size), axis)

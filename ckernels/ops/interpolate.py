@@ -4,6 +4,7 @@ Element j of the result lies at (start + step * j) / unit of the axis, in intege
 are exact; beyond the ends the ends are repeated. Both ops are products with a matrix of at most
 two numbers in a row, which `matrix` gives in compressed form for the code generator too.
 """
+
 import numpy as np
 
 from .. import dtypes
@@ -48,20 +49,26 @@ def _infer(attrs, x, count):
         raise ShapeError(f"axis {axis} does not exist in a tensor of shape {show(x.shape)}")
     new = known_sizes(count, 1, "interpolate")[0]
     if x.shape[axis] == 0 and new:
-        raise ShapeError(f"cannot interpolate {new} elements from none along axis {axis} of shape "
-                         f"{show(x.shape)}")
-    return x.dtype, x.shape[:axis] + (new,) + x.shape[axis + 1:]
+        raise ShapeError(
+            f"cannot interpolate {new} elements from none along axis {axis} of shape "
+            f"{show(x.shape)}"
+        )
+    return x.dtype, x.shape[:axis] + (new,) + x.shape[axis + 1 :]
 
 
 def _run(transposed):
     def run(attrs, x, count):
-        _, shape = _infer(attrs, Sized(x), Sized(count)) if not transposed else \
-            _infer_grad(attrs, Sized(x), Sized(count))
+        _, shape = (
+            _infer(attrs, Sized(x), Sized(count))
+            if not transposed
+            else _infer_grad(attrs, Sized(x), Sized(count))
+        )
         lines = np.moveaxis(x.astype(compute_dtype(x.dtype), copy=False), attrs["axis"], 0)
         out = np.zeros((shape[attrs["axis"]], *lines.shape[1:]), lines.dtype)
         if out.size and lines.size:
-            below, above, part = places(attrs, *((len(out), len(lines)) if transposed else
-                                                 (len(lines), len(out))))
+            below, above, part = places(
+                attrs, *((len(out), len(lines)) if transposed else (len(lines), len(out)))
+            )
             for j, (a, b, w) in enumerate(zip(below, above, part.astype(lines.dtype))):
                 if transposed:
                     out[a] += (1 - w) * lines[j]
@@ -70,6 +77,7 @@ def _run(transposed):
                 else:
                     out[j] = (1 - w) * lines[a] + w * lines[b] if w else lines[a]
         return np.ascontiguousarray(np.moveaxis(out, 0, attrs["axis"])).astype(x.dtype, copy=False)
+
     return run
 
 
@@ -78,20 +86,35 @@ def _infer_grad(attrs, g, size):
     new = known_sizes(size, 1, "interpolate_grad")[0]
     if new == 0 and g.shape[axis]:
         raise ShapeError(f"no interpolation of an empty axis {axis} has shape {show(g.shape)}")
-    return g.dtype, g.shape[:axis] + (new,) + g.shape[axis + 1:]
+    return g.dtype, g.shape[:axis] + (new,) + g.shape[axis + 1 :]
 
 
 def _grad_of(name):
     def grad(node, g):
         size = shape_vector([size_of(node.inputs[0], node.attrs["axis"])])
         return make(name, (g, size), node.attrs), None
+
     return grad
 
 
-Op("interpolate", "opaque", _infer, _run(False), _grad_of("interpolate_grad"), ulp=4,
-   doc="x at evenly spaced places along an axis, as many as the second operand says.")
-Op("interpolate_grad", "opaque", _infer_grad, _run(True), _grad_of("interpolate"), ulp=64,
-   doc="The transpose of interpolate: to an axis of the size the second operand says.")
+Op(
+    "interpolate",
+    "opaque",
+    _infer,
+    _run(False),
+    _grad_of("interpolate_grad"),
+    ulp=4,
+    doc="x at evenly spaced places along an axis, as many as the second operand says.",
+)
+Op(
+    "interpolate_grad",
+    "opaque",
+    _infer_grad,
+    _run(True),
+    _grad_of("interpolate"),
+    ulp=64,
+    doc="The transpose of interpolate: to an axis of the size the second operand says.",
+)
 
 
 def interpolate(x, axis, count, step, start, unit):

@@ -2,6 +2,7 @@
 
 Parts of symbolic size are dynamic slices; their gradients put the parts back where they were.
 """
+
 import builtins
 import numbers
 
@@ -30,8 +31,10 @@ def _infer_concatenate(attrs, *xs):
         if x.dtype != first.dtype:
             raise DTypeError(f"concatenate needs one dtype, got {first.dtype} and {x.dtype}")
         if x.ndim != first.ndim:
-            raise ShapeError("concatenate needs tensors of one rank, got shapes "
-                             + " and ".join(show(i.shape) for i in (first, x)))
+            raise ShapeError(
+                "concatenate needs tensors of one rank, got shapes "
+                + " and ".join(show(i.shape) for i in (first, x))
+            )
     shape = []
     for k in range(first.ndim):
         sizes = [x.shape[k] for x in xs]
@@ -52,8 +55,10 @@ def _run_concatenate(attrs, *xs):
     try:
         return np.concatenate(xs, axis=attrs["axis"])
     except ValueError:
-        raise ShapeError(f"cannot concatenate shapes {' and '.join(show(x.shape) for x in xs[:6])} "
-                         f"along axis {attrs['axis']}") from None
+        raise ShapeError(
+            f"cannot concatenate shapes {' and '.join(show(x.shape) for x in xs[:6])} "
+            f"along axis {attrs['axis']}"
+        ) from None
 
 
 def _grad_concatenate(node, g):
@@ -61,8 +66,14 @@ def _grad_concatenate(node, g):
     return split(g, [size_of(x, axis) for x in node.inputs], axis)
 
 
-Op("concatenate", "opaque", _infer_concatenate, _run_concatenate, _grad_concatenate,
-   doc="Tensors joined along an existing axis.")
+Op(
+    "concatenate",
+    "opaque",
+    _infer_concatenate,
+    _run_concatenate,
+    _grad_concatenate,
+    doc="Tensors joined along an existing axis.",
+)
 
 
 def concatenate(tensors, axis=0):
@@ -82,8 +93,10 @@ def stack(tensors, axis=0):
     if not nodes:
         raise ShapeError("stack needs at least one tensor")
     if any(n.ndim != nodes[0].ndim for n in nodes):
-        raise ShapeError("stack needs tensors of one shape, got "
-                         + " and ".join(show(n.shape) for n in nodes[:6]))
+        raise ShapeError(
+            "stack needs tensors of one shape, got "
+            + " and ".join(show(n.shape) for n in nodes[:6])
+        )
     axis = axis_of(axis, nodes[0].ndim + 1)
     return concatenate([expand(n, (axis,)) for n in nodes], axis)
 
@@ -102,8 +115,9 @@ def split(x, parts, axis=0):
         parts = [each] * int(parts)
     elif x.shape[axis] is not None and all(isinstance(p, numbers.Integral) for p in parts):
         if builtins.sum(parts) != x.shape[axis] or builtins.min(parts, default=0) < 0:
-            raise ShapeError(f"parts of sizes {list(parts)} do not make up axis {axis} of shape "
-                             f"{show(x.shape)}")
+            raise ShapeError(
+                f"parts of sizes {list(parts)} do not make up axis {axis} of shape {show(x.shape)}"
+            )
     pieces, start = [], 0
     for p in parts:
         stop = (
@@ -133,9 +147,14 @@ def _grad_pad(node, g):
     return inner, None if value.value is not None else sub(sum(g), sum(inner))
 
 
-Op("pad", "opaque", _infer_pad,
-   lambda a, x, value: np.pad(x, a["widths"], constant_values=value) if x.ndim else np.array(x),
-   _grad_pad, doc="x with attrs['widths'] entries of a scalar before and after each axis.")
+Op(
+    "pad",
+    "opaque",
+    _infer_pad,
+    lambda a, x, value: np.pad(x, a["widths"], constant_values=value) if x.ndim else np.array(x),
+    _grad_pad,
+    doc="x with attrs['widths'] entries of a scalar before and after each axis.",
+)
 
 
 def pad(x, widths, value=0):
@@ -143,8 +162,9 @@ def pad(x, widths, value=0):
     x = to_node(x, "pad")
     widths = tuple((int(a), int(b)) for a, b in widths)
     if len(widths) != x.ndim or any(w < 0 for pair in widths for w in pair):
-        raise ShapeError(f"pad needs a pair of sizes >= 0 for each axis of shape {show(x.shape)}, "
-                         f"got {widths}")
+        raise ShapeError(
+            f"pad needs a pair of sizes >= 0 for each axis of shape {show(x.shape)}, got {widths}"
+        )
     if not any(w for pair in widths for w in pair):
         return x
     value = (

@@ -3,6 +3,7 @@
 All products become 2-D or batched matmuls through views, so that one C routine serves them. The
 decompositions are in decompose.py.
 """
+
 import numbers
 
 import numpy as np
@@ -32,19 +33,24 @@ def _infer_matmul(attrs, a, b):
         raise DTypeError(f"matmul needs one dtype, got {a.dtype} and {b.dtype}")
     k, other = a.shape[-1], b.shape[-2]
     if None not in (k, other) and k != other:
-        raise ShapeError(f"cannot multiply matrices of shapes {show(a.shape)} and {show(b.shape)}: "
-                         f"{k} columns against {other} rows")
+        raise ShapeError(
+            f"cannot multiply matrices of shapes {show(a.shape)} and {show(b.shape)}: "
+            f"{k} columns against {other} rows"
+        )
     batch = broadcast("multiply batches of", a.shape[:-2], b.shape[:-2])
     return a.dtype, batch + (a.shape[-2], b.shape[-1])
 
 
 def _run_matmul(attrs, a, b):
     if a.shape[-1] != b.shape[-2]:
-        raise ShapeError(f"cannot multiply matrices of shapes {show(a.shape)} and {show(b.shape)}: "
-                         f"{a.shape[-1]} columns against {b.shape[-2]} rows")
+        raise ShapeError(
+            f"cannot multiply matrices of shapes {show(a.shape)} and {show(b.shape)}: "
+            f"{a.shape[-1]} columns against {b.shape[-2]} rows"
+        )
     wide = dtypes.computed(a.dtype.name)
     return np.matmul(a.astype(wide, copy=False), b.astype(wide, copy=False)).astype(
-        a.dtype, copy=False)
+        a.dtype, copy=False
+    )
 
 
 def _grad_matmul(node, g):
@@ -57,8 +63,16 @@ def _unbatch(g, like):
     return g if g.ndim == like.ndim == 2 else unbroadcast(g, like)
 
 
-Op("matmul", "gemm", _infer_matmul, _run_matmul, _grad_matmul, ulp=64, cost=1,
-   doc="Products of matrices in the last two axes; the axes before them broadcast.")
+Op(
+    "matmul",
+    "gemm",
+    _infer_matmul,
+    _run_matmul,
+    _grad_matmul,
+    ulp=64,
+    cost=1,
+    doc="Products of matrices in the last two axes; the axes before them broadcast.",
+)
 
 
 def matmul(a, b):
@@ -72,7 +86,7 @@ def matmul(a, b):
         return squeeze(matmul(expand(a, (0,)), b), -2)
     if b.ndim == 1:
         return squeeze(matmul(a, expand(b, (1,))), -1)
-    if a.ndim > 2 and b.ndim == 2:            # one large product instead of a batch of small ones
+    if a.ndim > 2 and b.ndim == 2:  # one large product instead of a batch of small ones
         _infer_matmul({}, a, b)
         flat = matmul(_rows(a), b)
         return reshape(flat, sized(a, range(a.ndim - 1)) + [size_of(b, 1)])
@@ -146,8 +160,10 @@ def tensordot(x, y, axes=2):
     free_y = [i for i in range(y.ndim) if i not in b]
     inner = times(*[size_of(x, i) for i in a])
     left = reshape(transpose(x, free_x + list(a)), [times(*sized(x, free_x)), inner])
-    right = reshape(transpose(y, list(b) + free_y),
-                    [times(*[size_of(y, j) for j in b]), times(*sized(y, free_y))])
+    right = reshape(
+        transpose(y, list(b) + free_y),
+        [times(*[size_of(y, j) for j in b]), times(*sized(y, free_y))],
+    )
     return reshape(make("matmul", (left, right)), sized(x, free_x) + sized(y, free_y))
 
 
@@ -189,8 +205,10 @@ def _batch_axes(x, y, axes):
     if 0 in (a, b):
         raise ShapeError("batch_dot cannot sum over axis 0, which is the batch")
     if None not in (x.shape[a], y.shape[b]) and x.shape[a] != y.shape[b]:
-        raise ShapeError(f"batch_dot over axis {a} of shape {show(x.shape)} and axis {b} of shape "
-                         f"{show(y.shape)}: {x.shape[a]} is not {y.shape[b]}")
+        raise ShapeError(
+            f"batch_dot over axis {a} of shape {show(x.shape)} and axis {b} of shape "
+            f"{show(y.shape)}: {x.shape[a]} is not {y.shape[b]}"
+        )
     return a, b
 
 

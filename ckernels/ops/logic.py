@@ -2,6 +2,7 @@
 
 bool is one byte holding 0 or 1, and every C expression here keeps that.
 """
+
 import numpy as np
 
 from .. import dtypes
@@ -9,12 +10,20 @@ from .base import elementwise, full_like, is_weak, operands, to_node
 
 __all__ = ["eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor",
            "logical_not", "bit_and", "bit_or", "bit_xor", "bit_not", "left_shift", "right_shift",
-           "isnan", "isinf", "isfinite"]
+           "isnan", "isinf", "isfinite"]  # fmt: skip
 
 
 def _comparison(name, sign, fn, **row):
-    return elementwise(name, f"({{0}}) {sign} ({{1}})", fn, out="bool", widen=True, ulp=0,
-                       doc=f"x {sign} z as bool.", **row)
+    return elementwise(
+        name,
+        f"({{0}}) {sign} ({{1}})",
+        fn,
+        out="bool",
+        widen=True,
+        ulp=0,
+        doc=f"x {sign} z as bool.",
+        **row,
+    )
 
 
 eq = _comparison("eq", "==", np.equal, commutative=True, takes="biufc")
@@ -26,22 +35,40 @@ ge = _comparison("ge", ">=", np.greater_equal)
 
 
 def _logical(name, sign, fn):
-    return elementwise(name, f"({{0}}) {sign} ({{1}})", fn, rule="bool", ulp=0, commutative=True,
-                       takes="b", doc=f"{name} of truth values (anything not zero is true).")
+    return elementwise(
+        name,
+        f"({{0}}) {sign} ({{1}})",
+        fn,
+        rule="bool",
+        ulp=0,
+        commutative=True,
+        takes="b",
+        doc=f"{name} of truth values (anything not zero is true).",
+    )
 
 
+# fmt: off
 logical_and = _logical("logical_and", "&", np.logical_and)
 logical_or = _logical("logical_or", "|", np.logical_or)
 logical_xor = _logical("logical_xor", "^", np.logical_xor)
 logical_not = elementwise("logical_not", "({0}) ^ 1", np.logical_not, rule="bool", ulp=0, takes="b",
                           doc="True where x is zero.")
+# fmt: on
 
 
 def _bits(name, sign, fn):
     def c(attrs, dtype):
         return f"({dtypes.C_NAMES[dtype]})(({{0}}) {sign} ({{1}}))"
-    return elementwise(name, c, fn, ulp=0, commutative=True, takes="biu",
-                       doc=f"x {sign} z bit by bit; integers and bools.")
+
+    return elementwise(
+        name,
+        c,
+        fn,
+        ulp=0,
+        commutative=True,
+        takes="biu",
+        doc=f"x {sign} z bit by bit; integers and bools.",
+    )
 
 
 bit_and = _bits("bit_and", "&", np.bitwise_and)
@@ -70,16 +97,34 @@ def _c_right_shift(attrs, dtype):
     return f"((uint64_t)({{1}}) < {bits} ? ({kind})(({{0}}) >> ({{1}})) : ({kind}){beyond})"
 
 
-left_shift = elementwise("left_shift", _c_left_shift, np.left_shift, rule="number", ulp=0,
-                         takes="iu", doc="x << z; 0 when z is not below the width.")
-right_shift = elementwise("right_shift", _c_right_shift, np.right_shift, rule="number", ulp=0,
-                          takes="iu", doc="x >> z, keeping the sign.")
+left_shift = elementwise(
+    "left_shift",
+    _c_left_shift,
+    np.left_shift,
+    rule="number",
+    ulp=0,
+    takes="iu",
+    doc="x << z; 0 when z is not below the width.",
+)
+right_shift = elementwise(
+    "right_shift",
+    _c_right_shift,
+    np.right_shift,
+    rule="number",
+    ulp=0,
+    takes="iu",
+    doc="x >> z, keeping the sign.",
+)
 
 
 def _c_magnitude(sign):
     def c(attrs, dtype):
-        return f"__builtin_fabs({{0}}) {sign} __builtin_inf()" if dtype == "float64" \
+        return (
+            f"__builtin_fabs({{0}}) {sign} __builtin_inf()"
+            if dtype == "float64"
             else f"__builtin_fabsf({{0}}) {sign} __builtin_inff()"
+        )
+
     return c
 
 

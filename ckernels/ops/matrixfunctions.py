@@ -3,6 +3,7 @@
 The decompositions that these are made of are in decompose.py. Gradients: that of expm is an expm
 of twice the size (Van Loan 1978); eig has none.
 """
+
 import numbers
 
 import numpy as np
@@ -34,14 +35,14 @@ from .movement import reshape, transpose
 from .shape import size_of, sized, times
 
 __all__ = ["expm", "slogdet", "eig", "eigvalsh", "kron", "matrix_power",
-           "matrix_dot", "tensorinv", "tensorsolve"]
+           "matrix_dot", "tensorinv", "tensorsolve"]  # fmt: skip
 
 
 # --- exponential ------------------------------------------------------------------------------
 
 _PADE = (64764752532480000., 32382376266240000., 7771770303897600., 1187353796428800.,
          129060195264000., 10559470521600., 670442572800., 33522128640., 1323241920., 40840800.,
-         960960., 16380., 182., 1.)
+         960960., 16380., 182., 1.)  # fmt: skip
 
 
 def _np_expm(x):
@@ -51,15 +52,17 @@ def _np_expm(x):
     with np.errstate(all="ignore"):
         halvings = np.maximum(np.ceil(np.log2(norm / 5.371920351148152)), 0)
         halvings = np.where(np.isfinite(halvings), halvings, 0)
-    a = a * 2.0 ** -halvings
+    a = a * 2.0**-halvings
     b, one = _PADE, np.eye(a.shape[-1])
     a2 = a @ a
     a4 = a2 @ a2
     a6 = a2 @ a4
-    odd = a @ (a6 @ (b[13] * a6 + b[11] * a4 + b[9] * a2)
-               + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * one)
-    even = a6 @ (b[12] * a6 + b[10] * a4 + b[8] * a2) \
-        + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * one
+    odd = a @ (
+        a6 @ (b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * one
+    )
+    even = (
+        a6 @ (b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * one
+    )
     y = np.linalg.solve(even - odd, even + odd)
     for k in range(int(halvings.max(initial=0))):
         y = np.where(halvings > k, y @ y, y)
@@ -74,11 +77,13 @@ def _grad_expm(node, g):
     return (getitem(expm(block), (Ellipsis, slice(None, n), slice(n, None))),)
 
 
-expm = _square_op("expm", _np_expm, lambda x: x.shape, _grad_expm,
-                  "The exponential of square matrices.")
+expm = _square_op(
+    "expm", _np_expm, lambda x: x.shape, _grad_expm, "The exponential of square matrices."
+)
 
 
 # --- determinants and spectra -----------------------------------------------------------------
+
 
 def _grad_slogdet(node, g):
     if g[1] is None:
@@ -88,9 +93,12 @@ def _grad_slogdet(node, g):
 
 
 slogdet = _square_op(
-    "slogdet", lambda x: tuple(np.linalg.slogdet(x)),
-    lambda x: [(x.dtype, x.shape[:-2]), (x.dtype, x.shape[:-2])], _grad_slogdet,
-    "(sign, log(|det|)) of square matrices, without overflow.")
+    "slogdet",
+    lambda x: tuple(np.linalg.slogdet(x)),
+    lambda x: [(x.dtype, x.shape[:-2]), (x.dtype, x.shape[:-2])],
+    _grad_slogdet,
+    "(sign, log(|det|)) of square matrices, without overflow.",
+)
 
 
 def _complex_of(dtype):
@@ -108,8 +116,16 @@ def _run_eig(attrs, x):
     return tuple(v.astype(wide) for v in np.linalg.eig(x.astype(dtypes.computed(x.dtype.name))))
 
 
-Op("eig", "opaque", _infer_eig, _run_eig, None, ulp=1e4, cost=300,
-   doc="(w, v): eigenvalues, in no order, and eigenvectors of square matrices, complex.")
+Op(
+    "eig",
+    "opaque",
+    _infer_eig,
+    _run_eig,
+    None,
+    ulp=1e4,
+    cost=300,
+    doc="(w, v): eigenvalues, in no order, and eigenvectors of square matrices, complex.",
+)
 
 
 def eig(x):
@@ -129,11 +145,16 @@ def _grad_eigvalsh(node, g):
 
 
 eigvalsh = _square_op(
-    "eigvalsh", np.linalg.eigvalsh, lambda x: x.shape[:-1], _grad_eigvalsh,
-    "The rising eigenvalues of symmetric matrices, of which the lower triangle is read.")
+    "eigvalsh",
+    np.linalg.eigvalsh,
+    lambda x: x.shape[:-1],
+    _grad_eigvalsh,
+    "The rising eigenvalues of symmetric matrices, of which the lower triangle is read.",
+)
 
 
 # --- products and powers ----------------------------------------------------------------------
+
 
 def kron(a, b):
     """The Kronecker product, np.kron: blocks a[i, j] * b; of tensors of any ranks."""
@@ -174,6 +195,7 @@ def matrix_dot(*factors):
 
 # --- tensors as matrices ----------------------------------------------------------------------
 
+
 def _check_square(name, x, rows, columns):
     m, n = product(rows), product(columns)
     if None not in (m, n) and m != n:
@@ -184,8 +206,9 @@ def tensorinv(x, ind=2):
     """np.linalg.tensorinv: the inverse of `x` as a map from its last axes to its first `ind`."""
     x = _float_matrix(x, "tensorinv")
     if not 0 < ind < x.ndim:
-        raise ArgumentError(f"ind of tensorinv is between 0 and the {x.ndim} dimensions of the "
-                            f"tensor, got {ind}")
+        raise ArgumentError(
+            f"ind of tensorinv is between 0 and the {x.ndim} dimensions of the tensor, got {ind}"
+        )
     _check_square("tensorinv", x, x.shape[:ind], x.shape[ind:])
     front, back = sized(x, range(ind)), sized(x, range(ind, x.ndim))
     return reshape(inverse(reshape(x, [times(*front), times(*back)])), back + front)
@@ -193,16 +216,18 @@ def tensorinv(x, ind=2):
 
 def tensorsolve(a, b, axes=None):
     """np.linalg.tensorsolve: the x with tensordot(a, x, x.ndim) = b; `axes` of `a` go last."""
-    a, b = operands((_float_matrix(a, "tensorsolve"), _float_matrix(b, "tensorsolve")),
-                    "tensorsolve")
+    a, b = operands(
+        (_float_matrix(a, "tensorsolve"), _float_matrix(b, "tensorsolve")), "tensorsolve"
+    )
     if axes is not None:
         last = [int(k) % a.ndim for k in axes]
         a = transpose(a, [k for k in range(a.ndim) if k not in last] + last)
     if not b.ndim < a.ndim:
-        raise ShapeError(f"tensorsolve needs more dimensions on the left than on the right, got "
-                         f"shapes {show(a.shape)} and {show(b.shape)}")
-    _check_square("tensorsolve", a, a.shape[:b.ndim], a.shape[b.ndim:])
+        raise ShapeError(
+            f"tensorsolve needs more dimensions on the left than on the right, got "
+            f"shapes {show(a.shape)} and {show(b.shape)}"
+        )
+    _check_square("tensorsolve", a, a.shape[: b.ndim], a.shape[b.ndim :])
     unknown = sized(a, range(b.ndim, a.ndim))
     flat = solve(reshape(a, [times(*sized(b)), times(*unknown)]), reshape(b, [times(*sized(b))]))
     return reshape(flat, unknown)
-

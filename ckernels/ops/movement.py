@@ -3,6 +3,7 @@
 Also what is built from them: flip, tile, repeat, flatten, stack, permute. Shapes may be given by
 ints, scalar nodes or a vector node; sizes stay None where only the call knows them.
 """
+
 import numpy as np
 
 from ..errors import IndexOutOfBounds, ShapeError
@@ -16,10 +17,11 @@ from .shape import known_value, known_values, pack, shape, shape_vector, size_of
 __all__ = ["transpose", "permute", "swapaxes", "moveaxis", "expand_dims", "squeeze", "reshape",
            "flatten", "broadcast_to", "slice_", "flip", "reverse", "tile", "shape",
            "pack", "known_values", "known_value", "size_of",
-           "shape_vector"]
+           "shape_vector"]  # fmt: skip
 
 
 # --- transpose --------------------------------------------------------------------------------
+
 
 def _infer_transpose(attrs, x):
     return x.dtype, tuple(x.shape[p] for p in attrs["perm"])
@@ -30,8 +32,14 @@ def _grad_transpose(node, g):
     return (transpose(g, tuple(perm.index(i) for i in range(len(perm)))),)
 
 
-Op("transpose", "movement", _infer_transpose, lambda a, x: np.transpose(x, a["perm"]),
-   _grad_transpose, doc="Axes in the order attrs['perm'].")
+Op(
+    "transpose",
+    "movement",
+    _infer_transpose,
+    lambda a, x: np.transpose(x, a["perm"]),
+    _grad_transpose,
+    doc="Axes in the order attrs['perm'].",
+)
 
 
 def transpose(x, perm=None):
@@ -73,6 +81,7 @@ def moveaxis(x, source, destination):
 
 # --- axes of size 1 ---------------------------------------------------------------------------
 
+
 def _infer_expand(attrs, x):
     axes, rest = attrs["axes"], iter(x.shape)
     ndim = x.ndim + len(axes)
@@ -83,8 +92,14 @@ def _infer_expand(attrs, x):
     return x.dtype, tuple(1 if i in axes else next(rest) for i in range(ndim))
 
 
-Op("expand", "movement", _infer_expand, lambda a, x: np.expand_dims(x, a["axes"]),
-   lambda node, g: (squeeze(g, node.attrs["axes"]),), doc="Size-1 axes at positions of the result.")
+Op(
+    "expand",
+    "movement",
+    _infer_expand,
+    lambda a, x: np.expand_dims(x, a["axes"]),
+    lambda node, g: (squeeze(g, node.attrs["axes"]),),
+    doc="Size-1 axes at positions of the result.",
+)
 
 
 def expand_dims(x, axis=-1):
@@ -98,21 +113,31 @@ def _infer_squeeze(attrs, x):
     axes = attrs["axes"]
     wrong = [a for a in axes if x.shape[a] not in (1, None)]
     if wrong:
-        raise ShapeError(f"cannot squeeze axis {wrong[0]} of shape {show(x.shape)}: "
-                         f"its size is {x.shape[wrong[0]]}, not 1")
+        raise ShapeError(
+            f"cannot squeeze axis {wrong[0]} of shape {show(x.shape)}: "
+            f"its size is {x.shape[wrong[0]]}, not 1"
+        )
     return x.dtype, tuple(d for i, d in enumerate(x.shape) if i not in axes)
 
 
 def _run_squeeze(attrs, x):
     wrong = [a for a in attrs["axes"] if x.shape[a] != 1]
     if wrong:
-        raise ShapeError(f"cannot squeeze axis {wrong[0]} of shape {show(x.shape)}: "
-                         f"its size is {x.shape[wrong[0]]}, not 1")
+        raise ShapeError(
+            f"cannot squeeze axis {wrong[0]} of shape {show(x.shape)}: "
+            f"its size is {x.shape[wrong[0]]}, not 1"
+        )
     return np.squeeze(x, attrs["axes"])
 
 
-Op("squeeze", "movement", _infer_squeeze, _run_squeeze,
-   lambda node, g: (expand(g, node.attrs["axes"]),), doc="Without axes of size 1.")
+Op(
+    "squeeze",
+    "movement",
+    _infer_squeeze,
+    _run_squeeze,
+    lambda node, g: (expand(g, node.attrs["axes"]),),
+    doc="Without axes of size 1.",
+)
 
 
 def squeeze(x, axes=None):
@@ -130,10 +155,13 @@ def squeeze(x, axes=None):
 
 # --- reshape ----------------------------------------------------------------------------------
 
+
 def _vector_values(what, vector):
     if vector.dtype != "int64" or vector.ndim != 1:
-        raise ShapeError(f"{what} needs an int64 vector of sizes, got {vector.dtype} of shape "
-                         f"{show(vector.shape)}")
+        raise ShapeError(
+            f"{what} needs an int64 vector of sizes, got {vector.dtype} of shape "
+            f"{show(vector.shape)}"
+        )
     known = known_values(vector)
     if known is None:
         raise ShapeError(
@@ -161,25 +189,32 @@ def _infer_reshape(attrs, x, vector):
             )
         new[holes[0]] = total // rest
     elif None not in (rest, total) and rest != total:
-        raise ShapeError(f"cannot reshape {show(x.shape)} ({total} elements) to {show(new)} "
-                         f"({rest} elements)")
+        raise ShapeError(
+            f"cannot reshape {show(x.shape)} ({total} elements) to {show(new)} ({rest} elements)"
+        )
     return x.dtype, tuple(None if d == -1 else d for d in new)
 
 
 def _run_reshape(attrs, x, vector):
     new = tuple(int(d) for d in vector)
     try:
-        if any(d < -1 for d in new):        # NumPy takes any negative size for -1
+        if any(d < -1 for d in new):  # NumPy takes any negative size for -1
             raise ValueError
         return np.reshape(x, new)
     except ValueError:
-        raise ShapeError(f"cannot reshape {show(x.shape)} ({x.size} elements) to "
-                         f"{show(vector.tolist())}") from None
+        raise ShapeError(
+            f"cannot reshape {show(x.shape)} ({x.size} elements) to {show(vector.tolist())}"
+        ) from None
 
 
-Op("reshape", "movement", _infer_reshape, _run_reshape,
-   lambda node, g: (reshape(g, shape(node.inputs[0])), None),
-   doc="The same elements in C order in another shape; one size may be -1.")
+Op(
+    "reshape",
+    "movement",
+    _infer_reshape,
+    _run_reshape,
+    lambda node, g: (reshape(g, shape(node.inputs[0])), None),
+    doc="The same elements in C order in another shape; one size may be -1.",
+)
 
 
 def reshape(x, sizes):
@@ -199,7 +234,7 @@ def flatten(x, ndim=1):
         return x
     if not 1 <= ndim <= max(x.ndim, 1):
         raise ShapeError(f"cannot flatten shape {show(x.shape)} to {ndim} dimensions")
-    kept = x.shape[:ndim - 1]
+    kept = x.shape[: ndim - 1]
     if 0 in kept or kept.count(None) > 0:
         return reshape(x, sized(x, range(ndim - 1)) + [times(*sized(x, range(ndim - 1, x.ndim)))])
     return reshape(x, kept + (-1,))
@@ -207,14 +242,20 @@ def flatten(x, ndim=1):
 
 # --- broadcast_to -----------------------------------------------------------------------------
 
+
 def _infer_broadcast_to(attrs, x, vector):
     new = _vector_values("broadcast_to", vector)
     lead = len(new) - x.ndim
-    if lead < 0 or any(d is not None and d < 0 for d in new) or any(
-            None not in (old, d) and old not in (1, d) for old, d in zip(x.shape, new[lead:])):
+    if (
+        lead < 0
+        or any(d is not None and d < 0 for d in new)
+        or any(None not in (old, d) and old not in (1, d) for old, d in zip(x.shape, new[lead:]))
+    ):
         raise ShapeError(f"cannot broadcast shape {show(x.shape)} to {show(new)}")
-    known = [d if d is not None else (old if old not in (None, 1) else None)
-             for old, d in zip((None,) * lead + x.shape, new)]
+    known = [
+        d if d is not None else (old if old not in (None, 1) else None)
+        for old, d in zip((None,) * lead + x.shape, new)
+    ]
     return x.dtype, tuple(known)
 
 
@@ -227,8 +268,14 @@ def _run_broadcast_to(attrs, x, vector):
         ) from None
 
 
-Op("broadcast_to", "movement", _infer_broadcast_to, _run_broadcast_to,
-   lambda node, g: (unbroadcast(g, node.inputs[0]), None), doc="Repeated along axes of size 1.")
+Op(
+    "broadcast_to",
+    "movement",
+    _infer_broadcast_to,
+    _run_broadcast_to,
+    lambda node, g: (unbroadcast(g, node.inputs[0]), None),
+    doc="Repeated along axes of size 1.",
+)
 
 
 def broadcast_to(x, sizes):
@@ -242,6 +289,7 @@ def broadcast_to(x, sizes):
 
 
 # --- slice ------------------------------------------------------------------------------------
+
 
 def sliced_size(size, start, stop, step):
     """Length of range(size)[start:stop:step]; None when the size is unknown and matters."""
@@ -275,9 +323,14 @@ def _run_slice(attrs, x):
     return x[tuple(slice(*s) for s in attrs["slices"])]
 
 
-Op("slice", "movement", _infer_slice,
-   _run_slice, _grad_slice,
-   doc="Basic slices, one (start, stop, step) per axis.")
+Op(
+    "slice",
+    "movement",
+    _infer_slice,
+    _run_slice,
+    _grad_slice,
+    doc="Basic slices, one (start, stop, step) per axis.",
+)
 
 
 def normal_slice(s, size):
@@ -312,6 +365,7 @@ def slice_(x, slices):
 
 
 # --- built from these -------------------------------------------------------------------------
+
 
 def flip(x, axes=None):
     """`x` with the order of elements reversed along `axes` (all by default)."""

@@ -128,8 +128,16 @@ def _run_uniform(attrs, rstate, vector):
     return state, numbers.reshape(shape)
 
 
-Op("mrg_uniform", "opaque", _infer_uniform, _run_uniform, lambda node, g: (None, None), cost=15,
-   ulp=0, doc="MRG31k3p: the states after a draw, and uniform numbers in (0, 1).")
+Op(
+    "mrg_uniform",
+    "opaque",
+    _infer_uniform,
+    _run_uniform,
+    lambda node, g: (None, None),
+    cost=15,
+    ulp=0,
+    doc="MRG31k3p: the states after a draw, and uniform numbers in (0, 1).",
+)
 
 
 def mrg_uniform(rstate, sizes, dtype="float32"):
@@ -190,8 +198,15 @@ def _run_choice(attrs, p, u):
     return chosen
 
 
-Op("mrg_choice", "opaque", _infer_choice, _run_choice, lambda node, g: (None, None), cost=15,
-   doc="Classes drawn row by row from probabilities with given uniform numbers.")
+Op(
+    "mrg_choice",
+    "opaque",
+    _infer_choice,
+    _run_choice,
+    lambda node, g: (None, None),
+    cost=15,
+    doc="Classes drawn row by row from probabilities with given uniform numbers.",
+)
 
 
 def mrg_choice(p, u, replace=False, strict=False):

@@ -3,6 +3,7 @@
 Made for accuracy (a few ulp of float64, absolute near the zeros of j0 and j1), not for speed:
 compiled functions never come here. Nothing of scipy is needed.
 """
+
 import math
 
 import numpy as np
@@ -18,7 +19,7 @@ def _gamma(x):
         return math.gamma(x)
     except OverflowError:
         return math.inf
-    except ValueError:   # a pole: signed at 0, undefined at the negative integers and at -inf
+    except ValueError:  # a pole: signed at 0, undefined at the negative integers and at -inf
         return math.copysign(math.inf, x) if x == 0 else math.nan
 
 
@@ -75,12 +76,12 @@ def _reflected(x, right, add_reflection):
 
 # Digamma on [1, 2]: (x - root) * (Y + P(x - 1) / Q(x - 1)), the root in three parts so that the
 # relative error stays small next to it (rational approximation from the Boost C++ library).
-_ROOT = (1569415565.0 / 2 ** 30, 381566830.0 / 2 ** 60, 9.016312093258695e-20)
+_ROOT = (1569415565.0 / 2**30, 381566830.0 / 2**60, 9.016312093258695e-20)
 _Y = 0.99558162689208984
 _P = (-0.0020713321167745952, -0.045251321448739056, -0.28919126444774784, -0.65031853770896507,
-      -0.32555031186804491, 0.25479851061131551)
+      -0.32555031186804491, 0.25479851061131551)  # fmt: skip
 _Q = (-0.55789841321675513e-6, 0.0021284987017821144, 0.054151797245674225, 0.43593529692665969,
-      1.4606242909763515, 2.0767117023730469, 1.0)
+      1.4606242909763515, 2.0767117023730469, 1.0)  # fmt: skip
 
 
 def _digamma_right(x):
@@ -97,8 +98,10 @@ def _digamma_right(x):
     near = g * _Y + g * (np.polyval(_P, z - 1) / np.polyval(_Q, z - 1)) + shift
     w = np.where(big, x, 10.0)
     r = 1 / (w * w)
-    tail = r * (1 / 12 - r * (1 / 120 - r * (1 / 252 - r * (1 / 240 - r * (1 / 132 - r * (
-        691 / 32760 - r / 12))))))
+    tail = r * (
+        1 / 12
+        - r * (1 / 120 - r * (1 / 252 - r * (1 / 240 - r * (1 / 132 - r * (691 / 32760 - r / 12)))))
+    )
     return np.where(big, np.log(w) - 0.5 / w - tail, near)
 
 
@@ -159,9 +162,9 @@ def _polygamma_right(order, x):
         small = x < far
         total = total + np.where(small, np.where(small, x, 1.0) ** -n, 0)
         x = np.where(small, x + 1, x)
-    tail = x ** (1 - n) / (n - 1) + x ** -n / 2
+    tail = x ** (1 - n) / (n - 1) + x**-n / 2
     rising = n
-    for k, b in enumerate(_BERNOULLI, 1):       # B_2k / (2k)! n (n + 1) .. (n + 2k - 2)
+    for k, b in enumerate(_BERNOULLI, 1):  # B_2k / (2k)! n (n + 1) .. (n + 2k - 2)
         tail = tail + b / math.factorial(2 * k) * rising * x ** (1 - n - 2 * k)
         rising *= (n + 2 * k - 1) * (n + 2 * k)
     return (-1) ** (order + 1) * math.factorial(order) * (total + tail)
@@ -245,9 +248,15 @@ def _bessel_j(x, order):
     angle = np.arange(0, 101) * (np.pi / 100)
     weight = np.where((np.arange(101) == 0) | (np.arange(101) == 100), 0.5, 1.0)
     integral = (np.cos(order * angle - middle * np.sin(angle)) * weight).sum(axis=1) / 100
-    value = np.where(finite <= 2, _series(np.where(finite <= 2, finite, 0), order, -1),
-                     np.where(finite <= 25, integral.reshape(size.shape),
-                              _hankel(np.where(finite > 25, finite, 30.0), order)))
+    value = np.where(
+        finite <= 2,
+        _series(np.where(finite <= 2, finite, 0), order, -1),
+        np.where(
+            finite <= 25,
+            integral.reshape(size.shape),
+            _hankel(np.where(finite > 25, finite, 30.0), order),
+        ),
+    )
     value = np.where(np.isinf(size), 0.0, np.where(np.isnan(size), np.nan, value))
     return value * np.where(np.signbit(x), -1.0, 1.0) if order else value
 

@@ -1,6 +1,7 @@
 """Python operators of Node: a + b, a < b, a[...] and their reflected forms. Not == and !=: those
 stay identity, because Nodes are dictionary keys; use `eq` and `ne`.
 """
+
 from ..errors import DTypeError, ShapeError
 from ..graph.node import register_operators
 from . import elementwise, logic
@@ -34,7 +35,7 @@ BINARY = {"add": elementwise.add, "sub": elementwise.sub, "mul": elementwise.mul
           "mod": elementwise.mod,
           "divmod": _divmod, "pow": elementwise.pow, "matmul": matmul, "and": logic.bit_and,
           "or": logic.bit_or, "xor": logic.bit_xor, "lshift": logic.left_shift,
-          "rshift": logic.right_shift}
+          "rshift": logic.right_shift}  # fmt: skip
 COMPARISONS = {"lt": logic.lt, "le": logic.le, "gt": logic.gt, "ge": logic.ge}
 UNARY = {"neg": elementwise.neg, "pos": lambda x: x, "abs": elementwise.abs, "invert": _invert}
 

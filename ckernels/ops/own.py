@@ -3,6 +3,7 @@
 What was given stands in an `Own` in attrs["own"], compared by identity. Compiling C is not done
 here: a C body comes with a function that runs it on arrays (api/own.py makes it).
 """
+
 import os
 
 import numpy as np
@@ -48,38 +49,45 @@ class Own:
         try:
             found = self.sizes(*given)
         except Exception as problem:
-            if not known and isinstance(problem, TypeError):    # arithmetic with None
+            if not known and isinstance(problem, TypeError):  # arithmetic with None
                 return declared
-            raise ArgumentError(f"infer_shape of {self} failed for shapes "
-                                f"{', '.join(map(show, given))}: {problem}") from problem
+            raise ArgumentError(
+                f"infer_shape of {self} failed for shapes {', '.join(map(show, given))}: {problem}"
+            ) from problem
         return self.merged(declared, found if self.several else [found])
 
     def merged(self, declared, found):
         """What infer_shape gave, checked against what was declared."""
         if len(found) != len(declared):
-            raise ArgumentError(f"infer_shape of {self} gave {len(found)} shapes for "
-                                f"{len(declared)} results")
+            raise ArgumentError(
+                f"infer_shape of {self} gave {len(found)} shapes for {len(declared)} results"
+            )
         out = []
         for want, have in zip(declared, map(tuple, found)):
             if len(want) != len(have) or any(
-                    None not in (a, b) and a != b for a, b in zip(want, have)):
-                raise ShapeError(f"infer_shape of {self} gave {show(have)} for a result that was "
-                                 f"declared as {show(want)}")
+                None not in (a, b) and a != b for a, b in zip(want, have)
+            ):
+                raise ShapeError(
+                    f"infer_shape of {self} gave {show(have)} for a result that was "
+                    f"declared as {show(want)}"
+                )
             out.append(tuple(a if b is None else b for a, b in zip(want, have)))
         return out
 
 
 def _infer(attrs, *inputs):
     own = attrs["own"]
-    found = [(dtype, shape) for (dtype, _), shape in
-             zip(own.types, own.shapes([i.shape for i in inputs]))]
+    found = [
+        (dtype, shape)
+        for (dtype, _), shape in zip(own.types, own.shapes([i.shape for i in inputs]))
+    ]
     return found if own.several else found[0]
 
 
 def _run(attrs, *arrays):
     own = attrs["own"]
     try:
-        result = own.run(*(np.array(a) for a in arrays))    # the user may keep or change them
+        result = own.run(*(np.array(a) for a in arrays))  # the user may keep or change them
     except CKernelsError:
         raise
     except Exception as problem:
@@ -90,12 +98,16 @@ def _run(attrs, *arrays):
         raise
     results = result if own.several else (result,)
     if not isinstance(results, (tuple, list)) or len(results) != len(own.types):
-        raise ArgumentError(f"{own} must return {len(own.types)} arrays, one for each of its "
-                            f"results, and returned {type(result).__name__}"
-                            + (f" of {len(result)}" if isinstance(result, (tuple, list)) else ""))
+        raise ArgumentError(
+            f"{own} must return {len(own.types)} arrays, one for each of its "
+            f"results, and returned {type(result).__name__}"
+            + (f" of {len(result)}" if isinstance(result, (tuple, list)) else "")
+        )
     shapes = own.shapes([a.shape for a in arrays])
-    typed = tuple(_checked(own, k, r, dtype, shape) for k, (r, (dtype, _), shape)
-                  in enumerate(zip(results, own.types, shapes)))
+    typed = tuple(
+        _checked(own, k, r, dtype, shape)
+        for k, (r, (dtype, _), shape) in enumerate(zip(results, own.types, shapes))
+    )
     return typed if own.several else typed[0]
 
 
@@ -113,23 +125,35 @@ def _checked(own, k, result, dtype, shape):
 def _grad(node, g):
     own = node.attrs["own"]
     if own.slopes is None:
-        raise DisconnectedError(f"{own} has no gradient, but the cost depends on what was asked "
-                                "for through it: give it one by gradient=, or K.stop_gradient")
+        raise DisconnectedError(
+            f"{own} has no gradient, but the cost depends on what was asked "
+            "for through it: give it one by gradient=, or K.stop_gradient"
+        )
     found = own.slopes(node, g if own.several else [g])
     out = []
     for k, (part, x) in enumerate(zip(found, node.inputs)):
-        if part is not None and (part.ndim != x.ndim or any(
-                None not in (a, b) and a != b for a, b in zip(part.shape, x.shape))):
-            raise ShapeError(f"the gradient of {own} has shape {show(part.shape)} for operand {k}, "
-                             f"whose shape is {show(x.shape)}")
+        if part is not None and (
+            part.ndim != x.ndim
+            or any(None not in (a, b) and a != b for a, b in zip(part.shape, x.shape))
+        ):
+            raise ShapeError(
+                f"the gradient of {own} has shape {show(part.shape)} for operand {k}, "
+                f"whose shape is {show(x.shape)}"
+            )
         out.append(part if part is None else cast(part, x.dtype))
     return out
 
 
-Op("py_op", "opaque", _infer, _run, _grad, cost=1000,
-   doc="A Python function of the user's, attrs['own'].")
-Op("c_op", "opaque", _infer, _run, _grad, cost=10,
-   doc="A body of C of the user's, attrs['own'].")
+Op(
+    "py_op",
+    "opaque",
+    _infer,
+    _run,
+    _grad,
+    cost=1000,
+    doc="A Python function of the user's, attrs['own'].",
+)
+Op("c_op", "opaque", _infer, _run, _grad, cost=10, doc="A body of C of the user's, attrs['own'].")
 
 
 def own_op(kind, own, inputs):

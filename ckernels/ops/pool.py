@@ -4,6 +4,7 @@ Padding is never a maximum and adds nothing to a sum; NaN wins as in NumPy; of e
 first in row-major order gets the gradient. The geometry is in windows.py; attrs["size"] is the
 window. Averages are composites: a sum of windows over counts known at concrete shapes.
 """
+
 import numpy as np
 
 from .. import dtypes
@@ -39,8 +40,10 @@ def _results(name, attrs, x):
     size = attrs["size"]
     check_window_attrs(attrs, len(size), name)
     if x.ndim != len(size) + 2:
-        raise ShapeError(f"{name} over {len(size)} spatial axes needs images of {len(size) + 2} "
-                         f"dimensions, got shape {show(x.shape)}")
+        raise ShapeError(
+            f"{name} over {len(size)} spatial axes needs images of {len(size) + 2} "
+            f"dimensions, got shape {show(x.shape)}"
+        )
     check_numbers(name, x)
     out = counts(attrs, x.shape[1:-1], size, "window", lambda: f"image {show(x.shape)}")
     return (x.shape[0], *out, x.shape[-1])
@@ -51,9 +54,11 @@ def _check_like(name, attrs, x, y):
     want = _results(name, attrs, x)
     check_numbers(name, x, y)
     if y.ndim != x.ndim or any(
-            None not in pair and pair[0] != pair[1] for pair in zip(want, y.shape)):
-        raise ShapeError(f"{name}: an image {show(x.shape)} is pooled to {show(want)}, not "
-                         f"{show(y.shape)}")
+        None not in pair and pair[0] != pair[1] for pair in zip(want, y.shape)
+    ):
+        raise ShapeError(
+            f"{name}: an image {show(x.shape)} is pooled to {show(want)}, not {show(y.shape)}"
+        )
 
 
 def _walk(attrs, x, y):
@@ -115,9 +120,12 @@ def _infer_max_take(attrs, x, y, v):
     _check_like("pool_max_take", attrs, x, y)
     check_numbers("pool_max_take", x, v)
     if v.ndim != x.ndim or any(
-            None not in pair and pair[0] != pair[1] for pair in zip(x.shape, v.shape)):
-        raise ShapeError(f"pool_max_take needs values in the shape of the image {show(x.shape)}, "
-                         f"got {show(v.shape)}")
+        None not in pair and pair[0] != pair[1] for pair in zip(x.shape, v.shape)
+    ):
+        raise ShapeError(
+            f"pool_max_take needs values in the shape of the image {show(x.shape)}, "
+            f"got {show(v.shape)}"
+        )
     return v.dtype, y.shape
 
 
@@ -143,12 +151,14 @@ def _grad_max_take(node, u):
     return None, None, make("pool_max_grad", (x, y, u), node.attrs)
 
 
+# fmt: off
 Op("pool_max", "opaque", lambda a, x: (x.dtype, _results("pool_max", a, x)), _run_max, _grad_max,
    ulp=0, doc="The maximum of each window.")
 Op("pool_max_grad", "opaque", _infer_max_grad, _run_max_grad, _grad_max_grad, ulp=64,
    doc="g at the first maximum of each window, added up: (image, maxima, g) to an image.")
 Op("pool_max_take", "opaque", _infer_max_take, _run_max_take, _grad_max_take, ulp=0,
    doc="Of the last operand, what lies where each window of the first has its first maximum.")
+# fmt: on
 
 
 # --- sum --------------------------------------------------------------------------------------
@@ -165,14 +175,17 @@ def _run_sum(attrs, x):
 def _sum_grad_shape(name, attrs, g, sizes):
     image = known_sizes(sizes, len(attrs["size"]), name)
     if g.ndim != len(image) + 2:
-        raise ShapeError(f"{name} needs a tensor of {len(image) + 2} dimensions, got shape "
-                         f"{show(g.shape)}")
+        raise ShapeError(
+            f"{name} needs a tensor of {len(image) + 2} dimensions, got shape {show(g.shape)}"
+        )
     check_numbers(name, g)
     shape = (g.shape[0], *image, g.shape[-1])
     want = counts(attrs, image, attrs["size"], "window", lambda: f"image sizes {show(image)}")
     if any(None not in pair and pair[0] != pair[1] for pair in zip(want, g.shape[1:-1])):
-        raise ShapeError(f"{name}: an image of sizes {show(image)} is pooled to sizes "
-                         f"{show(want)}, not {show(g.shape[1:-1])}")
+        raise ShapeError(
+            f"{name}: an image of sizes {show(image)} is pooled to sizes "
+            f"{show(want)}, not {show(g.shape[1:-1])}"
+        )
     return shape
 
 
@@ -195,11 +208,24 @@ def _backward(name):
     return lambda node, g: (make(name, (g, spatial_sizes(node.inputs[0])), node.attrs),)
 
 
-Op("pool_sum", "opaque", lambda a, x: (x.dtype, _results("pool_sum", a, x)), _run_sum,
-   _backward("pool_sum_grad"), ulp=64, doc="The sum of each window.")
-Op("pool_sum_grad", "opaque",
-   lambda a, g, sizes: (g.dtype, _sum_grad_shape("pool_sum_grad", a, g, sizes)), _run_sum_grad,
-   _forward("pool_sum"), ulp=64, doc="g added to every element of its window: to an image.")
+Op(
+    "pool_sum",
+    "opaque",
+    lambda a, x: (x.dtype, _results("pool_sum", a, x)),
+    _run_sum,
+    _backward("pool_sum_grad"),
+    ulp=64,
+    doc="The sum of each window.",
+)
+Op(
+    "pool_sum_grad",
+    "opaque",
+    lambda a, g, sizes: (g.dtype, _sum_grad_shape("pool_sum_grad", a, g, sizes)),
+    _run_sum_grad,
+    _forward("pool_sum"),
+    ulp=64,
+    doc="g added to every element of its window: to an image.",
+)
 
 
 # --- average ----------------------------------------------------------------------------------
@@ -273,13 +299,26 @@ def _run_average_grad(attrs, g, sizes):
     return _run_sum_grad(attrs, wide / number.astype(wide.dtype), sizes).astype(g.dtype, copy=False)
 
 
-Op("pool_average", "composite", lambda a, x: (x.dtype, _results("pool_average", a, x)),
-   _run_average, _backward("pool_average_grad"), lower=_lower_average, ulp=64,
-   doc="The mean of each window.")
-Op("pool_average_grad", "composite",
-   lambda a, g, sizes: (g.dtype, _sum_grad_shape("pool_average_grad", a, g, sizes)),
-   _run_average_grad, _forward("pool_average"), lower=_lower_average_grad, ulp=64,
-   doc="g over the count of its window, added to every element of it: to an image.")
+Op(
+    "pool_average",
+    "composite",
+    lambda a, x: (x.dtype, _results("pool_average", a, x)),
+    _run_average,
+    _backward("pool_average_grad"),
+    lower=_lower_average,
+    ulp=64,
+    doc="The mean of each window.",
+)
+Op(
+    "pool_average_grad",
+    "composite",
+    lambda a, g, sizes: (g.dtype, _sum_grad_shape("pool_average_grad", a, g, sizes)),
+    _run_average_grad,
+    _forward("pool_average"),
+    lower=_lower_average_grad,
+    ulp=64,
+    doc="g over the count of its window, added to every element of it: to an image.",
+)
 
 
 # --- build functions --------------------------------------------------------------------------
@@ -288,8 +327,10 @@ Op("pool_average_grad", "composite",
 def _attrs(what, x, size, strides, padding):
     n = x.ndim - 2
     if n < 1:
-        raise ShapeError(f"{what} needs images of at least 3 dimensions, (batch, size, channels), "
-                         f"got shape {show(x.shape)}")
+        raise ShapeError(
+            f"{what} needs images of at least 3 dimensions, (batch, size, channels), "
+            f"got shape {show(x.shape)}"
+        )
     size = per_axis(size, n, "the window", 1, what)
     strides = size if strides is None else strides
     attrs = window_attrs(what, n, strides, padding, 1, x.shape[1:-1], size)
@@ -318,8 +359,9 @@ def pool_sum_grad(g, sizes, size, strides=None, padding="valid"):
     g, sizes = to_node(g, "pool_sum_grad"), shape_vector(sizes, "sizes")
     attrs = _attrs("pool_sum_grad", g, size, strides, "valid")
     known = known_sizes(sizes, g.ndim - 2, "pool_sum_grad")
-    full = window_attrs("pool_sum_grad", g.ndim - 2, attrs["strides"], padding, 1, known,
-                        attrs["size"])
+    full = window_attrs(
+        "pool_sum_grad", g.ndim - 2, attrs["strides"], padding, 1, known, attrs["size"]
+    )
     return make("pool_sum_grad", (g, sizes), {**attrs, "padding": full["padding"]})
 
 

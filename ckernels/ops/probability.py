@@ -4,6 +4,7 @@ betaln, erfcx and log_ndtr have C; the incomplete functions, Owen's T and Bessel
 order run through SciPy, which has to be installed for them. Slopes by a parameter that have no
 closed form raise NotSupported when they are computed, and only then.
 """
+
 import importlib
 import math
 
@@ -18,24 +19,40 @@ from .special import digamma, erf, erfc, gammaln
 from .transcendental import exp, function, log, log1p
 
 __all__ = ["betaln", "erfcx", "ndtr", "log_ndtr", "gammainc", "gammaincc", "betainc", "chi2sf",
-           "owens_t", "i0e", "i1e", "ive", "kve"]
+           "owens_t", "i0e", "i1e", "ive", "kve"]  # fmt: skip
 
 ROOT_HALF = math.sqrt(0.5)
 
 
 # --- with C -----------------------------------------------------------------------------------
 
+
 def _grad_betaln(a, b, y, g):
     whole = digamma(add(a, b))
     return mul(g, sub(digamma(a), whole)), mul(g, sub(digamma(b), whole))
 
 
-betaln = elementwise("betaln", "ck_betaln_{S}({0}, {1})", tails.betaln, _grad_betaln, rule="float",
-                     wide=True, takes="f", cost=60, ulp=16, commutative=True,
-                     doc="log(gamma(a) gamma(b) / gamma(a + b)).")
-erfcx = function("erfcx", tails.erfcx,
-                 lambda x, y, g: mul(g, sub(mul(mul(x, y), 2), 2 / math.sqrt(math.pi))), 15, 6,
-                 doc="exp(x^2) erfc(x), which neither overflows nor vanishes for large x.")
+betaln = elementwise(
+    "betaln",
+    "ck_betaln_{S}({0}, {1})",
+    tails.betaln,
+    _grad_betaln,
+    rule="float",
+    wide=True,
+    takes="f",
+    cost=60,
+    ulp=16,
+    commutative=True,
+    doc="log(gamma(a) gamma(b) / gamma(a + b)).",
+)
+erfcx = function(
+    "erfcx",
+    tails.erfcx,
+    lambda x, y, g: mul(g, sub(mul(mul(x, y), 2), 2 / math.sqrt(math.pi))),
+    15,
+    6,
+    doc="exp(x^2) erfc(x), which neither overflows nor vanishes for large x.",
+)
 
 
 def _grad_log_ndtr(x, y, g):
@@ -45,8 +62,14 @@ def _grad_log_ndtr(x, y, g):
     return mul(g, true_div(math.sqrt(2 / math.pi), erfcx(maximum(mul(x, -ROOT_HALF), limit))))
 
 
-log_ndtr = function("log_ndtr", tails.log_ndtr, _grad_log_ndtr, 30, 6,
-                    doc="The logarithm of the distribution function of the normal law.")
+log_ndtr = function(
+    "log_ndtr",
+    tails.log_ndtr,
+    _grad_log_ndtr,
+    30,
+    6,
+    doc="The logarithm of the distribution function of the normal law.",
+)
 
 
 def ndtr(x):
@@ -56,30 +79,51 @@ def ndtr(x):
 
 # --- through SciPy ----------------------------------------------------------------------------
 
+
 def _scipy(name):
     """SciPy's function of that name as an oracle."""
+
     def run(*arrays):
         try:
             special = importlib.import_module("scipy.special")
         except ImportError:
-            raise NotSupported(f"{name} is computed by SciPy, which is not installed: "
-                               "pip install scipy") from None
+            raise NotSupported(
+                f"{name} is computed by SciPy, which is not installed: pip install scipy"
+            ) from None
         return getattr(special, name)(*arrays)
+
     return run
 
 
 def _row(name, grad, doc):
-    return elementwise(name, None, _scipy(name), grad, rule="float", wide=True, takes="f", cost=200,
-                       ulp=64, doc=doc + " Computed by SciPy.")
+    return elementwise(
+        name,
+        None,
+        _scipy(name),
+        grad,
+        rule="float",
+        wide=True,
+        takes="f",
+        cost=200,
+        ulp=64,
+        doc=doc + " Computed by SciPy.",
+    )
 
 
 def _refuse(attrs, *arrays):
-    raise NotSupported(f"the derivative of {attrs['what']} has no closed form, and ckernels has "
-                       "none; K.stop_gradient on it, if its gradient is not needed")
+    raise NotSupported(
+        f"the derivative of {attrs['what']} has no closed form, and ckernels has "
+        "none; K.stop_gradient on it, if its gradient is not needed"
+    )
 
 
-Op("unknown_slope", "elementwise", lambda attrs, x: (x.dtype, x.shape), _refuse,
-   doc="Raises when it is computed: a derivative that attrs['what'] does not have.")
+Op(
+    "unknown_slope",
+    "elementwise",
+    lambda attrs, x: (x.dtype, x.shape),
+    _refuse,
+    doc="Raises when it is computed: a derivative that attrs['what'] does not have.",
+)
 
 
 def _no_slope(x, what):
@@ -96,15 +140,24 @@ def _grad_gammainc(name, direction):
     def grad(a, x, y, g):
         density = exp(sub(sub(_x_log(sub(a, 1), x), x), gammaln(a)))
         slope = mul(g, density)
-        return (_no_slope(add(g, mul(a, 0)), f"{name} by its first operand"),
-                slope if direction > 0 else neg(slope))
+        return (
+            _no_slope(add(g, mul(a, 0)), f"{name} by its first operand"),
+            slope if direction > 0 else neg(slope),
+        )
+
     return grad
 
 
-gammainc = _row("gammainc", _grad_gammainc("gammainc", 1),
-                "The regularised lower incomplete gamma function P(a, x).")
-gammaincc = _row("gammaincc", _grad_gammainc("gammaincc", -1),
-                 "The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).")
+gammainc = _row(
+    "gammainc",
+    _grad_gammainc("gammainc", 1),
+    "The regularised lower incomplete gamma function P(a, x).",
+)
+gammaincc = _row(
+    "gammaincc",
+    _grad_gammainc("gammaincc", -1),
+    "The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).",
+)
 
 
 def chi2sf(x, k):
@@ -118,8 +171,11 @@ def _grad_betainc(a, b, x, y, g):
     far = where(none, 0, mul(sub(b, 1), log1p(neg(where(none, 0, x)))))
     slope = mul(g, exp(sub(add(_x_log(sub(a, 1), x), far), betaln(a, b))))
     whole = add(g, mul(mul(a, mul(b, one)), 0))
-    return (_no_slope(whole, "betainc by its first operand"),
-            _no_slope(whole, "betainc by its second operand"), slope)
+    return (
+        _no_slope(whole, "betainc by its first operand"),
+        _no_slope(whole, "betainc by its second operand"),
+        slope,
+    )
 
 
 betainc = _row("betainc", _grad_betainc, "The regularised incomplete beta function I_x(a, b).")
@@ -134,9 +190,18 @@ def _grad_owens_t(h, a, y, g):
 
 owens_t = _row("owens_t", _grad_owens_t, "Owen's T: the normal probability of X > h, 0 < Y < a X.")
 
-i0e = elementwise("i0e", None, numerics.i0e, lambda x, y, g: mul(g, sub(i1e(x), mul(sign(x), y))),
-                  rule="float", wide=True, takes="f", cost=200, ulp=64,
-                  doc="exp(-|x|) I0(x), which does not overflow.")
+i0e = elementwise(
+    "i0e",
+    None,
+    numerics.i0e,
+    lambda x, y, g: mul(g, sub(i1e(x), mul(sign(x), y))),
+    rule="float",
+    wide=True,
+    takes="f",
+    cost=200,
+    ulp=64,
+    doc="exp(-|x|) I0(x), which does not overflow.",
+)
 
 
 def _grad_i1e(x, y, g):
@@ -145,14 +210,23 @@ def _grad_i1e(x, y, g):
     return mul(g, sub(sub(i0e(x), ratio), mul(sign(x), y)))
 
 
-i1e = elementwise("i1e", None, numerics.i1e, _grad_i1e, rule="float", wide=True, takes="f",
-                  cost=200, ulp=64, doc="exp(-|x|) I1(x), which does not overflow.")
+i1e = elementwise(
+    "i1e",
+    None,
+    numerics.i1e,
+    _grad_i1e,
+    rule="float",
+    wide=True,
+    takes="f",
+    cost=200,
+    ulp=64,
+    doc="exp(-|x|) I1(x), which does not overflow.",
+)
 
 
 def _grad_ive(v, x, y, g):
     mean = mul(add(ive(sub(v, 1), x), ive(add(v, 1), x)), 0.5)
-    return (_no_slope(add(g, mul(v, 0)), "ive by its order"),
-            mul(g, sub(mean, mul(sign(x), y))))
+    return (_no_slope(add(g, mul(v, 0)), "ive by its order"), mul(g, sub(mean, mul(sign(x), y))))
 
 
 def _grad_kve(v, x, y, g):

@@ -4,6 +4,7 @@ A new op says its properties here, or by Op(properties={...}); `having(property)
 what other rooms ask. tests/ops/test_properties.py checks that each op named here exists, and that
 each op has every rule or a reason to have none.
 """
+
 from ..graph.op import REGISTRY, having
 
 __all__ = []
@@ -33,7 +34,7 @@ TABLES = {
                    "min", "transpose", "broadcast_to", "slice", *GATHERS, *RESHAPES),
     # sums of large numbers of both signs: the error is relative to the operands, not the result
     "cancels": ("add", "sub", "mean", "var", "cumsum"),
-}
+}  # fmt: skip
 VALUES = {
     # zero when "any" operand is, when "all" are, or when the "first" is
     "zero_when": {
@@ -49,7 +50,7 @@ VALUES = {
                 "advanced_inc": (2, None)},
     # attributes that are closed graphs
     "bodies": {"scan": ("body",), "scan_debug": ("body",), "ifelse": ("then", "other")},
-}
+}  # fmt: skip
 
 
 def declare():
@@ -119,4 +120,4 @@ WITHOUT = {
                         "made from the index of an element: codegen writes it"),
         **dict.fromkeys(("trigamma", "polygamma", "unknown_slope", "gammainc", "gammaincc",
                          "betainc", "owens_t", "i0e", "i1e", "ive", "kve"), SPECIAL)},
-}
+}  # fmt: skip

@@ -9,6 +9,7 @@ low32(stream), and gets two words r0, r1. From them:
   cos(2 pi r1 2**-32)
 The C side has the same as ck_random_{bits,uniform,normal}_<suffix>(i, seed, stream, call).
 """
+
 import math
 import numbers
 
@@ -47,7 +48,7 @@ __all__ = [
     "multinomial",
     "permutation",
     "threefry2x32",
-]
+]  # fmt: skip
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
@@ -76,8 +77,12 @@ def words(state, count, first=0):
     i = np.arange(first, first + count, dtype=np.uint64)
     high = (i >> np.uint64(32)).astype(np.uint32)
     folded = (high << np.uint32(16)) | (high >> np.uint32(16))
-    return threefry2x32(seed & _LOW, stream & _LOW, (i & np.uint64(_LOW)).astype(np.uint32),
-                        np.uint32(call & _LOW) ^ folded)
+    return threefry2x32(
+        seed & _LOW,
+        stream & _LOW,
+        (i & np.uint64(_LOW)).astype(np.uint32),
+        np.uint32(call & _LOW) ^ folded,
+    )
 
 
 def bits_of(r0, r1, dtype):
@@ -88,18 +93,18 @@ def bits_of(r0, r1, dtype):
 
 def uniform_of(r0, r1, dtype):
     if dtype == "float32":
-        return (r0 >> np.uint32(8)).astype(np.float32) * np.float32(2.0 ** -24)
-    return ((r0 >> np.uint32(5)) * 67108864.0 + (r1 >> np.uint32(6))) * 2.0 ** -53
+        return (r0 >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
+    return ((r0 >> np.uint32(5)) * 67108864.0 + (r1 >> np.uint32(6))) * 2.0**-53
 
 
 def normal_of(r0, r1, dtype):
     if dtype == "float32":
-        u = ((r0 >> np.uint32(8)).astype(np.float64) + 1) * 2.0 ** -24
+        u = ((r0 >> np.uint32(8)).astype(np.float64) + 1) * 2.0**-24
     else:
-        u = (r0.astype(np.float64) + 1) * 2.0 ** -32
+        u = (r0.astype(np.float64) + 1) * 2.0**-32
     # The quadrant comes from the top bits, so that the cosine is exact near its zeros too.
     quarter = ((r1.astype(np.uint64) + np.uint64(1 << 29)) >> np.uint64(30)).astype(np.int64)
-    angle = (r1.astype(np.float64) - quarter * 2.0 ** 30) * (math.pi / 2 * 2.0 ** -30)
+    angle = (r1.astype(np.float64) - quarter * 2.0**30) * (math.pi / 2 * 2.0**-30)
     cosine = np.choose(quarter & 3, [np.cos(angle), -np.sin(angle), -np.cos(angle), np.sin(angle)])
     return (np.sqrt(-2 * np.log(u)) * cosine).astype(dtype)
 
@@ -115,8 +120,10 @@ def drawn_shape(name, vector):
 def _generator(name, values, accepts, doc):
     def infer(attrs, state, vector):
         if state.dtype != "int64" or state.shape != (3,):
-            raise ShapeError(f"{name} needs a state of 3 int64 words, got {state.dtype} of shape "
-                             f"{show(state.shape)}")
+            raise ShapeError(
+                f"{name} needs a state of 3 int64 words, got {state.dtype} of shape "
+                f"{show(state.shape)}"
+            )
         known = _vector_values(name, vector)
         if any(d is not None and d < 0 for d in known):
             raise ShapeError(f"{name}: shape {show(known)} has a negative size")
@@ -127,8 +134,16 @@ def _generator(name, values, accepts, doc):
         r0, r1 = words(state, math.prod(shape))
         return values(r0, r1, attrs["dtype"]).reshape(shape)
 
-    op = Op(name, "elementwise", infer, run, lambda node, g: (None, None), cost=15,
-            ulp=4 if name == "random_normal" else 0, doc=doc)
+    op = Op(
+        name,
+        "elementwise",
+        infer,
+        run,
+        lambda node, g: (None, None),
+        cost=15,
+        ulp=4 if name == "random_normal" else 0,
+        doc=doc,
+    )
 
     def build(state, sizes, dtype=accepts[0]):
         dtype = dtypes.name_of(dtype)
@@ -153,12 +168,14 @@ def _state(state):
     return to_node(state, "a random state")
 
 
+# fmt: off
 random_bits = _generator("random_bits", bits_of, ("uint32", "uint64"), "Random words.")
 random_uniform = _generator("random_uniform", uniform_of, ("float32", "float64"),
                             "Uniform numbers in [0, 1).")
 random_normal = _generator(
     "random_normal", normal_of, ("float32", "float64"), "Standard normal numbers."
 )
+# fmt: on
 
 
 def _float_dtype(dtype):
@@ -187,8 +204,13 @@ def without_end(y, low, high):
             first, end = (np.asarray(b).astype(y.dtype) for b in (low, high))
         last = constant(np.nextafter(end, first), y.dtype)
         return y if first == end else (minimum if first < end else maximum)(y, last)
-    low, high = (cast(to_node(b, "a bound of random numbers") if not is_weak(b) else
-                      scalar(b, y.dtype), y.dtype) for b in (low, high))
+    low, high = (
+        cast(
+            to_node(b, "a bound of random numbers") if not is_weak(b) else scalar(b, y.dtype),
+            y.dtype,
+        )
+        for b in (low, high)
+    )
     return where(where(lt(low, high), ge(y, high), le(y, high)), low, y)
 
 
@@ -212,8 +234,12 @@ def binomial(state, sizes, n=1, p=0.5, dtype=None):
     if not isinstance(n, numbers.Integral) or n < 0:
         raise ShapeError(f"binomial needs a static count of trials >= 0, got {n!r}")
     vector = shape_vector(sizes)
-    draws = bernoulli(state, concatenate([vector, constant(np.array([n], "int64"))]),
-                      expand(to_node(p), (to_node(p).ndim,)), "int64")
+    draws = bernoulli(
+        state,
+        concatenate([vector, constant(np.array([n], "int64"))]),
+        expand(to_node(p), (to_node(p).ndim,)),
+        "int64",
+    )
     return cast(sum(draws, -1), dtypes.name_of(dtype or dtypes.floatx()))
 
 
@@ -249,8 +275,13 @@ def multinomial(state, p, n=1, dtype=None):
     """How often each class comes up in `n` draws with the probabilities `p` in the last axis."""
     p = to_node(p, "multinomial")
     classes = arange(0, size_of(p, p.ndim - 1), 1, "int64")
-    many = p if n == 1 else broadcast_to(expand(p, (p.ndim - 1,)),
-                                         sized(p, range(p.ndim - 1)) + [n, size_of(p, p.ndim - 1)])
+    many = (
+        p
+        if n == 1
+        else broadcast_to(
+            expand(p, (p.ndim - 1,)), sized(p, range(p.ndim - 1)) + [n, size_of(p, p.ndim - 1)]
+        )
+    )
     drawn = categorical(state, many)
     hot = cast(eq(expand(drawn, (drawn.ndim,)), classes), "int64")
     return cast(hot if n == 1 else sum(hot, -2), dtypes.name_of(dtype or dtypes.floatx()))

@@ -4,6 +4,7 @@ Small integers accumulate in 64 bits, float32 in double, float16 and bfloat16 in
 max, min, argmax and argmin; the first of equal elements is the argmax. The gradient of max and min
 goes to every element that equals the result (Theano's rule), so ties get it in full, each.
 """
+
 import numpy as np
 
 from .. import dtypes
@@ -22,19 +23,22 @@ ACCUMULATE_IN = {**dtypes.COMPUTED, "float32": "float64", "complex64": "complex1
 
 def _accumulating(fn):
     """`fn` over axes in an accumulator wider than the result."""
+
     def run(x, axes):
         return fn(x, axis=axes, dtype=ACCUMULATE_IN.get(x.dtype.name, x.dtype.name))
+
     return run
 
 
 def _grad_prod(x, y, g, axes):
-    return mul(g, make("product_of_others", (x,), {"axes": axes}))      # in running.py
+    return mul(g, make("product_of_others", (x,), {"axes": axes}))  # in running.py
 
 
 def _grad_extremum(x, y, g, axes):
     return where(eq(x, y), g, 0)
 
 
+# fmt: off
 sum = reduction("sum", _accumulating(np.sum), lambda x, y, g, axes: broadcast_like(g, x),
                 accumulate=dtypes.accumulator, takes="biufc", doc="Sum over axes.")
 prod = reduction("prod", _accumulating(np.prod), _grad_prod, accumulate=dtypes.accumulator,
@@ -47,6 +51,7 @@ any = reduction("any", lambda x, axes: np.any(x, axis=axes), accumulate=lambda d
                 out="bool", ulp=0, takes="b", doc="Whether any element over axes is not zero.")
 all = reduction("all", lambda x, axes: np.all(x, axis=axes), accumulate=lambda dtype: "bool",
                 out="bool", ulp=0, takes="b", doc="Whether all elements over axes are not zero.")
+# fmt: on
 
 
 def _arg(name, fn, doc):
@@ -59,8 +64,10 @@ def _arg(name, fn, doc):
         x = to_node(x, name)
         axes = axes_of(axis, x.ndim)
         if 1 < len(axes) < x.ndim:
-            raise ShapeError(f"{name} takes one axis or all of them, got axes {axes} "
-                             f"of a tensor of {x.ndim} dimensions")
+            raise ShapeError(
+                f"{name} takes one axis or all of them, got axes {axes} "
+                f"of a tensor of {x.ndim} dimensions"
+            )
         return row(x, axes, keepdims)
 
     build.__name__ = build.__qualname__ = name

@@ -4,6 +4,7 @@ Derivatives of products would divide by factors; where one is 0, that says nothi
 recurrences here, whose own derivatives are linear recurrences again: exact to any order, zeros or
 not.
 """
+
 import math
 
 import numpy as np
@@ -27,8 +28,10 @@ __all__ = ["cumsum", "cumprod", "linear_recurrence"]
 
 # --- running sums and products ----------------------------------------------------------------
 
+
 def _running(fn):
     """The oracle of `fn` (arrays, axis), in a wider dtype, from the end where attrs say so."""
+
     def run(attrs, *arrays):
         axis, dtype = attrs["axis"], arrays[0].dtype
         arrays = [a.astype(ACCUMULATE_IN.get(dtype.name, dtype), copy=False) for a in arrays]
@@ -37,6 +40,7 @@ def _running(fn):
                 flipped = fn(*(np.flip(a, axis) for a in arrays), axis)
                 return np.flip(flipped, axis).astype(dtype)
             return fn(*arrays, axis).astype(dtype)
+
     return run
 
 
@@ -47,6 +51,7 @@ def _turned(node):
 
 def shifted(x, axis, reverse, first=0):
     """`x` moved by one towards its end along `axis` (`reverse`: its beginning), `first` before."""
+
     def along_axis(pair, rest):
         return [pair if k == axis else rest for k in range(x.ndim)]
 
@@ -67,8 +72,16 @@ def _grad_cumprod(node, g):
 
 
 def _running_op(name, fn, grad, doc):
-    op = Op(name, "opaque", lambda a, x: (x.dtype, x.shape), _running(fn), grad, ulp=4, cost=2,
-            doc=f"{doc} along attrs['axis'], from the end when attrs['reverse'].")
+    op = Op(
+        name,
+        "opaque",
+        lambda a, x: (x.dtype, x.shape),
+        _running(fn),
+        grad,
+        ulp=4,
+        cost=2,
+        doc=f"{doc} along attrs['axis'], from the end when attrs['reverse'].",
+    )
 
     def build(x, axis=0, reverse=False):
         x, axis = along(x, axis, name)
@@ -89,14 +102,18 @@ cumprod = _running_op("cumprod", np.cumprod, _grad_cumprod, "Running product")
 
 # --- linear recurrences -----------------------------------------------------------------------
 
+
 def _infer_recurrence(attrs, a, b):
     shape = broadcast("linear_recurrence", a.shape, b.shape)
     if a.dtype != b.dtype or not dtypes.is_inexact(a.dtype):
-        raise DTypeError(f"linear_recurrence needs floats of one dtype, got {a.dtype} and "
-                         f"{b.dtype}")
+        raise DTypeError(
+            f"linear_recurrence needs floats of one dtype, got {a.dtype} and {b.dtype}"
+        )
     if any(None not in (m, n) and m != n for m, n in zip(a.shape, b.shape)) or a.ndim != b.ndim:
-        raise ShapeError(f"linear_recurrence needs two tensors of one shape, got {show(a.shape)} "
-                         f"and {show(b.shape)}")
+        raise ShapeError(
+            f"linear_recurrence needs two tensors of one shape, got {show(a.shape)} "
+            f"and {show(b.shape)}"
+        )
     return a.dtype, shape
 
 
@@ -113,9 +130,17 @@ def _grad_recurrence(node, g):
     return mul(c, shifted(node, axis, back)), c
 
 
-Op("linear_recurrence", "opaque", _infer_recurrence, _running(_np_recurrence), _grad_recurrence,
-   ulp=16, cost=2, doc="y_t = a_t y_(t-1) + b_t along attrs['axis'], from y = 0; from the end when "
-                       "attrs['reverse'].")
+Op(
+    "linear_recurrence",
+    "opaque",
+    _infer_recurrence,
+    _running(_np_recurrence),
+    _grad_recurrence,
+    ulp=16,
+    cost=2,
+    doc="y_t = a_t y_(t-1) + b_t along attrs['axis'], from y = 0; from the end when "
+    "attrs['reverse'].",
+)
 
 
 def linear_recurrence(a, b, axis=0, reverse=False):
@@ -126,17 +151,18 @@ def linear_recurrence(a, b, axis=0, reverse=False):
 
 # --- the product of all others ----------------------------------------------------------------
 
+
 def _run_others(attrs, x):
     axes = attrs["axes"]
     if not x.size:
         return np.array(x)
     wide = np.moveaxis(x, axes, range(len(axes)))
     wide = wide.astype(ACCUMULATE_IN.get(x.dtype.name, x.dtype))
-    rows = math.prod(wide.shape[:len(axes)])     # -1 says nothing where another axis is empty
-    flat = wide.reshape((rows, *wide.shape[len(axes):]))
+    rows = math.prod(wide.shape[: len(axes)])  # -1 says nothing where another axis is empty
+    flat = wide.reshape((rows, *wide.shape[len(axes) :]))
     ones = np.ones_like(flat[:1])
-    before = np.cumprod(np.concatenate([ones, flat[:-1]]), 0)[:len(flat)]
-    behind = np.cumprod(np.concatenate([ones, flat[:0:-1]]), 0)[:len(flat)][::-1]
+    before = np.cumprod(np.concatenate([ones, flat[:-1]]), 0)[: len(flat)]
+    behind = np.cumprod(np.concatenate([ones, flat[:0:-1]]), 0)[: len(flat)][::-1]
     with np.errstate(all="ignore"):
         y = (before * behind).reshape(wide.shape)
     return np.moveaxis(y, range(len(axes)), axes).astype(x.dtype)
@@ -158,14 +184,15 @@ def _grad_others(node, g):
     """What is before an element times what is behind it, each differentiated."""
     x, axes = node.inputs[0], node.attrs["axes"]
     order = [k for k in range(x.ndim) if k not in axes] + list(axes)
-    kept, moved = sized(x, order[:x.ndim - len(axes)]), transpose(x, order)
+    kept, moved = sized(x, order[: x.ndim - len(axes)]), transpose(x, order)
     line = [*kept, times(*sized(x, axes))]
     flat, g, axis = reshape(moved, line), reshape(transpose(g, order), line), len(kept)
     total = None
     for back in (False, True):
         before = make("cumprod", (shifted(flat, axis, back, 1),), {"axis": axis, "reverse": back})
-        behind = make("cumprod", (shifted(flat, axis, not back, 1),),
-                      {"axis": axis, "reverse": not back})
+        behind = make(
+            "cumprod", (shifted(flat, axis, not back, 1),), {"axis": axis, "reverse": not back}
+        )
         c = make("linear_recurrence", (flat, mul(g, behind)), {"axis": axis, "reverse": not back})
         part = mul(shifted(c, axis, not back), before)
         total = part if total is None else total + part
@@ -173,6 +200,13 @@ def _grad_others(node, g):
     return (transpose(result, [order.index(k) for k in range(x.ndim)]),)
 
 
-Op("product_of_others", "composite", lambda attrs, x: (x.dtype, x.shape), _run_others,
-   _grad_others, lower=_lower_others, ulp=8,
-   doc="For each element the product of all others along attrs['axes']: the slope of prod.")
+Op(
+    "product_of_others",
+    "composite",
+    lambda attrs, x: (x.dtype, x.shape),
+    _run_others,
+    _grad_others,
+    lower=_lower_others,
+    ulp=8,
+    doc="For each element the product of all others along attrs['axes']: the slope of prod.",
+)

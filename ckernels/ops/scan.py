@@ -5,6 +5,7 @@ same; its results are traces, last states, per-step outputs and the count of ste
 attributes are explained at `scan_op`; `ScanSignature` finds operands and results by name. How
 gradients flow is registered by the autodiff room (`autodiff/scan_gradient.py`).
 """
+
 from collections import deque
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from .shape import known_value
 
 __all__ = ["scan_node"]
 
-INLINED = 64        # elements of an integer constant (sizes, mostly) that a refitted body takes in
+INLINED = 64  # elements of an integer constant (sizes, mostly) that a refitted body takes in
 
 
 class ScanSignature:
@@ -91,26 +92,32 @@ def label(attrs):
 def _check_operands(sig, what):
     for name, x in (("the number of steps", sig.steps), ("the count of steps", sig.count)):
         if x is not None and (x.ndim or x.dtype != "int64"):
-            raise DTypeError(f"{name} of {what} must be an int64 scalar, not {x.dtype} of shape "
-                             f"{show(x.shape)}")
+            raise DTypeError(
+                f"{name} of {what} must be an int64 scalar, not {x.dtype} of shape {show(x.shape)}"
+            )
     steps = _steps(sig)
     if steps is not None and steps < 0:
         raise ShapeError(f"{what} cannot run {steps} steps: the number of steps is negative")
     for k, (head, rows) in enumerate(sig.seqs):
         lag = sig.attrs["seqs"][k]
         if not rows.ndim or (head is not None and head.shape[:1] not in ((lag,), (None,))):
-            raise ShapeError(f"sequence {k} of {what} needs a first axis to go along, and {lag} "
-                             f"rows before it; it has shape {show(rows.shape)}")
+            raise ShapeError(
+                f"sequence {k} of {what} needs a first axis to go along, and {lag} "
+                f"rows before it; it has shape {show(rows.shape)}"
+            )
         if head is not None and head.dtype != rows.dtype:
-            raise DTypeError(f"sequence {k} of {what} starts as {head.dtype} and goes on as "
-                             f"{rows.dtype}")
+            raise DTypeError(
+                f"sequence {k} of {what} starts as {head.dtype} and goes on as {rows.dtype}"
+            )
         _check_rows(k, rows, steps, what)
     for i, (init, taps) in enumerate(zip(sig.inits, sig.attrs["taps"])):
         if not taps or max(taps) >= 0 or (sig.attrs["reverse"] and taps != (-1,)):
             raise ShapeError(f"state {i} of {what} cannot have the taps {taps}")
         if not init.ndim or init.shape[0] not in (None, -min(taps)):
-            raise ShapeError(f"the first values of state {i} of {what} have shape "
-                             f"{show(init.shape)}; its taps {taps} need {-min(taps)} rows")
+            raise ShapeError(
+                f"the first values of state {i} of {what} have shape "
+                f"{show(init.shape)}; its taps {taps} need {-min(taps)} rows"
+            )
 
 
 def _check_rows(k, rows, steps, what):
@@ -131,21 +138,26 @@ def _infer(attrs, *inputs):
     traces, finals, outs = [], [], []
     for i, (init, new) in enumerate(zip(sig.inits, outputs)):
         if new.dtype != init.dtype:
-            raise DTypeError(f"state {i} of {what} starts as {init.dtype} and becomes {new.dtype} "
-                             f"in a step; cast one of them, so that a state keeps its dtype")
+            raise DTypeError(
+                f"state {i} of {what} starts as {init.dtype} and becomes {new.dtype} "
+                f"in a step; cast one of them, so that a state keeps its dtype"
+            )
         try:
             row = merge("", init.shape[1:], new.shape)
         except ShapeError:
             raise ShapeError(
                 f"state {i} of {what} starts with shape {show(init.shape[1:])} and becomes "
-                f"{show(new.shape)} in a step; a state keeps its shape") from None
+                f"{show(new.shape)} in a step; a state keeps its shape"
+            ) from None
         traces.append((new.dtype, (steps, *row)))
         finals.append((new.dtype, row))
-    for new in outputs[sig.carries:sig.carries + sig.outs]:
+    for new in outputs[sig.carries : sig.carries + sig.outs]:
         outs.append((new.dtype, (steps, *new.shape)))
     if attrs["until"] and (outputs[-1].ndim or outputs[-1].dtype != "bool"):
-        raise ShapeError(f"the condition that ends {what} must be a bool scalar, not "
-                         f"{outputs[-1].dtype} of shape {show(outputs[-1].shape)}")
+        raise ShapeError(
+            f"the condition that ends {what} must be a bool scalar, not "
+            f"{outputs[-1].dtype} of shape {show(outputs[-1].shape)}"
+        )
     return [*traces, *finals, *outs, ("int64", ())]
 
 
@@ -162,8 +174,11 @@ def _constants(sig, others):
     found = {}
     for k, x in enumerate(others, sig.first_other):
         value = getattr(x, "value", None)
-        if value is not None and value.size <= INLINED and (
-                value.dtype.kind in "iub" or value.size == 1):
+        if (
+            value is not None
+            and value.size <= INLINED
+            and (value.dtype.kind in "iub" or value.size == 1)
+        ):
             found[k] = x
     return found
 
@@ -175,15 +190,15 @@ def _run(attrs, steps, *operands):
     sig, body = _fitted(attrs, (steps, *operands))
     finals, done = [init[-1] for init in sig.inits], 0
     found = [_Rows(int(steps), init.dtype, init.shape[1:]) for init in sig.inits]
-    found += [_Rows(int(steps), n.dtype, n.shape) for n in body.outputs[sig.carries:][:sig.outs]]
+    found += [_Rows(int(steps), n.dtype, n.shape) for n in body.outputs[sig.carries :][: sig.outs]]
     for t, _, new in walk(attrs, (steps, *operands)):
         for rows, value in zip(found, new):
             rows.put(t, value)
-        finals = new[:sig.carries]
+        finals = new[: sig.carries]
         done += 1
     finals = [np.array(x) for x in finals]
     arrays = [rows.array() for rows in found]
-    return (*arrays[:sig.carries], *finals, *arrays[sig.carries:], np.asarray(done, "int64"))
+    return (*arrays[: sig.carries], *finals, *arrays[sig.carries :], np.asarray(done, "int64"))
 
 
 def _fitted(attrs, arrays):
@@ -192,9 +207,12 @@ def _fitted(attrs, arrays):
     for k, (_, rows) in enumerate(sig.seqs):
         _check_rows(k, rows, total, label(attrs))
     body = attrs["body"].fit(label(attrs), sig.types())
-    if not total:       # no step will tell the shapes: the values of size operands do
-        body = body.fit(label(attrs), sig.types(), _constants(
-            sig, [constant(x) if x.dtype.kind in "iu" else x for x in sig.others]))
+    if not total:  # no step will tell the shapes: the values of size operands do
+        body = body.fit(
+            label(attrs),
+            sig.types(),
+            _constants(sig, [constant(x) if x.dtype.kind in "iu" else x for x in sig.others]),
+        )
     return sig, body
 
 
@@ -245,8 +263,10 @@ class _Rows:
         if self.rows is None:
             self.rows = np.zeros((self.total, *value.shape), self.dtype)
         if value.shape != self.rows.shape[1:]:
-            raise ShapeError(f"a step makes a value of shape {show(value.shape)} where others make "
-                             f"{show(self.rows.shape[1:])}: rows of a result have one shape")
+            raise ShapeError(
+                f"a step makes a value of shape {show(value.shape)} where others make "
+                f"{show(self.rows.shape[1:])}: rows of a result have one shape"
+            )
         self.rows[t] = value
 
     def array(self):
@@ -289,19 +309,21 @@ def scan_op(name, doc):
 scan_op("scan", "A scan over rows with carried state.")
 scan_op("scan_debug", "A scan that always runs step by step in NumPy.")
 DEFAULTS = {"reverse": False, "until": False, "counted": False, "limit": -1, "truncate": -1,
-            "recompute": False, "states": (), "name": None}
+            "recompute": False, "states": (), "name": None}  # fmt: skip
 
 
 class Carry(NamedTuple):
     """State of a scan about to be made."""
-    init: object                    # node (-min(taps), ...): the rows before the first step
-    taps: tuple                     # negative ints
-    inputs: list                    # the placeholders of a step for them
-    new: object                     # the node of a step that is the new value
+
+    init: object  # node (-min(taps), ...): the rows before the first step
+    taps: tuple  # negative ints
+    inputs: list  # the placeholders of a step for them
+    new: object  # the node of a step that is the new value
 
 
-def scan_node(steps, seqs=(), carries=(), outs=(), until=None, count=None, frozen=(), op="scan",
-              **options):
+def scan_node(
+    steps, seqs=(), carries=(), outs=(), until=None, count=None, frozen=(), op="scan", **options
+):
     """The scan of a step given as nodes: what the step needs from outside becomes operands.
 
     steps: int64 scalar node; seqs: [(lag, operands, placeholder of a row)]; carries: [Carry];
@@ -312,10 +334,16 @@ def scan_node(steps, seqs=(), carries=(), outs=(), until=None, count=None, froze
     inputs = [row for _, _, row in seqs] + [x for c in carries for x in c.inputs]
     others = capture(outputs, inputs, frozen)
     operands = [x for _, xs, _ in seqs for x in xs] + [c.init for c in carries] + others
-    attrs = {**DEFAULTS, **options, "body": closed(inputs + others, outputs), "outs": len(outs),
-             "seqs": tuple(lag for lag, _, _ in seqs),
-             "taps": tuple(tuple(c.taps) for c in carries),
-             "until": until is not None, "counted": count is not None}
+    attrs = {
+        **DEFAULTS,
+        **options,
+        "body": closed(inputs + others, outputs),
+        "outs": len(outs),
+        "seqs": tuple(lag for lag, _, _ in seqs),
+        "taps": tuple(tuple(c.taps) for c in carries),
+        "until": until is not None,
+        "counted": count is not None,
+    }
     return make(op, [steps, *([] if count is None else [count]), *operands], attrs)
 
 

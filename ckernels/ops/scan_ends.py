@@ -2,6 +2,7 @@
 
 What users and gradients read off a scan, apart from the row itself (scan.py).
 """
+
 import numpy as np
 
 from ..errors import ShapeError
@@ -49,8 +50,14 @@ def _run_steps(attrs, n):
 
 
 # A symbolic number of steps as a shape, which is what plans are made for.
-Op("scan_steps", "opaque", _infer_steps, _run_steps, lambda node, g: (None,),
-   doc="A vector with as many elements as a scan has steps; n must not be negative.")
+Op(
+    "scan_steps",
+    "opaque",
+    _infer_steps,
+    _run_steps,
+    lambda node, g: (None,),
+    doc="A vector with as many elements as a scan has steps; n must not be negative.",
+)
 
 
 # --- a number of steps that only the call knows --------------------------------------------------
@@ -68,14 +75,21 @@ def _lower_count(node):
     """n, behind a `take` whose index is out of range where n is too small; when that fails, the
     oracle (_run_count) says which ShapeError it is."""
     n = node.inputs[0]
-    wrong = where(lt(n, constant(node.attrs["least"], "int64")), constant(1, "int64"),
-                  constant(0, "int64"))
+    wrong = where(
+        lt(n, constant(node.attrs["least"], "int64")), constant(1, "int64"), constant(0, "int64")
+    )
     return squeeze(take(expand(n, (0,)), expand(wrong, (0,)), 0), (0,))
 
 
-Op("scan_count", "composite", lambda attrs, n: ("int64", ()), _run_count,
-   lambda node, g: (None,), lower=_lower_count,
-   doc="n, the number of steps of a scan, which must be at least attrs['least'].")
+Op(
+    "scan_count",
+    "composite",
+    lambda attrs, n: ("int64", ()),
+    _run_count,
+    lambda node, g: (None,),
+    lower=_lower_count,
+    doc="n, the number of steps of a scan, which must be at least attrs['least'].",
+)
 
 
 # --- the last row of a trace ------------------------------------------------------------------
@@ -93,15 +107,26 @@ def _run_last(attrs, x, steps):
     return x
 
 
-Op("scan_last", "composite", _infer_last, _run_last, lambda node, g: (g, None),
-   lower=lambda node: node.inputs[0],
-   doc="x, the last state of a scan of `steps` steps, which must not be 0.")
+Op(
+    "scan_last",
+    "composite",
+    _infer_last,
+    _run_last,
+    lambda node, g: (g, None),
+    lower=lambda node: node.inputs[0],
+    doc="x, the last state of a scan of `steps` steps, which must not be 0.",
+)
 
 
-Op("scan_rows", "composite", lambda attrs, rows, last, steps: (rows.dtype, rows.shape),
-   lambda attrs, rows, last, steps: rows, lambda node, g: (g, None, None),
-   lower=lambda node: node.inputs[0],
-   doc="Rows computed from a scan, whose last row is `last`, that of a scan of `steps` steps.")
+Op(
+    "scan_rows",
+    "composite",
+    lambda attrs, rows, last, steps: (rows.dtype, rows.shape),
+    lambda attrs, rows, last, steps: rows,
+    lambda node, g: (g, None, None),
+    lower=lambda node: node.inputs[0],
+    doc="Rows computed from a scan, whose last row is `last`, that of a scan of `steps` steps.",
+)
 
 
 def with_last(rows, last, steps):
@@ -117,7 +142,7 @@ def last_row(x):
     if x.op.name == "scan_rows":
         return make("scan_last", x.inputs[1:])
     trace = x
-    if x.op.name == "dynamic_slice":    # only the rows of steps that ran, see `ran`
+    if x.op.name == "dynamic_slice":  # only the rows of steps that ran, see `ran`
         trace = x.inputs[0]
         if trace.op.name != "item" or not is_scan(trace.inputs[0]) or x is not ran(trace):
             return None
@@ -126,7 +151,7 @@ def last_row(x):
     scan = trace.inputs[0]
     sig = ScanSignature.of(scan)
     i = trace.attrs["index"]
-    partial_rows = (sig.count is not None or scan.attrs["until"] or scan.attrs["limit"] >= 0)
+    partial_rows = sig.count is not None or scan.attrs["until"] or scan.attrs["limit"] >= 0
     if i >= sig.carries or scan.attrs["reverse"] or (partial_rows and trace is x):
         return None
     final = item(scan, sig.final(i))

@@ -5,6 +5,7 @@ graph/known.py); the shape rules of reshape, broadcast_to, arange and dynamic sl
 turn what users pass as a shape into a vector node. (In `ckernels.ops` the name `shape` is the
 function; import this file by its full path.)
 """
+
 import numbers
 
 import numpy as np
@@ -30,11 +31,22 @@ def _infer_pack(attrs, *items):
     return "int64", (len(items),)
 
 
-Op("shape", "opaque", lambda a, x: ("int64", (x.ndim,)),
-   lambda a, x: np.array(x.shape, dtype="int64"), lambda node, g: (None,),
-   doc="The sizes of a tensor, an int64 vector.")
-Op("pack", "opaque", _infer_pack, lambda a, *items: np.array(items, dtype="int64"),
-   lambda node, g: (None,) * len(node.inputs), doc="An int64 vector of scalars.")
+Op(
+    "shape",
+    "opaque",
+    lambda a, x: ("int64", (x.ndim,)),
+    lambda a, x: np.array(x.shape, dtype="int64"),
+    lambda node, g: (None,),
+    doc="The sizes of a tensor, an int64 vector.",
+)
+Op(
+    "pack",
+    "opaque",
+    _infer_pack,
+    lambda a, *items: np.array(items, dtype="int64"),
+    lambda node, g: (None,) * len(node.inputs),
+    doc="An int64 vector of scalars.",
+)
 
 
 def shape(x):
@@ -103,6 +115,7 @@ def times(*sizes):
 
 
 # --- what is known of an integer tensor while the graph is built ------------------------------
+
 
 def known_value(node):
     """The value of an integer scalar node, or None."""

@@ -3,6 +3,7 @@
 attrs["exact"] names axes on which a slice of one stands for an index: it must exist, or
 IndexOutOfBounds. Reading a static slice is a view and lives in movement.py.
 """
+
 import numpy as np
 
 from .. import dtypes
@@ -24,8 +25,9 @@ def check_fits(what, y, shape):
     if lead < 0 or any(
         None not in (a, b) and a not in (1, b) for a, b in zip(y.shape, shape[lead:])
     ):
-        raise ShapeError(f"{what}: a value of shape {show(y.shape)} does not fit a part of shape "
-                         f"{show(shape)}")
+        raise ShapeError(
+            f"{what}: a value of shape {show(y.shape)} does not fit a part of shape {show(shape)}"
+        )
 
 
 def _infer_write(what):
@@ -36,6 +38,7 @@ def _infer_write(what):
         part = tuple(sliced_size(d, *s) for d, s in zip(x.shape, attrs["slices"]))
         check_fits(what, y, part)
         return x.dtype, x.shape
+
     return infer
 
 
@@ -47,9 +50,12 @@ def _writer(inc):
         try:
             out[key] = out[key] + y if inc else y
         except ValueError:
-            raise ShapeError(f"a value of shape {show(y.shape)} does not fit a part of shape "
-                             f"{show(out[key].shape)}") from None
+            raise ShapeError(
+                f"a value of shape {show(y.shape)} does not fit a part of shape "
+                f"{show(out[key].shape)}"
+            ) from None
         return out
+
     return run
 
 
@@ -60,11 +66,22 @@ def _grad_set_slice(node, g):
     return set_slice(g, hole, slices), unbroadcast(slice_(g, slices), y)
 
 
-Op("set_slice", "opaque", _infer_write("set_slice"), _writer(False), _grad_set_slice,
-   doc="x with y in the place of x[slices].")
-Op("inc_slice", "opaque", _infer_write("inc_slice"), _writer(True),
-   lambda node, g: (g, unbroadcast(slice_(g, node.attrs["slices"]), node.inputs[1])),
-   doc="x with y added to x[slices].")
+Op(
+    "set_slice",
+    "opaque",
+    _infer_write("set_slice"),
+    _writer(False),
+    _grad_set_slice,
+    doc="x with y in the place of x[slices].",
+)
+Op(
+    "inc_slice",
+    "opaque",
+    _infer_write("inc_slice"),
+    _writer(True),
+    lambda node, g: (g, unbroadcast(slice_(g, node.attrs["slices"]), node.inputs[1])),
+    doc="x with y added to x[slices].",
+)
 
 
 def _slices(x, slices):
@@ -76,11 +93,16 @@ def _slices(x, slices):
 def value_for(x, y, what):
     """`y` in the dtype of x; DTypeError where that would lose its kind."""
     weak = isinstance(y, (bool, int, float)) and not isinstance(y, np.generic)
-    node = constant(np.asarray(y, dtype=x.dtype)) if weak and (
-        not isinstance(y, float) or dtypes.is_inexact(x.dtype)) else to_node(y, what)
+    node = (
+        constant(np.asarray(y, dtype=x.dtype))
+        if weak and (not isinstance(y, float) or dtypes.is_inexact(x.dtype))
+        else to_node(y, what)
+    )
     if node.dtype != x.dtype and not np.can_cast(node.dtype, x.dtype, "same_kind"):
-        raise DTypeError(f"{what}: a {node.dtype} value cannot be written into a {x.dtype} tensor; "
-                         f"cast one of them first")
+        raise DTypeError(
+            f"{what}: a {node.dtype} value cannot be written into a {x.dtype} tensor; "
+            f"cast one of them first"
+        )
     return cast(node, x.dtype)
 
 
@@ -124,12 +146,23 @@ def _run_dynamic(attrs, x, *scalars):
 
 def _grad_dynamic(node, g):
     x, scalars = node.inputs[0], node.inputs[1:]
-    return (make("dynamic_write", (zeros_like(x), g) + scalars,
-                 {"template": node.attrs["template"], "inc": False}),) + (None,) * len(scalars)
+    return (
+        make(
+            "dynamic_write",
+            (zeros_like(x), g) + scalars,
+            {"template": node.attrs["template"], "inc": False},
+        ),
+    ) + (None,) * len(scalars)
 
 
-Op("dynamic_slice", "opaque", _infer_dynamic, _run_dynamic, _grad_dynamic,
-   doc="Slices whose bounds are scalar operands: ('n', k) in attrs['template'] is operand k.")
+Op(
+    "dynamic_slice",
+    "opaque",
+    _infer_dynamic,
+    _run_dynamic,
+    _grad_dynamic,
+    doc="Slices whose bounds are scalar operands: ('n', k) in attrs['template'] is operand k.",
+)
 
 
 def _run_dynamic_write(attrs, x, y, *scalars):
@@ -145,8 +178,14 @@ def _grad_dynamic_write(node, g):
     return (gx, gy) + (None,) * len(scalars)
 
 
-Op("dynamic_write", "opaque", lambda a, x, y, *s: (x.dtype, x.shape), _run_dynamic_write,
-   _grad_dynamic_write, doc="x with y set in (or added to) a dynamic slice.")
+Op(
+    "dynamic_write",
+    "opaque",
+    lambda a, x, y, *s: (x.dtype, x.shape),
+    _run_dynamic_write,
+    _grad_dynamic_write,
+    doc="x with y set in (or added to) a dynamic slice.",
+)
 
 
 def dynamic_slice(x, slices, exact=()):
@@ -173,6 +212,7 @@ def template_of(x, slices):
             return known
         scalars.append(cast(b, "int64"))
         return ("n", len(scalars) - 1)
+
     for size, s in zip(x.shape, list(slices) + [WHOLE] * (x.ndim - len(slices))):
         s = tuple(bound(b) for b in s)
         if any(isinstance(b, tuple) for b in s):

@@ -3,6 +3,7 @@
 One node each for rewrites and gradients, whose rules are the stable ones. They lower into
 elementwise + reduce + expand over one axis, so that each becomes one row program.
 """
+
 import numpy as np
 
 from .. import dtypes
@@ -18,18 +19,21 @@ from .reduce import max, sum
 from .transcendental import exp, log, log1mexp, log1p, sigmoid, softplus
 
 __all__ = ["softmax", "log_softmax", "logsumexp", "logaddexp", "logdiffexp", "softmax_crossentropy",
-           "sigmoid_crossentropy"]
+           "sigmoid_crossentropy"]  # fmt: skip
 
 
 def _kept(what):
     """infer of a float op that keeps the shape and has attrs["axis"]."""
+
     def infer(attrs, x):
         check_kind(what, x.dtype, "f")
         return x.dtype, x.shape
+
     return infer
 
 
 # --- softmax family ---------------------------------------------------------------------------
+
 
 def _np_lse(x, axes, keepdims):
     if size_along(x.shape, axes) == 0:
@@ -63,8 +67,17 @@ def _grad_softmax(node, g):
     return (mul(node, sub(g, sum(mul(g, node), axis, keepdims=True))),)
 
 
-_softmax = Op("softmax", "composite", _kept("softmax"), run_wide(_np_softmax), _grad_softmax,
-              lower=_lower_softmax, cost=12, ulp=8, doc="exp(x) / sum(exp(x)) along attrs['axis'].")
+_softmax = Op(
+    "softmax",
+    "composite",
+    _kept("softmax"),
+    run_wide(_np_softmax),
+    _grad_softmax,
+    lower=_lower_softmax,
+    cost=12,
+    ulp=8,
+    doc="exp(x) / sum(exp(x)) along attrs['axis'].",
+)
 
 
 def _lowered_log_softmax(x, axis):
@@ -82,9 +95,17 @@ def _grad_log_softmax(node, g):
     return (sub(g, mul(softmax(node.inputs[0], axis), sum(g, axis, keepdims=True))),)
 
 
-_log_softmax = Op("log_softmax", "composite", _kept("log_softmax"), run_wide(_np_log_softmax),
-                  _grad_log_softmax, lower=_lower_log_softmax, cost=12, ulp=8,
-                  doc="log(softmax(x)) along attrs['axis'] without underflow.")
+_log_softmax = Op(
+    "log_softmax",
+    "composite",
+    _kept("log_softmax"),
+    run_wide(_np_log_softmax),
+    _grad_log_softmax,
+    lower=_lower_log_softmax,
+    cost=12,
+    ulp=8,
+    doc="log(softmax(x)) along attrs['axis'] without underflow.",
+)
 
 
 def _finite_or_zero(x):
@@ -106,10 +127,17 @@ def _grad_logsumexp(node, g):
     return (mul(expand(g, axes), exp(sub(x, expand(_finite_or_zero(node), axes)))),)
 
 
-_logsumexp = Op("logsumexp", "composite", dropped("logsumexp"),
-                run_wide(lambda a, x: _np_lse(x, a["axes"], False)), _grad_logsumexp,
-                lower=_lower_logsumexp, cost=10, ulp=8,
-                doc="log(sum(exp(x))) over axes: -inf for all -inf, inf when there is an inf.")
+_logsumexp = Op(
+    "logsumexp",
+    "composite",
+    dropped("logsumexp"),
+    run_wide(lambda a, x: _np_lse(x, a["axes"], False)),
+    _grad_logsumexp,
+    lower=_lower_logsumexp,
+    cost=10,
+    ulp=8,
+    doc="log(sum(exp(x))) over axes: -inf for all -inf, inf when there is an inf.",
+)
 
 
 def _along(op, x, axis):
@@ -143,7 +171,7 @@ def _lower_logaddexp(node):
 
 
 def _grad_logaddexp(node, g):
-    a, b = node.inputs      # smooth where they are equal, unlike the maximum it is computed with
+    a, b = node.inputs  # smooth where they are equal, unlike the maximum it is computed with
     shares = sigmoid(_gap(a, b)), sigmoid(_gap(b, a))
     return [unbroadcast(mul(g, share), i) for share, i in zip(shares, node.inputs)]
 
@@ -153,10 +181,18 @@ def _infer_logaddexp(attrs, a, b):
     return a.dtype, broadcast("logaddexp", a.shape, b.shape)
 
 
-_logaddexp = Op("logaddexp", "composite", _infer_logaddexp,
-                run_wide(lambda attrs, a, b: np.logaddexp(a, b)), _grad_logaddexp,
-                lower=_lower_logaddexp, cost=12, ulp=4, commutative=True,
-                doc="log(exp(a) + exp(b)) without overflow.")
+_logaddexp = Op(
+    "logaddexp",
+    "composite",
+    _infer_logaddexp,
+    run_wide(lambda attrs, a, b: np.logaddexp(a, b)),
+    _grad_logaddexp,
+    lower=_lower_logaddexp,
+    cost=12,
+    ulp=4,
+    commutative=True,
+    doc="log(exp(a) + exp(b)) without overflow.",
+)
 
 
 def logaddexp(a, b):
@@ -174,6 +210,7 @@ def logdiffexp(a, b):
 
 # --- cross-entropies of logits ----------------------------------------------------------------
 
+
 def _np_softmax_crossentropy(attrs, x, t):
     return -np.sum(np.where(t == 0, 0, t * _np_log_softmax(attrs, x)), axis=attrs["axis"])
 
@@ -181,8 +218,10 @@ def _np_softmax_crossentropy(attrs, x, t):
 def _infer_softmax_crossentropy(attrs, x, t):
     check_kind("softmax_crossentropy", x.dtype, "f")
     if x.ndim != t.ndim:
-        raise ShapeError(f"softmax_crossentropy needs logits and targets of one rank, got shapes "
-                         f"{show(x.shape)} and {show(t.shape)}")
+        raise ShapeError(
+            f"softmax_crossentropy needs logits and targets of one rank, got shapes "
+            f"{show(x.shape)} and {show(t.shape)}"
+        )
     shape = broadcast("softmax_crossentropy", x.shape, t.shape)
     return x.dtype, tuple(d for i, d in enumerate(shape) if i != attrs["axis"])
 
@@ -205,16 +244,24 @@ def _grad_softmax_crossentropy(node, g):
 
 
 _softmax_crossentropy = Op(
-    "softmax_crossentropy", "composite", _infer_softmax_crossentropy,
+    "softmax_crossentropy",
+    "composite",
+    _infer_softmax_crossentropy,
     run_wide(_np_softmax_crossentropy),
-    _grad_softmax_crossentropy, lower=_lower_softmax_crossentropy, cost=14, ulp=16,
-    doc="-sum(target * log_softmax(logits)) along attrs['axis'].")
+    _grad_softmax_crossentropy,
+    lower=_lower_softmax_crossentropy,
+    cost=14,
+    ulp=16,
+    doc="-sum(target * log_softmax(logits)) along attrs['axis'].",
+)
 
 
 def softmax_crossentropy(logits, target, axis=-1):
     """-sum(target * log_softmax(logits)) along one axis; target holds probabilities."""
-    logits, target = (cast(n, dtypes.to_float(n.dtype))
-                      for n in operands((logits, target), "softmax_crossentropy"))
+    logits, target = (
+        cast(n, dtypes.to_float(n.dtype))
+        for n in operands((logits, target), "softmax_crossentropy")
+    )
     return make(_softmax_crossentropy, (logits, target), {"axis": axis_of(int(axis), logits.ndim)})
 
 
@@ -238,14 +285,22 @@ def _grad_sigmoid_crossentropy(node, g):
 
 
 _sigmoid_crossentropy = Op(
-    "sigmoid_crossentropy", "composite", _infer_sigmoid_crossentropy,
+    "sigmoid_crossentropy",
+    "composite",
+    _infer_sigmoid_crossentropy,
     run_wide(_np_sigmoid_crossentropy),
-    _grad_sigmoid_crossentropy, lower=_lower_sigmoid_crossentropy, cost=14, ulp=8,
-    doc="-(t log(sigmoid(x)) + (1 - t) log(1 - sigmoid(x))) from logits x, stable.")
+    _grad_sigmoid_crossentropy,
+    lower=_lower_sigmoid_crossentropy,
+    cost=14,
+    ulp=8,
+    doc="-(t log(sigmoid(x)) + (1 - t) log(1 - sigmoid(x))) from logits x, stable.",
+)
 
 
 def sigmoid_crossentropy(logits, target):
     """Elementwise binary cross-entropy of logits: max(x, 0) - x t + log1p(exp(-|x|))."""
-    logits, target = (cast(n, dtypes.to_float(n.dtype))
-                      for n in operands((logits, target), "sigmoid_crossentropy"))
+    logits, target = (
+        cast(n, dtypes.to_float(n.dtype))
+        for n in operands((logits, target), "sigmoid_crossentropy")
+    )
     return make(_sigmoid_crossentropy, (logits, target))

@@ -3,6 +3,7 @@
 Sorting is stable and puts NaN last, as NumPy does. (In `ckernels.ops` the name `sort` is the
 function.)
 """
+
 import builtins
 
 import numpy as np
@@ -33,6 +34,7 @@ def along(x, axis, name):
 
 
 # --- order ------------------------------------------------------------------------------------
+
 
 def _grad_sort(node, g):
     x, axis = node.inputs[0], node.attrs["axis"]

@@ -5,6 +5,7 @@ the rows begin and end in `indptr` (rows + 1), and `extent`, an empty tensor of 
 columns, 0) that carries the shape where every plan sees it. A matrix compressed along columns is
 the transpose of such a one. Numbers behind indptr[-1] are padding; equal places add up.
 """
+
 import numpy as np
 
 from .. import dtypes
@@ -21,7 +22,7 @@ from .running import cumsum
 from .shape import pack
 
 __all__ = ["csr_dot", "csr_sample", "csr_dense", "csr_take", "csr_rows", "csr_order", "csr_merge",
-           "csr_interleave", "csr_held", "turned"]
+           "csr_interleave", "csr_held", "turned"]  # fmt: skip
 
 
 # --- shapes and checks -------------------------------------------------------------------------
@@ -31,11 +32,14 @@ def _structure(name, indices, indptr, extent, data=None):
     """(rows, columns) of a matrix, as far as known; ShapeError where its parts are no vectors."""
     ranks = [(indices, 1), (indptr, 1), (extent, 3)] + ([(data, 1)] if data is not None else [])
     if any(n.ndim != rank for n, rank in ranks):
-        raise ShapeError(f"{name} needs vectors of data, indices and indptr, got shapes "
-                         + ", ".join(show(n.shape) for n, _ in ranks))
+        raise ShapeError(
+            f"{name} needs vectors of data, indices and indptr, got shapes "
+            + ", ".join(show(n.shape) for n, _ in ranks)
+        )
     if any(n.dtype not in dtypes.INTEGERS for n in (indices, indptr)):
-        raise DTypeError(f"{name}: indices and indptr must be integers, not {indices.dtype} and "
-                         f"{indptr.dtype}")
+        raise DTypeError(
+            f"{name}: indices and indptr must be integers, not {indices.dtype} and {indptr.dtype}"
+        )
     return extent.shape[:2]
 
 
@@ -48,17 +52,23 @@ def _rows_of(name, indices, indptr, shape):
     """The row of each stored number, checked; padding is left out."""
     rows, columns = shape[:2]
     if len(indptr) != rows + 1:
-        raise ShapeError(f"{name}: an indptr of {len(indptr)} numbers is none of {rows} rows: it "
-                         f"needs {rows + 1}")
+        raise ShapeError(
+            f"{name}: an indptr of {len(indptr)} numbers is none of {rows} rows: it "
+            f"needs {rows + 1}"
+        )
     held = np.diff(indptr.astype("int64"))
     if indptr[0] != 0 or (held < 0).any() or indptr[-1] > len(indices):
-        raise ArgumentError(f"{name}: indptr must begin with 0, never fall, and end at most with "
-                            f"{len(indices)}, the number of stored entries; got {indptr.tolist()}")
-    used = indices[:indptr[-1]]
+        raise ArgumentError(
+            f"{name}: indptr must begin with 0, never fall, and end at most with "
+            f"{len(indices)}, the number of stored entries; got {indptr.tolist()}"
+        )
+    used = indices[: indptr[-1]]
     outside = (used < 0) | (used >= columns)
     if outside.any():
-        raise IndexOutOfBounds(f"{name}: index {used[outside][0]} of a sparse matrix is outside "
-                               f"the {columns} positions of its axis")
+        raise IndexOutOfBounds(
+            f"{name}: index {used[outside][0]} of a sparse matrix is outside "
+            f"the {columns} positions of its axis"
+        )
     return np.repeat(np.arange(rows), held)
 
 
@@ -73,29 +83,35 @@ def _check_data(name, data, indices):
 def _infer_dot(attrs, data, indices, indptr, extent, y):
     rows, columns = _structure("the dot product", indices, indptr, extent, data)
     if y.ndim != 2:
-        raise ShapeError(f"the dot product of a sparse matrix needs a dense matrix, not the shape "
-                         f"{show(y.shape)}")
+        raise ShapeError(
+            f"the dot product of a sparse matrix needs a dense matrix, not the shape "
+            f"{show(y.shape)}"
+        )
     if data.dtype != y.dtype:
         raise DTypeError(f"csr_dot needs one dtype, got {data.dtype} and {y.dtype}")
     near, far = (rows, columns) if attrs["back"] else (columns, rows)
     if None not in (near, y.shape[0]) and near != y.shape[0]:
         shape = (columns, rows) if attrs["back"] else (rows, columns)
-        raise ShapeError(f"cannot multiply a sparse matrix of shape {show(shape)} with one of "
-                         f"shape {show(y.shape)}: {near} columns meet {y.shape[0]} rows")
+        raise ShapeError(
+            f"cannot multiply a sparse matrix of shape {show(shape)} with one of "
+            f"shape {show(y.shape)}: {near} columns meet {y.shape[0]} rows"
+        )
     return data.dtype, (far, y.shape[1])
 
 
 def _run_dot(attrs, data, indices, indptr, extent, y):
     rows = _rows_of("the dot product", indices, indptr, extent.shape)
     _check_data("the dot product", data, indices)
-    near, far = (rows, indices[:len(rows)]) if attrs["back"] else (indices[:len(rows)], rows)
+    near, far = (rows, indices[: len(rows)]) if attrs["back"] else (indices[: len(rows)], rows)
     if y.shape[0] != extent.shape[0 if attrs["back"] else 1]:
-        raise ShapeError(f"cannot multiply a sparse matrix of shape "
-                         f"{show(extent.shape[:2][::-1 if attrs['back'] else 1])} with one of "
-                         f"shape {show(y.shape)}")
+        raise ShapeError(
+            f"cannot multiply a sparse matrix of shape "
+            f"{show(extent.shape[:2][:: -1 if attrs['back'] else 1])} with one of "
+            f"shape {show(y.shape)}"
+        )
     wide = {"float16": "float64", "float32": "float64"}.get(data.dtype.name, data.dtype)
     out = np.zeros((extent.shape[1 if attrs["back"] else 0], y.shape[1]), wide)
-    np.add.at(out, far, data[:len(rows), None].astype(wide) * y[near])
+    np.add.at(out, far, data[: len(rows), None].astype(wide) * y[near])
     return out.astype(data.dtype)
 
 
@@ -107,15 +123,23 @@ def _grad_dot(node, g):
     return make("csr_sample", (indices, indptr, extent, *pair)), None, None, None, near
 
 
-Op("csr_dot", "opaque", _infer_dot, _run_dot, _grad_dot, ulp=64,
-   doc="The matrix times the dense y; with attrs['back'] its transpose times y.")
+Op(
+    "csr_dot",
+    "opaque",
+    _infer_dot,
+    _run_dot,
+    _grad_dot,
+    ulp=64,
+    doc="The matrix times the dense y; with attrs['back'] its transpose times y.",
+)
 
 
 def _infer_sample(attrs, indices, indptr, extent, u, v):
     rows, columns = _structure("sampling", indices, indptr, extent)
     if u.ndim != 2 or v.ndim != 2:
-        raise ShapeError(f"sampling a product needs two matrices, got shapes {show(u.shape)} and "
-                         f"{show(v.shape)}")
+        raise ShapeError(
+            f"sampling a product needs two matrices, got shapes {show(u.shape)} and {show(v.shape)}"
+        )
     if u.dtype != v.dtype:
         raise DTypeError(f"csr_sample needs one dtype, got {u.dtype} and {v.dtype}")
     _same("sampling", "the first matrix", u.shape[0], rows)
@@ -129,7 +153,7 @@ def _run_sample(attrs, indices, indptr, extent, u, v):
     rows = _rows_of("sampling", indices, indptr, extent.shape)
     wide = {"float16": "float64", "float32": "float64"}.get(u.dtype.name, u.dtype)
     out = np.zeros(indices.shape, u.dtype)
-    out[:len(rows)] = (u[rows].astype(wide) * v[indices[:len(rows)]]).sum(1)
+    out[: len(rows)] = (u[rows].astype(wide) * v[indices[: len(rows)]]).sum(1)
     return out
 
 
@@ -143,12 +167,24 @@ class _Known:
 def _grad_sample(node, g):
     indices, indptr, extent, u, v = node.inputs
     parts = (g, indices, indptr, extent)
-    return None, None, None, make("csr_dot", (*parts, v), {"back": False}), \
-        make("csr_dot", (*parts, u), {"back": True})
+    return (
+        None,
+        None,
+        None,
+        make("csr_dot", (*parts, v), {"back": False}),
+        make("csr_dot", (*parts, u), {"back": True}),
+    )
 
 
-Op("csr_sample", "opaque", _infer_sample, _run_sample, _grad_sample, ulp=64,
-   doc="u @ v.T at the places of the stored numbers only; 0 for padding.")
+Op(
+    "csr_sample",
+    "opaque",
+    _infer_sample,
+    _run_sample,
+    _grad_sample,
+    ulp=64,
+    doc="u @ v.T at the places of the stored numbers only; 0 for padding.",
+)
 
 
 # --- to and from dense -------------------------------------------------------------------------
@@ -162,7 +198,7 @@ def _run_dense(attrs, data, indices, indptr, extent):
     rows = _rows_of("to_dense", indices, indptr, extent.shape)
     _check_data("to_dense", data, indices)
     out = np.zeros(extent.shape[:2], data.dtype)
-    np.add.at(out, (rows, indices[:len(rows)]), data[:len(rows)])
+    np.add.at(out, (rows, indices[: len(rows)]), data[: len(rows)])
     return out
 
 
@@ -171,15 +207,23 @@ def _grad_dense(node, g):
     return make("csr_take", (indices, indptr, extent, g)), None, None, None
 
 
-Op("csr_dense", "opaque", _infer_dense, _run_dense, _grad_dense, ulp=2,
-   doc="The matrix, dense: numbers stored for one place are added.")
+Op(
+    "csr_dense",
+    "opaque",
+    _infer_dense,
+    _run_dense,
+    _grad_dense,
+    ulp=2,
+    doc="The matrix, dense: numbers stored for one place are added.",
+)
 
 
 def _infer_take(attrs, indices, indptr, extent, x):
     rows, columns = _structure("reading at stored places", indices, indptr, extent)
     if x.ndim != 2:
-        raise ShapeError(f"a sparse matrix meets dense matrices only, not the shape "
-                         f"{show(x.shape)}")
+        raise ShapeError(
+            f"a sparse matrix meets dense matrices only, not the shape {show(x.shape)}"
+        )
     _same("reading at stored places", "the first axis of the dense matrix", x.shape[0], rows)
     _same("reading at stored places", "the second axis of the dense matrix", x.shape[1], columns)
     return x.dtype, indices.shape
@@ -189,7 +233,7 @@ def _run_take(attrs, indices, indptr, extent, x):
     _infer_take(attrs, *(_Known(a) for a in (indices, indptr, extent, x)))
     rows = _rows_of("reading at stored places", indices, indptr, extent.shape)
     out = np.zeros(indices.shape, x.dtype)
-    out[:len(rows)] = x[rows, indices[:len(rows)]]
+    out[: len(rows)] = x[rows, indices[: len(rows)]]
     return out
 
 
@@ -198,8 +242,15 @@ def _grad_take(node, g):
     return None, None, None, make("csr_dense", (g, indices, indptr, extent))
 
 
-Op("csr_take", "opaque", _infer_take, _run_take, _grad_take, ulp=0,
-   doc="The elements of a dense matrix at the places of the stored numbers; 0 for padding.")
+Op(
+    "csr_take",
+    "opaque",
+    _infer_take,
+    _run_take,
+    _grad_take,
+    ulp=0,
+    doc="The elements of a dense matrix at the places of the stored numbers; 0 for padding.",
+)
 
 
 # --- the places themselves ---------------------------------------------------------------------
@@ -215,71 +266,113 @@ def _run_rows(attrs, indices, indptr, extent):
     return np.append(rows, np.zeros(len(indices) - len(rows))).astype(indices.dtype)
 
 
-Op("csr_rows", "opaque", _infer_rows, _run_rows, lambda node, g: (None,) * 3, ulp=0,
-   doc="The row of each stored number; 0 for padding.")
+Op(
+    "csr_rows",
+    "opaque",
+    _infer_rows,
+    _run_rows,
+    lambda node, g: (None,) * 3,
+    ulp=0,
+    doc="The row of each stored number; 0 for padding.",
+)
 
 
 def _infer_order(attrs, indices, indptr, extent):
     _, columns = _structure("turning a sparse matrix", indices, indptr, extent)
-    return [("int64", indices.shape),
-            (indptr.dtype, (None if columns is None else columns + 1,))]
+    return [("int64", indices.shape), (indptr.dtype, (None if columns is None else columns + 1,))]
 
 
 def _run_order(attrs, indices, indptr, extent):
     rows = _rows_of("turning a sparse matrix", indices, indptr, extent.shape)
-    used = indices[:len(rows)]
+    used = indices[: len(rows)]
     order = np.append(np.argsort(used, kind="stable"), np.arange(len(rows), len(indices)))
     ends = np.bincount(used.astype("int64"), minlength=extent.shape[1]).cumsum()
     return order.astype("int64"), np.append(0, ends).astype(indptr.dtype)
 
 
-Op("csr_order", "opaque", _infer_order, _run_order, lambda node, g: (None,) * 3, ulp=0,
-   doc="""(order, indptr) of the transpose: entry k of the matrix compressed along its columns is
-   entry order[k] of the one compressed along its rows. Stable; padding stays behind.""")
+Op(
+    "csr_order",
+    "opaque",
+    _infer_order,
+    _run_order,
+    lambda node, g: (None,) * 3,
+    ulp=0,
+    doc="""(order, indptr) of the transpose: entry k of the matrix compressed along its columns is
+   entry order[k] of the one compressed along its rows. Stable; padding stays behind.""",
+)
 
 
 def _run_interleave(attrs, count, *indptrs):
     starts = np.append(0, np.cumsum([p[-1] for p in indptrs]))[:-1]
-    pieces = [np.arange(p[r], p[r + 1]) + start for r in range(len(indptrs[0]) - 1)
-              for p, start in zip(indptrs, starts)]
+    pieces = [
+        np.arange(p[r], p[r + 1]) + start
+        for r in range(len(indptrs[0]) - 1)
+        for p, start in zip(indptrs, starts)
+    ]
     order = np.concatenate([*pieces, np.zeros(0, int)]).astype("int64")
     if len(order) != len(count):
         raise ShapeError("matrices with padding cannot be joined")
     return order
 
 
-Op("csr_interleave", "opaque", lambda a, count, *indptrs: ("int64", count.shape), _run_interleave,
-   lambda node, g: (None,) * len(node.inputs), ulp=0,
-   doc="""Where the numbers of matrices side by side come from: row 0 of each, row 1 of each, ...,
-   as positions in all their numbers, one matrix after the other (`count` has so many elements).""")
+Op(
+    "csr_interleave",
+    "opaque",
+    lambda a, count, *indptrs: ("int64", count.shape),
+    _run_interleave,
+    lambda node, g: (None,) * len(node.inputs),
+    ulp=0,
+    doc="""Where the numbers of matrices side by side come from: row 0 of each, row 1 of each, ...,
+   as positions in all their numbers, one matrix after the other (`count` has so many elements).""",
+)
 
 
 def _run_merge(attrs, indices, indptr, extent):
     rows = _rows_of("merging places", indices, indptr, extent.shape)
-    places = rows * extent.shape[1] + indices[:len(rows)].astype("int64")
+    places = rows * extent.shape[1] + indices[: len(rows)].astype("int64")
     kept, target = np.unique(places, return_inverse=True)
     columns = max(extent.shape[1], 1)
     ends = np.bincount(kept // columns, minlength=extent.shape[0]).cumsum()
-    return target.reshape(-1).astype("int64"), (kept % columns).astype(indices.dtype), \
-        np.append(0, ends).astype(indptr.dtype)
+    return (
+        target.reshape(-1).astype("int64"),
+        (kept % columns).astype(indices.dtype),
+        np.append(0, ends).astype(indptr.dtype),
+    )
 
 
 def _infer_merge(attrs, indices, indptr, extent):
     rows, _ = _structure("merging places", indices, indptr, extent)
-    return [("int64", indices.shape), (indices.dtype, (None,)),
-            (indptr.dtype, (None if rows is None else rows + 1,))]
+    return [
+        ("int64", indices.shape),
+        (indices.dtype, (None,)),
+        (indptr.dtype, (None if rows is None else rows + 1,)),
+    ]
 
 
-Op("csr_merge", "opaque", _infer_merge, _run_merge, lambda node, g: (None,) * 3, ulp=0,
-   doc="""(target, indices, indptr) of the matrix with each place stored once, columns rising:
-   number k of the old one belongs to number target[k] of the new one.""")
+Op(
+    "csr_merge",
+    "opaque",
+    _infer_merge,
+    _run_merge,
+    lambda node, g: (None,) * 3,
+    ulp=0,
+    doc="""(target, indices, indptr) of the matrix with each place stored once, columns rising:
+   number k of the old one belongs to number target[k] of the new one.""",
+)
 
 
 def _infer_held(attrs, held, ends, like):
-    if held.ndim != 2 or ends.ndim != 1 or like.ndim != 1 or held.dtype != "bool" \
-            or ends.dtype != "int64":
-        raise ShapeError(f"csr_held needs a bool matrix and two vectors, got {held.dtype} "
-                         f"{show(held.shape)}, {ends.dtype} {show(ends.shape)}, {show(like.shape)}")
+    if (
+        held.ndim != 2
+        or ends.ndim != 1
+        or like.ndim != 1
+        or held.dtype != "bool"
+        or ends.dtype != "int64"
+    ):
+        raise ShapeError(
+            f"csr_held needs a bool matrix and two vectors, got {held.dtype} "
+            f"{show(held.shape)}, {ends.dtype} {show(ends.shape)}, {show(like.shape)}"
+        )
     return "int32", like.shape
 
 
@@ -289,9 +382,16 @@ def _run_held(attrs, held, ends, like):
     return held.nonzero()[1].astype("int32")
 
 
-Op("csr_held", "opaque", _infer_held, _run_held, lambda node, g: (None,) * 3, ulp=0,
-   doc="""The columns where the bool matrix is true, row by row. ends: where the rows begin and
-   end; the last operand has an element for each place.""")
+Op(
+    "csr_held",
+    "opaque",
+    _infer_held,
+    _run_held,
+    lambda node, g: (None,) * 3,
+    ulp=0,
+    doc="""The columns where the bool matrix is true, row by row. ends: where the rows begin and
+   end; the last operand has an element for each place.""",
+)
 
 
 # --- build functions ---------------------------------------------------------------------------

@@ -4,6 +4,7 @@ Three ops: counts of places and the places themselves (the symbolic half, from i
 the numbers of the product at the places of any third matrix, which is closed under
 differentiation. None makes more than the result holds. Matrices are those of sparse.py.
 """
+
 import numpy as np
 
 from ..errors import ArgumentError, DTypeError, ShapeError
@@ -21,7 +22,7 @@ from .sparse import _check_data, _rows_of, _structure, csr_order, csr_rows
 
 __all__ = ["csr_product", "csr_product_places"]
 
-BLOCK = 1 << 18         # products of two numbers that the oracles look at together
+BLOCK = 1 << 18  # products of two numbers that the oracles look at together
 
 
 def _check(name, first, second, data=(None, None)):
@@ -29,8 +30,10 @@ def _check(name, first, second, data=(None, None)):
     rows, inner = _structure(name, *first, data[0])
     near, columns = _structure(name, *second, data[1])
     if None not in (inner, near) and inner != near:
-        raise ShapeError(f"cannot multiply a sparse matrix of shape {show((rows, inner))} with one "
-                         f"of shape {show((near, columns))}: {inner} columns meet {near} rows")
+        raise ShapeError(
+            f"cannot multiply a sparse matrix of shape {show((rows, inner))} with one "
+            f"of shape {show((near, columns))}: {inner} columns meet {near} rows"
+        )
     return rows, columns
 
 
@@ -38,21 +41,28 @@ def _pairs(first, second):
     """(row, column, entry of the first, entry of the second) of all products, in blocks of rows."""
     name = "the product of two sparse matrices"
     if first[2].shape[1] != second[2].shape[0]:
-        raise ShapeError(f"cannot multiply sparse matrices of shapes {show(first[2].shape[:2])} "
-                         f"and {show(second[2].shape[:2])}")
-    rows, _ = _rows_of(name, *first[:2], first[2].shape), _rows_of(
-        name, *second[:2], second[2].shape)
-    held, middle = np.diff(second[1].astype("int64")), first[0][:len(rows)].astype("int64")
+        raise ShapeError(
+            f"cannot multiply sparse matrices of shapes {show(first[2].shape[:2])} "
+            f"and {show(second[2].shape[:2])}"
+        )
+    rows, _ = (
+        _rows_of(name, *first[:2], first[2].shape),
+        _rows_of(name, *second[:2], second[2].shape),
+    )
+    held, middle = np.diff(second[1].astype("int64")), first[0][: len(rows)].astype("int64")
     many = held[middle]
     start = 0
     total = np.append(0, np.cumsum(many))
     while start < len(rows):
         stop = max(start + 1, int(np.searchsorted(total, total[start] + BLOCK, "right")) - 1)
-        while stop < len(rows) and rows[stop] == rows[stop - 1]:    # whole rows
+        while stop < len(rows) and rows[stop] == rows[stop - 1]:  # whole rows
             stop += 1
         left = np.repeat(np.arange(start, stop), many[start:stop])
-        right = np.arange(len(left)) - (total[left] - total[start]) \
+        right = (
+            np.arange(len(left))
+            - (total[left] - total[start])
             + second[1].astype("int64")[middle[left]]
+        )
         yield rows[left], second[0][right].astype("int64"), left, right
         start = stop
 
@@ -80,8 +90,15 @@ def _run_counts(attrs, *parts):
     return count
 
 
-Op("csr_counts", "opaque", _infer_counts, _run_counts, lambda node, g: (None,) * 6, ulp=0,
-   doc="How many places each row of the product of two sparse matrices has.")
+Op(
+    "csr_counts",
+    "opaque",
+    _infer_counts,
+    _run_counts,
+    lambda node, g: (None,) * 6,
+    ulp=0,
+    doc="How many places each row of the product of two sparse matrices has.",
+)
 
 
 def _infer_places(attrs, *parts):
@@ -94,14 +111,23 @@ def _run_places(attrs, *parts):
     found = np.concatenate([np.zeros(0, "int64"), *_blocks_of_places(parts[:3], parts[3:6])])
     held = np.bincount(found // columns, minlength=parts[2].shape[0])
     if len(found) != len(parts[7]) or not np.array_equal(np.diff(parts[6]), held):
-        raise ArgumentError(f"the rows of the product of two sparse matrices have {held.tolist()} "
-                            f"places, not {np.diff(parts[6]).tolist()}"[:200])
+        raise ArgumentError(
+            f"the rows of the product of two sparse matrices have {held.tolist()} "
+            f"places, not {np.diff(parts[6]).tolist()}"[:200]
+        )
     return (found % columns).astype(parts[3].dtype)
 
 
-Op("csr_places", "opaque", _infer_places, _run_places, lambda node, g: (None,) * 8, ulp=0,
-   doc="""The column of each place of the product, rising in each row. The last two operands: where
-   its rows begin and end, and a vector that has one element for each place.""")
+Op(
+    "csr_places",
+    "opaque",
+    _infer_places,
+    _run_places,
+    lambda node, g: (None,) * 8,
+    ulp=0,
+    doc="""The column of each place of the product, rising in each row. The last two operands: where
+   its rows begin and end, and a vector that has one element for each place.""",
+)
 
 
 # ---- numbers ------------------------------------------------------------------------------------
@@ -113,8 +139,10 @@ def _infer_product(attrs, data, *parts):
     if data.dtype != parts[3].dtype:
         raise DTypeError(f"csr_product needs one dtype, got {data.dtype} and {parts[3].dtype}")
     if third[2].shape[:2] != (rows, columns) and None not in (*third[2].shape[:2], rows, columns):
-        raise ShapeError(f"a product of shape {show((rows, columns))} is read at the places of a "
-                         f"matrix of shape {show(third[2].shape[:2])}")
+        raise ShapeError(
+            f"a product of shape {show((rows, columns))} is read at the places of a "
+            f"matrix of shape {show(third[2].shape[:2])}"
+        )
     return data.dtype, third[0].shape
 
 
@@ -125,7 +153,7 @@ def _run_product(attrs, data, *parts):
     _check_data(name, parts[3], second[0])
     rows, columns = _rows_of(name, *third[:2], third[2].shape), max(third[2].shape[1], 1)
     wide = {"float16": "float64", "float32": "float64"}.get(data.dtype.name, data.dtype)
-    wanted, where = np.unique(rows * columns + third[0][:len(rows)], return_inverse=True)
+    wanted, where = np.unique(rows * columns + third[0][: len(rows)], return_inverse=True)
     total = np.zeros(len(wanted), wide)
     for row, column, left, right in _pairs(first, second):
         place = row * columns + column
@@ -134,7 +162,7 @@ def _run_product(attrs, data, *parts):
         hit[hit] = wanted[at[hit]] == place[hit]
         np.add.at(total, at[hit], data[left[hit]].astype(wide) * parts[3][right[hit]])
     out = np.zeros(third[0].shape, data.dtype)
-    out[:len(rows)] = total[where.reshape(-1)]
+    out[: len(rows)] = total[where.reshape(-1)]
     return out
 
 
@@ -150,13 +178,24 @@ def _grad_product(node, g):
 def transposed(data, indices, indptr, extent):
     """The rows of the transpose."""
     order, ends = csr_order(indices, indptr, extent)
-    return (take(data, order), take(csr_rows(indices, indptr, extent), order), ends,
-            transpose(extent, (1, 0, 2)))
+    return (
+        take(data, order),
+        take(csr_rows(indices, indptr, extent), order),
+        ends,
+        transpose(extent, (1, 0, 2)),
+    )
 
 
-Op("csr_product", "opaque", _infer_product, _run_product, _grad_product, ulp=64,
-   doc="""The numbers of the product of two sparse matrices at the stored places of a third one, of
-   which equal ones get the same number; 0 for padding.""")
+Op(
+    "csr_product",
+    "opaque",
+    _infer_product,
+    _run_product,
+    _grad_product,
+    ulp=64,
+    doc="""The numbers of the product of two sparse matrices at the stored places of a third one, of
+   which equal ones get the same number; 0 for padding.""",
+)
 
 
 # ---- build functions ----------------------------------------------------------------------------

@@ -1,4 +1,5 @@
 """Special functions: error, gamma and Bessel functions. Their oracles: numerics.py."""
+
 import math
 
 import numpy as np
@@ -12,7 +13,7 @@ from .logic import eq
 from .transcendental import exp, function
 
 __all__ = ["erf", "erfc", "erfinv", "erfcinv", "gamma", "gammaln", "digamma", "trigamma",
-           "i0", "i1", "j0", "j1"]
+           "i0", "i1", "j0", "j1"]  # fmt: skip
 
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
@@ -22,6 +23,7 @@ def _bell(x):
     return mul(exp(neg(square(x))), _TWO_OVER_SQRT_PI)
 
 
+# fmt: off
 erf = function("erf", numerics.erf, lambda x, y, g: mul(g, _bell(x)), 8, 2)
 erfc = function("erfc", numerics.erfc, lambda x, y, g: neg(mul(g, _bell(x))), 12, 4)
 erfinv = function("erfinv", numerics.erfinv, lambda x, y, g: true_div(g, _bell(y)), 15, 4)
@@ -35,6 +37,7 @@ digamma = function("digamma", numerics.digamma, lambda x, y, g: mul(g, trigamma(
 trigamma = elementwise("trigamma", None, numerics.trigamma,
                        lambda x, y, g: mul(g, polygamma(2, x)), rule="float", wide=True, takes="f",
                        cost=200, ulp=8, doc="The derivative of digamma; through the oracle.")
+# fmt: on
 
 
 def _infer_polygamma(attrs, x):
@@ -47,9 +50,16 @@ def _run_polygamma(attrs, x):
         return numerics.polygamma(attrs["order"], x).astype(x.dtype)
 
 
-Op("polygamma", "elementwise", _infer_polygamma, _run_polygamma,
-   lambda node, g: (mul(g, polygamma(node.attrs["order"] + 1, node.inputs[0])),), cost=400, ulp=64,
-   doc="The derivative number attrs['order'] of digamma, from 1 on; through the oracle.")
+Op(
+    "polygamma",
+    "elementwise",
+    _infer_polygamma,
+    _run_polygamma,
+    lambda node, g: (mul(g, polygamma(node.attrs["order"] + 1, node.inputs[0])),),
+    cost=400,
+    ulp=64,
+    doc="The derivative number attrs['order'] of digamma, from 1 on; through the oracle.",
+)
 
 
 def polygamma(order, x):
@@ -59,10 +69,12 @@ def polygamma(order, x):
 
 def _grad_order_one(other):
     """d/dx of i1, j1 is other(x) - y / x, which is 1/2 at 0."""
+
     def grad(x, y, g):
         at_zero = eq(x, 0)
         safe = where(at_zero, 1, x)
         return mul(g, where(at_zero, 0.5, sub(other(x), true_div(y, safe))))
+
     return grad
 
 

@@ -3,6 +3,7 @@
 `solve` of a general matrix is in decompose.py. Leading axes are a batch, as there; triangles are
 solved by blocks in NumPy, without SciPy.
 """
+
 import numpy as np
 
 from .. import dtypes
@@ -19,10 +20,11 @@ from .reduce import sum
 
 __all__ = ["solve_triangular", "cho_solve", "solve_structured", "mirrored", "lstsq"]
 
-BLOCK = 32      # rows; below, LAPACK's solve of the block is as fast as substitution
+BLOCK = 32  # rows; below, LAPACK's solve of the block is as fast as substitution
 
 
 # --- triangular -------------------------------------------------------------------------------
+
 
 def _substitute(a, b, lower):
     """The x with a x = b for triangular a: halves, down to blocks that LAPACK solves."""
@@ -58,8 +60,10 @@ def _run_triangular(attrs, a, b):
     a, b = (v.astype(dtypes.computed(dtype.name), copy=False) for v in (a, b))
     b = b[..., None] if attrs["vector"] else b
     if a.shape[-1] != b.shape[-2]:
-        raise ShapeError(f"cannot solve a triangular system of shape {show(a.shape)} for "
-                         f"{b.shape[-2]} rows on the right side")
+        raise ShapeError(
+            f"cannot solve a triangular system of shape {show(a.shape)} for "
+            f"{b.shape[-2]} rows on the right side"
+        )
     a = np.tril(a) if attrs["lower"] else np.triu(a)
     if attrs["unit"]:
         at = np.arange(a.shape[-1])
@@ -85,9 +89,17 @@ def _grad_triangular(node, g):
     return unbroadcast(ga, a), unbroadcast(gb, b)
 
 
-Op("solve_triangular", "opaque", _infer_triangular, _run_triangular, _grad_triangular, ulp=1e4,
-   cost=50, doc="The x with a x = b for a triangle of a: attrs lower, trans (solve with its "
-                "transpose), unit (ones are on the diagonal, which is not read), vector.")
+Op(
+    "solve_triangular",
+    "opaque",
+    _infer_triangular,
+    _run_triangular,
+    _grad_triangular,
+    ulp=1e4,
+    cost=50,
+    doc="The x with a x = b for a triangle of a: attrs lower, trans (solve with its "
+    "transpose), unit (ones are on the diagonal, which is not read), vector.",
+)
 
 
 def solve_triangular(a, b, lower=False, trans=False, unit_diagonal=False):
@@ -97,11 +109,20 @@ def solve_triangular(a, b, lower=False, trans=False, unit_diagonal=False):
     """
     name = "solve_triangular"
     if trans not in (0, 1, "N", "T", False, True):
-        raise ArgumentError(f"trans of solve_triangular is False or True ('N' or 'T'), not "
-                            f"{trans!r}")
+        raise ArgumentError(
+            f"trans of solve_triangular is False or True ('N' or 'T'), not {trans!r}"
+        )
     a, b = operands((_float_matrix(a, name), _float_matrix(b, name)), name)
-    return make(name, (a, b), {"lower": bool(lower), "trans": trans in (1, "T"),
-                               "unit": bool(unit_diagonal), "vector": b.ndim == 1})
+    return make(
+        name,
+        (a, b),
+        {
+            "lower": bool(lower),
+            "trans": trans in (1, "T"),
+            "unit": bool(unit_diagonal),
+            "vector": b.ndim == 1,
+        },
+    )
 
 
 def cho_solve(c, b, lower=True):
@@ -114,7 +135,7 @@ def cho_solve(c, b, lower=True):
 # --- symmetric --------------------------------------------------------------------------------
 
 STRUCTURES = {"gen": "gen", "general": "gen", "sym": "sym", "symmetric": "sym", "her": "sym",
-              "hermitian": "sym", "pos": "pos", "positive definite": "pos"}
+              "hermitian": "sym", "pos": "pos", "positive definite": "pos"}  # fmt: skip
 
 
 def mirrored(a, lower):
@@ -140,13 +161,18 @@ def solve_structured(a, b, assume_a="gen", lower=False, trans=False):
 
 # --- least squares ----------------------------------------------------------------------------
 
+
 def _infer_lstsq(attrs, a, b):
     if a.ndim != 2 or b.ndim not in (1, 2):
-        raise ShapeError(f"lstsq needs a matrix and a vector or matrix, got shapes {show(a.shape)} "
-                         f"and {show(b.shape)}")
+        raise ShapeError(
+            f"lstsq needs a matrix and a vector or matrix, got shapes {show(a.shape)} "
+            f"and {show(b.shape)}"
+        )
     if None not in (a.shape[0], b.shape[0]) and a.shape[0] != b.shape[0]:
-        raise ShapeError(f"lstsq of {show(a.shape)} and {show(b.shape)}: {a.shape[0]} equations "
-                         f"against {b.shape[0]} right sides")
+        raise ShapeError(
+            f"lstsq of {show(a.shape)} and {show(b.shape)}: {a.shape[0]} equations "
+            f"against {b.shape[0]} right sides"
+        )
     return [(a.dtype, a.shape[1:] + b.shape[1:]), ("int64", ())]
 
 
@@ -167,8 +193,16 @@ def _grad_lstsq(node, g):
     return REGISTRY["pinv"].grad(p, outer)[0], dot(_t(p), gx)
 
 
-Op("lstsq", "opaque", _infer_lstsq, _run_lstsq, _grad_lstsq, ulp=1e4, cost=200,
-   doc="(x, rank): the x with the least |a x - b|, of these the shortest; attrs['rcond'].")
+Op(
+    "lstsq",
+    "opaque",
+    _infer_lstsq,
+    _run_lstsq,
+    _grad_lstsq,
+    ulp=1e4,
+    cost=200,
+    doc="(x, rank): the x with the least |a x - b|, of these the shortest; attrs['rcond'].",
+)
 
 
 def lstsq(a, b, rcond=None):
@@ -181,5 +215,3 @@ def lstsq(a, b, rcond=None):
     found = make("lstsq", (a, b), {"rcond": None if rcond is None else float(rcond)})
     x = item(found, 0)
     return x, cast(sum(square(sub(dot(a, x), b)), 0), a.dtype), item(found, 1)
-
-

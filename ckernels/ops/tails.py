@@ -3,6 +3,7 @@
 Each keeps its digits where the plain formula loses them. Like numerics.py made for accuracy, not
 for speed; nothing of SciPy is needed.
 """
+
 import math
 
 import numpy as np
@@ -71,12 +72,24 @@ def _betaln(x, y):
     s = p + q
     h = p / s
     if p >= 10:
-        return math.fsum([0.5 * math.log(2 * math.pi) - 0.5 * math.log(q),
-                          (p - 0.5) * math.log(h) if h else -math.inf, q * math.log1p(-h),
-                          _stirling(p) + _stirling(q) - _stirling(s)])
+        return math.fsum(
+            [
+                0.5 * math.log(2 * math.pi) - 0.5 * math.log(q),
+                (p - 0.5) * math.log(h) if h else -math.inf,
+                q * math.log1p(-h),
+                _stirling(p) + _stirling(q) - _stirling(s),
+            ]
+        )
     if q >= 10:
-        return math.fsum([_lgamma(p), p, -p * math.log(s), (q - 0.5) * math.log1p(-h),
-                          _stirling(q) - _stirling(s)])
+        return math.fsum(
+            [
+                _lgamma(p),
+                p,
+                -p * math.log(s),
+                (q - 0.5) * math.log1p(-h),
+                _stirling(q) - _stirling(s),
+            ]
+        )
     if p < 1e-300:
         return _lgamma(p)
     return math.log(math.gamma(p) * (math.gamma(q) / math.gamma(s)))

@@ -4,6 +4,7 @@ Images are (batch, *sizes, channels). Per spatial axis a window of `kernel` elem
 apart starts every `stride` elements of the padded image. Padding is a pair (low, high), or a word
 whose numbers depend on sizes that may be unknown yet: "same", "full", "half", "causal", "partial".
 """
+
 import itertools
 import numbers
 from functools import lru_cache
@@ -21,7 +22,7 @@ from .shape import known_values, shape_vector, sized
 __all__ = ["patches", "patches_grad", "window_attrs", "spatial_sizes"]
 
 WORDS = ("same", "full", "half", "causal", "partial")
-LARGEST = 2**31 - 1     # of strides, dilations and paddings: products of two stay within int64
+LARGEST = 2**31 - 1  # of strides, dilations and paddings: products of two stay within int64
 
 
 # --- one axis ---------------------------------------------------------------------------------
@@ -49,7 +50,7 @@ def pads(spec, size, kernel, stride, dilation):
         count = partial_count(size, reach, stride)
         return (0, max(0, (count - 1) * stride + reach - size))
     total = reach - 1 if stride == 1 else max(0, (-(-size // stride) - 1) * stride + reach - size)
-    return (total // 2, total - total // 2)     # an odd one is at the end, as TensorFlow has it
+    return (total // 2, total - total // 2)  # an odd one is at the end, as TensorFlow has it
 
 
 def partial_count(size, kernel, stride):
@@ -92,25 +93,33 @@ def counts(attrs, sizes, kernel, what, shown):
     for axis, (n, size) in enumerate(zip(out, sizes)):
         if n == 0 and size:
             reach = extent(kernel[axis], dilation[axis])
-            low, high = pads(attrs["padding"][axis], size, kernel[axis], attrs["strides"][axis],
-                             dilation[axis])
+            low, high = pads(
+                attrs["padding"][axis], size, kernel[axis], attrs["strides"][axis], dilation[axis]
+            )
             spans = "" if reach == kernel[axis] else f" (dilated: {reach})"
             padded = f" padded by {low} and {high}" if low or high else ""
-            raise ShapeError(f"a {what} of size {kernel[axis]}{spans} is larger than the image of "
-                             f"size {size}{padded} along spatial axis {axis}: {shown()}")
+            raise ShapeError(
+                f"a {what} of size {kernel[axis]}{spans} is larger than the image of "
+                f"size {size}{padded} along spatial axis {axis}: {shown()}"
+            )
     return out
 
 
 def per_axis(value, n, name, least, what):
     """`value` (an int for all axes, or one per axis) as a tuple of n ints of at least `least`."""
     items = (value,) * n if isinstance(value, numbers.Integral) else value
-    good = isinstance(items, (tuple, list)) and len(items) == n and all(
-        isinstance(i, numbers.Integral) and not isinstance(i, bool) for i in items)
+    good = (
+        isinstance(items, (tuple, list))
+        and len(items) == n
+        and all(isinstance(i, numbers.Integral) and not isinstance(i, bool) for i in items)
+    )
     if not good:
         raise ArgumentError(f"{what}: {name} must be an integer or {n} of them, not {value!r}")
     if any(not least <= i <= LARGEST for i in items):
-        raise ArgumentError(f"{what}: {name} must be at least {least} and below 2**31 along every "
-                            f"axis, not {value!r}")
+        raise ArgumentError(
+            f"{what}: {name} must be at least {least} and below 2**31 along every "
+            f"axis, not {value!r}"
+        )
     return tuple(int(i) for i in items)
 
 
@@ -119,8 +128,10 @@ def axis_paddings(value, n, what):
     if isinstance(value, str) or isinstance(value, numbers.Integral):
         value = (value,) * n
     if not isinstance(value, (tuple, list)) or len(value) != n:
-        raise ArgumentError(f"{what}: padding must be a word, an integer, or one entry for each of "
-                            f"{n} spatial axes, not {value!r}")
+        raise ArgumentError(
+            f"{what}: padding must be a word, an integer, or one entry for each of "
+            f"{n} spatial axes, not {value!r}"
+        )
     return tuple(_axis_padding(p, what) for p in value)
 
 
@@ -129,8 +140,10 @@ def _axis_padding(p, what):
         return (0, 0)
     if isinstance(p, str):
         if p not in WORDS:
-            raise ArgumentError(f"{what}: padding {p!r} is none of valid, "
-                                f"{', '.join(WORDS)}, nor a number or a pair of them")
+            raise ArgumentError(
+                f"{what}: padding {p!r} is none of valid, "
+                f"{', '.join(WORDS)}, nor a number or a pair of them"
+            )
         return p
     return per_axis(p, 2, "a padding", 0, what)
 
@@ -143,8 +156,10 @@ def window_attrs(what, n, strides=1, padding="valid", dilation=1, sizes=None, ke
     window (None: unknown). ArgumentError with `what` in the sentence.
     """
     sizes, kernel = sizes or (None,) * n, kernel or (None,) * n
-    attrs = {"strides": per_axis(strides, n, "strides", 1, what),
-             "dilation": per_axis(dilation, n, "dilation", 1, what)}
+    attrs = {
+        "strides": per_axis(strides, n, "strides", 1, what),
+        "dilation": per_axis(dilation, n, "dilation", 1, what),
+    }
     words = axis_paddings(padding, n, what)
     if 0 in kernel:
         raise ShapeError(f"{what}: a window of size {show(kernel)} has no elements")
@@ -158,13 +173,15 @@ def check_window_attrs(attrs, n, what):
     _check_window(attrs["strides"], attrs.get("dilation", (1,) * n), attrs["padding"], n, what)
 
 
-@lru_cache(maxsize=256)     # they are checked again whenever a graph is rebuilt: 40 us each time
+@lru_cache(maxsize=256)  # they are checked again whenever a graph is rebuilt: 40 us each time
 def _check_window(strides, dilation, padding, n, what):
     per_axis(strides, n, "strides", 1, what)
     per_axis(dilation, n, "dilation", 1, what)
     if axis_paddings(padding, n, what) != padding:
-        raise ArgumentError(f"{what}: the attribute padding must be a pair or a word of "
-                            f"{', '.join(WORDS)} for each axis, not {padding!r}")
+        raise ArgumentError(
+            f"{what}: the attribute padding must be a pair or a word of "
+            f"{', '.join(WORDS)} for each axis, not {padding!r}"
+        )
 
 
 def spatial_sizes(x):
@@ -191,9 +208,16 @@ def cropped(x, padding):
 def taps(kernel, results, strides, dilation):
     """(offset in the window, index of a padded image: what all windows see there), row-major."""
     for offset in itertools.product(*map(range, kernel)):
-        yield offset, (slice(None), *(
-            slice(o * d, o * d + max(0, (r - 1) * s + 1), s)
-            for o, d, r, s in zip(offset, dilation, results, strides)))
+        yield (
+            offset,
+            (
+                slice(None),
+                *(
+                    slice(o * d, o * d + max(0, (r - 1) * s + 1), s)
+                    for o, d, r, s in zip(offset, dilation, results, strides)
+                ),
+            ),
+        )
 
 
 def compute_dtype(dtype):
@@ -212,8 +236,9 @@ def check_numbers(what, *nodes):
 def known_sizes(vector, n, what):
     """What is known of a vector of `n` sizes, a tuple with None; ShapeError when it is none."""
     if vector.ndim != 1 or vector.dtype != "int64" or vector.shape[0] not in (None, n):
-        raise ShapeError(f"{what} needs {n} int64 sizes, got {vector.dtype} of shape "
-                         f"{show(vector.shape)}")
+        raise ShapeError(
+            f"{what} needs {n} int64 sizes, got {vector.dtype} of shape {show(vector.shape)}"
+        )
     found = known_values(vector)
     sizes = (None,) * n if found is None else tuple(found)
     if any(s is not None and s < 0 for s in sizes):
@@ -229,8 +254,9 @@ def _infer_patches(attrs, x):
     n = len(kernel)
     check_window_attrs(attrs, n, "patches")
     if x.ndim != n + 2:
-        raise ShapeError(f"patches of {n} axes need an image of {n + 2} dimensions, got shape "
-                         f"{show(x.shape)}")
+        raise ShapeError(
+            f"patches of {n} axes need an image of {n + 2} dimensions, got shape {show(x.shape)}"
+        )
     results = counts(attrs, x.shape[1:-1], kernel, "window", lambda: f"image {show(x.shape)}")
     if attrs.get("exact"):
         _check_exact(attrs, x.shape[1:-1])
@@ -243,15 +269,17 @@ def _check_exact(attrs, sizes):
     for axis, (size, k, s, spec, d) in enumerate(axes):
         around = size and pads(spec, size, k, s, d)
         if around and (size + sum(around) - extent(k, d)) % s:
-            raise ShapeError(f"windows of size {k} every {s} elements do not divide the image of "
-                             f"size {size}, padded by {around[0]} and {around[1]}, along spatial "
-                             f"axis {axis}")
+            raise ShapeError(
+                f"windows of size {k} every {s} elements do not divide the image of "
+                f"size {size}, padded by {around[0]} and {around[1]}, along spatial "
+                f"axis {axis}"
+            )
 
 
 def _run_patches(attrs, x):
     kernel = attrs["size"]
     n = len(kernel)
-    results = _infer_patches(attrs, Sized(x))[1][1:n + 1]
+    results = _infer_patches(attrs, Sized(x))[1][1 : n + 1]
     wide = padded(x, all_pads(attrs, x.shape[1:-1], kernel))
     out = np.empty((x.shape[0], *results, *kernel, x.shape[-1]), x.dtype)
     for offset, there in taps(kernel, results, attrs["strides"], attrs["dilation"]):
@@ -269,9 +297,11 @@ def _infer_patches_grad(attrs, g, sizes):
     results = counts(attrs, image, kernel, "window", lambda: f"image sizes {show(image)}")
     for have, want in zip(g.shape[1:-1], results + tuple(kernel)):
         if None not in (have, want) and have != want:
-            raise ShapeError(f"patches of shape {show(g.shape)} are none of an image of sizes "
-                             f"{show(image)} by windows of {show(kernel)}: they would be "
-                             f"{show((g.shape[0], *results, *kernel, g.shape[-1]))}")
+            raise ShapeError(
+                f"patches of shape {show(g.shape)} are none of an image of sizes "
+                f"{show(image)} by windows of {show(kernel)}: they would be "
+                f"{show((g.shape[0], *results, *kernel, g.shape[-1]))}"
+            )
     return g.dtype, (g.shape[0], *image, g.shape[-1])
 
 
@@ -289,17 +319,29 @@ def _run_patches_grad(attrs, g, sizes):
     _, shape = _infer_patches_grad(attrs, Sized(g), Sized(sizes))
     around = all_pads(attrs, image, kernel)
     wide = padded(np.zeros(shape, compute_dtype(g.dtype)), around)
-    for offset, there in taps(kernel, g.shape[1:n + 1], attrs["strides"], attrs["dilation"]):
+    for offset, there in taps(kernel, g.shape[1 : n + 1], attrs["strides"], attrs["dilation"]):
         wide[there] += g[(slice(None),) * (n + 1) + offset]
     return np.ascontiguousarray(cropped(wide, around)).astype(g.dtype, copy=False)
 
 
-Op("patches", "opaque", _infer_patches, _run_patches,
-   lambda node, g: (make("patches_grad", (g, spatial_sizes(node.inputs[0])), node.attrs),), ulp=0,
-   doc="All windows of an image: (N, *sizes, C) gives (N, *results, *size, C).")
-Op("patches_grad", "opaque", _infer_patches_grad, _run_patches_grad,
-   lambda node, g: (make("patches", (g,), node.attrs), None), ulp=64,
-   doc="Windows added up at their places in images of the sizes given: the gradient of patches.")
+Op(
+    "patches",
+    "opaque",
+    _infer_patches,
+    _run_patches,
+    lambda node, g: (make("patches_grad", (g, spatial_sizes(node.inputs[0])), node.attrs),),
+    ulp=0,
+    doc="All windows of an image: (N, *sizes, C) gives (N, *results, *size, C).",
+)
+Op(
+    "patches_grad",
+    "opaque",
+    _infer_patches_grad,
+    _run_patches_grad,
+    lambda node, g: (make("patches", (g,), node.attrs), None),
+    ulp=64,
+    doc="Windows added up at their places in images of the sizes given: the gradient of patches.",
+)
 
 
 def patches(x, size, strides=1, padding="valid", dilation=1, exact=False):

@@ -5,6 +5,7 @@ epilogue where it fits), scans and branches into instructions with others inside
 without C of its own into a call of its oracle. Shapes and strides are numbers here; kernels are
 not compiled here, and intermediates get their place in memory.py.
 """
+
 import copy
 import heapq
 import itertools
@@ -38,10 +39,10 @@ class Unit:
     def __init__(self, nodes, group=None):
         self.nodes, self.group = nodes, group
         self.needs = set()
-        self.waits, self.done = 0, False        # for how many of them; whether it is emitted
+        self.waits, self.done = 0, False  # for how many of them; whether it is emitted
 
 
-ENDS = 3        # units from the last one of a path: a product, Adam's two means, the new weights
+ENDS = 3  # units from the last one of a path: a product, Adam's two means, the new weights
 
 
 class Queue:
@@ -58,7 +59,7 @@ class Queue:
             unit.waits = len(unit.needs)
             for producer in unit.needs:
                 self.users[producer].append(unit)
-        left = {}       # how many units follow a unit on the longest path
+        left = {}  # how many units follow a unit on the longest path
         for unit in reversed(units):
             left[unit] = 1 + max((left.get(user, ENDS) for user in self.users[unit]), default=-1)
         self.place = {unit: (min(left[unit], ENDS + 1), k) for k, unit in enumerate(units)}
@@ -93,10 +94,14 @@ class Binder(Products):
         self.inputs, self.cells = inputs, cells
         self.constants, self.sizes, self.names = [], {}, itertools.count(1)
         self.outer, self.steady = None, frozenset()
-        self.built = {}                         # loops lowered so far: see Lowering
-        self.schedules = []                     # of this graph and of all bodies inside of it
-        self.begin([*((("out", i), n) for i, n in enumerate(outputs)),
-                    *((("next", i), n) for i, n in enumerate(updates))])
+        self.built = {}  # loops lowered so far: see Lowering
+        self.schedules = []  # of this graph and of all bodies inside of it
+        self.begin(
+            [
+                *((("out", i), n) for i, n in enumerate(outputs)),
+                *((("next", i), n) for i, n in enumerate(updates)),
+            ]
+        )
 
     def begin(self, ends):
         """Take up a graph: `ends` are (buffer, the node whose value it shall hold)."""
@@ -106,8 +111,8 @@ class Binder(Products):
         self.order, self.home = self.schedules[-1]
         self.planes = native.in_planes(self.order, roots)
         self.instructions, self.layouts, self.assigned, self.copied = [], {}, {}, {}
-        self.parts = {}                         # {uid: (a concatenation, where in it)}
-        self.items = {}                         # {uid of a node: {index: item of it that is used}}
+        self.parts = {}  # {uid: (a concatenation, where in it)}
+        self.items = {}  # {uid of a node: {index: item of it that is used}}
         for node in self.order:
             if node.op.name == "item":
                 self.items.setdefault(node.inputs[0].uid, {})[node.attrs["index"]] = node
@@ -128,8 +133,12 @@ class Binder(Products):
         if unit.group is None:
             return list(unit.nodes[0].inputs)
         maps, reads = unit.group.maps, unit.group.reads
-        return [operand for node in unit.nodes for operand, _, base, _ in reads[node.uid]
-                if base.uid not in maps]
+        return [
+            operand
+            for node in unit.nodes
+            for operand, _, base, _ in reads[node.uid]
+            if base.uid not in maps
+        ]
 
     def units(self):
         """All units, with the producers each one needs."""
@@ -167,7 +176,8 @@ class Binder(Products):
 
     def useful(self, unit):
         return unit.group is None or any(
-            n.uid in self.stored and self.home[n.uid][0] is unit.group for n in unit.nodes)
+            n.uid in self.stored and self.home[n.uid][0] is unit.group for n in unit.nodes
+        )
 
     @staticmethod
     def base(node):
@@ -237,8 +247,12 @@ class Binder(Products):
             axis, start = node.attrs["axis"], 0
             for x in node.inputs:
                 stop = start + x.shape[axis]
-                if x.uid in self.home and x.uid not in kept and users[x.uid] == [node] \
-                        and node.inputs.count(x) == 1:
+                if (
+                    x.uid in self.home
+                    and x.uid not in kept
+                    and users[x.uid] == [node]
+                    and node.inputs.count(x) == 1
+                ):
                     slices = [(None, None, 1)] * node.ndim
                     slices[axis] = (start, stop, 1)
                     self.parts[x.uid] = (node, slices)
@@ -300,11 +314,22 @@ class Binder(Products):
 
     def add_launch(self, launch, nodes, name=None):
         grain = greatest(launch.least, least_units(launch.n, launch.work))
-        instr = Instruction(KERNEL, name or "+".join(n.op.name for n in nodes), launch.pointers,
-                            launch.dims, launch.n, launch.block, grain,
-                            value_of(launch.work) / 1000, launch.reads, launch.writes,
-                            launch.inplace, launch.kernel,
-                            node=nodes[-1] if nodes else None, nodes=list(nodes))
+        instr = Instruction(
+            KERNEL,
+            name or "+".join(n.op.name for n in nodes),
+            launch.pointers,
+            launch.dims,
+            launch.n,
+            launch.block,
+            grain,
+            value_of(launch.work) / 1000,
+            launch.reads,
+            launch.writes,
+            launch.inplace,
+            launch.kernel,
+            node=nodes[-1] if nodes else None,
+            nodes=list(nodes),
+        )
         if launch.n:
             self.instructions.append(instr)
         return instr
@@ -340,10 +365,20 @@ class Binder(Products):
             for index, user in self.items.get(node.uid, {}).items():
                 self.layouts[user.uid] = outs[index]
         size = sum(value_of(product(lay.shape)) for lay in ins + outs)
-        self.instructions.append(Instruction(
-            PYCALL, node.op.name, [self.pointer(lay) for lay in ins + outs], [], ns=2000 + size,
-            reads=[lay.buffer for lay in ins], writes=[lay.buffer for lay in outs],
-            call=(OracleCall(bare_node(node)), ins, outs), node=node, nodes=[node]))
+        self.instructions.append(
+            Instruction(
+                PYCALL,
+                node.op.name,
+                [self.pointer(lay) for lay in ins + outs],
+                [],
+                ns=2000 + size,
+                reads=[lay.buffer for lay in ins],
+                writes=[lay.buffer for lay in outs],
+                call=(OracleCall(bare_node(node)), ins, outs),
+                node=node,
+                nodes=[node],
+            )
+        )
 
     @staticmethod
     def pointer(layout):
@@ -404,7 +439,9 @@ class Binder(Products):
         elif kernel.form != "rows" or instr.n != rows or instr.dims[0] != n or kernel.runs:
             return False
         at = 1 + kernel.outer + kernel.runs
-        sizes = instr.dims[1:1 + kernel.outer] + ([instr.dims[0]] if kernel.form == "flat" else [])
+        sizes = instr.dims[1 : 1 + kernel.outer] + (
+            [instr.dims[0]] if kernel.form == "flat" else []
+        )
         want = contiguous_strides(sizes)
         if kernel.form == "rows":
             want = tuple(s * n for s in want)
@@ -413,7 +450,7 @@ class Binder(Products):
             inner = op.inner
             if inner == "n":
                 inner, at = instr.dims[at], at + 1
-            far = tuple(instr.dims[at:at + kernel.outer]) if op.outer else (0,) * kernel.outer
+            far = tuple(instr.dims[at : at + kernel.outer]) if op.outer else (0,) * kernel.outer
             at += kernel.outer if op.outer else 0
             at += kernel.runs if op.run else 0
             if op.role == "index":
@@ -449,5 +486,10 @@ def constant_of(node):
 def as_pairs(layout):
     """A complex layout as one of floats, with an axis of two more."""
     dtype = "float32" if layout.dtype == "complex64" else "float64"
-    return Layout(layout.buffer, (*layout.shape, 2), (*(2 * s for s in layout.strides), 1), dtype,
-                  2 * layout.offset)
+    return Layout(
+        layout.buffer,
+        (*layout.shape, 2),
+        (*(2 * s for s in layout.strides), 1),
+        dtype,
+        2 * layout.offset,
+    )

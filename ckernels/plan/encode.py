@@ -4,6 +4,7 @@ Their numbers may be sizes of a class of shapes. Buffers become rows (space, ind
 row of a scan becomes a slot of its own wherever it is used, and a line in the scan's table that
 says how the slot moves (ck_scan in ckernels.h).
 """
+
 from ..dtypes import ITEMSIZE
 from .instructions import PYCALL, Move, flatten
 from .memory import arrange
@@ -23,8 +24,8 @@ class Tables:
         self.instructions = flatten(instructions)
         self.arena = arrange(self.instructions, sizes)
         self.instrs, self.ptrs, self.dims, self.calls = [], [], [], []
-        self.owners = {}        # {row of a scan: the scan}
-        self.scans = {}         # {id of a scan: ScanTable}
+        self.owners = {}  # {row of a scan: the scan}
+        self.scans = {}  # {id of a scan: ScanTable}
         addresses = iter(addresses)
         for tag, instr in enumerate(self.instructions):
             if instr.scan is not None:
@@ -40,7 +41,8 @@ class Tables:
                 fn = len(self.calls)
                 self.calls.append(pycall(instr, first))
             self.instrs.append(
-                [instr.kind, tag, fn, first, base, instr.n, instr.block, instr.grain])
+                [instr.kind, tag, fn, first, base, instr.n, instr.block, instr.grain]
+            )
         self.add_scans()
 
     def pointer(self, buffer, offset):
@@ -48,7 +50,7 @@ class Tables:
         owner = self.owners.get(buffer)
         if owner is not None:
             move = owner.moves[buffer]
-            if not isinstance(move, Move):              # it does not move
+            if not isinstance(move, Move):  # it does not move
                 return self.pointer(move[0], move[1] + offset)
         slot = len(self.ptrs)
         self.ptrs.append(self.place_of(buffer, offset))
@@ -83,7 +85,7 @@ class ScanTable:
 
     def __init__(self, scan, tag):
         self.scan, self.tag = scan, tag
-        self.moved, self.fixed = {}, {}     # {slot: (row, offset)}, {base: slot}
+        self.moved, self.fixed = {}, {}  # {slot: (row, offset)}, {base: slot}
 
     def base(self, tables, base, offset=0):
         """The slot of a base, shared by all rows that move from it."""
@@ -101,8 +103,10 @@ class ScanTable:
 
     def encode(self, tables):
         scan, slides, moves = self.scan, [], []
-        finals = [(self.base(tables, to), self.slot(tables, row), self.base(tables, first), size)
-                  for to, row, first, size in scan.finals]
+        finals = [
+            (self.base(tables, to), self.slot(tables, row), self.base(tables, first), size)
+            for to, row, first, size in scan.finals
+        ]
         traces = [(self.base(tables, base), size) for base, size in scan.traces]
         head = [self.base(tables, x) for x in (scan.count, scan.flag, scan.executed)]
         for slot, (row, offset) in self.moved.items():
@@ -112,12 +116,34 @@ class ScanTable:
                 slides.append((slot, a, move.a_stride))
             else:
                 x_by_t, y_by_t = (int(c == "t") for c in move.by)
-                moves.append((slot, x_by_t, move.until, a, move.a_stride, mask(move.a_ring),
-                              y_by_t, move.shift, b, move.b_stride, mask(move.b_ring)))
+                moves.append(
+                    (
+                        slot,
+                        x_by_t,
+                        move.until,
+                        a,
+                        move.a_stride,
+                        mask(move.a_ring),
+                        y_by_t,
+                        move.shift,
+                        b,
+                        move.b_stride,
+                        mask(move.b_ring),
+                    )
+                )
         parts = scan.parts
-        numbers = [scan.rows, scan.limit, int(scan.reverse), int(scan.stepped), *head,
-                   len(slides), len(moves), len(finals), len(traces),
-                   *((parts.rows, parts.part, parts.stretch) if parts else (0, 0, 0))]
+        numbers = [
+            scan.rows,
+            scan.limit,
+            int(scan.reverse),
+            int(scan.stepped),
+            *head,
+            len(slides),
+            len(moves),
+            len(finals),
+            len(traces),
+            *((parts.rows, parts.part, parts.stretch) if parts else (0, 0, 0)),
+        ]
         for rows in (slides, moves, finals, traces):
             for row in rows:
                 numbers.extend(row)
@@ -135,6 +161,10 @@ def pycall(instr, first):
     def spec(at, layout):
         size = ITEMSIZE[layout.dtype]
         return (first + at, layout.dtype, layout.shape, tuple(s * size for s in layout.strides))
+
     count = len(ins)
-    return (call, [spec(k, lay) for k, lay in enumerate(ins)],
-            [spec(count + k, lay) for k, lay in enumerate(outs)])
+    return (
+        call,
+        [spec(k, lay) for k, lay in enumerate(ins)],
+        [spec(count + k, lay) for k, lay in enumerate(outs)],
+    )

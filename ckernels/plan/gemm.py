@@ -2,6 +2,7 @@
 
 A part of Binder (binder.py), which gives layouts and places.
 """
+
 import struct
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from ..graph.shapes import product
 from ..graph.sizes import estimate, greatest
 from .instructions import GEMM, Instruction
 
-TALL = 512                  # rows up to which gemm reads B without packing it: see builtin.c
+TALL = 512  # rows up to which gemm reads B without packing it: see builtin.c
 
 
 class Products:
@@ -23,12 +24,14 @@ class Products:
         c = self.target(node)
         self.layouts[node.uid] = c
         wide = [k for k, n in enumerate(batch_shape) if n != 1]
-        sizes, rows = collapse([batch_shape[k] for k in wide],
-                               [[lay.strides[k] for k in wide] for lay in (a, b, c)])
+        sizes, rows = collapse(
+            [batch_shape[k] for k in wide], [[lay.strides[k] for k in wide] for lay in (a, b, c)]
+        )
         if len(sizes) > 1:
             a, b = self.copy(a), self.copy(b)
-            return self.gemm_step(node, a, b, c, product(sizes), a.strides[-3:-2],
-                                  b.strides[-3:-2], c.strides[-3:-2])
+            return self.gemm_step(
+                node, a, b, c, product(sizes), a.strides[-3:-2], b.strides[-3:-2], c.strides[-3:-2]
+            )
         batch = sizes[0] if sizes else 1
         return self.gemm_step(node, a, b, c, batch, *rows)
 
@@ -36,10 +39,14 @@ class Products:
     def batched(layout, batch_shape):
         """`layout` with its batch axes broadcast to `batch_shape`."""
         lead = len(batch_shape) - (len(layout.shape) - 2)
-        strides = (0,) * lead + tuple(0 if n == 1 else s for n, s in
-                                      zip(layout.shape[:-2], layout.strides))
-        return replace(layout, shape=tuple(batch_shape) + layout.shape[-2:],
-                       strides=strides + layout.strides[-2:])
+        strides = (0,) * lead + tuple(
+            0 if n == 1 else s for n, s in zip(layout.shape[:-2], layout.strides)
+        )
+        return replace(
+            layout,
+            shape=tuple(batch_shape) + layout.shape[-2:],
+            strides=strides + layout.strides[-2:],
+        )
 
     def gemm_step(self, node, a, b, c, batch, step_a, step_b, step_c):
         steps = [s[0] if s else 0 for s in (step_a, step_b, step_c)]
@@ -50,12 +57,36 @@ class Products:
         if trans_b and b.buffer in self.steady and not steps[1] and 1 < m <= TALL:
             b, trans_b, ldb = self.compact(replace(b, shape=(k, n), strides=b.strides[-2:])), 0, n
         one = struct.unpack("q", struct.pack("d", 1.0))[0]
-        dims = [int(node.dtype == "float64"), m, n, k, trans_a, trans_b, lda, ldb,
-                greatest(n, 1), one, 0, batch, *steps, n]
+        dims = [
+            int(node.dtype == "float64"),
+            m,
+            n,
+            k,
+            trans_a,
+            trans_b,
+            lda,
+            ldb,
+            greatest(n, 1),
+            one,
+            0,
+            batch,
+            *steps,
+            n,
+        ]
         flops = estimate(2, batch, m, n, k)
-        instr = Instruction(GEMM, "matmul", [self.pointer(lay) for lay in (a, b, c)], dims,
-                            ns=flops / 60, reads=[a.buffer, b.buffer], writes=[c.buffer],
-                            node=node, nodes=[node], rows=batch * m, columns=n)
+        instr = Instruction(
+            GEMM,
+            "matmul",
+            [self.pointer(lay) for lay in (a, b, c)],
+            dims,
+            ns=flops / 60,
+            reads=[a.buffer, b.buffer],
+            writes=[c.buffer],
+            node=node,
+            nodes=[node],
+            rows=batch * m,
+            columns=n,
+        )
         if batch * m * n:
             self.instructions.append(instr)
         return instr
@@ -67,6 +98,6 @@ class Products:
             return layout, 0, greatest(s if m != 1 else n, greatest(n, 1)), step
         if (s == 1 or m == 1) and (t >= m or n == 1):
             return layout, 1, greatest(t if n != 1 else m, greatest(m, 1)), step
-        if not step:                        # one matrix for the whole batch
+        if not step:  # one matrix for the whole batch
             layout = replace(layout, shape=(m, n), strides=(s, t))
         return self.compact(layout), 0, greatest(n, 1), step and m * n

@@ -2,14 +2,16 @@
 
 Scans and branches hold the instructions inside of them; in a C Plan those follow in the flat array.
 """
+
 from dataclasses import dataclass, field
 
-KERNEL, GEMM, PYCALL, SCAN, IF, NATIVE = 0, 1, 2, 3, 4, 5       # enum of ckernels.h
+KERNEL, GEMM, PYCALL, SCAN, IF, NATIVE = 0, 1, 2, 3, 4, 5  # enum of ckernels.h
 
 
 @dataclass
 class Instruction:
     """One instruction to be: what runs, on which pointers, and which buffers it touches."""
+
     kind: int
     name: str
     pointers: list
@@ -25,11 +27,11 @@ class Instruction:
     call: object = None
     node: object = None
     nodes: list = field(default_factory=list)
-    body: list = field(default_factory=list)    # of a scan's step, or of both sides of a branch
-    scan: object = None                         # of a scan: a Moving
-    depth: int = 0                              # how many scans and branches are around it
-    rows: int = None                            # of the result, where an epilogue may follow
-    columns: int = None                         # elements of such a row
+    body: list = field(default_factory=list)  # of a scan's step, or of both sides of a branch
+    scan: object = None  # of a scan: a Moving
+    depth: int = 0  # how many scans and branches are around it
+    rows: int = None  # of the result, where an epilogue may follow
+    columns: int = None  # elements of such a row
 
     @property
     def line(self):
@@ -50,6 +52,7 @@ class Move:
     Move(first, s, None, 1, "jj", trace, s, None, 1): at step 0 the first state, at step j row j - 1
     of the trace.
     """
+
     a: tuple = None
     a_stride: int = 0
     a_ring: int = None
@@ -69,6 +72,7 @@ class Move:
 class BatchParts:
     """A scan whose batch has `rows` rows that do not depend on each other. A thread takes `part` of
     them through `stretch` steps, after which the scan polls for signals."""
+
     rows: int
     part: int
     stretch: int
@@ -77,17 +81,18 @@ class BatchParts:
 @dataclass
 class Moving:
     """What a scan instruction needs to know besides its body. Bases are (buffer, bytes)."""
+
     rows: int
     limit: int = -1
     reverse: bool = False
     count: tuple = None
     flag: tuple = None
     executed: tuple = None
-    moves: dict = field(default_factory=dict)       # {("row", k): Move, or a base: it stays there}
-    finals: list = field(default_factory=list)      # (to, row, first, bytes)
-    traces: list = field(default_factory=list)      # (base, bytes of a row): zeros where none ran
-    stepped: bool = False                           # the body is one kernel that takes many steps
-    parts: BatchParts = None                        # batch rows that take all steps by themselves
+    moves: dict = field(default_factory=dict)  # {("row", k): Move, or a base: it stays there}
+    finals: list = field(default_factory=list)  # (to, row, first, bytes)
+    traces: list = field(default_factory=list)  # (base, bytes of a row): zeros where none ran
+    stepped: bool = False  # the body is one kernel that takes many steps
+    parts: BatchParts = None  # batch rows that take all steps by themselves
 
 
 def flatten(instructions, depth=0):
@@ -118,6 +123,7 @@ class OracleCall:
 
     def __call__(self, inputs, outputs):
         from ..reference import apply_oracle  # start-up
+
         result = apply_oracle(self.node, inputs)
         for out, value in zip(outputs, result if self.node.outs is not None else (result,)):
             out[...] = value

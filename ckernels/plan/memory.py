@@ -6,6 +6,7 @@ later lives through all of it. The order in which buffers lie on each other is c
 at hand; their offsets follow from any sizes. Knows the buffers that instructions touch, not what
 they compute.
 """
+
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
@@ -21,6 +22,7 @@ ALIGN = 64
 class Arena:
     """Buffers in an order in which each one lies on some of those before it: below[i] are the
     numbers of the highest ones under buffer i. host: {buffer: the one whose place it takes}."""
+
     names: list
     sizes: list
     below: list
@@ -35,6 +37,7 @@ class Arena:
     def offsets(self, sizes):
         """({buffer: bytes from the start}, bytes in all) for these sizes of `names`."""
         from .. import _runtime
+
         at, total = _runtime.stack(np.array(sizes, np.int64), *self.edges())
         found = dict(zip(self.names, at.tolist()))
         for buffer, root in self.host.items():
@@ -67,6 +70,7 @@ def arrange(instructions, sizes):
     where the instruction says that both are walked alike.
     """
     from .. import _runtime
+
     live = lifetimes(instructions)
     host = overwrite(instructions, sizes, live)
     keep_apart(instructions, live)
@@ -135,8 +139,12 @@ def overwrite(instructions, sizes, live):
             if result not in live or operand not in live or result in host or operand in taken:
                 continue
             root = host.get(operand, operand)
-            if not surely(sizes[result], sizes[root]) or live[result][0] != i \
-                    or live[operand][1] != i or live[root][1] != i:
+            if (
+                not surely(sizes[result], sizes[root])
+                or live[result][0] != i
+                or live[operand][1] != i
+                or live[root][1] != i
+            ):
                 continue
             host[result] = root
             taken.add(operand)

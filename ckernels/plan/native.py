@@ -5,6 +5,7 @@ when there is nothing to run, or False to leave the node to its oracle (dtypes w
 than three spatial axes). Sizes are numbers in dims, so a new size needs no new kernel. Scratch
 is a buffer of the arena; the runtime says how much it needs. dims are laid out as in native.h.
 """
+
 import os
 import struct
 from dataclasses import replace
@@ -19,13 +20,26 @@ from ..ops.conv import geometry
 from ..ops.windows import all_pads
 from .instructions import GEMM, NATIVE, Instruction
 
-(CONV, CONV_INPUT_GRAD, CONV_WEIGHT_GRAD, DEPTHWISE, DEPTHWISE_INPUT_GRAD, DEPTHWISE_WEIGHT_GRAD,
- POOL_MAX, POOL_SUM, POOL_SUM_GRAD, POOL_MAX_GRAD, POOL_MAX_TAKE, TRANSPOSE, PLANES) = range(13)
+(
+    CONV,
+    CONV_INPUT_GRAD,
+    CONV_WEIGHT_GRAD,
+    DEPTHWISE,
+    DEPTHWISE_INPUT_GRAD,
+    DEPTHWISE_WEIGHT_GRAD,
+    POOL_MAX,
+    POOL_SUM,
+    POOL_SUM_GRAD,
+    POOL_MAX_GRAD,
+    POOL_MAX_TAKE,
+    TRANSPOSE,
+    PLANES,
+) = range(13)
 CONVOLUTIONS = ("conv", "conv_input_grad", "conv_weight_grad")
 FLOATS = ("float32", "float64")
-MOST_SCRATCH = 1 << 30      # bytes; huge dilations of small images are left to the oracle
-DIMS = 36                   # of every native instruction, before those of its epilogue
-LEAST_TRANSPOSED = 4096     # elements; less is in cache whichever way it is read
+MOST_SCRATCH = 1 << 30  # bytes; huge dilations of small images are left to the oracle
+DIMS = 36  # of every native instruction, before those of its epilogue
+LEAST_TRANSPOSED = 4096  # elements; less is in cache whichever way it is read
 ONE = struct.unpack("q", struct.pack("d", 1.0))[0]
 
 
@@ -51,8 +65,19 @@ def kernel_strides(layout):
 def dims_of(op, dtype, batch, channels, out, groups, axes, first, second):
     """axes: (size, result, kernel, stride, dilation, low) per spatial axis."""
     axes = [(1, 1, 1, 1, 1, 0)] * (3 - len(axes)) + list(axes)
-    return [op, int(dtype == "float64"), batch, channels, out, groups,
-            *(n for axis in axes for n in axis), *first, *second, slots(), 0]
+    return [
+        op,
+        int(dtype == "float64"),
+        batch,
+        channels,
+        out,
+        groups,
+        *(n for axis in axes for n in axis),
+        *first,
+        *second,
+        slots(),
+        0,
+    ]
 
 
 def emit(binder, node, dims, sources, ns, columns=0, target=None):
@@ -69,10 +94,19 @@ def emit(binder, node, dims, sources, ns, columns=0, target=None):
     if value_of(size) or dims[0] in WITH_SCRATCH:
         places.append(binder.temp((size,), "uint8"))
         writes.append(places[-1].buffer)
-    instr = Instruction(NATIVE, node.op.name, [binder.pointer(lay) for lay in places], dims, ns=ns,
-                        reads=[lay.buffer for lay in sources], writes=writes, node=node,
-                        nodes=[node], rows=product(target.shape[:-1]) if columns else 0,
-                        columns=columns)
+    instr = Instruction(
+        NATIVE,
+        node.op.name,
+        [binder.pointer(lay) for lay in places],
+        dims,
+        ns=ns,
+        reads=[lay.buffer for lay in sources],
+        writes=writes,
+        node=node,
+        nodes=[node],
+        rows=product(target.shape[:-1]) if columns else 0,
+        columns=columns,
+    )
     binder.instructions.append(instr)
     return instr
 
@@ -80,13 +114,14 @@ def emit(binder, node, dims, sources, ns, columns=0, target=None):
 def scratch(dims):
     """Bytes of scratch that an instruction with these dims needs."""
     from .. import _runtime
+
     found = _runtime.native_scratch([value_of(d) for d in dims])
     sizes = next((d for d in dims if type(d) is Size), None)
     return found if sizes is None else sizes.of.scratch(dims, found)
 
 
 WITH_SCRATCH = (CONV, CONV_INPUT_GRAD, CONV_WEIGHT_GRAD, DEPTHWISE_WEIGHT_GRAD, PLANES, PLANES + 1,
-                PLANES + 2)
+                PLANES + 2)  # fmt: skip
 
 
 # ---- convolution --------------------------------------------------------------------------------
@@ -94,14 +129,16 @@ WITH_SCRATCH = (CONV, CONV_INPUT_GRAD, CONV_WEIGHT_GRAD, DEPTHWISE_WEIGHT_GRAD, 
 
 def convolution(which):
     """The lowering of conv (0), conv_input_grad (1) or conv_weight_grad (2)."""
+
     def lower(binder, node):
         g = geometry(node)
         if node.dtype not in FLOATS or len(g.sizes) > 3:
             return False
         if which == CONV_INPUT_GRAD and whole_image(g):
             return dense_input_grad(binder, node, g)
-        axes = list(zip(g.sizes, g.results, g.kernel, g.strides, g.dilation,
-                        (low for low, _ in g.padding)))
+        axes = list(
+            zip(g.sizes, g.results, g.kernel, g.strides, g.dilation, (low for low, _ in g.padding))
+        )
         if node.uid in binder.planes:
             return planes(binder, node, g, which)
         first, second = (binder.layout(i) for i in node.inputs[:2])
@@ -110,18 +147,28 @@ def convolution(which):
             op += DEPTHWISE
             first, second = side_by_side(binder, first), side_by_side(binder, second)
         strides = image_strides if which == CONV_WEIGHT_GRAD else kernel_strides
-        dims = dims_of(op, node.dtype, g.batch, g.channels, g.out_channels, g.groups, axes,
-                       image_strides(first), strides(second))
+        dims = dims_of(
+            op,
+            node.dtype,
+            g.batch,
+            g.channels,
+            g.out_channels,
+            g.groups,
+            axes,
+            image_strides(first),
+            strides(second),
+        )
         work = estimate(g.batch, *g.results, *g.kernel, g.out_channels)
         ns = work * max(1, value_of(g.channels) // max(1, g.groups)) / 30
         return emit(binder, node, dims, [first, second], ns, node.shape[-1])
+
     return lower
 
 
 # ---- depthwise convolution of planes (channels first) -------------------------------------------
 
 
-PLANE_TAPS = 16             # rows and columns of a kernel, at most
+PLANE_TAPS = 16  # rows and columns of a kernel, at most
 
 
 def last(n):
@@ -134,8 +181,11 @@ def first(n):
 
 
 def moved(layout, perm):
-    return replace(layout, shape=tuple(layout.shape[p] for p in perm),
-                   strides=tuple(layout.strides[p] for p in perm))
+    return replace(
+        layout,
+        shape=tuple(layout.shape[p] for p in perm),
+        strides=tuple(layout.strides[p] for p in perm),
+    )
 
 
 def in_planes(order, roots):
@@ -146,8 +196,12 @@ def in_planes(order, roots):
     if not found:
         return frozenset()
     users, kept = consumers(order), {root.uid for root in roots}
-    return frozenset(n.uid for n in found if n.op.name == "conv_weight_grad" or (
-        n.uid not in kept and all(is_turned(u, first) for u in users[n.uid])))
+    return frozenset(
+        n.uid
+        for n in found
+        if n.op.name == "conv_weight_grad"
+        or (n.uid not in kept and all(is_turned(u, first) for u in users[n.uid]))
+    )
 
 
 def is_turned(node, perm):
@@ -155,17 +209,22 @@ def is_turned(node, perm):
 
 
 def _are_planes(node):
-    images = node.inputs[:2 if node.op.name == "conv_weight_grad" else 1]
+    images = node.inputs[: 2 if node.op.name == "conv_weight_grad" else 1]
     if node.dtype not in FLOATS or not all(is_turned(i, last) for i in images):
         return False
     g = geometry(node)
-    return (len(g.sizes) <= 2 and g.groups == g.channels == g.out_channels and g.channels > 1
-            and max(g.kernel) <= PLANE_TAPS
-            and all(n == 1 for n in (*g.strides, *g.dilation)))
+    return (
+        len(g.sizes) <= 2
+        and g.groups == g.channels == g.out_channels
+        and g.channels > 1
+        and max(g.kernel) <= PLANE_TAPS
+        and all(n == 1 for n in (*g.strides, *g.dilation))
+    )
 
 
 def planes(binder, node, g, which):
     """The instruction; the result lies with channels first, as its users want it."""
+
     def image(i):
         lay = binder.layout(i)
         if lay.strides[-2] == 1 or lay.shape[-2] == 1:
@@ -173,8 +232,9 @@ def planes(binder, node, g, which):
         return moved(binder.copy(moved(lay, first(i.ndim))), last(i.ndim))
 
     x, other = node.inputs[:2]
-    axes = list(zip(g.sizes, g.results, g.kernel, g.strides, g.dilation,
-                    (low for low, _ in g.padding)))
+    axes = list(
+        zip(g.sizes, g.results, g.kernel, g.strides, g.dilation, (low for low, _ in g.padding))
+    )
     sources = [image(x), (image if which == CONV_WEIGHT_GRAD else binder.layout)(other)]
     target = None
     if which != CONV_WEIGHT_GRAD:
@@ -182,8 +242,17 @@ def planes(binder, node, g, which):
         buffer = binder.assigned.get(node.uid) or binder.temp(shape, node.dtype).buffer
         target = moved(fresh(buffer, shape, node.dtype), last(node.ndim))
     strides = image_strides if which == CONV_WEIGHT_GRAD else kernel_strides
-    dims = dims_of(PLANES + which, node.dtype, g.batch, g.channels, g.out_channels, g.groups, axes,
-                   image_strides(sources[0]), strides(sources[1]))
+    dims = dims_of(
+        PLANES + which,
+        node.dtype,
+        g.batch,
+        g.channels,
+        g.out_channels,
+        g.groups,
+        axes,
+        image_strides(sources[0]),
+        strides(sources[1]),
+    )
     work = estimate(g.batch, *g.results, *g.kernel, g.channels)
     return emit(binder, node, dims, sources, work / 30, target=target)
 
@@ -195,16 +264,22 @@ def side_by_side(binder, layout):
 
 def whole_image(g):
     """Whether the kernel sees all of the image at once: then a product of matrices is faster."""
-    return (g.groups == 1 and all(n == 1 for n in g.results) and g.kernel == g.sizes
-            and all(pair == (0, 0) for pair in g.padding) and all(n == 1 for n in g.dilation))
+    return (
+        g.groups == 1
+        and all(n == 1 for n in g.results)
+        and g.kernel == g.sizes
+        and all(pair == (0, 0) for pair in g.padding)
+        and all(n == 1 for n in g.dilation)
+    )
 
 
 def dense_input_grad(binder, node, g):
     """(N, O) @ (K * C, O).T as a gemm."""
     cotangent, kernel = (binder.layout(i) for i in node.inputs[:2])
     rows, columns = product(g.kernel) * g.channels, g.out_channels
-    left = replace(cotangent, shape=(g.batch, columns),
-                   strides=(cotangent.strides[0], cotangent.strides[-1]))
+    left = replace(
+        cotangent, shape=(g.batch, columns), strides=(cotangent.strides[0], cotangent.strides[-1])
+    )
     if kernel.strides != contiguous_strides(kernel.shape):
         kernel = binder.copy(kernel)
     a, trans_a, lda, _ = binder.matrix(left, 0)
@@ -212,13 +287,38 @@ def dense_input_grad(binder, node, g):
     binder.layouts[node.uid] = target
     if not product(node.shape):
         return True
-    dims = [int(node.dtype == "float64"), g.batch, rows, columns, trans_a, 1, lda,
-            greatest(1, columns), rows, ONE, 0, 1, 0, 0, 0, rows]
+    dims = [
+        int(node.dtype == "float64"),
+        g.batch,
+        rows,
+        columns,
+        trans_a,
+        1,
+        lda,
+        greatest(1, columns),
+        rows,
+        ONE,
+        0,
+        1,
+        0,
+        0,
+        0,
+        rows,
+    ]
     pointers = [binder.pointer(lay) for lay in (a, kernel, target)]
-    instr = Instruction(GEMM, node.op.name, pointers, dims,
-                        ns=estimate(g.batch, rows, columns) / 30,
-                        reads=[a.buffer, kernel.buffer], writes=[target.buffer], node=node,
-                        nodes=[node], rows=g.batch, columns=rows)
+    instr = Instruction(
+        GEMM,
+        node.op.name,
+        pointers,
+        dims,
+        ns=estimate(g.batch, rows, columns) / 30,
+        reads=[a.buffer, kernel.buffer],
+        writes=[target.buffer],
+        node=node,
+        nodes=[node],
+        rows=g.batch,
+        columns=rows,
+    )
     binder.instructions.append(instr)
     return instr
 
@@ -231,25 +331,40 @@ def pooling(op, image, result, count=1):
 
     image(node), result(node): the node whose shape is that of the image, of the pooled image.
     """
+
     def lower(binder, node):
         size, attrs = node.attrs["size"], node.attrs
         if node.dtype not in FLOATS or len(size) > 3:
             return False
         big, small = image(node).shape, result(node).shape
         pads = all_pads(attrs, big[1:-1], size)
-        axes = [(s, r, k, t, 1, low) for s, r, k, t, (low, _) in
-                zip(big[1:-1], small[1:-1], size, attrs["strides"], pads)]
+        axes = [
+            (s, r, k, t, 1, low)
+            for s, r, k, t, (low, _) in zip(big[1:-1], small[1:-1], size, attrs["strides"], pads)
+        ]
         sources = [binder.layout(i) for i in node.inputs[:count]]
         if count == 1:
             sources = [side_by_side(binder, sources[0])]
         else:
-            sources = [lay if lay.strides == contiguous_strides(lay.shape) else binder.copy(lay)
-                       for lay in sources]
+            sources = [
+                lay if lay.strides == contiguous_strides(lay.shape) else binder.copy(lay)
+                for lay in sources
+            ]
         channels = big[-1]
-        dims = dims_of(op, node.dtype, big[0], channels, channels, greatest(1, channels), axes,
-                       image_strides(sources[0]), [0] * 5)
+        dims = dims_of(
+            op,
+            node.dtype,
+            big[0],
+            channels,
+            channels,
+            greatest(1, channels),
+            axes,
+            image_strides(sources[0]),
+            [0] * 5,
+        )
         bytes_moved = ITEMSIZE[node.dtype] * (estimate(*big) + estimate(*small))
         return emit(binder, node, dims, sources, bytes_moved / 10, channels)
+
     return lower
 
 
@@ -261,18 +376,35 @@ def transposition(binder, source, target):
     if ITEMSIZE[source.dtype] not in (4, 8) or product(source.shape) < LEAST_TRANSPOSED:
         return None
     wide = [k for k, n in enumerate(source.shape) if n != 1]
-    sizes, (near, far) = collapse([source.shape[k] for k in wide],
-                                  [[lay.strides[k] for k in wide] for lay in (source, target)])
+    sizes, (near, far) = collapse(
+        [source.shape[k] for k in wide],
+        [[lay.strides[k] for k in wide] for lay in (source, target)],
+    )
     rows = [k for k in range(len(sizes) - 1) if near[k] == 1]
     if not rows or len(sizes) > 5 or near[-1] == 1 or far[-1] != 1 or min(far) < 0:
         return None
     order = [k for k in range(len(sizes) - 1) if k != rows[0]] + [rows[0], len(sizes) - 1]
     pad = 5 - len(order)
-    dims = [TRANSPOSE, int(ITEMSIZE[source.dtype] == 8), *[1] * pad, *(sizes[k] for k in order),
-            *[0] * pad, *(near[k] for k in order), *[0] * pad, *(far[k] for k in order)]
+    dims = [
+        TRANSPOSE,
+        int(ITEMSIZE[source.dtype] == 8),
+        *[1] * pad,
+        *(sizes[k] for k in order),
+        *[0] * pad,
+        *(near[k] for k in order),
+        *[0] * pad,
+        *(far[k] for k in order),
+    ]
     dims += [0] * (DIMS - len(dims))
-    instr = Instruction(NATIVE, "copy", [binder.pointer(source), binder.pointer(target)], dims,
-                        ns=estimate(*sizes) / 2, reads=[source.buffer], writes=[target.buffer])
+    instr = Instruction(
+        NATIVE,
+        "copy",
+        [binder.pointer(source), binder.pointer(target)],
+        dims,
+        ns=estimate(*sizes) / 2,
+        reads=[source.buffer],
+        writes=[target.buffer],
+    )
     binder.instructions.append(instr)
     return instr
 
@@ -289,11 +421,15 @@ def _second(node):
     return node.inputs[1]
 
 
-rules("lowering").update({
-    "conv": convolution(CONV), "conv_input_grad": convolution(CONV_INPUT_GRAD),
-    "conv_weight_grad": convolution(CONV_WEIGHT_GRAD),
-    "pool_max": pooling(POOL_MAX, _first, _node), "pool_sum": pooling(POOL_SUM, _first, _node),
-    "pool_sum_grad": pooling(POOL_SUM_GRAD, _node, _first),
-    "pool_max_grad": pooling(POOL_MAX_GRAD, _first, _second, 3),
-    "pool_max_take": pooling(POOL_MAX_TAKE, _first, _second, 3),
-})
+rules("lowering").update(
+    {
+        "conv": convolution(CONV),
+        "conv_input_grad": convolution(CONV_INPUT_GRAD),
+        "conv_weight_grad": convolution(CONV_WEIGHT_GRAD),
+        "pool_max": pooling(POOL_MAX, _first, _node),
+        "pool_sum": pooling(POOL_SUM, _first, _node),
+        "pool_sum_grad": pooling(POOL_SUM_GRAD, _node, _first),
+        "pool_max_grad": pooling(POOL_MAX_GRAD, _first, _second, 3),
+        "pool_max_take": pooling(POOL_MAX_TAKE, _first, _second, 3),
+    }
+)

@@ -4,6 +4,7 @@ A Draft is what is known of the plan so far; each stage adds its part. `run` tel
 name of each stage when it is done. What the stages do stands in rooms of their own; they are
 imported when they are needed, so that a process that finds its plans stored never loads them.
 """
+
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
@@ -26,16 +27,17 @@ class Draft:
     """A plan in the making. shapes: {leaf: shape}, whose sizes may be those of a class (`sizes`);
     strides: {input: strides in elements} where they are not contiguous; build(kernels) gives
     their addresses."""
+
     inputs: list
     outputs: list
-    updates: list               # [(variable, new value)]
+    updates: list  # [(variable, new value)]
     cells: list
-    rules: object               # which rewrites to apply: include, exclude
+    rules: object  # which rewrites to apply: include, exclude
     sizes: object
     shapes: dict
     strides: dict
     build: object
-    exact: bool = False         # no part may be left to its oracle for want of a shape
+    exact: bool = False  # no part may be left to its oracle for want of a shape
     roots: list = field(default_factory=list)
     binder: object = None
     instructions: list = field(default_factory=list)
@@ -43,10 +45,10 @@ class Draft:
     template: object = None
 
     def of_outputs(self):
-        return self.roots[:len(self.outputs)]
+        return self.roots[: len(self.outputs)]
 
     def of_updates(self):
-        return self.roots[len(self.outputs):]
+        return self.roots[len(self.outputs) :]
 
 
 def concretise(roots, shapes):
@@ -69,8 +71,13 @@ def unknown(order):
 def lost_inside(order):
     """Whether the body of some scan or branch has a node of unknown shape: with numbers in the
     place of sizes it may be known, and else its oracle runs it."""
-    return any(not shapes_known(body) for n in order if n.outs is not None
-               for body in n.attrs.values() if isinstance(body, Body))
+    return any(
+        not shapes_known(body)
+        for n in order
+        if n.outs is not None
+        for body in n.attrs.values()
+        if isinstance(body, Body)
+    )
 
 
 # ---- stages: each adds its part to a Draft ----------------------------------------------------
@@ -88,17 +95,23 @@ def give_shapes(draft):
 def rewrite(draft):
     """An equal graph, stabler and cheaper; updates keep the shapes of their variables."""
     from ..rewrite import optimise  # start-up
+
     draft.roots = optimise(draft.roots, draft.rules.exclude, draft.rules.include)
     for (variable, _), new in zip(draft.updates, draft.of_updates()):
         if None not in variable.shape and new.shape != variable.shape:
-            raise with_line(ShapeError(
-                f"the update of {variable.name or 'a variable'} has shape {show(new.shape)}, the "
-                f"variable has {show(variable.shape)}"), new)
+            raise with_line(
+                ShapeError(
+                    f"the update of {variable.name or 'a variable'} has shape {show(new.shape)}, "
+                    f"the variable has {show(variable.shape)}"
+                ),
+                new,
+            )
 
 
 def schedule(draft):
     """Long reductions are cut, nodes become groups: one future loop nest each."""
     from .binder import Binder  # start-up
+
     inputs, cells = {}, {}
     for i, node in enumerate(draft.inputs):
         leaf = make(node.op, (), {**node.attrs, "shape": tuple(draft.shapes[node])})
@@ -124,12 +137,16 @@ def encode(draft):
     """Buffers get their places, instructions become tables, sizes expressions: a Template."""
     from .encode import Tables  # start-up
     from .template import template  # start-up
+
     tables = Tables(draft.instructions, draft.binder.sizes, draft.addresses)
     index = {id(n): i for i, n in enumerate(draft.cells)}
     draft.template = template(
-        draft.sizes, tables, draft.binder.constants,
+        draft.sizes,
+        tables,
+        draft.binder.constants,
         [(n.dtype, n.shape) for n in draft.of_outputs()],
-        [(index[id(v)], n.dtype, n.shape) for (v, _), n in zip(draft.updates, draft.of_updates())])
+        [(index[id(v)], n.dtype, n.shape) for (v, _), n in zip(draft.updates, draft.of_updates())],
+    )
     draft.template.nodes = len(draft.binder.order)
 
 

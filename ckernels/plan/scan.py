@@ -5,6 +5,7 @@ sequences, states and results: buffers named ("row", k), of which a Move says wh
 each step, so that results are written where they stay and states are read from there. States nobody
 keeps live in rings of few rows, or in one row that is overwritten.
 """
+
 from dataclasses import replace
 
 import numpy as np
@@ -21,9 +22,9 @@ from .instructions import IF, SCAN, Instruction, Move, Moving, flatten, touched
 from .scan_by_rows import batch_parts
 from .scan_in_kernel import is_recurrence, take_steps
 
-MOST = 1 << 40              # steps of a scan of which only the call knows how many
-TYPICAL = 1000              # how many are assumed of it
-STEP_NS = 10.0              # what a step costs besides its instructions
+MOST = 1 << 40  # steps of a scan of which only the call knows how many
+TYPICAL = 1000  # how many are assumed of it
+STEP_NS = 10.0  # what a step costs besides its instructions
 
 
 def itemsize(dtype):
@@ -43,23 +44,36 @@ def base_of(layout, index=0):
 
 def row_of(layout, index):
     """The layout of row `index`."""
-    return Layout(layout.buffer, layout.shape[1:], layout.strides[1:], layout.dtype,
-                  layout.offset + index * layout.strides[0])
+    return Layout(
+        layout.buffer,
+        layout.shape[1:],
+        layout.strides[1:],
+        layout.dtype,
+        layout.offset + index * layout.strides[0],
+    )
 
 
 def dense(shape, strides):
     """Whether these are the strides of contiguous memory."""
-    return 0 in shape or all(n == 1 or s == c for n, s, c in
-                             zip(shape, strides, contiguous_strides(shape)))
+    return 0 in shape or all(
+        n == 1 or s == c for n, s, c in zip(shape, strides, contiguous_strides(shape))
+    )
 
 
 def scan(binder, node):
     """The lowering of a scan; False where only its oracle can run it."""
     sig, items = ScanSignature.of(node), binder.items.get(node.uid, {})
     by_value = sig.steps.value is None
-    if not shapes_known(node.attrs["body"]) or by_value and (
-            sig.seqs or sig.count is not None or node.attrs["reverse"] or any(
-                not sig.carries <= k < sig.out(0) and k != sig.executed for k in items)):
+    if (
+        not shapes_known(node.attrs["body"])
+        or by_value
+        and (
+            sig.seqs
+            or sig.count is not None
+            or node.attrs["reverse"]
+            or any(not sig.carries <= k < sig.out(0) and k != sig.executed for k in items)
+        )
+    ):
         return False
     ScanPlanner(binder, node).run()
     return True
@@ -72,18 +86,18 @@ class ScanPlanner:
         self.binder, self.node = binder, node
         self.sig, self.body, self.attrs = ScanSignature.of(node), node.attrs["body"], node.attrs
         self.items = binder.items.get(node.uid, {})
-        by_value = self.sig.steps.value is None         # steps that an operand counts
+        by_value = self.sig.steps.value is None  # steps that an operand counts
         self.rows = MOST if by_value else self.sig.steps.value.item()
         self.counter = self.sig.steps if by_value else self.sig.count
         limit = self.attrs["limit"]
         self.most = self.rows if limit < 0 else smallest(self.rows, limit)
-        self.fixed = self.counter is None and not self.attrs["until"]       # how many steps run
+        self.fixed = self.counter is None and not self.attrs["until"]  # how many steps run
         self.moving = Moving(self.rows, limit, bool(self.attrs["reverse"]))
         self.given, self.ends = {}, []
-        self.old, self.new = {}, {}         # (carry, tap) and carry: names of their rows
-        self.stored = {}                    # index of a body output: the layout of all its rows
+        self.old, self.new = {}, {}  # (carry, tap) and carry: names of their rows
+        self.stored = {}  # index of a body output: the layout of all its rows
         self.inits, self.steady = {}, set()
-        self.late = []                      # (layout, target) to be copied after the scan
+        self.late = []  # (layout, target) to be copied after the scan
 
     def run(self):
         if not self.most:
@@ -111,15 +125,21 @@ class ScanPlanner:
     def needed(self):
         """Outputs of the body that somebody reads, here or in a later step; inputs they read."""
         sig, outputs = self.sig, self.body.outputs
-        self.wanted = {i for i in range(sig.carries)
-                       if sig.trace(i) in self.items or sig.final(i) in self.items}
+        self.wanted = {
+            i
+            for i in range(sig.carries)
+            if sig.trace(i) in self.items or sig.final(i) in self.items
+        }
         self.wanted |= {sig.carries + k for k in range(sig.outs) if sig.out(k) in self.items}
         if self.attrs["until"]:
             self.wanted.add(len(outputs) - 1)
         while True:
             self.read = {n.uid for n in toposort([outputs[k] for k in sorted(self.wanted)])}
-            more = {i for i in range(sig.carries) if i not in self.wanted and any(
-                self.reads(k) for k in sig.tap_inputs(i).values())}
+            more = {
+                i
+                for i in range(sig.carries)
+                if i not in self.wanted and any(self.reads(k) for k in sig.tap_inputs(i).values())
+            }
             if not more:
                 break
             self.wanted |= more
@@ -162,8 +182,17 @@ class ScanPlanner:
                 first, lag = self.binder.layout(head), self.attrs["seqs"][k]
                 if first.strides[1:] != lay.strides[1:]:
                     first, lay = self.contiguous(first), self.contiguous(lay)
-                move = Move(base_of(first), first.strides[0] * size, None, lag, "tt",
-                            base_of(lay), lay.strides[0] * size, None, lag)
+                move = Move(
+                    base_of(first),
+                    first.strides[0] * size,
+                    None,
+                    lag,
+                    "tt",
+                    base_of(lay),
+                    lay.strides[0] * size,
+                    None,
+                    lag,
+                )
             self.give(k, self.moved(move, lay.shape[1:], lay.strides[1:], lay.dtype))
 
     def contiguous(self, layout):
@@ -278,8 +307,9 @@ class ScanPlanner:
     def ring(self, i, first, ring):
         """The layout of the rows of a state nobody keeps; its last row is the result's."""
         final = self.items.get(self.sig.final(i))
-        buffer = None if final is None else self.binder.assigned.get((self.node.uid,
-                                                                      self.sig.final(i)))
+        buffer = (
+            None if final is None else self.binder.assigned.get((self.node.uid, self.sig.final(i)))
+        )
         shape = first.shape[1:]
         if buffer is not None and ring == 1:
             rows = fresh(buffer, (1, *shape), first.dtype)
@@ -288,7 +318,7 @@ class ScanPlanner:
         move = Move(base_of(rows), row_bytes(rows), ring, self.rows)
         if ring == 1:
             move = base_of(rows)
-        elif buffer is not None and self.fixed:             # the last step writes the result
+        elif buffer is not None and self.fixed:  # the last step writes the result
             move = replace(move, until=self.most - 1, b=(buffer, 0))
         self.moving.moves[self.new[i]] = move
         return rows
@@ -335,8 +365,9 @@ class ScanPlanner:
             base = move.b
         else:
             base = move.a[0], move.a[1] + (self.most - 1) % move.a_ring * move.a_stride
-        self.binder.layouts[final.uid] = Layout(base[0], shape, contiguous_strides(shape), dtype,
-                                                base[1] // itemsize(dtype))
+        self.binder.layouts[final.uid] = Layout(
+            base[0], shape, contiguous_strides(shape), dtype, base[1] // itemsize(dtype)
+        )
 
     def add(self, instructions):
         """The scan instruction itself."""
@@ -344,17 +375,32 @@ class ScanPlanner:
         many = "n" if self.rows is MOST else self.most
         many = many.expression() if isinstance(many, Size) else many
         name = f"{label(self.attrs).removeprefix('the ')} of {many} steps"
-        bases = [base for move in moving.moves.values()
-                 for base in (move.bases if isinstance(move, Move) else [move])]
+        bases = [
+            base
+            for move in moving.moves.values()
+            for base in (move.bases if isinstance(move, Move) else [move])
+        ]
         bases += [base for base in (moving.count, moving.flag, moving.executed) if base]
         bases += [base for to, _, first, _ in moving.finals for base in (to, first)]
         buffers = list(dict.fromkeys(base[0] for base in bases))
         ns = float(TYPICAL if self.rows is MOST else value_of(self.most))
         ns *= STEP_NS + sum(s.ns for s in instructions)
-        self.binder.instructions.append(Instruction(
-            SCAN, name, [], [], n=len(flatten(instructions)), ns=ns, reads=buffers,
-            writes=buffers + stored, node=self.node, nodes=[self.node], body=instructions,
-            scan=moving))
+        self.binder.instructions.append(
+            Instruction(
+                SCAN,
+                name,
+                [],
+                [],
+                n=len(flatten(instructions)),
+                ns=ns,
+                reads=buffers,
+                writes=buffers + stored,
+                node=self.node,
+                nodes=[self.node],
+                body=instructions,
+                scan=moving,
+            )
+        )
 
     def skip(self):
         """No step runs."""
@@ -370,12 +416,17 @@ class ScanPlanner:
                 source = row_of(first, first.shape[0] - 1)
             else:
                 binder.constants.append(value)
-                source = Layout(("const", len(binder.constants) - 1), made.shape,
-                                (0,) * len(made.shape), made.dtype)
+                source = Layout(
+                    ("const", len(binder.constants) - 1),
+                    made.shape,
+                    (0,) * len(made.shape),
+                    made.dtype,
+                )
             binder.copy(source, made)
 
 
 # ---- branches ---------------------------------------------------------------------------------
+
 
 def ifelse(binder, node):
     """The lowering of a branch: instructions of both sides, of which one runs."""
@@ -384,8 +435,9 @@ def ifelse(binder, node):
         return False
     condition, *captured = node.inputs
     pointer = binder.pointer(binder.layout(condition))
-    places = {k: binder.layout(x) for k, x in enumerate(captured)
-              if any(k in side.used for side in sides)}
+    places = {
+        k: binder.layout(x) for k, x in enumerate(captured) if any(k in side.used for side in sides)
+    }
     made = {}
     for index, found in binder.items.get(node.uid, {}).items():
         made[index] = binder.layouts[found.uid] = binder.target(node, index)
@@ -396,9 +448,21 @@ def ifelse(binder, node):
         halves.append(binder.inner(ends, given).run())
     counts = [len(flatten(half)) for half in halves]
     ns = max(sum(s.ns for s in half) for half in halves)
-    binder.instructions.append(Instruction(
-        IF, "if", [pointer], [], n=counts[0], block=counts[1], ns=ns, reads=[pointer[0]], node=node,
-        nodes=[node], body=halves[0] + halves[1]))
+    binder.instructions.append(
+        Instruction(
+            IF,
+            "if",
+            [pointer],
+            [],
+            n=counts[0],
+            block=counts[1],
+            ns=ns,
+            reads=[pointer[0]],
+            node=node,
+            nodes=[node],
+            body=halves[0] + halves[1],
+        )
+    )
     return True
 
 

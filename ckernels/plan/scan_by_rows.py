@@ -6,25 +6,31 @@ from memory the scan only reads, no thread needs to wait for another until the l
 compared is memory: every buffer written in the body is cut into as many pieces as there are rows,
 and row r of an instruction may only touch piece r.
 """
+
 from .. import dtypes
 from ..codegen.ir import Kernel
 from ..config import config
 from ..graph.sizes import ceil_divide, estimate, greatest, value_of
 from .instructions import GEMM, KERNEL, BatchParts
 
-ROWS = 8                    # least rows of a product in a part: below, it runs at half its speed
-TILE = 12                   # rows of a tile of products with AVX-512: 9 rows take as long
-ELEMENTS = 1024             # least elements of a kernel in a part, where nothing is multiplied
-PARTS = 16                  # most parts, so that a few threads get about as much each
-PART_NS = 10000.0           # least work of a part: a fork and join costs a tenth
-SHARED = 512 << 10          # bytes of right-hand matrices that fit in a core's L2 beside the rest
-STRETCH_NS = 2e7            # how long parts run before the scan looks for Ctrl-C
+ROWS = 8  # least rows of a product in a part: below, it runs at half its speed
+TILE = 12  # rows of a tile of products with AVX-512: 9 rows take as long
+ELEMENTS = 1024  # least elements of a kernel in a part, where nothing is multiplied
+PARTS = 16  # most parts, so that a few threads get about as much each
+PART_NS = 10000.0  # least work of a part: a fork and join costs a tenth
+SHARED = 512 << 10  # bytes of right-hand matrices that fit in a core's L2 beside the rest
+STRETCH_NS = 2e7  # how long parts run before the scan looks for Ctrl-C
 
 
 def batch_parts(scan, instructions):
     """The BatchParts of a scan with this body, None where its rows depend on each other."""
-    if not instructions or scan.attrs["until"] or scan.moving.stepped or not config.openmp \
-            or any(instr.kind not in (KERNEL, GEMM) for instr in instructions):
+    if (
+        not instructions
+        or scan.attrs["until"]
+        or scan.moving.stepped
+        or not config.openmp
+        or any(instr.kind not in (KERNEL, GEMM) for instr in instructions)
+    ):
         return None
     products = [instr for instr in instructions if instr.kind == GEMM]
     written = sizes_of(scan, instructions)
@@ -61,7 +67,7 @@ def part_of(rows, unit, most, ns):
     How many parts there are is decided by the rows and steps at hand, whether there are parts by
     any: the work grows in proportion to both.
     """
-    whole, each = value_of(rows), ns / max(1, value_of(rows))       # of a row and step
+    whole, each = value_of(rows), ns / max(1, value_of(rows))  # of a row and step
     parts = min(PARTS, int(min(estimate(most) * ns, 1e12) / PART_NS), whole // value_of(unit))
     enough = rows >= 2 * unit and most * rows >= int(2 * PART_NS / max(each, 1e-6)) + 1
     if not enough or parts < 2:
@@ -109,9 +115,12 @@ def row_by_row(instr, rows, sizes):
     if d[1] != rows or not d[2] or not d[3] or d[11] != 1 or instr.pointers[1][0] in sizes:
         return False
     for (buffer, offset), trans, line, columns in (
-            (instr.pointers[0], d[4], d[6], d[3]), (instr.pointers[2], 0, d[8], d[2])):
-        if buffer in sizes and (trans or line * size * rows != sizes[buffer]
-                                or offset + columns * size > line * size):
+        (instr.pointers[0], d[4], d[6], d[3]),
+        (instr.pointers[2], 0, d[8], d[2]),
+    ):
+        if buffer in sizes and (
+            trans or line * size * rows != sizes[buffer] or offset + columns * size > line * size
+        ):
             return False
     if instr.kernel is None:
         return True
@@ -122,8 +131,8 @@ def kernel_fits(kernel, pointers, dims, count, rows, sizes):
     """The same for a kernel over `count` units, of which each row takes as many."""
     if not isinstance(kernel, Kernel) or kernel.form not in ("flat", "rows") or count % rows:
         return False
-    n, outer = dims[0], dims[1:1 + kernel.outer]
-    runs = dims[1 + kernel.outer:1 + kernel.outer + kernel.runs]
+    n, outer = dims[0], dims[1 : 1 + kernel.outer]
+    runs = dims[1 + kernel.outer : 1 + kernel.outer + kernel.runs]
     flat = kernel.form == "flat"
     for buffer, offset, size, inner, far, run in operands(kernel, pointers, dims):
         if buffer not in sizes:
@@ -149,7 +158,8 @@ def operands(kernel, pointers, dims):
     def take(count):
         nonlocal at
         at += count
-        return dims[at - count:at]
+        return dims[at - count : at]
+
     for op in kernel.operands:
         inner = take(1)[0] if op.inner == "n" else op.inner
         far = take(kernel.outer) if op.outer else [0] * kernel.outer

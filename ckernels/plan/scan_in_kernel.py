@@ -4,6 +4,7 @@ The body is one kernel of one element. A million steps of `0.5 * s + x[t]` take 
 one thread of Zen 5), with a call for each step 6 ms. Everything else about such a scan is planned
 in scan.py.
 """
+
 from .. import dtypes
 from ..codegen.ir import Kernel
 from ..codegen.stepped import FIXED, SLIDE, SLIDE_ONE, STATE, Stepped
@@ -12,17 +13,26 @@ from .instructions import KERNEL, Move
 
 def is_recurrence(scan, instructions):
     """Whether the body is one kernel of one element, with states of one tap."""
-    if len(instructions) != 1 or scan.attrs["until"] or any(
-            scan.attrs["taps"][i] != (-1,) for i in scan.alive):
+    if (
+        len(instructions) != 1
+        or scan.attrs["until"]
+        or any(scan.attrs["taps"][i] != (-1,) for i in scan.alive)
+    ):
         return False
     instr, kernel = instructions[0], instructions[0].kernel
-    if instr.kind != KERNEL or not isinstance(kernel, Kernel) or kernel.form != "flat" \
-            or instr.n != 1 or kernel.outer \
-            or any(o.dtype in dtypes.COMPUTED for o in kernel.operands):
+    if (
+        instr.kind != KERNEL
+        or not isinstance(kernel, Kernel)
+        or kernel.form != "flat"
+        or instr.n != 1
+        or kernel.outer
+        or any(o.dtype in dtypes.COMPUTED for o in kernel.operands)
+    ):
         return False
     moves, states = scan.moving.moves, {*scan.old.values(), *scan.new.values()}
-    return all(moves[row].until is None for row, _ in instr.pointers
-               if row in moves and row not in states)
+    return all(
+        moves[row].until is None for row, _ in instr.pointers if row in moves and row not in states
+    )
 
 
 def take_steps(scan, instr):
@@ -30,8 +40,11 @@ def take_steps(scan, instr):
     moves, sign = scan.moving.moves, -1 if scan.moving.reverse else 1
     operands = instr.kernel.operands
     slots = [k for k, o in enumerate(operands) if o.role != "index"]
-    written = {buffer: slot for slot, (buffer, _) in zip(slots, instr.pointers)
-               if operands[slot].role == "out"}
+    written = {
+        buffer: slot
+        for slot, (buffer, _) in zip(slots, instr.pointers)
+        if operands[slot].role == "out"
+    }
     carry = {scan.old[i, -1]: written[scan.new[i]] for i in scan.alive if (i, -1) in scan.old}
     ways, strides = [FIXED] * len(operands), []
     for slot, (buffer, _) in zip(slots, instr.pointers):

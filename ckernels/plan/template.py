@@ -4,6 +4,7 @@ inputs, and the assumptions under which they are right.
 `Template.fill` gives the arguments of a C Plan for one set of shapes, or None where an assumption
 does not hold. Made by `template` from what the planner wrote; nothing here decides anything.
 """
+
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -18,6 +19,7 @@ TABLES = ("instrs", "ptrs", "dims")
 @dataclass
 class SizedConstant:
     """A constant computed from sizes: its elements, in row-major order."""
+
     dtype: str
     shape: tuple
     values: list
@@ -25,6 +27,7 @@ class SizedConstant:
 
 class InstructionSummary(NamedTuple):
     """What is kept of an instruction for people; the nodes behind it may go."""
+
     name: str
     kind: int
     depth: int
@@ -40,18 +43,19 @@ class Template:
     of rows of the code, or a tuple that never changes: shapes of outputs, updates, arguments of
     calls, elements of constants.
     """
+
     code: np.ndarray
     args: np.ndarray
     assumed: np.ndarray
     tables: dict
     patches: dict
-    arena: dict                 # sizes, patch of sizes, starts, below, slots: rows (slot, block)
-    constants: list             # arrays, or (dtype, shape, rows of the code)
+    arena: dict  # sizes, patch of sizes, starts, below, slots: rows (slot, block)
+    constants: list  # arrays, or (dtype, shape, rows of the code)
     outputs: list
     updates: list
     calls: list
     work: float
-    assumptions: list = field(default_factory=list)     # in words: (text, line, taken)
+    assumptions: list = field(default_factory=list)  # in words: (text, line, taken)
     instructions: list = field(default_factory=list)
     told: list = field(default_factory=list)
     nodes: int = 0
@@ -65,6 +69,7 @@ class Template:
     def fill(self, symbols):
         """Arguments of a C Plan with tags from 0; None where these shapes are of another class."""
         from .. import _runtime
+
         sizes = _runtime.sizes(self.code, self.args, self.assumed, np.array(symbols, np.int64))
         if sizes is None:
             return None
@@ -77,20 +82,35 @@ class Template:
         total = self.fill_arena(found["ptrs"], sizes)
         if total is None:
             return None
+
         def shape(rows):
             return rows if type(rows) is tuple else tuple(sizes[rows].tolist())
+
         return dict(
-            found, arena=total, constants=[self.constant(c, sizes) for c in self.constants],
+            found,
+            arena=total,
+            constants=[self.constant(c, sizes) for c in self.constants],
             outputs=[(dtype, shape(rows)) for dtype, rows in self.outputs],
-            updates=self.updates if self.steady else [
-                (cell, dtype, shape(rows)) for cell, dtype, rows in self.updates],
-            pycalls=[(call, *([(slot, dtype, shape(a), shape(b)) for slot, dtype, a, b in side]
-                              for side in sides)) for call, *sides in self.calls],
-            work=self.work)
+            updates=self.updates
+            if self.steady
+            else [(cell, dtype, shape(rows)) for cell, dtype, rows in self.updates],
+            pycalls=[
+                (
+                    call,
+                    *(
+                        [(slot, dtype, shape(a), shape(b)) for slot, dtype, a, b in side]
+                        for side in sides
+                    ),
+                )
+                for call, *sides in self.calls
+            ],
+            work=self.work,
+        )
 
     def fill_arena(self, ptrs, sizes):
         """Add to the rows of `ptrs` where their buffers lie; the bytes of all, or None."""
         from .. import _runtime
+
         arena = self.arena
         bytes_of = arena["sizes"]
         at, rows = arena["patch"]
@@ -149,8 +169,10 @@ class Encoder:
         return np.ascontiguousarray(c).reshape(c.shape)
 
     def views(self, side):
-        return [(slot, dtype, self.numbers(shape), self.numbers(strides))
-                for slot, dtype, shape, strides in side]
+        return [
+            (slot, dtype, self.numbers(shape), self.numbers(strides))
+            for slot, dtype, shape, strides in side
+        ]
 
 
 def template(of, tables, constants, outputs, updates):
@@ -162,25 +184,39 @@ def template(of, tables, constants, outputs, updates):
         block[buffer] = block[root]
     slots = [(k, block[index]) for k, (space, index, _) in enumerate(tables.ptrs) if not space]
     ptrs = [(space, index if space else 0, offset) for space, index, offset in tables.ptrs]
-    made = {"instrs": encoder.table(tables.instrs, 8), "ptrs": encoder.table(ptrs, 3),
-            "dims": encoder.table(tables.dims)}
+    made = {
+        "instrs": encoder.table(tables.instrs, 8),
+        "ptrs": encoder.table(ptrs, 3),
+        "dims": encoder.table(tables.dims),
+    }
     sizes, patch = encoder.table(tables.arena.sizes)
     starts, below = tables.arena.edges()
-    arena = {"sizes": sizes, "patch": patch, "starts": starts, "below": below,
-             "slots": ints(slots, 2)}
+    arena = {
+        "sizes": sizes,
+        "patch": patch,
+        "starts": starts,
+        "below": below,
+        "slots": ints(slots, 2),
+    }
     found = Template(
-        None, None, None, {name: table for name, (table, _) in made.items()},
-        {name: patch for name, (_, patch) in made.items()}, arena,
+        None,
+        None,
+        None,
+        {name: table for name, (table, _) in made.items()},
+        {name: patch for name, (_, patch) in made.items()},
+        arena,
         [encoder.constant(c) for c in constants],
         [(dtype, encoder.numbers(shape)) for dtype, shape in outputs],
         [(cell, dtype, encoder.numbers(shape)) for cell, dtype, shape in updates],
         [(call, encoder.views(ins), encoder.views(outs)) for call, ins, outs in tables.calls],
-        int(sum(value_of(s.ns) for s in tables.instructions if not s.depth)))
+        int(sum(value_of(s.ns) for s in tables.instructions if not s.depth)),
+    )
     written = encoder.written
     found.code, found.args = ints(written.code, 3), ints(written.args)
     found.assumed = ints(written.assumed, 2)
     found.assumptions = [(str(a), a.line, a.taken) for a in of.assumed.values()]
     found.instructions = [
         InstructionSummary(i.name, i.kind, i.depth, value_of(i.grain), i.line, i.kernel)
-        for i in tables.instructions]
+        for i in tables.instructions
+    ]
     return found

@@ -4,6 +4,7 @@ Done when shapes are known: gradients have been taken by then, and what read a t
 shape is gone. In a gradient what flows back to the side that was not taken is zero; `guarded` finds
 what is zero with it, so that the backward work of a side is run only with that side.
 """
+
 from .. import ops
 from ..graph.node import line_of, make
 from ..graph.op import having
@@ -12,7 +13,7 @@ from ..graph.walk import consumers, read_from_outside, rebuild, toposort
 from ..ops.bodies import Body, closed
 from ..ops.branch import ifelse_node
 
-LIGHT = 16              # elements of a constant that goes into a branch itself
+LIGHT = 16  # elements of a constant that goes into a branch itself
 ZERO_WHEN = having("zero_when")
 
 
@@ -47,8 +48,9 @@ def _branch(roots, order, last):
     for outs, side in zip(outputs, sides):
         captured += [n for n in _needed(outs, side) if n not in captured]
     condition = last.inputs[0]
-    bodies = [closed(captured, _taken(outs, condition, k, captured))
-              for outs, k in zip(outputs, (1, 2))]
+    bodies = [
+        closed(captured, _taken(outs, condition, k, captured)) for outs, k in zip(outputs, (1, 2))
+    ]
     then, other = (Body(b.inputs, lazify(list(b.outputs))) for b in bodies)
     new = ifelse_node(condition, captured, then, other)
     return rebuild(roots, dict(zip(group, new)))
@@ -72,30 +74,39 @@ def _only(order, users, fixed, group, side):
     for node in reversed(order):
         if node.op.kind == "leaf" or node.uid in fixed or not users[node.uid]:
             continue
-        if all(u.uid in found or (u.uid in members and all(
-                i is not node for k, i in enumerate(u.inputs) if k != side))
-               for u in users[node.uid]):
+        if all(
+            u.uid in found
+            or (
+                u.uid in members and all(i is not node for k, i in enumerate(u.inputs) if k != side)
+            )
+            for u in users[node.uid]
+        ):
             found.add(node.uid)
     # a result of a node that runs in any case is captured; the node itself is no tensor
     return found - {n.uid for n in order if n.op.name == "item" and n.inputs[0].uid not in found}
 
 
 def _trivial(side, order):
-    return all(n.op.kind == "movement" or n.op.name in ("broadcast_like", "shape", "cast")
-               for n in order if n.uid in side)
+    return all(
+        n.op.kind == "movement" or n.op.name in ("broadcast_like", "shape", "cast")
+        for n in order
+        if n.uid in side
+    )
 
 
 def _needed(outputs, side):
     """What the nodes of one side take from outside of it; small constants go inside."""
-    return [n for n in read_from_outside(outputs, side)
-            if n.value is None or n.value.size > LIGHT]
+    return [n for n in read_from_outside(outputs, side) if n.value is None or n.value.size > LIGHT]
 
 
 def _taken(outputs, condition, side, captured):
     """`outputs` where the condition is known: further choices by it are made."""
+
     def step(node):
-        return node.inputs[side] if node.op.name == "choose" and node.inputs[0] is condition \
-            else node
+        return (
+            node.inputs[side] if node.op.name == "choose" and node.inputs[0] is condition else node
+        )
+
     return rebuild(outputs, {n: n for n in captured}, step)
 
 
@@ -117,8 +128,11 @@ def guarded(roots, order):
 
     def swapped(user, i):
         lost = zero[i.uid] - zero[user.uid]
-        return _wrap(replace[i.uid], lost, conditions) if lost and i.op.name != "choose" \
+        return (
+            _wrap(replace[i.uid], lost, conditions)
+            if lost and i.op.name != "choose"
             else replace[i.uid]
+        )
 
     for node in order:
         split = _excluding(node, zero, conditions)
@@ -129,8 +143,10 @@ def guarded(roots, order):
         inputs = tuple(swapped(node, i) for i in node.inputs)
         with line_of(node):
             replace[node.uid] = node if inputs == node.inputs else make(node.op, inputs, node.attrs)
-    return [replace[n.uid] if n.op.name == "choose" else
-            _wrap(replace[n.uid], zero[n.uid], conditions) for n in roots]
+    return [
+        replace[n.uid] if n.op.name == "choose" else _wrap(replace[n.uid], zero[n.uid], conditions)
+        for n in roots
+    ]
 
 
 def _zero_when(node, zero, conditions):
@@ -165,8 +181,9 @@ def _zeros(node):
 def _wrap(node, lost, conditions):
     for uid, value in sorted(lost):
         zeros = ops.zeros_like(node)
-        node = make("choose", (conditions[uid], zeros, node) if value else
-                    (conditions[uid], node, zeros))
+        node = make(
+            "choose", (conditions[uid], zeros, node) if value else (conditions[uid], node, zeros)
+        )
     return node
 
 

@@ -105,7 +105,7 @@ _POWERS = {
     0.5: _sqrt,
     1.5: lambda b: make("mul", (b, _sqrt(b))),
     -0.5: lambda b: _ratio(_sqrt(b)),
-}
+}  # fmt: skip
 
 
 @rule("identity", "stop_gradient", "checkpoint")

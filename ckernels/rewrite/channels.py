@@ -5,6 +5,7 @@ and behind each. f(T(x), bias) is T(f(x, T'(bias))): what lies between two of th
 channels last too, and nothing is copied. Any transpose that all operands share is moved so.
 Sums over windows side by side, the gradients of enlarged images, are pools.
 """
+
 import math
 
 from ..graph.node import make
@@ -126,7 +127,7 @@ def pad_inside(node):
     return turned(inner, perm)
 
 
-LEAST_CHANNELS = 8      # pools are vectorised over channels
+LEAST_CHANNELS = 8  # pools are vectorised over channels
 
 
 @rule("sum")
@@ -135,16 +136,28 @@ def windows_summed(node):
     image is computed on the way: then nothing has to be stored."""
     x, axes = node.inputs[0], node.attrs["axes"]
     n = len(axes)
-    if x.op.name != "reshape" or n not in (2, 3) or x.ndim != 2 * n + 2 or None in x.shape \
-            or axes != tuple(range(2, 2 * n + 1, 2)) or node.dtype not in ("float32", "float64"):
+    if (
+        x.op.name != "reshape"
+        or n not in (2, 3)
+        or x.ndim != 2 * n + 2
+        or None in x.shape
+        or axes != tuple(range(2, 2 * n + 1, 2))
+        or node.dtype not in ("float32", "float64")
+    ):
         return None
     image, base = x.inputs[0], x.inputs[0]
     while base.op.kind == "movement":
         base = base.inputs[0]
     small, size = x.shape[1:-1:2], x.shape[2:-1:2]
     large = (x.shape[0], *(a * b for a, b in zip(small, size)), x.shape[-1])
-    if image.shape != large or x.shape[-1] < LEAST_CHANNELS or 0 in large or math.prod(size) > 64 \
-            or base.op.kind == "elementwise" or image.dtype != node.dtype:
+    if (
+        image.shape != large
+        or x.shape[-1] < LEAST_CHANNELS
+        or 0 in large
+        or math.prod(size) > 64
+        or base.op.kind == "elementwise"
+        or image.dtype != node.dtype
+    ):
         return None
     attrs = {"size": size, "strides": size, "padding": ((0, 0),) * n}
     return make("pool_sum", (image,), attrs)

@@ -259,7 +259,8 @@ class Matcher:
             mine = self.claims.get(op.name, set()) | self.claims.get(f"[{op.kind}]", set())
             known = frozenset(before.rules) if before else frozenset()
             found = self.by_op[op.name, before] = tuple(
-                r for r in self.rules if r in mine and r not in known)
+                r for r in self.rules if r in mine and r not in known
+            )
         return found
 
 

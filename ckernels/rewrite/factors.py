@@ -26,7 +26,7 @@ COMBINES = {
     "set_slice",
     "scatter_add",
     "put_along_axis_add",
-}
+}  # fmt: skip
 REAL = ("float32", "float64", "float16", "bfloat16")
 
 
@@ -133,8 +133,10 @@ def positive(n, depth=4):
     if name == "maximum":
         return any(positive(i, depth - 1) for i in n.inputs)
     if name == "add":
-        return any(positive(a, depth - 1) and (b.op.name in NOT_NEGATIVE or positive(b, depth - 1))
-                   for a, b in (n.inputs, n.inputs[::-1]))
+        return any(
+            positive(a, depth - 1) and (b.op.name in NOT_NEGATIVE or positive(b, depth - 1))
+            for a, b in (n.inputs, n.inputs[::-1])
+        )
     full = n.op.kind != "reduce" or all(d != 0 for d in n.inputs[0].shape)
     return name in KEEP_SIGN and full and positive(n.inputs[0], depth - 1)
 
@@ -257,7 +259,7 @@ SCATTERS = {
     "set_slice": ("slice", 1),
     "scatter_add": ("take", 2),
     "put_along_axis_add": ("take_along_axis", 2),
-}
+}  # fmt: skip
 
 
 def scattered_values(n):
@@ -290,8 +292,11 @@ def _scattered(a, p):
 
 def _part_of(n, p, scatter):
     """Whether `n` is the slice of `p` that `scatter` writes: p[2] also checks that it exists."""
-    return n.op.name == "slice" and n.inputs[0] is p and \
-        n.attrs["slices"] == scatter.attrs.get("slices")
+    return (
+        n.op.name == "slice"
+        and n.inputs[0] is p
+        and n.attrs["slices"] == scatter.attrs.get("slices")
+    )
 
 
 def simplify(f):

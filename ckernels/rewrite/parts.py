@@ -3,6 +3,7 @@
 set_slice(0, a) + set_slice(0, b) reads and writes the whole tensor three times to put two parts
 side by side. The gates of an LSTM are four such parts.
 """
+
 from ..graph.node import make
 from ..graph.sizes import indices, surely
 from .engine import Family
@@ -22,7 +23,7 @@ def parts_of(node):
         axis = along[0]
         size = node.shape[axis]
         r = indices(node.attrs["slices"][axis], size)
-        shape = node.shape[:axis] + (r.count,) + node.shape[axis + 1:]
+        shape = node.shape[:axis] + (r.count,) + node.shape[axis + 1 :]
         if r.step != 1 or r.count == 0 or value.shape != shape:
             return None
         found.append((r.start, r.stop, value))

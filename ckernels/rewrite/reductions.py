@@ -3,6 +3,7 @@
 Sums are joined and scaled in another order than written: rounding and overflow are those of the new
 order, which accumulates in a wider type. Everything else is exact.
 """
+
 import functools
 
 from ..graph.node import make

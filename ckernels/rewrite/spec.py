@@ -3,6 +3,7 @@
 Shapes and dtypes are known, composites are gone, and operands broadcast to what is computed from
 them. Looks at present sizes and asks no questions about them. For tests and mode="debug".
 """
+
 from .. import dtypes
 from ..graph.op import REGISTRY
 from ..graph.sizes import value_of
@@ -19,8 +20,9 @@ def check(roots):
 
 def concrete(roots):
     """Whether all shapes under `roots` are known: then the spec holds once they are rewritten."""
-    return all(_known(*out) for node in toposort(roots) for out in node.outs or [
-        (node.dtype, node.shape)])
+    return all(
+        _known(*out) for node in toposort(roots) for out in node.outs or [(node.dtype, node.shape)]
+    )
 
 
 def _known(dtype, shape):
@@ -29,8 +31,11 @@ def _known(dtype, shape):
 
 def _broadcasts(node):
     shape = [value_of(n) for n in node.shape]
-    return all(x.ndim <= node.ndim and all(
-        value_of(n) in (1, m) for n, m in zip(x.shape[::-1], shape[::-1])) for x in node.inputs)
+    return all(
+        x.ndim <= node.ndim
+        and all(value_of(n) in (1, m) for n, m in zip(x.shape[::-1], shape[::-1]))
+        for x in node.inputs
+    )
 
 
 def _alike(node):
@@ -55,4 +60,4 @@ SPEC = (
     (lambda n: not elementwise(n) or _broadcasts(n), "has operands that do not broadcast to it"),
     (lambda n: n.op.kind != "reduce" or all(0 <= a < n.inputs[0].ndim for a in n.attrs["axes"]),
      "reduces over an axis that is not there"),
-)
+)  # fmt: skip

@@ -23,9 +23,22 @@ def lower(node):
 
 
 @rule(
-    "conv", "conv_input_grad", "conv_weight_grad", "pool_max", "pool_max_grad", "pool_max_take",
-    "pool_sum", "pool_sum_grad", "patches_grad", "interpolate", "interpolate_grad", "matmul",
-    "csr_dot", "csr_sample", "csr_dense", "csr_product",
+    "conv",
+    "conv_input_grad",
+    "conv_weight_grad",
+    "pool_max",
+    "pool_max_grad",
+    "pool_max_take",
+    "pool_sum",
+    "pool_sum_grad",
+    "patches_grad",
+    "interpolate",
+    "interpolate_grad",
+    "matmul",
+    "csr_dot",
+    "csr_sample",
+    "csr_dense",
+    "csr_product",
 )
 def half_in_single(node):
     """What adds up float16 or bfloat16 does so in float32: f(x) is cast(f(cast(x))), and has C."""

@@ -15,6 +15,7 @@ from .factors import is_kept, negated, without_maximum
 family = Family("stabilise")
 formula, rule = family.formula, family.rule
 x, y, z = Var("x"), Var("y"), Var("z")
+# fmt: off
 axes = Var("axes")
 c = Var("c", when=lambda node: number(node) is not None)
 
@@ -48,6 +49,7 @@ formula(
     f.log(f.mean(f.exp(x), axes=axes)),
     lambda x, axes: ops.sub(ops.logsumexp(x, axes), ops.log(ops.count(x, axes, x.dtype))),
 )
+# fmt: on
 
 
 @rule("log")
@@ -117,6 +119,7 @@ def maximum_taken_off(node):
 
 # --- exponentials and logistic functions ----------------------------------------------------------
 
+# fmt: off
 formula("exp_minus_one", f.exp(x) - 1, f.expm1(x))
 formula("one_minus_exp", 1 - f.exp(x), -f.expm1(x))
 formula("one_minus_sigmoid", 1 - f.sigmoid(x), f.sigmoid(-x))
@@ -132,3 +135,4 @@ formula(
     lambda x: ops.where(ops.ge(x, 0), x, float("nan")),
     doc="NaN below 0 and for NaN, as sqrt; -0.0 stays.",
 )
+# fmt: on

@@ -27,8 +27,11 @@ def wanted(nodes):
 def _undone(n):
     """Whether `n` is exp(a) * (exp(b) + c): the gradient of log(exp(x) / (1 + exp(x)))."""
     return n.op.name == "mul" and any(
-        a.op.name == "exp" and s.op.name in ("add", "sub") and any(
-            i.op.name == "exp" for i in s.inputs) for a, s in (n.inputs, n.inputs[::-1]))
+        a.op.name == "exp"
+        and s.op.name in ("add", "sub")
+        and any(i.op.name == "exp" for i in s.inputs)
+        for a, s in (n.inputs, n.inputs[::-1])
+    )
 
 
 def terms(node):

@@ -96,9 +96,7 @@ def merge_slices(node):
         return x
     if x.op.name == "slice":
         base = x.inputs[0]
-        lines = [
-            indices(a, d).within(b) for d, a, b in zip(base.shape, x.attrs["slices"], slices)
-        ]
+        lines = [indices(a, d).within(b) for d, a, b in zip(base.shape, x.attrs["slices"], slices)]
         return make(
             "slice", (base,), {"slices": tuple(r.bounds(d) for r, d in zip(lines, base.shape))}
         )

@@ -3,6 +3,7 @@
 The C callable takes arrays that fit as they are; everything else comes through here: lists,
 keywords, defaults, other dtypes. What does not fit is said in a sentence, before any state changes.
 """
+
 import numpy as np
 
 from .. import dtypes
@@ -23,37 +24,67 @@ class Arguments:
         node = self.inputs[i]
         array = self.as_array(i, arg, node)
         if array.ndim != node.ndim:
-            raise with_line(ShapeError(
-                f"{self.label(i)} has {node.ndim} dimensions {show(node.shape)} and got an array "
-                f"of {array.ndim}, shape {show(array.shape)}"), node)
+            raise with_line(
+                ShapeError(
+                    f"{self.label(i)} has {node.ndim} dimensions {show(node.shape)} and got an "
+                    f"array of {array.ndim}, shape {show(array.shape)}"
+                ),
+                node,
+            )
         if array.dtype.name != node.dtype:
             array = self.convert(i, array, node)
-        if not array.flags.aligned or not array.dtype.isnative or any(
-                s % array.itemsize for s in array.strides):
+        if (
+            not array.flags.aligned
+            or not array.dtype.isnative
+            or any(s % array.itemsize for s in array.strides)
+        ):
             array = np.array(array, dtype=node.dtype, order="C", copy=True)
         return array if type(array) is np.ndarray else np.asarray(array)
 
     def as_array(self, i, arg, node):
         if arg is None:
-            raise with_line(DTypeError(f"{self.label(i)} got None; it needs an array of dtype "
-                                       f"{node.dtype} and shape {show(node.shape)}"), node)
+            raise with_line(
+                DTypeError(
+                    f"{self.label(i)} got None; it needs an array of dtype "
+                    f"{node.dtype} and shape {show(node.shape)}"
+                ),
+                node,
+            )
         if hasattr(arg, "node"):
-            raise with_line(DTypeError(f"{self.label(i)} got a symbolic tensor; call the function "
-                                       "with arrays, or substitute tensors through givens"), node)
+            raise with_line(
+                DTypeError(
+                    f"{self.label(i)} got a symbolic tensor; call the function "
+                    "with arrays, or substitute tensors through givens"
+                ),
+                node,
+            )
         if isinstance(arg, np.ma.MaskedArray) and np.ma.is_masked(arg):
-            raise with_line(ArgumentError(
-                f"{self.label(i)} got a masked array with {int(np.ma.count_masked(arg))} of its "
-                f"{arg.size} elements masked; pass its filled(value), and the mask as an input of "
-                "its own where it matters"), node)
+            raise with_line(
+                ArgumentError(
+                    f"{self.label(i)} got a masked array with {int(np.ma.count_masked(arg))} of "
+                    f"its {arg.size} elements masked; pass its filled(value), and the mask as an "
+                    "input of its own where it matters"
+                ),
+                node,
+            )
         try:
             array = np.asanyarray(arg)
         except ValueError as problem:
-            raise with_line(ShapeError(
-                f"{self.label(i)} got a list whose rows differ in length; give an array of shape "
-                f"{show(node.shape)}"), node) from problem
+            raise with_line(
+                ShapeError(
+                    f"{self.label(i)} got a list whose rows differ in length; give an array of "
+                    f"shape {show(node.shape)}"
+                ),
+                node,
+            ) from problem
         if dtypes.kind(array.dtype) in "OUSVmM":
-            raise with_line(DTypeError(f"{self.label(i)} needs {node.dtype} and got an array of "
-                                       f"dtype {array.dtype}; convert it to numbers first"), node)
+            raise with_line(
+                DTypeError(
+                    f"{self.label(i)} needs {node.dtype} and got an array of "
+                    f"dtype {array.dtype}; convert it to numbers first"
+                ),
+                node,
+            )
         return array
 
     def convert(self, i, array, node):
@@ -65,30 +96,45 @@ class Arguments:
                 return array.astype(target)
             if given == "f" and wanted == "f" and self.downcast is None:
                 return array.astype(target)
-            real = given != "c" or wanted == "c"     # else NumPy warns and cuts
+            real = given != "c" or wanted == "c"  # else NumPy warns and cuts
             cast = array.astype(target) if real else None
             lossless = real and np.array_equal(cast.astype(source), array)
-        if lossless and (given in "iub" or wanted in "iu" and given == "f"
-                         and self.downcast is None and array.ndim == 0):
+        if lossless and (
+            given in "iub"
+            or wanted in "iu"
+            and given == "f"
+            and self.downcast is None
+            and array.ndim == 0
+        ):
             return cast
         if wanted == "f" and given in "iu" and self.downcast is None:
             return cast
-        raise with_line(DTypeError(
-            f"{self.label(i)} has dtype {node.dtype} and got an array of dtype {source.name}, "
-            f"which would lose information; cast it with .astype({node.dtype!r}), or create the "
-            "function with allow_input_downcast=True"), node)
+        raise with_line(
+            DTypeError(
+                f"{self.label(i)} has dtype {node.dtype} and got an array of dtype {source.name}, "
+                f"which would lose information; cast it with .astype({node.dtype!r}), or create "
+                "the function with allow_input_downcast=True"
+            ),
+            node,
+        )
 
     def arrange(self, args, kwargs):
         """Positional and keyword arguments and defaults in input order, each coerced."""
-        if len(args) == 1 and isinstance(args[0], (list, tuple)) and not kwargs \
-                and not self.positional_only:
+        if (
+            len(args) == 1
+            and isinstance(args[0], (list, tuple))
+            and not kwargs
+            and not self.positional_only
+        ):
             args = tuple(args[0])
         given = dict(enumerate(args))
         names = {n.name: i for i, n in enumerate(self.inputs) if n.name}
         for key, value in kwargs.items():
             if key not in names:
-                raise UsageError(f"{self.title()} has no input named {key!r}; its inputs are "
-                                f"{', '.join(self.label(i) for i in range(len(self.inputs)))}")
+                raise UsageError(
+                    f"{self.title()} has no input named {key!r}; its inputs are "
+                    f"{', '.join(self.label(i) for i in range(len(self.inputs)))}"
+                )
             if names[key] in given:
                 raise UsageError(f"{self.title()} got two values for input {key!r}")
             given[names[key]] = value
@@ -100,9 +146,11 @@ class Arguments:
             needed = len(self.inputs) - len(self.defaults)
             what = f"; missing: {', '.join(missing)}" if missing else ""
             count = len(self.inputs)
-            raise UsageError(f"{self.title()} takes {count} input{'s' * (count != 1)}"
-                            + (f" ({needed} without default)" if self.defaults else "")
-                            + f" and got {len(args) + len(kwargs)}{what}")
+            raise UsageError(
+                f"{self.title()} takes {count} input{'s' * (count != 1)}"
+                + (f" ({needed} without default)" if self.defaults else "")
+                + f" and got {len(args) + len(kwargs)}{what}"
+            )
         return [self.coerce(i, given[i]) for i in wanted]
 
     def title(self):

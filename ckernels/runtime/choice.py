@@ -3,6 +3,7 @@
 Later changes of the flags are for later functions. What the code generator cannot do without always
 runs. The rewrite room is only imported to check names, so that a warm start stays fast.
 """
+
 from typing import NamedTuple
 
 from ..config import config
@@ -11,6 +12,7 @@ from ..errors import ConfigError
 
 class Rules(NamedTuple):
     """Names of rules and families: `include` to apply (None: all), `exclude` to leave out."""
+
     include: object
     exclude: frozenset
 
@@ -27,9 +29,11 @@ def names(flag):
     found = frozenset(filter(None, config[flag].split(":")))
     if found:
         from ..rewrite import rules  # start-up
+
         known = {name for rule in rules() for name in (rule.name, rule.family)}
         for name in sorted(found - known):
             from difflib import get_close_matches
+
             near = get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f"; did you mean `{near[0]}`?" if near else ""
             raise ConfigError(f"flag `{flag}`: there is no rewrite `{name}`{hint}")

@@ -4,6 +4,7 @@ Rounding differs between NumPy and kernels (fused multiply-add, the order of sum
 a number is right when it is near any of several honest opinions: NumPy's, NumPy's in double
 precision, NumPy's of the rewritten graph, or NumPy's from the very operands the kernel had.
 """
+
 import numpy as np
 
 from .. import dtypes, reference
@@ -13,7 +14,7 @@ from ..graph.walk import toposort
 from ..ops.bodies import Body
 
 TOLERANCE = {"float16": 2e-2, "bfloat16": 0.15, "float32": 2e-4, "float64": 1e-9, "complex64": 2e-4,
-             "complex128": 1e-9}
+             "complex128": 1e-9}  # fmt: skip
 WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64"}
 # Results of these may cancel, so errors are measured against the operands.
 CANCEL = having("cancels")
@@ -82,7 +83,7 @@ def widened(node, operands):
         value = reference.apply_oracle(node, operands)
         return value.astype(WIDER.get(value.dtype.name, value.dtype))
     attrs = node.attrs
-    if node.op.refit is not None:       # its bodies are widened, not its operands' types
+    if node.op.refit is not None:  # its bodies are widened, not its operands' types
         attrs = {k: Wide(v) if isinstance(v, Body) else v for k, v in attrs.items()}
         with np.errstate(all="ignore"):
             return node.op.oracle(attrs, *operands)
@@ -95,8 +96,18 @@ def widened(node, operands):
         elif isinstance(array, tuple):
             inputs.append(i)
         else:
-            inputs.append(make("placeholder", (), {
-                "uid": -i.uid - 1, "dtype": array.dtype.name, "shape": array.shape, "name": None}))
+            inputs.append(
+                make(
+                    "placeholder",
+                    (),
+                    {
+                        "uid": -i.uid - 1,
+                        "dtype": array.dtype.name,
+                        "shape": array.shape,
+                        "name": None,
+                    },
+                )
+            )
     return reference.apply_oracle(make(node.op, inputs, attrs), operands)
 
 
@@ -158,13 +169,14 @@ class Opinions:
         """'element (0, 3): 1.5 instead of 1.25 (2 of 12 differ)'."""
         expected = self.known[node.uid]
         if got.shape != expected.shape or got.dtype.name != node.dtype:
-            return (f"it is {got.dtype.name} {got.shape} instead of {node.dtype} "
-                    f"{expected.shape}")
+            return f"it is {got.dtype.name} {got.shape} instead of {node.dtype} {expected.shape}"
         wrong = ~(agrees(got, expected, node) | agrees(got, self.wide[node.uid], node))
         if not wrong.any():
             wrong = ~agrees(got, expected, node)
         if not wrong.any():
             return "all numbers are near"
         at = tuple(int(i) for i in np.argwhere(wrong)[0])
-        return (f"element {at} is {got[at]!r} instead of {expected[at]!r} "
-                f"({int(wrong.sum())} of {wrong.size} differ)")
+        return (
+            f"element {at} is {got[at]!r} instead of {expected[at]!r} "
+            f"({int(wrong.sum())} of {wrong.size} differ)"
+        )

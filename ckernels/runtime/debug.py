@@ -4,6 +4,7 @@ DebugFunction compares every call with NumPy, node by node, and the rewritten gr
 one. CheckedFunction runs the kernels as they are, looks at the results before any variable changes,
 and only when it finds NaN or inf walks through the graph to the node where they began.
 """
+
 import warnings
 from typing import NamedTuple
 
@@ -71,6 +72,7 @@ class Guarded(Shared):
 
 # ---- mode="debug" ------------------------------------------------------------------------------
 
+
 class DebugFunction(Guarded):
     """The compiled function, compared with NumPy at every call.
 
@@ -82,8 +84,12 @@ class DebugFunction(Guarded):
         spec, stand_ins = self.spec, {}
         self.warned = set()
         for n in spec.cells:
-            stand_ins[n] = make("placeholder", (), {
-                "uid": new_uid(), "dtype": n.dtype, "shape": n.shape, "name": n.name}, line=n.line)
+            stand_ins[n] = make(
+                "placeholder",
+                (),
+                {"uid": new_uid(), "dtype": n.dtype, "shape": n.shape, "name": n.name},
+                line=n.line,
+            )
         self.inputs_of_all = spec.inputs + list(stand_ins.values())
         self.written = rebuild(self.roots, stand_ins)
         silent = rebuild(self.written, step=without_messages)
@@ -106,9 +112,13 @@ class DebugFunction(Guarded):
         self.check_nodes(arrays, opinions)
         for written, root, got in zip(self.roots, self.silent, results):
             if not opinions.accept(root, got):
-                raise with_line(DebugModeError(
-                    f"in {self.spec.title()} {title(written)} is wrong only where it is fused with "
-                    f"other operations; {opinions.difference(root, got)}"), written)
+                raise with_line(
+                    DebugModeError(
+                        f"in {self.spec.title()} {title(written)} is wrong only where it is fused "
+                        f"with other operations; {opinions.difference(root, got)}"
+                    ),
+                    written,
+                )
         if self.spec.check == "nan":
             Origin(self.roots, dict(zip(self.spec.inputs + self.spec.cells, arrays))).check(results)
         return results
@@ -116,22 +126,25 @@ class DebugFunction(Guarded):
     def check_spec(self, roots):
         """A rewritten graph of known shapes keeps to the spec of such graphs."""
         from ..rewrite import spec  # start-up
+
         try:
             _ = spec.concrete(roots) and spec.check(roots)
         except AssertionError as problem:
-            raise DebugModeError(f"rewrites of {self.spec.title()} left what they should not: "
-                                 f"{problem}") from problem
+            raise DebugModeError(
+                f"rewrites of {self.spec.title()} left what they should not: {problem}"
+            ) from problem
 
     def check_kernels(self):
         """Every kernel that was made for the function keeps to the spec of kernels."""
         program = getattr(getattr(self.function, "info", None), "program", None)
         for record in list(program.kernels.records.values()) if program else ():
-            check = getattr(record.kernel, "check", None)       # those of stored plans are C alone
+            check = getattr(record.kernel, "check", None)  # those of stored plans are C alone
             try:
                 _ = check and check()
             except AssertionError as problem:
-                raise DebugModeError(f"{self.spec.title()} has a malformed kernel, {record.name}: "
-                                     f"{problem}") from problem
+                raise DebugModeError(
+                    f"{self.spec.title()} has a malformed kernel, {record.name}: {problem}"
+                ) from problem
 
     def check_rewrites(self, arrays, known, wide):
         """NumPy's values of the rewritten roots; they must be those of the graph as written."""
@@ -142,14 +155,18 @@ class DebugFunction(Guarded):
         opinions = Opinions(known, wide, {})
         for root, value in zip(self.silent, values):
             fine = opinions.near(root, value)
-            if dtypes.is_inexact(value.dtype.name):     # stable forms are right where naive ones
+            if dtypes.is_inexact(value.dtype.name):  # stable forms are right where naive ones
                 stable = ~fine & ~np.isfinite(known[root.uid]) & ~np.isfinite(wide[root.uid])
                 self.warn_of(root, int(stable.sum()))
                 fine = fine | stable
             if not fine.all():
-                raise with_line(DebugModeError(
-                    f"the rewrites of {self.spec.title()} changed {title(root)}: "
-                    f"{opinions.difference(root, value)}"), root)
+                raise with_line(
+                    DebugModeError(
+                        f"the rewrites of {self.spec.title()} changed {title(root)}: "
+                        f"{opinions.difference(root, value)}"
+                    ),
+                    root,
+                )
         return dict(zip((root.uid for root in self.silent), values))
 
     def warn_of(self, root, count):
@@ -161,7 +178,10 @@ class DebugFunction(Guarded):
         warnings.warn_explicit(
             f"{title(root)} of {self.spec.title()} is NaN or inf as written in {count} of its "
             "elements, and something else as rewritten; docs/guide/rewriting.md has the rules",
-            CKernelsWarning, line[0], line[1])
+            CKernelsWarning,
+            line[0],
+            line[1],
+        )
 
     def check_nodes(self, arrays, opinions):
         """The first node, in the order of computation, whose compiled value NumPy does not get."""
@@ -172,9 +192,14 @@ class DebugFunction(Guarded):
             if opinions.accept(node, got) or opinions.accept_local(node, got, values):
                 continue
             operands = [i for i in node.inputs if i.outs is None]
-            raise with_line(DebugModeError(
-                f"{title(node)} of {self.spec.title()} differs from NumPy; "
-                f"{opinions.difference(node, got)}"), node, operands)
+            raise with_line(
+                DebugModeError(
+                    f"{title(node)} of {self.spec.title()} differs from NumPy; "
+                    f"{opinions.difference(node, got)}"
+                ),
+                node,
+                operands,
+            )
 
 
 def without_messages(node):
@@ -183,6 +208,7 @@ def without_messages(node):
 
 
 # ---- check="nan" -------------------------------------------------------------------------------
+
 
 class CheckedFunction(Guarded):
     """The function with its outputs and new values scanned for NaN and inf before it updates."""
@@ -204,12 +230,13 @@ def is_finite(array):
     """Whether there is no NaN and no inf in it; what is no float never has any."""
     if not dtypes.is_inexact(array.dtype.name) or not array.size:
         return True
-    with np.errstate(all="ignore"):     # cheap first: any NaN or inf shows in the sum
+    with np.errstate(all="ignore"):  # cheap first: any NaN or inf shows in the sum
         return bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
 
 
 class Bad(NamedTuple):
     """What is wrong with an array, as text, or ""."""
+
     nans: int
     infs: int
 
@@ -240,21 +267,34 @@ class Origin:
         values = evaluated([root], self.env)
         node, operands = self.first(root, values)
         if node is None:
-            return with_line(NonFiniteError(
-                f"{title(written)} has {bad(result)}, though NumPy finds none: the order of "
-                "operations decides here (numbers at the edge of their range)"), written)
+            return with_line(
+                NonFiniteError(
+                    f"{title(written)} has {bad(result)}, though NumPy finds none: the order of "
+                    "operations decides here (numbers at the edge of their range)"
+                ),
+                written,
+            )
         if node.op.kind == "leaf":
-            return with_line(NonFiniteError(
-                f"{title(node)} has {bad(values[node.uid])} and reaches {title(written)}"), node)
+            return with_line(
+                NonFiniteError(
+                    f"{title(node)} has {bad(values[node.uid])} and reaches {title(written)}"
+                ),
+                node,
+            )
         if is_scan(node):
             inner = self.in_step(node, [values[i.uid] for i in node.inputs])
             if inner is not None:
                 return inner
         found = Bad(*map(sum, zip(*(bad(v) for _, v in parts(node, values[node.uid])))))
-        seen = "; ".join(f"{i.op.name if i.op.kind != 'leaf' else title(i)} {span(v)}"
-                         for i, v in operands[:4])
-        return with_line(NonFiniteError(
-            f"{title(node)} computed {found} from finite numbers: {seen or 'no operands'}"), node)
+        seen = "; ".join(
+            f"{i.op.name if i.op.kind != 'leaf' else title(i)} {span(v)}" for i, v in operands[:4]
+        )
+        return with_line(
+            NonFiniteError(
+                f"{title(node)} computed {found} from finite numbers: {seen or 'no operands'}"
+            ),
+            node,
+        )
 
     @staticmethod
     def in_step(node, arrays):
@@ -272,6 +312,7 @@ class Origin:
 
         Only bad numbers that reach the root count: an inf that a `where` leaves out is harmless.
         """
+
         def broken(node):
             return any(not is_finite(np.asarray(v)) for _, v in parts(node, values[node.uid]))
 

@@ -5,16 +5,17 @@ that. A scan without sequences of which only last states are read does not: it i
 with one plan for all. Nothing is assumed of sizes here: what follows from shapes is told by where
 values come from.
 """
+
 from ..graph.node import line_of, make
 from ..graph.walk import rebuild, toposort
 from ..ops.bodies import Body
 from ..ops.scan import ScanSignature
 
-SIZE = ("squeeze", "slice", "shape", "scan_steps")      # how a scan asks for a number of steps
+SIZE = ("squeeze", "slice", "shape", "scan_steps")  # how a scan asks for a number of steps
 SIZED_BY = {                # ops whose shape follows from operands: the first of these, to the last
     "reshape": 1, "broadcast_to": 1, "arange": 0, "dynamic_slice": 1, "scan_steps": 0,
     "random_uniform": 1, "random_normal": 1, "random_bits": 1, "nonzero": 0, "mask_indices": 0,
-    "repeat_index": 1}
+    "repeat_index": 1}  # fmt: skip
 
 
 class Origins:
@@ -30,8 +31,11 @@ class Origins:
             n = stack[-1]
             if n.uid in self.memo:
                 stack.pop()
-            elif n.op.name in ("placeholder", "variable") or n.op.name == "shape" \
-                    or n.op.kind == "leaf":
+            elif (
+                n.op.name in ("placeholder", "variable")
+                or n.op.name == "shape"
+                or n.op.kind == "leaf"
+            ):
                 self.memo[n.uid] = n.op.name in ("placeholder", "variable")
             else:
                 waiting = [i for i in n.inputs if i.uid not in self.memo]
@@ -95,8 +99,12 @@ def _number(scan, items):
     """The node of the number of steps, where the scan needs no more than its value; else None."""
     lay, node = ScanSignature.of(scan), scan.inputs[0]
     finals = range(lay.carries, 2 * lay.carries)
-    if lay.seqs or lay.count is not None or scan.attrs["reverse"] or any(
-            i.attrs["index"] not in finals and i.attrs["index"] != lay.executed for i in items):
+    if (
+        lay.seqs
+        or lay.count is not None
+        or scan.attrs["reverse"]
+        or any(i.attrs["index"] not in finals and i.attrs["index"] != lay.executed for i in items)
+    ):
         return None
     for name in SIZE:
         if node.op.name != name:
@@ -106,14 +114,23 @@ def _number(scan, items):
 
 
 def _counted(roots, order, scan, number):
-    lasts = [n for n in order if n.op.name == "scan_last" and n.inputs[0].op.name == "item"
-             and n.inputs[0].inputs[0] is scan]
+    lasts = [
+        n
+        for n in order
+        if n.op.name == "scan_last"
+        and n.inputs[0].op.name == "item"
+        and n.inputs[0].inputs[0] is scan
+    ]
     with line_of(scan):
         count = make("scan_count", (number,), {"least": int(bool(lasts))})
         new = make(scan.op, (count, *scan.inputs[1:]), scan.attrs)
 
     def step(node):
-        there = node.op.name == "scan_last" and node.inputs[0].op.name == "item" \
+        there = (
+            node.op.name == "scan_last"
+            and node.inputs[0].op.name == "item"
             and node.inputs[0].inputs[0] is new
+        )
         return node.inputs[0] if there else node
+
     return rebuild(roots, {scan: new}, step)

@@ -3,6 +3,7 @@
 Plans the graph once more for the shapes of the last call, because plans do not keep their nodes.
 The reasons are those of the scheduler (schedule/reasons.py); nothing is decided here.
 """
+
 from ..graph.printing import location
 from ..plan.instructions import flatten
 from ..plan.pipeline import concretise
@@ -77,25 +78,31 @@ def beside(schedules, made):
             if all(len(p) == 1 and None not in p for p in places) and places[0] != places[1]:
                 first, later = sorted(p.pop() for p in places)
                 found.setdefault(first, []).append(
-                    f"not one with {later} over {names[uid]}: {reason}")
+                    f"not one with {later} over {names[uid]}: {reason}"
+                )
     return found
 
 
 def rewritten(program):
     """One line for each rewrite of the graph for the shapes of the last plan."""
     from ..rewrite import optimise  # start-up
+
     roots = concretise(program.graph()[1], program.bound)
     trace = []
     optimise(roots, program.rules.exclude, program.rules.include, trace)
-    return [f"{name}: {short(before)} is now {short(after)}"
-            + (f"  ({location(before.line)})" if before.line else "")
-            for name, before, after in trace]
+    return [
+        f"{name}: {short(before)} is now {short(after)}"
+        + (f"  ({location(before.line)})" if before.line else "")
+        for name, before, after in trace
+    ]
 
 
 def short(node):
     """A node as its op applied to the names of its operands."""
+
     def name(x):
         if x.op.name == "constant" and x.value.size == 1:
             return str(x.value.item())
         return x.name or x.op.name
+
     return f"{node.op.name}({', '.join(map(name, node.inputs))})" if node.inputs else name(node)

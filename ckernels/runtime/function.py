@@ -5,6 +5,7 @@ pieces with NumPy between them. Reference: NumPy throughout, where there is no c
 asked for. All three coerce arguments, apply updates after the outputs and offer `stats`, `source`
 and `copy`.
 """
+
 import copyreg
 import os
 import warnings
@@ -36,18 +37,30 @@ from .state import snapshot
 
 try:
     from .. import _runtime
-except ImportError:                                         # installed without a compiler
+except ImportError:  # installed without a compiler
     _runtime = None
 
-SHAPES = 64                 # sets of shapes whose rewritten graph an interpreted function keeps
+SHAPES = 64  # sets of shapes whose rewritten graph an interpreted function keeps
 _warned = False
 _applied = None
-DEFAULTS = (True, "", 512 << 20)     # of openmp, blas and pool
+DEFAULTS = (True, "", 512 << 20)  # of openmp, blas and pool
 _warn_lock = locks.lock()
 
 
-def make_function(inputs, outputs, updates=(), single=False, name=None, mode=None, defaults=None,
-                  downcast=None, positional_only=False, check=None, profile=None, order=None):
+def make_function(
+    inputs,
+    outputs,
+    updates=(),
+    single=False,
+    name=None,
+    mode=None,
+    defaults=None,
+    downcast=None,
+    positional_only=False,
+    check=None,
+    profile=None,
+    order=None,
+):
     """The callable for a graph.
 
     inputs: placeholder Nodes; outputs: Nodes; updates: [(variable Node, new value Node)]; single:
@@ -57,18 +70,42 @@ def make_function(inputs, outputs, updates=(), single=False, name=None, mode=Non
     measure each instruction. None stands for the flag of that name. order: all nodes of the graph,
     inputs before users, where that is known.
     """
-    spec = Spec(list(inputs), list(outputs), list(updates), single, name, mode or config.mode,
-                dict(defaults or {}), downcast, positional_only,
-                config.check if check is None else check or "none",
-                config.profile if profile is None else profile, order=order)
+    spec = Spec(
+        list(inputs),
+        list(outputs),
+        list(updates),
+        single,
+        name,
+        mode or config.mode,
+        dict(defaults or {}),
+        downcast,
+        positional_only,
+        config.check if check is None else check or "none",
+        config.profile if profile is None else profile,
+        order=order,
+    )
     return spec.callable()
 
 
 class Spec(Arguments):
     """What was asked for; makes the callable and its copies."""
 
-    def __init__(self, inputs, outputs, updates, single, name, mode, defaults, downcast,
-                 positional_only, check="none", profile=False, rules=None, order=None):
+    def __init__(
+        self,
+        inputs,
+        outputs,
+        updates,
+        single,
+        name,
+        mode,
+        defaults,
+        downcast,
+        positional_only,
+        check="none",
+        profile=False,
+        rules=None,
+        order=None,
+    ):
         self.inputs, self.outputs, self.updates = inputs, outputs, updates
         self.single, self.name, self.mode = single, name, mode
         self.defaults, self.downcast, self.positional_only = defaults, downcast, positional_only
@@ -86,22 +123,48 @@ class Spec(Arguments):
 
     def like(self, **changes):
         """The Spec with other `outputs`, `updates`, `mode`, ..."""
-        names = ("inputs", "outputs", "updates", "single", "name", "mode", "defaults", "downcast",
-                 "positional_only", "check", "profile", "rules")
+        names = (
+            "inputs",
+            "outputs",
+            "updates",
+            "single",
+            "name",
+            "mode",
+            "defaults",
+            "downcast",
+            "positional_only",
+            "check",
+            "profile",
+            "rules",
+        )
         return Spec(**{**{name: getattr(self, name) for name in names}, **changes})
 
     def plain(self, outputs, **changes):
         """The Spec of a function that only computes the list `outputs`: no updates, no checks."""
-        return self.like(**{**dict(outputs=list(outputs), updates=[], single=False, defaults={},
-                                   positional_only=True, check="none", profile=False), **changes})
+        return self.like(
+            **{
+                **dict(
+                    outputs=list(outputs),
+                    updates=[],
+                    single=False,
+                    defaults={},
+                    positional_only=True,
+                    check="none",
+                    profile=False,
+                ),
+                **changes,
+            }
+        )
 
     def callable(self):
         apply_flags()
         if self.mode == "debug":
             from .debug import DebugFunction  # start-up: seldom used
+
             return DebugFunction(self)
         if self.check == "nan":
             from .debug import CheckedFunction  # start-up: seldom used
+
             return CheckedFunction(self)
         if self.mode == "reference" or _runtime is None:
             if self.mode != "reference":
@@ -110,6 +173,7 @@ class Spec(Arguments):
         spec = self.counted()
         if spec.decided:
             from .staged import StagedFunction  # start-up: seldom used
+
             return StagedFunction(spec)
         return spec.compiled()
 
@@ -129,27 +193,34 @@ class Spec(Arguments):
         if not self.scans:
             return self
         from .decided import count_steps  # start-up
+
         roots = self.roots()
         new = count_steps(roots)
         if new == roots:
             return self
         count = len(self.outputs)
-        return self.like(outputs=new[:count],
-                         updates=[(v, x) for (v, _), x in zip(self.updates, new[count:])])
+        return self.like(
+            outputs=new[:count], updates=[(v, x) for (v, _), x in zip(self.updates, new[count:])]
+        )
 
     def fail(self, code, node, arrays):
         """The exception for a kernel's return code, in the words of the reference interpreter."""
         if code == 2:
             shapes = ", ".join(show(a.shape) for a in arrays) or "none"
-            return OutOfMemory(f"{self.title()} ran out of memory with inputs of the shapes "
-                               f"{shapes}; call it with smaller ones")
+            return OutOfMemory(
+                f"{self.title()} ran out of memory with inputs of the shapes "
+                f"{shapes}; call it with smaller ones"
+            )
         try:
             env = dict(zip(self.inputs, arrays))
             reference.evaluate(self.outputs + [new for _, new in self.updates], env)
         except Exception as found:
             return found
-        return with_line(IndexOutOfBounds("an index is out of bounds"), node) if node else \
-            IndexOutOfBounds("an index is out of bounds")
+        return (
+            with_line(IndexOutOfBounds("an index is out of bounds"), node)
+            if node
+            else IndexOutOfBounds("an index is out of bounds")
+        )
 
     # ---- copies -------------------------------------------------------------------------------
 
@@ -159,16 +230,19 @@ class Spec(Arguments):
         for old, new in (swap or {}).items():
             old, new = getattr(old, "node", old), getattr(new, "node", new)
             if old not in self.cells:
-                raise ArgumentError("copy(swap=...): a variable to be swapped is not in the "
-                                    "function")
+                raise ArgumentError(
+                    "copy(swap=...): a variable to be swapped is not in the function"
+                )
             if old.dtype != new.dtype or old.ndim != new.ndim:
-                raise DTypeError(f"copy(swap=...) cannot put a {new.dtype} variable of {new.ndim} "
-                                 f"dimensions for a {old.dtype} one of {old.ndim}")
+                raise DTypeError(
+                    f"copy(swap=...) cannot put a {new.dtype} variable of {new.ndim} "
+                    f"dimensions for a {old.dtype} one of {old.ndim}"
+                )
             replace[old] = new
         updates = [] if delete_updates else self.updates
         roots = rebuild(self.outputs + [new for _, new in updates], replace)
-        outputs = roots[:len(self.outputs)]
-        updates = [(replace.get(v, v), new) for (v, _), new in zip(updates, roots[len(outputs):])]
+        outputs = roots[: len(self.outputs)]
+        updates = [(replace.get(v, v), new) for (v, _), new in zip(updates, roots[len(outputs) :])]
         return self.like(outputs=outputs, updates=updates, name=name or self.name).callable()
 
 
@@ -182,24 +256,29 @@ class CompiledFunction(Shared):
     def __init__(self, spec):
         super().__init__(spec)
         self.program = spec.program()
-        self.pieces = None          # a StagedFunction, once some shapes needed one
-        self.steady = None          # a SteadyFunction, once shapes changed while a plan was made
+        self.pieces = None  # a StagedFunction, once some shapes needed one
+        self.steady = None  # a SteadyFunction, once shapes changed while a plan was made
 
     def callable(self):
         """The C callable; it owns this object, which only knows it weakly."""
         spec = self.spec
         index = {id(n): i for i, n in enumerate(spec.cells)}
         fast = _runtime.Function(
-            bind=self.bind, coerce=spec.coerce, fail=self.fail,
+            bind=self.bind,
+            coerce=spec.coerce,
+            fail=self.fail,
             inputs=[(n.dtype, n.ndim) for n in spec.inputs],
             cells=[n.attrs["store"].cell for n in spec.cells],
-            updated=[index[id(v)] for v, _ in spec.updates], single=spec.single,
+            updated=[index[id(v)] for v, _ in spec.updates],
+            single=spec.single,
             flexible=[i for i, n in enumerate(spec.cells) if None in n.shape],
-            positional_only=spec.positional_only)
+            positional_only=spec.positional_only,
+        )
         fast.info = self
         self._fast = weakref.ref(fast)
         if spec.profile:
             from .profile import watch  # start-up
+
             fast.profile(True)
             watch(fast)
         return fast
@@ -226,6 +305,7 @@ class CompiledFunction(Shared):
     def steadily(self):
         """The same function of values that were read before; see steady.py."""
         from .steady import SteadyFunction  # start-up: seldom used
+
         if self.steady is None:
             self.steady = SteadyFunction(self.spec)
         return self.steady
@@ -233,6 +313,7 @@ class CompiledFunction(Shared):
     def in_pieces(self):
         """The same function cut where data decides a shape."""
         from .staged import StagedFunction  # start-up: seldom used
+
         if self.pieces is None:
             self.pieces = StagedFunction(self.spec)
         return self.pieces
@@ -241,8 +322,10 @@ class CompiledFunction(Shared):
         """The exception for a failure; `error`: what Python raised in these steps of scans."""
         if error is None:
             error = self.spec.fail(code, self.program.instruction(tag), arrays)
-        where = "".join(f" (in step {t} of the {name})"
-                        for t, name in zip(steps[::-1], self.program.around(tag)))
+        where = "".join(
+            f" (in step {t} of the {name})"
+            for t, name in zip(steps[::-1], self.program.around(tag))
+        )
         sentence = str(error.args[0]) if error.args else ""
         if where and "(in step " not in sentence:
             error.args = (f"{sentence}{where}", *error.args[1:])
@@ -267,6 +350,7 @@ class CompiledFunction(Shared):
         9.0
         """
         from . import cfunction  # start-up: few ask for one
+
         return cfunction.make(fast, fast.info.spec, signature, arrays, bound)
 
     def stats(self):
@@ -281,19 +365,31 @@ class CompiledFunction(Shared):
             return self.pieces.stats()
         program, kernels = self.program, self.program.kernels
         return {
-            "nodes": program.nodes, "instructions": len(program.instructions),
-            "kernels": [{"name": r.name, "key": r.key, "path": r.path, "form": r.kernel.form,
-                         "source": os.path.splitext(r.path)[0] + ".json",
-                         "inputs": sum(o.role == "in" for o in r.kernel.operands),
-                         "outputs": sum(o.role == "out" for o in r.kernel.operands)}
-                        for r in kernels.records.values()],
-            "built": kernels.built, "from_cache": kernels.from_cache,
-            "compile_seconds": kernels.seconds, "plans": self._fast().plans,
+            "nodes": program.nodes,
+            "instructions": len(program.instructions),
+            "kernels": [
+                {
+                    "name": r.name,
+                    "key": r.key,
+                    "path": r.path,
+                    "form": r.kernel.form,
+                    "source": os.path.splitext(r.path)[0] + ".json",
+                    "inputs": sum(o.role == "in" for o in r.kernel.operands),
+                    "outputs": sum(o.role == "out" for o in r.kernel.operands),
+                }
+                for r in kernels.records.values()
+            ],
+            "built": kernels.built,
+            "from_cache": kernels.from_cache,
+            "compile_seconds": kernels.seconds,
+            "plans": self._fast().plans,
             "classes": sum(map(len, program.templates.values())),
-            "peak_bytes": program.peak_bytes}
+            "peak_bytes": program.peak_bytes,
+        }
 
     def profile_table(self):
         from .profile import table  # start-up
+
         return table(self.program, self._fast().profile_data(), self.name or "function")
 
     profile_table.__doc__ = Shared.profile_table.__doc__
@@ -351,8 +447,10 @@ class ReferenceFunction(Shared):
 
 def no_runtime():
     """What to do without the C runtime: warn, or raise where that was asked for."""
-    problem = CompilerMissing("the C runtime of ckernels was not built",
-                              f"{install_hint()} With a compiler, install ckernels again.")
+    problem = CompilerMissing(
+        "the C runtime of ckernels was not built",
+        f"{install_hint()} With a compiler, install ckernels again.",
+    )
     if config.on_compile_error == "raise":
         raise problem
     warn_numpy(problem)
@@ -369,7 +467,9 @@ def warn_numpy(problem):
         warnings.warn_explicit(
             f"ckernels runs through NumPy, slowly: {reason}. {advice} "
             "`ckernels doctor` tells more.",
-            CKernelsWarning, *(user_line() or ("<unknown>", 0))[:2])
+            CKernelsWarning,
+            *(user_line() or ("<unknown>", 0))[:2],
+        )
 
 
 def apply_flags():

@@ -3,6 +3,7 @@
 The page's look and behaviour are in ckernels/pictures/, with the layout library dagre (MIT), which
 places graphs of up to 120 boxes; larger ones keep the places that picture.py gave them.
 """
+
 import html
 import json
 import os
@@ -11,7 +12,7 @@ from .picture import views
 
 PICTURES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pictures")
 FILLS = {"op": "#eef3fb", "leaf": "#e9f5ea", "move": "#f4f4f4", "kernel": "#fdf1e3"}
-SMALL = 60                  # boxes of a picture that a notebook shows without being asked
+SMALL = 60  # boxes of a picture that a notebook shows without being asked
 
 
 def read(name):
@@ -23,8 +24,13 @@ def page(what, title):
     """One self-contained HTML file, as text."""
     data = [{"title": v.title, "boxes": v.boxes, "arrows": v.arrows} for v in views(what)]
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    parts = {"@title@": html.escape(title), "@style@": read("page.css"),
-             "@dagre@": read("dagre.min.js"), "@script@": read("page.js"), "@data@": text}
+    parts = {
+        "@title@": html.escape(title),
+        "@style@": read("page.css"),
+        "@dagre@": read("dagre.min.js"),
+        "@script@": read("page.js"),
+        "@data@": text,
+    }
     out = read("page.html")
     for hole, part in parts.items():
         out = out.replace(hole, part, 1)
@@ -35,24 +41,29 @@ def svg(view, scale=1.0):
     """A View as the text of an SVG."""
     wide = max((b["x"] + b["w"] / 2 for b in view.boxes), default=0) + 12
     high = max((b["y"] + b["h"] / 2 for b in view.boxes), default=0) + 12
-    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide * scale:.0f}" '
-             f'height="{high * scale:.0f}" viewBox="-6 -6 {wide:.0f} {high:.0f}" '
-             'font-family="sans-serif">']
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide * scale:.0f}" '
+        f'height="{high * scale:.0f}" viewBox="-6 -6 {wide:.0f} {high:.0f}" '
+        'font-family="sans-serif">'
+    ]
     for a, b in view.arrows:
         p, q = view.boxes[a], view.boxes[b]
         y, z = p["y"] + p["h"] / 2, q["y"] - q["h"] / 2
         middle = (y + z) / 2
-        lines.append(f'<path d="M{p["x"]} {y}C{p["x"]} {middle} {q["x"]} {middle} {q["x"]} {z}" '
-                     'fill="none" stroke="#9aa5b1"/>')
+        lines.append(
+            f'<path d="M{p["x"]} {y}C{p["x"]} {middle} {q["x"]} {middle} {q["x"]} {z}" '
+            'fill="none" stroke="#9aa5b1"/>'
+        )
     for b in view.boxes:
         lines.append(
-            f'<g><title>{html.escape(b["line"])}</title>'
+            f"<g><title>{html.escape(b['line'])}</title>"
             f'<rect x="{b["x"] - b["w"] / 2:.1f}" y="{b["y"] - b["h"] / 2}" width="{b["w"]}" '
             f'height="{b["h"]}" rx="5" fill="{FILLS[b["kind"]]}" stroke="#7b8794"/>'
             f'<text x="{b["x"]}" y="{b["y"] - 2}" text-anchor="middle" font-size="12">'
-            f'{html.escape(b["label"])}</text>'
+            f"{html.escape(b['label'])}</text>"
             f'<text x="{b["x"]}" y="{b["y"] + 11}" text-anchor="middle" font-size="9" '
-            f'fill="#52606d">{html.escape(b["note"])}</text></g>')
+            f'fill="#52606d">{html.escape(b["note"])}</text></g>'
+        )
     return "\n".join([*lines, "</svg>"])
 
 
@@ -61,7 +72,12 @@ def summary(function):
     steps = function.steps() if hasattr(function, "steps") else []
     listed = "\n".join(steps[:20]) + (f"\n... {len(steps) - 20} more" if len(steps) > 20 else "")
     first = views(function)[0]
-    shown = svg(first, 0.8) if len(first.boxes) <= SMALL else \
-        f"<p>{len(first.boxes)} boxes: K.draw(f, \"graph.html\") shows them.</p>"
-    return (f"<div><code>{html.escape(repr(function))}</code><pre>{html.escape(listed)}</pre>"
-            f"{shown}</div>")
+    shown = (
+        svg(first, 0.8)
+        if len(first.boxes) <= SMALL
+        else f'<p>{len(first.boxes)} boxes: K.draw(f, "graph.html") shows them.</p>'
+    )
+    return (
+        f"<div><code>{html.escape(repr(function))}</code><pre>{html.escape(listed)}</pre>"
+        f"{shown}</div>"
+    )

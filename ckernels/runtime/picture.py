@@ -4,13 +4,14 @@ A view is made of plain numbers and strings, with a place for every box; what be
 or a page, is in pages.py. Functions in pieces, and functions never called, have only the first
 view: no plan is made for a picture.
 """
+
 from ..errors import CKernelsError
 from ..graph.printing import location
 from ..graph.shapes import show
 from ..graph.walk import toposort
 from ..plan.instructions import flatten
 
-GAP, LAYER = 18, 46             # pixels between boxes side by side, and between layers
+GAP, LAYER = 18, 46  # pixels between boxes side by side, and between layers
 SWEEPS = 4
 
 
@@ -25,8 +26,17 @@ class Picture:
         """The number of a new box."""
         label = label if len(label) <= 34 else label[:33] + "…"
         width = max(56, 7.2 * max(len(label), 0.8 * len(note)) + 18)
-        self.boxes.append({"label": label, "note": note, "line": location(line), "kind": kind,
-                           "w": round(width), "h": 34, **more})
+        self.boxes.append(
+            {
+                "label": label,
+                "note": note,
+                "line": location(line),
+                "kind": kind,
+                "w": round(width),
+                "h": 34,
+                **more,
+            }
+        )
         return len(self.boxes) - 1
 
     def arrow(self, a, b):
@@ -57,13 +67,14 @@ def views(what):
         return found
     try:
         draft = program.drafted("lower")
-    except CKernelsError:       # shapes that do not fit: the last call failed for them
+    except CKernelsError:  # shapes that do not fit: the last call failed for them
         return found
     kernels = as_kernels(draft, program, info, roots).placed()
     return [kernels, written("after rewriting", program.optimised).placed(), *found]
 
 
 # --- what is drawn ----------------------------------------------------------------------------
+
 
 def written(title, roots):
     """A box for each operation; small constants stand in the boxes that use them."""
@@ -72,8 +83,12 @@ def written(title, roots):
         if hidden(node):
             continue
         numbers = [shown(i) for i in node.inputs if hidden(i)]
-        view_box = view.box(name_of(node) + (f" {' '.join(numbers)}" if numbers else ""),
-                            note_of(node), node.line, kind_of(node))
+        view_box = view.box(
+            name_of(node) + (f" {' '.join(numbers)}" if numbers else ""),
+            note_of(node),
+            node.line,
+            kind_of(node),
+        )
         at[node.uid] = view_box
         for i in node.inputs:
             if not hidden(i):
@@ -123,9 +138,15 @@ def as_kernels(draft, program, info, roots):
         kernel = getattr(instr, "kernel", None)
         last = instr.nodes[-1] if instr.nodes else None
         note, line = ("", None) if last is None else (note_of(last), last.line)
-        b = view.box(name, note, line, "kernel", parts=parts,
-                     c=texts.get(kernel.key(), "") if kernel is not None else "",
-                     share=shares[k] if shares else None)
+        b = view.box(
+            name,
+            note,
+            line,
+            "kernel",
+            parts=parts,
+            c=texts.get(kernel.key(), "") if kernel is not None else "",
+            share=shares[k] if shares else None,
+        )
         for n in instr.nodes:
             made.setdefault(n.uid, b)
     for instr, b in zip(instructions, range(len(instructions))):
@@ -150,7 +171,7 @@ def times(info, instructions):
     """The share of the time of each instruction, where it was measured; else None."""
     try:
         table = info.profile_table()
-    except Exception:           # not measured: K.function(..., profile=True) does
+    except Exception:  # not measured: K.function(..., profile=True) does
         return None
     if not table or len(table) != len(instructions):
         return None
@@ -158,6 +179,7 @@ def times(info, instructions):
 
 
 # --- where it is drawn ------------------------------------------------------------------------
+
 
 def layered(boxes, arrows):
     """Give boxes x and y: layers by the longest path, order by the mean of neighbours, places

@@ -4,6 +4,7 @@ The C side counts calls and nanoseconds of each instruction of a plan once told 
 The table is of the plan used last, since plans for other shapes have other instructions. With the
 flag `profile` every function is watched and the tables are printed when the process ends.
 """
+
 import atexit
 import os
 import sys
@@ -11,11 +12,12 @@ from typing import NamedTuple
 
 from ..config import config
 
-_watched = []               # functions whose tables are printed at exit: kept alive on purpose
+_watched = []  # functions whose tables are printed at exit: kept alive on purpose
 
 
 class ProfileLine(NamedTuple):
     """One instruction: its ops, how often it ran, how long in all, the user's line or None."""
+
     name: str
     calls: int
     ms: float
@@ -41,18 +43,22 @@ class Profile(list):
 
     def __str__(self):
         calls = max((row.calls for row in self), default=0)
-        lines = [f"{self.title}: {self.ms:.3f} ms in {calls} calls",
-                 f"{'%':>6} {'ms':>10} {'us/call':>10} {'calls':>7}  instruction"]
+        lines = [
+            f"{self.title}: {self.ms:.3f} ms in {calls} calls",
+            f"{'%':>6} {'ms':>10} {'us/call':>10} {'calls':>7}  instruction",
+        ]
         for row in sorted(self, key=lambda row: -row.ms):
             where = f"{os.path.basename(row.line[0])}:{row.line[1]}" if row.line else ""
-            lines.append(f"{row.percent:6.1f} {row.ms:10.3f} "
-                         f"{1000 * row.ms / max(row.calls, 1):10.2f} {row.calls:7d}  "
-                         f"{shortened(row.name)}  {where}".rstrip())
+            lines.append(
+                f"{row.percent:6.1f} {row.ms:10.3f} "
+                f"{1000 * row.ms / max(row.calls, 1):10.2f} {row.calls:7d}  "
+                f"{shortened(row.name)}  {where}".rstrip()
+            )
         return "\n".join(lines)
 
 
 def shortened(name, limit=60):
-    return name if len(name) <= limit else f"{name[:limit - 3]}..."
+    return name if len(name) <= limit else f"{name[: limit - 3]}..."
 
 
 def table(program, data, title):
@@ -69,7 +75,7 @@ def table(program, data, title):
 
 def without_inner(data, known):
     """`data` with the time of scans and branches without that of the instructions inside."""
-    own, around = [], []                # around: positions of the scans we are in
+    own, around = [], []  # around: positions of the scans we are in
     for at, ((tag, calls, ns), instruction) in enumerate(zip(data, known)):
         depth = instruction.depth if instruction else 0
         del around[depth:]

@@ -4,6 +4,7 @@
 shapes that is known, its template is filled in; else the graph is made concrete, rewritten and
 planned, and missing kernels are compiled. The text of kernels is kept per process.
 """
+
 import os
 import weakref
 from types import SimpleNamespace
@@ -22,9 +23,9 @@ from ..plan.instructions import SCAN
 from ..plan.pipeline import DataDecides, concretise, unknown
 from . import choice, stored
 
-SERIAL = 1 << 20            # tags of instructions: number of the plan * SERIAL + position
-EMITTED = 4096              # kernels whose C text is kept; older ones are emitted again
-CLASSES = 32                # classes of shapes of one kind whose templates a function keeps
+SERIAL = 1 << 20  # tags of instructions: number of the plan * SERIAL + position
+EMITTED = 4096  # kernels whose C text is kept; older ones are emitted again
+CLASSES = 32  # classes of shapes of one kind whose templates a function keeps
 _emitted = {}
 _emit_lock = locks.lock()
 
@@ -32,8 +33,10 @@ _emit_lock = locks.lock()
 def signature(kernel):
     """What people are told of a kernel: 'rows(float32[1], float32[0]) -> float32[1]'; in brackets
     the stride class along the vector loop."""
-    sides = [", ".join(f"{o.dtype}[{o.inner}]" for o in kernel.operands if o.role == role)
-             for role in ("in", "out")]
+    sides = [
+        ", ".join(f"{o.dtype}[{o.inner}]" for o in kernel.operands if o.role == role)
+        for role in ("in", "out")
+    ]
     return f"{kernel.form}({sides[0]}) -> {sides[1]}"
 
 
@@ -46,6 +49,7 @@ class Kernels:
     def addresses(self, kernels):
         """Machine-code addresses of Kernel objects, compiling what is missing in one batch."""
         from ..codegen.emit import emit  # start-up
+
         sources = []
         for kernel in kernels:
             key = kernel.key()
@@ -53,9 +57,9 @@ class Kernels:
                 found = _emitted.get(key)
             if found is None:
                 name, text, snippets = emit(kernel)
-                found = compiler.KernelSource(name, text, snippets,
-                                              meta={"form": kernel.form,
-                                                    "signature": signature(kernel)})
+                found = compiler.KernelSource(
+                    name, text, snippets, meta={"form": kernel.form, "signature": signature(kernel)}
+                )
                 with _emit_lock:
                     _emitted[key] = found
                     if len(_emitted) > EMITTED:
@@ -67,11 +71,20 @@ class Kernels:
         self.built += build.built
         self.from_cache += build.from_cache
         self.seconds += build.seconds
-        for kernel, source, key, path, address in zip(kernels, sources, build.keys, build.paths,
-                                                      build.addresses):
-            self.records.setdefault(source.name, SimpleNamespace(
-                name=source.name, key=key, path=path, text=source.text, kernel=kernel,
-                address=address))
+        for kernel, source, key, path, address in zip(
+            kernels, sources, build.keys, build.paths, build.addresses
+        ):
+            self.records.setdefault(
+                source.name,
+                SimpleNamespace(
+                    name=source.name,
+                    key=key,
+                    path=path,
+                    text=source.text,
+                    kernel=kernel,
+                    address=address,
+                ),
+            )
         return build.addresses
 
     def adopt(self, records, build):
@@ -84,6 +97,7 @@ class Kernels:
 class InstructionLine(NamedTuple):
     """What people are told about an instruction: its ops, the user's line of the last one, and how
     many scans and branches are around it."""
+
     name: str
     line: tuple
     depth: int = 0
@@ -99,15 +113,15 @@ class Program:
     def __init__(self, inputs, outputs, updates, cells, rules=None):
         self.inputs, self.outputs = inputs, outputs
         self.rules = rules or choice.chosen()
-        self.updates = updates                      # [(variable node, new value node)]
-        self.cells = cells                          # variable nodes, in cell order
+        self.updates = updates  # [(variable node, new value node)]
+        self.cells = cells  # variable nodes, in cell order
         self.kernels = Kernels()
-        self.instructions, self.peak_bytes, self.nodes = [], 0, 0   # those of the last plan
-        self.serial, self.told = 0, {}      # {plan's number: its instructions}
-        self.bound = None                           # shapes of the leaves in the last plan
-        self.templates = {}                         # {kind of shapes: [Template], latest first}
-        self.assumptions = []                       # of the last plan: (text, line, taken)
-        self.described = None                       # key and order of the graph: see stored.py
+        self.instructions, self.peak_bytes, self.nodes = [], 0, 0  # those of the last plan
+        self.serial, self.told = 0, {}  # {plan's number: its instructions}
+        self.bound = None  # shapes of the leaves in the last plan
+        self.templates = {}  # {kind of shapes: [Template], latest first}
+        self.assumptions = []  # of the last plan: (text, line, taken)
+        self.described = None  # key and order of the graph: see stored.py
         self.lock = locks.rlock()
 
     def shapes_of(self, arrays):
@@ -126,10 +140,14 @@ class Program:
         wrong = [k for k, (a, b) in enumerate(zip(node.shape, array.shape)) if a not in (None, b)]
         if wrong:
             name = node.name or "an input"
-            raise with_line(ShapeError(
-                f"{name} was declared with shape {show(node.shape)} and got an array of shape "
-                f"{show(array.shape)}: axis {wrong[0]} is {array.shape[wrong[0]]} instead of "
-                f"{node.shape[wrong[0]]}"), node)
+            raise with_line(
+                ShapeError(
+                    f"{name} was declared with shape {show(node.shape)} and got an array of shape "
+                    f"{show(array.shape)}: axis {wrong[0]} is {array.shape[wrong[0]]} instead of "
+                    f"{node.shape[wrong[0]]}"
+                ),
+                node,
+            )
 
     def drafted(self, until):
         """The Draft for the shapes of the last call, all contiguous, after the named stage."""
@@ -156,12 +174,14 @@ class Program:
         if unknown(toposort(found)):
             return leaves, roots
         from ..rewrite import optimise  # start-up
-        roots = optimise(found[len(leaves):], self.rules.exclude, self.rules.include)
-        return found[:len(leaves)], roots
+
+        roots = optimise(found[len(leaves) :], self.rules.exclude, self.rules.include)
+        return found[: len(leaves)], roots
 
     def bind(self, arrays):
         """The C Plan for input arrays of these shapes and strides."""
         from .. import _runtime
+
         with self.lock:
             self.bound = self.shapes_of(arrays)
             kind, symbols = kind_of(self, arrays)
@@ -220,7 +240,7 @@ class Program:
     def around(self, tag):
         """Names of the scans around the instruction with this tag, innermost first."""
         serial, at = divmod(tag, SERIAL)
-        found = self.told.get(serial, ())[:at + 1]
+        found = self.told.get(serial, ())[: at + 1]
         depth = found[-1].depth if found else 0
         for inner in found[::-1]:
             if inner.depth < depth:
@@ -237,7 +257,7 @@ class Program:
         sizes = ShapeClass(current_line)
         try:
             found = self.planned(sizes, *leaves_of(self, arrays, sizes), exact=True)
-        except DataDecides:         # or sizes are computed in a way that only numbers can follow
+        except DataDecides:  # or sizes are computed in a way that only numbers can follow
             sizes = ShapeClass()
             found = self.planned(sizes, *leaves_of(self, arrays, sizes, particular=True))
         return found, found.fill(kind_of(self, arrays)[1])
@@ -245,8 +265,10 @@ class Program:
     def planned(self, sizes, shapes, strides, exact=False):
         """The Template for leaves of these shapes; DataDecides where data decides some shape."""
         phases = compiler.Phases()
-        draft = pipeline.run(self.draft(sizes, shapes, strides, exact),
-                             lambda stage: phases("%s", stage.replace("_", " ")))
+        draft = pipeline.run(
+            self.draft(sizes, shapes, strides, exact),
+            lambda stage: phases("%s", stage.replace("_", " ")),
+        )
         found = draft.template
         self.nodes, self.instructions = found.nodes, found.instructions
         found.told = told(found.instructions)
@@ -254,8 +276,18 @@ class Program:
 
     def draft(self, sizes, shapes, strides, exact=False):
         """The Draft of a plan for leaves of these shapes."""
-        return pipeline.Draft(self.inputs, self.outputs, self.updates, self.cells, self.rules,
-                              sizes, shapes, strides, self.kernels.addresses, exact)
+        return pipeline.Draft(
+            self.inputs,
+            self.outputs,
+            self.updates,
+            self.cells,
+            self.rules,
+            sizes,
+            shapes,
+            strides,
+            self.kernels.addresses,
+            exact,
+        )
 
 
 def told(instructions):
@@ -271,6 +303,7 @@ def show_assumption(text, line, taken):
 
 class Contiguous:
     """Stands for a C-contiguous array of this shape where only its layout is asked for."""
+
     flags = SimpleNamespace(c_contiguous=True)
 
     def __init__(self, shape):
@@ -292,6 +325,7 @@ def kind_of(program, arrays):
             kind.append(value if plain else None)
             if not plain:
                 symbols.append(value)
+
     for node, array in zip(program.inputs, arrays):
         add([n for n, d in zip(array.shape, node.shape) if d is None], LEAST)
         contiguous = array.flags.c_contiguous
@@ -319,15 +353,19 @@ def leaves_of(program, arrays, sizes, particular=False):
 
     def shape(where, node, found):
         name = node.name or f"{where[0]} {where[1]}"
-        return tuple(n if d is not None else symbol((*where, k), f"{name}.shape[{k}]", n, LEAST)
-                     for k, (d, n) in enumerate(zip(node.shape, found)))
+        return tuple(
+            n if d is not None else symbol((*where, k), f"{name}.shape[{k}]", n, LEAST)
+            for k, (d, n) in enumerate(zip(node.shape, found))
+        )
+
     for i, (node, array) in enumerate(zip(program.inputs, arrays)):
         shapes[node] = shape(("input", i), node, array.shape)
         if not array.flags.c_contiguous:
             name = node.name or f"input {i}"
             strides[node] = tuple(
                 symbol(("stride", i, k), f"{name}.strides[{k}]", s // array.itemsize, None)
-                for k, s in enumerate(array.strides))
+                for k, s in enumerate(array.strides)
+            )
     for i, node in enumerate(program.cells):
         if None in node.shape:
             shapes[node] = shape(("variable", i), node, program.bound[node])
@@ -337,6 +375,7 @@ def leaves_of(program, arrays, sizes, particular=False):
 def bind_reference(program, arrays):
     """A Plan of one call of the reference interpreter: used where kernels cannot be compiled."""
     from .. import _runtime, reference  # start-up
+
     leaves, concrete = program.interpreted(program.shapes_of(arrays))
     count = len(program.inputs)
     specs, ptrs = [], []
@@ -358,12 +397,19 @@ def bind_reference(program, arrays):
         values = reference.evaluate(concrete, dict(zip(leaves, inputs)))
         for out, value in zip(outputs, values):
             out[...] = value
+
     index = {id(n): i for i, n in enumerate(program.cells)}
     split = len(program.outputs)
     return _runtime.Plan(
         instrs=np.array([(2, 0, 0, 0, 0, 1, 1, 1)], dtype=np.int64),
-        ptrs=np.array(ptrs, dtype=np.int64).reshape(-1, 3), dims=np.zeros(0, np.int64), arena=0,
-        constants=[], outputs=[(n.dtype, n.shape) for n in concrete[:split]],
-        updates=[(index[id(v)], n.dtype, n.shape)
-                 for (v, _), n in zip(program.updates, concrete[split:])],
-        pycalls=[(call, specs, outs)], work=10**6)
+        ptrs=np.array(ptrs, dtype=np.int64).reshape(-1, 3),
+        dims=np.zeros(0, np.int64),
+        arena=0,
+        constants=[],
+        outputs=[(n.dtype, n.shape) for n in concrete[:split]],
+        updates=[
+            (index[id(v)], n.dtype, n.shape) for (v, _), n in zip(program.updates, concrete[split:])
+        ],
+        pycalls=[(call, specs, outs)],
+        work=10**6,
+    )

@@ -2,6 +2,7 @@
 
 Here is neither a call nor a plan: see function.py, debug.py, staged.py, steady.py.
 """
+
 import numpy as np
 
 from .. import locks
@@ -10,7 +11,7 @@ from ..graph.shapes import show
 from ..graph.walk import toposort
 from .state import exchange
 
-updating = locks.rlock()    # interpreted calls that update variables come one after the other
+updating = locks.rlock()  # interpreted calls that update variables come one after the other
 
 
 class Shared:
@@ -38,9 +39,17 @@ class Shared:
     def stats(self):
         """A dict of what was built: see `CompiledFunction.stats`; here nothing was compiled."""
         roots = self.outputs + [new for _, new in self.updates]
-        return {"nodes": len(toposort(roots)), "instructions": 0, "kernels": [], "built": 0,
-                "from_cache": 0, "compile_seconds": 0.0, "plans": 0, "classes": 0,
-                "peak_bytes": 0}
+        return {
+            "nodes": len(toposort(roots)),
+            "instructions": 0,
+            "kernels": [],
+            "built": 0,
+            "from_cache": 0,
+            "compile_seconds": 0.0,
+            "plans": 0,
+            "classes": 0,
+            "peak_bytes": 0,
+        }
 
     @property
     def optimised(self):
@@ -53,6 +62,7 @@ class Shared:
         A list of rows (name, calls, ms, percent, line); empty where no instruction was compiled.
         """
         from .profile import Profile  # start-up
+
         return Profile(self.name or "function", [])
 
     def explain(self, rewrites=False):
@@ -63,11 +73,13 @@ class Shared:
         begin with the rewrites of the graph, in the order in which they were made.
         """
         from .explain import explain  # start-up
+
         return explain(self.program, rewrites)
 
     def _repr_html_(self):
         """For notebooks: the steps of the last plan and a small picture."""
         from .pages import summary  # start-up
+
         return summary(self)
 
     def source(self):
@@ -76,8 +88,9 @@ class Shared:
 
     def address(self, signature, *arrays, bound=None):
         """Refused: only a compiled function in one piece has a C function."""
-        raise NotSupported(f"{self!r} has no C function: it runs in Python, in whole or between "
-                           "its pieces")
+        raise NotSupported(
+            f"{self!r} has no C function: it runs in Python, in whole or between its pieces"
+        )
 
     def assumptions(self):
         """What the last plan assumes of sizes; nothing where there is none."""
@@ -89,23 +102,32 @@ def not_pickled(function):
     raise UsageError(
         f"{function!r} cannot be pickled or deep-copied, for it holds machine code and variables: "
         "pickle the values of its variables (K.get_value) and build it anew, which finds its "
-        "kernels in the compiledir; f.copy(swap=...) makes another function of the same graph")
+        "kernels in the compiledir; f.copy(swap=...) makes another function of the same graph"
+    )
 
 
 def apply_updates(updates, values):
     """Check all new values, then store them: all or none."""
     for (variable, new), value in zip(updates, values):
         if len(variable.shape) != value.ndim or any(
-                a not in (None, b) for a, b in zip(variable.shape, value.shape)):
-            raise with_line(ShapeError(f"the update of {variable.name or 'a variable'} has shape "
-                                       f"{show(value.shape)}, the variable has "
-                                       f"{show(variable.shape)}"), new)
-    exchange([variable.attrs["store"] for variable, _ in updates],
-             [np.asarray(value, dtype=variable.dtype)
-              for (variable, _), value in zip(updates, values)])
+            a not in (None, b) for a, b in zip(variable.shape, value.shape)
+        ):
+            raise with_line(
+                ShapeError(
+                    f"the update of {variable.name or 'a variable'} has shape "
+                    f"{show(value.shape)}, the variable has "
+                    f"{show(variable.shape)}"
+                ),
+                new,
+            )
+    exchange(
+        [variable.attrs["store"] for variable, _ in updates],
+        [np.asarray(value, dtype=variable.dtype) for (variable, _), value in zip(updates, values)],
+    )
 
 
 def finish(values, spec):
-    outputs = [np.array(v, dtype=n.dtype, order="C", copy=True)
-               for v, n in zip(values, spec.outputs)]
+    outputs = [
+        np.array(v, dtype=n.dtype, order="C", copy=True) for v, n in zip(values, spec.outputs)
+    ]
     return outputs[0] if spec.single else outputs

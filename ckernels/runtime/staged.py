@@ -15,8 +15,8 @@ from .shared import Shared, updating
 from .state import snapshot
 from .steady import held, value_of
 
-KEPT = 64                   # shapes of one cut's results that are remembered
-SIZES = {"shape", "pack", "concatenate", "slice"}       # they make sizes, or cost nothing
+KEPT = 64  # shapes of one cut's results that are remembered
+SIZES = {"shape", "pack", "concatenate", "slice"}  # they make sizes, or cost nothing
 
 
 class StagedFunction(Shared):
@@ -34,8 +34,9 @@ class StagedFunction(Shared):
         self.pieces, self.stand_ins = {}, {}
         self.stores = [n.attrs["store"] for n in spec.cells]
         self.variables = [value_of(n) for n in spec.cells]
-        self.roots = rebuild(spec.outputs + [new for _, new in spec.updates],
-                             dict(zip(spec.cells, self.variables)))
+        self.roots = rebuild(
+            spec.outputs + [new for _, new in spec.updates], dict(zip(spec.cells, self.variables))
+        )
         self.flexible = [i for i, n in enumerate(spec.cells) if None in n.shape]
         self.types = [(np.dtype(n.dtype), n.ndim) for n in spec.inputs]
         self.start = Stage(self.roots)
@@ -55,10 +56,14 @@ class StagedFunction(Shared):
             return None
         arrays = []
         for a, (dtype, ndim) in zip(args, self.types):
-            if type(a) is int and not ndim and dtype.char in "lq" and -2**63 <= a < 2**63:
+            if type(a) is int and not ndim and dtype.char in "lq" and -(2**63) <= a < 2**63:
                 a = np.array(a, dtype)
-            elif type(a) is not np.ndarray or a.dtype is not dtype or a.ndim != ndim \
-                    or not a.flags.aligned:
+            elif (
+                type(a) is not np.ndarray
+                or a.dtype is not dtype
+                or a.ndim != ndim
+                or not a.flags.aligned
+            ):
                 return None
             arrays.append(a)
         return arrays
@@ -119,22 +124,41 @@ class StagedFunction(Shared):
     def stand_in(self, node, shape=None):
         """The placeholder that later pieces read for the cut `node`."""
         if node.uid not in self.stand_ins:
-            self.stand_ins[node.uid] = make("placeholder", (), {
-                "uid": new_uid(), "dtype": node.dtype, "shape": shape or (None,) * node.ndim,
-                "name": f"stage{len(self.stand_ins)}"})
+            self.stand_ins[node.uid] = make(
+                "placeholder",
+                (),
+                {
+                    "uid": new_uid(),
+                    "dtype": node.dtype,
+                    "shape": shape or (None,) * node.ndim,
+                    "name": f"stage{len(self.stand_ins)}",
+                },
+            )
         return self.stand_ins[node.uid]
 
     def piece(self, env, outputs, updates):
         """(function, the inputs it reads): what one stage runs, kept for other shapes."""
         wanted = set(leaves(outputs + [new for _, new in updates], "placeholder"))
         inputs = [n for n in env if n in wanted]
-        key = (tuple(n.uid for n in inputs), tuple(n.uid for n in outputs),
-               tuple((v.uid, n.uid) for v, n in updates))
+        key = (
+            tuple(n.uid for n in inputs),
+            tuple(n.uid for n in outputs),
+            tuple((v.uid, n.uid) for v, n in updates),
+        )
         if key not in self.pieces:
             spec = self.spec.like(
-                inputs=inputs, outputs=outputs, updates=updates, single=False, name=self.name,
-                defaults={}, downcast=True, positional_only=True, check="none", rules=None)
-            whole = outputs + [new for _, new in updates] == self.roots     # nothing left to cut
+                inputs=inputs,
+                outputs=outputs,
+                updates=updates,
+                single=False,
+                name=self.name,
+                defaults={},
+                downcast=True,
+                positional_only=True,
+                check="none",
+                rules=None,
+            )
+            whole = outputs + [new for _, new in updates] == self.roots  # nothing left to cut
             self.pieces[key] = spec.compiled() if whole else spec.callable()
         return self.pieces[key], inputs
 
@@ -144,8 +168,15 @@ class StagedFunction(Shared):
         """The sums over the pieces of what `CompiledFunction.stats` tells."""
         total = super().stats()
         for part in (f.stats() for f in self.pieces.values()):
-            for name in ("instructions", "kernels", "built", "from_cache", "compile_seconds",
-                         "plans", "classes"):
+            for name in (
+                "instructions",
+                "kernels",
+                "built",
+                "from_cache",
+                "compile_seconds",
+                "plans",
+                "classes",
+            ):
                 total[name] += part[name]
             total["peak_bytes"] = max(total["peak_bytes"], part["peak_bytes"])
         return total
@@ -176,7 +207,7 @@ class Stage:
     def __init__(self, roots, maker=None, stand_ins=()):
         self.roots, self.maker, self.leaves = roots, maker, stand_ins
         self.following, self.piece, self.read, self.sources = {}, None, (), ()
-        self.kept = ()          # leaves for what the piece computes and later pieces need too
+        self.kept = ()  # leaves for what the piece computes and later pieces need too
         self.template = cheap_template(maker)
 
     def take(self, nodes, piece, plain=True):
@@ -194,7 +225,7 @@ class Stage:
     def operands(self, env):
         computed = self.piece(*[env[n] for n in self.read]) if self.piece else ()
         if self.kept:
-            env.update(zip(self.kept, computed[-len(self.kept):]))
+            env.update(zip(self.kept, computed[-len(self.kept) :]))
         return [computed[s] if type(s) is int else s.value(env) for s in self.sources]
 
     def compute(self, values):
@@ -202,8 +233,12 @@ class Stage:
         maker = self.maker
         if self.template is not None:
             x, scalars = values[0], [int(v) for v in values[1:]]
-            key = tuple([slice(*[scalars[b[1]] if type(b) is tuple else b for b in bounds])
-                         for bounds in self.template])
+            key = tuple(
+                [
+                    slice(*[scalars[b[1]] if type(b) is tuple else b for b in bounds])
+                    for bounds in self.template
+                ]
+            )
             return [x[key]]
         result = reference.apply_oracle(maker, values)
         results = result if maker.outs is not None else (result,)
@@ -219,8 +254,11 @@ def costly(roots, computed):
             continue
         seen.add(node.uid)
         maker = node.inputs[0] if node.op.name == "item" else node
-        if maker.uid in made and maker.op.kind in ("opaque", "gemm", "reduce") \
-                and maker.op.name not in SIZES:
+        if (
+            maker.uid in made
+            and maker.op.kind in ("opaque", "gemm", "reduce")
+            and maker.op.name not in SIZES
+        ):
             found.append(node)
         else:
             stack.extend(node.inputs)

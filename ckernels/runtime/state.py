@@ -3,6 +3,7 @@
 The value itself sits in a Cell: the C one of `ckernels._runtime`, or the Python one below where the
 extension was not built.
 """
+
 import numpy as np
 
 from .. import locks
@@ -10,11 +11,12 @@ from .. import locks
 try:
     from .. import _runtime
     from .._runtime import Cell
-except ImportError:                                     # installed without a compiler
+except ImportError:  # installed without a compiler
     _runtime = None
 
     class Cell:
         """Holds one array; `set` replaces it, so that readers keep what they have."""
+
         __slots__ = ("_array",)
 
         def __init__(self, array):
@@ -26,7 +28,8 @@ except ImportError:                                     # installed without a co
         def set(self, array):
             self._array = np.array(array, order="C", copy=True)
 
-_exchange = locks.lock()    # without the runtime: reading and writing several variables
+
+_exchange = locks.lock()  # without the runtime: reading and writing several variables
 
 
 def snapshot(stores):
@@ -49,6 +52,7 @@ def exchange(stores, arrays):
 
 class Store:
     """State of one variable: `cell` holds the array, `default_update` a Node or None."""
+
     __slots__ = ("cell", "default_update", "__weakref__")
 
     def __init__(self, array):

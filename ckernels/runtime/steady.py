@@ -33,8 +33,11 @@ class SteadyFunction(Shared):
 
 def value_of(variable):
     """A placeholder for the values of a variable."""
-    return make("placeholder", (), {"uid": new_uid(), "dtype": variable.dtype,
-                                    "shape": variable.shape, "name": variable.name})
+    return make(
+        "placeholder",
+        (),
+        {"uid": new_uid(), "dtype": variable.dtype, "shape": variable.shape, "name": variable.name},
+    )
 
 
 @contextmanager

@@ -7,6 +7,7 @@ plan for each class of shapes it met. The value is a Template, with kernels name
 What cannot be written down in full has no key, or is not stored: nothing here is needed for a right
 result.
 """
+
 import hashlib
 import json
 import math
@@ -27,8 +28,8 @@ from ..plan.instructions import OracleCall
 from ..plan.template import InstructionSummary, Template
 
 FORMAT = 3
-CLASSES = 16                # plans that are kept for one graph and kind of shapes
-LARGEST = 1 << 20           # bytes of constants that a stored plan may hold
+CLASSES = 16  # plans that are kept for one graph and kind of shapes
+LARGEST = 1 << 20  # bytes of constants that a stored plan may hold
 FLAGS = ("optimizer", "openmp_elemwise_minsize", "on_compile_error")
 _code = None
 
@@ -50,7 +51,7 @@ def code_version():
             for entry in os.scandir(room):
                 if entry.name.endswith((".py", ".in", ".so")):
                     info = entry.stat()
-                    found.append((entry.path[len(root):], info.st_size, info.st_mtime_ns))
+                    found.append((entry.path[len(root) :], info.st_size, info.st_mtime_ns))
                 elif entry.is_dir() and entry.name != "__pycache__":
                     rooms.append(entry.path)
         _code = hashlib.sha256(repr((FORMAT, sorted(found))).encode()).hexdigest()
@@ -60,8 +61,15 @@ def code_version():
 def settings():
     """All but the graph that decides a plan: the library, the compiler, the flags, the cores."""
     tools = compiler.current_toolchain()
-    return [code_version(), tools.identity, tools.macros, *tools.flags, *compiler.own_flags(),
-            *(str(config[name]) for name in FLAGS), str(process.usable_cores())]
+    return [
+        code_version(),
+        tools.identity,
+        tools.macros,
+        *tools.flags,
+        *compiler.own_flags(),
+        *(str(config[name]) for name in FLAGS),
+        str(process.usable_cores()),
+    ]
 
 
 class Description:
@@ -93,8 +101,13 @@ class Description:
             raise Unknown(f"{name} from outside")
         attrs = ""
         if node.attrs:
-            attrs = ";".join([f"{k}={self.attribute(k, v)}" for k, v in sorted(node.attrs.items())
-                              if k != "name"])
+            attrs = ";".join(
+                [
+                    f"{k}={self.attribute(k, v)}"
+                    for k, v in sorted(node.attrs.items())
+                    if k != "name"
+                ]
+            )
         inputs = [self.digests[i.uid] for i in node.inputs]
         if node.op.commutative:
             inputs.sort()
@@ -177,14 +190,23 @@ def pack_call(call, sides):
     if type(call) is not OracleCall:
         raise Unknown("a callable")
     node = call.node
-    return {"op": node.op.name,
-            "inputs": [(i.dtype, [None if type(d) is Size else d for d in i.shape])
-                       for i in node.inputs],
-            "attrs": {k: pack_value(v) for k, v in node.attrs.items()},
-            "values": [i.value.tolist() if i.value is not None and i.value.size <= 64
-                       and not of_sizes(i) else None for i in node.inputs],
-            "sides": [[(slot, dtype, pack_rows(a), pack_rows(b)) for slot, dtype, a, b in side]
-                      for side in sides]}
+    return {
+        "op": node.op.name,
+        "inputs": [
+            (i.dtype, [None if type(d) is Size else d for d in i.shape]) for i in node.inputs
+        ],
+        "attrs": {k: pack_value(v) for k, v in node.attrs.items()},
+        "values": [
+            i.value.tolist()
+            if i.value is not None and i.value.size <= 64 and not of_sizes(i)
+            else None
+            for i in node.inputs
+        ],
+        "sides": [
+            [(slot, dtype, pack_rows(a), pack_rows(b)) for slot, dtype, a, b in side]
+            for side in sides
+        ],
+    }
 
 
 def pack_rows(rows):
@@ -203,14 +225,19 @@ def unpack_call(packed):
             array = np.array(value, dtype=dtype).reshape(shape)
             inputs.append(make("constant", (), {"value": Literal(array)}))
         else:
-            inputs.append(make("placeholder", (), {
-                "uid": new_uid(), "dtype": dtype, "shape": tuple(shape), "name": None}))
+            inputs.append(
+                make(
+                    "placeholder",
+                    (),
+                    {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape), "name": None},
+                )
+            )
     attrs = {k: unpack_value(v) for k, v in packed["attrs"].items()}
     return OracleCall(make(REGISTRY[packed["op"]], inputs, attrs))
 
 
-TABLES = {"instrs": 8, "ptrs": 3, "dims": None}     # and their widths
-ARRAYS = ("sizes", "starts", "below", "slots")      # of the arena
+TABLES = {"instrs": 8, "ptrs": 3, "dims": None}  # and their widths
+ARRAYS = ("sizes", "starts", "below", "slots")  # of the arena
 
 
 def pieces(found):
@@ -245,12 +272,16 @@ def save(key, program, found, order):
             "constants": [c if type(c) is tuple else None for c in found.constants],
             "outputs": [(dtype, pack_rows(rows)) for dtype, rows in found.outputs],
             "updates": [(cell, dtype, pack_rows(rows)) for cell, dtype, rows in found.updates],
-            "work": found.work, "calls": [pack_call(c, sides) for c, *sides in found.calls],
-            "assumptions": [(text, numbers.get(line), taken)
-                            for text, line, taken in found.assumptions],
-            "kernels": [describe_kernel(by_key[k]) for k in used], "places": places,
+            "work": found.work,
+            "calls": [pack_call(c, sides) for c, *sides in found.calls],
+            "assumptions": [
+                (text, numbers.get(line), taken) for text, line, taken in found.assumptions
+            ],
+            "kernels": [describe_kernel(by_key[k]) for k in used],
+            "places": places,
             "instructions": [describe_instruction(i, numbers) for i in found.instructions],
-            "nodes": found.nodes}
+            "nodes": found.nodes,
+        }
         text = json.dumps(head, separators=(",", ":")).encode()
     except (Unknown, TypeError):
         return
@@ -259,8 +290,13 @@ def save(key, program, found, order):
 
 
 def describe_kernel(record):
-    return [record.name, record.key, record.kernel.form,
-            [o.role for o in record.kernel.operands], len(record.text)]
+    return [
+        record.name,
+        record.key,
+        record.kernel.form,
+        [o.role for o in record.kernel.operands],
+        len(record.text),
+    ]
 
 
 def describe_instruction(instr, numbers):
@@ -271,6 +307,7 @@ def load(key, kind, symbols, order):
     """(what `save` kept for these shapes, its kernels' records, the Build), all of them None where
     there is none, and under which key a new plan is to be kept."""
     from .. import _runtime
+
     around = settings()
     for number in range(CLASSES):
         at = numbered(key, kind, number, around)
@@ -285,8 +322,10 @@ def load(key, kind, symbols, order):
         build = compiler.fetch([k[1] for k in head["kernels"]])
         if build is None:
             break
-        records = [Record(*k, path, address) for k, path, address in
-                   zip(head["kernels"], build.paths, build.addresses)]
+        records = [
+            Record(*k, path, address)
+            for k, path, address in zip(head["kernels"], build.paths, build.addresses)
+        ]
         return restored(head, arrays, build, order), records, build, at
     return None, None, None, at
 
@@ -297,7 +336,7 @@ def read_arrays(types, body, at):
         count = math.prod(shape)
         array = np.frombuffer(body, dtype, count, at).reshape(shape)
         at += array.nbytes
-        arrays.append(array.copy())         # aligned, which the middle of a file is not
+        arrays.append(array.copy())  # aligned, which the middle of a file is not
     return arrays
 
 
@@ -314,20 +353,39 @@ def restored(head, arrays, build, order):
     for row, place in zip(tables["instrs"], head["places"]):
         if place >= 0:
             row[2] = build.addresses[place]
-    lines = [None if number is None else order[number].line
-             for *_, number in head["instructions"]]
-    instructions = [InstructionSummary(name, kind, depth, grain, line)
-                    for (name, kind, depth, grain, _), line in zip(head["instructions"], lines)]
+    lines = [None if number is None else order[number].line for *_, number in head["instructions"]]
+    instructions = [
+        InstructionSummary(name, kind, depth, grain, line)
+        for (name, kind, depth, grain, _), line in zip(head["instructions"], lines)
+    ]
     return Template(
-        code, args, assumed, tables, patches, arena,
+        code,
+        args,
+        assumed,
+        tables,
+        patches,
+        arena,
         [next(arrays) if c is None else tuple(c) for c in head["constants"]],
         [(dtype, unpack_rows(rows)) for dtype, rows in head["outputs"]],
         [(cell, dtype, unpack_rows(rows)) for cell, dtype, rows in head["updates"]],
-        [(unpack_call(c), *([(slot, dtype, unpack_rows(a), unpack_rows(b))
-                             for slot, dtype, a, b in side] for side in c["sides"]))
-         for c in head["calls"]], head["work"],
-        [(text, None if number is None else order[number].line, taken)
-         for text, number, taken in head["assumptions"]], instructions, nodes=head["nodes"])
+        [
+            (
+                unpack_call(c),
+                *(
+                    [(slot, dtype, unpack_rows(a), unpack_rows(b)) for slot, dtype, a, b in side]
+                    for side in c["sides"]
+                ),
+            )
+            for c in head["calls"]
+        ],
+        head["work"],
+        [
+            (text, None if number is None else order[number].line, taken)
+            for text, number, taken in head["assumptions"]
+        ],
+        instructions,
+        nodes=head["nodes"],
+    )
 
 
 class Record:
@@ -337,9 +395,10 @@ class Record:
         self.name, self.key, self.path, self.address = name, key, path, address
         self.length = length
         self.kernel = SimpleNamespace(
-            form=form, operands=[SimpleNamespace(role=role) for role in roles])
+            form=form, operands=[SimpleNamespace(role=role) for role in roles]
+        )
 
     @property
     def text(self):
         source = compiler.note(self.key).get("source", "")
-        return source[len(source) - self.length:]
+        return source[len(source) - self.length :]

@@ -3,7 +3,8 @@
 A sum of 1,500 sines of k * x becomes a hundred loops that differ in the k's alone. With the numbers
 in the C text each of them would be a kernel of its own, 0.2 s of the compiler each.
 """
-LEAST = 4                   # loops that are alike at least; fewer keep their numbers in the text
+
+LEAST = 4  # loops that are alike at least; fewer keep their numbers in the text
 
 
 def share(groups):
@@ -20,8 +21,10 @@ def share(groups):
         if len(found) < LEAST:
             continue
         first = [_value(n) for n in found[0][1]]
-        differs = [any(_value(numbers[k]) != value for _, numbers in found)
-                   for k, value in enumerate(first)]
+        differs = [
+            any(_value(numbers[k]) != value for _, numbers in found)
+            for k, value in enumerate(first)
+        ]
         for group, numbers in found:
             group.numbers = frozenset(n.uid for n, d in zip(numbers, differs) if d)
 

@@ -4,13 +4,14 @@ Times are of one core; `build_tools/cost_constants.py` measures them on the mach
 serves a class of shapes, so work is a size: picoseconds, counted with the sizes of the inputs. An
 estimate may be wrong by a factor of two: it decides who works, never what comes out.
 """
+
 from ..config import config
 from ..graph.shapes import product
 from ..graph.sizes import ceil_divide, greatest
 
-NS_PER_COST = 0.04      # one unit of Op.cost for one float32
-NS_PER_BYTE = 0.02      # read or written, from a cache
-THREAD_NS = 10_000      # least work for one thread
+NS_PER_COST = 0.04  # one unit of Op.cost for one float32
+NS_PER_BYTE = 0.02  # read or written, from a cache
+THREAD_NS = 10_000  # least work for one thread
 
 
 def work(ns, *sizes):

@@ -4,6 +4,7 @@ Works on graphs whose shapes are all concrete, users before what they use. What 
 `legal.py`, what is worth it of `policy.py`; `units.py` knows what would make a cycle. Strides,
 buffers and C are not known here.
 """
+
 from ..graph.walk import consumers, toposort
 from .alike import share
 from .group import AXIS_VIEWS, GENERATORS, Group
@@ -57,9 +58,9 @@ class _Fuser:
         self.units = Units(self.users)
         self.home = self.units.home
         self.groups = []
-        self.wanting = {}           # uid -> groups that read the tensor
-        self.missed = {}            # (uid, number of a group) -> the Reason why they are not joined
-        self.chunks = {}            # (uid, axes) -> [(partial reduction of it, its group)]
+        self.wanting = {}  # uid -> groups that read the tensor
+        self.missed = {}  # (uid, number of a group) -> the Reason why they are not joined
+        self.chunks = {}  # (uid, axes) -> [(partial reduction of it, its group)]
 
     def run(self):
         for node in reversed(self.order):
@@ -81,10 +82,11 @@ class _Fuser:
         wanting = sorted(self.wanting.get(node.uid, ()), key=lambda g: g.number)
         scalar = all(n == 1 for n in node.shape)
         again = node.op.name in GENERATORS or (scalar and node.op.kind == "elementwise")
-        readers = sorted(self.units.readers(node), reverse=True)     # the one made last first
+        readers = sorted(self.units.readers(node), reverse=True)  # the one made last first
         beneath = self.units.beneath(readers)
-        joined = worth_repeating(node, wanting, self.keep, self.users, self.home) \
-            and self.join_all(node, wanting, readers, beneath)
+        joined = worth_repeating(node, wanting, self.keep, self.users, self.home) and self.join_all(
+            node, wanting, readers, beneath
+        )
         for group in () if joined else wanting:
             if self.join(node, group, readers, beneath):
                 joined = True
@@ -92,7 +94,7 @@ class _Fuser:
                     break
         homes = self.home.get(node.uid, ())
         if not joined or scalar and all(g.partial for g in homes):
-            self.start(node)        # a chunked kernel cannot store one scalar: keep a home that can
+            self.start(node)  # a chunked kernel cannot store one scalar: keep a home that can
         if scalar:
             self.home[node.uid].sort(key=lambda g: g.partial)
 

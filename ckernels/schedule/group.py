@@ -4,10 +4,11 @@ Views that only rename axes are maps from a tensor's axes to domain axes, so the
 `fuse.py` decides what goes into which group. Sizes are compared here, never hashed: a size may be
 an expression over the sizes of the inputs.
 """
+
 from ..graph.op import having
 
 GENERATORS, AXIS_VIEWS = having("generator"), having("axis_view")
-HEAVIEST = 24               # cost of one operation in the sums below; the most that counts
+HEAVIEST = 24  # cost of one operation in the sums below; the most that counts
 COMPARISONS = having("compares")
 
 
@@ -18,16 +19,16 @@ class Group:
         self.domain = list(domain)
         self.reduced = tuple(reduced)
         self.maps = {}
-        self.nodes = []                 # members, users before inputs until `finish`
-        self.wants = {}                 # uid of a possible member -> set of maps it is read with
-        self.partial = False            # a chunked reduction: its results are one per chunk
-        self.number = None              # its place in `Units`
-        self.varying = set()            # uids in `wants` that change along the loop
-        self.cost = 0.0                 # of all members, per element
-        self.depth = 0.0                # cost of the longest chain of members
-        self.behind = {}                # uid -> cost of the longest chain that starts by reading it
-        self.numbers = frozenset()      # uids of constants that the loop reads from memory
-        self.reads = {}                 # uid of a member -> what it reads: see `reading`
+        self.nodes = []  # members, users before inputs until `finish`
+        self.wants = {}  # uid of a possible member -> set of maps it is read with
+        self.partial = False  # a chunked reduction: its results are one per chunk
+        self.number = None  # its place in `Units`
+        self.varying = set()  # uids in `wants` that change along the loop
+        self.cost = 0.0  # of all members, per element
+        self.depth = 0.0  # cost of the longest chain of members
+        self.behind = {}  # uid -> cost of the longest chain that starts by reading it
+        self.numbers = frozenset()  # uids of constants that the loop reads from memory
+        self.reads = {}  # uid of a member -> what it reads: see `reading`
 
     def axes(self, node):
         """Domain axes (of size other than 1) that a member varies along."""
@@ -82,8 +83,12 @@ class Group:
 
     def compares(self):
         """Whether computed tensors are compared with each other here."""
-        return any(n.op.name in COMPARISONS and all(i.value is None for i in n.inputs)
-                   and n.inputs[0].size != 1 for n in self.nodes)
+        return any(
+            n.op.name in COMPARISONS
+            and all(i.value is None for i in n.inputs)
+            and n.inputs[0].size != 1
+            for n in self.nodes
+        )
 
     def __repr__(self):
         names = ", ".join(n.op.name for n in self.nodes)
@@ -98,7 +103,7 @@ def weight(node):
 def operand_maps(node, amap, group):
     """(operand, its axis map) for each tensor operand of a member of `group`."""
     if node.op.name in GENERATORS:
-        return [(i, (None,) * i.ndim) for i in node.inputs[:1]]     # the state; shapes are known
+        return [(i, (None,) * i.ndim) for i in node.inputs[:1]]  # the state; shapes are known
     if node.op.name == "partial":
         x = node.inputs[0]
         return [(x, tuple(None if n == 1 else k for k, n in enumerate(x.shape)))]
@@ -120,8 +125,17 @@ def operand_maps(node, amap, group):
             result.append((operand, whole))
         elif operand.shape:
             shift = len(node.shape) - len(operand.shape)
-            result.append((operand, tuple([None if size == 1 else amap[k + shift]
-                                           for k, size in enumerate(operand.shape)])))
+            result.append(
+                (
+                    operand,
+                    tuple(
+                        [
+                            None if size == 1 else amap[k + shift]
+                            for k, size in enumerate(operand.shape)
+                        ]
+                    ),
+                )
+            )
         else:
             result.append((operand, ()))
     return result

@@ -3,6 +3,7 @@
 A Join is a node that wants to be computed in a group that reads it; JOIN are the questions it has
 to pass, the cheap ones first. Sizes are compared with ==, thresholds are asked last.
 """
+
 from ..dtypes import COMPLEX
 from ..graph.shapes import product
 from .group import AXIS_VIEWS, GENERATORS, peel, weight
@@ -18,7 +19,7 @@ from .policy import (
 )
 from .reasons import Reason
 
-LOOK = 64                   # nodes of a row program that are looked at for the reduction behind it
+LOOK = 64  # nodes of a row program that are looked at for the reduction behind it
 
 FULL = Reason("this loop holds {} operations already", MAX_MEMBERS)
 COSTLY = Reason("this loop has enough expensive operations already for one kernel")
@@ -35,7 +36,7 @@ CHUNKS = Reason("this loop is a reduction in chunks, which runs over something e
 ONE_ROW = Reason("it is one long row: waiting for it would leave this loop to one thread")
 APART = {"gemm": Reason("it is a matrix product, which has a kernel of its own"),
          "opaque": Reason("it has a kernel of its own"),
-         "movement": Reason("it is read through a view that moves its elements")}
+         "movement": Reason("it is read through a view that moves its elements")}  # fmt: skip
 TAKEN = Reason("another loop computes it, and computing it twice costs more than reading it")
 
 
@@ -56,6 +57,7 @@ def fusible(node):
 
 class Join:
     """`node` as a member of `group`: its axis map, and what the group's loop becomes."""
+
     __slots__ = ("node", "group", "users", "amap", "covers", "reduced", "domain")
 
     def __init__(self, node, group, users):
@@ -103,7 +105,7 @@ def is_read_one_way(join):
     if len(join.covers) != len(amap) - amap.count(None):
         return DIAGONAL
     if None in amap and any(a is None and n != 1 for a, n in zip(amap, node.shape)):
-        return ELEMENT                           # a random state
+        return ELEMENT  # a random state
     return None
 
 
@@ -136,7 +138,7 @@ def reduction_fits(join):
         same = covers == group.outer() and [group.domain[a] for a in group.reduced] == sizes
         return None if same else OTHER_AXES
     free = sorted(group.wide() - covers)
-    if not free:                                 # the group so far is this reduction's epilogue
+    if not free:  # the group so far is this reduction's epilogue
         first = len(group.domain)
         join.reduced = tuple(range(first, first + len(sizes)))
         join.domain = group.domain + sizes
@@ -176,7 +178,8 @@ def row_axes(join):
 def loop_runs(join):
     """No value joins a loop over no elements, unless it has none itself."""
     if 0 in join.domain and any(
-            n == 0 and a not in join.reduced for a, n in enumerate(join.domain)):
+        n == 0 and a not in join.reduced for a, n in enumerate(join.domain)
+    ):
         return None if any(n == 0 for n in join.node.shape) else EMPTY
     return None
 
@@ -193,8 +196,10 @@ def in_the_way(units, readers, group):
     """The Reason why what flows into these units comes back to `group`, or None."""
     for number in readers:
         if units.reaches([number], group):
-            return Reason("{} needs it first, and this loop needs what comes of that",
-                          units.members(number)[-1])
+            return Reason(
+                "{} needs it first, and this loop needs what comes of that",
+                units.members(number)[-1],
+            )
     return None
 
 

@@ -2,12 +2,13 @@
 
 Every number here was measured; `legal.py` says what is possible at all.
 """
+
 from ..graph.sizes import surely
 from .group import AXIS_VIEWS, peel
 
-CHEAP = 3                   # cost up to which computing again beats storing and reading again
-MAX_STREAMS = 24            # memory streams of one loop; more thrash the hardware prefetchers
-MOST_COPIES = 5             # loops that compute a cheap value again
+CHEAP = 3  # cost up to which computing again beats storing and reading again
+MAX_STREAMS = 24  # memory streams of one loop; more thrash the hardware prefetchers
+MOST_COPIES = 5  # loops that compute a cheap value again
 
 # How much one loop may hold. gcc -O2 takes 0.07, 0.14, 0.28, 0.41, 1.03, 2.62 s for a loop of 1, 8,
 # 16, 32, 64, 128 tanh (cost 6 each), and 0.05 to 0.28 s for as many times three cheap operations.
@@ -15,13 +16,13 @@ MOST_COPIES = 5             # loops that compute a cheap value again
 # next elements no longer overlap with these: a chain of 1, 2, 4, 8, 16, 64 tanh takes 1.1, 1.4,
 # 2.0, 3.0, 3.8, 4.9 ns per operation and element (20,000 floats, storing and reading included).
 # Measured by build_tools/loop_bounds.py.
-MAX_MEMBERS = 64            # operations
-MAX_COST = 128              # cost of all of them: 21 transcendentals, 0.35 s of gcc
-MAX_DEPTH = 40              # cost of a chain of operations that wait for each other
-SLACK = 1.25                # what a full loop still takes in beyond that:
-TAIL = 6                    # few operations that nothing follows
-SERIAL_REDUCTION = 65536    # a single row longer than this deserves more than one thread
-LEAST_ROWS = 64             # rows that give all threads work
+MAX_MEMBERS = 64  # operations
+MAX_COST = 128  # cost of all of them: 21 transcendentals, 0.35 s of gcc
+MAX_DEPTH = 40  # cost of a chain of operations that wait for each other
+SLACK = 1.25  # what a full loop still takes in beyond that:
+TAIL = 6  # few operations that nothing follows
+SERIAL_REDUCTION = 65536  # a single row longer than this deserves more than one thread
+LEAST_ROWS = 64  # rows that give all threads work
 
 
 def is_tail(node, group, users, fusible):
@@ -59,8 +60,7 @@ def worth_repeating(node, wanting, keep, users, home):
         return False
     sources = {peel(x, (0,) * x.ndim)[0] for x in node.inputs}
     wide = {x.uid for x in sources if x.value is None and surely(x.size, node.size)}
-    return all(len(wide - g.wants.keys() - g.maps.keys()) < 2 and not g.compares()
-               for g in wanting)
+    return all(len(wide - g.wants.keys() - g.maps.keys()) < 2 and not g.compares() for g in wanting)
 
 
 def _read_by_loops_only(node, keep, users, home):

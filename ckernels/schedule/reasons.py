@@ -1,4 +1,5 @@
 """Why two things do not share a loop: a sentence about a value and a loop, written when read."""
+
 from ..graph.node import Node
 from ..graph.printing import location
 from ..graph.shapes import show
@@ -10,6 +11,7 @@ class Reason:
     It is a sentence about "it", a value, and "this loop", which reads the value from memory.
     Between two loops it is about "them", and "it" is a tensor that both read.
     """
+
     __slots__ = ("text", "about")
 
     def __init__(self, text, *about):

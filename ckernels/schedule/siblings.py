@@ -4,11 +4,12 @@ Each pair is asked about once per tensor, near ones first; of a tensor that very
 (the input of a sum of a thousand sines) each loop gives up after NEAR others in vain, so that the
 time stays in proportion.
 """
+
 from .group import AXIS_VIEWS, Group, weight
 from .legal import BETWEEN, feeds, merge_fits
 
-NEAR = 16                   # loops of one tensor that each of them is tried with in vain
-LOOK = 64                   # units between two loops that are looked at for what to cut
+NEAR = 16  # loops of one tensor that each of them is tried with in vain
+LOOK = 64  # units between two loops that are looked at for what to cut
 
 
 class Siblings:
@@ -17,7 +18,7 @@ class Siblings:
     def __init__(self, units, groups, order):
         self.units, self.groups, self.order = units, list(groups), order
         self.home = units.home
-        self.apart = {}             # (group, group) -> (uid, the Reason why they are not one)
+        self.apart = {}  # (group, group) -> (uid, the Reason why they are not one)
 
     def join(self):
         """The groups that are left."""
@@ -34,7 +35,7 @@ class Siblings:
 
     def join_around(self, uid, groups):
         """Join those of `groups` that make or read the tensor `uid` alike."""
-        after, last = {}, {}                    # the next group that sees the tensor alike
+        after, last = {}, {}  # the next group that sees the tensor alike
         for group in reversed(groups):
             seen = frozenset(group.seen_as(uid))
             after[group], last[seen] = last.get(seen), group
@@ -47,7 +48,7 @@ class Siblings:
                         self.apart[a, b] = uid, reason
                         missed += 1
                 if not b.nodes:
-                    after[before] = after[b]    # nobody meets it again
+                    after[before] = after[b]  # nobody meets it again
                 else:
                     before = b
                 b = after[b]

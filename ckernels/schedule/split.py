@@ -5,20 +5,21 @@ A full reduction of many elements, or a reduction over many leading rows, become
 result per chunk of a grid fixed by the shape) followed by a small reduction of the chunks. Shapes
 must be concrete.
 """
+
 from .. import dtypes, ops
 from ..graph.node import apply, constant, make
 from ..graph.op import Op
 from ..graph.sizes import ceil_divide, greatest, smallest
 from ..ops.composite import extent
 
-FULL = 32768                # elements below which one thread reduces everything
-CHUNK = 16384               # elements per chunk at least: it stays in L2 between its loops
+FULL = 32768  # elements below which one thread reduces everything
+CHUNK = 16384  # elements per chunk at least: it stays in L2 between its loops
 MAX_CHUNKS = 1024
-ROWS = 1024                 # leading rows above which a column reduction may be chunked:
-LEAST = 128                 # rows of a chunk at least: its results are written and read again
-NARROW = 64                 # when there are too few columns for the threads
-IN_CACHE = 1 << 19          # or when so many elements (2 MB of floats) leave the cores' caches: one
-                            # batch norm step of 8192 x 256 takes 1.3 ms so, 2.5 in strips
+ROWS = 1024  # leading rows above which a column reduction may be chunked:
+LEAST = 128  # rows of a chunk at least: its results are written and read again
+NARROW = 64  # when there are too few columns for the threads
+IN_CACHE = 1 << 19  # or when so many elements (2 MB of floats) leave the cores' caches: one
+# batch norm step of 8192 x 256 takes 1.3 ms so, 2.5 in strips
 
 SPLITS = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "moment2"}
 
@@ -95,8 +96,9 @@ def _split_moment2(node, x, attrs):
 
     Merged by M2 = sum(M2_c) + sum(n_c * (mean_c - mean)**2) (Chan, Golub and LeVeque 1979).
     """
-    total, off, count = (make("partial", (x,), {**attrs, "kind": k})
-                         for k in ("sum", "moment2", "count"))
+    total, off, count = (
+        make("partial", (x,), {**attrs, "kind": k}) for k in ("sum", "moment2", "count")
+    )
     total = ops.cast(total, "float64")
     mean = ops.true_div(ops.sum(total, 0), extent(x, attrs["axes"], "float64"))
     away = ops.sub(ops.true_div(total, ops.maximum(count, 1.0)), mean)

@@ -5,6 +5,7 @@ join a group, or two groups may become one, without a cycle is then a question t
 change costs what it touches. Bitsets of 20,000 units are 2.5 kB each; a search per question, as it
 was before, made fusion of 80 residual layers take 6 s and grow with the square.
 """
+
 from .group import AXIS_VIEWS, Group
 
 
@@ -21,9 +22,9 @@ class Units:
         self.users = users
         self.home, self.single = {}, {}
         self.units, self.mark, self.bits, self.below = [], [], [], []
-        self.shared = set()         # numbers of units that were cut in two: their bits are one's
-        self.readings = {}          # uid -> uids of what reads it
-        self.earlier = {}           # number -> numbers of the groups it was merged or cut from
+        self.shared = set()  # numbers of units that were cut in two: their bits are one's
+        self.readings = {}  # uid -> uids of what reads it
+        self.earlier = {}  # number -> numbers of the groups it was merged or cut from
 
     def add_group(self, group):
         """A number for a new group that nothing flows into yet."""
@@ -124,14 +125,15 @@ class Units:
         if not found or target.number not in self.shared:
             return bool(found)
         seen = set()
-        while found:                # bits of units that were cut say only: one of the two
+        while found:  # bits of units that were cut say only: one of the two
             at = found.pop()
             if at == target.number:
                 return True
             if at not in seen:
                 seen.add(at)
-                found.extend(n for n in self.outside(at)
-                             if self.below[n] & bits or n == target.number)
+                found.extend(
+                    n for n in self.outside(at) if self.below[n] & bits or n == target.number
+                )
         return False
 
     def outside(self, number):
@@ -151,8 +153,8 @@ class Units:
         if b.number in self.shared:
             self.shared.add(a.number)
         self.below[a.number] = flow = self.flow(self.outside(a.number))
-        for number in self.sources(a.number):   # one bit of the two is enough to know what reaches
-            self.widen(number, flow)            # them both, so only what is below them is news
+        for number in self.sources(a.number):  # one bit of the two is enough to know what reaches
+            self.widen(number, flow)  # them both, so only what is below them is news
 
     def cut(self, group, rest):
         """Part of `group` became the new group `rest`: less may flow, here and above."""

@@ -30,7 +30,7 @@ MACHINES = {  # name: (compiler and flags, what runs the program)
          str(MACHINE / "cortex_m4.c")],
         ["qemu-system-arm", "-M", "mps2-an386", "-nographic", "-monitor", "none", "-serial", "none",
          "-semihosting-config", "enable=on,target=native", "-kernel"]),
-}
+}  # fmt: skip
 
 
 # ---- models: {"train": ..., "predict": ...} over one state --------------------------------------
@@ -63,8 +63,10 @@ def functions(net, parameters, optimiser):
     x, t = K.placeholder((BATCH, SIDE * SIDE), name="x"), K.placeholder((BATCH, CLASSES), name="t")
     one = K.placeholder((1, SIDE * SIDE), name="x")
     loss = K.mean(K.categorical_crossentropy(net(x), t))
-    return {"train": K.function([x, t], loss, updates=optimiser(loss, parameters)),
-            "predict": K.function([one], net(one))}
+    return {
+        "train": K.function([x, t], loss, updates=optimiser(loss, parameters)),
+        "predict": K.function([one], net(one)),
+    }
 
 
 def mlp(optimiser=sgd):
@@ -95,12 +97,15 @@ def cnn():
 
 def lstm(units=24):
     """Reads an image row by row."""
-    (w, b), (u, _), (v, c) = weights(SIDE, 4 * units), weights(units, 4 * units), weights(
-        units, CLASSES)
+    (w, b), (u, _), (v, c) = (
+        weights(SIDE, 4 * units),
+        weights(units, 4 * units),
+        weights(units, CLASSES),
+    )
 
     def step(x, h, cell):
         z = K.dot(x, w) + K.dot(h, u) + b
-        i, f, g, o = (z[:, k * units:(k + 1) * units] for k in range(4))
+        i, f, g, o = (z[:, k * units : (k + 1) * units] for k in range(4))
         cell = K.sigmoid(f + 1) * cell + K.sigmoid(i) * K.tanh(g)
         return [K.sigmoid(o) * K.tanh(cell), cell]
 
@@ -130,9 +135,11 @@ def rbm(hidden=32):
     h1 = up(x1)
     change = K.dot(K.transpose(x), h0) - K.dot(K.transpose(x1), h1)
     rate = np.float32(0.1)
-    updates = [(w, w + rate / BATCH * change),
-               (b_visible, b_visible + rate * K.mean(x - x1, axis=0)),
-               (b_hidden, b_hidden + rate * K.mean(h0 - h1, axis=0))]
+    updates = [
+        (w, w + rate / BATCH * change),
+        (b_visible, b_visible + rate * K.mean(x - x1, axis=0)),
+        (b_hidden, b_hidden + rate * K.mean(h0 - h1, axis=0)),
+    ]
     one = K.placeholder((1, SIDE * SIDE), name="x")
     error = K.mean(K.square(one - down(up(one))))
     train = K.function([x, t], K.mean(K.square(x - x1)) + 0 * K.sum(t), updates=updates)
@@ -140,7 +147,7 @@ def rbm(hidden=32):
 
 
 MODELS = {"mlp": (mlp, 12), "mlp_adam": (mlp_adam, 6), "cnn": (cnn, 5), "lstm": (lstm, 8),
-          "rbm": (rbm, 10)}
+          "rbm": (rbm, 10)}  # fmt: skip
 
 
 # ---- the same training twice --------------------------------------------------------------------
@@ -157,8 +164,8 @@ def train_here(made, epochs):
     images, labels = data["train"]
     for _ in range(epochs):
         for k in range(0, len(images) - BATCH + 1, BATCH):
-            x = images[k:k + BATCH].astype("float32") / np.float32(16)
-            made["train"](x, np.eye(CLASSES, dtype="float32")[labels[k:k + BATCH]])
+            x = images[k : k + BATCH].astype("float32") / np.float32(16)
+            made["train"](x, np.eye(CLASSES, dtype="float32")[labels[k : k + BATCH]])
     found = [made["predict"](x[None].astype("float32") / np.float32(16)) for x in data["test"][0]]
     if found[0].size == 1:
         return float(np.mean(found))
@@ -219,9 +226,12 @@ def write(name, folder):
         lines.append(f"enum {{ {part.upper()} = {len(images)} }};")
         for what, array in (("data", images), ("labels", labels)):
             flat = array.ravel().tolist()
-            rows = [", ".join(map(str, flat[k:k + 32])) for k in range(0, len(flat), 32)]
-            lines.append(f"static const unsigned char {part}_{what}[{len(flat)}] = {{\n    "
-                         + ",\n    ".join(rows) + "\n};")
+            rows = [", ".join(map(str, flat[k : k + 32])) for k in range(0, len(flat), 32)]
+            lines.append(
+                f"static const unsigned char {part}_{what}[{len(flat)}] = {{\n    "
+                + ",\n    ".join(rows)
+                + "\n};"
+            )
     (folder / "digits.h").write_text("\n".join(lines) + "\n")
     outputs = int(np.prod(made["predict"].outputs[0].shape))
     text = MAIN % (BATCH, SIDE * SIDE, CLASSES, epochs, outputs)

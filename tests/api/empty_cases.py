@@ -23,10 +23,15 @@ for _name in (
     "logical_not round rsqrt sigmoid sign sin sinh softplus softsign sqrt square tan tanh isinf "
     "isnan hard_sigmoid elu relu stop_gradient identity ones_like zeros_like to_dense"
 ).split():
-    case(_name, getattr(K, _name), "nm", BOOL if _name == "logical_not" else FLOAT,
-         getattr(np, _name, None) if _name not in ("round", "log", "sqrt", "identity") else None)
+    case(
+        _name,
+        getattr(K, _name),
+        "nm",
+        BOOL if _name == "logical_not" else FLOAT,
+        getattr(np, _name, None) if _name not in ("round", "log", "sqrt", "identity") else None,
+    )
 
-for _name in ("equal greater greater_equal less less_equal not_equal maximum minimum pow".split()):
+for _name in "equal greater greater_equal less less_equal not_equal maximum minimum pow".split():
     case(_name, getattr(K, _name), "nm nm", like=getattr(np, _name, None))
     case(_name, getattr(K, _name), "nm m", like=getattr(np, _name, None))
     case(_name, getattr(K, _name), "n1 1m", like=getattr(np, _name, None))
@@ -40,18 +45,29 @@ for _name in "sum prod mean max min any all var std logsumexp argmax argmin".spl
         if isinstance(_axis, tuple) and _name.startswith("arg"):
             continue
         _np = getattr(np, _name, None)
-        case(_name, lambda x, name=_name, a=_axis: getattr(K, name)(x, axis=a), "nm", FLOAT,
-             _np and (lambda x, f=_np, a=_axis: f(x, axis=a)))
+        case(
+            _name,
+            lambda x, name=_name, a=_axis: getattr(K, name)(x, axis=a),
+            "nm",
+            FLOAT,
+            _np and (lambda x, f=_np, a=_axis: f(x, axis=a)),
+        )
     case(_name, lambda x, name=_name: getattr(K, name)(x[:, ::-1], axis=0), "nm")
     case(_name, lambda x, name=_name: getattr(K, name)(x * 2.0 + 1.0, axis=-1), "nmk")
     case(_name, lambda x, name=_name: getattr(K, name)(K.transpose(x), axis=0), "nm")
 for _name in ("cumsum", "cumprod"):
     for _axis in (0, 1):
-        case(_name, lambda x, name=_name, a=_axis: getattr(K, name)(x, a), "nm", FLOAT,
-             lambda x, name=_name, a=_axis: getattr(np, name)(x, a))
+        case(
+            _name,
+            lambda x, name=_name, a=_axis: getattr(K, name)(x, a),
+            "nm",
+            FLOAT,
+            lambda x, name=_name, a=_axis: getattr(np, name)(x, a),
+        )
 for _name in ("softmax", "log_softmax"):
     case(_name, getattr(K, _name), "nm")
     case(_name, lambda x, name=_name: getattr(K, name)(x + 1.0), "nmk")
+# fmt: off
 case("l2_normalize", lambda x: K.l2_normalize(x, 1), "nm")
 case("clip", lambda x: K.clip(x, -0.5, 0.5), "nm", like=lambda x: np.clip(x, -0.5, 0.5))
 
@@ -124,11 +140,13 @@ case("conv3d_transpose", lambda x, w: K.conv3d_transpose(x, w, (K.shape(x)[0], 3
 case("conv_transpose", lambda x, w: K.conv_transpose(x, w, (K.shape(x)[0], 4, 4, 2)), "n33c 222c")
 case("local_conv1d", lambda x, w: K.local_conv1d(x, w, (2,), (1,)), "n4c 3do")
 case("local_conv2d", lambda x, w: K.local_conv2d(x, w, (2, 2), (1, 1), (2, 2)), "n33c 4do")
+# fmt: on
 for _mode in ("max", "avg"):
     case("pool2d", lambda x, m=_mode: K.pool2d(x, (2, 2), pool_mode=m), "n44c")
     case("pool2d", lambda x, m=_mode: K.pool2d(x, (2, 2), padding="same", pool_mode=m), "nhwc")
     case("pool3d", lambda x, m=_mode: K.pool3d(x, (2, 2, 2), pool_mode=m), "n444c")
     case("pool", lambda x, m=_mode: K.pool(x, (2,), pool_mode=m), "n4c")
+# fmt: off
 case("bias_add", K.bias_add, "nm m")
 case("bias_add", K.bias_add, "nhwc c")
 
@@ -143,9 +161,11 @@ case("sparse_categorical_crossentropy", lambda t, x: K.sparse_categorical_crosse
 case("in_train_phase", lambda x, y: K.in_train_phase(x, y, training=1), "nm nm")
 case("in_test_phase", lambda x, y: K.in_test_phase(x, y, training=1), "nm nm")
 case("cast", lambda x: K.cast(x, "int32"), "nm", like=lambda x: x.astype("int32"))
+# fmt: on
 
 for _name in ("random_uniform", "random_normal", "random_binomial", "truncated_normal"):
     case(_name, lambda x, name=_name: getattr(K, name)(K.shape(x), seed=1), "nm")
+# fmt: off
 case("arange", lambda x: K.arange(K.shape(x)[0]) * 2, "nm")
 
 case("cumsum", lambda x: K.scan(lambda r, s: r + s, x, [K.zeros_like(x[0])])[0], "2m")
@@ -167,6 +187,7 @@ case("jacobian", lambda x: K.jacobian(K.sum(K.square(x), axis=1), x), "nm")
 case("hessian", lambda x: K.hessian(K.sum(x ** 3), x), "n")
 case("Rop", lambda x, v: K.Rop(K.tanh(x), x, v), "nm nm")
 case("Lop", lambda x, v: K.Lop(K.tanh(x), x, v), "nm nm")
+# fmt: on
 
 for _name in (
     "angle arccosh arcsinh arctanh conj deg2rad erfcinv erfcx erfinv gamma gammaln i0 i0e i1 i1e "
@@ -183,8 +204,13 @@ case("grad_clip", lambda x: K.grad_clip(x, -1.0, 1.0), "nm")
 case("grad_scale", lambda x: K.grad_scale(x, 2.0), "nm")
 case("check", lambda x: K.check(x, K.all(K.isfinite(x))), "nm")
 for _name in ("tril", "triu"):
-    case(_name, lambda x, name=_name: getattr(K, name)(x, 1), "nm",
-         like=lambda x, name=_name: getattr(np, name)(x, 1))
+    case(
+        _name,
+        lambda x, name=_name: getattr(K, name)(x, 1),
+        "nm",
+        like=lambda x, name=_name: getattr(np, name)(x, 1),
+    )
+# fmt: off
 case("tri", lambda x: K.tri(K.shape(x)[0], K.shape(x)[1]) + 0 * x, "nm")
 case("trace", K.trace, "nm", like=np.trace)
 case("diagonal", lambda x: K.diagonal(x, 1), "nmk", like=lambda x: np.diagonal(x, 1))
@@ -235,11 +261,16 @@ case("permutation", lambda x: K.permutation(K.shape(x)[0], seed=1), "nm")
 case("bartlett", lambda x: K.bartlett(K.shape(x)[0]), "nm")
 case("py_op", lambda x: K.py_op(np.tanh, [x], x, gradient=lambda i, o, g: [g[0]]), "nm",
      like=np.tanh)
+# fmt: on
 DOUBLED = """for (int64_t i = 0; i < x_shape[0]; i++)
     for (int64_t j = 0; j < x_shape[1]; j++)
         y[i * x_shape[1] + j] = 2 * x[i * x_strides[0] + j * x_strides[1]];"""
-case("c_op", lambda x: K.c_op(DOUBLED, {"x": x}, {"y": x}, gradient=lambda i, o, g: [2 * g[0]]),
-     "nm", like=lambda x: 2 * x)
+case(
+    "c_op",
+    lambda x: K.c_op(DOUBLED, {"x": x}, {"y": x}, gradient=lambda i, o, g: [2 * g[0]]),
+    "nm",
+    like=lambda x: 2 * x,
+)
 
 # Names of settings, values, classes and rooms: they compute nothing of tensors.
 NO_TENSORS = set(

@@ -166,4 +166,4 @@ DOCUMENTED = [
     "foldr(fn, elems, initializer=None, name=None)",
     "ifelse(condition, then_expression, else_expression)",
     "until(condition)",
-]
+]  # fmt: skip

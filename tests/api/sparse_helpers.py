@@ -1,4 +1,5 @@
 """What the tests of sparse tensors share: random matrices, values of symbolic results."""
+
 import numpy as np
 import pytest
 

@@ -45,6 +45,7 @@ def test_first_gradients_are_the_same(mode):
     def build(x, w, wrap):
         h = chain(x, w, wrap)
         return [h, *K.gradients(K.mean(K.square(h)), [x, w])]
+
     same(build, mode)
 
 
@@ -54,8 +55,13 @@ def test_second_order(mode):
         h = chain(x, w, wrap, 2)
         cost = K.sum(K.square(h))
         gx, gw = K.gradients(cost, [x, w])
-        return [*K.gradients(K.sum(gx * K.sin(x)) + K.sum(gw * gw), [x, w]),
-                K.Rop(h, x, K.cos(x)), K.Rop(gx, x, K.cos(x)), K.Lop(h, w, K.cos(x))]
+        return [
+            *K.gradients(K.sum(gx * K.sin(x)) + K.sum(gw * gw), [x, w]),
+            K.Rop(h, x, K.cos(x)),
+            K.Rop(gx, x, K.cos(x)),
+            K.Lop(h, w, K.cos(x)),
+        ]
+
     same(build, mode, 1e-11)
 
 
@@ -66,6 +72,7 @@ def test_jacobians_and_nested_checkpoints(mode):
         outer = wrap(lambda t: inner(inner(t)) * K.sum(t, axis=1, keepdims=True))
         y = K.sum(outer(x), axis=1)
         return [K.jacobian(y, x), K.gradients(K.sum(y), [x])[0], K.hessian(K.sum(y), x)]
+
     same(build, mode, 1e-12)
 
 
@@ -80,6 +87,7 @@ def test_several_arguments_and_results_and_captured_tensors(mode):
         one, two = wrap(pair)(x, K.cos(x), factor=2.0)
         cost = K.sum(one * one) + K.sum(K.sin(two))
         return [one, two, *K.gradients(cost, [x, w])]
+
     same(build, mode, 1e-12)
 
 
@@ -88,6 +96,7 @@ def test_random_draws_are_the_same_both_times(mode):
     def build(x, w, wrap):
         h = wrap(lambda t: K.dropout(K.tanh(t), 0.5, seed=3) * K.sin(t))(x)
         return [h, K.gradients(K.sum(K.square(h)), [x])[0]]
+
     same(build, mode)
 
 
@@ -111,7 +120,7 @@ def peak(depth, segment):
         return t
 
     for k in range(0, depth, segment):
-        part = weights[k:k + segment]
+        part = weights[k : k + segment]
         h = K.checkpoint(lambda t, part=part: run(t, part))(h) if segment < depth else run(h, part)
     cost = K.mean(K.square(h))
     updates = [(w, w - 0.1 * g) for w, g in zip(weights, K.gradients(cost, weights))]
@@ -136,7 +145,7 @@ def test_what_a_checkpoint_takes():
     with pytest.raises(DTypeError, match="what a checkpoint's function gives"):
         K.checkpoint(lambda t: 3.0)(x)
     constant = K.constant([1.0, 2.0])
-    assert K.checkpoint(lambda t: constant)(x) is constant      # does not depend on x
+    assert K.checkpoint(lambda t: constant)(x) is constant  # does not depend on x
     assert K.checkpoint(lambda t: t)(x) is x
     y = K.checkpoint(lambda t: (t * 2.0, t + 1.0))(x)
     assert isinstance(y, tuple) and K.checkpoint(block).__name__ == "block"

@@ -17,7 +17,7 @@ def pooled(x, size, strides, padding, mode):
     """
     x = x.astype("float64")
     ones = np.ones((*size, 1, 1))
-    channels = [x[..., c:c + 1] for c in range(x.shape[-1])]
+    channels = [x[..., c : c + 1] for c in range(x.shape[-1])]
     if mode == "avg":
         count = convolved(np.ones_like(channels[0]), ones, 1, strides, padding)
         sums = [convolved(c, ones, 1, strides, padding) for c in channels]
@@ -37,14 +37,26 @@ def pooled(x, size, strides, padding, mode):
 def test_pool(mode, data_format):
     for n, name in ((2, "pool2d"), (3, "pool3d")):
         x = array(2, *(6, 5, 4)[:n], 3)
-        for size, strides, padding in (((2, 2, 2), (2, 2, 2), "valid"),
-                                       ((3, 2, 3), (1, 1, 1), "same"),
-                                       ((2, 3, 2), (3, 2, 2), "same")):
+        for size, strides, padding in (
+            ((2, 2, 2), (2, 2, 2), "valid"),
+            ((3, 2, 3), (1, 1, 1), "same"),
+            ((2, 3, 2), (3, 2, 2), "same"),
+        ):
             size, strides = size[:n], strides[:n]
             want = pooled(x, size, strides, padding, mode).astype("float32")
-            check(partial(getattr(K, name), pool_size=size, strides=strides, padding=padding,
-                          data_format=data_format, pool_mode=mode), want, x,
-                  data_format=data_format)
+            check(
+                partial(
+                    getattr(K, name),
+                    pool_size=size,
+                    strides=strides,
+                    padding=padding,
+                    data_format=data_format,
+                    pool_mode=mode,
+                ),
+                want,
+                x,
+                data_format=data_format,
+            )
 
 
 def test_strides_default_to_one_in_keras_and_to_the_window_in_pool():
@@ -74,12 +86,25 @@ def test_gradients_of_pools(mode, padding):
 @pytest.mark.parametrize("data_format", FORMATS)
 def test_nearest(data_format):
     x = array(2, 3, 4, 5)
-    check(partial(K.resize_images, height_factor=2, width_factor=3, data_format=data_format),
-          x.repeat(2, 1).repeat(3, 2), x, data_format=data_format)
+    check(
+        partial(K.resize_images, height_factor=2, width_factor=3, data_format=data_format),
+        x.repeat(2, 1).repeat(3, 2),
+        x,
+        data_format=data_format,
+    )
     x = array(2, 3, 2, 2, 2)
-    check(partial(K.resize_volumes, depth_factor=1, height_factor=2, width_factor=3,
-                  data_format=data_format), x.repeat(2, 2).repeat(3, 3), x,
-          data_format=data_format)
+    check(
+        partial(
+            K.resize_volumes,
+            depth_factor=1,
+            height_factor=2,
+            width_factor=3,
+            data_format=data_format,
+        ),
+        x.repeat(2, 2).repeat(3, 3),
+        x,
+        data_format=data_format,
+    )
 
 
 def interpolated(x, axis, factor):
@@ -94,9 +119,18 @@ def test_bilinear(data_format):
     x = array(2, 3, 4, 2)
     for factors in ((2, 3), (1, 4), (5, 1)):
         want = interpolated(interpolated(x.astype("float64"), 1, factors[0]), 2, factors[1])
-        check(partial(K.resize_images, height_factor=factors[0], width_factor=factors[1],
-                      data_format=data_format, interpolation="bilinear"),
-              want.astype("float32"), x, data_format=data_format)
+        check(
+            partial(
+                K.resize_images,
+                height_factor=factors[0],
+                width_factor=factors[1],
+                data_format=data_format,
+                interpolation="bilinear",
+            ),
+            want.astype("float32"),
+            x,
+            data_format=data_format,
+        )
 
 
 @pytest.mark.parametrize("interpolation", ["nearest", "bilinear"])
@@ -116,20 +150,32 @@ def test_gradients_of_resizing(interpolation):
 @pytest.mark.parametrize("data_format", FORMATS)
 def test_padding(data_format):
     x = array(2, 3, 4, 5)
-    check(partial(K.spatial_2d_padding, padding=((1, 2), (0, 3)), data_format=data_format),
-          np.pad(x, ((0, 0), (1, 2), (0, 3), (0, 0))), x, data_format=data_format)
+    check(
+        partial(K.spatial_2d_padding, padding=((1, 2), (0, 3)), data_format=data_format),
+        np.pad(x, ((0, 0), (1, 2), (0, 3), (0, 0))),
+        x,
+        data_format=data_format,
+    )
     x = array(2, 3, 2, 2, 2)
-    check(partial(K.spatial_3d_padding, padding=((1, 2), (0, 3), (0, 0)),
-                  data_format=data_format),
-          np.pad(x, ((0, 0), (1, 2), (0, 3), (0, 0), (0, 0))), x, data_format=data_format)
+    check(
+        partial(K.spatial_3d_padding, padding=((1, 2), (0, 3), (0, 0)), data_format=data_format),
+        np.pad(x, ((0, 0), (1, 2), (0, 3), (0, 0), (0, 0))),
+        x,
+        data_format=data_format,
+    )
 
 
 @pytest.mark.parametrize("data_format", FORMATS)
 def test_bias_add(data_format):
     for sizes in ((4,), (4, 3), (4, 3, 2)):
         x, vector = array(2, *sizes, 5), array(5)
-        check(lambda a, b: K.bias_add(a, b, data_format), x + vector, x, vector,
-              data_format=data_format)
+        check(
+            lambda a, b: K.bias_add(a, b, data_format),
+            x + vector,
+            x,
+            vector,
+            data_format=data_format,
+        )
     x, b = array(2, 3, 4, 5), array(5)
     want = first(x + b) if data_format == "channels_first" else x + b
     a = K.variable(first(x) if data_format == "channels_first" else x)
@@ -139,22 +185,25 @@ def test_bias_add(data_format):
     np.testing.assert_allclose(grad.eval(), np.full(5, 24))
 
 
-@pytest.mark.parametrize("build, match", [
-    (lambda x: K.pool2d(x, (2, 2), padding="twice"), "'twice'"),
-    (lambda x: K.pool2d(x, (2, 2), pool_mode="median"), "pool_mode"),
-    (lambda x: K.pool2d(x, (2, 2), data_format="channels_middle"), "data_format"),
-    (lambda x: K.pool2d(x, (2, 2), strides=(0, 1)), "strides"),
-    (lambda x: K.pool2d(x, (2, 2, 2)), "2 of them"),
-    (lambda x: K.pool2d(x, (7, 2)), "window of size 7 is larger than the image of size 4"),
-    (lambda x: K.pool3d(x, (2, 2, 2)), "pool3d needs x of 5 dimensions"),
-    (lambda x: K.resize_images(x, 0, 1, "channels_last"), "positive"),
-    (lambda x: K.resize_images(x, 1, 1, "channels"), "data_format"),
-    (lambda x: K.resize_images(x, 1, 1, "channels_last", "cubic"), "interpolation"),
-    (lambda x: K.resize_volumes(x, 1, 1, 1, "channels_last"), "5 dimensions"),
-    (lambda x: K.spatial_2d_padding(x, (1, 1)), "pairs"),
-    (lambda x: K.spatial_2d_padding(x, ((-1, 1), (0, 0))), "negative"),
-    (lambda x: K.spatial_3d_padding(x), "5 dimensions"),
-])
+@pytest.mark.parametrize(
+    "build, match",
+    [
+        (lambda x: K.pool2d(x, (2, 2), padding="twice"), "'twice'"),
+        (lambda x: K.pool2d(x, (2, 2), pool_mode="median"), "pool_mode"),
+        (lambda x: K.pool2d(x, (2, 2), data_format="channels_middle"), "data_format"),
+        (lambda x: K.pool2d(x, (2, 2), strides=(0, 1)), "strides"),
+        (lambda x: K.pool2d(x, (2, 2, 2)), "2 of them"),
+        (lambda x: K.pool2d(x, (7, 2)), "window of size 7 is larger than the image of size 4"),
+        (lambda x: K.pool3d(x, (2, 2, 2)), "pool3d needs x of 5 dimensions"),
+        (lambda x: K.resize_images(x, 0, 1, "channels_last"), "positive"),
+        (lambda x: K.resize_images(x, 1, 1, "channels"), "data_format"),
+        (lambda x: K.resize_images(x, 1, 1, "channels_last", "cubic"), "interpolation"),
+        (lambda x: K.resize_volumes(x, 1, 1, 1, "channels_last"), "5 dimensions"),
+        (lambda x: K.spatial_2d_padding(x, (1, 1)), "pairs"),
+        (lambda x: K.spatial_2d_padding(x, ((-1, 1), (0, 0))), "negative"),
+        (lambda x: K.spatial_3d_padding(x), "5 dimensions"),
+    ],
+)
 def test_errors(build, match):
     with pytest.raises(ValueError, match=match) as caught:
         build(K.zeros((2, 4, 3, 2)))

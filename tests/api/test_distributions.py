@@ -109,14 +109,19 @@ def discrete(n, seed):
     rows = np.broadcast_to(p, (n, 4))
     picks = rng.choice(size=2, replace=False, p=rows)
     x = values(
-        K.random_uniform((n,), -3, 4, "int32", seed), K.random_binomial((n,), 0.3, seed=seed),
+        K.random_uniform((n,), -3, 4, "int32", seed),
+        K.random_binomial((n,), 0.3, seed=seed),
         K.random_binomial((n,), 0.9, dtype="int64", seed=seed),
-        rng.binomial((n,), p=0.3), rng.binomial((n,), n=5, p=0.4),
-        rng.multinomial(pvals=rows), rng.multinomial(n=3, pvals=rows)[:, 2],
-        rng.choice(p=rows), picks[:, 0] * 4 + picks[:, 1],
-    )  # fmt: skip
-    pairs = [[a * b / (1 - a) if i != j and b else 0 for j, b in enumerate(p)]
-             for i, a in enumerate(p)]  # fmt: skip
+        rng.binomial((n,), p=0.3),
+        rng.binomial((n,), n=5, p=0.4),
+        rng.multinomial(pvals=rows),
+        rng.multinomial(n=3, pvals=rows)[:, 2],
+        rng.choice(p=rows),
+        picks[:, 0] * 4 + picks[:, 1],
+    )
+    pairs = [
+        [a * b / (1 - a) if i != j and b else 0 for j, b in enumerate(p)] for i, a in enumerate(p)
+    ]
     coin = [0.7, 0.3]
     return {
         "integers": (x[0] + 3, np.ones(7)),
@@ -204,10 +209,17 @@ def test_bits_are_fair():
 
 def everything(n):
     rng = K.RandomStreams(21)
-    return [K.random_uniform((n,), seed=1), K.random_normal((n,), seed=2, dtype="float64"),
-            K.truncated_normal((n,), seed=3), K.random_binomial((n,), 0.3, seed=4),
-            K.random_uniform((n,), 0, 9, "int32", 5), K.dropout(K.ones((n,)), 0.5, seed=6),
-            rng.uniform((n,)), rng.normal((n,)), rng.binomial((n,), p=0.5)]  # fmt: skip
+    return [
+        K.random_uniform((n,), seed=1),
+        K.random_normal((n,), seed=2, dtype="float64"),
+        K.truncated_normal((n,), seed=3),
+        K.random_binomial((n,), 0.3, seed=4),
+        K.random_uniform((n,), 0, 9, "int32", 5),
+        K.dropout(K.ones((n,)), 0.5, seed=6),
+        rng.uniform((n,)),
+        rng.normal((n,)),
+        rng.binomial((n,), p=0.5),
+    ]
 
 
 def test_threads_change_nothing():
@@ -239,9 +251,13 @@ def test_both_ways_of_running_agree():
 def test_a_loop_draws_what_calls_draw(mode):
     def tensors():
         rng = K.RandomStreams(33)
-        return [K.random_uniform((3, 4), seed=7), K.random_normal((5,), seed=8),
-                K.random_binomial((6,), 0.5, seed=9), rng.uniform((7,)),
-                rng.binomial((4,), p=0.5)]  # fmt: skip
+        return [
+            K.random_uniform((3, 4), seed=7),
+            K.random_normal((5,), seed=8),
+            K.random_binomial((6,), 0.5, seed=9),
+            rng.uniform((7,)),
+            rng.binomial((4,), p=0.5),
+        ]
 
     outputs, updates = K.scan(tensors, n_steps=4)
     loop, calls = K.function([], outputs, updates=updates), K.function([], tensors())

@@ -12,8 +12,9 @@ import pytest
 import ckernels as K
 from ckernels.runtime import picture
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
-                None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium to show the page in")
 
 
@@ -25,8 +26,9 @@ def trained():
     w = K.variable(rng.normal(size=(6, 3)), name="weights")
     y = K.softmax(K.dot(K.tanh(x * 0.5), w))
     loss = K.mean(K.square(y))
-    f = K.function([x], [loss, y], updates=[(w, w - 0.1 * K.grad(loss, w))], mode="compiled",
-                   profile=True)
+    f = K.function(
+        [x], [loss, y], updates=[(w, w - 0.1 * K.grad(loss, w))], mode="compiled", profile=True
+    )
     for _ in range(3):
         f([rng.normal(size=(4, 6))])
     return f
@@ -38,7 +40,7 @@ def data_of(page):
 
 def test_a_tensor_as_written():
     x = K.placeholder((None, 3), name="a <b> & c")
-    view, = data_of(K.draw(K.tanh(x * 0.5) + x))
+    (view,) = data_of(K.draw(K.tanh(x * 0.5) + x))
     assert view["title"] == "as written"
     labels = [b["label"] for b in view["boxes"]]
     assert labels == ["a <b> & c", "mul 0.5", "tanh", "add"]
@@ -53,7 +55,10 @@ def test_a_function_before_and_after_its_first_call(trained):
     assert [v["title"] for v in data_of(K.draw(fresh))] == ["as written"]
     kernels, rewritten, written = data_of(K.draw(trained))
     assert [v["title"] for v in (kernels, rewritten, written)] == [
-        "as kernels", "after rewriting", "as written"]
+        "as kernels",
+        "after rewriting",
+        "as written",
+    ]
     steps = [b for b in kernels["boxes"] if b["kind"] == "kernel"]
     assert len(steps) == len(trained.steps())
     assert any("int k_" in b["c"] and "for (" in b["c"] for b in steps)
@@ -125,9 +130,21 @@ def browse(page, tmp_path):
     file = tmp_path / "probe.html"
     file.write_text(page.replace("<head>", "<head>" + PROBE, 1))
     done = subprocess.run(
-        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-         f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=4000", "--dump-dom",
-         file.as_uri()], capture_output=True, text=True, timeout=200)
+        [
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            f"--user-data-dir={tmp_path / 'profile'}",
+            "--virtual-time-budget=4000",
+            "--dump-dom",
+            file.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
     return json.loads(html.unescape(re.search(r"<title>(.*?)</title>", done.stdout, re.S)[1]))
 
 

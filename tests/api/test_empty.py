@@ -35,7 +35,7 @@ def arrays_of(shapes, dtypes, sizes):
     made = []
     for shape, dtype in zip(shapes, dtypes):
         dims = [sizes.get(c) if c.isalpha() else int(c) for c in shape]
-        if "d" in shape and dims and shape in ("3do", "4do"):       # unshared kernels: places, taps
+        if "d" in shape and dims and shape in ("3do", "4do"):  # unshared kernels: places, taps
             dims[1] = sizes.get("c", 1) * (2 if shape == "3do" else 4)
         if dtype == "float32":
             made.append(rng.uniform(0.1, 0.9, dims).astype(dtype))
@@ -47,8 +47,10 @@ def arrays_of(shapes, dtypes, sizes):
 def outcome(build, arrays, static, mode):
     """The arrays that come out (a gradient with them), or the class of error that is ours."""
     try:
-        leaves = [K.placeholder(a.shape if static else (None,) * a.ndim, dtype=a.dtype.name)
-                  for a in arrays]
+        leaves = [
+            K.placeholder(a.shape if static else (None,) * a.ndim, dtype=a.dtype.name)
+            for a in arrays
+        ]
         out = build(*leaves)
         outs = list(out) if isinstance(out, (list, tuple)) else [out]
         floats = [x for x in leaves if K.dtype(x) == "float32"]
@@ -79,6 +81,7 @@ def compare(name, build, shapes, dtypes, like, sizes):
 
 def check_numpy(where, got, like, arrays):
     import warnings
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         want = np.asarray(like(*arrays))
@@ -108,5 +111,3 @@ def test_empty_arrays(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_empty_arrays_of_every_function(name):
     run(name, 40)
-
-

@@ -104,8 +104,10 @@ def test_consider_constant_and_known_grads():
     np.testing.assert_allclose(K.eval(got), [60])
 
 
-@pytest.mark.parametrize("part", [
-    lambda p: p[2], lambda p: p[2:3], lambda p: p[-4], lambda p: K.gather(p, np.array([2]))])
+@pytest.mark.parametrize(
+    "part",
+    [lambda p: p[2], lambda p: p[2:3], lambda p: p[-4], lambda p: K.gather(p, np.array([2]))],
+)
 def test_log_of_a_part_of_a_softmax_that_underflows(part):
     """The length is not known when the function is made: an index is a slice that must exist."""
     x = K.placeholder((None,))

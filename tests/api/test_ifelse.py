@@ -110,7 +110,7 @@ def test_the_backward_work_of_the_other_side_does_not_run_and_makes_no_nan():
     names = {n.op.name for n in toposort(roots)}
     assert "ifelse" in names and not names & {"true_div", "reciprocal", "tanh"}
     f = K.function([c, x], g, mode="compiled")
-    got = f(False, np.zeros(3))             # 1 / 0 is on the other side
+    got = f(False, np.zeros(3))  # 1 / 0 is on the other side
     assert got.tolist() == [1, 1, 1]
 
 
@@ -119,6 +119,7 @@ def test_choices_in_the_steps_of_a_loop(capfd):
 
     def step(x_t, h):
         return K.ifelse(x_t > 0, K.print_tensor(h + x_t, "up"), K.print_tensor(h * 2, "double"))
+
     out, _ = K.scan(step, x, K.constant(1.0))
     f = K.function([x], [out, K.gradients(out[-1], [x])[0]])
     rows, g = f(np.array([1.0, -1.0, 0.5]))
@@ -127,11 +128,14 @@ def test_choices_in_the_steps_of_a_loop(capfd):
     assert "double" not in capfd.readouterr().out.split("\n")[-2]
 
 
-@pytest.mark.parametrize("then, other, error, words", [
-    (lambda x: x, lambda x: K.concatenate([x, x], 0), ShapeError, "one shape"),
-    (lambda x: [x, x], lambda x: [x], ArgumentError, "2 and 1"),
-    (lambda x: None, lambda x: x, DTypeError, "None"),
-])
+@pytest.mark.parametrize(
+    "then, other, error, words",
+    [
+        (lambda x: x, lambda x: K.concatenate([x, x], 0), ShapeError, "one shape"),
+        (lambda x: [x, x], lambda x: [x], ArgumentError, "2 and 1"),
+        (lambda x: None, lambda x: x, DTypeError, "None"),
+    ],
+)
 def test_sides_that_do_not_fit(then, other, error, words):
     x = K.placeholder((3,))
     with pytest.raises(error, match=words):

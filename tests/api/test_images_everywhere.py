@@ -1,6 +1,7 @@
 """Every image function in one table: both data formats, both orders of gradients to all operands,
 float16, and sizes that are not known, with nothing left to Python and no kernel for a new size.
 """
+
 from itertools import count
 from typing import NamedTuple
 
@@ -19,10 +20,9 @@ def compiled(settings):
         yield
 
 
-
 class Case(NamedTuple):
-    build: object       # of (data format, images, other operands)
-    shapes: tuple       # of the images, channels last, and the other operands
+    build: object  # of (data format, images, other operands)
+    shapes: tuple  # of the images, channels last, and the other operands
     smooth: bool = True
 
 
@@ -87,9 +87,9 @@ CASES = {
                                ((2, 3, 2, 2, 2),)),
     "bias_add": Case(lambda f, x, b: K.bias_add(x, b, f), ((2, 3, 2, 4), (4,))),
     "bias_add of rank 5": Case(lambda f, x, b: K.bias_add(x, b, f), ((2, 3, 2, 2, 4), (4,))),
-}
+}  # fmt: skip
 ONE_FORMAT = ("temporal_padding",)
-OWN_ORDER = ("local_conv1d", "local_conv2d")    # of features in windows: the channel comes first
+OWN_ORDER = ("local_conv1d", "local_conv2d")  # of features in windows: the channel comes first
 
 
 def first(x):
@@ -117,8 +117,9 @@ def test_formats_are_views_of_each_other(name):
     case = CASES[name]
     x, *others = operands(case, "channels_last", "float32")
     a, b = K.placeholder(x.shape), K.placeholder(first(x).shape)
-    f = K.function([a, b], [case.build("channels_last", a, *others),
-                            case.build("channels_first", b, *others)])
+    f = K.function(
+        [a, b], [case.build("channels_last", a, *others), case.build("channels_first", b, *others)]
+    )
     last, turned = f(x, first(x))
     np.testing.assert_allclose(first(last), turned, rtol=1e-5, atol=1e-6)
     assert not python_steps(f)
@@ -147,8 +148,13 @@ def test_gradients_of_both_orders_to_all_operands(name):
             for k, got in enumerate(found):
                 direction = [RNG.normal(size=a.shape) * (i == k) for i, a in enumerate(arrays)]
                 want = directional(value, arrays, direction)
-                np.testing.assert_allclose((got * direction[k]).sum(), want, rtol=1e-4, atol=1e-4,
-                                           err_msg=f"{data_format} operand {k}")
+                np.testing.assert_allclose(
+                    (got * direction[k]).sum(),
+                    want,
+                    rtol=1e-4,
+                    atol=1e-4,
+                    err_msg=f"{data_format} operand {k}",
+                )
             cost = sum(K.sum(g * RNG.normal(size=a.shape)) for g, a in zip(grads, arrays))
 
 

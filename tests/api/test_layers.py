@@ -72,8 +72,9 @@ def test_binary_crossentropy():
     close(run(lambda x, t: K.binary_crossentropy(K.sigmoid(x), t), x, t), expected)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64",
-                                   *filter(dtypes.available, dtypes.FOREIGN)])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "float64", *filter(dtypes.available, dtypes.FOREIGN)]
+)
 def test_losses_stay_finite(dtype):
     p, t = np.array([[0.0, 1.0], [1.0, 0.0]], dtype), np.array([[1.0, 0.0], [1.0, 0.0]], dtype)
     for loss in (K.categorical_crossentropy, K.binary_crossentropy):

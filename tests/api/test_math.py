@@ -55,7 +55,7 @@ UNARY = {
     "sinh": np.sinh,
     "cosh": np.cosh,
     "arctan": np.arctan,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -89,7 +89,7 @@ COMPARISONS = {
     "less": np.less,
     "greater_equal": np.greater_equal,
     "less_equal": np.less_equal,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
@@ -123,7 +123,7 @@ REDUCTIONS = {
     "var": np.var,
     "std": np.std,
     "logsumexp": lambda x, axis, keepdims: np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("keepdims", [False, True])

@@ -24,7 +24,7 @@ UNARY = {
     "arctanh": (np.arctanh, (-0.9, 0.9)), "deg2rad": (np.deg2rad, (-90, 90)),
     "rad2deg": (np.rad2deg, (-2, 2)), "trunc": (np.trunc, (-3, 3)),
     "angle": (np.angle, (-2, 2)), "isfinite": (np.isfinite, (-2, 2)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -59,8 +59,10 @@ def test_isclose():
     a = np.array([1.0, 2.0, np.inf, np.nan, np.inf])
     b = np.array([1.0 + 1e-9, 2.1, np.inf, np.nan, -np.inf])
     for equal in (False, True):
-        close(run(lambda x, y, e=equal: K.isclose(x, y, equal_nan=e), a, b),
-              np.isclose(a, b, equal_nan=equal))
+        close(
+            run(lambda x, y, e=equal: K.isclose(x, y, equal_nan=e), a, b),
+            np.isclose(a, b, equal_nan=equal),
+        )
 
 
 def test_complex_parts():
@@ -121,8 +123,10 @@ def test_orders():
 
 def test_products_and_decompositions():
     a, b = value((2, 3, 4), "float64"), value((4, 3, 5), "float64")
-    close(run(lambda x, y: K.tensordot(x, y, ((1, 2), (1, 0))), a, b),
-          np.tensordot(a, b, ((1, 2), (1, 0))))
+    close(
+        run(lambda x, y: K.tensordot(x, y, ((1, 2), (1, 0))), a, b),
+        np.tensordot(a, b, ((1, 2), (1, 0))),
+    )
     close(run(K.outer, a[0], b[0, 0]), np.outer(a[0], b[0, 0]))
     m = value((2, 3, 3), "float64")
     spd = m @ np.swapaxes(m, 1, 2) + np.eye(3)
@@ -151,10 +155,13 @@ def test_draws():
 
 def test_gradients_on_their_way():
     x = K.placeholder((), dtype="float64")
-    for build, want in ((lambda t: K.grad_clip(t, -1, 1), 1.0), (K.zero_grad, 0.0),
-                        (lambda t: K.grad_scale(t, 0.5), 3.0)):
+    for build, want in (
+        (lambda t: K.grad_clip(t, -1, 1), 1.0),
+        (K.zero_grad, 0.0),
+        (lambda t: K.grad_scale(t, 0.5), 3.0),
+    ):
         y = build(x)
-        assert K.function([x], [y, K.grad(y ** 2, x)])([3.0]) == [3.0, want]
+        assert K.function([x], [y, K.grad(y**2, x)])([3.0]) == [3.0, want]
 
 
 @pytest.mark.parametrize("mode", ["reference", "fast_compile"])

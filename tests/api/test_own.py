@@ -34,8 +34,9 @@ needs_c = pytest.mark.skipif(not has_compiler(), reason="no C compiler")
 
 def cube(x):
     """x ** 3 by NumPy, with its gradient as a graph."""
-    return K.py_op(lambda a: a ** 3, [x], x, gradient=lambda i, o, g: [3 * i[0] ** 2 * g[0]],
-                   name="cube")
+    return K.py_op(
+        lambda a: a**3, [x], x, gradient=lambda i, o, g: [3 * i[0] ** 2 * g[0]], name="cube"
+    )
 
 
 CUBE = """
@@ -48,8 +49,9 @@ for (int64_t i = 0; i < n; i++) {
 
 
 def c_cube(x):
-    return K.c_op(CUBE, {"x": x}, {"y": x}, gradient=lambda i, o, g: [3 * i[0] ** 2 * g[0]],
-                  name="cube")
+    return K.c_op(
+        CUBE, {"x": x}, {"y": x}, gradient=lambda i, o, g: [3 * i[0] ** 2 * g[0]], name="cube"
+    )
 
 
 both = pytest.mark.parametrize("op", [cube, pytest.param(c_cube, marks=needs_c)])
@@ -66,7 +68,7 @@ def test_value_and_gradients(op, mode):
     g = K.grad(K.sum(y), x)
     f = K.function([x], [y, g, K.grad(K.sum(g), x)], mode=mode)
     for a in (np.array([1.0, -2.0, 3.0]), np.array([0.5]), np.zeros(0)):
-        for got, want in zip(f([a]), (8 * a ** 3, 24 * a ** 2, 48 * a)):
+        for got, want in zip(f([a]), (8 * a**3, 24 * a**2, 48 * a)):
             np.testing.assert_allclose(got, want, rtol=1e-15)
 
 
@@ -79,19 +81,19 @@ def test_in_scan_with_its_gradient_and_updates(op, mode):
     a = np.array([1.1, 0.9])
     value, slope = a, np.ones(2)
     for _ in range(3):
-        slope = slope * 1.5 * value ** 2
-        value = 0.5 * value ** 3
+        slope = slope * 1.5 * value**2
+        value = 0.5 * value**3
     for got, want in zip(f([a]), (value, slope)):
         np.testing.assert_allclose(got, want, rtol=1e-13)
     f([a])
-    np.testing.assert_allclose(K.get_value(v), 2 * a ** 3, rtol=1e-15)
+    np.testing.assert_allclose(K.get_value(v), 2 * a**3, rtol=1e-15)
 
 
 @both
 def test_jacobian(op):
     x = K.placeholder((3,), dtype="float64")
     a = np.array([1.0, 2.0, 3.0])
-    np.testing.assert_allclose(K.function([x], K.jacobian(op(x), x))([a]), np.diag(3 * a ** 2))
+    np.testing.assert_allclose(K.function([x], K.jacobian(op(x), x))([a]), np.diag(3 * a**2))
 
 
 @both
@@ -100,7 +102,7 @@ def test_equal_operations_on_other_shapes_are_one_plan(op):
     f = K.function([x], op(x) + 1, mode="fast_compile")
     for n in (4, 5, 6):
         a = RNG.normal(size=n)
-        np.testing.assert_allclose(f([a]), a ** 3 + 1, rtol=1e-15)
+        np.testing.assert_allclose(f([a]), a**3 + 1, rtol=1e-15)
     assert f.stats()["classes"] == 1
 
 
@@ -114,8 +116,10 @@ def test_without_a_gradient():
 
 def test_gradient_that_does_not_fit():
     x = K.placeholder((3,), dtype="float64")
-    for bad, words in ((lambda i, o, g: [], "list of 1 tensors"),
-                       (lambda i, o, g: [K.sum(g[0])], r"shape \(\) for operand 0")):
+    for bad, words in (
+        (lambda i, o, g: [], "list of 1 tensors"),
+        (lambda i, o, g: [K.sum(g[0])], r"shape \(\) for operand 0"),
+    ):
         y = K.py_op(np.exp, [x], x, gradient=bad)
         with pytest.raises((ArgumentError, ShapeError), match=words):
             K.grad(K.sum(y), x)
@@ -134,9 +138,12 @@ def test_none_is_no_gradient():
 @pytest.mark.parametrize("mode", MODES)
 def test_several_results_and_infer_shape(mode):
     a, b = K.placeholder((None, 3)), K.placeholder((3, None), dtype="float64")
-    got = K.py_op(lambda x, y: (x @ y, np.array(x.sum(), "float32")), [a, b],
-                  [("float64", (None, None)), "float32"],
-                  infer_shape=lambda s, t: [(s[0], t[1]), ()])
+    got = K.py_op(
+        lambda x, y: (x @ y, np.array(x.sum(), "float32")),
+        [a, b],
+        [("float64", (None, None)), "float32"],
+        infer_shape=lambda s, t: [(s[0], t[1]), ()],
+    )
     assert isinstance(got, tuple) and K.int_shape(got[0]) == (None, None)
     f = K.function([a, b], [got[0] * 2, got[1]], mode=mode)
     x, y = RNG.normal(size=(2, 3)).astype("float32"), RNG.normal(size=(3, 4))
@@ -158,8 +165,12 @@ def test_sizes_that_only_the_function_knows(mode):
 
 def test_infer_shape_may_do_arithmetic_that_none_has_not():
     x = K.placeholder((None, 4))
-    y = K.py_op(lambda a: np.zeros((a.shape[0] * 2, 4), "float32"), x, ("float32", (None, 4)),
-                infer_shape=lambda s: (s[0] * 2, s[1]))
+    y = K.py_op(
+        lambda a: np.zeros((a.shape[0] * 2, 4), "float32"),
+        x,
+        ("float32", (None, 4)),
+        infer_shape=lambda s: (s[0] * 2, s[1]),
+    )
     assert K.int_shape(y) == (None, 4)
     f = K.function([x], y + 1, mode="fast_compile")
     assert [f([np.zeros((n, 4))]).shape for n in (2, 3, 5)] == [(4, 4), (6, 4), (10, 4)]
@@ -177,12 +188,15 @@ def test_infer_shape_that_does_not_fit():
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("function, error, words", [
-    (lambda a: a[:1], ShapeError, r"has shape \(1,\), and \(3,\) was declared"),
-    (lambda a: a + 1j, DTypeError, "complex128 and was declared as float64"),
-    (lambda a: (a, a), (ShapeError, ArgumentError), "shape|must return 1"),
-    (lambda a: None, DTypeError, "dtype object"),
-])
+@pytest.mark.parametrize(
+    "function, error, words",
+    [
+        (lambda a: a[:1], ShapeError, r"has shape \(1,\), and \(3,\) was declared"),
+        (lambda a: a + 1j, DTypeError, "complex128 and was declared as float64"),
+        (lambda a: (a, a), (ShapeError, ArgumentError), "shape|must return 1"),
+        (lambda a: None, DTypeError, "dtype object"),
+    ],
+)
 def test_results_that_are_not_as_declared(mode, function, error, words):
     x = K.placeholder((None,), dtype="float64")
     f = K.function([x], K.py_op(function, x, x), mode=mode)
@@ -272,8 +286,16 @@ def test_strides_dtypes_and_support_code(dtype, parallel):
     support = "#include <math.h>\nstatic double scaled(double x, double w) { return fabs(w) * x; }"
 
     def rows(t):
-        return K.c_op(body, {"x": t, "w": w}, {"y": ("float64", (None,))}, name="row sums",
-                      infer_shape=lambda s, _: (s[0],), support=support, parallel=parallel)
+        return K.c_op(
+            body,
+            {"x": t, "w": w},
+            {"y": ("float64", (None,))},
+            name="row sums",
+            infer_shape=lambda s, _: (s[0],),
+            support=support,
+            parallel=parallel,
+        )
+
     a = RNG.integers(0, 2, (4, 5)).astype(dtype)
     f = K.function([x, w], [rows(x), rows(x.T), rows(x[::-1, ::2]), rows(x[:0])])
     for given in (a, np.asfortranarray(a), a[:, ::-1]):
@@ -289,15 +311,19 @@ def test_broadcast_operands_and_several_results():
     low, high = _bounds(x)
     got = K.function([x], [low, high])([[2.0, -1.0, 5.0]])
     assert got == [-1, 5]
-    wide = K.broadcast_to(x[:1], (4,))      # strides of 0
+    wide = K.broadcast_to(x[:1], (4,))  # strides of 0
     assert K.function([x], _bounds(wide)[0])([[7.0, 1, 1]]) == 7
 
 
 def _bounds(x):
-    return K.c_op("*a = *b = x0[0];\nfor (int64_t i = 1; i < x0_shape[0]; i++) {\n"
-                  "    double v = x0[i * x0_strides[0]];\n"
-                  "    if (v < *a) *a = v;\n    if (v > *b) *b = v;\n}",
-                  [x], {"a": "float64", "b": "float64"}, name="bounds")
+    return K.c_op(
+        "*a = *b = x0[0];\nfor (int64_t i = 1; i < x0_shape[0]; i++) {\n"
+        "    double v = x0[i * x0_strides[0]];\n"
+        "    if (v < *a) *a = v;\n    if (v > *b) *b = v;\n}",
+        [x],
+        {"a": "float64", "b": "float64"},
+        name="bounds",
+    )
 
 
 @needs_c
@@ -312,8 +338,13 @@ def test_a_body_runs_as_a_kernel_without_python():
 @pytest.mark.parametrize("mode", MODES)
 def test_a_number_the_body_returns(mode):
     x = K.placeholder((None,), dtype="float64")
-    y = K.c_op("if (x_shape[0] > 3) return 2;\nif (!x_shape[0]) return 9;\n" + CUBE, {"x": x}, x,
-               errors={2: "more than three numbers"}, name="picky")
+    y = K.c_op(
+        "if (x_shape[0] > 3) return 2;\nif (!x_shape[0]) return 9;\n" + CUBE,
+        {"x": x},
+        x,
+        errors={2: "more than three numbers"},
+        name="picky",
+    )
     v = K.variable(0.0)
     f = K.function([x], y, updates=[(v, v + 1)], mode=mode)
     f([np.ones(3)])
@@ -331,8 +362,9 @@ def test_a_faulty_body_names_the_users_line():
     assert "body of c_op broken does not compile, line 3" in text and "undeclared" in text
     assert "y[0] = undeclared + n;" in text and "test_own.py" in text
     with pytest.raises(OwnCodeError, match="support code of c_op broken .*line 2"):
-        K.c_op("", {"x": x}, x, support="static int f(void) {\n    return missing; }",
-               name="broken")
+        K.c_op(
+            "", {"x": x}, x, support="static int f(void) {\n    return missing; }", name="broken"
+        )
 
 
 @needs_c
@@ -361,17 +393,17 @@ def test_without_a_compiler(monkeypatch):
     x = K.placeholder((None,), dtype="float64")
     with pytest.raises(CompilerMissing):
         K.c_op(CUBE, {"x": x}, x)
-    y = K.c_op(CUBE, {"x": x}, x, function=lambda a: a ** 3)
+    y = K.c_op(CUBE, {"x": x}, x, function=lambda a: a**3)
     np.testing.assert_array_equal(K.function([x], y, mode="reference")([[2.0]]), [8])
 
 
 @needs_c
 def test_debug_mode_compares_with_the_function():
     x = K.placeholder((None,), dtype="float64")
-    wrong = K.c_op(CUBE, {"x": x}, {"y": x}, function=lambda a: a ** 2)
+    wrong = K.c_op(CUBE, {"x": x}, {"y": x}, function=lambda a: a**2)
     with pytest.raises(AssertionError):
         K.function([x], wrong, mode="debug")([np.full(3, 2.0)])
-    right = K.c_op(CUBE, {"x": x}, {"y": x}, function=lambda a: a ** 3)
+    right = K.c_op(CUBE, {"x": x}, {"y": x}, function=lambda a: a**3)
     np.testing.assert_array_equal(K.function([x], right, mode="debug")([[2.0]]), [8])
 
 

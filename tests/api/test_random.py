@@ -63,7 +63,7 @@ def test_uniform(dtype):
 BOUNDS = [
     (100, 101), (-1, 1), (0, 1), (-1, 0), (1, 1 + 2**-22), (-101, -100), (101, 100), (0.1, 0.3),
     (2**24, 2**24 + 2), (-1.0, 6e-8), (0, 1e-40), (7, 7),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", ["compiled", "reference"])
@@ -139,12 +139,16 @@ def test_refusals():
         K.random_uniform(("a",))
 
 
-@pytest.mark.parametrize("build", [
-    lambda x: x + K.random_uniform(K.shape(x), -1, 1, seed=3),
-    lambda x: x + K.random_normal(K.shape(x), seed=3),
-    lambda x: K.reshape(x, K.shape(x) * 2 // 2),
-    lambda x: x + K.random_uniform(K.cast(K.shape(x), "int64") + 0, seed=3),
-], ids=["uniform", "normal", "reshape", "sum"])
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x: x + K.random_uniform(K.shape(x), -1, 1, seed=3),
+        lambda x: x + K.random_normal(K.shape(x), seed=3),
+        lambda x: K.reshape(x, K.shape(x) * 2 // 2),
+        lambda x: x + K.random_uniform(K.cast(K.shape(x), "int64") + 0, seed=3),
+    ],
+    ids=["uniform", "normal", "reshape", "sum"],
+)
 def test_sizes_that_are_equal(build):
     """The vector (4, 4) becomes one number broadcast: its values are known all the same."""
     x = K.placeholder((None, None))

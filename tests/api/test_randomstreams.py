@@ -117,8 +117,9 @@ def test_normal_is_box_muller_over_two_halves(streams):
         np.testing.assert_allclose(x, 1 + 2 * want, rtol=1e-12)
         u = as_float32(b()).astype("float64")
         r, t = np.sqrt(-2 * np.log(u[:2])), 2 * np.pi * u[2:]
-        np.testing.assert_allclose(y, np.concatenate([r * np.cos(t), r * np.sin(t)]), rtol=2e-6,
-                                   atol=1e-6)
+        np.testing.assert_allclose(
+            y, np.concatenate([r * np.cos(t), r * np.sin(t)]), rtol=2e-6, atol=1e-6
+        )
 
 
 def test_binomial(streams):
@@ -167,9 +168,14 @@ def reordered(z, streams, taken, count):
 def test_choice(streams):
     rng, model = streams
     p = np.array([[0.5, 0.0, 0.25, 0.25], [0.1, 0.2, 0.3, 0.4]])
-    f = K.function([], [rng.choice(size=3, replace=False, p=p, nstreams=2),
-                        rng.choice(size=5, p=p, nstreams=1),
-                        rng.multinomial_wo_replacement(n=2, pvals=p, dtype="int32")])  # fmt: skip
+    f = K.function(
+        [],
+        [
+            rng.choice(size=3, replace=False, p=p, nstreams=2),
+            rng.choice(size=5, p=p, nstreams=1),
+            rng.multinomial_wo_replacement(n=2, pvals=p, dtype="int32"),
+        ],
+    )
     without, replaced, older = f()
     u = as_float32(model.draw(2, 6)()).reshape(3, 2)
     for row in range(2):
@@ -202,9 +208,16 @@ def test_documented_examples():
 
 def test_numbers_of_streams():
     rng = K.RandomStreams()
-    for size, want in [((), 1), ((6,), 6), ((7,), 1), ((13,), 2), ((100, 60), 1000),
-                       ([12, 5], 10), ((10**4, 10**4), 15360),
-                       ((np.int64(12),), 15360)]:  # fmt: skip
+    for size, want in [
+        ((), 1),
+        ((6,), 6),
+        ((7,), 1),
+        ((13,), 2),
+        ((100, 60), 1000),
+        ([12, 5], 10),
+        ((10**4, 10**4), 15360),
+        ((np.int64(12),), 15360),
+    ]:
         assert rng.n_streams(size) == guess_n_streams(size) == want
     x = K.placeholder((None, 3))
     assert guess_n_streams(K.shape(x)) == guess_n_streams((x.shape[0], 2)) == 60 * 256
@@ -322,8 +335,14 @@ def test_dtypes():
 
 def test_moments():
     rng = K.RandomStreams(77)
-    u, z, b = K.function([], [rng.uniform((300, 300), dtype="float64"), rng.normal((300, 300)),
-                              rng.binomial((300, 300), p=0.3)])()  # fmt: skip
+    u, z, b = K.function(
+        [],
+        [
+            rng.uniform((300, 300), dtype="float64"),
+            rng.normal((300, 300)),
+            rng.binomial((300, 300), p=0.3),
+        ],
+    )()
     n = 90_000
     assert abs(u.mean() - 0.5) < 4 / math.sqrt(12 * n) and 0 < u.min() and u.max() < 1
     assert abs(z.mean()) < 4 / math.sqrt(n) and abs(z.std() - 1) < 4 / math.sqrt(2 * n)
@@ -335,13 +354,20 @@ def test_moments():
 
 @pytest.mark.parametrize(
     "seed, kind, match",
-    [(0, ValueError, "1 .. 2147462578"), (M2, ValueError, "1 .. 2147462578"),
-     (-3, ValueError, "1 .. "), ([0, 0, 0, 1, 1, 1], ValueError, "first three"),
-     ([1, 1, 1, 0, 0, 0], ValueError, "last three"), ([M1, 1, 1, 1, 1, 1], ValueError, "first"),
-     ([1, 1, 1, 1, 1, M2], ValueError, "last"), ([1, 2], TypeError, "one integer or six"),
-     ("abc", TypeError, "one integer or six"), (1.5, TypeError, "one integer or six"),
-     ([1.5] * 6, TypeError, "word of the seed")],
-)  # fmt: skip
+    [
+        (0, ValueError, "1 .. 2147462578"),
+        (M2, ValueError, "1 .. 2147462578"),
+        (-3, ValueError, "1 .. "),
+        ([0, 0, 0, 1, 1, 1], ValueError, "first three"),
+        ([1, 1, 1, 0, 0, 0], ValueError, "last three"),
+        ([M1, 1, 1, 1, 1, 1], ValueError, "first"),
+        ([1, 1, 1, 1, 1, M2], ValueError, "last"),
+        ([1, 2], TypeError, "one integer or six"),
+        ("abc", TypeError, "one integer or six"),
+        (1.5, TypeError, "one integer or six"),
+        ([1.5] * 6, TypeError, "word of the seed"),
+    ],
+)
 def test_refused_seeds(seed, kind, match):
     with pytest.raises(kind, match=match):
         K.RandomStreams(seed)

@@ -21,6 +21,7 @@ def simple(w, u):
     def step(x, states):
         h = K.tanh(K.dot(x, w) + K.dot(states[0], u))
         return h, [h]
+
     return step
 
 
@@ -96,6 +97,7 @@ def test_constants_and_several_states_of_other_shapes(unroll):
     def step(x, states):
         a, n, c = states
         return K.concatenate([a * c, x]), [a + x * c, n + K.cast(K.sum(x, -1) > 0, "int32")]
+
     x, c = K.placeholder((B, T, D)), K.placeholder((B, D))
     start = [K.zeros_like(x[:, 0]), K.zeros_like(x[:, 0, 0], dtype="int32")]
     last, outputs, (a, n) = K.rnn(step, x, start, constants=[c], unroll=unroll)
@@ -114,6 +116,7 @@ def test_images_over_time():
 
     def step(x, states):
         return states[0] + x, [states[0] + x]
+
     last, outputs, _ = K.rnn(step, x, [h], mask=mask)
     values = numbers(5, B, T, 2, 3, 1)
     got = K.function([x, h, mask], outputs)(values, np.zeros((B, 2, 3, 1)), MASK)
@@ -132,6 +135,7 @@ def test_gradients_are_those_of_the_steps_written_out(unroll):
         _, outputs, (h,) = K.rnn(simple(w, u), x, [K.constant(H0)], mask=m, unroll=unroll)
         cost = K.sum(K.square(outputs)) + K.sum(h)
         return K.function([x, m], [cost, *K.gradients(cost, [x, w, u])])(X, MASK)
+
     agree(build(False), build(True))
 
 
@@ -140,6 +144,7 @@ def test_steps_that_use_the_learning_phase():
         h = states[0] + K.in_train_phase(x * 2, x)
         h._uses_learning_phase = True
         return h, [h]
+
     x = K.placeholder((B, T, D))
     last, outputs, _ = K.rnn(step, x, [K.zeros_like(x[:, 0])])
     assert last._uses_learning_phase and outputs._uses_learning_phase
@@ -151,6 +156,7 @@ def test_dropout_in_a_step_is_drawn_anew_at_each_time():
     def step(x, states):
         y = K.dropout(x, 0.5, seed=3)
         return y, [states[0] + y]
+
     x = K.placeholder((1, 50, 20))
     _, outputs, _ = K.rnn(step, x, [K.zeros_like(x[:, 0])])
     f = K.function([x], outputs)

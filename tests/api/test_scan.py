@@ -18,8 +18,9 @@ def vector(name=None, dtype=F):
 
 def test_powers():
     a, k = K.placeholder((None,), name="A"), K.placeholder((), dtype="int32", name="k")
-    result, updates = K.scan(fn=lambda prior, a: prior * a, outputs_info=K.ones_like(a),
-                             non_sequences=a, n_steps=k)
+    result, updates = K.scan(
+        fn=lambda prior, a: prior * a, outputs_info=K.ones_like(a), non_sequences=a, n_steps=k
+    )
     assert not updates and result.ndim == 2
     power = K.function([a, k], result[-1], updates=updates)
     assert power(range(10), 2).tolist() == [0, 1, 4, 9, 16, 25, 36, 49, 64, 81]
@@ -28,8 +29,12 @@ def test_powers():
 
 def test_a_polynomial_stops_at_the_shortest_sequence():
     coefficients, x = vector(dtype="float32"), K.placeholder(())
-    parts, _ = K.scan(lambda c, power, free: c * free ** power, outputs_info=None,
-                      sequences=[coefficients, K.arange(10000)], non_sequences=x)
+    parts, _ = K.scan(
+        lambda c, power, free: c * free**power,
+        outputs_info=None,
+        sequences=[coefficients, K.arange(10000)],
+        non_sequences=x,
+    )
     f = K.function([coefficients, x], [K.sum(parts), parts])
     total, rows = f(np.array([1, 0, 2], "float32"), 3)
     assert total == 19.0 and rows.shape == (3,)
@@ -52,9 +57,11 @@ def test_new_tensors_inside_the_step():
     def place(at, value, model):
         zeros = K.zeros_like(model)
         return K.set_subtensor(zeros[at[0], at[1]], value)
+
     out, _ = K.scan(place, [location, values], None, model)
     got = K.function([location, values, model], out)(
-        np.array([[1, 1], [2, 3]], "int32"), np.array([42, 50], "float32"), np.zeros((5, 5)))
+        np.array([[1, 1], [2, 3]], "int32"), np.array([42, 50], "float32"), np.zeros((5, 5))
+    )
     assert got.shape == (2, 5, 5) and got[0, 1, 1] == 42 and got[1, 2, 3] == 50
     assert np.count_nonzero(got) == 2
 
@@ -68,8 +75,11 @@ def test_tanh_of_rows():
 
 def test_a_recurrence_over_two_sequences():
     x, w, y, u, p, v = (K.placeholder((None,) * n, dtype=F) for n in (1, 2, 2, 2, 2, 2))
-    rows, _ = K.scan(lambda y, p, x: K.tanh(K.dot(x, w) + K.dot(y, u) + K.dot(p, v)),
-                     sequences=[y, p[::-1]], outputs_info=[x])
+    rows, _ = K.scan(
+        lambda y, p, x: K.tanh(K.dot(x, w) + K.dot(y, u) + K.dot(p, v)),
+        sequences=[y, p[::-1]],
+        outputs_info=[x],
+    )
     ones, a, c = np.ones((2, 2)), np.ones((5, 2)), np.ones((5, 2))
     a[0], c[0] = -3, 3
     got = K.function([x, w, y, u, p, v], rows)(np.array([0.0, 1.0]), ones, a, ones, c, ones)
@@ -79,7 +89,7 @@ def test_a_recurrence_over_two_sequences():
 
 def test_norms_of_rows_and_columns():
     x = K.placeholder((None, None), dtype=F)
-    norm = lambda row: K.sqrt(K.sum(row ** 2))  # noqa: E731
+    norm = lambda row: K.sqrt(K.sum(row**2))  # noqa: E731
     rows, _ = K.scan(norm, x)
     columns, _ = K.scan(norm, K.transpose(x))
     a, b = K.function([x], [rows, columns])(np.diag(np.arange(1.0, 6), 1))
@@ -88,9 +98,11 @@ def test_norms_of_rows_and_columns():
 
 def test_a_trace_by_indices():
     x = K.placeholder((None, None))
-    rows, _ = K.scan(lambda i, j, t: K.cast(x[i, j] + t, "float32"),
-                     [K.arange(K.shape(x)[0]), K.arange(K.shape(x)[1])],
-                     [np.asarray(0.0, "float32")])
+    rows, _ = K.scan(
+        lambda i, j, t: K.cast(x[i, j] + t, "float32"),
+        [K.arange(K.shape(x)[0]), K.arange(K.shape(x)[1])],
+        [np.asarray(0.0, "float32")],
+    )
     e = np.eye(5, dtype="float32")
     e[0] = np.arange(5)
     assert K.function([x], rows[-1])(e) == 4.0
@@ -99,14 +111,25 @@ def test_a_trace_by_indices():
 def test_two_taps():
     x, u, v, w, b = (K.placeholder((None,) * n, dtype=F) for n in (2, 2, 2, 2, 1))
     n = K.placeholder((), dtype="int32")
-    rows, _ = K.scan(lambda m2, m1: K.dot(m2, u) + K.dot(m1, v) + K.tanh(K.dot(m1, w) + b),
-                     n_steps=n, outputs_info=[dict(initial=x, taps=[-2, -1])])
+    rows, _ = K.scan(
+        lambda m2, m1: K.dot(m2, u) + K.dot(m1, v) + K.tanh(K.dot(m1, w) + b),
+        n_steps=n,
+        outputs_info=[dict(initial=x, taps=[-2, -1])],
+    )
     half = 0.5 * np.ones((2, 2))
     got = K.function([x, u, v, w, b, n], rows)(
-        np.array([[0.0, 0], [0, 1]]), 0.5 * (np.ones((2, 2)) - np.eye(2)), half, half, np.ones(2),
-        10)
-    np.testing.assert_allclose(got[[0, 1, -1]], [[1.40514825, 1.40514825], [2.88898899, 2.38898899],
-                                                 [54.28407732, 54.25282732]], rtol=1e-8)
+        np.array([[0.0, 0], [0, 1]]),
+        0.5 * (np.ones((2, 2)) - np.eye(2)),
+        half,
+        half,
+        np.ones(2),
+        10,
+    )
+    np.testing.assert_allclose(
+        got[[0, 1, -1]],
+        [[1.40514825, 1.40514825], [2.88898899, 2.38898899], [54.28407732, 54.25282732]],
+        rtol=1e-8,
+    )
 
 
 def test_a_jacobian_by_scan():
@@ -116,8 +139,9 @@ def test_a_jacobian_by_scan():
     ones = np.eye(5, 3)
     ones[2] = 1
     got = K.function([a, v], rows)(ones, np.eye(1, 5)[0])
-    np.testing.assert_allclose(got, [[0.41997434, 0, 0.41997434, 0, 0], [0, 1, 1, 0, 0],
-                                     [0, 0, 1, 0, 0]], atol=5e-9)
+    np.testing.assert_allclose(
+        got, [[0.41997434, 0, 0.41997434, 0, 0], [0, 1, 1, 0, 0], [0, 0, 1, 0, 0]], atol=5e-9
+    )
 
 
 def test_updates_only():
@@ -138,6 +162,7 @@ def test_powers_of_two_below_a_bound():
 
     def power_of_2(previous, top):
         return previous * 2, K.until(previous * 2 > top)
+
     values, _ = K.scan(power_of_2, outputs_info=K.constant(1.0), non_sequences=top, n_steps=1024)
     f = K.function([top], [values, values[-1]])
     rows, last = f(45)
@@ -152,14 +177,25 @@ def test_the_network_of_the_manual():
     weights = [K.placeholder((n, 2), dtype=F) for n in (2, 1, 1, 2, 2)]
 
     def step(u_tm4, u_t, x_tm3, x_tm1, y_tm1, w, w_in_1, w_in_2, w_feedback, w_out):
-        x_t = K.tanh(K.dot(x_tm1, w) + K.dot(u_t, w_in_1) + K.dot(u_tm4, w_in_2)
-                     + K.dot(y_tm1, w_feedback))
+        x_t = K.tanh(
+            K.dot(x_tm1, w) + K.dot(u_t, w_in_1) + K.dot(u_tm4, w_in_2) + K.dot(y_tm1, w_feedback)
+        )
         return [x_t, K.dot(x_tm3, w_out)]
-    (xs, ys), _ = K.scan(step, dict(input=u, taps=[-4, 0]),
-                         [dict(initial=x0, taps=[-3, -1]), y0], weights, strict=True)
+
+    (xs, ys), _ = K.scan(
+        step,
+        dict(input=u, taps=[-4, 0]),
+        [dict(initial=x0, taps=[-3, -1]), y0],
+        weights,
+        strict=True,
+    )
     r = np.random.RandomState(0)
-    arrays = [np.arange(9.0)[:, None] / 9, r.randn(3, 2), r.randn(2),
-              *(r.randn(n, 2) / 2 for n in (2, 1, 1, 2, 2))]
+    arrays = [
+        np.arange(9.0)[:, None] / 9,
+        r.randn(3, 2),
+        r.randn(2),
+        *(r.randn(n, 2) / 2 for n in (2, 1, 1, 2, 2)),
+    ]
     got_x, got_y = K.function([u, x0, y0, *weights], [xs, ys])(*arrays)
     uv, past, y = arrays[0], list(arrays[1]), arrays[2]
     w, w1, w2, wf, wo = arrays[3:]
@@ -184,9 +220,13 @@ def test_the_order_of_the_arguments_of_a_step():
     def step(*args):
         seen.append(len(args))
         return [args[5] * 0 + 5.0, K.stack(list(args)), args[7] * 0 + 6.0]
+
     rows, _ = K.scan(
-        step, [dict(input=s1, taps=[-3, 2, -1]), s2, dict(input=s3, taps=3)],
-        [dict(initial=o1, taps=[-3, -5]), dict(initial=K.constant(9.0), taps=None), o3], [a1, a2])
+        step,
+        [dict(input=s1, taps=[-3, 2, -1]), s2, dict(input=s3, taps=3)],
+        [dict(initial=o1, taps=[-3, -5]), dict(initial=K.constant(9.0), taps=None), o3],
+        [a1, a2],
+    )
     got = K.function([], rows[1])()
     assert seen == [10] and got.shape == (15, 10)
     assert got[0].tolist() == [100, 105, 102, 200, 303, 1002, 1000, 2000, -1, -2]
@@ -194,8 +234,10 @@ def test_the_order_of_the_arguments_of_a_step():
     assert got[5].tolist()[5:8] == [5, 5, 6]
 
 
-@pytest.mark.parametrize("taps, length, first", [
-    ([0], 9, 0), ([-4, 0], 5, 0), ([2], 7, 2), ([-1], 8, 0), ([-2, 3], 4, 0), (3, 6, 3)])
+@pytest.mark.parametrize(
+    "taps, length, first",
+    [([0], 9, 0), ([-4, 0], 5, 0), ([2], 7, 2), ([-1], 8, 0), ([-2, 3], 4, 0), (3, 6, 3)],
+)
 def test_taps_shorten_a_sequence(taps, length, first):
     u = vector()
     rows, _ = K.scan(lambda *a: a[0], dict(input=u, taps=taps))
@@ -279,6 +321,7 @@ def test_one_output_for_two_states_is_one_trace():
     def step(x_t, h):
         new = h + x_t
         return [new, new * 1, new]
+
     (a, b, c), _ = K.scan(step, x, [K.constant(0.0), None, None])
     assert c.node is a.node
     assert K.eval(b).tolist() == [0, 1, 3]
@@ -298,6 +341,7 @@ def test_nested_loops():
     def outer(row, total):
         inner, _ = K.scan(lambda v, h: h * 2 + v + total, row, K.zeros_like(total))
         return inner[-1]
+
     rows, _ = K.scan(outer, x, K.constant(0.0, F))
     value = np.arange(6.0).reshape(2, 3)
     total, want = 0.0, []
@@ -324,37 +368,64 @@ def test_debug_runs_step_by_step(capfd):
 X = np.ones((4, 3), "float32")
 
 
-@pytest.mark.parametrize("make, error, words", [
-    (lambda: K.scan(lambda h: K.concatenate([h, h]), outputs_info=K.ones((3,)), n_steps=2),
-     ShapeError, r"starts with shape \(3,\) and becomes \(6,\)"),
-    (lambda: K.scan(lambda x, h: h + x, X, K.constant(1, dtype="int32")), DTypeError, "cast"),
-    (lambda: K.scan(lambda x, h: h + x, X, K.constant(1.0)), ShapeError,
-     r"\(\) and becomes \(3,\)"),
-    (lambda: K.scan(lambda x, h: x, X), UsageError, "1 rows of sequences"),
-    (lambda: K.scan(lambda: 1.0), ArgumentError, "n_steps"),
-    (lambda: K.scan(None, X), UsageError, "step function"),
-    (lambda: K.scan(lambda h: h, outputs_info=1.0, n_steps=-1), ArgumentError, "negative"),
-    (lambda: K.scan(lambda h: h, outputs_info=1.0, n_steps=2.5), DTypeError, "integer"),
-    (lambda: K.scan(lambda h: h, outputs_info=1.0, n_steps=K.ones((2,), dtype="int32")),
-     ShapeError, "scalar"),
-    (lambda: K.scan(lambda x: (K.until(x[0] > 0), x), X), ArgumentError, "last thing"),
-    (lambda: K.scan(lambda x: (x, K.until(x > 0)), X), ShapeError, "must be a scalar"),
-    (lambda: K.scan(lambda x: x, 3.0), ShapeError, "sequence 0 is a scalar"),
-    (lambda: K.scan(lambda x: x, dict(taps=[0])), ArgumentError, "without 'input'"),
-    (lambda: K.scan(lambda x: x, dict(input=X, tap=[0])), ArgumentError, "no key 'tap'"),
-    (lambda: K.scan(lambda x: x, dict(input=X, taps=[0, 0])), ArgumentError, "twice"),
-    (lambda: K.scan(lambda x: x, dict(input=X, taps=[0.5])), ArgumentError, "ints"),
-    (lambda: K.scan(lambda *x: x[0], dict(input=X, taps=[-3, 2])), ShapeError, "has 4 elements"),
-    (lambda: K.scan(lambda h: h, outputs_info=dict(initial=1.0, taps=[1]), n_steps=2),
-     ArgumentError, "negative"),
-    (lambda: K.scan(lambda a, b: a, outputs_info=dict(initial=K.ones((1,)), taps=[-2, -1]),
-                    n_steps=2), ShapeError, "need 2 rows"),
-    (lambda: K.scan(lambda x: None and x, X, n_steps=2, outputs_info=[None]), ArgumentError,
-     "returns 0"),
-    (lambda: K.scan(lambda x: {"a": 1}, X), DTypeError, "no variable"),
-    (lambda: K.scan(lambda x: "text", X), DTypeError, "text"),
-    (lambda: K.scan(lambda x: ([x], {}, {}), X), ArgumentError, "outputs, a dict"),
-])
+@pytest.mark.parametrize(
+    "make, error, words",
+    [
+        (
+            lambda: K.scan(lambda h: K.concatenate([h, h]), outputs_info=K.ones((3,)), n_steps=2),
+            ShapeError,
+            r"starts with shape \(3,\) and becomes \(6,\)",
+        ),
+        (lambda: K.scan(lambda x, h: h + x, X, K.constant(1, dtype="int32")), DTypeError, "cast"),
+        (
+            lambda: K.scan(lambda x, h: h + x, X, K.constant(1.0)),
+            ShapeError,
+            r"\(\) and becomes \(3,\)",
+        ),
+        (lambda: K.scan(lambda x, h: x, X), UsageError, "1 rows of sequences"),
+        (lambda: K.scan(lambda: 1.0), ArgumentError, "n_steps"),
+        (lambda: K.scan(None, X), UsageError, "step function"),
+        (lambda: K.scan(lambda h: h, outputs_info=1.0, n_steps=-1), ArgumentError, "negative"),
+        (lambda: K.scan(lambda h: h, outputs_info=1.0, n_steps=2.5), DTypeError, "integer"),
+        (
+            lambda: K.scan(lambda h: h, outputs_info=1.0, n_steps=K.ones((2,), dtype="int32")),
+            ShapeError,
+            "scalar",
+        ),
+        (lambda: K.scan(lambda x: (K.until(x[0] > 0), x), X), ArgumentError, "last thing"),
+        (lambda: K.scan(lambda x: (x, K.until(x > 0)), X), ShapeError, "must be a scalar"),
+        (lambda: K.scan(lambda x: x, 3.0), ShapeError, "sequence 0 is a scalar"),
+        (lambda: K.scan(lambda x: x, dict(taps=[0])), ArgumentError, "without 'input'"),
+        (lambda: K.scan(lambda x: x, dict(input=X, tap=[0])), ArgumentError, "no key 'tap'"),
+        (lambda: K.scan(lambda x: x, dict(input=X, taps=[0, 0])), ArgumentError, "twice"),
+        (lambda: K.scan(lambda x: x, dict(input=X, taps=[0.5])), ArgumentError, "ints"),
+        (
+            lambda: K.scan(lambda *x: x[0], dict(input=X, taps=[-3, 2])),
+            ShapeError,
+            "has 4 elements",
+        ),
+        (
+            lambda: K.scan(lambda h: h, outputs_info=dict(initial=1.0, taps=[1]), n_steps=2),
+            ArgumentError,
+            "negative",
+        ),
+        (
+            lambda: K.scan(
+                lambda a, b: a, outputs_info=dict(initial=K.ones((1,)), taps=[-2, -1]), n_steps=2
+            ),
+            ShapeError,
+            "need 2 rows",
+        ),
+        (
+            lambda: K.scan(lambda x: None and x, X, n_steps=2, outputs_info=[None]),
+            ArgumentError,
+            "returns 0",
+        ),
+        (lambda: K.scan(lambda x: {"a": 1}, X), DTypeError, "no variable"),
+        (lambda: K.scan(lambda x: "text", X), DTypeError, "text"),
+        (lambda: K.scan(lambda x: ([x], {}, {}), X), ArgumentError, "outputs, a dict"),
+    ],
+)
 def test_errors_when_a_loop_is_made(make, error, words):
     with pytest.raises(error, match=words) as found:
         make()

@@ -14,10 +14,30 @@ F = "float64"
 
 def test_the_arguments_of_the_manual_by_position():
     names = list(inspect.signature(K.scan).parameters)
-    assert names[:10] == ["function", "sequences", "outputs_info", "non_sequences", "n_steps",
-                          "truncate_gradient", "go_backwards", "name", "strict", "return_list"]
-    rows, _ = K.scan(lambda x, h, c: h + x * c, K.constant(np.arange(3.0)), K.constant(1.0),
-                     K.constant(2.0), 2, -1, True, "name", False, True)
+    assert names[:10] == [
+        "function",
+        "sequences",
+        "outputs_info",
+        "non_sequences",
+        "n_steps",
+        "truncate_gradient",
+        "go_backwards",
+        "name",
+        "strict",
+        "return_list",
+    ]
+    rows, _ = K.scan(
+        lambda x, h, c: h + x * c,
+        K.constant(np.arange(3.0)),
+        K.constant(1.0),
+        K.constant(2.0),
+        2,
+        -1,
+        True,
+        "name",
+        False,
+        True,
+    )
     assert K.eval(rows[0]).tolist() == [5, 7]
     ignored, _ = K.scan(lambda x: x, np.ones(2), mode="FAST_RUN", profile=True, allow_gc=False)
     assert K.eval(ignored).tolist() == [1, 1]
@@ -49,8 +69,10 @@ def test_sequences_of_unequal_length_that_only_the_call_knows():
 
 
 def step(x, h):
-    return K.tanh(K.dot(h, K.ones((64, 64), dtype=F) / 64) + x) + K.random_normal(
-        (300, 64), dtype=F, seed=5) * 0.1
+    return (
+        K.tanh(K.dot(h, K.ones((64, 64), dtype=F) / 64) + x)
+        + K.random_normal((300, 64), dtype=F, seed=5) * 0.1
+    )
 
 
 def test_draws_and_products_in_a_loop_do_not_depend_on_threads():
@@ -91,8 +113,12 @@ def test_debug_computes_the_same_and_names_the_step():
 def test_truncation_changes_the_gradient():
     x = K.constant(np.arange(1.0, 5.0), F)
     w = K.variable(0.5, dtype=F)
-    whole, some = (K.gradients(K.scan(lambda a, h: h * w + a, x, K.constant(0.0, F),
-                                      truncate_gradient=k)[0][-1], [w])[0] for k in (-1, 2))
+    whole, some = (
+        K.gradients(
+            K.scan(lambda a, h: h * w + a, x, K.constant(0.0, F), truncate_gradient=k)[0][-1], [w]
+        )[0]
+        for k in (-1, 2)
+    )
     # h4 = ((1 w + 2) w + 3) w + 4: d = 3 + 2 w 2 + 3 w^2; the last two steps alone: h3 + w h2
     assert K.eval(whole) == pytest.approx(3 + 2 * 0.5 * 2 + 3 * 0.25)
     h2 = 1 * 0.5 + 2

@@ -77,11 +77,12 @@ def test_draws_in_nested_loops_and_their_states():
     def outer(x):
         inner, _ = K.scan(lambda: K.random_uniform((), seed=1), n_steps=3)
         return inner
+
     rows, updates = K.scan(outer, K.ones((2,)))
     f = K.function([], rows)
     one, two = f(), f()
     assert len(set(np.concatenate([one, two]).ravel().tolist())) == 12
-    state, = updates
+    (state,) = updates
     assert K.get_value(state)[2] == 12
 
 
@@ -103,9 +104,11 @@ def test_gibbs_with_strict_weights():
     def step(v, w, vbias, hbias):
         h = K.random_binomial((4,), K.sigmoid(K.dot(v, w) + hbias))
         return K.random_binomial((6,), K.sigmoid(K.dot(h, K.transpose(w)) + vbias))
+
     sample = K.placeholder((6,))
-    values, updates = K.scan(step, outputs_info=sample, non_sequences=[w, vbias, hbias],
-                             n_steps=10, strict=True)
+    values, updates = K.scan(
+        step, outputs_info=sample, non_sequences=[w, vbias, hbias], n_steps=10, strict=True
+    )
     gibbs = K.function([sample], values[-1], updates=updates)
     draws = {gibbs(np.zeros(6)).tobytes() for _ in range(10)}
     assert len(draws) > 1 and set(np.unique(gibbs(np.ones(6)))) <= {0.0, 1.0}
@@ -122,10 +125,12 @@ def test_checkpoints_change_nothing_but_memory(every, static):
     h = K.zeros((3,), dtype=F)
 
     def results(**options):
-        (a, b), _ = K.scan(lambda x_t, h: [K.tanh(K.dot(h, w) + x_t), h * x_t], x, [h, None],
-                           **options)
+        (a, b), _ = K.scan(
+            lambda x_t, h: [K.tanh(K.dot(h, w) + x_t), h * x_t], x, [h, None], **options
+        )
         cost = K.sum(K.square(a)) + K.sum(b) + K.sum(a[-1])
         return [a, b, a[-1], *K.gradients(cost, [x, w])]
+
     f = K.function([x], results() + results(checkpoint=every))
     found = f(np.random.RandomState(1).randn(8, 3))
     for one, two in zip(found[:5], found[5:]):
@@ -143,9 +148,11 @@ def test_checkpoints_of_states_that_look_further_back(taps, every, rows):
         def step(x_t, *past):
             new = sum(K.tanh(K.dot(p, w)) * (k + 1) for k, p in enumerate(past)) + x_t
             return [new, past[0] * x_t]
+
         (a, b), _ = K.scan(step, x, [dict(initial=h, taps=taps), None], **options)
         cost = K.sum(K.square(a)) + K.sum(b)
         return [a, b, *([a[-1]] if rows else []), *K.gradients(cost, [x, w, h])]
+
     f = K.function([x], results() + results(checkpoint=every))
     found = f(r.randn(rows, 3))
     half = len(found) // 2
@@ -163,10 +170,11 @@ def test_checkpoints_have_a_second_derivative_and_need_less_memory(taps):
         x, h, w = (K.placeholder(a.shape, dtype=F) for a in arrays)
         first = h[0] if taps == [-1] else dict(initial=h, taps=taps)
         rows, _ = K.scan(lambda x_t, *past: K.tanh(sum(past) * w + x_t), x, first, **options)
-        g, = K.gradients(K.sum(K.square(rows[-1])), [w])
+        (g,) = K.gradients(K.sum(K.square(rows[-1])), [w])
         g = K.gradients(K.sum(K.square(g)), [w])[0] if second else g
         f = K.function([x, h, w], g, mode="compiled")
         return f(*arrays), f.stats()["peak_bytes"]
+
     (plain, all_states), (stored, some) = gradient(False), gradient(False, checkpoint=20)
     np.testing.assert_allclose(stored, plain, rtol=1e-9)
     assert some < all_states / 3
@@ -175,15 +183,19 @@ def test_checkpoints_have_a_second_derivative_and_need_less_memory(taps):
 
 def test_checkpoints_redraw_the_same_numbers():
     w = K.variable(2.0, dtype=F)
-    rows, updates = K.scan(lambda h: h * w + K.random_uniform((), dtype=F, seed=1),
-                           outputs_info=K.constant(0.0, F), n_steps=6, checkpoint=2)
-    g, = K.gradients(rows[-1], [w])
+    rows, updates = K.scan(
+        lambda h: h * w + K.random_uniform((), dtype=F, seed=1),
+        outputs_info=K.constant(0.0, F),
+        n_steps=6,
+        checkpoint=2,
+    )
+    (g,) = K.gradients(rows[-1], [w])
     out, slope = K.function([], [rows, g], updates=updates)()
     want = 0.0
     for before in [0.0, *out[:-1]]:
         want = before + 2.0 * want
     np.testing.assert_allclose(slope, want)
-    state, = updates
+    (state,) = updates
     assert K.get_value(state)[2] == 6
 
 

@@ -1,5 +1,6 @@
 """Sparse tensors: Keras's functions against their dense counterparts, and K.function with SciPy
 matrices."""
+
 import sys
 import threading
 
@@ -53,7 +54,7 @@ def test_variables(format):
     np.testing.assert_array_equal(K.eval(v), a.toarray())
     held = K.get_value(v)
     assert sp.issparse(held) and held.format == format
-    held.data[:] = 0                                                    # a copy
+    held.data[:] = 0  # a copy
     np.testing.assert_array_equal(K.eval(v), a.toarray())
     other = matrix((4, 6), 0.8, seed=1)
     K.set_value(v, other.tocoo())
@@ -65,7 +66,7 @@ def test_variables(format):
         K.set_value(v, a[:, :5])
     with pytest.raises(DTypeError, match="sparse matrix is needed"):
         K.set_value(v, a.toarray())
-    again = K.variable(v)                                               # from a sparse tensor
+    again = K.variable(v)  # from a sparse tensor
     np.testing.assert_array_equal(K.eval(again), other.toarray())
 
 
@@ -153,7 +154,7 @@ def test_what_functions_say_about_arguments():
 
 def test_unused_inputs():
     x, y = K.placeholder((2, 2), sparse=True, name="x"), K.placeholder((2,), name="y")
-    K.function([x, y], [S.csm_indptr(x), y], on_unused_input="raise")   # parts are no inputs
+    K.function([x, y], [S.csm_indptr(x), y], on_unused_input="raise")  # parts are no inputs
     with pytest.raises(ArgumentError, match="needs the input x"):
         K.function([x, y], y, on_unused_input="raise")
     with pytest.warns(CKernelsWarning, match="needs the input y"):
@@ -206,8 +207,9 @@ def test_minibatches_do_not_make_a_plan_each(mode):
 def test_padding_is_not_seen():
     """Where the stored numbers themselves come out, nothing is added to them."""
     x = K.placeholder((None, 9), sparse=True)
-    f = K.function([x], [S.csm_data(x), K.sum(x.data), S.clean(x), x * 2, S.vstack([x, x])],
-                   mode="compiled")
+    f = K.function(
+        [x], [S.csm_data(x), K.sum(x.data), S.clean(x), x * 2, S.vstack([x, x])], mode="compiled"
+    )
     for k in range(EXACT + 4):
         a = matrix((7, 9), 0.1 + 0.1 * k, seed=k)
         data, total, clean, double, twice = f(a)
@@ -255,8 +257,9 @@ def test_training_on_sparse_rows():
         w = K.zeros((30, 3))
         p = K.softmax(K.dot(x, w))
         loss = K.mean(K.sparse_categorical_crossentropy(p, t))
-        step = K.function([x, t], loss, mode="compiled",
-                          updates=[(w, w - 1.0 * K.gradients(loss, [w])[0])])
+        step = K.function(
+            [x, t], loss, mode="compiled", updates=[(w, w - 1.0 * K.gradients(loss, [w])[0])]
+        )
         losses.append([step(a if sparse else a.toarray(), labels) for _ in range(20)])
     np.testing.assert_allclose(*losses, rtol=1e-4)
     assert losses[0][-1] < 0.5 * losses[0][0]

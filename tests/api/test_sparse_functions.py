@@ -1,4 +1,5 @@
 """K.sparse: Theano's functions of sparse matrices against their dense counterparts."""
+
 import numpy as np
 import pytest
 
@@ -31,9 +32,16 @@ def test_properties():
     assert S.as_sparse(x) is x and S.as_sparse_or_tensor_variable(a).format == "csc"
     assert not K.is_sparse(S.as_sparse_or_tensor_variable(np.ones(3)))
     data, indices, indptr, shape = value(S.csm_properties(x))
-    for got, want in ((data, a.data), (indices, a.indices), (indptr, a.indptr), (shape, (3, 5)),
-                      (value(S.csm_data(x)), a.data), (value(S.csm_indices(x)), a.indices),
-                      (value(S.csm_indptr(x)), a.indptr), (value(S.csm_shape(x)), (3, 5))):
+    for got, want in (
+        (data, a.data),
+        (indices, a.indices),
+        (indptr, a.indptr),
+        (shape, (3, 5)),
+        (value(S.csm_data(x)), a.data),
+        (value(S.csm_indices(x)), a.indices),
+        (value(S.csm_indptr(x)), a.indptr),
+        (value(S.csm_shape(x)), (3, 5)),
+    ):
         np.testing.assert_array_equal(got, want)
     assert S.CSM("csr") is S.CSR and S.CSM("csc") is S.CSC
     size = K.placeholder((2,), dtype="int64")
@@ -60,7 +68,7 @@ def test_dense_and_back():
         assert found.format == format and found.nnz == 3
         np.testing.assert_array_equal(found.toarray(), d)
         slope = K.gradients(K.sum(K.square(S.dense_from_sparse(made))), [x])[0]
-        np.testing.assert_array_equal(K.function([x], slope)(d), 2 * d)     # structured
+        np.testing.assert_array_equal(K.function([x], slope)(d), 2 * d)  # structured
     full = S.csc_matrix("x")
     cycle = S.csc_from_dense(S.dense_from_sparse(full))
     np.testing.assert_array_equal(K.function([full], cycle)(sp.csc_matrix(d)).toarray(), d)
@@ -80,8 +88,14 @@ def test_sparse_with_sparse(formats):
     close(x + y, da + db)
     close(x - y, da - db)
     close(x * y, da * db)
-    for name, compare in (("eq", np.equal), ("neq", np.not_equal), ("lt", np.less),
-                          ("le", np.less_equal), ("gt", np.greater), ("ge", np.greater_equal)):
+    for name, compare in (
+        ("eq", np.equal),
+        ("neq", np.not_equal),
+        ("lt", np.less),
+        ("le", np.less_equal),
+        ("gt", np.greater),
+        ("ge", np.greater_equal),
+    ):
         found = getattr(S, name)(x, y)
         assert K.is_sparse(found)
         np.testing.assert_array_equal(value(found), compare(da, db))
@@ -127,7 +141,7 @@ def test_scales_casts_transposes(format):
     close(S.row_scale(x, s), da * np.arange(5)[:, None])
     close(S.col_scale(x, t), da * (np.arange(6) - 2))
     by_s = K.gradients(K.sum(K.square(K.to_dense(S.row_scale(x, s)))), [s])[0]
-    close(by_s, 2 * (da ** 2).sum(1) * np.arange(5), 1e-5)
+    close(by_s, 2 * (da**2).sum(1) * np.arange(5), 1e-5)
     assert K.dtype(S.cast(x, "float64")) == "float64" and K.dtype(S.dcast(x)) == "float64"
     np.testing.assert_array_equal(value(S.icast(x)), da.astype("int32"))
     turned = S.transpose(x)
@@ -143,7 +157,7 @@ STORED = {"structured_sigmoid": lambda v: 1 / (1 + np.exp(-v)), "structured_exp"
           "arctan": np.arctan, "sinh": np.sinh, "arcsinh": np.arcsinh, "tanh": np.tanh,
           "arctanh": np.arctanh, "rad2deg": np.rad2deg, "deg2rad": np.deg2rad, "rint": np.rint,
           "ceil": np.ceil, "floor": np.floor, "trunc": np.trunc, "sgn": np.sign,
-          "log1p": np.log1p, "expm1": np.expm1, "sqr": np.square, "sqrt": np.sqrt}
+          "log1p": np.log1p, "expm1": np.expm1, "sqr": np.square, "sqrt": np.sqrt}  # fmt: skip
 
 
 def test_functions_of_stored_numbers():
@@ -156,8 +170,12 @@ def test_functions_of_stored_numbers():
         want[held] = fn(a.toarray()[held])
         np.testing.assert_allclose(got.toarray(), want, rtol=2e-6, err_msg=name)
         assert getattr(S, name).__doc__ and getattr(S, name).__name__ == name
-    for name, fn in (("structured_pow", np.power), ("structured_add", np.add),
-                     ("structured_minimum", np.minimum), ("structured_maximum", np.maximum)):
+    for name, fn in (
+        ("structured_pow", np.power),
+        ("structured_add", np.add),
+        ("structured_minimum", np.minimum),
+        ("structured_maximum", np.maximum),
+    ):
         close(getattr(S, name)(x, 0.5), np.where(held, fn(a.toarray(), 0.5), 0))
     slope = K.gradients(K.sum(K.to_dense(S.structured_exp(x))), [x])[0]
     close(slope, np.where(held, np.exp(a.toarray()), 0))
@@ -193,14 +211,27 @@ def test_products(format):
     d, e = (np.random.default_rng(5).normal(size=s).astype("f") for s in ((6, 3), (2, 4)))
     v, u = np.arange(6.0, dtype="f"), np.arange(4.0, dtype="f")
     x, y, da, db = K.variable(a), K.variable(b), a.toarray(), b.toarray()
-    for got, want in ((S.dot(x, d), da @ d), (S.dot(e, x), e @ da), (K.dot(e, x), e @ da),
-                      (S.dot(x, v), da @ v), (S.dot(u, x), u @ da), (S.dot(x, y), da @ db),
-                      (K.dot(x, y), da @ db), (x.dot(d), da @ d), (x @ d, da @ d),
-                      (S.structured_dot(x, d), da @ d), (S.usmm(2.0, x, d, da @ d), 3 * da @ d)):
+    for got, want in (
+        (S.dot(x, d), da @ d),
+        (S.dot(e, x), e @ da),
+        (K.dot(e, x), e @ da),
+        (S.dot(x, v), da @ v),
+        (S.dot(u, x), u @ da),
+        (S.dot(x, y), da @ db),
+        (K.dot(x, y), da @ db),
+        (x.dot(d), da @ d),
+        (x @ d, da @ d),
+        (S.structured_dot(x, d), da @ d),
+        (S.usmm(2.0, x, d, da @ d), 3 * da @ d),
+    ):
         assert not K.is_sparse(got)
         close(got, want, 1e-5)
-    for got, want in ((S.structured_dot(x, y), da @ db), (S.true_dot(x, y), da @ db),
-                      (S.true_dot(x, d), da @ d), (S.true_dot(e, x), e @ da)):
+    for got, want in (
+        (S.structured_dot(x, y), da @ db),
+        (S.true_dot(x, y), da @ db),
+        (S.true_dot(x, d), da @ d),
+        (S.true_dot(e, x), e @ da),
+    ):
         assert K.is_sparse(got)
         close(got, want, 1e-5)
     p, q = (np.random.default_rng(6).normal(size=(n, 7)).astype("f") for n in (4, 6))
@@ -237,8 +268,11 @@ def test_products_of_two_sparse_matrices(formats, mode):
     assert sparse.format == formats[0] and sparse.nnz == (a @ b).nnz
     want = (a @ b).toarray()
     slope = 2 * want * t
-    for got, known in ((sparse, want), (by_x, (slope @ b.T) * (a.toarray() != 0)),
-                       (by_y, (a.T @ slope) * (b.toarray() != 0))):
+    for got, known in (
+        (sparse, want),
+        (by_x, (slope @ b.T) * (a.toarray() != 0)),
+        (by_y, (a.T @ slope) * (b.toarray() != 0)),
+    ):
         np.testing.assert_allclose(got.toarray(), known, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(dense, want, rtol=1e-5, atol=1e-6)
     empty = f(sp.csr_matrix((0, 6), dtype="f"), b)
@@ -287,19 +321,23 @@ def test_slices(format):
     x, da = K.variable(a), matrix((5, 6), 0.5).toarray()
     for i, j in ((0, 0), (2, 5), (-1, -2), (4, 3)):
         np.testing.assert_array_equal(value(x[i, j]), da[i, j])
-    for key in ((slice(1, 4), slice(2, 5)), (slice(None), slice(None, 3)),
-                (slice(-3, None), slice(None, -1)), (slice(3, 1), slice(0, 2)),
-                (slice(0, 99), slice(2, 3))):
+    for key in (
+        (slice(1, 4), slice(2, 5)),
+        (slice(None), slice(None, 3)),
+        (slice(-3, None), slice(None, -1)),
+        (slice(3, 1), slice(0, 2)),
+        (slice(0, 99), slice(2, 3)),
+    ):
         part = x[key]
         assert K.is_sparse(part) and part.format == format
         np.testing.assert_array_equal(value(part), da[key])
     i = K.placeholder((), dtype="int32")
-    f = K.function([i], [x[i, 2], x[i:, :2], x[:2, i:i + 1]])
+    f = K.function([i], [x[i, 2], x[i:, :2], x[:2, i : i + 1]])
     for k in (0, 2, 4):
         one, two, three = f(k)
         assert one == da[k, 2]
         np.testing.assert_array_equal(two.toarray(), da[k:, :2])
-        np.testing.assert_array_equal(three.toarray(), da[:2, k:k + 1])
+        np.testing.assert_array_equal(three.toarray(), da[:2, k : k + 1])
     for key in ((0, slice(1, 2)), (slice(0, 1), 0), 0, slice(0, 2), (1, 2, 3)):
         with pytest.raises(UsageError, match=r"x\[i:i \+ 1, a:b\]"):
             x[key]

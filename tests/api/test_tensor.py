@@ -44,7 +44,7 @@ BINARY = [
     operator.le,
     operator.gt,
     operator.ge,
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("op", BINARY, ids=lambda f: f.__name__)
@@ -109,7 +109,7 @@ KEYS = [
     np.array([True, False]),
     np.int64(1),
     (slice(None), [2, 0]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("key", KEYS, ids=str)
@@ -195,7 +195,7 @@ METHODS = [
     ("diagonal", (), {}),
     ("trace", (), {}),
     ("argsort", (1,), {}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name, args, kwargs", METHODS, ids=lambda v: str(v))

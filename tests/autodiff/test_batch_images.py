@@ -28,9 +28,12 @@ BUILDS = {
     "interpolate_grad": (lambda g: make("interpolate_grad", (g, ops.shape_vector([5])), {
         "axis": 2, "step": 2, "start": -1, "unit": 4}), (2, 4, 9, 4)),
     "pool_average": (lambda x: ops.pool_average(x, 3, 2, "same"), X),
-}
-ONE_BY_ONE = [(name, wide) for name, (_, *shapes) in BUILDS.items()
-              for wide in ([(0,), (1,), (0, 1)] if len(shapes) == 2 else [(0,)])]
+}  # fmt: skip
+ONE_BY_ONE = [
+    (name, wide)
+    for name, (_, *shapes) in BUILDS.items()
+    for wide in ([(0,), (1,), (0, 1)] if len(shapes) == 2 else [(0,)])
+]
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -48,11 +51,12 @@ def test_as_one_by_one(name, wide, known):
         start, out = 0, []
         for k, a in enumerate(arrays):
             if k in wide:
-                out.append(ops.reshape(flat[start:start + a.size], a.shape))
+                out.append(ops.reshape(flat[start : start + a.size], a.shape))
                 start += a.size
             else:
                 out.append(ops.to_node(a))
         return out
+
     node = build(*operands(source))
     try:
         got = evaluate(batch([node], source, many), {many: values})[0]

@@ -107,11 +107,10 @@ def test_rop_and_hessian_where_the_cotangent_is_zero():
     x, v = vector(), vector()
     env = {x: np.array([4.0, 9]), v: np.array([1.0, 2])}
     np.testing.assert_allclose(value(reverse.Rop(ops.sqrt(x), x, v), env), [0.25, 1 / 3])
-    cost = ops.sum(ops.square(ops.sub(ops.sqrt(x), 2)))     # the cotangent of sqrt(4) is 0
+    cost = ops.sum(ops.square(ops.sub(ops.sqrt(x), 2)))  # the cotangent of sqrt(4) is 0
     np.testing.assert_allclose(value(reverse.hessian(cost, x), env), np.diag([0.125, 1 / 27]))
-    np.testing.assert_allclose(
-        value(reverse.Rop(ops.std(x), x, v), env), [0.5][0], rtol=1e-12)
-    edge = {x: np.array([0.0, 1]), v: np.array([0.0, 1])}   # nothing flows through the slope inf
+    np.testing.assert_allclose(value(reverse.Rop(ops.std(x), x, v), env), [0.5][0], rtol=1e-12)
+    edge = {x: np.array([0.0, 1]), v: np.array([0.0, 1])}  # nothing flows through the slope inf
     np.testing.assert_allclose(value(reverse.Rop(ops.sqrt(x), x, v), edge), [0, 0.5])
 
 
@@ -316,7 +315,7 @@ BUILDS = [
     (lambda x: ops.cholesky(ops.add(ops.dot(x, ops.transpose(x)), np.eye(2))), (2, 2)),
     (lambda x: ops.svd(x)[1], (3, 2)),
     (lambda x: ops.eigh(ops.add(x, ops.transpose(x)))[0], (2, 2)),
-]
+]  # fmt: skip
 
 
 def numeric_jacobian(f, x, step=1e-6):
@@ -358,9 +357,7 @@ def test_hessians():
     env = {
         x: RNG.normal(size=3),
     }
-    np.testing.assert_allclose(
-        value(reverse.hessian(quadratic, x), env), (a + a.T) / 2, rtol=1e-10
-    )
+    np.testing.assert_allclose(value(reverse.hessian(quadratic, x), env), (a + a.T) / 2, rtol=1e-10)
     cost = ops.sum(ops.mul(ops.exp(x), ops.prod(x)))
     want = numeric_jacobian(lambda p: value(reverse.grad(cost, x), {x: p}), env[x])
     np.testing.assert_allclose(value(reverse.hessian(cost, x), env), want, rtol=1e-5, atol=1e-6)

@@ -61,14 +61,22 @@ def test_a_recurrent_layer(static, steps):
     def build(x, h, w, b):
         out, _ = K.scan(lambda x_t, h: K.tanh(K.dot(h, w) + x_t + b), x, h)
         return weighted(out)
-    check(build, numbers(1, steps, 2, 3), numbers(2, 2, 3), numbers(3, 3, 3), numbers(4, 3),
-          static=static)
+
+    check(
+        build,
+        numbers(1, steps, 2, 3),
+        numbers(2, 2, 3),
+        numbers(3, 3, 3),
+        numbers(4, 3),
+        static=static,
+    )
 
 
 def test_only_the_last_state():
     def build(x, h, w):
         out, _ = K.scan(lambda x_t, h: K.tanh(K.dot(h, w) + x_t), x, h)
         return weighted(out[-1])
+
     check(build, numbers(1, 4, 2, 3), numbers(2, 2, 3), numbers(3, 3, 3))
 
 
@@ -90,6 +98,7 @@ def test_a_vector_state_and_an_outer_product():
     def build(x, h, w):
         out, _ = K.scan(lambda x_t, h: K.tanh(K.dot(h, w) * x_t), x, h)
         return weighted(out)
+
     check(build, numbers(1, 3, 3), numbers(2, 3), numbers(3, 3, 3))
 
 
@@ -98,8 +107,10 @@ def test_weights_used_twice_and_transposed():
         def step(x_t, h):
             hidden = K.sigmoid(K.dot(h, w) + x_t)
             return K.dot(hidden, K.transpose(w)) * c
+
         out, _ = K.scan(step, x, K.zeros_like(K.dot(x[0], K.transpose(w))))
         return weighted(out)
+
     check(build, numbers(1, 3, 2, 4), numbers(2, 3, 4), numbers(3, 1, 3))
 
 
@@ -107,9 +118,12 @@ def test_taps_into_the_past_and_the_future():
     def build(u, s, w):
         def step(u_m, u_p, a, b):
             return K.tanh(a * w + b * u_m - u_p)
-        out, _ = K.scan(step, dict(input=u, taps=[-1, 2]), dict(initial=s, taps=[-3, -1]),
-                        n_steps=4)
+
+        out, _ = K.scan(
+            step, dict(input=u, taps=[-1, 2]), dict(initial=s, taps=[-3, -1]), n_steps=4
+        )
         return weighted(out)
+
     check(build, numbers(1, 7, 2), numbers(2, 3, 2), numbers(3, 2))
 
 
@@ -118,8 +132,10 @@ def test_several_outputs_some_without_state():
         def step(x_t, h, c):
             new = K.tanh(h + x_t * c)
             return [new, new * x_t, c * K.cos(h)]
+
         outs, _ = K.scan(step, x, [a, None, b])
         return weighted(outs[0]) + weighted(outs[1]) + K.sum(outs[2][-1]) * 2
+
     check(build, numbers(1, 4, 3), numbers(2, 3), numbers(3, 3))
 
 
@@ -127,6 +143,7 @@ def test_backwards_and_shortest():
     def build(x, y, h):
         out, _ = K.scan(lambda a, b, h: K.tanh(h * a + b), [x, y], h, go_backwards=True)
         return weighted(out)
+
     check(build, numbers(1, 3, 2), numbers(2, 5, 2), numbers(3, 2))
     check(build, numbers(1, 3, 2), numbers(2, 5, 2), numbers(3, 2), static=False)
 
@@ -135,13 +152,16 @@ def test_a_map_and_a_scalar_parameter():
     def build(x, p):
         out, _ = K.scan(lambda x_t: K.exp(x_t * p) * p, x)
         return weighted(out)
+
     check(build, numbers(1, 4, 2), numbers(2))
 
 
 def test_folds():
     def build(x):
         return K.foldl(lambda a, b: K.tanh(a * b + b), x)[0] * 2 + K.sum(
-            K.foldr(lambda a, b: K.sin(a - b * b), x, K.zeros_like(x[0])))
+            K.foldr(lambda a, b: K.sin(a - b * b), x, K.zeros_like(x[0]))
+        )
+
     check(build, numbers(1, 4, 2))
 
 
@@ -150,8 +170,10 @@ def test_nested_loops():
         def outer(row, h):
             inner, _ = K.scan(lambda v, g: K.tanh(g * w + v), row, h)
             return inner[-1] + K.sum(inner, 0)
+
         out, _ = K.scan(outer, x, h)
         return weighted(out)
+
     check(build, numbers(1, 2, 3, 2), numbers(2, 2), numbers(3, 2))
 
 
@@ -160,8 +182,10 @@ def test_a_loop_that_ends_early():
         def step(x_t, h):
             new = h * w + x_t
             return new, K.until(K.sum(new) > 2.0)
+
         out, _ = K.scan(step, x, h)
         return weighted(out) + K.sum(out[-1])
+
     x = np.abs(numbers(1, 6, 2)) + 0.3
     check(build, x, numbers(2, 2), numbers(3, 2))
 
@@ -171,8 +195,10 @@ def unrolled(x, h, w, steps, start):
     for t in range(steps):
         if t == start:
             h = K.stop_gradient(h)
-        h = K.tanh(K.dot(h, w if t >= start else K.stop_gradient(w))
-                   + (x[t] if t >= start else K.stop_gradient(x[t])))
+        h = K.tanh(
+            K.dot(h, w if t >= start else K.stop_gradient(w))
+            + (x[t] if t >= start else K.stop_gradient(x[t]))
+        )
     return h
 
 
@@ -195,7 +221,7 @@ def test_a_truncated_gradient_can_be_differentiated():
     x, h, w = (K.placeholder((None,) * n, dtype=F) for n in (3, 2, 2))
     arrays = numbers(1, 4, 2, 3), numbers(2, 2, 3), numbers(3, 3, 3)
     out, _ = K.scan(lambda x_t, h: K.tanh(K.dot(h, w) + x_t), x, h, truncate_gradient=2)
-    g, = K.gradients(weighted(out[-1]), [w])
+    (g,) = K.gradients(weighted(out[-1]), [w])
     f = K.function([x, h, w], [K.sum(K.sin(g)), *K.gradients(K.sum(K.sin(g)), [w])])
     assert f(*arrays)[1].shape == (3, 3)
 
@@ -206,6 +232,7 @@ def test_a_truncated_loop_that_ends_early():
     def step(x_t, h):
         new = K.tanh(h) + x_t
         return new, K.until(new > 1.8)
+
     out, _ = K.scan(step, x, h, truncate_gradient=2)
     g = K.gradients(out[-1], [x])[0]
     steps, value = K.function([x, h], [K.shape(out)[0], g])(np.full(6, 0.9), 0.5)
@@ -222,12 +249,14 @@ def test_second_derivatives_of_a_truncated_loop_that_ends_early(back, end):
     def step(x_t, h):
         new = K.tanh(K.dot(h, w)) + x_t
         return new, K.until(K.sum(new) > end)
+
     out, _ = K.scan(step, x, h, truncate_gradient=back)
     steps = len(K.function([x, h, w], out)(*arrays))
 
     def derivatives(last):
         first = K.gradients(K.sum(K.square(last) * np.arange(1.0, 4)), [x, w])
         return [*first, *K.gradients(sum(K.sum(K.sin(g)) for g in first), [x, w])]
+
     by_hand = h
     for t in range(steps):
         held = K.stop_gradient if t < steps - back else (lambda v: v)
@@ -247,13 +276,15 @@ def test_random_draws_are_the_same_in_the_gradient():
         u = K.random_uniform((4,), dtype=F, seed=7)
         mask.append(u)
         return h * w + u * x_t
+
     out, updates = K.scan(step, x, K.zeros_like(w))
     cost = K.sum(out[-1])
     f = K.function([x, w], [out, *K.gradients(cost, [x, w])], updates=updates)
     for _ in range(2):
         rows, gx, gw = f(np.ones((3, 4)), np.full(4, 0.5))
         draws = np.diff(np.concatenate([np.zeros((1, 4)), rows]), axis=0) + 0.5 * np.concatenate(
-            [np.zeros((1, 4)), rows[:-1]])
+            [np.zeros((1, 4)), rows[:-1]]
+        )
         np.testing.assert_allclose(gx, draws * np.array([0.25, 0.5, 1.0])[:, None])
         np.testing.assert_allclose(gw, rows[1] + 0.5 * rows[0])
 
@@ -263,6 +294,7 @@ def test_integers_and_blocked_paths_have_no_gradient():
 
     def step(x_t, h, n):
         return h + K.stop_gradient(h) * x_t * K.cast(n, F), n + 1
+
     (out, count), _ = K.scan(step, x, [K.constant(1.0, F), K.constant(1, "int64")])
     f = K.function([x], [out[-1], K.gradients(out[-1], [x])[0], count])
     value, g, n = f(np.array([0.5, 0.25]))
@@ -294,9 +326,9 @@ def test_jacobians_through_loops_run_all_rows_at_once(static):
     def step(x_t, h, n):
         new = K.tanh(K.dot(h, w) + x_t)
         return [new, n + 1, new * x_t]
+
     (out, _, extra), _ = K.scan(step, x, [h, K.constant(0, "int64"), None])
-    f = K.function([x, h, w], [out, extra, *K.jacobian(out[-1], [x, h, w]),
-                               K.jacobian(extra, h)])
+    f = K.function([x, h, w], [out, extra, *K.jacobian(out[-1], [x, h, w]), K.jacobian(extra, h)])
     arrays = [numbers(1, 4, 3), numbers(2, 3), numbers(3, 3, 3)]
     found = f(*arrays)
     for k, (result, pick) in enumerate([(0, 0), (0, 1), (0, 2), (1, 1)]):

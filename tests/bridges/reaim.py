@@ -4,6 +4,7 @@ The linkers of the suites' modes are replaced before their files are imported, s
 that compiles a graph compiles it here and compares with PyTensor's Python mode, as it stands. Tests
 of the other engines themselves are left out, by name and with a reason, in `not_ours.txt`.
 """
+
 import importlib
 import re
 import sys
@@ -21,8 +22,11 @@ NOT_OURS = Path(__file__).with_name("not_ours.txt")
 
 def not_ours():
     """[(part of a test's id with * for anything, reason)] of the tests that are left out."""
-    rows = [line.split("#", 1) for line in NOT_OURS.read_text().splitlines()
-            if line.strip() and not line.startswith("#")]
+    rows = [
+        line.split("#", 1)
+        for line in NOT_OURS.read_text().splitlines()
+        if line.strip() and not line.startswith("#")
+    ]
     return [(name.strip(), reason.strip()) for name, reason in rows]
 
 
@@ -53,17 +57,24 @@ def aimed():
 
         def fgraph_convert(self, fgraph, *args, **kwargs):
             if any(type(v.type).__name__ == "RandomGeneratorType" for v in fgraph.inputs):
-                warnings.warn("The RandomType SharedVariables [rng] will not be used in the "
-                              "compiled JAX graph. Instead a copy will be used.",
-                              UserWarning, stacklevel=2)
+                warnings.warn(
+                    "The RandomType SharedVariables [rng] will not be used in the "
+                    "compiled JAX graph. Instead a copy will be used.",
+                    UserWarning,
+                    stacklevel=2,
+                )
             return super().fgraph_convert(fgraph, *args, **kwargs)
 
     @translates("JAXShapeTuple")
     def shape_tuple(context, op, node, inputs):
         """What a rewrite for JAX alone puts before a Reshape."""
         return ops.pack(*inputs)
-    return {"jax": ("JAXLinker", AimedAtJAX), "mlx": ("MLXLinker", Aimed),
-            "numba": ("NumbaLinker", Aimed)}
+
+    return {
+        "jax": ("JAXLinker", AimedAtJAX),
+        "mlx": ("MLXLinker", Aimed),
+        "numba": ("NumbaLinker", Aimed),
+    }
 
 
 class Arrays(type):
@@ -84,7 +95,7 @@ def _stand_ins():
         try:
             module = importlib.import_module(name)
         except ImportError:
-            if name == "jax":       # its tests use jax itself: they are skipped
+            if name == "jax":  # its tests use jax itself: they are skipped
                 continue
             package = sys.modules.setdefault("mlx", types.ModuleType("mlx"))
             module = package.core = sys.modules.setdefault(name, types.ModuleType(name))
@@ -93,6 +104,7 @@ def _stand_ins():
 
 def _swap_mode(name, linker):
     from pytensor.compile import mode as modes
+
     new = modes.Mode(linker(), getattr(modes, name).provided_optimizer)
     setattr(modes, name, new)
     modes.predefined_modes[name] = new

@@ -1,4 +1,5 @@
 """PyMC through the bridge: log-densities against PyTensor's Python mode, and nutpie."""
+
 import ctypes
 import subprocess
 import sys
@@ -31,8 +32,10 @@ def both(model):
     return *found, ours
 
 
-@pytest.mark.parametrize("name", [
-    pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in MODELS])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in MODELS],
+)
 def test_log_density_and_gradient(name):
     got, want, function = both(MODELS[name](pm))
     assert np.max(np.abs(got - want)) <= 1e-10 * max(1.0, np.max(np.abs(want)))
@@ -68,6 +71,7 @@ def test_new_data_in_a_model_of_nutpie():
         entry = of.compiled_logp_func
         entry.ctypes()(1, x.ctypes.data, g.ctypes.data, logp.ctypes.data, entry.user_data)
         return g[0]
+
     assert (slope(compiled), slope(other)) == (0.0, 8.0)
     with pytest.raises(KeyError, match="Unknown shared variable: nothing"):
         compiled.with_data(nothing=1.0)
@@ -88,12 +92,17 @@ def test_a_model_with_python_in_it_is_a_callback():
 
 def bridge_warning():
     from ckernels.errors import CKernelsWarning
+
     return CKernelsWarning
 
 
 @pytest.mark.slow
 def test_the_example_finds_what_was_put_in():
     pytest.importorskip("nutpie", reason="needs nutpie")
-    done = subprocess.run([sys.executable, ROOT / "examples" / "pymc_radon.py", "--draws", "200",
-                           "--nutpie"], capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "pymc_radon.py", "--draws", "200", "--nutpie"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
     assert done.returncode == 0 and "Python calls: none" in done.stdout, done.stderr

@@ -1,4 +1,5 @@
 """The PyTensor bridge against NumPy: values, gradients, state, exceptions, Python calls."""
+
 import pickle
 import subprocess
 import sys
@@ -17,8 +18,10 @@ def compiled(inputs, outputs, **options):
 
 def same(inputs, outputs, *values, exact=False, rtol=1e-12):
     """Check a function against PyTensor's Python mode; its report."""
-    ours, theirs = compiled(inputs, outputs), pytensor.function(inputs, outputs,
-                                                                mode="FAST_COMPILE")
+    ours, theirs = (
+        compiled(inputs, outputs),
+        pytensor.function(inputs, outputs, mode="FAST_COMPILE"),
+    )
     for got, want in zip(ours(*values), theirs(*values)):
         assert got.dtype == want.dtype and got.shape == want.shape
         np.testing.assert_allclose(got, want, rtol=0 if exact else rtol, atol=0 if exact else 1e-14)
@@ -32,53 +35,113 @@ X, Y = RNG.normal(size=(4, 3)), RNG.normal(size=3)
 
 # --- values ------------------------------------------------------------------------------------
 
+
 def test_elementwise_and_reductions():
-    outs = [pt.tanh(x) * y, pt.exp(x).sum(axis=0), pt.switch(x > 0, x, -y).max(axis=1),
-            pt.log1p(x**2).prod(), pt.erf(x), pt.gammaln(abs(x) + 1), pt.clip(x, -1, 0.5),
-            pt.isnan(x).any(), x.mean(), x.var(axis=0), pt.round(x, "half_away_from_zero")]
+    outs = [
+        pt.tanh(x) * y,
+        pt.exp(x).sum(axis=0),
+        pt.switch(x > 0, x, -y).max(axis=1),
+        pt.log1p(x**2).prod(),
+        pt.erf(x),
+        pt.gammaln(abs(x) + 1),
+        pt.clip(x, -1, 0.5),
+        pt.isnan(x).any(),
+        x.mean(),
+        x.var(axis=0),
+        pt.round(x, "half_away_from_zero"),
+    ]
     assert same([x, y], outs, X, Y) == []
 
 
 def test_integers_and_bools_keep_their_meaning():
     i, b = pt.ivector("i"), pt.bvector("b")
     values = np.array([-7, 5, 0, 9], "int32"), np.array([2, -3, 4, 5], "int8")
-    outs = [i // b, i % b, i / b, i + b, pt.cast(i, "int8"), ~(i > b), (i > b) & (b > 0),
-            pt.sum(b), pt.sum(i > 0), pt.prod(i, dtype="int64"), -i, abs(b), i ^ b]
+    outs = [
+        i // b,
+        i % b,
+        i / b,
+        i + b,
+        pt.cast(i, "int8"),
+        ~(i > b),
+        (i > b) & (b > 0),
+        pt.sum(b),
+        pt.sum(i > 0),
+        pt.prod(i, dtype="int64"),
+        -i,
+        abs(b),
+        i ^ b,
+    ]
     assert same([i, b], outs, *values, exact=True) == []
 
 
 def test_shapes():
     n = pt.lscalar("n")
-    outs = [x.T, x.reshape((-1,)), x[:, None, :], pt.concatenate([x, x * 2], axis=1),
-            pt.stack([y, y]), pt.tile(y, (2, 1)), pt.arange(n) * 1.0, pt.eye(3), pt.diag(y),
-            pt.zeros((n, 2)), x.shape, pt.cumsum(x, axis=1),
-            *pt.split(x, splits_size=[1, 2], n_splits=2, axis=1),
-            pt.sort(y), pt.argsort(y), x.argmax(axis=1)]
+    outs = [
+        x.T,
+        x.reshape((-1,)),
+        x[:, None, :],
+        pt.concatenate([x, x * 2], axis=1),
+        pt.stack([y, y]),
+        pt.tile(y, (2, 1)),
+        pt.arange(n) * 1.0,
+        pt.eye(3),
+        pt.diag(y),
+        pt.zeros((n, 2)),
+        x.shape,
+        pt.cumsum(x, axis=1),
+        *pt.split(x, splits_size=[1, 2], n_splits=2, axis=1),
+        pt.sort(y),
+        pt.argsort(y),
+        x.argmax(axis=1),
+    ]
     assert same([x, y, n], outs, X, Y, 5) == []
 
 
 def test_indexing_and_its_gradient():
     i, k = pt.lvector("i"), pt.lscalar("k")
-    outs = [x[i], x[1:, ::2], x[:k], x[k], x[i, i % 3], x[x > 0], pt.set_subtensor(x[i], 1.0),
-            pt.inc_subtensor(x[i], 2.0), pt.set_subtensor(x[x > 0], 0.0),
-            pt.grad((x[i] ** 2).sum(), x), pt.inc_subtensor(x[1:3], y)]
+    outs = [
+        x[i],
+        x[1:, ::2],
+        x[:k],
+        x[k],
+        x[i, i % 3],
+        x[x > 0],
+        pt.set_subtensor(x[i], 1.0),
+        pt.inc_subtensor(x[i], 2.0),
+        pt.set_subtensor(x[x > 0], 0.0),
+        pt.grad((x[i] ** 2).sum(), x),
+        pt.inc_subtensor(x[1:3], y),
+    ]
     assert same([x, y, i, k], outs, X, Y, [0, 2, 2], 1) == []
 
 
 def test_products_and_softmax():
     a = pt.dtensor3("a")
-    outs = [x @ y, x.T @ x, pt.outer(y, y), a @ x.T, pt.special.softmax(x, axis=-1),
-            pt.special.log_softmax(x, axis=0), pt.logsumexp(x, axis=1),
-            pt.grad(pt.special.softmax(x, axis=-1)[:, 0].sum(), x)]
+    outs = [
+        x @ y,
+        x.T @ x,
+        pt.outer(y, y),
+        a @ x.T,
+        pt.special.softmax(x, axis=-1),
+        pt.special.log_softmax(x, axis=0),
+        pt.logsumexp(x, axis=1),
+        pt.grad(pt.special.softmax(x, axis=-1)[:, 0].sum(), x),
+    ]
     assert same([x, y, a], outs, X, Y, RNG.normal(size=(2, 5, 3))) == []
 
 
 def test_linear_algebra():
     s = x.T @ x + pt.eye(3)
     lower = pt.linalg.cholesky(s)
-    outs = [lower, pt.linalg.inv(s), pt.linalg.det(s), pt.linalg.solve(s, y),
-            pt.linalg.solve_triangular(lower, y, lower=True),
-            pt.grad(pt.log(pt.diag(lower)).sum(), x), *pt.linalg.slogdet(s)]
+    outs = [
+        lower,
+        pt.linalg.inv(s),
+        pt.linalg.det(s),
+        pt.linalg.solve(s, y),
+        pt.linalg.solve_triangular(lower, y, lower=True),
+        pt.grad(pt.log(pt.diag(lower)).sum(), x),
+        *pt.linalg.slogdet(s),
+    ]
     same([x, y], outs, X, Y, rtol=1e-9)
 
 
@@ -99,32 +162,48 @@ def test_large_constants_are_arguments_and_not_text():
     np.testing.assert_allclose(f(Y), Y[0] + table)
     assert len(f.maker.linker.pieces.converter.large) == 1
     f = compiled([y], y[0] + pt.as_tensor(table[:2]))
-    assert len(f.maker.linker.pieces.converter.large) == 0      # the near miss
+    assert len(f.maker.linker.pieces.converter.large) == 0  # the near miss
 
 
 # --- loops, branches, graphs inside of graphs -----------------------------------------------------
 
+
 def test_scans_and_their_gradients():
     a, h0 = pt.dscalar("a"), pt.dscalar("h0")
-    out = pytensor.scan(lambda x, h, a: pt.tanh(a * h + x), sequences=[y], outputs_info=[h0],
-                        non_sequences=[a], return_updates=False)
-    two = pytensor.scan(lambda x, h2, h1: x + 0.5 * h1 - 0.2 * h2, sequences=[y],
-                        outputs_info=[{"initial": pt.stack([h0, a]), "taps": [-2, -1]}],
-                        return_updates=False)
+    out = pytensor.scan(
+        lambda x, h, a: pt.tanh(a * h + x),
+        sequences=[y],
+        outputs_info=[h0],
+        non_sequences=[a],
+        return_updates=False,
+    )
+    two = pytensor.scan(
+        lambda x, h2, h1: x + 0.5 * h1 - 0.2 * h2,
+        sequences=[y],
+        outputs_info=[{"initial": pt.stack([h0, a]), "taps": [-2, -1]}],
+        return_updates=False,
+    )
     outs = [out, out[-1], *pt.grad(out.sum(), [a, h0, y]), two, *pt.grad(two[-1], [a, h0, y])]
     assert same([y, a, h0], outs, RNG.normal(size=7), 0.7, 0.1) == []
 
 
 def test_a_scan_that_ends_early():
     from pytensor.scan.utils import until
+
     a = pt.dscalar("a")
-    out = pytensor.scan(lambda h, a: (h * a, until(h > 40.0)), outputs_info=[pt.ones(())],
-                        non_sequences=[a], n_steps=30, return_updates=False)
+    out = pytensor.scan(
+        lambda h, a: (h * a, until(h > 40.0)),
+        outputs_info=[pt.ones(())],
+        non_sequences=[a],
+        n_steps=30,
+        return_updates=False,
+    )
     assert same([a], [out, out[-1], pt.grad(out[-1], a)], 2.0) == []
 
 
 def test_the_side_that_is_not_taken_is_not_computed():
     from pytensor.ifelse import ifelse
+
     c = pt.lscalar("c")
     broken = pytensor.raise_op.Assert("never")(x.sum(), pt.lt(x.sum(), -1e9))
     f = compiled([c, x], ifelse(c, x.sum(), broken))
@@ -135,6 +214,7 @@ def test_the_side_that_is_not_taken_is_not_computed():
 
 def test_sides_of_different_shapes():
     from pytensor.ifelse import ifelse
+
     c = pt.lscalar("c")
     f = compiled([c, y], ifelse(c, y, y[:2]))
     assert f(1, Y).shape == (3,) and f(0, Y).shape == (2,)
@@ -142,22 +222,26 @@ def test_sides_of_different_shapes():
 
 def test_op_from_graph():
     from pytensor.compile.builders import OpFromGraph
+
     inner = OpFromGraph([x, y], [x + y, x * 2])
     assert same([x, y], inner(x, y), X, Y) == []
 
 
 # --- Python calls ---------------------------------------------------------------------------------
 
+
 def test_an_op_without_a_row_is_a_call_of_perform_and_reported():
     f = compiled([x], [pt.linalg.expm(x @ x.T) * 2])
-    assert [name for name, _ in bridge.report(f)] == ["Expm"] or \
-        bridge.report(f)[0][0].startswith("Expm")
+    assert [name for name, _ in bridge.report(f)] == ["Expm"] or bridge.report(f)[0][0].startswith(
+        "Expm"
+    )
     import scipy.linalg
+
     np.testing.assert_allclose(f(X / 3)[0], 2 * scipy.linalg.expm(X @ X.T / 9), rtol=1e-10)
 
 
 def test_the_report_refuses_functions_of_others():
-    with pytest.raises(TypeError, match="mode=\"CKERNELS\""):
+    with pytest.raises(TypeError, match='mode="CKERNELS"'):
         bridge.report(pytensor.function([y], y * 2, mode="FAST_COMPILE"))
 
 
@@ -167,6 +251,7 @@ def test_random_variables_draw_as_pytensor_draws():
         new, draw = pt.random.normal(y, 2.0, rng=rng).owner.outputs
         f = pytensor.function([y], draw * 2, updates=[(rng, new)], mode=mode)
         return [f(Y), f(Y)]
+
     ours, theirs = drawn("CKERNELS"), drawn("FAST_COMPILE")
     np.testing.assert_allclose(ours, theirs)
     assert not np.array_equal(ours[0], ours[1])
@@ -184,6 +269,7 @@ def test_an_op_of_the_user_and_what_it_raises():
 
         def infer_shape(self, *args):
             return args[-1]
+
     f = compiled([y], Odd()(y) * 2)
     np.testing.assert_allclose(f(Y), (Y + 1) * 2)
     with pytest.raises(KeyError, match="too large"):
@@ -191,6 +277,7 @@ def test_an_op_of_the_user_and_what_it_raises():
 
 
 # --- state ----------------------------------------------------------------------------------------
+
 
 def test_updates_see_old_values_and_an_error_leaves_all_as_it_was():
     s, t = pytensor.shared(np.ones(3), name="s"), pytensor.shared(2.0, name="t")
@@ -215,20 +302,24 @@ def test_givens_and_trust_input():
 
 # --- exceptions -----------------------------------------------------------------------------------
 
+
 def test_axes_that_are_not_marked_do_not_broadcast():
     f = compiled([x, y], x + y)
     with pytest.raises(ValueError, match="Runtime broadcasting not allowed"):
         f(X, np.ones(1))
     z = pt.tensor("z", shape=(1,), dtype="float64")
-    np.testing.assert_allclose(compiled([x, z], x + z)(X, np.ones(1)), X + 1)   # the near miss
+    np.testing.assert_allclose(compiled([x, z], x + z)(X, np.ones(1)), X + 1)  # the near miss
 
 
-@pytest.mark.parametrize("make, args, error", [
-    (lambda: x[pt.lscalar("k")], (X, 9), IndexError),
-    (lambda: x @ y, (X, np.ones(4)), ValueError),
-    (lambda: pt.specify_shape(y, (4,)) * 1, (Y,), AssertionError),
-    (lambda: x.reshape((5, 5)), (X,), ValueError),
-])
+@pytest.mark.parametrize(
+    "make, args, error",
+    [
+        (lambda: x[pt.lscalar("k")], (X, 9), IndexError),
+        (lambda: x @ y, (X, np.ones(4)), ValueError),
+        (lambda: pt.specify_shape(y, (4,)) * 1, (Y,), AssertionError),
+        (lambda: x.reshape((5, 5)), (X,), ValueError),
+    ],
+)
 def test_errors_are_of_pytensors_classes(make, args, error):
     out = make()
     inputs = [v for v in pytensor.graph.traversal.explicit_graph_inputs([out])]
@@ -238,6 +329,7 @@ def test_errors_are_of_pytensors_classes(make, args, error):
 
 
 # --- around it ------------------------------------------------------------------------------------
+
 
 def test_compiled_functions_pickle():
     s = pytensor.shared(np.ones(3))
@@ -263,7 +355,12 @@ def test_a_program_runs_as_it_is(tmp_path):
         "import sys, pytensor, pytensor.tensor as pt\n"
         "v = pt.dvector('v')\n"
         "f = pytensor.function([v], v * 2)\n"
-        "print(type(f.maker.linker).__name__, f([1.0, 2.0]), sys.argv[1:])\n")
-    done = subprocess.run([sys.executable, "-W", "ignore", "-m", "ckernels.pytensor", str(program),
-                           "--flag"], capture_output=True, text=True, timeout=120)
+        "print(type(f.maker.linker).__name__, f([1.0, 2.0]), sys.argv[1:])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "ckernels.pytensor", str(program), "--flag"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.stdout.split() == ["CKernelsLinker", "[2.", "4.]", "['--flag']"], done.stderr

@@ -31,7 +31,7 @@ ACTIVATIONS = {
     "elu": lambda x: np.where(x > 0, x, np.expm1(x)),
     "selu": lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x)),
     "exponential": np.exp,
-}
+}  # fmt: skip
 
 
 def act(layer, name="activation"):

@@ -44,7 +44,7 @@ ATTRIBUTES = {
     locale: "format resetlocale",
     re: "template",
     ast: "Num Str Bytes NameConstant Ellipsis",
-}
+}  # fmt: skip
 
 
 class Removed(importlib.abc.MetaPathFinder):

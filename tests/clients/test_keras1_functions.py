@@ -45,40 +45,66 @@ HOT = np.eye(3, dtype="float32")[[2, 0]]
     "build, want",
     [
         (lambda: K.expand_dims(K.variable(X), dim=1), X[:, None]),
-        (lambda: K.temporal_padding(K.variable(X[None]), padding=2),
-         np.pad(X[None], ((0, 0), (2, 2), (0, 0)))),
-        (lambda: K.asymmetric_temporal_padding(K.variable(X[None]), left_pad=2, right_pad=0),
-         np.pad(X[None], ((0, 0), (2, 0), (0, 0)))),
-        (lambda: K.spatial_2d_padding(K.variable(IMAGE), padding=(1, 2), dim_ordering="tf"),
-         np.pad(IMAGE, ((0, 0), (1, 1), (2, 2), (0, 0)))),
-        (lambda: K.spatial_2d_padding(K.variable(IMAGE), (1, 2)),  # 'th' is the default
-         np.pad(IMAGE, ((0, 0), (0, 0), (1, 1), (2, 2)))),
-        (lambda: K.asymmetric_spatial_2d_padding(K.variable(IMAGE), 1, 0, 0, 2, dim_ordering="tf"),
-         np.pad(IMAGE, ((0, 0), (1, 0), (0, 2), (0, 0)))),
-        (lambda: K.spatial_3d_padding(K.variable(VOLUME), (1, 0, 2), dim_ordering="tf"),
-         np.pad(VOLUME, ((0, 0), (1, 1), (0, 0), (2, 2), (0, 0)))),
-        (lambda: K.resize_images(K.variable(IMAGE), 2, 3, dim_ordering="tf"),
-         IMAGE.repeat(2, 1).repeat(3, 2)),
-        (lambda: K.resize_volumes(K.variable(VOLUME), 1, 2, 1, dim_ordering="th"),
-         VOLUME.repeat(2, 3)),
+        (
+            lambda: K.temporal_padding(K.variable(X[None]), padding=2),
+            np.pad(X[None], ((0, 0), (2, 2), (0, 0))),
+        ),
+        (
+            lambda: K.asymmetric_temporal_padding(K.variable(X[None]), left_pad=2, right_pad=0),
+            np.pad(X[None], ((0, 0), (2, 0), (0, 0))),
+        ),
+        (
+            lambda: K.spatial_2d_padding(K.variable(IMAGE), padding=(1, 2), dim_ordering="tf"),
+            np.pad(IMAGE, ((0, 0), (1, 1), (2, 2), (0, 0))),
+        ),
+        (
+            lambda: K.spatial_2d_padding(K.variable(IMAGE), (1, 2)),  # 'th' is the default
+            np.pad(IMAGE, ((0, 0), (0, 0), (1, 1), (2, 2))),
+        ),
+        (
+            lambda: K.asymmetric_spatial_2d_padding(
+                K.variable(IMAGE), 1, 0, 0, 2, dim_ordering="tf"
+            ),
+            np.pad(IMAGE, ((0, 0), (1, 0), (0, 2), (0, 0))),
+        ),
+        (
+            lambda: K.spatial_3d_padding(K.variable(VOLUME), (1, 0, 2), dim_ordering="tf"),
+            np.pad(VOLUME, ((0, 0), (1, 1), (0, 0), (2, 2), (0, 0))),
+        ),
+        (
+            lambda: K.resize_images(K.variable(IMAGE), 2, 3, dim_ordering="tf"),
+            IMAGE.repeat(2, 1).repeat(3, 2),
+        ),
+        (
+            lambda: K.resize_volumes(K.variable(VOLUME), 1, 2, 1, dim_ordering="th"),
+            VOLUME.repeat(2, 3),
+        ),
         (lambda: K.one_hot(K.variable([2, 0], dtype="int32"), nb_classes=3), HOT),
         (lambda: K.lesser(K.variable(X), 0.0), X < 0),
         (lambda: K.lesser_equal(K.variable(X), K.variable(X)), X <= X),
         (lambda: K.any(K.variable(X) > 0, axis=-1), (X > 0).any(-1)),
         (lambda: K.dropout(K.variable(X), 0.0, 5), X),
         (lambda: K.zeros_like(K.variable(X), name="z"), np.zeros((2, 3))),
-        (lambda: K.categorical_crossentropy(K.variable(P), K.variable(HOT)),
-         -np.log(P[[0, 1], [2, 0]])),
-        (lambda: K.sparse_categorical_crossentropy(K.variable(3 * P), K.variable([[2], [0]])),
-         -np.log(P[[0, 1], [2, 0]])),
-        (lambda: K.binary_crossentropy(K.variable(P), K.variable(HOT)),
-         -(HOT * np.log(P) + (1 - HOT) * np.log(1 - P))),
+        (
+            lambda: K.categorical_crossentropy(K.variable(P), K.variable(HOT)),
+            -np.log(P[[0, 1], [2, 0]]),
+        ),
+        (
+            lambda: K.sparse_categorical_crossentropy(K.variable(3 * P), K.variable([[2], [0]])),
+            -np.log(P[[0, 1], [2, 0]]),
+        ),
+        (
+            lambda: K.binary_crossentropy(K.variable(P), K.variable(HOT)),
+            -(HOT * np.log(P) + (1 - HOT) * np.log(1 - P)),
+        ),
         (lambda: K.l2_normalize(K.variable(X), axis=1), X / np.linalg.norm(X, axis=1)[:, None]),
         (lambda: K.map_fn(lambda row: K.sum(row), K.variable(X), name="sums"), X.sum(1)),
-        (lambda: K.batch_dot(K.variable(X[:, None]), K.variable(X[:, :, None])),
-         (X * X).sum(1)[:, None, None]),
+        (
+            lambda: K.batch_dot(K.variable(X[:, None]), K.variable(X[:, :, None])),
+            (X * X).sum(1)[:, None, None],
+        ),
     ],
-)  # fmt: skip
+)
 def test_agrees_with_numpy(build, want):
     np.testing.assert_allclose(K.eval(build()), want, rtol=1e-5, atol=1e-6)
 
@@ -272,14 +298,15 @@ def test_costs_with_dimensions_are_summed():
 
 def test_a_label_that_is_no_class_ends_a_sequence():
     y = np.full((1, 4, 3), 1 / 3)
-    cost = lambda labels, n: K.eval(K.ctc_batch_cost(
-        K.variable([labels]), K.variable(y), K.variable([[4]]), K.variable([[n]])))  # fmt: skip
+    cost = lambda labels, n: K.eval(
+        K.ctc_batch_cost(K.variable([labels]), K.variable(y), K.variable([[4]]), K.variable([[n]]))
+    )
     np.testing.assert_array_equal(cost([0, 2, 2], 3), cost([0, 0, 0], 1))
 
 
 def test_values_without_dimensions_are_scalars():
     x, v = K.placeholder((None,)), K.variable(0.5)
-    total, = K.function([x], [K.sum(x)])([np.ones(3)])
+    (total,) = K.function([x], [K.sum(x)])([np.ones(3)])
     assert type(total) is type(K.get_value(v)) is type(K.eval(v)) is np.float32
     assert type(K.batch_get_value([v])[0]) is np.float32 and round(total, 2) == 3
 

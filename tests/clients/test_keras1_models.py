@@ -173,8 +173,17 @@ def test_no_layer_is_left_out():
 
     classes = [c for c in vars(L).values() if isinstance(c, type) and issubclass(c, Layer)]
     names = {c.__name__ for c in classes if not c.__name__.startswith("_")}
-    names -= {"Layer", "Wrapper", "Recurrent", "ConvRecurrent2D", "InputLayer", "TimeDistributed",
-              "Merge", "Embedding", "SeparableConvolution2D"}  # fmt: skip
+    names -= {
+        "Layer",
+        "Wrapper",
+        "Recurrent",
+        "ConvRecurrent2D",
+        "InputLayer",
+        "TimeDistributed",
+        "Merge",
+        "Embedding",
+        "SeparableConvolution2D",
+    }
     assert len(names) > 50 and not names - {n.partition("_")[0] for n in LAYERS}
 
 
@@ -185,9 +194,15 @@ def test_merge_modes(mode):
     axes = {"dot_axes": 1} if mode in ("cos", "dot") else {}
     y = Model(inputs, L.merge(inputs, mode=mode, **axes)).predict([a, b])
     norm = lambda v: np.linalg.norm(v, axis=1)
-    want = {"sum": a + b, "mul": a * b, "ave": (a + b) / 2, "max": np.maximum(a, b),
-            "concat": np.hstack([a, b]), "dot": (a * b).sum(1)[:, None],
-            "cos": ((a * b).sum(1) / norm(a) / norm(b))[:, None, None]}[mode]  # fmt: skip
+    want = {
+        "sum": a + b,
+        "mul": a * b,
+        "ave": (a + b) / 2,
+        "max": np.maximum(a, b),
+        "concat": np.hstack([a, b]),
+        "dot": (a * b).sum(1)[:, None],
+        "cos": ((a * b).sum(1) / norm(a) / norm(b))[:, None, None],
+    }[mode]
     np.testing.assert_allclose(y.reshape(want.shape), want, rtol=1e-4, atol=1e-5)
 
 
@@ -268,8 +283,11 @@ def test_as_a_command(tmp_path, like):
     done = subprocess.run(
         [sys.executable, "-m", "ckernels.compat.keras1", "train.py", "--now"],
         env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path)},
-        cwd=tmp_path, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     assert f"convolutions of {like}" in done.stderr
     lines = done.stdout.splitlines()
@@ -309,8 +327,11 @@ def test_without_what_newer_pythons_removed(tmp_path):
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("newer_python.py")), "train.py"],
         env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path)},
-        cwd=tmp_path, capture_output=True, text=True, timeout=240,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split()[-1] == "trained"
 

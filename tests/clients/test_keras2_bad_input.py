@@ -103,8 +103,9 @@ def test_what_is_said(wrong):
 
 def test_a_class_out_of_range_is_nan_and_seen():
     """Not an index: the loss says so, as on a GPU under TensorFlow."""
-    model = one(L.Dense(3, input_shape=(3,), activation="softmax"),
-                loss="sparse_categorical_crossentropy")  # fmt: skip
+    model = one(
+        L.Dense(3, input_shape=(3,), activation="softmax"), loss="sparse_categorical_crossentropy"
+    )
     watch = keras.callbacks.TerminateOnNaN()
     history = model.fit(ones(2, 3), [0, 3], epochs=3, verbose=0, callbacks=[watch])
     assert model.stop_training and len(history.epoch) <= 1
@@ -115,8 +116,13 @@ def test_a_class_out_of_range_is_nan_and_seen():
 
 def small():
     K.clear_session()
-    model = Sequential([L.Dense(2, input_shape=(3,), name="one"), L.BatchNormalization(name="norm"),
-                        L.Dense(4, name="two")])  # fmt: skip
+    model = Sequential(
+        [
+            L.Dense(2, input_shape=(3,), name="one"),
+            L.BatchNormalization(name="norm"),
+            L.Dense(4, name="two"),
+        ]
+    )
     model.compile("sgd", "mse")
     return model
 

@@ -51,7 +51,7 @@ CONVOLUTIONS = [
     (2, (2, 2), (1, 1), "same", (2, 1)),
     (3, (2, 2, 2), (1, 1, 1), "valid", (1, 1, 1)),
     (3, (3, 2, 3), (2, 1, 2), "same", (1, 1, 1)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("data_format", LAYOUTS)
@@ -79,16 +79,22 @@ def test_transposed_convolutions(n, padding, data_format):
     """The layer passes the whole output shape, its batch and sizes as tensors."""
     strides = (2, 1, 2)[:n]
     x, kernel = drawn(2, *SIZES[n], 3), drawn(*(3, 2, 2)[:n], 4, 3)
-    layer = SimpleNamespace(strides=strides, padding=padding,
-                            activation=SimpleNamespace(__name__="linear"))  # fmt: skip
+    layer = SimpleNamespace(
+        strides=strides, padding=padding, activation=SimpleNamespace(__name__="linear")
+    )
     want = oracle.conv_transpose(x, [kernel, 0.0], layer)
     sizes, batch = want.shape[1:-1], K.shape(K.constant(x))[0]
     shape = (batch, 4, *sizes) if data_format == "channels_first" else (batch, *sizes, 4)
     more = {"dilation_rate": (1, 1)} if n == 2 else {}
     y = getattr(K, f"conv{n}d_transpose")(
-        given(x, data_format), K.variable(kernel), shape, strides, padding=padding,
-        data_format=data_format, **more,
-    )  # fmt: skip
+        given(x, data_format),
+        K.variable(kernel),
+        shape,
+        strides,
+        padding=padding,
+        data_format=data_format,
+        **more,
+    )
     agree(y, want, data_format)
 
 
@@ -101,13 +107,20 @@ def test_depthwise_and_separable_convolutions(padding, data_format):
     given_x, d = given(x, data_format), K.variable(depth)
     y = K.depthwise_conv2d(given_x, d, strides=(1, 1), dilation_rate=(1, 1), **options)
     agree(y, middle, data_format)
-    y = K.separable_conv2d(given_x, d, K.variable(point), strides=(1, 1), dilation_rate=(1, 1),
-                           **options)  # fmt: skip
+    y = K.separable_conv2d(
+        given_x, d, K.variable(point), strides=(1, 1), dilation_rate=(1, 1), **options
+    )
     agree(y, middle @ point[0, 0], data_format)
     x, depth, point = drawn(2, 7, 3), drawn(3, 3, 2), drawn(1, 6, 4)
     want = oracle.depthwise(x, depth, (2,), padding, (1,)) @ point[0]
-    y = K.separable_conv1d(given(x, data_format), K.variable(depth), K.variable(point),
-                           strides=(2,), dilation_rate=(1,), **options)  # fmt: skip
+    y = K.separable_conv1d(
+        given(x, data_format),
+        K.variable(depth),
+        K.variable(point),
+        strides=(2,),
+        dilation_rate=(1,),
+        **options,
+    )
     agree(y, want, data_format)
 
 
@@ -124,8 +137,9 @@ def test_local_convolutions(data_format):
     first = data_format == "channels_first"
     found = [np.moveaxis(f, -1, 1) if first else f for f in found]
     want = np.stack([f.reshape(2, -1) @ k for f, k in zip(found, kernel)], 1)
-    y = K.local_conv2d(given(x, data_format), K.variable(kernel), (2, 2), (1, 1), tuple(counts),
-                       data_format)  # fmt: skip
+    y = K.local_conv2d(
+        given(x, data_format), K.variable(kernel), (2, 2), (1, 1), tuple(counts), data_format
+    )
     agree(y, want.reshape(2, *counts, 2), data_format)
 
 
@@ -138,8 +152,11 @@ def test_pooling(n, padding, mode, data_format):
     layer = SimpleNamespace(pool_size=size, strides=strides, padding=padding)
     want = (oracle.max_pool if mode == "max" else oracle.average_pool)(x, None, layer)
     pool = getattr(K, f"pool{n}d")
-    agree(pool(given(x, data_format), size, strides, padding, data_format, pool_mode=mode), want,
-          data_format)  # fmt: skip
+    agree(
+        pool(given(x, data_format), size, strides, padding, data_format, pool_mode=mode),
+        want,
+        data_format,
+    )
 
 
 @pytest.mark.parametrize("data_format", LAYOUTS)
@@ -227,8 +244,11 @@ ELSEWHERE = {"tensorflow_backend", "compute_output_shape", "tf"}
 def called(path):
     """The names after `K.` in a Python file."""
     tree = ast.parse(path.read_text(encoding="utf8"))
-    return {n.attr for n in ast.walk(tree)
-            if isinstance(n, ast.Attribute) and getattr(n.value, "id", "") == "K"}  # fmt: skip
+    return {
+        n.attr
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Attribute) and getattr(n.value, "id", "") == "K"
+    }
 
 
 @pytest.mark.skipif(not installed().startswith("2."), reason="reads the source of keras 2")

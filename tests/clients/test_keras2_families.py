@@ -64,8 +64,9 @@ def test_compiled_training_and_files(name, tmp_path):
     x = np.random.default_rng(0).normal(size=(2, *LAYERS[name][1]))
     with config.change(mode="compiled"):
         np.testing.assert_array_equal(copy.predict(x), model.predict(x))
-    assert [v.shape for v in copy.optimizer.get_weights()] == \
-        [v.shape for v in model.optimizer.get_weights()]  # fmt: skip
+    assert [v.shape for v in copy.optimizer.get_weights()] == [
+        v.shape for v in model.optimizer.get_weights()
+    ]
     for got, want in zip(copy.optimizer.get_weights(), model.optimizer.get_weights()):
         np.testing.assert_array_equal(got, want)
 
@@ -165,8 +166,22 @@ def test_gradient_of_a_stateful_layer(double):
     np.testing.assert_allclose((slope * direction).sum(), (up - down) / 2e-6, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["relu", "elu", "selu", "softplus", "softsign", "tanh", "sigmoid",
-                                  "hard_sigmoid", "exponential", "softmax", "linear"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "relu",
+        "elu",
+        "selu",
+        "softplus",
+        "softsign",
+        "tanh",
+        "sigmoid",
+        "hard_sigmoid",
+        "exponential",
+        "softmax",
+        "linear",
+    ],
+)
 def test_gradient_of_activations(name, double):
     if not hasattr(keras.activations, name):
         pytest.skip(f"this Keras has no activation {name}")

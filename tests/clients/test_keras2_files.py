@@ -88,9 +88,7 @@ def test_convolution_weights_of_each_backend(kind, backend, weights_file):
     model.load_weights(
         weights_file([("conv", [stored, bias]), ("flat", []), ("dense", [w, b])], backend=backend)
     )
-    np.testing.assert_allclose(
-        model.predict(x), oracle.softmax(flat @ w + b), rtol=1e-4, atol=1e-6
-    )
+    np.testing.assert_allclose(model.predict(x), oracle.softmax(flat @ w + b), rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("backend", ["tensorflow", "theano"])
@@ -235,12 +233,24 @@ def test_the_file_is_as_keras_wrote_it(tmp_path):
 def test_a_model_file_of_tensorflow(tmp_path):
     """A whole .h5 model written by hand as Keras 2.1 on TensorFlow and h5py 2 wrote it."""
     w, b = drawn(3, 2), drawn(2)
-    config = {"name": "dense_1", "trainable": True, "batch_input_shape": [None, 3], "units": 2,
-              "dtype": "float32", "activation": "tanh", "use_bias": True}  # fmt: skip
+    config = {
+        "name": "dense_1",
+        "trainable": True,
+        "batch_input_shape": [None, 3],
+        "units": 2,
+        "dtype": "float32",
+        "activation": "tanh",
+        "use_bias": True,
+    }
     config = {"class_name": "Sequential", "config": [{"class_name": "Dense", "config": config}]}
     sgd = {"lr": 0.01, "decay": 0.0, "momentum": 0.0, "nesterov": False}
-    training = {"optimizer_config": {"class_name": "SGD", "config": sgd}, "loss": "mse",
-                "metrics": [], "sample_weight_mode": None, "loss_weights": None}  # fmt: skip
+    training = {
+        "optimizer_config": {"class_name": "SGD", "config": sgd},
+        "loss": "mse",
+        "metrics": [],
+        "sample_weight_mode": None,
+        "loss_weights": None,
+    }
     path = str(tmp_path / "model.h5")
     with h5py.File(path, "w") as f:
         f.attrs["keras_version"] = np.bytes_("2.1.6")

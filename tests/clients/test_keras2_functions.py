@@ -223,7 +223,7 @@ CHANGED = {
     "merge_repeated=False)",
     "function": "(inputs, outputs, updates=None, **kwargs)",
     "identity": "(x, name=None)",
-}
+}  # fmt: skip
 OTHERS = {  # of natural_bm's documents, not of Keras's
     "allclose", "diag", "fill_diagonal", "ifelse", "intx", "logdiffexp", "set_intx", "solve", "svd",
     "until", "scan",
@@ -252,7 +252,7 @@ UNDOCUMENTED = {
     "update": "(x, new_x)",
     "update_add": "(x, increment)",
     "update_sub": "(x, decrement)",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", [t for t in DOCUMENTED if t.partition("(")[0] not in OTHERS])
@@ -380,7 +380,11 @@ def test_rnn_returns_last_all_and_states():
     cell = lambda x, states: (x + states[0], [x + states[0]])
     for unroll in (False, True):
         last, outputs, states = K.rnn(
-            cell, K.constant(C3), [K.zeros((2, 4))], mask=K.constant(MASK), unroll=unroll,
+            cell,
+            K.constant(C3),
+            [K.zeros((2, 4))],
+            mask=K.constant(MASK),
+            unroll=unroll,
             input_length=3,
         )
         run = np.cumsum(C3 * MASK[:, :, None], 1)

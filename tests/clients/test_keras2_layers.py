@@ -143,9 +143,12 @@ def model_of(name, dtype="float32", seed=1):
     layer = build()
     inputs = L.Input(shape, dtype=dtype)
     model = keras.models.Model(inputs, layer(inputs))
-    weights = [rng.uniform(0.1, 0.9, w.shape) * rng.choice([-1, 1], w.shape)
-               if name != "BatchNormalization" else rng.uniform(0.5, 1.5, w.shape)
-               for w in layer.get_weights()]  # fmt: skip
+    weights = [
+        rng.uniform(0.1, 0.9, w.shape) * rng.choice([-1, 1], w.shape)
+        if name != "BatchNormalization"
+        else rng.uniform(0.5, 1.5, w.shape)
+        for w in layer.get_weights()
+    ]
     layer.set_weights(weights)
     return model, rng.normal(size=(2, *shape)).astype(dtype), layer
 
@@ -191,9 +194,12 @@ def test_gradient(name):
             difference = (at(eps) - at(-eps)) / (2 * eps)
             at(0)
             np.testing.assert_allclose(
-                (slopes[k] * direction).sum(), difference, rtol=1e-5, atol=1e-7,
+                (slopes[k] * direction).sum(),
+                difference,
+                rtol=1e-5,
+                atol=1e-7,
                 err_msg=f"{name}: {v.name}",
-            )  # fmt: skip
+            )
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -212,9 +218,20 @@ def test_noise_is_only_in_training(name):
     assert model.uses_learning_phase and abs(f([x, 1])[0] - x).max() > 0
 
 
-@pytest.mark.parametrize("name", ["Conv2D", "MaxPooling2D", "SeparableConv2D", "Conv2DTranspose",
-                                  "GlobalMaxPooling2D", "UpSampling2D", "DepthwiseConv2D",
-                                  "ZeroPadding2D", "Cropping2D"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Conv2D",
+        "MaxPooling2D",
+        "SeparableConv2D",
+        "Conv2DTranspose",
+        "GlobalMaxPooling2D",
+        "UpSampling2D",
+        "DepthwiseConv2D",
+        "ZeroPadding2D",
+        "Cropping2D",
+    ],
+)
 def test_channels_first_is_channels_last_transposed(name):
     model, x, layer = model_of(name)
     y = model.predict(x)
@@ -235,7 +252,7 @@ MERGES = {
     "Maximum": np.maximum,
     "Minimum": np.minimum,
     "Concatenate": lambda a, b: np.concatenate([a, b], -1),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MERGES)

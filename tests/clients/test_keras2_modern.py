@@ -69,8 +69,11 @@ def run(program, folder):
     done = subprocess.run(
         [sys.executable, str(ROOT / "tests" / "clients" / "newer_python.py"), "program.py"],
         env={**os.environ, **home, "PYTHONPATH": path},
-        cwd=folder, capture_output=True, text=True, timeout=240,
-    )  # fmt: skip
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

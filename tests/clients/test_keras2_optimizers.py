@@ -158,7 +158,7 @@ LOSSES = {
     "poisson": lambda t, p: (p - t * np.log(p)).mean(-1),
     "binary_crossentropy": lambda t, p: -(t * np.log(p) + (1 - t) * np.log(1 - p)).mean(-1),
     "cosine_proximity": lambda t, p: -(unit(t) * unit(p)).sum(-1),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", LOSSES)

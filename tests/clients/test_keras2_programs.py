@@ -123,8 +123,13 @@ def test_a_label_that_is_no_class_ends_the_sequence(compiled):
     y, steps = softmaxes(4, 6, 5), np.full((4, 1), 6)
     labels = np.array([[0, 1, 2, 3], [0, 1, 4, 4], [4, 4, 4, 4], [2, 9, 5, 0]])
     cost = lambda labels, lengths: K.eval(
-        K.ctc_batch_cost(K.constant(labels), K.constant(y), K.constant(steps, "int32"),
-                         K.constant(lengths, "int32")))  # fmt: skip
+        K.ctc_batch_cost(
+            K.constant(labels),
+            K.constant(y),
+            K.constant(steps, "int32"),
+            K.constant(lengths, "int32"),
+        )
+    )
     got = cost(labels, [[4], [4], [1], [3]])
     want = cost(np.where(labels > 3, 0, labels), [[4], [2], [0], [1]])
     np.testing.assert_array_equal(got, want)
@@ -346,9 +351,14 @@ def python(folder, *arguments):
     root = Path(__file__).resolve().parents[2]
     path = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
     home = {"KERAS_HOME": str(folder), "KERAS_BACKEND": "ckernels.compat.keras2"}
-    return subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True,
-                          env={**os.environ, **home, "PYTHONPATH": path}, text=True,
-                          timeout=240)  # fmt: skip
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        capture_output=True,
+        env={**os.environ, **home, "PYTHONPATH": path},
+        text=True,
+        timeout=240,
+    )
 
 
 def test_importing_keras_leaves_others_alone(tmp_path):

@@ -16,7 +16,7 @@ assert settings and compiled
 pytestmark = [
     pytest.mark.usefixtures("compiled"),
     pytest.mark.filterwarnings("ignore::FutureWarning:sklearn"),
-]
+]  # fmt: skip
 L = keras.layers
 rng = np.random.default_rng(0)
 LABELS = rng.integers(0, 3, 180)

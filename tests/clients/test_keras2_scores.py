@@ -51,7 +51,7 @@ LOSS_CLASSES = {
     "LogCosh": ({}, T, LOSSES["logcosh"](T, P)),
     "KLDivergence": ({}, T, LOSSES["kullback_leibler_divergence"](T, P)),
     "Huber": ({"delta": 0.3}, T, huber(T, P)),
-}
+}  # fmt: skip
 
 
 def public(module, base):
@@ -82,10 +82,19 @@ def test_hinge():
 
 
 def test_no_loss_is_left_out():
-    names = {n for n, f in vars(keras.losses).items()
-             if inspect.isfunction(f) and f.__module__ == "keras.losses"}  # fmt: skip
-    helpers = {"serialize", "deserialize", "get", "is_categorical_crossentropy",
-               "_maybe_convert_labels", "sparse_categorical_crossentropy"}  # fmt: skip
+    names = {
+        n
+        for n, f in vars(keras.losses).items()
+        if inspect.isfunction(f) and f.__module__ == "keras.losses"
+    }
+    helpers = {
+        "serialize",
+        "deserialize",
+        "get",
+        "is_categorical_crossentropy",
+        "_maybe_convert_labels",
+        "sparse_categorical_crossentropy",
+    }
     same = {n for n in names if getattr(keras.losses, n).__name__ != n}
     same |= {n for n in names if getattr(keras.losses, n).__name__ in LOSSES}
     assert not names - same - helpers - {"hinge", "huber_loss"}
@@ -103,15 +112,22 @@ def at_thresholds(asked, given, value):
     """The rate `asked` where the rate `given` is nearest to `value`, over Keras's thresholds."""
     grid = np.array([-1e-7, *((i + 1) / 199 for i in range(198)), 1 + 1e-7])
     above = FLAT > grid
-    rates = {"sensitivity": above[YES[:, 0] == 1].mean(0),
-             "specificity": 1 - above[YES[:, 0] == 0].mean(0)}  # fmt: skip
+    rates = {
+        "sensitivity": above[YES[:, 0] == 1].mean(0),
+        "specificity": 1 - above[YES[:, 0] == 0].mean(0),
+    }
     return rates[asked][abs(rates[given] - value).argmin()]
 
 
 ROUGH = np.where(np.arange(6) < 4, INDEX[:, 0], 3)[:, None] * 1.0
 BOTH = [((INDEX == c) & (ROUGH == c)).sum() for c in range(4)]
-IOU = np.array([both / ((INDEX == c) | (ROUGH == c)).sum() for c, both in enumerate(BOTH)
-                if ((INDEX == c) | (ROUGH == c)).any()])  # fmt: skip
+IOU = np.array(
+    [
+        both / ((INDEX == c) | (ROUGH == c)).sum()
+        for c, both in enumerate(BOTH)
+        if ((INDEX == c) | (ROUGH == c)).any()
+    ]
+)
 METRIC_CLASSES = {
     # name: (arguments, targets, predictions, value over all samples)
     "MeanSquaredError": ({}, T, P, ((T - P) ** 2).mean()),
@@ -190,8 +206,17 @@ def test_no_optimizer_constraint_regularizer_or_initializer_is_left_out():
     for name in public(keras.constraints, keras.constraints.Constraint):
         assert f"constraints.{name}(" in text
     assert public(keras.regularizers, keras.regularizers.Regularizer) == {"L1L2"}
-    tested = {"Zeros", "Ones", "Constant", "RandomNormal", "RandomUniform", "TruncatedNormal",
-              "VarianceScaling", "Orthogonal", "Identity"}  # fmt: skip
+    tested = {
+        "Zeros",
+        "Ones",
+        "Constant",
+        "RandomNormal",
+        "RandomUniform",
+        "TruncatedNormal",
+        "VarianceScaling",
+        "Orthogonal",
+        "Identity",
+    }
     assert public(keras.initializers, keras.initializers.Initializer) == tested
 
 
@@ -223,8 +248,9 @@ def test_every_callback(tmp_path, capsys, monkeypatch):
         def post(url, data=None, json=None, headers=None):
             sent.append((url, data or json))
 
-    monkeypatch.setattr(C if hasattr(C, "requests") else inspect.getmodule(C.RemoteMonitor),
-                        "requests", Requests)  # fmt: skip
+    monkeypatch.setattr(
+        C if hasattr(C, "requests") else inspect.getmodule(C.RemoteMonitor), "requests", Requests
+    )
     model = keras.models.Sequential([L.Dense(4, input_shape=(4,))])
     model.compile(keras.optimizers.SGD(0.5), "mse")
     seen = []
@@ -272,7 +298,14 @@ def test_nan_is_seen_wherever_it_comes_from(where):
         {"input": x, "target": t}[where][3, 1] = np.nan
     seen = []
     watch = keras.callbacks.LambdaCallback(on_batch_end=lambda batch, logs: seen.append(batch))
-    history = model.fit(x, t, batch_size=2, epochs=3, shuffle=False, verbose=0,
-                        callbacks=[keras.callbacks.TerminateOnNaN(), watch])  # fmt: skip
+    history = model.fit(
+        x,
+        t,
+        batch_size=2,
+        epochs=3,
+        shuffle=False,
+        verbose=0,
+        callbacks=[keras.callbacks.TerminateOnNaN(), watch],
+    )
     assert len(history.epoch) <= 1 and seen == ([0] if where == "weights" else [0, 1])
     assert model.stop_training

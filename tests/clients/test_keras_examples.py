@@ -20,7 +20,7 @@ PROGRAMS = {
     "bidirectional_lstm": (8, 0.9, None),
     "autoencoder": (15, None, 0.04),  # the mean of the pixels gives 0.0746
     "two_inputs": (8, 0.82, None),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -36,8 +36,12 @@ def test_program(name, tmp_path):
     }
     done = subprocess.run(
         [sys.executable, str(program), str(epochs)],
-        env=env, cwd=tmp_path, capture_output=True, text=True, timeout=240,
-    )  # fmt: skip
+        env=env,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
     assert done.returncode == 0, done.stderr
     found = {k: float(v) for k, v in re.findall(r"Test (\w+): ([\d.]+)", done.stdout)}
     assert accuracy is None or found["accuracy"] >= accuracy

@@ -163,8 +163,11 @@ def test_log():
 def test_pairs(name):
     x, y = np.round(rand(4, 3) * 3), np.round(rand(4, 3, seed=1) * 3)
     bools = name not in ("maximum", "minimum")
-    check(getattr(B, name)(B.variable(x), B.variable(y)), getattr(np, name)(x, y),
-          "bool" if bools else "float32")
+    check(
+        getattr(B, name)(B.variable(x), B.variable(y)),
+        getattr(np, name)(x, y),
+        "bool" if bools else "float32",
+    )
 
 
 @pytest.mark.parametrize("axis, keepdims", [(None, False), (1, True), (0, False), ([1, -1], False)])
@@ -387,10 +390,18 @@ def test_scan_and_until():
 def test_random_tensors_take_an_rng():
     rng = B.make_rng(seed=42)
     same = K.RandomStreams(42)
-    a = [B.random_uniform((20,), -1.0, 2.0, rng=rng), B.random_normal((5,), 3.0, 0.5, rng=rng),
-         B.random_binomial((8,), p=0.5, rng=rng), B.random_uniform((3,), dtype="float64", rng=rng)]
-    b = [same.uniform((20,), -1.0, 2.0), same.normal((5,), 3.0, 0.5),
-         same.binomial((8,), p=0.5, dtype="float32"), same.uniform((3,), dtype="float64")]
+    a = [
+        B.random_uniform((20,), -1.0, 2.0, rng=rng),
+        B.random_normal((5,), 3.0, 0.5, rng=rng),
+        B.random_binomial((8,), p=0.5, rng=rng),
+        B.random_uniform((3,), dtype="float64", rng=rng),
+    ]
+    b = [
+        same.uniform((20,), -1.0, 2.0),
+        same.normal((5,), 3.0, 0.5),
+        same.binomial((8,), p=0.5, dtype="float32"),
+        same.uniform((3,), dtype="float64"),
+    ]
     for x, y in zip(K.function([], a)(), K.function([], b)()):
         np.testing.assert_array_equal(x, y)
         assert x.dtype == y.dtype
@@ -411,8 +422,10 @@ class Machine:
     def __init__(self, visible, hidden, seed):
         rng = np.random.default_rng(seed)
         self.W = B.variable(rng.normal(0, 0.5, (visible, hidden)), name="h0-1_W")
-        self.b = [B.variable(rng.normal(0, 0.2, n), name=f"h{i}_b")
-                  for i, n in enumerate((visible, hidden))]
+        self.b = [
+            B.variable(rng.normal(0, 0.2, n), name=f"h{i}_b")
+            for i, n in enumerate((visible, hidden))
+        ]
         self.weights = [self.W, *self.b]
 
     def hidden(self, v, beta=1.0):

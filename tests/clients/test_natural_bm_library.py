@@ -74,7 +74,7 @@ class Layer:
             for name in [n.decode("utf8") for n in f.attrs["weight_names"]]:
                 B.set_value(self.W, f[name][()])
 """,
-}
+}  # fmt: skip
 PROGRAM = """
 import sys
 import numpy as np
@@ -120,8 +120,14 @@ def library(tmp_path):
 def python(folder, *arguments):
     path = ":".join([*sys.path, str(folder)])
     environment = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "PYTHONPATH": path}
-    return subprocess.run([sys.executable, *arguments], cwd=folder, env=environment,
-                          capture_output=True, text=True, timeout=120)  # fmt: skip
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 def test_as_a_command(library):
@@ -159,8 +165,12 @@ def test_install_twice_is_once(library):
 
 
 def test_what_a_command_needs():
-    done = subprocess.run([sys.executable, "-m", "ckernels.compat.natural_bm"], text=True,
-                          env={"PYTHONPATH": ":".join(sys.path)}, capture_output=True,
-                          timeout=120)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "ckernels.compat.natural_bm"],
+        text=True,
+        env={"PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        timeout=120,
+    )
     assert done.returncode == 1
     assert "usage: python -m ckernels.compat.natural_bm program.py" in done.stderr

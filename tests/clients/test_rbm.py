@@ -120,8 +120,11 @@ def test_gradient_is_that_of_the_free_energies(rbm):
     def hidden(x):
         return 1 / (1 + np.exp(-(x @ w + c)))
 
-    steps = [(v.T @ hidden(v) - end.T @ hidden(end)) / 10 - 0.01 * w,
-             (v - end).mean(0), (hidden(v) - hidden(end)).mean(0)]  # fmt: skip
+    steps = [
+        (v.T @ hidden(v) - end.T @ hidden(end)) / 10 - 0.01 * w,
+        (v - end).mean(0),
+        (hidden(v) - hidden(end)).mean(0),
+    ]
     for p, old, step in zip(machine.parameters, (w, b, c), steps):
         np.testing.assert_allclose(K.get_value(p), old + 0.1 * step, rtol=1e-4, atol=1e-6)
 

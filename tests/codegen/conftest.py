@@ -1,4 +1,5 @@
 """Tests of code generation look at plans as they are made, not as the compiledir kept them."""
+
 import pytest
 
 from ckernels.runtime import stored

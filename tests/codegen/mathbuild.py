@@ -3,6 +3,7 @@
 One translation unit per test session, with the flags of kernels, for test_math.py (floats)
 and test_math_integers.py (integers, conversions, random numbers).
 """
+
 import ctypes
 import functools
 import pathlib
@@ -21,22 +22,24 @@ needs_gcc = pytest.mark.skipif(CC is None, reason="no gcc")
 FLAGS = ["-O2", "-std=gnu11", "-fPIC", "-shared", "-Wall", "-Wextra", "-fno-math-errno",
          "-fno-trapping-math", "-fopenmp-simd", "-fvect-cost-model=dynamic",
          "--param=vect-epilogues-nomask=0", "-march=native",
-         "-mprefer-vector-width=512", "-fopt-info-vec"]
+         "-mprefer-vector-width=512", "-fopt-info-vec"]  # fmt: skip
 FLOAT = {"f32": "float", "f64": "double"}
 INTS = {f"{k}{b}": f"{t}{b}_t" for k, t in (("i", "int"), ("u", "uint")) for b in (8, 16, 32, 64)}
 DTYPE = {"f32": "float32", "f64": "float64", "u16h": "uint16",
-         **{s: t[:-2] for s, t in INTS.items()}}
+         **{s: t[:-2] for s, t in INTS.items()}}  # fmt: skip
 BINARY = ("pow", "atan2", "betaln", "mod", "floordiv", "max", "min")
 INT_BINARY = ("floordiv", "mod", "pow", "max", "min")
-SCALAR = ("gammaln", "gamma", "betaln", "j0", "j1")   # by libm, not vectorised
+SCALAR = ("gammaln", "gamma", "betaln", "j0", "j1")  # by libm, not vectorised
 EXACT = ("sqrt", "abs", "floor", "ceil", "trunc", "round", "sign")
 UNARY = tuple(n for n in mathlib.ULP if n not in BINARY) + EXACT
 
 
 def kernel(symbol, text, out, *types):
     args = ", ".join(f"const {t} *restrict x{i}" for i, t in enumerate(types))
-    return (f"void {symbol}({args}, {out} *restrict y, int64_t n) {{\n"
-            f"    for (int64_t i = 0; i < n; i++) y[i] = {text};\n}}\n")
+    return (
+        f"void {symbol}({args}, {out} *restrict y, int64_t n) {{\n"
+        f"    for (int64_t i = 0; i < n; i++) y[i] = {text};\n}}\n"
+    )
 
 
 def sources():
@@ -59,10 +62,16 @@ def sources():
     yield kernel("half_to_float", "ck_half_to_float(x0[i])", "float", "uint16_t")
     yield kernel("float_to_half", "ck_float_to_half(x0[i])", "uint16_t", "float")
     yield kernel("double_to_half", "ck_double_to_half(x0[i])", "uint16_t", "double")
-    yield kernel("random_bits_u64", "ck_random_bits_u64(x0[i], x1[i], x2[i], x3[i])", "uint64_t",
-                 *["int64_t"] * 4)
-    yield ("void threefry(const uint32_t *w, uint32_t *r) {\n"
-           "    ck_threefry2x32(w[0], w[1], w[2], w[3], r, r + 1);\n}\n")
+    yield kernel(
+        "random_bits_u64",
+        "ck_random_bits_u64(x0[i], x1[i], x2[i], x3[i])",
+        "uint64_t",
+        *["int64_t"] * 4,
+    )
+    yield (
+        "void threefry(const uint32_t *w, uint32_t *r) {\n"
+        "    ck_threefry2x32(w[0], w[1], w[2], w[3], r, r + 1);\n}\n"
+    )
 
 
 class Library:
@@ -73,8 +82,9 @@ class Library:
         file = folder / "math.c"
         file.write_text("\n".join((PREAMBLE, *mathlib.snippets(text), text)))
         self.text = file.read_text()
-        done = subprocess.run([CC, *FLAGS, "-o", folder / "math.so", file, "-lm"],
-                              capture_output=True, text=True)
+        done = subprocess.run(
+            [CC, *FLAGS, "-o", folder / "math.so", file, "-lm"], capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stderr[:4000]
         self.messages = done.stderr
         self.handle = ctypes.CDLL(str(folder / "math.so"))
@@ -82,8 +92,10 @@ class Library:
     def __call__(self, symbol, out, *arrays):
         arrays = [np.ascontiguousarray(a) for a in arrays]
         result = np.empty(arrays[0].shape, out)
-        getattr(self.handle, symbol)(*(ctypes.c_void_p(a.ctypes.data) for a in (*arrays, result)),
-                                     ctypes.c_int64(result.size))
+        getattr(self.handle, symbol)(
+            *(ctypes.c_void_p(a.ctypes.data) for a in (*arrays, result)),
+            ctypes.c_int64(result.size),
+        )
         return result
 
 
@@ -108,6 +120,25 @@ def ulp_error(got, exact, dtype, absolute=False):
 def edges(s):
     info = np.finfo(DTYPE[s])
     tiny = float(info.smallest_subnormal)
-    positive = [0.0, tiny, 3 * tiny, float(info.tiny), 1e-5, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0,
-                5.5, 127.0, 16777215.0, 1e30, float(info.max), np.inf, np.nan]
+    positive = [
+        0.0,
+        tiny,
+        3 * tiny,
+        float(info.tiny),
+        1e-5,
+        0.25,
+        0.5,
+        1.0,
+        1.5,
+        2.0,
+        3.0,
+        4.0,
+        5.5,
+        127.0,
+        16777215.0,
+        1e30,
+        float(info.max),
+        np.inf,
+        np.nan,
+    ]
     return np.array(positive + [-v for v in positive], DTYPE[s])

@@ -14,7 +14,7 @@ _libc.mmap.argtypes = [
     ctypes.c_int,
     ctypes.c_int,
     ctypes.c_long,
-]
+]  # fmt: skip
 _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 PAGE = mmap.PAGESIZE

@@ -1,4 +1,5 @@
 """Plans made from build functions, for tests of fusion: which steps come out, and rightly so."""
+
 import numpy as np
 
 from ckernels.graph.node import make, new_uid
@@ -8,8 +9,9 @@ from ckernels.runtime.function import make_function
 
 
 def leaf(shape, dtype="float32", name=None):
-    return make("placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape),
-                                    "name": name})
+    return make(
+        "placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape), "name": name}
+    )
 
 
 def plan(build, *arrays, check=True, rtol=2e-4):

@@ -3,6 +3,7 @@
 Rows are compiled in batches: each one is an output of one function per dtype, kept apart from its
 neighbours by inputs of its own shape, so that a wrong row shows as itself.
 """
+
 import numpy as np
 import pytest
 
@@ -13,23 +14,28 @@ from ckernels.graph.op import REGISTRY
 from ckernels.runtime.function import make_function
 
 REAL = [d for d in dtypes.ITEMSIZE if not dtypes.is_complex(d) and dtypes.available(d)]
-ELEMENTWISE = [op for op in REGISTRY.values() if op.kind == "elementwise" and op.c is not None
-               and op.name not in ("cast",)]
+ELEMENTWISE = [
+    op
+    for op in REGISTRY.values()
+    if op.kind == "elementwise" and op.c is not None and op.name not in ("cast",)
+]
 REDUCE = ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin"]
 # In float64 the oracles of these are as inexact as the C: near zeros of the function only the
 # absolute error means something, and far out their series end. The math tests use mpmath.
 ROUGH = {"erf", "erfc", "erfinv", "erfcinv", "gamma", "gammaln", "digamma", "i0", "i1", "j0", "j1",
-         "betaln", "erfcx", "log_ndtr"}
+         "betaln", "erfcx", "log_ndtr"}  # fmt: skip
 
 
 def leaf(ndim, dtype):
-    return make("placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": (None,) * ndim,
-                                    "name": None})
+    return make(
+        "placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": (None,) * ndim, "name": None}
+    )
 
 
 def operand_count(op):
     return {"where": 3, "clip": 3}.get(op.name) or max(
-        (k + 1 for k in range(3) if f"{{{k}}}" in c_of(op, op_dtype(op))), default=0)
+        (k + 1 for k in range(3) if f"{{{k}}}" in c_of(op, op_dtype(op))), default=0
+    )
 
 
 def op_dtype(op):
@@ -66,9 +72,27 @@ def samples(dtype, rng, n=301):
         return rng.integers(0, 2, n).astype(bool)
     if dtypes.is_float(dtype):
         info = dtypes.finfo(dtype)
-        edges = [0.0, -0.0, 1, -1, 0.5, -2.5, np.inf, -np.inf, np.nan, info.max, info.min,
-                 info.tiny,
-                 -info.tiny, info.smallest_subnormal, -info.smallest_subnormal * 9, 7, 65.5, -3, 2]
+        edges = [
+            0.0,
+            -0.0,
+            1,
+            -1,
+            0.5,
+            -2.5,
+            np.inf,
+            -np.inf,
+            np.nan,
+            info.max,
+            info.min,
+            info.tiny,
+            -info.tiny,
+            info.smallest_subnormal,
+            -info.smallest_subnormal * 9,
+            7,
+            65.5,
+            -3,
+            2,
+        ]
         with np.errstate(all="ignore"):
             tail = rng.normal(size=n - len(edges))
             tail *= np.exp(rng.normal(size=tail.size) * 2)
@@ -85,7 +109,7 @@ def ulps(got, want):
     kind = {2: np.uint16, 4: np.uint32, 8: np.uint64}[got.dtype.itemsize]
     a, b = (np.ascontiguousarray(v).view(kind).astype(np.uint64) for v in (got, want))
     top = np.uint64(1) << np.uint64(8 * got.dtype.itemsize - 1)
-    a, b = (np.where(v < top, v + top, top - (v - top)) for v in (a, b))    # in order of value
+    a, b = (np.where(v < top, v + top, top - (v - top)) for v in (a, b))  # in order of value
     apart = np.where(a > b, a - b, b - a).astype(np.float64)
     nan = np.isnan(got) | np.isnan(want)
     return np.where(nan, np.where(np.isnan(got) & np.isnan(want), 0, 2.0**62), apart)
@@ -99,7 +123,7 @@ def check(what, op, node, got, want, arrays=()):
         return
     limit, apart = op.ulp, ulps(got, want)
     if node.dtype == "float64" and limit:
-        limit += 3                              # the oracle is a float64 computation itself
+        limit += 3  # the oracle is a float64 computation itself
         if op.name in ROUGH:
             with np.errstate(all="ignore"):
                 size = np.abs(arrays[0])
@@ -146,10 +170,10 @@ def test_casts(dtype):
         x = leaf(1, dtype)
         array = samples(dtype, rng)
         if dtypes.is_float(dtype) and to in dtypes.INTEGERS:
-            info = np.iinfo(to)         # what lies outside converts as the machine likes
+            info = np.iinfo(to)  # what lies outside converts as the machine likes
             with np.errstate(all="ignore"):
                 wide = array.astype("float64")
-                fits = (wide > max(info.min, -2.0**63) - .5) & (wide < float(info.max) * .99)
+                fits = (wide > max(info.min, -(2.0**63)) - 0.5) & (wide < float(info.max) * 0.99)
             array = np.where(fits, array, 1).astype(dtype)
         batch.append((f"{dtype} to {to}", op, make(op, (x,), {"dtype": to}), [x], [array]))
     run_batch(batch)
@@ -187,13 +211,32 @@ def test_layouts_of_elementwise(name):
     run_batch(batch)
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (1,), (1, 1), (3, 0), (0, 3), (1, 7), (7, 1),
-                                   (2, 3, 4),
-                                   (2, 1, 3, 1, 2), (257,), (5, 0, 2)])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (),
+        (0,),
+        (1,),
+        (1, 1),
+        (3, 0),
+        (0, 3),
+        (1, 7),
+        (7, 1),
+        (2, 3, 4),
+        (2, 1, 3, 1, 2),
+        (257,),
+        (5, 0, 2),
+    ],
+)
 def test_shapes_of_elementwise(shape):
     rng, batch = np.random.default_rng(8), []
-    for name, dtype in (("add", "float32"), ("where", "float64"), ("exp", "float32"),
-                        ("lt", "int16"), ("neg", "float16")):
+    for name, dtype in (
+        ("add", "float32"),
+        ("where", "float64"),
+        ("exp", "float32"),
+        ("lt", "int16"),
+        ("neg", "float16"),
+    ):
         op = REGISTRY[name]
         node, leaves = node_of(op, dtype, len(shape))
         arrays = [np.resize(samples(n.dtype, rng), shape) for n in leaves]
@@ -204,13 +247,19 @@ def test_shapes_of_elementwise(shape):
 def reduction_case(name, dtype, array, axes):
     op = REGISTRY[name]
     x = leaf(array.ndim, dtype)
-    return (f"{name} {dtype} {array.shape} over {axes}", op, make(op, (x,), {"axes": axes}), [x],
-            [array])
+    return (
+        f"{name} {dtype} {array.shape} over {axes}",
+        op,
+        make(op, (x,), {"axes": axes}),
+        [x],
+        [array],
+    )
 
 
 def reducible(name, dtype):
     return (name in ("any", "all")) <= (dtype == "bool") and not (
-        name in ("sum", "prod") and dtype not in ("int64", "uint64", *dtypes.FLOATS))
+        name in ("sum", "prod") and dtype not in ("int64", "uint64", *dtypes.FLOATS)
+    )
 
 
 def moderate(name, dtype, rng, shape):
@@ -219,14 +268,14 @@ def moderate(name, dtype, rng, shape):
     if dtype == "bool":
         return rng.integers(0, 8, n).astype(bool).reshape(shape)
     if dtypes.is_float(dtype):
-        x = rng.normal(size=n) if name != "prod" else np.exp(rng.normal(size=n) * .05)
+        x = rng.normal(size=n) if name != "prod" else np.exp(rng.normal(size=n) * 0.05)
         return np.round(x * 64).astype(dtype).reshape(shape) / np.dtype(dtype).type(64)
     return samples(dtype, rng, max(n, 10))[:n].reshape(shape)
 
 
 AXES = [((7,), (0,)), ((1,), (0,)), ((4, 5), (0,)), ((4, 5), (1,)), ((4, 5), (0, 1)),
         ((3, 4, 5), (1,)), ((3, 4, 5), (0, 2)), ((3, 4, 5), (1, 2)), ((3, 1, 5), (1,)),
-        ((3, 0, 5), (2,)), ((2, 300), (0,)), ((2, 3, 2, 3), (0, 2)), ((600, 3), (0,))]
+        ((3, 0, 5), (2,)), ((2, 300), (0,)), ((2, 3, 2, 3), (0, 2)), ((600, 3), (0,))]  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", REAL)
@@ -249,9 +298,19 @@ def test_reductions(dtype):
 @pytest.mark.parametrize("name", ["sum", "prod", "any", "all"])
 def test_reductions_of_nothing(name):
     dtype = "bool" if name in ("any", "all") else "float32"
-    run_batch([reduction_case(name, dtype, np.zeros(shape, dtype), axes)
-               for shape, axes in (((0,), (0,)), ((3, 0), (1,)), ((0, 3), (0,)), ((0, 3), (0, 1)),
-                                   ((2, 0, 3), (1, 2)), ((0, 3), (1,)))])
+    run_batch(
+        [
+            reduction_case(name, dtype, np.zeros(shape, dtype), axes)
+            for shape, axes in (
+                ((0,), (0,)),
+                ((3, 0), (1,)),
+                ((0, 3), (0,)),
+                ((0, 3), (0, 1)),
+                ((2, 0, 3), (1, 2)),
+                ((0, 3), (1,)),
+            )
+        ]
+    )
 
 
 @pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin", "sum"])

@@ -2,6 +2,7 @@
 
 `pytest tests/codegen/test_emit.py --update-golden` writes the files anew; read the diff.
 """
+
 import pathlib
 import re
 
@@ -28,9 +29,10 @@ MIXED = {
     "adam": (lambda *a: adam(*a), [(30, 20)] * 4),
     "iota": (lambda x: x + ops.cast(ops.iota((20, 30), 1), "float32"), [(20, 30)]),
     "scalar": (lambda x, s: x * ops.exp(s), [(20, 30), ()]),
+}  # fmt: skip
+GRAPHS = {
+    name.replace(" ", "_"): (build, shapes) for name, (build, _, shapes) in ONE_KERNEL.items()
 }
-GRAPHS = {name.replace(" ", "_"): (build, shapes)
-          for name, (build, _, shapes) in ONE_KERNEL.items()}
 GRAPHS.update(MIXED)
 
 
@@ -66,6 +68,7 @@ def test_no_name_of_a_user_reaches_the_compiler():
     evil = '*/ } int main(void) { /* "'
     x = leaf((None,), "float32", evil)
     from ckernels.runtime.function import make_function
+
     function = make_function([x], [ops.tanh(x) * 2], positional_only=True, name=evil)
     function(np.ones(3, "float32"))
     assert "main" not in function.info.source() and evil not in function.info.source()
@@ -78,6 +81,10 @@ def test_tidy():
     assert tidy_expression("(float)(v0)") == "(float)v0"
     assert tidy_expression("((v1) ? (v2) : ((v3)))") == "v1 ? v2 : v3"
     assert tidy_expression("(v1) + ((0x1p0f))") == "v1 + (0x1p0f)"
-    body = ["    const float *const a0 = x0;", "    float *const b3 = a3;",
-            "    const int64_t q_0 = q;", "    y1[0] = a0[0];"]
+    body = [
+        "    const float *const a0 = x0;",
+        "    float *const b3 = a3;",
+        "    const int64_t q_0 = q;",
+        "    y1[0] = a0[0];",
+    ]
     assert tidy_body(body) == ["    y1[0] = x0[0];"]

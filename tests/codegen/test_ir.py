@@ -1,4 +1,5 @@
 """Kernel.check finds what is malformed, and holds for every kernel that graphs are lowered to."""
+
 import dataclasses
 
 import pytest
@@ -12,11 +13,19 @@ from .test_emit import GRAPHS
 
 def softmax_like():
     """exp(x - max(x)) over rows, by hand."""
-    return Kernel("rows", 1, 0, (Operand("in", "float32", 1), Operand("out", "float32", 1)), (
-        Value("load", "float32", operand=0),
-        Value("max", "float32", (0,), vec=False, run=False),
-        Value("sub", "float32", (0, 1), level=1),
-        Value("exp", "float32", (2,), level=1)), ((1, 3),))
+    return Kernel(
+        "rows",
+        1,
+        0,
+        (Operand("in", "float32", 1), Operand("out", "float32", 1)),
+        (
+            Value("load", "float32", operand=0),
+            Value("max", "float32", (0,), vec=False, run=False),
+            Value("sub", "float32", (0, 1), level=1),
+            Value("exp", "float32", (2,), level=1),
+        ),
+        ((1, 3),),
+    )
 
 
 def broken(position=None, **changes):
@@ -34,22 +43,25 @@ def test_a_well_formed_kernel():
     assert kernel.key() == softmax_like().key() != broken(3, op="tanh").key()
 
 
-@pytest.mark.parametrize("kernel, words", [
-    (broken(form="spiral"), "spiral"),
-    (broken(2, args=(0, 3)), "before definition"),
-    (broken(0, operand=1), "loads what is no such operand"),
-    (broken(0, dtype="float64"), "loads another dtype"),
-    (broken(2, level=0), "too early"),
-    (broken(2, vec=False), "hides a vector"),
-    (broken(3, op="ck_exp_f32"), "kernels have not"),
-    (broken(3, op="softmax"), "kernels have not"),
-    (broken(3, args=()), "no operands"),
-    (broken(3, dtype="complex64"), "dtype"),
-    (broken(1, dtype="float64"), "mixes dtypes"),
-    (broken(0, op="literal", operand=-1), "has no number"),
-    (broken(stores=((0, 3),)), "out operand"),
-    (broken(stores=()), "not stored"),
-])
+@pytest.mark.parametrize(
+    "kernel, words",
+    [
+        (broken(form="spiral"), "spiral"),
+        (broken(2, args=(0, 3)), "before definition"),
+        (broken(0, operand=1), "loads what is no such operand"),
+        (broken(0, dtype="float64"), "loads another dtype"),
+        (broken(2, level=0), "too early"),
+        (broken(2, vec=False), "hides a vector"),
+        (broken(3, op="ck_exp_f32"), "kernels have not"),
+        (broken(3, op="softmax"), "kernels have not"),
+        (broken(3, args=()), "no operands"),
+        (broken(3, dtype="complex64"), "dtype"),
+        (broken(1, dtype="float64"), "mixes dtypes"),
+        (broken(0, op="literal", operand=-1), "has no number"),
+        (broken(stores=((0, 3),)), "out operand"),
+        (broken(stores=()), "not stored"),
+    ],
+)
 def test_what_check_finds(kernel, words):
     with pytest.raises(AssertionError, match=words):
         kernel.check()
@@ -58,6 +70,7 @@ def test_what_check_finds(kernel, words):
 def test_numbers_of_literals():
     def literal(dtype, number):
         return Value("literal", dtype, attrs=(("number", numeral(dtype, number)),))
+
     assert literal("float32", 0.0) != literal("float32", -0.0)
     assert literal("float64", float("nan")) == literal("float64", float("nan"))
     assert literal("float64", 0.1).number == 0.1

@@ -1,4 +1,5 @@
 """Layouts against NumPy: a view's strides address the elements that NumPy's view has."""
+
 import itertools
 
 import numpy as np
@@ -20,8 +21,11 @@ shapes = st.lists(st.sampled_from([0, 1, 2, 3, 4, 6]), max_size=4).map(tuple)
 
 
 def leaf(shape):
-    return make("placeholder", (), {"uid": new_uid(), "dtype": "float64", "shape": tuple(shape),
-                                    "name": None})
+    return make(
+        "placeholder",
+        (),
+        {"uid": new_uid(), "dtype": "float64", "shape": tuple(shape), "name": None},
+    )
 
 
 def addresses(layout):
@@ -48,7 +52,7 @@ def test_views_address_what_numpy_shows(shape, data):
         if x is before:
             continue
         made = view(x, layout)
-        if made is None:                            # a reshape that needs a copy: so says NumPy
+        if made is None:  # a reshape that needs a copy: so says NumPy
             assert x.op.name == "reshape"
             return
         assert made.shape == x.shape == memory.shape
@@ -57,8 +61,9 @@ def test_views_address_what_numpy_shows(shape, data):
 
 
 def one_view(x, memory, data):
-    kind = data.draw(st.sampled_from(["transpose", "expand", "squeeze", "broadcast", "slice",
-                                      "reshape"]))
+    kind = data.draw(
+        st.sampled_from(["transpose", "expand", "squeeze", "broadcast", "slice", "reshape"])
+    )
     ndim = memory.ndim
     if kind == "transpose" and ndim > 1:
         perm = data.draw(st.permutations(range(ndim)))

@@ -1,6 +1,7 @@
 """Float functions of the math library against NumPy, SciPy and mpmath: errors in ulp, special
 values, the same bits at every position of a vector, vectorised loops, stated bounds.
 """
+
 import re
 import subprocess
 import time
@@ -63,12 +64,12 @@ ORACLE = {
     "min": np.minimum,
     "i0": bessel_i(special.i0, False),
     "i1": bessel_i(special.i1, True),
-}
+}  # fmt: skip
 # where SciPy follows another rule at poles, or is too coarse: tested by values below
 SKIP_POLES = {"gammaln": lambda x: x > 0, "gamma": lambda x: x > 0,
               "digamma": lambda x: x > 0, "j0": lambda x: np.abs(x) < 1e4,
-              "j1": lambda x: np.abs(x) < 1e4}
-ABSOLUTE = ("gammaln", "digamma", "j0", "j1")   # near their roots the error is absolute
+              "j1": lambda x: np.abs(x) < 1e4}  # fmt: skip
+ABSOLUTE = ("gammaln", "digamma", "j0", "j1")  # near their roots the error is absolute
 
 
 def oracle(name):
@@ -82,9 +83,30 @@ def lib():
 
 def float32_samples():
     """Every 1031st float32 and all those next to the specials."""
-    bits = np.arange(0, 2 ** 32, 1031, dtype=np.uint64).astype(np.uint32)
-    marks = np.array([0, 1, 2, 0.5, 0.25, np.log(2), np.sqrt(0.5), np.sqrt(2), np.pi, np.pi / 2,
-                      88.72283, 103.97, 1e-8, np.inf, 127, 128, 149, 1.1754944e-38], "float32")
+    bits = np.arange(0, 2**32, 1031, dtype=np.uint64).astype(np.uint32)
+    marks = np.array(
+        [
+            0,
+            1,
+            2,
+            0.5,
+            0.25,
+            np.log(2),
+            np.sqrt(0.5),
+            np.sqrt(2),
+            np.pi,
+            np.pi / 2,
+            88.72283,
+            103.97,
+            1e-8,
+            np.inf,
+            127,
+            128,
+            149,
+            1.1754944e-38,
+        ],
+        "float32",
+    )
     near = (marks.view("uint32")[:, None].astype("int64") + np.arange(-200, 201)).ravel()
     near = near[near >= 0].astype("uint32")
     return np.concatenate([bits, near, near | np.uint32(0x80000000)]).view("float32")
@@ -115,15 +137,16 @@ def test_every_float32(lib, name):
     """All 2**32 of them, against the function for doubles, which is held to mpmath below."""
     bound = mathlib.ULP[name]["f32"] if name in mathlib.ULP else 0.5
     keep, block = SKIP_POLES.get(name), 1 << 22
-    for first in range(0, 2 ** 32, block):
+    for first in range(0, 2**32, block):
         x = np.arange(first, first + block, dtype=np.uint64).astype(np.uint32).view("float32")
         with np.errstate(all="ignore"):
             x = x[keep(x)] if keep else x
             exact = lib(f"{name}_f64", "float64", x.astype("float64"))
             got = lib(f"{name}_f32", "float32", x)
             near = exact.astype("float32")
-            other = np.flatnonzero((got.view("int32") != near.view("int32"))
-                                   & ~(np.isnan(got) & np.isnan(near)))
+            other = np.flatnonzero(
+                (got.view("int32") != near.view("int32")) & ~(np.isnan(got) & np.isnan(near))
+            )
             error = ulp_error(got[other], exact[other], "float32", name in ABSOLUTE)
         wrong = other[~(error <= bound)]
         assert not wrong.size, (x[wrong[0]], got[wrong[0]], exact[wrong[0]])
@@ -147,7 +170,7 @@ REFERENCE = {
     "j1": lambda x: mpmath.besselj(1, x),
     "erfcx": lambda x: mpmath.exp(x * x) * mpmath.erfc(x),
     "log_ndtr": lambda x: mpmath.log(mpmath.erfc(-x / mpmath.sqrt(2)) / 2),
-}
+}  # fmt: skip
 DOMAIN = {
     "log": (0, 9),
     "log2": (0, 9),
@@ -171,9 +194,9 @@ DOMAIN = {
     "tan": (-400, 400),
     "erfcx": (-26, 80),
     "log_ndtr": (-60, 8),
-}
+}  # fmt: skip
 SLOW = ("erfinv", "erfcinv", "gammaln", "gamma", "digamma", "i0", "i1", "j0", "j1", "erfc",
-        "erfcx", "log_ndtr")
+        "erfcx", "log_ndtr")  # fmt: skip
 
 
 def float64_samples(name, rng):
@@ -217,8 +240,11 @@ def test_two_operands_against_mpmath(lib, name, s):
     big = np.finfo(DTYPE[s]).max
     with mpmath.workprec(200):
         exact = [fn(mpmath.mpf(float(a)), mpmath.mpf(float(b))) for a, b in zip(x, y)]
-        errors = [float(abs(mpmath.mpf(float(g)) - e)) / float(np.spacing(DTYPE_OF(s)(float(e))))
-                  for g, e in zip(got, exact) if e < big]
+        errors = [
+            float(abs(mpmath.mpf(float(g)) - e)) / float(np.spacing(DTYPE_OF(s)(float(e))))
+            for g, e in zip(got, exact)
+            if e < big
+        ]
     assert max(errors) <= mathlib.ULP[name][s]
 
 
@@ -231,11 +257,15 @@ def test_betaln_against_mpmath(lib, s):
     got = lib(f"betaln_{s}", DTYPE[s], x, y)
     assert (got == lib(f"betaln_{s}", DTYPE[s], y, x)).all()
     with mpmath.workprec(200):
-        exact = [mpmath.log(mpmath.beta(mpmath.mpf(float(a)), mpmath.mpf(float(b))))
-                 for a, b in zip(x, y)]
-        errors = [float(abs(mpmath.mpf(float(g)) - e))
-                  / float(np.spacing(DTYPE_OF(s)(max(1.0, abs(float(e))))))
-                  for g, e in zip(got, exact)]
+        exact = [
+            mpmath.log(mpmath.beta(mpmath.mpf(float(a)), mpmath.mpf(float(b))))
+            for a, b in zip(x, y)
+        ]
+        errors = [
+            float(abs(mpmath.mpf(float(g)) - e))
+            / float(np.spacing(DTYPE_OF(s)(max(1.0, abs(float(e))))))
+            for g, e in zip(got, exact)
+        ]
     assert max(errors) <= mathlib.ULP["betaln"][s], max(errors)
 
 
@@ -247,11 +277,13 @@ def DTYPE_OF(s):
 def test_huge_angles(lib, name):
     rng = np.random.default_rng(2)
     x = np.exp(rng.uniform(5, 700, 2000)) * rng.choice([-1, 1], 2000)
-    x[:3] = 6381956970095103 * 2.0 ** 797, np.pi * 2.0 ** 40, 1e22
+    x[:3] = 6381956970095103 * 2.0**797, np.pi * 2.0**40, 1e22
     got = lib(f"{name}_f64", "float64", x)
     with mpmath.workprec(1400):
-        errors = [exact_error(b, getattr(mpmath, name)(mpmath.mpf(float(a))), False)
-                  for a, b in zip(x, got)]
+        errors = [
+            exact_error(b, getattr(mpmath, name)(mpmath.mpf(float(a))), False)
+            for a, b in zip(x, got)
+        ]
     # the double nearest to a multiple of pi / 2: glibc's own cos is 8 ulp off there
     assert errors[0] < 16
     assert max(errors[1:]) <= mathlib.ULP[name]["f64"]
@@ -306,16 +338,22 @@ def test_same_bits_at_every_position(lib, s):
         x = rng.normal(size=n).astype(DTYPE[s])
         for name in ("exp", "log", "tanh", "erfc", "sin"):
             whole = lib(f"{name}_{s}", DTYPE[s], x).view(width)
-            single = [lib(f"{name}_{s}", DTYPE[s], x[k:k + 1]).view(width)[0] for k in (0, n - 1)]
+            single = [lib(f"{name}_{s}", DTYPE[s], x[k : k + 1]).view(width)[0] for k in (0, n - 1)]
             assert [whole[0], whole[-1]] == single, (name, n)
 
 
 def test_loops_are_vectorised(lib):
     found = re.finditer(r"math\.c:(\d+):\d+: optimized: loop vec", lib.messages)
     lines = {int(m[1]) for m in found}
-    if not lines or "__AVX512F__" not in subprocess.run(
+    if (
+        not lines
+        or "__AVX512F__"
+        not in subprocess.run(
             [CC, "-march=native", "-dM", "-E", "-x", "c", "/dev/null"],
-            capture_output=True, text=True).stdout:
+            capture_output=True,
+            text=True,
+        ).stdout
+    ):
         pytest.skip("vectorisation is known for AVX-512 only")
     text = lib.text.splitlines()
     allowed = {f"{n}_{s}" for n in SCALAR for s in FLOAT}

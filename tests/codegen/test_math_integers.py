@@ -1,6 +1,7 @@
 """Integers, conversions, halves and random numbers of the math library: as NumPy has them, and
 Threefry's published vectors.
 """
+
 import ctypes
 
 import numpy as np
@@ -51,20 +52,29 @@ def test_integers_as_numpy(lib, s):
 def test_float_to_integer_as_numpy(lib, s, i):
     rng = np.random.default_rng(6)
     powers = 2.0 ** np.arange(0, 66)
-    x = np.concatenate([powers, -powers, powers - 1, powers + 1, rng.normal(size=500) * 1e3,
-                        [0.0, -0.0, 0.99, -0.99, np.inf, -np.inf, np.nan]])
+    x = np.concatenate(
+        [
+            powers,
+            -powers,
+            powers - 1,
+            powers + 1,
+            rng.normal(size=500) * 1e3,
+            [0.0, -0.0, 0.99, -0.99, np.inf, -np.inf, np.nan],
+        ]
+    )
     x = np.concatenate([x, edges(s)]).astype(DTYPE[s])
     info, cut = np.iinfo(DTYPE[i]), np.trunc(x.astype("float64"))
     inside = (cut >= info.min) & (cut < float(info.max) + (info.bits > 32))
-    inside &= np.abs(cut) < 2.0 ** 63 if i != "u64" else cut < 2.0 ** 64
+    inside &= np.abs(cut) < 2.0**63 if i != "u64" else cut < 2.0**64
     got = lib(f"{s}_to_{i}", DTYPE[i], x)
     np.testing.assert_array_equal(got[inside], x[inside].astype(DTYPE[i]))
     # outside the range: x86's "integer indefinite", its low bits for the small types
-    lowest = -2 ** 63 if i in ("i64", "u64", "u32") else -2 ** 31
-    far = ~(np.abs(x) < 2.0 ** 65)
+    lowest = -(2**63) if i in ("i64", "u64", "u32") else -(2**31)
+    far = ~(np.abs(x) < 2.0**65)
     if i != "u64":
-        assert (got[far] == np.array(lowest % 2 ** info.bits, f"u{info.bits // 8}")
-                .astype(DTYPE[i])).all()
+        assert (
+            got[far] == np.array(lowest % 2**info.bits, f"u{info.bits // 8}").astype(DTYPE[i])
+        ).all()
 
 
 def test_halves(lib):
@@ -76,8 +86,9 @@ def test_halves(lib):
     assert np.isnan(got[~number]).all()
     f = exact[np.isfinite(exact) & (exact >= 0)].astype("float64")
     middle = np.concatenate([f, (f + np.append(f[1:], 65536.0)) / 2])
-    around = np.concatenate([middle, middle * (1 + 2e-7), middle * (1 - 2e-7),
-                             [np.inf, np.nan, 1e30, 1e-30]])
+    around = np.concatenate(
+        [middle, middle * (1 + 2e-7), middle * (1 - 2e-7), [np.inf, np.nan, 1e30, 1e-30]]
+    )
     with np.errstate(over="ignore"):
         for dtype, symbol in (("float32", "float_to_half"), ("float64", "double_to_half")):
             more = np.concatenate([around, middle * (1 + 4e-16), middle * (1 - 4e-16)])
@@ -92,8 +103,9 @@ def test_bfloats(lib):
     """The upper half of a float32, rounded to even: all, and what lies around the middles."""
     halves = np.arange(65536, dtype=np.uint16)
     exact = (halves.astype("uint32") << 16).view("float32")
-    np.testing.assert_array_equal(lib("bfloat_to_float", "float32", halves).view("uint32"),
-                                  exact.view("uint32"))
+    np.testing.assert_array_equal(
+        lib("bfloat_to_float", "float32", halves).view("uint32"), exact.view("uint32")
+    )
     back = lib("float_to_bfloat", "uint16", exact)
     number = ~np.isnan(exact)
     np.testing.assert_array_equal(back[number], halves[number])
@@ -106,10 +118,14 @@ def test_bfloats(lib):
             np.testing.assert_array_equal(lib("float_to_bfloat", "uint16", x), want)
 
 
-@pytest.mark.parametrize("key, counter, words", [
-    ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
-    ((0xFFFFFFFF,) * 2, (0xFFFFFFFF,) * 2, (0x1CB996FC, 0xBB002BE7)),
-    ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), (0xC4923A9C, 0x483DF7A0))])
+@pytest.mark.parametrize(
+    "key, counter, words",
+    [
+        ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
+        ((0xFFFFFFFF,) * 2, (0xFFFFFFFF,) * 2, (0x1CB996FC, 0xBB002BE7)),
+        ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), (0xC4923A9C, 0x483DF7A0)),
+    ],
+)
 def test_threefry_known_answers(lib, key, counter, words):
     given, got = np.array([*key, *counter], np.uint32), np.zeros(2, np.uint32)
     lib.handle.threefry(ctypes.c_void_p(given.ctypes.data), ctypes.c_void_p(got.ctypes.data))
@@ -118,6 +134,7 @@ def test_threefry_known_answers(lib, key, counter, words):
 
 def test_draws_are_those_of_the_oracle(lib):
     from ckernels.ops import random
+
     n = 300000
     i = np.arange(n, dtype=np.int64)
     for s, dtype in (("f32", "float32"), ("f64", "float64")):
@@ -126,19 +143,22 @@ def test_draws_are_those_of_the_oracle(lib):
         np.testing.assert_array_equal(uniform, random.uniform_of(r0, r1, dtype))
         assert 0 <= uniform.min() and uniform.max() < 1
         normal = lib(f"random_normal_{s}", dtype, i)
-        wide = random.normal_of(r0, r1, "float64") if s == "f64" else \
-            random.normal_of(r0, r1, "float32")
+        wide = (
+            random.normal_of(r0, r1, "float64")
+            if s == "f64"
+            else random.normal_of(r0, r1, "float32")
+        )
         assert ulp_error(normal, wide, dtype).max() <= 4
         z = normal.astype("float64")
         assert abs(z.mean()) < 0.008 and abs(z.std() - 1) < 0.006
-        assert abs((z ** 4).mean() - 3) < 0.08
+        assert abs((z**4).mean() - 3) < 0.08
         # Kolmogorov-Smirnov against the normal distribution, 0.1 % level
         gap = np.abs(special.ndtr(np.sort(z)) - (i + 0.5) / n).max()
         assert gap < 1.95 / np.sqrt(n)
         assert np.abs(np.sort(uniform) - (i + 0.5) / n).max() < 1.95 / np.sqrt(n)
-    far = np.array([2 ** 40 + 5, 3], np.int64)
-    state = [np.full(2, v, np.int64) for v in (2 ** 33 + 1, 9, 2 ** 32 + 4)]
+    far = np.array([2**40 + 5, 3], np.int64)
+    state = [np.full(2, v, np.int64) for v in (2**33 + 1, 9, 2**32 + 4)]
     bits = lib("random_bits_u64", "uint64", far, *state)
     for at, word in zip(far, bits):
-        r0, r1 = random.words((2 ** 33 + 1, 9, 2 ** 32 + 4), 1, first=int(at))
+        r0, r1 = random.words((2**33 + 1, 9, 2**32 + 4), 1, first=int(at))
         assert int(word) == int(r0[0]) | int(r1[0]) << 32

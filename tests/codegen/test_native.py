@@ -26,7 +26,8 @@ def names(build, *arrays, rtol=2e-4):
 def test_bias_and_activation_are_an_epilogue():
     x, w, b = numbers(3, 9, 8, 5), numbers(3, 3, 5, 20), numbers(20)
     assert names(lambda x, w, b: ops.tanh(ops.conv(x, w, padding="same") + b), x, w, b) == [
-        "conv then add+tanh"]
+        "conv then add+tanh"
+    ]
     assert names(lambda x, w: ops.softmax(ops.conv(x, w), -1), x, w)[0].startswith("conv then ")
     g = numbers(3, 7, 6, 20)
     build = lambda g, w, b: ops.conv_input_grad(g, w, (9, 8)) * b  # noqa: E731
@@ -39,7 +40,8 @@ def test_epilogue_of_few_pixels():
     """The work is cut along the channels: the epilogue waits for all of them."""
     x, w, b = numbers(1, 5, 5, 96), numbers(3, 3, 96, 256), numbers(256)
     assert names(lambda x, w, b: ops.relu(ops.conv(x, w, padding="same") + b), x, w, b) == [
-        "conv then add+relu"]
+        "conv then add+relu"
+    ]
 
 
 def test_a_kernel_that_sees_the_whole_image():
@@ -55,15 +57,23 @@ def test_new_sizes_need_no_new_kernel():
     kernel = numbers(3, 3, 4, 8)
     for shape in ((2, 7, 9, 4), (1, 30, 5, 4), (0, 7, 9, 4)):
         image = numbers(*shape)
-        want = np.maximum(oracle("conv", {"strides": (1, 1), "dilation": (1, 1), "groups": 1,
-                                          "padding": ("same", "same")}, image, kernel), 0)
+        want = np.maximum(
+            oracle(
+                "conv",
+                {"strides": (1, 1), "dilation": (1, 1), "groups": 1, "padding": ("same", "same")},
+                image,
+                kernel,
+            ),
+            0,
+        )
         np.testing.assert_allclose(f(image, kernel)[0], want, rtol=1e-4, atol=1e-4)
     assert len(f.stats()["kernels"]) == 1
 
 
 def test_four_spatial_axes_and_integers_are_left_to_the_oracle():
-    assert names(lambda x, w: ops.conv(x, w), numbers(1, 3, 3, 3, 3, 2),
-                 numbers(2, 2, 2, 2, 2, 3)) == ["conv"]
+    assert names(
+        lambda x, w: ops.conv(x, w), numbers(1, 3, 3, 3, 3, 2), numbers(2, 2, 2, 2, 2, 3)
+    ) == ["conv"]
     x, w = (RNG.integers(-5, 6, s) for s in ((2, 5, 5, 3), (2, 2, 3, 4)))
     steps, _ = plan(lambda x, w: ops.conv(x, w), x, w)
     assert [s.kind for s in steps] == [2]

@@ -2,6 +2,7 @@
 
 In mode "fast_compile" few rewrites run before, so that kernels see the formulas as written.
 """
+
 import re
 
 import numpy as np
@@ -35,6 +36,7 @@ def normal(*shape, dtype="float32"):
 
 # ---- quotients by the sum of a softmax become products with its reciprocal ----
 
+
 def over_sum(z, a, b, axis=1):
     """z / sum(exp(a - max(b)))."""
     e = ops.exp(a - ops.max(b, axis, keepdims=True))
@@ -45,13 +47,16 @@ def over_sum(z, a, b, axis=1):
 @pytest.mark.parametrize("axis", [0, 1])
 def test_softmax_divides_once_per_row(dtype, axis):
     x = 30 * normal(6, 50, dtype=dtype)
+
     def softmax(x):
         e = ops.exp(x - ops.max(x, axis, keepdims=True))
         return e / ops.sum(e, axis, keepdims=True)
+
     got, text = run(softmax, x)
     e = np.exp((x - x.max(axis, keepdims=True)).astype("longdouble"))
-    np.testing.assert_allclose(got, e / e.sum(axis, keepdims=True), rtol=8 * np.finfo(dtype).eps,
-                               atol=1e-38)
+    np.testing.assert_allclose(
+        got, e / e.sum(axis, keepdims=True), rtol=8 * np.finfo(dtype).eps, atol=1e-38
+    )
     assert text.count("1.0f / " if dtype == "float32" else "1.0 / ") == 1
 
 
@@ -60,7 +65,7 @@ def test_the_sum_of_other_exponentials_may_be_tiny(mode):
     """The maximum of b says nothing of a: here the sum is subnormal, its reciprocal infinite."""
     got, _ = run(over_sum, full(1e-43), full(0), full(100), mode=mode)
     want = np.float32(1e-43) / np.float64(5 * np.float32(np.exp(-100.0)))
-    np.testing.assert_allclose(got, full(want), rtol=0.05)      # both are subnormal
+    np.testing.assert_allclose(got, full(want), rtol=0.05)  # both are subnormal
     assert np.isfinite(got).all()
 
 
@@ -69,32 +74,46 @@ def test_exponentials_over_their_own_tiny_sum(mode):
     def build(a, b):
         e = ops.exp(a - ops.max(b, 1, keepdims=True))
         return e / ops.sum(e, 1, keepdims=True)
+
     got, _ = run(build, full(0, (3, 4)), full(100, (3, 4)), mode=mode)
     np.testing.assert_array_equal(got, full(0.25, (3, 4)))
 
 
-@pytest.mark.parametrize("build, arrays", [
-    (lambda z, x: over_sum(z, 2 * x, x), (full(1e-43), full(-50))),
-    (lambda z, x: over_sum(z, x, -x), (full(1e-43), full(-50))),
-    (lambda z, x: z / ops.sum(ops.exp(x - ops.min(x, 1, keepdims=True)), 1, keepdims=True),
-     (full(1), np.array([[0, 80, 80, 80, 80]] * 3, "float32"))),
-    (lambda z, x: z / ops.prod(ops.exp(x - ops.max(x, 1, keepdims=True)), 1, keepdims=True),
-     (full(1e-43), np.array([[0, -100, 0, 0, 0]] * 3, "float32"))),
-    (lambda z, x: z / ops.sum(ops.exp2(x - ops.max(x, 1, keepdims=True)), 1, keepdims=True),
-     (full(3), normal(3, 5))),
-    (lambda z, x: z / ops.max(ops.exp(x - ops.max(x, 1, keepdims=True)), 1, keepdims=True),
-     (full(3), normal(3, 5))),
-], ids=["twice x", "minus x", "minimum", "product", "exp2", "maximum of exponentials"])
+@pytest.mark.parametrize(
+    "build, arrays",
+    [
+        (lambda z, x: over_sum(z, 2 * x, x), (full(1e-43), full(-50))),
+        (lambda z, x: over_sum(z, x, -x), (full(1e-43), full(-50))),
+        (
+            lambda z, x: z / ops.sum(ops.exp(x - ops.min(x, 1, keepdims=True)), 1, keepdims=True),
+            (full(1), np.array([[0, 80, 80, 80, 80]] * 3, "float32")),
+        ),
+        (
+            lambda z, x: z / ops.prod(ops.exp(x - ops.max(x, 1, keepdims=True)), 1, keepdims=True),
+            (full(1e-43), np.array([[0, -100, 0, 0, 0]] * 3, "float32")),
+        ),
+        (
+            lambda z, x: z / ops.sum(ops.exp2(x - ops.max(x, 1, keepdims=True)), 1, keepdims=True),
+            (full(3), normal(3, 5)),
+        ),
+        (
+            lambda z, x: z / ops.max(ops.exp(x - ops.max(x, 1, keepdims=True)), 1, keepdims=True),
+            (full(3), normal(3, 5)),
+        ),
+    ],
+    ids=["twice x", "minus x", "minimum", "product", "exp2", "maximum of exponentials"],
+)
 def test_almost_a_softmax(build, arrays):
     got, text = run(build, *arrays)
     leaves = [leaf(a.shape, "float64") for a in arrays]
-    want, = evaluate([build(*leaves)], dict(zip(leaves, [a.astype("float64") for a in arrays])))
-    tiny = arrays[0].max() < 1e-40                  # few bits are left in subnormal numbers
+    (want,) = evaluate([build(*leaves)], dict(zip(leaves, [a.astype("float64") for a in arrays])))
+    tiny = arrays[0].max() < 1e-40  # few bits are left in subnormal numbers
     np.testing.assert_allclose(got, want, rtol=0.05 if tiny else 1e-5)
     assert "1.0f / " not in text
 
 
 # ---- the exponential of x - logsumexp(x) is a multiple of the summed ones ----
+
 
 def exp_less_logsumexp(x, top):
     """exp(x - y), y = log(sum(exp(x - top))) + top, 0 where that is not finite."""
@@ -124,13 +143,16 @@ def test_a_logsumexps_gradient_takes_one_exponential_per_element():
 def test_a_top_that_is_no_maximum(shift):
     """exp(x - top) is tiny and exp(top - y) overflows although their product is about 1."""
     x = full(0)
-    for build in (lambda x, b: exp_less_logsumexp(x, ops.max(b, 1)),
-                  lambda x, b: exp_less_logsumexp(x, finite(ops.max(b, 1)))):
+    for build in (
+        lambda x, b: exp_less_logsumexp(x, ops.max(b, 1)),
+        lambda x, b: exp_less_logsumexp(x, finite(ops.max(b, 1))),
+    ):
         got, _ = run(build, x, full(shift))
         assert np.isfinite(got).all() and (got > 0.1).all(), got
 
 
 # ---- quotients by a root that is fixed along a row become products ----
+
 
 def reference(build, *arrays):
     """The result in float64, by the oracles."""
@@ -143,6 +165,7 @@ def test_quotients_by_a_root_per_row_share_its_reciprocal(axis):
     def build(x):
         scale = ops.sqrt(ops.sum(ops.square(x), axis, keepdims=True))
         return ops.tanh(x / scale) - ops.exp(x) / scale
+
     x = normal(40, 30)
     got, text = run(build, x)
     np.testing.assert_allclose(got, reference(build, x), rtol=1e-5, atol=1e-6)
@@ -159,13 +182,17 @@ def test_a_root_that_lies_in_memory():
     assert function.info.source().count("1.0f / ") == 1
 
 
-@pytest.mark.parametrize("build", [
-    lambda x: x / ops.sqrt(ops.square(x) + 1),                                # of each element
-    lambda x: x / (ops.sqrt(ops.sum(ops.square(x), 1, keepdims=True)) + 1),     # a sum
-    lambda x: x / ops.sum(ops.square(x), 1, keepdims=True),                     # no root
-    lambda x: ops.sum(ops.square(x), 1) / ops.sqrt(ops.sum(ops.exp(x), 1)),     # once per row
-    lambda x: ops.sqrt(ops.sum(ops.square(x), 1, keepdims=True)) / x,           # above the line
-], ids=["per element", "root plus 1", "no root", "both per row", "root above"])
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x: x / ops.sqrt(ops.square(x) + 1),  # of each element
+        lambda x: x / (ops.sqrt(ops.sum(ops.square(x), 1, keepdims=True)) + 1),  # a sum
+        lambda x: x / ops.sum(ops.square(x), 1, keepdims=True),  # no root
+        lambda x: ops.sum(ops.square(x), 1) / ops.sqrt(ops.sum(ops.exp(x), 1)),  # once per row
+        lambda x: ops.sqrt(ops.sum(ops.square(x), 1, keepdims=True)) / x,  # above the line
+    ],
+    ids=["per element", "root plus 1", "no root", "both per row", "root above"],
+)
 def test_almost_a_quotient_by_a_root_per_row(build):
     x = normal(20, 30) + np.float32(0.1)
     got, text = run(build, x)
@@ -186,18 +213,26 @@ def test_roots_at_the_edges():
 
 # ---- a maximum and its place ----
 
+
 def kernel_of(*values, stores=((1, 4),), form="rows", runs=0):
     """A kernel that loads x and stores some values."""
-    operands = (Operand("in", "float32", 1), Operand("out", "int32", 1),
-                Operand("index", "int32", 1), Operand("in", "float32", 1))
+    operands = (
+        Operand("in", "float32", 1),
+        Operand("out", "int32", 1),
+        Operand("index", "int32", 1),
+        Operand("in", "float32", 1),
+    )
     return Kernel(form, 1, runs, operands, (Value("load", "float32", operand=0), *values), stores)
 
 
 def place(best=1, x=0, first=3):
     """Values 1 to 4: the maximum of value 0, an index, where it is (of x, as `best`), the first."""
-    return (Value("max", "float32", (0,)), Value("index", "int32", operand=2),
-            Value("index_of", "int32", (x, best, 2), (("float", True),), level=1),
-            Value("first", "int32", (first,), level=1))
+    return (
+        Value("max", "float32", (0,)),
+        Value("index", "int32", operand=2),
+        Value("index_of", "int32", (x, best, 2), (("float", True),), level=1),
+        Value("first", "int32", (first,), level=1),
+    )
 
 
 def test_places_are_found_with_their_maximum():
@@ -205,13 +240,22 @@ def test_places_are_found_with_their_maximum():
     assert passes.places(kernel_of(*place(), form="columns", runs=1)) == {1: 4}
 
 
-@pytest.mark.parametrize("kernel", [
-    kernel_of(*place(), runs=1),                                        # not in order of indices
-    kernel_of(*place(), stores=((1, 4), (1, 3))),                       # the index is read too
-    kernel_of(*place(), Value("load", "float32", operand=3), Value("max", "float32", (5,)),
-              Value("index_of", "int32", (0, 6, 2), (("float", True),), level=1),
-              Value("first", "int32", (7,), level=1), stores=((1, 8),)),  # of another's maximum
-], ids=["runs", "index read", "another maximum"])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        kernel_of(*place(), runs=1),  # not in order of indices
+        kernel_of(*place(), stores=((1, 4), (1, 3))),  # the index is read too
+        kernel_of(
+            *place(),
+            Value("load", "float32", operand=3),
+            Value("max", "float32", (5,)),
+            Value("index_of", "int32", (0, 6, 2), (("float", True),), level=1),
+            Value("first", "int32", (7,), level=1),
+            stores=((1, 8),),
+        ),  # of another's maximum
+    ],
+    ids=["runs", "index read", "another maximum"],
+)
 def test_almost_a_place(kernel):
     assert passes.places(kernel) == ({1: 4} if len(kernel.values) > 5 else {})
 
@@ -225,11 +269,21 @@ def test_the_place_of_one_tensors_maximum_in_another():
 
 # ---- accumulators ----
 
+
 def reduction(op, dtype, cost=0.0):
     """The Accumulator of a reduction of f(x), f of that `cost`, and whether it runs in blocks."""
-    kernel = Kernel("rows", 1, 0, (Operand("in", dtype, 1), Operand("out", dtype, 0)), (
-        Value("load", dtype, operand=0), Value("tanh", dtype, (0,), cost=cost),
-        Value(op, dtype, (1,), vec=False, run=False)), ((1, 2),))
+    kernel = Kernel(
+        "rows",
+        1,
+        0,
+        (Operand("in", dtype, 1), Operand("out", dtype, 0)),
+        (
+            Value("load", dtype, operand=0),
+            Value("tanh", dtype, (0,), cost=cost),
+            Value(op, dtype, (1,), vec=False, run=False),
+        ),
+        ((1, 2),),
+    )
     return passes.accumulators(kernel)[2], passes.in_blocks(kernel, 2)
 
 
@@ -246,9 +300,15 @@ def test_what_reductions_run_in():
     assert reduction("any", "bool")[0] == ("flag", False)
 
 
-@pytest.mark.parametrize("build", [
-    lambda x: ops.sum(ops.exp(x), 1), lambda x: ops.sum(ops.square(x), 1),
-    lambda x: ops.sum(ops.exp(x), 0), lambda x: ops.prod(ops.exp(x / 1000), 1)])
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x: ops.sum(ops.exp(x), 1),
+        lambda x: ops.sum(ops.square(x), 1),
+        lambda x: ops.sum(ops.exp(x), 0),
+        lambda x: ops.prod(ops.exp(x / 1000), 1),
+    ],
+)
 def test_sums_are_as_exact_in_blocks(build):
     x = normal(30, 2000)
     np.testing.assert_allclose(run(build, x)[0], reference(build, x), rtol=5e-6)
@@ -263,18 +323,22 @@ def uniform(shape, dtype="float32"):
     return lambda state: ops.random_uniform(state, shape, dtype)
 
 
-@pytest.mark.parametrize("build, unroll", [
-    (uniform((5000,)), 8),
-    (lambda s: ops.random_normal(s, (5000,), "float32"), 4),
-    (lambda s: uniform((5000,))(s) + uniform((5000,))(s + 1), 4),
-    (lambda s: uniform((5000,))(s) < 0.25, 2),
-    (lambda s: ops.sum(uniform((50, 1000))(s), 1), 0),          # a loop that reduces
-    (lambda s: ops.cast(s, "float32") * 2, 0),                  # no cipher
-], ids=["uniform", "normal", "two draws", "bytes", "sums", "no cipher"])
+@pytest.mark.parametrize(
+    "build, unroll",
+    [
+        (uniform((5000,)), 8),
+        (lambda s: ops.random_normal(s, (5000,), "float32"), 4),
+        (lambda s: uniform((5000,))(s) + uniform((5000,))(s + 1), 4),
+        (lambda s: uniform((5000,))(s) < 0.25, 2),
+        (lambda s: ops.sum(uniform((50, 1000))(s), 1), 0),  # a loop that reduces
+        (lambda s: ops.cast(s, "float32") * 2, 0),  # no cipher
+    ],
+    ids=["uniform", "normal", "two draws", "bytes", "sums", "no cipher"],
+)
 def test_ciphers_run_side_by_side(build, unroll):
     state = leaf((3,), "int64")
     function = make_function([state], [build(state)], positional_only=True, mode="fast_compile")
-    want, = evaluate([build(state)], {state: STATE})
+    (want,) = evaluate([build(state)], {state: STATE})
     np.testing.assert_allclose(function(STATE)[0], want, rtol=1e-5, atol=1e-6)
     found = [int(n) for n in re.findall(r"GCC unroll (\d+)", function.info.source())]
     assert found == [unroll] * bool(unroll)
@@ -282,17 +346,23 @@ def test_ciphers_run_side_by_side(build, unroll):
 
 # ---- patterns ----
 
+
 def test_patterns():
-    values = (Value("load", "float32", operand=0), Value("load", "float32", operand=3),
-              Value("sub", "float32", (0, 1)), Value("add", "float32", (1, 2)),
-              Value("sub", "float32", (0, 0)))
+    values = (
+        Value("load", "float32", operand=0),
+        Value("load", "float32", operand=3),
+        Value("sub", "float32", (0, 1)),
+        Value("add", "float32", (1, 2)),
+        Value("sub", "float32", (0, 0)),
+    )
+
     def find(pattern, i):
         return list(passes.matches(pattern, i, values, {}))
+
     assert find(("sub", "x", "y"), 2) == [{"x": 0, "y": 1}]
     assert find(("sub", "x", "x"), 2) == [] != find(("sub", "x", "x"), 4)
-    assert find(("add", ("sub", "x", "y"), "y"), 3) == [{"x": 0, "y": 1}]       # either order
+    assert find(("add", ("sub", "x", "y"), "y"), 3) == [{"x": 0, "y": 1}]  # either order
     assert find(("sub", ("sub", "x", "y"), "z"), 2) == []
     assert find(passes.Either((("exp", "x"), ("sub", "x", "y"))), 2) == [{"x": 0, "y": 1}]
-    assert find(("add", "z", passes.Bound("d", ("sub", "x", "z"))), 3) == [
-        {"z": 1, "d": 2, "x": 0}]
+    assert find(("add", "z", passes.Bound("d", ("sub", "x", "z"))), 3) == [{"z": 1, "d": 2, "x": 0}]
     assert find(("sub", "x"), 2) == [] == find(("exp", "x"), 2)

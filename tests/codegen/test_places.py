@@ -1,4 +1,5 @@
 """argmax and argmin in every form of loop nest: the first place, NaN before all, any layout."""
+
 import numpy as np
 import pytest
 
@@ -9,13 +10,15 @@ from .planned import leaf, plan
 
 RNG = np.random.default_rng(3)
 DTYPES = ("bool", "int8", "uint8", "int16", "uint32", "int64", "uint64", "float16", "float32",
-          "float64", *filter(dtypes.available, dtypes.FOREIGN))
+          "float64", *filter(dtypes.available, dtypes.FOREIGN))  # fmt: skip
 SHAPES = [(1, 1), (1, 7), (7, 1), (3, 515), (3, 1100), (515, 3), (1100, 3), (17, 300), (260, 19)]
 
 
 def places(a):
     return [f(a, axis) for axis in (0, 1) for f in (np.argmax, np.argmin)] + [
-        np.argmax(a.reshape(-1)), np.argmin(a.reshape(-1))]
+        np.argmax(a.reshape(-1)),
+        np.argmin(a.reshape(-1)),
+    ]
 
 
 @pytest.fixture(scope="module", params=DTYPES)
@@ -36,7 +39,7 @@ def check(found, a):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_places_are_numpys(found, shape):
-    check(found, RNG.integers(0, 9, shape))                     # many ties
+    check(found, RNG.integers(0, 9, shape))  # many ties
     check(found, 50 * RNG.normal(size=shape))
     check(found, np.zeros(shape))
     if found[0] in ("int8", "int64", "uint8"):
@@ -63,8 +66,10 @@ def test_zeros_of_both_signs_are_equal(found):
         check(found, RNG.choice([-0.0, 0.0], (33, 90)))
 
 
-@pytest.mark.parametrize("axis, shape", [(0, (1100, 1200)), (0, (3000, 5)), (1, (5, 1500, 33)),
-                                         (0, (40_000,)), (0, (16_385 * 3,))])
+@pytest.mark.parametrize(
+    "axis, shape",
+    [(0, (1100, 1200)), (0, (3000, 5)), (1, (5, 1500, 33)), (0, (40_000,)), (0, (16_385 * 3,))],
+)
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 def test_long_axes(axis, shape, dtype):
     """Chunks of rows, of elements and strips: also where nothing in a chunk beats the start."""
@@ -82,12 +87,21 @@ def test_places_beside_other_reductions_and_dear_values():
     a = RNG.normal(size=(60, 1030)).astype("float32")
     a[3, 700], a[4, 20], a[5] = np.nan, np.inf, -np.inf
     for axis in (0, 1):
+
         def build(x, axis=axis):
             y = ops.tanh(x)
             first = ops.argmax(y, axis)
             top = ops.max(y, axis, keepdims=True)
-            return [first, ops.argmin(x, axis), ops.max(x, axis), ops.argmax(x, axis), y - top,
-                    ops.sum(ops.square(y), axis), ops.min(x, axis)]
+            return [
+                first,
+                ops.argmin(x, axis),
+                ops.max(x, axis),
+                ops.argmax(x, axis),
+                y - top,
+                ops.sum(ops.square(y), axis),
+                ops.min(x, axis),
+            ]
+
         plan(build, a, rtol=1e-3)
         plan(lambda x, axis=axis: [ops.argmax(ops.tanh(x), axis), ops.argmin(x, axis)], a)
         plan(lambda x, axis=axis: [ops.argmax(x, axis), ops.sum(x, axis)], a, rtol=1e-3)

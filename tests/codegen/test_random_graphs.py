@@ -4,6 +4,7 @@ Inputs lie next to unmapped pages, in many layouts, so a read out of bounds ends
 second half runs with thresholds so low that every form (tiles, strips, chunks) and every split over
 threads happens on small arrays.
 """
+
 import sys
 
 import numpy as np
@@ -27,7 +28,7 @@ def run(cases):
     for record in function.info.program.kernels.records.values():
         record.kernel.check()
     for case in cases:
-        mine, results = results[:len(case.outputs)], results[len(case.outputs):]
+        mine, results = results[: len(case.outputs)], results[len(case.outputs) :]
         if case.wrong(mine):
             failures.append(f"seed {case.seed}, {case.dtype}: {case.wrong(mine)}")
     return failures
@@ -36,8 +37,10 @@ def run(cases):
 def search(seeds, per, **options):
     failures = []
     for first in range(seeds.start, seeds.stop, per):
-        cases = [Case(seed, ("float64", "float32", "int32")[seed % 3], **options)
-                 for seed in range(first, min(first + per, seeds.stop))]
+        cases = [
+            Case(seed, ("float64", "float32", "int32")[seed % 3], **options)
+            for seed in range(first, min(first + per, seeds.stop))
+        ]
         failures += run(cases)
     assert not failures, "\n".join(failures)
 
@@ -45,10 +48,21 @@ def search(seeds, per, **options):
 @pytest.fixture
 def low_thresholds(monkeypatch):
     """Three threads for everything; tiles, strips, kept rows and chunks of a few elements."""
-    low = {"THREAD_NS": 1, "STRIP": 4, "CHUNK_STRIP": 4, "TILE": 4, "ROW_SCRATCH": 8, "FULL": 20,
-           "CHUNK": 7, "ROWS": 5}
-    rooms = [m for name, m in sys.modules.items() if name.startswith(
-        ("ckernels.codegen.", "ckernels.schedule."))]
+    low = {
+        "THREAD_NS": 1,
+        "STRIP": 4,
+        "CHUNK_STRIP": 4,
+        "TILE": 4,
+        "ROW_SCRATCH": 8,
+        "FULL": 20,
+        "CHUNK": 7,
+        "ROWS": 5,
+    }
+    rooms = [
+        m
+        for name, m in sys.modules.items()
+        if name.startswith(("ckernels.codegen.", "ckernels.schedule."))
+    ]
     for name, value in low.items():
         known = [room for room in rooms if hasattr(room, name)]
         assert known, f"no room has {name} any more"
@@ -90,15 +104,37 @@ def test_the_generator_reaches_all_kinds():
         seen |= {"scalar" for _, a in case.leaves if not a.ndim}
         seen |= {"duplicate"} if len(set(case.outputs)) < len(case.outputs) else set()
         seen |= {"input out"} if {n for n, _ in case.leaves} & set(case.outputs) else set()
-    wanted = {"sum", "max", "argmax", "softmax", "logsumexp", "mean", "var", "matmul", "where",
-              "cast", "reshape", "transpose", "slice", "expand", "squeeze", "broadcast_to",
-              "iota", "tanh",
-              "strided", "empty", "scalar", "duplicate", "input out"}
+    wanted = {
+        "sum",
+        "max",
+        "argmax",
+        "softmax",
+        "logsumexp",
+        "mean",
+        "var",
+        "matmul",
+        "where",
+        "cast",
+        "reshape",
+        "transpose",
+        "slice",
+        "expand",
+        "squeeze",
+        "broadcast_to",
+        "iota",
+        "tanh",
+        "strided",
+        "empty",
+        "scalar",
+        "duplicate",
+        "input out",
+    }
     assert wanted <= seen, wanted - seen
 
 
 def test_a_read_beyond_a_guarded_array_would_be_noticed():
     from .pages import PAGE, guarded
+
     array = guarded(np.arange(5.0))
     assert (array.ctypes.data + array.nbytes) % PAGE == 0
     assert guarded(array, at_end=False).ctypes.data % PAGE == 0

@@ -1,4 +1,5 @@
 """Compiled random numbers: the oracle's bits, for any shape, fusion and thread count."""
+
 import numpy as np
 import pytest
 
@@ -10,7 +11,7 @@ from ckernels.runtime.function import make_function
 
 STATES = [(0, 0, 0), (1, 2, 3), (2**63 - 1, 5, 2**40), (-7, 2**33 + 1, -1)]
 KINDS = [(ops.random_uniform, uniform_of, "float32"), (ops.random_uniform, uniform_of, "float64"),
-         (ops.random_bits, bits_of, "uint32"), (ops.random_bits, bits_of, "uint64")]
+         (ops.random_bits, bits_of, "uint32"), (ops.random_bits, bits_of, "uint64")]  # fmt: skip
 
 
 def state():
@@ -56,8 +57,10 @@ def test_fused_transposed_and_broadcast(dtype):
         (lambda x: ops.mul(x, 2), u * 2),
         (lambda x: ops.add(ops.transpose(x, (1, 0)), 1), u.T + 1),
         (lambda x: ops.concatenate([x, x], 0), np.concatenate([u, u])),
-        (lambda x: ops.add(ops.expand(x, (1,)), np.zeros((30, 4, 50), dtype)),
-         np.repeat(u[:, None], 4, 1)),
+        (
+            lambda x: ops.add(ops.expand(x, (1,)), np.zeros((30, 4, 50), dtype)),
+            np.repeat(u[:, None], 4, 1),
+        ),
         (lambda x: ops.reshape(x, (50, 30)), u.reshape(50, 30)),
         (lambda x: ops.max(x, 1), u.max(1)),
     ]
@@ -88,8 +91,11 @@ def test_a_prefix_of_a_longer_draw():
 
 def test_a_state_computed_inside_the_graph():
     for shape in [(), (1,), (4,), (3, 3)]:
-        f = compiled(lambda s, shape=shape: ops.random_uniform(
-            ops.add(s, np.array([0, 0, 1])), shape, "float32"))
+        f = compiled(
+            lambda s, shape=shape: ops.random_uniform(
+                ops.add(s, np.array([0, 0, 1])), shape, "float32"
+            )
+        )
         want = expected(uniform_of, (1, 2, 4), shape, "float32")
         np.testing.assert_array_equal(f((1, 2, 3)), want)
 
@@ -99,6 +105,7 @@ def test_each_call_draws_anew_and_a_seed_repeats():
         K.set_random_seed(11)
         f = K.function([], [K.random_uniform((50,)), K.random_normal((50,))])
         return [f([]) for _ in range(3)], f
+
     try:
         first, f = calls()
         again, _ = calls()
@@ -109,7 +116,7 @@ def test_each_call_draws_anew_and_a_seed_repeats():
         np.testing.assert_array_equal(z, y)
     assert not np.array_equal(first[0][0], first[1][0])
     assert not np.array_equal(first[0][0], first[0][1])
-    assert len(f.info.steps()) <= 4            # two draws and two states, each one small loop
+    assert len(f.info.steps()) <= 4  # two draws and two states, each one small loop
 
 
 def test_streams_follow_the_call_counter():

@@ -125,7 +125,7 @@ SLICES = [
     [(-2, None, 1), (-3, -1, 1)],
     [(3, 3, 1)],
     [(None, 2, 1), (5, None, 1)],
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("inc", [False, True])
@@ -181,9 +181,7 @@ def test_take_shapes(shape, index):
 def test_no_rows_of_no_elements():
     for rows in (6, 0):
         nothing = np.zeros(0, "int64")
-        agree(
-            lambda x, i: ops.take(x, i), np.zeros((0, 0), "float32"), numbers((rows, 0)), nothing
-        )
+        agree(lambda x, i: ops.take(x, i), np.zeros((0, 0), "float32"), numbers((rows, 0)), nothing)
 
 
 def test_take_of_views_and_expressions():
@@ -402,7 +400,8 @@ def test_linear_recurrences(shape, dtype):
             for copies in ((a, b), (np.asfortranarray(a), b)):
                 # A fused multiply-add rounds once where NumPy rounds twice.
                 eps = {"bfloat16": 2.0**-8}.get(dtype) or np.finfo(dtype).eps * (
-                    20 if dtype == "float64" else 1)
+                    20 if dtype == "float64" else 1
+                )
                 np.testing.assert_allclose(f(*copies), want, rtol=eps, atol=eps)
             assert 0 in shape or f.info.source()
 

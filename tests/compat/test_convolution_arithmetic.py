@@ -39,8 +39,7 @@ def backward(i, k, s=1, p="valid", size=None):
     """The size of the transposed convolution of i elements; None where it must be given."""
     g, w = K.placeholder((1, 3, i, 1)), K.placeholder((3, 2, k, 1))
     mode = p if isinstance(p, str) else (p, 0)
-    x = nnet.conv2d_grad_wrt_inputs(g, w, (None, None, size, 1), border_mode=mode,
-                                    subsample=(s, 1))
+    x = nnet.conv2d_grad_wrt_inputs(g, w, (None, None, size, 1), border_mode=mode, subsample=(s, 1))
     value = K.function([g, w], x)(np.ones((1, 3, i, 1), "f"), np.ones((3, 2, k, 1), "f"))
     assert value.shape == K.int_shape(x) and value.shape[1] == 2
     return value.shape[2]
@@ -59,7 +58,7 @@ def test_relationship_2_padding_unit_strides():
 def test_relationship_3_half_padding():
     assert forward(5, 3, p="half") == 5
     assert all(forward(i, k, p="half") == i for i in (3, 6) for k in (1, 3, 5))
-    assert forward(5, 4, p="half") == 6         # even kernels are allowed, the size changes
+    assert forward(5, 4, p="half") == 6  # even kernels are allowed, the size changes
 
 
 def test_relationship_4_full_padding():
@@ -69,14 +68,17 @@ def test_relationship_4_full_padding():
 
 def test_relationship_5_strides():
     assert forward(5, 3, 2) == 2
-    assert all(forward(i, k, s) == (i - k) // s + 1
-               for i in (5, 6) for k in SIZES for s in SIZES)
+    assert all(forward(i, k, s) == (i - k) // s + 1 for i in (5, 6) for k in SIZES for s in SIZES)
 
 
 def test_relationship_6_padding_and_strides():
     assert forward(5, 3, 2, 1) == forward(6, 3, 2, 1) == 3
-    assert all(forward(6, k, s, p) == (6 + 2 * p - k) // s + 1
-               for k in SIZES for s in SIZES for p in (1, 2))
+    assert all(
+        forward(6, k, s, p) == (6 + 2 * p - k) // s + 1
+        for k in SIZES
+        for s in SIZES
+        for p in (1, 2)
+    )
 
 
 def test_relationship_7_transposed():
@@ -139,8 +141,9 @@ def test_relationship_13_the_size_must_be_given_with_a_stride():
 
 
 def test_the_manuals_call_with_two_entries():
-    x = nnet.conv2d_grad_wrt_inputs(K.ones((1, 1, 3, 3)), K.ones((1, 1, 4, 4)),
-                                    input_shape=(9, 9), subsample=(2, 2))
+    x = nnet.conv2d_grad_wrt_inputs(
+        K.ones((1, 1, 3, 3)), K.ones((1, 1, 4, 4)), input_shape=(9, 9), subsample=(2, 2)
+    )
     assert K.int_shape(x) == (1, 1, 9, 9)
 
 
@@ -157,8 +160,10 @@ def test_grouped():
     """Filters (c1, c2 / n, k1, k2): each group of channels by its own filters."""
     x, w = RNG.normal(size=(2, 6, 5, 5)), RNG.normal(size=(4, 3, 2, 2))
     y = nnet.conv2d(K.constant(x), w, num_groups=2).eval()
-    halves = [nnet.conv2d(K.constant(x[:, 3 * g:3 * g + 3]), w[2 * g:2 * g + 2]).eval()
-              for g in range(2)]
+    halves = [
+        nnet.conv2d(K.constant(x[:, 3 * g : 3 * g + 3]), w[2 * g : 2 * g + 2]).eval()
+        for g in range(2)
+    ]
     np.testing.assert_allclose(y, np.concatenate(halves, 1), rtol=1e-5, atol=1e-6)
     assert y.shape == (2, 4, 4, 4)
 
@@ -191,9 +196,17 @@ def test_half_is_not_same():
     """k = 2, s = 1: "half" gives i + 1, Keras's "same" i."""
     assert forward(5, 2, p="half") == 6
     assert K.int_shape(K.conv2d(K.ones((1, 5, 5, 1)), K.ones((2, 2, 1, 1)), padding="same")) == (
-        1, 5, 5, 1)
+        1,
+        5,
+        5,
+        1,
+    )
     assert K.int_shape(K.conv2d(K.ones((1, 6, 5, 1)), K.ones((3, 3, 1, 1)), (2, 2), "same")) == (
-        1, 3, 3, 1)
+        1,
+        3,
+        3,
+        1,
+    )
 
 
 def test_as_a_matrix():
@@ -203,6 +216,7 @@ def test_as_a_matrix():
     c = nnet.conv2d(K.constant(units, "float64"), K.constant(w, "float64")).eval().reshape(16, 4).T
     assert (c != 0).sum() == 4 * 9
     y = RNG.normal(size=(1, 1, 2, 2))
-    x = nnet.conv2d_grad_wrt_inputs(K.constant(y, "float64"), K.constant(w, "float64"),
-                                    (1, 1, 4, 4))
+    x = nnet.conv2d_grad_wrt_inputs(
+        K.constant(y, "float64"), K.constant(w, "float64"), (1, 1, 4, 4)
+    )
     np.testing.assert_allclose(x.eval().ravel(), c.T @ y.ravel())

@@ -80,7 +80,7 @@ CASES = {
     "pool_3d": (lambda x: signal.pool_3d(x, (2, 2, 2), False), (2, 2, 3, 4, 3)),
     "max_pool_2d_same_size": (lambda x: signal.max_pool_2d_same_size(x, (2, 2)), (2, 2, 4, 5)),
     "signal.conv2d": (lambda x, w: signal.conv2d(x, w, border_mode="full"), (2, 4, 4), (3, 2, 3)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)

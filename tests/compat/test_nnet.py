@@ -33,20 +33,36 @@ def theano(x, w, groups=1, flip=True, **options):
 @pytest.mark.parametrize("mode", ["valid", "full"])
 def test_conv2d_is_scipys(mode):
     x, w = normal(2, 3, 6, 5), normal(4, 3, 3, 2)
-    want = [[sum(sp.convolve2d(x[b, c], w[o, c], mode) for c in range(3)) for o in range(4)]
-            for b in range(2)]
+    want = [
+        [sum(sp.convolve2d(x[b, c], w[o, c], mode) for c in range(3)) for o in range(4)]
+        for b in range(2)
+    ]
     np.testing.assert_allclose(nnet.conv2d(K.constant(x), w, border_mode=mode).eval(), want)
 
 
-@pytest.mark.parametrize("border, padding", [
-    ("half", "half"), (1, 1), ((2, 0), (2, 0)), ((1, (2, 0)), (1, (2, 0))),
-    (((1, 2), (0, 1)), ((1, 2), (0, 1))), ([1, 2], (1, 2)),
-])
+@pytest.mark.parametrize(
+    "border, padding",
+    [
+        ("half", "half"),
+        (1, 1),
+        ((2, 0), (2, 0)),
+        ((1, (2, 0)), (1, (2, 0))),
+        (((1, 2), (0, 1)), ((1, 2), (0, 1))),
+        ([1, 2], (1, 2)),
+    ],
+)
 @pytest.mark.parametrize("flip", [True, False])
 def test_border_modes(border, padding, flip):
     x, w = normal(1, 4, 6, 5), normal(4, 2, 3, 2)
-    got = nnet.conv2d(K.constant(x), w, border_mode=border, filter_flip=flip, num_groups=2,
-                      subsample=(1, 2), filter_dilation=(2, 1)).eval()
+    got = nnet.conv2d(
+        K.constant(x),
+        w,
+        border_mode=border,
+        filter_flip=flip,
+        num_groups=2,
+        subsample=(1, 2),
+        filter_dilation=(2, 1),
+    ).eval()
     want = theano(x, w, 2, flip, padding=padding, strides=(1, 2), dilation=(2, 1))
     np.testing.assert_allclose(got, want)
     shape = nnet.get_conv_output_shape((1, 4, 6, 5), (4, 2, 3, 2), border, (1, 2), (2, 1))
@@ -78,7 +94,7 @@ def test_causal():
 def unshared(x, filters, groups=1, flip=True, **options):
     """Each place by a whole convolution with its filters."""
     n = x.ndim - 2
-    places = filters.shape[1:n + 1]
+    places = filters.shape[1 : n + 1]
     out = np.zeros((x.shape[0], filters.shape[0], *places))
     for at in np.ndindex(*places):
         at = (slice(None), slice(None), *at)
@@ -106,12 +122,23 @@ def test_explicit_gradients_are_the_gradients(flip, is_unshared):
     g = normal(2, 4, 3, 4)
     want = K.gradients(K.sum(y * g), [x, w])
     rows, columns = K.constant(5, "int64"), 4
-    got = [nnet.conv2d_grad_wrt_inputs(g, w, (None, 4, rows, columns), **options),
-           nnet.conv2d_grad_wrt_weights(x, g, (*K.int_shape(w)[:-2], 3, 2), **options)]
+    got = [
+        nnet.conv2d_grad_wrt_inputs(g, w, (None, 4, rows, columns), **options),
+        nnet.conv2d_grad_wrt_weights(x, g, (*K.int_shape(w)[:-2], 3, 2), **options),
+    ]
     for a, b in zip(got, want):
         np.testing.assert_allclose(a.eval(), b.eval(), atol=1e-10)
-    up = nnet.conv2d_transpose(g, w, (2, 4, 5, 4), None, OPTIONS["border_mode"], (2, 1), flip,
-                               num_groups=2, unshared=is_unshared)
+    up = nnet.conv2d_transpose(
+        g,
+        w,
+        (2, 4, 5, 4),
+        None,
+        OPTIONS["border_mode"],
+        (2, 1),
+        flip,
+        num_groups=2,
+        unshared=is_unshared,
+    )
     np.testing.assert_allclose(up.eval(), want[0].eval(), atol=1e-10)
 
 
@@ -120,8 +147,10 @@ def test_explicit_gradients_in_3d():
     y = nnet.conv3d(x, w, subsample=(2, 1, 1))
     g = normal(1, 3, 2, 2, 2)
     want = K.gradients(K.sum(y * g), [x, w])
-    got = [nnet.conv3d_grad_wrt_inputs(g, w, (1, 2, 4, 3, 3), subsample=(2, 1, 1)),
-           nnet.conv3d_grad_wrt_weights(x, g, (3, 2, 2, 2, 2), subsample=(2, 1, 1))]
+    got = [
+        nnet.conv3d_grad_wrt_inputs(g, w, (1, 2, 4, 3, 3), subsample=(2, 1, 1)),
+        nnet.conv3d_grad_wrt_weights(x, g, (3, 2, 2, 2, 2), subsample=(2, 1, 1)),
+    ]
     for a, b in zip(got, want):
         np.testing.assert_allclose(a.eval(), b.eval(), atol=1e-10)
 
@@ -139,7 +168,11 @@ def test_shape_helpers():
     unknown = (None, 3, None, 5)
     assert nnet.get_conv_output_shape(unknown, (7, 3, 3, 3), "valid", (1, 1)) == (None, 7, None, 3)
     assert nnet.get_conv_output_shape((2, 3, 9, 9), (7, 8, 8, 3, 2, 2), "half", (1, 1)) == (
-        2, 7, 10, 10)
+        2,
+        7,
+        10,
+        10,
+    )
     for k in (1, 2, 3, 4):
         for d in (1, 2):
             for mode in ("valid", "full", 1, "half"):
@@ -150,7 +183,11 @@ def test_shape_helpers():
                 assert weights == (7, 3, None if mode == "half" else k)
     assert nnet.get_conv_gradinputs_shape((7, 3, 4), (2, 7, 3), "valid", (2,)) == (2, 3, None)
     assert nnet.get_conv_gradweights_shape((2, 4, 9), (2, 6, 8), 0, (2,), None, 2, True) == (
-        6, 8, 2, None)
+        6,
+        8,
+        2,
+        None,
+    )
     shapes = (2, 3, 8), (7, 3, 4), (2, 7, 3)
     assert nnet.check_conv_gradinputs_shape(*shapes, "valid", (2,))
     assert not nnet.check_conv_gradinputs_shape(*shapes[:2], (2, 7, 4), "valid", (2,))
@@ -202,8 +239,9 @@ def test_bilinear_upsampling_is_a_transposed_convolution(ratio):
     wide = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), mode="edge").reshape(6, 1, 6, 7)
     crop = 2 * ratio - (ratio - 1) // 2 - 1
     kernel = nnet.bilinear_kernel_2D(ratio).eval()[None, None]
-    want = nnet.conv2d_grad_wrt_inputs(wide, kernel, (None, None, 4 * ratio, 5 * ratio),
-                                       border_mode=crop, subsample=(ratio, ratio)).eval()
+    want = nnet.conv2d_grad_wrt_inputs(
+        wide, kernel, (None, None, 4 * ratio, 5 * ratio), border_mode=crop, subsample=(ratio, ratio)
+    ).eval()
     for one in (True, False):
         got = nnet.bilinear_upsampling(K.constant(x), ratio, use_1D_kernel=one).eval()
         np.testing.assert_allclose(got, want.reshape(2, 3, 4 * ratio, 5 * ratio))
@@ -240,12 +278,18 @@ def test_images2neibs_of_the_manual():
 def test_images2neibs(mode):
     x = normal(2, 3, 7, 8)
     pads = {"half": (1, 1), "full": (2, 2), "wrap_centered": (1, 1)}.get(mode, (0, 0))
-    wide = np.pad(x, ((0, 0), (0, 0), pads, pads), "wrap" if mode == "wrap_centered" else
-                  "constant")
-    step = {"full": (2, 1), "half": (2, 1), "wrap_centered": (2, 3), "valid": (2, 5),
-            "ignore_borders": (3, 3)}[mode]
+    wide = np.pad(
+        x, ((0, 0), (0, 0), pads, pads), "wrap" if mode == "wrap_centered" else "constant"
+    )
+    step = {
+        "full": (2, 1),
+        "half": (2, 1),
+        "wrap_centered": (2, 3),
+        "valid": (2, 5),
+        "ignore_borders": (3, 3),
+    }[mode]
     windows = np.lib.stride_tricks.sliding_window_view(wide, (3, 3), (2, 3))
-    want = windows[:, :, ::step[0], ::step[1]].reshape(-1, 9)
+    want = windows[:, :, :: step[0], :: step[1]].reshape(-1, 9)
     given = None if mode == "ignore_borders" else step
     for shape in (x.shape, (None,) * 4):
         a = K.placeholder(shape)
@@ -268,37 +312,39 @@ def test_gradients_of_neighbourhoods():
     cost = K.sum(K.square(nnet.images2neibs(x, (2, 2), (1, 1))))
     value = normal(1, 1, 5, 4)
     times = np.outer([1, 2, 2, 2, 1], [1, 2, 2, 1])
-    np.testing.assert_allclose(K.function([x], K.gradients(cost, [x])[0])(value),
-                               2 * value * times)
+    np.testing.assert_allclose(K.function([x], K.gradients(cost, [x])[0])(value), 2 * value * times)
     rows = K.placeholder((None, 4))
     shape = K.placeholder((4,), dtype="int64")
     f = K.function([rows, shape], nnet.neibs2images(rows, (2, 2), shape))
     assert f(normal(6, 4), [1, 1, 4, 6]).shape == (1, 1, 4, 6)
 
 
-@pytest.mark.parametrize("build, match", [
-    (lambda x, w: nnet.conv2d(x, w, border_mode="same"), "border_mode"),
-    (lambda x, w: nnet.conv2d(x, w, border_mode=-1), "at least 0"),
-    (lambda x, w: nnet.conv2d(x, w, input_shape=(1, 4, 6, 6)), "contradicts"),
-    (lambda x, w: nnet.conv2d(x, w, filter_shape=(6, 4, 3)), "entries"),
-    (lambda x, w: nnet.conv2d(x, w, num_groups=3), "groups"),
-    (lambda x, w: nnet.conv2d(x, w, subsample=(0, 1)), "strides"),
-    (lambda x, w: nnet.conv2d(x[0], w), "4 dimensions"),
-    (lambda x, w: nnet.conv2d(x, w, unshared=True), "unshared"),
-    (lambda x, w: nnet.conv2d(x, K.ones((2, 3, 3, 4, 2, 2)), unshared=True), "sizes"),
-    (lambda x, w: nnet.conv2d(x, K.ones((2, 4, 4, 3, 2, 2)), unshared=True), "channels"),
-    (lambda x, w: nnet.conv2d_grad_wrt_inputs(x, w, None), "input_shape"),
-    (lambda x, w: nnet.conv2d_grad_wrt_inputs(x, w[:5], (1, 1, 7, 7)), "channels"),
-    (lambda x, w: nnet.bilinear_upsampling(x), "either"),
-    (lambda x, w: nnet.bilinear_upsampling(x, 2, (1, 2)), "either"),
-    (lambda x, w: nnet.bilinear_upsampling(x, 0), "at least 1"),
-    (lambda x, w: nnet.frac_bilinear_upsampling(x, (1, 2, 3)), "pair"),
-    (lambda x, w: nnet.images2neibs(x, (2, 2), mode="near"), "mode"),
-    (lambda x, w: nnet.images2neibs(x, (2, 2), mode="wrap_centered"), "odd"),
-    (lambda x, w: nnet.images2neibs(x, (7, 7), mode="wrap_centered"), "larger"),
-    (lambda x, w: nnet.neibs2images(x[0, 0], (2, 2), (1, 1, 5, 5)), "columns"),
-    (lambda x, w: nnet.neibs2images(x[0], (2, 2), (1, 1, 5, 5)), "matrix"),
-])
+@pytest.mark.parametrize(
+    "build, match",
+    [
+        (lambda x, w: nnet.conv2d(x, w, border_mode="same"), "border_mode"),
+        (lambda x, w: nnet.conv2d(x, w, border_mode=-1), "at least 0"),
+        (lambda x, w: nnet.conv2d(x, w, input_shape=(1, 4, 6, 6)), "contradicts"),
+        (lambda x, w: nnet.conv2d(x, w, filter_shape=(6, 4, 3)), "entries"),
+        (lambda x, w: nnet.conv2d(x, w, num_groups=3), "groups"),
+        (lambda x, w: nnet.conv2d(x, w, subsample=(0, 1)), "strides"),
+        (lambda x, w: nnet.conv2d(x[0], w), "4 dimensions"),
+        (lambda x, w: nnet.conv2d(x, w, unshared=True), "unshared"),
+        (lambda x, w: nnet.conv2d(x, K.ones((2, 3, 3, 4, 2, 2)), unshared=True), "sizes"),
+        (lambda x, w: nnet.conv2d(x, K.ones((2, 4, 4, 3, 2, 2)), unshared=True), "channels"),
+        (lambda x, w: nnet.conv2d_grad_wrt_inputs(x, w, None), "input_shape"),
+        (lambda x, w: nnet.conv2d_grad_wrt_inputs(x, w[:5], (1, 1, 7, 7)), "channels"),
+        (lambda x, w: nnet.bilinear_upsampling(x), "either"),
+        (lambda x, w: nnet.bilinear_upsampling(x, 2, (1, 2)), "either"),
+        (lambda x, w: nnet.bilinear_upsampling(x, 0), "at least 1"),
+        (lambda x, w: nnet.frac_bilinear_upsampling(x, (1, 2, 3)), "pair"),
+        (lambda x, w: nnet.images2neibs(x, (2, 2), mode="near"), "mode"),
+        (lambda x, w: nnet.images2neibs(x, (2, 2), mode="wrap_centered"), "odd"),
+        (lambda x, w: nnet.images2neibs(x, (7, 7), mode="wrap_centered"), "larger"),
+        (lambda x, w: nnet.neibs2images(x[0, 0], (2, 2), (1, 1, 5, 5)), "columns"),
+        (lambda x, w: nnet.neibs2images(x[0], (2, 2), (1, 1, 5, 5)), "matrix"),
+    ],
+)
 def test_errors(build, match):
     with pytest.raises(ValueError, match=match):
         build(K.ones((2, 4, 5, 5)), K.ones((6, 4, 3, 3)))

@@ -55,9 +55,14 @@ MODES = ["max", "sum", "average_inc_pad", "average_exc_pad"]
 @pytest.mark.parametrize("shape", [(5, 6), (2, 5, 6), (2, 3, 5, 6), (2, 1, 3, 5, 6)])
 def test_pool_2d(shape, mode):
     x = RNG.normal(size=shape)
-    for ws, border, stride, pad in (((2, 2), True, None, (0, 0)), ((2, 2), False, None, (0, 0)),
-                                    ((3, 2), True, (1, 2), (2, 1)), ((2, 3), False, (1, 2), (0, 0)),
-                                    ((1, 2), False, (2, 3), (0, 0)), ((7, 2), False, None, (0, 0))):
+    for ws, border, stride, pad in (
+        ((2, 2), True, None, (0, 0)),
+        ((2, 2), False, None, (0, 0)),
+        ((3, 2), True, (1, 2), (2, 1)),
+        ((2, 3), False, (1, 2), (0, 0)),
+        ((1, 2), False, (2, 3), (0, 0)),
+        ((7, 2), False, None, (0, 0)),
+    ):
         want = pooled(x, ws, border, stride or ws, pad, mode)
         for known in (shape, (None,) * len(shape)):
             a = K.placeholder(known)
@@ -109,26 +114,33 @@ def test_max_pool_2d_same_size():
 def test_conv2d(mode):
     images, filters = RNG.normal(size=(2, 5, 6)), RNG.normal(size=(3, 3, 2))
     want = np.array([[sp.convolve2d(i, f, mode)[::2, ::1] for f in filters] for i in images])
-    for x, w, part in ((images, filters, want), (images[0], filters, want[0]),
-                       (images, filters[1], want[:, 1]), (images[0], filters[1], want[0, 1])):
+    for x, w, part in (
+        (images, filters, want),
+        (images[0], filters, want[0]),
+        (images, filters[1], want[:, 1]),
+        (images[0], filters[1], want[0, 1]),
+    ):
         got = signal.conv2d(K.constant(x), w, border_mode=mode, subsample=(2, 1))
         np.testing.assert_allclose(got.eval(), part, atol=1e-12)
         assert K.int_shape(got) == part.shape
 
 
-@pytest.mark.parametrize("build, match", [
-    (lambda x: signal.pool_2d(x, None, True), "ws"),
-    (lambda x: signal.pool_2d(x, (2,), True), "2 integers"),
-    (lambda x: signal.pool_2d(x, (2, 2), True, mode="median"), "mode"),
-    (lambda x: signal.pool_2d(x, (2, 2), False, pad=(1, 0)), "ignore_border=True"),
-    (lambda x: signal.pool_2d(x, (2, 2), True, pad=(2, 0)), "smaller than the window"),
-    (lambda x: signal.pool_2d(x, (2, 2), True, stride=(0, 1)), "strides"),
-    (lambda x: signal.pool_2d(x, (6, 2), True), "larger than the image"),
-    (lambda x: signal.pool_2d(x[0, 0, 0], (2, 2), True), "2 dimensions"),
-    (lambda x: signal.conv2d(x, x), "2 or 3 dimensions"),
-    (lambda x: signal.conv2d(x[0], x[0], border_mode="half"), "border_mode"),
-    (lambda x: signal.conv2d(x[0], x[0], image_shape=(2, 9, 9)), "contradicts"),
-])
+@pytest.mark.parametrize(
+    "build, match",
+    [
+        (lambda x: signal.pool_2d(x, None, True), "ws"),
+        (lambda x: signal.pool_2d(x, (2,), True), "2 integers"),
+        (lambda x: signal.pool_2d(x, (2, 2), True, mode="median"), "mode"),
+        (lambda x: signal.pool_2d(x, (2, 2), False, pad=(1, 0)), "ignore_border=True"),
+        (lambda x: signal.pool_2d(x, (2, 2), True, pad=(2, 0)), "smaller than the window"),
+        (lambda x: signal.pool_2d(x, (2, 2), True, stride=(0, 1)), "strides"),
+        (lambda x: signal.pool_2d(x, (6, 2), True), "larger than the image"),
+        (lambda x: signal.pool_2d(x[0, 0, 0], (2, 2), True), "2 dimensions"),
+        (lambda x: signal.conv2d(x, x), "2 or 3 dimensions"),
+        (lambda x: signal.conv2d(x[0], x[0], border_mode="half"), "border_mode"),
+        (lambda x: signal.conv2d(x[0], x[0], image_shape=(2, 9, 9)), "contradicts"),
+    ],
+)
 def test_errors(build, match):
     with pytest.raises(ValueError, match=match):
         build(K.ones((1, 2, 5, 5)))

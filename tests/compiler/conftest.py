@@ -113,9 +113,13 @@ def python(tmp_path):
         kept.pop("XDG_CACHE_HOME", None)
         kept.update(environment)
         return subprocess.Popen(
-            [sys.executable, "-c", text], env={k: v for k, v in kept.items() if v is not None},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
-        )  # fmt: skip
+            [sys.executable, "-c", text],
+            env={k: v for k, v in kept.items() if v is not None},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+        )
 
     return start
 

@@ -196,7 +196,8 @@ def test_unwritable_directory(python, finish):
     directory = tempfile.mkdtemp(dir="/tmp")  # tmp_path is closed to the user this test becomes
     private = tempfile.mkdtemp(dir="/tmp")
     os.chmod(private, 0o1777)
-    out, err = finish(python(f"""
+    out, err = finish(
+        python(f"""
     import tempfile
     with config.change(cache="off"):
         check(9)  # imports everything: the next user may not be able to read Python's library
@@ -209,13 +210,15 @@ def test_unwritable_directory(python, finish):
     check(1)
     made = check(1, 2)
     print(made.built)
-    """))
+    """)
+    )
     assert out == "1\n"
     assert err.count("kernels are kept in") == len(err.splitlines()) == 1
     assert os.listdir(directory) == []
     (kept,) = os.listdir(private)
     assert kept.startswith("ckernels-") and any(
-        name.endswith(".so") for name in os.listdir(os.path.join(private, kept)))
+        name.endswith(".so") for name in os.listdir(os.path.join(private, kept))
+    )
     shutil.rmtree(private)
     os.rmdir(directory)
 
@@ -225,14 +228,22 @@ def test_no_home(home, python, finish, tmp_path):
     if home is None:  # a home that is a file
         (tmp_path / "file").write_text("")
         home = str(tmp_path / "file")
-    for temporary, built, words in (("/dev/null", "1", "live in memory only"),
-                                    (str(tmp_path), "1", "are kept in"),
-                                    (str(tmp_path), "0", "are kept in")):  # fmt: skip
-        out, err = finish(python(f"""
+    for temporary, built, words in (
+        ("/dev/null", "1", "live in memory only"),
+        (str(tmp_path), "1", "are kept in"),
+        (str(tmp_path), "0", "are kept in"),
+    ):
+        out, err = finish(
+            python(
+                f"""
         import tempfile
         tempfile.tempdir = {temporary!r}
         print(check(3).built)
-        """, HOME=home, CKERNELS_FLAGS=""))
+        """,
+                HOME=home,
+                CKERNELS_FLAGS="",
+            )
+        )
         assert out == built + "\n" and err.count(words) == len(err.splitlines()) == 1, err
 
 
@@ -362,8 +373,10 @@ def test_threads_build_each_kernel_once(compiledir, source, call, expected):
     import threading
 
     made = []
-    threads = [threading.Thread(target=lambda: made.append(build([source(1), source(2)])))
-               for _ in range(8)]  # fmt: skip
+    threads = [
+        threading.Thread(target=lambda: made.append(build([source(1), source(2)])))
+        for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -29,14 +29,16 @@ COMPILERS = {
     "gcc": shutil.which("gcc"),
     "clang": shutil.which("clang"),
     "zig": importlib.util.find_spec("ziglang") and f"{sys.executable} -m ziglang cc",
-}
+}  # fmt: skip
 REASONS = {"gcc": "gcc is not installed", "clang": "clang is not installed",
            "zig": "ziglang is not installed (pip install ziglang)"}  # fmt: skip
 RUNTIME = "program loop loop_numbers choice conv pool"
-API = ("function math random distributions ctc sparse sparse_functions scan scan_gradients rnn "
-       "conv images_everywhere")
+API = (
+    "function math random distributions ctc sparse sparse_functions scan scan_gradients rnn "
+    "conv images_everywhere"
+)
 LONG = ["tests/codegen", *(f"tests/runtime/test_{name}.py" for name in RUNTIME.split()),
-        *(f"tests/api/test_{name}.py" for name in API.split())]
+        *(f"tests/api/test_{name}.py" for name in API.split())]  # fmt: skip
 
 
 @pytest.fixture(params=COMPILERS)
@@ -45,8 +47,12 @@ def chosen(request, tmp_path):
     command = COMPILERS[request.param]
     if not command:
         pytest.skip(REASONS[request.param])
-    flags = {"cc": command, "compiledir": str(tmp_path / "kernels"), "on_compile_error": "raise",
-             "mode": "compiled"}  # fmt: skip
+    flags = {
+        "cc": command,
+        "compiledir": str(tmp_path / "kernels"),
+        "on_compile_error": "raise",
+        "mode": "compiled",
+    }
     with config.change(flags):
         _forget()
         yield compiler.current_toolchain()
@@ -61,8 +67,9 @@ def _forget():
 def test_identity(chosen):
     """What is known of it: version, features of this CPU, flags that were accepted."""
     assert chosen.available() and re.search(r"\d+\.\d+", chosen.version)
-    assert "-O2" in chosen.flags and any(flag.startswith("-march") or flag.startswith("-mcpu")
-                                         for flag in chosen.flags)  # fmt: skip
+    assert "-O2" in chosen.flags and any(
+        flag.startswith("-march") or flag.startswith("-mcpu") for flag in chosen.flags
+    )
     assert not cpu.is_x86() or {"sse2"} <= set(chosen.features)
     assert cpu.lacking(chosen.features) == []
     if "ziglang" in chosen.command:
@@ -89,15 +96,31 @@ def core():
     x, y = K.placeholder((None, 17), name="x"), K.placeholder((None, 3), name="y")
     w, i = K.variable(b), K.placeholder((None,), dtype="int64", name="i")
     p = K.softmax(K.dot(x, w))
-    loss = K.mean(K.categorical_crossentropy(y, p)) if _new_order() else K.mean(
-        K.categorical_crossentropy(p, y))
+    loss = (
+        K.mean(K.categorical_crossentropy(y, p))
+        if _new_order()
+        else K.mean(K.categorical_crossentropy(p, y))
+    )
     (grad,) = K.gradients(loss, [w])
-    f = K.function([x, y, i], [
-        p, loss, grad, K.sum(x, axis=0), K.argmax(x, axis=1), K.var(x, axis=-1),
-        K.tanh(x) * K.erf(x) + K.sqrt(K.abs(x)), K.gather(x, i), K.cumsum(x, axis=0),
-        K.cast(x, "float64") / 3, K.cast(x * 10, "int32"), K.exp(x[:, ::2]),
-        K.logsumexp(x, axis=0), K.transpose(x) + 1,
-    ])  # fmt: skip
+    f = K.function(
+        [x, y, i],
+        [
+            p,
+            loss,
+            grad,
+            K.sum(x, axis=0),
+            K.argmax(x, axis=1),
+            K.var(x, axis=-1),
+            K.tanh(x) * K.erf(x) + K.sqrt(K.abs(x)),
+            K.gather(x, i),
+            K.cumsum(x, axis=0),
+            K.cast(x, "float64") / 3,
+            K.cast(x * 10, "int32"),
+            K.exp(x[:, ::2]),
+            K.logsumexp(x, axis=0),
+            K.transpose(x) + 1,
+        ],
+    )
     picks = np.array([5, 0, 32, 5])
     got = f([a, t, picks])
     e = np.exp(a @ b)
@@ -105,11 +128,21 @@ def core():
     from math import erf
 
     want = [
-        soft, -(t * np.log(soft)).sum(1).mean(), a.T @ (soft - t) / len(a), a.sum(0), a.argmax(1),
-        a.var(-1), np.tanh(a) * np.vectorize(erf)(a) + np.sqrt(np.abs(a)), a[picks],
-        a.cumsum(0), a.astype("d") / 3, (a * 10).astype("i4"), np.exp(a[:, ::2]),
-        np.log(np.exp(a).sum(0)), a.T + 1,
-    ]  # fmt: skip
+        soft,
+        -(t * np.log(soft)).sum(1).mean(),
+        a.T @ (soft - t) / len(a),
+        a.sum(0),
+        a.argmax(1),
+        a.var(-1),
+        np.tanh(a) * np.vectorize(erf)(a) + np.sqrt(np.abs(a)),
+        a[picks],
+        a.cumsum(0),
+        a.astype("d") / 3,
+        (a * 10).astype("i4"),
+        np.exp(a[:, ::2]),
+        np.log(np.exp(a).sum(0)),
+        a.T + 1,
+    ]
     for k, (g, v) in enumerate(zip(got, want)):
         np.testing.assert_allclose(g, v, rtol=2e-5, atol=1e-5, err_msg=f"output {k}")
     return f
@@ -136,15 +169,18 @@ def test_core_programs(chosen, tmp_path):
 def test_subnormals_and_nan_are_left_alone(chosen):
     """No compiler's -ffast-math: not in its flags, not in what it links."""
     name = "k_subnormal"
-    text = (f"int {name}(void *const *p, const int64_t *dims, int64_t lo, int64_t hi) {{\n"
-            "    const float *a = p[0]; float *c = p[1]; (void)dims;\n"
-            "    for (int64_t i = lo; i < hi; i++) c[i] = a[i] * 0.5f;\n    return 0;\n}\n")
+    text = (
+        f"int {name}(void *const *p, const int64_t *dims, int64_t lo, int64_t hi) {{\n"
+        "    const float *a = p[0]; float *c = p[1]; (void)dims;\n"
+        "    for (int64_t i = lo; i < hi; i++) c[i] = a[i] * 0.5f;\n    return 0;\n}\n"
+    )
     (address,) = build([KernelSource(name, text)]).addresses
     ffi = loader.ffi()
     given = np.array([1e-40, np.nan, np.inf, -0.0] * 8, "f")
     result = np.empty_like(given)
-    pointers = ffi.new("void *[]", [ffi.cast("void *", given.ctypes.data),
-                                    ffi.cast("void *", result.ctypes.data)])
+    pointers = ffi.new(
+        "void *[]", [ffi.cast("void *", given.ctypes.data), ffi.cast("void *", result.ctypes.data)]
+    )
     kernel = ffi.cast("int(*)(void *const *, const int64_t *, int64_t, int64_t)", address)
     assert kernel(pointers, ffi.new("int64_t[]", [0]), 0, len(given)) == 0
     np.testing.assert_array_equal(result, given * np.float32(0.5))
@@ -156,7 +192,7 @@ ROWS = {  # of tests/codegen/test_compiled_rows.py: what each compiler does in `
     "test_reductions": ["bool"],
     "test_reductions_of_special_numbers": [("max", "float32")],
     "test_layouts_of_elementwise": ["floor_div"],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("test", ROWS)
@@ -187,9 +223,25 @@ def test_every_kernel_under_each_compiler(chosen, tmp_path):
     directory = tmp_path / "all"
     flags = f"cc={config.cc},compiledir={directory},on_compile_error=raise"
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "timeout=1500",
-         "-m", "not slow", *LONG], cwd=ROOT, env={**os.environ, "CKERNELS_FLAGS": flags}, text=True,
-        capture_output=True, timeout=3400)  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-o",
+            "timeout=1500",
+            "-m",
+            "not slow",
+            *LONG,
+        ],
+        cwd=ROOT,
+        env={**os.environ, "CKERNELS_FLAGS": flags},
+        text=True,
+        capture_output=True,
+        timeout=3400,
+    )
     assert done.returncode == 0, done.stdout[-4000:]
     templates = {path.name.split(".")[0] for path in ROOT.glob("ckernels/templates/*.c.in")}
     missing = {*emit.FORMS, *templates} - {"kernel"} - forms_of(directory, chosen)

@@ -41,7 +41,7 @@ BAD = {
     "hangs": ("cat > /dev/null; sleep 60", "cc.timeout=0.5"),
     "closes and hangs": ("exec <&- >&- 2>&-; sleep 60", "cc.timeout=0.5"),
     "spews for ever": ("cat > /dev/null; exec yes error >&2", "cc.timeout=0.5"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("what", BAD)
@@ -95,15 +95,21 @@ def test_garbage_is_never_opened(compiledir, source):
 def test_an_object_without_the_table(compiledir, source, script):
     """A compiler that compiles something else: an error, not a crash or a wrong kernel."""
     other = "int unrelated(void) { return 1; }"
-    bad = script("bad", f"{ASKED}\ncase \"$*\" in *\"-x c -\"*) cat > /dev/null; "
-                 f"echo '{other}' | {CC} \"$@\";; *) exec {CC} \"$@\";; esac")  # fmt: skip
+    bad = script(
+        "bad",
+        f'{ASKED}\ncase "$*" in *"-x c -"*) cat > /dev/null; '
+        f'echo \'{other}\' | {CC} "$@";; *) exec {CC} "$@";; esac',
+    )
     with config.change(cc=bad), pytest.raises(CompileError, match="no table of kernels"):
         build([source(1)])
 
 
 def test_an_object_with_other_kernels(compiledir, source, script):
-    bad = script("bad", f"{ASKED}\ncase \"$*\" in *\"-x c -\"*) sed 's/\"[0-9a-f]*\"/\"other\"/' | "
-                 f"{CC} \"$@\";; *) exec {CC} \"$@\";; esac")  # fmt: skip
+    bad = script(
+        "bad",
+        f'{ASKED}\ncase "$*" in *"-x c -"*) sed \'s/"[0-9a-f]*"/"other"/\' | '
+        f'{CC} "$@";; *) exec {CC} "$@";; esac',
+    )
     with config.change(cc=bad), pytest.raises(CompileError, match="other kernels"):
         build([source(1)])
 
@@ -216,8 +222,13 @@ def test_an_interrupt_stops_every_compiler(compiledir, script, tmp_path):
     text = INTERRUPTED.format(here=str(Path(__file__).parent))
     flags = f"cc={slow},compiledir={compiledir}"
     env = {**os.environ, "PYTHONPATH": str(ROOT), "CKERNELS_FLAGS": flags}
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], env=env, text=True,
-                          capture_output=True, timeout=50)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(text)],
+        env=env,
+        text=True,
+        capture_output=True,
+        timeout=50,
+    )
     assert done.returncode == 0 and done.stdout.startswith("interrupted 0 "), done.stderr
     for pid in pids.read_text().split():
         assert not os.path.exists(f"/proc/{pid}") or "Z" in Path(f"/proc/{pid}/stat").read_text()

@@ -28,9 +28,13 @@ print("done")
 def on_terminal(code, **environment):
     """(stdout, what the terminal at stderr received)."""
     leader, follower = pty.openpty()
-    child = subprocess.Popen([sys.executable, "-c", code],
-                             stdout=subprocess.PIPE, stderr=follower, text=True,
-                             env={**os.environ, "PYTHONPATH": str(ROOT), **environment})
+    child = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=follower,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+    )
     os.close(follower)
     seen = b""
     try:

@@ -34,15 +34,18 @@ def test_native_flags_are_what_the_compiler_really_enables(compiledir):
     assert "#define __FAST_MATH__" not in macros and "#define __FINITE_MATH_ONLY__ 0" in macros
 
 
-@pytest.mark.parametrize("arch, words, first", [
-    ("native", V2 | V3, ("-march=native",)),
-    ("x86-64-v3", V2 | V3, ("-march=x86-64-v3",)),
-    ("x86-64-v4", V2 | V3, ("-march=x86-64-v3",)),  # the CPU is no v4: one level down
-    ("x86-64-v4", V2, ("-march=x86-64-v2",)),
-    ("x86-64-v2", V2 | V3, ("-march=x86-64-v2",)),
-    ("x86-64-v3", set(), ()),
-    ("generic", V2 | V3, ()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arch, words, first",
+    [
+        ("native", V2 | V3, ("-march=native",)),
+        ("x86-64-v3", V2 | V3, ("-march=x86-64-v3",)),
+        ("x86-64-v4", V2 | V3, ("-march=x86-64-v3",)),  # the CPU is no v4: one level down
+        ("x86-64-v4", V2, ("-march=x86-64-v2",)),
+        ("x86-64-v2", V2 | V3, ("-march=x86-64-v2",)),
+        ("x86-64-v3", set(), ()),
+        ("generic", V2 | V3, ()),
+    ],
+)
 def test_arch_steps_down_to_what_the_cpu_has(arch, words, first):
     choices = cpu.arch_choices(arch, "x86_64", words)
     assert choices[0] == first and choices[-1] == ()
@@ -54,9 +57,12 @@ def test_arch_elsewhere():
 
 
 def test_old_compiler_gets_flags_it_knows(compiledir, script):
-    old = script("cc", f"""for word in "$@"; do case $word in
+    old = script(
+        "cc",
+        f"""for word in "$@"; do case $word in
     -march=native|-march=x86-64-*|-fvect-cost-model=*) echo "error: $word" >&2; exit 1;; esac; done
-    exec {CC} "$@" """)  # fmt: skip
+    exec {CC} "$@" """,
+    )
     with config.change(cc=old):
         flags = compiler.current_toolchain().flags
     assert "-fvect-cost-model=dynamic" not in flags and "-O2" in flags
@@ -123,8 +129,9 @@ def test_no_compiler(compiledir, source, monkeypatch, tmp_path):
     assert "Install" in str(caught.value) and "CKERNELS_CC" in caught.value.install
 
 
-def test_kernels_outlive_their_compiler(compiledir, source, call, expected, restart, monkeypatch,
-                                        script):
+def test_kernels_outlive_their_compiler(
+    compiledir, source, call, expected, restart, monkeypatch, script
+):
     wrapper = script("gcc", f'PATH={os.environ["PATH"]} exec {CC} "$@"')
     monkeypatch.setenv("PATH", os.path.dirname(wrapper))
     made = build([source(1)])
@@ -175,8 +182,11 @@ def test_compile_error_is_one_sentence_and_keeps_the_source(compiledir, source):
 
 
 def test_slow_compiler_is_stopped_with_its_children(compiledir, source, script, tmp_path):
-    slow = script("slow", f"""case "$*" in *-dM*|*--version*|*print-prog*) exec {CC} "$@";; esac
-    sleep 60 & echo $! > {tmp_path}/pid; wait; exit 1""")  # fmt: skip
+    slow = script(
+        "slow",
+        f"""case "$*" in *-dM*|*--version*|*print-prog*) exec {CC} "$@";; esac
+    sleep 60 & echo $! > {tmp_path}/pid; wait; exit 1""",
+    )
     start = time.perf_counter()
     with config.change({"cc": slow, "cc.timeout": 0.5}):
         with pytest.raises(CompileError, match="cc.timeout"):
@@ -204,10 +214,13 @@ def test_library_functions_are_found(compiledir):
     body = "(void)dims; (void)lo; (void)hi; double *x = p[0]; x[0] = {0}(x[0]); return 0; }}\n"
     head = "int {0}(void *const *p, const int64_t *dims, int64_t lo, int64_t hi) {{ "
     sources = [
-        KernelSource("k_gamma", head.format("k_gamma") + body.format("tgamma"),
-                     ("extern double tgamma(double);\n",)),
+        KernelSource(
+            "k_gamma",
+            head.format("k_gamma") + body.format("tgamma"),
+            ("extern double tgamma(double);\n",),
+        ),
         KernelSource("k_erf", head.format("k_erf") + body.format("__builtin_erf")),
-    ]  # fmt: skip
+    ]
     for source, exact in zip(sources, (24.0, 0.9999999845827421)):  # gamma(5), erf(4) (mpmath)
         address = build([source]).addresses[0]
         x = ffi.new("double[]", [5.0 if exact > 1 else 4.0])

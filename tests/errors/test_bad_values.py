@@ -25,12 +25,19 @@ MASKED = np.ma.masked_array([1.0, 2, 3], mask=[0, 1, 0])
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("build", [
-    lambda n: K.random_uniform((n, 2)), lambda n: K.random_normal((n, 2)),
-    lambda n: K.random_binomial((2, n)), lambda n: K.truncated_normal((n,)),
-    lambda n: K.random_uniform((n,), 0, 5, dtype="int32"), lambda n: K.ones((n,)),
-    lambda n: K.RandomStreams(1).uniform((n, 2)), lambda n: K.reshape(K.ones((6,)), (n, 2)),
-])
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda n: K.random_uniform((n, 2)),
+        lambda n: K.random_normal((n, 2)),
+        lambda n: K.random_binomial((2, n)),
+        lambda n: K.truncated_normal((n,)),
+        lambda n: K.random_uniform((n,), 0, 5, dtype="int32"),
+        lambda n: K.ones((n,)),
+        lambda n: K.RandomStreams(1).uniform((n, 2)),
+        lambda n: K.reshape(K.ones((6,)), (n, 2)),
+    ],
+)
 def test_negative_sizes_that_a_call_brings(build, mode):
     n = K.placeholder((), dtype="int32")
     f = K.function([n], build(n), mode=mode)
@@ -40,17 +47,20 @@ def test_negative_sizes_that_a_call_brings(build, mode):
     assert caught.value.made[0] == __file__
 
 
-@pytest.mark.parametrize("make, error, words", [
-    (lambda: K.eye(-2), ShapeError, "0 rows or more, not of -2"),
-    (lambda: K.placeholder(ndim=-1), ArgumentError, "ndim of 0 to 32, got -1"),
-    (lambda: K.placeholder(ndim=33), ArgumentError, "ndim of 0 to 32, got 33"),
-    (lambda: K.placeholder((1,) * 33), ShapeError, "at most 32 dimensions"),
-    (lambda: K.cast(K.ones((2,)), None), DTypeError, "the dtype to cast to"),
-    (lambda: K.one_hot([0, 1], -3), ArgumentError, "num_classes of 0 or more, got -3"),
-    (lambda: K.constant(10**30, "int64"), DTypeError, "a Python int of 31 digits"),
-    (lambda: K.variable([1, 10**30]), DTypeError, "a Python int of 31 digits"),
-    (lambda: K.constant([1, None]), DTypeError, "Python objects"),
-])
+@pytest.mark.parametrize(
+    "make, error, words",
+    [
+        (lambda: K.eye(-2), ShapeError, "0 rows or more, not of -2"),
+        (lambda: K.placeholder(ndim=-1), ArgumentError, "ndim of 0 to 32, got -1"),
+        (lambda: K.placeholder(ndim=33), ArgumentError, "ndim of 0 to 32, got 33"),
+        (lambda: K.placeholder((1,) * 33), ShapeError, "at most 32 dimensions"),
+        (lambda: K.cast(K.ones((2,)), None), DTypeError, "the dtype to cast to"),
+        (lambda: K.one_hot([0, 1], -3), ArgumentError, "num_classes of 0 or more, got -3"),
+        (lambda: K.constant(10**30, "int64"), DTypeError, "a Python int of 31 digits"),
+        (lambda: K.variable([1, 10**30]), DTypeError, "a Python int of 31 digits"),
+        (lambda: K.constant([1, None]), DTypeError, "Python objects"),
+    ],
+)
 def test_at_once(make, error, words):
     with pytest.raises(error, match=words) as caught:
         make()
@@ -67,10 +77,17 @@ def test_edges_that_are_fine():
 # ---- masked arrays ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("use", [
-    K.constant, K.variable, lambda m: K.placeholder((3,)) + m, lambda m: m * K.ones((3,)),
-    lambda m: K.set_value(K.ones((3,)), m), lambda m: K.concatenate([K.ones((3,)), m]),
-])
+@pytest.mark.parametrize(
+    "use",
+    [
+        K.constant,
+        K.variable,
+        lambda m: K.placeholder((3,)) + m,
+        lambda m: m * K.ones((3,)),
+        lambda m: K.set_value(K.ones((3,)), m),
+        lambda m: K.concatenate([K.ones((3,)), m]),
+    ],
+)
 def test_masked_arrays(use):
     with pytest.raises(CKernelsError, match="mask|symbolic"):
         use(MASKED)
@@ -82,18 +99,26 @@ def test_masked_arrays_in_calls(mode):
     f = K.function([x], x + 1, mode=mode)
     with pytest.raises(ArgumentError, match="x got a masked array with 1 of its 3 elements"):
         f(MASKED)
-    np.testing.assert_array_equal(f(np.ma.masked_array([1.0, 2])), [2, 3])      # nothing is masked
+    np.testing.assert_array_equal(f(np.ma.masked_array([1.0, 2])), [2, 3])  # nothing is masked
 
 
 # ---- NumPy's functions --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("call, instead", [
-    (np.sin, "K.sin"), (np.dot, "K.dot"), (np.arcsinh, "K."),
-    (np.linalg.norm, "a function of K"), (np.maximum.reduce, "a function of K"),
-    (lambda x: np.concatenate([x, x]), "K.concatenate"), (lambda x: np.where(x, x, x), "K.where"),
-    (lambda x: np.sin(np.ones(3), out=x), "K.sin"), (lambda x: np.add(x, x, where=True), "np.add"),
-])
+@pytest.mark.parametrize(
+    "call, instead",
+    [
+        (np.sin, "K.sin"),
+        (np.dot, "K.dot"),
+        (np.arcsinh, "K."),
+        (np.linalg.norm, "a function of K"),
+        (np.maximum.reduce, "a function of K"),
+        (lambda x: np.concatenate([x, x]), "K.concatenate"),
+        (lambda x: np.where(x, x, x), "K.where"),
+        (lambda x: np.sin(np.ones(3), out=x), "K.sin"),
+        (lambda x: np.add(x, x, where=True), "np.add"),
+    ],
+)
 def test_functions_of_numpy(call, instead):
     x = K.placeholder((3,))
     with pytest.raises(UsageError, match=instead):
@@ -116,7 +141,7 @@ def test_arithmetic_with_arrays_makes_graphs():
             want = op(array, value) if left else op(value, array)
             np.testing.assert_allclose(K.function([tensor], made)(value), want, rtol=1e-6)
     assert K.dtype(np.float64(2) * x) == "float32" and K.dtype(np.float32(2) + x) == "float32"
-    assert not (a == x) and (a != x) is True        # tensors are compared by identity
+    assert not (a == x) and (a != x) is True  # tensors are compared by identity
     assert K.is_tensor(np.add(x, a)) and K.is_tensor(np.sum(x)) and np.ndim(x) == 1
     with pytest.raises(UsageError):
         a += x
@@ -148,7 +173,7 @@ def test_no_memory_inside_a_call(mode):
     x = K.placeholder((None,))
     f = K.function([x], [K.sum(x), x[:, None] * x[None, :]], mode=mode)
     with pytest.raises(OutOfMemory, match="ran out of memory|Unable to allocate") as caught:
-        f(np.ones(10**7, "float32"))                # 400 TB
+        f(np.ones(10**7, "float32"))  # 400 TB
     assert isinstance(caught.value, MemoryError) and caught.value.line[0] == __file__
     np.testing.assert_array_equal(f(np.ones(2))[1], np.ones((2, 2)))
 
@@ -169,9 +194,9 @@ def test_operands_of_a_crossentropy_the_other_way_round(loss, activation):
         assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        loss(activation(x), t)                      # as documented
-        loss(activation(x), activation(t))          # which is which cannot be told
-        loss(t, K.stop_gradient(activation(x)))     # meant so
+        loss(activation(x), t)  # as documented
+        loss(activation(x), activation(t))  # which is which cannot be told
+        loss(t, K.stop_gradient(activation(x)))  # meant so
         loss(t, x)
 
 
@@ -181,4 +206,4 @@ def test_sparse_classes_the_other_way_round():
         try:
             K.sparse_categorical_crossentropy(t, K.softmax(x))
         except CKernelsError:
-            pass                                    # the shapes do not fit either
+            pass  # the shapes do not fit either

@@ -1,5 +1,4 @@
-"""Wrong programs that fail while the graph is built: see helpers.py.
-"""
+"""Wrong programs that fail while the graph is built: see helpers.py."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,4 @@
-"""Wrong calls, in both modes: see helpers.py. And what an error leaves as it was.
-"""
+"""Wrong calls, in both modes: see helpers.py. And what an error leaves as it was."""
 
 import numpy as np
 import pytest
@@ -182,9 +181,7 @@ def test_message(program, error, words, mode):
 def test_an_error_in_a_call_leaves_all_variables_and_arguments(mode):
     v, w = K.variable([1.0, 2.0, 3.0]), K.variable([[1.0, 2.0], [3.0, 4.0]])
     ids, x = K.placeholder((None,), dtype="int64"), K.placeholder((None,))
-    f = K.function(
-        [ids, x], [K.gather(w, ids)], updates=[(v, v + K.sum(x)), (w, w * 2)], mode=mode
-    )
+    f = K.function([ids, x], [K.gather(w, ids)], updates=[(v, v + K.sum(x)), (w, w * 2)], mode=mode)
     f([np.array([0, 1]), np.ones(2, "float32")])
     before = K.get_value(v), K.get_value(w)
     given = [np.array([0, 2]), np.ones(2, "float32")]

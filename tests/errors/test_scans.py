@@ -192,6 +192,7 @@ def an_index_out_of_range_in_a_loop_in_a_loop():
 
     def outer(row):
         return K.scan(lambda at: table[at], row, name="inner")[0]  # made
+
     rows, _ = K.scan(outer, i, name="outer")
     K.function([i], rows)(np.array([[0, 1], [2, 0], [1, 9]], "int32"))  # !
 
@@ -211,6 +212,7 @@ def a_step_on_lines_of_its_own():
 
     def step(at):
         return table[at]  # made
+
     rows, _ = K.scan(step, i, name="twice")
     K.function([i], rows)(np.array([8], "int32"))  # !
 

@@ -23,10 +23,13 @@ def calling():
     return K.function([x, i], K.gather(K.exp(x), i))(np.ones((2, 3), "f"), np.array([7]))
 
 
-@pytest.mark.parametrize("work, shown", [
-    (building, ["exp [id A] <float32 (?, 3)>", " |x [id B]", "tanh [id C] <float32 (?, 4)>"]),
-    (calling, ["take", " |exp [id B] <float32 (?, 3)>", " |i [id D] <int64 (?,)>"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "work, shown",
+    [
+        (building, ["exp [id A] <float32 (?, 3)>", " |x [id B]", "tanh [id C] <float32 (?, 4)>"]),
+        (calling, ["take", " |exp [id B] <float32 (?, 3)>", " |i [id D] <int64 (?,)>"]),
+    ],
+)
 def test_high_adds_the_tree_to_what_low_says(work, shown):
     low, high = raised("low", work), raised("high", work)
     assert "[id" not in low and high.startswith(low + "\n  the expression:\n")

@@ -21,8 +21,8 @@ class Machine(NamedTuple):
     name: str
     compiler: tuple
     runner: tuple = ()
-    needs: tuple = ()       # programs that have to be there, or modules of Python
-    more: tuple = ()        # sources of the machine's own
+    needs: tuple = ()  # programs that have to be there, or modules of Python
+    more: tuple = ()  # sources of the machine's own
     suffix: str = ""
 
 
@@ -41,7 +41,7 @@ MACHINES = [
         ("arm-none-eabi-gcc", "qemu-system-arm"), (str(HERE / "cortex_m4.c"),)),
     Machine("wasm", (*ZIG, "--target=wasm32-wasi", "-O2"),
             ("node", "--no-warnings", str(HERE / "wasi.mjs")), ("ziglang", "node"), (), ".wasm"),
-]
+]  # fmt: skip
 
 
 def missing(machine):
@@ -63,6 +63,13 @@ def cases():
 
 def program(machine, folder, prefix, build, *flags):
     """The command that runs PREFIX.c with its test on the machine; it is compiled."""
-    made = build(folder, prefix, *flags, *machine.more, compiler=machine.compiler, strict=STRICT,
-                 out=f"{machine.name}{machine.suffix}")
+    made = build(
+        folder,
+        prefix,
+        *flags,
+        *machine.more,
+        compiler=machine.compiler,
+        strict=STRICT,
+        out=f"{machine.name}{machine.suffix}",
+    )
     return [*machine.runner, made]

@@ -15,8 +15,13 @@ from .programs import PROGRAMS
 ALLOWED = {"math.h", "stddef.h", "stdint.h"}
 
 
-@pytest.fixture(scope="module", params=["mlp", *(
-    pytest.param(name, marks=pytest.mark.slow) for name in ("rbm", "lstm", "cnn", "ctc"))])
+@pytest.fixture(
+    scope="module",
+    params=[
+        "mlp",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("rbm", "lstm", "cnn", "ctc")),
+    ],
+)
 def exported(request, tmp_path_factory):
     folder, name = tmp_path_factory.mktemp(request.param), request.param
     functions, more = PROGRAMS[name]()
@@ -49,6 +54,7 @@ def test_no_two_of_the_same_name_and_no_keyword():
     f = K.function([x], [x * w, x + v], updates=[(w, w + 1), (v, v * 2)])
     from ckernels.export.model import header, model
     from ckernels.export.routine import routine
+
     text = header(model("m", [routine("f", f)]))
     assert "float variable_for[2]" in text and "float variable_for_2[2]" in text
     assert "const float *in0_int" in text

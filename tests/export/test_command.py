@@ -32,11 +32,15 @@ def test_the_command_writes_what_compiles(tmp_path, capsys):
     assert "x: float32 4 x 3" in (folder / "model.h").read_text()
 
 
-@pytest.mark.parametrize("words, sentence", [
-    (["program.py"], "say program.py:function"), (["none.py:f"], "there is no file"),
-    (["program.py:g"], "has no g at its top level"),
-    (["program.py:f"], "say its sizes with shapes"),
-])
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        (["program.py"], "say program.py:function"),
+        (["none.py:f"], "there is no file"),
+        (["program.py:g"], "has no g at its top level"),
+        (["program.py:f"], "say its sizes with shapes"),
+    ],
+)
 def test_what_is_wrong_is_said(words, sentence, tmp_path, capsys, monkeypatch):
     (tmp_path / "program.py").write_text(PROGRAM)
     monkeypatch.chdir(tmp_path)

@@ -21,8 +21,12 @@ PACKAGE = Path(K.__file__).parent
 def kinds():
     """{name: number} of the kinds of instructions of the runtime."""
     text = (PACKAGE / "src" / "ckernels.h").read_text()
-    return {name: int(n) for name, n in re.findall(
-        r"CK_(\w+) = (\d)", text[text.index("CK_KERNEL = 0"):text.index("CK_NATIVE = 5") + 15])}
+    return {
+        name: int(n)
+        for name, n in re.findall(
+            r"CK_(\w+) = (\d)", text[text.index("CK_KERNEL = 0") : text.index("CK_NATIVE = 5") + 15]
+        )
+    }
 
 
 def test_every_kind_of_instruction_is_written_or_refused():
@@ -31,7 +35,7 @@ def test_every_kind_of_instruction_is_written_or_refused():
 
 def test_every_native_kernel_has_c():
     text = (PACKAGE / "src" / "native.h").read_text()
-    names = re.findall(r"CK_\w+", text[text.index("CK_CONV, "):text.index("CK_NATIVES\n")])
+    names = re.findall(r"CK_\w+", text[text.index("CK_CONV, ") : text.index("CK_NATIVES\n")])
     assert sorted(NATIVES) == list(range(len(names)))
     for row in NATIVES.values():
         assert (PACKAGE / "export" / "c" / f"{row.file}.c.in").exists()
@@ -54,21 +58,36 @@ def test_programs_use_every_kind_and_every_native_kernel():
 def test_templates_are_all_exported_or_left_out_by_name():
     """A new template of kernels needs a look at what of it is not C99."""
     from ckernels.export import portable
-    known = {"csr", "ctc", "ctc_beam", "ctc_collapse", "gather", "interpolate", "kernel", "mrg",
-             "mrg_choice", "own", "scan_columns", "scan_rows", "scatter"}
+
+    known = {
+        "csr",
+        "ctc",
+        "ctc_beam",
+        "ctc_collapse",
+        "gather",
+        "interpolate",
+        "kernel",
+        "mrg",
+        "mrg_choice",
+        "own",
+        "scan_columns",
+        "scan_rows",
+        "scatter",
+    }
     found = {p.name.removesuffix(".c.in") for p in (PACKAGE / "templates").glob("*.c.in")}
     assert found == known
     for path in (PACKAGE / "templates").glob("*.in"):
         text = re.sub(r"/\*.*?\*/", "", portable.c99(path.read_text()), flags=re.S)
         left = set(portable._LEFT.findall(text))
         # with FMA hardware; a macro for all inline functions; holes that take one more letter
-        assert left <= {"__builtin_fma", "__attribute__"} | {
-            x for x in left if f"{x}$F" in text}, path.name
+        assert left <= {"__builtin_fma", "__attribute__"} | {x for x in left if f"{x}$F" in text}, (
+            path.name
+        )
 
 
 def test_what_runs_in_numpy_is_refused_with_the_line():
     x = K.placeholder((4, 4), name="x")
-    y = K.tanh(K.inverse(x))        # the line meant
+    y = K.tanh(K.inverse(x))  # the line meant
     with pytest.raises(NotSupported, match="inverse cannot be exported: it runs in NumPy") as e:
         K.export(K.function([x], y), "unused")
     assert "the line meant" in str(e.value)

@@ -23,6 +23,7 @@ def folders(tmp_path_factory):
             functions, more = PROGRAMS[name]()
             K.export(functions, made[name], prefix=name, **more)
         return made[name]
+
     return folder
 
 

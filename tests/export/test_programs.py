@@ -31,6 +31,13 @@ def test_clean_under_sanitizers(name, tmp_path):
     exported(name, tmp_path)
     assert "all as recorded" in run(build(tmp_path, name, *SANITIZE, strict=()))
     assert "all as recorded" in run(build(tmp_path, name, "-O3"))
-    vectors = build(tmp_path, name, "-O2", "-DCK_VECTORS", "-fopenmp-simd", "-march=native",
-                    strict=("-Wall", "-Wextra", "-Werror"))
+    vectors = build(
+        tmp_path,
+        name,
+        "-O2",
+        "-DCK_VECTORS",
+        "-fopenmp-simd",
+        "-march=native",
+        strict=("-Wall", "-Wextra", "-Werror"),
+    )
     assert "all as recorded" in run(vectors)

@@ -66,6 +66,7 @@ int main(void)
 @pytest.mark.skipif(GCC is None, reason="there is no C compiler")
 def test_an_error_leaves_the_state_as_it_was(tmp_path):
     import subprocess
+
     i = K.placeholder((2,), dtype="int32", name="i")
     w, table = K.variable(np.zeros(2), name="w"), K.variable(np.arange(6).reshape(3, 2) + 1)
     a, b = K.variable([1.0], name="a"), K.variable([2.0], name="b")
@@ -73,8 +74,16 @@ def test_an_error_leaves_the_state_as_it_was(tmp_path):
     K.export({"f": f}, tmp_path, prefix="m")
     (tmp_path / "main.c").write_text(MAIN)
     program = tmp_path / "program"
-    subprocess.run([GCC, *STRICT, "-O2", "-fsanitize=undefined", *map(str, (
-        tmp_path / "m.c", tmp_path / "main.c", "-lm", "-o", program))], check=True)
+    subprocess.run(
+        [
+            GCC,
+            *STRICT,
+            "-O2",
+            "-fsanitize=undefined",
+            *map(str, (tmp_path / "m.c", tmp_path / "main.c", "-lm", "-o", program)),
+        ],
+        check=True,
+    )
     run(program)
 
 

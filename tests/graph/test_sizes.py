@@ -1,4 +1,5 @@
 """Sizes of a class of shapes: right for every value of the symbols, and no question forgotten."""
+
 import random
 
 import numpy as np
@@ -36,10 +37,12 @@ def evaluated(of, sizes, symbols):
     """The values of `sizes` for these symbols by the runtime; None where an assumption fails."""
     written = Written(of)
     rows = [written.number(s) for s in sizes]
-    found = _runtime.sizes(np.array(written.code, np.int64).reshape(-1, 3),
-                           np.array(written.args, np.int64),
-                           np.array(written.assumed, np.int64).reshape(-1, 2),
-                           np.array(symbols, np.int64))
+    found = _runtime.sizes(
+        np.array(written.code, np.int64).reshape(-1, 3),
+        np.array(written.args, np.int64),
+        np.array(written.assumed, np.int64).reshape(-1, 2),
+        np.array(symbols, np.int64),
+    )
     return None if found is None else found[rows].tolist()
 
 
@@ -53,11 +56,22 @@ def expression(rng, depth, leaves):
         return lambda x: c
     a, b = (expression(rng, depth - 1, leaves) for _ in range(2))
     c = rng.choice([1, 2, 3, 16, -4])
-    return rng.choice([
-        lambda x: a(x) + b(x), lambda x: a(x) - b(x), lambda x: a(x) * b(x), lambda x: -a(x),
-        lambda x: a(x) // c, lambda x: a(x) % c, lambda x: ceil_divide(a(x), c),
-        lambda x: greatest(a(x), b(x)), lambda x: smallest(a(x), b(x)),
-        lambda x: (a(x) * x[0]) // x[0], lambda x: c * a(x), lambda x: c - b(x)])
+    return rng.choice(
+        [
+            lambda x: a(x) + b(x),
+            lambda x: a(x) - b(x),
+            lambda x: a(x) * b(x),
+            lambda x: -a(x),
+            lambda x: a(x) // c,
+            lambda x: a(x) % c,
+            lambda x: ceil_divide(a(x), c),
+            lambda x: greatest(a(x), b(x)),
+            lambda x: smallest(a(x), b(x)),
+            lambda x: (a(x) * x[0]) // x[0],
+            lambda x: c * a(x),
+            lambda x: c - b(x),
+        ]
+    )
 
 
 @pytest.mark.parametrize("seed", range(300))
@@ -81,10 +95,19 @@ def test_answers_hold_wherever_the_assumptions_do(seed):
     values = [rng.randrange(2, 12) for _ in range(3)]
     of, symbols = made(*values)
     a, b = (expression(rng, 3, 3) for _ in range(2))
-    ask = rng.choice([lambda x: bool(a(x) == b(x)), lambda x: bool(a(x) < b(x)),
-                      lambda x: bool(a(x) >= b(x)), lambda x: bool(a(x) != b(x)),
-                      lambda x: bool(a(x) > 40), lambda x: bool(a(x)), lambda x: bool(a(x) <= 7),
-                      lambda x: int(a(x)), lambda x: list(range(abs(a(x)) % 7))])
+    ask = rng.choice(
+        [
+            lambda x: bool(a(x) == b(x)),
+            lambda x: bool(a(x) < b(x)),
+            lambda x: bool(a(x) >= b(x)),
+            lambda x: bool(a(x) != b(x)),
+            lambda x: bool(a(x) > 40),
+            lambda x: bool(a(x)),
+            lambda x: bool(a(x) <= 7),
+            lambda x: int(a(x)),
+            lambda x: list(range(abs(a(x)) % 7)),
+        ]
+    )
     answer = ask(symbols)
     assert answer == ask(values)
     accepted = 0
@@ -115,10 +138,23 @@ def test_equal_values_are_not_equal_sizes():
     assert evaluated(of, [n], [64]) == [64] and evaluated(of, [n], [65]) is None
 
 
-@pytest.mark.parametrize("take", [
-    int, float, str, lambda n: f"{n}", lambda n: list(range(n)), lambda n: [0] * n,
-    lambda n: np.array([n, 3], dtype="int64"), lambda n: np.prod([n, 3], dtype=np.int64),
-    lambda n: np.empty(n), lambda n: slice(0, n).indices(9), lambda n: 8.5 / n, lambda n: n / 2])
+@pytest.mark.parametrize(
+    "take",
+    [
+        int,
+        float,
+        str,
+        lambda n: f"{n}",
+        lambda n: list(range(n)),
+        lambda n: [0] * n,
+        lambda n: np.array([n, 3], dtype="int64"),
+        lambda n: np.prod([n, 3], dtype=np.int64),
+        lambda n: np.empty(n),
+        lambda n: slice(0, n).indices(9),
+        lambda n: 8.5 / n,
+        lambda n: n / 2,
+    ],
+)
 def test_a_bare_number_is_an_assumption(take):
     of, (n,) = made(8)
     take(n)
@@ -136,9 +172,11 @@ def test_floats_do_not_swallow_sizes():
 
 def test_each_kind_of_assumption_is_crossed():
     for ask, kind, inside, outside in (
-            (lambda n: n == 7, SAME, [7], [2, 6, 8]), (lambda n: n == 9, OTHER, [7, 8, 10], [9]),
-            (lambda n: n > 5, AT_LEAST, [6, 7, 1000], [2, 5]),
-            (lambda n: n * 3 < 22, AT_LEAST, [2, 7], [8, 100])):
+        (lambda n: n == 7, SAME, [7], [2, 6, 8]),
+        (lambda n: n == 9, OTHER, [7, 8, 10], [9]),
+        (lambda n: n > 5, AT_LEAST, [6, 7, 1000], [2, 5]),
+        (lambda n: n * 3 < 22, AT_LEAST, [2, 7], [8, 100]),
+    ):
         of, (n,) = made(7)
         ask(n)
         assert [a.kind for a in of.assumed.values()] == [kind]
@@ -172,7 +210,10 @@ def test_slices_are_those_of_ranges(n):
                     assert list(range(n)[slice(*present(line.bounds(size)))]) == list(wanted)
                     assert again.count == len(wanted)
                 assert list(indices((start, stop, step), n)) == [
-                    wanted.start, len(wanted), wanted.step]
+                    wanted.start,
+                    len(wanted),
+                    wanted.step,
+                ]
 
 
 def test_slices_of_slices():

@@ -1,4 +1,5 @@
 """Walks: order, substitution, and what a rebuilt node takes over from the one it stands for."""
+
 import numpy as np
 
 import ckernels as K
@@ -30,7 +31,7 @@ def test_depth_does_not_matter():
 def test_a_rebuilt_node_keeps_its_type_where_its_inputs_keep_theirs():
     x, z = (K.placeholder((None, 3)).node for _ in range(2))
     y = ops.sum(ops.tanh(x), 0)
-    new, = rebuild([y], {x: z})
+    (new,) = rebuild([y], {x: z})
     assert new is ops.sum(ops.tanh(z), 0) and (new.dtype, new.shape) == (y.dtype, y.shape)
 
 
@@ -39,7 +40,7 @@ def test_other_shapes_and_dtypes_of_inputs_are_followed():
     y = ops.sum(ops.tanh(x), 0)
     assert rebuild([ops.tanh(x)], {x: K.placeholder((4, 3)).node})[0].shape == (4, 3)
     assert rebuild([y], {x: K.placeholder((4, 5)).node})[0].shape == (5,)
-    wide, = rebuild([y], {x: K.placeholder((None, 3), dtype="float64").node})
+    (wide,) = rebuild([y], {x: K.placeholder((None, 3), dtype="float64").node})
     assert wide.dtype == "float64"
 
 
@@ -48,7 +49,7 @@ def test_values_that_decide_a_shape_are_followed():
     zero, one, stop = (constant(np.float32(v)) for v in (0, 1, 4))
     y = make("arange", (zero, stop, one), {"dtype": "float32"})
     assert y.shape == (4,)
-    new, = rebuild([y], {stop: constant(np.float32(7))})
+    (new,) = rebuild([y], {stop: constant(np.float32(7))})
     assert new.shape == (7,)
     x, sizes = K.placeholder((12,)).node, constant(np.array([3, 4]))
     y = make("reshape", (x, sizes))

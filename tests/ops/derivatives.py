@@ -26,6 +26,7 @@ CASES = {}
 class Case:
     """build(*leaves) -> node or nodes; arrays: the point; still: {operand: mask of what must not be
     moved}. order 1 leaves out second derivatives; step: of the differences."""
+
     build: object
     arrays: list
     still: dict = field(default_factory=dict)
@@ -38,6 +39,7 @@ def case(*names):
         for name in names:
             CASES.setdefault(name, []).append(make_case)
         return make_case
+
     return note
 
 
@@ -66,10 +68,10 @@ UNARY = {
     "sign": (0.1, 2, [1]), "floor": (0.1, 0.9, [0.5]), "ceil": (0.1, 0.9, [0.5]),
     "trunc": (0.1, 0.9, [0.5]), "round": (0.6, 1.4, [1]),
     "check": (-2, 2, [0]),
-}
-MIRRORED = {"abs", "relu", "sign", "reciprocal", "i0e", "i1e"}        # smooth on both sides of 0
+}  # fmt: skip
+MIRRORED = {"abs", "relu", "sign", "reciprocal", "i0e", "i1e"}  # smooth on both sides of 0
 BUILT = {"check": lambda x: ops.check(x, ops.lt(x, 1e9)),
-         "polygamma": lambda x: polygamma(2, x)}
+         "polygamma": lambda x: polygamma(2, x)}  # fmt: skip
 
 
 def numbers(rng, shape, low=-2.0, high=2.0, special=()):
@@ -93,6 +95,7 @@ def unary(name):
         if name in MIRRORED:
             x = x * rng.choice([-1, 1], x.shape)
         return Case(BUILT.get(name) or getattr(ops, name), [x])
+
     return make_case
 
 
@@ -117,9 +120,10 @@ def arithmetic(rng):
 @case("true_div", "masked_div")
 def quotient(rng):
     a, b = broadcasting(rng)
-    return Case(rng.choice([ops.true_div, ops.masked_div]),
-                [numbers(rng, a, special=[0, 1]),
-                 numbers(rng, b, 0.4, 3, [1]) * rng.choice([-1, 1], b)])
+    return Case(
+        rng.choice([ops.true_div, ops.masked_div]),
+        [numbers(rng, a, special=[0, 1]), numbers(rng, b, 0.4, 3, [1]) * rng.choice([-1, 1], b)],
+    )
 
 
 @case("masked_mul")
@@ -143,8 +147,9 @@ def choice(rng):
     a = numbers(rng, shape)
     b = a + rng.choice([-1, 1], shape) * rng.uniform(0.1, 1, shape)
     picked = rng.uniform(size=shape) < 0.5
-    return Case(rng.choice([ops.maximum, ops.minimum, lambda a, b: ops.where(picked, a, b)]),
-                [a, b])
+    return Case(
+        rng.choice([ops.maximum, ops.minimum, lambda a, b: ops.where(picked, a, b)]), [a, b]
+    )
 
 
 @case("atan2")
@@ -163,10 +168,15 @@ def beta(rng):
 def by_their_last_operand(rng):
     """The parameters have no slope, or for Owen's T one."""
     a, b, x = (numbers(rng, (3,), 0.4, 5, [1]) for _ in range(3))
-    build = [lambda x: ops.gammainc(a, x), lambda x: ops.gammaincc(a, x),
-             lambda x: ops.betainc(a, b, ops.mul(x, 0.15)), lambda x: ops.ive(a, x),
-             lambda x: ops.kve(a, x), lambda x: ops.chi2sf(x, a), ops.owens_t
-             ][int(rng.integers(7))]
+    build = [
+        lambda x: ops.gammainc(a, x),
+        lambda x: ops.gammaincc(a, x),
+        lambda x: ops.betainc(a, b, ops.mul(x, 0.15)),
+        lambda x: ops.ive(a, x),
+        lambda x: ops.kve(a, x),
+        lambda x: ops.chi2sf(x, a),
+        ops.owens_t,
+    ][int(rng.integers(7))]
     return Case(build, [x, a] if build is ops.owens_t else [x])
 
 
@@ -202,13 +212,21 @@ def root_behind_where(rng):
 @case("zero_grad", "grad_clip", "grad_scale")
 def special_gradients_that_change_nothing(rng):
     x = numbers(rng, (3,), special=[0])
-    return Case(rng.choice([lambda x: ops.grad_clip(x, -1e9, 1e9),
-                            lambda x: ops.grad_scale(x, 1.0),
-                            lambda x: ops.add(ops.zero_grad(ops.floor(x)), x)]), [x + 0.25],
-                order=1)
+    return Case(
+        rng.choice(
+            [
+                lambda x: ops.grad_clip(x, -1e9, 1e9),
+                lambda x: ops.grad_scale(x, 1.0),
+                lambda x: ops.add(ops.zero_grad(ops.floor(x)), x),
+            ]
+        ),
+        [x + 0.25],
+        order=1,
+    )
 
 
 # --- reductions and composites ----------------------------------------------------------------
+
 
 def axes_of(rng, ndim):
     chosen = [k for k in range(ndim) if rng.uniform() < 0.6]
@@ -247,8 +265,10 @@ def variance(rng):
 def deviation_and_norm(rng):
     x = distinct(rng, (3, 2)) + 0.05
     axis = int(rng.integers(0, 2))
-    return Case(rng.choice([lambda x: ops.std(x, axis),
-                            lambda x: ops.sqrt(ops.sum(ops.square(x), axis))]), [x])
+    return Case(
+        rng.choice([lambda x: ops.std(x, axis), lambda x: ops.sqrt(ops.sum(ops.square(x), axis))]),
+        [x],
+    )
 
 
 @case("softmax", "log_softmax", "logsumexp")
@@ -284,12 +304,16 @@ def by_example(rng):
 
 # --- movement, joining, filling, indexing -----------------------------------------------------
 
+
 def linear(*builds):
     """A case of one of `builds`, (function of the operand, its shape)."""
+
     def make_case(rng):
         build, *shapes = builds[int(rng.integers(len(builds)))]
-        return Case(lambda *xs: outputs_of(build(*xs)),
-                    [numbers(rng, s, special=[0]) for s in shapes])
+        return Case(
+            lambda *xs: outputs_of(build(*xs)), [numbers(rng, s, special=[0]) for s in shapes]
+        )
+
     return make_case
 
 
@@ -326,12 +350,24 @@ for _names, _builds in {
         (lambda x, y: ops.set_subtensor(x, (slice(None), slice(0, 2)), y), (2, 3), (2, 1)),
         (lambda x, y: ops.inc_subtensor(x, slice(None, None, -2), y), (3,), (2,)),
         (lambda x: ops.getitem(x, slice(None, ops.size_of(x, 0) - 1)), (4,)),
-        (lambda x: ops.getitem(x, slice(ops.cast(ops.sum(ops.shape(x)) // 4, "int64"), None)),
-         (4,)),
-        (lambda x, y: ops.set_subtensor(
-            x, slice(ops.cast(ops.sum(ops.shape(x)) // 4, "int64"), 3), y), (4,), ()),
-        (lambda x, y: ops.inc_subtensor(
-            x, slice(ops.cast(ops.sum(ops.shape(x)) // 4, "int64"), None), y), (4,), (1,)),
+        (
+            lambda x: ops.getitem(x, slice(ops.cast(ops.sum(ops.shape(x)) // 4, "int64"), None)),
+            (4,),
+        ),
+        (
+            lambda x, y: ops.set_subtensor(
+                x, slice(ops.cast(ops.sum(ops.shape(x)) // 4, "int64"), 3), y
+            ),
+            (4,),
+            (),
+        ),
+        (
+            lambda x, y: ops.inc_subtensor(
+                x, slice(ops.cast(ops.sum(ops.shape(x)) // 4, "int64"), None), y
+            ),
+            (4,),
+            (1,),
+        ),
     ],
     "take scatter_add take_along_axis put_along_axis_add": [
         (lambda x: ops.take(x, [[0, 2], [2, 2]], 1), (2, 3)),
@@ -352,22 +388,32 @@ for _names, _builds in {
         (lambda x, y: ops.choose(constant(False), x, y), (2,), (2,)),
     ],
     "matmul": [
-        (ops.dot, (2, 3), (3, 2)), (ops.dot, (3,), (3, 2)), (ops.dot, (3,), (3,)),
-        (ops.matmul, (2, 1, 3), (2, 3, 2)), (ops.matmul, (2, 1, 2, 3), (2, 3, 1)),
-        (lambda x, y: ops.batch_dot(x, y, 1), (2, 3), (2, 3)), (ops.outer, (2,), (3,)),
+        (ops.dot, (2, 3), (3, 2)),
+        (ops.dot, (3,), (3, 2)),
+        (ops.dot, (3,), (3,)),
+        (ops.matmul, (2, 1, 3), (2, 3, 2)),
+        (ops.matmul, (2, 1, 2, 3), (2, 3, 1)),
+        (lambda x, y: ops.batch_dot(x, y, 1), (2, 3), (2, 3)),
+        (ops.outer, (2,), (3,)),
         (lambda x, y: ops.tensordot(x, y, ((0,), (1,))), (2, 3), (3, 2)),
     ],
     "take take_along_axis matmul scatter_add": [
-        (lambda x: ops.diff(x, 2), (2, 4)), (lambda x: ops.cov(x), (2, 3)),
-        (lambda x: ops.unique(x), (3,)), (lambda w: ops.bincount(np.array([2, 0, 2]), w), (3,)),
+        (lambda x: ops.diff(x, 2), (2, 4)),
+        (lambda x: ops.cov(x), (2, 3)),
+        (lambda x: ops.unique(x), (3,)),
+        (lambda w: ops.bincount(np.array([2, 0, 2]), w), (3,)),
         (lambda x, y: ops.choose_from(np.array([1, 0, 1]), [x, y]), (3,), (2, 1)),
-        (lambda x: ops.compress([1, 0, 1], x, 1), (2, 3)), (ops.kron, (2, 1), (2, 2)),
+        (lambda x: ops.compress([1, 0, 1], x, 1), (2, 3)),
+        (ops.kron, (2, 1), (2, 2)),
         (lambda x: ops.top_k(x, -2)[0], (3,)),
     ],
     "cumsum cumprod linear_recurrence": [
-        (lambda x: ops.cumsum(x, 1), (2, 3)), (lambda x: ops.cumsum(x, 0, True), (3,)),
-        (lambda x: ops.cumprod(x, 1), (2, 4)), (lambda x: ops.cumprod(x, 0, True), (4,)),
-        (ops.linear_recurrence, (4,), (4,)), (lambda x: ops.cumprod(x, None), (2, 2)),
+        (lambda x: ops.cumsum(x, 1), (2, 3)),
+        (lambda x: ops.cumsum(x, 0, True), (3,)),
+        (lambda x: ops.cumprod(x, 1), (2, 4)),
+        (lambda x: ops.cumprod(x, 0, True), (4,)),
+        (ops.linear_recurrence, (4,), (4,)),
+        (lambda x: ops.cumprod(x, None), (2, 2)),
         (lambda a, b: ops.linear_recurrence(a, b, 1, True), (2, 3), (2, 3)),
     ],
     "patches patches_grad": [
@@ -411,11 +457,13 @@ def resized(rng):
 @case("checkpoint", "again")
 def recomputed(rng):
     x, w = numbers(rng, (3,), special=[0]), numbers(rng, (3, 3))
-    return Case(lambda x, w: recompute.checkpoint(ops.tanh(ops.mul(ops.dot(x, w), ops.sin(x))),
-                                                  [x]), [x, w])
+    return Case(
+        lambda x, w: recompute.checkpoint(ops.tanh(ops.mul(ops.dot(x, w), ops.sin(x))), [x]), [x, w]
+    )
 
 
 # --- linear algebra ---------------------------------------------------------------------------
+
 
 def far_from_singular(rng, n, batch=()):
     return numbers(rng, (*batch, n, n), -0.5, 0.5) + 2 * np.eye(n)
@@ -426,8 +474,13 @@ def algebra(rng):
     n = int(rng.integers(1, 4))
     x, b = far_from_singular(rng, n), numbers(rng, (n, 2), special=[0])
     build, *more = [
-        (ops.inverse,), (ops.det,), (ops.solve, b), (ops.solve, b[:, 0]), (ops.pinv,),
-        (lambda x: ops.cholesky(ops.matmul(x, ops.transpose(x))),)][int(rng.integers(6))]
+        (ops.inverse,),
+        (ops.det,),
+        (ops.solve, b),
+        (ops.solve, b[:, 0]),
+        (ops.pinv,),
+        (lambda x: ops.cholesky(ops.matmul(x, ops.transpose(x))),),
+    ][int(rng.integers(6))]
     return Case(build, [x, *more])
 
 
@@ -443,7 +496,8 @@ def determinant_of_a_singular_matrix(rng):
 def decomposition(rng):
     x = numbers(rng, (3, 2), -0.3, 0.3) + np.array([[3.0, 0], [0, 1.0], [0.3, 0.2]])
     build = [
-        lambda x: ops.svd(x)[1], lambda x: [ops.square(n) for n in ops.svd(x)],
+        lambda x: ops.svd(x)[1],
+        lambda x: [ops.square(n) for n in ops.svd(x)],
         lambda x: [ops.square(n) for n in ops.qr(x)],
         lambda x: ops.eigh(ops.matmul(ops.transpose(x), x))[0],
         lambda x: ops.square(ops.eigh(ops.matmul(ops.transpose(x), x))[1]),
@@ -457,17 +511,22 @@ def triangular_systems(rng):
     lower, trans, unit = (bool(k) for k in rng.integers(0, 2, 3))
     batch = () if vector else [(), (2,)][int(rng.integers(2))]
     right = numbers(rng, (n,) if vector else (*batch[:1], n, 2), special=[0])
-    return Case(lambda a, b: ops.solve_triangular(a, b, lower, trans, unit),
-                [far_from_singular(rng, n), right])
+    return Case(
+        lambda a, b: ops.solve_triangular(a, b, lower, trans, unit),
+        [far_from_singular(rng, n), right],
+    )
 
 
 @case("solve", "solve_triangular")
 def systems_with_structure(rng):
     n = int(rng.integers(1, 4))
-    build = [lambda a, b: ops.cho_solve(a, b), lambda a, b: ops.cho_solve(a, b, False),
-             lambda a, b: ops.solve_structured(a, b, "sym", True),
-             lambda a, b: ops.solve_structured(a, b, "gen", False, True),
-             lambda a, b: ops.solve_structured(a, b, "pos")][int(rng.integers(5))]
+    build = [
+        lambda a, b: ops.cho_solve(a, b),
+        lambda a, b: ops.cho_solve(a, b, False),
+        lambda a, b: ops.solve_structured(a, b, "sym", True),
+        lambda a, b: ops.solve_structured(a, b, "gen", False, True),
+        lambda a, b: ops.solve_structured(a, b, "pos"),
+    ][int(rng.integers(5))]
     return Case(build, [far_from_singular(rng, n), numbers(rng, (n, 2))])
 
 
@@ -486,9 +545,16 @@ def functions_of_matrices(rng):
     n = int(rng.integers(1, 4))
     x = far_from_singular(rng, n, [(), (2,)][int(rng.integers(2))])
     x = x + np.diag(np.arange(n) * 1.5)
-    return Case([ops.expm, lambda x: ops.slogdet(x)[1], ops.eigvalsh,
-                 lambda x: ops.matrix_power(x, 3), lambda x: ops.matrix_power(x, -2)
-                 ][int(rng.integers(5))], [x])
+    return Case(
+        [
+            ops.expm,
+            lambda x: ops.slogdet(x)[1],
+            ops.eigvalsh,
+            lambda x: ops.matrix_power(x, 3),
+            lambda x: ops.matrix_power(x, -2),
+        ][int(rng.integers(5))],
+        [x],
+    )
 
 
 @case("rfft", "irfft")
@@ -504,12 +570,15 @@ def fourier(rng):
 
 # --- sparse matrices --------------------------------------------------------------------------
 
+
 def places(rng, m, n):
     """(indices, indptr, extent, how many) of a random sparse matrix (m, n)."""
     rows, indices = np.nonzero(rng.uniform(size=(m, n)) < 0.6)
     indptr = np.append(0, np.bincount(rows, minlength=m).cumsum())
-    return (*(constant(a.astype("int32")) for a in (indices, indptr)),
-            constant(np.empty((m, n, 0), bool))), len(rows)
+    return (
+        *(constant(a.astype("int32")) for a in (indices, indptr)),
+        constant(np.empty((m, n, 0), bool)),
+    ), len(rows)
 
 
 @case("csr_dot", "csr_sample", "csr_dense", "csr_take", "csr_product")
@@ -532,9 +601,10 @@ def compressed_product(rng):
     n = int(rng.integers(1, 4))
     (first, a), (second, b) = places(rng, n, n), places(rng, n, n)
     into = sparseproduct.csr_product_places(first, second)
-    return Case(lambda a, b: sparseproduct.csr_product((a, *first), (b, *second),
-                                                       (*into, first[2])),
-                [numbers(rng, (a,), special=[0]), numbers(rng, (b,), special=[0])])
+    return Case(
+        lambda a, b: sparseproduct.csr_product((a, *first), (b, *second), (*into, first[2])),
+        [numbers(rng, (a,), special=[0]), numbers(rng, (b,), special=[0])],
+    )
 
 
 # --- what is not differentiated here ----------------------------------------------------------
@@ -548,13 +618,15 @@ NOT_HERE = {
     "scan_steps": "counts", "scan_count": "counts",
     "ctc": "first derivatives only: tests/ops/test_ctc.py",
     "py_op": "tests/api/test_own.py", "c_op": "tests/api/test_own.py",
-}
+}  # fmt: skip
 
 
 def discrete(op):
     """Whether no operand of the row gets a cotangent: its `grad` gives None for all."""
+
     class Any:
         inputs = (None,) * 12
+
     try:
         parts = op.grad(Any, None)
     except Exception:
@@ -564,6 +636,7 @@ def discrete(op):
 
 # --- the check --------------------------------------------------------------------------------
 
+
 def check(found, rng, full=True):
     """First and second derivatives of a case, by every route, against differences."""
     arrays, build = [np.asarray(a, "float64") for a in found.arrays], found.build
@@ -571,8 +644,9 @@ def check(found, rng, full=True):
     xs = [leaf(a.shape if static else (None,) * a.ndim) for a in arrays]
     with np.errstate(all="ignore"):
         ys = outputs_of(build(*xs))
-        vs, ws = ([moving(rng, a, found.still.get(k)) for k, a in enumerate(arrays)]
-                  for _ in range(2))
+        vs, ws = (
+            [moving(rng, a, found.still.get(k)) for k, a in enumerate(arrays)] for _ in range(2)
+        )
         first_order(found, rng, arrays, xs, ys, vs)
         if found.order > 1:
             second_order(found, rng, arrays, xs, ys, vs, ws, full and static)
@@ -587,6 +661,7 @@ def moving(rng, array, still):
 
 def along(nodes, xs, arrays, vs, step):
     """(derivatives of `nodes` along `vs`, how far differences of two steps are apart)."""
+
     def at(t):
         return evaluate(nodes, {x: a + t * v for x, a, v in zip(xs, arrays, vs)})
 
@@ -647,6 +722,6 @@ def second_order(found, rng, arrays, xs, ys, vs, ws, full):
     error = np.asarray(sum(np.sum(np.abs(w) * d) for w, d in zip(ws, apart)))
     close("symmetry", [two], [one], [error])
     if full and len(xs) == 1 and arrays[0].size <= 8:
-        matrix, = evaluate([reverse.hessian(cost, xs[0])], env)
+        (matrix,) = evaluate([reverse.hessian(cost, xs[0])], env)
         got = np.tensordot(matrix, vs[0], arrays[0].ndim)
         close("Hessian", [np.where(moved[0], got, 0)], [np.where(moved[0], want[0], 0)], apart)

@@ -2,6 +2,7 @@
 
 Independent of ckernels.reference and ckernels.autodiff on purpose: rows are tested alone.
 """
+
 import itertools
 
 import numpy as np
@@ -14,8 +15,11 @@ _uids = itertools.count()
 
 
 def leaf(shape, dtype="float64", name=None):
-    return make("placeholder", (), {"uid": -1 - next(_uids), "dtype": dtype, "shape": tuple(shape),
-                                    "name": name})
+    return make(
+        "placeholder",
+        (),
+        {"uid": -1 - next(_uids), "dtype": dtype, "shape": tuple(shape), "name": name},
+    )
 
 
 def evaluate(outputs, env):
@@ -62,12 +66,12 @@ def check_gradient(build, *arrays, wrt=None, step=1e-6, rtol=2e-6, atol=1e-7, st
     leaves = [leaf(a.shape if static else (None,) * a.ndim) for a in arrays]
     env = dict(zip(leaves, arrays))
     y = build(*leaves)
-    value, = evaluate([y], env)
+    (value,) = evaluate([y], env)
     w = np.random.default_rng(1).normal(size=value.shape)
     wrt = range(len(arrays)) if wrt is None else wrt
     grads = gradient(y, [leaves[i] for i in wrt], constant(w))
     for i, computed in zip(wrt, grads):
-        got, = evaluate([computed], env)
+        (got,) = evaluate([computed], env)
         assert got.shape == arrays[i].shape
         expected = np.empty_like(arrays[i])
         for index in np.ndindex(*arrays[i].shape):
@@ -80,7 +84,7 @@ def check_gradient(build, *arrays, wrt=None, step=1e-6, rtol=2e-6, atol=1e-7, st
         np.testing.assert_allclose(got, expected, rtol=rtol, atol=atol)
         fixed = [leaf(a.shape) for a in arrays]
         concrete = lowered(rebuild([computed], dict(zip(leaves, fixed))))
-        again, = evaluate(concrete, dict(zip(fixed, arrays)))
+        (again,) = evaluate(concrete, dict(zip(fixed, arrays)))
         np.testing.assert_allclose(again, expected, rtol=rtol, atol=atol)
 
 

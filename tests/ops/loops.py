@@ -11,8 +11,12 @@ def padding_of(word, size, k, s, d):
     if word == "same":
         total = max((int(np.ceil(size / s)) - 1) * s + reach - size, 0)
         return total // 2, total - total // 2
-    words = {"valid": (0, 0), "full": (reach - 1,) * 2, "half": (reach // 2,) * 2,
-             "causal": (reach - 1, 0)}
+    words = {
+        "valid": (0, 0),
+        "full": (reach - 1,) * 2,
+        "half": (reach // 2,) * 2,
+        "causal": (reach - 1, 0),
+    }
     return words[word] if isinstance(word, str) else (word, word) if isinstance(word, int) else word
 
 
@@ -29,10 +33,14 @@ def convolved(x, w, groups=1, strides=1, padding="valid", dilation=1):
     y = np.zeros((x.shape[0], *out, w.shape[-1]), x.dtype)
     c, o = x.shape[-1] // groups, w.shape[-1] // groups
     for at in itertools.product(*map(range, out)):
-        window = x[(slice(None), *(slice(a * s, a * s + r, d)
-                                   for a, s, r, d in zip(at, strides, reach, dilation)))]
+        window = x[
+            (
+                slice(None),
+                *(slice(a * s, a * s + r, d) for a, s, r, d in zip(at, strides, reach, dilation)),
+            )
+        ]
         for g in range(groups):
-            part = window[..., g * c:(g + 1) * c]
-            kernel = w[..., g * o:(g + 1) * o]
+            part = window[..., g * c : (g + 1) * c]
+            kernel = w[..., g * o : (g + 1) * o]
             y[(slice(None), *at, slice(g * o, (g + 1) * o))] = np.tensordot(part, kernel, n + 1)
     return y

@@ -1,4 +1,5 @@
 """The scalar C of every row that needs no math library, compiled alone, against its oracle."""
+
 import ctypes
 import shutil
 import subprocess
@@ -37,7 +38,7 @@ def cases():
         if op.kind != "elementwise" or op.c is None:
             continue
         for dtype in REAL:
-            for target in (REAL if op.name == "cast" else [None]):
+            for target in REAL if op.name == "cast" else [None]:
                 attrs = {"dtype": target} if target else {}
                 nodes = [leaf((None,), dtype) for _ in range(3)]
                 try:
@@ -45,9 +46,9 @@ def cases():
                     if op.name == "where":
                         nodes[0] = leaf((None,), "bool")
                     elif "ck_" not in text:
-                        nodes = nodes[:2 if "{1}" in text else 1]
+                        nodes = nodes[: 2 if "{1}" in text else 1]
                     node = make(op, nodes, attrs)
-                except (DTypeError, TypeError, KeyError):   # not for this dtype
+                except (DTypeError, TypeError, KeyError):  # not for this dtype
                     continue
                 if "ck_" not in text:
                     yield f"{op.name}_{dtype}_{target}", node, text
@@ -58,10 +59,13 @@ def source(symbol, node, text):
     dtype = node.inputs[-1].dtype
     text = text.format(*names, T=dtypes.C_NAMES[dtype], S=dtypes.SUFFIX[dtype])
     args = ", ".join(f"const {dtypes.C_NAMES[n.dtype]} *p{i}" for i, n in enumerate(node.inputs))
-    loads = " ".join(f"const {dtypes.C_NAMES[n.dtype]} x{i} = p{i}[k];"
-                     for i, n in enumerate(node.inputs))
-    return (f"void {symbol}({args}, {dtypes.C_NAMES[node.dtype]} *out, long n) {{\n"
-            f"    for (long k = 0; k < n; k++) {{ {loads} out[k] = {text}; }}\n}}\n")
+    loads = " ".join(
+        f"const {dtypes.C_NAMES[n.dtype]} x{i} = p{i}[k];" for i, n in enumerate(node.inputs)
+    )
+    return (
+        f"void {symbol}({args}, {dtypes.C_NAMES[node.dtype]} *out, long n) {{\n"
+        f"    for (long k = 0; k < n; k++) {{ {loads} out[k] = {text}; }}\n}}\n"
+    )
 
 
 @pytest.mark.skipif(CC is None, reason="no C compiler")
@@ -70,21 +74,41 @@ def test_c_expressions_against_oracles(tmp_path):
     assert len(found) > 300
     file, library = tmp_path / "rows.c", tmp_path / "rows.so"
     file.write_text("#include <stdint.h>\n" + "".join(source(*case) for case in found))
-    done = subprocess.run([CC, "-std=gnu99", "-O2", "-ftree-vectorize", "-fno-math-errno", "-Wall",
-                           "-Wextra", "-Werror", "-shared", "-fPIC", "-o", library, file],
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            CC,
+            "-std=gnu99",
+            "-O2",
+            "-ftree-vectorize",
+            "-fno-math-errno",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+            "-o",
+            library,
+            file,
+        ],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr[:3000]
     handle = ctypes.CDLL(str(library))
     for symbol, node, _ in found:
         rng = np.random.default_rng(3)
         arrays = [samples(n.dtype, rng) for n in node.inputs]
         out = np.zeros(arrays[0].shape, node.dtype)
-        getattr(handle, symbol)(*(a.ctypes.data_as(ctypes.c_void_p) for a in arrays),
-                                out.ctypes.data_as(ctypes.c_void_p), ctypes.c_long(out.size))
+        getattr(handle, symbol)(
+            *(a.ctypes.data_as(ctypes.c_void_p) for a in arrays),
+            out.ctypes.data_as(ctypes.c_void_p),
+            ctypes.c_long(out.size),
+        )
         expected = node.op.oracle(node.attrs, *arrays)
         if node.dtype in dtypes.FLOATS and node.op.ulp:
-            np.testing.assert_allclose(out, expected, err_msg=symbol, atol=0,
-                                       rtol=node.op.ulp * np.finfo(node.dtype).eps)
+            np.testing.assert_allclose(
+                out, expected, err_msg=symbol, atol=0, rtol=node.op.ulp * np.finfo(node.dtype).eps
+            )
         else:
             np.testing.assert_array_equal(out, expected, err_msg=symbol)
         if node.dtype == "bool":

@@ -1,4 +1,5 @@
 """Composite rows: oracle and lowered form against NumPy, gradients against differences."""
+
 import mpmath
 import numpy as np
 import pytest
@@ -38,11 +39,11 @@ def test_moments_of_other_dtypes():
     i = np.array([[1, 2], [3, 5]])
     assert both(ops.mean, i) == 2.75 and both(ops.mean, i).dtype == "float64"
     assert both(ops.mean, i > 2) == 0.5
-    half = np.full(10000, 30, "float16")   # its sum is beyond float16
+    half = np.full(10000, 30, "float16")  # its sum is beyond float16
     assert both(ops.mean, half) == 30
     assert both(ops.var, half) == 0
     assert np.isnan(both(ops.mean, np.zeros(0)))
-    large = 1e4 + np.arange(4, dtype="float32")   # no cancellation
+    large = 1e4 + np.arange(4, dtype="float32")  # no cancellation
     np.testing.assert_allclose(both(ops.var, large), 1.25)
     with pytest.raises(DTypeError):
         ops.var(leaf((2,), "complex64"))
@@ -60,6 +61,7 @@ def test_second_gradients(name):
     def first(v):
         y = getattr(ops, name)(v, -1)
         return gradient(y, [v], ops.mul(y, 1.5))[0]
+
     check_gradient(first, X, rtol=1e-5)
 
 
@@ -97,7 +99,7 @@ def test_infinities_in_the_softmax_family():
     assert both(ops.softmax, np.zeros((2, 0))).shape == (2, 0)
     a = leaf((2,))
     y = ops.logsumexp(a)
-    g, = gradient(y, [a], ops.ones_like(y))
+    (g,) = gradient(y, [a], ops.ones_like(y))
     np.testing.assert_array_equal(evaluate([g], {a: np.array([-INF, -INF])})[0], [0, 0])
 
 
@@ -109,11 +111,13 @@ def test_logaddexp_and_logdiffexp():
     np.testing.assert_allclose(d, [np.log(np.e - np.exp(0.5)), -INF, 2], rtol=1e-14)
     check_gradient(ops.logaddexp, X[0], X[1])
     check_gradient(ops.logdiffexp, X[0] + 9, X[1])
-    check_gradient(ops.logaddexp, X[0], X[0])           # smooth where both are equal
+    check_gradient(ops.logaddexp, X[0], X[0])  # smooth where both are equal
     u, v = leaf((5,)), leaf((5,))
     y = ops.logaddexp(u, v)
-    slopes = evaluate(gradient(y, [u, v], ops.ones_like(y)),
-                      {u: np.array([1, -INF, INF, -INF, 2]), v: np.array([1, -INF, INF, 3, -INF])})
+    slopes = evaluate(
+        gradient(y, [u, v], ops.ones_like(y)),
+        {u: np.array([1, -INF, INF, -INF, 2]), v: np.array([1, -INF, INF, 3, -INF])},
+    )
     np.testing.assert_array_equal(slopes, [[0.5, 0.5, 0.5, 0, 1], [0.5, 0.5, 0.5, 1, 0]])
 
 
@@ -152,8 +156,9 @@ def test_broadcast_by_example():
     g, like = np.arange(24.0).reshape(2, 3, 4), np.zeros((3, 1))
     summed = both(lambda a, b: make("unbroadcast", (a, b)), g, like)
     np.testing.assert_array_equal(summed, g.sum(axis=(0, 2)).reshape(3, 1))
-    np.testing.assert_array_equal(both(ops.broadcast_like, like[:, 0], np.zeros((2, 3))),
-                                  np.zeros((2, 3)))
+    np.testing.assert_array_equal(
+        both(ops.broadcast_like, like[:, 0], np.zeros((2, 3))), np.zeros((2, 3))
+    )
     check_gradient(lambda a, b: make("unbroadcast", (a, b)), g, like, wrt=(0,))
     check_gradient(lambda a, b: ops.broadcast_like(a, b), like, g, wrt=(0,))
     with pytest.raises(ShapeError, match=r"\(3,\) to \(1,\)"):
@@ -172,9 +177,15 @@ def test_count():
 def test_lowered_forms_fuse():
     """Nothing but elementwise, reduce, expand and constants: what a row program is made of."""
     x, t = leaf((4, 5)), leaf((4, 5))
-    for y in (ops.softmax(x), ops.log_softmax(x), ops.logsumexp(x, 1), ops.mean(x, 1),
-              ops.var(x, 1),
-              ops.softmax_crossentropy(x, t), ops.sigmoid_crossentropy(x, t)):
+    for y in (
+        ops.softmax(x),
+        ops.log_softmax(x),
+        ops.logsumexp(x, 1),
+        ops.mean(x, 1),
+        ops.var(x, 1),
+        ops.softmax_crossentropy(x, t),
+        ops.sigmoid_crossentropy(x, t),
+    ):
         for node in toposort(lowered([y])):
             assert node.op.kind in ("elementwise", "reduce", "leaf") or node.op.name == "expand"
 
@@ -182,7 +193,14 @@ def test_lowered_forms_fuse():
 @pytest.mark.parametrize("dtype", [*filter(dtypes.available, dtypes.FLOATS)])
 def test_gradients_keep_the_dtype(dtype):
     x = leaf((2, 3), dtype)
-    for y in (ops.softmax(x), ops.log_softmax(x), ops.logsumexp(x, 1), ops.mean(x, 1),
-              ops.var(x, 1),
-              ops.std(x, 1), ops.softmax_crossentropy(x, x), ops.sigmoid_crossentropy(x, x)):
+    for y in (
+        ops.softmax(x),
+        ops.log_softmax(x),
+        ops.logsumexp(x, 1),
+        ops.mean(x, 1),
+        ops.var(x, 1),
+        ops.std(x, 1),
+        ops.softmax_crossentropy(x, x),
+        ops.sigmoid_crossentropy(x, x),
+    ):
         assert gradient(y, [x], ops.ones_like(y))[0].dtype == dtype

@@ -27,7 +27,7 @@ CASES = [
     ((6, 5), (3, 3), 1, {"padding": ("causal", "same"), "dilation": 2}),
     ((4, 3, 3), (2, 2, 3), 2, {"padding": (1, (0, 2), "valid"), "strides": (2, 1, 1)}),
     ((3, 3), (1, 1), 1, {"strides": 2}),
-]
+]  # fmt: skip
 
 
 def data(sizes, kernel, groups, batch=2, dtype="float64"):
@@ -38,8 +38,13 @@ def data(sizes, kernel, groups, batch=2, dtype="float64"):
 @pytest.mark.parametrize("sizes, kernel, groups, options", CASES)
 def test_conv_is_a_sum_over_windows(sizes, kernel, groups, options):
     x, w = data(sizes, kernel, groups)
-    agree(lambda a, b: ops.conv(a, b, groups=groups, **options),
-          lambda a, b: loops(a, b, groups, **options), x, w, rtol=1e-12)
+    agree(
+        lambda a, b: ops.conv(a, b, groups=groups, **options),
+        lambda a, b: loops(a, b, groups, **options),
+        x,
+        w,
+        rtol=1e-12,
+    )
 
 
 @pytest.mark.parametrize("sizes, kernel, groups, options", CASES)
@@ -74,13 +79,23 @@ def test_gradients_of_the_adjoints():
 def test_scipy_agrees():
     x, w = data((7, 6), (3, 2), 1)
     for mode, word in (("valid", "valid"), ("full", "full")):
-        want = sum(np.stack([[signal.correlate2d(image, w[:, :, c, o], mode)
-                              for image in x[..., c]] for o in range(4)], -1) for c in range(4))
+        want = sum(
+            np.stack(
+                [
+                    [signal.correlate2d(image, w[:, :, c, o], mode) for image in x[..., c]]
+                    for o in range(4)
+                ],
+                -1,
+            )
+            for c in range(4)
+        )
         np.testing.assert_allclose(evaluate([ops.conv(x, w, padding=word)])[0], want, atol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "int64", "uint16",
-                                   *filter(dtypes.available, dtypes.FOREIGN)])
+@pytest.mark.parametrize(
+    "dtype",
+    ["float16", "float32", "int8", "int64", "uint16", *filter(dtypes.available, dtypes.FOREIGN)],
+)
 def test_dtypes(dtype):
     x = RNG.integers(0, 4, (2, 5, 4)).astype(dtype)
     w = RNG.integers(0, 4, (3, 4, 3)).astype(dtype)
@@ -94,14 +109,23 @@ def test_float16_adds_in_float32():
     assert evaluate([ops.conv(x, w)])[0].item() == 4096
 
 
-@pytest.mark.parametrize("shape, kernel", [
-    ((0, 5, 5, 2), (3, 3, 2, 4)), ((2, 5, 5, 0), (3, 3, 0, 4)), ((2, 5, 5, 2), (3, 3, 2, 0)),
-])
+@pytest.mark.parametrize(
+    "shape, kernel",
+    [
+        ((0, 5, 5, 2), (3, 3, 2, 4)),
+        ((2, 5, 5, 0), (3, 3, 0, 4)),
+        ((2, 5, 5, 2), (3, 3, 2, 0)),
+    ],
+)
 def test_empty(shape, kernel):
     x, w = np.ones(shape), np.ones(kernel)
     agree(ops.conv, np.zeros((shape[0], 3, 3, kernel[-1])), x, w)
-    gx, gw = evaluate([ops.conv_input_grad(np.ones((shape[0], 3, 3, kernel[-1])), w, (5, 5)),
-                       ops.conv_weight_grad(x, np.ones((shape[0], 3, 3, kernel[-1])), (3, 3))])
+    gx, gw = evaluate(
+        [
+            ops.conv_input_grad(np.ones((shape[0], 3, 3, kernel[-1])), w, (5, 5)),
+            ops.conv_weight_grad(x, np.ones((shape[0], 3, 3, kernel[-1])), (3, 3)),
+        ]
+    )
     np.testing.assert_array_equal(gx, np.zeros(shape) if not kernel[-1] or 0 in shape else gx)
     assert gx.shape == shape and gw.shape == kernel
 
@@ -127,12 +151,21 @@ def test_unknown_sizes_stay_unknown_and_become_exact():
     assert geometry(k) == numbers and k.shape == (3, 3, 3, 5)
 
 
-@pytest.mark.parametrize("spec, size, k, s, d, want", [
-    ("same", 5, 3, 1, 1, (1, 1)), ("same", 5, 2, 1, 1, (0, 1)), ("same", 6, 3, 2, 1, (0, 1)),
-    ("same", 5, 3, 2, 1, (1, 1)), ("same", 4, 1, 3, 1, (0, 0)), ("same", 7, 3, 1, 2, (2, 2)),
-    ("half", 5, 4, 1, 1, (2, 2)), ("half", 5, 3, 1, 2, (2, 2)), ("full", 5, 3, 1, 2, (4, 4)),
-    ("causal", 5, 3, 1, 2, (4, 0)),
-])
+@pytest.mark.parametrize(
+    "spec, size, k, s, d, want",
+    [
+        ("same", 5, 3, 1, 1, (1, 1)),
+        ("same", 5, 2, 1, 1, (0, 1)),
+        ("same", 6, 3, 2, 1, (0, 1)),
+        ("same", 5, 3, 2, 1, (1, 1)),
+        ("same", 4, 1, 3, 1, (0, 0)),
+        ("same", 7, 3, 1, 2, (2, 2)),
+        ("half", 5, 4, 1, 1, (2, 2)),
+        ("half", 5, 3, 1, 2, (2, 2)),
+        ("full", 5, 3, 1, 2, (4, 4)),
+        ("causal", 5, 3, 1, 2, (4, 0)),
+    ],
+)
 def test_words_of_padding(spec, size, k, s, d, want):
     x, w = np.ones((1, size, 1)), np.ones((k, 1, 1))
     y = ops.conv(x, w, s, spec, d)
@@ -144,40 +177,67 @@ def image(*shape):
     return leaf(shape, "float32")
 
 
-@pytest.mark.parametrize("build, error, match", [
-    (lambda: ops.conv(image(1, 4, 4, 2), image(5, 3, 2, 1)), ShapeError,
-     r"kernel of size 5 is larger than the image of size 4 along spatial axis 0.*\(5, 3, 2, 1\)"),
-    (lambda: ops.conv(image(1, 4, 4, 2), image(3, 3, 2, 1), dilation=3), ShapeError,
-     r"dilated: 7"),
-    (lambda: ops.conv(image(1, 4, 4, 2), image(3, 3, 3, 1)), ShapeError,
-     r"\(1, 4, 4, 2\) with 2 channels and a kernel \(3, 3, 3, 1\) for 3 channels"),
-    (lambda: ops.conv(image(1, 4, 4, 3), image(3, 3, 3, 4), groups=2), ShapeError, "groups"),
-    (lambda: ops.conv(image(1, 4, 4, 4), image(3, 3, 2, 3), groups=2), ShapeError,
-     "2 groups do not divide 3 output channels"),
-    (lambda: ops.conv(image(1, 4, 4, 4), image(3, 4, 3)), ShapeError, "kernel of 4 dimensions"),
-    (lambda: ops.conv(image(4, 4), image(4, 4)), ShapeError, "at least 3 dimensions"),
-    (lambda: ops.conv(image(1, 4, 2), image(0, 2, 3)), ShapeError, "no elements"),
-    (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), strides=0), ArgumentError, "strides"),
-    (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), strides=-1), ArgumentError, "strides"),
-    (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), strides=2**31), ArgumentError, "strides"),
-    (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), strides=1.5), ArgumentError, "strides"),
-    (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), strides=(1, 1)), ArgumentError, "1 of them"),
-    (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), dilation=0), ArgumentError, "dilation"),
-    (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), padding="near"), ArgumentError, "'near'"),
-    (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), padding=-1), ArgumentError, "padding"),
-    (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), padding=((1, 2, 3),)), ArgumentError, "pad"),
-    (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), padding=None), ArgumentError, "padding"),
-    (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), groups=0), ArgumentError, "groups"),
-    (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), groups=True), ArgumentError, "groups"),
-    (lambda: ops.conv(leaf((1, 4, 2), "bool"), leaf((2, 2, 3), "bool")), DTypeError, "bool"),
-    (lambda: ops.conv(leaf((1, 4, 2), "complex64"), image(2, 2, 3)), DTypeError, "complex"),
-    (lambda: ops.conv_input_grad(image(1, 4, 3), image(2, 2, 3), (9,)), ShapeError,
-     r"result of sizes \(8,\), not \(4,\)"),
-    (lambda: ops.conv_input_grad(image(1, 4, 3), image(2, 2, 4), (5,)), ShapeError, "channels"),
-    (lambda: ops.conv_input_grad(image(1, 4, 3), image(2, 2, 3), (-5,)), ShapeError, "size"),
-    (lambda: ops.conv_weight_grad(image(1, 4, 3), image(1, 4, 3), (2,)), ShapeError, "sizes"),
-    (lambda: ops.conv_weight_grad(image(1, 4, 3), image(2, 3, 3), (2,)), ShapeError, "images"),
-])
+@pytest.mark.parametrize(
+    "build, error, match",
+    [
+        (
+            lambda: ops.conv(image(1, 4, 4, 2), image(5, 3, 2, 1)),
+            ShapeError,
+            r"kernel of size 5 is larger than the image of size 4 along spatial axis 0"
+            r".*\(5, 3, 2, 1\)",
+        ),
+        (
+            lambda: ops.conv(image(1, 4, 4, 2), image(3, 3, 2, 1), dilation=3),
+            ShapeError,
+            r"dilated: 7",
+        ),
+        (
+            lambda: ops.conv(image(1, 4, 4, 2), image(3, 3, 3, 1)),
+            ShapeError,
+            r"\(1, 4, 4, 2\) with 2 channels and a kernel \(3, 3, 3, 1\) for 3 channels",
+        ),
+        (lambda: ops.conv(image(1, 4, 4, 3), image(3, 3, 3, 4), groups=2), ShapeError, "groups"),
+        (
+            lambda: ops.conv(image(1, 4, 4, 4), image(3, 3, 2, 3), groups=2),
+            ShapeError,
+            "2 groups do not divide 3 output channels",
+        ),
+        (lambda: ops.conv(image(1, 4, 4, 4), image(3, 4, 3)), ShapeError, "kernel of 4 dimensions"),
+        (lambda: ops.conv(image(4, 4), image(4, 4)), ShapeError, "at least 3 dimensions"),
+        (lambda: ops.conv(image(1, 4, 2), image(0, 2, 3)), ShapeError, "no elements"),
+        (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), strides=0), ArgumentError, "strides"),
+        (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), strides=-1), ArgumentError, "strides"),
+        (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), strides=2**31), ArgumentError, "strides"),
+        (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), strides=1.5), ArgumentError, "strides"),
+        (
+            lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), strides=(1, 1)),
+            ArgumentError,
+            "1 of them",
+        ),
+        (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), dilation=0), ArgumentError, "dilation"),
+        (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), padding="near"), ArgumentError, "'near'"),
+        (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), padding=-1), ArgumentError, "padding"),
+        (
+            lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), padding=((1, 2, 3),)),
+            ArgumentError,
+            "pad",
+        ),
+        (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), padding=None), ArgumentError, "padding"),
+        (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), groups=0), ArgumentError, "groups"),
+        (lambda: ops.conv(image(1, 4, 2), image(2, 2, 3), groups=True), ArgumentError, "groups"),
+        (lambda: ops.conv(leaf((1, 4, 2), "bool"), leaf((2, 2, 3), "bool")), DTypeError, "bool"),
+        (lambda: ops.conv(leaf((1, 4, 2), "complex64"), image(2, 2, 3)), DTypeError, "complex"),
+        (
+            lambda: ops.conv_input_grad(image(1, 4, 3), image(2, 2, 3), (9,)),
+            ShapeError,
+            r"result of sizes \(8,\), not \(4,\)",
+        ),
+        (lambda: ops.conv_input_grad(image(1, 4, 3), image(2, 2, 4), (5,)), ShapeError, "channels"),
+        (lambda: ops.conv_input_grad(image(1, 4, 3), image(2, 2, 3), (-5,)), ShapeError, "size"),
+        (lambda: ops.conv_weight_grad(image(1, 4, 3), image(1, 4, 3), (2,)), ShapeError, "sizes"),
+        (lambda: ops.conv_weight_grad(image(1, 4, 3), image(2, 3, 3), (2,)), ShapeError, "images"),
+    ],
+)
 def test_errors(build, error, match):
     with pytest.raises(error, match=match):
         build()
@@ -195,8 +255,9 @@ def test_errors_at_run_time():
     g = ops.conv_input_grad(x, w, ops.shape_vector(leaf((2,), "int64")))
     with pytest.raises(ShapeError, match="sizes"):
         vector = g.inputs[2]
-        evaluate([g], {x: np.ones((1, 4, 4, 1)), w: np.ones((2, 2, 3, 1)),
-                       vector: np.array([9, 9])})
+        evaluate(
+            [g], {x: np.ones((1, 4, 4, 1)), w: np.ones((2, 2, 3, 1)), vector: np.array([9, 9])}
+        )
 
 
 def test_constants_fold():

@@ -48,23 +48,40 @@ def test_searchsorted():
     x = np.array([1.0, 2.0, 2.0, 7.0, np.nan])
     for v in (np.array([0.0, 2.0, 9.0, np.nan]), np.array(2.0), np.zeros((0, 2)), np.ones((2, 2))):
         for side in ("left", "right"):
-            agree(lambda a, b, s=side: ops.searchsorted(a, b, s),
-                  np.asarray(np.searchsorted(x, v, side)), x, v)
+            agree(
+                lambda a, b, s=side: ops.searchsorted(a, b, s),
+                np.asarray(np.searchsorted(x, v, side)),
+                x,
+                v,
+            )
     mixed, order = x[[3, 1, 0, 2]], np.array([2, 1, 3, 0])
-    agree(lambda a, b: ops.searchsorted(a, b, sorter=order),
-          np.searchsorted(mixed, np.array([2.0]), sorter=order), mixed, np.array([2.0]))
+    agree(
+        lambda a, b: ops.searchsorted(a, b, sorter=order),
+        np.searchsorted(mixed, np.array([2.0]), sorter=order),
+        mixed,
+        np.array([2.0]),
+    )
     with pytest.raises(ArgumentError, match="side"):
         ops.searchsorted(x, v, "middle")
     with pytest.raises(ShapeError, match="vector to search"):
         ops.searchsorted(np.ones((2, 2)), 1.0)
 
 
-@pytest.mark.parametrize("x", [
-    np.array([3, 1, 3, 2, 1]), np.array([[2.0, 1.0], [2.0, np.nan]]), np.array(4), np.zeros(0),
-    np.array([np.nan, np.nan, -0.0, 0.0]), np.array([True, True]), np.zeros((2, 0), "int8")])
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.array([3, 1, 3, 2, 1]),
+        np.array([[2.0, 1.0], [2.0, np.nan]]),
+        np.array(4),
+        np.zeros(0),
+        np.array([np.nan, np.nan, -0.0, 0.0]),
+        np.array([True, True]),
+        np.zeros((2, 0), "int8"),
+    ],
+)
 def test_unique(x):
     want = np.unique(x, True, True, True)
-    want = (*want[:2], want[2].reshape(x.shape), want[3])      # NumPy 2.0 had another shape
+    want = (*want[:2], want[2].reshape(x.shape), want[3])  # NumPy 2.0 had another shape
     loosely(lambda v: ops.unique(v, True, True, True), list(want), x)
     loosely(ops.unique, want[0], x)
 
@@ -72,7 +89,7 @@ def test_unique(x):
 def test_unique_compiled_in_pieces():
     x = K.placeholder(ndim=1)
     values, counts = K.unique(x, return_counts=True)
-    f = K.function([x], [values * 2, counts, K.grad(K.sum(values ** 2), x)])
+    f = K.function([x], [values * 2, counts, K.grad(K.sum(values**2), x)])
     for a in (np.array([2, 1, 2], "float32"), np.array([5], "float32")):
         got = f([a])
         want = np.unique(a, return_counts=True)
@@ -94,8 +111,11 @@ def test_positions_in_a_grid():
         agree(lambda v, o=order: ops.unravel_index(v, dims, o), list(index), flat)
     wild = tuple(i * 3 - 2 for i in index)
     for mode in ("wrap", "clip"):
-        agree(lambda *i, m=mode: ops.ravel_multi_index(i, dims, m),
-              np.ravel_multi_index(wild, dims, mode), *wild)
+        agree(
+            lambda *i, m=mode: ops.ravel_multi_index(i, dims, m),
+            np.ravel_multi_index(wild, dims, mode),
+            *wild,
+        )
     with pytest.raises(ValueError, match="invalid entry"):
         evaluate([ops.ravel_multi_index(wild, dims)], {})
     with pytest.raises(ValueError, match="out of bounds"):
@@ -111,11 +131,14 @@ def test_choose():
     choices = [RNG.normal(size=(2, 2)), RNG.normal(size=(2, 1)), RNG.normal(size=())]
     agree(lambda i, *c: ops.choose_from(i, c), np.choose(a, choices), a, *choices)
     stacked = RNG.normal(size=(3, 2, 2))
-    got, = evaluate([ops.choose_from(a, stacked)], {})
+    (got,) = evaluate([ops.choose_from(a, stacked)], {})
     np.testing.assert_array_equal(got, np.choose(a, stacked))
     for mode in ("wrap", "clip"):
-        agree(lambda i, m=mode: ops.choose_from(i, list(stacked), m),
-              np.choose(a * 4 - 3, stacked, mode=mode), a * 4 - 3)
+        agree(
+            lambda i, m=mode: ops.choose_from(i, list(stacked), m),
+            np.choose(a * 4 - 3, stacked, mode=mode),
+            a * 4 - 3,
+        )
     for bad in (a - 1, a + 1):
         with pytest.raises(CheckError, match="3 choices"):
             K.choose(K.variable(bad, dtype="int64"), stacked).eval({})

@@ -13,13 +13,20 @@ for _name, _makers in CASES.items():
     for _maker in _makers:
         MAKERS.setdefault(_maker, []).append(_name)
 NAMED = pytest.mark.parametrize(
-    "maker", MAKERS, ids=[f"{names[0]}-{maker.__name__}" for maker, names in MAKERS.items()])
+    "maker", MAKERS, ids=[f"{names[0]}-{maker.__name__}" for maker, names in MAKERS.items()]
+)
 
 
 def test_every_differentiable_row_has_cases():
-    missing = [n for n, op in REGISTRY.items() if op.grad and n not in CASES
-               and n not in NOT_HERE and not discrete(op)
-               and not op.grad.__module__.startswith(("ckernels.compat", "ckernels.bridges"))]
+    missing = [
+        n
+        for n, op in REGISTRY.items()
+        if op.grad
+        and n not in CASES
+        and n not in NOT_HERE
+        and not discrete(op)
+        and not op.grad.__module__.startswith(("ckernels.compat", "ckernels.bridges"))
+    ]
     assert not missing, missing
 
 

@@ -1,4 +1,5 @@
 """Elementwise rows: values against NumPy and mpmath, gradients against differences, dtypes."""
+
 import math
 
 import mpmath
@@ -25,7 +26,7 @@ LIKE_NUMPY = {
     "ceil": np.ceil, "trunc": np.trunc, "round": np.round, "isnan": np.isnan, "isinf": np.isinf,
     "isfinite": np.isfinite, "deg2rad": np.deg2rad, "rad2deg": np.rad2deg, "identity": np.positive,
     "stop_gradient": np.positive, "reciprocal": lambda x: 1 / x, "rsqrt": lambda x: 1 / np.sqrt(x),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -39,7 +40,7 @@ def test_unary_means_what_numpy_means(name, dtype):
     assert got.dtype == expected.dtype
     eps = np.finfo(dtype).eps
     np.testing.assert_allclose(got.astype("float64"), expected.astype("float64"), rtol=4 * eps)
-    if expected.dtype != bool:   # the sign of zero counts
+    if expected.dtype != bool:  # the sign of zero counts
         numbers = ~np.isnan(expected)
         np.testing.assert_array_equal(np.signbit(got)[numbers], np.signbit(expected)[numbers])
 
@@ -50,10 +51,11 @@ def _mp(fn):
             return float(fn(mpmath.mpf(float(x))))
         except (ValueError, ZeroDivisionError):
             return math.nan
+
     return exact
 
 
-mpmath.mp.dps = 80   # exp(-100) next to 1 leaves 36 digits
+mpmath.mp.dps = 80  # exp(-100) next to 1 leaves 36 digits
 # row: (exact function, arguments, largest relative error, absolute error allowed near zeros)
 EXACT = {
     "erf": (mpmath.erf, np.linspace(-6, 6, 61), 4e-16, 0),
@@ -79,14 +81,15 @@ EXACT = {
     "sigmoid": (lambda x: 1 / (1 + mpmath.exp(-x)), np.linspace(-700, 700, 57), 4e-16, 0),
     "softplus": (lambda x: mpmath.log1p(mpmath.exp(x)), np.linspace(-700, 700, 57), 4e-16, 0),
     "log1mexp": (lambda x: mpmath.log(1 - mpmath.exp(x)), -np.logspace(-12, 2, 41), 1e-15, 0),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", EXACT)
 def test_special_functions_against_mpmath(name):
     fn, x, rtol, atol = EXACT[name]
-    np.testing.assert_allclose(run(getattr(ops, name), x), [_mp(fn)(v) for v in x],
-                               rtol=rtol, atol=atol)
+    np.testing.assert_allclose(
+        run(getattr(ops, name), x), [_mp(fn)(v) for v in x], rtol=rtol, atol=atol
+    )
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
@@ -99,27 +102,34 @@ def test_polygamma_against_mpmath(order):
     np.testing.assert_array_equal(edges, [pole, pole, 0, np.nan, np.nan])
 
 
-@pytest.mark.parametrize("name, x, expected", [
-    ("erf", [-np.inf, np.inf, np.nan], [-1, 1, np.nan]),
-    ("erfc", [-np.inf, np.inf, 40], [2, 0, 0]),
-    ("erfinv", [-1, 1, 0, 1.5, np.nan], [-np.inf, np.inf, 0, np.nan, np.nan]),
-    ("erfcinv", [0, 2, 1, -1, 3, np.nan], [np.inf, -np.inf, 0, np.nan, np.nan, np.nan]),
-    ("gamma", [0.0, -0.0, -1, 200, np.inf, -np.inf],
-     [np.inf, -np.inf, np.nan, np.inf, np.inf, np.nan]),
-    ("gammaln", [0.0, -3, np.inf, 1, 2], [np.inf, np.inf, np.inf, 0, 0]),
-    ("digamma", [0.0, -0.0, -2, np.inf, -np.inf], [-np.inf, np.inf, np.nan, np.inf, np.nan]),
-    ("i0", [0, np.inf, -np.inf, np.nan, 1e5], [1, np.inf, np.inf, np.nan, np.inf]),
-    ("i1", [0, np.inf, -np.inf, np.nan], [0, np.inf, -np.inf, np.nan]),
-    ("j0", [0, np.inf, np.nan], [1, 0, np.nan]),
-    ("j1", [0, 1e-9, -1e-9, -np.inf], [0, 5e-10, -5e-10, 0]),
-    ("sigmoid", [1000, -1000, np.nan], [1, 0, np.nan]),
-    ("softplus", [1000, -1000, np.inf, -np.inf, np.nan], [1000, 0, np.inf, 0, np.nan]),
-    ("log1mexp", [0, -np.inf, -800], [-np.inf, 0, 0]),
-    ("relu", [-1, 0, 2, np.inf, -np.inf, np.nan], [0, 0, 2, np.inf, 0, np.nan]),
-])
+@pytest.mark.parametrize(
+    "name, x, expected",
+    [
+        ("erf", [-np.inf, np.inf, np.nan], [-1, 1, np.nan]),
+        ("erfc", [-np.inf, np.inf, 40], [2, 0, 0]),
+        ("erfinv", [-1, 1, 0, 1.5, np.nan], [-np.inf, np.inf, 0, np.nan, np.nan]),
+        ("erfcinv", [0, 2, 1, -1, 3, np.nan], [np.inf, -np.inf, 0, np.nan, np.nan, np.nan]),
+        (
+            "gamma",
+            [0.0, -0.0, -1, 200, np.inf, -np.inf],
+            [np.inf, -np.inf, np.nan, np.inf, np.inf, np.nan],
+        ),
+        ("gammaln", [0.0, -3, np.inf, 1, 2], [np.inf, np.inf, np.inf, 0, 0]),
+        ("digamma", [0.0, -0.0, -2, np.inf, -np.inf], [-np.inf, np.inf, np.nan, np.inf, np.nan]),
+        ("i0", [0, np.inf, -np.inf, np.nan, 1e5], [1, np.inf, np.inf, np.nan, np.inf]),
+        ("i1", [0, np.inf, -np.inf, np.nan], [0, np.inf, -np.inf, np.nan]),
+        ("j0", [0, np.inf, np.nan], [1, 0, np.nan]),
+        ("j1", [0, 1e-9, -1e-9, -np.inf], [0, 5e-10, -5e-10, 0]),
+        ("sigmoid", [1000, -1000, np.nan], [1, 0, np.nan]),
+        ("softplus", [1000, -1000, np.inf, -np.inf, np.nan], [1000, 0, np.inf, 0, np.nan]),
+        ("log1mexp", [0, -np.inf, -800], [-np.inf, 0, 0]),
+        ("relu", [-1, 0, 2, np.inf, -np.inf, np.nan], [0, 0, 2, np.inf, 0, np.nan]),
+    ],
+)
 def test_edges(name, x, expected):
-    np.testing.assert_allclose(run(getattr(ops, name), np.array(x, "float64")), expected,
-                               rtol=1e-15)
+    np.testing.assert_allclose(
+        run(getattr(ops, name), np.array(x, "float64")), expected, rtol=1e-15
+    )
 
 
 BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "floor_div": np.floor_divide,
@@ -128,7 +138,7 @@ BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "floor_div": np
           "ge": np.greater_equal, "logical_and": np.logical_and, "logical_or": np.logical_or,
           "logical_xor": np.logical_xor, "bit_and": np.bitwise_and, "bit_or": np.bitwise_or,
           "bit_xor": np.bitwise_xor, "left_shift": np.left_shift, "right_shift": np.right_shift,
-          "true_div": np.true_divide, "pow": np.power, "atan2": np.arctan2}
+          "true_div": np.true_divide, "pow": np.power, "atan2": np.arctan2}  # fmt: skip
 
 
 @pytest.mark.parametrize("a", dtypes.ALL)
@@ -137,11 +147,11 @@ def test_result_dtypes_for_all_pairs(a, b):
     """NumPy's promotion for all rows it agrees on; refused where NumPy refuses."""
     x, z = leaf((2,), a), leaf((2,), b)
     for name, fn in BINARY.items():
-        if name in ("true_div", "atan2"):   # small ints give float32: the Theano rule, tested below
+        if name in ("true_div", "atan2"):  # small ints give float32: the Theano rule, tested below
             continue
         complexes = dtypes.is_complex(a) or dtypes.is_complex(b)
         if complexes and name in ("maximum", "minimum", "lt", "le", "gt", "ge"):
-            with pytest.raises(DTypeError):   # NumPy orders complex numbers; ckernels does not
+            with pytest.raises(DTypeError):  # NumPy orders complex numbers; ckernels does not
                 getattr(ops, name)(x, z)
             continue
         try:
@@ -158,8 +168,9 @@ def test_integers_and_bools_like_numpy(dtype):
     rng = np.random.default_rng(0)
     info = np.iinfo(dtype) if dtype != "bool" else None
     low, high = (0, 1) if info is None else (info.min, info.max)
-    x = rng.integers(low, high, 200, dtype="uint64" if dtype == "uint64" else "int64",
-                     endpoint=True).astype(dtype)
+    x = rng.integers(
+        low, high, 200, dtype="uint64" if dtype == "uint64" else "int64", endpoint=True
+    ).astype(dtype)
     small = rng.integers(0 if low == 0 else -7, 2 if info is None else 70, 200).astype(dtype)
     for name, fn in BINARY.items():
         second = np.abs(small) % 5 if name == "pow" else small
@@ -169,9 +180,9 @@ def test_integers_and_bools_like_numpy(dtype):
             expected = fn(x, second.astype(dtype))
         got = run(getattr(ops, name), x, second.astype(dtype))
         if name in ("true_div", "atan2"):
-            np.testing.assert_allclose(got, expected,
-                                       rtol=1e-2 if dtype in ("bool", "int8", "uint8")
-                                       else 1e-6)
+            np.testing.assert_allclose(
+                got, expected, rtol=1e-2 if dtype in ("bool", "int8", "uint8") else 1e-6
+            )
         else:
             np.testing.assert_array_equal(got, expected, err_msg=name)
 
@@ -203,9 +214,18 @@ def test_python_numbers_are_weak_and_numpy_scalars_are_not():
     assert ops.clip(x["uint8"], 3, 7).dtype == "uint8"
 
 
-@pytest.mark.parametrize("other, words", [
-    (None, "None"), ("a", "'a'"), (300, "300 does not fit in uint8"), (-1, "-1 does not fit"),
-    (10 ** 30, "does not fit"), ({}, "neither"), (len, "neither")])
+@pytest.mark.parametrize(
+    "other, words",
+    [
+        (None, "None"),
+        ("a", "'a'"),
+        (300, "300 does not fit in uint8"),
+        (-1, "-1 does not fit"),
+        (10**30, "does not fit"),
+        ({}, "neither"),
+        (len, "neither"),
+    ],
+)
 def test_what_is_no_operand_is_refused_in_words(other, words):
     with pytest.raises(DTypeError, match=words):
         leaf((2,), "uint8") + other
@@ -216,7 +236,7 @@ def test_lists_of_tensors_are_refused_in_words():
     with pytest.raises(DTypeError, match="stack"):
         x + [x, x]
     with pytest.raises(DTypeError, match="too large"):
-        x + 10 ** 400
+        x + 10**400
 
 
 def test_lists_of_python_floats_have_the_default_float_dtype():
@@ -256,24 +276,49 @@ def test_equal_expressions_are_one_node():
     assert x * z is z * x
     assert x - z is not z - x
     assert ops.exp(x) is ops.exp(x)
-    assert x + 1 is x + 1.0   # weak numbers are constants of the tensor's dtype
-    assert x == x and x != z   # identity, not elementwise
+    assert x + 1 is x + 1.0  # weak numbers are constants of the tensor's dtype
+    assert x == x and x != z  # identity, not elementwise
     assert len({x: 1, z: 2}) == 2
 
 
 def test_operators():
     x = np.array([3.0, -2.0, 0.5])
     z = np.array([2.0, 4.0, -1.5])
-    for fn in (lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / b,
-               lambda a, b: a // b, lambda a, b: a % b, lambda a, b: a < b, lambda a, b: a <= b,
-               lambda a, b: a > b, lambda a, b: a >= b, lambda a, b: 2 - a, lambda a, b: 2 / b,
-               lambda a, b: 7 // a, lambda a, b: 7 % b, lambda a, b: 2 ** b, lambda a, b: b ** 2,
-               lambda a, b: -a, lambda a, b: abs(a), lambda a, b: +a, lambda a, b: 1 < a,
-               lambda a, b: divmod(a, b)[0]):
+    for fn in (
+        lambda a, b: a + b,
+        lambda a, b: a - b,
+        lambda a, b: a * b,
+        lambda a, b: a / b,
+        lambda a, b: a // b,
+        lambda a, b: a % b,
+        lambda a, b: a < b,
+        lambda a, b: a <= b,
+        lambda a, b: a > b,
+        lambda a, b: a >= b,
+        lambda a, b: 2 - a,
+        lambda a, b: 2 / b,
+        lambda a, b: 7 // a,
+        lambda a, b: 7 % b,
+        lambda a, b: 2**b,
+        lambda a, b: b**2,
+        lambda a, b: -a,
+        lambda a, b: abs(a),
+        lambda a, b: +a,
+        lambda a, b: 1 < a,
+        lambda a, b: divmod(a, b)[0],
+    ):
         np.testing.assert_allclose(run(fn, x, z), fn(x, z))
     i, k = np.array([6, -5, 9]), np.array([3, 1, 2])
-    for fn in (lambda a, b: a & b, lambda a, b: a | b, lambda a, b: a ^ b, lambda a, b: ~a,
-               lambda a, b: a << b, lambda a, b: a >> b, lambda a, b: 1 << b, lambda a, b: a // b):
+    for fn in (
+        lambda a, b: a & b,
+        lambda a, b: a | b,
+        lambda a, b: a ^ b,
+        lambda a, b: ~a,
+        lambda a, b: a << b,
+        lambda a, b: a >> b,
+        lambda a, b: 1 << b,
+        lambda a, b: a // b,
+    ):
         np.testing.assert_array_equal(run(fn, i, k), fn(i, k))
     flags = np.array([True, False])
     np.testing.assert_array_equal(run(lambda a: ~a, flags), ~flags)
@@ -289,14 +334,58 @@ SMOOTH = np.array([[0.3, -0.7, 0.45], [-0.2, 0.85, 0.6]])
 POSITIVE = np.array([[0.4, 1.7, 2.6], [3.3, 0.9, 5.1]])
 DOMAIN = {"log": POSITIVE, "log2": POSITIVE, "log10": POSITIVE, "sqrt": POSITIVE, "rsqrt": POSITIVE,
           "acosh": POSITIVE + 1, "log1mexp": -POSITIVE, "gamma": POSITIVE, "gammaln": POSITIVE,
-          "digamma": POSITIVE, "erfcinv": SMOOTH + 1, "reciprocal": POSITIVE}
-UNARY_ROWS = ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "log1mexp", "sin", "cos",
-              "tan",
-              "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid",
-              "softplus", "erf", "erfc", "erfinv", "erfcinv", "gamma", "gammaln", "digamma", "i0",
-              "i1",
-              "j0", "j1", "neg", "abs", "square", "sqr", "sqrt", "rsqrt", "reciprocal", "relu",
-              "deg2rad", "rad2deg", "identity", "sign", "floor", "ceil", "trunc", "round"]
+          "digamma": POSITIVE, "erfcinv": SMOOTH + 1, "reciprocal": POSITIVE}  # fmt: skip
+UNARY_ROWS = [
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "log1mexp",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "sigmoid",
+    "softplus",
+    "erf",
+    "erfc",
+    "erfinv",
+    "erfcinv",
+    "gamma",
+    "gammaln",
+    "digamma",
+    "i0",
+    "i1",
+    "j0",
+    "j1",
+    "neg",
+    "abs",
+    "square",
+    "sqr",
+    "sqrt",
+    "rsqrt",
+    "reciprocal",
+    "relu",
+    "deg2rad",
+    "rad2deg",
+    "identity",
+    "sign",
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+]
 
 
 @pytest.mark.parametrize("name", UNARY_ROWS)
@@ -304,8 +393,10 @@ def test_unary_gradients(name):
     check_gradient(getattr(ops, name), DOMAIN.get(name, SMOOTH))
 
 
-@pytest.mark.parametrize("name", ["add", "sub", "mul", "true_div", "mod", "floor_div", "maximum",
-                                  "minimum", "atan2", "pow"])
+@pytest.mark.parametrize(
+    "name",
+    ["add", "sub", "mul", "true_div", "mod", "floor_div", "maximum", "minimum", "atan2", "pow"],
+)
 def test_binary_gradients_sum_over_broadcast_axes(name):
     fn = getattr(ops, name)
     check_gradient(fn, POSITIVE, np.array([1.3, 2.1, 0.7]))
@@ -314,14 +405,19 @@ def test_binary_gradients_sum_over_broadcast_axes(name):
 
 
 def test_choice_gradients():
-    check_gradient(lambda c, a, b: ops.where(c > 0.4, a, b), SMOOTH, POSITIVE, np.array([1., 2, 3]),
-                   wrt=(1, 2))
+    check_gradient(
+        lambda c, a, b: ops.where(c > 0.4, a, b),
+        SMOOTH,
+        POSITIVE,
+        np.array([1.0, 2, 3]),
+        wrt=(1, 2),
+    )
     check_gradient(lambda x: ops.clip(x, -0.5, 0.5), SMOOTH)
 
 
 @pytest.mark.parametrize("power", [0, 1, 2, 3, -1, -2, 0.5, 1.5, -0.5])
 def test_gradients_of_constant_powers(power):
-    check_gradient(lambda x: x ** power, POSITIVE)
+    check_gradient(lambda x: x**power, POSITIVE)
 
 
 def slope(build, x, g=1.0):
@@ -334,19 +430,21 @@ def slope(build, x, g=1.0):
 
 
 def test_gradients_at_the_edges():
-    np.testing.assert_array_equal(slope(lambda x: x ** 2, [0, 3]), [0, 6])
-    np.testing.assert_array_equal(slope(lambda x: x ** 0, [0, 3]), [0, 0])
-    np.testing.assert_array_equal(slope(lambda x: x ** 1, [0, 3]), [1, 1])
+    np.testing.assert_array_equal(slope(lambda x: x**2, [0, 3]), [0, 6])
+    np.testing.assert_array_equal(slope(lambda x: x**0, [0, 3]), [0, 0])
+    np.testing.assert_array_equal(slope(lambda x: x**1, [0, 3]), [1, 1])
     np.testing.assert_array_equal(slope(ops.abs, [0, -2]), [0, -1])
     np.testing.assert_array_equal(slope(ops.relu, [0, -2, 2]), [0, 0, 1])
     np.testing.assert_array_equal(slope(ops.sqrt, [0, 4]), [np.inf, 0.25])
     np.testing.assert_array_equal(slope(ops.sqrt, [0, 4], g=0), [0, 0])
-    np.testing.assert_array_equal(slope(lambda x: ops.where(x > 0, ops.sqrt(x), 0), [0, 4]),
-                                  [0, .25])
+    np.testing.assert_array_equal(
+        slope(lambda x: ops.where(x > 0, ops.sqrt(x), 0), [0, 4]), [0, 0.25]
+    )
     np.testing.assert_array_equal(slope(lambda x: ops.maximum(x, 1), [0, 1, 2]), [0, 1, 1])
     np.testing.assert_array_equal(slope(lambda x: ops.maximum(1, x), [0, 1, 2]), [0, 0, 1])
-    np.testing.assert_array_equal(slope(lambda x: ops.clip(x, 0, 1), [-1, 0, .5, 1, 2]),
-                                  [0, 1, 1, 1, 0])
+    np.testing.assert_array_equal(
+        slope(lambda x: ops.clip(x, 0, 1), [-1, 0, 0.5, 1, 2]), [0, 1, 1, 1, 0]
+    )
     np.testing.assert_array_equal(slope(ops.i1, [0]), [0.5])
     np.testing.assert_array_equal(slope(ops.j1, [0]), [0.5])
     np.testing.assert_array_equal(slope(ops.sigmoid, [-1e3, 1e3]), [0, 0])
@@ -355,7 +453,7 @@ def test_gradients_at_the_edges():
 
 def test_gradient_of_a_power_with_a_variable_exponent_at_zero():
     x, p = leaf((4,)), leaf((4,))
-    y = x ** p
+    y = x**p
     gx, gp = gradient(y, [x, p], ops.ones_like(y))
     env = {x: np.zeros(4), p: np.array([0.0, 1, 2, 3])}
     np.testing.assert_array_equal(evaluate([gx], env)[0], [0, 1, 0, 0])
@@ -374,7 +472,7 @@ def test_what_has_no_gradient():
 def test_gradient_through_casts_keeps_the_dtype():
     x = leaf((3,), "float32")
     y = ops.square(ops.cast(x, "float64"))
-    g, = gradient(y, [x], ops.ones_like(y))
+    (g,) = gradient(y, [x], ops.ones_like(y))
     assert g.dtype == "float32"
     np.testing.assert_array_equal(evaluate([g], {x: np.float32([1, 2, 3])})[0], [2, 4, 6])
 
@@ -399,8 +497,15 @@ def test_integer_powers():
 
 def test_complex_rows():
     z = np.array([1 + 2j, -3 - 1j], "complex64")
-    for name, fn in {"real": np.real, "imag": np.imag, "conj": np.conj, "angle": np.angle,
-                     "abs": np.abs, "exp": np.exp, "sqrt": np.sqrt}.items():
+    for name, fn in {
+        "real": np.real,
+        "imag": np.imag,
+        "conj": np.conj,
+        "angle": np.angle,
+        "abs": np.abs,
+        "exp": np.exp,
+        "sqrt": np.sqrt,
+    }.items():
         got = run(getattr(ops, name), z)
         np.testing.assert_allclose(got, fn(z), rtol=1e-6)
         assert got.dtype == fn(z).dtype
@@ -417,13 +522,16 @@ def test_rounding_leaves_integers_alone():
 
 
 def test_iota_and_isclose():
-    np.testing.assert_array_equal(evaluate([ops.iota((2, 3), 1, "float32")], {})[0],
-                                  np.arange(3, dtype="float32") + np.zeros((2, 1), "float32"))
+    np.testing.assert_array_equal(
+        evaluate([ops.iota((2, 3), 1, "float32")], {})[0],
+        np.arange(3, dtype="float32") + np.zeros((2, 1), "float32"),
+    )
     a = np.array([1.0, 1.0, np.inf, np.inf, np.nan, 0])
     b = np.array([1.0 + 1e-7, 1.1, np.inf, -np.inf, np.nan, 1e-9])
     np.testing.assert_array_equal(run(ops.isclose, a, b), np.isclose(a, b))
-    np.testing.assert_array_equal(run(lambda x, z: ops.isclose(x, z, equal_nan=True), a, b),
-                                  np.isclose(a, b, equal_nan=True))
+    np.testing.assert_array_equal(
+        run(lambda x, z: ops.isclose(x, z, equal_nan=True), a, b), np.isclose(a, b, equal_nan=True)
+    )
 
 
 def test_every_row_has_what_the_rest_is_derived_from():

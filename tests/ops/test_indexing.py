@@ -74,7 +74,7 @@ KEYS = [
     np.array(1),
     (np.array(1), slice(None), np.array([0, 1])),
     (None, slice(1, 3), A[:2], None, -1),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("key", KEYS, ids=repr)

@@ -21,7 +21,7 @@ CASES = [       # shape, axis, count, step, start, unit
     ((5, 2, 3), 0, 3, 2, 1, 1),
     ((2, 1, 3), 1, 4, 1, 0, 2),
     ((2, 3), 1, 1, 1, 9, 2),
-]
+]  # fmt: skip
 
 
 def interpolated(x, axis, count, step, start, unit):
@@ -46,16 +46,21 @@ def test_compiled(shape, axis, count, step, start, unit, dtype):
         source = ops.transpose(x) if turn else x
         y = ops.interpolate(source, axis, count, step, start, unit)
         g = leaf((None,) * len(shape), dtype)
-        back = make("interpolate_grad",
-                    (ops.transpose(g) if turn else g, ops.shape_vector([shape[axis]])), attrs)
+        back = make(
+            "interpolate_grad",
+            (ops.transpose(g) if turn else g, ops.shape_vector([shape[axis]])),
+            attrs,
+        )
         f = make_function([x, g], [y, back])
         value = RNG.normal(size=shape).astype(dtype)
-        cotangent = RNG.normal(size=(*shape[:axis], count, *shape[axis + 1:])).astype(dtype)
+        cotangent = RNG.normal(size=(*shape[:axis], count, *shape[axis + 1 :])).astype(dtype)
         got = f(*((value.T, cotangent.T) if turn else (value, cotangent)))
         starts, columns, weights = matrix(attrs, shape[axis], count, False)
         dense = np.zeros((count, shape[axis]))
         for j in range(count):
-            np.add.at(dense[j], columns[starts[j]:starts[j + 1]], weights[starts[j]:starts[j + 1]])
+            np.add.at(
+                dense[j], columns[starts[j] : starts[j + 1]], weights[starts[j] : starts[j + 1]]
+            )
         rtol = 1e-5 if dtype == "float32" else 1e-12
         want = np.moveaxis(np.tensordot(dense, value, (1, axis)), 0, axis)
         np.testing.assert_allclose(got[0], want, rtol=rtol, atol=rtol)
@@ -89,13 +94,16 @@ def test_float16_computes_in_float32():
     agree(lambda a: ops.interpolate(a, 1, 8, 2, -1, 4), want, x, rtol=1e-3)
 
 
-@pytest.mark.parametrize("build, error, match", [
-    (lambda: ops.interpolate(leaf((3,)), 1, 2, 1, 0, 1), ShapeError, "axis 1"),
-    (lambda: ops.interpolate(leaf((3,)), 0, 2, 0, 0, 1), ShapeError, "positive"),
-    (lambda: ops.interpolate(leaf((3,)), 0, -2, 1, 0, 1), ShapeError, "size"),
-    (lambda: ops.interpolate(leaf((0,)), 0, 2, 1, 0, 1), ShapeError, "from none"),
-    (lambda: ops.interpolate(leaf((3,), "int32"), 0, 2, 1, 0, 1), DTypeError, "floats"),
-])
+@pytest.mark.parametrize(
+    "build, error, match",
+    [
+        (lambda: ops.interpolate(leaf((3,)), 1, 2, 1, 0, 1), ShapeError, "axis 1"),
+        (lambda: ops.interpolate(leaf((3,)), 0, 2, 0, 0, 1), ShapeError, "positive"),
+        (lambda: ops.interpolate(leaf((3,)), 0, -2, 1, 0, 1), ShapeError, "size"),
+        (lambda: ops.interpolate(leaf((0,)), 0, 2, 1, 0, 1), ShapeError, "from none"),
+        (lambda: ops.interpolate(leaf((3,), "int32"), 0, 2, 1, 0, 1), DTypeError, "floats"),
+    ],
+)
 def test_errors(build, error, match):
     with pytest.raises(error, match=match):
         build()

@@ -36,7 +36,7 @@ MATMUL = [
     ((5, 0, 3), (3, 4)),
     ((5, 2, 0), (0, 4)),
     ((0,), (0,)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("a, b", MATMUL)
@@ -280,11 +280,20 @@ def test_refused():
         ops.matmul(None, x)
 
 
-@pytest.mark.parametrize("x", [[[1.0, 2], [2, 4]], [[0, 0], [0, 0]], [[0, 0], [0, 7]], [[3.0]],
-                               [[1, 2, 3], [4, 5, 6], [7, 8, 9]], np.zeros((0, 0))])
+@pytest.mark.parametrize(
+    "x",
+    [
+        [[1.0, 2], [2, 4]],
+        [[0, 0], [0, 0]],
+        [[0, 0], [0, 7]],
+        [[3.0]],
+        [[1, 2, 3], [4, 5, 6], [7, 8, 9]],
+        np.zeros((0, 0)),
+    ],
+)
 def test_gradient_of_the_determinant_of_singular_matrices(x):
     a, x = leaf(np.shape(x)), np.array(x, "float64")
-    got, = evaluate([reverse.grad(ops.det(a), a)], {a: x})
+    (got,) = evaluate([reverse.grad(ops.det(a), a)], {a: x})
     want = np.zeros_like(x)
     for i, j in np.ndindex(*x.shape):
         minor = np.delete(np.delete(x, i, 0), j, 1)

@@ -30,9 +30,9 @@ FIRST_STREAM = [
      0.5975547162815928],
     [0.5435514179989696, 0.330895590595901, 0.49919482320547104, 0.9409166998229921,
      0.8276205519214272],
-]
+]  # fmt: skip
 LAST = [0.8762755445204675, 0.8020628895610571, 0.1663151141256094, 0.31246642768383026,
-        0.18852565623819828]
+        0.18852565623819828]  # fmt: skip
 SEED = np.full(6, 12345, "int32")
 
 
@@ -49,12 +49,16 @@ def test_published_numbers():
 def test_published_matrices():
     """L'Ecuyer, Simard, Chen and Kelton 2002: the jumps to the next substream and stream."""
     a, b = jump(72)
-    assert a.tolist() == [[1516919229, 758510237, 499121365],
-                          [1884998244, 1516919229, 335398200],
-                          [601897748, 1884998244, 358115744]]  # fmt: skip
-    assert b.tolist() == [[1228857673, 1496414766, 954677935],
-                          [1133297478, 1407477216, 1496414766],
-                          [2002613992, 1639496704, 1407477216]]  # fmt: skip
+    assert a.tolist() == [
+        [1516919229, 758510237, 499121365],
+        [1884998244, 1516919229, 335398200],
+        [601897748, 1884998244, 358115744],
+    ]
+    assert b.tolist() == [
+        [1228857673, 1496414766, 954677935],
+        [1133297478, 1407477216, 1496414766],
+        [2002613992, 1639496704, 1407477216],
+    ]
     a, b = jump(134)
     assert a[0].tolist() == [1702500920, 1849582496, 1656874625]
     assert b[2].tolist() == [1401213391, 1178684362, 1431130166]
@@ -91,26 +95,38 @@ def compiled(states, sizes, dtype):
 
 def seeds(count, seed=1):
     rng = np.random.default_rng(seed)
-    return np.concatenate([rng.integers(0, M1, (count, 3)), rng.integers(0, M2, (count, 3))],
-                          1).astype("int32")
+    return np.concatenate(
+        [rng.integers(0, M1, (count, 3)), rng.integers(0, M2, (count, 3))], 1
+    ).astype("int32")
 
 
 EXTREME = np.array([[0, 0, 1, 0, 0, 1], [M1 - 1] * 3 + [M2 - 1] * 3, [1, 0, 0, 1, 0, 0],
-                    [M1 - 1, 0, M1 - 1, 0, M2 - 1, 0]], "int32")
+                    [M1 - 1, 0, M1 - 1, 0, M2 - 1, 0]], "int32")  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "streams, sizes",
-    [(1, (7,)), (3, ()), (5, (2, 4)), (64, (64,)), (64, (3, 43)), (70, (500,)), (200, (150,)),
-     (129, (6, 129)), (4, (0, 3))],
-)  # fmt: skip
+    [
+        (1, (7,)),
+        (3, ()),
+        (5, (2, 4)),
+        (64, (64,)),
+        (64, (3, 43)),
+        (70, (500,)),
+        (200, (150,)),
+        (129, (6, 129)),
+        (4, (0, 3)),
+    ],
+)
 def test_every_stream_runs_its_own_recurrences(streams, sizes):
     states = seeds(streams)
     states[: len(EXTREME)] = EXTREME[:streams]
     count = int(np.prod(sizes))
     new, z = plain(states, count)
-    for got in (compiled(states, sizes, "float64"), evaluate(
-            ops.mrg_uniform(constant(states), sizes, "float64"), {})):  # fmt: skip
+    for got in (
+        compiled(states, sizes, "float64"),
+        evaluate(ops.mrg_uniform(constant(states), sizes, "float64"), {}),
+    ):
         np.testing.assert_array_equal(got[0], new)
         assert got[0].dtype == "int32" and got[1].shape == sizes
         np.testing.assert_array_equal(got[1].reshape(-1), z * 2.0**-31)
@@ -227,8 +243,10 @@ def test_choice_when_rounding_leaves_the_number_above_all_edges():
     u = np.full((2, 3), 1 - 2.0**-24)
     last, again = [[1, 1], [0, 0], [1, 1]], [[1, 0], [0, 0], [1, 0]]
     for replace, strict, want in (
-        (True, False, last), (False, False, again), (True, True, np.full((3, 2), 3)),
-    ):  # fmt: skip
+        (True, False, last),
+        (False, False, again),
+        (True, True, np.full((3, 2), 3)),
+    ):
         node = ops.mrg_choice(constant(p), constant(u), replace, strict)
         for got in (K.function([], Tensor(node))(), evaluate([node], {})[0]):
             np.testing.assert_array_equal(got, want)

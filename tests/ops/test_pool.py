@@ -26,7 +26,7 @@ CASES = [
     ((5, 7), (3, 2), {"strides": (1, 3), "padding": "partial"}),
     ((4, 3, 3), (2, 2, 1), {"strides": (2, 1, 2), "padding": "half"}),
     ((2, 2), (1, 1), {"padding": 2, "strides": 1}),      # windows that see padding only
-]
+]  # fmt: skip
 
 
 def pads_and_count(spec, size, k, s):
@@ -44,13 +44,15 @@ def loops(x, size, fill, reduce, strides=None, padding="valid"):
     strides = size if strides is None else (strides,) * n if isinstance(strides, int) else strides
     padding = (padding,) * n if isinstance(padding, (int, str)) else padding
     axes = [pads_and_count(*a) for a in zip(padding, x.shape[1:-1], size, strides)]
-    wide = np.pad(x.astype("float64"), [(0, 0), *[a[:2] for a in axes], (0, 0)],
-                  constant_values=fill)
+    wide = np.pad(
+        x.astype("float64"), [(0, 0), *[a[:2] for a in axes], (0, 0)], constant_values=fill
+    )
     results = [a[2] for a in axes]
     y = np.zeros((x.shape[0], *results, x.shape[-1]))
     for at in itertools.product(*map(range, results)):
-        window = wide[(slice(None), *(slice(a * s, a * s + k)
-                                      for a, s, k in zip(at, strides, size)))]
+        window = wide[
+            (slice(None), *(slice(a * s, a * s + k) for a, s, k in zip(at, strides, size)))
+        ]
         y[(slice(None), *at)] = reduce(window.reshape(x.shape[0], -1, x.shape[-1]))
     return y
 
@@ -75,12 +77,23 @@ def image(sizes, batch=2):
 @pytest.mark.parametrize("sizes, size, options", CASES)
 def test_pools_are_reductions_of_windows(sizes, size, options):
     x = image(sizes)
-    agree(lambda a: ops.pool_max(a, size, **options),
-          lambda a: loops(a, size, -np.inf, highest, **options), x)
-    agree(lambda a: ops.pool_sum(a, size, **options),
-          lambda a: loops(a, size, np.nan, total, **options), x, rtol=1e-12)
-    agree(lambda a: ops.pool_average(a, size, **options),
-          lambda a: loops(a, size, np.nan, average, **options), x, rtol=1e-12)
+    agree(
+        lambda a: ops.pool_max(a, size, **options),
+        lambda a: loops(a, size, -np.inf, highest, **options),
+        x,
+    )
+    agree(
+        lambda a: ops.pool_sum(a, size, **options),
+        lambda a: loops(a, size, np.nan, total, **options),
+        x,
+        rtol=1e-12,
+    )
+    agree(
+        lambda a: ops.pool_average(a, size, **options),
+        lambda a: loops(a, size, np.nan, average, **options),
+        x,
+        rtol=1e-12,
+    )
 
 
 @pytest.mark.parametrize("sizes, size, options", CASES)
@@ -98,9 +111,8 @@ def test_gradients_to_second_order(sizes, size, options):
     x = image(sizes, 1)[..., :2]
     for build in (ops.pool_max, ops.pool_sum, ops.pool_average):
         if build is ops.pool_max and options.get("padding") == 2:
-            continue                                     # of no element the maximum is -inf
-        check_gradient(lambda a, build=build: ops.square(build(a, size, **options)), x,
-                       atol=1e-5)
+            continue  # of no element the maximum is -inf
+        check_gradient(lambda a, build=build: ops.square(build(a, size, **options)), x, atol=1e-5)
     check_gradient(lambda a: ops.pool_average(a, size, inside=False, **options), x)
 
 
@@ -118,6 +130,7 @@ def test_patches(sizes, size, options):
             parts.append(part)
             shape = part.shape
         return np.moveaxis(np.stack(parts), 0, n + 1).reshape(*shape[:-1], *size, shape[-1])
+
     agree(lambda a: ops.patches(a, size, **options), windows, x)
     p = ops.patches(x, size, **options)
     g = RNG.normal(size=p.shape)
@@ -127,18 +140,23 @@ def test_patches(sizes, size, options):
     check_gradient(lambda g: ops.patches_grad(g, sizes, size, **options), g[:1], static=True)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int16", "float16",
-                                   *filter(dtypes.available, dtypes.FOREIGN)])
+@pytest.mark.parametrize(
+    "dtype", ["float32", "int16", "float16", *filter(dtypes.available, dtypes.FOREIGN)]
+)
 def test_compiled_patches(dtype):
     """As the oracles, of turned images too; windows apart, side by side and overlapping."""
-    for sizes, size, options in [*CASES, ((7, 8), (2, 2), {"strides": (3, 2)}),
-                                 ((7,), (3,), {"strides": 5, "dilation": 2, "padding": (1,)})]:
+    for sizes, size, options in [
+        *CASES,
+        ((7, 8), (2, 2), {"strides": (3, 2)}),
+        ((7,), (3,), {"strides": 5, "dilation": 2, "padding": (1,)}),
+    ]:
         options = {"strides": size, **options}
         x = RNG.integers(0, 9, (2, *sizes, 3)).astype(dtype)
         a = leaf((None,) * x.ndim, dtype)
         p = ops.patches(a, size, **options)
-        back = ops.patches_grad(p, [ops.size_of(a, k + 1) for k in range(len(sizes))], size,
-                                **options)
+        back = ops.patches_grad(
+            p, [ops.size_of(a, k + 1) for k in range(len(sizes))], size, **options
+        )
         turned = ops.patches(ops.transpose(a), size, **options)
         want = evaluate([p, back], {a: x})
         got = make_function([a], [p, back])(x)
@@ -173,13 +191,18 @@ def test_minus_infinity_beats_padding():
     assert evaluate([g], {a: x})[0].ravel().tolist() == [2, 1]
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "uint8", "int64",
-                                   *filter(dtypes.available, dtypes.FOREIGN)])
+@pytest.mark.parametrize(
+    "dtype",
+    ["float16", "float32", "int8", "uint8", "int64", *filter(dtypes.available, dtypes.FOREIGN)],
+)
 def test_dtypes(dtype):
     x = RNG.integers(0, 9, (2, 5, 4)).astype(dtype)
     for build, fill, reduce in ((ops.pool_max, -1, highest), (ops.pool_sum, 0, total)):
-        agree(lambda a, build=build: build(a, 2, 1, "same"),
-              lambda a, f=fill, r=reduce: loops(a, (2,), f, r, 1, "same").astype(dtype), x)
+        agree(
+            lambda a, build=build: build(a, 2, 1, "same"),
+            lambda a, f=fill, r=reduce: loops(a, (2,), f, r, 1, "same").astype(dtype),
+            x,
+        )
     mean = ops.pool_average(x, 2, 1, "same")
     assert mean.dtype == dtypes.to_float(dtype)
     want = loops(x.astype("float64"), (2,), np.nan, average, 1, "same")
@@ -212,26 +235,36 @@ def test_unknown_sizes():
 
 def test_sum_grad():
     g = np.array([1.0, 10]).reshape(1, 2, 1)
-    agree(lambda g: ops.pool_sum_grad(g, (4,), 2, 1, "valid"),
-          np.zeros((1, 4, 1)), np.zeros((1, 3, 1)))
+    agree(
+        lambda g: ops.pool_sum_grad(g, (4,), 2, 1, "valid"),
+        np.zeros((1, 4, 1)),
+        np.zeros((1, 3, 1)),
+    )
     got = evaluate([ops.pool_sum_grad(g, (3,), 2, 1)])[0]
     assert got.ravel().tolist() == [1, 11, 10]
 
 
-@pytest.mark.parametrize("build, error, match", [
-    (lambda x: ops.pool_max(x, 5), ShapeError, "window of size 5 is larger than the image of size"),
-    (lambda x: ops.pool_max(x, 0), ArgumentError, "the window must be at least 1"),
-    (lambda x: ops.pool_max(x, (2, 2, 2)), ArgumentError, "2 of them"),
-    (lambda x: ops.pool_sum(x, 2, 0), ArgumentError, "strides"),
-    (lambda x: ops.pool_sum(x, 2, -2), ArgumentError, "strides"),
-    (lambda x: ops.pool_average(x, 2, 1, "most"), ArgumentError, "'most'"),
-    (lambda x: ops.pool_average(x, 2, 1, -1), ArgumentError, "padding"),
-    (lambda x: ops.pool_max(ops.squeeze(x, (0, 3)), 2), ShapeError, "at least 3 dimensions"),
-    (lambda x: ops.pool_max(ops.cast(x, "bool"), 2), DTypeError, "bool"),
-    (lambda x: ops.pool_sum_grad(x, (9, 9), 2), ShapeError, r"sizes \(4, 4\), not \(4, 3\)"),
-    (lambda x: ops.patches(x, (5, 1)), ShapeError, "window of size 5"),
-    (lambda x: ops.patches_grad(x, (4, 3), (2, 2)), ShapeError, "6 dimensions"),
-])
+@pytest.mark.parametrize(
+    "build, error, match",
+    [
+        (
+            lambda x: ops.pool_max(x, 5),
+            ShapeError,
+            "window of size 5 is larger than the image of size",
+        ),
+        (lambda x: ops.pool_max(x, 0), ArgumentError, "the window must be at least 1"),
+        (lambda x: ops.pool_max(x, (2, 2, 2)), ArgumentError, "2 of them"),
+        (lambda x: ops.pool_sum(x, 2, 0), ArgumentError, "strides"),
+        (lambda x: ops.pool_sum(x, 2, -2), ArgumentError, "strides"),
+        (lambda x: ops.pool_average(x, 2, 1, "most"), ArgumentError, "'most'"),
+        (lambda x: ops.pool_average(x, 2, 1, -1), ArgumentError, "padding"),
+        (lambda x: ops.pool_max(ops.squeeze(x, (0, 3)), 2), ShapeError, "at least 3 dimensions"),
+        (lambda x: ops.pool_max(ops.cast(x, "bool"), 2), DTypeError, "bool"),
+        (lambda x: ops.pool_sum_grad(x, (9, 9), 2), ShapeError, r"sizes \(4, 4\), not \(4, 3\)"),
+        (lambda x: ops.patches(x, (5, 1)), ShapeError, "window of size 5"),
+        (lambda x: ops.patches_grad(x, (4, 3), (2, 2)), ShapeError, "6 dimensions"),
+    ],
+)
 def test_errors(build, error, match):
     with pytest.raises(error, match=match):
         build(leaf((1, 4, 3, 1)))

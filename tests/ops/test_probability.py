@@ -30,7 +30,7 @@ CASES = {
     "kve": (special.kve, POSITIVE, RNG.permutation(POSITIVE)),
     "owens_t": (special.owens_t, WIDE[:20], RNG.permutation(POSITIVE)),
     "chi2sf": (lambda x, k: special.chdtrc(k, x), POSITIVE, RNG.permutation(POSITIVE)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -66,10 +66,18 @@ def test_log_ndtr_stays_steep():
     np.testing.assert_allclose(got[1], [-1, -0.6366197723675814, 0], rtol=1e-5, atol=1e-100)
 
 
-@pytest.mark.parametrize("build", [
-    lambda v: ops.gammainc(v, 2.0), lambda v: ops.gammaincc(v, 2.0), lambda v: ops.ive(v, 2.0),
-    lambda v: ops.betainc(v, 2.0, 0.5), lambda v: ops.betainc(2.0, v, 0.5),
-    lambda v: ops.kve(v, 2.0)], ids=["gammainc", "gammaincc", "ive", "a", "b", "kve"])
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda v: ops.gammainc(v, 2.0),
+        lambda v: ops.gammaincc(v, 2.0),
+        lambda v: ops.ive(v, 2.0),
+        lambda v: ops.betainc(v, 2.0, 0.5),
+        lambda v: ops.betainc(2.0, v, 0.5),
+        lambda v: ops.kve(v, 2.0),
+    ],
+    ids=["gammainc", "gammaincc", "ive", "a", "b", "kve"],
+)
 def test_a_slope_without_a_form_is_an_error_only_where_it_is_used(build):
     v = leaf(())
     g = reverse.grad(build(v), v)
@@ -87,7 +95,11 @@ def test_compiled():
     x = K.placeholder((None,), dtype="float64")
     f = K.function([x], [K.log_ndtr(x), K.erfcx(x), K.betaln(x + 9, 2.5), K.gammaincc(x + 9, 2.5)])
     a = np.linspace(-8, 8, 33)
-    want = [special.log_ndtr(a), special.erfcx(a), special.betaln(a + 9, 2.5),
-            special.gammaincc(a + 9, 2.5)]
+    want = [
+        special.log_ndtr(a),
+        special.erfcx(a),
+        special.betaln(a + 9, 2.5),
+        special.gammaincc(a + 9, 2.5),
+    ]
     for got, expected in zip(f([a]), want):
         np.testing.assert_allclose(got, expected, rtol=2e-13)

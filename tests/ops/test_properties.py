@@ -11,10 +11,14 @@ import ckernels.plan.binder  # noqa: F401
 from ckernels.graph.op import PROPERTIES, REGISTRY, having, rules
 from ckernels.ops.properties import TABLES, VALUES, WITHOUT
 
-ROOMS = ("ckernels.graph.", "ckernels.ops.", "ckernels.autodiff.")     # schedule has one of its own
-OPS = {name: op for name, op in REGISTRY.items()
-       if op.kind != "leaf" and op.infer.__module__.startswith(ROOMS)
-       and not str(getattr(op.oracle, "__module__", "")).startswith("ckernels.compat")}
+ROOMS = ("ckernels.graph.", "ckernels.ops.", "ckernels.autodiff.")  # schedule has one of its own
+OPS = {
+    name: op
+    for name, op in REGISTRY.items()
+    if op.kind != "leaf"
+    and op.infer.__module__.startswith(ROOMS)
+    and not str(getattr(op.oracle, "__module__", "")).startswith("ckernels.compat")
+}
 
 
 def has_rule(op):
@@ -34,7 +38,8 @@ def test_every_op_has_a_rule_or_a_reason(transformation):
         known = has_rule(op)[transformation]
         assert known or reasons.get(name), (
             f"{name} has no {transformation} rule; give it one, or say why not in "
-            "ckernels/ops/properties.py")
+            "ckernels/ops/properties.py"
+        )
         assert not (known and name in reasons), f"{name} has a {transformation} rule and a reason"
 
 
@@ -63,8 +68,9 @@ def test_views_are_views():
 def test_an_op_says_its_own_properties(monkeypatch):
     from ckernels.graph.op import Op
 
-    op = Op("said_by_itself", "opaque", lambda a, x: (x.dtype, x.shape),
-            properties={"effect": True})
+    op = Op(
+        "said_by_itself", "opaque", lambda a, x: (x.dtype, x.shape), properties={"effect": True}
+    )
     try:
         assert "said_by_itself" in having("effect")
     finally:

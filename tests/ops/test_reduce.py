@@ -1,4 +1,5 @@
 """Reductions against NumPy: values, dtypes, NaN, empty axes; gradients against differences."""
+
 import numpy as np
 import pytest
 
@@ -42,7 +43,7 @@ def test_result_dtypes(dtype):
 
 
 def test_sums_do_not_lose_what_the_accumulator_holds():
-    assert run(ops.sum, np.ones(2 ** 25, "float32")) == 2 ** 25
+    assert run(ops.sum, np.ones(2**25, "float32")) == 2**25
     half = run(ops.sum, np.full(5000, 1, "float16"))
     assert half.dtype == "float16" and half == 5000
     assert run(ops.sum, np.full(300, 100, "int8")) == 30000
@@ -56,13 +57,16 @@ def test_arg_rows(name):
     x[0, 1, 1] = x[0, 1, 0]
     for axis in (None, 0, 1, 2, -1):
         for keepdims in (False, True):
+
             def build(v, axis=axis, keepdims=keepdims):
                 return getattr(ops, name)(v, axis, keepdims)
+
             np.testing.assert_array_equal(run(build, x), fn(x, axis, keepdims=keepdims))
     x[1, 0, 1] = np.nan
     np.testing.assert_array_equal(run(getattr(ops, name), x), fn(x))
-    np.testing.assert_array_equal(run(getattr(ops, name), np.array([1, 5, 5, 1])),
-                                  fn(np.array([1, 5, 5, 1])))
+    np.testing.assert_array_equal(
+        run(getattr(ops, name), np.array([1, 5, 5, 1])), fn(np.array([1, 5, 5, 1]))
+    )
     assert run(getattr(ops, name), np.float64(3)) == 0
     with pytest.raises(ShapeError, match="one axis or all"):
         getattr(ops, name)(leaf((2, 3, 4)), (0, 1))
@@ -105,18 +109,20 @@ def test_gradients(name, axis):
     check_gradient(lambda v: getattr(ops, name)(v, axis, keepdims=True), X, static=True)
 
 
-@pytest.mark.parametrize("x, expected", [
-    ([2.0, 3, 4], [12, 8, 6]), ([2.0, 0, 4], [0, 8, 0]), ([0.0, 0, 4], [0, 0, 0])])
+@pytest.mark.parametrize(
+    "x, expected", [([2.0, 3, 4], [12, 8, 6]), ([2.0, 0, 4], [0, 8, 0]), ([0.0, 0, 4], [0, 0, 0])]
+)
 def test_gradient_of_a_product_with_zeros(x, expected):
     a = leaf((3,))
-    g, = gradient(ops.prod(a), [a], constant(1.0, "float64"))
+    (g,) = gradient(ops.prod(a), [a], constant(1.0, "float64"))
     np.testing.assert_array_equal(evaluate([g], {a: np.array(x)})[0], expected)
     check_gradient(lambda v: ops.prod(v, 0), np.array([x, x, [1, 0, 2], [5, 1, 3]]).T)
 
 
 def test_second_gradient_of_a_product():
-    check_gradient(lambda v: gradient(ops.prod(v), [v], constant(1.0, "float64"))[0],
-                   np.array([2.0, 3, 4]))
+    check_gradient(
+        lambda v: gradient(ops.prod(v), [v], constant(1.0, "float64"))[0], np.array([2.0, 3, 4])
+    )
 
 
 @pytest.mark.parametrize("x", [[0, 2, 3], [0, 0, 3], [0, 0, 0], [5, 0], [0]])
@@ -129,5 +135,5 @@ def test_higher_gradients_of_a_product_with_zeros(x):
 
 def test_gradient_of_ties_goes_to_each():
     a = leaf((3,))
-    g, = gradient(ops.max(a), [a], constant(1.0, "float64"))
+    (g,) = gradient(ops.max(a), [a], constant(1.0, "float64"))
     np.testing.assert_array_equal(evaluate([g], {a: np.array([2.0, 1, 2])})[0], [1, 0, 1])

@@ -14,8 +14,9 @@ from ckernels.reference import evaluate
 
 
 def leaf(shape, dtype="float64", name=None):
-    return make("placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape),
-                                    "name": name})
+    return make(
+        "placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape), "name": name}
+    )
 
 
 def steps_of(n):
@@ -34,8 +35,13 @@ def recurrence(x, h0, w, steps, **options):
     """h = tanh(h @ w + x_t), with x_t * 2 as a per-step output."""
     row, h = leaf(x.shape[1:]), leaf(h0.shape)
     new = ops.tanh(ops.add(ops.matmul(h, w), row))
-    return scan_node(steps, [(0, [x], row)],
-                     [Carry(ops.expand(h0, (0,)), (-1,), [h], new)], [ops.mul(row, 2.0)], **options)
+    return scan_node(
+        steps,
+        [(0, [x], row)],
+        [Carry(ops.expand(h0, (0,)), (-1,), [h], new)],
+        [ops.mul(row, 2.0)],
+        **options,
+    )
 
 
 def run_recurrence(x, h, w, order):
@@ -46,17 +52,20 @@ def run_recurrence(x, h, w, order):
     return trace, h, out, len(order)
 
 
-@pytest.mark.parametrize("steps, options, order", [
-    (5, {}, range(5)),
-    (0, {}, range(0)),
-    (5, {"reverse": True}, range(5)[::-1]),
-    (5, {"reverse": True, "limit": 2}, (4, 3)),
-    (5, {"limit": 2}, (0, 1)),
-    (5, {"count": 3}, range(3)),
-    (5, {"count": 9, "reverse": True}, range(5)[::-1]),
-    (5, {"count": 3, "reverse": True, "limit": 2}, (2, 1)),
-    (5, {"count": -1}, range(0)),
-])
+@pytest.mark.parametrize(
+    "steps, options, order",
+    [
+        (5, {}, range(5)),
+        (0, {}, range(0)),
+        (5, {"reverse": True}, range(5)[::-1]),
+        (5, {"reverse": True, "limit": 2}, (4, 3)),
+        (5, {"limit": 2}, (0, 1)),
+        (5, {"count": 3}, range(3)),
+        (5, {"count": 9, "reverse": True}, range(5)[::-1]),
+        (5, {"count": 3, "reverse": True, "limit": 2}, (2, 1)),
+        (5, {"count": -1}, range(0)),
+    ],
+)
 def test_a_scan_runs_its_steps(steps, options, order):
     x, h0, w = leaf((None, 2, 3)), leaf((2, 3)), leaf((3, 3))
     arrays = [numbers(1, steps, 2, 3), numbers(2, 2, 3), numbers(3, 3, 3)]
@@ -73,11 +82,20 @@ def test_a_scan_runs_its_steps(steps, options, order):
 def test_taps_reach_back_and_lagged_sequences_start_with_their_head():
     first, head, rows = leaf((2,)), leaf((3, 1)), leaf((None, 1))
     a, b, lagged = leaf(()), leaf(()), leaf((1,))
-    node = scan_node(ops.size_of(rows, 0), [(3, [head, rows], lagged)],
-                     [Carry(first, (-2, -1), [a, b], ops.add(a, b))], [lagged])
-    trace, final, out, count = evaluate(results(node), {
-        first: np.array([1.0, 1.0]), head: np.array([[7.0], [8.0], [9.0]]),
-        rows: np.arange(5.0)[:, None]})
+    node = scan_node(
+        ops.size_of(rows, 0),
+        [(3, [head, rows], lagged)],
+        [Carry(first, (-2, -1), [a, b], ops.add(a, b))],
+        [lagged],
+    )
+    trace, final, out, count = evaluate(
+        results(node),
+        {
+            first: np.array([1.0, 1.0]),
+            head: np.array([[7.0], [8.0], [9.0]]),
+            rows: np.arange(5.0)[:, None],
+        },
+    )
     assert trace.tolist() == [2, 3, 5, 8, 13] and final == 13 and count == 5
     assert out[:, 0].tolist() == [7, 8, 9, 0, 1]
 
@@ -85,8 +103,9 @@ def test_taps_reach_back_and_lagged_sequences_start_with_their_head():
 def test_until_ends_after_the_step_in_which_it_is_true():
     h, top = leaf(()), leaf(())
     new = ops.mul(h, 2.0)
-    node = scan_node(steps_of(10), [], [Carry(constant(np.ones(1)), (-1,), [h], new)],
-                     until=ops.gt(new, top))
+    node = scan_node(
+        steps_of(10), [], [Carry(constant(np.ones(1)), (-1,), [h], new)], until=ops.gt(new, top)
+    )
     trace, final, count = evaluate(results(node), {top: np.asarray(45.0)})
     assert trace.tolist() == [2, 4, 8, 16, 32, 64, 0, 0, 0, 0] and final == 64 and count == 6
 
@@ -108,7 +127,9 @@ def test_what_does_not_vary_is_computed_outside():
     sig = ScanSignature.of(node)
     assert sig.others == [fixed]
     assert [n.op.name for n in bodies.toposort(sig.body.outputs) if n.op.kind != "leaf"] == [
-        "mul", "add"]
+        "mul",
+        "add",
+    ]
 
 
 def test_the_body_follows_the_shapes_of_the_operands():
@@ -117,8 +138,9 @@ def test_the_body_follows_the_shapes_of_the_operands():
     row, h = leaf(x.shape[1:]), leaf(h0.shape)
     zeros = ops.broadcast_to(constant(0.0, "float64"), ops.shape_vector([size, 3]))
     new = ops.add(ops.add(ops.matmul(h, w), row), zeros)
-    node = scan_node(ops.size_of(x, 0), [(0, [x], row)],
-                     [Carry(ops.expand(h0, (0,)), (-1,), [h], new)])
+    node = scan_node(
+        ops.size_of(x, 0), [(0, [x], row)], [Carry(ops.expand(h0, (0,)), (-1,), [h], new)]
+    )
     loose = results(node)
     assert loose[0].shape == (None, None, 3)
     known = rebuild(loose, {x: leaf((4, 2, 3)), h0: leaf((2, 3)), w: w}, fold)
@@ -126,7 +148,7 @@ def test_the_body_follows_the_shapes_of_the_operands():
     inner = known[0].inputs[0].attrs["body"]
     assert all(None not in n.shape for n in bodies.toposort(inner.outputs))
     again = rebuild(loose, {x: leaf((4, 2, 3)), h0: leaf((2, 3)), w: w}, fold)
-    assert again[0].inputs[0].attrs["body"] is inner        # kept, not made anew
+    assert again[0].inputs[0].attrs["body"] is inner  # kept, not made anew
 
 
 def test_zero_steps_have_the_shapes_that_sizes_give():
@@ -138,34 +160,46 @@ def test_zero_steps_have_the_shapes_that_sizes_give():
     assert out.shape == (0, 3, 2) and count == 0
 
 
-@pytest.mark.parametrize("change, error, words", [
-    (dict(new=lambda h: ops.cast(h, "float32")), DTypeError, "becomes float32"),
-    (dict(new=lambda h: ops.expand(h, (0,))), ShapeError, "keeps its shape"),
-    (dict(init=lambda: leaf((2, 3))), ShapeError, "need 1 rows"),
-    (dict(steps=lambda: steps_of(-2)), ShapeError, "cannot run -2 steps"),
-    (dict(steps=lambda: steps_of(4)), ShapeError, "5 rows for 4 steps"),
-    (dict(steps=lambda: leaf((), "int32")), DTypeError, "int64 scalar"),
-    (dict(until=lambda h: ops.add(h, 1.0)), ShapeError, "bool scalar"),
-    (dict(taps=(1,)), ShapeError, "taps"),
-    (dict(x=lambda: leaf(())), ShapeError, "first axis"),
-])
+@pytest.mark.parametrize(
+    "change, error, words",
+    [
+        (dict(new=lambda h: ops.cast(h, "float32")), DTypeError, "becomes float32"),
+        (dict(new=lambda h: ops.expand(h, (0,))), ShapeError, "keeps its shape"),
+        (dict(init=lambda: leaf((2, 3))), ShapeError, "need 1 rows"),
+        (dict(steps=lambda: steps_of(-2)), ShapeError, "cannot run -2 steps"),
+        (dict(steps=lambda: steps_of(4)), ShapeError, "5 rows for 4 steps"),
+        (dict(steps=lambda: leaf((), "int32")), DTypeError, "int64 scalar"),
+        (dict(until=lambda h: ops.add(h, 1.0)), ShapeError, "bool scalar"),
+        (dict(taps=(1,)), ShapeError, "taps"),
+        (dict(x=lambda: leaf(())), ShapeError, "first axis"),
+    ],
+)
 def test_what_does_not_fit_is_said_when_the_loop_is_made(change, error, words):
     row, h = leaf((3,)), leaf((3,))
     new = change.get("new", lambda h: ops.add(h, row))(h)
     with pytest.raises(error, match=words):
-        scan_node(change.get("steps", lambda: steps_of(5))(),
-                  [(0, [change.get("x", lambda: leaf((5, 3)))()], row)],
-                  [Carry(change.get("init", lambda: leaf((1, 3)))(), change.get("taps", (-1,)),
-                         [h], new)],
-                  until=change["until"](h) if "until" in change else None, name="walk")
+        scan_node(
+            change.get("steps", lambda: steps_of(5))(),
+            [(0, [change.get("x", lambda: leaf((5, 3)))()], row)],
+            [
+                Carry(
+                    change.get("init", lambda: leaf((1, 3)))(), change.get("taps", (-1,)), [h], new
+                )
+            ],
+            until=change["until"](h) if "until" in change else None,
+            name="walk",
+        )
 
 
 def test_shapes_that_turn_out_wrong_name_the_step():
     x, row = leaf((None,)), leaf(())
     h = leaf((None,))
     longer = ops.concatenate([h, ops.expand(row, (0,))], 0)
-    node = scan_node(ops.size_of(x, 0), [(0, [x], row)],
-                     [Carry(leaf((1, None), name="start"), (-1,), [h], longer)])
+    node = scan_node(
+        ops.size_of(x, 0),
+        [(0, [x], row)],
+        [Carry(leaf((1, None), name="start"), (-1,), [h], longer)],
+    )
     start = ScanSignature.of(node).inits[0]
     with pytest.raises(ShapeError):
         evaluate(results(node)[:1], {x: np.zeros(3), start: np.zeros((1, 2))})
@@ -198,7 +232,7 @@ def test_choose_takes_one_side_whole():
     assert y.shape == (3, 2)
     for flag in (True, False):
         va, vb = numbers(1, 3, 2), numbers(2, 3, 2)
-        got, = evaluate([y], {c: np.asarray(flag), a: va, b: vb})
+        (got,) = evaluate([y], {c: np.asarray(flag), a: va, b: vb})
         np.testing.assert_array_equal(got, va if flag else vb)
 
 
@@ -219,15 +253,16 @@ def test_ifelse_runs_one_body():
     one, two = branch.ifelse_node(c, [x, y], then, other)
     got = evaluate([one, two], {c: np.asarray(True), x: np.ones(2), y: np.full(2, 3.0)})
     assert got[0].tolist() == [2, 2] and got[1].tolist() == [3, 3]
-    known, = rebuild([one], {c: c, x: leaf((2,)), y: leaf((2,))}, fold)
+    (known,) = rebuild([one], {c: c, x: leaf((2,)), y: leaf((2,))}, fold)
     assert known.shape == (2,)
 
 
 def test_the_row_of_steps_that_ran():
     h, top = leaf(()), leaf(())
     new = ops.mul(h, 2.0)
-    node = scan_node(steps_of(10), [], [Carry(constant(np.ones(1)), (-1,), [h], new)],
-                     until=ops.gt(new, top))
+    node = scan_node(
+        steps_of(10), [], [Carry(constant(np.ones(1)), (-1,), [h], new)], until=ops.gt(new, top)
+    )
     rows = scan_ends.ran(item(node, 0))
     last = ops.getitem(rows, -1)
     assert last.op.name == "scan_last"

@@ -28,15 +28,23 @@ def test_sort_like_numpy(x, axis):
     agree(lambda x: ops.cumprod(x, axis), lambda x: np.cumprod(x, axis), x)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "bool", "uint16", "float32", "float16", "int64",
-                                   *filter(dtypes.available, dtypes.FOREIGN)])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "int8",
+        "bool",
+        "uint16",
+        "float32",
+        "float16",
+        "int64",
+        *filter(dtypes.available, dtypes.FOREIGN),
+    ],
+)
 def test_dtypes(dtype):
     x = (RNG.normal(size=(3, 5)) * 3).astype(dtype)
     agree(ops.sort, np.sort, x)
     wide = ops.cumsum(leaf((3,), dtype)).dtype
-    assert wide == (
-        dtype if dtypes.is_float(dtype) else "uint64" if dtype[0] == "u" else "int64"
-    )
+    assert wide == (dtype if dtypes.is_float(dtype) else "uint64" if dtype[0] == "u" else "int64")
     agree(lambda x: ops.cumsum(x, 1), lambda x: np.cumsum(x.astype("float64"), 1).astype(wide), x)
 
 
@@ -104,11 +112,11 @@ def test_linear_recurrence(axis, reverse):
     a[1, 2] = b[0, 1] = 0
 
     def by_hand(a, b):
-        a, b = (np.moveaxis(t, axis, 0)[::-1 if reverse else 1] for t in (a, b))
+        a, b = (np.moveaxis(t, axis, 0)[:: -1 if reverse else 1] for t in (a, b))
         y = b.copy()
         for t in range(1, len(y)):
             y[t] = a[t] * y[t - 1] + b[t]
-        return np.moveaxis(y[::-1 if reverse else 1], 0, axis)
+        return np.moveaxis(y[:: -1 if reverse else 1], 0, axis)
 
     def build(a, b):
         return ops.linear_recurrence(a, b, axis, reverse)

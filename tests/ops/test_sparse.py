@@ -1,4 +1,5 @@
 """The rows of compressed sparse matrices: against dense NumPy and finite differences; damage."""
+
 import numpy as np
 import pytest
 
@@ -42,8 +43,13 @@ def run(build, *arrays, mode="compiled", kernels=None):
     leaves = [leaf((None,) * a.ndim, a.dtype.name) for a in arrays]
     outputs = build(*leaves)
     single = not isinstance(outputs, (list, tuple))
-    function = make_function(leaves, [outputs] if single else list(outputs), mode=mode,
-                        positional_only=True, downcast=False)
+    function = make_function(
+        leaves,
+        [outputs] if single else list(outputs),
+        mode=mode,
+        positional_only=True,
+        downcast=False,
+    )
     results = function(*arrays)
     if kernels is not None and mode == "compiled":
         forms = [r.kernel.form for r in function.info.program.kernels.records.values()]
@@ -66,13 +72,17 @@ def test_rows_against_dense(mode, dtype):
         index = "int64" if dtype == "int64" else "int32"
         m = Matrix((r, c), dtype=dtype, index=index, seed=r)
         y, z = (rng.integers(0, 3, (n, k)).astype(dtype) for n in (c, r))
-        x = rng.integers(0, 5, (c, r)).astype(dtype).T                  # not contiguous
+        x = rng.integers(0, 5, (c, r)).astype(dtype).T  # not contiguous
         ways = [
             (rows.csr_dot, (*m.parts, y), m.dense @ y, fast),
             (rows.csr_dot, (*m.parts, np.asfortranarray(y)), m.dense @ y, fast),
             (lambda *a: rows.csr_dot(*a, back=True), (*m.parts, z), m.dense.T @ z, fast),
-            (lambda *a: rows.csr_dot(*a, back=True), (*m.parts, z[:, ::-1]), m.dense.T @ z[:, ::-1],
-             fast),
+            (
+                lambda *a: rows.csr_dot(*a, back=True),
+                (*m.parts, z[:, ::-1]),
+                m.dense.T @ z[:, ::-1],
+                fast,
+            ),
             (rows.csr_sample, (*m.places, z, y), (z @ y.T)[m.rows, m.indices], fast),
             (rows.csr_dense, m.parts, m.dense, True),
             (rows.csr_take, (*m.places, x), x[m.rows, m.indices], True),
@@ -87,12 +97,18 @@ def test_the_places(mode):
         m = Matrix(shape, seed=2)
         np.testing.assert_array_equal(run(rows.csr_rows, *m.places, mode=mode), m.rows)
         order, ends = run(lambda *a: rows.csr_order(*a), *m.places, mode=mode)
-        back = run(rows.csr_dense, m.data[order], m.rows[order].astype("int32"), ends,
-                   m.extent.transpose(1, 0, 2), mode=mode)
+        back = run(
+            rows.csr_dense,
+            m.data[order],
+            m.rows[order].astype("int32"),
+            ends,
+            m.extent.transpose(1, 0, 2),
+            mode=mode,
+        )
         np.testing.assert_array_equal(back, m.dense.T)
         assert ends.dtype == m.indptr.dtype
         target, indices, ends = run(lambda *a: rows.csr_merge(*a), *m.places, mode=mode)
-        np.testing.assert_array_equal(target, np.arange(len(m.data)))   # already once and in order
+        np.testing.assert_array_equal(target, np.arange(len(m.data)))  # already once and in order
         np.testing.assert_array_equal(indices, m.indices)
 
 
@@ -124,17 +140,24 @@ def test_equal_places_add_up_and_indices_need_no_order(mode):
 def test_padding_behind_the_last_row_counts_for_nothing(mode):
     m, rng = Matrix((6, 8), seed=3), np.random.default_rng(3)
     count = len(m.data)
-    parts = [np.append(m.data, [99.0] * 5), np.append(m.indices, np.full(5, 77, "int32")),
-             m.indptr, m.extent]
+    parts = [
+        np.append(m.data, [99.0] * 5),
+        np.append(m.indices, np.full(5, 77, "int32")),
+        m.indptr,
+        m.extent,
+    ]
     y, z, x = rng.normal(size=(8, 3)), rng.normal(size=(6, 3)), rng.normal(size=(6, 8))
     for build, arrays, want in [
-            (rows.csr_dense, parts, m.dense), (rows.csr_dot, [*parts, y], m.dense @ y),
-            (lambda *a: rows.csr_dot(*a, back=True), [*parts, z], m.dense.T @ z)]:
+        (rows.csr_dense, parts, m.dense),
+        (rows.csr_dot, [*parts, y], m.dense @ y),
+        (lambda *a: rows.csr_dot(*a, back=True), [*parts, z], m.dense.T @ z),
+    ]:
         np.testing.assert_allclose(run(build, *arrays, mode=mode), want, rtol=1e-12)
     for build, arrays, want in [
-            (rows.csr_sample, [*parts[1:], z, y], (z @ y.T)[m.rows, m.indices]),
-            (rows.csr_take, [*parts[1:], x], x[m.rows, m.indices]),
-            (rows.csr_rows, parts[1:], m.rows)]:
+        (rows.csr_sample, [*parts[1:], z, y], (z @ y.T)[m.rows, m.indices]),
+        (rows.csr_take, [*parts[1:], x], x[m.rows, m.indices]),
+        (rows.csr_rows, parts[1:], m.rows),
+    ]:
         got = run(build, *arrays, mode=mode)
         np.testing.assert_allclose(got[:count], want, rtol=1e-12)
         assert got.shape == (count + 5,) and not got[count:].any()
@@ -160,29 +183,39 @@ def test_matrices_without_rows_columns_or_numbers(mode):
 
 
 @pytest.mark.parametrize("mode", WAYS)
-@pytest.mark.parametrize("change, error, words", [
-    ({"indices": [0, 4, 1]}, IndexOutOfBounds, "index 4 .* 4 positions"),
-    ({"indices": [0, -1, 1]}, IndexOutOfBounds, "index -1"),
-    ({"indptr": [0, 1, 9, 3]}, ArgumentError, "never fall"),
-    ({"indptr": [0, 2, 1, 3]}, ArgumentError, r"never fall.*\[0, 2, 1, 3\]"),
-    ({"indptr": [0, 1, 2, 4]}, ArgumentError, "end at most with 3"),
-    ({"indptr": [1, 1, 2, 3]}, ArgumentError, "begin with 0"),
-    ({"indptr": [-1, 1, 2, 3]}, ArgumentError, "begin with 0"),
-    ({"indptr": [0, 1, 3]}, ShapeError, "3 numbers is none of 3 rows"),
-    ({"data": [1.0, 2.0]}, ShapeError, "2 stored numbers have 3 indices"),
-])
+@pytest.mark.parametrize(
+    "change, error, words",
+    [
+        ({"indices": [0, 4, 1]}, IndexOutOfBounds, "index 4 .* 4 positions"),
+        ({"indices": [0, -1, 1]}, IndexOutOfBounds, "index -1"),
+        ({"indptr": [0, 1, 9, 3]}, ArgumentError, "never fall"),
+        ({"indptr": [0, 2, 1, 3]}, ArgumentError, r"never fall.*\[0, 2, 1, 3\]"),
+        ({"indptr": [0, 1, 2, 4]}, ArgumentError, "end at most with 3"),
+        ({"indptr": [1, 1, 2, 3]}, ArgumentError, "begin with 0"),
+        ({"indptr": [-1, 1, 2, 3]}, ArgumentError, "begin with 0"),
+        ({"indptr": [0, 1, 3]}, ShapeError, "3 numbers is none of 3 rows"),
+        ({"data": [1.0, 2.0]}, ShapeError, "2 stored numbers have 3 indices"),
+    ],
+)
 def test_structures_that_lead_out_of_bounds(mode, change, error, words):
     good = {"data": [1.0, 2.0, 3.0], "indices": [0, 3, 1], "indptr": [0, 1, 2, 3]}
     data, indices, indptr = (np.array(a) for a in {**good, **change}.values())
     extent, y, z = np.empty((3, 4, 0), bool), np.ones((4, 2)), np.ones((3, 2))
     places = indices, indptr, extent
     parts = data, *places
-    programs = [(rows.csr_dense, parts), (rows.csr_dot, (*parts, y)),
-                (lambda *a: rows.csr_dot(*a, back=True), (*parts, z))]
+    programs = [
+        (rows.csr_dense, parts),
+        (rows.csr_dot, (*parts, y)),
+        (lambda *a: rows.csr_dot(*a, back=True), (*parts, z)),
+    ]
     if "data" not in change:
-        programs += [(rows.csr_rows, places), (lambda *a: rows.csr_order(*a), places),
-                     (lambda *a: rows.csr_merge(*a), places),
-                     (rows.csr_sample, (*places, z, y)), (rows.csr_take, (*places, z @ y.T))]
+        programs += [
+            (rows.csr_rows, places),
+            (lambda *a: rows.csr_order(*a), places),
+            (lambda *a: rows.csr_merge(*a), places),
+            (rows.csr_sample, (*places, z, y)),
+            (rows.csr_take, (*places, z @ y.T)),
+        ]
     for build, arrays in programs:
         with pytest.raises(error, match=words):
             run(build, *arrays, mode=mode)
@@ -219,13 +252,21 @@ def test_gradients_to_second_order(back):
         product = ops.tanh(rows.csr_dot(*parts, y, back=back))
         dense = ops.mul(ops.square(rows.csr_dense(*parts)), w)
         taken = ops.exp(ops.mul(rows.csr_take(*parts[1:], w), 0.3))
-        both = (product, y) if back else (y, product)       # rows and columns of the matrix
+        both = (product, y) if back else (y, product)  # rows and columns of the matrix
         sampled = rows.csr_sample(*parts[1:], *reversed(both))
-        return ops.add(ops.add(ops.sum(ops.square(product)), ops.sum(dense)),
-                       ops.sum(ops.mul(ops.mul(taken, data), ops.sin(sampled))))
+        return ops.add(
+            ops.add(ops.sum(ops.square(product)), ops.sum(dense)),
+            ops.sum(ops.mul(ops.mul(taken, data), ops.sin(sampled))),
+        )
 
-    leaves = [leaf((None,)), leaf((None, None)), leaf((None, None)), leaf((None,), "int32"),
-              leaf((None,), "int32"), leaf((None, None, 0), "bool")]
+    leaves = [
+        leaf((None,)),
+        leaf((None, None)),
+        leaf((None, None)),
+        leaf((None,), "int32"),
+        leaf((None,), "int32"),
+        leaf((None, None, 0), "bool"),
+    ]
     total = cost(*leaves)
     for _ in range(2):
         grads = reverse.grad(total, leaves[:3])
@@ -247,8 +288,13 @@ def test_the_same_bits_on_any_number_of_threads():
     try:
         for threads in (1, 2, 5):
             K.set_num_threads(threads)
-            results.append([run(rows.csr_dot, *m.parts, y), run(rows.csr_sample, *m.places, z, y),
-                            run(lambda *a: rows.csr_dot(*a, back=True), *m.parts, z)])
+            results.append(
+                [
+                    run(rows.csr_dot, *m.parts, y),
+                    run(rows.csr_sample, *m.places, z, y),
+                    run(lambda *a: rows.csr_dot(*a, back=True), *m.parts, z),
+                ]
+            )
     finally:
         K.set_num_threads(before)
     for other in results[1:]:

@@ -1,4 +1,5 @@
 """Products of two sparse matrices: places, numbers, both orders of gradients, damage, memory."""
+
 import numpy as np
 import pytest
 
@@ -45,11 +46,17 @@ def test_against_dense(mode, dtype):
         np.testing.assert_array_equal(each, reached.sum(1))
         indices, ends = run(places, *a.places, *b.places, mode=mode)
         row, column = np.nonzero(reached)
-        np.testing.assert_array_equal(indices, column)              # all, once, rising
+        np.testing.assert_array_equal(indices, column)  # all, once, rising
         np.testing.assert_array_equal(np.diff(ends), reached.sum(1))
         third = indices, ends, np.empty((m, n, 0), bool)
-        got = run(numbers, *a.parts, *b.parts, *third, mode=mode,
-                  kernels=True if dtype != "int8" else None)
+        got = run(
+            numbers,
+            *a.parts,
+            *b.parts,
+            *third,
+            mode=mode,
+            kernels=True if dtype != "int8" else None,
+        )
         close(got, (a.dense @ b.dense)[row, column], dtype)
 
 
@@ -68,8 +75,12 @@ def test_numbers_at_any_places(mode):
 def test_equal_places_add_up_and_padding_counts_for_nothing(mode):
     extent = np.empty((2, 3, 0), bool)
     a = np.array([1.0, 2, 3, 7]), np.array([2, 2, 0, 9]), np.array([0, 2, 3]), extent
-    b = np.array([1.0, 1, 5, 7]), np.array([1, 1, 0, 9]), np.array([0, 2, 2, 3]), \
-        np.empty((3, 2, 0), bool)
+    b = (
+        np.array([1.0, 1, 5, 7]),
+        np.array([1, 1, 0, 9]),
+        np.array([0, 2, 2, 3]),
+        np.empty((3, 2, 0), bool),
+    )
     indices, ends = run(places, *a[1:], *b[1:], mode=mode)
     assert indices.tolist() == [0, 1] and ends.tolist() == [0, 1, 2]
     got = run(numbers, *a, *b, indices, ends, np.empty((2, 2, 0), bool), mode=mode)
@@ -94,6 +105,7 @@ def test_gradients_to_second_order():
 
     def cost(x, y, *s):
         return ops.sum(ops.sin(numbers(x, *s[:3], y, *s[3:6], *s[6:])))
+
     leaves = [leaf((None,)), leaf((None,))]
     leaves += [leaf((None,) * p.ndim, p.dtype.name) for p in structure]
     total = cost(*leaves)
@@ -110,15 +122,21 @@ def test_gradients_to_second_order():
 
 @pytest.mark.parametrize("mode", WAYS)
 @pytest.mark.parametrize("which", [0, 1, 2])
-@pytest.mark.parametrize("change, error", [
-    ({0: [0, 4, 1]}, IndexOutOfBounds), ({0: [0, -1, 1]}, IndexOutOfBounds),
-    ({1: [0, 2, 1, 3]}, ArgumentError), ({1: [0, 1, 2, 4]}, ArgumentError),
-    ({1: [1, 1, 2, 3]}, ArgumentError), ({1: [0, 1, 3]}, ShapeError),
-])
+@pytest.mark.parametrize(
+    "change, error",
+    [
+        ({0: [0, 4, 1]}, IndexOutOfBounds),
+        ({0: [0, -1, 1]}, IndexOutOfBounds),
+        ({1: [0, 2, 1, 3]}, ArgumentError),
+        ({1: [0, 1, 2, 4]}, ArgumentError),
+        ({1: [1, 1, 2, 3]}, ArgumentError),
+        ({1: [0, 1, 3]}, ShapeError),
+    ],
+)
 def test_structures_that_lead_out_of_bounds(mode, which, change, error):
     good = [np.array([0, 2, 1]), np.array([0, 1, 2, 3]), np.empty((3, 3, 0), bool)]
     bad = [np.array(change.get(k, part)) for k, part in enumerate(good)]
-    one, two, three = ([bad if k == which else good for k in range(3)])
+    one, two, three = [bad if k == which else good for k in range(3)]
     data = np.ones(3)
     with pytest.raises(error):
         run(numbers, data, *one, data, *two, *three, mode=mode)
@@ -134,8 +152,14 @@ def test_places_of_another_product():
     for ends, size in (([0, 1, 2, 3], 3), ([0, 3, 6, 10], 10), ([0, 4, 6, 9], 9)):
         for mode in WAYS:
             with pytest.raises(ArgumentError, match="3, 3, 3"):
-                run(lambda *p: products.make("csr_places", p), *a.places, *a.places,
-                    np.array(ends), np.zeros(size, bool), mode=mode)
+                run(
+                    lambda *p: products.make("csr_places", p),
+                    *a.places,
+                    *a.places,
+                    np.array(ends),
+                    np.zeros(size, bool),
+                    mode=mode,
+                )
 
 
 def test_shapes_that_do_not_fit():
@@ -155,8 +179,13 @@ def test_places_where_a_matrix_is_true(mode):
             assert ends.tolist() == [0, *view.sum(1).cumsum()]
     for ends, size in (([0, 1, 4], 4), ([0, 3, 5], 5), ([0, 2, 3], 3), ([-1, 2, 4], 4)):
         with pytest.raises(ArgumentError):
-            run(lambda *p: products.make("csr_held", p), np.ones((2, 2), bool), np.array(ends),
-                np.zeros(size, bool), mode=mode)
+            run(
+                lambda *p: products.make("csr_held", p),
+                np.ones((2, 2), bool),
+                np.array(ends),
+                np.zeros(size, bool),
+                mode=mode,
+            )
 
 
 def test_memory_is_that_of_the_result():
@@ -169,8 +198,9 @@ def test_memory_is_that_of_the_result():
     got = f(*a.parts, *a.parts)
     assert f.stats()["peak_bytes"] < 16 * 3000 * 8 + 2**20
     third = got[1], got[2], a.extent
-    np.testing.assert_allclose(run(rows.csr_dense, got[0], *third),
-                               a.dense.astype("float64") @ a.dense, rtol=1e-5)
+    np.testing.assert_allclose(
+        run(rows.csr_dense, got[0], *third), a.dense.astype("float64") @ a.dense, rtol=1e-5
+    )
 
 
 def test_the_same_bits_on_any_number_of_threads():

@@ -34,8 +34,13 @@ def test_solve_triangular(dtype, lower, trans, unit):
         for b in (RNG.normal(size=(n, 2)), RNG.normal(size=n)):
             b = b.astype(dtype)
             want = scipy.linalg.solve_triangular(a, b, int(trans), lower, unit)
-            agree(lambda x, y: ops.solve_triangular(x, y, lower, trans, unit), want, a, b,
-                  rtol=10 * TINY[dtype])
+            agree(
+                lambda x, y: ops.solve_triangular(x, y, lower, trans, unit),
+                want,
+                a,
+                b,
+                rtol=10 * TINY[dtype],
+            )
 
 
 def test_solve_triangular_of_a_batch():
@@ -51,8 +56,13 @@ def test_solve_triangular_never_reads_the_other_triangle():
     a = matrices(3, 3)
     b = RNG.normal(size=(3, 2))
     dirty = np.where(np.tri(3, dtype=bool), a, np.nan)
-    agree(lambda x, y: ops.solve_triangular(x, y, True), np.linalg.solve(np.tril(a), b), dirty, b,
-          rtol=1e-11)
+    agree(
+        lambda x, y: ops.solve_triangular(x, y, True),
+        np.linalg.solve(np.tril(a), b),
+        dirty,
+        b,
+        rtol=1e-11,
+    )
     x = leaf((3, 3))
     g = reverse.grad(ops.sum(ops.solve_triangular(x, constant(b), True)), x)
     assert not np.triu(evaluate([g], {x: dirty})[0], 1).any()
@@ -78,13 +88,28 @@ def test_solve_with_structure():
     for lower in (False, True):
         half = np.tril(spd) if lower else np.triu(spd)
         for kind in ("sym", "her", "pos", "symmetric"):
-            agree(lambda x, y, k=kind: ops.solve_structured(x, y, k, lower),  # noqa: B023
-                  np.linalg.solve(spd, b), half, b, rtol=1e-11)
+            agree(
+                lambda x, y, k=kind: ops.solve_structured(x, y, k, lower),  # noqa: B023
+                np.linalg.solve(spd, b),
+                half,
+                b,
+                rtol=1e-11,
+            )
         c = np.linalg.cholesky(spd)
-        agree(lambda x, y: ops.cho_solve(x, y, lower), np.linalg.solve(spd, b),  # noqa: B023
-              c if lower else c.T, b, rtol=1e-11)
-    agree(lambda x, y: ops.solve_structured(x, y, trans=True), np.linalg.solve(m.T, b), m, b,
-          rtol=1e-11)
+        agree(
+            lambda x, y: ops.cho_solve(x, y, lower),  # noqa: B023
+            np.linalg.solve(spd, b),
+            c if lower else c.T,
+            b,
+            rtol=1e-11,
+        )
+    agree(
+        lambda x, y: ops.solve_structured(x, y, trans=True),
+        np.linalg.solve(m.T, b),
+        m,
+        b,
+        rtol=1e-11,
+    )
     with pytest.raises(ArgumentError, match="assume_a"):
         ops.solve_structured(m, b, "banded")
 
@@ -106,11 +131,11 @@ def test_expm():
     for scale in (1e-9, 0.1, 1, 30):
         x = RNG.normal(size=(2, 4, 4)) * scale
         want = np.stack([scipy.linalg.expm(m) for m in x])
-        got, = evaluate([ops.expm(x)], {})
+        (got,) = evaluate([ops.expm(x)], {})
         assert np.abs(got - want).max() <= 1e-12 * np.abs(want).max()
     agree(ops.expm, np.zeros((0, 2, 2)), np.zeros((0, 2, 2)))
     agree(ops.expm, np.zeros((0, 0)), np.zeros((0, 0)))
-    got, = evaluate([ops.expm(np.array([[np.nan, 0], [0, 1]]))], {})
+    (got,) = evaluate([ops.expm(np.array([[np.nan, 0], [0, 1]]))], {})
     assert np.isnan(got).any()
     assert ops.expm(np.eye(2, dtype="float32")).dtype == "float32"
 
@@ -126,8 +151,12 @@ def test_gradient_of_expm_against_scipy():
 def test_spectra():
     x = matrices(2, 3, 3)
     agree(ops.slogdet, list(np.linalg.slogdet(x)), x, rtol=1e-11)
-    agree(ops.slogdet, [np.array(-1.0), np.array(400 * np.log(10))], np.diag([-1e200, 1e200]),
-          rtol=1e-11)
+    agree(
+        ops.slogdet,
+        [np.array(-1.0), np.array(400 * np.log(10))],
+        np.diag([-1e200, 1e200]),
+        rtol=1e-11,
+    )
     s = x + np.swapaxes(x, 1, 2)
     agree(ops.eigvalsh, np.linalg.eigvalsh(s), s, rtol=1e-11)
     w, v = evaluate(list(ops.eig(x)), {})
@@ -155,8 +184,14 @@ def test_full_decompositions():
 
 
 def test_kron():
-    for a, b in (((2, 3), (4, 1)), ((3,), (2,)), ((2,), (3, 2)), ((2, 1, 2), (3, 2)), ((), (2, 2)),
-                 ((0, 2), (2, 2))):
+    for a, b in (
+        ((2, 3), (4, 1)),
+        ((3,), (2,)),
+        ((2,), (3, 2)),
+        ((2, 1, 2), (3, 2)),
+        ((), (2, 2)),
+        ((0, 2), (2, 2)),
+    ):
         a, b = RNG.normal(size=a), RNG.normal(size=b)
         agree(ops.kron, np.kron(a, b), a, b, rtol=1e-15)
 
@@ -165,8 +200,11 @@ def test_powers_and_products():
     x = matrices(2, 3, 3)
     for n in (-2, -1, 0, 1, 2, 7):
         agree(lambda m, n=n: ops.matrix_power(m, n), np.linalg.matrix_power(x, n), x, rtol=1e-11)
-    agree(lambda m: ops.matrix_power(m, 5), np.linalg.matrix_power(np.array([[1, 1], [0, 1]]), 5),
-          np.array([[1, 1], [0, 1]]))
+    agree(
+        lambda m: ops.matrix_power(m, 5),
+        np.linalg.matrix_power(np.array([[1, 1], [0, 1]]), 5),
+        np.array([[1, 1], [0, 1]]),
+    )
     a, b, c = (RNG.normal(size=s) for s in ((2, 3), (3, 4), (4, 2)))
     agree(ops.matrix_dot, a @ b @ c, a, b, c, rtol=1e-12)
     with pytest.raises(ArgumentError, match="an int"):
@@ -181,25 +219,38 @@ def test_tensors_as_matrices():
     b = RNG.normal(size=(2, 3))
     agree(ops.tensorsolve, np.linalg.tensorsolve(a, b), a, b, rtol=1e-9)
     moved = np.moveaxis(a, 2, 0)
-    agree(lambda x, y: ops.tensorsolve(x, y, (0,)), np.linalg.tensorsolve(moved, b, (0,)), moved, b,
-          rtol=1e-9)
+    agree(
+        lambda x, y: ops.tensorsolve(x, y, (0,)),
+        np.linalg.tensorsolve(moved, b, (0,)),
+        moved,
+        b,
+        rtol=1e-9,
+    )
     with pytest.raises(ShapeError, match="6 equations for 5 unknowns"):
         ops.tensorinv(np.ones((2, 3, 5)))
     with pytest.raises(ArgumentError, match="ind"):
         ops.tensorinv(a, 3)
 
 
-@pytest.mark.parametrize("build", [
-    ops.expm, lambda x: ops.slogdet(x)[1], ops.eigvalsh, lambda x: ops.irfft(ops.rfft(x)),
-    lambda x: ops.solve_triangular(x, ops.sum(x, 0), True), lambda x: ops.cho_solve(x, x),
-], ids=["expm", "slogdet", "eigvalsh", "fourier", "vector", "matrix"])
+@pytest.mark.parametrize(
+    "build",
+    [
+        ops.expm,
+        lambda x: ops.slogdet(x)[1],
+        ops.eigvalsh,
+        lambda x: ops.irfft(ops.rfft(x)),
+        lambda x: ops.solve_triangular(x, ops.sum(x, 0), True),
+        lambda x: ops.cho_solve(x, x),
+    ],
+    ids=["expm", "slogdet", "eigvalsh", "fourier", "vector", "matrix"],
+)
 def test_jacobians_run_all_rows_at_once(build):
     """The batch rules: rows of a Jacobian, one by one and together."""
     x, a = leaf((4, 4)), matrices(4, 4)
     y = ops.flatten(build(x)) if build(x).ndim else ops.expand(build(x), (0,))
-    together, = evaluate([reverse.jacobian(y, x)], {x: a})
+    (together,) = evaluate([reverse.jacobian(y, x)], {x: a})
     for k in range(y.shape[0]):
-        row, = evaluate([reverse.grad(ops.getitem(y, k), x)], {x: a})
+        (row,) = evaluate([reverse.grad(ops.getitem(y, k), x)], {x: a})
         np.testing.assert_allclose(together[k], row, atol=1e-11)
 
 
@@ -213,7 +264,7 @@ def pairs(z):
 @pytest.mark.parametrize("n", [1, 2, 5, 8])
 @pytest.mark.parametrize("ndim", [1, 2])
 def test_rfft_and_back(n, ndim):
-    axes = (-2, -1)[2 - ndim:]
+    axes = (-2, -1)[2 - ndim :]
     x = RNG.normal(size=(2, 3, n))
     for norm, numpys in ((None, "backward"), ("ortho", "ortho"), ("no_norm", "backward")):
         z = np.fft.rfftn(x, axes=axes, norm=numpys)

@@ -1,4 +1,5 @@
 """The arena: buffers that live at the same time never overlap, whatever their sizes become."""
+
 import random
 
 import numpy as np
@@ -11,6 +12,7 @@ _runtime = pytest.importorskip("ckernels._runtime", reason="the C runtime was no
 
 class Made:
     """A step that reads and writes some buffers."""
+
     kind, depth, body = 0, 0, ()
 
     def __init__(self, reads, writes, inplace=()):
@@ -49,8 +51,12 @@ def test_buffers_keep_apart_for_any_sizes(seed):
             for b in names[:i]:
                 together = live[a][0] <= live[b][1] and live[b][0] <= live[a][1]
                 shared = arena.host.get(a, a) == arena.host.get(b, b)
-                assert not together or shared or offsets[a] + sizes[a] <= offsets[b] \
+                assert (
+                    not together
+                    or shared
+                    or offsets[a] + sizes[a] <= offsets[b]
                     or offsets[b] + sizes[b] <= offsets[a]
+                )
         change = {b: rng.choice([1, 63, 64, 65, 9000, 100000]) for b in names}
         sizes = {b: change[arena.host.get(b, b)] for b in names}
 
@@ -65,8 +71,12 @@ def test_sizes_in_proportion_need_no_more_in_proportion():
 
 
 def test_the_pile_has_an_edge_for_each_pair_of_neighbours():
-    assert piled([[0, 3], [1, 2], [1, 4], [3, 5]], [0, 64, 128, 64]) == [[], [0], [1, 3], [0]] or \
-        piled([[0, 3], [1, 2], [3, 5], [1, 4]], [0, 64, 64, 128]) == [[], [0], [0], [0, 1, 2]]
+    assert piled([[0, 3], [1, 2], [1, 4], [3, 5]], [0, 64, 128, 64]) == [
+        [],
+        [0],
+        [1, 3],
+        [0],
+    ] or piled([[0, 3], [1, 2], [3, 5], [1, 4]], [0, 64, 64, 128]) == [[], [0], [0], [0, 1, 2]]
 
 
 def test_sizes_beyond_the_machine_are_refused():

@@ -37,10 +37,15 @@ def recurrent(batch, dtype="float32", units=24, inputs=5, **options):
         new = ops.add(ops.mul(old[1][0], 0.5), ops.tanh(z[:, :units]))
         out = ops.mul(ops.tanh(new), ops.sigmoid(z[:, units:]))
         return [[out, new], [ops.sum(out, axis=1)]]
+
     node, _ = scan([x], [(h, (-1,)), (c, (-1,))], step, **options)
-    arrays = [numbers((6, batch, inputs), dtype), numbers((1, batch, units), dtype),
-              numbers((1, batch, units), dtype), numbers((inputs, 2 * units), dtype) * 0.3,
-              numbers((units, 2 * units), dtype) * 0.3]
+    arrays = [
+        numbers((6, batch, inputs), dtype),
+        numbers((1, batch, units), dtype),
+        numbers((1, batch, units), dtype),
+        numbers((inputs, 2 * units), dtype) * 0.3,
+        numbers((units, 2 * units), dtype) * 0.3,
+    ]
     return [x, h, c, w, u], node, [a.astype(dtype) for a in arrays]
 
 
@@ -54,14 +59,30 @@ def test_recurrent_nets(dtype, batch, wanted):
     assert found.rows == batch and 8 <= found.part < batch
 
 
-@pytest.mark.parametrize("rows, part", [(15, None), (16, 8), (20, 10), (24, 12), (32, 8), (40, 10),
-                                        (64, 8), (100, 12), (128, 8), (256, 16), (1000, 63)])
+@pytest.mark.parametrize(
+    "rows, part",
+    [
+        (15, None),
+        (16, 8),
+        (20, 10),
+        (24, 12),
+        (32, 8),
+        (40, 10),
+        (64, 8),
+        (100, 12),
+        (128, 8),
+        (256, 16),
+        (1000, 63),
+    ],
+)
 def test_two_threads_get_about_as_much(rows, part):
     assert scan_by_rows.part_of(rows, 8, 1, 1e9) == part
 
 
-@pytest.mark.parametrize("options", [dict(reverse=True), dict(limit=3), dict(count=4),
-                                     dict(count=0), dict(count=3, reverse=True)])
+@pytest.mark.parametrize(
+    "options",
+    [dict(reverse=True), dict(limit=3), dict(count=4), dict(count=0), dict(count=3, reverse=True)],
+)
 def test_ways_to_run(options):
     count = leaf((), "int64")
     given = options | ({"count": count} if "count" in options else {})
@@ -94,10 +115,15 @@ def test_steps_without_products(shape):
     def step(rows, old):
         new = ops.add(ops.mul(old[0][0], 0.5), ops.tanh(ops.add(old[0][1], rows[0])))
         return [[new], [ops.square(new)]]
+
     node, _ = scan([x], [(first, (-2, -1))], step)
     for wanted in ("0", "1", "02"):
-        f = check([x, first], [item(node, int(k)) for k in wanted], numbers((7, *shape)),
-                  numbers((2, *shape)))
+        f = check(
+            [x, first],
+            [item(node, int(k)) for k in wanted],
+            numbers((7, *shape)),
+            numbers((2, *shape)),
+        )
         assert parts(f) != [None]
 
 
@@ -105,20 +131,35 @@ def shifted(h):
     return ops.concatenate([h[1:], h[:1]], axis=0)
 
 
-@pytest.mark.parametrize("mix", [
-    lambda h, w: ops.sub(h, ops.mean(h, axis=0, keepdims=True)), lambda h, w: shifted(h),
-    lambda h, w: h[::-1], lambda h, w: ops.transpose(h, (1, 0)),
-    lambda h, w: ops.mul(ops.matmul(h, ops.matmul(ops.transpose(h, (1, 0)), h)), 0.01),
-    lambda h, w: ops.matmul(ops.transpose(h, (1, 0)), w), lambda h, w: ops.matmul(w, h),
-    lambda h, w: ops.matmul(h, ops.mul(h, 0.5)), lambda h, w: ops.add(h, ops.sum(h))])
+@pytest.mark.parametrize(
+    "mix",
+    [
+        lambda h, w: ops.sub(h, ops.mean(h, axis=0, keepdims=True)),
+        lambda h, w: shifted(h),
+        lambda h, w: h[::-1],
+        lambda h, w: ops.transpose(h, (1, 0)),
+        lambda h, w: ops.mul(ops.matmul(h, ops.matmul(ops.transpose(h, (1, 0)), h)), 0.01),
+        lambda h, w: ops.matmul(ops.transpose(h, (1, 0)), w),
+        lambda h, w: ops.matmul(w, h),
+        lambda h, w: ops.matmul(h, ops.mul(h, 0.5)),
+        lambda h, w: ops.add(h, ops.sum(h)),
+    ],
+)
 def test_rows_that_meet(mix):
     h, w = leaf((1, 24, 24)), leaf((24, 24))
 
     def step(rows, old):
         return [[ops.tanh(ops.add(ops.matmul(ops.mul(mix(old[0][0], w), 0.3), w), old[0][0]))]]
+
     node, _ = scan([leaf((5, 2))], [(h, (-1,))], step)
-    f = check([node.inputs[1], h, w], everything(node), numbers((5, 2)), numbers((1, 24, 24)),
-              numbers((24, 24)) * np.float32(0.2), rtol=1e-3)
+    f = check(
+        [node.inputs[1], h, w],
+        everything(node),
+        numbers((5, 2)),
+        numbers((1, 24, 24)),
+        numbers((24, 24)) * np.float32(0.2),
+        rtol=1e-3,
+    )
     assert parts(f) == [None]
 
 
@@ -127,11 +168,18 @@ def test_two_states_that_change_places_and_one_that_stays():
 
     def step(rows, old):
         return [[old[1][0], ops.tanh(ops.matmul(old[0][0], w))], [ops.add(old[0][0], old[1][0])]]
+
     node, _ = scan([leaf((6,))], [(a, (-1,)), (b, (-1,))], step)
     leaves = [node.inputs[1], a, b, w]
     for wanted in ("0", "23", "01234"):
-        f = check(leaves, [item(node, int(k)) for k in wanted], numbers((6,)), numbers((1, 32, 8)),
-                  numbers((1, 32, 8)), numbers((8, 8)))
+        f = check(
+            leaves,
+            [item(node, int(k)) for k in wanted],
+            numbers((6,)),
+            numbers((1, 32, 8)),
+            numbers((1, 32, 8)),
+            numbers((8, 8)),
+        )
         assert parts(f) != [None]
 
 
@@ -139,12 +187,17 @@ def test_inside_of_another_loop():
     x, h, w = leaf((None, 3, 32, 4)), leaf((1, 32, 4)), leaf((4, 4))
 
     def outer(rows, old):
-        inner, lay = scan([rows[0]], [(ops.expand(old[0][0], (0,)), (-1,))], lambda r, o: [
-            [ops.tanh(ops.add(ops.matmul(o[0][0], w), r[0]))]])
+        inner, lay = scan(
+            [rows[0]],
+            [(ops.expand(old[0][0], (0,)), (-1,))],
+            lambda r, o: [[ops.tanh(ops.add(ops.matmul(o[0][0], w), r[0]))]],
+        )
         return [[item(inner, lay.final(0))], [item(inner, lay.trace(0))]]
+
     node, _ = scan([x], [(h, (-1,))], outer)
-    f = check([x, h, w], everything(node), numbers((4, 3, 32, 4)), numbers((1, 32, 4)),
-              numbers((4, 4)))
+    f = check(
+        [x, h, w], everything(node), numbers((4, 3, 32, 4)), numbers((1, 32, 4)), numbers((4, 4))
+    )
     assert parts(f)[0] is None and parts(f)[1].rows == 32
 
 
@@ -160,17 +213,19 @@ def test_profiles_count_every_part():
 def lstm(K, x, w, u, batch, units):
     def step(x, h, c):
         z = K.dot(x, w) + K.dot(h, u)
-        i, f, a, o = (z[:, k * units:(k + 1) * units] for k in range(4))
+        i, f, a, o = (z[:, k * units : (k + 1) * units] for k in range(4))
         c = K.sigmoid(f) * c + K.sigmoid(i) * K.tanh(a)
         return K.sigmoid(o) * K.tanh(c), c
+
     zero = K.zeros((batch, units), dtype="float64")
     return K.scan(step, sequences=[x], outputs_info=[zero, zero])[0][0]
 
 
 def test_gradients_of_an_lstm_against_differences():
     batch, units, rng = 16, 8, np.random.default_rng(1)
-    data = [rng.standard_normal(s) * 0.4 for s in ((5, batch, 3), (3, 4 * units),
-                                                   (units, 4 * units))]
+    data = [
+        rng.standard_normal(s) * 0.4 for s in ((5, batch, 3), (3, 4 * units), (units, 4 * units))
+    ]
     leaves = [K.placeholder(a.shape, dtype="float64") for a in data]
     loss = K.sum(K.square(lstm(K, *leaves, batch, units)))
     value = K.function(leaves, loss)
@@ -178,7 +233,7 @@ def test_gradients_of_an_lstm_against_differences():
     found = f(*data)
     for k, g in enumerate(found):
         d = rng.standard_normal(data[k].shape)
-        both = [value(*data[:k], data[k] + e * d, *data[k + 1:]) for e in (1e-5, -1e-5)]
+        both = [value(*data[:k], data[k] + e * d, *data[k + 1 :]) for e in (1e-5, -1e-5)]
         np.testing.assert_allclose(np.sum(g * d), (both[0] - both[1]) / 2e-5, rtol=1e-6)
 
 
@@ -186,9 +241,11 @@ def test_draws_are_those_of_the_whole_batch():
     def chain(n):
         def step(x):
             return K.random_binomial(K.shape(x), K.sigmoid(K.dot(x, W) * 3.0))
+
         x, W = K.placeholder((40, 16)), K.placeholder((16, 16))
         states, updates = K.scan(step, outputs_info=x, n_steps=n)
         return K.function([x, W], states[-1], updates=updates)
+
     x = (np.random.default_rng(0).random((40, 16)) < 0.5).astype("float32")
     weights = np.random.default_rng(1).standard_normal((16, 16)).astype("float32")
     K.set_random_seed(3)

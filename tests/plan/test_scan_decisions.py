@@ -12,20 +12,24 @@ F, B, N, H = "float64", 4, 3, 8
 
 def cell_of_four(weights):
     """An LSTM step with weights for each gate, as written in a textbook."""
+
     def step(x, h, c):
         i, f, o, g = (K.dot(x, w) + K.dot(h, u) + b for w, u, b in weights)
         c = K.sigmoid(f) * c + K.sigmoid(i) * K.tanh(g)
         return [K.sigmoid(o) * K.tanh(c), c]
+
     return step
 
 
 def cell_of_one(w, u, b):
     """The same with the weights of all gates in one matrix."""
+
     def step(x, h, c):
         z = K.dot(x, w) + K.dot(h, u) + b
-        i, f, o, g = (z[:, k * H:(k + 1) * H] for k in range(4))
+        i, f, o, g = (z[:, k * H : (k + 1) * H] for k in range(4))
         c = K.sigmoid(f) * c + K.sigmoid(i) * K.tanh(g)
         return [K.sigmoid(o) * K.tanh(c), c]
+
     return step
 
 
@@ -82,9 +86,9 @@ def test_the_gradient_of_an_lstm_has_one_product_per_step_and_one_per_weight(spl
     for which in (0, 1):
         assert sum("matmul" in n for n in inside(f, which)) == 1, f.steps()
     after = [n for d, n in instructions(f) if not d]
-    after = after[max(k for k, n in enumerate(after) if n.startswith("scan")):]
+    after = after[max(k for k, n in enumerate(after) if n.startswith("scan")) :]
     products = sum("matmul" in n for n in after)
-    assert products <= 3, f.steps()         # x.T dz, and h.T dz in two parts
+    assert products <= 3, f.steps()  # x.T dz, and h.T dz in two parts
 
 
 @pytest.mark.parametrize("split", [False, True])

@@ -8,7 +8,7 @@ from ckernels import dtypes, ops
 from .test_scan import check, everything, item, leaf, numbers, scan
 
 DTYPES = ["bool", "int8", "uint16", "int64", "float16", "float32", "float64",
-          *filter(dtypes.available, dtypes.FOREIGN)]
+          *filter(dtypes.available, dtypes.FOREIGN)]  # fmt: skip
 
 
 def stepped(f):
@@ -26,11 +26,18 @@ def test_states_sequences_and_outputs(dtype, reverse, wanted):
         both = ops.logical_xor if dtype == "bool" else ops.add
         new = both(both(rows[0], old[0][0]), a)
         return [new], [ops.logical_and(new, rows[0]) if dtype == "bool" else ops.mul(new, a)]
+
     node, _ = scan([x], [(s, (-1,))], lambda r, o: tuple(step(r, o)), reverse=reverse)
     for n in (1, 2, 9):
-        f = check([x, s, a], [item(node, int(k)) for k in wanted], numbers((n,), dtype),
-                  numbers((1,), dtype), numbers((), dtype), steps=1,
-                  rtol=0.1 if dtype in dtypes.FOREIGN else 1e-2)
+        f = check(
+            [x, s, a],
+            [item(node, int(k)) for k in wanted],
+            numbers((n,), dtype),
+            numbers((1,), dtype),
+            numbers((), dtype),
+            steps=1,
+            rtol=0.1 if dtype in dtypes.FOREIGN else 1e-2,
+        )
         assert stepped(f) == (dtype not in dtypes.COMPUTED), f.steps()
 
 
@@ -40,11 +47,22 @@ def test_states_sequences_and_outputs(dtype, reverse, wanted):
 def test_fewer_steps(how, reverse, wanted):
     x, s, count = leaf((None,)), leaf((1,)), leaf((), "int64")
     options = {"count": count} if how == "count" else {"limit": 3}
-    node, _ = scan([x], [(s, (-1,))], lambda rows, old: [[ops.sub(rows[0], old[0][0])]],
-                   reverse=reverse, **options)
+    node, _ = scan(
+        [x],
+        [(s, (-1,))],
+        lambda rows, old: [[ops.sub(rows[0], old[0][0])]],
+        reverse=reverse,
+        **options,
+    )
     for c in (-1, 0, 1, 4, 9):
-        f = check([x, s, count], [item(node, min(int(k), len(node.outs) - 1)) for k in wanted],
-                  numbers((7,)), numbers((1,)), np.array(c), steps=1)
+        f = check(
+            [x, s, count],
+            [item(node, min(int(k), len(node.outs) - 1)) for k in wanted],
+            numbers((7,)),
+            numbers((1,)),
+            np.array(c),
+            steps=1,
+        )
         assert stepped(f)
 
 
@@ -85,10 +103,12 @@ def test_two_states_that_change_places():
     def step(rows, old):
         new = ops.mul(old[1][0], 0.5)
         return [[new, ops.add(ops.add(old[0][0], rows[0]), new)]]
+
     node, _ = scan([x], [(s, (-1,)), (ops.mul(s, 2.0), (-1,))], step)
     for wanted in ([0, 1], [2, 3], [2], [0, 3]):
-        assert stepped(check([x, s], [item(node, k) for k in wanted], numbers((8,)),
-                             numbers((1,)), steps=1))
+        assert stepped(
+            check([x, s], [item(node, k) for k in wanted], numbers((8,)), numbers((1,)), steps=1)
+        )
 
 
 def test_strided_sequences_and_what_is_no_single_kernel():
@@ -97,8 +117,9 @@ def test_strided_sequences_and_what_is_no_single_kernel():
         node, _ = scan([rows], [(s, (-1,))], lambda r, o: [[ops.add(ops.mul(o[0][0], 0.5), r[0])]])
         assert stepped(check([x, s], everything(node), numbers((9,)), numbers((1,)))) == way
     lagged, _ = scan([(s, x)], [(s, (-1,))], lambda r, o: [[ops.add(r[0], o[0][0])]])
-    until, _ = scan([x], [(s, (-1,))], lambda r, o: [
-        [ops.add(r[0], o[0][0])], [], ops.gt(o[0][0], 1.0)])
+    until, _ = scan(
+        [x], [(s, (-1,))], lambda r, o: [[ops.add(r[0], o[0][0])], [], ops.gt(o[0][0], 1.0)]
+    )
     first = leaf((2,))
     taps, _ = scan([x], [(first, (-2, -1))], lambda r, o: [[ops.add(ops.add(*o[0]), r[0])]])
     for node in (lagged, until):
@@ -110,9 +131,13 @@ def test_inside_of_another_loop():
     x, s = leaf((None, None)), leaf((1,))
 
     def outer(rows, old):
-        inner, lay = scan([rows[0]], [(ops.expand(old[0][0], (0,)), (-1,))], lambda r, o: [
-            [ops.add(ops.mul(o[0][0], 0.5), ops.mul(r[0], old[0][0]))]])
+        inner, lay = scan(
+            [rows[0]],
+            [(ops.expand(old[0][0], (0,)), (-1,))],
+            lambda r, o: [[ops.add(ops.mul(o[0][0], 0.5), ops.mul(r[0], old[0][0]))]],
+        )
         return [[item(inner, lay.final(0))], [item(inner, lay.trace(0))]]
+
     node, _ = scan([x], [(s, (-1,))], outer)
     f = check([x, s], everything(node), numbers((4, 5)), numbers((1,)), steps=2)
     assert stepped(f)

@@ -52,11 +52,11 @@ AWKWARD = [
     np.inf,
     -np.inf,
     np.nan,
-]
+]  # fmt: skip
 BEYOND = {
     "float32": [1e-44, -1e-44, 3e38, -3e38],
     "float64": [5e-324, -5e-324, 1e-310, 1.7e308, -1.7e308],
-}
+}  # fmt: skip
 
 
 def placeholder(dtype, shape, name="x"):

@@ -119,7 +119,7 @@ FORMULAS = {
     "softmax entropy": lambda x, y: kept(ops.sum, ops.softmax(y) * (x - logsumexp(x, y))),
     "factors": lambda x, y: (2 * x) * (3 * y) - x * (y * 0.5) + x * y,
     "parts": lambda x, y: ops.concatenate([x[:2], y[2:]], 0) * x[::-1],
-}
+}  # fmt: skip
 
 KIN = [("max", "min", "sum", "prod", "mean"), ("exp", "exp2", "expm1", "sinh"), ("sub", "add"),
        ("mul", "true_div", "maximum"), ("sigmoid", "tanh", "softplus"), ("sqrt", "abs", "square"),
@@ -185,10 +185,16 @@ class Case:
         old = node.inputs[k]
         if not old.dtype.startswith("float"):
             return None
-        fit = [n for n in order + self.leaves
-               if n.shape == old.shape and n.dtype == old.dtype and n is not old]
-        other = self.pick(fit) if fit and self.rng.random() < 0.7 else self.pick(
-            [ops.neg, ops.abs, lambda x: x * 2, lambda x: x + 1])(old)
+        fit = [
+            n
+            for n in order + self.leaves
+            if n.shape == old.shape and n.dtype == old.dtype and n is not old
+        ]
+        other = (
+            self.pick(fit)
+            if fit and self.rng.random() < 0.7
+            else self.pick([ops.neg, ops.abs, lambda x: x * 2, lambda x: x + 1])(old)
+        )
         inputs = list(node.inputs)
         inputs[k] = other
         return make(node.op, inputs, node.attrs)
@@ -200,8 +206,11 @@ class Case:
 
     def number(self, node, order):
         """Another number for a constant operand."""
-        places = [k for k, n in enumerate(node.inputs) if n.value is not None
-                  and np.ndim(n.value) == 0 and n.dtype.startswith("float")]
+        places = [
+            k
+            for k, n in enumerate(node.inputs)
+            if n.value is not None and np.ndim(n.value) == 0 and n.dtype.startswith("float")
+        ]
         if not places:
             return None
         inputs, k = list(node.inputs), self.pick(places)
@@ -256,6 +265,8 @@ class Case:
             bad = good & ~(np.isfinite(got) if self.wide else np.abs(got - want) <= near)
         if bad.any():
             at = tuple(np.argwhere(bad)[0])
-            return (f"seed {self.seed}, {self.name}, {', '.join(self.changes)}: at {at} "
-                    f"{got[at]!r}, not {want[at]!r} (as written {naive[at]!r})")
+            return (
+                f"seed {self.seed}, {self.name}, {', '.join(self.changes)}: at {at} "
+                f"{got[at]!r}, not {want[at]!r} (as written {naive[at]!r})"
+            )
         return None

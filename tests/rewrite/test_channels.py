@@ -47,7 +47,7 @@ ROWS = {
                                                      (2, 5, 3, 4))), ["broadcast_to"]),
     "softmax": (lambda x, y: back(ops.softmax(turned(x), 1)), None),
     "mean": (lambda x, y: back(turned(x) - ops.mean(turned(x), (0, 2, 3), True)), None),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -143,15 +143,18 @@ def test_networks_run_the_same_steps_in_both_formats(build, training):
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("shape, axes, pooled", [
-    ((2, 3, 2, 4, 3, 8), (2, 4), True),
-    ((2, 2, 2, 3, 2, 2, 4, 9), (2, 4, 6), True),
-    ((2, 3, 2, 4, 3, 7), (2, 4), False),  # few channels
-    ((2, 3, 2, 4, 3, 8), (1, 4), False),
-    ((2, 3, 2, 4, 3, 8), (2, 3), False),
-    ((0, 3, 2, 4, 3, 8), (2, 4), False),
-    ((2, 3, 9, 4, 9, 8), (2, 4), False),  # large windows
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "shape, axes, pooled",
+    [
+        ((2, 3, 2, 4, 3, 8), (2, 4), True),
+        ((2, 2, 2, 3, 2, 2, 4, 9), (2, 4, 6), True),
+        ((2, 3, 2, 4, 3, 7), (2, 4), False),  # few channels
+        ((2, 3, 2, 4, 3, 8), (1, 4), False),
+        ((2, 3, 2, 4, 3, 8), (2, 3), False),
+        ((0, 3, 2, 4, 3, 8), (2, 4), False),
+        ((2, 3, 9, 4, 9, 8), (2, 4), False),  # large windows
+    ],
+)
 def test_sums_over_windows_are_pools(shape, axes, pooled):
     n = (len(shape) - 2) // 2
     image = (shape[0], *(shape[1 + 2 * k] * shape[2 + 2 * k] for k in range(n)), shape[-1])
@@ -160,7 +163,8 @@ def test_sums_over_windows_are_pools(shape, axes, pooled):
     found = optimise([node])[0]
     assert (names(found) == ["pool_sum"]) == pooled
     value = np.random.default_rng(2).normal(size=image)
-    np.testing.assert_allclose(evaluate([found], {x: value})[0], value.reshape(shape).sum(axes),
-                               rtol=1e-12, atol=1e-13)  # fmt: skip
+    np.testing.assert_allclose(
+        evaluate([found], {x: value})[0], value.reshape(shape).sum(axes), rtol=1e-12, atol=1e-13
+    )
     computed = optimise([ops.sum(ops.reshape(ops.exp(x), shape), axes)])[0]
     assert "pool_sum" not in names(computed)

@@ -26,7 +26,7 @@ def run(roots, env):
 LOGITS = {
     "float64": [0.0, 0.3, -2.5, 20.0, -37.0, 40.0, 709.5, -709.5, 745.5, 1000.0, -1000.0],
     "float32": [0.0, 0.3, -2.5, 17.0, -17.0, 88.7, -88.7, 104.0, 1e3, -1e3, 1e4, -1e4],
-}
+}  # fmt: skip
 
 
 def sigmoid(z):
@@ -165,7 +165,7 @@ LOSSES = {
     "reshaped": flat,
     "turned": lambda t, p: -ops.sum(ops.transpose(ops.transpose(t) * ops.transpose(ops.log(p)))),
     "transposed": lambda t, p: -ops.sum(ops.transpose(t) * ops.log(ops.transpose(p))),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -256,7 +256,7 @@ def test_two_way_logaddexp_and_its_gradient():
 # --- logarithms of what underflows, by themselves -------------------------------------------------
 
 TALL = {"float32": [0.0, 200.0, -300.0, 90.0, 1000.0, -2000.0],
-        "float64": [0.0, 2e3, -3e3, 900.0, 1e4, -2e4]}
+        "float64": [0.0, 2e3, -3e3, 900.0, 1e4, -2e4]}  # fmt: skip
 
 
 def exact_softmax(x):
@@ -297,7 +297,7 @@ UNWEIGHED = {
                     lambda x: [-p for p in exact_sigmoid(x)]),
     "log odds": (lambda x: ops.sum(ops.log(ops.sigmoid(x) / (1 - ops.sigmoid(x)))),
                  lambda x: [1] * 6),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -313,17 +313,21 @@ def test_gradients_without_weights(name, dtype):
     np.testing.assert_allclose(slope, want, rtol=16 * np.finfo(dtype).eps, atol=1e-30)
 
 
-@pytest.mark.parametrize("cost", [
-    lambda x, y: ops.sum(ops.exp(x) * ops.exp(y)),
-    lambda x, y: ops.sum(ops.exp(x) * (ops.exp(y) + x)),
-    lambda x, y: ops.sum(ops.exp(x) / (x + ops.mean(ops.exp(x)))),
-    lambda x, y: ops.sum(ops.exp(x) / ops.mean(ops.exp(y))),
-    lambda x, y: ops.softmax(x, 1) / ops.sum(ops.softmax(x, 1), 0),
-    lambda x, y: ops.softmax(x, 1) / ops.sum(ops.softmax(x, 1)),
-    lambda x, y: ops.sum(ops.exp(x) / ops.mean(ops.exp(x), 0, keepdims=True)[::-1] * x),
-    lambda x, y: ops.sum(ops.set_slice(ops.zeros_like(x), 1 / ops.softmax(x)[1:3], [(0, 2, 1)])
-                         * ops.softmax(x)),
-])
+@pytest.mark.parametrize(
+    "cost",
+    [
+        lambda x, y: ops.sum(ops.exp(x) * ops.exp(y)),
+        lambda x, y: ops.sum(ops.exp(x) * (ops.exp(y) + x)),
+        lambda x, y: ops.sum(ops.exp(x) / (x + ops.mean(ops.exp(x)))),
+        lambda x, y: ops.sum(ops.exp(x) / ops.mean(ops.exp(y))),
+        lambda x, y: ops.softmax(x, 1) / ops.sum(ops.softmax(x, 1), 0),
+        lambda x, y: ops.softmax(x, 1) / ops.sum(ops.softmax(x, 1)),
+        lambda x, y: ops.sum(ops.exp(x) / ops.mean(ops.exp(x), 0, keepdims=True)[::-1] * x),
+        lambda x, y: ops.sum(
+            ops.set_slice(ops.zeros_like(x), 1 / ops.softmax(x)[1:3], [(0, 2, 1)]) * ops.softmax(x)
+        ),
+    ],
+)
 def test_near_misses_of_what_cancels(cost):
     x, y = placeholder("float64", (4, 3)), placeholder("float64", (4, 3))
     rng = np.random.default_rng(0)

@@ -28,8 +28,11 @@ def search_compiled(seeds, mode, per=30):
     for first in range(seeds.start, seeds.stop, per):
         cases = [Case(seed) for seed in range(first, min(first + per, seeds.stop))]
         function = make_function(
-            [n for c in cases for n in c.leaves], [c.root for c in cases],
-            positional_only=True, mode=mode)
+            [n for c in cases for n in c.leaves],
+            [c.root for c in cases],
+            positional_only=True,
+            mode=mode,
+        )
         got = function(*[a for c in cases for a in c.arrays])
         failures += [c.wrong(np.asarray(g)) for c, g in zip(cases, got)]
     failures = [f for f in failures if f]

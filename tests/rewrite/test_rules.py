@@ -361,15 +361,24 @@ EXAMPLES = {
         C(lambda x: ops.matmul(3.0 * x, constant(dense(5, 2))), 4, 5),
         C(lambda x: ops.matmul(constant(dense(2, 4)), x * 3.0), 4, 5),
     ],
-}
+}  # fmt: skip
 WHOLE = (None, None, 1)
 EXAMPLES |= {
     "parts_side_by_side": [
         E(lambda x: _part(x, 0, 2) + _part(x, 2, 5), 3, 5),
         E(lambda x: _part(x, 3, 5) + _part(x, 0, 2), 3, 5),
     ],
-    "static_slice": [E(lambda x: make("dynamic_slice", (x, constant(1, "int64")), {
-        "template": ((("n", 0), None, 1), WHOLE)}), 3, 5)],
+    "static_slice": [
+        E(
+            lambda x: make(
+                "dynamic_slice",
+                (x, constant(1, "int64")),
+                {"template": ((("n", 0), None, 1), WHOLE)},
+            ),
+            3,
+            5,
+        )
+    ],
     "slice_of_one_part": [
         E(lambda x: ops.slice_(ops.concatenate([x[:3], ops.neg(x)], 0), [(4, 7, 1)]), 5, 2),
         E(lambda x: ops.slice_(ops.concatenate([x[:3], ops.neg(x)], 0), [(7, 2, -2)]), 5, 2),
@@ -451,7 +460,7 @@ CANCELLED = {
     "clipped": lambda t: ops.clip(t, 1e-7, 1.0),
     "two plus exp": lambda t: 2 + ops.exp(t),
     "reshaped": lambda t: ops.reshape(ops.softmax(t), t.shape),
-}
+}  # fmt: skip
 KEPT = {
     "operand": lambda t: t,
     "sum": lambda t: ops.sum(t, keepdims=True),
@@ -462,7 +471,7 @@ KEPT = {
     "clipped from below 0": lambda t: ops.clip(t, -1.0, 1.0),
     "minimum": lambda t: ops.minimum(ops.exp(t), t),
     "plus": lambda t: t + 1e-3,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CANCELLED)
@@ -558,8 +567,11 @@ def changes(fn, shape, dtype, name):
     numbers = awkward(dtype)
     for k in range(len(numbers)):
         rolled = np.roll(numbers, 3 * k)
-        for array in (np.resize(rolled, shape), np.resize(rolled[:: 1 + k % 7], shape),
-                      np.full(shape, numbers[k])):
+        for array in (
+            np.resize(rolled, shape),
+            np.resize(rolled[:: 1 + k % 7], shape),
+            np.full(shape, numbers[k]),
+        ):
             if (kinds(value(root, {x: array})) != kinds(value(new, {x: array}))).any():
                 return True
     return False

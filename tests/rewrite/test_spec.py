@@ -1,4 +1,5 @@
 """The spec of rewritten graphs finds what is left to do; every graph of the tests keeps to it."""
+
 import pytest
 
 from ckernels import ops
@@ -8,31 +9,45 @@ from ckernels.rewrite.spec import check
 
 
 def leaf(*shape, dtype="float32"):
-    return make("placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": shape,
-                                    "name": None})
+    return make("placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": shape, "name": None})
 
 
 def test_rewritten_graphs_keep_to_it():
     x = leaf(3, 4)
-    roots = [ops.softmax(x), ops.logsumexp(x, 1), ops.var(x, 0), ops.where(ops.gt(x, 0), x, 0),
-             ops.random_uniform((1, 2, 3), (4,)), ops.argmax(x, 1)]
+    roots = [
+        ops.softmax(x),
+        ops.logsumexp(x, 1),
+        ops.var(x, 0),
+        ops.where(ops.gt(x, 0), x, 0),
+        ops.random_uniform((1, 2, 3), (4,)),
+        ops.argmax(x, 1),
+    ]
     assert check(optimise(roots))
 
 
-@pytest.mark.parametrize("build, words", [
-    (lambda: ops.softmax(leaf(3, 4)), "composite"),
-    (lambda: ops.exp(leaf(3, None)), "not known"),
-])
+@pytest.mark.parametrize(
+    "build, words",
+    [
+        (lambda: ops.softmax(leaf(3, 4)), "composite"),
+        (lambda: ops.exp(leaf(3, None)), "not known"),
+    ],
+)
 def test_what_it_finds(build, words):
     with pytest.raises(AssertionError, match=words):
         check([build()])
 
 
-@pytest.mark.parametrize("change, words", [
-    (lambda node: setattr(node, "inputs", (node.inputs[0], leaf(3, 4, dtype="int32"))), "dtypes"),
-    (lambda node: setattr(node, "inputs", (node.inputs[0], leaf(4, 3))), "broadcast"),
-    (lambda node: setattr(node, "shape", (3,)), "broadcast"),
-])
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (
+            lambda node: setattr(node, "inputs", (node.inputs[0], leaf(3, 4, dtype="int32"))),
+            "dtypes",
+        ),
+        (lambda node: setattr(node, "inputs", (node.inputs[0], leaf(4, 3))), "broadcast"),
+        (lambda node: setattr(node, "shape", (3,)), "broadcast"),
+    ],
+)
 def test_what_a_wrong_rewrite_could_leave(change, words):
     node = ops.sub(leaf(3, 4), leaf(3, 4))
     change(node)

@@ -3,6 +3,7 @@
 Kernels are compiled once per test session; `plan` puts instructions, pointers and dims together
 the way ckernels.h lays them out.
 """
+
 import ctypes
 import shutil
 import subprocess
@@ -83,8 +84,21 @@ def kernels(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kernels")
     (folder / "kernels.c").write_text(SOURCE)
     library = folder / "kernels.so"
-    subprocess.run([compiler, "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-shared", "-fPIC",
-                    "-o", str(library), str(folder / "kernels.c")], check=True)
+    subprocess.run(
+        [
+            compiler,
+            "-O2",
+            "-ffp-contract=off",
+            "-Wall",
+            "-Wextra",
+            "-shared",
+            "-fPIC",
+            "-o",
+            str(library),
+            str(folder / "kernels.c"),
+        ],
+        check=True,
+    )
     loaded = ctypes.CDLL(str(library))
     table = {name: ctypes.cast(getattr(loaded, name), ctypes.c_void_p).value for name in NAMES}
     return type("Kernels", (), table | {"library": loaded})
@@ -95,11 +109,39 @@ def instr(kind=KERNEL, tag=0, fn=0, ptr=0, dims=0, n=0, block=1, grain=1 << 40):
     return (kind, tag, fn, ptr, dims, n, block, grain)
 
 
-def scan(rows, slides=(), moves=(), finals=(), traces=(), limit=-1, reverse=0, count=-1, flag=-1,
-         executed=-1, stepped=0, width=0, part=0, stretch=0):
+def scan(
+    rows,
+    slides=(),
+    moves=(),
+    finals=(),
+    traces=(),
+    limit=-1,
+    reverse=0,
+    count=-1,
+    flag=-1,
+    executed=-1,
+    stepped=0,
+    width=0,
+    part=0,
+    stretch=0,
+):
     """The dims of a scan instruction."""
-    head = [rows, limit, reverse, stepped, count, flag, executed,
-            len(slides), len(moves), len(finals), len(traces), width, part, stretch]
+    head = [
+        rows,
+        limit,
+        reverse,
+        stepped,
+        count,
+        flag,
+        executed,
+        len(slides),
+        len(moves),
+        len(finals),
+        len(traces),
+        width,
+        part,
+        stretch,
+    ]
     return head + [n for table in (slides, moves, finals, traces) for row in table for n in row]
 
 
@@ -108,17 +150,38 @@ def move(slot, until, a, a_stride, b, b_stride, x_by_t=0, y_by_t=0, shift=0, a_m
     return (slot, x_by_t, until, a, a_stride, a_mask, y_by_t, shift, b, b_stride, b_mask)
 
 
-def plan(runtime, instrs, ptrs, dims=(), arena=0, constants=(), outputs=(), updates=(), pycalls=(),
-         work=0):
-    return runtime.Plan(np.array(instrs, np.int64).reshape(-1, 8),
-                        np.array(ptrs, np.int64).reshape(-1, 3), np.array(dims, np.int64), arena,
-                        list(constants), list(outputs), list(updates), list(pycalls), work)
+def plan(
+    runtime,
+    instrs,
+    ptrs,
+    dims=(),
+    arena=0,
+    constants=(),
+    outputs=(),
+    updates=(),
+    pycalls=(),
+    work=0,
+):
+    return runtime.Plan(
+        np.array(instrs, np.int64).reshape(-1, 8),
+        np.array(ptrs, np.int64).reshape(-1, 3),
+        np.array(dims, np.int64),
+        arena,
+        list(constants),
+        list(outputs),
+        list(updates),
+        list(pycalls),
+        work,
+    )
 
 
 def simple_plan(runtime, kernels, **changes):
     """A legal plan of one instruction, after changes."""
-    parts = dict(instrs=[instr(fn=kernels.add1, n=4)], ptrs=[(INPUT, 0, 0), (OUTPUT, 0, 0)],
-                 outputs=[("float64", (4,))])
+    parts = dict(
+        instrs=[instr(fn=kernels.add1, n=4)],
+        ptrs=[(INPUT, 0, 0), (OUTPUT, 0, 0)],
+        outputs=[("float64", (4,))],
+    )
     return plan(runtime, **(parts | changes))
 
 
@@ -135,21 +198,47 @@ def strict(i, value):
     raise TypeError(f"input {i}: {value!r}")
 
 
-def function(runtime, bind, inputs=(), cells=(), updated=(), single=True, flexible=(),
-             coerce=strict, fail=fail, **options):
-    return runtime.Function(bind, coerce, fail, list(inputs), list(cells), list(updated), single,
-                            list(flexible), **options)
+def function(
+    runtime,
+    bind,
+    inputs=(),
+    cells=(),
+    updated=(),
+    single=True,
+    flexible=(),
+    coerce=strict,
+    fail=fail,
+    **options,
+):
+    return runtime.Function(
+        bind,
+        coerce,
+        fail,
+        list(inputs),
+        list(cells),
+        list(updated),
+        single,
+        list(flexible),
+        **options,
+    )
 
 
 def add1(runtime, kernels, work=0, **options):
     """f(x) = x + 1 for float64 vectors; f.info counts binds."""
+
     def bind(arrays):
         f.info.append(arrays[0].shape)
         (n,) = arrays[0].shape
         stride = arrays[0].strides[0] // 8
-        return plan(runtime, [instr(fn=kernels.add1_strided, n=n)],
-                    [(INPUT, 0, 0), (OUTPUT, 0, 0)], [stride], outputs=[("float64", (n,))],
-                    work=work)
+        return plan(
+            runtime,
+            [instr(fn=kernels.add1_strided, n=n)],
+            [(INPUT, 0, 0), (OUTPUT, 0, 0)],
+            [stride],
+            outputs=[("float64", (n,))],
+            work=work,
+        )
+
     f = function(runtime, bind, [("float64", 1)], **options)
     f.info = []
     return f
@@ -157,6 +246,7 @@ def add1(runtime, kernels, work=0, **options):
 
 def counter(runtime, kernels, cell, work=0, middle=None):
     """f() = old value of cell; cell <- cell + 1. middle: a pycall between the two instructions."""
+
     def bind(arrays):
         shape = cell.get().shape
         n = int(np.prod(shape))
@@ -165,20 +255,36 @@ def counter(runtime, kernels, cell, work=0, middle=None):
             steps.append(instr(PYCALL, fn=0, tag=2))
         steps.append(instr(fn=kernels.add1, ptr=2, n=n, tag=3))
         pycalls = [(middle, [(1, "float64", shape, cell.get().strides)], [])] if middle else []
-        return plan(runtime, steps, [(CELL, 0, 0), (NEXT, 0, 0), (CELL, 0, 0), (OUTPUT, 0, 0)],
-                    outputs=[("float64", shape)], updates=[(0, "float64", shape)],
-                    pycalls=pycalls, work=work)
+        return plan(
+            runtime,
+            steps,
+            [(CELL, 0, 0), (NEXT, 0, 0), (CELL, 0, 0), (OUTPUT, 0, 0)],
+            outputs=[("float64", shape)],
+            updates=[(0, "float64", shape)],
+            pycalls=pycalls,
+            work=work,
+        )
+
     return function(runtime, bind, cells=[cell], updated=[0], flexible=[0])
 
 
 def python_square(runtime, action, work=0):
     """f(x) = x*x for vectors of 4, squared by Python in the arena, then copied out by Python."""
     row = ("float64", (4,), (8,))
-    pycalls = [(action, [(0, *row)], [(1, *row)]),
-               (lambda i, o: np.copyto(o[0], i[0]), [(1, *row)], [(2, *row)])]
+    pycalls = [
+        (action, [(0, *row)], [(1, *row)]),
+        (lambda i, o: np.copyto(o[0], i[0]), [(1, *row)], [(2, *row)]),
+    ]
 
     def bind(arrays):
-        return plan(runtime, [instr(PYCALL, fn=0), instr(PYCALL, fn=1)],
-                    [(INPUT, 0, 0), (ARENA, 0, 0), (OUTPUT, 0, 0)], arena=32,
-                    outputs=[("float64", (4,))], pycalls=pycalls, work=work)
+        return plan(
+            runtime,
+            [instr(PYCALL, fn=0), instr(PYCALL, fn=1)],
+            [(INPUT, 0, 0), (ARENA, 0, 0), (OUTPUT, 0, 0)],
+            arena=32,
+            outputs=[("float64", (4,))],
+            pycalls=pycalls,
+            work=work,
+        )
+
     return function(runtime, bind, [("float64", 1)])

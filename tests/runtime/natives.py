@@ -40,6 +40,7 @@ def load(path=None):
 
 # ---- memory -----------------------------------------------------------------------------------
 
+
 def bounds(a):
     """(first byte, byte after the last) of the memory behind an array, from its data pointer."""
     reach = [(n - 1) * s for n, s in zip(a.shape, a.strides)] if a.size else []
@@ -89,8 +90,19 @@ def dims(name, attrs, image, kernel, result, operands, slots=2):
     if len(operands) == 2:
         second = (image_strides if "weight" in name else kernel_strides)(operands[1])
     groups = attrs.get("groups", max(1, image[-1]))
-    return [op, int(operands[0].dtype == np.float64), image[0], image[-1], result[-1], groups,
-            *axes, *image_strides(operands[0]), *second, slots, 0]  # fmt: skip
+    return [
+        op,
+        int(operands[0].dtype == np.float64),
+        image[0],
+        image[-1],
+        result[-1],
+        groups,
+        *axes,
+        *image_strides(operands[0]),
+        *second,
+        slots,
+        0,
+    ]
 
 
 def call(name, d, operands, out, lib=None):

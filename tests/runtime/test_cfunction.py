@@ -1,4 +1,5 @@
 """C functions: C function pointers to plans, by ctypes and SciPy, from many threads."""
+
 import ctypes
 import threading
 
@@ -55,7 +56,7 @@ def test_nquad_with_numbers_one_by_one_and_as_a_vector():
     for entry in (by_one, whole):
         value, _ = integrate.nquad(entry.scipy(), [[0, 1], [0, 2]])
         assert value == pytest.approx(4 / 3)
-        assert np.isnan(entry.ctypes()(3, at(np.zeros(3)), entry.user_data))   # of another size
+        assert np.isnan(entry.ctypes()(3, at(np.zeros(3)), entry.user_data))  # of another size
 
 
 def test_ndimage_filter():
@@ -72,7 +73,8 @@ def test_pointers_of_any_dtype_and_bound_inputs():
     a = K.placeholder((None, 3), dtype="float32", name="a")
     b = K.placeholder((3,), dtype="float32", name="b")
     entry = K.function([a, b], [K.dot(a, K.reshape(b, (3, 1))), a + b]).address(
-        POINTERS, np.zeros((4, 3), "float32"), bound={"b": np.array([1, 2, 3], "float32")})
+        POINTERS, np.zeros((4, 3), "float32"), bound={"b": np.array([1, 2, 3], "float32")}
+    )
     given = np.arange(12, dtype="float32").reshape(4, 3)
     product, total = np.empty((4, 1), "float32"), np.empty((4, 3), "float32")
     ins = (ctypes.c_void_p * 1)(at(given))
@@ -84,8 +86,9 @@ def test_pointers_of_any_dtype_and_bound_inputs():
 
 def test_a_log_density_with_its_gradient_and_a_scan_inside():
     v = vector(4)
-    states, _ = K.scan(lambda x, h: K.tanh(x + 0.5 * h), sequences=v,
-                       outputs_info=K.constant(0.0, dtype="float64"))
+    states, _ = K.scan(
+        lambda x, h: K.tanh(x + 0.5 * h), sequences=v, outputs_info=K.constant(0.0, dtype="float64")
+    )
     value = K.sum(states * states)
     f = K.function([v], [value, K.gradients(value, [v])[0]])
     entry = f.address(LOGP)
@@ -112,6 +115,7 @@ def test_many_threads_at_once(wave):
 
     def work(x):
         wrong.extend(x for _ in range(2000) if f(x, entry.user_data) != want[x])
+
     threads = [threading.Thread(target=work, args=(x,)) for x in want]
     for t in threads:
         t.start()

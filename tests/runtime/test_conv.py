@@ -47,8 +47,12 @@ def geometries(draw, largest):
     strides = draw(st.tuples(*[st.sampled_from((1, 1, 2, 3, 5))] * n))
     groups = draw(st.sampled_from((1, 1, 1, 2, 3)))
     each = st.sampled_from((1, 2, 3, 8, 16, 17, 32, 33, 40))
-    attrs = {"strides": strides, "dilation": dilation, "groups": groups,
-             "padding": draw(paddings(sizes, kernel, dilation))}  # fmt: skip
+    attrs = {
+        "strides": strides,
+        "dilation": dilation,
+        "groups": groups,
+        "padding": draw(paddings(sizes, kernel, dilation)),
+    }
     batch = draw(st.sampled_from((0, 1, 1, 2, 3, 9)))
     return attrs, (batch, *sizes, groups * draw(each)), kernel, groups * draw(each)
 
@@ -63,8 +67,11 @@ def compare(data, attrs, image, kernel, out, lib=None, depthwise=False):
     """All three convolutions of one geometry against their oracles in float64."""
     dtype = data.draw(st.sampled_from(("float32", "float64")))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    layout = (lambda shape: fenced(rng.standard_normal(shape).astype(dtype))) if depthwise else (
-        lambda shape: data.draw(layouts(shape, dtype, rng)))
+    layout = (
+        (lambda shape: fenced(rng.standard_normal(shape).astype(dtype)))
+        if depthwise
+        else (lambda shape: data.draw(layouts(shape, dtype, rng)))
+    )
     x, w = layout(image), layout((*kernel, image[-1] // attrs["groups"], out))
     want = oracle("conv", attrs, x.astype("float64"), w.astype("float64"))
     g = layout(want.shape)
@@ -100,8 +107,14 @@ def test_more_random_geometries(data, geometry):
 @given(st.data(), geometries(30), st.sampled_from((1, 2, 3, 5, 8, 16, 23, 64, 70)))
 def test_one_kernel_per_channel(data, geometry, channels):
     attrs, (batch, *sizes, _), kernel, _ = geometry
-    compare(data, {**attrs, "groups": channels}, (batch, *sizes, channels), kernel, channels,
-            depthwise=True)
+    compare(
+        data,
+        {**attrs, "groups": channels},
+        (batch, *sizes, channels),
+        kernel,
+        channels,
+        depthwise=True,
+    )
 
 
 @st.composite
@@ -111,8 +124,9 @@ def overlapping(draw, largest, channels, kernels):
     n = draw(st.integers(1, 2))
     sizes, kernel = draw(st.tuples(*[size] * n)), draw(st.tuples(*[st.sampled_from(kernels)] * n))
     padding = draw(st.tuples(*[st.tuples(pad, pad)] * n))
-    padding = tuple((low, max(high, k - s - low)) for s, k, (low, high) in
-                    zip(sizes, kernel, padding))  # fmt: skip
+    padding = tuple(
+        (low, max(high, k - s - low)) for s, k, (low, high) in zip(sizes, kernel, padding)
+    )
     c = draw(st.sampled_from(channels))
     attrs = {"strides": (1,) * n, "dilation": (1,) * n, "groups": c, "padding": padding}
     return attrs, (draw(st.sampled_from((1, 2, 3))), *sizes, c), kernel
@@ -143,10 +157,13 @@ def compare_planes(data, attrs, image, kernel, lib=None):
     wide.append(g.astype("float64"))
     for name, operands, want in (
         ("planes", (x, w), np.moveaxis(y, -1, 1)),
-        ("planes_input_grad", (g, w),
-         np.moveaxis(oracle("conv_input_grad", attrs, wide[2], wide[1], sizes), -1, 1)),
+        (
+            "planes_input_grad",
+            (g, w),
+            np.moveaxis(oracle("conv_input_grad", attrs, wide[2], wide[1], sizes), -1, 1),
+        ),
         ("planes_weight_grad", (x, g), oracle("conv_weight_grad", attrs, wide[0], wide[2], taps)),
-    ):  # fmt: skip
+    ):
         d = dims(name, attrs, image, kernel, g.shape, operands, slots=3)
         out = np.empty(want.shape, dtype)
         close(same_for_all_threads(lambda: call(name, d, operands, out, lib)), want)  # noqa: B023
@@ -206,7 +223,7 @@ CASES = {
     "dilated": ((4, 200, 16), (3,), 32, {"dilation": (4,)}),
     "volume": ((3, 9, 9, 9, 16), (3, 3, 3), 32, {}),
     "one per channel": ((9, 23, 40, 70), (3, 3), 70, {"groups": 70}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -244,18 +261,43 @@ def test_scratch_is_bounded():
 
 # ---- bad dims ---------------------------------------------------------------------------------
 
+
 def numbers(*shape):
     return RNG.standard_normal(shape, dtype=np.float32)
 
 
-GOOD = dims("conv", {"strides": (1, 1), "dilation": (1, 1), "groups": 1, "padding": ("same",) * 2},
-            (2, 5, 5, 3), (3, 3), (2, 5, 5, 4), (numbers(2, 5, 5, 3), numbers(3, 3, 3, 4)))
+GOOD = dims(
+    "conv",
+    {"strides": (1, 1), "dilation": (1, 1), "groups": 1, "padding": ("same",) * 2},
+    (2, 5, 5, 3),
+    (3, 3),
+    (2, 5, 5, 4),
+    (numbers(2, 5, 5, 3), numbers(3, 3, 3, 4)),
+)
 
 
-@pytest.mark.parametrize("place, value", [
-    (0, -1), (0, 15), (1, 2), (2, -1), (3, 1 << 60), (5, 0), (5, 2), (12, -5), (14, 0), (15, 0),
-    (16, 0), (17, -1), (16, 1 << 40), (13, 1 << 62), (34, 0), (34, 1 << 20), (35, -1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "place, value",
+    [
+        (0, -1),
+        (0, 15),
+        (1, 2),
+        (2, -1),
+        (3, 1 << 60),
+        (5, 0),
+        (5, 2),
+        (12, -5),
+        (14, 0),
+        (15, 0),
+        (16, 0),
+        (17, -1),
+        (16, 1 << 40),
+        (13, 1 << 62),
+        (34, 0),
+        (34, 1 << 20),
+        (35, -1),
+    ],
+)
 def test_impossible_dims_are_refused(place, value):
     bad = list(GOOD)
     bad[place] = value

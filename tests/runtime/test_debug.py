@@ -59,19 +59,22 @@ def test_debug_mode_accepts_what_is_right_and_trains_alike():
         np.testing.assert_allclose(K.get_value(a), K.get_value(b), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("build", [
-    lambda x: K.log(1 + K.exp(x)),                              # overflows unless rewritten
-    lambda x: K.log(K.softmax(x)),
-    lambda x: K.sum(x - K.mean(x, axis=-1, keepdims=True), axis=-1),    # cancels to about 0
-    lambda x: K.log(1 + x * 1e-9),
-    lambda x: K.argmax(K.softmax(x), axis=-1),
-    lambda x: K.sum(x[K.greater(x, 0)]),                        # data decides a shape
-    lambda x: K.cast(x, "float16") * 3,
-    lambda x: K.cast(x * 100, "int8"),
-    lambda x: K.std(x, axis=0) / K.sqrt(K.abs(x)),
-    lambda x: x * K.random_uniform((4, 5), seed=1),
-    lambda x: x / 0,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x: K.log(1 + K.exp(x)),  # overflows unless rewritten
+        lambda x: K.log(K.softmax(x)),
+        lambda x: K.sum(x - K.mean(x, axis=-1, keepdims=True), axis=-1),  # cancels to about 0
+        lambda x: K.log(1 + x * 1e-9),
+        lambda x: K.argmax(K.softmax(x), axis=-1),
+        lambda x: K.sum(x[K.greater(x, 0)]),  # data decides a shape
+        lambda x: K.cast(x, "float16") * 3,
+        lambda x: K.cast(x * 100, "int8"),
+        lambda x: K.std(x, axis=0) / K.sqrt(K.abs(x)),
+        lambda x: x * K.random_uniform((4, 5), seed=1),
+        lambda x: x / 0,
+    ],
+)
 @pytest.mark.parametrize("scale", [1.0, 300.0])
 def test_no_false_alarm(build, scale):
     x = K.placeholder((None, 5), name="x")
@@ -84,7 +87,7 @@ def wrong_sinh():
     """The C of sinh is that of cosh."""
     row, right = REGISTRY["sinh"], REGISTRY["sinh"].c
     program._emitted.clear()
-    object.__setattr__(row, "c", REGISTRY["cosh"].c)        # rows are frozen
+    object.__setattr__(row, "c", REGISTRY["cosh"].c)  # rows are frozen
     yield
     object.__setattr__(row, "c", right)
     program._emitted.clear()
@@ -155,7 +158,7 @@ def test_nan_is_traced_to_its_origin(mode):
         f(np.array([0.5, -2, 1], "f"))
     text = str(caught.value)
     assert f":{line_with('the origin')} " in text and "from -3 to 0" in text, text
-    np.testing.assert_array_equal(K.get_value(v), before)       # nothing was updated
+    np.testing.assert_array_equal(K.get_value(v), before)  # nothing was updated
 
 
 def test_inf_in_an_update_and_in_an_input():
@@ -218,10 +221,11 @@ def test_the_network_runs_checked_with_the_same_kernels():
             np.testing.assert_array_equal(a, b)
     for a, b in zip(mine, theirs):
         np.testing.assert_array_equal(K.get_value(a), K.get_value(b))
-    again = plain.spec.like(check="nan").callable()         # of the very same graph
+    again = plain.spec.like(check="nan").callable()  # of the very same graph
     again(*batch())
-    assert ({k["key"] for k in again.stats()["kernels"]}
-            == {k["key"] for k in plain.stats()["kernels"]})
+    assert {k["key"] for k in again.stats()["kernels"]} == {
+        k["key"] for k in plain.stats()["kernels"]
+    }
 
 
 def test_a_warning_where_rewriting_makes_a_number():
@@ -234,6 +238,6 @@ def test_a_warning_where_rewriting_makes_a_number():
         f(np.array([1.0, 800.0, 900.0]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        f(np.array([800.0]))                                    # once is enough
-        z = K.function([x], x / x * x, mode="debug")(np.zeros(1))   # NaN as written: no surprise
+        f(np.array([800.0]))  # once is enough
+        z = K.function([x], x / x * x, mode="debug")(np.zeros(1))  # NaN as written: no surprise
     assert np.isnan(z).all()

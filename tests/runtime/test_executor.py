@@ -3,6 +3,7 @@
 Expected numbers come from NumPy. Memory and speed are in test_executor_memory.py, updates, locks
 and threads in test_executor_updates.py.
 """
+
 import numpy as np
 import pytest
 
@@ -26,10 +27,11 @@ from handmade import (  # noqa: E402
     simple_plan,
 )
 
-assert kernels                                # a fixture
+assert kernels  # a fixture
 
 
 # ---- arguments ----
+
 
 def test_positional_list_and_tuple_give_the_same(kernels):
     f, x = add1(runtime, kernels), np.arange(5.0)
@@ -50,8 +52,13 @@ def test_an_ndarray_is_never_unpacked(kernels):
 
 def scalars(runtime, kernels, count, **options):
     def bind(arrays):
-        return plan(runtime, [instr(fn=kernels.add1, n=1)], [(INPUT, count - 1, 0), (OUTPUT, 0, 0)],
-                    outputs=[("float64", ())])
+        return plan(
+            runtime,
+            [instr(fn=kernels.add1, n=1)],
+            [(INPUT, count - 1, 0), (OUTPUT, 0, 0)],
+            outputs=[("float64", ())],
+        )
+
     return function(runtime, bind, [("float64", 0)] * count, **options)
 
 
@@ -65,17 +72,26 @@ def test_more_inputs_than_fit_on_the_stack(kernels):
     assert f([np.array(float(i)) for i in range(40)]) == 40
 
 
-@pytest.mark.parametrize("value", [
-    [1, 2, 3], 2.5, np.arange(3), np.arange(3, dtype=np.float32), np.arange(3, dtype=">f8"),
-    np.frombuffer(b"\0" * 25, "u1")[1:].view("f8"), np.ones(2).view(np.recarray),
-    np.longdouble([1, 2]),
-])
+@pytest.mark.parametrize(
+    "value",
+    [
+        [1, 2, 3],
+        2.5,
+        np.arange(3),
+        np.arange(3, dtype=np.float32),
+        np.arange(3, dtype=">f8"),
+        np.frombuffer(b"\0" * 25, "u1")[1:].view("f8"),
+        np.ones(2).view(np.recarray),
+        np.longdouble([1, 2]),
+    ],
+)
 def test_anything_unusual_goes_through_coerce(kernels, value):
     seen = []
 
     def coerce(i, v):
         seen.append((i, v))
         return np.array(v, dtype=float, ndmin=1).ravel()
+
     f = add1(runtime, kernels, coerce=coerce)
     out = f([value])
     assert len(seen) == 1 and seen[0][0] == 0 and seen[0][1] is value
@@ -86,6 +102,7 @@ def test_equivalent_type_numbers_are_accepted_from_coerce(kernels):
     def bind(arrays):
         assert arrays[0].dtype is np.dtype(np.int64)
         return plan(runtime, [], [], outputs=[("int64", (2,))])
+
     f = function(runtime, bind, [("int64", 1)], coerce=lambda i, v: v)
     f(np.zeros(2, np.longlong))
 
@@ -108,6 +125,7 @@ def test_wrong_counts_and_keywords_ask_for_all(kernels):
     def coerce(i, value):
         asked.append((i, value))
         return [np.zeros(2)]
+
     f = add1(runtime, kernels, coerce=coerce)
     x = np.ones(1)
     for call in (lambda: f(), lambda: f(x, x), lambda: f(x, lr=3), lambda: f([])):
@@ -124,30 +142,33 @@ def test_a_list_changed_by_coerce_does_no_harm(kernels):
     def coerce(i, v):
         values.clear()
         return np.array(v)
+
     assert scalars(runtime, kernels, 3, coerce=coerce)(values) == 1
 
 
 def test_unknown_attributes_are_those_of_info():
     f = function(runtime, print)
     with pytest.raises(AttributeError, match="nothing"):
-        f.nothing                             # noqa: B018 (the lookup is the test)
+        f.nothing  # noqa: B018 (the lookup is the test)
 
     class Info:
         stats = 7
 
         @property
         def fickle(self):
-            f.info = None                     # drops the last reference to self
+            f.info = None  # drops the last reference to self
             return "still here"
+
     f.info = Info()
     assert f.stats == 7 and f.plans == 0 and f.fickle == "still here"
     f.info = f
     with pytest.raises(RecursionError):
-        f.nothing                             # noqa: B018
+        f.nothing  # noqa: B018
     f.info = None
 
 
 # ---- keys and plans ----
+
 
 def test_strides_are_part_of_the_key(kernels):
     f, base = add1(runtime, kernels), np.arange(20.0)
@@ -178,7 +199,7 @@ def test_the_least_recently_used_of_many_plans_goes(kernels):
     for n in range(1, most + 1):
         f(np.ones(n))
     f(np.ones(1))
-    f(np.ones(most + 1))                      # evicts 2, not 1
+    f(np.ones(most + 1))  # evicts 2, not 1
     assert f.plans == most and len(f.info) == most + 1
     f(np.ones(1))
     assert len(f.info) == most + 1
@@ -189,6 +210,7 @@ def test_the_least_recently_used_of_many_plans_goes(kernels):
 def test_bind_errors_reach_the_user_and_nothing_is_kept():
     def bind(arrays):
         raise KeyError("no such shape")
+
     f = function(runtime, bind)
     with pytest.raises(KeyError):
         f()
@@ -202,12 +224,30 @@ def test_arena_constants_offsets_and_several_outputs(kernels):
     c = np.array([10.0, 20, 30, 40])
 
     def bind(arrays):
-        steps = [instr(fn=kernels.axpy, ptr=0, n=4), instr(fn=kernels.add1, ptr=4, n=3),
-                 instr(fn=kernels.add1, ptr=6, n=4)]
-        ptrs = [(CONSTANT, 1, 0), (INPUT, 0, 0), (CONSTANT, 0, 0), (ARENA, 0, 64),
-                (ARENA, 0, 72), (OUTPUT, 0, 0), (ARENA, 0, 64), (OUTPUT, 1, 0)]
-        return plan(runtime, steps, ptrs, arena=128, constants=[c, np.array(2.0)],
-                    outputs=[("float64", (3,)), ("float64", (4,))])
+        steps = [
+            instr(fn=kernels.axpy, ptr=0, n=4),
+            instr(fn=kernels.add1, ptr=4, n=3),
+            instr(fn=kernels.add1, ptr=6, n=4),
+        ]
+        ptrs = [
+            (CONSTANT, 1, 0),
+            (INPUT, 0, 0),
+            (CONSTANT, 0, 0),
+            (ARENA, 0, 64),
+            (ARENA, 0, 72),
+            (OUTPUT, 0, 0),
+            (ARENA, 0, 64),
+            (OUTPUT, 1, 0),
+        ]
+        return plan(
+            runtime,
+            steps,
+            ptrs,
+            arena=128,
+            constants=[c, np.array(2.0)],
+            outputs=[("float64", (3,)), ("float64", (4,))],
+        )
+
     f = function(runtime, bind, [("float64", 1)], single=False)
     x = np.arange(4.0)
     out = f(x)
@@ -223,47 +263,84 @@ def test_gemm_instruction_with_epilogue(kernels):
 
     def bind(arrays):
         ptrs = [(INPUT, 0, 0), (INPUT, 1, 0), (ARENA, 0, 0), (ARENA, 0, 0), (OUTPUT, 0, 0)]
-        return plan(runtime, [instr(GEMM, fn=kernels.add1, n=3)], ptrs, dims, arena=48,
-                    outputs=[("float64", (3, 2))])
+        return plan(
+            runtime,
+            [instr(GEMM, fn=kernels.add1, n=3)],
+            ptrs,
+            dims,
+            arena=48,
+            outputs=[("float64", (3, 2))],
+        )
+
     f = function(runtime, bind, [("float64", 2)] * 2)
     assert np.allclose(f(a, b), a @ b + 1, rtol=1e-14)
 
 
 # ---- bad plans ----
 
-@pytest.mark.parametrize("changes", [
-    dict(ptrs=[(INPUT, 0, 0), (7, 0, 0)]), dict(ptrs=[(INPUT, -1, 0), (OUTPUT, 0, 0)]),
-    dict(ptrs=[(INPUT, 0, 0), (OUTPUT, 1, 0)]), dict(ptrs=[(INPUT, 0, 0), (OUTPUT, 0, 40)]),
-    dict(ptrs=[(ARENA, 0, 8)]), dict(ptrs=[(CONSTANT, 0, 0)]), dict(ptrs=[(OUTPUT, 0, -8)]),
-    dict(instrs=[instr(kind=9)]), dict(instrs=[instr(fn=0, n=4)]), dict(instrs=[instr(fn=8, n=-1)]),
-    dict(instrs=[instr(fn=8, block=0)]), dict(instrs=[instr(fn=8, ptr=3)]),
-    dict(instrs=[instr(fn=8, ptr=-1)]), dict(instrs=[instr(fn=8, dims=1)]),
-    dict(instrs=[instr(GEMM)]), dict(instrs=[instr(PYCALL)]), dict(arena=-1),
-    dict(outputs=[("float64", (-1,))]), dict(outputs=[("float64", (1 << 40, 1 << 40))]),
-    dict(outputs=[("float64", (1,) * 40)]), dict(constants=[np.ones((4, 4)).T]),
-    dict(updates=[(-1, "float64", ())]), dict(updates=[(0, "float64", ())] * 2),
-    dict(constants=[3]),
-])
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        dict(ptrs=[(INPUT, 0, 0), (7, 0, 0)]),
+        dict(ptrs=[(INPUT, -1, 0), (OUTPUT, 0, 0)]),
+        dict(ptrs=[(INPUT, 0, 0), (OUTPUT, 1, 0)]),
+        dict(ptrs=[(INPUT, 0, 0), (OUTPUT, 0, 40)]),
+        dict(ptrs=[(ARENA, 0, 8)]),
+        dict(ptrs=[(CONSTANT, 0, 0)]),
+        dict(ptrs=[(OUTPUT, 0, -8)]),
+        dict(instrs=[instr(kind=9)]),
+        dict(instrs=[instr(fn=0, n=4)]),
+        dict(instrs=[instr(fn=8, n=-1)]),
+        dict(instrs=[instr(fn=8, block=0)]),
+        dict(instrs=[instr(fn=8, ptr=3)]),
+        dict(instrs=[instr(fn=8, ptr=-1)]),
+        dict(instrs=[instr(fn=8, dims=1)]),
+        dict(instrs=[instr(GEMM)]),
+        dict(instrs=[instr(PYCALL)]),
+        dict(arena=-1),
+        dict(outputs=[("float64", (-1,))]),
+        dict(outputs=[("float64", (1 << 40, 1 << 40))]),
+        dict(outputs=[("float64", (1,) * 40)]),
+        dict(constants=[np.ones((4, 4)).T]),
+        dict(updates=[(-1, "float64", ())]),
+        dict(updates=[(0, "float64", ())] * 2),
+        dict(constants=[3]),
+    ],
+)
 def test_bad_plans_are_refused(kernels, changes):
     with pytest.raises(ValueError):
         simple_plan(runtime, kernels, **changes)
 
 
-@pytest.mark.parametrize("changes", [
-    dict(outputs=[("object", ())]), dict(outputs=[("S3", ())]), dict(outputs=[3]),
-    dict(outputs=3), dict(pycalls=[(3, [], [])]), dict(pycalls=[3]),
-    dict(pycalls=[(print, [(0, "float64", (1.5,), (8,))], [])]),
-])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        dict(outputs=[("object", ())]),
+        dict(outputs=[("S3", ())]),
+        dict(outputs=[3]),
+        dict(outputs=3),
+        dict(pycalls=[(3, [], [])]),
+        dict(pycalls=[3]),
+        dict(pycalls=[(print, [(0, "float64", (1.5,), (8,))], [])]),
+    ],
+)
 def test_wrong_types_are_refused(kernels, changes):
     with pytest.raises(TypeError):
         simple_plan(runtime, kernels, **changes)
 
 
-@pytest.mark.parametrize("views", [
-    ([(5, "float64", (), ())], []), ([(1, "float64", (5,), (8,))], []),
-    ([], [(0, "float64", (4,), (8,))]), ([(1, "float64", (4,), (-8,))], []),
-    ([(1, "float64", (4,), (8, 8))], []), ([(1, "float64", (2,), (1 << 62,))], []),
-])
+@pytest.mark.parametrize(
+    "views",
+    [
+        ([(5, "float64", (), ())], []),
+        ([(1, "float64", (5,), (8,))], []),
+        ([], [(0, "float64", (4,), (8,))]),
+        ([(1, "float64", (4,), (-8,))], []),
+        ([(1, "float64", (4,), (8, 8))], []),
+        ([(1, "float64", (2,), (1 << 62,))], []),
+    ],
+)
 def test_pycall_views_must_stay_inside(kernels, views):
     with pytest.raises(ValueError):
         simple_plan(runtime, kernels, instrs=[instr(PYCALL)], pycalls=[(print, *views)])
@@ -281,20 +358,30 @@ def test_gemm_must_stay_inside(index, value):
 
 
 def test_a_plan_must_fit_its_function(kernels):
-    cases = [simple_plan(runtime, kernels, ptrs=[(INPUT, 1, 0), (OUTPUT, 0, 0)]),
-             simple_plan(runtime, kernels, ptrs=[(2, 0, 0), (OUTPUT, 0, 0)]),
-             simple_plan(runtime, kernels, ptrs=[(INPUT, 0, 40), (OUTPUT, 0, 0)]),
-             simple_plan(runtime, kernels, updates=[(0, "float64", ())]),
-             simple_plan(runtime, kernels, outputs=[("float64", (4,))] * 2)]
+    cases = [
+        simple_plan(runtime, kernels, ptrs=[(INPUT, 1, 0), (OUTPUT, 0, 0)]),
+        simple_plan(runtime, kernels, ptrs=[(2, 0, 0), (OUTPUT, 0, 0)]),
+        simple_plan(runtime, kernels, ptrs=[(INPUT, 0, 40), (OUTPUT, 0, 0)]),
+        simple_plan(runtime, kernels, updates=[(0, "float64", ())]),
+        simple_plan(runtime, kernels, outputs=[("float64", (4,))] * 2),
+    ]
     for case in cases:
         with pytest.raises(ValueError):
             function(runtime, lambda arrays, case=case: case, [("float64", 1)])(np.ones(4))
 
 
-@pytest.mark.parametrize("changes", [
-    dict(inputs=[("object", 1)]), dict(inputs=[("float64", -1)]), dict(inputs=[3]),
-    dict(cells=[3]), dict(updated=[0]), dict(flexible=[-1]), dict(bind=3),
-])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        dict(inputs=[("object", 1)]),
+        dict(inputs=[("float64", -1)]),
+        dict(inputs=[3]),
+        dict(cells=[3]),
+        dict(updated=[0]),
+        dict(flexible=[-1]),
+        dict(bind=3),
+    ],
+)
 def test_bad_functions_are_refused(changes):
     with pytest.raises((TypeError, ValueError)):
         function(runtime, **(dict(bind=print) | changes))
@@ -302,10 +389,12 @@ def test_bad_functions_are_refused(changes):
 
 # ---- errors of kernels ----
 
+
 def test_a_failing_kernel_asks_fail_for_the_exception(kernels):
     def bind(arrays):
         steps = [instr(fn=kernels.add1, n=2, tag=5), instr(fn=kernels.fails, n=2, tag=77)]
         return simple_plan(runtime, kernels, instrs=steps)
+
     x = np.ones(4)
     f = function(runtime, bind, [("float64", 1)])
     with pytest.raises(Failed) as caught:
@@ -315,6 +404,7 @@ def test_a_failing_kernel_asks_fail_for_the_exception(kernels):
 
     def raises(code, tag, arrays):
         raise IndexError("index 7 at line 3")
+
     with pytest.raises(IndexError, match="line 3"):
         function(runtime, bind, [("float64", 1)], fail=raises)(x)
     with pytest.raises(RuntimeError, match="code 1 at instruction tag 77"):
@@ -332,11 +422,13 @@ def test_python_code_without_a_python_error_goes_to_fail(kernels):
 
 # ---- pycalls ----
 
+
 @pytest.mark.parametrize("work", [0, 1e6])
 def test_pycall_reads_and_writes_views(work):
     def square(inputs, outputs):
         assert not inputs[0].flags.writeable and outputs[0].flags.writeable
         np.multiply(inputs[0], inputs[0], out=outputs[0])
+
     x = np.arange(4.0)
     assert np.array_equal(python_square(runtime, square, work)(x), x * x)
 
@@ -346,6 +438,7 @@ def test_pycall_reads_and_writes_views(work):
 def test_exceptions_of_a_pycall_are_unchanged(error, work):
     def explode(inputs, outputs):
         raise error("inside")
+
     f = python_square(runtime, explode, work)
     for _ in range(3):
         with pytest.raises(error, match="inside"):
@@ -358,6 +451,7 @@ def test_a_view_kept_by_a_pycall_stays_valid():
     def square(inputs, outputs):
         kept.append(outputs[0])
         outputs[0][:] = inputs[0] ** 2
+
     f = python_square(runtime, square)
     for i in range(30):
         f(np.full(4, float(i)))
@@ -374,5 +468,6 @@ def test_a_function_can_call_itself(kernels):
         if len(depth) < 20:
             assert np.array_equal(f(inputs[0] + 1), (inputs[0] + 1) ** 2)
         outputs[0][:] = inputs[0] ** 2
+
     f = python_square(runtime, square)
     assert np.array_equal(f(np.arange(4.0)), np.arange(4.0) ** 2) and len(depth) == 20

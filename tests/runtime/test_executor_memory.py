@@ -2,6 +2,7 @@
 
 Kernels are hand-written (handmade.py); the executor's meaning is tested in test_executor.py.
 """
+
 import gc
 import sys
 import time
@@ -26,10 +27,11 @@ from handmade import (  # noqa: E402
     simple_plan,
 )
 
-assert kernels                                # a fixture
+assert kernels  # a fixture
 
 
 # ---- memory ----
+
 
 @pytest.mark.parametrize("n", [1, 7, 1 << 18])
 def test_outputs_are_fresh_and_stay_what_they_are(kernels, n):
@@ -42,7 +44,7 @@ def test_outputs_are_fresh_and_stay_what_they_are(kernels, n):
         if i % 3 == 0:
             held.append((y, i + 1.0))
         elif i % 3 == 1:
-            y[:] = -1                         # its buffer may come back: nobody may see the -1
+            y[:] = -1  # its buffer may come back: nobody may see the -1
     for i, (y, value) in enumerate(held):
         assert (y == value).all()
         assert not any(np.shares_memory(y, z) for z, _ in held[:i])
@@ -55,7 +57,7 @@ def test_big_outputs_reuse_memory(kernels):
     view = first[5:]
     address = first.ctypes.data
     del first
-    assert f(x).ctypes.data != address and (view == 2).all()     # the view keeps the buffer
+    assert f(x).ctypes.data != address and (view == 2).all()  # the view keeps the buffer
     del view
     addresses = {f(x).ctypes.data for _ in range(5)}
     assert len(addresses) <= 2
@@ -65,10 +67,17 @@ def test_big_outputs_reuse_memory(kernels):
 
 def through_arena(kernels, n):
     """f(x) = x[0] + 2, by way of an arena for x + 1, n doubles."""
-    return function(runtime, lambda arrays: plan(
-        runtime, [instr(fn=kernels.add1, n=n), instr(fn=kernels.add1, ptr=2, n=1)],
-        [(INPUT, 0, 0), (ARENA, 0, 0), (ARENA, 0, 0), (OUTPUT, 0, 0)], arena=8 * n,
-        outputs=[("float64", (1,))]), [("float64", 1)])
+    return function(
+        runtime,
+        lambda arrays: plan(
+            runtime,
+            [instr(fn=kernels.add1, n=n), instr(fn=kernels.add1, ptr=2, n=1)],
+            [(INPUT, 0, 0), (ARENA, 0, 0), (ARENA, 0, 0), (OUTPUT, 0, 0)],
+            arena=8 * n,
+            outputs=[("float64", (1,))],
+        ),
+        [("float64", 1)],
+    )
 
 
 def test_arenas_of_many_sizes_share_memory(kernels):
@@ -96,10 +105,18 @@ def test_an_arena_is_not_taken_for_one_far_smaller(kernels):
 def test_reference_counts_are_stable(kernels):
     f, x, y = add1(runtime, kernels), np.ones(3), np.ones((3, 2))[:, 0]
     c = np.array(2.0)
-    g = function(runtime, lambda arrays: plan(
-        runtime, [instr(fn=kernels.axpy, n=3)],
-        [(CONSTANT, 0, 0), (INPUT, 0, 0), (INPUT, 1, 0), (OUTPUT, 0, 0)], constants=[c],
-        outputs=[("float64", (3,))]), [("float64", 1)] * 2, single=False)
+    g = function(
+        runtime,
+        lambda arrays: plan(
+            runtime,
+            [instr(fn=kernels.axpy, n=3)],
+            [(CONSTANT, 0, 0), (INPUT, 0, 0), (INPUT, 1, 0), (OUTPUT, 0, 0)],
+            constants=[c],
+            outputs=[("float64", (3,))],
+        ),
+        [("float64", 1)] * 2,
+        single=False,
+    )
     f(x), f(y), f([x]), g(x, x)
     objects = (f, g, x, y, c, f([x]), x.dtype)
     gc.collect()
@@ -108,7 +125,7 @@ def test_reference_counts_are_stable(kernels):
         f(x), f([y]), g(x, x), g([x, x])
         with pytest.raises(TypeError):
             f("s")
-    gc.collect()                              # tracebacks of the errors
+    gc.collect()  # tracebacks of the errors
     assert [sys.getrefcount(o) for o in objects] == before
 
 
@@ -141,10 +158,12 @@ def test_cycles_are_collected_and_weak_references_work(kernels):
 def test_a_pycall_that_refers_to_its_function_is_collected():
     def make():
         def square(inputs, outputs):
-            assert f.plans == 1               # refers to f: a cycle through the plan
+            assert f.plans == 1  # refers to f: a cycle through the plan
+
         f = python_square(runtime, square)
         f(np.ones(4))
         return weakref.ref(f)
+
     gc.disable()
     try:
         ref = make()
@@ -157,9 +176,13 @@ def test_a_pycall_that_refers_to_its_function_is_collected():
 
 # ---- instrumentation and cost ----
 
+
 def test_profile_counts_calls_and_time(kernels):
-    steps = [instr(fn=kernels.add1, n=4, tag=3), instr(fn=kernels.slow, n=1, tag=9),
-             instr(fn=kernels.add1, n=4, tag=3)]
+    steps = [
+        instr(fn=kernels.add1, n=4, tag=3),
+        instr(fn=kernels.slow, n=1, tag=9),
+        instr(fn=kernels.add1, n=4, tag=3),
+    ]
     program = simple_plan(runtime, kernels, instrs=steps, dims=[1000000])
     f = function(runtime, lambda arrays: program, [("float64", 1)])
     assert f.profile_data() == []
@@ -193,6 +216,7 @@ def test_a_call_is_cheap(kernels):
     def nothing(n):
         for _ in range(n):
             pass
+
     assert best(calls) - best(nothing) < 1500
 
 

@@ -2,6 +2,7 @@
 
 Kernels are hand-written (handmade.py). Expected values are counted or computed with NumPy.
 """
+
 import os
 import signal
 import threading
@@ -27,8 +28,8 @@ from handmade import (  # noqa: E402
     simple_plan,
 )
 
-assert kernels                                # a fixture
-LONG = 1e6                                    # work that makes a run release the GIL
+assert kernels  # a fixture
+LONG = 1e6  # work that makes a run release the GIL
 
 
 def in_threads(count, job):
@@ -41,6 +42,7 @@ def in_threads(count, job):
             job(i)
         except BaseException as error:
             errors.append(error)
+
     threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
     for thread in threads:
         thread.start()
@@ -53,10 +55,22 @@ def in_threads(count, job):
 
 # ---- cells ----
 
-@pytest.mark.parametrize("value", [
-    3.5, [1, 2], np.arange(6).reshape(2, 3).T, np.arange(3, dtype=">i4"), np.zeros((0, 2)),
-    np.float16(2), True, np.arange(4)[::-2], np.arange(3) * 1j, np.zeros(2, np.longlong),
-])
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        3.5,
+        [1, 2],
+        np.arange(6).reshape(2, 3).T,
+        np.arange(3, dtype=">i4"),
+        np.zeros((0, 2)),
+        np.float16(2),
+        True,
+        np.arange(4)[::-2],
+        np.arange(3) * 1j,
+        np.zeros(2, np.longlong),
+    ],
+)
 def test_a_cell_keeps_a_native_copy(value):
     cell = runtime.Cell(value)
     kept = cell.get()
@@ -73,8 +87,9 @@ def test_set_never_touches_old_values():
     assert [h[0] for h in held] == list(range(20))
 
 
-@pytest.mark.parametrize("wrong", [
-    "text", object(), [None], np.zeros(2, "M8[s]"), np.longdouble(1)])
+@pytest.mark.parametrize(
+    "wrong", ["text", object(), [None], np.zeros(2, "M8[s]"), np.longdouble(1)]
+)
 def test_a_cell_refuses_what_kernels_cannot_hold(wrong):
     cell = runtime.Cell(1.0)
     for call in (runtime.Cell, cell.set):
@@ -84,6 +99,7 @@ def test_a_cell_refuses_what_kernels_cannot_hold(wrong):
 
 
 # ---- updates ----
+
 
 def test_outputs_see_old_values_and_updates_apply(kernels):
     cell = runtime.Cell(np.zeros(2))
@@ -114,9 +130,12 @@ def test_two_buffers_are_enough_when_nobody_holds_a_value(kernels):
 def test_swapped_variables_swap(kernels):
     """a <- b + 1, b <- a + 1 from the old values, in one step."""
     a, b = runtime.Cell(np.array([1.0])), runtime.Cell(np.array([10.0]))
-    both = plan(runtime, [instr(fn=kernels.add1, ptr=0, n=1), instr(fn=kernels.add1, ptr=2, n=1)],
-                [(CELL, 1, 0), (NEXT, 0, 0), (CELL, 0, 0), (NEXT, 1, 0)],
-                updates=[(0, "float64", (1,)), (1, "float64", (1,))])
+    both = plan(
+        runtime,
+        [instr(fn=kernels.add1, ptr=0, n=1), instr(fn=kernels.add1, ptr=2, n=1)],
+        [(CELL, 1, 0), (NEXT, 0, 0), (CELL, 0, 0), (NEXT, 1, 0)],
+        updates=[(0, "float64", (1,)), (1, "float64", (1,))],
+    )
     f = function(runtime, lambda arrays: both, cells=[a, b], updated=[0, 1], single=False)
     assert f() == [] and (a.get()[0], b.get()[0]) == (11, 2)
     f()
@@ -132,11 +151,14 @@ def test_an_error_leaves_every_variable(kernels, work):
 
     def interrupt(inputs, outputs):
         raise KeyboardInterrupt
+
     for last, error in ((instr(fn=kernels.fails, n=1), Failed), (instr(PYCALL), KeyboardInterrupt)):
-        program = plan(runtime, [*steps, last], ptrs, updates=updates, work=work,
-                       pycalls=[(interrupt, [], [])])
-        f = function(runtime, lambda arrays, p=program: p, cells=[a, b], updated=[0, 1],
-                     single=False)
+        program = plan(
+            runtime, [*steps, last], ptrs, updates=updates, work=work, pycalls=[(interrupt, [], [])]
+        )
+        f = function(
+            runtime, lambda arrays, p=program: p, cells=[a, b], updated=[0, 1], single=False
+        )
         before = a.get(), b.get()
         for _ in range(3):
             with pytest.raises(error):
@@ -155,13 +177,14 @@ def interruptible():
 def test_a_real_interrupt_leaves_every_variable(kernels, interruptible):
     def sleep(inputs, outputs):
         time.sleep(20)
+
     cell = runtime.Cell(np.zeros(1))
     f = counter(runtime, kernels, cell, middle=sleep)
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         f()
     assert cell.get()[0] == 0
-    assert counter(runtime, kernels, cell)()[0] == 1     # and the lock is free
+    assert counter(runtime, kernels, cell)()[0] == 1  # and the lock is free
 
 
 def test_a_value_set_by_a_pycall_is_overwritten_by_the_update(kernels):
@@ -171,6 +194,7 @@ def test_a_value_set_by_a_pycall_is_overwritten_by_the_update(kernels):
 
 
 # ---- shapes of variables ----
+
 
 def test_a_flexible_variable_gets_plans_per_shape(kernels):
     cell = runtime.Cell(np.zeros(2))
@@ -211,14 +235,20 @@ def test_a_shape_that_changes_during_bind_is_noticed(kernels):
         n = cell.get().size
         calls.append(n)
         if len(calls) == 1:
-            cell.set(np.zeros(3))            # as another thread could
-        return plan(runtime, [instr(fn=kernels.add1, n=n)], [(CELL, 0, 0), (OUTPUT, 0, 0)],
-                    outputs=[("float64", (n,))])
+            cell.set(np.zeros(3))  # as another thread could
+        return plan(
+            runtime,
+            [instr(fn=kernels.add1, n=n)],
+            [(CELL, 0, 0), (OUTPUT, 0, 0)],
+            outputs=[("float64", (n,))],
+        )
+
     f = function(runtime, bind, cells=[cell], flexible=[0])
     assert f().shape == (3,) and calls == [1000, 3] and f.plans == 1
 
 
 # ---- locks ----
+
 
 def test_a_nested_update_of_the_same_variable_is_refused(kernels):
     cell = runtime.Cell(np.zeros(1))
@@ -243,7 +273,7 @@ def test_reading_a_variable_inside_its_update_works(kernels):
     read = function(runtime, lambda arrays: program, cells=[cell])
     f = counter(runtime, kernels, cell, middle=lambda i, o: seen.append(read()[0]))
     f(), f()
-    assert seen == [1, 2]                     # old value + 1, both times
+    assert seen == [1, 2]  # old value + 1, both times
 
 
 def test_crossed_nested_updates_raise_instead_of_hanging(kernels):
@@ -253,13 +283,15 @@ def test_crossed_nested_updates_raise_instead_of_hanging(kernels):
 
     def middle(i):
         def run(inputs, outputs):
-            inside.wait(20)                   # now both hold their variable
+            inside.wait(20)  # now both hold their variable
             try:
                 inner[i]()
             except RuntimeError as error:
                 assert "wait for each other" in str(error)
                 refused.append(i)
+
         return run
+
     outer = [counter(runtime, kernels, cell, middle=middle(i)) for i, cell in enumerate((a, b))]
     in_threads(2, lambda i: outer[i]())
     assert len(refused) == 1
@@ -274,12 +306,13 @@ def test_readers_do_not_wait_for_a_running_update(kernels):
     def middle(inputs, outputs):
         go.set()
         assert done.wait(20)
+
     f = counter(runtime, kernels, cell, middle=middle)
     thread = threading.Thread(target=f)
     thread.start()
     assert go.wait(20)
     assert read()[0] == 1 and cell.get()[0] == 0
-    cell.set(np.full(4, 50.0))                # the update that runs wins: it comes last
+    cell.set(np.full(4, 50.0))  # the update that runs wins: it comes last
     assert read()[0] == 51
     done.set()
     thread.join(20)
@@ -297,7 +330,7 @@ def test_a_lock_does_not_outlive_its_thread_in_a_forked_child(kernels):
     assert go.wait(20)
     child = os.fork()
     if child == 0:
-        signal.alarm(20)                      # a hang kills the child, and fails the test
+        signal.alarm(20)  # a hang kills the child, and fails the test
         os._exit(int(counter(runtime, kernels, cell)()[0]) + 40)
     status = os.waitpid(child, 0)[1]
     done.set()
@@ -306,6 +339,7 @@ def test_a_lock_does_not_outlive_its_thread_in_a_forked_child(kernels):
 
 
 # ---- threads ----
+
 
 @pytest.mark.parametrize("work", [0, LONG])
 def test_sixteen_threads_get_what_one_gets(kernels, work):
@@ -319,6 +353,7 @@ def test_sixteen_threads_get_what_one_gets(kernels, work):
             assert f(inputs[k]).tobytes() == serial[k]
             if turn % 100 == i:
                 f.clear()
+
     in_threads(16, job)
 
 
@@ -331,6 +366,7 @@ def test_counters_count_exactly(kernels, work):
     def job(i):
         for _ in range(200):
             seen[i].append((f if i % 2 else g)()[0])
+
     in_threads(16, job)
     assert (cell.get() == 3200).all()
     assert sorted(sum(seen, [])) == list(range(1, 3201))
@@ -346,10 +382,18 @@ def test_counters_count_exactly_around_a_pycall(kernels):
 def test_transfers_between_variables_keep_the_total(kernels):
     """a <- b + 1 in some threads, b <- a + 1 in others: serialised, so no update is lost."""
     a, b = runtime.Cell(np.zeros(1)), runtime.Cell(np.zeros(1))
-    program = plan(runtime, [instr(fn=kernels.slow, n=1), instr(fn=kernels.add1, ptr=0, n=1)],
-                   [(CELL, 1, 0), (NEXT, 0, 0)], [20000], updates=[(0, "float64", (1,))], work=LONG)
-    pair = [function(runtime, lambda arrays: program, cells=cells, updated=[0], single=False)
-            for cells in ([a, b], [b, a])]
+    program = plan(
+        runtime,
+        [instr(fn=kernels.slow, n=1), instr(fn=kernels.add1, ptr=0, n=1)],
+        [(CELL, 1, 0), (NEXT, 0, 0)],
+        [20000],
+        updates=[(0, "float64", (1,))],
+        work=LONG,
+    )
+    pair = [
+        function(runtime, lambda arrays: program, cells=cells, updated=[0], single=False)
+        for cells in ([a, b], [b, a])
+    ]
     in_threads(8, lambda i: [pair[i % 2]() for _ in range(50)])
     assert abs(a.get()[0] - b.get()[0]) == 1  # each step sets one to the other + 1: never equal
 
@@ -365,6 +409,7 @@ def test_set_during_updates_crashes_nothing(kernels):
                 assert (out == out[0]).all()
             else:
                 cell.set(np.full((64, 32)[turn % 2], float(turn)))
+
     in_threads(8, job)
     value = cell.get()
     assert (value == value[0]).all()

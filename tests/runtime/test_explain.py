@@ -1,4 +1,5 @@
 """f.explain(): what instructions compute, what they read from others and why, and the rewrites."""
+
 import re
 
 import numpy as np
@@ -23,7 +24,7 @@ def lines_of(f, k):
     text = f.explain().split("\n")
     at = next(i for i, line in enumerate(text) if line.startswith(f"{k}: "))
     below = []
-    for line in text[at + 1:]:
+    for line in text[at + 1 :]:
         if re.match(r"\d+: ", line):
             break
         below.append(line.strip())
@@ -37,7 +38,8 @@ def test_the_instructions_are_those_of_steps_with_the_users_lines():
     assert text[:1] == f.steps()
     assert "test_explain.py:" in text[1] and "exp, sum" in text[1]
     assert f.assumptions() and f.explain().split("\n")[2:] == [
-        f"assumes {line}" for line in f.assumptions()]
+        f"assumes {line}" for line in f.assumptions()
+    ]
 
 
 def test_before_the_first_call_there_is_nothing_to_explain():
@@ -49,10 +51,14 @@ def test_a_value_that_something_else_needs_first():
     x = K.placeholder((None, None), name="x")
     y = K.exp(x)
     f = called([x], [y + K.dot(y, y)], np.eye(3))
-    assert any(re.match(r"reads exp of 0: matmul \(.*test_explain.py:\d+.*\) takes whole", line)
-               for line in lines_of(f, 1))
-    assert any(re.match(r"reads exp of 0: matmul \(.*\) needs it first, and this loop", line)
-               for line in lines_of(f, 1))
+    assert any(
+        re.match(r"reads exp of 0: matmul \(.*test_explain.py:\d+.*\) takes whole", line)
+        for line in lines_of(f, 1)
+    )
+    assert any(
+        re.match(r"reads exp of 0: matmul \(.*\) needs it first, and this loop", line)
+        for line in lines_of(f, 1)
+    )
 
 
 REASONS = {
@@ -68,7 +74,7 @@ REASONS = {
         lambda x: x + K.cumsum(x)[0] * 2,
     "this loop has a long chain of operations that wait for each other already":
         lambda x: K.tanh(K.tanh(K.tanh(K.tanh(K.tanh(K.tanh(K.tanh(K.tanh(x)))))))),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence", REASONS)
@@ -82,24 +88,26 @@ def test_loops_side_by_side():
     x = K.placeholder((None, None), name="x")
     f = called([x], [K.sum(x, 0), K.sum(x, 1)], np.ones((3, 4)))
     assert lines_of(f, 0)[-1] == (
-        "not one with 1 over x: they run over other domains or reduce over other axes")
+        "not one with 1 over x: they run over other domains or reduce over other axes"
+    )
 
 
 def test_the_body_of_a_scan():
     x = K.placeholder((None, 3), name="x")
-    out = K.scan(lambda row, h: K.tanh(row + K.dot(h, K.ones((3, 3)))), [x],
-                 [K.zeros((3,))])[0]
+    out = K.scan(lambda row, h: K.tanh(row + K.dot(h, K.ones((3, 3)))), [x], [K.zeros((3,))])[0]
     f = called([x], [out], np.ones((5, 3)))
-    assert [line for line in f.explain().split("\n")
-            if not line.startswith(("      ", "assumes "))] == f.steps()
+    assert [
+        line for line in f.explain().split("\n") if not line.startswith(("      ", "assumes "))
+    ] == f.steps()
 
 
 def test_rewrites_come_first():
     x = K.placeholder((None,), name="x")
     f = called([x], [K.log(1 + x)], np.ones(3))
     text = f.explain(rewrites=True).split("\n")
-    assert re.match(r"log_of_one_plus: log\(add\) is now log1p\(x\)  \(.*test_explain.py:\d+",
-                    text[0])
+    assert re.match(
+        r"log_of_one_plus: log\(add\) is now log1p\(x\)  \(.*test_explain.py:\d+", text[0]
+    )
     assert text[1] == "" and text[2].startswith("0: ")
 
 

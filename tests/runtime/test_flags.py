@@ -1,4 +1,5 @@
 """Flags that reach the runtime: threads, BLAS and the pool of freed arrays."""
+
 import os
 import subprocess
 import sys
@@ -19,10 +20,14 @@ print(K.get_num_threads(), K.blas_info()["name"].split()[0])
 
 
 def run(flags):
-    env = {**os.environ, "OMP_NUM_THREADS": "2",
-           "CKERNELS_FLAGS": ",".join(filter(None, [os.environ.get("CKERNELS_FLAGS"), flags]))}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True,
-                          timeout=100)
+    env = {
+        **os.environ,
+        "OMP_NUM_THREADS": "2",
+        "CKERNELS_FLAGS": ",".join(filter(None, [os.environ.get("CKERNELS_FLAGS"), flags])),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, timeout=100
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 

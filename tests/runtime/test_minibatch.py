@@ -1,4 +1,5 @@
 """Slices with computed bounds: minibatches by index, planned once, cut without copying the data."""
+
 import numpy as np
 import pytest
 
@@ -14,7 +15,7 @@ def minibatch(data):
     """f(i) = (sum of minibatch i over its rows, its number of rows); adds 1 to a counter."""
     i = K.placeholder(shape=(), dtype="int64", name="i")
     seen = K.variable(np.zeros((), "float32"))
-    batch = data[i * SIZE:(i + 1) * SIZE]
+    batch = data[i * SIZE : (i + 1) * SIZE]
     outputs = [K.sum(batch, axis=0), K.sum(batch * 0 + 1) / 7]
     f = K.function([i], outputs, updates=[(seen, seen + 1)])
     return f, seen
@@ -29,7 +30,7 @@ def test_batches_equal_slices(data):
     f, seen = minibatch(data)
     assert isinstance(f, StagedFunction)
     for i in [0, 3, 10, 11, -2, 0]:
-        want = DATA[i * SIZE:(i + 1) * SIZE]
+        want = DATA[i * SIZE : (i + 1) * SIZE]
         for given in (i, np.array(i), np.int64(i)):
             total, count = f([given])
             np.testing.assert_allclose(total, want.sum(0), rtol=1e-5, atol=1e-5)
@@ -40,7 +41,7 @@ def test_batches_equal_slices(data):
 def test_what_follows_is_planned_once_per_shape(data, monkeypatch):
     f, _ = minibatch(data)
     f([0])
-    f([10])                             # the three rows that are left
+    f([10])  # the three rows that are left
     monkeypatch.setattr(f, "plan", lambda *a: pytest.fail("planned again"))
     for i in (1, 9, 10, 4):
         f([i])
@@ -65,20 +66,20 @@ def test_new_data_is_seen(data):
 
 def test_slices_of_inputs_and_views():
     x, i = K.placeholder((None, 7)), K.placeholder(shape=(), dtype="int32")
-    f = K.function([x, i], [K.transpose(x)[:, i:], K.exp(x)[i:i + 2, 1:]])
+    f = K.function([x, i], [K.transpose(x)[:, i:], K.exp(x)[i : i + 2, 1:]])
     for at in (0, 5, -3, 200):
         turned, part = f([DATA, at])
         np.testing.assert_array_equal(turned, DATA.T[:, at:])
-        np.testing.assert_allclose(part, np.exp(DATA)[at:at + 2, 1:], rtol=1e-6)
+        np.testing.assert_allclose(part, np.exp(DATA)[at : at + 2, 1:], rtol=1e-6)
     with pytest.raises(CKernelsError):
         f([DATA[:, :5], 0])
     with pytest.raises(CKernelsError):
-        f([DATA[:, :5], 0])             # not remembered as good
+        f([DATA[:, :5], 0])  # not remembered as good
 
 
 def test_updates_of_the_sliced_variable_do_not_reach_the_batch():
     v, i = K.variable(np.arange(6.0)), K.placeholder(shape=(), dtype="int64")
-    part = v[i:i + 2]
+    part = v[i : i + 2]
     f = K.function([i], [part], updates=[(v, v * 10)])
     np.testing.assert_array_equal(f([1])[0], [1, 2])
     np.testing.assert_array_equal(f([1])[0], [10, 20])

@@ -16,10 +16,15 @@ def channels_last(x):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("padding", ["same", "valid"])
-@pytest.mark.parametrize("shape, kernel", [
-    ((2, 5, 9, 17), (3, 3)), ((3, 2, 20, 33), (5, 4)), ((1, 4, 3, 3), (3, 3)),
-    ((0, 3, 5, 5), (1, 3)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "shape, kernel",
+    [
+        ((2, 5, 9, 17), (3, 3)),
+        ((3, 2, 20, 33), (5, 4)),
+        ((1, 4, 3, 3), (3, 3)),
+        ((0, 3, 5, 5), (1, 3)),
+    ],
+)
 def test_both_formats_agree(shape, kernel, padding, dtype):
     x = RNG.standard_normal(shape).astype(dtype)
     w = RNG.standard_normal((*kernel, shape[1], 1)).astype(dtype)
@@ -46,18 +51,36 @@ def test_readers_of_all_kinds():
     state = K.variable(np.zeros(x.shape), dtype="float64")
     y = K.depthwise_conv2d(a, b, padding="same", data_format="channels_first")
     z = K.depthwise_conv2d(y, b, padding="same", data_format="channels_first")
-    outputs = [y, y, K.reshape(y, (2, -1)), K.relu(y) + 1, K.sum(y, axis=1), z,
-               K.permute_dimensions(y, (0, 2, 3, 1))]  # fmt: skip
+    outputs = [
+        y,
+        y,
+        K.reshape(y, (2, -1)),
+        K.relu(y) + 1,
+        K.sum(y, axis=1),
+        z,
+        K.permute_dimensions(y, (0, 2, 3, 1)),
+    ]
     f = K.function([a], outputs, updates=[(state, z)])
     one = K.function([a], [y])
     strided = np.asfortranarray(x)
     got = f([strided])
     want, again = one([x])[0], one([one([x])[0]])[0]
-    expected = [want, want, want.reshape(2, -1), np.maximum(want, 0) + 1, want.sum(1), again,
-                channels_last(want), again]  # fmt: skip
+    expected = [
+        want,
+        want,
+        want.reshape(2, -1),
+        np.maximum(want, 0) + 1,
+        want.sum(1),
+        again,
+        channels_last(want),
+        again,
+    ]
     for result, value in zip([*got, K.get_value(state)], expected):
         np.testing.assert_allclose(result, value, rtol=0, atol=1e-12)
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
-    by_hand = sum(padded[:, :, i : i + 8, j : j + 6] * w[i, j].reshape(1, 3, 1, 1)
-                  for i in range(3) for j in range(3))  # fmt: skip
+    by_hand = sum(
+        padded[:, :, i : i + 8, j : j + 6] * w[i, j].reshape(1, 3, 1, 1)
+        for i in range(3)
+        for j in range(3)
+    )
     np.testing.assert_allclose(want, by_hand, rtol=0, atol=1e-12)

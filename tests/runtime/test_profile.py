@@ -65,15 +65,18 @@ def test_data_decided_shapes_and_checks_are_measured_too():
 
 
 def test_the_flag_prints_all_tables_at_exit(tmp_path):
-    program = ("import numpy as np, ckernels as K\n"
-               "x = K.placeholder((None,))\n"
-               "f = K.function([x], K.exp(x), name='first')\n"
-               "f(np.ones(3, 'f')); del f\n"
-               "K.function([x], K.exp(x), name='never')\n")
+    program = (
+        "import numpy as np, ckernels as K\n"
+        "x = K.placeholder((None,))\n"
+        "f = K.function([x], K.exp(x), name='first')\n"
+        "f(np.ones(3, 'f')); del f\n"
+        "K.function([x], K.exp(x), name='never')\n"
+    )
     root = Path(__file__).resolve().parents[2]
     flags = f"profile=True,base_compiledir={tmp_path}"
     env = {**os.environ, "PYTHONPATH": str(root), "CKERNELS_FLAGS": flags}
-    done = subprocess.run([sys.executable, "-c", program], env=env, text=True,
-                          capture_output=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=env, text=True, capture_output=True, timeout=60
+    )
     assert done.returncode == 0 and "first" in done.stderr and "exp" in done.stderr, done.stderr
     assert "never" not in done.stderr

@@ -1,5 +1,6 @@
 """Plans of compiled functions: the same bits on any number of threads, no new kernel for a batch,
 arena reuse without overlap, atomic updates, many callers at once, flat memory."""
+
 import gc
 import os
 import threading
@@ -28,8 +29,9 @@ def threads():
 
 
 def leaf(ndim, dtype="float32"):
-    return make("placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": (None,) * ndim,
-                                    "name": None})
+    return make(
+        "placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": (None,) * ndim, "name": None}
+    )
 
 
 def function(build, *ndims, dtype="float32", **options):
@@ -56,7 +58,7 @@ FORMS = {
     "gemm": (lambda x, w, b: ops.tanh(ops.matmul(x, w) + b), [(501, 100), (100, 203), (203,)]),
     "gemm and rows": (lambda x, w: ops.softmax(ops.matmul(x, w), -1), [(1501, 64), (64, 33)]),
     "whole": (lambda x: [ops.var(x, 0), ops.mean(x), ops.log_softmax(x, 1)], [(2003, 129)]),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -70,11 +72,13 @@ def test_same_bits_on_any_number_of_threads(name):
         K.set_num_threads(count)
         for _ in range(3):
             for a, b in zip(once, f(*arrays)):
-                np.testing.assert_array_equal(a.view("uint8") if a.ndim else a,
-                                              b.view("uint8") if b.ndim else b)
+                np.testing.assert_array_equal(
+                    a.view("uint8") if a.ndim else a, b.view("uint8") if b.ndim else b
+                )
 
 
 # --- plans --------------------------------------------------------------------------------------
+
 
 def classifier(x, w, b):
     return ops.softmax(ops.relu(ops.matmul(x, w) + b), -1)
@@ -85,7 +89,7 @@ def test_a_new_batch_size_makes_a_plan_but_no_kernel():
     f(numbers(32, 12), w, b)
     before = f.stats()
     assert before["plans"] == 1 and before["built"] + before["from_cache"] >= 1
-    for n in (48, 20, 33, 32):                      # the last batch of an epoch among them
+    for n in (48, 20, 33, 32):  # the last batch of an epoch among them
         got = f(numbers(n, 12), w, b)[0]
         x = np.maximum(numbers(n, 12) @ w + b, 0)
         e = np.exp(x - x.max(1, keepdims=True))
@@ -108,8 +112,13 @@ def test_outputs_are_fresh_each_call():
     assert not np.shares_memory(second[1], second[2])
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(1, 5000)), min_size=1,
-                max_size=12))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(1, 5000)),
+        min_size=1,
+        max_size=12,
+    )
+)
 def test_buffers_that_live_together_do_not_overlap(spans):
     sizes = {}
     steps = [SimpleNamespace(kind=KERNEL, reads=[], writes=[], inplace=[]) for _ in range(10)]
@@ -132,6 +141,7 @@ def test_a_long_chain_reuses_its_arena():
         for _ in range(20):
             x = ops.tanh(ops.matmul(x, x))
         return x
+
     f = function(chain, 2)
     f(numbers(64, 64) / 8)
     assert f.stats()["peak_bytes"] <= 4 * 64 * 64 * 4
@@ -139,13 +149,17 @@ def test_a_long_chain_reuses_its_arena():
 
 # --- updates ------------------------------------------------------------------------------------
 
+
 def test_an_error_in_the_middle_changes_nothing():
     table, count = K.variable(np.arange(12.0).reshape(4, 3)), K.variable(0.0)
     index = leaf(1, "int64")
     rows = ops.take(table.node, index, 0)
-    f = make_function([index], [ops.sum(rows)],
-                 [(count.node, count.node + 1), (table.node, table.node + ops.sum(rows))],
-                 positional_only=True)
+    f = make_function(
+        [index],
+        [ops.sum(rows)],
+        [(count.node, count.node + 1), (table.node, table.node + ops.sum(rows))],
+        positional_only=True,
+    )
     f(np.array([0, 1]))
     before, counted = K.get_value(table), K.get_value(count)
     with pytest.raises((CKernelsError, IndexError)):
@@ -156,8 +170,9 @@ def test_an_error_in_the_middle_changes_nothing():
 
 def test_updates_see_old_values():
     a, b = K.variable(np.ones(3)), K.variable(np.full(3, 2.0))
-    f = make_function([], [a.node + b.node], [(a.node, b.node), (b.node, a.node)],
-                      positional_only=True)
+    f = make_function(
+        [], [a.node + b.node], [(a.node, b.node), (b.node, a.node)], positional_only=True
+    )
     for turn in range(3):
         np.testing.assert_array_equal(f()[0], 3)
         assert K.get_value(a)[0] == (2 if turn % 2 == 0 else 1)
@@ -176,6 +191,7 @@ def test_an_array_a_user_holds_is_not_written_to():
 
 # --- many callers -------------------------------------------------------------------------------
 
+
 def test_sixteen_threads_call_one_function():
     f, w, b = function(classifier, 2, 2, 1), numbers(40, 30), numbers(30)
     inputs = [numbers(20 + k, 40, seed=k) for k in range(16)]
@@ -183,6 +199,7 @@ def test_sixteen_threads_call_one_function():
 
     def work(k):
         return all((f(inputs[k], w, b)[0] == wanted[k]).all() for _ in range(50))
+
     with ThreadPoolExecutor(16) as pool:
         assert all(pool.map(work, range(16)))
 
@@ -198,6 +215,7 @@ def test_sixteen_threads_count_together():
         start.wait()
         for _ in range(100):
             f(ones)
+
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(work, range(16)))
     np.testing.assert_array_equal(K.get_value(count), 1600)
@@ -210,6 +228,7 @@ def test_first_calls_from_many_threads():
     def work(k):
         start.wait()
         return f(np.ones(10 + k % 3, "float32"))[0]
+
     with ThreadPoolExecutor(8) as pool:
         for got in pool.map(work, range(8)):
             np.testing.assert_allclose(got, np.tanh(1) * 3.25, rtol=1e-6)
@@ -218,6 +237,7 @@ def test_first_calls_from_many_threads():
 
 # --- memory -------------------------------------------------------------------------------------
 
+
 def resident():
     with open("/proc/self/statm") as f:
         return int(f.read().split()[1]) * 4096
@@ -225,6 +245,7 @@ def resident():
 
 def soak(count):
     """Bytes that `count` builds and calls add, after as many to warm up."""
+
     def once():
         f = function(classifier, 2, 2, 1)
         for n in (8, 9):
@@ -241,14 +262,16 @@ def soak(count):
 
 
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
-linux = pytest.mark.skipif(not hasattr(os, "sched_getaffinity") or SANITIZED,
-                           reason="needs /proc, and memory that is given back when it is freed")
+linux = pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or SANITIZED,
+    reason="needs /proc, and memory that is given back when it is freed",
+)
 
 
 @linux
 def test_memory_stays_flat_over_calls():
     f = function(lambda x: [ops.tanh(x), ops.sum(x)], 1)
-    x = numbers(400_000)                            # outputs from the pool of large buffers
+    x = numbers(400_000)  # outputs from the pool of large buffers
     for _ in range(20):
         f(x)
     before = resident()
@@ -278,14 +301,15 @@ def test_numbers_made_from_sizes_are_not_baked_into_kernels():
     for m in (3, 4, 7):
         a = np.linspace(-1, 1, m * 6, dtype="f").reshape(m, 6)
         np.testing.assert_allclose(
-            f([a])[0], np.tanh(a) / m + (2 * a).sum() / np.sqrt(m), rtol=1e-4, atol=1e-6)
+            f([a])[0], np.tanh(a) / m + (2 * a).sum() / np.sqrt(m), rtol=1e-4, atol=1e-6
+        )
     assert f.stats()["plans"] == 3 and f.stats()["built"] + f.stats()["from_cache"] <= 1
 
 
 def test_plans_of_a_function_hold_a_bounded_amount_of_memory():
     x = K.placeholder((None,), name="x")
-    f = K.function([x], K.cumsum(K.cumsum(x) * 2))      # one intermediate of the size of x
-    size = 225_000                                      # just below what goes back to the pool
+    f = K.function([x], K.cumsum(K.cumsum(x) * 2))  # one intermediate of the size of x
+    size = 225_000  # just below what goes back to the pool
     for n in range(size, size + 90):
         assert f(np.ones(n, "f"))[-1] == pytest.approx(float(n) * (n + 1), rel=1e-5)
     stats = f.stats()

@@ -1,4 +1,5 @@
 """Plans kept in the compiledir: found again by a fresh process, never used for anything else."""
+
 import json
 import os
 import subprocess
@@ -35,8 +36,9 @@ def run(folder, before="pass", batch="None", name="x", number="0.25", flags="", 
     """What a fresh process prints; `folder` is its compiledir."""
     text = textwrap.dedent(code).format(before=before, batch=batch, name=name, number=number)
     env = {**os.environ, "CKERNELS_FLAGS": f"compiledir={folder}{flags}"}
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env=env,
-                          timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, env=env, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -50,13 +52,16 @@ def test_a_second_process_plans_nothing(tmp_path):
 
 def test_names_and_order_of_creation_do_not_matter(tmp_path):
     run(tmp_path / "c")
-    other = run(tmp_path / "c", before="junk = [K.variable(1.0) + i for i in range(7)]",
-                name="renamed")
+    other = run(
+        tmp_path / "c", before="junk = [K.variable(1.0) + i for i in range(7)]", name="renamed"
+    )
     assert not other[1]
 
 
-@pytest.mark.parametrize("change", [
-    dict(number="0.5"), dict(flags=",optimizer=none"), dict(flags=",cc.cflags=-fno-unroll-loops")])
+@pytest.mark.parametrize(
+    "change",
+    [dict(number="0.5"), dict(flags=",optimizer=none"), dict(flags=",cc.cflags=-fno-unroll-loops")],
+)
 def test_whatever_decides_the_plan_is_in_its_key(tmp_path, change):
     run(tmp_path / "c")
     assert run(tmp_path / "c", **change)[1]
@@ -65,7 +70,7 @@ def test_whatever_decides_the_plan_is_in_its_key(tmp_path, change):
 def test_a_damaged_plan_is_made_again(tmp_path):
     folder = tmp_path / "c"
     first = run(folder)
-    plan, = folder.glob("*.plan")
+    (plan,) = folder.glob("*.plan")
     data = bytearray(plan.read_bytes())
     data[len(data) // 2] ^= 1
     plan.write_bytes(data)
@@ -128,9 +133,20 @@ def test_layouts_and_kinds_of_shapes_have_plans_of_their_own():
     f = K.function([x], [x + K.cumsum(x, axis=0)])
     program = f.info.program
     a = np.ones((3, 3), "f")
-    kinds = {kind_of(program, [v])[0] for v in (a, a[::2], np.asfortranarray(a), a[:2], a[:1],
-                                                a[:0], a.copy(), np.ones((9, 7), "f"))}
-    assert len(kinds) == 5      # contiguous, rows apart, columns first, one row, no row
+    kinds = {
+        kind_of(program, [v])[0]
+        for v in (
+            a,
+            a[::2],
+            np.asfortranarray(a),
+            a[:2],
+            a[:1],
+            a[:0],
+            a.copy(),
+            np.ones((9, 7), "f"),
+        )
+    }
+    assert len(kinds) == 5  # contiguous, rows apart, columns first, one row, no row
     key, _ = stored.describe(program)
     assert len({stored.numbered(key, kind, n) for kind in kinds for n in range(2)}) == 10
 
@@ -173,7 +189,7 @@ def test_large_constants_are_not_stored(tmp_path):
 def test_clear_and_verify_know_plans(tmp_path):
     run(tmp_path / "c")
     store = cache.Cache(str(tmp_path / "c"))
-    (_, _, [key]), = store.entries("plan")
+    ((_, _, [key]),) = store.entries("plan")
     path = store.path(key, ".plan")
     with open(path, "ab") as stream:
         stream.write(b"x")

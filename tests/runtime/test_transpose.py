@@ -24,8 +24,16 @@ def call(x, order, gap):
     pad = 5 - x.ndim
     near = [x.strides[k] // x.itemsize for k in order]
     far = [*(s // x.itemsize for s in out.strides[:-1]), 1]  # NumPy: 0 in an empty array
-    d = [OPS.index("transpose"), int(x.itemsize == 8), *[1] * pad, *out.shape, *[0] * pad, *near,
-         *[0] * pad, *far]  # fmt: skip
+    d = [
+        OPS.index("transpose"),
+        int(x.itemsize == 8),
+        *[1] * pad,
+        *out.shape,
+        *[0] * pad,
+        *near,
+        *[0] * pad,
+        *far,
+    ]
     d += [0] * (DIMS - len(d))
     lib, numbers, span = load(), ffi.new("int64_t[]", d), ffi.new("ck_operand *")
     for which, array in enumerate((x, out)):
@@ -48,8 +56,10 @@ def test_transposition(data):
     dtype = data.draw(st.sampled_from(("float32", "float64")))
     values = np.arange(np.prod(shape), dtype=dtype).reshape(shape)
     lay = data.draw(st.permutations(range(n)))
-    x = fenced(np.ascontiguousarray(values.transpose(lay)).transpose(np.argsort(lay)),
-               data.draw(st.booleans()))  # fmt: skip
+    x = fenced(
+        np.ascontiguousarray(values.transpose(lay)).transpose(np.argsort(lay)),
+        data.draw(st.booleans()),
+    )
     order = data.draw(st.permutations(range(n)))
     gap = data.draw(st.sampled_from((0, 0, 3)))
     got = same_for_all_threads(lambda: call(x, order, gap))
@@ -61,9 +71,20 @@ def good():
     return d + [0] * (DIMS - len(d))
 
 
-@pytest.mark.parametrize("place, value", [
-    (1, 2), (2, -1), (5, -1), (6, 1 << 53), (4, 1 << 52), (15, -5), (16, 2), (16, 0), (12, -1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "place, value",
+    [
+        (1, 2),
+        (2, -1),
+        (5, -1),
+        (6, 1 << 53),
+        (4, 1 << 52),
+        (15, -5),
+        (16, 2),
+        (16, 0),
+        (12, -1),
+    ],
+)
 def test_impossible_dims_are_refused(place, value):
     assert _runtime.native_scratch(good()) == 0
     bad = good()

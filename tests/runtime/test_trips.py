@@ -36,10 +36,17 @@ def test_several_states_products_draws_and_taps():
     def step(a, b2, b1, total):
         new = K.tanh(K.dot(a, w) + K.random_uniform((2, 3), dtype=F, seed=3))
         return [new, b2 * 0.5 + b1 + new[0], total + K.sum(new)]
-    (a, b, c), updates = K.scan(step, outputs_info=[
-        K.zeros((2, 3), dtype=F), dict(initial=K.ones((2, 3), dtype=F), taps=[-2, -1]),
-        K.constant(0.0, F)], n_steps=n)
-    state, = updates
+
+    (a, b, c), updates = K.scan(
+        step,
+        outputs_info=[
+            K.zeros((2, 3), dtype=F),
+            dict(initial=K.ones((2, 3), dtype=F), taps=[-2, -1]),
+            K.constant(0.0, F),
+        ],
+        n_steps=n,
+    )
+    (state,) = updates
     start = K.get_value(state)
     functions = pair([n, w], [a[-1], b[-1], c[-1]])
     for k in (1, 2, 3, 50):
@@ -58,13 +65,14 @@ def test_updates_of_variables_and_no_step():
     f = K.function([n], [], updates=updates, mode="compiled")
     for k in (0, 1, 0, 4, 3):
         f(k)
-    assert K.get_value(v) == 2.0 ** 8 and f.stats()["plans"] == 1
+    assert K.get_value(v) == 2.0**8 and f.stats()["plans"] == 1
 
 
 def test_an_early_end():
     n, top = K.placeholder((), dtype="int64"), K.placeholder((), dtype=F)
-    rows, _ = K.scan(lambda h: (h * 2, K.until(h * 2 > top)), outputs_info=K.constant(1.0, F),
-                     n_steps=n)
+    rows, _ = K.scan(
+        lambda h: (h * 2, K.until(h * 2 > top)), outputs_info=K.constant(1.0, F), n_steps=n
+    )
     f = K.function([n, top], rows[-1], mode="compiled")
     for k in range(1, 12):
         for bound in (0.0, 40.0, 1e9):
@@ -111,7 +119,7 @@ def test_a_number_made_from_a_shape_stays_one():
 def test_plans_are_few_where_each_number_needs_one():
     n, x = K.placeholder((), dtype="int32"), K.placeholder((3,), dtype=F)
     rows, _ = K.scan(lambda h: K.tanh(h + x), outputs_info=K.zeros_like(x), n_steps=n)
-    g, = K.gradients(K.sum(K.square(rows[-1])), [x])
+    (g,) = K.gradients(K.sum(K.square(rows[-1])), [x])
     functions = pair([n, x], [rows, g])
     for k in N:
         if k in (1, 2, 40, 89):
@@ -120,7 +128,7 @@ def test_plans_are_few_where_each_number_needs_one():
             functions[0](k, np.ones(3))
     stats = functions[0].stats()
     assert 2 < stats["plans"] <= 2 + len(N)
-    assert stats["built"] + stats["from_cache"] < 40       # kernels do not depend on the number
+    assert stats["built"] + stats["from_cache"] < 40  # kernels do not depend on the number
 
 
 def test_loops_with_other_parts_whose_shape_data_decides():
@@ -139,6 +147,7 @@ def test_rows_of_one_loop_count_the_steps_of_another():
 
     def outer(n, a):
         return K.scan(lambda p: K.tanh(p * 0.9 + h), outputs_info=a, n_steps=n)[0][-1]
+
     rows, _ = K.scan(outer, counts, h)
     functions = pair([counts, h], [rows, rows[-1]])
     for given in ([3, 1, 4, 2], [1, 1, 7, 2], [5]):

@@ -1,4 +1,5 @@
 """Deep graphs for the scheduler: residual layers with batch norm, blocks of attention, chains."""
+
 from codegen.planned import leaf
 
 from ckernels import ops

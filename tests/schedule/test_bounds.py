@@ -1,4 +1,5 @@
 """How much one loop holds, where long ones are cut, and that equal stretches are one kernel."""
+
 import numpy as np
 import pytest
 from codegen.planned import leaf, plan
@@ -21,8 +22,16 @@ def distinct(kernels):
     return {k.key() for k in kernels}
 
 
-@pytest.mark.parametrize("make, size", [(nets.chain, 400), (nets.sines, 100), (nets.adam, 40),
-                                        (nets.attention, 2), (nets.residual, 4)])
+@pytest.mark.parametrize(
+    "make, size",
+    [
+        (nets.chain, 400),
+        (nets.sines, 100),
+        (nets.adam, 40),
+        (nets.attention, 2),
+        (nets.residual, 4),
+    ],
+)
 def test_no_loop_holds_more_than_the_bounds(make, size):
     for group in groups_of(fuse(nets.prepared(make(size)[1])).home):
         assert len(group.nodes) <= MAX_MEMBERS * SLACK and group.cost <= MAX_COST * SLACK
@@ -31,10 +40,12 @@ def test_no_loop_holds_more_than_the_bounds(make, size):
 
 def test_a_chain_of_dependent_operations_is_cut_in_equal_kernels():
     """Each tanh waits for the last: many short loops overlap where a long one would not."""
+
     def build(x):
         for _ in range(60):
             x = ops.tanh(x)
         return x
+
     steps, kernels = plan(build, numbers(40))
     assert 8 < len(steps) < 13 and len(distinct(kernels)) <= 2
 
@@ -51,14 +62,17 @@ def test_a_chain_and_its_gradient_take_few_kernels():
         for _ in range(100):
             y = ops.tanh(y) * 1.01
         return [y, nets.grad(ops.sum(y), [x])[0]]
+
     steps, kernels = plan(build, numbers(40), rtol=2e-3)
     assert len(steps) < 40 and len(distinct(kernels)) < 10
 
 
 def test_a_sum_of_sines_is_cut_between_its_terms():
     """No sine is stored: each loop adds its own to the sum so far. Two kernels do all of them."""
+
     def build(x):
         return sum((ops.sin(x * float(k)) for k in range(2, 100)), ops.sin(x))
+
     steps, kernels = plan(build, numbers(40), rtol=1e-4)
     sines = [s.name.split("+").count("sin") for s in steps]
     assert sum(sines) == 99 and all("add" in s.name for s in steps)
@@ -67,8 +81,10 @@ def test_a_sum_of_sines_is_cut_between_its_terms():
 
 def test_three_loops_that_differ_in_a_number_keep_it_in_their_text():
     """A kernel each: from memory the number costs a register, and few kernels cost little."""
+
     def build(*xs):
         return [ops.exp(x * float(k + 2)) for k, x in enumerate(xs)]
+
     for count, kinds in ((3, 3), (4, 1)):
         arrays = [numbers(5 + k) for k in range(count)]
         assert len(distinct(plan(build, *arrays)[1])) == kinds
@@ -77,16 +93,20 @@ def test_three_loops_that_differ_in_a_number_keep_it_in_their_text():
 def test_a_number_that_all_loops_share_stays_in_the_text():
     def build(*xs):
         return [ops.exp(x * float(k + 2)) + 0.5 for k, x in enumerate(xs)]
+
     steps, kernels = plan(build, *[numbers(5 + k) for k in range(5)])
-    kernel, = {k.key(): k for k in kernels}.values()
+    (kernel,) = {k.key(): k for k in kernels}.values()
     assert [float(dict(v.attrs)["number"]) for v in kernel.values if v.op == "literal"] == [0.5]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
 def test_numbers_from_memory_in_any_dtype(dtype):
     def build(*xs):
-        return [ops.mul(ops.add(x, ops.cast(k + 2, dtype)), ops.cast(k + 3, dtype))
-                for k, x in enumerate(xs)]
+        return [
+            ops.mul(ops.add(x, ops.cast(k + 2, dtype)), ops.cast(k + 3, dtype))
+            for k, x in enumerate(xs)
+        ]
+
     arrays = [np.arange(5 + k).astype(dtype) for k in range(6)]
     steps, kernels = plan(build, *arrays, rtol=1e-3)
     assert len(distinct(kernels)) == 1 and len(steps) == 6
@@ -101,6 +121,7 @@ def test_what_a_full_loop_reads_anyway_joins_it():
         for x in xs:
             total = total * (1.0 - ops.square(x)) * 0.5
         return total
+
     steps, kernels = plan(build, *xs)
     assert sum(s.name.count("square") for s in steps) == 22
     assert all([o.role for o in k.operands].count("out") == 1 for k in kernels)
@@ -111,6 +132,7 @@ def test_shapes_need_no_sizes_to_be_alike():
     x, y = leaf((40, 30)), leaf((20, 7))
     a, b = (groups_of(fuse([ops.exp(ops.sum(t, 1))]).home)[0] for t in (x, y))
     from ckernels.schedule.alike import form
+
     assert form(a)[0] == form(b)[0]
-    c, = groups_of(fuse([ops.exp(ops.sum(x, 0))]).home)
+    (c,) = groups_of(fuse([ops.exp(ops.sum(x, 0))]).home)
     assert form(a)[0] != form(c)[0]

@@ -42,11 +42,14 @@ def grains(f, shape):
     return [(row[UNITS], row[GRAIN]) for row in found[1]["instrs"]]
 
 
-@pytest.mark.parametrize("body", [
-    lambda x: K.softmax(x),
-    lambda x: K.cumsum(x, axis=1),
-    lambda x: K.gather(K.exp(x), np.arange(64)[::-1].copy()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda x: K.softmax(x),
+        lambda x: K.cumsum(x, axis=1),
+        lambda x: K.gather(K.exp(x), np.arange(64)[::-1].copy()),
+    ],
+)
 def test_one_plan_serves_rows_of_any_length(body):
     """Planned for short rows, a plan still deals long ones out to threads."""
     x = K.placeholder((None, None))

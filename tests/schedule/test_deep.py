@@ -1,4 +1,5 @@
 """Graphs thousands of operations deep: gradient, rewrites and schedule never recurse along them."""
+
 import inspect
 import sys
 
@@ -27,7 +28,7 @@ STEPS = {
     "choice": lambda h, x: ops.where(ops.gt(h, 0.0), h * 2.0, x),
     "product": lambda h, x: ops.matmul(h, x),
     "slice": lambda h, x: ops.concatenate([h[1:], x[:1]], 0),
-}
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -52,11 +53,13 @@ def test_depth_needs_no_recursion(name, few_frames):
 def test_a_long_sum_in_the_step_of_a_scan(few_frames):
     """The gradient of a step and the passes over scans meet a sum of 500 terms."""
     x, w = K.placeholder((None, 2, 3)), K.placeholder((3, 3))
+
     def step(row, h):
         total = K.dot(h, w)
         for k in range(DEPTH):
             total = total + row * float(k)
         return K.tanh(total)
+
     states = K.scan(step, [x], [K.zeros((2, 3))])[0]
     roots = [K.gradients(K.sum(states), [w])[0].node]
     concrete = concretise(roots, {x.node: (5, 2, 3), w.node: (3, 3)})

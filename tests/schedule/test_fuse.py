@@ -1,4 +1,5 @@
 """What becomes one loop, what must not, and which form the loop takes."""
+
 import numpy as np
 import pytest
 from codegen.planned import forms, leaf, plan
@@ -48,7 +49,7 @@ ONE_KERNEL = {
     "transposed operand": (lambda x, y: ops.transpose(x) + y, "tile", [(64, 48), (48, 64)]),
     "one_hot": (lambda x: ops.cast(ops.eq(ops.expand_dims(ops.argmax(x, -1), -1),
                                           ops.iota((20, 30), 1)), "float32"), "rows", [(20, 30)]),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ONE_KERNEL)
@@ -92,42 +93,53 @@ def test_an_optimiser_step_is_one_kernel(rule):
 
 def test_no_cycle_through_a_product():
     """exp(x) is read by the product and by what adds the product: two kernels, in that order."""
-    steps, kernels = plan(lambda x: ops.exp(x) + ops.matmul(ops.exp(x), ops.exp(x)),
-                          numbers(16, 16))
+    steps, kernels = plan(
+        lambda x: ops.exp(x) + ops.matmul(ops.exp(x), ops.exp(x)), numbers(16, 16)
+    )
     assert [s.name for s in steps][0] == "exp" and len(steps) == 2
     assert "matmul then" in steps[1].name
 
 
 def test_no_cycle_through_another_group():
     """A running sum and a sum over the other axis lie between exp(x) and its second use."""
+
     def build(x):
         y = ops.exp(x)
-        return [y * ops.sum(ops.cumsum(y, 1), 1, keepdims=True), ops.tanh(y),
-                y - ops.sum(ops.transpose(y) * y, 0)]
+        return [
+            y * ops.sum(ops.cumsum(y, 1), 1, keepdims=True),
+            ops.tanh(y),
+            y - ops.sum(ops.transpose(y) * y, 0),
+        ]
+
     plan(build, numbers(16, 16))
 
 
 def test_no_cycle_through_a_scalar_computed_twice():
     """A scalar that two loops compute for themselves still orders what lies between them."""
+
     def build(x, s):
         t = ops.exp(s)
         y = ops.cumsum(x * t, 0)
         z = ops.sum(y)
         return [ops.tanh(y) + z * t, ops.reshape(t, (1, 1)) * y, t]
+
     plan(build, numbers(16, 16), numbers())
 
 
 def test_a_scalar_beside_chunks_is_stored_once():
     """A chunk kernel computes the scalars it reads, but another loop stores them."""
+
     def build(x, s):
         t = s * 2 + 1
         return [ops.sum(ops.square(x * t)), t, ops.tanh(t)]
+
     plan(build, numbers(60_000), numbers(), rtol=5e-3)
 
 
 def test_epilogue_of_a_product():
-    steps, _ = plan(lambda x, w, b: ops.tanh(ops.matmul(x, w) + b), numbers(9, 5), numbers(5, 7),
-                    numbers(7))
+    steps, _ = plan(
+        lambda x, w, b: ops.tanh(ops.matmul(x, w) + b), numbers(9, 5), numbers(5, 7), numbers(7)
+    )
     assert [s.name for s in steps] == ["matmul then add+tanh"]
     steps, _ = plan(lambda x, w: ops.softmax(ops.matmul(x, w), -1), numbers(9, 5), numbers(5, 7))
     assert len(steps) == 1 and steps[0].kernel.form == "rows"
@@ -169,10 +181,12 @@ def test_values_do_not_join_loops_that_never_run():
 
 def test_gradient_of_a_layer_fuses():
     """Forward and backward of a small classifier: products and a handful of loops, not dozens."""
+
     def build(x, w, b, t):
         logits = ops.matmul(x, w) + b
         loss = ops.mean(crossentropy(logits, t))
         return [loss, *grad(loss, [w, b])]
+
     target = np.eye(7, dtype="float32")[RNG.integers(0, 7, 64)]
     steps, kernels = plan(build, numbers(64, 5), numbers(5, 7), numbers(7), target)
     assert len(steps) <= 5
@@ -186,39 +200,47 @@ def test_a_group_too_wide_for_the_prefetchers_is_cut():
         for x in xs[1:]:
             total = ops.maximum(total, x)
         return total
+
     steps, kernels = plan(build, *arrays)
     assert len(steps) == 2 and len(kernels) == 2
 
 
 def test_a_number_that_every_row_reads_is_not_overwritten():
     """u is as large as t and made by the loop that reads t last: it must not take its place."""
+
     def build(x, y):
         t = ops.sum(y)
         u = t * 0.5
         z = x[:, ::2] - u
         return [ops.matmul(z, ops.transpose(z)) + u]
+
     plan(build, numbers(33, 32), numbers(70_000), rtol=5e-3)
 
 
 def test_layer_norm_and_its_gradient_store_no_intermediate():
     """One pass over rows, one over chunks of columns, one over the chunks; x - mean nowhere."""
+
     def build(x, scale, shift, g):
         total = ops.sum(ops.mul(layer_norm(x, scale, shift), g))
         return [layer_norm(x, scale, shift), *grad(total, [x, scale, shift])]
-    steps, kernels = plan(build, numbers(4100, 700), numbers(700), numbers(700), numbers(4100, 700),
-                          rtol=2e-3)
+
+    steps, kernels = plan(
+        build, numbers(4100, 700), numbers(700), numbers(700), numbers(4100, 700), rtol=2e-3
+    )
     assert len({k.key() for k in kernels}) == 3
     temporary = {b for s in steps for b in s.writes if b[0] == "tmp"}
-    assert len(temporary) <= 4          # a number per row twice, the chunks of two sums
+    assert len(temporary) <= 4  # a number per row twice, the chunks of two sums
 
 
 @pytest.mark.parametrize("axes, shape", [((0,), (8300, 70)), ((0, 1, 2), (20, 25, 18, 64))])
 def test_a_long_batch_norm_and_its_gradient_take_three_passes(axes, shape):
     """Chunks for the moments, chunks for both sums of the gradient, one flat loop for the rest."""
+
     def build(x, scale, shift, g):
         off = ops.sub(x, ops.mean(x, axes))
         y = off * ops.rsqrt(ops.var(x, axes) + 1e-5) * scale + shift
         return [y, *grad(ops.sum(ops.mul(y, g)), [x, scale, shift])]
+
     c = shape[-1:]
     steps, _ = plan(build, numbers(*shape), numbers(*c), numbers(*c), numbers(*shape), rtol=3e-3)
     long = [s for s in steps if s.kernel is not None and s.ns > 30_000]
@@ -230,8 +252,10 @@ def test_leading_axes_are_cut_in_chunks_in_any_layout(order):
     """Reductions over two long leading axes, also where they do not lie as one in memory."""
     x = numbers(64, 130, 66).transpose(order)
     x[1, 3], x[0, 5, 2] = 3.0, np.nan
+
     def build(x):
         return [ops.sum(x, (0, 1)), ops.max(x, (0, 1)), ops.var(x, (0, 1))]
+
     kernels = plan(build, x, rtol=1e-3)[1]
     assert "column_chunks" in {k.form for k in kernels}
 
@@ -241,18 +265,22 @@ def test_values_that_are_compared_are_computed_once():
     x, y = leaf((40, 70)), leaf((40, 70))
     z = ops.add(ops.mul(x, y), 0.1)
     flat, columns = ops.sum(ops.transpose(z), 1), ops.max(z, 0, keepdims=True)
-    for outputs, count in (([ops.exp(flat), z * x - ops.sum(z, 1, keepdims=True)], 2),
-                           ([ops.cast(ops.eq(z, columns), "int64"), ops.sum(z, 1)], 1)):
+    for outputs, count in (
+        ([ops.exp(flat), z * x - ops.sum(z, 1, keepdims=True)], 2),
+        ([ops.cast(ops.eq(z, columns), "int64"), ops.sum(z, 1)], 1),
+    ):
         home = fuse(outputs).home
         assert len(home[z.uid]) == count
 
 
 def test_an_exponential_that_later_loops_want_is_computed_once():
     """Kept in a row on the stack; what follows from it by one product is computed again."""
+
     def build(x, g):
         y = ops.softmax(x, -1)
         return [y, grad(ops.sum(ops.mul(y, g)), [x])[0]]
-    kernel, = plan(build, numbers(20, 300), numbers(20, 300))[1]
+
+    (kernel,) = plan(build, numbers(20, 300), numbers(20, 300))[1]
     text = emit(kernel)[1]
     assert text.count("ck_exp_f32(") == 1 and text.count("[4096];") == 1
 
@@ -264,10 +292,12 @@ def test_quotients_by_the_root_of_a_row_are_products(dtype, rtol):
     x[1] *= 1e18
     x[2] *= np.finfo(dtype).tiny
     x[3], x[4, 3], x[5, 4], x[6, ::2] = 0, np.inf, np.nan, 0
+
     def build(x):
         s = ops.sqrt(ops.abs(ops.max(x, -1, keepdims=True)))
         return x / s
-    kernel, = plan(build, x, check=False)[1]
+
+    (kernel,) = plan(build, x, check=False)[1]
     assert emit(kernel)[1].count(" / ") == 1
     function = make_function([y := leaf((None, None), dtype)], [build(y)], positional_only=True)
     with np.errstate(all="ignore"):
@@ -283,11 +313,13 @@ def test_the_gradient_of_a_logsumexp_is_a_multiple_of_what_it_summed(axis):
     x[6], x[8:] = 3e38, numbers(4, 90)
     if axis == 0:
         x[:, 7], x[:, 9] = -np.inf, np.inf
+
     def build(x, g):
         y = ops.logsumexp(x, axis)
         return [y, grad(ops.sum(ops.mul(y, g)), [x])[0]]
+
     with np.errstate(all="ignore"):
-        kernel, = plan(build, x, numbers(x.shape[1 - axis]), rtol=3e-5)[1]
+        (kernel,) = plan(build, x, numbers(x.shape[1 - axis]), rtol=3e-5)[1]
         few = x[8:, 10:].astype("float64")
         plan(build, few, np.ones(few.shape[1 - axis]), rtol=1e-14)
     text = emit(kernel)[1]

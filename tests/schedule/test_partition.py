@@ -1,5 +1,6 @@
 """What holds for every schedule: no cycle, each value in one place, axes that agree; and what
 making one costs."""
+
 import sys
 
 import pytest
@@ -17,7 +18,7 @@ NETS = {
     "residual": (nets.residual, 6), "long batch norm": (lambda n: nets.residual(n, 4100, 24), 3),
     "attention": (nets.attention, 3), "chain": (nets.chain, 150), "sines": (nets.sines, 60),
     "adam": (nets.adam, 30),
-}
+}  # fmt: skip
 
 
 def groups_of(home):
@@ -60,8 +61,11 @@ def check_order(order, home):
         unit[node.uid] = home[node.uid][0] if node.uid in home else node
     reads = {}
     for group in groups_of(home):
-        read = [peel(x, want)[0] for n in group.nodes
-                for x, want in operand_maps(n, group.maps[n.uid], group)]
+        read = [
+            peel(x, want)[0]
+            for n in group.nodes
+            for x, want in operand_maps(n, group.maps[n.uid], group)
+        ]
         reads[id(group)] = [x for x in read if x.uid not in group.maps]
     for node in order:
         if node.uid not in home:
@@ -90,8 +94,11 @@ def test_schedules_of_deep_graphs(name):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_schedules_of_random_graphs(seed):
-    case = Case(seed, ("float64", "float32", "int32")[seed % 3],
-                **({"largest": 100_000} if seed % 2 else {}))
+    case = Case(
+        seed,
+        ("float64", "float32", "int32")[seed % 3],
+        **({"largest": 100_000} if seed % 2 else {}),
+    )
     check(nets.prepared(concretise(case.outputs, {n: a.shape for n, a in case.leaves})))
 
 
@@ -102,6 +109,7 @@ def calls(roots):
     def watch(frame, event, arg):
         nonlocal count
         count += event == "call"
+
     sys.setprofile(watch)
     try:
         order = fuse(roots).order
@@ -123,10 +131,11 @@ def test_below_knows_what_reaches_what(name, monkeypatch):
     """After fusion the bitsets agree with a search through the groups."""
     make, size = NETS[name]
     made = []
-    monkeypatch.setattr("ckernels.schedule.fuse.Units",
-                        lambda users: made.append(Units(users)) or made[0])
+    monkeypatch.setattr(
+        "ckernels.schedule.fuse.Units", lambda users: made.append(Units(users)) or made[0]
+    )
     fuse(nets.prepared(make(size)[1]))
-    units, = made
+    (units,) = made
     groups = groups_of(units.home)
     for a in groups:
         seen, stack = set(), list(units.outside(a.number))

@@ -4,7 +4,6 @@ Each takes values of the pool that fit, makes inputs where none does, and adds i
 text of its sizes; where nothing fits it adds nothing.
 """
 
-
 import ckernels as K
 
 from .shape_values import AXES, both
@@ -18,20 +17,39 @@ class Computing:
     def unary(self):
         x = self.of()
         one = lambda t: K.square(t) + 1
-        how = self.pick([
-            K.tanh, K.sigmoid, K.relu, K.abs, K.sin, K.softplus, lambda t: -t,
-            lambda t: K.exp(K.minimum(t, 2)), lambda t: K.sqrt(one(t)), lambda t: 1 / one(t),
-            lambda t: K.log(one(t)), lambda t: K.clip(t, -1, 1), lambda t: t * 0.5 + 1,
-        ])  # fmt: skip
+        how = self.pick(
+            [
+                K.tanh,
+                K.sigmoid,
+                K.relu,
+                K.abs,
+                K.sin,
+                K.softplus,
+                lambda t: -t,
+                lambda t: K.exp(K.minimum(t, 2)),
+                lambda t: K.sqrt(one(t)),
+                lambda t: 1 / one(t),
+                lambda t: K.log(one(t)),
+                lambda t: K.clip(t, -1, 1),
+                lambda t: t * 0.5 + 1,
+            ]
+        )
         self.add(how(x.tensor), x.dims)
 
     def binary(self):
         x = self.of()
         y, dims = self.mate(x)
-        how = self.pick([
-            lambda a, b: a + b, lambda a, b: a - b, lambda a, b: b - a * 0.5, K.maximum,
-            lambda a, b: K.tanh(a) * K.tanh(b), K.minimum, lambda a, b: a / (K.square(b) + 1),
-        ])  # fmt: skip
+        how = self.pick(
+            [
+                lambda a, b: a + b,
+                lambda a, b: a - b,
+                lambda a, b: b - a * 0.5,
+                K.maximum,
+                lambda a, b: K.tanh(a) * K.tanh(b),
+                K.minimum,
+                lambda a, b: a / (K.square(b) + 1),
+            ]
+        )
         self.add(how(x.tensor, y.tensor), dims)
 
     def choose(self):
@@ -160,16 +178,18 @@ class Computing:
         if self.chance(0.6):
             kernel = K.variable(self.rng.integers(-4, 5, (3, 3, 2, 3)) / 16, dtype=self.dtype)
             same = self.chance(0.5)
-            t = K.conv2d(x, kernel, padding="same" if same else "valid",
-                         data_format="channels_last")  # fmt: skip
+            t = K.conv2d(
+                x, kernel, padding="same" if same else "valid", data_format="channels_last"
+            )
             if not same:
                 self.positive += [f"max({h}-2,0)", f"max({w}-2,0)"]
             dims = (batch, h, w, "3") if same else (batch, f"max({h}-2,0)", f"max({w}-2,0)", "3")
             self.costs.append("*".join([batch, h, w, "54"]))
             self.add(K.tanh(t) if self.chance(0.5) else t, dims)
         else:
-            t = K.pool2d(x, (2, 2), (2, 2), data_format="channels_last",
-                         pool_mode=self.pick(["max", "avg"]))  # fmt: skip
+            t = K.pool2d(
+                x, (2, 2), (2, 2), data_format="channels_last", pool_mode=self.pick(["max", "avg"])
+            )
             self.positive += [f"({h}//2)", f"({w}//2)"]
             self.add(t, (batch, f"({h}//2)", f"({w}//2)", "2"))
 
@@ -190,8 +210,9 @@ class Computing:
             first = self.leaf(x.dims[1:])
             step = lambda r, h: K.tanh(r * 0.5 + h * 0.75)
         self.trips.append(x.dims[0])
-        states = K.scan(step, sequences=[x.tensor], outputs_info=[first.tensor],
-                        go_backwards=self.chance(0.2))[0]  # fmt: skip
+        states = K.scan(
+            step, sequences=[x.tensor], outputs_info=[first.tensor], go_backwards=self.chance(0.2)
+        )[0]
         if self.chance(0.4):
             self.positive.append(x.dims[0])
             return self.add(states[-1], x.dims[1:])

@@ -74,10 +74,12 @@ class Moving:
             self.positive.append(f"max({d}-{at if at > 0 else 0},0)")
             return at, None
         return {
-            "from": (slice(1, None), f"max({d}-1,0)"), "to": (slice(None, -2), f"max({d}-2,0)"),
-            "odd": (slice(1, None, 2), f"({d}//2)"), "back": (slice(None, None, -1), d),
+            "from": (slice(1, None), f"max({d}-1,0)"),
+            "to": (slice(None, -2), f"max({d}-2,0)"),
+            "odd": (slice(1, None, 2), f"({d}//2)"),
+            "back": (slice(None, None, -1), d),
             "first": (slice(3), f"min({d},3)"),
-        }[kind]  # fmt: skip
+        }[kind]
 
     def join(self):
         """Concatenated with what fits but along one axis, or stacked."""
@@ -85,8 +87,13 @@ class Moving:
         if x is None:
             return
         axis = self.pick(range(len(x.dims)))
-        fit = [v for v in self.pool if v.kind == "f" and len(v.dims) == len(x.dims)
-               and all(a == b for k, (a, b) in enumerate(zip(v.dims, x.dims)) if k != axis)]
+        fit = [
+            v
+            for v in self.pool
+            if v.kind == "f"
+            and len(v.dims) == len(x.dims)
+            and all(a == b for k, (a, b) in enumerate(zip(v.dims, x.dims)) if k != axis)
+        ]
         if self.chance(0.2):
             same = [v for v in fit if v.dims == x.dims]
             y = self.pick(same)
@@ -205,8 +212,11 @@ class Moving:
             rows = K.reshape(test.tensor, (-1,))
             self.trips[-1] = "*".join(test.dims) or "1"
             self.positive.append(self.trips[-1])
-            counted = K.scan(lambda r, h: (h + r, K.until(K.greater(h + r, 2.0))),
-                             sequences=[rows], outputs_info=[K.cast(0, self.dtype)])[0]  # fmt: skip
+            counted = K.scan(
+                lambda r, h: (h + r, K.until(K.greater(h + r, 2.0))),
+                sequences=[rows],
+                outputs_info=[K.cast(0, self.dtype)],
+            )[0]
             self.add(counted, [self.data_size(self.trips[-1])], True)
 
     # ---- state --------------------------------------------------------------------------------

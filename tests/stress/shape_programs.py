@@ -57,8 +57,11 @@ class Program(Computing, Moving):
 
     def of(self, kinds="f", ndim=0, most=4, exact=False):
         """A value of the pool, likelier a late one; None when nothing fits."""
-        fit = [v for v in self.pool
-               if v.kind in kinds and ndim <= len(v.dims) <= most and (v.exact or not exact)]
+        fit = [
+            v
+            for v in self.pool
+            if v.kind in kinds and ndim <= len(v.dims) <= most and (v.exact or not exact)
+        ]
         if not fit:
             return None
         return self.pick(fit[-3:] if self.chance(0.6) else fit)
@@ -134,8 +137,9 @@ class Program(Computing, Moving):
 
     def function(self, mode=None):
         inputs = [leaf.tensor for leaf in self.leaves]
-        return K.function(inputs, self.outputs, updates=self.updates, mode=mode,
-                          on_unused_input="ignore")  # fmt: skip
+        return K.function(
+            inputs, self.outputs, updates=self.updates, mode=mode, on_unused_input="ignore"
+        )
 
     def describe(self):
         return "; ".join(self.log)

@@ -30,7 +30,7 @@ def damages(data, rng, count):
     size = len(data)
     found = [(f"cut at {where}", cut(data, where)) for where in CUTS] + [("longer", data + b"\0")]
     for offset in rng.sample(range(size - 512), min(count, size - 512)):
-        hole = data[:offset] + bytes(512) + data[offset + 512:]
+        hole = data[:offset] + bytes(512) + data[offset + 512 :]
         if hole != data:
             found.append((f"hole at {offset}", hole))
     for offset in rng.sample(range(size), min(count, size)):
@@ -83,8 +83,12 @@ def test_things_that_are_no_files(tmp_path):
     run(check, 1, flags=flags)
     (path,) = (tmp_path / "kernels").glob("*.so")
     spare = path.read_bytes()
-    for put in (lambda: os.mkfifo(path), lambda: path.symlink_to("/dev/zero"),
-                lambda: path.symlink_to(tmp_path / "elsewhere"), lambda: path.symlink_to(path)):
+    for put in (
+        lambda: os.mkfifo(path),
+        lambda: path.symlink_to("/dev/zero"),
+        lambda: path.symlink_to(tmp_path / "elsewhere"),
+        lambda: path.symlink_to(path),
+    ):
         (tmp_path / "elsewhere").write_bytes(spare)
         path.unlink()
         put()
@@ -131,7 +135,7 @@ def test_a_damaged_file_of_a_whole_program(tmp_path, count):
                     cache.unseal(bad, path.name[:64])
                     pytest.fail(f"{path.name}, {what}")
         cuts = found[: len(CUTS)] if count > 50 else found[:1]
-        for what, bad in cuts + rng.sample(found[len(cuts):], 30 if count > 50 else 2):
+        for what, bad in cuts + rng.sample(found[len(cuts) :], 30 if count > 50 else 2):
             path.unlink(missing_ok=True)
             path.write_bytes(bad)
             _, errors = run(program, flags=flags)

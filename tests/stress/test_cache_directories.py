@@ -141,9 +141,12 @@ def no_memory_files():
 
     def deny():
         libc = ctypes.CDLL(None, use_errno=True)
-        code = [(0x20, 0, 0, 0), (0x15, 0, 1, 319),     # the number of the call; memfd_create?
-                (0x06, 0, 0, 0x00050000 | errno.EACCES),  # yes: the error
-                (0x06, 0, 0, 0x7FFF0000)]                 # no: allowed  # fmt: skip
+        code = [
+            (0x20, 0, 0, 0),
+            (0x15, 0, 1, 319),  # the number of the call; memfd_create?
+            (0x06, 0, 0, 0x00050000 | errno.EACCES),  # yes: the error
+            (0x06, 0, 0, 0x7FFF0000),
+        ]  # no: allowed
         text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
         program = struct.pack("HxxxxxxP", len(code), ctypes.addressof(text))
         if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.c_char_p(program), 0, 0):
@@ -170,8 +173,9 @@ def test_no_memory_files(no_memory_files, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["kernels"]
 
 
-def test_a_noexec_temporary_directory_and_no_memory_files(mounted, no_memory_files, monkeypatch,
-                                                          tmp_path):
+def test_a_noexec_temporary_directory_and_no_memory_files(
+    mounted, no_memory_files, monkeypatch, tmp_path
+):
     """Other places serve: /dev/shm, the user's runtime directory, the compiledir."""
     monkeypatch.setattr(tempfile, "tempdir", str(mounted("size=10m,noexec,mode=755")))
 
@@ -192,8 +196,10 @@ def test_nowhere_to_run_kernels_from(mounted, no_memory_files, monkeypatch):
     def work():
         if ctypes.CDLL(None).unshare(0x20000):  # mounts of its own, for /dev/shm
             return "skip", ""
-        for command in (["mount", "--make-rprivate", "/"],
-                        ["mount", "-t", "tmpfs", "-o", "noexec", "none", "/dev/shm"]):
+        for command in (
+            ["mount", "--make-rprivate", "/"],
+            ["mount", "-t", "tmpfs", "-o", "noexec", "none", "/dev/shm"],
+        ):
             if subprocess.run(command, capture_output=True).returncode:
                 return "skip", ""
         no_memory_files()
@@ -360,8 +366,14 @@ def test_no_home_at_all(tmp_path):
     (tmp_path / "~").mkdir()  # what expanduser leaves standing must not be taken for a directory
     code = HOMELESS.format(temporary=str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
-    done = subprocess.run([sys.executable, "-c", code], env=env, cwd=tmp_path, text=True,
-                          capture_output=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=env,
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["none", "[1, 0]"]
     assert len(done.stderr.splitlines()) == 1 and "are kept in" in done.stderr

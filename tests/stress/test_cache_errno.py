@@ -17,8 +17,11 @@ import pytest
 
 from .harness import CC, ROOT, needs_compiler, needs_fork
 
-pytestmark = [needs_compiler, needs_fork,
-              pytest.mark.skipif(sys.platform != "linux", reason="LD_PRELOAD and /proc")]
+pytestmark = [
+    needs_compiler,
+    needs_fork,
+    pytest.mark.skipif(sys.platform != "linux", reason="LD_PRELOAD and /proc"),
+]
 OPERATIONS = ["open", "create", "write", "read", "close", "rename", "link", "unlink", "mkdir",
               "stat", "fstat", "access", "utime", "opendir", "readdir", "seek"]  # fmt: skip
 ERRORS = ["ENOSPC", "EDQUOT", "EIO", "EACCES", "EROFS", "ESTALE"]
@@ -119,8 +122,19 @@ def library(tmp_path_factory):
     """The preloaded library, built with the compiler of the tests."""
     path = tmp_path_factory.mktemp("faults") / "faults.so"
     source = Path(__file__).with_name("faults.c")
-    command = [CC, "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o", str(path),
-               str(source), "-ldl"]  # fmt: skip
+    command = [
+        CC,
+        "-shared",
+        "-fPIC",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-o",
+        str(path),
+        str(source),
+        "-ldl",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return path
@@ -133,18 +147,32 @@ def inject(library, tmp_path, cases):
     harness = "import sys; sys.path.insert(0, {!r})\nfrom tests.stress.harness import *\n"
     (tmp_path / "tests_harness.py").write_text(harness.format(str(ROOT)))
     env = {**os.environ, "LD_PRELOAD": str(library), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, str(driver)], input="\n".join(map(json.dumps, cases)),
-                          env=env, cwd=tmp_path, capture_output=True, text=True, timeout=3000)
+    done = subprocess.run(
+        [sys.executable, str(driver)],
+        input="\n".join(map(json.dumps, cases)),
+        env=env,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=3000,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
 
 
 def cases(tmp_path, operations, errors, points):
     """points: [(the call that fails first, whether only that one does)]"""
-    numbered = [(o, e, n, warm, once) for o in operations for e in errors for n, once in points
-                for warm in ([], [1, 2])]  # fmt: skip
-    return [(str(tmp_path / f"case{k}"), o, getattr(errno, e), n, warm, once)
-            for k, (o, e, n, warm, once) in enumerate(numbered)]
+    numbered = [
+        (o, e, n, warm, once)
+        for o in operations
+        for e in errors
+        for n, once in points
+        for warm in ([], [1, 2])
+    ]
+    return [
+        (str(tmp_path / f"case{k}"), o, getattr(errno, e), n, warm, once)
+        for k, (o, e, n, warm, once) in enumerate(numbered)
+    ]
 
 
 def test_each_operation_once(library, tmp_path):
@@ -179,6 +207,8 @@ def test_killed_at_each_file_operation(library, tmp_path, step, signal):
     for warm in ([], [1, 2]):
         count = inject(library, tmp_path, [(str(tmp_path / f"count{warm}"), "kill", 0, 0, warm, 0)])
         assert count["kill"] > 100
-        found += [(str(tmp_path / f"{signal}-{warm}-{k}"), "kill", signal, k, warm, 0)
-                  for k in range(7 % step, count["kill"], step)]
+        found += [
+            (str(tmp_path / f"{signal}-{warm}-{k}"), "kill", signal, k, warm, 0)
+            for k in range(7 % step, count["kill"], step)
+        ]
     assert inject(library, tmp_path, found)["kill"] >= 0.8 * len(found)

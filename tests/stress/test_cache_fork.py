@@ -179,11 +179,16 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_multiprocessing(tmp_path, method, noisy):
     (tmp_path / "program.py").write_text(MAIN)
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "2",
-           "CKERNELS_FLAGS": f"compiledir={tmp_path / 'kernels'}"}  # fmt: skip
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "OMP_NUM_THREADS": "2",
+        "CKERNELS_FLAGS": f"compiledir={tmp_path / 'kernels'}",
+    }
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "program.py", method, noisy]
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True,
-                          timeout=240)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=240
+    )
     assert done.returncode == 0 and done.stdout == "fine\n", done.stderr
 
 
@@ -221,10 +226,19 @@ def test_a_server_that_forks_its_workers_first(tmp_path):
     import json
     import socket
 
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "2",
-           "CKERNELS_FLAGS": f"compiledir={tmp_path / 'kernels'}"}  # fmt: skip
-    server = subprocess.Popen([sys.executable, "-c", SERVER], env=env, text=True,
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "OMP_NUM_THREADS": "2",
+        "CKERNELS_FLAGS": f"compiledir={tmp_path / 'kernels'}",
+    }
+    server = subprocess.Popen(
+        [sys.executable, "-c", SERVER],
+        env=env,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     try:
         port = int(server.stdout.readline())
         for number in range(20):

@@ -35,7 +35,7 @@ NAMES = [
     f"\\\n{MARK}",
     f"{MARK}\ud800\u202e\x1b[31m",
     f"_{MARK}); return 0; }}",
-]
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -57,8 +57,13 @@ def test_hostile_names(tmp_path, recorder, name, monkeypatch):
     pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
     compiler_path, folder = recorder
     monkeypatch.chdir(tmp_path)
-    flags = {"compiledir": str(tmp_path / "kernels"), "cc": str(compiler_path), "mode": "compiled",
-             "on_compile_error": "raise", "print_progress": True}  # fmt: skip
+    flags = {
+        "compiledir": str(tmp_path / "kernels"),
+        "cc": str(compiler_path),
+        "mode": "compiled",
+        "on_compile_error": "raise",
+        "print_progress": True,
+    }
     try:
         with config.change(flags):
             forget()
@@ -98,8 +103,9 @@ def test_names_in_what_people_read_are_harmless(tmp_path):
 def test_flags_are_arguments_not_a_shell(tmp_path, recorder, flags):
     """cc.cflags are the user's own, but split at spaces only: nothing in them is a command."""
     compiler_path, folder = recorder
-    with config.change({"cc": str(compiler_path), "cc.cflags": flags,
-                        "compiledir": str(tmp_path / "kernels")}):  # fmt: skip
+    with config.change(
+        {"cc": str(compiler_path), "cc.cflags": flags, "compiledir": str(tmp_path / "kernels")}
+    ):
         forget()
         try:
             compiler.current_toolchain()
@@ -110,10 +116,24 @@ def test_flags_are_arguments_not_a_shell(tmp_path, recorder, flags):
     assert all(word in lines for word in flags.split())
 
 
-@pytest.mark.parametrize("name", [
-    "path with space", "quote'd", 'double"d', "accent\u00e9", "new\nline", "x" * 200, "a,b=c",
-    "$HOME", "%s%n", "-o", "per:cent", "\udcff", "\u202e",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "path with space",
+        "quote'd",
+        'double"d',
+        "accent\u00e9",
+        "new\nline",
+        "x" * 200,
+        "a,b=c",
+        "$HOME",
+        "%s%n",
+        "-o",
+        "per:cent",
+        "\udcff",
+        "\u202e",
+    ],
+)
 def test_compiledirs_with_any_name(tmp_path, name):
     directory = tmp_path / name / "kernels"
     with config.change({"compiledir": str(directory)}):

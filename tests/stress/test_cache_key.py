@@ -32,17 +32,38 @@ f = K.function([{x}], [{body}], name={name!r}, mode="compiled")
 f([np.ones({given}, {dtype!r})[{slice}]])
 print(json.dumps(sorted(k["key"] for k in f.stats()["kernels"])))
 """
-PLAIN = dict(before="", x="x", w="w", shape="(None, 4)", dtype="float32", columns=4, name="f",
-             body="K.tanh(x * w) + K.sum(x)", given="(3, 4)", slice=":")  # fmt: skip
+PLAIN = dict(
+    before="",
+    x="x",
+    w="w",
+    shape="(None, 4)",
+    dtype="float32",
+    columns=4,
+    name="f",
+    body="K.tanh(x * w) + K.sum(x)",
+    given="(3, 4)",
+    slice=":",
+)
 
 
 def keys(tmp_path, env=None, cwd=None, **changes):
     text = PROGRAM.format(**{**PLAIN, **changes})
     flags = f"compiledir={tmp_path / 'kernels'}" + (env or {}).pop("FLAGS", "")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(tmp_path), **(env or {}),
-                   "CKERNELS_FLAGS": flags}  # fmt: skip
-    done = subprocess.run([sys.executable, "-c", text], env=environment, cwd=cwd or tmp_path,
-                          capture_output=True, text=True, timeout=120)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(tmp_path),
+        **(env or {}),
+        "CKERNELS_FLAGS": flags,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", text],
+        env=environment,
+        cwd=cwd or tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -54,24 +75,51 @@ def base(tmp_path_factory):
 
 
 NUMPY = "np.__version__ = '9.9.9'; np.version.version = '9.9.9'; np.version.full_version = '9.9.9'"
-PYTHON = ("import platform, _cffi_backend; sys.version_info = (3, 99, 0, 'final', 0); "
-          "sys.version = '3.99.0'; platform.python_version = lambda: '3.99.0'")  # fmt: skip
+PYTHON = (
+    "import platform, _cffi_backend; sys.version_info = (3, 99, 0, 'final', 0); "
+    "sys.version = '3.99.0'; platform.python_version = lambda: '3.99.0'"
+)
 
 
-@pytest.mark.parametrize("changes", [
-    {"x": "hostname", "w": "z" * 50, "name": "another function",
-     "body": f"K.tanh(hostname * {'z' * 50}) + K.sum(hostname)"},
-    {"given": "(7, 4)"},
-    {"shape": "(None, None, 4)", "given": "(2, 3, 4)"},
-    {"before": NUMPY},
-    {"before": PYTHON},
-    {"before": "# a line more\n# and another\n"},
-    {"env": {"PYTHONHASHSEED": "12345", "LANG": "de_DE.UTF-8", "LC_ALL": "C", "TZ": "Asia/Tokyo"}},
-    {"env": {"OMP_NUM_THREADS": "1"}},
-    {"env": {"USER": "somebody", "LOGNAME": "somebody", "HOSTNAME": "elsewhere"}},
-    {"env": {"FLAGS": ",floatX=float64,seed=3,profile=True,exception_verbosity=high"}},
-], ids=["names", "batch size", "axes that run together", "numpy version", "python version", "lines",
-        "hash seed and locale", "threads", "user", "other flags"])  # fmt: skip
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {
+            "x": "hostname",
+            "w": "z" * 50,
+            "name": "another function",
+            "body": f"K.tanh(hostname * {'z' * 50}) + K.sum(hostname)",
+        },
+        {"given": "(7, 4)"},
+        {"shape": "(None, None, 4)", "given": "(2, 3, 4)"},
+        {"before": NUMPY},
+        {"before": PYTHON},
+        {"before": "# a line more\n# and another\n"},
+        {
+            "env": {
+                "PYTHONHASHSEED": "12345",
+                "LANG": "de_DE.UTF-8",
+                "LC_ALL": "C",
+                "TZ": "Asia/Tokyo",
+            }
+        },
+        {"env": {"OMP_NUM_THREADS": "1"}},
+        {"env": {"USER": "somebody", "LOGNAME": "somebody", "HOSTNAME": "elsewhere"}},
+        {"env": {"FLAGS": ",floatX=float64,seed=3,profile=True,exception_verbosity=high"}},
+    ],
+    ids=[
+        "names",
+        "batch size",
+        "axes that run together",
+        "numpy version",
+        "python version",
+        "lines",
+        "hash seed and locale",
+        "threads",
+        "user",
+        "other flags",
+    ],
+)
 def test_what_cannot_change_the_code_is_not_in_the_key(tmp_path, base, changes):
     assert keys(tmp_path, **changes) == base
 
@@ -82,14 +130,18 @@ def test_the_working_directory_is_not_in_the_key(tmp_path, base):
     assert keys(tmp_path, cwd=elsewhere) == base
 
 
-@pytest.mark.parametrize("changes", [
-    {"dtype": "float64"},
-    {"body": "K.tanh(x * w) + K.sum(x) * 2"},
-    {"body": "K.sigmoid(x * w) + K.sum(x)"},
-    {"env": {"FLAGS": ",cc.cflags=-DX=1"}},
-    {"env": {"FLAGS": ",arch=generic"}},
-    {"given": "(3, 8)", "slice": ":, ::2"},
-], ids=["dtype", "a constant", "an op", "cc.cflags", "arch", "strides"])  # fmt: skip
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dtype": "float64"},
+        {"body": "K.tanh(x * w) + K.sum(x) * 2"},
+        {"body": "K.sigmoid(x * w) + K.sum(x)"},
+        {"env": {"FLAGS": ",cc.cflags=-DX=1"}},
+        {"env": {"FLAGS": ",arch=generic"}},
+        {"given": "(3, 8)", "slice": ":, ::2"},
+    ],
+    ids=["dtype", "a constant", "an op", "cc.cflags", "arch", "strides"],
+)
 def test_what_changes_the_code_changes_the_key(tmp_path, base, changes):
     found = keys(tmp_path, **changes)
     assert found != base and len(found) >= 1
@@ -100,19 +152,28 @@ def test_every_part_of_a_compiler_is_in_the_key(tmp_path):
     with config.change({"compiledir": str(tmp_path)}):
         tools = compiler.current_toolchain()
         first = compiler.key_of(source(1), tools)
-        changed = [tools._replace(path="/opt/cc"), tools._replace(stamp="1:2"),
-                   tools._replace(version="13.3"), tools._replace(behind=("/opt/cc1 1:2",)),
-                   tools._replace(macros="0" * 64), tools._replace(flags=(*tools.flags, "-g"))]
-        same = [tools._replace(host="another"), tools._replace(linker="/opt/ld"),
-                tools._replace(command=("cc", "--nothing"))]  # fmt: skip
+        changed = [
+            tools._replace(path="/opt/cc"),
+            tools._replace(stamp="1:2"),
+            tools._replace(version="13.3"),
+            tools._replace(behind=("/opt/cc1 1:2",)),
+            tools._replace(macros="0" * 64),
+            tools._replace(flags=(*tools.flags, "-g")),
+        ]
+        same = [
+            tools._replace(host="another"),
+            tools._replace(linker="/opt/ld"),
+            tools._replace(command=("cc", "--nothing")),
+        ]
         assert len({first, *(compiler.key_of(source(1), t) for t in changed)}) == 1 + len(changed)
         assert {compiler.key_of(source(1), t) for t in same} == {first}
         parts = dict(compiler.key_parts(source(1), tools))
         assert list(parts) == ["abi", "compiler", "cpu", "flags", "source"]
 
 
-@pytest.mark.parametrize("where, name", [(cache, "ABI"), (compiler, "PREAMBLE"),
-                                         (compiler, "TABLE")])  # fmt: skip
+@pytest.mark.parametrize(
+    "where, name", [(cache, "ABI"), (compiler, "PREAMBLE"), (compiler, "TABLE")]
+)
 def test_what_surrounds_a_kernel_is_in_its_key(tmp_path, monkeypatch, where, name):
     """The ABI of the runtime, and the text that every translation unit begins and ends with."""
     with config.change({"compiledir": str(tmp_path)}):

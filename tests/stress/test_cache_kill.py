@@ -75,8 +75,12 @@ def test_random_points(tmp_path, count, number):
     # what `publishing` wrote is no ELF, so only digests can be checked; they all must be right
     assert_sound(tmp_path / "kernels")
     names = os.listdir(tmp_path / "kernels")
-    assert all(name.split(".")[-1] in ("so", "json", "plan") or name in ("hits", "usage")
-               or name.startswith(("toolchain-", "failed-")) for name in names)  # fmt: skip
+    assert all(
+        name.split(".")[-1] in ("so", "json", "plan")
+        or name in ("hits", "usage")
+        or name.startswith(("toolchain-", "failed-"))
+        for name in names
+    )
 
 
 def test_interrupted_work_leaves_nothing(tmp_path):

@@ -73,8 +73,9 @@ def test_readers_during_eviction(tmp_path):
     """A reader gets a whole entry or builds it; what it holds survives the entry."""
     directory = tmp_path / "kernels"
     children = [Child(reading, 15, flags={"compiledir": str(directory)}) for _ in range(3)]
-    children += [Child(crowding, 200, seed, flags={"compiledir": str(directory)})
-                 for seed in range(3)]  # fmt: skip
+    children += [
+        Child(crowding, 200, seed, flags={"compiledir": str(directory)}) for seed in range(3)
+    ]
     for child in children:
         _, errors = child.finish()
         assert errors == ""
@@ -99,8 +100,10 @@ def test_readers_while_the_entry_is_replaced(tmp_path, turns):
     run(replacing, 1, 0, flags=flags)
     children = [Child(replacing, turns, seed, flags=flags) for seed in (1, 2, 3)]
     reads = 0
-    while any(os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
-              for child in children):
+    while any(
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+        for child in children
+    ):
         cache.unseal((tmp_path / f"{SAME}.so").read_bytes(), SAME)
         reads += 1
     for child in children:
@@ -120,12 +123,15 @@ def building(turns, seed):
 @pytest.mark.parametrize("count, turns", [(4, 5), pytest.param(8, 30, marks=pytest.mark.slow)])
 def test_clear_in_a_loop(tmp_path, count, turns):
     directory = tmp_path / "kernels"
-    children = [Child(building, turns, seed, flags={"compiledir": str(directory)})
-                for seed in range(count)]  # fmt: skip
+    children = [
+        Child(building, turns, seed, flags={"compiledir": str(directory)}) for seed in range(count)
+    ]
     cleared = 0
     with config.change({"compiledir": str(directory)}):
-        while any(os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
-                  for child in children):
+        while any(
+            os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+            for child in children
+        ):
             cleared += cli.cache_main(["clear", "--yes"]) == 0
             time.sleep(0.002)
     for child in children:
@@ -143,8 +149,10 @@ def test_the_directory_itself_vanishes(tmp_path):
     directory, turns = tmp_path / "kernels", 10
     flags = {"compiledir": str(directory)}
     children = [Child(building, turns, seed, flags=flags) for seed in (1, 2)]
-    while any(os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
-              for child in children):
+    while any(
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+        for child in children
+    ):
         shutil.rmtree(directory, ignore_errors=True)
         time.sleep(0.002)
     for child in children:

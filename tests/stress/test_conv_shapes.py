@@ -20,6 +20,7 @@ def random_padding(rng, n):
         if kind == 0:
             return str(rng.choice(words))
         return int(rng.integers(3)) if kind == 1 else tuple(map(int, rng.integers(0, 4, 2)))
+
     return str(rng.choice(words)) if rng.random() < 0.4 else tuple(one() for _ in range(n))
 
 
@@ -32,8 +33,12 @@ def random_case(rng):
     w = rng.normal(size=(*rng.integers(1, 5, n), channels // groups, filters))
     if rng.random() < 0.05:
         w = w[..., :-1]
-    options = {"strides": tuple(map(int, rng.integers(1, 4, n))), "padding": random_padding(rng, n),
-               "dilation_rate": tuple(map(int, rng.integers(1, 3, n))), "groups": groups}
+    options = {
+        "strides": tuple(map(int, rng.integers(1, 4, n))),
+        "padding": random_padding(rng, n),
+        "dilation_rate": tuple(map(int, rng.integers(1, 3, n))),
+        "groups": groups,
+    }
     return x.astype("float32"), w.astype("float32"), options
 
 
@@ -57,8 +62,9 @@ def check_conv(rng, known):
     got = K.function([a, b], y)(x, w)
     if 0 not in x.shape[1:-1]:
         groups, dilation = options["groups"], options["dilation_rate"]
-        want = convolved(x.astype("float64"), w, groups, options["strides"], options["padding"],
-                         dilation)
+        want = convolved(
+            x.astype("float64"), w, groups, options["strides"], options["padding"], dilation
+        )
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
     g = rng.normal(size=got.shape).astype("float32")
     gx, gw = K.function([a, b], K.gradients(K.sum(y * g), [a, b]))(x, w)
@@ -135,8 +141,9 @@ def test_new_sizes_build_nothing(data_format):
     h = K.relu(K.bias_add(K.conv2d(x, w, (2, 2), "same", data_format), b, data_format))
     h = K.pool2d(h, (3, 3), (2, 2), "same", data_format, "avg")
     h = K.resize_images(K.resize_images(h, 1, 2, data_format), 2, 2, data_format, "bilinear")
-    h = K.pool2d(K.conv2d(h, v, padding="same", data_format=data_format), (2, 2), (1, 1), "same",
-                 data_format)
+    h = K.pool2d(
+        K.conv2d(h, v, padding="same", data_format=data_format), (2, 2), (1, 1), "same", data_format
+    )
     loss = K.mean(K.square(h))
     f = K.function([x], [loss] + K.gradients(loss, [w, b, v]))
     kernels = None

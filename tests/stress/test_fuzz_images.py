@@ -89,16 +89,22 @@ def convolution(rng):
     groups = int(rng.choice([1, 1, 2, 3, 8]))
     each, out = int(rng.integers(1, 3)), groups * int(rng.integers(1, 4))
     form = str(rng.choice(FORMATS))
-    options = {"strides": tuple(map(int, rng.integers(1, 4, n))), "padding": padding(rng, n),
-               "dilation_rate": tuple(map(int, rng.integers(1, 4, n))), "groups": groups,
-               "data_format": form, "flip": bool(rng.integers(2))}
+    options = {
+        "strides": tuple(map(int, rng.integers(1, 4, n))),
+        "padding": padding(rng, n),
+        "dilation_rate": tuple(map(int, rng.integers(1, 4, n))),
+        "groups": groups,
+        "data_format": form,
+        "flip": bool(rng.integers(2)),
+    }
     x = turned(some(rng, batch, *sizes, groups * each, dtype=dtype), form)
     w = some(rng, *kernel, each, out, dtype=dtype)
     if rng.random() < 0.3:
         options.pop("padding")
         x = turned(some(rng, batch, *sizes, out, dtype=dtype), form)
-        return agree(lambda a, b: K.conv_transpose(K.Tensor(a), K.Tensor(b), **options).node,
-                     [x, w], (0, 1))
+        return agree(
+            lambda a, b: K.conv_transpose(K.Tensor(a), K.Tensor(b), **options).node, [x, w], (0, 1)
+        )
     return agree(lambda a, b: K.conv(K.Tensor(a), K.Tensor(b), **options).node, [x, w], (0, 1))
 
 
@@ -110,8 +116,14 @@ def depthwise(rng):
     strides, dilation = (int(rng.integers(1, 4)) for _ in range(2))
     x = turned(some(rng, batch, *sizes, channels, dtype=dtype), form)
     w = some(rng, *kernel, channels, many, dtype=dtype)
-    return agree(lambda a, b: K.depthwise_conv2d(K.Tensor(a), K.Tensor(b), strides, padded, form,
-                                                 dilation).node, [x, w], (0, 1), known=True)
+    return agree(
+        lambda a, b: (
+            K.depthwise_conv2d(K.Tensor(a), K.Tensor(b), strides, padded, form, dilation).node
+        ),
+        [x, w],
+        (0, 1),
+        known=True,
+    )
 
 
 def local(rng):
@@ -123,10 +135,16 @@ def local(rng):
     x = turned(some(rng, batch, *sizes, 2, dtype=dtype), form)
     w = some(rng, int(np.prod(results)), 2 * int(np.prod(kernel)), 3, dtype=dtype)
     if n == 1:
-        return agree(lambda a, b: K.local_conv1d(K.Tensor(a), K.Tensor(b), kernel, strides,
-                                                 form).node, [x, w], (0, 1))
-    return agree(lambda a, b: K.local_conv2d(K.Tensor(a), K.Tensor(b), kernel, strides, results,
-                                             form).node, [x, w], (0, 1))
+        return agree(
+            lambda a, b: K.local_conv1d(K.Tensor(a), K.Tensor(b), kernel, strides, form).node,
+            [x, w],
+            (0, 1),
+        )
+    return agree(
+        lambda a, b: K.local_conv2d(K.Tensor(a), K.Tensor(b), kernel, strides, results, form).node,
+        [x, w],
+        (0, 1),
+    )
 
 
 def resizing(rng):
@@ -142,8 +160,9 @@ def resizing(rng):
 
 def connectionist(rng):
     """Lengths, labels and probabilities of which some make no sense."""
-    n, steps, classes, most = (int(rng.integers(low, high)) for low, high in
-                               ((0, 5), (0, 9), (1, 6), (0, 5)))
+    n, steps, classes, most = (
+        int(rng.integers(low, high)) for low, high in ((0, 5), (0, 9), (1, 6), (0, 5))
+    )
     dtype = str(rng.choice(["float32", "float64"]))
     y = rng.dirichlet(np.ones(classes), (n, steps)).reshape(n, steps, classes).astype(dtype)
     wild = rng.random() < 0.3
@@ -155,8 +174,11 @@ def connectionist(rng):
     if rng.random() < 0.1 and y.size:
         y.flat[rng.integers(y.size)] = rng.choice([np.nan, np.inf, -1, 0])
     blank = int(rng.integers(-1, classes))
-    agree(lambda p, a, b, c: ops.cast(ctc.ctc_cost(p, a, b, c, blank=blank, epsilon=1e-7),
-                                      "float64"), [y, labels, used, held], (0,))
+    agree(
+        lambda p, a, b, c: ops.cast(ctc.ctc_cost(p, a, b, c, blank=blank, epsilon=1e-7), "float64"),
+        [y, labels, used, held],
+        (0,),
+    )
     agree(lambda a, b: list(ctc.ctc_collapse(a, b)), [labels, held])
     width = int(rng.integers(1, 6))
     paths = int(rng.integers(1, width + 1))
@@ -176,10 +198,10 @@ def rows_of(rng, rows, columns, dtype, damaged):
     kind = str(rng.choice(["int32", "int64"]))
     indices = rng.integers(0, max(columns, 1), count)
     if damaged and count:
-        indices[rng.integers(count)] = rng.choice([-1, columns, 2**31 - 1, -2**31])
+        indices[rng.integers(count)] = rng.choice([-1, columns, 2**31 - 1, -(2**31)])
     if rng.random() < 0.5 and damaged:
         indptr[rng.integers(len(indptr))] += rng.choice([-3, -1, 1, 3, 2**31 - 9])
-        indptr = np.clip(indptr, -2**31, 2**31 - 1)
+        indptr = np.clip(indptr, -(2**31), 2**31 - 1)
     if rng.random() < 0.2 and damaged:
         indptr = indptr[:-1]
     data = (4 * some(rng, count, dtype="float64")).astype(dtype)
@@ -218,7 +240,7 @@ def run(check, seeds):
                 print(check.__name__, "seed", seed)
                 raise
         print(check.__name__, done, "of", len(seeds))
-        assert done > len(seeds) // 4       # the rest are errors in both
+        assert done > len(seeds) // 4  # the rest are errors in both
 
 
 @pytest.mark.parametrize("check", KINDS, ids=lambda check: check.__name__)

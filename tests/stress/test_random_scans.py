@@ -37,6 +37,7 @@ class Program:
     def arrays(self):
         def numbers(*shape):
             return self.r.uniform(-1, 1, shape)
+
         spans = [max(t + [0]) - min(t + [0]) for t in self.seq_taps]
         seqs = [numbers(self.steps + span + self.r.randint(0, 2), B, H) for span in spans]
         inits = [numbers(B, H) if t == [-1] else numbers(-min(t), B, H) for t in self.state_taps]
@@ -58,11 +59,19 @@ class Program:
     def operation(self, kind, x, y, weights):
         w, v, b, s = weights
         return [
-            lambda: K.tanh(K.dot(x, w) + y), lambda: K.dot(x, v) * 0.5, lambda: x * y,
-            lambda: K.sigmoid(x + b), lambda: K.sin(x * s), lambda: x - 0.5 * y,
-            lambda: K.softmax(x), lambda: x * K.sum(y) * 0.2, lambda: K.exp(K.tanh(x) * s),
-            lambda: K.concatenate([x[:, 1:], y[:, :1]], 1), lambda: K.dot(x, K.transpose(w)),
-            lambda: K.maximum(x, y), lambda: self.inner(x, s) if self.nested else K.cos(x),
+            lambda: K.tanh(K.dot(x, w) + y),
+            lambda: K.dot(x, v) * 0.5,
+            lambda: x * y,
+            lambda: K.sigmoid(x + b),
+            lambda: K.sin(x * s),
+            lambda: x - 0.5 * y,
+            lambda: K.softmax(x),
+            lambda: x * K.sum(y) * 0.2,
+            lambda: K.exp(K.tanh(x) * s),
+            lambda: K.concatenate([x[:, 1:], y[:, :1]], 1),
+            lambda: K.dot(x, K.transpose(w)),
+            lambda: K.maximum(x, y),
+            lambda: self.inner(x, s) if self.nested else K.cos(x),
         ][kind]()
 
     @staticmethod
@@ -74,22 +83,32 @@ class Program:
         n = len(self.seq_taps)
         seqs = [dict(input=x, taps=t) for x, t in zip(tensors, self.seq_taps)]
         inits = [dict(initial=x, taps=t) for x, t in zip(tensors[n:], self.state_taps)]
-        weights = tensors[n + len(inits):]
+        weights = tensors[n + len(inits) :]
 
         def step(*rows):
             states, outs, total = self.step(list(rows), weights)
             found = [*states, *outs]
             return (found, K.until(total > 0.7)) if self.until else found
-        rows, _ = K.scan(step, seqs, inits + [None] * self.outs, n_steps=self.steps,
-                         go_backwards=self.backwards, return_list=True, checkpoint=self.checkpoint)
+
+        rows, _ = K.scan(
+            step,
+            seqs,
+            inits + [None] * self.outs,
+            n_steps=self.steps,
+            go_backwards=self.backwards,
+            return_list=True,
+            checkpoint=self.checkpoint,
+        )
         return rows
 
     def written_out(self, tensors):
         """The same, step by step; without an early end."""
         n = len(self.seq_taps)
-        seqs, weights = tensors[:n], tensors[n + len(self.state_taps):]
-        past = [[x] if t == [-1] else [x[k] for k in range(-min(t))]
-                for x, t in zip(tensors[n:], self.state_taps)]
+        seqs, weights = tensors[:n], tensors[n + len(self.state_taps) :]
+        past = [
+            [x] if t == [-1] else [x[k] for k in range(-min(t))]
+            for x, t in zip(tensors[n:], self.state_taps)
+        ]
         found = [[] for _ in range(len(past) + self.outs)]
         for t in range(self.steps):
             rows = []
@@ -121,8 +140,13 @@ def parts(rows, tensors, r):
     some = []
     for x in rows:
         low, high = sorted(r.randint(-8, 9, size=2))
-        some.append(x[[slice(low, None), slice(None, high), slice(low, high), slice(high, low, -2)][
-            r.randint(4)]])
+        some.append(
+            x[
+                [slice(low, None), slice(None, high), slice(low, high), slice(high, low, -2)][
+                    r.randint(4)
+                ]
+            ]
+        )
     cost = sum(K.sum(K.sin(x)) for x in some)
     return [*some, *K.gradients(cost, tensors, disconnected="zero")]
 

@@ -48,13 +48,13 @@ def variants(k):
     x = K.placeholder((None, 4), name="x")
     a = np.ones((3, 4), "f")
     kind = k % 8
-    if kind == 1:                               # data decides a shape
+    if kind == 1:  # data decides a shape
         f = K.function([x], K.sum(x[K.greater(x, 0)] * 2))
     elif kind == 2:
         f = K.function([x], K.softmax(x), mode="reference")
     elif kind == 3:
         f = K.function([x], K.exp(x), check="nan", profile=True)
-    elif kind == 4:                             # NumPy inside a plan
+    elif kind == 4:  # NumPy inside a plan
         f = K.function([x], K.svd(K.dot(K.transpose(x), x))[1])
     elif kind == 5 and k % 64 == 5:
         f = K.function([x], K.tanh(x) * 2, mode="debug")
@@ -63,7 +63,7 @@ def variants(k):
         f = K.function([x], K.sum(x), updates=[K.update_add(v, 1)])
         f(a)
         f = f.copy(swap={v: K.variable(5.0)})
-    elif kind == 7:                             # an error leaves nothing behind either
+    elif kind == 7:  # an error leaves nothing behind either
         f = K.function([x], K.dot(x, K.variable(np.ones((4, 2)))))
         with pytest.raises(TypeError):
             f(a, a)
@@ -153,11 +153,11 @@ def changing_shapes(count, warm):
         if k % 8 == 0:
             a.ravel()[: k % 50] = -1
             g(a)
-        if f.plans > 64:            # by itself it keeps as many as 64 MB hold
+        if f.plans > 64:  # by itself it keeps as many as 64 MB hold
             f.clear()
         assert len(f.info.program.instructions) <= 65
 
-    soak(call, count, warm, rare=3)     # until all caches of the 64 last shapes are full
+    soak(call, count, warm, rare=3)  # until all caches of the 64 last shapes are full
     steps = f.stats()
     assert steps["plans"] <= 64 and len(steps["kernels"]) < 30
 

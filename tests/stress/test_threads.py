@@ -115,8 +115,10 @@ def test_no_update_is_lost(mode):
     count, total = K.variable(0.0, dtype="float64"), K.variable(np.zeros(50), dtype="float64")
     x = K.placeholder((), dtype="float64", name="x")
     calls = 5 if mode == "debug" else 100
-    functions = [K.function([x], count * 1, updates=[(count, count + 1), (total, total + x)],
-                            mode=mode) for _ in range(2)]  # fmt: skip
+    functions = [
+        K.function([x], count * 1, updates=[(count, count + 1), (total, total + x)], mode=mode)
+        for _ in range(2)
+    ]
     seen = [[] for _ in range(THREADS)]
 
     def work(k):
@@ -126,7 +128,7 @@ def test_no_update_is_lost(mode):
     together(work)
     assert K.get_value(count) == THREADS * calls
     assert (K.get_value(total) == calls * sum(range(THREADS))).all()
-    assert sorted(sum(seen, [])) == list(range(THREADS * calls))      # each call saw its own state
+    assert sorted(sum(seen, [])) == list(range(THREADS * calls))  # each call saw its own state
 
 
 def test_shapes_that_data_decides():

@@ -210,8 +210,12 @@ def test_a_writer_of_shapes_beside_ever_new_functions():
     writer.start()
     try:
         for k in range(300):
-            f = K.function([x], [K.sum(v) * (k + 1), K.sum(v * 0 + 1)], updates=[(c, v * 2)],
-                           on_unused_input="ignore")
+            f = K.function(
+                [x],
+                [K.sum(v) * (k + 1), K.sum(v * 0 + 1)],
+                updates=[(c, v * 2)],
+                on_unused_input="ignore",
+            )
             for _ in range(30):
                 total, number = f(ALL)
                 assert total == (k + 1) * number**2

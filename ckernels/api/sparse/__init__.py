@@ -6,6 +6,7 @@ sparse, with its places: what Theano calls structured; `regular_grad` is that to
 decides by the numbers which places are stored (`clean`, slices, sums of two sparse matrices) runs
 through NumPy in between; the rest as C kernels.
 """
+
 from .arithmetic import (
     add,
     arcsin,
@@ -94,5 +95,8 @@ from .structure import (
     vstack,
 )
 
-__all__ = [name for name, value in list(globals().items())
-           if not name.startswith("_") and type(value).__name__ != "module"]
+__all__ = [
+    name
+    for name, value in list(globals().items())
+    if not name.startswith("_") and type(value).__name__ != "module"
+]

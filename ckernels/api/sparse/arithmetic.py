@@ -1,4 +1,5 @@
 """Sums, products and comparisons element by element, and functions of the stored numbers."""
+
 import numpy as np
 
 from ... import ops
@@ -32,9 +33,12 @@ def _sides(x, y, name):
         raise UsageError(f"K.sparse.{name} needs a sparse operand; K has {name} of dense tensors")
     shapes = [a.int_shape if isinstance(a, SparseTensor) else node_of(a).shape for a in pair]
     if all(len(s) == 2 for s in shapes) and any(
-            None not in (a, b) and a != b for a, b in zip(*shapes)):
-        raise ShapeError(f"{name} of matrices of shapes {show(shapes[0])} and {show(shapes[1])}: "
-                         "sparse matrices are not broadcast")
+        None not in (a, b) and a != b for a, b in zip(*shapes)
+    ):
+        raise ShapeError(
+            f"{name} of matrices of shapes {show(shapes[0])} and {show(shapes[1])}: "
+            "sparse matrices are not broadcast"
+        )
     return pair
 
 
@@ -63,8 +67,9 @@ def _added(x, y, build):
 def _dense_matrix(x):
     x = dense_from_sparse(x).node if is_sparse_tensor(x) else node_of(x)
     if x.ndim != 2:
-        raise ShapeError(f"a sparse matrix meets dense matrices only, not the shape "
-                         f"{show(x.shape)}")
+        raise ShapeError(
+            f"a sparse matrix meets dense matrices only, not the shape {show(x.shape)}"
+        )
     return x
 
 
@@ -80,8 +85,10 @@ def _on_union(x, y, build):
     data = ops.take(data, order)
     zero = ops.cast(constant(0), data.dtype)
     like = ops.cast(kept, data.dtype)
-    sides = [make("scatter_add", (like, target, ops.where(first, *pair)), {"axis": 0})
-             for pair in ((data, zero), (zero, data))]
+    sides = [
+        make("scatter_add", (like, target, ops.where(first, *pair)), {"axis": 0})
+        for pair in ((data, zero), (zero, data))
+    ]
     return SparseTensor(Tensor(build(*sides)), Tensor(kept), Tensor(kept_ends), x.extent, x.format)
 
 
@@ -110,7 +117,7 @@ def _compared(name, doc):
     def compare(x, y):
         x, y = _sides(x, y, name)
         both = isinstance(x, SparseTensor) and isinstance(y, SparseTensor)
-        if both and name in ("neq", "lt", "gt"):        # not true where both are 0
+        if both and name in ("neq", "lt", "gt"):  # not true where both are 0
             found = _on_union(x, y, build)
             return remove0(found.with_data(ops.cast(found.data.node, "uint8")))
         found = build(*(_dense_matrix(a) for a in (x, y)))
@@ -161,12 +168,28 @@ def _on_stored(name, build, doc):
 
 
 for _name, _build in {
-    "structured_sigmoid": ops.sigmoid, "structured_exp": ops.exp, "structured_log": ops.log,
-    "sin": ops.sin, "arcsin": ops.asin, "tan": ops.tan, "arctan": ops.atan, "sinh": ops.sinh,
-    "arcsinh": ops.asinh, "tanh": ops.tanh, "arctanh": ops.atanh, "rad2deg": ops.rad2deg,
-    "deg2rad": ops.deg2rad, "rint": ops.round, "ceil": ops.ceil, "floor": ops.floor,
-    "trunc": ops.trunc, "sgn": ops.sign, "log1p": ops.log1p, "expm1": ops.expm1,
-    "sqr": ops.square, "sqrt": ops.sqrt,
+    "structured_sigmoid": ops.sigmoid,
+    "structured_exp": ops.exp,
+    "structured_log": ops.log,
+    "sin": ops.sin,
+    "arcsin": ops.asin,
+    "tan": ops.tan,
+    "arctan": ops.atan,
+    "sinh": ops.sinh,
+    "arcsinh": ops.asinh,
+    "tanh": ops.tanh,
+    "arctanh": ops.atanh,
+    "rad2deg": ops.rad2deg,
+    "deg2rad": ops.deg2rad,
+    "rint": ops.round,
+    "ceil": ops.ceil,
+    "floor": ops.floor,
+    "trunc": ops.trunc,
+    "sgn": ops.sign,
+    "log1p": ops.log1p,
+    "expm1": ops.expm1,
+    "sqr": ops.square,
+    "sqrt": ops.sqrt,
 }.items():
     globals()[_name] = _on_stored(_name, _build, _name.removeprefix("structured_"))
 

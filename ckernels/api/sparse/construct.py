@@ -1,4 +1,5 @@
 """Sparse tensors from their parts, from SciPy and from dense tensors, and back; formats, dtypes."""
+
 import numpy as np
 
 from ... import dtypes, ops
@@ -21,7 +22,7 @@ from ..tensor import Tensor
 all_dtypes = frozenset(
     {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32",
      "float64", "complex64", "complex128"}
-)
+)  # fmt: skip
 
 
 def is_sparse_tensor(x):
@@ -90,11 +91,14 @@ def CSC(data, indices, indptr, shape):  # noqa: N802
 def _compressed(data, indices, indptr, shape, format):
     data, indices, indptr = (node_of(p) for p in (data, indices, indptr))
     if any(p.ndim != 1 for p in (data, indices, indptr)):
-        raise ShapeError("data, indices and indptr must be vectors, got shapes "
-                         + ", ".join(show(p.shape) for p in (data, indices, indptr)))
+        raise ShapeError(
+            "data, indices and indptr must be vectors, got shapes "
+            + ", ".join(show(p.shape) for p in (data, indices, indptr))
+        )
     if any(p.dtype not in dtypes.INTEGERS for p in (indices, indptr)):
-        raise DTypeError(f"indices and indptr must be integers, not {indices.dtype} and "
-                         f"{indptr.dtype}")
+        raise DTypeError(
+            f"indices and indptr must be integers, not {indices.dtype} and {indptr.dtype}"
+        )
     if isinstance(shape, Tensor):
         sizes = [ops.getitem(shape.node, k) for k in (0, 1)]
     else:
@@ -104,8 +108,9 @@ def _compressed(data, indices, indptr, shape, format):
         sizes.reverse()
     extent = extent_like(*sizes)
     for what, held, needed in (
-            ("indptr", indptr.shape[0], None if extent.shape[0] is None else extent.shape[0] + 1),
-            ("indices", indices.shape[0], data.shape[0])):
+        ("indptr", indptr.shape[0], None if extent.shape[0] is None else extent.shape[0] + 1),
+        ("indices", indices.shape[0], data.shape[0]),
+    ):
         if None not in (held, needed) and held != needed:
             raise ShapeError(f"{what} has {held} elements where the {format} matrix has {needed}")
     parts = [Tensor(p) for p in (data, ops.cast(indices, INDEX), ops.cast(indptr, INDEX))]
@@ -168,8 +173,9 @@ def csr_where(x, held):
     indices, ends = rows.csr_held(held)
     ends = ops.cast(ends, INDEX)
     extent = extent_like(ops.size_of(x, 0), ops.size_of(x, 1))
-    return SparseTensor(Tensor(rows.csr_take(indices, ends, extent, x)), Tensor(indices),
-                        Tensor(ends), extent)
+    return SparseTensor(
+        Tensor(rows.csr_take(indices, ends, extent, x)), Tensor(indices), Tensor(ends), extent
+    )
 
 
 def csc_from_dense(x):
@@ -188,8 +194,13 @@ def other_way(x):
     data, indices, indptr, extent = x.parts
     order, ends = rows.csr_order(indices, indptr, extent)
     across = rows.csr_rows(indices, indptr, extent)
-    return SparseTensor(Tensor(ops.take(data, order)), Tensor(ops.take(across, order)),
-                        Tensor(ends), rows.turned(extent), "csc" if x.format == "csr" else "csr")
+    return SparseTensor(
+        Tensor(ops.take(data, order)),
+        Tensor(ops.take(across, order)),
+        Tensor(ends),
+        rows.turned(extent),
+        "csc" if x.format == "csr" else "csr",
+    )
 
 
 def as_format(x, format):

@@ -1,4 +1,5 @@
 """Products of matrices of which one or both are sparse, and sums along an axis: products too."""
+
 from ... import ops
 from ...errors import ArgumentError, ShapeError, UsageError
 from ...graph.node import constant
@@ -42,8 +43,10 @@ def _sparse_product(x, y):
     from ...ops.sparseproduct import csr_product, csr_product_places  # start-up
 
     if None not in (x.int_shape[1], y.int_shape[0]) and x.int_shape[1] != y.int_shape[0]:
-        raise ShapeError(f"cannot multiply a sparse matrix of shape {show(x.int_shape)} with one "
-                         f"of shape {show(y.int_shape)}")
+        raise ShapeError(
+            f"cannot multiply a sparse matrix of shape {show(x.int_shape)} with one "
+            f"of shape {show(y.int_shape)}"
+        )
     y = as_format(y, x.format)
     first, second = (x.parts, y.parts) if x.format == "csr" else (y.parts, x.parts)
     indices, ends = csr_product_places(first[1:], second[1:])
@@ -54,8 +57,10 @@ def _sparse_product(x, y):
 
 def _sparse_dot(x, y):
     if y.ndim not in (1, 2):
-        raise ShapeError(f"the product of a sparse matrix with a tensor of shape {show(y.shape)} "
-                         "is not defined: a vector or a matrix is needed")
+        raise ShapeError(
+            f"the product of a sparse matrix with a tensor of shape {show(y.shape)} "
+            "is not defined: a vector or a matrix is needed"
+        )
     columns = y if y.ndim == 2 else ops.expand(y, (1,))
     product = rows.csr_dot(*x.parts, columns, x.format == "csc")
     return product if y.ndim == 2 else ops.squeeze(product, (1,))
@@ -93,7 +98,8 @@ def sp_sum(x, axis=None, sparse_grad=False):
     if axis not in (None, 0, 1, -1, -2):
         raise ArgumentError(f"the axis of sp_sum is None, 0 or 1, not {axis!r}")
     back = axis is not None and (axis % 2 == 0) == (x.format == "csr")
-    ones = ops.broadcast_to(ops.cast(constant(1), x.dtype),
-                            ops.pack(ops.size_of(x.extent, 0 if back else 1), 1))
+    ones = ops.broadcast_to(
+        ops.cast(constant(1), x.dtype), ops.pack(ops.size_of(x.extent, 0 if back else 1), 1)
+    )
     sums = ops.squeeze(rows.csr_dot(*x.parts, ones, back), (1,))
     return Tensor(ops.sum(sums) if axis is None else sums)

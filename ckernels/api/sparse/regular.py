@@ -1,4 +1,5 @@
 """Gradients to all elements of a sparse tensor, stored or not: what Theano calls regular."""
+
 from ... import ops
 from ...graph.node import constant, make
 from ...graph.walk import toposort
@@ -28,8 +29,9 @@ def regular_grad(cost, wrt):
     readers = []
     for turned, (numbers, *where) in enumerate((x.parts, other_way(x).parts)):
         scaled = _multiples(order, numbers)
-        readers += [(n, scaled[k], piece, turned) for n in order
-                    for k, piece in _reader(n, scaled, where)]
+        readers += [
+            (n, scaled[k], piece, turned) for n in order for k, piece in _reader(n, scaled, where)
+        ]
     stored, *slopes = _engine().grad(total, [data, *(n for n, *_ in readers)])
     ones = rows.csr_dense(ops.ones_like(data), *places)
     parts = []
@@ -83,8 +85,14 @@ def _reader(node, scaled, places):
     left, right = inputs[0].inputs[:4], inputs[0].inputs[4:8]
     parts = []
     if left[0] in scaled and list(left[1:]) == places:
-        parts.append((left[0], lambda g: ops.transpose(
-            make("csr_dot", (*right, ops.transpose(g, (1, 0))), {"back": False}), (1, 0))))
+        parts.append(
+            (
+                left[0],
+                lambda g: ops.transpose(
+                    make("csr_dot", (*right, ops.transpose(g, (1, 0))), {"back": False}), (1, 0)
+                ),
+            )
+        )
     if right[0] in scaled and list(right[1:]) == places:
         parts.append((right[0], lambda g: make("csr_dot", (*left, g), {"back": True})))
     return parts

@@ -1,4 +1,5 @@
 """Joining, cutting and tidying sparse matrices: what changes the places that are stored."""
+
 import numpy as np
 
 from ... import dtypes, ops
@@ -55,8 +56,13 @@ def _joined(blocks, along, format, dtype):
         for b in blocks[1:]:
             ends = ops.add(ends, b.indptr.node)
     data = data if dtype is None else ops.cast(data, dtype)
-    return SparseTensor(Tensor(data), Tensor(ops.cast(indices, INDEX)),
-                        Tensor(ops.cast(ends, INDEX)), extent, format)
+    return SparseTensor(
+        Tensor(data),
+        Tensor(ops.cast(indices, INDEX)),
+        Tensor(ops.cast(ends, INDEX)),
+        extent,
+        format,
+    )
 
 
 def hstack(blocks, format=None, dtype=None):
@@ -92,20 +98,26 @@ def getitem(x, key):
     one.
     """
     x = as_sparse_variable(x)
-    if not isinstance(key, tuple) or len(key) != 2 or \
-            isinstance(key[0], slice) != isinstance(key[1], slice):
-        raise UsageError(f"x[i, j] and x[a:b, c:d] are parts of a sparse tensor, {key!r} is none: "
-                         "a sparse vector is the matrix x[i:i + 1, a:b]")
+    if (
+        not isinstance(key, tuple)
+        or len(key) != 2
+        or isinstance(key[0], slice) != isinstance(key[1], slice)
+    ):
+        raise UsageError(
+            f"x[i, j] and x[a:b, c:d] are parts of a sparse tensor, {key!r} is none: "
+            "a sparse vector is the matrix x[i:i + 1, a:b]"
+        )
     keys = key if x.format == "csr" else key[::-1]
     data, indices, indptr, extent = x.parts
     where = rows.csr_rows(indices, indptr, extent), indices
     if not isinstance(key[0], slice):
-        found = ops.logical_and(*(ops.eq(w, _position(k, extent, axis))
-                                  for axis, (w, k) in enumerate(zip(where, keys))))
+        found = ops.logical_and(
+            *(ops.eq(w, _position(k, extent, axis)) for axis, (w, k) in enumerate(zip(where, keys)))
+        )
         return Tensor(ops.sum(ops.where(found, data, ops.cast(constant(0), data.dtype))))
     bounds = [_bounds(k, extent, axis) for axis, k in enumerate(keys)]
     inside = [ops.logical_and(ops.ge(w, a), ops.lt(w, b)) for w, (a, b) in zip(where, bounds)]
-    kept, = ops.nonzero(ops.logical_and(*inside))
+    (kept,) = ops.nonzero(ops.logical_and(*inside))
     (top, bottom), (left, _) = bounds
     counts = _counts(ops.cast(ops.logical_and(*inside), "int64"), x)
     ends = ends_of(ops.getitem(counts, slice(top, bottom)))
@@ -113,7 +125,10 @@ def getitem(x, key):
     return SparseTensor(
         Tensor(ops.take(data, kept)),
         Tensor(ops.cast(ops.sub(ops.take(indices, kept), ops.cast(node_of(left), INDEX)), INDEX)),
-        Tensor(ends), part, x.format)
+        Tensor(ends),
+        part,
+        x.format,
+    )
 
 
 def _counts(marks, x):
@@ -150,6 +165,7 @@ def _bounds(s, extent, axis):
         v = ops.cast(node_of(v), "int64")
         v = ops.where(ops.lt(v, 0), ops.add(v, size), v)
         return ops.minimum(ops.maximum(v, 0), size)
+
     start = within(s.start, node_of(0))
     return start, ops.maximum(start, within(s.stop, size))
 
@@ -161,8 +177,14 @@ def diag(x):
     on = ops.eq(rows.csr_rows(indices, indptr, extent), indices)
     x = x.with_data(ops.where(on, data, ops.cast(constant(0), data.dtype)))
     sums = sp_sum(x, 1 if x.format == "csr" else 0).node
-    return Tensor(ops.getitem(sums, slice(None, ops.minimum(*map(node_of, (
-        ops.size_of(extent, 0), ops.size_of(extent, 1)))))))
+    return Tensor(
+        ops.getitem(
+            sums,
+            slice(
+                None, ops.minimum(*map(node_of, (ops.size_of(extent, 0), ops.size_of(extent, 1))))
+            ),
+        )
+    )
 
 
 def square_diagonal(diag):
@@ -172,8 +194,13 @@ def square_diagonal(diag):
         raise ShapeError(f"a diagonal is a vector, not of shape {show(d.shape)}")
     size = ops.size_of(d, 0)
     places = ops.arange(0, ops.add(node_of(size), 1), 1, INDEX)
-    return SparseTensor(Tensor(d), Tensor(ops.slice_(places, [(None, -1, 1)])), Tensor(places),
-                        extent_like(size, size), "csc")
+    return SparseTensor(
+        Tensor(d),
+        Tensor(ops.slice_(places, [(None, -1, 1)])),
+        Tensor(places),
+        extent_like(size, size),
+        "csc",
+    )
 
 
 def construct_sparse_from_list(x, values, ilist):
@@ -193,10 +220,15 @@ def remove0(x):
     """The same matrix without stored zeros."""
     x = as_sparse_variable(x)
     held = ops.ne(x.data.node, 0)
-    kept, = ops.nonzero(held)
+    (kept,) = ops.nonzero(held)
     ends = ends_of(_counts(ops.cast(held, "int64"), x))
-    return SparseTensor(Tensor(ops.take(x.data.node, kept)), Tensor(ops.take(x.indices.node, kept)),
-                        Tensor(ends), x.extent, x.format)
+    return SparseTensor(
+        Tensor(ops.take(x.data.node, kept)),
+        Tensor(ops.take(x.indices.node, kept)),
+        Tensor(ends),
+        x.extent,
+        x.format,
+    )
 
 
 def clean(x):
@@ -207,8 +239,9 @@ def clean(x):
 # ---- for tests ----------------------------------------------------------------------------------
 
 
-def sparse_random_inputs(format, shape, n=1, out_dtype=None, p=0.5, gap=None, explicit_zero=False,
-                         unsorted_indices=False):
+def sparse_random_inputs(
+    format, shape, n=1, out_dtype=None, p=0.5, gap=None, explicit_zero=False, unsorted_indices=False
+):
     """(variables, data): `n` placeholders and SciPy matrices with a share `p` of stored numbers.
 
     gap: (exclusive maximum,) or (minimum, maximum) of the numbers; by default [0, 1) for floats,

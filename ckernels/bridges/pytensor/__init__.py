@@ -4,6 +4,7 @@ Users import `ckernels.pytensor`. linker.py answers to PyTensor, pieces.py cuts 
 has to run, convert.py translates it by the functions of translations/, perform.py calls what has
 no translation.
 """
+
 from pytensor import config
 from pytensor.compile import mode as _modes
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery

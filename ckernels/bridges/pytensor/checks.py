@@ -5,6 +5,7 @@
 is a CheckAndRaise. All are their first operand; a rewrite takes them out before any other looks at
 the graph.
 """
+
 import numpy as np
 
 from ... import ops
@@ -14,9 +15,11 @@ from ...graph.op import Op
 from ...ops.shape import known_value, known_values
 from ...rewrite import canonicalise
 
-BROADCAST = ("Runtime broadcasting not allowed. One input had a distinct dimension length of 1, "
-             "but was not marked as broadcastable: {} in axis {}. If broadcasting was intended, "
-             "use `specify_broadcastable` on the relevant input.")
+BROADCAST = (
+    "Runtime broadcasting not allowed. One input had a distinct dimension length of 1, "
+    "but was not marked as broadcastable: {} in axis {}. If broadcasting was intended, "
+    "use `specify_broadcastable` on the relevant input."
+)
 
 
 class Misspecified(CKernelsError, AssertionError):
@@ -46,8 +49,10 @@ def agreed(node, inputs, core=(), error="broadcast"):
         return inputs
     used = sorted({k for _, free in axes for k in free})
     place = {k: i for i, k in enumerate(used)}
-    attrs = {"axes": tuple((axis, tuple(place[k] for k in free)) for axis, free in axes),
-             "error": error}
+    attrs = {
+        "axes": tuple((axis, tuple(place[k] for k in free)) for axis, free in axes),
+        "error": error,
+    }
     first, rest = used[0], [inputs[k] for k in used]
     inputs = list(inputs)
     inputs[first] = make("pytensor_agreed", rest, attrs)
@@ -61,12 +66,16 @@ def _check_agreed(attrs, inputs):
         if any(s != known[0] for s in known[1:]):
             lengths = [int(s) for s in known]
             if attrs["error"] == "batch":
-                raise DotMismatch(f"the operands of BatchedDot must have the same size in axis "
-                                    f"0, but have sizes {lengths}")
+                raise DotMismatch(
+                    f"the operands of BatchedDot must have the same size in axis "
+                    f"0, but have sizes {lengths}"
+                )
             if 1 in lengths:
                 raise ShapeError(BROADCAST.format(lengths, axis))
-            raise ShapeError(f"Incompatible vectorized shapes for input in axis {axis}: the sizes "
-                             f"{lengths} differ (dimension mismatch)")
+            raise ShapeError(
+                f"Incompatible vectorized shapes for input in axis {axis}: the sizes "
+                f"{lengths} differ (dimension mismatch)"
+            )
 
 
 def _infer_agreed(attrs, *inputs):
@@ -79,11 +88,19 @@ def _run_agreed(attrs, *arrays):
     return arrays[0]
 
 
-Op("pytensor_agreed", "composite", _infer_agreed, _run_agreed, lower=lambda node: node.inputs[0],
-   ulp=0, doc="The first operand; sizes of operands along attrs['axes'] must be equal.")
+Op(
+    "pytensor_agreed",
+    "composite",
+    _infer_agreed,
+    _run_agreed,
+    lower=lambda node: node.inputs[0],
+    ulp=0,
+    doc="The first operand; sizes of operands along attrs['axes'] must be equal.",
+)
 
 
 # --- SpecifyShape -----------------------------------------------------------------------------
+
 
 def specified(x, sizes, what="SpecifyShape"):
     """`x`, which must have `sizes`: ints, scalar nodes, or None for any.
@@ -99,20 +116,24 @@ def _check_specified(attrs, shape, wanted):
         if None in (size, want) or want == -1 or size == want:
             continue
         if attrs["what"] == "Alloc":
-            raise ShapeError(f"Runtime broadcasting not allowed. Alloc of an input of size "
-                             f"{int(size)} in axis {axis} to the size {int(want)}: the axis was "
-                             f"not marked as broadcastable.")
+            raise ShapeError(
+                f"Runtime broadcasting not allowed. Alloc of an input of size "
+                f"{int(size)} in axis {axis} to the size {int(want)}: the axis was "
+                f"not marked as broadcastable."
+            )
         if attrs["what"] == "Split":
             raise ShapeError(f"Split sizes do not sum up to input length along axis: {int(size)}")
-        raise Misspecified(f"SpecifyShape: dim {axis} of input has shape {int(size)}, "
-                             f"expected {int(want)}.")
+        raise Misspecified(
+            f"SpecifyShape: dim {axis} of input has shape {int(size)}, expected {int(want)}."
+        )
 
 
 def _infer_specified(attrs, x, vector):
     wanted = known_values(vector) or [None] * x.ndim
     _check_specified(attrs, x.shape, wanted)
-    return x.dtype, tuple(w if s is None and w not in (None, -1) else s
-                          for s, w in zip(x.shape, wanted))
+    return x.dtype, tuple(
+        w if s is None and w not in (None, -1) else s for s, w in zip(x.shape, wanted)
+    )
 
 
 def _run_specified(attrs, x, vector):
@@ -129,16 +150,35 @@ def _lower_specified(node):
     return make("pytensor_specified_by_data", (x, vector), node.attrs)
 
 
-Op("pytensor_specified", "composite", _infer_specified, _run_specified, lower=_lower_specified,
-   ulp=0, doc="The first operand, whose sizes must be those of the second (-1: any).")
-Op("pytensor_specified_by_data", "opaque", _infer_specified, _run_specified, ulp=0,
-   doc="The same where the sizes are computed from data: checked in each call.")
+Op(
+    "pytensor_specified",
+    "composite",
+    _infer_specified,
+    _run_specified,
+    lower=_lower_specified,
+    ulp=0,
+    doc="The first operand, whose sizes must be those of the second (-1: any).",
+)
+Op(
+    "pytensor_specified_by_data",
+    "opaque",
+    _infer_specified,
+    _run_specified,
+    ulp=0,
+    doc="The same where the sizes are computed from data: checked in each call.",
+)
 
 
 # --- conditions on sizes ----------------------------------------------------------------------
 
-COMPARE = {"eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b,
-           "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b}
+COMPARE = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+}
 
 
 def truth(node):
@@ -177,11 +217,23 @@ def _lower_asserted(node):
     return x if not left else make("pytensor_asserted_by_data", node.inputs, node.attrs)
 
 
-Op("pytensor_asserted", "composite", lambda attrs, x, *conditions: (x.dtype, x.shape),
-   _run_asserted, lower=_lower_asserted, ulp=0,
-   doc="The first operand if the others are true: attrs['call'] raises what PyTensor raises.")
-Op("pytensor_asserted_by_data", "opaque", lambda attrs, x, *conditions: (x.dtype, x.shape),
-   _run_asserted, ulp=0, doc="The same where a condition is no matter of sizes.")
+Op(
+    "pytensor_asserted",
+    "composite",
+    lambda attrs, x, *conditions: (x.dtype, x.shape),
+    _run_asserted,
+    lower=_lower_asserted,
+    ulp=0,
+    doc="The first operand if the others are true: attrs['call'] raises what PyTensor raises.",
+)
+Op(
+    "pytensor_asserted_by_data",
+    "opaque",
+    lambda attrs, x, *conditions: (x.dtype, x.shape),
+    _run_asserted,
+    ulp=0,
+    doc="The same where a condition is no matter of sizes.",
+)
 
 
 @canonicalise.family.rule("pytensor_agreed", "pytensor_specified", "pytensor_asserted")

@@ -3,6 +3,7 @@
 A Converter knows which ops were left to `perform` and how to translate graphs inside of graphs.
 Where nodes are cut into pieces is decided in pieces.py.
 """
+
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,7 @@ from ...graph.node import Node, line_of, make, new_uid
 from .perform import performed
 from .registry import TRANSLATIONS, Between, Untranslated, find
 
-LARGE = 1 << 16     # bytes from which a constant is an argument of each call instead
+LARGE = 1 << 16  # bytes from which a constant is an argument of each call instead
 
 
 class Converter:
@@ -22,7 +23,7 @@ class Converter:
     def __init__(self, lazy=True):
         self.performed, self.lazy, self.chooses = [], lazy, False
         self.constants = {}
-        self.large = {}                 # {placeholder: array}: constants passed in each call
+        self.large = {}  # {placeholder: array}: constants passed in each call
 
     def note(self, node):
         """`node` is a Python call of the plan."""
@@ -76,12 +77,14 @@ class Converter:
 
     def graph(self, values, order, outputs):
         """The values of `outputs`, given those of leaves, through apply nodes in `order`."""
+
         def of(variable):
             if variable in values:
                 return values[variable]
             if hasattr(variable, "data"):
                 return self.constant(variable)
             raise Untranslated(f"{variable} comes from outside")
+
         for node in order:
             values.update(zip(node.outputs, self.outputs(node, [of(v) for v in node.inputs])))
         return [of(v) for v in outputs]
@@ -89,6 +92,7 @@ class Converter:
     def size(self, variable, given, node):
         """A size that PyTensor's infer_shape of `node` gives as a graph, as a scalar node."""
         from pytensor.graph.traversal import io_toposort
+
         order = io_toposort(list(given), [variable])
         if node in order:
             raise Untranslated("a shape that only the op itself knows")
@@ -98,15 +102,21 @@ class Converter:
 def is_tensor(variable):
     """Whether a variable is a dense tensor or a scalar of a dtype that ckernels has."""
     dtype = getattr(variable.type, "dtype", None)
-    return dtype in dtypes.ITEMSIZE and hasattr(variable.type, "ndim") and \
-        type(variable.type).__name__ in ("TensorType", "ScalarType")
+    return (
+        dtype in dtypes.ITEMSIZE
+        and hasattr(variable.type, "ndim")
+        and type(variable.type).__name__ in ("TensorType", "ScalarType")
+    )
 
 
 def placeholder(variable, shape=None):
     """An input for the values of `variable`."""
     shape = tuple(variable.type.shape) if shape is None else shape
-    return make("placeholder", (), {"uid": new_uid(), "dtype": variable.type.dtype,
-                                    "shape": shape, "name": variable.name})
+    return make(
+        "placeholder",
+        (),
+        {"uid": new_uid(), "dtype": variable.type.dtype, "shape": shape, "name": variable.name},
+    )
 
 
 def on_behalf_of_user():

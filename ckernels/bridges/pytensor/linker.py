@@ -4,6 +4,7 @@ Shared variables are inputs and updates are outputs, as in PyTensor's other link
 hands by reference, nothing is copied in or out. Fusion, work in place and BLAS are left to
 ckernels, so PyTensor's rewrites for them are excluded.
 """
+
 import numpy as np
 from pytensor.link.basic import JITLinker
 from pytensor.link.utils import raise_with_op
@@ -22,10 +23,10 @@ from .pieces import Pieces
 EXCLUDED = ("cxx_only", "BlasOpt", "inplace", "fusion", "local_careduce_fusion",
             "scan_reduce_trace_prealloc", "scan_save_mem_prealloc",
             "reuse_lu_decomposition_multiple_solves",
-            "scan_split_non_sequence_lu_decomposition_solve")
+            "scan_split_non_sequence_lu_decomposition_solve")  # fmt: skip
 SQUEEZE = "Attempting to squeeze axes with size not equal to one: "
 PLAIN = {ShapeError: ValueError, DTypeError: TypeError, IndexOutOfBounds: IndexError,
-         LinearAlgebraError: np.linalg.LinAlgError, OutOfMemory: MemoryError}
+         LinearAlgebraError: np.linalg.LinAlgError, OutOfMemory: MemoryError}  # fmt: skip
 
 
 class CKernelsLinker(JITLinker):
@@ -44,6 +45,7 @@ class CKernelsLinker(JITLinker):
 
     def choosing(self, fgraph, run):
         """`run` until the sides of a choice turn out to have different shapes."""
+
         def call(*inputs):
             nonlocal run
             try:
@@ -54,6 +56,7 @@ class CKernelsLinker(JITLinker):
             self.pieces = Pieces(fgraph, lazy=False)
             run = self.pieces.callable()
             return run(*inputs)
+
         return call
 
     def jit_compile(self, fn):
@@ -67,8 +70,7 @@ class CKernelsLinker(JITLinker):
         pieces = getattr(self, "pieces", None)
         return [] if pieces is None else pieces.performed
 
-    def create_jitable_thunk(self, compute_map, order, input_storage, output_storage,
-                             storage_map):
+    def create_jitable_thunk(self, compute_map, order, input_storage, output_storage, storage_map):
         fgraph = self.fgraph
         run = self.fgraph_convert(fgraph, order, input_storage, output_storage, storage_map)
         taken = self.create_thunk_inputs(storage_map)
@@ -101,8 +103,7 @@ def fail(fgraph, problem, nodes, thunk):
         error, node = plain(problem), nodes[0] if nodes else None
     if node is None:
         raise error
-    raise_with_op(fgraph, node, thunk,
-                  exc_info=(type(error), error, problem.__traceback__))
+    raise_with_op(fgraph, node, thunk, exc_info=(type(error), error, problem.__traceback__))
 
 
 def plain(problem):

@@ -4,6 +4,7 @@ A plan knows the shape of everything it holds, so the shapes of the results are 
 call: computed by the op's `infer_shape`, which PyTensor gives as a graph of sizes. Where an op
 cannot say them, there is Untranslated, and the graph is cut (see pieces.py).
 """
+
 import numpy as np
 
 from ... import locks, ops
@@ -72,9 +73,12 @@ class _inner_mode:
 
     def __init__(self, op):
         self.flags = None
-        if any(k.__name__ == "HasInnerFunction" or k.__name__ == "HasInnerGraph"
-               for k in type(op).__mro__):
+        if any(
+            k.__name__ == "HasInnerFunction" or k.__name__ == "HasInnerGraph"
+            for k in type(op).__mro__
+        ):
             from pytensor import config
+
             self.flags = config.change_flags(mode="CKERNELS")
 
     def __enter__(self):
@@ -101,8 +105,9 @@ def call_of(node):
 
 # --- the op -----------------------------------------------------------------------------------
 
+
 def _infer(attrs, *inputs):
-    vectors = inputs[len(inputs) - len(attrs["types"]):]
+    vectors = inputs[len(inputs) - len(attrs["types"]) :]
     found = []
     for (dtype, ndim), vector in zip(attrs["types"], vectors):
         found.append((dtype, tuple(known_values(vector)) if ndim else ()))
@@ -111,19 +116,26 @@ def _infer(attrs, *inputs):
 
 def _run(attrs, *arrays):
     count = len(attrs["types"])
-    vectors, results = arrays[len(arrays) - count:], []
-    values = attrs["call"](*arrays[:len(arrays) - count])
+    vectors, results = arrays[len(arrays) - count :], []
+    values = attrs["call"](*arrays[: len(arrays) - count])
     for value, vector, (dtype, _) in zip(values, vectors, attrs["types"]):
         value = np.asarray(value)
         if value.shape != tuple(vector.tolist()):
-            raise ShapeError(f"{attrs['call'].node.op} gave an array of shape {value.shape} where "
-                             f"its infer_shape says {tuple(vector.tolist())}")
+            raise ShapeError(
+                f"{attrs['call'].node.op} gave an array of shape {value.shape} where "
+                f"its infer_shape says {tuple(vector.tolist())}"
+            )
         results.append(value if value.dtype.name == dtype else value.astype(dtype))
     return tuple(results)
 
 
-Op("pytensor_perform", "opaque", _infer, _run,
-   doc="What attrs['call'] makes of the operands; the last ones are the shapes of the results.")
+Op(
+    "pytensor_perform",
+    "opaque",
+    _infer,
+    _run,
+    doc="What attrs['call'] makes of the operands; the last ones are the shapes of the results.",
+)
 
 
 def performed(context, node, inputs):
@@ -139,6 +151,7 @@ def performed(context, node, inputs):
 
 # --- shapes of the results --------------------------------------------------------------------
 
+
 def shapes_of(context, node, inputs):
     """For each output its sizes: ints and scalar nodes."""
     found = [list(v.type.shape) for v in node.outputs]
@@ -147,8 +160,10 @@ def shapes_of(context, node, inputs):
     if type(node.op).__name__ == "Elemwise":
         return [_broadcast(node, inputs)] * len(node.outputs)
     inferred = _inferred(context, node, inputs)
-    return [[s if s is not None else i for s, i in zip(static, sizes)]
-            for static, sizes in zip(found, inferred)]
+    return [
+        [s if s is not None else i for s, i in zip(static, sizes)]
+        for static, sizes in zip(found, inferred)
+    ]
 
 
 def _broadcast(node, inputs):
@@ -163,10 +178,12 @@ def _broadcast(node, inputs):
 def _inferred(context, node, inputs):
     """What the op's infer_shape says, translated: PyTensor's graph of the sizes of the inputs."""
     from pytensor.graph.basic import Variable
+
     infer = getattr(node.op, "infer_shape", None)
     if infer is None:
         raise Untranslated(f"{type(node.op).__name__} does not infer shapes")
     from pytensor.tensor import constant, lscalar
+
     given, shapes = {}, []
     for variable, x in zip(node.inputs, inputs):
         row = []
@@ -182,8 +199,10 @@ def _inferred(context, node, inputs):
     given.update(zip(node.inputs, inputs))
     if result is None or any(r is None for r in result):
         raise Untranslated("no shape")
-    return [[context.size(s, given, node) if isinstance(s, Variable) else int(s) for s in shape]
-            for shape in result]
+    return [
+        [context.size(s, given, node) if isinstance(s, Variable) else int(s) for s in shape]
+        for shape in result
+    ]
 
 
 def _as_node(size):
@@ -193,8 +212,10 @@ def _as_node(size):
 def _call_infer(infer, node, shapes):
     """infer_shape of PyTensor 3.3 (node, shapes) or before (fgraph, node, shapes)."""
     import inspect
+
     count = len(inspect.signature(infer).parameters)
     if count == 2:
         return infer(node, shapes)
     from pytensor.graph.fg import FunctionGraph
+
     return infer(FunctionGraph(outputs=list(node.outputs), clone=False), node, shapes)

@@ -5,6 +5,7 @@ sparse matrices), or where PyTensor cannot say the shape of its result. Each app
 how many such calls come one after the other before it. One compiled function computes all of a
 level that later levels or the caller need.
 """
+
 from ... import dtypes
 from ...graph.node import Node
 from ...graph.walk import leaves
@@ -32,8 +33,8 @@ class Pieces:
         self.fgraph, self.converter = fgraph, Converter(lazy)
         self.levels, self.count = [Level()], 0
         self.values, self.level, self.slots, self.stand_ins = {}, {}, {}, {}
-        self.sources = {}               # {placeholder: slot}
-        self.outside = []               # apply nodes that run between plans
+        self.sources = {}  # {placeholder: slot}
+        self.outside = []  # apply nodes that run between plans
         with on_behalf_of_user():
             self.take()
             self.outputs = [self.output(v) for v in fgraph.outputs]
@@ -99,14 +100,17 @@ class Pieces:
     def between(self, node, level):
         """`node` runs in Python after the pieces of its level."""
         self.outside.append(node)
-        sources = [("constant", v.data) if hasattr(v, "data") else ("slot", self.computed(v))
-                   for v in node.inputs]
+        sources = [
+            ("constant", v.data) if hasattr(v, "data") else ("slot", self.computed(v))
+            for v in node.inputs
+        ]
         if level + 1 == len(self.levels):
             self.levels.append(Level())
         for variable in node.outputs:
             self.arrives(variable, level + 1)
         self.levels[level].calls.append(
-            (call_of(node), sources, [self.slots[v] for v in node.outputs]))
+            (call_of(node), sources, [self.slots[v] for v in node.outputs])
+        )
 
     def output(self, variable):
         if hasattr(variable, "data"):
@@ -116,7 +120,7 @@ class Pieces:
             self.level[variable] = 0
             return ("slot", self.levels[0].wanted.setdefault(node, None) or self.fresh(node))
         if self.level[variable] == 0 and variable in self.slots and is_tensor(variable):
-            node = self.values[variable]            # an input: its copy is the result
+            node = self.values[variable]  # an input: its copy is the result
             return ("slot", self.levels[0].wanted.get(node) or self.fresh(node))
         return ("slot", self.computed(variable))
 
@@ -133,14 +137,18 @@ class Pieces:
             return None
         large = self.converter.large
         inputs = list(dict.fromkeys(leaves(roots, "placeholder")))
-        if len(self.levels) == 1:       # in the order of the caller, unused ones too
+        if len(self.levels) == 1:  # in the order of the caller, unused ones too
             own = [self.values[v] for v in self.fgraph.inputs]
             inputs = own + [n for n in inputs if n in large]
         arrays = [n for n in inputs if n in large]
         inputs = [n for n in inputs if n not in large] + arrays
         function = make_function(inputs, roots, positional_only=True, downcast=True)
-        return (function, [self.sources[n] for n in inputs if n not in large],
-                [large[n] for n in arrays], list(level.wanted.values()))
+        return (
+            function,
+            [self.sources[n] for n in inputs if n not in large],
+            [large[n] for n in arrays],
+            list(level.wanted.values()),
+        )
 
     def callable(self):
         """The function of the values of the inputs: the compiled one itself where that is all."""
@@ -158,6 +166,7 @@ class Pieces:
 
             def function(*inputs):
                 return run(*inputs, *extra)
+
         if wanted == slots:
             return function
         places = [slots.index(s) for s in wanted]
@@ -165,11 +174,12 @@ class Pieces:
         def rearranged(*inputs):
             found = function(*inputs)
             return [found[k] for k in places]
+
         return rearranged
 
     def run(self, *inputs):
         env = [None] * self.count
-        env[:len(inputs)] = inputs
+        env[: len(inputs)] = inputs
         for level, compiled in zip(self.levels, self.functions):
             if compiled is not None:
                 function, sources, arrays, slots = compiled
@@ -185,6 +195,10 @@ class Pieces:
 
 def free(node):
     """Whether a later piece may compute `node` once more: leaves, and the arithmetic of sizes."""
-    return node.op.kind == "leaf" or (node.ndim < 2 and dtypes.is_discrete(node.dtype)
-                                      and node.size is not None and node.size <= 16
-                                      and node.op.kind != "reduce")
+    return node.op.kind == "leaf" or (
+        node.ndim < 2
+        and dtypes.is_discrete(node.dtype)
+        and node.size is not None
+        and node.size <= 16
+        and node.op.kind != "reduce"
+    )

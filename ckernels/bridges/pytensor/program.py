@@ -2,6 +2,7 @@
 
 PyTensor's flags refuse a mode that nobody registered yet, so PYTENSOR_FLAGS cannot name it.
 """
+
 import runpy
 import sys
 
@@ -9,6 +10,7 @@ import sys
 def main(arguments=None):
     """Run the program named by the first argument (or `-m module`) in mode CKERNELS."""
     from pytensor import config
+
     given = sys.argv[1:] if arguments is None else list(arguments)
     if not given or given[0] in ("-h", "--help"):
         print("usage: python -m ckernels.pytensor (program.py | -m module) [arguments]")

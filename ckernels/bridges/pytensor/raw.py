@@ -1,4 +1,5 @@
 """C functions of PyTensor's functions: C function pointers, shared variables bound to values."""
+
 from ...errors import NotSupported
 
 
@@ -15,8 +16,10 @@ def address(function, signature, *arrays):
     """
     pieces = getattr(function.maker.linker, "pieces", None)
     if pieces is None or len(pieces.levels) != 1 or pieces.outside or pieces.functions[0] is None:
-        raise NotSupported("this function has no C function: it was not compiled by ckernels, or "
-                           "runs in pieces with Python between them (ckernels.pytensor.report)")
+        raise NotSupported(
+            "this function has no C function: it was not compiled by ckernels, or "
+            "runs in pieces with Python between them (ckernels.pytensor.report)"
+        )
     compiled, _, large, slots = pieces.functions[0]
     if [s for _, s in pieces.outputs] != slots:
         raise NotSupported("this function has no C function: some of its results are the same")
@@ -27,5 +30,3 @@ def address(function, signature, *arrays):
     count = len(pieces.fgraph.inputs)
     bound.update({count + k: array for k, array in enumerate(large)})
     return compiled.address(signature, *arrays, bound=bound)
-
-

@@ -20,17 +20,21 @@ class Between(Untranslated):
 
 def translates(*names):
     """Declare the translation of the ops of these class names."""
+
     def add(fn):
         TRANSLATIONS.update(dict.fromkeys(names, fn))
         return fn
+
     return add
 
 
 def translates_scalar(*names):
     """Declare the translation of scalar ops: fn(op, operands, dtype of the result)."""
+
     def add(fn):
         SCALARS.update(dict.fromkeys(names, fn))
         return fn
+
     return add
 
 

@@ -1,4 +1,5 @@
 """What a compiled PyTensor function leaves to Python."""
+
 from collections import Counter
 
 
@@ -11,6 +12,8 @@ def report(function):
     linker = function.maker.linker
     calls = getattr(linker, "python_calls", None)
     if calls is None:
-        raise TypeError(f"{function} was compiled by {type(linker).__name__}, not by ckernels: "
-                        "pass mode=\"CKERNELS\" to pytensor.function")
+        raise TypeError(
+            f"{function} was compiled by {type(linker).__name__}, not by ckernels: "
+            'pass mode="CKERNELS" to pytensor.function'
+        )
     return sorted(Counter(str(node.op) for node in calls).items())

@@ -4,13 +4,14 @@ loop.
 Accumulators are arrays of one strip on the stack. Cheap bodies take several rows at a time, so that
 the accumulators are loaded less often.
 """
+
 from .nest import Nest
 
-STRIP = 256                 # columns a column program holds accumulators for
-CHUNK_STRIP = 1024          # the same where one pass over rows is chunked: longer runs per page
-UNROLL = 8                  # rows a cheap column reduction takes at a time: 4096 x 4096 floats take
-                            # 2.4 ms on one core, 3.3 with four rows added one by one in double
-UNROLL_COST = 4             # of the body at most
+STRIP = 256  # columns a column program holds accumulators for
+CHUNK_STRIP = 1024  # the same where one pass over rows is chunked: longer runs per page
+UNROLL = 8  # rows a cheap column reduction takes at a time: 4096 x 4096 floats take
+# 2.4 ms on one core, 3.3 with four rows added one by one in double
+UNROLL_COST = 4  # of the body at most
 
 
 class Columns(Nest):
@@ -85,12 +86,14 @@ class Columns(Nest):
 
     def names(self, here=(), tag=""):
         """How an expression in a strip calls value i; those of `here` are local and carry `tag`."""
+
         def name(i):
             if self.k.values[i].fixed:
                 return self.c.name(i)
             if i in self.kept and i not in here:
                 return f"s{i}[c]"
             return f"v{i}{tag if i in here else ''}"
+
         return name
 
     def needed(self, roots, gap=None):

@@ -1,8 +1,9 @@
 """Elementwise nests: a flat range of rows, tiles for transposed operands, steps of a recurrence."""
+
 from .. import passes
 from .nest import Nest
 
-TILE = 32                   # transposed operands: 32 x 32 tiles stay in L1 (3x over untiled)
+TILE = 32  # transposed operands: 32 x 32 tiles stay in L1 (3x over untiled)
 
 
 class Flat(Nest):

@@ -3,6 +3,7 @@
 dims of a launch: the size of the vector loop, of outer rows, of runs, in chunked forms the length
 of a chunk, then for each operand its strides (inner where it is no constant, outer, runs).
 """
+
 from .. import passes
 
 
@@ -67,7 +68,7 @@ class Nest:
         at = "0" if inner == "0" else j if inner == "1" else f"{j} * {inner}"
         if self.k.operands[i].role != "index":
             return f"{pointer}{i}{tag}[{at}]"
-        if pointer == "x":                          # nothing moved it yet
+        if pointer == "x":  # nothing moved it yet
             return f"({at})"
         return f"({pointer}{i}{tag} + {at})" if inner != "0" else f"{pointer}{i}{tag}"
 

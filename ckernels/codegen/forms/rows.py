@@ -4,14 +4,15 @@ One outer index at a time: scalars of the row, a loop that reduces, scalars that
 next loop. Dear values that several loops need are kept in a row on the stack. Chunked reductions
 are rows too.
 """
+
 from contextlib import ExitStack
 
 from ... import dtypes
 from .. import passes
 from .nest import Nest
 
-ROW_SCRATCH = 4096          # elements of a row kept on the stack between two loops over it
-BLOCK = 512                 # expensive floats summed in float before they join the double
+ROW_SCRATCH = 4096  # elements of a row kept on the stack between two loops over it
+BLOCK = 512  # expensive floats summed in float before they join the double
 
 
 class Rows(Nest):
@@ -22,8 +23,9 @@ class Rows(Nest):
     def __init__(self, kernel, printer):
         super().__init__(kernel, printer)
         self.loops, self.spills = self.loops_of(), {}
-        self.blocks = {i for i, v in enumerate(kernel.values)
-                       if v.reduces and passes.in_blocks(kernel, i)}
+        self.blocks = {
+            i for i, v in enumerate(kernel.values) if v.reduces and passes.in_blocks(kernel, i)
+        }
 
     def write(self):
         c = self.c
@@ -49,7 +51,7 @@ class Rows(Nest):
             for i in self.needed(self.roots(reductions, stores)):
                 if first.setdefault(i, level) != level:
                     again.add(i)
-        for i in sorted(again):                     # what one is made of comes before it
+        for i in sorted(again):  # what one is made of comes before it
             if passes.cone_cost(self.k, i, kept) > passes.RECOMPUTE_COST:
                 kept[i] = first[i]
         return {i: level for i, level in kept.items() if not self.feeds_only(i, kept)}
@@ -164,8 +166,9 @@ class Rows(Nest):
             return []
         first = self.needed(self.roots(*loops[min(loops)]))
         loads = [k.values[i].operand for i in first if k.values[i].op == "load"]
-        return [i for i in loads if k.operands[i].inner == 1
-                and (k.operands[i].outer or not k.outer)]
+        return [
+            i for i in loads if k.operands[i].inner == 1 and (k.operands[i].outer or not k.outer)
+        ]
 
     def prefetch(self, operands):
         """Ask for the part of the next row, or chunk, that lies below this block."""
@@ -182,8 +185,12 @@ class Rows(Nest):
         """Whether a loop only looks for the maximum of a row and the next one for its place."""
         best, stores = self.loops.get(level, ([], []))
         found = self.loops.get(level + 1, ([], []))
-        return bool(len(best) == 1 and not stores and best[0] in self.places
-                    and found == ([self.places[best[0]]], []))
+        return bool(
+            len(best) == 1
+            and not stores
+            and best[0] in self.places
+            and found == ([self.places[best[0]]], [])
+        )
 
     def seek_block(self, level, i):
         """The maximum (or minimum) of a row, and w, where the first block begins that has it.

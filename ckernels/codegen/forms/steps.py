@@ -1,4 +1,5 @@
 """Steps of a recurrence: one element, a loop over steps around it, states in registers."""
+
 from ..stepped import FIXED, SLIDE, SLIDE_ONE
 from .nest import Nest
 
@@ -28,8 +29,11 @@ class Steps(Nest):
         c, values = self.c, self.k.values
         for k, i in enumerate(i for i, way in enumerate(self.ways) if way == SLIDE):
             c.let(**{f"s{i}": f"d[{k}]"})
-        states = [i for i, v in enumerate(values)
-                  if v.op == "load" and isinstance(self.ways[v.operand], tuple)]
+        states = [
+            i
+            for i, v in enumerate(values)
+            if v.op == "load" and isinstance(self.ways[v.operand], tuple)
+        ]
         for i in states:
             c.define_state(i, self.place(values[i].operand, "x", "0"))
         for i, v in enumerate(values):
@@ -47,7 +51,7 @@ class Steps(Nest):
         """States get their new values."""
         c, new = self.c, dict(self.k.stores)
         found = {i: c.name(new[self.ways[self.k.values[i].operand][1]]) for i in states}
-        if len(found) > 1:                  # all at once: one may be another's old value
+        if len(found) > 1:  # all at once: one may be another's old value
             for i in states:
                 c.define_as(i, f"n{i}", found[i])
                 found[i] = f"n{i}"

@@ -18,23 +18,48 @@ from .names import elsewhere
 __version__ = "1.0.5"
 version = type("version", (), {"full_version": __version__, "short_version": __version__})
 _MODULES = ("tensor", "compile", "config", "gof", "gradient", "scalar", "scan_module", "printing",
-            "sandbox", "updates", "misc", "ifelse", "raise_op", "tests", "compat")
-_NAMES = {"grad": "gradient", "Rop": "gradient", "Lop": "gradient", "subgraph_grad": "gradient",
-          "scan": "scan_module", "map": "scan_module", "reduce": "scan_module",
-          "foldl": "scan_module", "foldr": "scan_module", "clone": "scan_module",
-          "scan_checkpoints": "scan_module", "until": "scan_module", "pp": "printing",
-          "pprint": "printing", "as_op": "compile", "OpFromGraph": "compile",
-          "SharedVariable": "compile", "ProfileStats": "compile", "OrderedUpdates": "updates",
-          "dot": "helpers", "get_scalar_constant_value": "tensor", "sparse_grad": "tensor",
-          "predefined_modes": "compile", "predefined_linkers": "compile",
-          "predefined_optimizers": "compile", "shared_constructor": "compile",
-          "DebugMode": "compile", "as_tensor_variable": "tensor", "as_symbolic": "helpers",
-          "verify_grad": "gradient", "_asarray": "helpers", "PureOp": "gof", "object2": "gof"}
+            "sandbox", "updates", "misc", "ifelse", "raise_op", "tests", "compat")  # fmt: skip
+_NAMES = {
+    "grad": "gradient",
+    "Rop": "gradient",
+    "Lop": "gradient",
+    "subgraph_grad": "gradient",
+    "scan": "scan_module",
+    "map": "scan_module",
+    "reduce": "scan_module",
+    "foldl": "scan_module",
+    "foldr": "scan_module",
+    "clone": "scan_module",
+    "scan_checkpoints": "scan_module",
+    "until": "scan_module",
+    "pp": "printing",
+    "pprint": "printing",
+    "as_op": "compile",
+    "OpFromGraph": "compile",
+    "SharedVariable": "compile",
+    "ProfileStats": "compile",
+    "OrderedUpdates": "updates",
+    "dot": "helpers",
+    "get_scalar_constant_value": "tensor",
+    "sparse_grad": "tensor",
+    "predefined_modes": "compile",
+    "predefined_linkers": "compile",
+    "predefined_optimizers": "compile",
+    "shared_constructor": "compile",
+    "DebugMode": "compile",
+    "as_tensor_variable": "tensor",
+    "as_symbolic": "helpers",
+    "verify_grad": "gradient",
+    "_asarray": "helpers",
+    "PureOp": "gof",
+    "object2": "gof",
+}
 
 
 def install():
     """Make this package what `import theano` finds; see install.py."""
     from .install import install as act
+
     act()
 
 

@@ -358,4 +358,4 @@ NAMES = {
         Elemwise scalar scalar_xlogx scalar_xlogy0""",
     "updates": """
         logger""",
-}
+}  # fmt: skip

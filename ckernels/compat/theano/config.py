@@ -16,7 +16,7 @@ from .flags import FIXED, ROWS
 
 TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 HANDED_ON = {"base_compiledir": "base_compiledir", "compiledir": "compiledir",
-             "gcc.cxxflags": "cc.cflags", "compile.timeout": "cc.timeout"}
+             "gcc.cxxflags": "cc.cflags", "compile.timeout": "cc.timeout"}  # fmt: skip
 
 
 def flags_of(text):
@@ -35,8 +35,11 @@ def flags_of(text):
 def files():
     """The files of THEANORC, else .theanorc (and .theanorc.txt) in the home directory."""
     given = os.environ.get("THEANORC")
-    return [os.path.expanduser(p) for p in given.split(os.pathsep)] if given else [
-        os.path.expanduser("~/.theanorc"), os.path.expanduser("~/.theanorc.txt")]
+    return (
+        [os.path.expanduser(p) for p in given.split(os.pathsep)]
+        if given
+        else [os.path.expanduser("~/.theanorc"), os.path.expanduser("~/.theanorc.txt")]
+    )
 
 
 def rows_of_files():
@@ -123,8 +126,9 @@ class Section:
 
     def __dir__(self):
         count = len(self._prefix)
-        return sorted({n[count:].split(".")[0] for n in self._owner._params
-                       if n.startswith(self._prefix)})
+        return sorted(
+            {n[count:].split(".")[0] for n in self._owner._params if n.startswith(self._prefix)}
+        )
 
 
 class Config(Section):
@@ -170,8 +174,9 @@ class Config(Section):
         if param is None:
             raise AttributeError(f"Theano's configuration has no flag {name!r}")
         if not param.allow_override:
-            raise Exception(f"Can't change the value of this config parameter after "
-                            f"initialization: {name}")
+            raise Exception(
+                f"Can't change the value of this config parameter after initialization: {name}"
+            )
         self._values[name] = param.parse(value)
 
     def change_flags(self, **flags):
@@ -182,7 +187,8 @@ class Config(Section):
         return "\n".join(
             f"{name} ({param.kind if isinstance(param.kind, tuple) else param.kind.__name__})\n"
             f"    Doc: {param.doc or 'accepted, without effect'}\n    Value: {self._get(name)}\n"
-            for name, param in sorted(self._params.items()))
+            for name, param in sorted(self._params.items())
+        )
 
 
 config = Config()
@@ -236,4 +242,5 @@ class change_flags(contextlib.ContextDecorator):  # noqa: N801
         def inner(*args, **kwargs):
             with self._recreate_cm():
                 return f(*args, **kwargs)
+
         return inner

@@ -142,8 +142,8 @@ ROWS = [
     ("base_compiledir", str, "", "where compiled kernels are kept"),
     ("compiledir", str, "", "the directory of compiled kernels"),
     ("ctc.root", str, "", ""),
-]
+]  # fmt: skip
 FIXED = {"device", "init_gpu_device", "force_device", "compiledir", "base_compiledir",
          "compiledir_format", "print_active_device", "compile.wait", "compile.timeout",
          "cmodule.preload_cache", "cmodule.age_thresh_use", "ctc.root",
-         "optimizer_excluding", "optimizer_including", "optimizer_requiring"}
+         "optimizer_excluding", "optimizer_including", "optimizer_requiring"}  # fmt: skip

@@ -28,7 +28,7 @@ __all__ = ["grad", "Rop", "Lop", "subgraph_grad", "jacobian", "hessian", "verify
            "numeric_grad", "grad_undefined", "grad_not_implemented", "disconnected_grad",
            "consider_constant", "zero_grad", "grad_clip", "grad_scale", "undefined_grad",
            "DisconnectedType", "NullType", "DisconnectedInputError", "NullTypeGradError",
-           "format_as", "GradientError"]
+           "format_as", "GradientError"]  # fmt: skip
 
 
 def format_as(use_list, use_tuple, outputs):
@@ -47,8 +47,9 @@ def format_as(use_list, use_tuple, outputs):
 
 def grad_undefined(op, x_pos, x, comment=""):
     """The gradient of an op that is mathematically undefined: an error where it is reached."""
-    return NullType(f"the gradient of {op} by its input {x_pos} ({x}) is mathematically undefined. "
-                    f"{comment}")()
+    return NullType(
+        f"the gradient of {op} by its input {x_pos} ({x}) is mathematically undefined. {comment}"
+    )()
 
 
 undefined_grad = grad_undefined
@@ -56,8 +57,9 @@ undefined_grad = grad_undefined
 
 def grad_not_implemented(op, x_pos, x, comment=""):
     """The gradient of an op that is not written: an error where it is reached."""
-    return NullType(f"the gradient of {op} by its input {x_pos} ({x}) is not implemented. "
-                    f"{comment}")()
+    return NullType(
+        f"the gradient of {op} by its input {x_pos} ({x}) is not implemented. {comment}"
+    )()
 
 
 # --- grad -------------------------------------------------------------------------------------
@@ -71,8 +73,11 @@ class Opened:
     """
 
     def __init__(self, roots, handles):
-        self.marks = {h: None for h in handles if isinstance(h, Handle) and (
-            not is_leaf(h) or isinstance(h, Constant))}
+        self.marks = {
+            h: None
+            for h in handles
+            if isinstance(h, Handle) and (not is_leaf(h) or isinstance(h, Constant))
+        }
         self.roots = list(roots)
         if self.marks:
             self.roots = self._marked()
@@ -116,12 +121,28 @@ def _unmarked(node):
     return node.inputs[0] if node.op.name == "theano_mark" else node
 
 
-Row("theano_mark", "elementwise", lambda attrs, x: (x.dtype, x.shape), lambda attrs, x: x,
-    lambda node, g: (g,), "({0})", ulp=0, doc="x, told from all other nodes of its value.")
+Row(
+    "theano_mark",
+    "elementwise",
+    lambda attrs, x: (x.dtype, x.shape),
+    lambda attrs, x: x,
+    lambda node, g: (g,),
+    "({0})",
+    ulp=0,
+    doc="x, told from all other nodes of its value.",
+)
 
 
-def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_names=True,
-         known_grads=None, return_disconnected="zero", null_gradients="raise"):
+def grad(
+    cost,
+    wrt,
+    consider_constant=None,
+    disconnected_inputs="raise",
+    add_names=True,
+    known_grads=None,
+    return_disconnected="zero",
+    null_gradients="raise",
+):
     """The gradient of the scalar `cost` by `wrt`: a variable for a variable, a list for a list.
 
     consider_constant    variables nothing flows through
@@ -144,16 +165,20 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
         if not isinstance(x, Variable):
             raise TypeError(f"Expected Variable, got {x} of type {type(x)}")
     if disconnected_inputs not in ("raise", "warn", "ignore"):
-        raise ValueError("disconnected_inputs is 'raise', 'warn' or 'ignore', not "
-                         f"{disconnected_inputs!r}")
+        raise ValueError(
+            f"disconnected_inputs is 'raise', 'warn' or 'ignore', not {disconnected_inputs!r}"
+        )
     if return_disconnected not in ("zero", "none", "None", "Disconnected", "disconnected"):
-        raise ValueError(f"return_disconnected is 'zero', 'None' or 'Disconnected', not "
-                         f"{return_disconnected!r}")
+        raise ValueError(
+            f"return_disconnected is 'zero', 'None' or 'Disconnected', not {return_disconnected!r}"
+        )
     known = _known(known_grads)
     cost = _checked_cost(cost, known)
     found = _gradients(cost, targets, known, list(consider_constant or ()))
-    results = [_finished(g, x, cost, disconnected_inputs, return_disconnected, null_gradients)
-               for g, x in zip(found, targets)]
+    results = [
+        _finished(g, x, cost, disconnected_inputs, return_disconnected, null_gradients)
+        for g, x in zip(found, targets)
+    ]
     if add_names:
         for g, x in zip(results, targets):
             _named(g, cost, x)
@@ -170,8 +195,13 @@ def _checked_cost(cost, known):
     if isinstance(cost.type, NullType):
         raise ValueError(f"the cost is undefined, so are its gradients: {cost.type.why_null}")
     if cost.ndim:
-        raise with_line(TypeErrorOfShape(f"cost must be a scalar, but {cost} has {cost.ndim} "
-                                         "dimensions; sum or average it first"), cost.node)
+        raise with_line(
+            TypeErrorOfShape(
+                f"cost must be a scalar, but {cost} has {cost.ndim} "
+                "dimensions; sum or average it first"
+            ),
+            cost.node,
+        )
     if getattr(cost, "dtype", "") in dtypes.COMPLEX:
         raise TypeError("cost must be real, not complex")
     return cost
@@ -186,8 +216,11 @@ def _known(known_grads):
     for v, g in dict(known_grads or {}).items():
         if not isinstance(v, Variable):
             raise TypeError(f"known_grads should be a dictionary of Variables, not {v!r}")
-        found[v] = g if isinstance(getattr(g, "type", None), (DisconnectedType, NullType)) \
+        found[v] = (
+            g
+            if isinstance(getattr(g, "type", None), (DisconnectedType, NullType))
             else as_tensor_variable(g)
+        )
     return found
 
 
@@ -203,8 +236,9 @@ def _gradients(cost, targets, known, fixed):
             node = opened.of(v)
             nodes[node] = ops.cast(g.node, node.dtype) if dtypes.is_inexact(node.dtype) else g.node
     start = None if cost is None else opened.roots[0].node
-    found = _engine_grad(start, [opened.of(x) for x in targets], nodes,
-                         [opened.of(v) for v in fixed], targets)
+    found = _engine_grad(
+        start, [opened.of(x) for x in targets], nodes, [opened.of(v) for v in fixed], targets
+    )
     found = opened.closed(found)
     mentioned = (*roots, *known.values())
     return [None if n is None else (n, memo, mentioned) for n in found]
@@ -214,7 +248,7 @@ def _engine_grad(cost, targets, known, fixed, handles):
     """Nodes of gradients; None where nothing flows back. Integer costs give zeros."""
     cost, targets, known = _continuous(cost, targets, known)
     known = {k: v for k, v in known.items() if dtypes.is_inexact(k.dtype)}
-    if cost is not None and not dtypes.is_inexact(cost.dtype):      # a count, a comparison
+    if cost is not None and not dtypes.is_inexact(cost.dtype):  # a count, a comparison
         reach = _mentioned(cost, known)
         return [ops.zeros_like(_float_like(t)) if t.uid in reach else None for t in targets]
     live = [t for t in targets if dtypes.is_inexact(t.dtype)]
@@ -239,7 +273,7 @@ def _engine_grad(cost, targets, known, fixed, handles):
 
 SMOOTH = {"add", "sub", "mul", "neg", "square", "sum", "mean", "expand", "squeeze", "transpose",
           "reshape", "slice", "dynamic_slice", "broadcast_to", "broadcast_like", "matmul", "where",
-          "theano_mark", "pow"}
+          "theano_mark", "pow"}  # fmt: skip
 
 
 def _continuous(cost, targets, known):
@@ -255,8 +289,13 @@ def _continuous(cost, targets, known):
         varies = any(i.uid in twins for i in n.inputs)
         if varies and n.op.name == "cast" and dtypes.is_inexact(n.dtype):
             memo[n.uid] = ops.cast(twins[n.inputs[0].uid], n.dtype)
-        elif varies and n.outs is None and not dtypes.is_inexact(n.dtype) and n.uid not in twins \
-                and (n.op.name in SMOOTH or n.op.name == "cast"):
+        elif (
+            varies
+            and n.outs is None
+            and not dtypes.is_inexact(n.dtype)
+            and n.uid not in twins
+            and (n.op.name in SMOOTH or n.op.name == "cast")
+        ):
             wide = [twins.get(i.uid, j) for i, j in zip(n.inputs, inputs)]
             twins[n.uid] = wide[0] if n.op.name == "cast" else _remade(n, wide)
         elif inputs != list(n.inputs):
@@ -264,10 +303,16 @@ def _continuous(cost, targets, known):
 
     def now(n):
         return twins.get(n.uid) if n.uid in twins else memo.get(n.uid, n)
+
     cost = None if cost is None else now(cost)
-    return cost, [now(t) for t in targets], {now(k): (
-        ops.cast(v, now(k).dtype) if dtypes.is_inexact(now(k).dtype) else v)
-        for k, v in known.items()}
+    return (
+        cost,
+        [now(t) for t in targets],
+        {
+            now(k): (ops.cast(v, now(k).dtype) if dtypes.is_inexact(now(k).dtype) else v)
+            for k, v in known.items()
+        },
+    )
 
 
 def _remade(n, inputs):
@@ -282,7 +327,7 @@ def _mentioned(cost, known):
 
 
 BLOCKING = {"stop_gradient", "shape", "argmax", "argmin", "argsort", "eq", "ne", "lt", "le", "gt",
-            "ge", "isnan", "isinf", "perform", "null_gradient", "iota"}
+            "ge", "isnan", "isinf", "perform", "null_gradient", "iota"}  # fmt: skip
 
 
 def _discrete_path(target, cost, known, fixed, reach):
@@ -292,8 +337,12 @@ def _discrete_path(target, cost, known, fixed, reach):
     order = toposort(([] if cost is None else [cost]) + list(known))
     passes, stopped = {target.uid}, {f.uid for f in fixed}
     for n in order:
-        if n.uid not in passes and n.op.name not in BLOCKING and n.uid not in stopped and any(
-                i.uid in passes for i in n.inputs):
+        if (
+            n.uid not in passes
+            and n.op.name not in BLOCKING
+            and n.uid not in stopped
+            and any(i.uid in passes for i in n.inputs)
+        ):
             passes.add(n.uid)
     ends = ([] if cost is None else [cost]) + list(known)
     return ops.zeros_like(target) if any(e.uid in passes for e in ends) else None
@@ -322,7 +371,7 @@ def _finished(found, x, cost, disconnected, returned, null_gradients):
             raise NullTypeGradError(f"a gradient on the way does not exist: {why}")
         return NullType(why)()
     made = handle_of(node, memo)
-    if made._owner is not LAZY:     # a variable the user has already: a gradient is no alias of it
+    if made._owner is not LAZY:  # a variable the user has already: a gradient is no alias of it
         made = apply_op(_identity, made)
     made._mentions = mentioned
     return made
@@ -336,14 +385,17 @@ def _zeros(x):
     if not isinstance(x, Handle):
         return x.type.zeros_like(x) if hasattr(x.type, "zeros_like") else DisconnectedType()()
     from .tensor.creation import zeros_like
+
     return zeros_like(x, dtype=x.dtype if dtypes.is_inexact(x.dtype) else config.floatX)
 
 
 def _disconnected(x, cost, what):
     if what == "ignore":
         return
-    text = (f"there is no gradient by {x}: the cost does not depend on it, or only through "
-            "operators without a derivative; pass disconnected_inputs='ignore' if that is meant")
+    text = (
+        f"there is no gradient by {x}: the cost does not depend on it, or only through "
+        "operators without a derivative; pass disconnected_inputs='ignore' if that is meant"
+    )
     if what == "warn":
         warnings.warn(text, stacklevel=4)
         return
@@ -359,8 +411,13 @@ def _null_reason(node):
 
 
 def _named(g, cost, x):
-    if isinstance(g, Handle) and g.name is None and cost is not None and cost.name is not None \
-            and x.name is not None:
+    if (
+        isinstance(g, Handle)
+        and g.name is None
+        and cost is not None
+        and cost.name is not None
+        and x.name is not None
+    ):
         g.name = f"(d{cost.name}/d{x.name})"
 
 
@@ -378,8 +435,9 @@ def subgraph_grad(wrt, end, start=None, cost=None, details=False):
     inputs = list(dict.fromkeys(params + ends))
     fixed = ends
     if start is not None:
-        from_start = grad(None, inputs, consider_constant=fixed, disconnected_inputs="ignore",
-                          known_grads=known)
+        from_start = grad(
+            None, inputs, consider_constant=fixed, disconnected_inputs="ignore", known_grads=known
+        )
     if cost is not None:
         from_cost = grad(cost, inputs, consider_constant=fixed, disconnected_inputs="ignore")
     total = from_start if from_cost is None else from_cost
@@ -406,8 +464,10 @@ def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="
         raise ValueError(f"{len(xs)} variables in wrt, {len(vs)} eval_points: one for each")
     for k, (x, v) in enumerate(zip(xs, vs)):
         if x.ndim != v.ndim:
-            raise ValueError(f"wrt[{k}] has {x.ndim} dimensions, eval_points[{k}] has {v.ndim}: "
-                             "a direction has the shape of its variable")
+            raise ValueError(
+                f"wrt[{k}] has {x.ndim} dimensions, eval_points[{k}] has {v.ndim}: "
+                "a direction has the shape of its variable"
+            )
     fs = [as_tensor_variable(y) for y in fs]
     memo = known_handles([*fs, *xs, *vs])
     opened = Opened(fs, xs)
@@ -430,6 +490,7 @@ def _rop(y, xs, vs):
     if not any(x.uid in reach for x, _ in live):
         return None
     from .rops import has_own, tangent
+
     users = [n.attrs["op"].op for n in toposort([y]) if n.op.name == "perform"]
     for op in users:
         if not (has_own(op) or hasattr(op, "grad") or type(op).L_op is not PureOp.L_op):
@@ -439,9 +500,11 @@ def _rop(y, xs, vs):
 
 
 def _rop_disconnected(y, what, returned):
-    text = (f"Rop finds no way from wrt to {y}: it depends on none of these variables, or only "
-            "through operators without a derivative; pass disconnected_outputs='ignore' if that "
-            "is meant")
+    text = (
+        f"Rop finds no way from wrt to {y}: it depends on none of these variables, or only "
+        "through operators without a derivative; pass disconnected_outputs='ignore' if that "
+        "is meant"
+    )
     if what == "raise":
         raise DisconnectedInputError(text)
     if what == "warn":
@@ -461,9 +524,13 @@ def Lop(f, wrt, eval_points, consider_constant=None, disconnected_inputs="raise"
     targets = list(wrt) if use_list or use_tuple else [wrt]
     if len(fs) != len(points):
         raise AssertionError("f and eval_points have different lengths")
-    found = grad(None, targets, consider_constant=consider_constant,
-                 disconnected_inputs=disconnected_inputs,
-                 known_grads=dict(zip(fs, points)))
+    found = grad(
+        None,
+        targets,
+        consider_constant=consider_constant,
+        disconnected_inputs=disconnected_inputs,
+        known_grads=dict(zip(fs, points)),
+    )
     return format_as(use_list, use_tuple, found)
 
 
@@ -472,19 +539,23 @@ def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise
     if not isinstance(expression, Variable):
         raise AssertionError(f"jacobian differentiates a Variable, not {type(expression).__name__}")
     if expression.ndim > 1:
-        raise AssertionError(f"jacobian takes a scalar or a vector, but {expression} has "
-                             f"{expression.ndim} dimensions; flatten it first")
+        raise AssertionError(
+            f"jacobian takes a scalar or a vector, but {expression} has "
+            f"{expression.ndim} dimensions; flatten it first"
+        )
     use_list, use_tuple = isinstance(wrt, list), isinstance(wrt, tuple)
     targets = list(wrt) if use_list or use_tuple else [wrt]
     if expression.ndim == 0:
-        return format_as(use_list, use_tuple, grad(expression, targets, consider_constant,
-                                                   disconnected_inputs))
+        return format_as(
+            use_list, use_tuple, grad(expression, targets, consider_constant, disconnected_inputs)
+        )
     memo = known_handles([expression, *targets])
     opened = Opened([expression], [*targets, *(consider_constant or ())])
     root = opened.roots[0].node
     if consider_constant:
-        root = rebuild([root], {opened.of(c): ops.stop_gradient(opened.of(c))
-                                for c in consider_constant})[0]
+        root = rebuild(
+            [root], {opened.of(c): ops.stop_gradient(opened.of(c)) for c in consider_constant}
+        )[0]
     nodes = engine.jacobian(root, [opened.of(x) for x in targets], "none")
     found = []
     for x, node in zip(targets, opened.closed(nodes)):
@@ -492,8 +563,10 @@ def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise
             _disconnected(x, expression, disconnected_inputs)
             size = expression.shape[0]
             from .tensor.creation import alloc
-            node = alloc(np.asarray(0, expression.dtype), size,
-                         *[x.shape[i] for i in range(x.ndim)]).node
+
+            node = alloc(
+                np.asarray(0, expression.dtype), size, *[x.shape[i] for i in range(x.ndim)]
+            ).node
         found.append(handle_of(node, memo))
         found[-1]._mentions = (expression,)
     return format_as(use_list, use_tuple, found)
@@ -504,17 +577,21 @@ def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):
     if not isinstance(cost, Variable):
         raise AssertionError(f"hessian differentiates a Variable, not {type(cost).__name__}")
     if cost.ndim:
-        raise AssertionError(f"hessian takes a scalar cost, but {cost} has {cost.ndim} dimensions; "
-                             "sum or average it first")
+        raise AssertionError(
+            f"hessian takes a scalar cost, but {cost} has {cost.ndim} dimensions; "
+            "sum or average it first"
+        )
     use_list, use_tuple = isinstance(wrt, list), isinstance(wrt, tuple)
     targets = list(wrt) if use_list or use_tuple else [wrt]
     found = []
     for x in targets:
         if not isinstance(x, Variable) or x.ndim != 1:
-            raise AssertionError("tensor.hessian expects a (list of) 1 dimensional variable as "
-                                 "`wrt`")
-        slope = grad(cost, x, consider_constant=consider_constant,
-                     disconnected_inputs=disconnected_inputs)
+            raise AssertionError(
+                "tensor.hessian expects a (list of) 1 dimensional variable as `wrt`"
+            )
+        slope = grad(
+            cost, x, consider_constant=consider_constant, disconnected_inputs=disconnected_inputs
+        )
         found.append(jacobian(slope, x, consider_constant, disconnected_inputs="ignore"))
     return format_as(use_list, use_tuple, found)
 
@@ -567,8 +644,9 @@ class GradClip(KernelOp):
     """The identity, whose gradient is limited."""
 
     def __init__(self, clip_lower_bound, clip_upper_bound):
-        KernelOp.__init__(self, _clipped, "grad_clip", low=float(clip_lower_bound),
-                          high=float(clip_upper_bound))
+        KernelOp.__init__(
+            self, _clipped, "grad_clip", low=float(clip_lower_bound), high=float(clip_upper_bound)
+        )
 
 
 class GradScale(KernelOp):
@@ -588,8 +666,11 @@ disconnected_grad_ = DisconnectedGrad()
 
 def consider_constant(x):
     """`x`, whose gradient is zero."""
-    warnings.warn("consider_constant() is deprecated: call zero_grad(), or disconnected_grad() to "
-                  "cut the path altogether", stacklevel=2)
+    warnings.warn(
+        "consider_constant() is deprecated: call zero_grad(), or disconnected_grad() to "
+        "cut the path altogether",
+        stacklevel=2,
+    )
     return ConsiderConstant()(x)
 
 
@@ -622,8 +703,14 @@ class numeric_grad:  # noqa: N801 (Theano's name)
         kinds = {str(p.dtype) for p in points}
         if not kinds <= set(self.type_eps):
             raise TypeError(f"All function arguments should have float dtypes, not {kinds}")
-        eps = max(self.type_eps[k] for k in kinds | ({out_type} if out_type in self.type_eps
-                                                     else set())) if eps is None else eps
+        eps = (
+            max(
+                self.type_eps[k]
+                for k in kinds | ({out_type} if out_type in self.type_eps else set())
+            )
+            if eps is None
+            else eps
+        )
         at = [p.copy() for p in points]
         base = np.array(f(*at) if not packed else f(at[0]), dtype="float64")
         found = []
@@ -651,8 +738,9 @@ class numeric_grad:  # noqa: N801 (Theano's name)
         given = g_pt if isinstance(g_pt, (list, tuple)) else [g_pt]
         own = self.gf if isinstance(self.gf, (list, tuple)) else [self.gf]
         if len(given) != len(own):
-            raise ValueError("there must be one gradient for each array of pt, not this many",
-                             len(given))
+            raise ValueError(
+                "there must be one gradient for each array of pt, not this many", len(given)
+            )
         pairs = []
         for a, b in zip(given, own):
             if np.shape(a) != b.shape:
@@ -688,19 +776,32 @@ class GradientError(Exception):
         self.abs_tol, self.rel_tol = abs_tol, rel_tol
 
     def __str__(self):
-        return (f"the gradient of argument {self.arg}, shape {self.shape}, is too far from "
-                f"differences at flat position {self.err_pos}:\n"
-                f"  by differences  {self.val1}\n"
-                f"  by the graph    {self.val2}\n"
-                f"  absolute error  {self.abs_err}, tolerance {self.abs_tol}\n"
-                f"  relative error  {self.rel_err}, tolerance {self.rel_tol}")
+        return (
+            f"the gradient of argument {self.arg}, shape {self.shape}, is too far from "
+            f"differences at flat position {self.err_pos}:\n"
+            f"  by differences  {self.val1}\n"
+            f"  by the graph    {self.val2}\n"
+            f"  absolute error  {self.abs_err}, tolerance {self.abs_tol}\n"
+            f"  relative error  {self.rel_err}, tolerance {self.rel_tol}"
+        )
 
 
 TOLERANCE = {"float16": (1e-1, 1e-1), "float32": (5e-4, 5e-4), "float64": (1e-4, 1e-4)}
 
 
-def verify_grad(fun, pt, n_tests=2, rng=None, eps=None, out_type=None, abs_tol=None, rel_tol=None,
-                mode=None, cast_to_output_type=False, no_debug_ref=True):
+def verify_grad(
+    fun,
+    pt,
+    n_tests=2,
+    rng=None,
+    eps=None,
+    out_type=None,
+    abs_tol=None,
+    rel_tol=None,
+    mode=None,
+    cast_to_output_type=False,
+    no_debug_ref=True,
+):
     """Compare the gradient of `fun` at the arrays `pt` with differences; GradientError where not.
 
     rng: a RandomState for the projection that makes a scalar of the result.
@@ -708,21 +809,27 @@ def verify_grad(fun, pt, n_tests=2, rng=None, eps=None, out_type=None, abs_tol=N
     from .compile import function
     from .tensor.sharedvar import shared
     from .tensor.type import TensorType
+
     if not isinstance(pt, (list, tuple)):
         raise AssertionError("pt is a list of arrays")
     pt = [np.array(p) for p in pt]
     for k, p in enumerate(pt):
         if p.dtype not in ("float16", "float32", "float64"):
-            raise TypeError(f"input {k} of verify_grad has dtype {p.dtype}; differences need "
-                            "float16, float32 or float64")
+            raise TypeError(
+                f"input {k} of verify_grad has dtype {p.dtype}; differences need "
+                "float16, float32 or float64"
+            )
     if rng is None:
-        raise TypeError("verify_grad draws numbers: pass rng=numpy.random.RandomState(seed), or "
-                        "call theano.tests.unittest_tools.verify_grad, which has one")
+        raise TypeError(
+            "verify_grad draws numbers: pass rng=numpy.random.RandomState(seed), or "
+            "call theano.tests.unittest_tools.verify_grad, which has one"
+        )
     widest = max(pt, key=lambda p: TOLERANCE[str(p.dtype)][0]).dtype.name
     tol = TOLERANCE[widest]
     abs_tol, rel_tol = abs_tol or tol[0], rel_tol or tol[1]
-    inputs = [TensorType(p.dtype, [d == 1 for d in p.shape])(f"input {k}")
-              for k, p in enumerate(pt)]
+    inputs = [
+        TensorType(p.dtype, [d == 1 for d in p.shape])(f"input {k}") for k, p in enumerate(pt)
+    ]
     out = fun(*inputs)
     if not isinstance(out, Variable):
         raise TypeError("verify_grad can only verify gradients of functions of one output")
@@ -741,8 +848,17 @@ def verify_grad(fun, pt, n_tests=2, rng=None, eps=None, out_type=None, abs_tol=N
         analytic = grad_fn(*[p.copy() for p in pt])
         arg, place, abs_err, rel_err = num.max_err(analytic, abs_tol, rel_tol)
         if abs_err > abs_tol and rel_err > rel_tol or not np.isfinite(abs_err):
-            raise GradientError(arg, place, pt[arg].shape, num.gf[arg].flatten()[place],
-                                analytic[arg].flatten()[place], abs_err, rel_err, abs_tol, rel_tol)
+            raise GradientError(
+                arg,
+                place,
+                pt[arg].shape,
+                num.gf[arg].flatten()[place],
+                analytic[arg].flatten()[place],
+                abs_err,
+                rel_err,
+                abs_tol,
+                rel_tol,
+            )
         if test + 1 < n_tests:
             projection.set_value(np.asarray(rng.random_sample(shape) + 0.5, dtype=projection.dtype))
 

@@ -10,6 +10,7 @@ def dot(l, r):  # noqa: E741
     for x in (l, r):
         if isinstance(x, Variable):
             from .tensor.products import dot as product
+
             return product(l, r)
     for one, other, name in ((l, r, "__dot__"), (r, l, "__rdot__")):
         method = getattr(one, name, None)
@@ -23,10 +24,12 @@ def dot(l, r):  # noqa: E741
 def _asarray(a, dtype, order=None):
     """np.asarray with a dtype by name."""
     from .tensor.type import name_of
+
     return np.asarray(a, dtype=name_of(dtype) if isinstance(dtype, str) else dtype, order=order)
 
 
 def as_symbolic(x):
     """`x` as a variable."""
     from .tensor.variables import as_tensor_variable
+
     return as_tensor_variable(x)

@@ -16,8 +16,10 @@ class IfElse(KernelOp):
     def make_node(self, c, *args):
         c = as_tensor_variable(c)
         if c.ndim:
-            raise TypeError(f"ifelse asks one number, 0 or not, but {c} has {c.ndim} dimensions: "
-                            "use switch to choose by element")
+            raise TypeError(
+                f"ifelse asks one number, 0 or not, but {c} has {c.ndim} dimensions: "
+                "use switch to choose by element"
+            )
         return KernelOp.make_node(self, c, *args)
 
     def __reduce__(self):
@@ -45,8 +47,10 @@ def ifelse(condition, then_branch, else_branch, name=None):
     then = list(then_branch) if many else [then_branch]
     other = list(else_branch) if isinstance(else_branch, (list, tuple)) else [else_branch]
     if len(then) != len(other):
-        raise ValueError(f"ifelse got {len(then)} values to take where the condition holds and "
-                         f"{len(other)} where not; both branches need the same number")
+        raise ValueError(
+            f"ifelse got {len(then)} values to take where the condition holds and "
+            f"{len(other)} where not; both branches need the same number"
+        )
     then, other = zip(*(_alike(a, b) for a, b in zip(then, other)))
     found = IfElse(len(then), name=name)(condition, *then, *other)
     found = list(found) if isinstance(found, list) else [found]
@@ -61,14 +65,19 @@ def _alike(a, b):
     if not isinstance(a, Handle) or not isinstance(b, Handle):
         raise TypeError("the branches of ifelse are tensors")
     if a.ndim != b.ndim:
-        raise TypeError(f"the branches of ifelse are {a.type} and {b.type}: give them the same "
-                        "number of dimensions")
+        raise TypeError(
+            f"the branches of ifelse are {a.type} and {b.type}: give them the same "
+            "number of dimensions"
+        )
     if a.dtype != b.dtype:
         from .tensor.rules import upcast
+
         wide = upcast(a.dtype, b.dtype)
         if not (hasattr(a, "data") or hasattr(b, "data")):
-            raise TypeError(f"the branches of ifelse are {a.type} and {b.type}: cast one so that "
-                            "their dtypes are equal")
+            raise TypeError(
+                f"the branches of ifelse are {a.type} and {b.type}: cast one so that "
+                "their dtypes are equal"
+            )
         a, b = a.astype(wide), b.astype(wide)
     return a, b
 

@@ -32,7 +32,7 @@ ALIASES = {     # a module of Theano: where its names are here
     "scan_module.scan": "scan_module", "scan_module.scan_utils": "scan_utils",
     "scan_module.scan_op": "scan_utils", "scan_module.scan_views": "scan_module",
     "sandbox.linalg": "tensor.nlinalg", "sandbox.linalg.ops": "tensor.nlinalg",
-}
+}  # fmt: skip
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -41,7 +41,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name, path=None, target=None):
         if name != "theano" and not name.startswith("theano."):
             return None
-        tail = name[len("theano."):]
+        tail = name[len("theano.") :]
         own = f"{OWN}.{ALIASES.get(tail, tail)}" if tail else OWN
         try:
             found = importlib.util.find_spec(own)
@@ -64,14 +64,16 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         for spec, name in list(self.kept.values()):
             if name == getattr(module.__spec__, "own", None):
                 module.__spec__, module.__name__ = spec, name
-                module.__package__ = name if spec.submodule_search_locations is not None \
-                    else name.rpartition(".")[0]
+                module.__package__ = (
+                    name if spec.submodule_search_locations is not None else name.rpartition(".")[0]
+                )
                 module.__loader__ = spec.loader
 
 
 def _refuse(name):
     """ModuleNotFoundError with the reason for a module of Theano's; None for any other."""
     from .names import known, missing
+
     module, _, last = name.rpartition(".")
     if known(module, last):
         raise ModuleNotFoundError(str(missing(module, last)), name=name)
@@ -89,13 +91,14 @@ def install():
     if there is not None and there is not sys.modules[OWN]:
         raise RuntimeError(
             f"theano is imported already, from {getattr(there, '__file__', 'somewhere')}: call "
-            "ckernels.compat.theano.install() before anything imports theano")
+            "ckernels.compat.theano.install() before anything imports theano"
+        )
     sys.modules["theano"] = sys.modules[OWN]
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
     for name, module in list(sys.modules.items()):
-        if name.startswith(OWN + ".") and name[len(OWN) + 1:] not in ALIASES:
-            sys.modules.setdefault("theano." + name[len(OWN) + 1:], module)
+        if name.startswith(OWN + ".") and name[len(OWN) + 1 :] not in ALIASES:
+            sys.modules.setdefault("theano." + name[len(OWN) + 1 :], module)
     # Modules that are here already: importing them again would put a module in the place of a
     # function of its name (theano.compile.function) in the package above.
     for tail, own in ALIASES.items():
@@ -115,8 +118,10 @@ def main(argv=None):
     """Run `program.py args` or `-m module args` with this package as theano."""
     argv = list(sys.argv[1:] if argv is None else argv)
     if not argv or argv[0] in ("-h", "--help"):
-        print("usage: python -m ckernels.theano program.py [arguments]\n"
-              "       python -m ckernels.theano -m module [arguments]")
+        print(
+            "usage: python -m ckernels.theano program.py [arguments]\n"
+            "       python -m ckernels.theano -m module [arguments]"
+        )
         return 0 if argv else 2
     install()
     if argv[0] == "-m":
@@ -128,6 +133,7 @@ def main(argv=None):
         runpy.run_module(argv[1], run_name="__main__", alter_sys=True)
         return 0
     import os
+
     sys.argv = argv
     sys.path.insert(0, os.path.dirname(os.path.abspath(argv[0])))
     runpy.run_path(argv[0], run_name="__main__")

@@ -16,7 +16,7 @@ INSTEAD = {     # module or name: what to use
     "theano.tensor.io": "read files with NumPy; the graph computes with tensors",
     "theano.gof.opt": "rewrites are the engine's affair",
     "theano.gof.optdb": "rewrites are the engine's affair",
-}
+}  # fmt: skip
 
 
 def missing(module, name):
@@ -27,18 +27,22 @@ def missing(module, name):
     """
     whole = f"{module}.{name}"
     if not known(module, name):
-        return AttributeError(f"module {module!r} has no attribute {name!r}, neither here nor in "
-                              f"Theano {VERSION}")
+        return AttributeError(
+            f"module {module!r} has no attribute {name!r}, neither here nor in Theano {VERSION}"
+        )
     why = INSTEAD.get(whole)
-    return AttributeError(f"{whole} is a name of Theano {VERSION} that ckernels does not have"
-                          + (f": {why}" if why else ""))
+    return AttributeError(
+        f"{whole} is a name of Theano {VERSION} that ckernels does not have"
+        + (f": {why}" if why else "")
+    )
 
 
 def known(module, name):
     """Whether the module of this name in Theano 1.0.5 had `name`, where ckernels does not."""
     from .absent_names import MODULES, NAMES
     from .install import ALIASES
-    tail = module[len("theano."):]
+
+    tail = module[len("theano.") :]
     below = f"{tail}.{name}" if tail else name
     return below in MODULES or name in NAMES.get(ALIASES.get(tail, tail), "").split()
 
@@ -47,7 +51,8 @@ def elsewhere(module, name):
     """The module that stands for Theano's `module.name`; AttributeError where there is none."""
     if not name.startswith("_"):
         from .install import ALIASES, OWN
-        own = ALIASES.get(f"{module}.{name}"[len("theano."):])
+
+        own = ALIASES.get(f"{module}.{name}"[len("theano.") :])
         if own is not None:
             return importlib.import_module(f"{OWN}.{own}")
     raise missing(module, name)
@@ -55,6 +60,8 @@ def elsewhere(module, name):
 
 def absent_of(module):
     """The `__getattr__` of a module that holds all it has."""
+
     def __getattr__(name):  # noqa: N807
         return elsewhere(module, name)
+
     return __getattr__

@@ -23,13 +23,24 @@ def _roots(obj):
         elif hasattr(one, "outputs"):
             found += one.outputs
         else:
-            raise TypeError("debugprint takes variables, Apply nodes, functions or graphs, not",
-                            one)
+            raise TypeError(
+                "debugprint takes variables, Apply nodes, functions or graphs, not", one
+            )
     return found
 
 
-def debugprint(obj, depth=-1, print_type=False, file=None, ids="CHAR", stop_on_name=False,
-               done=None, print_storage=False, print_clients=False, used_ids=None):
+def debugprint(
+    obj,
+    depth=-1,
+    print_type=False,
+    file=None,
+    ids="CHAR",
+    stop_on_name=False,
+    done=None,
+    print_storage=False,
+    print_clients=False,
+    used_ids=None,
+):
     """Print a graph as a tree, one line for each variable; file='str' gives the text instead.
 
     ids: 'CHAR' (letters), 'int', 'id' or ''; depth: how deep, -1 for all.
@@ -93,6 +104,7 @@ def _walk(root, prefix, child_prefix, depth, print_type, ids, stop, done, names,
 
 # --- pp ---------------------------------------------------------------------------------------
 
+
 def pp(*args):
     """A formula in one line, e.g. '((x + y) * z)'."""
     return pprint(*args)
@@ -122,6 +134,7 @@ def _formula(v):
     """The formula of a variable, built bottom-up."""
     text = {}
     from .gof.graph import apply_order
+
     for apply in apply_order([v]):
         made = _applied(apply, [text.get(x, None) or _leaf(x) for x in apply.inputs])
         for x in apply.outputs:
@@ -151,8 +164,11 @@ def _applied(apply, args):
         return "(" + " \\dot ".join(args) + ")"
     if hasattr(op, "axis") and type(op).__name__ in ("Sum", "Prod", "Max", "Min"):
         over = "" if op.axis is None else f", axis={list(op.axis)}"
-        return f"{type(op).__name__}{{acc_dtype={apply.outputs[0].dtype}}}({args[0]}{over})" \
-            if type(op).__name__ in ("Sum", "Prod") else f"{type(op).__name__}({args[0]}{over})"
+        return (
+            f"{type(op).__name__}{{acc_dtype={apply.outputs[0].dtype}}}({args[0]}{over})"
+            if type(op).__name__ in ("Sum", "Prod")
+            else f"{type(op).__name__}({args[0]}{over})"
+        )
     return f"{name}({', '.join(args)})"
 
 
@@ -180,6 +196,7 @@ def var_descriptor(obj, _prev_obs=None, _tag_generator=None):
 
 def _printed(x, message, attrs):
     from ... import ops
+
     return ops.print_(x, message + (" " + " ".join(f"{a} =" for a in attrs) if attrs else ""))
 
 
@@ -198,8 +215,10 @@ class Print(KernelOp):
         return hash((Print, self.message, self.attributes))
 
     def __str__(self):
-        return f"Print{{message='{self.message}', attrs={self.attributes}, " \
-               f"global_fn={self.global_fn}}}"
+        return (
+            f"Print{{message='{self.message}', attrs={self.attributes}, "
+            f"global_fn={self.global_fn}}}"
+        )
 
     def __reduce__(self):
         return Print, (self.message, self.attributes, self.global_fn)
@@ -207,11 +226,13 @@ class Print(KernelOp):
 
 def _print_node(x, message, attrs, global_fn):
     from ...graph.node import make
+
     return make("theano_print", (x,), {"message": message, "attrs": attrs, "fn": global_fn})
 
 
 def _run_print(row, x):
     import numpy as np
+
     if row["fn"] is not None:
         row["fn"](_Seen(row["message"], row["attrs"]), x)
         return np.array(x)
@@ -232,8 +253,15 @@ class _Seen:
 
 def _register():
     from ...graph.op import Op
-    Op("theano_print", "opaque", lambda a, x: (x.dtype, x.shape), _run_print,
-       lambda node, g: (g,), doc="x; prints attributes of its value when it is computed.")
+
+    Op(
+        "theano_print",
+        "opaque",
+        lambda a, x: (x.dtype, x.shape),
+        _run_print,
+        lambda node, g: (g,),
+        doc="x; prints attributes of its value when it is computed.",
+    )
 
 
 _register()
@@ -244,6 +272,7 @@ def hex_digest(x):
     import hashlib
 
     import numpy as np
+
     text = hashlib.sha256(np.ascontiguousarray(x)).hexdigest()
     strides, shape = ",".join(map(str, x.strides)), ",".join(map(str, x.shape))
     return f"{text}|strides=[{strides}]|shape=[{shape}]"

@@ -7,12 +7,12 @@ from .tensor.variables import as_tensor_variable
 
 def _check(x, *conditions, message):
     from ... import ops
+
     return ops.check(x, *conditions, message=message)
 
 
 class Assert(KernelOp):
-    """`Assert(msg)(x, cond, ...)` is x; AssertionError with `msg` where a condition does not hold.
-    """
+    """`Assert(msg)(x, cond, ...)` is x; AssertionError with `msg` if a condition is false."""
 
     def __init__(self, msg="Theano Assert failed!"):
         KernelOp.__init__(self, _check, "Assert", message=msg)
@@ -32,7 +32,6 @@ class Assert(KernelOp):
 
     def __reduce__(self):
         return Assert, (self.msg,)
-
 
 
 assert_op = Assert()

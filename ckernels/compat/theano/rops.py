@@ -50,8 +50,9 @@ class _Cut:
         if all(p is None for p in points):
             return
         op = node.attrs["op"].op
-        found = op.R_op([wrap(i) for i in node.inputs],
-                        [p if p is None else wrap(p) for p in points])
+        found = op.R_op(
+            [wrap(i) for i in node.inputs], [p if p is None else wrap(p) for p in points]
+        )
         made = [node] if node.outs is None else [item(node, k) for k in range(len(node.outs))]
         if not isinstance(found, (list, tuple)) or len(found) != len(made):
             raise ValueError(f"R_op of {op} returns a list of {len(made)} variables, not {found!r}")
@@ -65,7 +66,7 @@ class _Cut:
             raise NullTypeGradError(f"R_op of {op} is undefined: {kind.why_null}")
         fresh = placeholder_node(out.dtype, out.shape, None)
         self.cut[out], self.back[fresh] = fresh, out
-        if part is not None:        # a disconnected one is zero, as in Theano
+        if part is not None:  # a disconnected one is zero, as in Theano
             zero = isinstance(kind, DisconnectedType)
             self.xs.append(fresh)
             self.vs.append(ops.zeros_like(out) if zero else as_tensor_variable(part).node)

@@ -16,7 +16,7 @@ from .tensor.rules import ComplexError, upcast  # noqa: F401
 from .tensor.type import name_of
 from .tensor.variables import Handle, autocast, autocast_float, autocast_float_as  # noqa: F401
 
-__path__ = []       # modules of Theano below this one: install.py knows them
+__path__ = []  # modules of Theano below this one: install.py knows them
 int_types_names = ("int8", "int16", "int32", "int64")
 
 
@@ -35,13 +35,18 @@ class Scalar(Type):
         if strict and py.dtype != self.numpy_dtype:
             raise TypeError(f"{self} expected a {self.dtype}, got {data} of type {type(data)}")
         cast = py.astype(self.numpy_dtype)
-        if not strict and (allow_downcast or np.array_equal(cast, py) or (
-                allow_downcast is None and type(data) is float)):
+        if not strict and (
+            allow_downcast
+            or np.array_equal(cast, py)
+            or (allow_downcast is None and type(data) is float)
+        ):
             return cast[()]
         if strict:
             return py[()]
-        raise TypeError(f"{data} would change its value as {self.dtype}; pass allow_downcast=True "
-                        "to accept that")
+        raise TypeError(
+            f"{data} would change its value as {self.dtype}; pass allow_downcast=True "
+            "to accept that"
+        )
 
     def clone(self, dtype=None):
         return type(self)(self.dtype if dtype is None else dtype)
@@ -73,6 +78,7 @@ class ScalarVariable(Handle, Variable):
 
     def __init__(self, type, owner=None, index=None, name=None):
         from .tensor.variables import _number, placeholder_node
+
         self._type, self.name, self._number = type, name, _number()
         self.node = placeholder_node(type.dtype, (), name)
         if owner is not None:
@@ -84,6 +90,7 @@ class ScalarConstant(Handle, Constant):
 
     def __init__(self, type, data, name=None):
         from .tensor.variables import _number
+
         self._type, self.name, self._number = type, name, _number()
         self.data = type.filter(data)
         self.node = constant_node(np.asarray(self.data), type.dtype)
@@ -93,6 +100,7 @@ def wrap_scalar(node):
     """A scalar variable on an engine node without dimensions."""
     made = object.__new__(ScalarVariable)
     from .tensor.variables import _number
+
     made.node, made._number, made._type = node, _number(), get_scalar_type(node.dtype)
     return made
 
@@ -109,8 +117,7 @@ def get_scalar_type(dtype):
 
 
 def as_scalar(x, name=None):
-    """`x` as a scalar variable: numbers become constants, tensors without dimensions their number.
-    """
+    """`x` as a scalar variable: numbers become constants, 0-d tensors their number."""
     if isinstance(x, Handle):
         if isinstance(x.type, Scalar):
             return x
@@ -139,6 +146,7 @@ def scalar_from_tensor(x):
 def tensor_from_scalar(x):
     """A number as a tensor without dimensions."""
     from .tensor.variables import wrap
+
     return Apply.made(KernelOp(_identity, "TensorFromScalar"), [x], [wrap(x.node)]).outputs[0]
 
 
@@ -154,6 +162,7 @@ class ScalarOp(Op):
     def nodes(self, *nodes):
         """The engine node of this op on nodes; without a rule of its own, through `impl`."""
         from .tensor.special import through_impl
+
         return through_impl(self, nodes)
 
     def make_node(self, *inputs):
@@ -177,6 +186,7 @@ class ScalarOp(Op):
 
         class Built:
             build, attrs = staticmethod(self.nodes), {}
+
         return interpret(Built, inputs, 1)[0][()]
 
     def perform(self, node, inputs, output_storage, params=None):
@@ -211,8 +221,14 @@ class NamedOp(ScalarOp):
 
     def __init__(self, rule):
         self.rule, self.name = rule, rule
-        self.nin = 1 if rule in rules.UNARY else rules.ARITY.get(
-            rule, -1 if rule in ("add", "mul", "maximum", "minimum", "and_", "or_", "xor") else 2)
+        self.nin = (
+            1
+            if rule in rules.UNARY
+            else rules.ARITY.get(
+                rule,
+                -1 if rule in ("add", "mul", "maximum", "minimum", "and_", "or_", "xor") else 2,
+            )
+        )
         self.nodes = rules.build_of(rule)
 
     def __reduce__(self):
@@ -271,9 +287,11 @@ class Composite(ScalarOp):
 
     def nodes(self, *nodes):
         from ...graph.walk import rebuild
+
         casts = [rules.cast_to(n, x.dtype) for n, x in zip(nodes, self.inputs)]
-        return rebuild([o.node for o in self.outputs],
-                       {x.node: n for x, n in zip(self.inputs, casts)})[0]
+        return rebuild(
+            [o.node for o in self.outputs], {x.node: n for x, n in zip(self.inputs, casts)}
+        )[0]
 
     def make_node(self, *inputs):
         inputs = [as_scalar(x) for x in inputs]
@@ -281,14 +299,19 @@ class Composite(ScalarOp):
 
     def __eq__(self, other):
         from .gof.graph import equal_computations
-        return type(self) is type(other) and self.nin == other.nin and equal_computations(
-            self.outputs, other.outputs, self.inputs, other.inputs)
+
+        return (
+            type(self) is type(other)
+            and self.nin == other.nin
+            and equal_computations(self.outputs, other.outputs, self.inputs, other.inputs)
+        )
 
     def __hash__(self):
         return hash((Composite, self.nin, self.nout))
 
     def __str__(self):
         from .gof.graph import as_string
+
         ins = [f"i{k}" for k in range(self.nin)]
         names = dict(zip(self.inputs, ins))
         text = as_string(self.inputs, self.outputs, lambda v: names.get(v, str(v)))
@@ -297,15 +320,24 @@ class Composite(ScalarOp):
 
 def upgrade_to_float(*types):
     """The float type of functions of these types."""
-    return [get_scalar_type(upcast(*(t.dtype if t.dtype in float_and_complex else
-                                     rules.small_or_wide(t.dtype) for t in types)))]
+    return [
+        get_scalar_type(
+            upcast(
+                *(
+                    t.dtype if t.dtype in float_and_complex else rules.small_or_wide(t.dtype)
+                    for t in types
+                )
+            )
+        )
+    ]
 
 
 def upgrade_to_float_no_complex(*types):
     """`upgrade_to_float`; TypeError for complex types."""
     if any("complex" in t.dtype for t in types):
-        raise TypeError("this op is for real numbers; its arguments have the dtypes "
-                        f"{[t.dtype for t in types]}")
+        raise TypeError(
+            f"this op is for real numbers; its arguments have the dtypes {[t.dtype for t in types]}"
+        )
     return upgrade_to_float(*types)
 
 
@@ -341,8 +373,17 @@ class specific_out:  # noqa: N801
 
 float_and_complex = ("float16", "float32", "float64", "complex64", "complex128")
 bool = get_scalar_type("bool")
-for _dtype in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-               *float_and_complex):
+for _dtype in (
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    *float_and_complex,
+):
     globals()[_dtype] = get_scalar_type(_dtype)
 int_types = tuple(get_scalar_type(d) for d in ("int8", "int16", "int32", "int64"))
 uint_types = tuple(get_scalar_type(d) for d in ("uint8", "uint16", "uint32", "uint64"))
@@ -359,6 +400,7 @@ def _several(dtype):
     def make(*names):
         made = [get_scalar_type(dtype)(n) for n in names]
         return made[0] if len(made) == 1 else made
+
     return make
 
 
@@ -369,16 +411,16 @@ complexs, complexs64, complexs128 = map(_several, ("complex128", "complex64", "c
 def __getattr__(name):
     if name == "shared":
         from .tensor.sharedvar import shared
+
         return shared
     if name in rules.UNARY or name in rules.SEVERAL:
         return _named(name)
     if name.startswith("convert_to_"):
-        return Cast(name[len("convert_to_"):])
+        return Cast(name[len("convert_to_") :])
     for table in (rules.UNARY, rules.SEVERAL):
         for rule, row in table.items():
             if row[0] == name:
                 return type(_named(rule))
     from .names import elsewhere
+
     return elsewhere("theano.scalar", name)
-
-

@@ -21,7 +21,7 @@ from .tensor.sharedvar import SharedVariable, TensorSharedVariable
 from .tensor.variables import Handle, as_tensor_variable, wrap
 from .updates import OrderedUpdates
 
-__path__ = []       # modules of Theano below this one: install.py knows them
+__path__ = []  # modules of Theano below this one: install.py knows them
 
 
 class until:  # noqa: N801 (Theano's name)
@@ -33,9 +33,21 @@ class until:  # noqa: N801 (Theano's name)
             raise AssertionError("the condition of until is a scalar")
 
 
-def scan(fn, sequences=None, outputs_info=None, non_sequences=None, n_steps=None,
-         truncate_gradient=-1, go_backwards=False, mode=None, name=None, profile=False,
-         allow_gc=None, strict=False, return_list=False):
+def scan(
+    fn,
+    sequences=None,
+    outputs_info=None,
+    non_sequences=None,
+    n_steps=None,
+    truncate_gradient=-1,
+    go_backwards=False,
+    mode=None,
+    name=None,
+    profile=False,
+    allow_gc=None,
+    strict=False,
+    return_list=False,
+):
     """(outputs, updates) of a step `fn` run over rows of `sequences` and its own results.
 
     See the documentation of Theano's scan; the arguments are the same. mode, profile and allow_gc
@@ -50,8 +62,12 @@ def scan(fn, sequences=None, outputs_info=None, non_sequences=None, n_steps=None
     [0.0, 1.0, 4.0, 9.0]
     """
     asked = _Scan(fn, sequences, outputs_info, non_sequences, n_steps, go_backwards)
-    options = {"strict": False, "checkpoint": None, "name": name,
-               "truncate": -1 if truncate_gradient is None else int(truncate_gradient)}
+    options = {
+        "strict": False,
+        "checkpoint": None,
+        "name": name,
+        "truncate": -1 if truncate_gradient is None else int(truncate_gradient),
+    }
     return asked.run(strict, return_list, options)
 
 
@@ -64,8 +80,11 @@ def _listed(x):
 def _spec(entry, key):
     """An entry of sequences or outputs_info without variables the engine does not know."""
     if isinstance(entry, dict):
-        return {k: (v if k == "taps" else v if v is None else as_tensor_variable(v))
-                for k, v in entry.items() if k in (key, "taps")}
+        return {
+            k: (v if k == "taps" else v if v is None else as_tensor_variable(v))
+            for k, v in entry.items()
+            if k in (key, "taps")
+        }
     return entry if entry is None else as_tensor_variable(entry)
 
 
@@ -90,8 +109,11 @@ class _Scan:
         return x if isinstance(x, Variable) else as_tensor_variable(x)
 
     def _steps(self, n_steps):
-        if n_steps is not None and isinstance(n_steps, (float, np.floating)) and \
-                n_steps != int(n_steps):
+        if (
+            n_steps is not None
+            and isinstance(n_steps, (float, np.floating))
+            and n_steps != int(n_steps)
+        ):
             raise ValueError(f"n_steps must be whole, not {n_steps} of {type(n_steps)}")
         if n_steps is not None and not isinstance(n_steps, int):
             n_steps = as_tensor_variable(n_steps)
@@ -100,25 +122,32 @@ class _Scan:
         if isinstance(n_steps, int) and n_steps < 0:
             self.go_backwards, n_steps = not self.go_backwards, -n_steps
         if n_steps is None and not self.seqs:
-            raise ValueError("scan cannot tell how many steps to take: pass n_steps or a sequence "
-                             "to run over")
+            raise ValueError(
+                "scan cannot tell how many steps to take: pass n_steps or a sequence to run over"
+            )
         return own._steps(self.seqs, n_steps)
 
     def rows(self, n_steps=None):
         found = []
         for seq in self.seqs:
             for tap, x in seq.rows(self.go_backwards):
-                found.append((own._cut(x, self.steps, seq, len(self.seqs), n_steps),
-                              own._tap_name(seq.name, tap)))
+                found.append(
+                    (
+                        own._cut(x, self.steps, seq, len(self.seqs), n_steps),
+                        own._tap_name(seq.name, tap),
+                    )
+                )
         return found
 
     def run(self, strict, return_list, options):
-        states = [(s.init, s.taps, own._tap_name(s.name, -1)) if s.taps else None
-                  for s in self.states]
+        states = [
+            (s.init, s.taps, own._tap_name(s.name, -1)) if s.taps else None for s in self.states
+        ]
         others = [x for x in self.others if isinstance(x, Handle)]
         self.strict = strict
-        loop = own.make_scan(self.step, self.steps, self.rows(self.steps), states, others,
-                               **options)
+        loop = own.make_scan(
+            self.step, self.steps, self.rows(self.steps), states, others, **options
+        )
         memo = known_handles([*others, *self.seen, *self.outer()])
         outputs = [handle_of(node, memo) for node in loop.rows()]
         updates = OrderedUpdates()
@@ -151,6 +180,7 @@ class _Scan:
 
     def everything(self):
         from .gof.graph import ancestors
+
         return ancestors(self.seen)
 
     def step(self, *args):
@@ -161,8 +191,9 @@ class _Scan:
                 h.name = a.node.name
         count = len(handles) - sum(isinstance(x, Handle) for x in self.others)
         rest = iter(handles[count:])
-        handles = handles[:count] + [next(rest) if isinstance(x, Handle) else x
-                                     for x in self.others]
+        handles = handles[:count] + [
+            next(rest) if isinstance(x, Handle) else x for x in self.others
+        ]
         outputs, updates, condition = returned(self.fn(*handles))
         outputs = self.fitted(outputs)
         self.seen = [*outputs, *[v for v in updates.values() if isinstance(v, Handle)]]
@@ -170,8 +201,10 @@ class _Scan:
             self.check_strict(handles, outputs, updates)
         for v in updates:
             self.shared[v.node] = v
-        parts = [[Tensor(o.node) for o in outputs],
-                 {v: Tensor(_update(v, new).node) for v, new in updates.items()}]
+        parts = [
+            [Tensor(o.node) for o in outputs],
+            {v: Tensor(_update(v, new).node) for v, new in updates.items()},
+        ]
         if condition is not None:
             self.seen.append(condition)
             return (*parts, scan_step.until(Tensor(condition.node)))
@@ -180,9 +213,11 @@ class _Scan:
     def fitted(self, outputs):
         """Outputs with state in the dtype of their first value, where that loses nothing."""
         if self.states and len(self.states) != len(outputs):
-            raise ArgumentError(f"the step returns {len(outputs)} outputs, outputs_info has "
-                                f"{len(self.states)} entries: give one for each, None for an "
-                                "output that no later step reads")
+            raise ArgumentError(
+                f"the step returns {len(outputs)} outputs, outputs_info has "
+                f"{len(self.states)} entries: give one for each, None for an "
+                "output that no later step reads"
+            )
         found = []
         for o, state in zip(outputs, self.states or [None] * len(outputs)):
             if state is not None and state.taps:
@@ -193,21 +228,28 @@ class _Scan:
     def check_strict(self, handles, outputs, updates):
         """Shared variables that the step uses must be among non_sequences."""
         from .gof.graph import inputs
+
         mine = {id(h) for h in handles}
-        for v in inputs([*outputs, *[u for u in updates.values() if isinstance(u, Variable)]],
-                        set(handles)):
+        for v in inputs(
+            [*outputs, *[u for u in updates.values() if isinstance(u, Variable)]], set(handles)
+        ):
             if isinstance(v, SharedVariable) and id(v) not in mine and v not in updates:
                 raise MissingInputError(
                     f"the step reads {v}, which is not among the non_sequences: strict=True asks "
-                    "for all that it reads", variable=v)
+                    "for all that it reads",
+                    variable=v,
+                )
 
 
 def _info(entry):
     """An entry of outputs_info, checked."""
     if isinstance(entry, dict):
         if entry.get("initial") is None and entry.get("taps") is not None:
-            raise ValueError("an output with taps needs its values from before the first step: "
-                             "give them as 'initial'", entry)
+            raise ValueError(
+                "an output with taps needs its values from before the first step: "
+                "give them as 'initial'",
+                entry,
+            )
         if "membuf" in entry:
             entry = {k: v for k, v in entry.items() if k != "membuf"}
         entry = {k: v for k, v in entry.items() if not (k == "taps" and v is None)}
@@ -224,15 +266,20 @@ def _as_state(out, state):
     if out.dtype == first:
         return out
     if np.can_cast(out.dtype, first, "safe") or (
-            out.dtype.startswith("float") and first.startswith("float") and
-            np.dtype(out.dtype).itemsize <= np.dtype(first).itemsize):
+        out.dtype.startswith("float")
+        and first.startswith("float")
+        and np.dtype(out.dtype).itemsize <= np.dtype(first).itemsize
+    ):
         return out.astype(first)
-    raise ValueError(f"the step of scan returns {out} of dtype {out.dtype}, but outputs_info "
-                     f"starts it as {first}; cast one of them to the dtype of the other")
+    raise ValueError(
+        f"the step of scan returns {out} of dtype {out.dtype}, but outputs_info "
+        f"starts it as {first}; cast one of them to the dtype of the other"
+    )
 
 
 def _update(v, new):
     from .compile.function import update_of
+
     return update_of(v, new)
 
 
@@ -240,6 +287,7 @@ def _shared_on(v):
     """A facade's variable on the store of one of K."""
     from .tensor.sharedvar import Container
     from .tensor.type import TensorType
+
     type_ = TensorType(v.dtype, [d == 1 for d in v.node.shape])
     container = Container(None, None, False, None, v.name, type_, v.store)
     made = TensorSharedVariable(v.name, type_, None, None, container=container)
@@ -253,8 +301,12 @@ def returned(result):
     condition = None
     if parts and isinstance(parts[-1], until):
         condition = parts.pop().condition
-    if len(parts) == 1 and isinstance(parts[0], list) and parts[0] and isinstance(
-            parts[0][-1], until):
+    if (
+        len(parts) == 1
+        and isinstance(parts[0], list)
+        and parts[0]
+        and isinstance(parts[0][-1], until)
+    ):
         condition = parts[0][-1].condition
         parts[0] = parts[0][:-1]
     updates, outputs = OrderedDict(), []
@@ -263,7 +315,7 @@ def returned(result):
     if len(given) > 1 and not all(not g for g in given):
         given = [g for g in given if g]
     for pairs in given:
-        for v, value in (pairs.items() if hasattr(pairs, "items") else pairs):
+        for v, value in pairs.items() if hasattr(pairs, "items") else pairs:
             updates[v] = value
     if len(rest) == 1 and isinstance(rest[0], (list, tuple)):
         rest = list(rest[0])
@@ -282,26 +334,55 @@ def returned(result):
 def _is_updates(x):
     if isinstance(x, dict):
         return True
-    return isinstance(x, (list, tuple)) and bool(x) and all(
-        isinstance(p, (list, tuple)) and len(p) == 2 and isinstance(p[0], SharedVariable)
-        for p in x)
+    return (
+        isinstance(x, (list, tuple))
+        and bool(x)
+        and all(
+            isinstance(p, (list, tuple)) and len(p) == 2 and isinstance(p[0], SharedVariable)
+            for p in x
+        )
+    )
 
 
 # --- maps and folds ---------------------------------------------------------------------------
 
 
-def map(fn, sequences, non_sequences=None, truncate_gradient=-1, go_backwards=False, mode=None,
-        name=None):
+def map(
+    fn,
+    sequences,
+    non_sequences=None,
+    truncate_gradient=-1,
+    go_backwards=False,
+    mode=None,
+    name=None,
+):
     """(outputs, updates) of `fn` applied to each row of `sequences`."""
-    return scan(fn, sequences, [], non_sequences, truncate_gradient=truncate_gradient,
-                go_backwards=go_backwards, mode=mode, name=name)
+    return scan(
+        fn,
+        sequences,
+        [],
+        non_sequences,
+        truncate_gradient=truncate_gradient,
+        go_backwards=go_backwards,
+        mode=mode,
+        name=name,
+    )
 
 
-def reduce(fn, sequences, outputs_info, non_sequences=None, go_backwards=False, mode=None,
-           name=None):
+def reduce(
+    fn, sequences, outputs_info, non_sequences=None, go_backwards=False, mode=None, name=None
+):
     """(last outputs, updates) of `fn`, which gets a row and its own result of the row before."""
-    found, updates = scan(fn, sequences, outputs_info, non_sequences, go_backwards=go_backwards,
-                          truncate_gradient=-1, mode=mode, name=name)
+    found, updates = scan(
+        fn,
+        sequences,
+        outputs_info,
+        non_sequences,
+        go_backwards=go_backwards,
+        truncate_gradient=-1,
+        mode=mode,
+        name=name,
+    )
     if isinstance(found, (list, tuple)):
         return [x[-1] for x in found], updates
     return found[-1], updates
@@ -317,18 +398,31 @@ def foldr(fn, sequences, outputs_info, non_sequences=None, mode=None, name=None)
     return reduce(fn, sequences, outputs_info, non_sequences, True, mode, name)
 
 
-def scan_checkpoints(fn, sequences=None, outputs_info=None, non_sequences=None,
-                     name="checkpointscan_fn", n_steps=None, save_every_N=10, padding=True):
+def scan_checkpoints(
+    fn,
+    sequences=None,
+    outputs_info=None,
+    non_sequences=None,
+    name="checkpointscan_fn",
+    n_steps=None,
+    save_every_N=10,
+    padding=True,
+):
     """`scan` that stores the state only every save_every_N steps; gradients compute the others."""
     sequences = _listed(sequences)
     if any(isinstance(s, dict) for s in sequences):
         raise AssertionError("sequences of scan_checkpoints have no taps")
     asked = _Scan(fn, sequences, outputs_info, non_sequences, n_steps, False)
-    found, updates = asked.run(False, False, {
-        "strict": False, "checkpoint": int(save_every_N), "name": name, "truncate": -1})
+    found, updates = asked.run(
+        False,
+        False,
+        {"strict": False, "checkpoint": int(save_every_N), "name": name, "truncate": -1},
+    )
     several = isinstance(found, list)
-    rows = [x[save_every_N - 1::save_every_N] if padding is False else x[_every(x, save_every_N)]
-            for x in (found if several else [found])]
+    rows = [
+        x[save_every_N - 1 :: save_every_N] if padding is False else x[_every(x, save_every_N)]
+        for x in (found if several else [found])
+    ]
     return (rows if several else rows[0]), updates
 
 
@@ -336,6 +430,7 @@ def _every(x, n):
     """The last row of each segment of `n` rows."""
     from .tensor.creation import arange
     from .tensor.elementwise import minimum
+
     size = x.shape[0]
     count = (size + n - 1) // n
     return minimum(arange(count) * n + (n - 1), size - 1)
@@ -350,17 +445,20 @@ def clone(output, replace=None, strict=True, share_inputs=True, copy_inputs=None
     replace: {variable: variable} or pairs; share_inputs=False: inputs are copied too.
     """
     from .compile.function import replacement
+
     if copy_inputs is not None:
         share_inputs = copy_inputs
     pairs = list(replace.items()) if hasattr(replace, "items") else list(replace or ())
     if replace is not None and not isinstance(replace, (dict, list, tuple)) and not pairs:
-        raise ValueError("replace is a dictionary, a list or tuple of pairs, or None, not "
-                         f"{replace}")
+        raise ValueError(
+            f"replace is a dictionary, a list or tuple of pairs, or None, not {replace}"
+        )
     many = isinstance(output, (list, tuple))
     outputs = list(output) if many else [output]
     table = {old: replacement(old, new, strict) for old, new in pairs}
     if not share_inputs:
         from .gof.graph import Constant, inputs
+
         for v in inputs(outputs):
             if v not in table and not isinstance(v, Constant):
                 table[v] = v.clone()

@@ -13,6 +13,7 @@ def get_test_value(v):
     """The value of a constant or shared variable, or `tag.test_value`; AttributeError for none."""
     if not hasattr(v, "tag"):
         from .tensor.variables import as_tensor_variable
+
         v = as_tensor_variable(v)
     return _value(v)
 
@@ -35,8 +36,10 @@ def compute(node):
         inputs = [np.array(_value(x)) if hasattr(x, "node") else _value(x) for x in node.inputs]
     except AttributeError as problem:
         missing = next(x for x in node.inputs if not _has(x))
-        text = (f"{missing}, input {node.inputs.index(missing)} of {node}, has no test value; set "
-                "its tag.test_value")
+        text = (
+            f"{missing}, input {node.inputs.index(missing)} of {node}, has no test value; set "
+            "its tag.test_value"
+        )
         if what == "raise":
             raise AttributeError(text) from problem
         if what == "warn":

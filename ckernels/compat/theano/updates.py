@@ -21,8 +21,11 @@ class OrderedUpdates(OrderedDict):
             raise TypeError("only a shared variable can be updated; this key is none", key)
         if getattr(self, "disabled", False):
             raise ValueError("This OrderedUpdates was disabled.")
-        if hasattr(value, "type") and getattr(value, "node", None) is not None and \
-                value.dtype != key.dtype:
+        if (
+            hasattr(value, "type")
+            and getattr(value, "node", None) is not None
+            and value.dtype != key.dtype
+        ):
             raise TypeError(f"the update of {key} has dtype {value.dtype}, not {key.dtype}")
         super().__setitem__(key, value)
 

@@ -4,6 +4,7 @@ for merging repeats, one for beam search. All are parallel over samples.
 Samples that run at the same time need scratch of their own: there is one piece for each block of
 samples, and so many blocks that threads find work and the pieces stay small.
 """
+
 import struct
 from dataclasses import replace
 
@@ -13,11 +14,11 @@ from ...codegen.raw import RawKernel
 from ...graph.sizes import ceil_divide, greatest, smallest
 from ...schedule.cost import work
 
-BLOCKS = 16                         # pieces of scratch at most, ...
-SCRATCH = 128 << 20                 # ... and bytes of all of them, where two are not more
-NS_STATE, NS_SLOPE = 0.7, 2.0       # a state of the trellis at one step; the same with derivatives
-NS_CLASS = 0.15                     # reading the weight of a class
-NS_BEAM, NS_BEAM_CLASS = 60, 0.7    # a prefix at one step; trying one label on it
+BLOCKS = 16  # pieces of scratch at most, ...
+SCRATCH = 128 << 20  # ... and bytes of all of them, where two are not more
+NS_STATE, NS_SLOPE = 0.7, 2.0  # a state of the trellis at one step; the same with derivatives
+NS_CLASS = 0.15  # reading the weight of a class
+NS_BEAM, NS_BEAM_CLASS = 60, 0.7  # a prefix at one step; trying one label on it
 
 
 def bits(number):
@@ -42,7 +43,7 @@ def results(binder, node, used):
     for k, like in used.items():
         out = outs[k] = binder.target(node, k)
         if like is not None and out.buffer[0] == "tmp" and like.strides[0] < like.strides[1]:
-            samples, steps, classes = out.shape             # a view of time-major memory
+            samples, steps, classes = out.shape  # a view of time-major memory
             outs[k] = replace(out, strides=(classes, samples * classes, 1))
     for user in binder.order:
         if user.op.name == "item" and user.inputs[0] is node:
@@ -60,16 +61,25 @@ def launch(binder, node, kernel, operands, dims, piece, picoseconds):
     ins, outs = operands
     used = [lay for lay in ins + outs if lay is not None]
     holes = [pointer(lay) if lay is not None else pointer(scratch) for lay in ins + outs]
-    binder.add_launch(Launch(
-        kernel, holes + [pointer(scratch)], dims + [size, piece], samples, size,
-        picoseconds,
-        [lay.buffer for lay in used if lay in ins],
-        [lay.buffer for lay in used if lay in outs] + [scratch.buffer]), [node])
+    binder.add_launch(
+        Launch(
+            kernel,
+            holes + [pointer(scratch)],
+            dims + [size, piece],
+            samples,
+            size,
+            picoseconds,
+            [lay.buffer for lay in used if lay in ins],
+            [lay.buffer for lay in used if lay in outs] + [scratch.buffer],
+        ),
+        [node],
+    )
 
 
 def roles(ins, outs):
-    return tuple(("in", lay.dtype) for lay in ins) + \
-        tuple(("out", lay.dtype) for lay in outs if lay is not None)
+    return tuple(("in", lay.dtype) for lay in ins) + tuple(
+        ("out", lay.dtype) for lay in outs if lay is not None
+    )
 
 
 def plain(*nodes):
@@ -83,22 +93,41 @@ def ctc(binder, node):
     if not plain(labels, input_length, label_length):
         return False
     ins = [binder.layout(i) for i in node.inputs]
-    slope = any(u.op.name == "item" and u.inputs[0] is node and u.attrs["index"]
-                for u in binder.order)
+    slope = any(
+        u.op.name == "item" and u.inputs[0] is node and u.attrs["index"] for u in binder.order
+    )
     outs = results(binder, node, {0: None, 1: ins[0]} if slope else {0: None})
     attrs, (samples, steps, classes), most = node.attrs, x.shape, labels.shape[1]
-    kernel = RawKernel("ctc", (
-        ("what", " and its derivative" if slope else ""), ("type", dtypes.C_NAMES[x.dtype]),
-        ("hist", dtypes.C_NAMES[x.dtype]), ("label", dtypes.C_NAMES[labels.dtype]),
-        ("inlen", dtypes.C_NAMES[input_length.dtype]),
-        ("lablen", dtypes.C_NAMES[label_length.dtype]), ("log", str(int(attrs["log"]))),
-        ("padded", str(int(attrs["padded"]))), ("ends", str(int(attrs["ends"]))),
-        ("gradient", str(int(slope)))), roles(ins, outs))
+    kernel = RawKernel(
+        "ctc",
+        (
+            ("what", " and its derivative" if slope else ""),
+            ("type", dtypes.C_NAMES[x.dtype]),
+            ("hist", dtypes.C_NAMES[x.dtype]),
+            ("label", dtypes.C_NAMES[labels.dtype]),
+            ("inlen", dtypes.C_NAMES[input_length.dtype]),
+            ("lablen", dtypes.C_NAMES[label_length.dtype]),
+            ("log", str(int(attrs["log"]))),
+            ("padded", str(int(attrs["padded"]))),
+            ("ends", str(int(attrs["ends"]))),
+            ("gradient", str(int(slope))),
+        ),
+        roles(ins, outs),
+    )
     row = (most + 16) // 8 * 8
     numbers = 17 * row + 8 + steps + (4 * steps * row if slope else 0)
-    dims = [steps, classes, most, *ins[0].strides, *ins[1].strides, ins[2].strides[0],
-            ins[3].strides[0], attrs["blank"] % classes if classes else 0, bits(attrs["epsilon"]),
-            *(outs[1].strides[:2] if slope else (0, 0))]
+    dims = [
+        steps,
+        classes,
+        most,
+        *ins[0].strides,
+        *ins[1].strides,
+        ins[2].strides[0],
+        ins[3].strides[0],
+        attrs["blank"] % classes if classes else 0,
+        bits(attrs["epsilon"]),
+        *(outs[1].strides[:2] if slope else (0, 0)),
+    ]
     state = NS_SLOPE if slope else NS_STATE
     took = work(2 * state, samples, steps, row) + work(NS_CLASS, samples, steps, classes)
     launch(binder, node, kernel, (ins, outs), dims, 8 * -(-numbers // 8) * 8, took)
@@ -112,11 +141,19 @@ def collapse(binder, node):
         return False
     ins = [binder.layout(i) for i in node.inputs]
     outs = results(binder, node, {0: None, 1: None})
-    kernel = RawKernel("ctc_collapse", (("length", dtypes.C_NAMES[lengths.dtype]),),
-                       roles(ins, outs))
+    kernel = RawKernel(
+        "ctc_collapse", (("length", dtypes.C_NAMES[lengths.dtype]),), roles(ins, outs)
+    )
     samples, steps = best.shape
-    launch(binder, node, kernel, (ins, outs), [steps, *ins[0].strides, ins[1].strides[0]], 0,
-           work(1, samples, steps + 10))
+    launch(
+        binder,
+        node,
+        kernel,
+        (ins, outs),
+        [steps, *ins[0].strides, ins[1].strides[0]],
+        0,
+        work(1, samples, steps + 10),
+    )
     return True
 
 
@@ -130,10 +167,20 @@ def beam(binder, node):
         return False
     ins = [binder.layout(i) for i in node.inputs]
     outs = results(binder, node, {0: None, 1: None, 2: None})
-    kernel = RawKernel("ctc_beam", (("type", dtypes.C_NAMES[x.dtype]),
-                                    ("length", dtypes.C_NAMES[lengths.dtype])), roles(ins, outs))
-    dims = [steps, classes, width, paths, *ins[0].strides, ins[1].strides[0],
-            bits(attrs["epsilon"])]
+    kernel = RawKernel(
+        "ctc_beam",
+        (("type", dtypes.C_NAMES[x.dtype]), ("length", dtypes.C_NAMES[lengths.dtype])),
+        roles(ins, outs),
+    )
+    dims = [
+        steps,
+        classes,
+        width,
+        paths,
+        *ins[0].strides,
+        ins[1].strides[0],
+        bits(attrs["epsilon"]),
+    ]
     took = work(width * NS_BEAM, samples, steps)
     took += work(width * NS_BEAM_CLASS + 1, samples, steps, classes)
     launch(binder, node, kernel, (ins, outs), dims, piece, took)

@@ -20,7 +20,7 @@ STEPS = {  # op -> (note, start, statement of a step: from and with are the oper
     "+": ("sum", "0", "s{at} += {from}"),
     "*": ("product", "1", "s{at} *= {from}"),
     "recurrence": ("recurrence", "0", "s{at} = {from} * s{at} + {with}"),
-}
+}  # fmt: skip
 
 
 def scan(xs, y, axis, op):
@@ -33,7 +33,7 @@ def scan(xs, y, axis, op):
     dims, size = Dims(), dtypes.ITEMSIZE[y.dtype]
     dims.put(y.shape[axis], "n")
     columns = bool(strides[-1]) and strides[-1][-1] < abs(y.strides[axis])
-    names = ("x", "z")[:len(xs)] + ("y",)
+    names = ("x", "z")[: len(xs)] + ("y",)
     if columns:
         dims.put(sizes[-1], "width")
         for name, lay in zip(names, layouts):
@@ -46,12 +46,21 @@ def scan(xs, y, axis, op):
     note, start, step = STEPS[op]
     here = "[c]" if columns else ""
     elements = {w: load.format(f"{w}[{i}]") for w, i in zip(("from", "with"), at[:-1])}
-    fields = {"note": note, "type": kind, "wide": wide, "start": start,
-              "step": step.format(at=here, **elements),
-              "sizes": block(dims.lines, 1), "unravel": block(lines, 2),
-              "y_at": at[-1], "store": store.format(f"s{here}")}
-    first = [times("j", s, Named(a), f"s{name}") if columns else None
-             for s, a, name in zip(near, at, names)]
+    fields = {
+        "note": note,
+        "type": kind,
+        "wide": wide,
+        "start": start,
+        "step": step.format(at=here, **elements),
+        "sizes": block(dims.lines, 1),
+        "unravel": block(lines, 2),
+        "y_at": at[-1],
+        "store": store.format(f"s{here}"),
+    }
+    first = [
+        times("j", s, Named(a), f"s{name}") if columns else None
+        for s, a, name in zip(near, at, names)
+    ]
     fields.update(_pointers(kind, names, strides, rows, first, dims))
     if columns:
         fields["strip"] = str(STRIP)
@@ -63,8 +72,16 @@ def scan(xs, y, axis, op):
         (*(("in", x.dtype) for x in xs), ("out", y.dtype)),
     )
     byte = [(lay.buffer, lay.offset * size) for lay in layouts]
-    return Launch(kernel, byte, dims.values, count, 16 if columns else 1, took,
-                  [x.buffer for x in xs], [y.buffer])
+    return Launch(
+        kernel,
+        byte,
+        dims.values,
+        count,
+        16 if columns else 1,
+        took,
+        [x.buffer for x in xs],
+        [y.buffer],
+    )
 
 
 def _pointers(kind, names, strides, rows, first, dims):

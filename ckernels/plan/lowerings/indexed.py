@@ -5,6 +5,7 @@ strides; so do their gradients. A gather is parallel over the domain; a scatter 
 indexed axis of its target: each place has one writer that sees all indices in order, so the result
 is the same on any number of threads.
 """
+
 from dataclasses import dataclass
 
 from ... import dtypes
@@ -15,18 +16,19 @@ from ...graph.shapes import product
 from ...graph.sizes import greatest, value_of
 from ...schedule.cost import work
 
-NS_PER_INDEX = 0.7          # one look-up with its range check
-MAX_CHUNKS = 16             # of a scatter: each looks at all indices
+NS_PER_INDEX = 0.7  # one look-up with its range check
+MAX_CHUNKS = 16  # of a scatter: each looks at all indices
 NS_PER_BYTE = 0.03
 
 
 @dataclass
 class Index:
     """One integer array: its layout, strides over the domain, the axis that it picks from."""
+
     layout: object
     strides: tuple
-    size: int               # of that axis
-    step: int               # stride of that axis in the tensor
+    size: int  # of that axis
+    step: int  # stride of that axis in the tensor
 
     @property
     def signed(self):
@@ -42,16 +44,17 @@ class IndexedNest:
         rows = [far_strides, near_strides] + [i.strides for i in indices]
         sizes, rows = collapse([domain[k] for k in wide], [[r[k] for k in wide] for r in rows])
         self.sizes = sizes or (1,)
-        self.far_strides, self.near_strides, *self.index_strides = \
-            [r or (0,) for r in rows]
+        self.far_strides, self.near_strides, *self.index_strides = [r or (0,) for r in rows]
         self.count = product(domain)
 
     def pointers(self):
         return [_pointer(lay) for lay in [self.far, self.near] + [i.layout for i in self.indices]]
 
     def index_pointers(self):
-        return [f"const {dtypes.C_NAMES[i.layout.dtype]} *const i{k} = p[{k + 2}];"
-                for k, i in enumerate(self.indices)]
+        return [
+            f"const {dtypes.C_NAMES[i.layout.dtype]} *const i{k} = p[{k + 2}];"
+            for k, i in enumerate(self.indices)
+        ]
 
     def lookups(self, dims, rows, owner=None):
         """(lines per row that move `at`, lines per element that move `on`), index by index."""
@@ -86,10 +89,12 @@ def _pointer(layout):
 
 def _roles(nest, far, near):
     return ((far, nest.far.dtype), (near, nest.near.dtype)) + tuple(
-        ("in", i.layout.dtype) for i in nest.indices)
+        ("in", i.layout.dtype) for i in nest.indices
+    )
 
 
 # ---- gather -------------------------------------------------------------------------------------
+
 
 def gather(nest):
     """The Launch that fills `near` from `far`; dtypes of one size share kernels: only bits move."""
@@ -107,16 +112,36 @@ def gather(nest):
     elif x_at == y_at == "i":
         loop = copy_run(64 // dtypes.ITEMSIZE[nest.far.dtype])
     else:
-        loop = ["#pragma GCC ivdep",
-                f"for (int64_t i = j; i < end; i++) to[{y_at}] = from[{x_at}];"]
+        loop = [
+            "#pragma GCC ivdep",
+            f"for (int64_t i = j; i < end; i++) to[{y_at}] = from[{x_at}];",
+        ]
     kind = f"uint{8 * dtypes.ITEMSIZE[nest.far.dtype]}_t"
-    kernel = RawKernel("gather", (
-        ("note", "gather: x at checked indices"), ("type", kind),
-        ("pointers", block(nest.index_pointers(), 1)), ("sizes", block(dims.lines, 1)),
-        ("unravel", block(lines, 2)), ("x_row", x_row), ("y_row", y_row),
-        ("row_lookups", block(per_row, 2)), ("loop", block(loop, 2))), _roles(nest, "in", "out"))
-    return Launch(kernel, nest.pointers(), dims.values, nest.count, 64, nest.work(),
-                  [nest.far.buffer] + [i.layout.buffer for i in nest.indices], [nest.near.buffer])
+    kernel = RawKernel(
+        "gather",
+        (
+            ("note", "gather: x at checked indices"),
+            ("type", kind),
+            ("pointers", block(nest.index_pointers(), 1)),
+            ("sizes", block(dims.lines, 1)),
+            ("unravel", block(lines, 2)),
+            ("x_row", x_row),
+            ("y_row", y_row),
+            ("row_lookups", block(per_row, 2)),
+            ("loop", block(loop, 2)),
+        ),
+        _roles(nest, "in", "out"),
+    )
+    return Launch(
+        kernel,
+        nest.pointers(),
+        dims.values,
+        nest.count,
+        64,
+        nest.work(),
+        [nest.far.buffer] + [i.layout.buffer for i in nest.indices],
+        [nest.near.buffer],
+    )
 
 
 def copy_run(lanes):
@@ -130,6 +155,7 @@ def copy_run(lanes):
 
 
 # ---- scatter ------------------------------------------------------------------------------------
+
 
 def scatter(nest, inc, fill=False):
     """The Launch that sets (or adds) `near` at the indexed places of `far`.
@@ -152,28 +178,51 @@ def scatter(nest, inc, fill=False):
         clear = ["__builtin_memset(y + lo * step0, 0, (hi - lo) * step0 * sizeof *y);"]
     if per_element:
         body = (
-            ["int64_t on = 0;"] + per_element + [
-                store.format(f"to[{at(y_at, 'on')}]", f"from[{x_at}]")]
+            ["int64_t on = 0;"]
+            + per_element
+            + [store.format(f"to[{at(y_at, 'on')}]", f"from[{x_at}]")]
         )
     else:
         body = [store.format(f"to[{y_at}]", f"from[{x_at}]")]
     loop = ["for (int64_t i = 0; i < n; i++) {"] + ["    " + b for b in body] + ["}"]
     if not per_element and nest.far_strides[-1]:
         loop.insert(0, "#pragma GCC ivdep")
-    kernel = RawKernel("scatter", (
-        ("note", f"scatter: x {'added to' if inc else 'put in'} y at checked indices; range: the "
-                 "first indexed axis"), ("type", kind),
-        ("pointers", block(nest.index_pointers(), 1)), ("sizes", block(dims.lines, 1)),
-        ("fill", block(clear, 1)), ("unravel", block(lines, 2)), ("x_row", x_row), ("y_row", y_row),
-        ("row_lookups", block(per_row, 2)), ("loop", block(loop, 2))), _roles(nest, "out", "in"))
+    kernel = RawKernel(
+        "scatter",
+        (
+            (
+                "note",
+                f"scatter: x {'added to' if inc else 'put in'} y at checked indices; range: the "
+                "first indexed axis",
+            ),
+            ("type", kind),
+            ("pointers", block(nest.index_pointers(), 1)),
+            ("sizes", block(dims.lines, 1)),
+            ("fill", block(clear, 1)),
+            ("unravel", block(lines, 2)),
+            ("x_row", x_row),
+            ("y_row", y_row),
+            ("row_lookups", block(per_row, 2)),
+            ("loop", block(loop, 2)),
+        ),
+        _roles(nest, "out", "in"),
+    )
     units, took = nest.indices[0].size, nest.work()
     if fill:
         took += work(dtypes.ITEMSIZE[dtype] * NS_PER_BYTE, units, nest.indices[0].step)
     # each chunk looks at all indices
     chunks = max(1, min(MAX_CHUNKS, value_of(took) // (2 * value_of(nest.looks()) + 1)))
     buffers = [nest.near.buffer] + [i.layout.buffer for i in nest.indices]
-    return Launch(kernel, nest.pointers(), dims.values, units, -(-units // chunks), took // 2,
-                  buffers + ([] if fill else [nest.far.buffer]), [nest.far.buffer])
+    return Launch(
+        kernel,
+        nest.pointers(),
+        dims.values,
+        units,
+        -(-units // chunks),
+        took // 2,
+        buffers + ([] if fill else [nest.far.buffer]),
+        [nest.far.buffer],
+    )
 
 
 def _store(dtype, inc):
@@ -193,6 +242,7 @@ def _store(dtype, inc):
 
 
 # ---- from nodes to nests ------------------------------------------------------------------------
+
 
 def drops_checks(domain, indices):
     """Whether an empty domain would leave indices unchecked: left to the oracle then."""
@@ -217,6 +267,7 @@ def along_nest(far, near, axis, array):
 
     def spread(layout):
         return tuple(0 if n == 1 else s for n, s in zip(layout.shape, layout.strides))
+
     far_strides = tuple(0 if k == axis else s for k, s in enumerate(spread(far)))
     index = Index(array, spread(array), far.shape[axis], far.strides[axis])
     return (
@@ -246,6 +297,8 @@ def template_nest(template, far, near, arrays):
         strides = tuple(0 if n == 1 else s for n, s in zip(a.shape, a.strides))
         strides = (0,) * lead + strides + (0,) * (len(rest) - place)
         indices.append(Index(a, strides, size, step))
-    return None if drops_checks(near.shape, indices) else IndexedNest(
-        near.shape, far, far_strides, near, near.strides, indices)
-
+    return (
+        None
+        if drops_checks(near.shape, indices)
+        else IndexedNest(near.shape, far, far_strides, near, near.strides, indices)
+    )

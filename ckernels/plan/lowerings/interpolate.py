@@ -2,6 +2,7 @@
 
 A unit of the range is one row of the result: all that lies behind the axis, at one place along it.
 """
+
 from ... import dtypes
 from ...codegen.layout import collapse
 from ...codegen.lower import Launch
@@ -12,7 +13,7 @@ from ...ops.interpolate import matrix
 from ...schedule.cost import work
 from .movement import placed
 
-NS_ROW, NS_ELEMENT = 4, 0.15        # per row of the result, and per element and weight
+NS_ROW, NS_ELEMENT = 4, 0.15  # per row of the result, and per element and weight
 
 
 def interpolate(binder, node):
@@ -42,10 +43,24 @@ def interpolate(binder, node):
     units = product(node.shape) // width
     weights = max(1, len(table[1]) / value_of(n))
     took = work(NS_ROW, units) + work(NS_ELEMENT * weights, units, width)
-    kernel = RawKernel("interpolate", (("type", dtypes.C_NAMES[node.dtype]),),
-                       (("in", node.dtype), ("out", node.dtype)))
-    binder.add_launch(Launch(kernel, pointers, [n, width, apart, images], units, 1,
-                             took, [source.buffer], [target.buffer]), [node])
+    kernel = RawKernel(
+        "interpolate",
+        (("type", dtypes.C_NAMES[node.dtype]),),
+        (("in", node.dtype), ("out", node.dtype)),
+    )
+    binder.add_launch(
+        Launch(
+            kernel,
+            pointers,
+            [n, width, apart, images],
+            units,
+            1,
+            took,
+            [source.buffer],
+            [target.buffer],
+        ),
+        [node],
+    )
     return True
 
 
@@ -53,7 +68,9 @@ def as_rows(layout, axis):
     """(stride along the axis, stride of what lies before it, size of what lies behind it), where
     the one is a single axis and the other contiguous; else None.
     """
-    behind = [(n, s) for n, s in zip(layout.shape[axis + 1:], layout.strides[axis + 1:]) if n != 1]
+    behind = [
+        (n, s) for n, s in zip(layout.shape[axis + 1 :], layout.strides[axis + 1 :]) if n != 1
+    ]
     before = [(n, s) for n, s in zip(layout.shape[:axis], layout.strides[:axis]) if n != 1]
     for part, strides in ((behind, (1,)), (before, None)):
         if part:
@@ -61,5 +78,5 @@ def as_rows(layout, axis):
             if len(sizes) > 1 or (strides and merged != strides):
                 return None
     images = before[-1][1] if before else 0
-    width = product(layout.shape[axis + 1:])
+    width = product(layout.shape[axis + 1 :])
     return layout.strides[axis], images, width

@@ -4,6 +4,7 @@ Registered are lowering(binder, node) -> bool by op: True when it added the step
 compute the node, False to leave it to the op's oracle. Lowerings see layouts (buffers and strides)
 and never touch data.
 """
+
 import importlib
 from dataclasses import replace
 
@@ -22,7 +23,7 @@ from .cumulative import scan
 
 INDICES = having("indices")
 
-SMALL = 4096                # elements: copying all of x and then a part again beats several copies
+SMALL = 4096  # elements: copying all of x and then a part again beats several copies
 
 
 def real(*nodes):
@@ -32,6 +33,7 @@ def real(*nodes):
 
 # ---- parts of layouts ---------------------------------------------------------------------------
 
+
 def part(layout, slices):
     """The layout of layout[slices], slices as (start, stop, step) of Python."""
     offset, shape, strides = layout.offset, [], []
@@ -40,7 +42,7 @@ def part(layout, slices):
         offset += first * stride
         shape.append(count)
         strides.append(stride * step)
-    if any(n == 0 for n in shape):      # nothing may be read: no place behind the end of the buffer
+    if any(n == 0 for n in shape):  # nothing may be read: no place behind the end of the buffer
         offset = layout.offset
     return replace(layout, shape=tuple(shape), strides=tuple(strides), offset=offset)
 
@@ -61,7 +63,7 @@ def around(shape, slices):
             return [tuple((0, m, 1) for m in shape)]
         last = first + (count - 1) * step
         low, high = (first, last + 1) if step > 0 else (last, first + 1)
-        rest = [(0, m, 1) for m in shape[k + 1:]]
+        rest = [(0, m, 1) for m in shape[k + 1 :]]
         for box in ((0, low, 1), (high, n, 1)):
             if box[0] < box[1]:
                 boxes.append(tuple(inner + [box] + rest))
@@ -107,6 +109,7 @@ def again(binder, node):
 
 # ---- joining ------------------------------------------------------------------------------------
 
+
 def concatenate(binder, node):
     if not real(node):
         return False
@@ -116,7 +119,7 @@ def concatenate(binder, node):
         stop = start + source.shape[axis]
         slices = [(None, None, 1)] * axis + [(start, stop, 1)]
         slices += [(None, None, 1)] * (node.ndim - len(slices))
-        if source != part(target, slices):          # else it was computed there
+        if source != part(target, slices):  # else it was computed there
             copy(binder, node, source, part(target, slices))
         start = stop
     return True
@@ -157,8 +160,12 @@ def diagonal(binder, node):
         start += offset * source.strides[b] if offset >= 0 else -offset * source.strides[a]
     keep = [k for k in range(x.ndim) if k not in (a, b)]
     strides = tuple(source.strides[k] for k in keep) + (source.strides[a] + source.strides[b],)
-    copy(binder, node, replace(source, shape=node.shape, strides=strides, offset=start),
-         placed(binder, node))
+    copy(
+        binder,
+        node,
+        replace(source, shape=node.shape, strides=strides, offset=start),
+        placed(binder, node),
+    )
     return True
 
 
@@ -167,6 +174,7 @@ def target_size(layout):
 
 
 # ---- writing parts ------------------------------------------------------------------------------
+
 
 def set_slice(binder, node):
     return write_slice(binder, node, None)
@@ -204,20 +212,29 @@ def exists(size, s):
 
 # ---- indices ------------------------------------------------------------------------------------
 
+
 def narrow(node):
     """`node` reading integer indices as they are, not widened: kernels take any width."""
     if node.op.name not in INDICES:
         return node
     first, end = INDICES[node.op.name]
-    inputs = [n.inputs[0] if k >= first and n.op.name == "cast" and n.dtype == "int64"
-              and n.inputs[0].dtype in dtypes.INTEGERS and n.inputs[0].dtype != "uint64" else n
-              for k, n in enumerate(node.inputs[:end])]
-    inputs += node.inputs[len(inputs):]
+    inputs = [
+        n.inputs[0]
+        if k >= first
+        and n.op.name == "cast"
+        and n.dtype == "int64"
+        and n.inputs[0].dtype in dtypes.INTEGERS
+        and n.inputs[0].dtype != "uint64"
+        else n
+        for k, n in enumerate(node.inputs[:end])
+    ]
+    inputs += node.inputs[len(inputs) :]
     return node if tuple(inputs) == node.inputs else make(node.op, inputs, node.attrs)
 
 
 def gathering(nest_of):
     """The lowering of an op that reads x at indices; nest_of(node, x, result, index layouts)."""
+
     def lower(binder, node):
         if not real(node):
             return False
@@ -227,11 +244,13 @@ def gathering(nest_of):
             return False
         binder.add_launch(indexed.gather(nest_of(node, x, placed(binder, node), arrays)), [node])
         return True
+
     return lower
 
 
 def scattering(nest_of):
     """The lowering of a gather's gradient: zeros like the first operand, g added at indices."""
+
     def lower(binder, node):
         like, indices, g = node.inputs
         if not real(g) or 0 in like.shape:
@@ -245,6 +264,7 @@ def scattering(nest_of):
             zero(binder, node, target)
         binder.add_launch(indexed.scatter(nest_of(node, target, values, [at]), True, fill), [node])
         return True
+
     return lower
 
 
@@ -259,6 +279,7 @@ def zero(binder, node, target):
 
 def writing(inc):
     """The lowering of advanced_set and advanced_inc: x copied, then y written in order."""
+
     def lower(binder, node):
         x, y, *indices = node.inputs
         if not real(x) or 0 in x.shape:
@@ -273,6 +294,7 @@ def writing(inc):
         nest = indexed.template_nest(template, target, values, arrays)
         binder.add_launch(indexed.scatter(nest, inc), [node])
         return True
+
     return lower
 
 
@@ -283,10 +305,12 @@ def advanced_shape(node):
 
 # ---- running sums and products ------------------------------------------------------------------
 
+
 def running(op):
     """The lowering of cumsum, cumprod and linear_recurrence: floats run in the next wider dtype,
     ints wrap.
     """
+
     def lower(binder, node):
         if not real(node) or node.dtype == "bool":
             return False
@@ -298,13 +322,16 @@ def running(op):
                 layouts = [part(lay, flip) for lay in layouts]
             binder.add_launch(scan(layouts[:-1], layouts[-1], axis, op), [node])
         return True
+
     return lower
 
 
 def later(module, name):
     """The lowering `name` of a module of this room that few programs need."""
+
     def lower(binder, node):
         return getattr(importlib.import_module(f"{__package__}.{module}"), name)(binder, node)
+
     return lower
 
 
@@ -320,23 +347,42 @@ def _template(node, far, near, arrays):
     return indexed.template_nest(node.attrs["template"], far, near, arrays)
 
 
-rules("lowering").update({
-    "again": again,
-    "concatenate": concatenate, "pack": pack, "pad": pad, "diagonal": diagonal,
-    "set_slice": set_slice, "inc_slice": inc_slice,
-    "take": gathering(_axis), "take_along_axis": gathering(_along),
-    "advanced_take": gathering(_template),
-    "scatter_add": scattering(_axis), "put_along_axis_add": scattering(_along),
-    "advanced_set": writing(False), "advanced_inc": writing(True),
-    "cumsum": running("+"), "cumprod": running("*"), "linear_recurrence": running("recurrence"),
-    "ctc": later("ctc", "ctc"), "ctc_collapse": later("ctc", "collapse"),
-    "ctc_beam": later("ctc", "beam"),
-    **{f"csr_{name}": later("sparse", name) for name in
-       ("dense", "take", "rows", "order", "interleave", "held")},
-    "csr_dot": later("sparse_dot", "dot"), "csr_sample": later("sparse_dot", "sample"),
-    **{f"csr_{name}": later("sparse_product", name) for name in ("counts", "places", "product")},
-    **dict.fromkeys(("interpolate", "interpolate_grad"), later("interpolate", "interpolate")),
-    "patches": later("patches", "patches"), "patches_grad": later("patches", "patches_grad"),
-    "mrg_uniform": later("mrg", "uniform"), "mrg_choice": later("mrg", "choice"),
-    "c_op": later("own", "own"),
-})
+rules("lowering").update(
+    {
+        "again": again,
+        "concatenate": concatenate,
+        "pack": pack,
+        "pad": pad,
+        "diagonal": diagonal,
+        "set_slice": set_slice,
+        "inc_slice": inc_slice,
+        "take": gathering(_axis),
+        "take_along_axis": gathering(_along),
+        "advanced_take": gathering(_template),
+        "scatter_add": scattering(_axis),
+        "put_along_axis_add": scattering(_along),
+        "advanced_set": writing(False),
+        "advanced_inc": writing(True),
+        "cumsum": running("+"),
+        "cumprod": running("*"),
+        "linear_recurrence": running("recurrence"),
+        "ctc": later("ctc", "ctc"),
+        "ctc_collapse": later("ctc", "collapse"),
+        "ctc_beam": later("ctc", "beam"),
+        **{
+            f"csr_{name}": later("sparse", name)
+            for name in ("dense", "take", "rows", "order", "interleave", "held")
+        },
+        "csr_dot": later("sparse_dot", "dot"),
+        "csr_sample": later("sparse_dot", "sample"),
+        **{
+            f"csr_{name}": later("sparse_product", name) for name in ("counts", "places", "product")
+        },
+        **dict.fromkeys(("interpolate", "interpolate_grad"), later("interpolate", "interpolate")),
+        "patches": later("patches", "patches"),
+        "patches_grad": later("patches", "patches_grad"),
+        "mrg_uniform": later("mrg", "uniform"),
+        "mrg_choice": later("mrg", "choice"),
+        "c_op": later("own", "own"),
+    }
+)

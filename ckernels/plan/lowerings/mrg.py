@@ -18,7 +18,7 @@ STORE = {
     "float16": f"ck_float_to_half((float)((z & 0x7fff) + 1) * {NORM16!r}f)",
     "float32": f"(float)z * {NORM['float32']}",
     "float64": f"z * {NORM['float64']}",
-}
+}  # fmt: skip
 
 
 def outputs_of(binder, node):

@@ -3,11 +3,12 @@
 The kernel was written and compiled when the user made the operation; here it only gets its numbers.
 A unit of the range is all of the work, or, if it is parallel, one place along the first axis.
 """
+
 from ... import dtypes
 from ...codegen.lower import Launch
 from ...schedule.cost import work
 
-NS_ELEMENT = 1.0            # what is assumed of a body, for each element it reads or writes
+NS_ELEMENT = 1.0  # what is assumed of a body, for each element it reads or writes
 
 
 def own(binder, node):
@@ -30,8 +31,17 @@ def own(binder, node):
     dims = [n for lay in layouts for n in (*lay.shape, *lay.strides)]
     units = targets[0].shape[0] if made.kernel.parallel else 1
     took = sum(work(NS_ELEMENT, *lay.shape) for lay in layouts)
-    binder.add_launch(Launch(
-        made.kernel, [(lay.buffer, lay.offset * dtypes.ITEMSIZE[lay.dtype]) for lay in layouts],
-        dims, units, 1, took, [lay.buffer for lay in sources],
-        [lay.buffer for lay in targets]), [node])
+    binder.add_launch(
+        Launch(
+            made.kernel,
+            [(lay.buffer, lay.offset * dtypes.ITEMSIZE[lay.dtype]) for lay in layouts],
+            dims,
+            units,
+            1,
+            took,
+            [lay.buffer for lay in sources],
+            [lay.buffer for lay in targets],
+        ),
+        [node],
+    )
     return True

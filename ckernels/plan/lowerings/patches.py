@@ -3,6 +3,7 @@
 Reading them is one copy of that view. Adding them up is one copy where windows do not overlap,
 else one addition per place in the window. Padding is written around a copy of the image first.
 """
+
 from dataclasses import replace
 
 from ... import dtypes
@@ -15,8 +16,11 @@ def windows(layout, attrs, results):
     near = layout.strides[1:-1]
     step = tuple(s * t for s, t in zip(near, attrs["strides"]))
     inside = tuple(s * t for s, t in zip(near, attrs["dilation"]))
-    return replace(layout, shape=(layout.shape[0], *results, *attrs["size"], layout.shape[-1]),
-                   strides=(layout.strides[0], *step, *inside, layout.strides[-1]))
+    return replace(
+        layout,
+        shape=(layout.shape[0], *results, *attrs["size"], layout.shape[-1]),
+        strides=(layout.strides[0], *step, *inside, layout.strides[-1]),
+    )
 
 
 def inside(pads, shape):
@@ -45,7 +49,7 @@ def patches(binder, node):
             zero(binder, node, part(wide, box))
         copy(binder, node, source, part(wide, inside(pads, x.shape)))
         source = wide
-    copy(binder, node, windows(source, attrs, node.shape[1:len(attrs["size"]) + 1]), target)
+    copy(binder, node, windows(source, attrs, node.shape[1 : len(attrs["size"]) + 1]), target)
     return True
 
 
@@ -62,7 +66,7 @@ def patches_grad(binder, node):
         return True
     pad = any(p for pair in pads for p in pair)
     wide = binder.temp(padded_shape(pads, node.shape), node.dtype) if pad else target
-    results = g.shape[1:n + 1]
+    results = g.shape[1 : n + 1]
     covered = apart and wide.shape[1:-1] == tuple(k * r for k, r in zip(size, results))
     if not covered:
         zero(binder, node, wide)
@@ -82,8 +86,11 @@ def add_up(binder, node, source, wide, results):
     for offset, there in taps(attrs["size"], results, attrs["strides"], attrs["dilation"]):
         slices = [(s.start, s.stop, s.step) for s in there[1:]]
         here = part(wide, [(0, wide.shape[0], 1), *slices, (0, wide.shape[-1], 1)])
-        picked = part(source, (*whole[:n + 1], *((o, o + 1, 1) for o in offset), whole[-1]))
+        picked = part(source, (*whole[: n + 1], *((o, o + 1, 1) for o in offset), whole[-1]))
         keep = [k for k in range(2 * n + 2) if not n < k <= 2 * n]
-        picked = replace(picked, shape=tuple(picked.shape[k] for k in keep),
-                         strides=tuple(picked.strides[k] for k in keep))
+        picked = replace(
+            picked,
+            shape=tuple(picked.shape[k] for k in keep),
+            strides=tuple(picked.strides[k] for k in keep),
+        )
         combine(binder, node, "add", [here, picked], here)

@@ -3,22 +3,24 @@
 Each kernel looks at all indices it is going to follow before it follows one. All are parallel over
 rows but `order`. Products are in sparsedot.py and sparseproduct.py.
 """
+
 from ... import dtypes
 from ...codegen.layout import contiguous_strides
 from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, block
 from ...schedule.cost import work
 
-NS_ENTRY, NS_BYTE = 1.2, 0.02       # a stored number; a byte of dense rows read for it
-NS_HELD = 0.7                       # an element looked at
-WORDS = ("float32", "float64", "int32", "int64", "uint32", "uint64")   # what vectors multiply
+NS_ENTRY, NS_BYTE = 1.2, 0.02  # a stored number; a byte of dense rows read for it
+NS_HELD = 0.7  # an element looked at
+WORDS = ("float32", "float64", "int32", "int64", "uint32", "uint64")  # what vectors multiply
 PADDING = ("if (hi == rows) for (int64_t q = indptr[rows]; q < stored; q++) out[q] = 0;",)
 
 
 def c_type(dtype):
     """The C type of numbers: integers wrap around, so they are added as unsigned ones."""
-    return dtypes.C_NAMES[dtype] if dtypes.is_float(dtype) else \
-        f"uint{8 * dtypes.ITEMSIZE[dtype]}_t"
+    return (
+        dtypes.C_NAMES[dtype] if dtypes.is_float(dtype) else f"uint{8 * dtypes.ITEMSIZE[dtype]}_t"
+    )
 
 
 def pointer(layout):
@@ -46,8 +48,9 @@ class SparseKernel:
     def dense(self, node):
         """The layout of a dense matrix with the elements of a row side by side."""
         layout = self.binder.layout(node)
-        return layout if layout.strides[-1] == 1 or node.shape[-1] <= 1 else \
-            self.binder.copy(layout)
+        return (
+            layout if layout.strides[-1] == 1 or node.shape[-1] <= 1 else self.binder.copy(layout)
+        )
 
     def write(self, name, layout):
         self.outs.append((f"{c_type(layout.dtype)} *const {name}", layout))
@@ -59,16 +62,33 @@ class SparseKernel:
         operands = self.ins + self.outs
         lines = [f"{name} = p[{k}];" for k, (name, _) in enumerate(operands)]
         index = dtypes.ITEMSIZE[self.indices.dtype] * 8
-        kernel = RawKernel("csr", (
-            ("note", note), ("pointers", block(lines, 1)), ("sizes", block(self.dims.lines, 1)),
-            ("begin", "0" if whole else "lo"), ("end", "rows" if whole else "hi"),
-            ("uindex", f"uint{index}_t"), ("body", block(body, 1))),
+        kernel = RawKernel(
+            "csr",
+            (
+                ("note", note),
+                ("pointers", block(lines, 1)),
+                ("sizes", block(self.dims.lines, 1)),
+                ("begin", "0" if whole else "lo"),
+                ("end", "rows" if whole else "hi"),
+                ("uindex", f"uint{index}_t"),
+                ("body", block(body, 1)),
+            ),
             tuple(("in", lay.dtype) for _, lay in self.ins)
-            + tuple(("out", lay.dtype) for _, lay in self.outs))
-        self.binder.add_launch(Launch(
-            kernel, [pointer(lay) for _, lay in operands], self.dims.values, n, block_of,
-            picoseconds, [lay.buffer for _, lay in self.ins],
-            [lay.buffer for _, lay in self.outs]), [self.node])
+            + tuple(("out", lay.dtype) for _, lay in self.outs),
+        )
+        self.binder.add_launch(
+            Launch(
+                kernel,
+                [pointer(lay) for _, lay in operands],
+                self.dims.values,
+                n,
+                block_of,
+                picoseconds,
+                [lay.buffer for _, lay in self.ins],
+                [lay.buffer for _, lay in self.outs],
+            ),
+            [self.node],
+        )
 
 
 def result(binder, node, index=None):
@@ -81,15 +101,20 @@ def result(binder, node, index=None):
 
 def fits(indices, indptr, extent, data=None):
     """Whether the parts of a matrix have the sizes that they should: oracles say what is wrong."""
-    return indptr.shape[0] == extent.shape[0] + 1 > 1 and \
-        (data is None or data.shape == indices.shape)
+    return indptr.shape[0] == extent.shape[0] + 1 > 1 and (
+        data is None or data.shape == indices.shape
+    )
 
 
 def gapless(binder, *nodes):
     """Layouts of vectors, copied where they have gaps."""
     made = [binder.layout(n) for n in nodes]
-    return [lay if lay.strides == contiguous_strides(lay.shape) or lay.shape[0] <= 1
-            else binder.copy(lay) for lay in made]
+    return [
+        lay
+        if lay.strides == contiguous_strides(lay.shape) or lay.shape[0] <= 1
+        else binder.copy(lay)
+        for lay in made
+    ]
 
 
 # ---- to and from dense --------------------------------------------------------------------------
@@ -101,17 +126,24 @@ def dense(binder, node):
     if data.dtype not in (*WORDS, *dtypes.INTEGERS) or not fits(indices, indptr, extent, data):
         return False
     write = SparseKernel(binder, node, indices, indptr, extent)
-    values, = gapless(binder, data)
+    (values,) = gapless(binder, data)
     write.read("data", values)
     write.write("out", result(binder, node))
-    body = ["for (int64_t r = lo; r < hi; r++) {",
-            f"    {c_type(data.dtype)} *const to = out + r * columns;",
-            "    __builtin_memset(to, 0, columns * sizeof *to);",
-            "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++) "
-            "to[indices[q]] += data[q];", "}"]
+    body = [
+        "for (int64_t r = lo; r < hi; r++) {",
+        f"    {c_type(data.dtype)} *const to = out + r * columns;",
+        "    __builtin_memset(to, 0, columns * sizeof *to);",
+        "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++) "
+        "to[indices[q]] += data[q];",
+        "}",
+    ]
     size = dtypes.ITEMSIZE[data.dtype]
-    write.launch("sparse rows to a dense matrix: one row per unit of the range", body, write.rows,
-                 work(NS_ENTRY, write.stored) + work(NS_BYTE, write.rows, write.columns, size))
+    write.launch(
+        "sparse rows to a dense matrix: one row per unit of the range",
+        body,
+        write.rows,
+        work(NS_ENTRY, write.stored) + work(NS_BYTE, write.rows, write.columns, size),
+    )
     return True
 
 
@@ -126,11 +158,18 @@ def take(binder, node):
     write.write("out", result(binder, node))
     write.dims.put(layout.strides[0], "by_row")
     write.dims.put(layout.strides[1], "by_column")
-    body = ["for (int64_t r = lo; r < hi; r++)",
-            "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++)",
-            "        out[q] = x[r * by_row + indices[q] * by_column];", *PADDING]
-    write.launch("a dense matrix at the places of sparse rows: one row per unit of the range",
-                 body, write.rows, work(NS_ENTRY, write.stored))
+    body = [
+        "for (int64_t r = lo; r < hi; r++)",
+        "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++)",
+        "        out[q] = x[r * by_row + indices[q] * by_column];",
+        *PADDING,
+    ]
+    write.launch(
+        "a dense matrix at the places of sparse rows: one row per unit of the range",
+        body,
+        write.rows,
+        work(NS_ENTRY, write.stored),
+    )
     return True
 
 
@@ -144,11 +183,17 @@ def rows(binder, node):
         return False
     write = SparseKernel(binder, node, indices, indptr, extent)
     write.write("out", result(binder, node))
-    body = ["for (int64_t r = lo; r < hi; r++)",
-            "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++) out[q] = r;",
-            *PADDING]
-    write.launch("the row of each stored number: one row per unit of the range", body, write.rows,
-                 work(NS_ENTRY / 2, write.stored))
+    body = [
+        "for (int64_t r = lo; r < hi; r++)",
+        "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++) out[q] = r;",
+        *PADDING,
+    ]
+    write.launch(
+        "the row of each stored number: one row per unit of the range",
+        body,
+        write.rows,
+        work(NS_ENTRY / 2, write.stored),
+    )
     return True
 
 
@@ -164,16 +209,23 @@ def order(binder, node):
             binder.layouts[user.uid] = outs[user.attrs["index"]]
     write.write("order", outs[0])
     write.write("ends", outs[1])
-    body = ["for (int64_t c = 0; c <= columns; c++) ends[c] = 0;",
-            "const int64_t used = indptr[rows];",
-            "for (int64_t q = 0; q < used; q++) ends[indices[q] + 1]++;",
-            "for (int64_t c = 0; c < columns; c++) ends[c + 1] += ends[c];",
-            "for (int64_t q = 0; q < used; q++) order[ends[indices[q]]++] = q;",
-            "for (int64_t c = columns; c > 0; c--) ends[c] = ends[c - 1];",
-            "ends[0] = 0;",
-            "for (int64_t q = used; q < stored; q++) order[q] = q;"]
-    write.launch("the order of stored numbers by column: one unit", ["(void)lo; (void)hi;"] + body,
-                 1, work(3 * NS_ENTRY, write.stored) + work(1, write.columns), whole=True)
+    body = [
+        "for (int64_t c = 0; c <= columns; c++) ends[c] = 0;",
+        "const int64_t used = indptr[rows];",
+        "for (int64_t q = 0; q < used; q++) ends[indices[q] + 1]++;",
+        "for (int64_t c = 0; c < columns; c++) ends[c + 1] += ends[c];",
+        "for (int64_t q = 0; q < used; q++) order[ends[indices[q]]++] = q;",
+        "for (int64_t c = columns; c > 0; c--) ends[c] = ends[c - 1];",
+        "ends[0] = 0;",
+        "for (int64_t q = used; q < stored; q++) order[q] = q;",
+    ]
+    write.launch(
+        "the order of stored numbers by column: one unit",
+        ["(void)lo; (void)hi;"] + body,
+        1,
+        work(3 * NS_ENTRY, write.stored) + work(1, write.columns),
+        whole=True,
+    )
     return True
 
 
@@ -193,20 +245,46 @@ def interleave(binder, node):
         check.append(f"i{k}[0] != 0 || i{k}[lo] < 0 || (int64_t)i{k}[hi] > (int64_t)i{k}[rows]")
         start.append(f"(int64_t)i{k}[lo]")
         fall.append(f"i{k}[r] > i{k}[r + 1]")
-        copies += [f"    for (int64_t q = i{k}[r]; q < (int64_t)i{k}[r + 1]; q++) out[at++] = "
-                   f"{' + '.join(base)} + q;"]
+        copies += [
+            f"    for (int64_t q = i{k}[r]; q < (int64_t)i{k}[r + 1]; q++) out[at++] = "
+            f"{' + '.join(base)} + q;"
+        ]
         base.append(f"(int64_t)i{k}[rows]")
-    lines += [f"if ({' || '.join(check)} || {' + '.join(base[1:])} != count) return CK_EVALUE;",
-              f"for (int64_t r = lo; r < hi; r++) if ({' || '.join(fall)}) return CK_EVALUE;",
-              f"int64_t at = {' + '.join(start)};",
-              "for (int64_t r = lo; r < hi; r++) {", *copies, "}"]
-    kernel = RawKernel("kernel", (
-        ("form", "positions that put the rows of matrices side by side: one row per unit of the "
-         "range"), ("attribute", ""), ("pointers", ""), ("body", block(lines, 1))),
-        tuple(("in", lay.dtype) for lay in ends) + (("out", "int64"),))
-    binder.add_launch(Launch(
-        kernel, [pointer(lay) for lay in ends + [out]], [rows, count.shape[0]], rows, 1,
-        work(NS_ENTRY, count.shape[0]), [lay.buffer for lay in ends], [out.buffer]), [node])
+    lines += [
+        f"if ({' || '.join(check)} || {' + '.join(base[1:])} != count) return CK_EVALUE;",
+        f"for (int64_t r = lo; r < hi; r++) if ({' || '.join(fall)}) return CK_EVALUE;",
+        f"int64_t at = {' + '.join(start)};",
+        "for (int64_t r = lo; r < hi; r++) {",
+        *copies,
+        "}",
+    ]
+    kernel = RawKernel(
+        "kernel",
+        (
+            (
+                "form",
+                "positions that put the rows of matrices side by side: one row per unit of the "
+                "range",
+            ),
+            ("attribute", ""),
+            ("pointers", ""),
+            ("body", block(lines, 1)),
+        ),
+        tuple(("in", lay.dtype) for lay in ends) + (("out", "int64"),),
+    )
+    binder.add_launch(
+        Launch(
+            kernel,
+            [pointer(lay) for lay in ends + [out]],
+            [rows, count.shape[0]],
+            rows,
+            1,
+            work(NS_ENTRY, count.shape[0]),
+            [lay.buffer for lay in ends],
+            [out.buffer],
+        ),
+        [node],
+    )
     return True
 
 
@@ -217,24 +295,46 @@ def held(binder, node):
     if not rows or ends.shape != (rows + 1,):
         return False
     layout = binder.layout(matrix)
-    starts, = gapless(binder, ends)
+    (starts,) = gapless(binder, ends)
     out = result(binder, node)
-    lines = ["const uint8_t *const held = p[0];", "const int64_t *const ends = p[1];",
-             "int32_t *const out = p[2];",
-             "const int64_t columns = d[0], by_row = d[1], by_column = d[2], count = d[3];",
-             "for (int64_t r = lo; r < hi; r++) {",
-             "    const int64_t last = ends[r + 1];", "    int64_t at = ends[r];",
-             "    if (at < 0 || last > count) return CK_EVALUE;",
-             "    for (int64_t c = 0; c < columns; c++) {",
-             "        if (!held[r * by_row + c * by_column]) continue;",
-             "        if (at >= last) return CK_EVALUE;", "        out[at++] = c;", "    }",
-             "    if (at != last) return CK_EVALUE;", "}"]
-    kernel = RawKernel("kernel", (
-        ("form", "the columns where a matrix is true: one row per unit of the range"),
-        ("attribute", ""), ("pointers", ""), ("body", block(lines, 1))),
-        (("in", "bool"), ("in", "int64"), ("out", "int32")))
-    binder.add_launch(Launch(
-        kernel, [pointer(lay) for lay in (layout, starts, out)],
-        [columns, *layout.strides, like.shape[0]], rows, 1, work(NS_HELD, rows, columns),
-        [layout.buffer, starts.buffer], [out.buffer]), [node])
+    lines = [
+        "const uint8_t *const held = p[0];",
+        "const int64_t *const ends = p[1];",
+        "int32_t *const out = p[2];",
+        "const int64_t columns = d[0], by_row = d[1], by_column = d[2], count = d[3];",
+        "for (int64_t r = lo; r < hi; r++) {",
+        "    const int64_t last = ends[r + 1];",
+        "    int64_t at = ends[r];",
+        "    if (at < 0 || last > count) return CK_EVALUE;",
+        "    for (int64_t c = 0; c < columns; c++) {",
+        "        if (!held[r * by_row + c * by_column]) continue;",
+        "        if (at >= last) return CK_EVALUE;",
+        "        out[at++] = c;",
+        "    }",
+        "    if (at != last) return CK_EVALUE;",
+        "}",
+    ]
+    kernel = RawKernel(
+        "kernel",
+        (
+            ("form", "the columns where a matrix is true: one row per unit of the range"),
+            ("attribute", ""),
+            ("pointers", ""),
+            ("body", block(lines, 1)),
+        ),
+        (("in", "bool"), ("in", "int64"), ("out", "int32")),
+    )
+    binder.add_launch(
+        Launch(
+            kernel,
+            [pointer(lay) for lay in (layout, starts, out)],
+            [columns, *layout.strides, like.shape[0]],
+            rows,
+            1,
+            work(NS_HELD, rows, columns),
+            [layout.buffer, starts.buffer],
+            [out.buffer],
+        ),
+        [node],
+    )
     return True

@@ -4,21 +4,29 @@ Products are parallel over rows; those with the transpose over strips of columns
 matrix, so that no two threads write to one place and the result is the same on any number of
 threads.
 """
+
 from ... import dtypes
 from ...schedule.cost import work
 from .sparse import NS_BYTE, NS_ENTRY, PADDING, WORDS, SparseKernel, c_type, fits, gapless, result
 
-VECTOR = 64                         # bytes of a vector
-STRIP = 256                         # bytes of a strip of columns, where there are enough of them
-STRIPS = 4                          # strips at least, where that leaves whole vectors
+VECTOR = 64  # bytes of a vector
+STRIP = 256  # bytes of a strip of columns, where there are enough of them
+STRIPS = 4  # strips at least, where that leaves whole vectors
 
 
 def vectors(dtype):
     """(C declarations of vector types, lanes of the widest, lanes of the narrower ones)."""
     size, kind = dtypes.ITEMSIZE[dtype], c_type(dtype)
     lanes = [VECTOR // size >> k for k in range(5) if VECTOR // size >> k >= 2]
-    return [f"typedef {kind} v{n} __attribute__((vector_size({n * size}), aligned({size}), "
-            "may_alias));" for n in lanes], lanes[0], lanes[1:]
+    return (
+        [
+            f"typedef {kind} v{n} __attribute__((vector_size({n * size}), aligned({size}), "
+            "may_alias));"
+            for n in lanes
+        ],
+        lanes[0],
+        lanes[1:],
+    )
 
 
 def whole(dtype, first, last, inner):
@@ -33,8 +41,9 @@ def whole(dtype, first, last, inner):
         parts = [(f"v{lanes}", str(lanes * k), "") for k in range(count)]
         head = "for" if count == 4 else "if"
         step = f"j + {lanes * count} <= {last}"
-        lines.append(f"for (; {step}; j += {lanes * count}) {{" if head == "for"
-                     else f"if ({step}) {{")
+        lines.append(
+            f"for (; {step}; j += {lanes * count}) {{" if head == "for" else f"if ({step}) {{"
+        )
         lines += ["    " + line for line in inner(parts)]
         lines += ["}"] if head == "for" else [f"    j += {lanes * count};", "}"]
     return lines
@@ -46,12 +55,17 @@ def overlapping(dtype, inner):
     _, lanes, narrow = vectors(dtype)
     cases = [(f"k > {lanes}", [(f"v{lanes}", f"(k - j - {lanes})", "")])]
     for n in narrow:
-        cases += [(f"k == {n}", [(f"v{n}", "0", "")]),
-                  (f"k > {n}", [(f"v{n}", "0", ""), (f"v{n}", f"(k - {n})", "")])]
+        cases += [
+            (f"k == {n}", [(f"v{n}", "0", "")]),
+            (f"k > {n}", [(f"v{n}", "0", ""), (f"v{n}", f"(k - {n})", "")]),
+        ]
     lines = ["if (j == k) continue;"]
     for test, parts in cases:
-        lines += [f"{'' if test is cases[0][0] else 'else '}if ({test}) {{",
-                  *("    " + line for line in inner(parts)), "}"]
+        lines += [
+            f"{'' if test is cases[0][0] else 'else '}if ({test}) {{",
+            *("    " + line for line in inner(parts)),
+            "}",
+        ]
     return lines
 
 
@@ -60,8 +74,12 @@ def rest(dtype, last, inner):
     _, lanes, narrow = vectors(dtype)
     kinds = {**{n: f"v{n}" for n in narrow}, 1: c_type(dtype)}
     parts = [(kind, f"(rest & {-2 * n & (lanes - 1)})", f"rest & {n}") for n, kind in kinds.items()]
-    return [f"const int64_t rest = {last} - j;", "if (rest) {",
-            *("    " + line for line in inner(parts)), "}"]
+    return [
+        f"const int64_t rest = {last} - j;",
+        "if (rest) {",
+        *("    " + line for line in inner(parts)),
+        "}",
+    ]
 
 
 # ---- products -----------------------------------------------------------------------------------
@@ -73,21 +91,35 @@ def when(condition, line):
 
 def forward_strip(kind):
     """A strip of a row of the product: a sum of strips of rows of the dense matrix."""
+
     def inner(parts):
-        sums = [f"{vector} s{i} = {'{0}' if vector[0] == 'v' else '0'};"
-                for i, (vector, _, _) in enumerate(parts)]
-        adds = [when(condition, f"s{i} += data[q] * *(const {vector} *)(from + {at});")
-                for i, (vector, at, condition) in enumerate(parts)]
-        stores = [when(condition, f"*({vector} *)(to + j + {at}) = s{i};")
-                  for i, (vector, at, condition) in enumerate(parts)]
-        return [*sums, "for (int64_t q = first; q < last; q++) {",
-                f"    const {kind} *const from = y + indices[q] * by + j;",
-                *("    " + line for line in adds), "}", *stores]
+        sums = [
+            f"{vector} s{i} = {'{0}' if vector[0] == 'v' else '0'};"
+            for i, (vector, _, _) in enumerate(parts)
+        ]
+        adds = [
+            when(condition, f"s{i} += data[q] * *(const {vector} *)(from + {at});")
+            for i, (vector, at, condition) in enumerate(parts)
+        ]
+        stores = [
+            when(condition, f"*({vector} *)(to + j + {at}) = s{i};")
+            for i, (vector, at, condition) in enumerate(parts)
+        ]
+        return [
+            *sums,
+            "for (int64_t q = first; q < last; q++) {",
+            f"    const {kind} *const from = y + indices[q] * by + j;",
+            *("    " + line for line in adds),
+            "}",
+            *stores,
+        ]
+
     return inner
 
 
 def backward_strip(kind):
     """A strip of columns of the product with the transpose: rows of y added where indices say."""
+
     def inner(parts):
         loads = []
         for i, (vector, at, condition) in enumerate(parts):
@@ -95,39 +127,50 @@ def backward_strip(kind):
             zero = f"({vector}){{0}}" if vector[0] == "v" else "0"
             load = f"{condition} ? {load} : {zero}" if condition else load
             loads.append(f"const {vector} s{i} = {load};")
-        stores = [when(condition, f"*({vector} *)(to + {at}) += data[q] * s{i};")
-                  for i, (vector, at, condition) in enumerate(parts)]
-        return ["for (int64_t r = 0; r < rows; r++) {",
-                f"    const {kind} *const from = y + r * by + j;",
-                *("    " + line for line in loads),
-                "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++) {",
-                f"        {kind} *const to = out + indices[q] * k + j;",
-                *("        " + line for line in stores), "    }", "}"]
+        stores = [
+            when(condition, f"*({vector} *)(to + {at}) += data[q] * s{i};")
+            for i, (vector, at, condition) in enumerate(parts)
+        ]
+        return [
+            "for (int64_t r = 0; r < rows; r++) {",
+            f"    const {kind} *const from = y + r * by + j;",
+            *("    " + line for line in loads),
+            "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++) {",
+            f"        {kind} *const to = out + indices[q] * k + j;",
+            *("        " + line for line in stores),
+            "    }",
+            "}",
+        ]
+
     return inner
 
 
 def forward_column(kind):
     """A row of the product with a vector. Short rows: one loop, whose end is predicted best."""
-    return ["if (k == 1) {",
-            f"    {kind} s0 = 0, s1 = 0, s2 = 0, s3 = 0;",
-            "    int64_t q = first;",
-            "    if (last - first >= 32) for (; q + 4 <= last; q += 4) {",
-            *(f"        s{i} += data[q + {i}] * y[indices[q + {i}]];" for i in range(4)),
-            "    }",
-            "    for (; q < last; q++) s0 += data[q] * y[indices[q]];",
-            "    to[0] = (s0 + s1) + (s2 + s3);",
-            "    continue;",
-            "}"]
+    return [
+        "if (k == 1) {",
+        f"    {kind} s0 = 0, s1 = 0, s2 = 0, s3 = 0;",
+        "    int64_t q = first;",
+        "    if (last - first >= 32) for (; q + 4 <= last; q += 4) {",
+        *(f"        s{i} += data[q + {i}] * y[indices[q + {i}]];" for i in range(4)),
+        "    }",
+        "    for (; q < last; q++) s0 += data[q] * y[indices[q]];",
+        "    to[0] = (s0 + s1) + (s2 + s3);",
+        "    continue;",
+        "}",
+    ]
 
 
 def backward_column(kind):
     """The product of the transpose with a vector."""
-    return ["if (k == 1) {",
-            "    for (int64_t r = 0; r < rows; r++)",
-            "        for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++)",
-            "            out[indices[q]] += data[q] * y[r];",
-            "    continue;",
-            "}"]
+    return [
+        "if (k == 1) {",
+        "    for (int64_t r = 0; r < rows; r++)",
+        "        for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++)",
+        "            out[indices[q]] += data[q] * y[r];",
+        "    continue;",
+        "}",
+    ]
 
 
 def dot(binder, node):
@@ -137,10 +180,10 @@ def dot(binder, node):
     if data.dtype not in WORDS or not k or not fits(indices, indptr, extent, data):
         return False
     write = SparseKernel(binder, node, indices, indptr, extent)
-    values, = gapless(binder, data)
+    (values,) = gapless(binder, data)
     dense = write.dense(y)
     if k == 1 and dense.strides[0] != 1:
-        dense = binder.copy(dense)              # a vector without gaps
+        dense = binder.copy(dense)  # a vector without gaps
     write.read("data", values)
     write.read("y", dense)
     write.write("out", result(binder, node))
@@ -149,30 +192,48 @@ def dot(binder, node):
     kind, size = c_type(data.dtype), dtypes.ITEMSIZE[data.dtype]
     took = work(NS_ENTRY, write.stored) + work(size * NS_BYTE, k, write.stored + node.shape[0])
     if not node.attrs["back"]:
-        body = ["for (int64_t r = lo; r < hi; r++) {",
-                "    const int64_t first = indptr[r], last = indptr[r + 1];",
-                f"    {kind} *const to = out + r * k;"]
+        body = [
+            "for (int64_t r = lo; r < hi; r++) {",
+            "    const int64_t first = indptr[r], last = indptr[r + 1];",
+            f"    {kind} *const to = out + r * k;",
+        ]
         body += ["    " + line for line in forward_column(kind)]
         inner = forward_strip(kind)
-        body += ["    " + line for line in
-                 whole(data.dtype, "0", "k", inner) + overlapping(data.dtype, inner)]
-        write.launch("sparse rows times a dense matrix: one row per unit of the range",
-                     body + ["}"], write.rows, took)
+        body += [
+            "    " + line
+            for line in whole(data.dtype, "0", "k", inner) + overlapping(data.dtype, inner)
+        ]
+        write.launch(
+            "sparse rows times a dense matrix: one row per unit of the range",
+            body + ["}"],
+            write.rows,
+            took,
+        )
         return True
     lanes = VECTOR // size
     strip = max(lanes, min(STRIP // size, -(-k // STRIPS // lanes) * lanes))
     write.dims.put(strip, "strip")
-    body = ["for (int64_t u = lo; u < hi; u++) {",
-            "    const int64_t left = u * strip, right = left + strip < k ? left + strip : k;",
-            "    if (strip >= k) __builtin_memset(out, 0, columns * k * sizeof *out);",
-            "    else for (int64_t c = 0; c < columns; c++)",
-            "        for (int64_t j = left; j < right; j++) out[c * k + j] = 0;"]
+    body = [
+        "for (int64_t u = lo; u < hi; u++) {",
+        "    const int64_t left = u * strip, right = left + strip < k ? left + strip : k;",
+        "    if (strip >= k) __builtin_memset(out, 0, columns * k * sizeof *out);",
+        "    else for (int64_t c = 0; c < columns; c++)",
+        "        for (int64_t j = left; j < right; j++) out[c * k + j] = 0;",
+    ]
     body += ["    " + line for line in backward_column(kind)]
     inner = backward_strip(kind)
-    body += ["    " + line for line in whole(data.dtype, "left", "right", inner)
-             + rest(data.dtype, "right", inner)]
-    write.launch("the transpose of sparse rows times a dense matrix: a strip of columns per unit "
-                 "of the range", body + ["}"], -(-k // strip), took, whole=True)
+    body += [
+        "    " + line
+        for line in whole(data.dtype, "left", "right", inner) + rest(data.dtype, "right", inner)
+    ]
+    write.launch(
+        "the transpose of sparse rows times a dense matrix: a strip of columns per unit "
+        "of the range",
+        body + ["}"],
+        -(-k // strip),
+        took,
+        whole=True,
+    )
     return True
 
 
@@ -191,25 +252,37 @@ def sample(binder, node):
     write.dims.put(left.strides[0], "by_u")
     write.dims.put(right.strides[0], "by_v")
     sums = ", ".join(f"s{i}" for i in range(4))
-    body = ["for (int64_t r = lo; r < hi; r++) {",
-            f"    const {kind} *const a = u + r * by_u;",
-            "    int64_t q = indptr[r];",
-            "    const int64_t last = indptr[r + 1];",
-            "    for (; q + 4 <= last; q += 4) {",
-            *(f"        const {kind} *const b{i} = v + indices[q + {i}] * by_v;" for i in range(4)),
-            f"        {kind} {sums.replace(',', ' = 0,')} = 0;",
-            f"        #pragma omp simd reduction(+:{sums})",
-            "        for (int64_t j = 0; j < k; j++) {",
-            *(f"            s{i} += a[j] * b{i}[j];" for i in range(4)), "        }",
-            *(f"        out[q + {i}] = s{i};" for i in range(4)), "    }",
-            "    for (; q < last; q++) {",
-            f"        const {kind} *const b = v + indices[q] * by_v;",
-            f"        {kind} s = 0;",
-            "        #pragma omp simd reduction(+:s)",
-            "        for (int64_t j = 0; j < k; j++) s += a[j] * b[j];",
-            "        out[q] = s;", "    }", "}", *PADDING]
+    body = [
+        "for (int64_t r = lo; r < hi; r++) {",
+        f"    const {kind} *const a = u + r * by_u;",
+        "    int64_t q = indptr[r];",
+        "    const int64_t last = indptr[r + 1];",
+        "    for (; q + 4 <= last; q += 4) {",
+        *(f"        const {kind} *const b{i} = v + indices[q + {i}] * by_v;" for i in range(4)),
+        f"        {kind} {sums.replace(',', ' = 0,')} = 0;",
+        f"        #pragma omp simd reduction(+:{sums})",
+        "        for (int64_t j = 0; j < k; j++) {",
+        *(f"            s{i} += a[j] * b{i}[j];" for i in range(4)),
+        "        }",
+        *(f"        out[q + {i}] = s{i};" for i in range(4)),
+        "    }",
+        "    for (; q < last; q++) {",
+        f"        const {kind} *const b = v + indices[q] * by_v;",
+        f"        {kind} s = 0;",
+        "        #pragma omp simd reduction(+:s)",
+        "        for (int64_t j = 0; j < k; j++) s += a[j] * b[j];",
+        "        out[q] = s;",
+        "    }",
+        "}",
+        *PADDING,
+    ]
     took = work(NS_ENTRY, write.stored)
     took += work(2 * dtypes.ITEMSIZE[u.dtype] * NS_BYTE, k, write.stored)
-    write.launch("the product of two dense matrices at the places of sparse rows: one row per "
-                 "unit of the range", body, write.rows, took)
+    write.launch(
+        "the product of two dense matrices at the places of sparse rows: one row per "
+        "unit of the range",
+        body,
+        write.rows,
+        took,
+    )
     return True

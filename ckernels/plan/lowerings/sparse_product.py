@@ -4,12 +4,13 @@ A unit of the range is a chunk of rows with a dense row of scratch of its own, s
 many chunks as scratch allows: memory is that of the result and of a few rows. Chunks do not depend
 on the number of threads, nor do results.
 """
+
 from ... import dtypes
 from ...schedule.cost import work
 from .sparse import NS_ENTRY, PADDING, WORDS, SparseKernel, c_type, fits, gapless, result
 
-CHUNKS = 16                         # of rows at most, ...
-SCRATCH = 8 << 20                   # ... and bytes of all their scratch, where one row is not more
+CHUNKS = 16  # of rows at most, ...
+SCRATCH = 8 << 20  # ... and bytes of all their scratch, where one row is not more
 
 CHECKS = """\
 if (b_indptr[0] != 0 || (int64_t)b_indptr[columns] > b_stored) return CK_EVALUE;
@@ -88,16 +89,22 @@ class Product(SparseKernel):
 
     def rows_of(self, note, count, before, each):
         """Add the launch: lines `each` for every row r of a chunk."""
-        body = [*self.head, "for (int64_t u = lo; u < hi; u++) {",
-                *("    " + line for line in (*CHUNK, *before)),
-                "    for (int64_t r = top; r < bottom; r++) {",
-                *("        " + line for line in each), "    }", "}"]
+        body = [
+            *self.head,
+            "for (int64_t u = lo; u < hi; u++) {",
+            *("    " + line for line in (*CHUNK, *before)),
+            "    for (int64_t r = top; r < bottom; r++) {",
+            *("        " + line for line in each),
+            "    }",
+            "}",
+        ]
         self.launch(note, body, count, work(20 * NS_ENTRY, self.stored), whole=True)
 
 
 def parts_fit(first, second, data=(None, None)):
-    return fits(*first, data[0]) and fits(*second, data[1]) \
-        and first[2].shape[1] == second[2].shape[0]
+    return (
+        fits(*first, data[0]) and fits(*second, data[1]) and first[2].shape[1] == second[2].shape[0]
+    )
 
 
 def marks(write):
@@ -113,9 +120,12 @@ def counts(binder, node):
     write = Product(binder, node, first, second)
     count, before = marks(write)
     write.outs.append(("int64_t *const out", result(binder, node)))
-    write.rows_of("places in the rows of a product of sparse matrices: chunks of rows", count,
-                  before, ["int64_t n = 0;", *EACH_PLACE, "            n++;", "        }",
-                           "out[r] = n;"])
+    write.rows_of(
+        "places in the rows of a product of sparse matrices: chunks of rows",
+        count,
+        before,
+        ["int64_t n = 0;", *EACH_PLACE, "            n++;", "        }", "out[r] = n;"],
+    )
     return True
 
 
@@ -125,18 +135,25 @@ def places(binder, node):
     if not parts_fit(first, second) or ends.shape[0] != first[2].shape[0] + 1:
         return False
     write = Product(binder, node, first, second)
-    starts, = gapless(binder, ends)
+    (starts,) = gapless(binder, ends)
     write.read("ends", starts, dtypes.C_NAMES[starts.dtype])
     write.dims.put(node.shape[0], "total")
     count, before = marks(write)
     out = result(binder, node)
     kind = dtypes.C_NAMES[out.dtype]
     write.outs.append((f"{kind} *const out", out))
-    each = ["const int64_t first = ends[r], room = ends[r + 1] - first;",
-            "if (first < 0 || room < 0 || room > total - first) return CK_EVALUE;",
-            f"{kind} *const to = out + first;", "int64_t n = 0;", *EACH_PLACE,
-            "            if (n == room) return CK_EVALUE;", "            to[n++] = j;", "        }",
-            "if (n != room) return CK_EVALUE;", *SORT.replace("$type", kind).splitlines()]
+    each = [
+        "const int64_t first = ends[r], room = ends[r + 1] - first;",
+        "if (first < 0 || room < 0 || room > total - first) return CK_EVALUE;",
+        f"{kind} *const to = out + first;",
+        "int64_t n = 0;",
+        *EACH_PLACE,
+        "            if (n == room) return CK_EVALUE;",
+        "            to[n++] = j;",
+        "        }",
+        "if (n != room) return CK_EVALUE;",
+        *SORT.replace("$type", kind).splitlines(),
+    ]
     write.rows_of("the places of a product of sparse matrices: chunks of rows", count, before, each)
     return True
 
@@ -145,8 +162,12 @@ def product(binder, node):
     """The numbers of the product at given places."""
     data, other = node.inputs[0], node.inputs[4]
     first, second, third = node.inputs[1:4], node.inputs[5:8], node.inputs[8:]
-    if data.dtype not in WORDS or not parts_fit(first, second, (data, other)) or not fits(*third) \
-            or third[2].shape[:2] != (first[2].shape[0], second[2].shape[1]):
+    if (
+        data.dtype not in WORDS
+        or not parts_fit(first, second, (data, other))
+        or not fits(*third)
+        or third[2].shape[:2] != (first[2].shape[0], second[2].shape[1])
+    ):
         return False
     write = Product(binder, node, first, second)
     write.head += [*write.matrix("c", *third[:2]), *THIRD]
@@ -157,15 +178,26 @@ def product(binder, node):
     write.outs.append((f"{kind} *const out", result(binder, node)))
     # Sums at other places are made too and never read.
     wanted = "for (int64_t q = c_indptr[r]; q < (int64_t)c_indptr[r + 1]; q++) "
-    each = [wanted + "sum[c_indices[q]] = 0;",
-            "for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++) {",
-            f"    const {kind} factor = a[q];",
-            "    const int64_t last = b_indptr[indices[q] + 1];",
-            "    for (int64_t s = b_indptr[indices[q]]; s < last; s++)",
-            "        sum[b_indices[s]] += factor * b[s];", "}",
-            wanted + "out[q] = sum[c_indices[q]];"]
-    pad = PADDING[0].replace("hi == rows", "bottom == rows").replace("indptr", "c_indptr").replace(
-        "stored", "c_stored")
-    write.rows_of("numbers of a product of sparse matrices at given places: chunks of rows", count,
-                  [row, "__builtin_memset(sum, 0, wide * sizeof *sum);", pad], each)
+    each = [
+        wanted + "sum[c_indices[q]] = 0;",
+        "for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++) {",
+        f"    const {kind} factor = a[q];",
+        "    const int64_t last = b_indptr[indices[q] + 1];",
+        "    for (int64_t s = b_indptr[indices[q]]; s < last; s++)",
+        "        sum[b_indices[s]] += factor * b[s];",
+        "}",
+        wanted + "out[q] = sum[c_indices[q]];",
+    ]
+    pad = (
+        PADDING[0]
+        .replace("hi == rows", "bottom == rows")
+        .replace("indptr", "c_indptr")
+        .replace("stored", "c_stored")
+    )
+    write.rows_of(
+        "numbers of a product of sparse matrices at given places: chunks of rows",
+        count,
+        [row, "__builtin_memset(sum, 0, wide * sizeof *sum);", pad],
+        each,
+    )
     return True

@@ -52,8 +52,11 @@ def _always(node):
 
 def _constant_states(opened):
     """States that keep their first value are no states."""
-    same = [i for i, c in enumerate(opened.carries)
-            if c.taps == (-1,) and c.new is c.inputs[0] and opened.steps]
+    same = [
+        i
+        for i, c in enumerate(opened.carries)
+        if c.taps == (-1,) and c.new is c.inputs[0] and opened.steps
+    ]
     if not same:
         return False
     first = {i: ops.squeeze(opened.carries[i].init, (0,)) for i in same}
@@ -62,6 +65,7 @@ def _constant_states(opened):
     def constant(kind, i):
         x = first[i]
         return _always(x if kind == "final" else fit(x, (opened.steps, *x.shape)))
+
     _drop_carries(opened, {i: constant for i in same})
     return True
 
@@ -81,6 +85,7 @@ def _drop_carries(opened, dropped):
         if callable(at):
             return lambda get: at(lambda p: got(get, moved(p)))
         return at
+
     opened.results = [moved(at) for at in opened.results]
     opened.carries = [opened.carries[i] for i in rest]
 
@@ -97,8 +102,7 @@ def rows_first(opened):
     varies = depending(order, opened.row_leaves() | opened.state_leaves())
     mapping = {}
     for n in order:
-        if n.op.name == "matmul" and n.uid in early and any(
-                i.uid not in varies for i in n.inputs):
+        if n.op.name == "matmul" and n.uid in early and any(i.uid not in varies for i in n.inputs):
             rows = _of_all_rows(opened, n, varies)
             if rows is not None:
                 row = _new_row(opened, n, rows)
@@ -154,8 +158,12 @@ def results_last(opened):
     place, kept_outs, changed = {}, [], False
     for k, n in enumerate(opened.outs):
         ends = _ends(n, tail, varies) if n.uid in tail else None
-        if not ends or not _pays(n, ends, opened) or not (whole or _linear(n, tail)) or \
-                not _has_rules(n, ends, opened):
+        if (
+            not ends
+            or not _pays(n, ends, opened)
+            or not (whole or _linear(n, tail))
+            or not _has_rules(n, ends, opened)
+        ):
             place[k] = ("keep", n)
             kept_outs.append(n)
         else:
@@ -169,8 +177,12 @@ def results_last(opened):
 
 
 def _weighs(node, varies):
-    return node.op.name == "matmul" and node.ndim == 2 and any(
-        i.uid not in varies for i in node.inputs) and node.uid in varies
+    return (
+        node.op.name == "matmul"
+        and node.ndim == 2
+        and any(i.uid not in varies for i in node.inputs)
+        and node.uid in varies
+    )
 
 
 def _ends(node, tail, varies):
@@ -209,8 +221,10 @@ def _plan(opened, place, kept_outs):
 
 def _after(node, ends, opened):
     """The result `node` from all rows of what it reads of a step."""
+
     def result(get):
         return _all_rows(node, {end: got(get, place) for end, place in ends.items()}, opened)
+
     return result
 
 
@@ -226,7 +240,7 @@ def _has_rules(node, ends, opened):
 def _all_rows(node, wide, opened):
     """`node` for all steps; wide: {node of the step: all its rows}. NoBatchRule where a rule leaves
     something of a single step in it."""
-    rows, = batched([node], wide, opened.frozen)
+    (rows,) = batched([node], wide, opened.frozen)
     narrow = opened.row_leaves() | opened.state_leaves()
     for n in toposort_cut([rows], opened.frozen | {x.uid for x in wide.values()}):
         if n.uid in narrow:
@@ -268,7 +282,7 @@ def _added(opened, carry):
     """What a step adds to a state that nothing else of the step reads; else None."""
     if carry.taps != (-1,) or carry.new.op.name != "add":
         return None
-    own, = carry.inputs
+    (own,) = carry.inputs
     users = [n for n in opened.order() if any(i is own for i in n.inputs)]
     if users != [carry.new] or any(n is own for n in opened.outputs):
         return None
@@ -276,16 +290,21 @@ def _added(opened, carry):
     term = b if a is own else a
     readers = [n for n in opened.order() if any(i is carry.new for i in n.inputs)]
     others = [n for n in opened.outputs if n is carry.new]
-    return term if term is not own and surely(term.shape, own.shape) and not readers and \
-        len(others) == 1 else None
+    return (
+        term
+        if term is not own and surely(term.shape, own.shape) and not readers and len(others) == 1
+        else None
+    )
 
 
 def _total(init, place, axes):
     """first value + the sum of the rows at `place` over all steps and `axes`."""
+
     def result(get):
         rows = got(get, place)
         total = ops.sum(rows, (0, *(a + 1 for a in axes)))
         return ops.add(ops.squeeze(init, (0,)), ops.cast(total, init.dtype))
+
     return result
 
 

@@ -3,6 +3,7 @@
 The gates of an LSTM written one by one are the case: forwards four products of one state, backwards
 a sum of four products, after the scan four products of one matrix of rows.
 """
+
 from ... import ops
 from ...autodiff.scan_sums import terms
 from ...graph.node import make
@@ -10,7 +11,7 @@ from ...graph.sizes import SizeRange, indices, surely
 from ...graph.walk import consumers, rebuild, toposort
 from .opened import depending, got, move_outs
 
-FEWEST = 4              # steps below which weights are not put side by side: that copies them
+FEWEST = 4  # steps below which weights are not put side by side: that copies them
 WHOLE = ((None, None, 1), (None, None, None))
 
 
@@ -42,9 +43,13 @@ def join_weights(opened):
 
 def _weighs_right(node, varies):
     """Whether `node` is a varying matrix times one that is the same in all steps."""
-    return node.op.name == "matmul" and node.ndim == 2 and all(
-        i.ndim == 2 for i in node.inputs) and node.inputs[0].uid in varies and \
-        node.inputs[1].uid not in varies
+    return (
+        node.op.name == "matmul"
+        and node.ndim == 2
+        and all(i.ndim == 2 for i in node.inputs)
+        and node.inputs[0].uid in varies
+        and node.inputs[1].uid not in varies
+    )
 
 
 def _weight(node):
@@ -64,7 +69,7 @@ def join_terms(opened):
         return False
     order = opened.order()
     varies = depending(order, opened.row_leaves() | opened.state_leaves())
-    stateful = depending(order, opened.state_leaves())    # products of rows alone leave the scan
+    stateful = depending(order, opened.state_leaves())  # products of rows alone leave the scan
     inner = {i.uid for n in order if n.op.name == "add" for i in n.inputs}
     users = consumers(order)
     for n in order:
@@ -129,8 +134,9 @@ def join_columns(roots):
     for found in groups.values():
         spans = sorted({(low, high) for low, high, _, _ in found})
         width = found[0][3].shape[-1]
-        if len(spans) < 2 or [0] + [high for _, high in spans] != [
-                low for low, _ in spans] + [width]:
+        if len(spans) < 2 or [0] + [high for _, high in spans] != [low for low, _ in spans] + [
+            width
+        ]:
             continue
         whole = make("matmul", (found[0][2].inputs[0], found[0][3]))
         mapping.update((n, _columns(whole, low, high)) for low, high, n, _ in found)
@@ -147,8 +153,10 @@ def _columns_of(x):
     base, ranges = moved, [SizeRange(0, d) for d in moved.shape]
     while base.op.name == "slice":
         bounds, base = base.attrs["slices"], base.inputs[0]
-        ranges = [indices(b, d).within((r.start, r.stop, r.step)) if r.step > 0 else None
-                  for d, b, r in zip(base.shape, bounds, ranges)]
+        ranges = [
+            indices(b, d).within((r.start, r.stop, r.step)) if r.step > 0 else None
+            for d, b, r in zip(base.shape, bounds, ranges)
+        ]
         if None in ranges:
             return None
     *rest, last = [r.bounds(d) for r, d in zip(ranges, base.shape)]

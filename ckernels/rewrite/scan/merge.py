@@ -2,6 +2,7 @@
 
 The forward scan that a gradient made, with more results, thereby takes the place of the user's.
 """
+
 from ...graph.node import line_of
 from ...graph.walk import rebuild, toposort
 from ...ops.scan import ScanSignature
@@ -13,9 +14,17 @@ def merge(roots):
     refused = set()
     while True:
         scans = [n for n in toposort(roots) if n.op.name == "scan"]
-        pair = next(((a, b) for k, b in enumerate(scans) for a in scans[:k]
-                     if (a.uid, b.uid) not in refused and _alike(a, b)
-                     and all(n is not a for n in toposort([b]))), None)
+        pair = next(
+            (
+                (a, b)
+                for k, b in enumerate(scans)
+                for a in scans[:k]
+                if (a.uid, b.uid) not in refused
+                and _alike(a, b)
+                and all(n is not a for n in toposort([b]))
+            ),
+            None,
+        )
         if pair is None:
             return roots
         with line_of(pair[0]):
@@ -59,7 +68,7 @@ def _merged(a, b):
             row = leaf(operands[-1].dtype, operands[-1].shape[1:])
             one.rows.append([lag, operands, row])
         own.append(row)
-    same = {}               # carry of b -> carry of a that it may be
+    same = {}  # carry of b -> carry of a that it may be
     for j, init in enumerate(two.inits):
         for i, c in enumerate(one.carries):
             if c.init is init and c.taps == b.attrs["taps"][j] and i not in same.values():
@@ -68,8 +77,11 @@ def _merged(a, b):
     while True:
         stand_ins = list(own)
         for j, (init, taps) in enumerate(zip(two.inits, b.attrs["taps"])):
-            stand_ins += one.carries[same[j]].inputs if j in same else [
-                leaf(init.dtype, init.shape[1:]) for _ in taps]
+            stand_ins += (
+                one.carries[same[j]].inputs
+                if j in same
+                else [leaf(init.dtype, init.shape[1:]) for _ in taps]
+            )
         other = Opened(b, stand_ins)
         wrong = [j for j, i in same.items() if other.carries[j].new is not one.carries[i].new]
         if not wrong:
@@ -96,5 +108,7 @@ def _joined(one, other, same):
     one.frozen |= other.frozen
     one.sig.others = [*one.sig.others, *other.sig.others]
     items = one.close()
-    return ({k: v for k, v in items.items() if k < first},
-            {k - first: v for k, v in items.items() if k >= first})
+    return (
+        {k: v for k, v in items.items() if k < first},
+        {k - first: v for k, v in items.items() if k >= first},
+    )

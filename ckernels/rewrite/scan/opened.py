@@ -4,6 +4,7 @@ A pass works on an `Opened` scan: its step as plain nodes, with the operands tha
 their places, from which a new scan is made. Here are also the rules on slices that scans bring
 about, and how bodies are rewritten. The passes themselves run in passes.py.
 """
+
 from collections import OrderedDict
 
 from ... import ops
@@ -16,7 +17,7 @@ from ...ops.scan import Carry, ScanSignature, is_scan, scan_node
 from ..engine import Family
 
 family = Family("scans")
-KEPT = 256              # rewritten bodies that are remembered
+KEPT = 256  # rewritten bodies that are remembered
 HOLD = having("bodies")
 _bodies = OrderedDict()
 
@@ -36,8 +37,10 @@ def static_slice(node):
     if any(b.value is None for b in bounds):
         return None
     values = [b.value.item() for b in bounds]
-    slices = [tuple(values[b[1]] if isinstance(b, tuple) else b for b in s)
-              for s in node.attrs["template"]]
+    slices = [
+        tuple(values[b[1]] if isinstance(b, tuple) else b for b in s)
+        for s in node.attrs["template"]
+    ]
     return ops.dynamic_slice(x, slices, node.attrs.get("exact", ()))
 
 
@@ -65,14 +68,15 @@ def slice_of_one_part(node):
     if joined.op.name != "concatenate":
         return None
     axis, at = joined.attrs["axis"], 0
-    *lead, bounds = node.attrs["slices"][:axis + 1]
+    *lead, bounds = node.attrs["slices"][: axis + 1]
     rows = indices(bounds, joined.shape[axis])
     for part in joined.inputs:
         end = at + part.shape[axis]
         if rows.count != 0 and at <= rows.low and rows.end <= end:
             moved = rows.moved(-at).bounds(end - at)
-            return make("slice", (part,), {
-                "slices": (*lead, moved, *node.attrs["slices"][axis + 1:])})
+            return make(
+                "slice", (part,), {"slices": (*lead, moved, *node.attrs["slices"][axis + 1 :])}
+            )
         at = end
     return None
 
@@ -88,6 +92,7 @@ def runs_all(scan):
 
 def with_bodies(roots, optimise, key):
     """`roots` with the bodies of scans and branches rewritten by optimise(list of nodes)."""
+
     def step(node):
         names = HOLD.get(node.op.name)
         if names is None:
@@ -96,11 +101,12 @@ def with_bodies(roots, optimise, key):
         if all(new[name] is node.attrs[name] for name in names):
             return node
         return make(node.op, node.inputs, {**node.attrs, **new})
+
     return rebuild(roots, step=step)
 
 
 def _rewritten(body, optimise, key):
-    if not shapes_known(body):      # data decides some shape inside: its oracle will run it
+    if not shapes_known(body):  # data decides some shape inside: its oracle will run it
         return body
     found = _bodies.get((body, key))
     if found is None:
@@ -128,14 +134,18 @@ class Opened:
     def __init__(self, scan, stand_ins=None):
         self.scan, self.sig = scan, ScanSignature.of(scan)
         sig, taps = self.sig, scan.attrs["taps"]
-        own = stand_ins or [leaf(n.dtype, n.shape) for n in sig.body.inputs[:sig.first_other]]
+        own = stand_ins or [leaf(n.dtype, n.shape) for n in sig.body.inputs[: sig.first_other]]
         made = sig.body.at([*own, *sig.others])
         self.frozen = {n.uid for n in sig.others}
-        self.rows = [[lag, [x for x in pair if x is not None], row]
-                     for lag, pair, row in zip(scan.attrs["seqs"], sig.seqs, own)]
-        self.carries = [Carry(init, t, [own[k] for k in sig.tap_inputs(i).values()], new)
-                        for i, (init, t, new) in enumerate(zip(sig.inits, taps, made))]
-        self.outs = made[sig.carries:sig.carries + sig.outs]
+        self.rows = [
+            [lag, [x for x in pair if x is not None], row]
+            for lag, pair, row in zip(scan.attrs["seqs"], sig.seqs, own)
+        ]
+        self.carries = [
+            Carry(init, t, [own[k] for k in sig.tap_inputs(i).values()], new)
+            for i, (init, t, new) in enumerate(zip(sig.inits, taps, made))
+        ]
+        self.outs = made[sig.carries : sig.carries + sig.outs]
         self.until = made[-1] if scan.attrs["until"] else None
         self.results = [("trace", i) for i in range(sig.carries)]
         self.results += [("final", i) for i in range(sig.carries)]
@@ -148,8 +158,9 @@ class Opened:
 
     @property
     def outputs(self):
-        return [c.new for c in self.carries] + self.outs + (
-            [] if self.until is None else [self.until])
+        return (
+            [c.new for c in self.carries] + self.outs + ([] if self.until is None else [self.until])
+        )
 
     def order(self):
         """The nodes of a step, and of what is computed before the scan for it."""
@@ -165,7 +176,7 @@ class Opened:
         """Put nodes in the place of others, everywhere in the step."""
         made = rebuild(self.outputs, {**{n: n for n in self.sig.others}, **mapping})
         self.carries = [c._replace(new=new) for c, new in zip(self.carries, made)]
-        self.outs = made[len(self.carries):len(self.carries) + len(self.outs)]
+        self.outs = made[len(self.carries) : len(self.carries) + len(self.outs)]
         self.until = None if self.until is None else made[-1]
 
     def emit(self, node):
@@ -189,24 +200,43 @@ class Opened:
         used = {n.uid for n in toposort_cut(self.outputs, self.frozen)}
         seqs = [tuple(r) for r in self.rows if r[2].uid in used]
         options = {k: attrs[k] for k in ("reverse", "limit", "name", "recompute")}
-        new = scan_node(sig.steps, seqs, self.carries, self.outs, self.until, sig.count,
-                        sig.others, self.scan.op.name, **options)
+        new = scan_node(
+            sig.steps,
+            seqs,
+            self.carries,
+            self.outs,
+            self.until,
+            sig.count,
+            sig.others,
+            self.scan.op.name,
+            **options,
+        )
         where = ScanSignature.of(new)
-        places = {"trace": where.trace, "final": where.final, "out": where.out,
-                  "count": lambda _: where.executed}
+        places = {
+            "trace": where.trace,
+            "final": where.final,
+            "out": where.out,
+            "count": lambda _: where.executed,
+        }
 
         def get(place):
             return item(new, places[place[0]](place[1]))
-        return {k: place(get) if callable(place) else get(place)
-                for k, place in enumerate(self.results) if place is not None}
+
+        return {
+            k: place(get) if callable(place) else get(place)
+            for k, place in enumerate(self.results)
+            if place is not None
+        }
 
 
 def move_outs(opened, kept, place):
     """Keep the per-step results `kept`; place: {old index: where it is now}."""
+
     def moved(at):
         if isinstance(at, tuple):
             return place[at[1]] if at[0] == "out" else at
         return at and (lambda get: at(lambda p: got(get, place[p[1]] if p[0] == "out" else p)))
+
     opened.results = [moved(at) for at in opened.results]
     opened.outs = kept
 
@@ -216,8 +246,9 @@ def got(get, place):
 
 
 def leaf(dtype, shape):
-    return make("placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape),
-                                    "name": None})
+    return make(
+        "placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape), "name": None}
+    )
 
 
 def depending(order, leaves):

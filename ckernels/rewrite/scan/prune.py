@@ -4,6 +4,7 @@ Results read only up to a row need no later step; of a map, no earlier one eithe
 run although nobody reads their rows, as for x[-k:] of a trace, the scan becomes two, one after the
 other: the first hands its states to the second, and each stores only rows that are read.
 """
+
 from math import prod
 
 from ... import ops
@@ -16,7 +17,7 @@ from ...ops.scan import Carry, ScanSignature, is_scan
 from ..engine import fit, scalar
 from .opened import HOLD, Opened, leaf, runs_all, substitute, takes_last
 
-WORTH = 4096            # bytes of rows nobody reads from which on a scan is made two
+WORTH = 4096  # bytes of rows nobody reads from which on a scan is made two
 EFFECTS = having("effect")
 
 
@@ -66,11 +67,13 @@ class _Reads:
             if sig.carries <= k < sig.out(0):
                 finals.append(found)
                 continue
-            if k == sig.executed or found.uid in fixed or any(
-                    u.op.name != "slice" for u in users[found.uid]):
+            if (
+                k == sig.executed
+                or found.uid in fixed
+                or any(u.op.name != "slice" for u in users[found.uid])
+            ):
                 return None
-            slices += [(u, found, indices(u.attrs["slices"][0], total))
-                       for u in users[found.uid]]
+            slices += [(u, found, indices(u.attrs["slices"][0], total)) for u in users[found.uid]]
         return cls(total, finals, slices) if slices and total else None
 
 
@@ -91,9 +94,11 @@ def _shorter(scan, reads):
 
 def has_effects(outputs):
     """Whether a step has effects (prints, checks): then all steps run, with their numbers."""
-    return any(n.op.name in EFFECTS
-               or any(has_effects(n.attrs[b].outputs) for b in HOLD.get(n.op.name, ()))
-               for n in toposort(outputs))
+    return any(
+        n.op.name in EFFECTS
+        or any(has_effects(n.attrs[b].outputs) for b in HOLD.get(n.op.name, ()))
+        for n in toposort(outputs)
+    )
 
 
 def _halves(scan, reads):
@@ -101,8 +106,10 @@ def _halves(scan, reads):
     if not scan.attrs["taps"] or has_effects(scan.attrs["body"].outputs):
         return None
     sig = ScanSignature.of(scan)
-    sizes = {found.attrs["index"]: prod(found.shape[1:]) * ITEMSIZE[found.dtype]
-             for _, found, _ in reads.slices}
+    sizes = {
+        found.attrs["index"]: prod(found.shape[1:]) * ITEMSIZE[found.dtype]
+        for _, found, _ in reads.slices
+    }
     row = sum(sizes.values())
     if 0 < reads.first < reads.total and reads.first * row >= WORTH:
         at = reads.first
@@ -118,15 +125,29 @@ def _halves(scan, reads):
         places = [_window(one, i) for i in range(sig.carries)]
         items = one.close()
         _restrict(two, *after)
-        two.carries = [c._replace(init=ops.concatenate([ops.expand(items[k], (0,)) for k in ks], 0)
-                                  if len(ks) > 1 else ops.expand(items[ks[0]], (0,)))
-                       for c, ks in zip(two.carries, places)]
+        two.carries = [
+            c._replace(
+                init=ops.concatenate([ops.expand(items[k], (0,)) for k in ks], 0)
+                if len(ks) > 1
+                else ops.expand(items[ks[0]], (0,))
+            )
+            for c, ks in zip(two.carries, places)
+        ]
         rest = two.close()
         found = {n: rest[n.attrs["index"]] for n in reads.finals}
         for half, (first, end) in ((items, before), (rest, after)):
-            found.update(_resliced([s for s in reads.slices
-                                    if (half is rest if s[2].count == 0 else
-                                        first <= s[2].low < end)], half, first, end))
+            found.update(
+                _resliced(
+                    [
+                        s
+                        for s in reads.slices
+                        if (half is rest if s[2].count == 0 else first <= s[2].low < end)
+                    ],
+                    half,
+                    first,
+                    end,
+                )
+            )
         return found
 
 
@@ -143,8 +164,14 @@ def _window(opened, i):
             inputs.append(leaf(c.new.dtype, c.new.shape))
         opened.results.append(("final", len(opened.carries)))
         found.insert(0, len(opened.results) - 1)
-        opened.carries.append(Carry(ops.slice_(c.init, [(-1, None, 1)]), (-1,),
-                                  [leaf(c.new.dtype, c.new.shape)], inputs[taps.index(-back)]))
+        opened.carries.append(
+            Carry(
+                ops.slice_(c.init, [(-1, None, 1)]),
+                (-1,),
+                [leaf(c.new.dtype, c.new.shape)],
+                inputs[taps.index(-back)],
+            )
+        )
     opened.carries[i] = c._replace(taps=tuple(taps), inputs=inputs)
     return found
 
@@ -212,8 +239,12 @@ def _trim(opened, read):
         live |= more
     used_rows = [r for r in opened.rows if r[2].uid in reached]
     unread = set(sig.body.inputs) - {sig.body.inputs[k] for k in sig.body.used}
-    if len(live) == sig.carries and len(outs) == sig.outs and len(used_rows) == len(
-            opened.rows) and not unread & set(sig.body.inputs[sig.first_other:]):
+    if (
+        len(live) == sig.carries
+        and len(outs) == sig.outs
+        and len(used_rows) == len(opened.rows)
+        and not unread & set(sig.body.inputs[sig.first_other :])
+    ):
         return False
     live = sorted(live)
     opened.results = [("trace", live.index(i)) if i in live else None for i in range(sig.carries)]
@@ -242,8 +273,12 @@ def _last_as_state(roots):
         sig, reads = ScanSignature.of(scan), {}
         for n in users[scan.uid]:
             k = n.attrs["index"] - sig.out(0)
-            if 0 <= k < sig.outs and n.uid not in fixed and n.shape[0] and all(
-                    takes_last(u, n, scan) for u in users[n.uid]):
+            if (
+                0 <= k < sig.outs
+                and n.uid not in fixed
+                and n.shape[0]
+                and all(takes_last(u, n, scan) for u in users[n.uid])
+            ):
                 reads[k] = users[n.uid]
         if not reads:
             continue

@@ -41,8 +41,11 @@ def prepared(text):
     text = text.replace("assertEquals", "assertEqual").replace("assert_(", "assertTrue(")
     lines = text.split("\n")
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test") and any(
-                isinstance(part, ast.Yield) for part in ast.walk(node)):
+        if (
+            isinstance(node, ast.FunctionDef)
+            and node.name.startswith("test")
+            and any(isinstance(part, ast.Yield) for part in ast.walk(node))
+        ):
             line = node.lineno - 1
             lines[line] = lines[line].replace("def test", "def generate_test")
     return "\n".join([*lines, "import sys", "globals()[__name__] = sys.modules[__name__]", ""])
@@ -64,10 +67,26 @@ def copy(package, folder):
 
 def run(folder, name):
     """(passed, failed, last line) of one file."""
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-W", "ignore", "--timeout=60",
-               "-p", "no:cacheprovider", f"{name}.py"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env={
-        **os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parents[2]), *sys.path])})
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--tb=line",
+        "-W",
+        "ignore",
+        "--timeout=60",
+        "-p",
+        "no:cacheprovider",
+        f"{name}.py",
+    ]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parents[2]), *sys.path])},
+    )
     (folder / f"{name}.log").write_text(done.stdout + done.stderr)
     last = (done.stdout.strip().split("\n") or [""])[-1]
     counts = {word: int(n) for n, word in re.findall(r"(\d+) (passed|failed|error)", last)}

@@ -59,6 +59,7 @@ def opened(module):
             except AttributeError:
                 pass
         return absent(name)
+
     module.__getattr__ = find
     return module
 
@@ -96,10 +97,20 @@ class FlatTests(importlib.abc.MetaPathFinder):
 
 def old_numpy():
     """Names that NumPy had in 2020."""
-    for name, value in {"float": float, "int": int, "bool": bool, "object": object,
-                        "complex": complex, "product": np.prod, "float_": np.float64,
-                        "complex_": np.complex128, "alltrue": np.all, "Inf": np.inf,
-                        "NaN": np.nan, "row_stack": np.vstack}.items():
+    for name, value in {
+        "float": float,
+        "int": int,
+        "bool": bool,
+        "object": object,
+        "complex": complex,
+        "product": np.prod,
+        "float_": np.float64,
+        "complex_": np.complex128,
+        "alltrue": np.all,
+        "Inf": np.inf,
+        "NaN": np.nan,
+        "row_stack": np.vstack,
+    }.items():
         if name not in vars(np):
             setattr(np, name, value)
     casts = {"__getitem__": lambda self, dtype: lambda x: np.asarray(x).astype(dtype)}
@@ -128,15 +139,28 @@ def nose():
             def checked(*args, **kwargs):
                 with case.assertRaises(errors):
                     test(*args, **kwargs)
+
             return checked
+
         return decorate
-    tools = {"assert_raises": case.assertRaises, "assert_equal": case.assertEqual,
-             "assert_equals": case.assertEqual, "assert_true": case.assertTrue,
-             "assert_raises_regexp": case.assertRaisesRegex, "raises": raises}
+
+    tools = {
+        "assert_raises": case.assertRaises,
+        "assert_equal": case.assertEqual,
+        "assert_equals": case.assertEqual,
+        "assert_true": case.assertTrue,
+        "assert_raises_regexp": case.assertRaisesRegex,
+        "raises": raises,
+    }
     from ckernels.compat.theano.tests.unittest_tools import attr
-    rows = {"nose": {}, "nose.tools": tools, "nose.plugins": {},
-            "nose.plugins.skip": {"SkipTest": unittest.SkipTest},
-            "nose.plugins.attrib": {"attr": attr}}
+
+    rows = {
+        "nose": {},
+        "nose.tools": tools,
+        "nose.plugins": {},
+        "nose.plugins.skip": {"SkipTest": unittest.SkipTest},
+        "nose.plugins.attrib": {"attr": attr},
+    }
     for name, names in rows.items():
         module = sys.modules[name] = types.ModuleType(name)
         module.__path__ = []
@@ -155,14 +179,22 @@ def tools_of_tests():
 
     def close(a, b, rtol=None, atol=None):
         narrow = "float32" in (str(getattr(a, "dtype", "")), str(getattr(b, "dtype", "")))
-        return np.allclose(a, b, rtol=rtol or (1e-4 if narrow else 1e-5),
-                           atol=atol or (1e-5 if narrow else 1e-8))
+        return np.allclose(
+            a, b, rtol=rtol or (1e-4 if narrow else 1e-5), atol=atol or (1e-5 if narrow else 1e-8)
+        )
+
     tools.SkipTest, tools.parameterized, tools.custom_name_func = (
-        unittest.SkipTest, parameterized, named)
+        unittest.SkipTest,
+        parameterized,
+        named,
+    )
     tools.assert_raises, tensor._allclose = sys.modules["nose.tools"].assert_raises, close
     for kind in ("", "0", "1", "N", "Class", "Class1", "ClassN"):
-        setattr(tools.TestOptimizationMixin, f"assertFunctionContains{kind}",
-                lambda self, *args, **kwargs: None)
+        setattr(
+            tools.TestOptimizationMixin,
+            f"assertFunctionContains{kind}",
+            lambda self, *args, **kwargs: None,
+        )
 
 
 def install(folder):
@@ -171,6 +203,7 @@ def install(folder):
     old_python()
     nose()
     import ckernels.compat.theano as theano
+
     theano.install()
     sys.meta_path += [FlatTests(folder), AbsentModules()]
     for found in pkgutil.walk_packages(theano.__path__, theano.__name__ + "."):

@@ -29,10 +29,13 @@ def test_floats_that_would_lose_precision_are_refused():
 
 def test_defaults_names_and_dictionaries():
     x, y, w = T.dscalars("x", "y", "w")
-    f = theano.function([x, theano.In(y, value=1), theano.In(w, value=2, name="w_by_name")],
-                        (x + y) * w)
-    assert [float(v) for v in (f(33), f(33, 2), f(33, 0, 1), f(33, w_by_name=1),
-                               f(33, w_by_name=1, y=0))] == [68, 70, 33, 34, 33]
+    f = theano.function(
+        [x, theano.In(y, value=1), theano.In(w, value=2, name="w_by_name")], (x + y) * w
+    )
+    assert [
+        float(v)
+        for v in (f(33), f(33, 2), f(33, 0, 1), f(33, w_by_name=1), f(33, w_by_name=1, y=0))
+    ] == [68, 70, 33, 34, 33]
     found = theano.function([x], {"double": x * 2, "half": x / 2})(4)
     assert {k: float(v) for k, v in found.items()} == {"double": 8, "half": 2}
 

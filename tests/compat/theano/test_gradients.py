@@ -23,15 +23,15 @@ def test_a_gradient_by_a_handle_leaves_its_twins_out():
 def test_gradients_by_a_variable_and_by_what_is_made_of_it():
     x = T.dvector("x")
     h = T.tanh(x)
-    found = theano.function([x], T.grad((h ** 2).sum(), [h, x]))([0.0, 1.0])
+    found = theano.function([x], T.grad((h**2).sum(), [h, x]))([0.0, 1.0])
     t = np.tanh([0.0, 1.0])
     np.testing.assert_allclose(found[0], 2 * t)
-    np.testing.assert_allclose(found[1], 2 * t * (1 - t ** 2))
+    np.testing.assert_allclose(found[1], 2 * t * (1 - t**2))
 
 
 def test_consider_constant_means_the_handle():
     x = T.dscalar("x")
-    a, b = x ** 2, x ** 2
+    a, b = x**2, x**2
     g = theano.grad(a * b, x, consider_constant=[a])
     assert float(g.eval({x: 3.0})) == 9 * 6
 
@@ -49,15 +49,15 @@ def test_disconnected_inputs():
 
 def test_names_and_integers():
     x, i = T.dscalar("x"), T.iscalar("i")
-    cost = x ** 2
+    cost = x**2
     cost.name = "cost"
     assert T.grad(cost, x).name == "(dcost/dx)"
-    assert float(T.grad(i * x, i).eval({i: 3, x: 2.0})) == 2      # as if i were a float
+    assert float(T.grad(i * x, i).eval({i: 3, x: 2.0})) == 2  # as if i were a float
 
 
 def test_known_gradients_and_subgraphs():
     x = T.dvector("x")
-    y = x ** 2
+    y = x**2
     g = theano.grad(None, x, known_grads={y: np.array([1.0, 10.0])})
     np.testing.assert_array_equal(g.eval({x: [1.0, 2.0]}), [2, 40])
     end = T.tanh(x)
@@ -69,9 +69,10 @@ def test_known_gradients_and_subgraphs():
 
 def test_jacobian_hessian_and_operators():
     x, w = T.dvector("x"), T.dmatrix("w")
-    np.testing.assert_array_equal(gradient.jacobian(x ** 2, x).eval({x: [4, 4]}), np.eye(2) * 8)
+    np.testing.assert_array_equal(gradient.jacobian(x**2, x).eval({x: [4, 4]}), np.eye(2) * 8)
     np.testing.assert_array_equal(
-        gradient.hessian((x ** 2).sum(), x).eval({x: [4, 4]}), np.eye(2) * 2)
+        gradient.hessian((x**2).sum(), x).eval({x: [4, 4]}), np.eye(2) * 2
+    )
     v, u = T.dmatrix("v"), T.dvector("u")
     f = theano.function([w, v, x], T.Rop(T.dot(x, w), w, v))
     np.testing.assert_array_equal(f(np.ones((2, 2)), np.full((2, 2), 2.0), [0, 1]), [2, 2])
@@ -147,8 +148,9 @@ def test_rop_overrides():
     def rop(override):
         op = theano.OpFromGraph([x, y], [x * y, T.exp(x)], rop_overrides=override)
         p, q = op(T.sqr(x), y)
-        return theano.function([x, y, v], theano.Rop([p * 2, q + x], x, v),
-                               on_unused_input="ignore")(a, b, [1.0, 1.0])
+        return theano.function(
+            [x, y, v], theano.Rop([p * 2, q + x], x, v), on_unused_input="ignore"
+        )(a, b, [1.0, 1.0])
 
     square = np.square(a)
     default = [4 * np.multiply(a, b), 2 * np.multiply(a, np.exp(square)) + 1]

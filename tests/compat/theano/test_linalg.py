@@ -23,7 +23,7 @@ def test_full_and_reduced_svd(shape):
         expected = np.linalg.svd(a, full_matrices=full)
         assert [p.shape for p in (u, s, v)] == [p.shape for p in expected]
         np.testing.assert_allclose(s, expected[1])
-        np.testing.assert_allclose((u[:, :len(s)] * s) @ v[:len(s)], a)
+        np.testing.assert_allclose((u[:, : len(s)] * s) @ v[: len(s)], a)
     s = nlinalg.SVD(compute_uv=False)(X)
     assert s.ndim == 1
     np.testing.assert_allclose(theano.function([X], s)(a), expected[1])
@@ -39,10 +39,12 @@ def test_cholesky_of_either_triangle():
     np.testing.assert_allclose(low, np.linalg.cholesky(a))
     np.testing.assert_allclose(up, np.linalg.cholesky(a).T)
     slope = theano.function([X], T.grad(T.sum(slinalg.cholesky(X)), X))(a)
-    assert (np.triu(slope, 1) == 0).all()       # what is not read has no slope
+    assert (np.triu(slope, 1) == 0).all()  # what is not read has no slope
     step = 1e-6 * np.tril(RNG.randn(3, 3))
-    change = (np.linalg.cholesky(np.tril(a + step) + np.tril(a + step, -1).T)
-              - np.linalg.cholesky(np.tril(a - step) + np.tril(a - step, -1).T)).sum() / 2
+    change = (
+        np.linalg.cholesky(np.tril(a + step) + np.tril(a + step, -1).T)
+        - np.linalg.cholesky(np.tril(a - step) + np.tril(a - step, -1).T)
+    ).sum() / 2
     np.testing.assert_allclose((slope * step).sum(), change, rtol=1e-6)
 
 
@@ -78,8 +80,12 @@ def test_eig_expm_and_least_squares():
     assert w.dtype == v.dtype == "float64"
     np.testing.assert_allclose(a @ v, v * w, atol=1e-12)
     np.testing.assert_allclose(theano.function([X], slinalg.expm(X))(a), linalg.expm(a))
-    for m, n, y in ((5, 3, T.dmatrix("y")), (3, 3, T.dvector("y")), (2, 4, T.dvector("y")),
-                    (5, 2, T.dvector("y"))):
+    for m, n, y in (
+        (5, 3, T.dmatrix("y")),
+        (3, 3, T.dvector("y")),
+        (2, 4, T.dvector("y")),
+        (5, 2, T.dvector("y")),
+    ):
         b = RNG.randn(*((m, 2) if y.ndim == 2 else (m,)))
         a = RNG.randn(m, n)
         got = theano.function([X, y], nlinalg.lstsq()(X, y, -1))(a, b)
@@ -95,8 +101,9 @@ def test_searchsorted():
     for side in ("left", "right"):
         f = theano.function([x, v], T.searchsorted(x, v, side))
         values = np.array([[0, 1.0], [2, 9]])
-        np.testing.assert_array_equal(f([1, 2, 2, 3], values),
-                                      np.searchsorted([1, 2, 2, 3], values, side))
+        np.testing.assert_array_equal(
+            f([1, 2, 2, 3], values), np.searchsorted([1, 2, 2, 3], values, side)
+        )
 
 
 def test_unique_along_an_axis():
@@ -112,9 +119,19 @@ def test_unique_along_an_axis():
         Unique(axis=2)(X)
 
 
-@pytest.mark.parametrize("op", [slinalg.Cholesky(False, "nan"), slinalg.Eigvalsh(False),
-                                slinalg.Solve("lower_triangular", True), nlinalg.SVD(False, True),
-                                Unique(axis=0), slinalg.expm, nlinalg.eig], ids=str)
+@pytest.mark.parametrize(
+    "op",
+    [
+        slinalg.Cholesky(False, "nan"),
+        slinalg.Eigvalsh(False),
+        slinalg.Solve("lower_triangular", True),
+        nlinalg.SVD(False, True),
+        Unique(axis=0),
+        slinalg.expm,
+        nlinalg.eig,
+    ],
+    ids=str,
+)
 def test_ops_pickle_and_are_applied_again(op):
     assert pickle.loads(pickle.dumps(op)) == op
     x, many = T.dmatrix("x"), 2 if isinstance(op, slinalg.Solve) else 1

@@ -61,12 +61,17 @@ def test_monitors_see_each_node_in_order():
         seen.append(("after", i, str(node.op), fn.outputs[0][0].tolist()))
 
     state = theano.shared(np.zeros(2), "state")
-    f = theano.function([X], T.exp(X), updates=[(state, state + X)],
-                        mode=MonitorMode(before, after))
+    f = theano.function(
+        [X], T.exp(X), updates=[(state, state + X)], mode=MonitorMode(before, after)
+    )
     np.testing.assert_allclose(f([0.0, 1.0]), np.exp([0, 1]))
     assert state.get_value().tolist() == [0, 1]
-    assert [(when, i) for when, i, *_ in seen] == [("before", 0), ("after", 0), ("before", 1),
-                                                   ("after", 1)]
+    assert [(when, i) for when, i, *_ in seen] == [
+        ("before", 0),
+        ("after", 0),
+        ("before", 1),
+        ("after", 1),
+    ]
     assert seen[0][2:] == ("exp", [[0.0, 1.0]]) and seen[3][3] == [0.0, 1.0]
     theano.function([X], X * 2, mode=MonitorMode(post_func=detect_nan))([1.0])
 
@@ -82,7 +87,8 @@ def test_monitors_of_loops_and_choices():
     k, names = T.iscalar("k"), []
     rows, updates = theano.scan(lambda a: a * 2, outputs_info=T.ones_like(X), n_steps=k)
     y = theano.ifelse.ifelse(T.gt(k, 2), rows[-1], T.log(-X))
-    f = theano.function([X, k], y, updates=updates,
-                        mode=MonitorMode(lambda i, node, fn: names.append(str(node.op))))
+    f = theano.function(
+        [X, k], y, updates=updates, mode=MonitorMode(lambda i, node, fn: names.append(str(node.op)))
+    )
     assert f([1.0], 3).tolist() == [8.0]
     assert "scan" in names and "log" not in names

@@ -15,19 +15,45 @@ NOWHERE = "no_such_name"
 NEVER = "neither here nor in Theano 1.0.5"
 
 
-@pytest.mark.parametrize("module, name", [
-    (theano, "sparse"), (theano, "typed_list"), (theano.gof, "COp"), (theano.gof, "optdb"),
-    (nlinalg, "QRIncomplete"), (slinalg, "CholeskyGrad"), (T, "gammainc"),
-    (T.nnet, "CrossentropySoftmax1HotWithBiasDx"), (T.nnet.abstract_conv, "ConvOp"),
-    (theano.compile, "optdb"), (theano.scan_module, "traverse"), (theano.printing, "PPrinter"),
-    (theano.scalar, "GammaInc"), (T.signal.pool, "DownsampleFactorMaxGradGrad")])
+@pytest.mark.parametrize(
+    "module, name",
+    [
+        (theano, "sparse"),
+        (theano, "typed_list"),
+        (theano.gof, "COp"),
+        (theano.gof, "optdb"),
+        (nlinalg, "QRIncomplete"),
+        (slinalg, "CholeskyGrad"),
+        (T, "gammainc"),
+        (T.nnet, "CrossentropySoftmax1HotWithBiasDx"),
+        (T.nnet.abstract_conv, "ConvOp"),
+        (theano.compile, "optdb"),
+        (theano.scan_module, "traverse"),
+        (theano.printing, "PPrinter"),
+        (theano.scalar, "GammaInc"),
+        (T.signal.pool, "DownsampleFactorMaxGradGrad"),
+    ],
+)
 def test_theano_had_it(module, name):
     with pytest.raises(AttributeError, match=HAD):
         getattr(module, name)
 
 
-@pytest.mark.parametrize("module", [theano, theano.gof, theano.compile, T, T.nnet, T.signal,
-                                    nlinalg, gradient, theano.scan_module, theano.scalar])
+@pytest.mark.parametrize(
+    "module",
+    [
+        theano,
+        theano.gof,
+        theano.compile,
+        T,
+        T.nnet,
+        T.signal,
+        nlinalg,
+        gradient,
+        theano.scan_module,
+        theano.scalar,
+    ],
+)
 def test_theano_had_it_not(module):
     with pytest.raises(AttributeError, match=NEVER):
         getattr(module, NOWHERE)

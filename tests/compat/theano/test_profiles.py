@@ -18,7 +18,7 @@ X = T.dmatrix("x")
 @pytest.fixture(scope="module")
 def function():
     yield theano.function([X], [T.exp(X).sum(0), T.dot(X, X.T)], profile=True, name="both")
-    profiling._printed_at_exit.clear()      # what else is printed here is the tests' own
+    profiling._printed_at_exit.clear()  # what else is printed here is the tests' own
 
 
 def text_of(profile, *args):
@@ -35,11 +35,19 @@ def test_sections_and_tables(function):
     assert function.profile is profile and profile.fct_callcount == before + 3
     assert function.maker.profile is profile
     text = text_of(profile)
-    places = [text.index(word) for word in ("Function profiling", "Message: both", "\nClass\n---",
-                                            "\nOps\n---", "\nApply\n---")]
+    places = [
+        text.index(word)
+        for word in (
+            "Function profiling",
+            "Message: both",
+            "\nClass\n---",
+            "\nOps\n---",
+            "\nApply\n---",
+        )
+    ]
     assert places == sorted(places)
     assert "elementwise+reduce" in text and "exp+sum" in text and "gemm" in text
-    assert "test_profiles.py:" in text[places[-1]:] and "remaining 0 Classes" in text
+    assert "test_profiles.py:" in text[places[-1] :] and "remaining 0 Classes" in text
     assert sum(profile.class_time().values()) == pytest.approx(sum(profile.op_time().values()))
     assert profile.op_nodes()["exp+sum"] == 1
     assert profile.op_callcount()["exp+sum"] == profile.class_callcount()["elementwise+reduce"]
@@ -68,11 +76,16 @@ def test_messages_and_one_profile_for_several():
 
 
 def test_profiles_are_printed_at_exit(tmp_path):
-    program = ("import ckernels.compat.theano as theano\n"
-               "import ckernels.compat.theano.tensor as T\n"
-               "x = T.dvector()\nf = theano.function([x], T.exp(x), profile=True)\nf([1.0])\n")
+    program = (
+        "import ckernels.compat.theano as theano\n"
+        "import ckernels.compat.theano.tensor as T\n"
+        "x = T.dvector()\nf = theano.function([x], T.exp(x), profile=True)\nf([1.0])\n"
+    )
     where = tmp_path / "profile.txt"
-    env = {**os.environ, "THEANO_FLAGS": f"profiling.destination={where}",
-           "PYTHONPATH": os.pathsep.join(sys.path)}
+    env = {
+        **os.environ,
+        "THEANO_FLAGS": f"profiling.destination={where}",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
     subprocess.run([sys.executable, "-c", program], env=env, check=True)
     assert "\nOps\n---" in where.read_text()

@@ -33,10 +33,17 @@ print("ran", sys.argv[1])
 def test_a_program_runs_as_it_is(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    env = {**os.environ, "THEANO_FLAGS": "floatX=float32,scan.debug=True",
-           "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-m", "ckernels.theano", str(program), "argument"],
-                          env=env, capture_output=True, text=True)
+    env = {
+        **os.environ,
+        "THEANO_FLAGS": "floatX=float32,scan.debug=True",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "ckernels.theano", str(program), "argument"],
+        env=env,
+        capture_output=True,
+        text=True,
+    )
     assert done.stdout == "ran argument\n", done.stderr
 
 
@@ -48,7 +55,7 @@ def test_logistic_regression():
     w, b = theano.shared(rng.randn(30) * 20, "w"), theano.shared(0.0, name="b")
     p = 1 / (1 + T.exp(-T.dot(x, w) - b))
     xent = -y * T.log(p) - (1 - y) * T.log(1 - p)
-    cost = xent.mean() + 0.01 * (w ** 2).sum()
+    cost = xent.mean() + 0.01 * (w**2).sum()
     gw, gb = T.grad(cost, [w, b])
     train = theano.function([x, y], [p > 0.5, xent], updates=((w, w - gw), (b, b - gb)))
     first = train(*data)[1]
@@ -60,20 +67,26 @@ def test_logistic_regression():
 
 def test_scans_of_the_manual():
     k, a = T.iscalar("k"), T.vector("a")
-    result, updates = theano.scan(lambda prior, a: prior * a, outputs_info=T.ones_like(a),
-                                  non_sequences=a, n_steps=k)
+    result, updates = theano.scan(
+        lambda prior, a: prior * a, outputs_info=T.ones_like(a), non_sequences=a, n_steps=k
+    )
     power = theano.function([a, k], result[-1], updates=updates)
     np.testing.assert_array_equal(power(range(10), 2), np.arange(10.0) ** 2)
     c, x = T.vector("c"), T.scalar("x")
-    terms, _ = theano.scan(lambda c, n, x: c * x ** n, outputs_info=None,
-                           sequences=[c, T.arange(10000)], non_sequences=x)
+    terms, _ = theano.scan(
+        lambda c, n, x: c * x**n, outputs_info=None, sequences=[c, T.arange(10000)], non_sequences=x
+    )
     assert float(theano.function([c, x], terms.sum())([1, 0, 2], 3)) == 19
     state = theano.shared(np.float64(1))
     _, updates = theano.scan(lambda: {state: state * 2}, n_steps=5)
     theano.function([], [], updates=updates)()
     assert float(state.get_value()) == 32
-    powers, _ = theano.scan(lambda p, m: (p * 2, theano.scan_module.until(p * 2 > m)),
-                            outputs_info=T.constant(1.0), non_sequences=x, n_steps=1024)
+    powers, _ = theano.scan(
+        lambda p, m: (p * 2, theano.scan_module.until(p * 2 > m)),
+        outputs_info=T.constant(1.0),
+        non_sequences=x,
+        n_steps=1024,
+    )
     np.testing.assert_array_equal(powers.eval({x: 45.0}), [2, 4, 8, 16, 32, 64])
 
 
@@ -93,6 +106,7 @@ def test_random_numbers_of_the_manual():
 
 def test_mrg_streams_are_those_of_k():
     import ckernels as K
+
     own = MRG_RandomStreams(12345).uniform((2,)).eval()
     np.testing.assert_array_equal(own, K.RandomStreams(12345).uniform((2,), dtype="float64").eval())
     z = MRG_RandomStreams(1).truncated_normal((200,)).eval()
@@ -108,5 +122,6 @@ def test_debugprint_and_pp():
         " | |dot [id C] ''   \n"
         " |   |x [id D]\n"
         " |   |x [id D]\n"
-        " |TensorConstant{1} [id E]\n")
+        " |TensorConstant{1} [id E]\n"
+    )
     assert theano.pp(x * 2 + 1) == "((x * TensorConstant{2}) + TensorConstant{1})"

@@ -14,8 +14,7 @@ from ckernels.rewrite.scan import opened, passes
 
 
 def leaf(*shape, dtype="float64"):
-    return make("placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": shape,
-                                    "name": None})
+    return make("placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": shape, "name": None})
 
 
 def numbers(nodes):
@@ -48,10 +47,17 @@ def loop(x, carries=(), outs=(), **options):
     """A scan over the rows of x: carries [(first, step(row, own))], outs [step(row, *owns)]."""
     row = leaf(*x.shape[1:])
     own = [leaf(*first.shape) for first, _ in carries]
-    made = [Carry(ops.expand(first, (0,)), (-1,), [h], step(row, h))
-            for (first, step), h in zip(carries, own)]
-    return scan_node(constant(x.shape[0], "int64"), [(0, [x], row)], made,
-                     [out(row, *own) for out in outs], **options)
+    made = [
+        Carry(ops.expand(first, (0,)), (-1,), [h], step(row, h))
+        for (first, step), h in zip(carries, own)
+    ]
+    return scan_node(
+        constant(x.shape[0], "int64"),
+        [(0, [x], row)],
+        made,
+        [out(row, *own) for out in outs],
+        **options,
+    )
 
 
 def test_products_of_rows_are_one_product_before_the_loop():
@@ -64,21 +70,40 @@ def test_products_of_rows_are_one_product_before_the_loop():
 
 def test_also_with_the_batch_first_and_weights_on_the_left():
     x, w = leaf(2, 6, 3), leaf(4, 3)
-    node = loop(ops.transpose(x, (1, 0, 2)), [(constant(np.zeros((2, 4))), lambda r, h: ops.tanh(
-        ops.add(ops.matmul(r, ops.transpose(w, (1, 0))), h)))])
+    node = loop(
+        ops.transpose(x, (1, 0, 2)),
+        [
+            (
+                constant(np.zeros((2, 4))),
+                lambda r, h: ops.tanh(ops.add(ops.matmul(r, ops.transpose(w, (1, 0))), h)),
+            )
+        ],
+    )
     new = same([item(node, 0)], [x, w])
     assert inside(scans(new)[0]) == ["add", "tanh"]
     column = leaf(6, 3)
-    node = loop(column, [(constant(np.zeros(4)), lambda r, h: ops.tanh(
-        ops.add(ops.squeeze(ops.matmul(w, ops.expand(r, (1,))), (1,)), h)))])
+    node = loop(
+        column,
+        [
+            (
+                constant(np.zeros(4)),
+                lambda r, h: ops.tanh(
+                    ops.add(ops.squeeze(ops.matmul(w, ops.expand(r, (1,))), (1,)), h)
+                ),
+            )
+        ],
+    )
     new = same([item(node, 0)], [column, w])
     assert "matmul" not in inside(scans(new)[0])
 
 
 def test_products_that_make_results_are_one_product_after_the_loop():
     x, h, w, b = leaf(6, 2, 3), leaf(2, 3), leaf(3, 5), leaf(5)
-    node = loop(x, [(h, lambda r, h: ops.tanh(ops.add(r, h)))],
-                [lambda r, h: ops.softmax(ops.add(ops.matmul(ops.tanh(ops.add(r, h)), w), b))])
+    node = loop(
+        x,
+        [(h, lambda r, h: ops.tanh(ops.add(r, h)))],
+        [lambda r, h: ops.softmax(ops.add(ops.matmul(ops.tanh(ops.add(r, h)), w), b))],
+    )
     new = same([item(node, 2)], [x, h, w, b])
     assert inside(scans(new)[0]) == ["add", "tanh"]
     assert outside(new).count("matmul") == 1
@@ -91,6 +116,7 @@ def test_products_with_one_left_operand_are_one():
     def step(r, h):
         a, b, c = (ops.matmul(h, w) for w in ws)
         return ops.add(ops.mul(ops.tanh(a), ops.sigmoid(b)), ops.add(c, r))
+
     new = same([item(loop(x, [(h, step)]), 0)], [x, h, *ws])
     assert inside(scans(new)[0]).count("matmul") == 1
     assert "concatenate" in outside(new)
@@ -104,11 +130,12 @@ def test_gates_written_one_by_one_are_joined_forwards_and_backwards():
     def step(r, h):
         a, b, c = (ops.add(ops.matmul(r, w), ops.matmul(h, u)) for w, u in zip(ws, us))
         return ops.add(ops.mul(ops.tanh(a), ops.sigmoid(b)), ops.mul(ops.sin(c), h))
+
     node = loop(x, [(h, step)])
     grads = reverse.grad(ops.sum(ops.sin(item(node, 0))), [*ws, *us])
     new = same(grads, [x, h, *ws, *us], rtol=1e-10)
     assert [inside(s).count("matmul") for s in scans(new)] == [1, 1]
-    assert outside(new).count("matmul") == 1 + 1 + 2    # x w, its gradient, that of u in two parts
+    assert outside(new).count("matmul") == 1 + 1 + 2  # x w, its gradient, that of u in two parts
 
 
 def test_products_of_columns_are_one_where_they_cover_the_matrix():
@@ -140,8 +167,11 @@ def test_loops_over_the_same_steps_are_one():
 
 def test_the_forward_loop_of_a_gradient_runs_once():
     x, h, w = leaf(6, 2, 3), leaf(2, 3), leaf(3, 3)
-    node = loop(x, [(h, lambda r, h: ops.tanh(ops.add(ops.matmul(h, w), r)))],
-                [lambda r, h: ops.sigmoid(ops.matmul(h, w))])
+    node = loop(
+        x,
+        [(h, lambda r, h: ops.tanh(ops.add(ops.matmul(h, w), r)))],
+        [lambda r, h: ops.sigmoid(ops.matmul(h, w))],
+    )
     cost = ops.add(ops.sum(ops.square(item(node, 0))), ops.sum(item(node, 2)))
     new = same([cost, *reverse.grad(cost, [x, h, w])], [x, h, w])
     assert [s.attrs["reverse"] for s in scans(new)] == [False, True]
@@ -153,9 +183,14 @@ def test_until_loops_merge_only_with_themselves():
     def counting(top, extra):
         row, own = leaf(), leaf()
         new = ops.add(own, row)
-        return scan_node(constant(6, "int64"), [(0, [x], row)],
-                         [Carry(ops.expand(h, (0,)), (-1,), [own], new)],
-                         [ops.sin(new)] if extra else [], ops.gt(new, top))
+        return scan_node(
+            constant(6, "int64"),
+            [(0, [x], row)],
+            [Carry(ops.expand(h, (0,)), (-1,), [own], new)],
+            [ops.sin(new)] if extra else [],
+            ops.gt(new, top),
+        )
+
     small, big, other = counting(0.5, False), counting(0.5, True), counting(0.1, True)
     assert len(scans(same([item(small, 0), item(big, 2)], [x, h]))) == 1
     assert len(scans(same([item(small, 0), item(other, 2)], [x, h]))) == 2
@@ -163,12 +198,15 @@ def test_until_loops_merge_only_with_themselves():
 
 def test_unused_results_go_with_what_only_they_need():
     x, h, g = leaf(6, 3), leaf(3), leaf(3)
-    node = loop(x, [(h, lambda r, h: ops.tanh(ops.add(r, h))), (g, lambda r, g: ops.sin(g))],
-                [lambda r, h, g: ops.exp(g), lambda r, h, g: ops.cos(h)])
+    node = loop(
+        x,
+        [(h, lambda r, h: ops.tanh(ops.add(r, h))), (g, lambda r, g: ops.sin(g))],
+        [lambda r, h, g: ops.exp(g), lambda r, h, g: ops.cos(h)],
+    )
     new = same([item(node, 0)], [x, h, g])
-    scan, = scans(new)
+    (scan,) = scans(new)
     assert inside(scan) == ["add", "tanh"] and scan.attrs["outs"] == 0
-    new = same([item(node, 4)], [x, h, g])                    # exp(g) needs the second state only
+    new = same([item(node, 4)], [x, h, g])  # exp(g) needs the second state only
     assert inside(scans(new)[0]) == ["sin", "exp"] and not ScanSignature.of(scans(new)[0]).seqs
 
 
@@ -185,12 +223,19 @@ def test_the_last_row_of_a_trace_is_the_last_state():
 
 def test_results_that_are_there_already():
     x, h, c = leaf(6, 3), leaf(3), leaf(3)
-    node = loop(x, [(h, lambda r, h: ops.add(r, h)), (c, lambda r, c: c)],
-                [lambda r, h, c: r, lambda r, h, c: ops.add(r, h), lambda r, h, c: ops.exp(c),
-                 lambda r, h, c: ops.mul(c, r)])
+    node = loop(
+        x,
+        [(h, lambda r, h: ops.add(r, h)), (c, lambda r, c: c)],
+        [
+            lambda r, h, c: r,
+            lambda r, h, c: ops.add(r, h),
+            lambda r, h, c: ops.exp(c),
+            lambda r, h, c: ops.mul(c, r),
+        ],
+    )
     roots = [item(node, k) for k in (1, 2, 3, 4, 5, 6, 7)]
     new = same(roots, [x, h, c])
-    scan, = scans(new)
+    (scan,) = scans(new)
     assert scan.attrs["outs"] == 1 and len(scan.attrs["taps"]) == 1
 
 
@@ -199,9 +244,14 @@ def test_sums_over_stored_rows_leave_the_loop():
     zero = constant(np.zeros(3))
     row, own, total = leaf(2, 3), leaf(2, 3), leaf(3)
     new = ops.tanh(ops.add(row, own))
-    node = scan_node(constant(6, "int64"), [(0, [x], row)], [
-        Carry(ops.expand(h, (0,)), (-1,), [own], new),
-        Carry(ops.expand(zero, (0,)), (-1,), [total], ops.add(total, ops.sum(new, 0)))])
+    node = scan_node(
+        constant(6, "int64"),
+        [(0, [x], row)],
+        [
+            Carry(ops.expand(h, (0,)), (-1,), [own], new),
+            Carry(ops.expand(zero, (0,)), (-1,), [total], ops.add(total, ops.sum(new, 0))),
+        ],
+    )
     new = same([item(node, 0), item(node, 3)], [x, h])
     assert len(scans(new)[0].attrs["taps"]) == 1 and "sum" in outside(new)
 
@@ -210,17 +260,27 @@ def test_loops_that_end_early_keep_their_products():
     x, h, w = leaf(6, 2, 3), leaf(2, 3), leaf(3, 3)
     row, own = leaf(2, 3), leaf(2, 3)
     new = ops.add(ops.matmul(row, w), own)
-    node = scan_node(constant(6, "int64"), [(0, [x], row)],
-                     [Carry(ops.expand(h, (0,)), (-1,), [own], new)], [ops.matmul(new, w)],
-                     ops.gt(ops.sum(new), 0.3))
+    node = scan_node(
+        constant(6, "int64"),
+        [(0, [x], row)],
+        [Carry(ops.expand(h, (0,)), (-1,), [own], new)],
+        [ops.matmul(new, w)],
+        ops.gt(ops.sum(new), 0.3),
+    )
     new = same([item(node, 0), item(node, 2), item(node, 3)], [x, h, w])
-    assert inside(scans(new)[0]).count("matmul") == 1       # the one of the result is linear
+    assert inside(scans(new)[0]).count("matmul") == 1  # the one of the result is linear
 
 
 def test_a_step_that_reads_a_table_by_its_row_stays():
     x, table, w = leaf(6), leaf(9, 4), leaf(4, 4)
-    node = loop(x, outs=[lambda r: ops.matmul(
-        ops.expand(ops.take(table, ops.cast(ops.abs(ops.mul(r, 5.0)), "int64"), 0), (0,)), w)])
+    node = loop(
+        x,
+        outs=[
+            lambda r: ops.matmul(
+                ops.expand(ops.take(table, ops.cast(ops.abs(ops.mul(r, 5.0)), "int64"), 0), (0,)), w
+            )
+        ],
+    )
     same([item(node, 0)], [x, table, w])
 
 
@@ -242,8 +302,11 @@ def test_the_passes_can_be_left_out():
 
 def test_slices_with_known_bounds_are_views():
     x = leaf(6, 3)
-    sliced = make("dynamic_slice", (x, constant(2, "int64")),
-                  {"template": ((("n", 0), None, 1), (None, None, 1))})
+    sliced = make(
+        "dynamic_slice",
+        (x, constant(2, "int64")),
+        {"template": ((("n", 0), None, 1), (None, None, 1))},
+    )
     assert [n.op.name for n in toposort(same([sliced], [x]))][-1] == "slice"
     assert any(rule.name == "static_slice" for rule in opened.family)
 
@@ -260,9 +323,15 @@ def piece(value, size, low, high, axis=1):
     return ops.set_slice(zeros, value, slices)
 
 
-@pytest.mark.parametrize("bounds, name", [
-    ([(0, 2), (2, 5), (5, 6)], "concatenate"), ([(2, 5), (0, 2), (5, 6)], "concatenate"),
-    ([(0, 2), (3, 6)], "set_slice"), ([(0, 3), (2, 6)], "add")])
+@pytest.mark.parametrize(
+    "bounds, name",
+    [
+        ([(0, 2), (2, 5), (5, 6)], "concatenate"),
+        ([(2, 5), (0, 2), (5, 6)], "concatenate"),
+        ([(0, 2), (3, 6)], "set_slice"),
+        ([(0, 3), (2, 6)], "add"),
+    ],
+)
 def test_parts_side_by_side(bounds, name):
     leaves = [leaf(4, high - low) for low, high in bounds]
     total = piece(leaves[0], 6, *bounds[0])
@@ -273,9 +342,17 @@ def test_parts_side_by_side(bounds, name):
     assert parts.parts_of(piece(leaves[0], 6, *bounds[0]))[0] == 1
 
 
-@pytest.mark.parametrize("bounds, moved", [
-    (((None, 2), (2, None)), True), (((2, 5), (0, 2)), True), (((0, 3), (2, 6)), False),
-    (((0, 6), (0, 6)), False), (((0, 3), (3, 3)), False), (((0, 6, 2), (1, 6, 2)), False)])
+@pytest.mark.parametrize(
+    "bounds, moved",
+    [
+        (((None, 2), (2, None)), True),
+        (((2, 5), (0, 2)), True),
+        (((0, 3), (2, 6)), False),
+        (((0, 6), (0, 6)), False),
+        (((0, 3), (3, 3)), False),
+        (((0, 6, 2), (1, 6, 2)), False),
+    ],
+)
 def test_gates_add_up_their_own_columns(bounds, moved):
     x, h, w, b = leaf(5, 2, 6), leaf(2, 3), leaf(3, 6), leaf(6)
 
@@ -283,10 +360,14 @@ def test_gates_add_up_their_own_columns(bounds, moved):
         z = ops.add(ops.add(ops.mul(ops.matmul(h, w), 2.0), row), b)
         one, two = (ops.tanh(z[:, slice(*s)]) for s in bounds)
         return ops.tanh(ops.add(h, ops.add(ops.sum(one, 1, True), ops.sum(two, 1, True))))
+
     node = loop(x, [(h, step)])
     new = same([item(node, 0)], [x, h, w, b])
-    sums = [n for n in toposort(scans(new)[0].attrs["body"].outputs)
-            if n.op.name == "add" and n.shape == (2, 6)]
+    sums = [
+        n
+        for n in toposort(scans(new)[0].attrs["body"].outputs)
+        if n.op.name == "add" and n.shape == (2, 6)
+    ]
     assert inside(scans(new)[0]).count("matmul") == 1 and bool(sums) != moved
 
 
@@ -296,7 +377,9 @@ def test_what_others_read_too_is_added_up_once():
     def step(row, h):
         z = ops.add(ops.matmul(h, w), row)
         return ops.mul(ops.tanh(z[:, :3]), ops.add(z[:, 3:], ops.sum(z)))
+
     new = same([item(loop(x, [(h, step)]), 0)], [x, h, w])
     assert inside(scans(new)[0]).count("matmul") == 1
-    assert [n.shape for n in toposort(scans(new)[0].attrs["body"].outputs)
-            if n.op.name == "add"].count((2, 6)) == 1
+    assert [
+        n.shape for n in toposort(scans(new)[0].attrs["body"].outputs) if n.op.name == "add"
+    ].count((2, 6)) == 1

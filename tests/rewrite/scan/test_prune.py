@@ -29,17 +29,27 @@ def steps(scans):
     return [int(n.inputs[0].value) for n in scans]
 
 
-
-
 def placeholders(*shapes):
     return [K.placeholder(s, dtype=F) for s in shapes]
 
 
-@pytest.mark.parametrize("key, want", [
-    (-1, [T]), (-2, [T - 2, 1]), (slice(-5, None), [T - 5, 5]), (slice(-5, None, 2), [T - 5, 5]),
-    (slice(None, -200, -1), [T - 199, 199]), (slice(-5, -2), [T - 5, 3]), (4, [5]),
-    (slice(None, 3), [3]), (slice(2, 7, 2), [7]), (slice(0, 0), [T]), (slice(None), [T]),
-    (slice(None, 290), [290])])
+@pytest.mark.parametrize(
+    "key, want",
+    [
+        (-1, [T]),
+        (-2, [T - 2, 1]),
+        (slice(-5, None), [T - 5, 5]),
+        (slice(-5, None, 2), [T - 5, 5]),
+        (slice(None, -200, -1), [T - 199, 199]),
+        (slice(-5, -2), [T - 5, 3]),
+        (4, [5]),
+        (slice(None, 3), [3]),
+        (slice(2, 7, 2), [7]),
+        (slice(0, 0), [T]),
+        (slice(None), [T]),
+        (slice(None, 290), [290]),
+    ],
+)
 def test_rows_of_a_trace(key, want):
     x, h = placeholders((T, 8), (8,))
     scans, f = optimised([x, h], [recurrence(x, h)[key]])
@@ -76,11 +86,12 @@ def test_taps_and_results_without_state(taps):
 
     def step(x_t, *past):
         return [K.tanh(sum(p * (k + 1) for k, p in enumerate(past)) / 3 + x_t), past[0] * x_t]
+
     (a, b), _ = K.scan(step, x, [dict(initial=h, taps=taps) if taps != [-1] else h[0], None])
     scans, f = optimised([x, h], [a[-4:], b[-2:]])
     assert steps(scans) == [T - 4, 4]
     assert f.stats()["peak_bytes"] < T * 8 * 8 / 2
-    assert steps(optimised([x, h], [a[-(T - 1):], b[-2:]])[0]) == [T]
+    assert steps(optimised([x, h], [a[-(T - 1) :], b[-2:]])[0]) == [T]
 
 
 @pytest.mark.parametrize("taps", [[0, 3], [-2, 0], [-1, 2]])
@@ -97,8 +108,9 @@ def test_taps_of_sequences_and_loops_that_go_backwards(taps):
 def test_a_truncated_gradient_stores_the_rows_it_goes_back_through(depth):
     x, h, w = placeholders((T, 2, 8), (depth, 2, 8), (8, 8))
     first = h[0] if depth == 1 else dict(initial=h, taps=[-3, -1])
-    rows, _ = K.scan(lambda x_t, *p: K.tanh(sum(K.dot(q, w) for q in p) + x_t), x, first,
-                     truncate_gradient=5)
+    rows, _ = K.scan(
+        lambda x_t, *p: K.tanh(sum(K.dot(q, w) for q in p) + x_t), x, first, truncate_gradient=5
+    )
     scans, f = optimised([x, h, w], K.gradients(K.sum(K.square(rows[-1])), [w, h]))
     assert sum(steps(scans)) == T + 5
     assert f.stats()["peak_bytes"] < T * 2 * 8 * 8 / 2
@@ -106,7 +118,7 @@ def test_a_truncated_gradient_stores_the_rows_it_goes_back_through(depth):
 
 def test_gradients_read_by_their_first_rows():
     x, h = placeholders((T, 8), (8,))
-    g, = K.gradients(K.sum(K.square(recurrence(x, h)[-1])), [x])
+    (g,) = K.gradients(K.sum(K.square(recurrence(x, h)[-1])), [x])
     assert steps(optimised([x, h], [g[:4]])[0]) == [T, T - 4, 4]
     assert steps(optimised([x, h], [g[-4:]])[0]) == [T - 4, 4, 4]
 
@@ -151,11 +163,15 @@ def test_draws_and_variables_advance_by_all_steps():
     h = K.zeros((64,), dtype=F)
 
     def results(key):
-        rows, updates = K.scan(lambda p: (p * 0.5 + K.random_uniform((64,), dtype=F, seed=3),
-                                          {count: count + 1}), outputs_info=h, n_steps=T)
+        rows, updates = K.scan(
+            lambda p: (p * 0.5 + K.random_uniform((64,), dtype=F, seed=3), {count: count + 1}),
+            outputs_info=h,
+            n_steps=T,
+        )
         f = K.function([], rows[key] if key else rows, updates=updates, mode="compiled")
         K.set_value(count, 0.0)
         return f(), f(), K.get_value(count)
+
     one, two, n = results(slice(-3, None))
     all_one, all_two, m = results(None)
     assert n == m == 2 * T
@@ -166,10 +182,14 @@ def test_draws_and_variables_advance_by_all_steps():
 def test_a_slice_of_one_of_several_joined_tensors_is_a_slice_of_that():
     a, b = placeholders((3, 4), (5, 4))
     joined = K.concatenate([a, b], 0)
-    for key, name in (((slice(4, 7),), "slice"), ((slice(7, 3, -2), slice(1, 3)), "slice"),
-                      ((slice(2, 4),), "concatenate")):
+    for key, name in (
+        ((slice(4, 7),), "slice"),
+        ((slice(7, 3, -2), slice(1, 3)), "slice"),
+        ((slice(2, 4),), "concatenate"),
+    ):
         f = K.function([a, b], joined[key] * 1.0, mode="compiled")
         r = np.random.RandomState(0).randn(8, 4)
         np.testing.assert_array_equal(f(r[:3], r[3:]), r[key])
         assert any(n.op.name == "concatenate" for n in toposort(f.optimised)) == (
-            name == "concatenate")
+            name == "concatenate"
+        )

@@ -1,4 +1,5 @@
 """The translations, by subject. Importing this room fills the registry."""
+
 from . import (  # noqa: F401
     control,
     elemwise,

@@ -1,4 +1,5 @@
 """Graphs inside of ops, branches and checks: OpFromGraph, IfElse, CheckAndRaise."""
+
 from .... import ops
 from ....graph.node import Node
 from ..checks import asserted
@@ -15,7 +16,7 @@ def inner_graph(context, op, node, inputs):
 def ifelse(context, op, node, inputs):
     """Lazy where both sides have one shape; else the graph is cut here, and a piece is chosen."""
     condition, *sides = inputs
-    then, other = sides[:op.n_outs], sides[op.n_outs:]
+    then, other = sides[: op.n_outs], sides[op.n_outs :]
     if any(not isinstance(x, Node) for x in sides) or not (context.lazy or _alike(then, other)):
         raise Untranslated("sides that are no tensors, or of different shapes")
     context.chooses = True

@@ -3,6 +3,7 @@
 PyTensor does not broadcast an axis that its type does not mark as of size 1, even where its size
 happens to be 1 in a call; `agreed` holds the operands to that.
 """
+
 from .... import dtypes, ops
 from ....ops.reduce import prod
 from ..checks import agreed
@@ -23,6 +24,7 @@ def elemwise(context, op, node, inputs):
 
 # --- scalars ----------------------------------------------------------------------------------
 
+
 @translates("ScalarOp")
 def scalar(context, op, node, inputs):
     if type(op).__name__ == "Composite":
@@ -32,13 +34,21 @@ def scalar(context, op, node, inputs):
     return apply_scalar(op, inputs, node.outputs[0].type.dtype)
 
 
-@translates("ScalarFromTensor", "TensorFromScalar", "ViewOp", "DeepCopyOp", "CpuContiguous",
-      "Unbroadcast", "TypeCastingOp")
+@translates(
+    "ScalarFromTensor",
+    "TensorFromScalar",
+    "ViewOp",
+    "DeepCopyOp",
+    "CpuContiguous",
+    "Unbroadcast",
+    "TypeCastingOp",
+)
 def same(context, op, node, inputs):
     return inputs[0]
 
 
 # --- reductions -------------------------------------------------------------------------------
+
 
 def _product(x, axes, op):
     if type(op).__name__ == "ProdWithoutZeros":
@@ -51,6 +61,7 @@ def _bits(logical):
         if x.dtype != "bool" and type(op).__name__ == "CAReduce":
             raise Untranslated("bitwise reduction of integers")
         return logical(x, axes)
+
     return reduce_
 
 
@@ -59,7 +70,7 @@ REDUCTIONS = {
     "Maximum": lambda x, axes, op: ops.max(x, axes), "OR": _bits(ops.any), "AND": _bits(ops.all),
     "ScalarMaximum": lambda x, axes, op: ops.max(x, axes),
     "Minimum": lambda x, axes, op: ops.min(x, axes),
-    "ScalarMinimum": lambda x, axes, op: ops.min(x, axes)}
+    "ScalarMinimum": lambda x, axes, op: ops.min(x, axes)}  # fmt: skip
 
 
 @translates("CAReduce")
@@ -77,6 +88,7 @@ def reduction(context, op, node, inputs):
 
 
 # --- axes -------------------------------------------------------------------------------------
+
 
 @translates("DimShuffle")
 def dimshuffle(context, op, node, inputs):

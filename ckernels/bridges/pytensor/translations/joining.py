@@ -1,4 +1,5 @@
 """Join and Split, in the form of PyTensor 3.3 (the axis is a property) and before (an input)."""
+
 from .... import ops
 from ..checks import specified
 from ..registry import Between, Untranslated, translates

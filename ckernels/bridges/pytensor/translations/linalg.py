@@ -3,6 +3,7 @@
 What ckernels has as an op of its own has a row; decompositions with other conventions (permuted LU,
 Schur, ...) run through PyTensor's perform.
 """
+
 from .... import ops
 from ..checks import agreed
 from ..registry import TRANSLATIONS, Untranslated, find, translates

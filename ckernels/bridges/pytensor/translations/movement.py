@@ -1,4 +1,5 @@
 """Shapes and what fills them: Reshape, Alloc, ARange, Eye, diagonals, JoinDims, SpecifyShape."""
+
 import numpy as np
 
 from .... import ops
@@ -47,8 +48,8 @@ def _known_or(vector, k):
 def join_dims(context, op, node, inputs):
     (x,), first, count = inputs, op.start_axis, op.n_axes
     sizes = sized(x)
-    middle = times(*sizes[first:first + count])
-    return ops.reshape(x, sizes[:first] + [middle] + sizes[first + count:])
+    middle = times(*sizes[first : first + count])
+    return ops.reshape(x, sizes[:first] + [middle] + sizes[first + count :])
 
 
 @translates("SplitDims")
@@ -57,16 +58,19 @@ def split_dims(context, op, node, inputs):
     count = node.outputs[0].type.ndim - x.ndim + 1
     sizes = sized(x)
     parts = [_known_or(vector, k) for k in range(count)]
-    return ops.reshape(x, sizes[:op.axis] + parts + sizes[op.axis + 1:])
+    return ops.reshape(x, sizes[: op.axis] + parts + sizes[op.axis + 1 :])
 
 
 # --- filled tensors ---------------------------------------------------------------------------
 
+
 @translates("Alloc")
 def alloc(context, op, node, inputs):
     x, *sizes = inputs
-    fixed = [None if d == 1 else s for d, s in zip(node.inputs[0].type.shape,
-                                                   sizes[len(sizes) - x.ndim:])]
+    fixed = [
+        None if d == 1 else s
+        for d, s in zip(node.inputs[0].type.shape, sizes[len(sizes) - x.ndim :])
+    ]
     if any(s is not None for s in fixed):
         x = specified(x, [None if s is None else ops.cast(s, "int64") for s in fixed], "Alloc")
     return ops.broadcast_to(x, sizes) if sizes else x
@@ -105,6 +109,7 @@ def _size(node):
 
 
 # --- diagonals --------------------------------------------------------------------------------
+
 
 @translates("ExtractDiag")
 def extract_diag(context, op, node, inputs):

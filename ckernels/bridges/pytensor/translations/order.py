@@ -1,4 +1,5 @@
 """What depends on the order along an axis: sorting, Argmax, running sums, Nonzero."""
+
 from .... import ops
 from ....ops.shape import sized, times
 from ..registry import Untranslated, translates

@@ -1,4 +1,5 @@
 """Matrix products: Dot, PyTensor's BLAS ops, and what Blockwise makes of them."""
+
 from .... import ops
 from ..checks import agreed
 from ..registry import Untranslated, translates

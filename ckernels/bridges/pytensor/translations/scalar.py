@@ -3,6 +3,7 @@
 Operands come in the dtypes of PyTensor's graph and the result in the one PyTensor chose; a row
 casts between them as PyTensor's `impl` does. What is not here is computed by the op's own `impl`.
 """
+
 import numpy as np
 
 from .... import dtypes, ops
@@ -19,7 +20,7 @@ def apply_scalar(op, operands, dtype):
 
 
 COMPLEX = {"Add", "Sub", "Mul", "TrueDiv", "Neg", "Identity", "Second", "Switch", "EQ", "NEQ",
-           "Exp", "Sqr", "Sqrt", "Conj", "Composite"}
+           "Exp", "Sqr", "Sqrt", "Conj", "Composite"}  # fmt: skip
 
 
 def common(operands):
@@ -30,6 +31,7 @@ def common(operands):
 
 # --- in the dtype of the result ---------------------------------------------------------------
 
+
 def _row(name, fn, fold=False):
     def row(op, operands, dtype):
         args = [ops.cast(x, dtype) for x in operands]
@@ -39,12 +41,21 @@ def _row(name, fn, fold=False):
         for x in args[1:]:
             total = fn(total, x)
         return total
+
     translates_scalar(name)(row)
 
 
-for _name, _fn in {"Add": ops.add, "Mul": ops.mul, "Maximum": ops.maximum, "Minimum": ops.minimum,
-                   "ScalarMaximum": ops.maximum, "ScalarMinimum": ops.minimum,
-                   "OR": ops.bit_or, "AND": ops.bit_and, "XOR": ops.bit_xor}.items():
+for _name, _fn in {
+    "Add": ops.add,
+    "Mul": ops.mul,
+    "Maximum": ops.maximum,
+    "Minimum": ops.minimum,
+    "ScalarMaximum": ops.maximum,
+    "ScalarMinimum": ops.minimum,
+    "OR": ops.bit_or,
+    "AND": ops.bit_and,
+    "XOR": ops.bit_xor,
+}.items():
     _row(_name, _fn, fold=True)
 
 
@@ -71,12 +82,12 @@ DIRECT = {
     "Softplus": ops.softplus, "Log1mexp": ops.log1mexp,
     "RoundHalfAwayFromZero": _away_from_zero, "RoundHalfToEven": ops.round, "Conj": ops.conj,
     "Ceil": ops.ceil, "Floor": ops.floor, "Trunc": ops.trunc,
-}
+}  # fmt: skip
 # PyTensor's class and the op of this name, where this version of ckernels has it.
 NAMED = {"GammaInc": "gammainc", "GammaIncC": "gammaincc", "BetaInc": "betainc", "Erfcx": "erfcx",
          "Ive": "ive", "Kve": "kve", "Jv": "jv", "GammaIncInv": "gammaincinv",
          "GammaIncCInv": "gammainccinv", "BetaIncInv": "betaincinv", "Owens_t": "owens_t",
-         "Hyp2F1": "hyp2f1", "NdtriExp": "ndtri_exp"}
+         "Hyp2F1": "hyp2f1", "NdtriExp": "ndtri_exp"}  # fmt: skip
 DIRECT.update({name: getattr(ops, known) for name, known in NAMED.items() if hasattr(ops, known)})
 for _name, _fn in DIRECT.items():
     _row(_name, _fn)
@@ -113,12 +124,19 @@ def _pow(op, operands, dtype):
 
 # --- truth ------------------------------------------------------------------------------------
 
+
 def _comparison(name, fn):
     translates_scalar(name)(lambda op, operands, dtype: fn(*common(operands)))
 
 
-for _name, _fn in {"LT": ops.lt, "GT": ops.gt, "LE": ops.le, "GE": ops.ge, "EQ": ops.eq,
-                   "NEQ": ops.ne}.items():
+for _name, _fn in {
+    "LT": ops.lt,
+    "GT": ops.gt,
+    "LE": ops.le,
+    "GE": ops.ge,
+    "EQ": ops.eq,
+    "NEQ": ops.ne,
+}.items():
     _comparison(_name, _fn)
 
 
@@ -176,6 +194,7 @@ def _cast(op, operands, dtype):
 
 # --- several at once --------------------------------------------------------------------------
 
+
 def apply_composite(op, operands):
     """The nodes of all outputs of a Composite."""
     graph = op.fgraph
@@ -185,6 +204,7 @@ def apply_composite(op, operands):
         if variable not in values:
             values[variable] = ops.to_node(np.asarray(variable.data, variable.type.dtype))
         return values[variable]
+
     for node in graph.toposort():
         args = [of(i) for i in node.inputs]
         if type(node.op).__name__ == "Composite":

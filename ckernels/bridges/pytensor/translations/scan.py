@@ -6,6 +6,7 @@ loop has first rows and a trace, and the buffer is their concatenation, of which
 is computed. A mit-mot state, which gradients of loops are made of, is a window that moves along its
 buffer: a sequence enters it at one end and its rows leave at the other.
 """
+
 import numpy as np
 
 from .... import ops
@@ -18,8 +19,9 @@ from ..registry import Untranslated, translates
 
 def _row(x):
     """The placeholder of a step for a row of `x`."""
-    return make("placeholder", (), {"uid": new_uid(), "dtype": x.dtype, "shape": x.shape[1:],
-                                    "name": None})
+    return make(
+        "placeholder", (), {"uid": new_uid(), "dtype": x.dtype, "shape": x.shape[1:], "name": None}
+    )
 
 
 class Outer:
@@ -32,12 +34,13 @@ class Outer:
             found = rest[:count]
             del rest[:count]
             return found
+
         self.seqs = take(info.n_seqs)
         self.mit_mot = take(len(info.mit_mot_in_slices))
         self.states = take(len(info.mit_sot_in_slices) + len(info.sit_sot_in_slices))
         untraced = info.__dict__.get("n_untraced_sit_sot", None)
         untraced = info.n_shared_outs if untraced is None else untraced
-        if hasattr(op, "outer_untraced_sit_sot"):       # 3.3: sizes of nit-sots come first
+        if hasattr(op, "outer_untraced_sit_sot"):  # 3.3: sizes of nit-sots come first
             self.sizes, self.untraced = take(info.n_nit_sot), take(untraced)
         else:
             self.untraced, self.sizes = take(untraced), take(info.n_nit_sot)
@@ -54,8 +57,7 @@ class Window:
         self.writes = [t + back for t in taps_out]
         self.low, self.high = min(self.reads + self.writes), max(self.reads + self.writes)
         self.buffer, self.steps = buffer, steps
-        self.sequence = ops.dynamic_slice(
-            buffer, [(self.high, ops.add(steps, self.high), 1)])
+        self.sequence = ops.dynamic_slice(buffer, [(self.high, ops.add(steps, self.high), 1)])
         self.enters = _row(self.sequence)
         self.held = [_row(buffer) for _ in range(self.low, self.high)]
 
@@ -72,15 +74,16 @@ class Window:
         self.leaves, self.kept = cells[0], cells[1:]
 
     def carries(self):
-        return [Carry(ops.slice_(self.buffer, [(k, k + 1, 1)]), (-1,), [cell], new)
-                for k, cell, new in zip(range(self.low, self.high), self.held, self.kept)]
+        return [
+            Carry(ops.slice_(self.buffer, [(k, k + 1, 1)]), (-1,), [cell], new)
+            for k, cell, new in zip(range(self.low, self.high), self.held, self.kept)
+        ]
 
     def result(self, left, finals):
         """The buffer after the loop: rows before, those that left, those still held, the rest."""
         parts = [ops.slice_(self.buffer, [(0, self.low, 1)])] if self.low else []
         parts += [left, *[ops.expand(f, (0,)) for f in finals]]
-        parts.append(ops.dynamic_slice(
-            self.buffer, [(ops.add(self.steps, self.high), None, 1)]))
+        parts.append(ops.dynamic_slice(self.buffer, [(ops.add(self.steps, self.high), None, 1)]))
         return ops.concatenate(parts, 0)
 
 
@@ -93,14 +96,22 @@ class ScanMaker:
         self.steps = steps_of(inputs[0])
         if any(not isinstance(x, Node) for x in inputs):
             raise Untranslated("a state that is no tensor")
-        self.seqs = [(0, [ops.dynamic_slice(x, [(0, self.steps, 1)])], _row(x))
-                     for x in outer.seqs]
-        self.windows = [Window(x, i, o, self.steps) for x, i, o in zip(
-            outer.mit_mot, self.info.mit_mot_in_slices, self.info.mit_mot_out_slices)]
+        self.seqs = [(0, [ops.dynamic_slice(x, [(0, self.steps, 1)])], _row(x)) for x in outer.seqs]
+        self.windows = [
+            Window(x, i, o, self.steps)
+            for x, i, o in zip(
+                outer.mit_mot, self.info.mit_mot_in_slices, self.info.mit_mot_out_slices
+            )
+        ]
         self.rows = [[_row(x) for _ in taps] for x, taps in zip(outer.states, outer.taps)]
-        self.kept = [make("placeholder", (), {"uid": new_uid(), "dtype": x.dtype,
-                                              "shape": x.shape, "name": None})
-                     for x in outer.untraced]
+        self.kept = [
+            make(
+                "placeholder",
+                (),
+                {"uid": new_uid(), "dtype": x.dtype, "shape": x.shape, "name": None},
+            )
+            for x in outer.untraced
+        ]
         inner = [row for _, _, row in self.seqs]
         inner += [cell for w in self.windows for cell in w.inputs()]
         inner += [cell for row in self.rows for cell in row]
@@ -116,6 +127,7 @@ class ScanMaker:
             found = rest[:count]
             del rest[:count]
             return found
+
         for window, writes in zip(self.windows, self.info.mit_mot_out_slices):
             window.step(take(len(writes)))
         self.new_states = take(len(self.outer.states))
@@ -129,17 +141,19 @@ class ScanMaker:
     def build(self):
         carries = [c for w in self.windows for c in w.carries()]
         self.first_state = len(carries)
-        for x, taps, own, new in zip(self.outer.states, self.outer.taps, self.rows,
-                                     self.new_states):
+        for x, taps, own, new in zip(
+            self.outer.states, self.outer.taps, self.rows, self.new_states
+        ):
             init = ops.slice_(x, [(0, -min(taps), 1)])
             carries.append(Carry(init, taps, own, new))
         self.first_kept = len(carries)
-        carries += [Carry(ops.expand(x, (0,)), (-1,), [own], new) for x, own, new in zip(
-            self.outer.untraced, self.kept, self.new_kept)]
+        carries += [
+            Carry(ops.expand(x, (0,)), (-1,), [own], new)
+            for x, own, new in zip(self.outer.untraced, self.kept, self.new_kept)
+        ]
         outs = [w.leaves for w in self.windows] + self.new_rows
         seqs = self.seqs + [(0, [w.sequence], w.enters) for w in self.windows]
-        self.node = scan_node(self.steps, seqs, carries, outs, self.until,
-                              name=self.op.name)
+        self.node = scan_node(self.steps, seqs, carries, outs, self.until, name=self.op.name)
         self.layout = ScanSignature.of(self.node)
 
     # ---- results ------------------------------------------------------------------------------
@@ -173,8 +187,9 @@ class ScanMaker:
             return ops.expand(self.final(i), (0,))
         if self.until is not None and first > 1:
             raise Untranslated("a window of a loop that ends early")
-        rows = ops.concatenate([ops.slice_(x, [(0, first, 1)]),
-                                self.trace(self.layout.trace(i))], 0)
+        rows = ops.concatenate(
+            [ops.slice_(x, [(0, first, 1)]), self.trace(self.layout.trace(i))], 0
+        )
         found = self.last_rows(rows, first, _size(x))
         return with_last(found, self.final(i), constant(np.int64(1)))
 

@@ -1,4 +1,5 @@
 """Softmax and its kin, which PyTensor 3.3 gives as graphs of their own: one op here, stable."""
+
 from .... import ops
 from ..registry import Untranslated, translates
 

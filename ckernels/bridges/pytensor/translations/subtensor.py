@@ -3,6 +3,7 @@
 PyTensor keeps the shape of a key (`idx_list`) in the op and its parts among the inputs; together
 they are a NumPy key with nodes in it, which `ckernels.ops.getitem` takes as it is.
 """
+
 from .... import ops
 from ....graph.node import Node, make
 from ..registry import translates
@@ -13,8 +14,7 @@ def _plain(part):
     if isinstance(part, slice):
         bounds = part.start, part.stop, part.step
         return slice(*[None if p is None else _plain(p) for p in bounds])
-    if isinstance(part, Node) and part.value is not None and not part.ndim \
-            and part.dtype != "bool":
+    if isinstance(part, Node) and part.value is not None and not part.ndim and part.dtype != "bool":
         return int(part.value)
     return part
 
@@ -28,9 +28,9 @@ def _key(op, parts):
 
     def entry(e):
         if isinstance(e, slice):
-            return slice(*[None if b is None else next(source)
-                           for b in (e.start, e.stop, e.step)])
+            return slice(*[None if b is None else next(source) for b in (e.start, e.stop, e.step)])
         return next(source)
+
     return tuple(_plain(entry(e)) for e in op.idx_list)
 
 

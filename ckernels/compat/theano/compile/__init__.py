@@ -25,22 +25,38 @@ from .mode import (
     register_optimizer,
 )
 
-pfunc = function      # what Theano called it inside
-_LAZY = {"as_op": "ops", "FromFunctionOp": "ops", "OpFromGraph": "builders", "DeepCopyOp": "ops",
-         "deep_copy_op": "ops", "ViewOp": "ops", "view_op": "ops",
-         "FunctionMaker": "maker", "ProfileStats": "profiling", "Shape": "..tensor",
-         "Shape_i": "..tensor", "shape": "..tensor", "shape_i": "..tensor",
-         "Rebroadcast": "..tensor", "SpecifyShape": "..tensor", "specify_shape": "..tensor"}
+pfunc = function  # what Theano called it inside
+_LAZY = {
+    "as_op": "ops",
+    "FromFunctionOp": "ops",
+    "OpFromGraph": "builders",
+    "DeepCopyOp": "ops",
+    "deep_copy_op": "ops",
+    "ViewOp": "ops",
+    "view_op": "ops",
+    "FunctionMaker": "maker",
+    "ProfileStats": "profiling",
+    "Shape": "..tensor",
+    "Shape_i": "..tensor",
+    "shape": "..tensor",
+    "shape_i": "..tensor",
+    "Rebroadcast": "..tensor",
+    "SpecifyShape": "..tensor",
+    "specify_shape": "..tensor",
+}
 
 
 def __getattr__(name):
     import importlib
 
     from ..names import elsewhere
+
     if name in _LAZY:
         module = _LAZY[name]
-        return getattr(importlib.import_module(module if module.startswith("..") else "." + module,
-                                               __name__), name)
+        return getattr(
+            importlib.import_module(module if module.startswith("..") else "." + module, __name__),
+            name,
+        )
     if name in ("ops", "builders", "maker", "io", "mode", "profiling"):
         return importlib.import_module("." + name, __name__)
     return elsewhere("theano.compile", name)

@@ -15,12 +15,12 @@ from ..tensor.type import TensorType
 class Rules(Spec):
     """The engine's description of a function, with Theano's conversion of arguments."""
 
-    types = ()          # a TensorType for each input
-    strict = ()         # whether an input must be of its type already
-    downcasts = ()      # for each input True, False or None
-    keywords = {}       # {name: index of the input}
+    types = ()  # a TensorType for each input
+    strict = ()  # whether an input must be of its type already
+    downcasts = ()  # for each input True, False or None
+    keywords = {}  # {name: index of the input}
     title_name = None
-    watch = None        # watch(spec) -> the callable, for modes that watch
+    watch = None  # watch(spec) -> the callable, for modes that watch
 
     @classmethod
     def made(cls, types, strict, downcasts, keywords, watch=None, **options):
@@ -34,8 +34,20 @@ class Rules(Spec):
         self.downcasts, self.keywords = downcasts, keywords
 
     def like(self, **changes):
-        names = ("inputs", "outputs", "updates", "single", "name", "mode", "defaults", "downcast",
-                 "positional_only", "check", "profile", "rules")
+        names = (
+            "inputs",
+            "outputs",
+            "updates",
+            "single",
+            "name",
+            "mode",
+            "defaults",
+            "downcast",
+            "positional_only",
+            "check",
+            "profile",
+            "rules",
+        )
         made = type(self)(**{**{name: getattr(self, name) for name in names}, **changes})
         if len(made.inputs) == len(self.types):
             made.set_rules(self.types, self.strict, self.downcasts, self.keywords)
@@ -56,8 +68,9 @@ class Rules(Spec):
         if not self.types:
             return super().coerce(i, arg)
         try:
-            array = self.types[i].filter(arg, strict=self.strict[i],
-                                         allow_downcast=self.downcasts[i])
+            array = self.types[i].filter(
+                arg, strict=self.strict[i], allow_downcast=self.downcasts[i]
+            )
         except (TypeError, ValueError) as problem:
             name = self.inputs[i].name
             line = user_line()
@@ -65,12 +78,17 @@ class Rules(Spec):
             function = f' with name "{self.name}"' if self.name else ""
             problem.args = (
                 f"Bad input {'argument ' + repr(name) if name else 'argument'} to theano "
-                f"function{function}{where} at index {i} (0-based). ", *problem.args)
+                f"function{function}{where} at index {i} (0-based). ",
+                *problem.args,
+            )
             if not isinstance(problem, TypeError):
                 raise
             raise
-        if not array.flags.aligned or not array.dtype.isnative or any(
-                s % array.itemsize for s in array.strides):
+        if (
+            not array.flags.aligned
+            or not array.dtype.isnative
+            or any(s % array.itemsize for s in array.strides)
+        ):
             array = np.array(array, order="C", copy=True)
         return array if type(array) is np.ndarray else np.asarray(array)
 
@@ -80,14 +98,17 @@ class Rules(Spec):
             return super().arrange(args, kwargs)
         given = dict(enumerate(args))
         if len(args) > len(self.inputs):
-            raise TypeError(f"this function takes {len(self.inputs)} arguments at most, not "
-                            f"{len(args)}")
+            raise TypeError(
+                f"this function takes {len(self.inputs)} arguments at most, not {len(args)}"
+            )
         for key, value in kwargs.items():
             i = self.keywords.get(key)
             if i is None:
-                raise TypeError(f"Unknown input or state: {key}. The function has "
-                                f"{len(self.inputs)} named input(s) "
-                                f"({', '.join(sorted(map(str, self.keywords)))})")
+                raise TypeError(
+                    f"Unknown input or state: {key}. The function has "
+                    f"{len(self.inputs)} named input(s) "
+                    f"({', '.join(sorted(map(str, self.keywords)))})"
+                )
             if i in given:
                 raise TypeError(f"the input {key} was given twice, by position and by name")
             given[i] = value

@@ -25,8 +25,17 @@ class OpFromGraph(Op):
     14.0
     """
 
-    def __init__(self, inputs, outputs, inline=False, lop_overrides="default",
-                 grad_overrides="default", rop_overrides="default", name=None, **kwargs):
+    def __init__(
+        self,
+        inputs,
+        outputs,
+        inline=False,
+        lop_overrides="default",
+        grad_overrides="default",
+        rop_overrides="default",
+        name=None,
+        **kwargs,
+    ):
         if not isinstance(outputs, list) or not isinstance(inputs, list):
             raise TypeError(f"inputs and outputs must be lists, got {type(outputs)}")
         for x in inputs + outputs:
@@ -44,10 +53,14 @@ class OpFromGraph(Op):
         self.input_types = [x.type for x in inputs]
         self.output_types = [x.type for x in outputs]
         self.shared_inputs = [v for v in graph_inputs(outputs) if isinstance(v, SharedVariable)]
-        missing = [v for v in graph_inputs(outputs, set(inputs)) if v not in inputs
-                   and not isinstance(v, (Constant, SharedVariable))]
+        missing = [
+            v
+            for v in graph_inputs(outputs, set(inputs))
+            if v not in inputs and not isinstance(v, (Constant, SharedVariable))
+        ]
         if missing:
             from ..exceptions import MissingInputError
+
             raise MissingInputError(f"the graph needs {missing[0]}, which is not among the inputs")
 
     def __eq__(self, other):
@@ -62,14 +75,16 @@ class OpFromGraph(Op):
     def make_node(self, *inputs):
         given = [t.filter_variable(x) for x, t in zip(inputs, self.input_types)]
         if len(inputs) != len(self.inputs):
-            raise TypeError(f"Wrong number of inputs, expected {len(self.inputs)} but got "
-                            f"{len(inputs)}")
+            raise TypeError(
+                f"Wrong number of inputs, expected {len(self.inputs)} but got {len(inputs)}"
+            )
         return Apply(self, given, [t() for t in self.output_types])
 
     def _lower(self, apply):
         """The nodes of the graph on the given inputs; with overrides a node of its own."""
-        if any(not isinstance(o, str) or o != "default"
-               for o in (self.overrides, self.rop_overrides)):
+        if any(
+            not isinstance(o, str) or o != "default" for o in (self.overrides, self.rop_overrides)
+        ):
             return Op._lower(self, apply)
         made = replayed(self.outputs, dict(zip(self.inputs, apply.inputs)))
         for out, new in zip(apply.outputs, made):
@@ -79,8 +94,10 @@ class OpFromGraph(Op):
         fn = self.__dict__.get("_fn")
         if fn is None:
             from .function import function
-            fn = self.__dict__["_fn"] = function(self.inputs, self.outputs,
-                                                 on_unused_input="ignore")
+
+            fn = self.__dict__["_fn"] = function(
+                self.inputs, self.outputs, on_unused_input="ignore"
+            )
         for cell, value in zip(outputs, fn(*inputs)):
             cell[0] = value
 
@@ -107,14 +124,26 @@ class OpFromGraph(Op):
 
     def _default(self, inputs, output_grads):
         from ..gradient import grad
+
         inner = [x.type() for x in self.inputs]
         outs = replayed(self.outputs, dict(zip(self.inputs, inner)))
-        known = {o: g for o, g in zip(outs, output_grads)
-                 if not isinstance(getattr(g, "type", None), DisconnectedType)}
-        found = grad(None, inner, known_grads=known, disconnected_inputs="ignore",
-                     return_disconnected="Disconnected", null_gradients="return")
-        return [g if not hasattr(g, "node") else replayed([g], dict(zip(inner, inputs)))[0]
-                for g in found]
+        known = {
+            o: g
+            for o, g in zip(outs, output_grads)
+            if not isinstance(getattr(g, "type", None), DisconnectedType)
+        }
+        found = grad(
+            None,
+            inner,
+            known_grads=known,
+            disconnected_inputs="ignore",
+            return_disconnected="Disconnected",
+            null_gradients="return",
+        )
+        return [
+            g if not hasattr(g, "node") else replayed([g], dict(zip(inner, inputs)))[0]
+            for g in found
+        ]
 
     def R_op(self, inputs, eval_points):  # noqa: N802
         """Tangents of the outputs: those of the graph, but for what was overridden."""
@@ -126,17 +155,22 @@ class OpFromGraph(Op):
             return [override] * count
         if not isinstance(override, list):
             if not callable(override):
-                raise TypeError("rop_overrides are (a list of) 'default', an OpFromGraph, a "
-                                f"callable or a variable without a value, not {override!r}")
+                raise TypeError(
+                    "rop_overrides are (a list of) 'default', an OpFromGraph, a "
+                    f"callable or a variable without a value, not {override!r}"
+                )
             return override(inputs, points)
         if len(override) != count:
             raise ValueError(f"Need to override {count} Rop, got {len(override)}")
         default = self._default_rop(inputs, points)
-        return [d if isinstance(o, str) and o == "default" else o if _special(o)
-                else o(inputs, points) for o, d in zip(override, default)]
+        return [
+            d if isinstance(o, str) and o == "default" else o if _special(o) else o(inputs, points)
+            for o, d in zip(override, default)
+        ]
 
     def _default_rop(self, inputs, points):
         from ..gradient import Rop
+
         inner = [x.type() for x in self.inputs]
         outs = replayed(self.outputs, dict(zip(self.inputs, inner)))
         found = Rop(outs, inner, points, disconnected_outputs="ignore")

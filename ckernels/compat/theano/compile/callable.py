@@ -104,8 +104,9 @@ class Function:
         for key in [k for k in kwargs if k in named]:
             one, value = named[key], kwargs.pop(key)
             if one.implicit:
-                raise TypeError(f"the input {key} is implicit, so a call cannot set it: use "
-                                f"f[{key!r}] = value")
+                raise TypeError(
+                    f"the input {key} is implicit, so a call cannot set it: use f[{key!r}] = value"
+                )
             self.states[one.variable].container.value = value
         return rest, kwargs
 
@@ -125,11 +126,16 @@ class Function:
         if isinstance(key, int):
             one = self.asked.ins[key]
             return self._place(one)
-        found = [i for i in self.asked.ins if i.variable is key or (
-            isinstance(key, str) and i.name == key)]
+        found = [
+            i
+            for i in self.asked.ins
+            if i.variable is key or (isinstance(key, str) and i.name == key)
+        ]
         if len(found) > 1:
-            raise TypeError(f"{len(found)} inputs of this function go by {key}: give each a name "
-                            "of its own, or use positions")
+            raise TypeError(
+                f"{len(found)} inputs of this function go by {key}: give each a name "
+                "of its own, or use positions"
+            )
         if found:
             return self._place(found[0])
         for v in self._shared():
@@ -145,6 +151,7 @@ class Function:
 
     def _shared(self):
         from ..gof.graph import inputs
+
         return [v for v in inputs(self.lowered.written) if isinstance(v, SharedVariable)]
 
     value = property(lambda self: Values(self), doc="Values of inputs and states.")
@@ -176,9 +183,11 @@ class Function:
             if not isinstance(old, SharedVariable) or not isinstance(new, SharedVariable):
                 raise TypeError("swap={old: new}: both are shared variables")
             if not any(v.node is old.node for v in held) and not any(
-                    v is old.node for v, _ in self.lowered.updates):
-                raise ValueError("The following shared variables in `swap` are not used in the "
-                                 f"function: {old}")
+                v is old.node for v, _ in self.lowered.updates
+            ):
+                raise ValueError(
+                    f"The following shared variables in `swap` are not used in the function: {old}"
+                )
             if old.type.dtype != new.type.dtype or old.type.ndim != new.type.ndim:
                 raise ValueError(f"swap puts a variable of type {new.type} for one of {old.type}")
         own = {}
@@ -188,17 +197,22 @@ class Function:
 
     def _swapped(self, swap, delete_updates, name, own, profile=None):
         from ....graph.walk import rebuild
+
         spec = self.spec
         table = {a.node: b.node for a, b in swap.items()}
         updates = [] if delete_updates else spec.updates
         roots = rebuild(spec.outputs + [new for _, new in updates], table)
-        outputs = roots[:len(spec.outputs)]
-        updates = [(table.get(v, v), new) for (v, _), new in zip(updates, roots[len(outputs):])]
+        outputs = roots[: len(spec.outputs)]
+        updates = [(table.get(v, v), new) for (v, _), new in zip(updates, roots[len(outputs) :])]
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
-        made.spec = spec.like(outputs=outputs, updates=updates, name=name or spec.name,
-                              defaults=dict(spec.defaults),
-                              profile=spec.profile if profile is None else bool(profile))
+        made.spec = spec.like(
+            outputs=outputs,
+            updates=updates,
+            name=name or spec.name,
+            defaults=dict(spec.defaults),
+            profile=spec.profile if profile is None else bool(profile),
+        )
         made.name = made.spec.name
         made.states = {v: swap.get(s, s) for v, s in self.states.items()}
         made.swapped = {**getattr(self, "swapped", {}), **swap}
@@ -212,6 +226,7 @@ class Function:
 
     def __deepcopy__(self, memo):
         import copy
+
         shared = {v: copy.deepcopy(v, memo) for v in self._shared()}
         own = {s: copy.deepcopy(s, memo) for s in self.states.values()}
         made = self._swapped({**shared, **own}, False, self.name, own)
@@ -220,6 +235,7 @@ class Function:
 
     def __reduce__(self):
         from .pickled import reduced
+
         return reduced(self)
 
     def free(self):
@@ -231,6 +247,7 @@ class Function:
     def maker(self):
         """Inputs, outputs, mode and graph."""
         from .maker import Maker
+
         found = self.__dict__.get("_maker")
         if found is None:
             found = self.__dict__["_maker"] = Maker(self)
@@ -256,6 +273,7 @@ class Function:
     def measured(self, asked):
         """This function, with its numbers in the ProfileStats that `profile=asked` names."""
         from .profiling import ProfileStats
+
         found = self.__dict__["_profile"] = ProfileStats.made(asked, self.name)
         found.functions.append(self)
         return self
@@ -298,11 +316,13 @@ class StateFunction(Function):
 
     def __call__(self, *args, **kwargs):
         from ..tensor.raw_random import unpacked
-        found = self._detour(args, kwargs) if kwargs or self.slots is not None else \
-            self.fast(*args)
+
+        found = self._detour(args, kwargs) if kwargs or self.slots is not None else self.fast(*args)
         found = [found] if self.unpack_single else found
-        found = [x if hasattr(v.type, "value_zeros") else unpacked(x)
-                 for v, x in zip(self.asked.outs, found)]
+        found = [
+            x if hasattr(v.type, "value_zeros") else unpacked(x)
+            for v, x in zip(self.asked.outs, found)
+        ]
         return found[0] if self.unpack_single else found
 
 
@@ -322,4 +342,3 @@ class DictFunction(Function):
         if self.names is not None:
             found = dict(zip(self.names, found))
         return found if subset is None else self._subset(found, subset)
-

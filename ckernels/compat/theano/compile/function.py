@@ -21,9 +21,20 @@ from .lowering import Lowered
 from .mode import get_mode
 
 
-def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_default_updates=False,
-             accept_inplace=False, name=None, rebuild_strict=True, allow_input_downcast=None,
-             profile=None, on_unused_input=None):
+def function(
+    inputs,
+    outputs=None,
+    mode=None,
+    updates=None,
+    givens=None,
+    no_default_updates=False,
+    accept_inplace=False,
+    name=None,
+    rebuild_strict=True,
+    allow_input_downcast=None,
+    profile=None,
+    on_unused_input=None,
+):
     """A callable that computes `outputs` from `inputs`, then applies `updates`.
 
     inputs   a list of variables or `In`; also tuples ((name, variable), (new, variable), value) as
@@ -44,16 +55,23 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
     if name is not None and not isinstance(name, str):
         raise TypeError(f"The name of a function is a string, not {name!r}")
     if not isinstance(inputs, (list, tuple)):
-        raise Exception("inputs is a list of variables: write function([x], ...), also for only "
-                        "one")
+        raise Exception(
+            "inputs is a list of variables: write function([x], ...), also for only one"
+        )
     asked = _Asked(inputs, outputs, updates, givens, allow_input_downcast, rebuild_strict)
     if asked.foreign:
         raise NotSupportedHere(
             "this graph holds variables that are no tensors (Generic, a Type of one's own, a typed "
-            "list): ckernels computes with tensors; write that part as an Op of tensors")
-    return _compiled(asked, get_mode(mode), no_default_updates, name,
-                     config.on_unused_input if on_unused_input is None else on_unused_input,
-                     profile)
+            "list): ckernels computes with tensors; write that part as an Op of tensors"
+        )
+    return _compiled(
+        asked,
+        get_mode(mode),
+        no_default_updates,
+        name,
+        config.on_unused_input if on_unused_input is None else on_unused_input,
+        profile,
+    )
 
 
 class _Asked:
@@ -67,8 +85,14 @@ class _Asked:
         self.updates = _updates(updates)
         self.givens = _givens(givens, strict)
         self._check_inputs()
-        every = [*(i.variable for i in self.ins), *self.outs, *self.updates.values(),
-                 *self.updates, *self.givens, *self.givens.values()]
+        every = [
+            *(i.variable for i in self.ins),
+            *self.outs,
+            *self.updates.values(),
+            *self.updates,
+            *self.givens,
+            *self.givens.values(),
+        ]
         self.foreign = any(getattr(v, "node", None) is None for v in every) or _foreign(every)
 
     def _input(self, given):
@@ -99,21 +123,26 @@ class _Asked:
             if any(v is s for s in seen):
                 raise UnusedInputError(f"the list of inputs holds the variable {v} twice")
             if any(v is k for k in self.givens):
-                raise RuntimeError(f"'{v}' is an input, so givens cannot replace it. To compute "
-                                   "with g(x) in the place of an input x, either take a new input "
-                                   "y, function([y], out, givens={x: g(y)}), or rewrite the "
-                                   "output, function([x], clone(out, replace={x: g(x)}))")
+                raise RuntimeError(
+                    f"'{v}' is an input, so givens cannot replace it. To compute "
+                    "with g(x) in the place of an input x, either take a new input "
+                    "y, function([y], out, givens={x: g(y)}), or rewrite the "
+                    "output, function([x], clone(out, replace={x: g(x)}))"
+                )
             seen.append(v)
 
 
 def _shared_as_input(v):
-    return (f"the shared variable {v} cannot be an input: take a plain variable as the input and "
-            "put it in the place of the shared one with givens")
+    return (
+        f"the shared variable {v} cannot be an input: take a plain variable as the input and "
+        "put it in the place of the shared one with givens"
+    )
 
 
 def _foreign(variables):
     """Whether something that is no tensor is needed on the way to `variables`."""
     from ..gof.graph import apply_order
+
     for apply in apply_order([v for v in variables if v.__dict__.get("_memo") is None]):
         for v in (*apply.inputs, *apply.outputs):
             if getattr(v, "node", None) is None and not isinstance(v, Constant):
@@ -188,17 +217,23 @@ def _pairs(given, what):
 
 
 def _updates(updates):
-    if updates is not None and not isinstance(updates, (list, tuple, dict)) and not hasattr(
-            updates, "items"):
-        raise ValueError("updates are a dict {shared variable: new value} or a list of such "
-                         f"pairs, not {type(updates).__name__}")
+    if (
+        updates is not None
+        and not isinstance(updates, (list, tuple, dict))
+        and not hasattr(updates, "items")
+    ):
+        raise ValueError(
+            "updates are a dict {shared variable: new value} or a list of such "
+            f"pairs, not {type(updates).__name__}"
+        )
     found = {}
     for target, value in _pairs(updates, "updates"):
         if not isinstance(target, SharedVariable):
             raise TypeError("only shared variables can be updated, and this is none", target)
         if target in found:
-            raise ValueError("two updates were given for one shared variable", (
-                target, found[target]))
+            raise ValueError(
+                "two updates were given for one shared variable", (target, found[target])
+            )
         found[target] = update_of(target, value)
     return found
 
@@ -216,11 +251,15 @@ def update_of(target, value):
     if value.type.dtype != target.type.dtype or value.type.ndim != target.type.ndim:
         if "float" in value.type.dtype and "float" in target.type.dtype:
             hint = "; where only broadcastable axes differ, tensor.unbroadcast(value, axis) helps"
-        raise TypeError(f"the shared variable {target} has the type {target.type}, its update "
-                        f"{value} the type {value.type}: make them the same{hint}")
+        raise TypeError(
+            f"the shared variable {target} has the type {target.type}, its update "
+            f"{value} the type {value.type}: make them the same{hint}"
+        )
     if any(t and not v for t, v in zip(target.broadcastable, value.broadcastable)):
-        raise TypeError(f"the shared variable {target} has the type {target.type}, its update "
-                        f"the type {value.type}: an axis is broadcastable in the variable alone")
+        raise TypeError(
+            f"the shared variable {target} has the type {target.type}, its update "
+            f"the type {value.type}: an axis is broadcastable in the variable alone"
+        )
     return value
 
 
@@ -249,12 +288,16 @@ def replacement(old, new, strict=True):
     new = as_tensor_variable(new)
     if new.type.dtype != old.type.dtype or new.type.ndim != old.type.ndim:
         if strict or new.type.ndim != old.type.ndim:
-            raise TypeError(f"{new} has the type {new.type} and cannot stand for a {old.type}: "
-                            "cast or reshape it to that type first")
+            raise TypeError(
+                f"{new} has the type {new.type} and cannot stand for a {old.type}: "
+                "cast or reshape it to that type first"
+            )
         return new
     if strict and any(o and not n for o, n in zip(old.broadcastable, new.broadcastable)):
-        raise TypeError(f"{new} has the type {new.type} and cannot stand for a {old.type}: its "
-                        "broadcastable axes differ")
+        raise TypeError(
+            f"{new} has the type {new.type} and cannot stand for a {old.type}: its "
+            "broadcastable axes differ"
+        )
     return new
 
 
@@ -263,16 +306,18 @@ def replacement(old, new, strict=True):
 
 def _compiled(asked, mode, no_default_updates, name, on_unused, profile):
     states, visible, replace, updates = _states(asked)
-    lowered = Lowered([i.variable for i in visible], asked.outs, updates, replace,
-                      no_default_updates)
+    lowered = Lowered(
+        [i.variable for i in visible], asked.outs, updates, replace, no_default_updates
+    )
     lowered.check(on_unused)
     types = [type_of_input(i.variable) for i in visible]
     defaults = {}
     for k, one in enumerate(visible):
         if one.value is not None and one.variable not in states:
             value = one.value.value if isinstance(one.value, Container) else one.value
-            defaults[k] = types[k].filter(value, strict=one.strict,
-                                          allow_downcast=one.allow_downcast)
+            defaults[k] = types[k].filter(
+                value, strict=one.strict, allow_downcast=one.allow_downcast
+            )
     downcasts = [asked.downcast if i.allow_downcast is None else i.allow_downcast for i in visible]
     keywords = {}
     for k, one in enumerate(visible):
@@ -280,15 +325,27 @@ def _compiled(asked, mode, no_default_updates, name, on_unused, profile):
             keywords[one.name] = None if one.name in keywords else k
     way = mode.engine() if hasattr(mode, "engine") else "compiled"
     spec = Rules.made(
-        types, [i.strict for i in visible], downcasts,
+        types,
+        [i.strict for i in visible],
+        downcasts,
         {k: v for k, v in keywords.items() if v is not None},
-        inputs=lowered.inputs, outputs=lowered.outputs, updates=lowered.updates,
-        single=asked.single, name=name, mode=way, defaults=defaults, downcast=asked.downcast,
-        positional_only=True, check="none", watch=mode.watch() if hasattr(mode, "watch") else None,
-        profile=_is_measured(profile))
+        inputs=lowered.inputs,
+        outputs=lowered.outputs,
+        updates=lowered.updates,
+        single=asked.single,
+        name=name,
+        mode=way,
+        defaults=defaults,
+        downcast=asked.downcast,
+        positional_only=True,
+        check="none",
+        watch=mode.watch() if hasattr(mode, "watch") else None,
+        profile=_is_measured(profile),
+    )
     kind = DictFunction if asked.names is not None else Function
-    if any(not hasattr(v.type, "value_zeros") and not isinstance(v.type, Scalar)
-           for v in asked.outs):
+    if any(
+        not hasattr(v.type, "value_zeros") and not isinstance(v.type, Scalar) for v in asked.outs
+    ):
         kind = StateFunction
     made = kind(spec, asked, visible, states, lowered, mode)
     return made.measured(profile) if spec.profile else made
@@ -322,6 +379,7 @@ def _hidden(one):
         return value
     if isinstance(value, np.random.RandomState):
         from ..tensor.raw_random import random_state_shared
+
         return random_state_shared(value, one.name)
     if isinstance(value, Container) and value.store is not None:
         return TensorSharedVariable(one.name, one.variable.type, None, None, container=value)
@@ -329,8 +387,12 @@ def _hidden(one):
         value = value.value
     if value is None:
         raise TypeError(f"the input {one.variable} has an update and no value to start from")
-    return TensorSharedVariable(one.name, one.variable.type, one.variable.type.filter(
-        value, allow_downcast=one.allow_downcast), False)
+    return TensorSharedVariable(
+        one.name,
+        one.variable.type,
+        one.variable.type.filter(value, allow_downcast=one.allow_downcast),
+        False,
+    )
 
 
 __getattr__ = _absent_of("theano.compile.function")

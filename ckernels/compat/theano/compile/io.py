@@ -7,8 +7,17 @@ from ..names import absent_of as _absent_of
 class SymbolicInput:
     """An input: its variable, its name, and what updates it after a call."""
 
-    def __init__(self, variable, name=None, update=None, mutable=None, strict=False,
-                 allow_downcast=None, autoname=True, implicit=False):
+    def __init__(
+        self,
+        variable,
+        name=None,
+        update=None,
+        mutable=None,
+        strict=False,
+        allow_downcast=None,
+        autoname=True,
+        implicit=False,
+    ):
         if implicit is None:
             raise AssertionError("implicit is True or False")
         self.variable = variable
@@ -17,9 +26,11 @@ class SymbolicInput:
             raise TypeError(f"the name of an input is a string, not {self.name!r}")
         self.update = update
         if update is not None and variable.type != getattr(update, "type", variable.type):
-            raise TypeError("Variable in input has different type from its update: "
-                            f"{variable} has type {variable.type}, but {update} has type "
-                            f"{update.type}")
+            raise TypeError(
+                "Variable in input has different type from its update: "
+                f"{variable} has type {variable.type}, but {update} has type "
+                f"{update.type}"
+            )
         self.mutable = update is not None if mutable is None else mutable
         self.strict, self.allow_downcast, self.implicit = strict, allow_downcast, implicit
 
@@ -38,15 +49,30 @@ class In(SymbolicInput):
     update or the value is a container.
     """
 
-    def __init__(self, variable, name=None, value=None, update=None, mutable=None, strict=False,
-                 allow_downcast=None, autoname=True, implicit=None, borrow=None, shared=False):
+    def __init__(
+        self,
+        variable,
+        name=None,
+        value=None,
+        update=None,
+        mutable=None,
+        strict=False,
+        allow_downcast=None,
+        autoname=True,
+        implicit=None,
+        borrow=None,
+        shared=False,
+    ):
         from ..tensor.sharedvar import Container, SharedVariable
+
         if borrow is None:
             borrow = bool(mutable)
         elif mutable and not borrow:
-            raise AssertionError(f"the input {variable} (name={name}) was given mutable=True and "
-                                 "borrow=False: what may be overwritten is borrowed, so leave one "
-                                 "of them out")
+            raise AssertionError(
+                f"the input {variable} (name={name}) was given mutable=True and "
+                "borrow=False: what may be overwritten is borrowed, so leave one "
+                "of them out"
+            )
         self.borrow = borrow
         if isinstance(value, SharedVariable):
             value, implicit, shared = value, True if implicit is None else implicit, True
@@ -55,16 +81,19 @@ class In(SymbolicInput):
         self.shared = shared
         if update is not None:
             from ..tensor.variables import as_tensor_variable
+
             if not isinstance(update, Variable):
                 update = as_tensor_variable(update)
             if getattr(update, "node", None) is not None and update.type != variable.type:
                 update = variable.type.filter_variable(update)
-        super().__init__(variable, name, update, mutable, strict, allow_downcast, autoname,
-                         implicit)
+        super().__init__(
+            variable, name, update, mutable, strict, allow_downcast, autoname, implicit
+        )
         self.value = value
         if implicit and value is None:
-            raise TypeError(f"the input {variable} is implicit, so no call can set it: give it a "
-                            "value")
+            raise TypeError(
+                f"the input {variable} is implicit, so no call can set it: give it a value"
+            )
 
 
 class SymbolicOutput:
@@ -85,10 +114,27 @@ Out = SymbolicOutput
 class Param(In):
     """`In`, under its old name."""
 
-    def __init__(self, variable, default=None, name=None, mutable=False, strict=False,
-                 allow_downcast=None, implicit=None, borrow=None):
-        super().__init__(variable, name=name, value=default, mutable=mutable, strict=strict,
-                         allow_downcast=allow_downcast, implicit=implicit or False, borrow=borrow)
+    def __init__(
+        self,
+        variable,
+        default=None,
+        name=None,
+        mutable=False,
+        strict=False,
+        allow_downcast=None,
+        implicit=None,
+        borrow=None,
+    ):
+        super().__init__(
+            variable,
+            name=name,
+            value=default,
+            mutable=mutable,
+            strict=strict,
+            allow_downcast=allow_downcast,
+            implicit=implicit or False,
+            borrow=borrow,
+        )
 
 
 __getattr__ = _absent_of("theano.compile.io")

@@ -30,8 +30,8 @@ class Lowered:
         self.given, self.stand_ins = dict(self.replace), stand_ins
         self.written = list(outputs) + list(updates.values())
         roots = self.substituted(self.written)
-        self.outputs = roots[:len(outputs)]
-        self.updates = list(zip([v.node for v in updates], roots[len(outputs):]))
+        self.outputs = roots[: len(outputs)]
+        self.updates = list(zip([v.node for v in updates], roots[len(outputs) :]))
         self.shared = {v.node: v for v in updates}
         self.add_defaults(no_defaults)
         self.close()
@@ -72,13 +72,17 @@ class Lowered:
                     found[leaf] = new
             updated.update(found)
             looped = scan_updates(toposort(todo)) if found else {}
-            todo = [looped[v] if v in looped else self.node_of_default(new)
-                    for v, new in found.items()]
+            todo = [
+                looped[v] if v in looped else self.node_of_default(new) for v, new in found.items()
+            ]
             self.updates.extend(zip(found, todo))
 
     def node_of_default(self, new):
-        return self.substituted([new])[0] if hasattr(new, "node") else rebuild(
-            [new], {k.node: v.node for k, v in self.given.items() if is_leaf(k)})[0]
+        return (
+            self.substituted([new])[0]
+            if hasattr(new, "node")
+            else rebuild([new], {k.node: v.node for k, v in self.given.items() if is_leaf(k)})[0]
+        )
 
     def default_of(self, leaf, handles):
         """The default update of the handles on a variable node that the graph holds."""
@@ -90,8 +94,10 @@ class Lowered:
     def shared_handles(self):
         """{variable node: the shared variables on it that the graph as written holds}."""
         roots = [*self.written, *self.given.values()]
-        if all(n.attrs["store"].default_update is None for n in leaves(
-                self.outputs + [new for _, new in self.updates], "variable")):
+        if all(
+            n.attrs["store"].default_update is None
+            for n in leaves(self.outputs + [new for _, new in self.updates], "variable")
+        ):
             return {}
         found = {}
         for v in ancestors(roots):
@@ -103,8 +109,11 @@ class Lowered:
     def close(self):
         """Fill in placeholders with a default (the learning phase of K) that are no inputs."""
         roots = self.outputs + [new for _, new in self.updates]
-        fill = {n: constant_node(n.attrs["default"].array) for n in leaves(roots, "placeholder")
-                if "default" in n.attrs and n not in self.inputs}
+        fill = {
+            n: constant_node(n.attrs["default"].array)
+            for n in leaves(roots, "placeholder")
+            if "default" in n.attrs and n not in self.inputs
+        }
         if fill:
             roots = rebuild(roots, fill)
             count = len(self.outputs)
@@ -120,7 +129,8 @@ class Lowered:
                     f"the outputs need {node.name or node}, which is not among the inputs and has "
                     "no value: add it to the inputs or to givens (the flag "
                     "exception_verbosity='high' shows more)",
-                    variable=node)
+                    variable=node,
+                )
         unused = [k for k, n in enumerate(self.inputs) if n not in used]
         if not unused or on_unused == "ignore":
             return
@@ -128,17 +138,19 @@ class Lowered:
         wrong = [self.variables[k] for k in unused if id(self.variables[k]) not in mentioned]
         if not wrong:
             return
-        text = (f"no output or update needs the input at index {self.variables.index(wrong[0])}: "
-                f"{wrong[0]}.\nLeave it out of the inputs, or call function with "
-                "on_unused_input='warn' or 'ignore'.")
+        text = (
+            f"no output or update needs the input at index {self.variables.index(wrong[0])}: "
+            f"{wrong[0]}.\nLeave it out of the inputs, or call function with "
+            "on_unused_input='warn' or 'ignore'."
+        )
         if on_unused == "warn":
             import warnings
+
             warnings.warn(text, stacklevel=5)
         elif on_unused == "raise":
             raise UnusedInputError(text)
         else:
-            raise ValueError("on_unused_input is 'raise', 'warn' or 'ignore', not "
-                             f"'{on_unused}'")
+            raise ValueError(f"on_unused_input is 'raise', 'warn' or 'ignore', not '{on_unused}'")
 
 
 def _mentioned(variables):

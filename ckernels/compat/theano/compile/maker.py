@@ -28,6 +28,7 @@ class Maker:
             outputs = self.function.lowered.written
             if asked.givens:
                 from ..gof.walks import replayed
+
                 outputs = replayed(list(outputs), asked.givens)
             self._fgraph = FunctionGraph([i.variable for i in asked.ins], outputs, clone=False)
         return self._fgraph

@@ -12,7 +12,7 @@ LINKERS = {"cvm", "c|py", "py", "c", "c|py_nogc", "vm", "vm_nogc", "cvm_nogc"}
 OPTIMIZERS = {None: "none", "None": "none", "merge": "none", "o4": "fast_run", "o3": "fast_run",
               "o2": "fast_run", "o1": "fast_compile", "unsafe": "fast_run", "fast_run": "fast_run",
               "fast_run_stable": "fast_run", "fast_compile": "fast_compile",
-              "stabilize": "fast_compile"}
+              "stabilize": "fast_compile"}  # fmt: skip
 predefined_linkers = {name: name for name in sorted(LINKERS)}
 predefined_optimizers = dict.fromkeys(OPTIMIZERS)
 
@@ -85,7 +85,7 @@ class Mode:
         return made
 
     def __str__(self):
-        return (f"Mode(linker = {self.provided_linker}, optimizer = {self.provided_optimizer})")
+        return f"Mode(linker = {self.provided_linker}, optimizer = {self.provided_optimizer})"
 
     def __repr__(self):
         return f"{type(self).__name__}(linker={self.linker!r}, optimizer={self._optimizer!r})"
@@ -94,9 +94,17 @@ class Mode:
 class DebugMode(Mode):
     """Each node compiled and interpreted, and the results compared."""
 
-    def __init__(self, optimizer="fast_run", stability_patience=None, check_c_code=None,
-                 check_py_code=None, check_isfinite=None, check_preallocated_output=None,
-                 require_matching_strides=None, linker=None):
+    def __init__(
+        self,
+        optimizer="fast_run",
+        stability_patience=None,
+        check_c_code=None,
+        check_py_code=None,
+        check_isfinite=None,
+        check_preallocated_output=None,
+        require_matching_strides=None,
+        linker=None,
+    ):
         Mode.__init__(self, "cvm", optimizer)
 
     def engine(self):
@@ -111,11 +119,20 @@ class NanGuardMode(Mode):
     the function runs compiled. The flag NanGuardMode.action says what an error does.
     """
 
-    def __init__(self, nan_is_error=None, inf_is_error=None, big_is_error=None,
-                 optimizer="default", linker=None):
+    def __init__(
+        self,
+        nan_is_error=None,
+        inf_is_error=None,
+        big_is_error=None,
+        optimizer="default",
+        linker=None,
+    ):
         get = config._get
-        given = {"nan_is_error": nan_is_error, "inf_is_error": inf_is_error,
-                 "big_is_error": big_is_error}
+        given = {
+            "nan_is_error": nan_is_error,
+            "inf_is_error": inf_is_error,
+            "big_is_error": big_is_error,
+        }
         switches = {k: get(f"NanGuardMode.{k}") if v is None else v for k, v in given.items()}
         if not any(switches.values()):
             raise AssertionError("NanGuardMode with all three switches off looks at nothing")
@@ -132,6 +149,7 @@ class NanGuardMode(Mode):
 
     def watch(self):
         from .watched import NanGuard
+
         return lambda spec: NanGuard(spec, self)
 
 
@@ -160,6 +178,7 @@ class MonitorMode(Mode):
         if self.pre_func is None and self.post_func is None:
             return None
         from .watched import Monitored
+
         return lambda spec: Monitored(spec, self)
 
 
@@ -168,6 +187,7 @@ def detect_nan(i, node, fn):
     import numpy as np
 
     from ..printing import debugprint
+
     for output in fn.outputs:
         if output[0].dtype.kind in "fc" and np.isnan(output[0]).any():
             print("*** NaN detected ***")

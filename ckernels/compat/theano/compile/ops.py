@@ -32,6 +32,7 @@ class FromFunctionOp(Op):
 
     def __reduce__(self):
         import importlib
+
         module = self.__fn.__module__
         name = self.__fn.__name__
         try:
@@ -49,6 +50,7 @@ class FromFunctionOp(Op):
 def load_back(mod, name):
     """The FromFunctionOp called `name` in a module."""
     import importlib
+
     return getattr(importlib.import_module(mod), name)
 
 
@@ -73,11 +75,13 @@ def as_op(itypes, otypes, infer_shape=None):
 
     def make_op(fn):
         return FromFunctionOp(fn, itypes, otypes, infer_shape)
+
     return make_op
 
 
 def _copied(x):
     from .... import ops
+
     return ops.identity(x)
 
 

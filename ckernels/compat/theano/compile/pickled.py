@@ -7,11 +7,24 @@ def reduced(function):
     """What pickle keeps of a Function: inputs, outputs, updates, givens, mode, values of states."""
     asked = function.asked
     swap = getattr(function, "swapped", {})
-    states = [(k, i.name, function.states[i.variable]) for k, i in enumerate(asked.ins)
-              if i.variable in function.states]
+    states = [
+        (k, i.name, function.states[i.variable])
+        for k, i in enumerate(asked.ins)
+        if i.variable in function.states
+    ]
     updates = dict(asked.updates) if function.spec.updates else {}
-    return _again, (asked.ins, _outputs(asked), updates, dict(asked.givens), function.name,
-                    function.mode, asked.downcast, swap, states, dict(function.spec.defaults))
+    return _again, (
+        asked.ins,
+        _outputs(asked),
+        updates,
+        dict(asked.givens),
+        function.name,
+        function.mode,
+        asked.downcast,
+        swap,
+        states,
+        dict(function.spec.defaults),
+    )
 
 
 def _outputs(asked):
@@ -24,11 +37,20 @@ def _outputs(asked):
 
 def _again(ins, outputs, updates, givens, name, mode, downcast, swap, states, defaults):
     from .function import function
+
     if not config.unpickle_function:
         return None
     for k, _, state in states:
         ins[k].value = state
-    made = function(ins, outputs, mode=mode, updates=updates, givens=givens, name=name,
-                    allow_input_downcast=downcast, on_unused_input="ignore")
+    made = function(
+        ins,
+        outputs,
+        mode=mode,
+        updates=updates,
+        givens=givens,
+        name=name,
+        allow_input_downcast=downcast,
+        on_unused_input="ignore",
+    )
     made.spec.defaults.update(defaults)
     return made._swapped(swap, False, name, {}) if swap else made

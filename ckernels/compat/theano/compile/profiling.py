@@ -43,8 +43,9 @@ class ProfileStats:
     @property
     def fct_callcount(self):
         """How often the functions were called."""
-        return sum(max((row.calls for row in f.info.profile_table()), default=0)
-                   for f in self.functions)
+        return sum(
+            max((row.calls for row in f.info.profile_table()), default=0) for f in self.functions
+        )
 
     @property
     def compile_time(self):
@@ -95,11 +96,14 @@ class ProfileStats:
     def summary_function(self, file=None):
         """Print how often the functions ran and what is in them."""
         total = sum(map(_seconds, self.rows))
-        print(f"Function profiling\n==================\n  Message: {self.message or ''}\n"
-              f"  Calls of Function.__call__: {self.fct_callcount}\n"
-              f"  Time in instructions: {total:e}s\n"
-              f"  Time in the C compiler: {self.compile_time:e}s\n"
-              f"  Number of instructions: {len(self.rows)}\n", file=file or sys.stderr)
+        print(
+            f"Function profiling\n==================\n  Message: {self.message or ''}\n"
+            f"  Calls of Function.__call__: {self.fct_callcount}\n"
+            f"  Time in instructions: {total:e}s\n"
+            f"  Time in the C compiler: {self.compile_time:e}s\n"
+            f"  Number of instructions: {len(self.rows)}\n",
+            file=file or sys.stderr,
+        )
 
     def summary_class(self, file=None, N=None):  # noqa: N803 (Theano's name)
         """Print a row for each class of instructions, the slowest first."""
@@ -159,18 +163,26 @@ def _section(title, label, plural, rows, limit, file):
     total, done = sum(row[0] for row in rows) or 1, 0
     rows = sorted(rows, key=lambda row: -row[0])
     count = "" if any(row[2] is None for row in rows) else "<#apply> "
-    print(f"{title}\n---\n<% time> <sum %> <apply time> <time per call> <#call> {count}<{label}>",
-          file=file)
+    print(
+        f"{title}\n---\n<% time> <sum %> <apply time> <time per call> <#call> {count}<{label}>",
+        file=file,
+    )
     for seconds, calls, nodes, name in rows[:limit]:
         done += seconds
         number = "" if nodes is None else f"{nodes:8d} "
         each = seconds / max(calls, 1)
-        print(f"  {100 * seconds / total:5.1f}%  {100 * done / total:5.1f}%    {seconds:8.3f}s"
-              f"      {each:8.2e}s {calls:7d} {number}{name}", file=file)
+        print(
+            f"  {100 * seconds / total:5.1f}%  {100 * done / total:5.1f}%    {seconds:8.3f}s"
+            f"      {each:8.2e}s {calls:7d} {number}{name}",
+            file=file,
+        )
     rest = rows[limit:]
     left = sum(row[0] for row in rest)
-    print(f"   ... (remaining {len(rest)} {plural} account for {100 * left / total:.2f}%"
-          f"({left:.2f}s) of the runtime)\n", file=file)
+    print(
+        f"   ... (remaining {len(rest)} {plural} account for {100 * left / total:.2f}%"
+        f"({left:.2f}s) of the runtime)\n",
+        file=file,
+    )
 
 
 def print_all():

@@ -21,7 +21,7 @@ from ..config import config
 from ..exceptions import NanGuardError
 from ..gof.walks import handle_of
 
-BIG = 1e10      # Theano's
+BIG = 1e10  # Theano's
 
 
 class NanGuard(Guarded):
@@ -50,9 +50,11 @@ class NanGuard(Guarded):
         if not array.size or not dtypes.is_inexact(array.dtype.name):
             return ""
         with np.errstate(all="ignore"):
-            wrong = [(mode.nan_is_error and np.isnan(array).any(), "NaN detected"),
-                     (mode.inf_is_error and np.isinf(array).any(), "Inf detected"),
-                     (mode.big_is_error and (np.abs(array) > BIG).any(), "Big value detected")]
+            wrong = [
+                (mode.nan_is_error and np.isnan(array).any(), "NaN detected"),
+                (mode.inf_is_error and np.isinf(array).any(), "Inf detected"),
+                (mode.big_is_error and (np.abs(array) > BIG).any(), "Big value detected"),
+            ]
         return ", ".join(words for bad, words in wrong if bad)
 
     def trace(self, env, results):
@@ -71,8 +73,12 @@ class NanGuard(Guarded):
         words = self.found(array)
         if not words:
             return False
-        problem = with_line(NanGuardError(
-            f"{words}: NanGuardMode found an error in {what}, {title(node)}, {span(array)}"), node)
+        problem = with_line(
+            NanGuardError(
+                f"{words}: NanGuardMode found an error in {what}, {title(node)}, {span(array)}"
+            ),
+            node,
+        )
         action = config._get("NanGuardMode.action")
         if action == "raise":
             raise problem
@@ -80,6 +86,7 @@ class NanGuard(Guarded):
             warnings.warn(str(problem), stacklevel=4)
         else:
             import pdb
+
             print(problem)
             pdb.set_trace()
         return True
@@ -124,13 +131,13 @@ class Monitored(Shared):
             for _ in walked(self.roots, values, self.around):
                 pass
             found = [values[root] for root in self.roots]
-            apply_updates(spec.updates, found[len(spec.outputs):])
-        return finish(found[:len(spec.outputs)], spec)
+            apply_updates(spec.updates, found[len(spec.outputs) :])
+        return finish(found[: len(spec.outputs)], spec)
 
     def around(self, place, node, values):
         """The value of a node, between the user's functions."""
         thunk = Thunk(node, values)
-        if node.op.name in ("item", "choose"):      # they only hand on what others computed
+        if node.op.name in ("item", "choose"):  # they only hand on what others computed
             thunk()
             return thunk.value()
         apply = self.apply_of(node)
@@ -160,8 +167,7 @@ def walked(roots, values, compute=_computed):
     compute(place, node, values of its inputs) -> value. Of each choice only the side that is taken
     is computed.
     """
-    places = {node: k for k, node in enumerate(
-        n for n in toposort(roots) if n.op.kind != "leaf")}
+    places = {node: k for k, node in enumerate(n for n in toposort(roots) if n.op.kind != "leaf")}
     stack = list(reversed(roots))
     while stack:
         node = stack[-1]
@@ -173,8 +179,9 @@ def walked(roots, values, compute=_computed):
             continue
         needed = node.inputs
         if node.op.name == "choose":
-            needed = needed[:1] if needed[0] not in values else (
-                needed[1 if values[needed[0]] else 2],)
+            needed = (
+                needed[:1] if needed[0] not in values else (needed[1 if values[needed[0]] else 2],)
+            )
         missing = [i for i in needed if i not in values]
         if missing:
             stack.extend(reversed(missing))

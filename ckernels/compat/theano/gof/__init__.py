@@ -15,14 +15,18 @@ def __getattr__(name):
     import importlib
 
     from ..names import elsewhere
+
     if name == "Container":
         from ..tensor.sharedvar import Container
+
         return Container
     if name == "CDataType":
         from .type import CDataType
+
         return CDataType
     if name == "get_test_value":
         from ..test_values import get_test_value
+
         return get_test_value
     if name in _LAZY:
         return getattr(importlib.import_module("." + _LAZY[name], __name__), name)

@@ -36,8 +36,11 @@ class FunctionGraph(object2):
     @property
     def variables(self):
         """All variables."""
-        return {v for n in self.toposort() for v in (*n.inputs, *n.outputs)} | set(self.inputs) \
+        return (
+            {v for n in self.toposort() for v in (*n.inputs, *n.outputs)}
+            | set(self.inputs)
             | set(self.outputs)
+        )
 
     @property
     def clients_of(self):
@@ -120,6 +123,7 @@ class FunctionGraph(object2):
 
     def __str__(self):
         from .graph import as_string
+
         return f"[{', '.join(as_string(self.inputs, self.outputs))}]"
 
     __repr__ = __str__

@@ -35,8 +35,9 @@ class Variable(Node):
     def __init__(self, type, owner=None, index=None, name=None):
         self.type, self.owner, self.name = type, owner, name
         if owner is not None and not isinstance(owner, Apply):
-            raise TypeError("only an Apply owns a variable; leave owner out where none made it",
-                            owner)
+            raise TypeError(
+                "only an Apply owns a variable; leave owner out where none made it", owner
+            )
         if index is not None and not isinstance(index, int):
             raise TypeError("index must be an int", index)
         if name is not None and not isinstance(name, str):
@@ -75,6 +76,7 @@ class Variable(Node):
 
     def __repr__(self, firstPass=True):
         from ..config import config
+
         text = str(self)
         value = getattr(self.tag, "test_value", None) if config.print_test_value else None
         return text if value is None else f"{text}\n{value!r}"
@@ -91,6 +93,7 @@ class Variable(Node):
     def eval(self, inputs_to_values=None):
         """The value, given values of inputs; the function is compiled once and kept."""
         from ..compile import function
+
         given = inputs_to_values or {}
         cache = self.__dict__.setdefault("_fn_cache", {})
         key = tuple(sorted(given, key=id))
@@ -115,11 +118,13 @@ class Variable(Node):
 
     def __getstate__(self):
         from .pickling import state_of_variable
+
         return state_of_variable(self)
 
     def get_test_value(self):
         """What `tag.test_value` holds, or the value of a constant or shared variable."""
         from ..test_values import get_test_value
+
         return get_test_value(self)
 
 
@@ -179,20 +184,25 @@ class Apply(Node):
             raise TypeError(f"Apply takes a list or tuple of outputs, not {type(outputs).__name__}")
         for x in inputs:
             if not isinstance(x, Variable):
-                raise TypeError(f"Apply got the input {x}, which is no Variable; wrap it first, "
-                                "e.g. with as_tensor_variable")
+                raise TypeError(
+                    f"Apply got the input {x}, which is no Variable; wrap it first, "
+                    "e.g. with as_tensor_variable"
+                )
             self.inputs.append(x)
         for i, x in enumerate(outputs):
             if not isinstance(x, Variable):
-                raise TypeError(f"Apply got the output {x}, which is no Variable; call a type to "
-                                "make a new one")
+                raise TypeError(
+                    f"Apply got the output {x}, which is no Variable; call a type to make a new one"
+                )
             if x.owner is None:
                 x.owner, x.index = self, i
             elif x.owner is not self or x.index != i:
-                raise ValueError(f"output {i} of Apply, {x}, has another owner or place already; "
-                                 "make a new variable for it")
+                raise ValueError(
+                    f"output {i} of Apply, {x}, has another owner or place already; "
+                    "make a new variable for it"
+                )
             self.outputs.append(x)
-        lower = getattr(op, "_lower", None)   # `lower` is an option of Theano's ops
+        lower = getattr(op, "_lower", None)  # `lower` is an option of Theano's ops
         if lower is not None:
             lower(self)
 
@@ -224,13 +234,17 @@ class Apply(Node):
         if do is None:
             if len(self.outputs) == 1:
                 return self.outputs[0]
-            raise ValueError(f"{self.op}.default_output should be an output index: it has "
-                             f"{len(self.outputs)} outputs")
+            raise ValueError(
+                f"{self.op}.default_output should be an output index: it has "
+                f"{len(self.outputs)} outputs"
+            )
         if not isinstance(do, int):
             raise AttributeError(f"default_output of {self.op} must count outputs, not be {do!r}")
         if not 0 <= do < len(self.outputs):
-            raise AttributeError(f"default_output of {self.op} is {do}, but there are only "
-                                 f"{len(self.outputs)} outputs, counted from 0")
+            raise AttributeError(
+                f"default_output of {self.op} is {do}, but there are only "
+                f"{len(self.outputs)} outputs, counted from 0"
+            )
         return self.outputs[do]
 
     out = property(default_output, doc="The default output.")
@@ -328,9 +342,11 @@ def stack_search(start, expand, mode="bfs", build_inv=False):
 
 def ancestors(variable_list, blockers=None):
     """The variables that contribute to those of the list, these included."""
+
     def expand(v):
         if v.owner and (not blockers or v not in blockers):
             return reversed(v.owner.inputs)
+
     return stack_search(deque(variable_list), expand, "dfs")
 
 
@@ -341,9 +357,11 @@ def inputs(variable_list, blockers=None):
 
 def variables_and_orphans(i, o):
     """(the variables between inputs `i` and outputs `o`, those that neither are nor need `i`)."""
+
     def expand(v):
         if v.owner and v not in i:
             return list(v.owner.inputs) + list(v.owner.outputs)
+
     variables = stack_search(deque(o), expand, "dfs")
     return variables, [v for v in variables if v.owner is None and v not in i]
 
@@ -365,8 +383,9 @@ def orphans(i, o):
 
 def clone(i, o, copy_inputs=True, copy_orphans=None):
     """(inputs, outputs) of a copy of the graph between `i` and `o`."""
-    equiv = clone_get_equiv(i, o, copy_inputs,
-                            copy_inputs if copy_orphans is None else copy_orphans)
+    equiv = clone_get_equiv(
+        i, o, copy_inputs, copy_inputs if copy_orphans is None else copy_orphans
+    )
     return [equiv[x] for x in i], [equiv[x] for x in o]
 
 
@@ -397,8 +416,11 @@ def clone_get_equiv(inputs, outputs, copy_inputs=True, copy_orphans=True, memo=N
 def apply_order(outputs, stop=()):
     """The Apply nodes that `outputs` need, inputs first, not going behind the ids in `stop`."""
     order, done = [], set()
-    stack = [(v.owner, False) for v in reversed(list(outputs))
-             if id(v) not in stop and v.owner is not None]
+    stack = [
+        (v.owner, False)
+        for v in reversed(list(outputs))
+        if id(v) not in stop and v.owner is not None
+    ]
     while stack:
         node, ready = stack.pop()
         if id(node) in done:
@@ -414,8 +436,9 @@ def apply_order(outputs, stop=()):
     return order
 
 
-def general_toposort(outputs, deps, debug_print=False, compute_deps_cache=None, deps_cache=None,
-                     clients=None):
+def general_toposort(
+    outputs, deps, debug_print=False, compute_deps_cache=None, deps_cache=None, clients=None
+):
     """What `deps` leads to from `outputs`, those it depends on first."""
     order, done, stack = [], set(), [(x, False) for x in reversed(list(outputs))]
     open_ = set()
@@ -501,6 +524,7 @@ def equal_computations(xs, ys, in_xs=None, in_ys=None):
             else:
                 stack.extend(zip(a.owner.inputs, b.owner.inputs))
         return True
+
     return all(equal(x, y) for x, y in zip(xs, ys))
 
 
@@ -509,6 +533,7 @@ def is_same_graph(var1, var2, givens=None, debug=False):
     pairs = list(givens.items()) if hasattr(givens, "items") else list(givens or ())
     if pairs:
         from .walks import replayed
+
         var1, var2 = replayed([var1, var2], dict(pairs))
     return equal_computations([var1], [var2])
 
@@ -528,8 +553,9 @@ def default_node_formatter(op, argstrings):
     return f"{op.op}({', '.join(argstrings)})"
 
 
-def op_as_string(i, op, leaf_formatter=default_leaf_formatter,
-                 node_formatter=default_node_formatter):
+def op_as_string(
+    i, op, leaf_formatter=default_leaf_formatter, node_formatter=default_node_formatter
+):
     """An Apply as text: its op on the text of its inputs."""
     strs = as_string(i, op.inputs, leaf_formatter, node_formatter)
     return node_formatter(op, strs)
@@ -553,8 +579,11 @@ def as_string(i, o, leaf_formatter=default_leaf_formatter, node_formatter=defaul
         if r.owner is None or r in i or r in orphan:
             return leaf_formatter(r)
         op = r.owner
-        idx = "" if op.op.default_output is not None or len(op.outputs) == 1 \
+        idx = (
+            ""
+            if op.op.default_output is not None or len(op.outputs) == 1
             else f"::{op.outputs.index(r)}"
+        )
         if r in multi:
             number = multi.index(r) + 1
             if r in done:
@@ -562,6 +591,7 @@ def as_string(i, o, leaf_formatter=default_leaf_formatter, node_formatter=defaul
             done.add(r)
             return f"*{number} -> {node_formatter(op, [describe(x) for x in op.inputs])}{idx}"
         return f"{node_formatter(op, [describe(x) for x in op.inputs])}{idx}"
+
     return [describe(x) for x in o]
 
 

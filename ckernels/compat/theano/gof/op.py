@@ -39,25 +39,34 @@ class PureOp:
 
     def make_node(self, *inputs):
         """The Apply of this op to `inputs`, whatever they are made of."""
-        if self.__dict__.get("itypes", getattr(self, "itypes", None)) is None \
-                or getattr(self, "otypes", None) is None:
-            raise NotImplementedError(f"{type(self).__name__} says nothing of its inputs and "
-                                      "outputs: give it make_node, or itypes and otypes")
+        if (
+            self.__dict__.get("itypes", getattr(self, "itypes", None)) is None
+            or getattr(self, "otypes", None) is None
+        ):
+            raise NotImplementedError(
+                f"{type(self).__name__} says nothing of its inputs and "
+                "outputs: give it make_node, or itypes and otypes"
+            )
         if len(inputs) != len(self.itypes):
             raise ValueError(f"{self} takes {len(self.itypes)} inputs, not {len(inputs)}")
         from ..tensor.variables import as_tensor_variable
+
         given = [x if hasattr(x, "type") else as_tensor_variable(x) for x in inputs]
         if not all(x.type == t for x, t in zip(given, self.itypes)):
-            raise TypeError(f"the inputs have the types {[x.type for x in given]}, but this op "
-                            f"takes {self.itypes}; cast them first")
+            raise TypeError(
+                f"the inputs have the types {[x.type for x in given]}, but this op "
+                f"takes {self.itypes}; cast them first"
+            )
         return Apply(self, given, [o() for o in self.otypes])
 
     def __call__(self, *inputs, **kwargs):
         return_list = kwargs.pop("return_list", False)
         node = self.make_node(*inputs, **kwargs)
         from ..config import config
+
         if config.compute_test_value != "off":
             from ..test_values import compute
+
             compute(node)
         if self.default_output is not None:
             found = node.outputs[self.default_output]
@@ -68,16 +77,21 @@ class PureOp:
 
     def perform(self, node, inputs, output_storage, params=None):
         """Compute: put the value of each output into output_storage[k][0]."""
-        raise utils.MethodNotDefined("perform", type(self), self.__class__.__name__,
-                                     "define perform in this class: it is what computes the op")
+        raise utils.MethodNotDefined(
+            "perform",
+            type(self),
+            self.__class__.__name__,
+            "define perform in this class: it is what computes the op",
+        )
 
     def L_op(self, inputs, outputs, output_grads):  # noqa: N802
         """Gradients with respect to `inputs`; refers to `grad` unless an op has its own."""
         return self.grad(inputs, output_grads)
 
     def R_op(self, inputs, eval_points):  # noqa: N802
-        raise NotImplementedError(f"{self} has no R_op; define R_op(inputs, eval_points) in class "
-                                  f"{type(self).__name__}")
+        raise NotImplementedError(
+            f"{self} has no R_op; define R_op(inputs, eval_points) in class {type(self).__name__}"
+        )
 
     def do_constant_folding(self, node):
         """Whether an application to constants may be computed beforehand."""
@@ -94,8 +108,11 @@ class Op(utils.object2, PureOp, CLinkerOp):
             if "__eq__" not in own:
                 cls.__eq__ = _equal_by_props
                 cls.__hash__ = own.get("__hash__") or _hash_by_props
-            if "__str__" not in own and cls.__str__ is object.__str__ \
-                    or getattr(cls.__str__, "by_props", False):
+            if (
+                "__str__" not in own
+                and cls.__str__ is object.__str__
+                or getattr(cls.__str__, "by_props", False)
+            ):
                 cls.__str__ = _text_by_props
 
     def _props(self):
@@ -108,6 +125,7 @@ class Op(utils.object2, PureOp, CLinkerOp):
     def _lower(self, apply):
         """Give the outputs of `apply`, fresh, their nodes of the engine."""
         from .perform import lower
+
         lower(self, apply)
 
     def make_thunk(self, node, storage_map, compute_map, no_recycling, impl=None):
@@ -122,6 +140,7 @@ class Op(utils.object2, PureOp, CLinkerOp):
             run(self, node, [x[0] for x in ins], outs)
             for x in node.outputs:
                 compute_map[x][0] = True
+
         rval.inputs, rval.outputs, rval.lazy = ins, outs, False
         return rval
 
@@ -144,7 +163,8 @@ def run(op, node, inputs, outputs):
 
 def _equal_by_props(self, other):
     return type(self) is type(other) and all(
-        _same(getattr(self, a), getattr(other, a)) for a in self.__props__)
+        _same(getattr(self, a), getattr(other, a)) for a in self.__props__
+    )
 
 
 def _same(a, b):
@@ -187,6 +207,7 @@ class KernelOp(Op):
         node = self.make_node(*inputs)
         if _test_values() != "off":
             from ..test_values import compute
+
             compute(node)
         outputs = node.outputs
         if kwargs:
@@ -202,8 +223,9 @@ class KernelOp(Op):
             out.node = node
 
     def __eq__(self, other):
-        return self is other or (type(self) is type(other) and self.build is other.build
-                                 and self.attrs == other.attrs)
+        return self is other or (
+            type(self) is type(other) and self.build is other.build and self.attrs == other.attrs
+        )
 
     def __hash__(self):
         return hash((type(self), self.build, repr(sorted(self.attrs.items()))))
@@ -217,6 +239,7 @@ class KernelOp(Op):
     def perform(self, node, inputs, output_storage, params=None):
         """The meaning, through the engine's interpreter."""
         from .perform import interpret
+
         for cell, value in zip(output_storage, interpret(self, inputs, len(node.outputs))):
             cell[0] = value
 
@@ -230,23 +253,27 @@ class KernelOp(Op):
 def _variable(x):
     global _variable
     from ..tensor.variables import as_tensor_variable as _variable
+
     return _variable(x)
 
 
 def _wrap(node):
     global _wrap
     from ..tensor.variables import wrap as _wrap
+
     return _wrap(node)
 
 
 def _test_values():
     from ..config import config
+
     global _test_values
     values = config._values
     _get = config._get
 
     def _test_values():
         return values.get("compute_test_value") or _get("compute_test_value")
+
     return _test_values()
 
 
@@ -268,6 +295,7 @@ class NodeOp(Op):
     def nodes(self, inputs):
         """The nodes of the outputs on other input nodes."""
         from ....graph.node import item, make
+
         node = make(self.op, inputs, self.attrs)
         if node.outs is None:
             return [node]
@@ -279,6 +307,7 @@ class NodeOp(Op):
 
     def perform(self, node, inputs, output_storage, params=None):
         from .perform import interpret
+
         for cell, value in zip(output_storage, interpret(self, inputs, len(node.outputs))):
             cell[0] = value
 
@@ -297,6 +326,7 @@ class NodeOp(Op):
 
 def _node_op(name, attrs):
     from ....graph.op import REGISTRY
+
     return NodeOp(REGISTRY[name], attrs)
 
 

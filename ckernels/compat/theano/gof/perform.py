@@ -21,8 +21,10 @@ class Performed:
 
     def __init__(self, apply):
         self.op, self.apply = apply.op, apply
-        self.types = tuple((o.type.dtype, tuple(1 if b else None for b in o.type.broadcastable))
-                           for o in apply.outputs)
+        self.types = tuple(
+            (o.type.dtype, tuple(1 if b else None for b in o.type.broadcastable))
+            for o in apply.outputs
+        )
 
     def __eq__(self, other):
         return isinstance(other, Performed) and self.types == other.types and self.op == other.op
@@ -45,8 +47,16 @@ class Performed:
         try:
             given = infer(self.apply, [tuple(n.shape) for n in inputs])
             told = [tuple(_known(d) for d in shape) for shape in given]
-        except (MethodNotDefined, NotImplementedError, CKernelsError, TypeError, AttributeError,
-                ValueError, KeyError, IndexError):
+        except (
+            MethodNotDefined,
+            NotImplementedError,
+            CKernelsError,
+            TypeError,
+            AttributeError,
+            ValueError,
+            KeyError,
+            IndexError,
+        ):
             return found
         return [t if len(t) == len(f) else f for t, f in zip(told, found)]
 
@@ -68,25 +78,30 @@ def _infer(attrs, *inputs):
 def _run(attrs, *arrays):
     held = attrs["op"]
     op, storage = held.op, [[None] for _ in held.types]
-    copied = [np.array(a) for a in arrays]     # perform may write to what it gets, and keep it
+    copied = [np.array(a) for a in arrays]  # perform may write to what it gets, and keep it
     run(op, held.apply, copied, storage)
     found = []
-    for (cell, (dtype, shape), k) in zip(storage, held.types, range(len(storage))):
+    for cell, (dtype, shape), k in zip(storage, held.types, range(len(storage))):
         value = np.asarray(cell[0])
         if cell[0] is None:
             raise UsageError(f"perform of {op} put nothing into output_storage[{k}][0]")
         if value.dtype.name != dtype:
-            raise DTypeError(f"perform of {op} made output {k} of dtype {value.dtype}; its "
-                             f"make_node says {dtype}")
+            raise DTypeError(
+                f"perform of {op} made output {k} of dtype {value.dtype}; its "
+                f"make_node says {dtype}"
+            )
         if value.ndim != len(shape):
-            raise ShapeError(f"perform of {op} made output {k} of {value.ndim} dimensions; its "
-                             f"make_node says {len(shape)}")
+            raise ShapeError(
+                f"perform of {op} made output {k} of {value.ndim} dimensions; its "
+                f"make_node says {len(shape)}"
+            )
         found.append(value)
     return tuple(found) if len(found) > 1 else found[0]
 
 
 def _grad(node, g):
     from ..tensor.variables import as_tensor_variable, wrap
+
     held = node.attrs["op"]
     inputs = [wrap(n) for n in node.inputs]
     several = node.outs is not None
@@ -105,9 +120,11 @@ def _grad(node, g):
     parts = []
     for x, part in zip(inputs, found):
         if part is None:
-            raise TypeError(f"{held.op}.grad gave None for an input. Say what it means: zeros_like "
-                            "of the input where the slope is 0, disconnected_type() where nothing "
-                            "flows, grad_undefined or grad_not_implemented where there is none")
+            raise TypeError(
+                f"{held.op}.grad gave None for an input. Say what it means: zeros_like "
+                "of the input where the slope is 0, disconnected_type() where nothing "
+                "flows, grad_undefined or grad_not_implemented where there is none"
+            )
         kind = getattr(part, "type", None)
         if isinstance(kind, DisconnectedType):
             parts.append(None)
@@ -122,14 +139,15 @@ def _grad(node, g):
 
 def _shaped(op, part, x):
     if part.ndim != x.ndim:
-        raise ValueError(f"{op}.grad gave a gradient of {part.ndim} dimensions for an input of "
-                         f"{x.ndim}")
-    return part if part.dtype == x.dtype or dtypes.is_complex(part.dtype) else ops.cast(
-        part, x.dtype)
+        raise ValueError(
+            f"{op}.grad gave a gradient of {part.ndim} dimensions for an input of {x.ndim}"
+        )
+    return (
+        part if part.dtype == x.dtype or dtypes.is_complex(part.dtype) else ops.cast(part, x.dtype)
+    )
 
 
-Row("perform", "opaque", _infer, _run, _grad,
-    doc="An Op of Theano's kind, written in Python.")
+Row("perform", "opaque", _infer, _run, _grad, doc="An Op of Theano's kind, written in Python.")
 
 
 # A gradient that does not exist: harmless while nothing asks for it.
@@ -137,8 +155,14 @@ def _refuse(attrs, x):
     raise UsageError(f"a gradient that does not exist was computed: {attrs['why']}")
 
 
-Row("null_gradient", "opaque", lambda attrs, x: (x.dtype, x.shape), _refuse,
-    lambda node, g: (None,), doc="A gradient that is undefined, with the reason.")
+Row(
+    "null_gradient",
+    "opaque",
+    lambda attrs, x: (x.dtype, x.shape),
+    _refuse,
+    lambda node, g: (None,),
+    doc="A gradient that is undefined, with the reason.",
+)
 
 
 def null(x, why):
@@ -163,6 +187,7 @@ def lower(op, apply):
 def _opaque(x):
     """A node for a tensor that the engine cannot compute: made of what is no tensor."""
     from ....api.tensor import placeholder_node
+
     node = placeholder_node(x.node.dtype, x.node.shape, x.name)
     return node
 
@@ -170,6 +195,7 @@ def _opaque(x):
 def interpret(op, arrays, count):
     """The values of a KernelOp or NodeOp on arrays, by the engine's NumPy interpreter."""
     from ....reference import evaluate
+
     nodes = [constant(np.asarray(a)) for a in arrays]
     if hasattr(op, "build"):
         found = op.build(*nodes, **op.attrs)

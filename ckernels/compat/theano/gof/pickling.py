@@ -32,17 +32,30 @@ def _notes(v):
 def reduced(v):
     """What pickle keeps of a tensor variable."""
     from ..tensor.variables import TensorConstant
+
     name, notes = _notes(v)
     if isinstance(v, gof.Constant):
-        return _constant, (TensorConstant if isinstance(v, TensorConstant) else type(v), v.type,
-                           v.data, name)
+        return _constant, (
+            TensorConstant if isinstance(v, TensorConstant) else type(v),
+            v.type,
+            v.data,
+            name,
+        )
     if hasattr(v, "container"):
-        return _shared, (type(v), name, v.type, Held(v.container), notes), \
-            {"default_update": v._default_update} if v._default_update is not None else None
+        return (
+            _shared,
+            (type(v), name, v.type, Held(v.container), notes),
+            {"default_update": v._default_update} if v._default_update is not None else None,
+        )
     if v.owner is None:
         return _leaf, (v.type, name, notes)
-    return _output, (Made.of(v.owner), v.index, name, notes, v.type if v._type is not None else
-                     None)
+    return _output, (
+        Made.of(v.owner),
+        v.index,
+        name,
+        notes,
+        v.type if v._type is not None else None,
+    )
 
 
 class Held:
@@ -61,6 +74,7 @@ class Held:
 
 def _held(array):
     from ....runtime.state import Store
+
     made = object.__new__(Held)
     made.store = Store(array)
     made.container = None
@@ -113,6 +127,7 @@ def _output(made, index, name, notes, type):
 
 def _shared(kind, name, type, held, notes):
     from ..tensor.sharedvar import Container
+
     if held.container is None:
         held.container = Container(None, None, False, None, name, None, held.store)
     container = held.container
@@ -122,8 +137,9 @@ def _shared(kind, name, type, held, notes):
 
 
 def _rebuild_shared(made, kind, name, type, container):
-    if hasattr(type, "static") and not hasattr(type, "value_zeros"):    # a state of a generator
+    if hasattr(type, "static") and not hasattr(type, "value_zeros"):  # a state of a generator
         from ..tensor.raw_random import _StateContainer
+
         container = _StateContainer(None, None, False, None, name, None, container.store)
     elif container.type is None:
         container.type = type
@@ -163,4 +179,3 @@ def _copied_graph(v, memo):
             new.name = old.name
             memo[id(old)] = new
     return memo[id(v)]
-

@@ -29,8 +29,10 @@ class PureType:
             if converted is not None:
                 return converted
         if other.type != self:
-            raise TypeError(f"{other} has the type {other.type} where {self} is needed, and does "
-                            "not turn into it by itself; convert it first")
+            raise TypeError(
+                f"{other} has the type {other.type} where {self} is needed, and does "
+                "not turn into it by itself; convert it first"
+            )
         return other
 
     def convert_variable(self, var):
@@ -181,13 +183,24 @@ class DisconnectedType(Type):
 class CDataType(Type):
     """A value of C that Python passes on unseen."""
 
-    def __init__(self, ctype, freefunc=None, headers=(), header_dirs=(), libraries=(), lib_dirs=(),
-                 extra_support_code="", version=None):
+    def __init__(
+        self,
+        ctype,
+        freefunc=None,
+        headers=(),
+        header_dirs=(),
+        libraries=(),
+        lib_dirs=(),
+        extra_support_code="",
+        version=None,
+    ):
         self.ctype, self.freefunc = ctype, freefunc
 
     def __eq__(self, other):
         return type(self) is type(other) and (self.ctype, self.freefunc) == (
-            other.ctype, other.freefunc)
+            other.ctype,
+            other.freefunc,
+        )
 
     def __hash__(self):
         return hash((type(self), self.ctype, self.freefunc))

@@ -60,6 +60,7 @@ undef = _Undefined()
 def add_tag_trace(thing, user_line=None):
     """Note in `thing.tag.trace` where the user made it: a list of lists of frames."""
     from ..config import config
+
     limit = config._get("traceback.limit") if user_line is None else user_line
     frame = user_frame()[0]
     if frame is not None and limit:
@@ -76,6 +77,7 @@ def simple_extract_stack(f=None, limit=None, skips=()):
 
 def deprecated(filename, msg=""):
     """A decorator that prints once that a function is on its way out."""
+
     def _deprecated(f):
         printed = []
 
@@ -84,7 +86,9 @@ def deprecated(filename, msg=""):
                 print(f"WARNING: {filename}.{f.__name__} deprecated. {msg}")
                 printed.append(True)
             return f(*args, **kwargs)
+
         return g
+
     return _deprecated
 
 
@@ -119,6 +123,7 @@ def flatten(a):
 def hash_from_code(msg):
     """The MD5 of text or bytes, as hex digits."""
     import hashlib
+
     return hashlib.md5(msg.encode() if isinstance(msg, str) else msg).hexdigest()
 
 

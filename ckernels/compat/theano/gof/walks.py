@@ -7,7 +7,7 @@ a handle means itself, not its twins of the same expression.
 from ....graph.node import item
 from .graph import Apply, apply_order
 
-LAZY = object()     # the owner of a variable that is read off its engine node when asked for
+LAZY = object()  # the owner of a variable that is read off its engine node when asked for
 
 
 def is_leaf(v):
@@ -50,6 +50,7 @@ def derived(handle, memo):
     memo: {uid of a node: handle} of what the user has in hands; ("apply", uid): Apply.
     """
     from .op import NodeOp
+
     node = handle.node
     index, base = 0, node
     if node.op.name == "item":
@@ -67,8 +68,11 @@ def derived(handle, memo):
             found = Apply.made(NodeOp(base.op, base.attrs), inputs, outputs)
         memo["apply", base.uid] = found
     elif found.outputs[index] is not handle:
-        return Apply.made(found.op, found.inputs, [
-            handle if k == index else _fresh(x.node, memo) for k, x in enumerate(found.outputs)])
+        return Apply.made(
+            found.op,
+            found.inputs,
+            [handle if k == index else _fresh(x.node, memo) for k, x in enumerate(found.outputs)],
+        )
     return found
 
 
@@ -82,6 +86,7 @@ def handle_of(node, memo):
 
 def _fresh(node, memo):
     from ..tensor.variables import constant_handle, wrap
+
     if node.op.name == "constant":
         return constant_handle(node)
     made = wrap(node)

@@ -16,7 +16,7 @@ from ..tensor.variables import as_tensor_variable
 class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
     """Streams of random variables; each draw owns a state, advanced by functions that use it."""
 
-    wanted = None       # the dtype of uniform numbers that a draw is made from, where it is fixed
+    wanted = None  # the dtype of uniform numbers that a draw is made from, where it is fixed
 
     def __init__(self, seed=12345, use_cuda=None):
         super().__init__(seed, None)
@@ -24,6 +24,7 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
     def pretty_return(self, node_rstate, new_rstate, sample, size, nstreams):
         """Note a draw: `sample` gets the attributes rstate and update."""
         from ..scan_module import _shared_on
+
         state = _shared_on(node_rstate)
         state.name = "rstate"
         memo = {state.node.uid: state}
@@ -60,16 +61,18 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
         dtype = self._float(dtype, low, high)
         return super().uniform(_size(size), _number(low), _number(high), ndim, dtype, nstreams)
 
-    def normal(self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None, truncate=False,
-               **kwargs):
+    def normal(
+        self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None, truncate=False, **kwargs
+    ):
         """Normal numbers, by Box and Muller; truncate: within two standard deviations."""
         dtype = self._float(dtype, avg, std)
         if truncate:
             return self._truncated(_size(size), avg, std, dtype, nstreams)
         return super().normal(_size(size), _number(avg), _number(std), ndim, dtype, nstreams)
 
-    def truncated_normal(self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None,
-                         **kwargs):
+    def truncated_normal(
+        self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None, **kwargs
+    ):
         """Normal numbers within two standard deviations: those outside are drawn again."""
         if isinstance(std, (int, float)) and isinstance(avg, (int, float)):
             std = np.asarray(std, self._float(dtype, avg, std))
@@ -81,6 +84,7 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
         from ..tensor.joining import join
         from ..tensor.reductions import prod
         from ..tensor.shaping import reshape
+
         count = prod(as_tensor_variable(size), dtype="int64")
         pairs = (count + 1) // 2
         u = self.uniform((pairs * 2,), dtype=dtype, nstreams=nstreams)
@@ -92,11 +96,16 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
             wrong = or_(z < -2.0, z > 2.0)
             parts.append(z[flatnonzero(invert(wrong))])
             fixes.append(flatnonzero(wrong))
-        again = self.uniform((fixes[0].size + fixes[1].size,), low=np.asarray(np.exp(-2.0), dtype),
-                             high=1.0, dtype=dtype, nstreams=nstreams)
+        again = self.uniform(
+            (fixes[0].size + fixes[1].size,),
+            low=np.asarray(np.exp(-2.0), dtype),
+            high=1.0,
+            dtype=dtype,
+            nstreams=nstreams,
+        )
         radius = sqrt(cast(-2.0, dtype) * log(again))
-        first = radius[:fixes[0].size] * cosines[fixes[0]]
-        second = radius[fixes[0].size:] * sines[fixes[1]]
+        first = radius[: fixes[0].size] * cosines[fixes[0]]
+        second = radius[fixes[0].size :] * sines[fixes[1]]
         z = join(0, parts[0], first, parts[1], second)[:count]
         ndim = len(size) if isinstance(size, (tuple, list)) else None
         made = reshape(z, size, ndim=ndim) * cast(std, dtype) + cast(avg, dtype)
@@ -108,21 +117,34 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
         dtype = config.floatX if dtype == "floatX" else dtype
         return self._fixed(super().binomial, _size(size), n, _number(p), ndim, dtype, nstreams)
 
-    def multinomial(self, size=None, n=1, pvals=None, ndim=None, dtype="int64", nstreams=None,
-                    **kwargs):
+    def multinomial(
+        self, size=None, n=1, pvals=None, ndim=None, dtype="int64", nstreams=None, **kwargs
+    ):
         """How often each class comes up in `n` draws with each row of `pvals`."""
         dtype = config.floatX if dtype == "floatX" else dtype
-        return self._fixed(super().multinomial, size, n, as_tensor_variable(pvals), ndim, dtype,
-                           nstreams)
+        return self._fixed(
+            super().multinomial, size, n, as_tensor_variable(pvals), ndim, dtype, nstreams
+        )
 
-    def choice(self, size=1, a=None, replace=True, p=None, ndim=None, dtype="int64", nstreams=None,
-               **kwargs):
+    def choice(
+        self,
+        size=1,
+        a=None,
+        replace=True,
+        p=None,
+        ndim=None,
+        dtype="int64",
+        nstreams=None,
+        **kwargs,
+    ):
         """Indices drawn with the probabilities in the rows of `p`."""
-        return self._fixed(super().choice, size, a, replace, as_tensor_variable(p), ndim, dtype,
-                           nstreams)
+        return self._fixed(
+            super().choice, size, a, replace, as_tensor_variable(p), ndim, dtype, nstreams
+        )
 
-    def multinomial_wo_replacement(self, size=None, n=1, pvals=None, ndim=None, dtype="int64",
-                                   nstreams=None, **kwargs):
+    def multinomial_wo_replacement(
+        self, size=None, n=1, pvals=None, ndim=None, dtype="int64", nstreams=None, **kwargs
+    ):
         """`choice` without replacement, under its older name."""
         return self.choice(n, None, False, pvals, ndim, dtype, nstreams)
 

@@ -59,21 +59,25 @@ continuous_dtypes = float_dtypes + complex_dtypes
 discrete_dtypes = ("bool",) + integer_dtypes
 all_dtypes = discrete_dtypes + continuous_dtypes
 _MODULES = ("nnet", "signal", "nlinalg", "slinalg", "fft", "shared_randomstreams", "raw_random",
-            "inplace", "opt", "xlogx", "extra_ops", "sharedvar", "sort", "type")
+            "inplace", "opt", "xlogx", "extra_ops", "sharedvar", "sort", "type")  # fmt: skip
 _ELSEWHERE = {"grad": "gradient", "Rop": "gradient", "Lop": "gradient", "jacobian": "gradient",
               "hessian": "gradient", "numeric_grad": "gradient", "verify_grad": "gradient",
               "consider_constant": "gradient", "scalar_from_tensor": "scalar",
               "tensor_from_scalar": "scalar", "function": "compile", "Assert": "raise_op",
               "gof": "gof", "config": "config", "printing": "printing", "gradient": "gradient",
-              "compile": "compile", "elemwise": "tensor.elemwise_names"}
+              "compile": "compile", "elemwise": "tensor.elemwise_names"}  # fmt: skip
 
 
 def __getattr__(name):
     from ..names import elsewhere
+
     if name in _ELSEWHERE:
         module = importlib.import_module(f"ckernels.compat.theano.{_ELSEWHERE[name]}")
-        return module if _ELSEWHERE[name].rpartition(".")[2] == name and name != "config" else \
-            getattr(module, name)
+        return (
+            module
+            if _ELSEWHERE[name].rpartition(".")[2] == name and name != "config"
+            else getattr(module, name)
+        )
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     return elsewhere("theano.tensor", name)

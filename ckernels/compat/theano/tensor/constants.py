@@ -11,7 +11,7 @@ from .variables import Handle, as_tensor_variable
 
 __all__ = ["get_scalar_constant_value", "extract_constant", "EmptyConstantError",
            "NotScalarConstantError", "NoneConst", "none_type_t", "NoneTypeT", "is_constant",
-           "constant_or_value"]
+           "constant_or_value"]  # fmt: skip
 
 
 class NoneTypeT(SingletonType):
@@ -79,9 +79,31 @@ def _single(data):
 
 
 FILLS = ("broadcast_like", "broadcast_to", "expand", "squeeze", "reshape", "identity", "cast",
-         "transpose", "check")
-FOLDED = ("add", "sub", "mul", "true_div", "floor_div", "mod", "neg", "cast", "maximum", "minimum",
-          "eq", "ne", "lt", "le", "gt", "ge", "where", "exp", "log", "sqrt", "square", "pow")
+         "transpose", "check")  # fmt: skip
+FOLDED = (
+    "add",
+    "sub",
+    "mul",
+    "true_div",
+    "floor_div",
+    "mod",
+    "neg",
+    "cast",
+    "maximum",
+    "minimum",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "where",
+    "exp",
+    "log",
+    "sqrt",
+    "square",
+    "pow",
+)
 
 
 def _number(node, depth=30):

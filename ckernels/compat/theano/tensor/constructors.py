@@ -7,13 +7,13 @@ from ..config import config
 from .type import TensorType, name_of
 
 PREFIXES = {"c": "complex64", "z": "complex128", "f": "float32", "d": "float64", "b": "int8",
-            "w": "int16", "i": "int32", "l": "int64"}
+            "w": "int16", "i": "int32", "l": "int64"}  # fmt: skip
 SHAPES = {"scalar": (), "vector": (False,), "matrix": (False, False), "row": (True, False),
           "col": (False, True), "tensor3": (False,) * 3, "tensor4": (False,) * 4,
-          "tensor5": (False,) * 5, "tensor6": (False,) * 6, "tensor7": (False,) * 7}
+          "tensor5": (False,) * 5, "tensor6": (False,) * 6, "tensor7": (False,) * 7}  # fmt: skip
 PLURALS = {"scalar": "scalars", "vector": "vectors", "matrix": "matrices", "row": "rows",
            "col": "cols", "tensor3": "tensor3s", "tensor4": "tensor4s", "tensor5": "tensor5s",
-           "tensor6": "tensor6s", "tensor7": "tensor7s"}
+           "tensor6": "tensor6s", "tensor7": "tensor7s"}  # fmt: skip
 
 
 def _constructor(shape, pattern):
@@ -21,6 +21,7 @@ def _constructor(shape, pattern):
         if dtype is None:
             dtype = config.floatX
         return TensorType(name_of(dtype), pattern)(name)
+
     make.__name__ = make.__qualname__ = shape
     make.__doc__ = f"A variable that is a {shape}; dtype: floatX by default."
     return make
@@ -30,11 +31,12 @@ def _multi(*constructors):
     def several(*names, **kwargs):
         if not names:
             raise TypeError("at least one name, or a number of variables, is needed")
-        if len(names) == 1:     # a number of variables, or text of which each letter is a name
+        if len(names) == 1:  # a number of variables, or text of which each letter is a name
             names = [None] * names[0] if isinstance(names[0], int) else names[0]
             names = list(names) if names else [names]
         found = [c(name, **kwargs) for c in constructors for name in names]
         return found[0] if len(found) == 1 else found
+
     return several
 
 

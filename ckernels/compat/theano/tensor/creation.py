@@ -14,7 +14,7 @@ from .variables import Handle, as_tensor_variable, constant
 __all__ = ["Alloc", "AllocEmpty", "alloc", "zeros", "ones", "zeros_like", "ones_like", "eye", "Eye",
            "identity_like", "arange", "ARange", "tri", "tril", "triu", "Tri", "diag", "diagonal",
            "ExtractDiag", "AllocDiag", "extract_diag", "alloc_diag", "mgrid", "ogrid", "nan_to_num",
-           "full", "full_like", "identity_matrix"]
+           "full", "full_like", "identity_matrix"]  # fmt: skip
 
 
 class Alloc(KernelOp):
@@ -27,8 +27,12 @@ class Alloc(KernelOp):
         value = as_tensor_variable(value)
         sizes = [s for one in shape for s in (as_shape([one]))]
         if len(sizes) < value.ndim:
-            raise TypeError("alloc cannot fill a shape with a value of more axes: give as many "
-                            "sizes as the value has axes, or more", value.ndim, len(sizes))
+            raise TypeError(
+                "alloc cannot fill a shape with a value of more axes: give as many "
+                "sizes as the value has axes, or more",
+                value.ndim,
+                len(sizes),
+            )
         pattern, symbolic = pattern_of(sizes)
         op = Alloc()
         op.attrs = {"pattern": pattern}
@@ -100,6 +104,7 @@ def full(shape, fill_value, dtype=None):
 def full_like(a, fill_value, dtype=None):
     """A value in the shape of `a`."""
     from .elementwise import cast, fill
+
     a = as_tensor_variable(a)
     return fill(a, cast(fill_value, dtype or a.dtype))
 
@@ -116,6 +121,7 @@ def ones_like(model, dtype=None, opt=False):
 
 def _like(number, model, dtype):
     from .elementwise import fill
+
     model = as_tensor_variable(model)
     dtype = model.dtype if dtype is None else name_of(dtype)
     return fill(model, constant(np.asarray(number, dtype=dtype)))
@@ -158,8 +164,12 @@ def arange(start, stop=None, step=1, dtype=None):
         dtype = upcast(start.dtype, stop.dtype, step.dtype)
         if dtype in DISCRETE:
             dtype = upcast(dtype, "int64")
-        elif config.cast_policy == "numpy+floatX" and config.floatX == "float32" and \
-                dtype == "float64" and "float64" not in (start.dtype, stop.dtype, step.dtype):
+        elif (
+            config.cast_policy == "numpy+floatX"
+            and config.floatX == "float32"
+            and dtype == "float64"
+            and "float64" not in (start.dtype, stop.dtype, step.dtype)
+        ):
             dtype = "float32"
     return ARange(name_of(dtype))(start, stop, step)
 
@@ -177,11 +187,14 @@ class _Grid:
         ndim = len(args[0])
         for s in args[0]:
             if isinstance(s.step, complex):
-                raise NotImplementedError(f"the step {s.step} counts points, as in NumPy's grids, "
-                                          "which is not supported: give a real step")
+                raise NotImplementedError(
+                    f"the step {s.step} counts points, as in NumPy's grids, "
+                    "which is not supported: give a real step"
+                )
         ranges = [arange(s.start or 0, s.stop, s.step or 1) for s in args[0]]
-        shaped = [r.dimshuffle(["x"] * k + [0] + ["x"] * (ndim - 1 - k))
-                  for k, r in enumerate(ranges)]
+        shaped = [
+            r.dimshuffle(["x"] * k + [0] + ["x"] * (ndim - 1 - k)) for k, r in enumerate(ranges)
+        ]
         if self.sparse:
             return shaped
         found = []
@@ -204,8 +217,9 @@ class Eye(KernelOp):
     """Ones on a diagonal."""
 
     def __init__(self, dtype=None):
-        KernelOp.__init__(self, _eye, "Eye", dtype=config.floatX if dtype is None else
-                          name_of(dtype))
+        KernelOp.__init__(
+            self, _eye, "Eye", dtype=config.floatX if dtype is None else name_of(dtype)
+        )
 
     def make_node(self, n, m, k):
         n, m, k = map(as_tensor_variable, (n, m, k))
@@ -218,10 +232,24 @@ class Eye(KernelOp):
 
 
 def _eye(n, m, k, dtype):
-    rows = ops.expand(ops.arange(constant_node(np.asarray(0)), ops.cast(n, "int64"),
-                                 constant_node(np.asarray(1)), "int64"), (1,))
-    columns = ops.expand(ops.arange(constant_node(np.asarray(0)), ops.cast(m, "int64"),
-                                    constant_node(np.asarray(1)), "int64"), (0,))
+    rows = ops.expand(
+        ops.arange(
+            constant_node(np.asarray(0)),
+            ops.cast(n, "int64"),
+            constant_node(np.asarray(1)),
+            "int64",
+        ),
+        (1,),
+    )
+    columns = ops.expand(
+        ops.arange(
+            constant_node(np.asarray(0)),
+            ops.cast(m, "int64"),
+            constant_node(np.asarray(1)),
+            "int64",
+        ),
+        (0,),
+    )
     return ops.cast(ops.eq(ops.sub(columns, rows), ops.cast(k, "int64")), dtype)
 
 
@@ -243,8 +271,9 @@ class Tri(KernelOp):
     """Ones on and below a diagonal."""
 
     def __init__(self, dtype=None):
-        KernelOp.__init__(self, _tri, "Tri", dtype=config.floatX if dtype is None else
-                          name_of(dtype))
+        KernelOp.__init__(
+            self, _tri, "Tri", dtype=config.floatX if dtype is None else name_of(dtype)
+        )
 
     def __reduce__(self):
         return Tri, (self.attrs["dtype"],)
@@ -272,8 +301,9 @@ def tril(m, k=0):
 def triu(m, k=0):
     """`m` with zeros below diagonal `k`."""
     m = as_tensor_variable(m)
-    return m * (constant(np.asarray(1, m.dtype)) - tri(m.shape[0], m.shape[1], k=k - 1,
-                                                        dtype=m.dtype))
+    return m * (
+        constant(np.asarray(1, m.dtype)) - tri(m.shape[0], m.shape[1], k=k - 1, dtype=m.dtype)
+    )
 
 
 class ExtractDiag(KernelOp):
@@ -349,7 +379,6 @@ def diag(v, k=0):
 def nan_to_num(x):
     """NaN as 0."""
     from .elementwise import isnan, switch
+
     x = as_tensor_variable(x)
     return switch(isnan(x), 0, x)
-
-

@@ -11,7 +11,7 @@ __all__ = ["Elemwise", "DimShuffle", "cast", "round", "iround", "fill", "allclos
            "sign", "inverse", "conjugate", "divide", "floor_div", "where", "bitwise_and",
            "bitwise_or", "bitwise_xor", "bitwise_not", "div_proxy", "power", "divmod", "square",
            "ceil_intdiv", "mod_check", "largest", "smallest", "default", "abs_sqr", *rules.UNARY,
-           *rules.SEVERAL]
+           *rules.SEVERAL]  # fmt: skip
 
 
 class Elemwise(KernelOp):
@@ -27,13 +27,14 @@ class Elemwise(KernelOp):
     def make_node(self, *inputs):
         count = self.scalar_op.nin
         if count >= 0 and len(inputs) != count:
-            raise TypeError(f"Wrong number of inputs for {self}.make_node (got {len(inputs)}("
-                            f"{inputs}), expected {count})")
+            raise TypeError(
+                f"Wrong number of inputs for {self}.make_node (got {len(inputs)}("
+                f"{inputs}), expected {count})"
+            )
         return KernelOp.make_node(self, *inputs)
 
     def __eq__(self, other):
-        return self is other or (type(self) is type(other)
-                                 and self.scalar_op == other.scalar_op)
+        return self is other or (type(self) is type(other) and self.scalar_op == other.scalar_op)
 
     def __hash__(self):
         return hash((Elemwise, self.scalar_op))
@@ -50,6 +51,7 @@ class Elemwise(KernelOp):
 
 def _make():
     from .. import scalar
+
     for name in (*rules.UNARY, *rules.SEVERAL):
         globals()[name] = Elemwise(getattr(scalar, SCALAR.get(name, name)))
 
@@ -75,18 +77,24 @@ class DimShuffle(KernelOp):
             if j == "x":
                 continue
             if not isinstance(j, int):
-                raise TypeError("DimShuffle indices must be python ints, got: "
-                                f"'{j}' of type '{type(j)}'.")
+                raise TypeError(
+                    f"DimShuffle indices must be python ints, got: '{j}' of type '{type(j)}'."
+                )
             if j >= ndim or j < 0:
                 raise ValueError(f"new_order[{k}] is {j}, but the input only has {ndim} axes.")
-            if j in self.new_order[k + 1:]:
-                raise ValueError(f"dimshuffle was given axis {j} more than once: name each axis "
-                                 "of the input at most once", self.new_order)
+            if j in self.new_order[k + 1 :]:
+                raise ValueError(
+                    f"dimshuffle was given axis {j} more than once: name each axis "
+                    "of the input at most once",
+                    self.new_order,
+                )
         self.drop = [i for i in range(ndim) if i not in self.new_order]
         for i in self.drop:
             if not self.input_broadcastable[i]:
-                raise ValueError("You cannot drop a non-broadcastable dimension:",
-                                 f" {self.input_broadcastable}, {self.new_order}")
+                raise ValueError(
+                    "You cannot drop a non-broadcastable dimension:",
+                    f" {self.input_broadcastable}, {self.new_order}",
+                )
         self.shuffle = [x for x in self.new_order if x != "x"]
         self.augment = [i for i, x in enumerate(self.new_order) if x == "x"]
         self.build, self.attrs = _dimshuffle, {"order": self.new_order}
@@ -96,9 +104,11 @@ class DimShuffle(KernelOp):
         node = KernelOp.make_node(self, *inputs)
         x = node.inputs[0]
         if x.ndim != len(self.input_broadcastable):
-            raise TypeError("this DimShuffle was made for inputs with the broadcast pattern "
-                            f"{self.input_broadcastable}, and {x.broadcastable} is of another "
-                            "length")
+            raise TypeError(
+                "this DimShuffle was made for inputs with the broadcast pattern "
+                f"{self.input_broadcastable}, and {x.broadcastable} is of another "
+                "length"
+            )
         return node
 
     def __str__(self):
@@ -106,7 +116,9 @@ class DimShuffle(KernelOp):
 
     def __eq__(self, other):
         return type(self) is type(other) and (self.new_order, self.input_broadcastable) == (
-            other.new_order, other.input_broadcastable)
+            other.new_order,
+            other.input_broadcastable,
+        )
 
     def __hash__(self):
         return hash((DimShuffle, self.new_order, self.input_broadcastable))
@@ -117,6 +129,7 @@ class DimShuffle(KernelOp):
 
 def _dimshuffle(x, order):
     from .... import ops
+
     kept = [p for p in order if p != "x"]
     dropped = tuple(a for a in range(x.ndim) if a not in kept)
     if dropped:
@@ -135,6 +148,7 @@ class Cast(KernelOp):
     @property
     def scalar_op(self):
         from ..scalar import cast_op
+
         return cast_op(self.attrs["dtype"])
 
     def __str__(self):
@@ -148,6 +162,7 @@ def cast(x, dtype):
     """`x` in another dtype; `x` itself where it has it. 'floatX' is the default float dtype."""
     from .type import name_of
     from .variables import as_tensor_variable
+
     dtype = name_of(dtype)
     x = as_tensor_variable(x)
     if x.type.dtype == dtype:
@@ -185,13 +200,16 @@ def fill(a, b):
 def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
     """Whether |a - b| <= atol + rtol * |b|; infinities are close to themselves."""
     from .variables import as_tensor_variable
+
     a, b = as_tensor_variable(a), as_tensor_variable(b)
-    return KernelOp(_isclose, "isclose", rtol=float(rtol), atol=float(atol),
-                    equal_nan=bool(equal_nan))(a, b)
+    return KernelOp(
+        _isclose, "isclose", rtol=float(rtol), atol=float(atol), equal_nan=bool(equal_nan)
+    )(a, b)
 
 
 def _isclose(a, b, rtol, atol, equal_nan):
     from .... import ops
+
     a, b = rules._common(a, b)
     if rules.dtypes.is_discrete(a.dtype):
         a, b = ops.cast(a, "float64"), ops.cast(b, "float64")
@@ -201,6 +219,7 @@ def _isclose(a, b, rtol, atol, equal_nan):
 def allclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
     """Whether all elements are close; see `isclose`."""
     from .reductions import all
+
     return all(isclose(a, b, rtol, atol, equal_nan))
 
 
@@ -222,6 +241,7 @@ def mod_check(x, y):
 def div_proxy(x, y):
     """x // y of integers, x / y of others."""
     from .variables import as_tensor_variable
+
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     whole = x.dtype in rules.DISCRETE and y.dtype in rules.DISCRETE
     return _op("int_div" if whole else "true_div")(x, y)
@@ -230,6 +250,7 @@ def div_proxy(x, y):
 def ceil_intdiv(a, b):
     """a // b rounded up, of integers."""
     from .variables import as_tensor_variable
+
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     quotient = _op("int_div")(a, b)
     return quotient + cast(_op("neq")(a % b, 0), quotient.dtype)
@@ -249,6 +270,7 @@ def where(cond, *args):
     """`switch(cond, a, b)`, or with `cond` alone the places where it is not zero."""
     if not args:
         from .indexing import nonzero
+
         return nonzero(cond)
     return _op("switch")(cond, *args)
 
@@ -259,6 +281,7 @@ def largest(*args):
         a, b = args
         return _op("switch")(_op("gt")(a, b), a, b)
     from .joining import stack
+
     return stack(args).max(axis=0)
 
 
@@ -268,6 +291,7 @@ def smallest(*args):
         a, b = args
         return _op("switch")(_op("lt")(a, b), a, b)
     from .joining import stack
+
     return stack(args).min(axis=0)
 
 

@@ -15,7 +15,7 @@ from .variables import Handle, as_tensor_variable
 __all__ = ["CumOp", "CumsumOp", "CumprodOp", "cumsum", "cumprod", "diff", "bincount", "squeeze",
            "compress", "repeat", "RepeatOp", "bartlett", "Bartlett", "fill_diagonal",
            "FillDiagonal", "fill_diagonal_offset", "to_one_hot", "Unique", "unravel_index",
-           "ravel_multi_index", "searchsorted", "SearchsortedOp", "DiffOp"]
+           "ravel_multi_index", "searchsorted", "SearchsortedOp", "DiffOp"]  # fmt: skip
 
 
 class CumOp(KernelOp):
@@ -85,8 +85,10 @@ def diff(x, n=1, axis=-1):
 def _diff(x, n, axis):
     for _ in range(n):
         lead = (slice(None),) * axis
-        upper, lower = ops.getitem(x, lead + (slice(1, None),)), ops.getitem(
-            x, lead + (slice(None, -1),))
+        upper, lower = (
+            ops.getitem(x, lead + (slice(1, None),)),
+            ops.getitem(x, lead + (slice(None, -1),)),
+        )
         x = ops.ne(upper, lower) if x.dtype == "bool" else ops.sub(upper, lower)
     return x
 
@@ -99,6 +101,7 @@ def bincount(x, weights=None, minlength=None, assert_nonneg=False):
     from .creation import zeros
     from .elementwise import cast, maximum
     from .indexing import inc_subtensor
+
     x = as_tensor_variable(x)
     if x.ndim != 1:
         raise TypeError(f"bincount counts the elements of a vector: flatten x (ndim {x.ndim})")
@@ -107,6 +110,7 @@ def bincount(x, weights=None, minlength=None, assert_nonneg=False):
     if assert_nonneg:
         from ..raise_op import Assert
         from .reductions import all
+
         x = Assert("bincount cannot count numbers below 0")(x, all(x >= 0))
     size = cast(x.max() + 1, "int64")
     if minlength is not None:
@@ -120,12 +124,14 @@ def bincount(x, weights=None, minlength=None, assert_nonneg=False):
 def squeeze(x, axis=None):
     """Without the axes known to have size 1."""
     from .shaping import squeeze
+
     return squeeze(x, axis)
 
 
 def compress(condition, x, axis=None):
     """The slices of `x` along `axis` where the vector `condition` is true."""
     from .indexing import flatnonzero
+
     indices = flatnonzero(as_tensor_variable(condition))
     x = as_tensor_variable(x)
     return x.take(indices, axis=axis)
@@ -178,8 +184,10 @@ class Bartlett(KernelOp):
         if M.ndim:
             raise TypeError(f"{type(self).__name__} only works on scalar input")
         if M.dtype not in DISCRETE:
-            raise TypeError(f"{type(self).__name__} needs an integer for the length of the window, "
-                            f"not {M.dtype}")
+            raise TypeError(
+                f"{type(self).__name__} needs an integer for the length of the window, "
+                f"not {M.dtype}"
+            )
         return KernelOp.make_node(self, M)
 
 
@@ -208,16 +216,23 @@ class FillDiagonal(KernelOp):
     def make_node(self, a, val):
         a, val = as_tensor_variable(a), as_tensor_variable(val)
         if a.ndim < 2:
-            raise TypeError(f"{type(self).__name__}: a diagonal takes two axes or more, and a has "
-                            f"{a.ndim}")
+            raise TypeError(
+                f"{type(self).__name__}: a diagonal takes two axes or more, and a has {a.ndim}"
+            )
         if val.ndim != 0:
-            raise TypeError(f"{type(self).__name__}: one value fills the diagonal, give val "
-                            f"without axes (ndim {val.ndim})")
-        val = val.astype(a.dtype) if val.dtype != a.dtype and np.can_cast(
-            val.dtype, a.dtype, "same_kind") else val
+            raise TypeError(
+                f"{type(self).__name__}: one value fills the diagonal, give val "
+                f"without axes (ndim {val.ndim})"
+            )
+        val = (
+            val.astype(a.dtype)
+            if val.dtype != a.dtype and np.can_cast(val.dtype, a.dtype, "same_kind")
+            else val
+        )
         if val.dtype != a.dtype:
-            raise TypeError(f"{type(self).__name__}: type of second parameter must be the same "
-                            "as the first's")
+            raise TypeError(
+                f"{type(self).__name__}: type of second parameter must be the same as the first's"
+            )
         return KernelOp.make_node(self, a, val)
 
 
@@ -263,9 +278,11 @@ def to_one_hot(y, nb_class, dtype=None):
     """Rows of zeros with a one at the places that the integer vector `y` gives."""
     from .creation import zeros
     from .indexing import set_subtensor
+
     y = as_tensor_variable(y)
     ret = zeros((y.shape[0], nb_class), dtype=dtype or config.floatX)
     from .creation import arange
+
     return set_subtensor(ret[arange(y.shape[0]), y], 1)
 
 
@@ -275,8 +292,14 @@ class Unique(KernelOp):
     __props__ = ("return_index", "return_inverse", "return_counts", "axis")
 
     def __init__(self, return_index=False, return_inverse=False, return_counts=False, axis=None):
-        KernelOp.__init__(self, _unique, "Unique", return_index=bool(return_index),
-                          return_inverse=bool(return_inverse), return_counts=bool(return_counts))
+        KernelOp.__init__(
+            self,
+            _unique,
+            "Unique",
+            return_index=bool(return_index),
+            return_inverse=bool(return_inverse),
+            return_counts=bool(return_counts),
+        )
         self.axis = axis
 
     def make_node(self, x):
@@ -311,8 +334,14 @@ class UniqueSlices(Op):
     def make_node(self, x):
         pattern = [b and k != self.axis for k, b in enumerate(x.broadcastable)]
         more = self.return_index + self.return_inverse + self.return_counts
-        return Apply(self, [x], [TensorType(x.dtype, pattern)(),
-                                 *(TensorType("int64", (False,))() for _ in range(more))])
+        return Apply(
+            self,
+            [x],
+            [
+                TensorType(x.dtype, pattern)(),
+                *(TensorType("int64", (False,))() for _ in range(more)),
+            ],
+        )
 
     def perform(self, node, inputs, outputs):
         found = np.unique(inputs[0], **self._props_dict())
@@ -322,11 +351,15 @@ class UniqueSlices(Op):
 
 
 def _dims(dims, count=None):
-    dims = as_tensor_variable(dims, ndim=1) if isinstance(dims, Handle) else as_tensor_variable(
-        list(dims) if isinstance(dims, tuple) else dims)
+    dims = (
+        as_tensor_variable(dims, ndim=1)
+        if isinstance(dims, Handle)
+        else as_tensor_variable(list(dims) if isinstance(dims, tuple) else dims)
+    )
     if dims.ndim != 1:
         raise TypeError("dims must be a 1D array")
     from .shaping import get_vector_length
+
     count = get_vector_length(dims) if count is None else count
     return [dims[i].astype("int64") for i in range(count)]
 
@@ -340,7 +373,7 @@ def unravel_index(indices, dims, order="C", ndim=None):
         raise TypeError("'indices' must be integers")
     rest, found = rest.astype("int64"), []
     sizes = _dims(dims, ndim)
-    for d in (reversed(sizes) if order == "C" else sizes):
+    for d in reversed(sizes) if order == "C" else sizes:
         found.append(rest % d)
         rest = rest // d
     return tuple(reversed(found)) if order == "C" else tuple(found)
@@ -355,6 +388,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     from ..raise_op import Assert
     from .elementwise import clip
     from .reductions import all
+
     if isinstance(multi_index, Handle):
         count = multi_index.node.shape[0]
         if count is None:
@@ -363,7 +397,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     coordinates = [as_tensor_variable(i).astype("int64") for i in multi_index]
     sizes, total = _dims(dims, len(coordinates)), 0
     pairs = list(zip(coordinates, sizes))
-    for i, d in (pairs if order == "C" else reversed(pairs)):
+    for i, d in pairs if order == "C" else reversed(pairs):
         if mode == "wrap":
             i = i % d
         elif mode == "clip":
@@ -397,8 +431,9 @@ def searchsorted(x, v, side="left", sorter=None):
     if sorter is not None:
         sorter = as_tensor_variable(sorter, ndim=1)
         if sorter.dtype not in DISCRETE:
-            raise TypeError("sorter holds positions in x: give a vector of integers, not",
-                            sorter.type)
+            raise TypeError(
+                "sorter holds positions in x: give a vector of integers, not", sorter.type
+            )
         x = x[sorter]
     if side not in ("left", "right"):
         raise ValueError(f"'{side}' is an invalid value for keyword 'side'")

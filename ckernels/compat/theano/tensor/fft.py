@@ -1,5 +1,4 @@
-"""theano.tensor.fft: real transforms of the axes behind the first; numbers as pairs (real, imag).
-"""
+"""theano.tensor.fft: transforms of the axes after the first: numbers as pairs (real, imag)."""
 
 import numpy as np
 
@@ -19,12 +18,16 @@ class RFFTOp(Op):
     def make_node(self, a, s=None):
         a = as_tensor_variable(a)
         if a.ndim < 2:
-            raise TypeError(f"{type(self).__name__}: the input needs an axis for the batch before "
-                            f"those to transform (ndim {a.ndim})")
+            raise TypeError(
+                f"{type(self).__name__}: the input needs an axis for the batch before "
+                f"those to transform (ndim {a.ndim})"
+            )
         s = a.shape[1:] if s is None else as_tensor_variable(s)
         if "int" not in s.dtype:
-            raise TypeError(f"{type(self).__name__}: s holds the sizes of the axes to transform: "
-                            f"give integers, not {s.dtype}")
+            raise TypeError(
+                f"{type(self).__name__}: s holds the sizes of the axes to transform: "
+                f"give integers, not {s.dtype}"
+            )
         return Apply(self, [a, s], [TensorType(_float(a), (False,) * (a.ndim + 1))()])
 
     def perform(self, node, inputs, outputs):
@@ -37,6 +40,7 @@ class RFFTOp(Op):
         # The real transform leaves out half of the numbers, which are conjugates of the others.
         half = [slice(None)] * (g.ndim - 2) + [slice(1, (s[-1] // 2) + (s[-1] % 2))] + [slice(None)]
         from .indexing import set_subtensor
+
         g = set_subtensor(g[tuple(half)], g[tuple(half)] * 0.5)
         return [irfft_op(g, s), _disconnected()]
 
@@ -52,31 +56,39 @@ class IRFFTOp(Op):
     def make_node(self, a, s=None):
         a = as_tensor_variable(a)
         if a.ndim < 3:
-            raise TypeError(f"{type(self).__name__}: input must have dimension >= 3, with first "
-                            "dimension batches and last real/imag parts")
+            raise TypeError(
+                f"{type(self).__name__}: input must have dimension >= 3, with first "
+                "dimension batches and last real/imag parts"
+            )
         if s is None:
             from .indexing import set_subtensor
+
             s = a.shape[1:-1]
             s = set_subtensor(s[-1], (s[-1] - 1) * 2)
         s = as_tensor_variable(s)
         if "int" not in s.dtype:
-            raise TypeError(f"{type(self).__name__}: s holds the sizes of the axes to transform: "
-                            f"give integers, not {s.dtype}")
+            raise TypeError(
+                f"{type(self).__name__}: s holds the sizes of the axes to transform: "
+                f"give integers, not {s.dtype}"
+            )
         return Apply(self, [a, s], [TensorType(_float(a), (False,) * (a.ndim - 1))()])
 
     def perform(self, node, inputs, outputs):
         a, s = inputs
         shape = tuple(int(v) for v in s)
-        found = np.fft.irfftn(a[..., 0] + 1j * a[..., 1], s=shape,
-                              axes=tuple(range(1, a.ndim - 1)))
+        found = np.fft.irfftn(a[..., 0] + 1j * a[..., 1], s=shape, axes=tuple(range(1, a.ndim - 1)))
         outputs[0][0] = (found * np.prod(shape)).astype(node.outputs[0].dtype)
 
     def grad(self, inputs, output_grads):
         g, s = output_grads[0], inputs[1]
         found = rfft_op(g, s)
-        half = [slice(None)] * (found.ndim - 2) + [slice(1, (s[-1] // 2) + (s[-1] % 2))] + [
-            slice(None)]
+        half = (
+            [slice(None)] * (found.ndim - 2)
+            + [slice(1, (s[-1] // 2) + (s[-1] % 2))]
+            + [slice(None)]
+        )
         from .indexing import set_subtensor
+
         found = set_subtensor(found[tuple(half)], found[tuple(half)] * 2)
         return [found, _disconnected()]
 
@@ -86,6 +98,7 @@ class IRFFTOp(Op):
 
 def _disconnected():
     from ..gof.type import DisconnectedType
+
     return DisconnectedType()()
 
 
@@ -115,6 +128,7 @@ def irfft(inp, norm=None, is_odd=False):
     if is_odd not in (True, False):
         raise ValueError(f"is_odd says yes or no: give True or False, not {is_odd}")
     from .indexing import set_subtensor
+
     inp, norm = as_tensor_variable(inp), _norm(norm)
     s = inp.shape[1:-1]
     last = (s[-1] - 1) * 2 + (1 if is_odd else 0)

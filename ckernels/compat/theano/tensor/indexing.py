@@ -12,12 +12,34 @@ from ..names import absent_of as _absent_of
 from .rules import DISCRETE, upcast
 from .variables import Handle, as_tensor_variable, constant, holds_variables
 
-__all__ = ["Subtensor", "AdvancedSubtensor", "AdvancedSubtensor1", "AdvancedBooleanSubtensor",
-           "IncSubtensor", "AdvancedIncSubtensor", "AdvancedIncSubtensor1", "set_subtensor",
-           "inc_subtensor", "subtensor", "take", "choose", "Choose", "nonzero", "flatnonzero",
-           "nonzero_values", "advanced_subtensor", "advanced_subtensor1", "advanced_inc_subtensor",
-           "advanced_inc_subtensor1", "permute_row_elements", "PermuteRowElements",
-           "inverse_permutation", "sparse_grad", "advanced_set_subtensor1", "as_index_constant"]
+__all__ = [
+    "Subtensor",
+    "AdvancedSubtensor",
+    "AdvancedSubtensor1",
+    "AdvancedBooleanSubtensor",
+    "IncSubtensor",
+    "AdvancedIncSubtensor",
+    "AdvancedIncSubtensor1",
+    "set_subtensor",
+    "inc_subtensor",
+    "subtensor",
+    "take",
+    "choose",
+    "Choose",
+    "nonzero",
+    "flatnonzero",
+    "nonzero_values",
+    "advanced_subtensor",
+    "advanced_subtensor1",
+    "advanced_inc_subtensor",
+    "advanced_inc_subtensor1",
+    "permute_row_elements",
+    "PermuteRowElements",
+    "inverse_permutation",
+    "sparse_grad",
+    "advanced_set_subtensor1",
+    "as_index_constant",
+]
 
 
 class Index:
@@ -34,8 +56,9 @@ class Index:
         if isinstance(k, slice):
             return ("slice", *(self.bound(b) for b in (k.start, k.stop, k.step)))
         if isinstance(k, (bool, np.bool_)):
-            raise TypeError("TensorType does not support boolean scalars as indices; use "
-                            "an array of them")
+            raise TypeError(
+                "TensorType does not support boolean scalars as indices; use an array of them"
+            )
         if isinstance(k, (int, np.integer)):
             return ("int", int(k))
         if isinstance(k, Handle):
@@ -87,6 +110,7 @@ def key_of(template, operands):
         if part[0] == "slice":
             return slice(*(one(p) for p in part[1:]))
         return next(rest)
+
     return tuple(one(part) for part in template)
 
 
@@ -98,8 +122,11 @@ class Subtensor(KernelOp):
         KernelOp.__init__(self, _take, name or type(self).__name__, template=template)
 
     def __str__(self):
-        return f"{self.name}{{{', '.join(map(_shown, self.idx_list))}}}" if isinstance(
-            self.idx_list, tuple) else self.name
+        return (
+            f"{self.name}{{{', '.join(map(_shown, self.idx_list))}}}"
+            if isinstance(self.idx_list, tuple)
+            else self.name
+        )
 
     def __reduce__(self):
         return type(self), (self.idx_list,)
@@ -136,8 +163,9 @@ def _take(x, *operands, template):
 def subtensor(x, key):
     """x[key]."""
     x = as_tensor_variable(x)
-    if isinstance(key, list) and any(isinstance(k, (slice, type(None))) or k is Ellipsis
-                                     for k in key):
+    if isinstance(key, list) and any(
+        isinstance(k, (slice, type(None))) or k is Ellipsis for k in key
+    ):
         key = tuple(key)
     index = Index(key)
     used = sum(1 if p[0] in ("int", "slice") else 0 for p in index.template)
@@ -154,8 +182,11 @@ def subtensor(x, key):
             if k.ndim:
                 arrays.append(k)
     if used > x.ndim:
-        raise IndexError("too many indices for array") if not arrays else IndexError(
-            "too many indices for array")
+        raise (
+            IndexError("too many indices for array")
+            if not arrays
+            else IndexError("too many indices for array")
+        )
     if not arrays:
         return Subtensor(index.template)(x, *index.operands)
     if any(k.dtype == "bool" for k in arrays):
@@ -186,8 +217,13 @@ class IncSubtensor(KernelOp):
     def __init__(self, template, set_instead_of_inc=False, inplace=False, name=None):
         self.idx_list, self.set_instead_of_inc = template, bool(set_instead_of_inc)
         self.inplace = inplace
-        KernelOp.__init__(self, _write, name or type(self).__name__, template=template,
-                          put=self.set_instead_of_inc)
+        KernelOp.__init__(
+            self,
+            _write,
+            name or type(self).__name__,
+            template=template,
+            put=self.set_instead_of_inc,
+        )
 
     def __str__(self):
         what = "Set" if self.set_instead_of_inc else "Inc"
@@ -213,7 +249,7 @@ def _write(x, y, *operands, template, put):
 
 KINDS = {"Subtensor": IncSubtensor, "AdvancedSubtensor": AdvancedIncSubtensor,
          "AdvancedSubtensor1": AdvancedIncSubtensor1,
-         "AdvancedBooleanSubtensor": AdvancedIncSubtensor}
+         "AdvancedBooleanSubtensor": AdvancedIncSubtensor}  # fmt: skip
 
 
 def set_subtensor(x, y, inplace=False, tolerate_inplace_aliasing=False):
@@ -224,8 +260,9 @@ def set_subtensor(x, y, inplace=False, tolerate_inplace_aliasing=False):
     >>> T.set_subtensor(x[1:], 7.0).eval().tolist()
     [0.0, 7.0, 7.0]
     """
-    return inc_subtensor(x, y, inplace, set_instead_of_inc=True,
-                         tolerate_inplace_aliasing=tolerate_inplace_aliasing)
+    return inc_subtensor(
+        x, y, inplace, set_instead_of_inc=True, tolerate_inplace_aliasing=tolerate_inplace_aliasing
+    )
 
 
 def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplace_aliasing=False):
@@ -234,11 +271,14 @@ def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplac
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     what = "set" if set_instead_of_inc else "inc"
     if y.ndim > x.ndim:
-        raise TypeError(f"{what}_subtensor: the value has more axes ({y.ndim}) than the part "
-                        f"of the tensor ({x.ndim}) that it goes to")
+        raise TypeError(
+            f"{what}_subtensor: the value has more axes ({y.ndim}) than the part "
+            f"of the tensor ({x.ndim}) that it goes to"
+        )
     ones = [d for d in range(-y.ndim, 0) if x.broadcastable[d] and not y.broadcastable[d]]
-    if ones:        # such an axis has to be of size 1, which is checked when it is computed
+    if ones:  # such an axis has to be of size 1, which is checked when it is computed
         from .shaping import addbroadcast
+
         y = addbroadcast(y, *ones)
     if upcast(x.dtype, y.dtype) != x.dtype and not np.can_cast(y.dtype, x.dtype, "same_kind"):
         raise TypeError(f"Trying to {what}rement a {x.dtype} subtensor with a {y.dtype} value.")
@@ -258,6 +298,7 @@ def _through_view(x, apply, y, put):
     """Writing to a subtensor that was reshaped or transposed, or had axes of size 1 changed."""
     from .elementwise import DimShuffle
     from .shaping import Flatten, Rebroadcast, Reshape
+
     inner = apply.inputs[0] if apply.inputs else None
     if isinstance(apply.op, DimShuffle):
         lead = x.ndim - y.ndim
@@ -265,14 +306,20 @@ def _through_view(x, apply, y, put):
         order = apply.op.new_order
         back = [order.index(i) if i in order else "x" for i in range(inner.ndim)]
         from .shaping import unbroadcast
-        y = y.dimshuffle(back) if all(p == "x" or isinstance(p, int) for p in back) and not [
-            i for i, p in enumerate(order) if p == "x" and not y.broadcastable[i]] else \
-            unbroadcast(y).dimshuffle(back)
+
+        y = (
+            y.dimshuffle(back)
+            if all(p == "x" or isinstance(p, int) for p in back)
+            and not [i for i, p in enumerate(order) if p == "x" and not y.broadcastable[i]]
+            else unbroadcast(y).dimshuffle(back)
+        )
         return inc_subtensor(inner, y, set_instead_of_inc=put)
     if isinstance(apply.op, (Reshape, Flatten)):
         from .elementwise import second
-        return inc_subtensor(inner, second(x, y).reshape(inner.shape, ndim=inner.ndim),
-                             set_instead_of_inc=put)
+
+        return inc_subtensor(
+            inner, second(x, y).reshape(inner.shape, ndim=inner.ndim), set_instead_of_inc=put
+        )
     if isinstance(apply.op, Rebroadcast):
         return inc_subtensor(inner, y, set_instead_of_inc=put)
     if getattr(apply.op, "name", "") == "identity":
@@ -313,6 +360,7 @@ def take(a, indices, axis=None, mode="raise"):
         indices = indices % a.shape[axis]
     elif mode == "clip":
         from .elementwise import clip
+
         indices = clip(indices, 0, a.shape[axis] - 1)
     return subtensor(a, (slice(None),) * axis + (indices,))
 
@@ -330,10 +378,12 @@ class Choose(KernelOp):
             raise TypeError("choose picks by number: pass integers first, not", a.dtype)
         if isinstance(choices, (list, tuple)):
             from .joining import stack
+
             choices = [as_tensor_variable(c) for c in choices]
             ndim = max(c.ndim for c in choices)
             if any(c.ndim != ndim for c in choices):
                 from .shaping import shape_padleft
+
                 choices = [shape_padleft(c, ndim - c.ndim) for c in choices]
             choices = stack(choices)
         return KernelOp.make_node(self, a, choices)
@@ -344,6 +394,7 @@ class Choose(KernelOp):
 
 def _choose(a, choices, mode):
     from ....graph.node import constant as node
+
     a = ops.cast(a, "int64")
     count = ops.size_of(choices, 0)
     last = node(np.asarray(count - 1)) if isinstance(count, int) else ops.sub(count, 1)
@@ -352,8 +403,11 @@ def _choose(a, choices, mode):
     elif mode == "clip":
         a = ops.minimum(ops.maximum(a, 0), last)
     else:
-        a = ops.check(a, ops.logical_and(ops.ge(a, 0), ops.le(a, last)),
-                      message="invalid entry in choice array")
+        a = ops.check(
+            a,
+            ops.logical_and(ops.ge(a, 0), ops.le(a, last)),
+            message="invalid entry in choice array",
+        )
     ndim = max(a.ndim, choices.ndim - 1)
     a = ops.expand(a, tuple(range(ndim - a.ndim)))
     lead = ndim - (choices.ndim - 1)
@@ -384,6 +438,7 @@ def nonzero(a, return_matrix=False):
     found = found if isinstance(found, list) else [found]
     if return_matrix:
         from .joining import stack
+
         return stack(found, 0)
     return tuple(found)
 
@@ -438,6 +493,7 @@ def inverse_permutation(perm):
 
 def _line(n):
     from ....graph.node import constant as node
+
     return ops.arange(node(np.asarray(0)), n, node(np.asarray(1)), "int64")
 
 

@@ -11,6 +11,7 @@ _OWN = {"abs__inplace": "abs_", "int_div_inplace": "int_div", "transpose_inplace
 def __getattr__(name):
     if name == "transpose_inplace":
         from .shaping import transpose
+
         return transpose
     base = _OWN.get(name) or name.removesuffix("_inplace")
     if name.endswith("_inplace"):
@@ -18,4 +19,5 @@ def __getattr__(name):
             if found in rules.UNARY or found in rules.SEVERAL:
                 return getattr(elementwise, found)
     from ..names import elsewhere
+
     return elsewhere("theano.tensor.inplace", name)

@@ -8,7 +8,7 @@ from .rules import upcast
 from .variables import Handle, as_tensor_variable
 
 __all__ = ["Join", "Split", "join", "join_", "concatenate", "stack", "stacklists", "split",
-           "horizontal_stack", "vertical_stack", "MakeVector", "make_vector"]
+           "horizontal_stack", "vertical_stack", "MakeVector", "make_vector"]  # fmt: skip
 
 
 class Join(KernelOp):
@@ -27,8 +27,10 @@ class Join(KernelOp):
             raise ValueError("join was given no tensors: name one or more after the axis")
         ndim = tensors[0].ndim
         if any(t.ndim != ndim for t in tensors):
-            raise TypeError("join needs tensors with equally many axes, and these have "
-                            f"{[t.ndim for t in tensors]}")
+            raise TypeError(
+                "join needs tensors with equally many axes, and these have "
+                f"{[t.ndim for t in tensors]}"
+            )
         if not ndim:
             raise TypeError("scalars have no axis to join along: make a vector with stack")
         if not -ndim <= axis < ndim:
@@ -46,9 +48,11 @@ def _axis(axis):
     """An axis as an int."""
     if isinstance(axis, Handle):
         from .constants import get_scalar_constant_value
+
         return int(get_scalar_constant_value(axis))
     if not isinstance(axis, (int, np.integer)) and not (
-            isinstance(axis, np.ndarray) and axis.ndim == 0 and axis.dtype.kind in "iu"):
+        isinstance(axis, np.ndarray) and axis.ndim == 0 and axis.dtype.kind in "iu"
+    ):
         raise TypeError(f"Axis must be an integer, got {axis!r}")
     return int(axis)
 
@@ -74,8 +78,9 @@ def join(axis, *tensors_list):
         raise ValueError("join was given no tensors: name one or more after the axis")
     axis = _axis(axis)
     if any(t.ndim != tensors[0].ndim for t in tensors):
-        raise TypeError("join needs tensors with equally many axes, and these have "
-                        f"{[t.ndim for t in tensors]}")
+        raise TypeError(
+            f"join needs tensors with equally many axes, and these have {[t.ndim for t in tensors]}"
+        )
     if not tensors[0].ndim:
         raise TypeError("scalars have no axis to join along: make a vector with stack")
     if not -tensors[0].ndim <= axis < tensors[0].ndim:
@@ -89,8 +94,10 @@ join_ = Join()
 def concatenate(tensor_list, axis=0):
     """A list of tensors one after the other along `axis`."""
     if not isinstance(tensor_list, (tuple, list)):
-        raise TypeError("concatenate takes its tensors in one list or tuple, as in "
-                        f"concatenate([a, b]), not {tensor_list}")
+        raise TypeError(
+            "concatenate takes its tensors in one list or tuple, as in "
+            f"concatenate([a, b]), not {tensor_list}"
+        )
     return join(axis, *tensor_list)
 
 
@@ -101,8 +108,13 @@ def stack(*tensors, **kwargs):
     if tensors and isinstance(tensors[0], (list, tuple)) or "tensors" in kwargs:
         many = tensors[0] if tensors else kwargs["tensors"]
         axis = kwargs.get("axis", tensors[1] if len(tensors) > 1 else 0)
-    elif tensors and isinstance(tensors[0], (Handle, np.ndarray)) and tensors[0].ndim and \
-            len(tensors) <= 2 and (len(tensors) == 1 or isinstance(tensors[1], int)):
+    elif (
+        tensors
+        and isinstance(tensors[0], (Handle, np.ndarray))
+        and tensors[0].ndim
+        and len(tensors) <= 2
+        and (len(tensors) == 1 or isinstance(tensors[1], int))
+    ):
         many, axis = tensors[0], kwargs.get("axis", tensors[1] if len(tensors) > 1 else 0)
     else:
         many, axis = tensors, 0
@@ -113,8 +125,9 @@ def stack(*tensors, **kwargs):
     if not -ndim <= axis < ndim:
         raise IndexError(f"axis {axis} is out of bounds [-{ndim}, {ndim})")
     if any(t.ndim != ndim - 1 for t in many):
-        raise TypeError("stack needs tensors with equally many axes, and these have "
-                        f"{[t.ndim for t in many]}")
+        raise TypeError(
+            f"stack needs tensors with equally many axes, and these have {[t.ndim for t in many]}"
+        )
     name = "MakeVector" if ndim == 1 else "Stack"
     return KernelOp(_stack, name, axis=axis % ndim)(*many)
 
@@ -134,8 +147,10 @@ class MakeVector(KernelOp):
     def make_node(self, *inputs):
         inputs = [as_tensor_variable(x) for x in inputs]
         if not all(upcast(x.dtype, self.dtype) == self.dtype for x in inputs):
-            raise TypeError(f"a vector of {self.dtype} cannot hold these without loss: "
-                            f"{[x.dtype for x in inputs]}")
+            raise TypeError(
+                f"a vector of {self.dtype} cannot hold these without loss: "
+                f"{[x.dtype for x in inputs]}"
+            )
         return KernelOp.make_node(self, *inputs)
 
     def __reduce__(self):
@@ -144,6 +159,7 @@ class MakeVector(KernelOp):
 
 def _vector(*scalars, dtype):
     from ....graph.node import constant
+
     if not scalars:
         return constant(np.zeros(0, dtype))
     return ops.stack([ops.cast(s, dtype) for s in scalars], 0)
@@ -192,8 +208,16 @@ class Split(KernelOp):
 
     def make_node(self, x, axis, splits):
         x, splits = as_tensor_variable(x), as_tensor_variable(splits)
-        if splits.dtype not in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
-                                "uint64"):
+        if splits.dtype not in (
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "uint8",
+            "uint16",
+            "uint32",
+            "uint64",
+        ):
             raise TypeError("`splits` must have type tensor.lvector", splits.type)
         made = Split(self.len_splits)
         made.attrs["axis"] = _axis(axis) % max(x.ndim, 1)
@@ -232,8 +256,11 @@ def _split(x, splits, len_splits, axis):
         for s in sizes[1:]:
             low = ops.minimum(low, s)
         size = ops.getitem(ops.shape(x), axis)
-        x = ops.check(x, ops.logical_and(ops.eq(total, size), ops.ge(low, 0)),
-                      message="Split: the sizes do not add up to that of the axis")
+        x = ops.check(
+            x,
+            ops.logical_and(ops.eq(total, size), ops.ge(low, 0)),
+            message="Split: the sizes do not add up to that of the axis",
+        )
     for s in sizes:
         end = start + s if isinstance(start, int) and isinstance(s, int) else ops.add(start, s)
         parts.append(ops.getitem(x, (slice(None),) * axis + (slice(start, end),)))

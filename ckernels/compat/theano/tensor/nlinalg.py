@@ -9,10 +9,10 @@ from ..names import absent_of as _absent_of
 from .rules import floats
 from .variables import as_tensor_variable
 
-__path__ = []       # modules of Theano below this one: install.py knows them
+__path__ = []  # modules of Theano below this one: install.py knows them
 __all__ = ["matrix_inverse", "det", "svd", "qr", "eigh", "pinv", "matrix_dot", "trace", "diag",
            "matrix_power", "norm", "tensorinv", "tensorsolve", "alloc_diag", "extract_diag",
-           "eig", "lstsq"]
+           "eig", "lstsq"]  # fmt: skip
 
 
 def _matrix(x):
@@ -25,6 +25,7 @@ def _matrix(x):
 def _float(build):
     def function(*nodes, **attrs):
         return build(*map(floats, nodes), **attrs)
+
     function.__name__ = build.__name__
     return function
 
@@ -74,8 +75,9 @@ class SVD(KernelOp):
     """
 
     def __init__(self, full_matrices=True, compute_uv=True):
-        KernelOp.__init__(self, _svd, "SVD", full_matrices=bool(full_matrices),
-                          compute_uv=bool(compute_uv))
+        KernelOp.__init__(
+            self, _svd, "SVD", full_matrices=bool(full_matrices), compute_uv=bool(compute_uv)
+        )
 
     def make_node(self, x):
         return KernelOp.make_node(self, _matrix(x))
@@ -122,6 +124,7 @@ def eigh(a, UPLO="L"):  # noqa: N803 (NumPy's name)
 def matrix_dot(*args):
     """The product of several matrices."""
     from .products import dot
+
     found = args[0]
     for a in args[1:]:
         found = dot(found, a)
@@ -131,6 +134,7 @@ def matrix_dot(*args):
 def matrix_power(M, n):  # noqa: N803 (Theano's name)
     """The matrix `M` to the power of the int `n`, by squaring."""
     from .creation import identity_like
+
     M = _matrix(M)  # noqa: N806
     if n < 0:
         return matrix_power(matrix_inverse(M), -n)
@@ -146,24 +150,28 @@ def matrix_power(M, n):  # noqa: N803 (Theano's name)
 def trace(X):  # noqa: N803
     """The sum of the diagonal."""
     from .creation import diagonal
+
     return diagonal(X).sum()
 
 
 def diag(x):
     """The diagonal of a matrix, or the matrix of a diagonal."""
     from . import creation
+
     return creation.diag(x)
 
 
 def extract_diag(x):
     """The diagonal of a matrix."""
     from . import creation
+
     return creation.diagonal(x)
 
 
 def alloc_diag(x):
     """The matrix of a diagonal."""
     from . import creation
+
     return creation.diag(x)
 
 
@@ -171,6 +179,7 @@ def norm(x, ord):
     """The norm of a vector or matrix: a number p, 'inf', '-inf', 'fro', or None for 2 or 'fro'."""
     from .elementwise import abs_
     from .reductions import max, min, sum
+
     x = as_tensor_variable(x)
     if x.ndim == 0:
         raise ValueError("a scalar has no norm here: give a vector or a matrix")
@@ -181,17 +190,18 @@ def norm(x, ord):
         if isinstance(ord, str):
             raise ValueError(f"no norm of a vector is called {ord!r}")
         if ord is None:
-            return sum(x ** 2) ** 0.5
+            return sum(x**2) ** 0.5
         if ord == np.inf:
             return max(abs_(x))
         if ord == -np.inf:
             return min(abs_(x))
         if ord == 0:
             from .elementwise import neq
+
             return neq(x, 0).sum()
-        return sum(abs_(x ** ord)) ** (1.0 / ord)
+        return sum(abs_(x**ord)) ** (1.0 / ord)
     if ord in (None, "fro"):
-        return sum(abs_(x ** 2)) ** 0.5
+        return sum(abs_(x**2)) ** 0.5
     rows = {np.inf: (max, 1), -np.inf: (min, 1), 1: (max, 0), -1: (min, 0)}.get(ord)
     if rows is None:
         raise ValueError(f"no norm of a matrix is called {ord!r}")
@@ -201,6 +211,7 @@ def norm(x, ord):
 def tensorinv(a, ind=2):
     """The inverse of a tensor for tensordot(., ., ind)."""
     from .reductions import prod
+
     a = as_tensor_variable(a)
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
@@ -212,6 +223,7 @@ def tensorinv(a, ind=2):
 def tensorsolve(a, b, axes=None):
     """x with tensordot(a, x, x.ndim) = b."""
     from .slinalg import solve
+
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if axes is not None:
         order = [i for i in range(a.ndim) if i not in axes] + list(axes)

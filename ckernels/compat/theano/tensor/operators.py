@@ -8,6 +8,7 @@ from ....errors import UsageError
 
 def _op(name):
     from . import elementwise
+
     return getattr(elementwise, name)
 
 
@@ -32,19 +33,23 @@ def _binary(name, swapped=False):
             if type(problem).__name__ == "AsTensorError":
                 return NotImplemented
             raise
+
     return method
 
 
 def _unary(name):
     def method(self):
         return _op(name)(self)
+
     return method
 
 
 def _function(module, name, doc):
     def method(self, *args, **kwargs):
         from importlib import import_module
+
         return getattr(import_module(f"{__package__}.{module}"), name)(self, *args, **kwargs)
+
     method.__doc__ = doc
     return method
 
@@ -96,6 +101,7 @@ class Operators:
 
     def __rdot__(self, other):
         from .products import dot
+
         return dot(other, self)
 
     def __matmul__(self, other):
@@ -110,23 +116,27 @@ class Operators:
     def shape(self):
         """The shape, an int64 vector."""
         from .shaping import shape
+
         return shape(self)
 
     @property
     def size(self):
         """The number of elements, an int64 scalar."""
         from .shaping import size
+
         return size(self)
 
     @property
     def T(self):  # noqa: N802 (NumPy's name)
         """The axes reversed."""
         from .shaping import transpose
+
         return transpose(self)
 
     def reshape(self, shape, ndim=None):
         """Another shape, of the same number of elements; -1 stands for what is left."""
         from .shaping import reshape
+
         if ndim is not None and not isinstance(ndim, int):
             raise ValueError(f"reshape takes an int as ndim, not a {type(ndim)}")
         return reshape(self, shape, ndim=ndim)
@@ -134,6 +144,7 @@ class Operators:
     def dimshuffle(self, *pattern):
         """Axes in the order `pattern`; 'x' is a new axis of size 1."""
         from .elementwise import DimShuffle
+
         if len(pattern) == 1 and not isinstance(pattern[0], (str, int)):
             pattern = pattern[0]
         if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)):
@@ -144,6 +155,7 @@ class Operators:
     def transpose(self, *axes):
         """Axes in another order, reversed by default."""
         from .shaping import transpose
+
         if not axes:
             return transpose(self)
         if len(axes) == 1 and isinstance(axes[0], (list, tuple)):
@@ -153,6 +165,7 @@ class Operators:
     def flatten(self, ndim=1):
         """`ndim` axes, the last of which holds all others."""
         from .shaping import flatten
+
         return flatten(self, ndim)
 
     def ravel(self):
@@ -172,19 +185,24 @@ class Operators:
 
     def __getitem__(self, key):
         from .indexing import subtensor
+
         return subtensor(self, key)
 
     def __setitem__(self, key, value):
-        raise TypeError(f"{self!r} cannot be assigned to; set_subtensor(x[index], value) gives a "
-                        "new tensor")
+        raise TypeError(
+            f"{self!r} cannot be assigned to; set_subtensor(x[index], value) gives a new tensor"
+        )
 
     def __iter__(self):
         from .shaping import get_vector_length
+
         try:
             count = get_vector_length(self)
         except (TypeError, ValueError):
-            raise TypeError("of symbolic tensors only vectors of known length can be looped over; "
-                            "in place of Python's sum or max call theano.tensor's") from None
+            raise TypeError(
+                "of symbolic tensors only vectors of known length can be looped over; "
+                "in place of Python's sum or max call theano.tensor's"
+            ) from None
         return (self[i] for i in range(count))
 
     def __len__(self):
@@ -201,6 +219,7 @@ class Operators:
     def nonzero(self, return_matrix=False):
         """The places of the elements that are not zero."""
         from .indexing import nonzero
+
         return nonzero(self, return_matrix=return_matrix)
 
     # ---- numbers --------------------------------------------------------------------------------
@@ -208,6 +227,7 @@ class Operators:
     def dot(self, other):
         """The matrix product."""
         from .products import dot
+
         return dot(self, other)
 
     sum = _function("reductions", "sum", "The sum over axes.")
@@ -234,6 +254,7 @@ class Operators:
     def norm(self, L, axis=None, keepdims=False):  # noqa: N803 (Theano's name)
         """The L-norm over axes."""
         from .reductions import abs_norm
+
         return abs_norm(self, L, axis, keepdims)
 
     @property
@@ -265,6 +286,7 @@ class Operators:
     def get_scalar_constant_value(self):
         """The one number this variable is known to be, or NotScalarConstantError."""
         from .constants import get_scalar_constant_value
+
         return get_scalar_constant_value(self)
 
     def _no_number(self):
@@ -273,8 +295,32 @@ class Operators:
     __int__ = __float__ = __complex__ = __index__ = _no_number
 
 
-for _name in ("ceil", "floor", "trunc", "sqrt", "exp", "log", "sin", "cos", "tan", "sinh", "cosh",
-              "tanh", "arccos", "arcsin", "arctan", "arccosh", "arcsinh", "arctanh", "exp2",
-              "expm1", "log2", "log10", "log1p", "deg2rad", "rad2deg"):
+for _name in (
+    "ceil",
+    "floor",
+    "trunc",
+    "sqrt",
+    "exp",
+    "log",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arccos",
+    "arcsin",
+    "arctan",
+    "arccosh",
+    "arcsinh",
+    "arctanh",
+    "exp2",
+    "expm1",
+    "log2",
+    "log10",
+    "log1p",
+    "deg2rad",
+    "rad2deg",
+):
     if not hasattr(Operators, _name):
         setattr(Operators, _name, _unary(_name))

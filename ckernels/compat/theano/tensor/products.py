@@ -9,7 +9,7 @@ from .rules import upcast
 from .variables import as_tensor_variable
 
 __all__ = ["Dot", "dot", "tensordot", "outer", "batched_dot", "batched_tensordot", "trace",
-           "BatchedDot", "matmul"]
+           "BatchedDot", "matmul"]  # fmt: skip
 
 
 def _both(a, b):
@@ -29,8 +29,10 @@ class Dot(KernelOp):
             raise TypeError(f"Dot multiplies two tensors, but got {len(inputs)}")
         for k, x in enumerate(inputs):
             if x.ndim not in (1, 2):
-                raise TypeError(f"Dot takes vectors and matrices, but inputs[{k}] has {x.ndim} "
-                                "dimensions; theano.tensor.dot takes any number")
+                raise TypeError(
+                    f"Dot takes vectors and matrices, but inputs[{k}] has {x.ndim} "
+                    "dimensions; theano.tensor.dot takes any number"
+                )
         return KernelOp.make_node(self, *inputs)
 
     def __str__(self):
@@ -83,18 +85,21 @@ def _axes(a, b, axes, batch):
         second = tuple(range(batch, axes + batch))
         return first, second
     if len(axes) != 2:
-        raise ValueError(f"axes is {axes}: give an int, or a pair of the axes of a and the axes "
-                         "of b")
+        raise ValueError(
+            f"axes is {axes}: give an int, or a pair of the axes of a and the axes of b"
+        )
     first, second = (tuple(int(v) for v in np.atleast_1d(x)) for x in axes)
     if len(first) != len(second):
-        raise ValueError(f"axes names {len(first)} axes of a but {len(second)} of b: give as many "
-                         "of each")
+        raise ValueError(
+            f"axes names {len(first)} axes of a but {len(second)} of b: give as many of each"
+        )
     for what, x, given in (("a", a, first), ("b", b, second)):
         if len(given) > x.ndim:
             raise ValueError(f"axes names {len(given)} axes of {what}, which has only {x.ndim}")
         if given and (max(given) >= x.ndim or min(given) < -x.ndim):
-            raise ValueError(f"axes {given} are out of range for {what}, which has {x.ndim} "
-                             "dimensions")
+            raise ValueError(
+                f"axes {given} are out of range for {what}, which has {x.ndim} dimensions"
+            )
         if batch and 0 in given:
             raise ValueError(f"axis 0 of {what} counts the batch and cannot be summed over")
     return tuple(v % a.ndim for v in first), tuple(v % b.ndim for v in second)
@@ -123,9 +128,11 @@ class BatchedDot(KernelOp):
         if len(inputs) != 2:
             raise TypeError(f"BatchedDot multiplies two tensors, but got {len(inputs)}")
         if inputs[0].ndim not in (2, 3) or inputs[1].ndim not in (2, 3):
-            raise TypeError("BatchedDot takes tensors of 2 or 3 dimensions, not of "
-                            f"{inputs[0].ndim} and {inputs[1].ndim}; theano.tensor.batched_dot "
-                            "takes more")
+            raise TypeError(
+                "BatchedDot takes tensors of 2 or 3 dimensions, not of "
+                f"{inputs[0].ndim} and {inputs[1].ndim}; theano.tensor.batched_dot "
+                "takes more"
+            )
         return KernelOp.make_node(self, *inputs)
 
     def __reduce__(self):
@@ -140,8 +147,11 @@ def _batched_dot(a, b):
     size = [x.shape[0] for x in (a, b)]
     if 1 not in size:
         same = ops.eq(ops.getitem(ops.shape(a), 0), ops.getitem(ops.shape(b), 0))
-        a = a if None not in size else ops.check(
-            a, same, message="BatchedDot: the first axes have different sizes")
+        a = (
+            a
+            if None not in size
+            else ops.check(a, same, message="BatchedDot: the first axes have different sizes")
+        )
     y = ops.matmul(a, b)
     gone = tuple(i for i, g in ((1, left), (2, right)) if g)
     return ops.squeeze(y, gone) if gone else y
@@ -154,8 +164,9 @@ def batched_dot(a, b):
     """Products for each entry of the first axis: of matrices, of vectors, or of larger tensors."""
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.ndim == 0 or b.ndim == 0:
-        raise TypeError(f"{'a' if a.ndim == 0 else 'b'} is a scalar; batched_dot needs a "
-                        "first axis to go along")
+        raise TypeError(
+            f"{'a' if a.ndim == 0 else 'b'} is a scalar; batched_dot needs a first axis to go along"
+        )
     if a.ndim == 1:
         return a.dimshuffle(0, *["x"] * (b.ndim - 1)) * b
     if b.ndim == 1:
@@ -183,9 +194,17 @@ def _batched_tensordot(x, y, axes):
         total = 1
         for d in dims:
             s = ops.size_of(t, d)
-            total = s if isinstance(total, int) and total == 1 else (
-                total * s if isinstance(total, int) and isinstance(s, int) else ops.mul(total, s))
+            total = (
+                s
+                if isinstance(total, int) and total == 1
+                else (
+                    total * s
+                    if isinstance(total, int) and isinstance(s, int)
+                    else ops.mul(total, s)
+                )
+            )
         return total
+
     batch = ops.size_of(x, 0)
     a = ops.reshape(a, [batch, size(x, left), size(x, axes[0])])
     b = ops.reshape(b, [ops.size_of(y, 0), size(y, axes[1]), size(y, right)])
@@ -196,6 +215,7 @@ def _batched_tensordot(x, y, axes):
 def trace(a, offset=0, axis1=0, axis2=1):
     """The sum of a diagonal."""
     from .creation import diagonal
+
     return diagonal(a, offset, axis1, axis2).sum(axis=-1)
 
 

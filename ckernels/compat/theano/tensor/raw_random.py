@@ -78,6 +78,7 @@ class RandomStateType(Type):
 
 def _placeholder(name):
     from ....api.tensor import placeholder_node
+
     return placeholder_node("uint32", (WORDS,), name)
 
 
@@ -104,8 +105,11 @@ class RandomStateSharedVariable(TensorSharedVariable):
         if container is None:
             container = _StateContainer(None, None, False, None, name, None, Store(packed(value)))
         self.container, self.store = container, container.store
-        self.node = make("variable", (), {"store": self.store, "dtype": "uint32",
-                                          "shape": (WORDS,), "name": name})
+        self.node = make(
+            "variable",
+            (),
+            {"store": self.store, "dtype": "uint32", "shape": (WORDS,), "name": name},
+        )
 
     def get_value(self, borrow=False, return_internal_type=False):
         """The state, a RandomState; writing to it has no effect before set_value."""
@@ -138,18 +142,26 @@ def _run(attrs, words, size, *parameters):
     shape = tuple(int(d) for d in size) if attrs["sized"] else None
     found = np.asarray(DRAWS[attrs["name"]](state, *parameters, shape, **dict(attrs["options"])))
     if found.ndim != attrs["ndim"]:
-        raise ValueError(f"{attrs['name']} gave {found.ndim} dimensions, {attrs['ndim']} are "
-                         "expected")
+        raise ValueError(
+            f"{attrs['name']} gave {found.ndim} dimensions, {attrs['ndim']} are expected"
+        )
     return packed(state), found.astype(attrs["dtype"])
 
 
-Row("theano_random", "opaque", _infer, _run, lambda node, g: [None] * len(node.inputs),
-    doc="Numbers of NumPy's RandomState, and the state after them.")
+Row(
+    "theano_random",
+    "opaque",
+    _infer,
+    _run,
+    lambda node, g: [None] * len(node.inputs),
+    doc="Numbers of NumPy's RandomState, and the state after them.",
+)
 
 
 def _plain(name):
     def draw(state, *args):
         return getattr(state, name)(*args[:-1], size=args[-1])
+
     return draw
 
 
@@ -197,7 +209,7 @@ def _choice(state, a, p, size, replace, weighted):
 
 DRAWS = {"uniform": _plain("uniform"), "normal": _plain("normal"), "binomial": _plain("binomial"),
          "poisson": _plain("poisson"), "random_integers": _integers, "permutation": _permutation,
-         "multinomial": _multinomial, "choice": _choice}
+         "multinomial": _multinomial, "choice": _choice}  # fmt: skip
 
 
 class RandomFunction(Op):
@@ -231,6 +243,7 @@ class RandomFunction(Op):
 
     def grad(self, inputs, outputs):
         from ..gof.type import DisconnectedType
+
         return [DisconnectedType()() for _ in inputs]
 
     def __str__(self):
@@ -249,20 +262,24 @@ def _draw(state, name, size, ndim, dtype, parameters, extra=0, options=()):
             size = (int(size),)
         if isinstance(size, (tuple, list)):
             count = len(size)
-            size = as_tensor_variable(np.asarray(size, "int64")) if all(
-                isinstance(s, (int, np.integer)) for s in size) else as_tensor_variable(
-                    [as_tensor_variable(s).astype("int64") for s in size])
+            size = (
+                as_tensor_variable(np.asarray(size, "int64"))
+                if all(isinstance(s, (int, np.integer)) for s in size)
+                else as_tensor_variable([as_tensor_variable(s).astype("int64") for s in size])
+            )
         else:
             size = as_tensor_variable(size).astype("int64")
             from .shaping import get_vector_length
+
             if ndim is not None:
                 count = ndim
             else:
                 try:
                     count = get_vector_length(size)
                 except ValueError:
-                    raise ValueError("the number of dimensions of a draw must be known: give ndim")\
-                        from None
+                    raise ValueError(
+                        "the number of dimensions of a draw must be known: give ndim"
+                    ) from None
         if ndim is not None and ndim != count:
             raise ValueError(f"ndim should be {count}, but got {ndim}")
     if sized and count == 0 and rank:
@@ -308,16 +325,26 @@ def random_integers(random_state, size=None, low=0, high=1, ndim=None, dtype="in
 def choice(random_state, size=None, a=2, replace=True, p=None, ndim=None, dtype="int64"):
     """(new state, entries of `a`, or of range(a), drawn with the probabilities `p`)."""
     weighted = p is not None
-    return _draw(random_state, "choice", size, ndim, dtype,
-                 (a, np.zeros(0) if p is None else p),
-                 options=(("replace", bool(replace)), ("weighted", weighted))) if size is not None \
+    return (
+        _draw(
+            random_state,
+            "choice",
+            size,
+            ndim,
+            dtype,
+            (a, np.zeros(0) if p is None else p),
+            options=(("replace", bool(replace)), ("weighted", weighted)),
+        )
+        if size is not None
         else _single_choice(random_state, a, replace, p, dtype, weighted)
+    )
 
 
 def _single_choice(random_state, a, replace, p, dtype, weighted):
     a, p = as_tensor_variable(a), as_tensor_variable(np.zeros(0) if p is None else p)
-    op = RandomFunction("choice", 0, dtype, 0, False,
-                        (("replace", bool(replace)), ("weighted", weighted)))
+    op = RandomFunction(
+        "choice", 0, dtype, 0, False, (("replace", bool(replace)), ("weighted", weighted))
+    )
     return op.make_node(random_state, np.zeros(0, "int64"), a, p).outputs
 
 
@@ -345,8 +372,11 @@ def _sized_multinomial(random_state, size, n, pvals, ndim, dtype):
     if isinstance(size, (int, np.integer)):
         size = (size,)
     count = len(size) if isinstance(size, (tuple, list)) else ndim
-    sizes = as_tensor_variable([as_tensor_variable(s).astype("int64") for s in size]) if isinstance(
-        size, (tuple, list)) else as_tensor_variable(size)
+    sizes = (
+        as_tensor_variable([as_tensor_variable(s).astype("int64") for s in size])
+        if isinstance(size, (tuple, list))
+        else as_tensor_variable(size)
+    )
     op = RandomFunction("multinomial", count + 1, dtype, 1, True)
     return op.make_node(random_state, sizes, n, pvals).outputs
 
@@ -389,9 +419,13 @@ class RandomStreamsBase:
     def shuffle_row_elements(self, input):
         """`input` with each row in another order."""
         from .indexing import permute_row_elements
+
         input = as_tensor_variable(input)
-        order = self.permutation(tuple(input.shape[i] for i in range(input.ndim - 1)),
-                                 input.shape[-1], ndim=input.ndim - 1)
+        order = self.permutation(
+            tuple(input.shape[i] for i in range(input.ndim - 1)),
+            input.shape[-1],
+            ndim=input.ndim - 1,
+        )
         made = permute_row_elements(input, order)
         made.permutation = order
         return made

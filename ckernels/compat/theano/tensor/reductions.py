@@ -15,7 +15,7 @@ from .variables import Handle, as_tensor_variable
 __all__ = ["CAReduce", "CAReduceDtype", "Sum", "Prod", "ProdWithoutZeros", "All", "Any", "Max",
            "Min", "MaxAndArgmax", "Argmax", "Mean", "sum", "prod", "mean", "var", "std", "min",
            "max", "argmin", "argmax", "max_and_argmax", "any", "all", "ptp", "makeKeepDims",
-           "check_and_normalize_axes", "logsumexp", "abs_norm"]
+           "check_and_normalize_axes", "logsumexp", "abs_norm"]  # fmt: skip
 
 
 def axes_of(axis, ndim):
@@ -24,8 +24,9 @@ def axes_of(axis, ndim):
         return None
     if isinstance(axis, Handle):
         if not hasattr(axis, "data"):
-            raise TypeError("the axis has to be known when the graph is built, not a variable:",
-                            axis)
+            raise TypeError(
+                "the axis has to be known when the graph is built, not a variable:", axis
+            )
         if axis.dtype not in DISCRETE:
             raise TypeError(f"an axis is an integer, which {axis} of dtype {axis.dtype} is not")
         axis = axis.data.tolist() if axis.data.ndim else int(axis.data)
@@ -42,8 +43,11 @@ def axes_of(axis, ndim):
             else:
                 raise TypeError(f"an axis is an integer, which {a!r} is not")
         if not -ndim <= a < ndim:
-            raise ValueError(f"Not enough dimensions on {ndim} to reduce on axis {a}"
-                             if ndim else f"axis {a} does not exist")
+            raise ValueError(
+                f"Not enough dimensions on {ndim} to reduce on axis {a}"
+                if ndim
+                else f"axis {a} does not exist"
+            )
         found.append(int(a) % ndim)
     if len(set(found)) != len(found):
         raise ValueError(f"duplicate axes {axis}")
@@ -90,8 +94,11 @@ class CAReduceDtype(CAReduce):
 
     def __init__(self, scalar_op, axis=None, dtype=None, acc_dtype=None):
         self.scalar_op, self.dtype, self.acc_dtype = scalar_op, dtype, acc_dtype
-        self._init(None if axis is None else tuple(np.atleast_1d(axis).tolist()), dtype=dtype,
-                   acc_dtype=acc_dtype)
+        self._init(
+            None if axis is None else tuple(np.atleast_1d(axis).tolist()),
+            dtype=dtype,
+            acc_dtype=acc_dtype,
+        )
 
 
 def _careduce(kind, state):
@@ -102,12 +109,13 @@ def _careduce(kind, state):
 
 
 SCALARS = {"add": "Sum", "mul": "Prod", "maximum": "Max", "minimum": "Min", "and_": "All",
-           "or_": "Any"}
+           "or_": "Any"}  # fmt: skip
 
 
 def _class(name, base, scalar):
     def init(self, axis=None, dtype=None, acc_dtype=None, no_zeros_in_input=False):
         from .. import scalar as scalars
+
         self.scalar_op = getattr(scalars, scalar)
         given = None if axis is None else tuple(np.atleast_1d(axis).tolist())
         if base is CAReduceDtype:
@@ -116,8 +124,12 @@ def _class(name, base, scalar):
             self.no_zeros_in_input = no_zeros_in_input
         else:
             self._init(given)
-    return type(name, (base,), {"__init__": init, "__module__": __name__,
-                                "__doc__": f"The reduction {name.lower()}."})
+
+    return type(
+        name,
+        (base,),
+        {"__init__": init, "__module__": __name__, "__doc__": f"The reduction {name.lower()}."},
+    )
 
 
 def sum_dtype(name):
@@ -137,6 +149,7 @@ def _accumulated(build):
             raise TypeError(f"Cannot cast from {x.dtype} to {acc}: complex numbers stay complex")
         y = build(ops.cast(x, acc), axis)
         return _to(y, out)
+
     return reduce
 
 
@@ -148,6 +161,7 @@ def _to(y, dtype):
 
 def _name(dtype):
     from .type import name_of
+
     return name_of(dtype)
 
 
@@ -161,12 +175,14 @@ def _extremum(build):
         if dtypes.is_complex(x.dtype):
             raise TypeError("complex numbers have no order")
         return build(x, axis)
+
     return reduce
 
 
 def _truth(build):
     def reduce(x, axis=None):
         return build(x if x.dtype == "bool" else ops.cast(x, "bool"), axis)
+
     return reduce
 
 
@@ -177,7 +193,7 @@ def _mean(x, axis=None, dtype=None, acc_dtype=None):
 BUILDS = {"Sum": _accumulated(ops.sum), "Prod": _accumulated(ops.prod),
           "ProdWithoutZeros": _accumulated(_prod_without_zeros), "Max": _extremum(ops.max),
           "Min": _extremum(ops.min), "All": _truth(ops.all), "Any": _truth(ops.any),
-          "Mean": _mean}
+          "Mean": _mean}  # fmt: skip
 Sum, Prod = _class("Sum", CAReduceDtype, "add"), _class("Prod", CAReduceDtype, "mul")
 ProdWithoutZeros = _class("ProdWithoutZeros", CAReduceDtype, "mul")
 Mean = _class("Mean", CAReduceDtype, "add")
@@ -220,8 +236,11 @@ def mean(input, axis=None, dtype=None, op=False, keepdims=False, acc_dtype=None)
     if dtype is None and x.dtype in DISCRETE:
         sum_in = "float64"
     else:
-        sum_in = dtype if dtype is not None and dtype not in DISCRETE else (
-            "float64" if dtype is not None else x.dtype)
+        sum_in = (
+            dtype
+            if dtype is not None and dtype not in DISCRETE
+            else ("float64" if dtype is not None else x.dtype)
+        )
     y = KernelOp(_mean_in, "mean", axis=None if axis is None else tuple(axis), dtype=sum_in)(x)
     return _kept(x, y, axis, keepdims)
 
@@ -235,20 +254,25 @@ def _mean_in(x, axis, dtype):
 def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
     """The variance over axes. ddof: what is subtracted from the count."""
     if isinstance(ddof, bool):
-        raise ValueError("Parameter keepdims is now at index 3: (input, axis=None, ddof=0, "
-                         "keepdims=False, corrected=False)")
+        raise ValueError(
+            "Parameter keepdims is now at index 3: (input, axis=None, ddof=0, "
+            "keepdims=False, corrected=False)"
+        )
     x = as_tensor_variable(input)
     axis = axes_of(axis, x.ndim)
     from .elementwise import sqr
+
     centred = x - mean(x, axis, keepdims=True)
     if ddof == 0:
-        v = mean(sqr(centred) if x.dtype not in ("complex64", "complex128") else
-                 sqr(abs(centred)), axis)
+        v = mean(
+            sqr(centred) if x.dtype not in ("complex64", "complex128") else sqr(abs(centred)), axis
+        )
     else:
         count = 1
-        for a in (range(x.ndim) if axis is None else axis):
+        for a in range(x.ndim) if axis is None else axis:
             count = x.shape[a] * count
         from .elementwise import cast
+
         total = sum(sqr(centred), axis)
         v = total / cast(count - ddof, total.dtype)
     if corrected:
@@ -261,9 +285,12 @@ def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
 def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
     """The standard deviation over axes; see `var`."""
     if isinstance(ddof, bool):
-        raise ValueError("Parameter keepdims is now at index 3: (input, axis=None, ddof=0, "
-                         "keepdims=False, corrected=False)")
+        raise ValueError(
+            "Parameter keepdims is now at index 3: (input, axis=None, ddof=0, "
+            "keepdims=False, corrected=False)"
+        )
     from .elementwise import sqrt
+
     made = sqrt(var(input, axis, ddof, keepdims, corrected))
     made.name = "std"
     return made
@@ -289,8 +316,13 @@ class Argmax(KernelOp):
     """The place of the first largest element over axes, counted over them in order."""
 
     def __init__(self, axis):
-        KernelOp.__init__(self, _arg_over, "Argmax",
-                          axis=None if axis is None else tuple(sorted(axis)), least=False)
+        KernelOp.__init__(
+            self,
+            _arg_over,
+            "Argmax",
+            axis=None if axis is None else tuple(sorted(axis)),
+            least=False,
+        )
         self.axis = axis
 
 
@@ -347,6 +379,7 @@ def max_and_argmax(a, axis=None, keepdims=False):
     axes = list(range(a.ndim)) if axis is None else axis
     if not axes:
         from .creation import zeros_like
+
         return [a, zeros_like(a, dtype="int64")]
     return [_kept(a, y, axis, keepdims) for y in MaxAndArgmax(axes)(a)]
 
@@ -370,6 +403,7 @@ def ptp(a, axis=None):
 def abs_norm(x, L, axis=None, keepdims=False):  # noqa: N803 (Theano's name)
     """The L-norm over axes: (sum |x|^L)^(1/L), for 0 the count of what is not zero."""
     from .elementwise import abs_, cast, neq, pow, sqrt
+
     if L == 0:
         return cast(neq(x, 0), x.dtype).sum(axis=axis, keepdims=keepdims)
     if L == float("inf"):
@@ -383,8 +417,9 @@ def logsumexp(x, axis=None, keepdims=False):
     """log(sum(exp(x))) over axes, without overflow."""
     x = as_tensor_variable(x)
     axis = axes_of(axis, x.ndim)
-    return KernelOp(_logsumexp, "logsumexp", axis=None if axis is None else tuple(axis),
-                    keepdims=bool(keepdims))(x)
+    return KernelOp(
+        _logsumexp, "logsumexp", axis=None if axis is None else tuple(axis), keepdims=bool(keepdims)
+    )(x)
 
 
 def _logsumexp(x, axis, keepdims):

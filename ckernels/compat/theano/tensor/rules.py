@@ -47,11 +47,13 @@ def number(value, like):
 
 def folded(build):
     """`build` of two operands as one of any number, from the left."""
+
     def many(*nodes):
         total = nodes[0]
         for n in nodes[1:]:
             total = build(total, n)
         return total
+
     return many
 
 
@@ -64,8 +66,10 @@ def _common(*nodes):
 
 def sub(x, y):
     if x.dtype == "bool" and y.dtype == "bool":
-        raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the "
-                        "bitwise_xor, the `^` operator instead")
+        raise TypeError(
+            "numpy boolean subtract, the `-` operator, is not supported, use the "
+            "bitwise_xor, the `^` operator instead"
+        )
     return ops.sub(*_common(x, y))
 
 
@@ -77,8 +81,9 @@ def true_div(x, y):
 
 def _whole(x, y):
     if dtypes.is_complex(x.dtype) or dtypes.is_complex(y.dtype):
-        raise ComplexError(f"no remainder (%) of {x.dtype} by {y.dtype}: complex numbers have "
-                           "none, as in NumPy")
+        raise ComplexError(
+            f"no remainder (%) of {x.dtype} by {y.dtype}: complex numbers have none, as in NumPy"
+        )
     x, y = _common(x, y)
     return (ops.cast(x, "int8"), ops.cast(y, "int8")) if x.dtype == "bool" else (x, y)
 
@@ -89,8 +94,10 @@ class ComplexError(NotImplementedError):
 
 def int_div(x, y):
     if dtypes.is_complex(x.dtype) or dtypes.is_complex(y.dtype):
-        raise ComplexError(f"no floor division (//) of {x.dtype} by {y.dtype}: complex numbers "
-                           "have none, as in NumPy; use /")
+        raise ComplexError(
+            f"no floor division (//) of {x.dtype} by {y.dtype}: complex numbers "
+            "have none, as in NumPy; use /"
+        )
     return ops.floor_div(*_whole(x, y))
 
 
@@ -104,8 +111,9 @@ def power(x, p):
     whole = dtypes.is_discrete(dtype)
     if p.value is not None and p.ndim == 0 and not whole and not dtypes.is_complex(dtype):
         return ops.pow(ops.cast(x, dtype), ops.cast(p, dtype))
-    if whole and (p.value is None and p.dtype in dtypes.SIGNED
-                  or p.value is not None and (p.value < 0).any()):
+    if whole and (
+        p.value is None and p.dtype in dtypes.SIGNED or p.value is not None and (p.value < 0).any()
+    ):
         wide = ops.pow(ops.cast(x, "float64"), ops.cast(p, "float64"))
         return ops.cast(wide, "int8" if dtype == "bool" else dtype)
     if dtype == "bool":
@@ -115,18 +123,22 @@ def power(x, p):
 
 def neg(x):
     if x.dtype == "bool":
-        raise TypeError("numpy boolean negation, the `-` operator, is not supported, use the "
-                        "`~` operator or the logical_not function instead.")
+        raise TypeError(
+            "numpy boolean negation, the `-` operator, is not supported, use the "
+            "`~` operator or the logical_not function instead."
+        )
     return ops.neg(x)
 
 
 def ordered(build):
     """`build` of two operands that must not be complex."""
+
     def two(x, y):
         x, y = _common(x, y)
         if dtypes.is_complex(x.dtype):
             return _complex_order(build, x, y)
         return build(x, y)
+
     return two
 
 
@@ -136,6 +148,7 @@ def _complex_order(build, x, y):
 
 def bits(build):
     """`build` of bools or integers."""
+
     def two(*nodes):
         total = nodes[0]
         for n in nodes:
@@ -144,6 +157,7 @@ def bits(build):
         for n in nodes[1:]:
             total = build(*_common(total, n))
         return total
+
     return two
 
 
@@ -155,8 +169,10 @@ def invert(x):
 
 def rounded(build):
     """`build`, as a float."""
+
     def one(x):
         return build(floats(x, False))
+
     return one
 
 
@@ -197,8 +213,11 @@ def inv(x):
 
 def second(a, b):
     """`b` in the shape of `a` and `b` together."""
-    return ops.broadcast_like(b, a) if b.ndim <= a.ndim else ops.broadcast_like(
-        ops.broadcast_like(b, ops.broadcast_like(a, b)), a)
+    return (
+        ops.broadcast_like(b, a)
+        if b.ndim <= a.ndim
+        else ops.broadcast_like(ops.broadcast_like(b, ops.broadcast_like(a, b)), a)
+    )
 
 
 def switch(c, a, b):
@@ -219,9 +238,10 @@ def arithmetic(build):
     row = REGISTRY[build.__name__]
 
     def two(x, y):
-        if x.dtype == y.dtype and x.dtype in dtypes.FLOATS:     # nothing to promote: 20 us less
+        if x.dtype == y.dtype and x.dtype in dtypes.FLOATS:  # nothing to promote: 20 us less
             return make(row, (x, y))
         return build(*_common(x, y))
+
     return two
 
 
@@ -234,6 +254,7 @@ def floated(build, real_only=True):
             return make(row, nodes)
         nodes = [floats(n, not real_only) for n in nodes]
         return build(*(_common(*nodes) if len(nodes) > 1 else nodes))
+
     return function
 
 
@@ -259,6 +280,7 @@ def chi2sf(x, k):
 
 def _special(name, *nodes):
     from .special import special
+
     return special(name, *nodes)
 
 
@@ -334,7 +356,7 @@ UNARY = {
     "angle": ("Angle", angle), "conj": ("Conj", ops.conj),
     "sigmoid": ("ScalarSigmoid", sigmoid), "softplus": ("ScalarSoftplus", softplus),
     "identity": ("Identity", identity), "tensor_copy": ("Identity", identity),
-}
+}  # fmt: skip
 SEVERAL = {
     "add": ("Add", folded(arithmetic(ops.add))),
     "mul": ("Mul", folded(arithmetic(ops.mul))),
@@ -351,10 +373,10 @@ SEVERAL = {
     "switch": ("Switch", switch), "clip": ("Clip", clip), "chi2sf": ("Chi2SF", _f(chi2sf)),
     "jv": ("Jv", _f(jv)), "iv": ("Iv", _f(iv)), "complex": ("Complex", complex_),
     "complex_from_polar": ("ComplexFromPolar", complex_from_polar),
-}
+}  # fmt: skip
 SYMBOLS = {"add": "+", "mul": "*", "sub": "-", "true_div": "/", "int_div": "//", "mod": "%",
            "pow": "**", "lt": "<", "gt": ">", "le": "<=", "ge": ">=", "eq": "==", "neq": "!=",
-           "and_": "&", "or_": "|", "xor": "^"}
+           "and_": "&", "or_": "|", "xor": "^"}  # fmt: skip
 ARITY = {"switch": 3, "clip": 3}
 
 
@@ -366,8 +388,10 @@ def build_of(name):
 def cast_to(x, dtype):
     """`x` in another dtype; complex numbers stay complex."""
     if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype):
-        raise TypeError(f"cannot cast {x.dtype} to {dtype}: say which part is meant, with real(), "
-                        "imag(), abs() or angle()")
+        raise TypeError(
+            f"cannot cast {x.dtype} to {dtype}: say which part is meant, with real(), "
+            "imag(), abs() or angle()"
+        )
     return ops.cast(x, dtype)
 
 

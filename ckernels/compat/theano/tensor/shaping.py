@@ -12,7 +12,7 @@ __all__ = ["Shape", "Shape_i", "Reshape", "Rebroadcast", "SpecifyShape", "Flatte
            "shape_padleft",
            "shape_padright", "shape_padaxis", "addbroadcast", "unbroadcast", "patternbroadcast",
            "specify_shape", "get_vector_length", "tile", "Tile", "roll", "moveaxis", "shape_i",
-           "is_flat", "as_shape", "expand_dims", "atleast_nd"]
+           "is_flat", "as_shape", "expand_dims", "atleast_nd"]  # fmt: skip
 
 
 class Shape(KernelOp):
@@ -35,6 +35,7 @@ def shape(x):
 def size(x):
     """The number of elements of `x`, an int64 scalar."""
     from .reductions import prod
+
     x = as_tensor_variable(x)
     if x.ndim == 0:
         return constant(np.int64(1))
@@ -95,12 +96,24 @@ def as_shape(sizes):
                     s = s[0]
                 else:
                     raise TypeError(f"shape arguments must be scalars, not of {s.ndim} dimensions")
-            if s.dtype not in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
-                               "uint64", "bool"):
-                raise TypeError("Shape arguments to Alloc must be integers, but argument is not "
-                                f"for apply node: {s}")
-            found.append(int(s.data) if hasattr(s, "data") and isinstance(s.data, np.ndarray)
-                         else s)
+            if s.dtype not in (
+                "int8",
+                "int16",
+                "int32",
+                "int64",
+                "uint8",
+                "uint16",
+                "uint32",
+                "uint64",
+                "bool",
+            ):
+                raise TypeError(
+                    "Shape arguments to Alloc must be integers, but argument is not "
+                    f"for apply node: {s}"
+                )
+            found.append(
+                int(s.data) if hasattr(s, "data") and isinstance(s.data, np.ndarray) else s
+            )
         elif isinstance(s, (float, np.floating)) and s != int(s):
             raise TypeError(f"a size must be an integer, not {s!r}")
         else:
@@ -126,8 +139,10 @@ def _joined_sizes(pattern, sizes):
 
 def pattern_of(sizes):
     """(pattern of ints and None, the symbolic ones among `sizes`)."""
-    return (tuple(s if isinstance(s, int) else None for s in sizes),
-            [s for s in sizes if not isinstance(s, int)])
+    return (
+        tuple(s if isinstance(s, int) else None for s in sizes),
+        [s for s in sizes if not isinstance(s, int)],
+    )
 
 
 # --- reshape ----------------------------------------------------------------------------------
@@ -142,12 +157,17 @@ class Reshape(KernelOp):
 
     def make_node(self, x, shp):
         if not isinstance(shp, Handle):
-            shp = [s if not isinstance(s, int) else s for s in np.atleast_1d(shp)] \
-                if isinstance(shp, np.ndarray) else shp
+            shp = (
+                [s if not isinstance(s, int) else s for s in np.atleast_1d(shp)]
+                if isinstance(shp, np.ndarray)
+                else shp
+            )
         x = as_tensor_variable(x)
         shp = as_tensor_variable(shp, ndim=1)
-        if not (shp.dtype in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
-                              "uint64") or getattr(shp, "data", np.ones(1)).size == 0):
+        if not (
+            shp.dtype in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+            or getattr(shp, "data", np.ones(1)).size == 0
+        ):
             raise TypeError("Shape must be integers", shp, shp.dtype)
         return KernelOp.make_node(self, x, shp)
 
@@ -173,8 +193,10 @@ def _reshape(x, entries):
     if all(isinstance(e, int) for e in entries):
         return ops.reshape(x, entries)
     if -1 not in entries:
-        entries = [e if isinstance(e, int) or _size_for_sure(e) else _resolved(x, entries, k)
-                   for k, e in enumerate(entries)]
+        entries = [
+            e if isinstance(e, int) or _size_for_sure(e) else _resolved(x, entries, k)
+            for k, e in enumerate(entries)
+        ]
     return ops.reshape(x, entries)
 
 
@@ -185,9 +207,25 @@ def _size_for_sure(node):
         n = stack.pop()
         if n.op.name == "shape" or n.op.name == "constant" and (n.value >= 0).all():
             continue
-        if n.op.name not in ("squeeze", "slice", "mul", "add", "prod", "cast", "floor_div",
-                             "expand", "reshape", "maximum", "pack", "getitem", "dynamic_slice") \
-                or not n.inputs:
+        if (
+            n.op.name
+            not in (
+                "squeeze",
+                "slice",
+                "mul",
+                "add",
+                "prod",
+                "cast",
+                "floor_div",
+                "expand",
+                "reshape",
+                "maximum",
+                "pack",
+                "getitem",
+                "dynamic_slice",
+            )
+            or not n.inputs
+        ):
             return False
         stack.extend(n.inputs)
     return True
@@ -211,16 +249,21 @@ def reshape(x, newshape, ndim=None):
     ndim: how many there are, where `newshape` is a vector of unknown length.
     """
     if ndim is None:
-        newshape = as_tensor_variable(newshape) if not _empty(newshape) else constant(
-            np.zeros(0, "int64"))
+        newshape = (
+            as_tensor_variable(newshape) if not _empty(newshape) else constant(np.zeros(0, "int64"))
+        )
         if newshape.ndim != 1:
-            raise TypeError("reshape takes its sizes as a vector, or as a list or tuple of "
-                            f"scalars, but {newshape} has {newshape.ndim} dimensions")
+            raise TypeError(
+                "reshape takes its sizes as a vector, or as a list or tuple of "
+                f"scalars, but {newshape} has {newshape.ndim} dimensions"
+            )
         try:
             ndim = get_vector_length(newshape)
         except ValueError:
-            raise ValueError(f"reshape cannot tell how many sizes {newshape} holds: say so with "
-                             "ndim=, the number of dimensions of the result") from None
+            raise ValueError(
+                f"reshape cannot tell how many sizes {newshape} holds: say so with "
+                "ndim=, the number of dimensions of the result"
+            ) from None
     elif _empty(newshape):
         newshape = constant(np.zeros(0, "int64"))
     return Reshape(ndim)(x, newshape)
@@ -269,8 +312,11 @@ def ravel(x):
 def transpose(x, axes=None):
     """Axes in the order `axes`, reversed by default."""
     x = as_tensor_variable(x)
-    axes = list(range(x.ndim - 1, -1, -1)) if axes is None else [
-        a + x.ndim if a < 0 else a for a in axes]
+    axes = (
+        list(range(x.ndim - 1, -1, -1))
+        if axes is None
+        else [a + x.ndim if a < 0 else a for a in axes]
+    )
     made = x.dimshuffle(axes) if axes else x.dimshuffle([])
     if x.name and axes == list(range(x.ndim - 1, -1, -1)):
         made.name = x.name + ".T"
@@ -350,10 +396,12 @@ class Rebroadcast(KernelOp):
         node = KernelOp.on(self, inputs)
         x, y = inputs[0], node.outputs[0]
         if self.axis and max(self.axis) >= x.ndim:
-            raise ValueError(f"no axis {max(self.axis)} to rebroadcast in a tensor of {x.ndim} "
-                             "dimensions")
-        y.type = x.type.clone(broadcastable=[self.axis.get(i, b)
-                                             for i, b in enumerate(x.type.broadcastable)])
+            raise ValueError(
+                f"no axis {max(self.axis)} to rebroadcast in a tensor of {x.ndim} dimensions"
+            )
+        y.type = x.type.clone(
+            broadcastable=[self.axis.get(i, b) for i, b in enumerate(x.type.broadcastable)]
+        )
         return node
 
     def make_node(self, x):
@@ -376,8 +424,10 @@ def _rebroadcast(x, axis):
 def _axes_of(x, axes):
     for a in axes:
         if not -x.ndim <= a < x.ndim:
-            raise ValueError(f"there is no axis {a} in a tensor of {x.ndim} dimensions, {x}: give "
-                             f"axes from {-x.ndim} to {x.ndim - 1}")
+            raise ValueError(
+                f"there is no axis {a} in a tensor of {x.ndim} dimensions, {x}: give "
+                f"axes from {-x.ndim} to {x.ndim - 1}"
+            )
     return [a % x.ndim for a in axes]
 
 
@@ -420,9 +470,11 @@ class SpecifyShape(KernelOp):
 
 def _specify(x, sizes):
     known = ops.known_values(ops.cast(sizes, "int64")) or [None] * x.ndim
-    y = ops.check(x, *[ops.eq(ops.getitem(ops.shape(x), i), ops.getitem(sizes, i))
-                       for i in range(x.ndim)],
-                  message=f"SpecifyShape: the shape is not {tuple(known)}")
+    y = ops.check(
+        x,
+        *[ops.eq(ops.getitem(ops.shape(x), i), ops.getitem(sizes, i)) for i in range(x.ndim)],
+        message=f"SpecifyShape: the shape is not {tuple(known)}",
+    )
     if None not in known:
         return ops.reshape(y, [int(d) for d in known])
     return y
@@ -460,18 +512,22 @@ def tile(x, reps, ndim=None):
             raise ValueError(f"reps has {reps.ndim} dimensions; tile takes a scalar or a vector")
         elif reps.node.shape[0] is None:
             if ndim is None:
-                raise ValueError("tile cannot tell how many entries the vector reps holds: pass "
-                                 "ndim=")
+                raise ValueError(
+                    "tile cannot tell how many entries the vector reps holds: pass ndim="
+                )
             reps = [reps[i] for i in range(ndim)]
         else:
             reps = [reps[i] for i in range(reps.node.shape[0])]
     elif not isinstance(reps, (list, tuple)):
-        raise ValueError(f"reps is a {type(reps).__name__}; tile takes an int, a list, a tuple "
-                         "or a tensor of integers")
+        raise ValueError(
+            f"reps is a {type(reps).__name__}; tile takes an int, a list, a tuple "
+            "or a tensor of integers"
+        )
     for r in reps:
         kind = getattr(r, "dtype", None)
         if not isinstance(r, (int, np.integer)) and (
-                kind is None or getattr(r, "ndim", 0) != 0 or "int" not in str(kind)):
+            kind is None or getattr(r, "ndim", 0) != 0 or "int" not in str(kind)
+        ):
             raise ValueError(f"{r!r} in reps is not an integer scalar")
     count = max(x.ndim, len(reps), ndim or 0)
     if ndim is not None and len(reps) > ndim:
@@ -500,19 +556,26 @@ def roll(x, shift, axis=None):
     """Elements moved by `shift` along `axis` (of all elements for None), around the end."""
     x = as_tensor_variable(x)
     if axis is None:
-        return roll(x.flatten(), shift, 0).reshape(x.shape, ndim=x.ndim) if x.ndim > 1 else roll(
-            x, shift, 0) if x.ndim else x
+        return (
+            roll(x.flatten(), shift, 0).reshape(x.shape, ndim=x.ndim)
+            if x.ndim > 1
+            else roll(x, shift, 0)
+            if x.ndim
+            else x
+        )
     axis = axis % x.ndim
     if isinstance(shift, (int, np.integer)):
         return KernelOp(_roll, "Roll", shift=int(shift), axis=axis)(x)
     from .joining import join
+
     shift = as_tensor_variable(shift) % x.shape[axis]
     first = (slice(None),) * axis
-    return join(axis, x[first + (slice(x.shape[axis] - shift, None),)],
-                x[first + (slice(None, x.shape[axis] - shift),)])
+    return join(
+        axis,
+        x[first + (slice(x.shape[axis] - shift, None),)],
+        x[first + (slice(None, x.shape[axis] - shift),)],
+    )
 
 
 def _roll(x, shift, axis):
     return ops.roll(x, shift, axis)
-
-

@@ -55,8 +55,7 @@ class RandomStreams(RandomStreamsBase):
         raise KeyError(item, len(self.state_updates))
 
     def gen(self, op, *args, **kwargs):
-        """A draw by a function of raw_random, with a state of its own: attributes rng and update.
-        """
+        """A draw by a function of raw_random, with its own state: attributes rng and update."""
         state = random_state_shared(np.random.RandomState(int(self.gen_seedgen.randint(2**30))))
         new, out = op(state, *args, **kwargs)
         out.rng, out.update = state, (state, new)

@@ -20,14 +20,22 @@ from .type import TensorType
 from .variables import Handle, as_tensor_variable
 
 __all__ = ["SharedVariable", "TensorSharedVariable", "ScalarSharedVariable", "shared",
-           "shared_constructor", "Container", "generic_constructor"]
+           "shared_constructor", "Container", "generic_constructor"]  # fmt: skip
 
 
 class Container:
     """The place of a value: `value` and `data` read and write it, `storage[0]` is the value."""
 
-    def __init__(self, owner=None, value=None, strict=False, allow_downcast=None, name=None,
-                 type=None, store=None):
+    def __init__(
+        self,
+        owner=None,
+        value=None,
+        strict=False,
+        allow_downcast=None,
+        name=None,
+        type=None,
+        store=None,
+    ):
         self.type, self.strict, self.allow_downcast = type, strict, allow_downcast
         self.name, self.readonly, self.provided = name, False, 0
         self.store = store
@@ -100,13 +108,20 @@ class SharedVariable(gof.Variable):
         gof.Variable.__init__(self, type, None, None, name)
         if container is not None:
             if value is not None or strict is not None:
-                raise TypeError("a container brings its own value and strictness: leave value and "
-                                "strict at None")
+                raise TypeError(
+                    "a container brings its own value and strictness: leave value and "
+                    "strict at None"
+                )
             self.container = container
         else:
             self.container = Container(
-                self, type.filter(value, strict=strict, allow_downcast=allow_downcast), strict,
-                allow_downcast, name, type)
+                self,
+                type.filter(value, strict=strict, allow_downcast=allow_downcast),
+                strict,
+                allow_downcast,
+                name,
+                type,
+            )
 
     def get_value(self, borrow=False, return_internal_type=False):
         """The value: a copy, or with borrow=True the value itself."""
@@ -138,17 +153,23 @@ class TensorSharedVariable(Handle, SharedVariable, StoredVariable):
 
     def __init__(self, name, type, value, strict, allow_downcast=None, container=None):
         from .variables import _number
+
         self._type, self.name, self._number = type, name, _number()
         if container is None:
             array = type.filter(value, strict=strict, allow_downcast=allow_downcast)
-            container = Container(None, None, bool(strict), allow_downcast, name, type,
-                                  Store(np.asarray(array)))
+            container = Container(
+                None, None, bool(strict), allow_downcast, name, type, Store(np.asarray(array))
+            )
         elif value is not None or strict is not None:
-            raise TypeError("a container brings its own value and strictness: leave value and "
-                            "strict at None")
+            raise TypeError(
+                "a container brings its own value and strictness: leave value and strict at None"
+            )
         self.container, self.store = container, container.store
-        self.node = make("variable", (), {"store": self.store, "dtype": type.dtype,
-                                          "shape": type.static, "name": name})
+        self.node = make(
+            "variable",
+            (),
+            {"store": self.store, "dtype": type.dtype, "shape": type.static, "name": name},
+        )
         self.trainable = True
 
     @property
@@ -192,8 +213,10 @@ class TensorSharedVariable(Handle, SharedVariable, StoredVariable):
 
     @property
     def value(self):
-        raise Exception("shared variables have no attribute value: read with get_value() and write "
-                        "with set_value()")
+        raise Exception(
+            "shared variables have no attribute value: read with get_value() and write "
+            "with set_value()"
+        )
 
 
 class ScalarSharedVariable(TensorSharedVariable):
@@ -202,17 +225,26 @@ class ScalarSharedVariable(TensorSharedVariable):
 
 def _no_sparse(value):
     from ....api.operands import is_sparse_matrix
+
     return not is_sparse_matrix(value)
 
 
 def generic_constructor(value, name=None, strict=False, allow_downcast=None):
     """A shared variable of any Python object."""
-    return SharedVariable(type=generic, value=value, name=name, strict=strict,
-                          allow_downcast=allow_downcast)
+    return SharedVariable(
+        type=generic, value=value, name=name, strict=strict, allow_downcast=allow_downcast
+    )
 
 
-def tensor_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False,
-                       broadcastable=None, target="cpu"):
+def tensor_constructor(
+    value,
+    name=None,
+    strict=False,
+    allow_downcast=None,
+    borrow=False,
+    broadcastable=None,
+    target="cpu",
+):
     """A shared variable of an array."""
     if target not in ("cpu", None):
         raise TypeError("only the target 'cpu' is there")
@@ -221,21 +253,35 @@ def tensor_constructor(value, name=None, strict=False, allow_downcast=None, borr
     if broadcastable is None:
         broadcastable = (False,) * value.ndim
     type_ = TensorType(value.dtype, broadcastable)
-    return TensorSharedVariable(type=type_, value=np.array(value, copy=None if borrow else True),
-                                name=name, strict=strict, allow_downcast=allow_downcast)
+    return TensorSharedVariable(
+        type=type_,
+        value=np.array(value, copy=None if borrow else True),
+        name=name,
+        strict=strict,
+        allow_downcast=allow_downcast,
+    )
 
 
-def scalar_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False,
-                       target="cpu"):
+def scalar_constructor(
+    value, name=None, strict=False, allow_downcast=None, borrow=False, target="cpu"
+):
     """A shared variable of a number: a Python float gives float64, an int int64."""
     if target not in ("cpu", None):
         raise TypeError("only the target 'cpu' is there")
-    if not isinstance(value, (np.number, float, int, complex)) or isinstance(value, bool) and \
-            not isinstance(value, np.generic):
+    if (
+        not isinstance(value, (np.number, float, int, complex))
+        or isinstance(value, bool)
+        and not isinstance(value, np.generic)
+    ):
         raise TypeError()
     dtype = value.dtype if isinstance(value, np.generic) else np.asarray(value).dtype
-    return ScalarSharedVariable(type=TensorType(str(dtype), []), value=np.array(value, dtype=dtype),
-                                name=name, strict=strict, allow_downcast=allow_downcast)
+    return ScalarSharedVariable(
+        type=TensorType(str(dtype), []),
+        value=np.array(value, dtype=dtype),
+        name=name,
+        strict=strict,
+        allow_downcast=allow_downcast,
+    )
 
 
 def shared_constructor(ctor, remove=False):
@@ -256,15 +302,18 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
     [1.0, 1.0, 1.0]
     """
     if isinstance(value, gof.Variable):
-        raise TypeError(f"shared() was given the symbolic variable {value}: pass the number or "
-                        "array to start from")
+        raise TypeError(
+            f"shared() was given the symbolic variable {value}: pass the number or "
+            "array to start from"
+        )
     if hasattr(value, "filename") and isinstance(value, np.memmap):
         value = np.asarray(value)
     try:
         for ctor in reversed(shared.constructors):
             try:
-                made = ctor(value, name=name, strict=strict, allow_downcast=allow_downcast,
-                            **kwargs)
+                made = ctor(
+                    value, name=name, strict=strict, allow_downcast=allow_downcast, **kwargs
+                )
                 made.tag.__dict__.setdefault("trace", [])
                 add_tag_trace(made)
                 return made
@@ -273,28 +322,34 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
     except MemoryError as problem:
         problem.args = (*problem.args, "theano.shared(..., borrow=True) makes no copy of the value")
         raise
-    raise TypeError(f"no kind of shared variable takes the value {value!r} with the options "
-                    f"{kwargs!r}; check the names of the options")
+    raise TypeError(
+        f"no kind of shared variable takes the value {value!r} with the options "
+        f"{kwargs!r}; check the names of the options"
+    )
 
 
-def _sparse_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False,
-                        format=None):
+def _sparse_constructor(
+    value, name=None, strict=False, allow_downcast=None, borrow=False, format=None
+):
     if _no_sparse(value):
         raise TypeError("expected a scipy sparse matrix")
     from ..sparse import sparse_shared
+
     return sparse_shared(value, name)
 
 
-def _random_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False,
-                        target="cpu"):
+def _random_constructor(
+    value, name=None, strict=False, allow_downcast=None, borrow=False, target="cpu"
+):
     if not isinstance(value, np.random.RandomState):
         raise TypeError()
     from .raw_random import random_state_shared
+
     return random_state_shared(value, name, borrow)
 
 
 shared.constructors = [generic_constructor, scalar_constructor, _random_constructor,
-                       _sparse_constructor, tensor_constructor]
+                       _sparse_constructor, tensor_constructor]  # fmt: skip
 
 
 __getattr__ = _absent_of("theano.tensor.sharedvar")

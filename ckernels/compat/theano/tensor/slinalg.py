@@ -15,7 +15,7 @@ from .rules import floats, upcast
 from .variables import as_tensor_variable
 
 MATRIX_STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangular", "hermitian",
-                     "banded", "diagonal", "toeplitz")
+                     "banded", "diagonal", "toeplitz")  # fmt: skip
 
 
 class Cholesky(KernelOp):
@@ -58,8 +58,16 @@ def _grad_cholesky(node, g):
     return (ops.where(bad, constant(np.array(np.nan, node.dtype)), slope),)
 
 
-Row("cholesky_or_nan", "opaque", REGISTRY["cholesky"].infer, _run_cholesky, _grad_cholesky,
-    ulp=1e4, cost=100, doc="cholesky, with NaN for matrices that are not positive definite.")
+Row(
+    "cholesky_or_nan",
+    "opaque",
+    REGISTRY["cholesky"].infer,
+    _run_cholesky,
+    _grad_cholesky,
+    ulp=1e4,
+    cost=100,
+    doc="cholesky, with NaN for matrices that are not positive definite.",
+)
 
 
 cholesky = Cholesky()
@@ -68,8 +76,13 @@ cholesky = Cholesky()
 class Solve(KernelOp):
     """x with A x = b."""
 
-    def __init__(self, A_structure="general", lower=False, overwrite_A=False,  # noqa: N803
-                 overwrite_b=False):
+    def __init__(
+        self,
+        A_structure="general",
+        lower=False,
+        overwrite_A=False,  # noqa: N803
+        overwrite_b=False,
+    ):
         if A_structure not in MATRIX_STRUCTURES:
             raise ValueError("A_structure has to be one of MATRIX_STRUCTURES, not", A_structure)
         KernelOp.__init__(self, _solve, "Solve", structure=A_structure, lower=bool(lower))
@@ -105,10 +118,12 @@ def kron(a, b):
     """The Kronecker product, as SciPy's: of tensors of at least 2 dimensions together."""
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.ndim + b.ndim <= 2:
-        raise TypeError(f"kron of tensors of {a.ndim} and {b.ndim} dimensions: together they need "
-                        "at least 3")
+        raise TypeError(
+            f"kron of tensors of {a.ndim} and {b.ndim} dimensions: together they need at least 3"
+        )
     from .products import tensordot
     from .shaping import shape_padleft
+
     if a.ndim < 2:
         a = shape_padleft(a, 2 - a.ndim)
     if b.ndim < 2:

@@ -6,12 +6,13 @@ from ..names import absent_of as _absent_of
 from .variables import Handle, as_tensor_variable
 
 __all__ = ["SortOp", "ArgSortOp", "TopKOp", "sort", "argsort", "topk", "argtopk",
-           "topk_and_argtopk"]
+           "topk_and_argtopk"]  # fmt: skip
 
 
 def _axis(axis):
     if isinstance(axis, Handle):
         from .constants import get_scalar_constant_value
+
         return int(get_scalar_constant_value(axis))
     return int(axis)
 
@@ -21,6 +22,7 @@ def _along(build):
         if axis is None:
             x, axis = ops.flatten(x) if x.ndim != 1 else x, 0
         return build(x, axis)
+
     sorted_along.__name__ = build.__name__
     return sorted_along
 
@@ -61,8 +63,9 @@ def argsort(a, axis=-1, kind="quicksort", order=None):
 class TopKOp(KernelOp):
     """The k largest elements along an axis, and their places."""
 
-    def __init__(self, axis=-1, sorted=True, idx_dtype="int64", return_values=True,
-                 return_indices=True):
+    def __init__(
+        self, axis=-1, sorted=True, idx_dtype="int64", return_values=True, return_indices=True
+    ):
         KernelOp.__init__(self, _topk, "TopKOp", axis=axis, idx_dtype=idx_dtype)
         self.return_values, self.return_indices = return_values, return_indices
 
@@ -70,9 +73,11 @@ class TopKOp(KernelOp):
         inp = as_tensor_variable(inp)
         if not isinstance(kth, int):
             from .constants import get_scalar_constant_value
+
             kth = int(get_scalar_constant_value(as_tensor_variable(kth)))
-        op = KernelOp(_topk, "TopKOp", k=int(kth), **{**self.attrs,
-                                                     "axis": self.attrs["axis"] % inp.ndim})
+        op = KernelOp(
+            _topk, "TopKOp", k=int(kth), **{**self.attrs, "axis": self.attrs["axis"] % inp.ndim}
+        )
         return op.make_node(inp)
 
 

@@ -19,6 +19,7 @@ def _scipy(name):
         except ImportError:
             raise NotImplementedError(f"{name} needs SciPy") from None
         return getattr(scipy.special, name)(*arrays)
+
     return function
 
 
@@ -34,9 +35,12 @@ def _bessel_slope(name, sign):
     def grad(node, g):
         v, x = node.inputs
         one, half = _number(1, v), _number(0.5, x)
-        slope = ops.add(special(name, ops.sub(v, one), x),
-                        ops.mul(_number(sign, x), special(name, ops.add(v, one), x)))
+        slope = ops.add(
+            special(name, ops.sub(v, one), x),
+            ops.mul(_number(sign, x), special(name, ops.add(v, one), x)),
+        )
         return [None, ops.mul(g, ops.mul(half, slope))]
+
     return grad
 
 
@@ -60,7 +64,7 @@ TABLE = {       # name: (function of arrays, dtype of the result, gradient)
     "jv": (_scipy("jv"), None, _bessel_slope("jv", -1)),
     "iv": (_scipy("iv"), None, _bessel_slope("iv", 1)),
     "erfcx": (_scipy("erfcx"), None, _erfcx_slope),
-}
+}  # fmt: skip
 
 
 def _infer(attrs, *inputs):
@@ -76,6 +80,7 @@ def _grad(node, g):
     rule = TABLE[node.attrs["name"]][2]
     if rule is None:
         from ..gof.perform import null
+
         return [null(n, f"{node.attrs['name']} has no gradient") for n in node.inputs]
     return [None if p is None else unbroadcast(p, n) for p, n in zip(rule(node, g), node.inputs)]
 
@@ -89,8 +94,11 @@ def special(name, *nodes):
     for n in nodes[1:]:
         dtype = np.promote_types(dtype, n.dtype).name
     out = TABLE[name][1]
-    return make("theano_special", [ops.cast(n, dtype) for n in nodes],
-                {"name": name, "dtype": out(dtype) if out else dtype})
+    return make(
+        "theano_special",
+        [ops.cast(n, dtype) for n in nodes],
+        {"name": name, "dtype": out(dtype) if out else dtype},
+    )
 
 
 # --- scalar ops of users ----------------------------------------------------------------------
@@ -112,19 +120,31 @@ def _run_scalar(attrs, *arrays):
 def _grad_scalar(node, g):
     from ..scalar import wrap_scalar
     from .variables import wrap
+
     op, ndim = node.attrs["op"], max([n.ndim for n in node.inputs] + [0])
     make_one = wrap if ndim else wrap_scalar
     parts = op.grad([make_one(n) for n in node.inputs], [make_one(g)])
-    return [None if p is None or not dtypes.is_inexact(n.dtype) else unbroadcast(
-        ops.cast(getattr(p, "node", p), n.dtype), n) for p, n in zip(parts, node.inputs)]
+    return [
+        None
+        if p is None or not dtypes.is_inexact(n.dtype)
+        else unbroadcast(ops.cast(getattr(p, "node", p), n.dtype), n)
+        for p, n in zip(parts, node.inputs)
+    ]
 
 
-Row("theano_scalar", "opaque", _infer_scalar, _run_scalar, _grad_scalar,
-    doc="A scalar op of a user, applied to each element through its `impl`.")
+Row(
+    "theano_scalar",
+    "opaque",
+    _infer_scalar,
+    _run_scalar,
+    _grad_scalar,
+    doc="A scalar op of a user, applied to each element through its `impl`.",
+)
 
 
 def through_impl(op, nodes):
     """The node of a user's scalar op."""
     from ..scalar import get_scalar_type
+
     dtype = op.output_types([get_scalar_type(n.dtype) for n in nodes])[0].dtype
     return make("theano_scalar", nodes, {"op": op, "dtype": dtype})

@@ -13,7 +13,7 @@ from ..gof.type import Type
 from ..names import absent_of as _absent_of
 
 CODES = {"bool": "scalar", (): "scalar", (False,): "vector", (False, True): "col",
-         (True, False): "row", (False, False): "matrix"}
+         (True, False): "row", (False, False): "matrix"}  # fmt: skip
 
 
 def name_of(dtype):
@@ -61,9 +61,12 @@ class TensorType(Type):
         Python float to floatX.
         """
         from ..gof.graph import Variable
+
         if isinstance(data, Variable):
-            raise TypeError(f"a number or an array is needed, not the symbolic variable {data}; "
-                            "of a shared variable, pass get_value()")
+            raise TypeError(
+                f"a number or an array is needed, not the symbolic variable {data}; "
+                "of a shared variable, pass get_value()"
+            )
         if type(data) is np.ndarray and data.dtype == self.numpy_dtype:
             pass
         elif strict:
@@ -71,11 +74,16 @@ class TensorType(Type):
         else:
             data = self._converted(data, allow_downcast)
         if data.ndim != self.ndim:
-            raise TypeError(f"the array must have {self.ndim} dimensions; it has {data.ndim}, its "
-                            f"shape being {data.shape}")
+            raise TypeError(
+                f"the array must have {self.ndim} dimensions; it has {data.ndim}, its "
+                f"shape being {data.shape}"
+            )
         if any(b and d != 1 for b, d in zip(self.broadcastable, data.shape)):
-            raise TypeError("the array must have size 1 along each broadcastable axis", data.shape,
-                            self.broadcastable)
+            raise TypeError(
+                "the array must have size 1 along each broadcastable axis",
+                data.shape,
+                self.broadcastable,
+            )
         return data
 
     def _refuse_strict(self, data):
@@ -88,9 +96,11 @@ class TensorType(Type):
         if isinstance(data, np.ndarray) and not np.ma.is_masked(data):
             if allow_downcast or np.can_cast(data.dtype, self.numpy_dtype, "safe"):
                 return np.asarray(data, self.numpy_dtype)
-            raise TypeError(f"an array of {data.dtype} may not fit in {self}: convert it with "
-                            "astype, or make the function with allow_input_downcast=True. The "
-                            f"array: {str(data)[:60]}")
+            raise TypeError(
+                f"an array of {data.dtype} may not fit in {self}: convert it with "
+                "astype, or make the function with allow_input_downcast=True. The "
+                f"array: {str(data)[:60]}"
+            )
         if data is None:
             raise TypeError(f"{self} got None; it needs an array of dtype {self.dtype}")
         array = np.asarray(data)
@@ -107,9 +117,11 @@ class TensorType(Type):
                 cast = array.astype(self.numpy_dtype)
         if cast is not None and self.values_eq(array, cast, force_same_dtype=False):
             return cast
-        raise TypeError(f"{self} cannot keep {str(data)[:60]} exactly, only {str(cast)[:60]}: if "
-                        f"that will do, pass an array of {self.dtype} or make the function with "
-                        "allow_input_downcast=True")
+        raise TypeError(
+            f"{self} cannot keep {str(data)[:60]} exactly, only {str(cast)[:60]}: if "
+            f"that will do, pass an array of {self.dtype} or make the function with "
+            "allow_input_downcast=True"
+        )
 
     def is_valid_value(self, a):
         try:
@@ -141,8 +153,9 @@ class TensorType(Type):
         return bool(np.all(same))
 
     @staticmethod
-    def values_eq_approx(a, b, allow_remove_inf=False, allow_remove_nan=False, rtol=None,
-                         atol=None):
+    def values_eq_approx(
+        a, b, allow_remove_inf=False, allow_remove_nan=False, rtol=None, atol=None
+    ):
         """Whether two arrays are equal up to the rounding of their dtype."""
         if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
             return False
@@ -182,34 +195,40 @@ class TensorType(Type):
     def make_variable(self, name=None):
         """A new variable of this type."""
         from .variables import TensorVariable
+
         return TensorVariable(self, name=name)
 
     def make_constant(self, value, name=None):
         from .variables import TensorConstant
+
         return TensorConstant(self, value, name)
 
     @property
     def Variable(self):  # noqa: N802 (Theano's name)
         """The class of the variables of this type."""
         from .variables import TensorVariable
+
         return TensorVariable
 
     @property
     def Constant(self):  # noqa: N802
         """The class of the constants of this type."""
         from .variables import TensorConstant
+
         return TensorConstant
 
     @property
     def SharedVariable(self):  # noqa: N802
         """The class of the shared variables of this type."""
         from .sharedvar import TensorSharedVariable
+
         return TensorSharedVariable
 
     def filter_variable(self, other, allow_convert=True):
         """`other` as a variable of this type, its pattern refined where that is possible."""
         from ..gof.graph import Variable
         from .variables import TensorConstant
+
         if not isinstance(other, Variable):
             other = TensorConstant(self, self.filter(other))
         if other.type == self:
@@ -218,38 +237,55 @@ class TensorType(Type):
             found = self.convert_variable(other)
             if found is not None:
                 return found
-        raise TypeError(f"{other} has type {other.type} where {self} is needed, and no safe "
-                        "conversion is known: convert it yourself first")
+        raise TypeError(
+            f"{other} has type {other.type} where {self} is needed, and no safe "
+            "conversion is known: convert it yourself first"
+        )
 
     def convert_variable(self, var):
         """`var` with the pattern of this type, or None where dtype or pattern forbid it."""
         from .shaping import patternbroadcast
+
         if not isinstance(var.type, TensorType):
             return None
-        if var.type.dtype == self.dtype and var.type.ndim == self.ndim and all(
-                a == b or b for a, b in zip(var.type.broadcastable, self.broadcastable)):
+        if (
+            var.type.dtype == self.dtype
+            and var.type.ndim == self.ndim
+            and all(a == b or b for a, b in zip(var.type.broadcastable, self.broadcastable))
+        ):
             return patternbroadcast(var, self.broadcastable)
         return None
 
     def clone(self, dtype=None, broadcastable=None):
         """A type like this one, with another dtype or pattern."""
-        return type(self)(self.dtype if dtype is None else dtype,
-                          self.broadcastable if broadcastable is None else broadcastable,
-                          name=self.name, sparse_grad=self.sparse_grad)
+        return type(self)(
+            self.dtype if dtype is None else dtype,
+            self.broadcastable if broadcastable is None else broadcastable,
+            name=self.name,
+            sparse_grad=self.sparse_grad,
+        )
 
     def in_same_class(self, other):
         return isinstance(other, TensorType) and (self.dtype, self.broadcastable) == (
-            other.dtype, other.broadcastable)
+            other.dtype,
+            other.broadcastable,
+        )
 
     def is_super(self, otype):
         """Whether each value of `otype` is one of this type."""
-        return isinstance(otype, TensorType) and otype.dtype == self.dtype \
-            and otype.ndim == self.ndim and all(
-                b or not a for a, b in zip(self.broadcastable, otype.broadcastable))
+        return (
+            isinstance(otype, TensorType)
+            and otype.dtype == self.dtype
+            and otype.ndim == self.ndim
+            and all(b or not a for a, b in zip(self.broadcastable, otype.broadcastable))
+        )
 
     def __eq__(self, other):
-        return self is other or (type(self) is type(other) and self.dtype == other.dtype
-                                 and self.broadcastable == other.broadcastable)
+        return self is other or (
+            type(self) is type(other)
+            and self.dtype == other.dtype
+            and self.broadcastable == other.broadcastable
+        )
 
     def __ne__(self, other):
         return not self == other
@@ -269,8 +305,12 @@ class TensorType(Type):
     __repr__ = __str__
 
     def __getstate__(self):
-        return {"dtype": self.dtype, "broadcastable": self.broadcastable, "name": self.name,
-                "sparse_grad": self.sparse_grad}
+        return {
+            "dtype": self.dtype,
+            "broadcastable": self.broadcastable,
+            "name": self.name,
+            "sparse_grad": self.sparse_grad,
+        }
 
     def __setstate__(self, state):
         self.__dict__.update(state, numpy_dtype=np.dtype(state["dtype"]))

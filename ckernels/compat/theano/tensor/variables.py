@@ -34,7 +34,7 @@ class Handle(Operators, Tensor):
     """What all tensor variables of the facade share, beside K's tensors."""
 
     _owner = index = name = _type = None
-    _mentions = ()      # for a gradient: what it was asked of
+    _mentions = ()  # for a gradient: what it was asked of
 
     @property
     def owner(self):
@@ -66,8 +66,10 @@ class Handle(Operators, Tensor):
         return self.node.line
 
     ndim = property(lambda self: len(self.node.shape), doc="The number of dimensions.")
-    broadcastable = property(lambda self: self.type.broadcastable,
-                             doc="For each axis whether it is known to have size 1.")
+    broadcastable = property(
+        lambda self: self.type.broadcastable,
+        doc="For each axis whether it is known to have size 1.",
+    )
 
     __str__ = gof.Variable.__str__
     __repr__ = gof.Variable.__repr__
@@ -78,10 +80,12 @@ class Handle(Operators, Tensor):
     def __bool__(self):
         apply = self.owner
         if apply is not None and str(getattr(apply.op, "scalar_op", "")) in COMPARISONS:
-            raise TypeError("a symbolic comparison has no truth value, being known only when a "
-                            "function runs: choose with theano.tensor.switch. If an array was "
-                            "compared with a tensor, write the tensor on the left or call "
-                            "theano.tensor.lt, le, eq, ne, gt or ge")
+            raise TypeError(
+                "a symbolic comparison has no truth value, being known only when a "
+                "function runs: choose with theano.tensor.switch. If an array was "
+                "compared with a tensor, write the tensor on the left or call "
+                "theano.tensor.lt, le, eq, ne, gt or ge"
+            )
         return True
 
     def __copy__(self):
@@ -89,10 +93,12 @@ class Handle(Operators, Tensor):
 
     def __deepcopy__(self, memo):
         from ..gof.pickling import deep_copied
+
         return deep_copied(self, memo)
 
     def __reduce_ex__(self, protocol):
         from ..gof.pickling import reduced
+
         return reduced(self)
 
 
@@ -123,8 +129,11 @@ class TensorVariable(Handle, gof.Variable):
 def warn_float64(type):
     """Do what the flag warn_float64 says about a new variable of `type`."""
     import warnings
-    text = "a variable of float64 was made, which the flag warn_float64 asks to report; make it "\
+
+    text = (
+        "a variable of float64 was made, which the flag warn_float64 asks to report; make it "
         "float32, or set the flag to ignore"
+    )
     if config.warn_float64 == "raise":
         raise Exception(text)
     warnings.warn(text, stacklevel=6)
@@ -222,7 +231,7 @@ def autocast(x):
             info = np.iinfo(dtype)
             if info.min <= x <= info.max:
                 return np.asarray(x, dtype)
-        if -2**63 <= x < 2**64:
+        if -(2**63) <= x < 2**64:
             return np.asarray(x)
         raise AsTensorError(f"the Python int {x} fits no integer dtype; pass it as a float")
     if isinstance(x, complex):
@@ -286,8 +295,10 @@ def constant(x, name=None, ndim=None, dtype=None):
     array = array_of(x, dtype)
     if ndim is not None:
         if array.ndim > ndim:
-            raise ValueError(f"a constant of {ndim} dimensions cannot hold an array of "
-                             f"{array.ndim}, shape {array.shape}")
+            raise ValueError(
+                f"a constant of {ndim} dimensions cannot hold an array of "
+                f"{array.ndim}, shape {array.shape}"
+            )
         array = array.reshape((1,) * (ndim - array.ndim) + array.shape)
     return _of_array(array, name)
 
@@ -360,8 +371,10 @@ def as_tensor_variable(x, name=None, ndim=None):
         return x._as_TensorVariable()
     if isinstance(x, gof.Apply):
         if x.op.default_output is None and len(x.outputs) != 1:
-            raise ValueError(f"this Apply has {len(x.outputs)} outputs and no default: pass one of "
-                             "its outputs", x)
+            raise ValueError(
+                f"this Apply has {len(x.outputs)} outputs and no default: pass one of its outputs",
+                x,
+            )
         x = x.outputs[x.op.default_output or 0]
     if isinstance(x, Handle):
         return _with_ndim(x, ndim)
@@ -369,8 +382,10 @@ def as_tensor_variable(x, name=None, ndim=None):
         return as_tensor_variable(x.data, name, ndim)
     if isinstance(x, gof.Variable):
         from ..scalar import ScalarType
+
         if isinstance(x.type, ScalarType):
             from ..scalar import tensor_from_scalar
+
             return tensor_from_scalar(x)
         raise AsTensorError(f"the variable {x} is no tensor: its type is {x.type}")
     if isinstance(x, Tensor):
@@ -378,11 +393,14 @@ def as_tensor_variable(x, name=None, ndim=None):
     if isinstance(x, Node):
         return wrap(x)
     if isinstance(x, bool):
-        raise AsTensorError(f"the Python value {x} makes no tensor: for a constant write "
-                            f"np.array({x}), and where it came from v == w, which asks whether "
-                            "they are the same variable, theano.tensor.eq(v, w)")
+        raise AsTensorError(
+            f"the Python value {x} makes no tensor: for a constant write "
+            f"np.array({x}), and where it came from v == w, which asks whether "
+            "they are the same variable, theano.tensor.eq(v, w)"
+        )
     if isinstance(x, (list, tuple)) and holds_variables(x):
         from .joining import stack
+
         return _with_ndim(stack([as_tensor_variable(i) for i in x], 0), ndim)
     if x is None or isinstance(x, str) or callable(x) and not hasattr(x, "__array__"):
         raise AsTensorError(f"{x!r} makes no tensor", type(x))
@@ -396,11 +414,15 @@ def _with_ndim(x, ndim):
     if ndim is None or x.ndim == ndim:
         return x
     from .shaping import shape_padleft
+
     if x.ndim > ndim:
         extra = x.ndim - ndim
         if not all(x.broadcastable[:extra]):
-            raise ValueError(f"to get {ndim} dimensions, axes in front are dropped, and one of "
-                             "them is not broadcastable", x.type)
+            raise ValueError(
+                f"to get {ndim} dimensions, axes in front are dropped, and one of "
+                "them is not broadcastable",
+                x.type,
+            )
         return x.dimshuffle(range(extra, x.ndim))
     return shape_padleft(x, ndim - x.ndim)
 
@@ -408,6 +430,7 @@ def _with_ndim(x, ndim):
 def of_tensor(x):
     """A facade's variable on a tensor of K: its graph is read off the engine's."""
     from ..gof.walks import lazy
+
     if isinstance(x, Handle):
         return x
     return lazy(x.node, {})
@@ -428,5 +451,8 @@ def fresh(node, name=None):
     return placeholder_node(node.dtype, node.shape, name)
 
 
-__all__ = [name for name in dir() if not name.startswith("_") and name not in (
-    "gof", "utils", "np", "config", "make")]
+__all__ = [
+    name
+    for name in dir()
+    if not name.startswith("_") and name not in ("gof", "utils", "np", "config", "make")
+]

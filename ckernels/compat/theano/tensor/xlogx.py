@@ -19,7 +19,6 @@ def xlogy0(x, y):
     return switch(zero, 0, x * log(switch(zero, 1, y)))
 
 
-
 XlogX, XlogY0 = xlogx, xlogy0
 
 

@@ -45,7 +45,6 @@ class TestOptimizationMixin:
         count = sum(_is(node.op, op) for node in f.maker.fgraph.toposort())
         assert count >= min and (max is None or count <= max), (count, min, max)
 
-
     def assertFunctionContains0(self, f, op):  # noqa: N802
         """f's graph has no application of `op`."""
         return self.assertFunctionContains(f, op, min=0, max=0)
@@ -74,11 +73,13 @@ class InferShapeTester(unittest.TestCase):
         seed_rng()
         self.mode = get_default_mode()
 
-    def _compile_and_check(self, inputs, outputs, numeric_inputs, cls, excluding=None, warn=True,
-                           check_topo=True):
+    def _compile_and_check(
+        self, inputs, outputs, numeric_inputs, cls, excluding=None, warn=True, check_topo=True
+    ):
         values = function(inputs, outputs, on_unused_input="ignore")(*numeric_inputs)
         shapes = function(inputs, [o.shape for o in outputs], on_unused_input="ignore")(
-            *numeric_inputs)
+            *numeric_inputs
+        )
         for value, shape in zip(values, shapes):
             assert np.all(value.shape == tuple(shape)), (value.shape, shape)
 
@@ -98,8 +99,10 @@ class WrongValue(Exception):
 def assert_allclose(expected, value, rtol=None, atol=None):
     """WrongValue where two arrays differ by more than rounding."""
     a, b = np.asarray(expected), np.asarray(value)
-    narrow = "float32" in (str(a.dtype), str(b.dtype)) or "complex64" in (str(a.dtype),
-                                                                        str(b.dtype))
+    narrow = "float32" in (str(a.dtype), str(b.dtype)) or "complex64" in (
+        str(a.dtype),
+        str(b.dtype),
+    )
     half = "float16" in (str(a.dtype), str(b.dtype))
     rtol = rtol if rtol is not None else (5e-3 if half else 1e-4 if narrow else 1e-5)
     atol = atol if atol is not None else (1e-3 if half else 1e-5 if narrow else 1e-8)
@@ -126,6 +129,7 @@ class AttemptManyTimes:
                         raise
                 if passed == self.n_req_successes:
                     return
+
         return attempts
 
 
@@ -136,12 +140,12 @@ def assertFailure_fast(f):  # noqa: N802
 
 def attr(*names, **values):
     """A decorator that gives a test attributes."""
+
     def give(test):
         for name in names:
             setattr(test, name, True)
         for name, value in values.items():
             setattr(test, name, value)
         return test
+
     return give
-
-

@@ -39,20 +39,22 @@ from .losses import (
 )
 
 _CONV = ("conv2d", "conv3d", "conv2d_transpose", "conv2d_grad_wrt_inputs", "separable_conv2d",
-         "separable_conv3d", "causal_conv1d")
+         "separable_conv3d", "causal_conv1d")  # fmt: skip
 _MODULES = {"conv": "abstract_conv", "abstract_conv": "abstract_conv", "bn": "bn",
             "neighbours": "neighbours", "sigm": "activations", "nnet": None,
             "conv3d2d": "conv3d2d", "blocksparse": "blocksparse", "corr": "abstract_conv",
-            "corr3d": "abstract_conv"}
+            "corr3d": "abstract_conv"}  # fmt: skip
 
 
 def __getattr__(name):
     from ...names import elsewhere
+
     if name in _CONV:
         return getattr(importlib.import_module(".abstract_conv", __name__), name)
     if name in _MODULES:
         if _MODULES[name] is None:
             import sys
+
             return sys.modules[__name__]
         return importlib.import_module("." + _MODULES[name], __name__)
     if name == "ctc":

@@ -41,9 +41,17 @@ def _hint(shape):
 
 
 def _border(mode):
-    return mode if isinstance(mode, str) else (
-        int(mode) if isinstance(mode, (int, np.integer)) else tuple(
-            tuple(int(v) for v in m) if isinstance(m, (list, tuple)) else int(m) for m in mode))
+    return (
+        mode
+        if isinstance(mode, str)
+        else (
+            int(mode)
+            if isinstance(mode, (int, np.integer))
+            else tuple(
+                tuple(int(v) for v in m) if isinstance(m, (list, tuple)) else int(m) for m in mode
+            )
+        )
+    )
 
 
 def _ints(values):
@@ -57,6 +65,7 @@ def _convolution(*nodes, function, options):
 
 def _common(nodes):
     from ..... import ops
+
     dtype = upcast(*(n.dtype for n in nodes))
     if not dtype.startswith("float"):
         raise TypeError(f"a convolution needs floats, not {dtype}")
@@ -64,8 +73,9 @@ def _common(nodes):
 
 
 def _apply(name, function, tensors, **options):
-    return KernelOp(_convolution, name, function=function,
-                    options=tuple(sorted(options.items())))(*tensors)
+    return KernelOp(_convolution, name, function=function, options=tuple(sorted(options.items())))(
+        *tensors
+    )
 
 
 def _images(x, ndim, what):
@@ -78,8 +88,10 @@ def _images(x, ndim, what):
 def _checked(n, border_mode, subsample, dilation):
     border_mode = _border(border_mode)
     if isinstance(border_mode, str) and border_mode not in ("valid", "full", "half"):
-        raise ValueError(f"invalid border_mode {border_mode}, which must be either \"valid\", "
-                         '"full", "half", an integer or a tuple of length {0}')
+        raise ValueError(
+            f'invalid border_mode {border_mode}, which must be either "valid", '
+            '"full", "half", an integer or a tuple of length {0}'
+        )
     if isinstance(border_mode, tuple) and len(border_mode) != n:
         raise ValueError(f"border_mode tuple must have exactly {n} values")
     subsample, dilation = _ints(subsample), _ints(dilation)
@@ -90,69 +102,182 @@ def _checked(n, border_mode, subsample, dilation):
     return border_mode, subsample, dilation
 
 
-def _conv(n, input, filters, input_shape, filter_shape, border_mode, subsample, filter_flip,
-          filter_dilation, num_groups, unshared=False):
+def _conv(
+    n,
+    input,
+    filters,
+    input_shape,
+    filter_shape,
+    border_mode,
+    subsample,
+    filter_flip,
+    filter_dilation,
+    num_groups,
+    unshared=False,
+):
     border_mode, subsample, dilation = _checked(n, border_mode, subsample, filter_dilation)
     x = _images(input, n + 2, "img")
     w = _images(filters, 2 * n + 2 if unshared else n + 2, "kern")
-    options = {"input_shape": _hint(input_shape), "filter_shape": _hint(filter_shape),
-               "border_mode": border_mode, "subsample": subsample,
-               "filter_flip": bool(filter_flip), "filter_dilation": dilation,
-               "num_groups": int(num_groups)}
+    options = {
+        "input_shape": _hint(input_shape),
+        "filter_shape": _hint(filter_shape),
+        "border_mode": border_mode,
+        "subsample": subsample,
+        "filter_flip": bool(filter_flip),
+        "filter_dilation": dilation,
+        "num_groups": int(num_groups),
+    }
     if unshared:
         options["unshared"] = True
     return _apply(f"AbstractConv{n}d", f"conv{n}d", (x, w), **options)
 
 
-def conv2d(input, filters, input_shape=None, filter_shape=None, border_mode="valid",
-           subsample=(1, 1), filter_flip=True, image_shape=None, filter_dilation=(1, 1),
-           num_groups=1, unshared=False, **kwargs):
+def conv2d(
+    input,
+    filters,
+    input_shape=None,
+    filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1),
+    filter_flip=True,
+    image_shape=None,
+    filter_dilation=(1, 1),
+    num_groups=1,
+    unshared=False,
+    **kwargs,
+):
     """Images (batch, channels, rows, columns) convolved with filters; see compat.nnet.conv2d."""
     if "imshp_logical" in kwargs or "kshp_logical" in kwargs:
-        raise ValueError("conv2d does not take imshp_logical or kshp_logical, which never "
-                         "upsampled dependably; in Theano only the old tensor.nnet.conv.conv2d "
-                         "still has them")
+        raise ValueError(
+            "conv2d does not take imshp_logical or kshp_logical, which never "
+            "upsampled dependably; in Theano only the old tensor.nnet.conv.conv2d "
+            "still has them"
+        )
     if image_shape is not None and input_shape is not None:
-        raise ValueError("conv2d got both input_shape and image_shape, which mean the same: pass "
-                         "input_shape alone")
-    return _conv(2, input, filters, image_shape if input_shape is None else input_shape,
-                 filter_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups,
-                 unshared)
+        raise ValueError(
+            "conv2d got both input_shape and image_shape, which mean the same: pass "
+            "input_shape alone"
+        )
+    return _conv(
+        2,
+        input,
+        filters,
+        image_shape if input_shape is None else input_shape,
+        filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+        unshared,
+    )
 
 
-def conv3d(input, filters, input_shape=None, filter_shape=None, border_mode="valid",
-           subsample=(1, 1, 1), filter_flip=True, filter_dilation=(1, 1, 1), num_groups=1):
+def conv3d(
+    input,
+    filters,
+    input_shape=None,
+    filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1, 1),
+    num_groups=1,
+):
     """Volumes (batch, channels, depth, rows, columns) convolved with filters."""
-    return _conv(3, input, filters, input_shape, filter_shape, border_mode, subsample, filter_flip,
-                 filter_dilation, num_groups)
+    return _conv(
+        3,
+        input,
+        filters,
+        input_shape,
+        filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+    )
 
 
-def causal_conv1d(input, filters, filter_shape, input_shape=None, subsample=1, filter_flip=True,
-                  filter_dilation=1, num_groups=1, unshared=False):
+def causal_conv1d(
+    input,
+    filters,
+    filter_shape,
+    input_shape=None,
+    subsample=1,
+    filter_flip=True,
+    filter_dilation=1,
+    num_groups=1,
+    unshared=False,
+):
     """Sequences convolved so that no output sees later inputs."""
-    return _apply("causal_conv1d", "causal_conv1d",
-                  (_images(input, 3, "input"), as_tensor_variable(filters)),
-                  filter_shape=_hint(filter_shape), input_shape=_hint(input_shape),
-                  subsample=int(subsample), filter_flip=bool(filter_flip),
-                  filter_dilation=int(filter_dilation), num_groups=int(num_groups),
-                  unshared=bool(unshared))
+    return _apply(
+        "causal_conv1d",
+        "causal_conv1d",
+        (_images(input, 3, "input"), as_tensor_variable(filters)),
+        filter_shape=_hint(filter_shape),
+        input_shape=_hint(input_shape),
+        subsample=int(subsample),
+        filter_flip=bool(filter_flip),
+        filter_dilation=int(filter_dilation),
+        num_groups=int(num_groups),
+        unshared=bool(unshared),
+    )
 
 
-def separable_conv2d(input, depthwise_filters, pointwise_filters, num_channels, input_shape=None,
-                     depthwise_filter_shape=None, pointwise_filter_shape=None, border_mode="valid",
-                     subsample=(1, 1), filter_flip=True, filter_dilation=(1, 1)):
+def separable_conv2d(
+    input,
+    depthwise_filters,
+    pointwise_filters,
+    num_channels,
+    input_shape=None,
+    depthwise_filter_shape=None,
+    pointwise_filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1),
+):
     """Each channel with its own filters, then mixed by filters of one pixel."""
-    y = conv2d(input, depthwise_filters, input_shape, depthwise_filter_shape, border_mode,
-               subsample, filter_flip, filter_dilation=filter_dilation, num_groups=num_channels)
+    y = conv2d(
+        input,
+        depthwise_filters,
+        input_shape,
+        depthwise_filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation=filter_dilation,
+        num_groups=num_channels,
+    )
     return conv2d(y, pointwise_filters, None, pointwise_filter_shape, filter_flip=filter_flip)
 
 
-def separable_conv3d(input, depthwise_filters, pointwise_filters, num_channels, input_shape=None,
-                     depthwise_filter_shape=None, pointwise_filter_shape=None, border_mode="valid",
-                     subsample=(1, 1, 1), filter_flip=True, filter_dilation=(1, 1, 1)):
+def separable_conv3d(
+    input,
+    depthwise_filters,
+    pointwise_filters,
+    num_channels,
+    input_shape=None,
+    depthwise_filter_shape=None,
+    pointwise_filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1, 1),
+):
     """`separable_conv2d` with one axis more."""
-    y = conv3d(input, depthwise_filters, input_shape, depthwise_filter_shape, border_mode,
-               subsample, filter_flip, filter_dilation, num_channels)
+    y = conv3d(
+        input,
+        depthwise_filters,
+        input_shape,
+        depthwise_filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_channels,
+    )
     return conv3d(y, pointwise_filters, None, pointwise_filter_shape, filter_flip=filter_flip)
 
 
@@ -171,6 +296,7 @@ def _target(shape, n):
     """(shape with "?" for scalar variables, these variables)."""
     if isinstance(shape, Handle):
         from ..shaping import as_shape
+
         found = as_shape(shape)
         if isinstance(found, Handle):
             found = [shape[i] for i in range(n)]
@@ -185,62 +311,185 @@ def _target(shape, n):
     return tuple(marked), scalars
 
 
-def _grad(n, kind, where, x, y, shape, border_mode, subsample, filter_flip, filter_dilation,
-          num_groups, unshared=False, **hints):
+def _grad(
+    n,
+    kind,
+    where,
+    x,
+    y,
+    shape,
+    border_mode,
+    subsample,
+    filter_flip,
+    filter_dilation,
+    num_groups,
+    unshared=False,
+    **hints,
+):
     border_mode, subsample, dilation = _checked(n, border_mode, subsample, filter_dilation)
     target, scalars = _target(shape, n)
-    options = {"border_mode": border_mode, "subsample": subsample, "filter_flip": bool(filter_flip),
-               "filter_dilation": dilation, "num_groups": int(num_groups),
-               **{k: _hint(v) for k, v in hints.items()}}
+    options = {
+        "border_mode": border_mode,
+        "subsample": subsample,
+        "filter_flip": bool(filter_flip),
+        "filter_dilation": dilation,
+        "num_groups": int(num_groups),
+        **{k: _hint(v) for k, v in hints.items()},
+    }
     if unshared:
         options["unshared"] = True
     name = f"AbstractConv{n}d_grad{'Inputs' if kind == 'inputs' else 'Weights'}"
-    return KernelOp(_sized, name, function=f"conv{n}d_grad_wrt_{kind}", where=where, target=target,
-                    options=tuple(sorted(options.items())))(x, y, *scalars)
+    return KernelOp(
+        _sized,
+        name,
+        function=f"conv{n}d_grad_wrt_{kind}",
+        where=where,
+        target=target,
+        options=tuple(sorted(options.items())),
+    )(x, y, *scalars)
 
 
-def conv2d_grad_wrt_inputs(output_grad, filters, input_shape, filter_shape=None,
-                           border_mode="valid", subsample=(1, 1), filter_flip=True,
-                           filter_dilation=(1, 1), num_groups=1, unshared=False):
+def conv2d_grad_wrt_inputs(
+    output_grad,
+    filters,
+    input_shape,
+    filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1),
+    num_groups=1,
+    unshared=False,
+):
     """The gradient of conv2d by its input, of shape `input_shape`."""
-    return _grad(2, "inputs", "input_shape", output_grad, filters, input_shape, border_mode,
-                 subsample, filter_flip, filter_dilation, num_groups, unshared,
-                 filter_shape=filter_shape)
+    return _grad(
+        2,
+        "inputs",
+        "input_shape",
+        output_grad,
+        filters,
+        input_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+        unshared,
+        filter_shape=filter_shape,
+    )
 
 
-def conv3d_grad_wrt_inputs(output_grad, filters, input_shape, filter_shape=None,
-                           border_mode="valid", subsample=(1, 1, 1), filter_flip=True,
-                           filter_dilation=(1, 1, 1), num_groups=1):
+def conv3d_grad_wrt_inputs(
+    output_grad,
+    filters,
+    input_shape,
+    filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1, 1),
+    num_groups=1,
+):
     """The gradient of conv3d by its input, of shape `input_shape`."""
-    return _grad(3, "inputs", "input_shape", output_grad, filters, input_shape, border_mode,
-                 subsample, filter_flip, filter_dilation, num_groups, filter_shape=filter_shape)
+    return _grad(
+        3,
+        "inputs",
+        "input_shape",
+        output_grad,
+        filters,
+        input_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+        filter_shape=filter_shape,
+    )
 
 
-def conv2d_grad_wrt_weights(input, output_grad, filter_shape, input_shape=None,
-                            border_mode="valid", subsample=(1, 1), filter_flip=True,
-                            filter_dilation=(1, 1), num_groups=1, unshared=False):
+def conv2d_grad_wrt_weights(
+    input,
+    output_grad,
+    filter_shape,
+    input_shape=None,
+    border_mode="valid",
+    subsample=(1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1),
+    num_groups=1,
+    unshared=False,
+):
     """The gradient of conv2d by its filters, of shape `filter_shape`."""
-    return _grad(2, "weights", "filter_shape", input, output_grad, filter_shape, border_mode,
-                 subsample, filter_flip, filter_dilation, num_groups, unshared,
-                 input_shape=input_shape)
+    return _grad(
+        2,
+        "weights",
+        "filter_shape",
+        input,
+        output_grad,
+        filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+        unshared,
+        input_shape=input_shape,
+    )
 
 
-def conv3d_grad_wrt_weights(input, output_grad, filter_shape, input_shape=None,
-                            border_mode="valid", subsample=(1, 1, 1), filter_flip=True,
-                            filter_dilation=(1, 1, 1), num_groups=1):
+def conv3d_grad_wrt_weights(
+    input,
+    output_grad,
+    filter_shape,
+    input_shape=None,
+    border_mode="valid",
+    subsample=(1, 1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1, 1),
+    num_groups=1,
+):
     """The gradient of conv3d by its filters, of shape `filter_shape`."""
-    return _grad(3, "weights", "filter_shape", input, output_grad, filter_shape, border_mode,
-                 subsample, filter_flip, filter_dilation, num_groups, input_shape=input_shape)
+    return _grad(
+        3,
+        "weights",
+        "filter_shape",
+        input,
+        output_grad,
+        filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+        input_shape=input_shape,
+    )
 
 
-
-def conv2d_transpose(input, filters, output_shape, filter_shape=None, border_mode="valid",
-                     input_dilation=(1, 1), filter_flip=True, filter_dilation=(1, 1), num_groups=1,
-                     unshared=False):
+def conv2d_transpose(
+    input,
+    filters,
+    output_shape,
+    filter_shape=None,
+    border_mode="valid",
+    input_dilation=(1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1),
+    num_groups=1,
+    unshared=False,
+):
     """The transposed convolution, up to `output_shape`."""
-    return conv2d_grad_wrt_inputs(input, filters, output_shape, filter_shape, border_mode,
-                                  input_dilation, filter_flip, filter_dilation, num_groups,
-                                  unshared)
+    return conv2d_grad_wrt_inputs(
+        input,
+        filters,
+        output_shape,
+        filter_shape,
+        border_mode,
+        input_dilation,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+        unshared,
+    )
 
 
 # --- the classes ------------------------------------------------------------------------------
@@ -251,9 +500,18 @@ class BaseAbstractConv:
 
     n, kind = 2, None
 
-    def __init__(self, imshp=None, kshp=None, border_mode="valid", subsample=None,
-                 filter_flip=True, filter_dilation=None, num_groups=1, unshared=False,
-                 convdim=None):
+    def __init__(
+        self,
+        imshp=None,
+        kshp=None,
+        border_mode="valid",
+        subsample=None,
+        filter_flip=True,
+        filter_dilation=None,
+        num_groups=1,
+        unshared=False,
+        convdim=None,
+    ):
         n = self.n = convdim or self.n
         self.imshp = tuple(imshp) if imshp is not None else (None,) * (n + 2)
         self.kshp = tuple(kshp) if kshp is not None else (None,) * (n + 2)
@@ -265,9 +523,13 @@ class BaseAbstractConv:
 
     @property
     def options(self):
-        found = {"border_mode": self.border_mode, "subsample": self.subsample,
-                 "filter_flip": self.filter_flip, "filter_dilation": self.filter_dilation,
-                 "num_groups": self.num_groups}
+        found = {
+            "border_mode": self.border_mode,
+            "subsample": self.subsample,
+            "filter_flip": self.filter_flip,
+            "filter_dilation": self.filter_dilation,
+            "num_groups": self.num_groups,
+        }
         return {**found, "unshared": self.unshared} if self.n == 2 else found
 
     def function(self, name):
@@ -278,24 +540,27 @@ class AbstractConv(BaseAbstractConv):
     """The convolution of images by filters."""
 
     def __call__(self, img, kern):
-        return self.function("conv{}d")(img, kern, input_shape=self.imshp, filter_shape=self.kshp,
-                                        **self.options)
+        return self.function("conv{}d")(
+            img, kern, input_shape=self.imshp, filter_shape=self.kshp, **self.options
+        )
 
 
 class AbstractConv_gradInputs(BaseAbstractConv):  # noqa: N801 (Theano's name)
     """The gradient by the images, given filters, the gradient of the result and sizes."""
 
     def __call__(self, kern, topgrad, shape, add_assert_shape=True):
-        return self.function("conv{}d_grad_wrt_inputs")(topgrad, kern, _last(shape, self.n),
-                                                        filter_shape=self.kshp, **self.options)
+        return self.function("conv{}d_grad_wrt_inputs")(
+            topgrad, kern, _last(shape, self.n), filter_shape=self.kshp, **self.options
+        )
 
 
 class AbstractConv_gradWeights(BaseAbstractConv):  # noqa: N801
     """The gradient by the filters, given images, the gradient of the result and sizes."""
 
     def __call__(self, img, topgrad, shape, add_assert_shape=True):
-        return self.function("conv{}d_grad_wrt_weights")(img, topgrad, _last(shape, self.n),
-                                                         input_shape=self.imshp, **self.options)
+        return self.function("conv{}d_grad_wrt_weights")(
+            img, topgrad, _last(shape, self.n), input_shape=self.imshp, **self.options
+        )
 
 
 def _last(shape, n):
@@ -303,6 +568,7 @@ def _last(shape, n):
     if isinstance(shape, Handle):
         try:
             from ..shaping import get_vector_length
+
             count = get_vector_length(shape)
         except ValueError:
             count = n
@@ -353,17 +619,28 @@ def bilinear_kernel_2D(ratio, normalize=True):  # noqa: N802
     return as_tensor_variable(own.bilinear_kernel_2D(ratio, normalize))
 
 
-def bilinear_upsampling(input, ratio=None, frac_ratio=None, batch_size=None,
-                        num_input_channels=None, use_1D_kernel=True):  # noqa: N803
+def bilinear_upsampling(
+    input, ratio=None, frac_ratio=None, batch_size=None, num_input_channels=None, use_1D_kernel=True
+):  # noqa: N803
     """Images enlarged by bilinear interpolation."""
-    return _apply("bilinear_upsampling", "bilinear_upsampling", (as_tensor_variable(input),),
-                  ratio=ratio, frac_ratio=frac_ratio, use_1D_kernel=use_1D_kernel)
+    return _apply(
+        "bilinear_upsampling",
+        "bilinear_upsampling",
+        (as_tensor_variable(input),),
+        ratio=ratio,
+        frac_ratio=frac_ratio,
+        use_1D_kernel=use_1D_kernel,
+    )
 
 
 def frac_bilinear_upsampling(input, frac_ratio):
     """Images enlarged by a fraction."""
-    return _apply("frac_bilinear_upsampling", "frac_bilinear_upsampling",
-                  (as_tensor_variable(input),), frac_ratio=frac_ratio)
+    return _apply(
+        "frac_bilinear_upsampling",
+        "frac_bilinear_upsampling",
+        (as_tensor_variable(input),),
+        frac_ratio=frac_ratio,
+    )
 
 
 __getattr__ = _absent_of("theano.tensor.nnet.abstract_conv")

@@ -58,19 +58,33 @@ def ultra_fast_sigmoid(x):
     x = as_tensor_variable(x)
     half = 0.5 * x
     size = abs_(half)
-    value = switch(size < 1.7, 1.5 * size / (1 + size), switch(
-        size < 3.0, 0.935409070603099 + 0.0458812946797165 * (size - 1.7), 0.99505475368673))
+    value = switch(
+        size < 1.7,
+        1.5 * size / (1 + size),
+        switch(size < 3.0, 0.935409070603099 + 0.0458812946797165 * (size - 1.7), 0.99505475368673),
+    )
     return 0.5 * (switch(half >= 0, value, -value) + 1.0)
 
 
-def h_softmax(x, batch_size, n_outputs, n_classes, n_outputs_per_class, W1, b1, W2, b2,  # noqa: N803
-              target=None):
+def h_softmax(
+    x,
+    batch_size,
+    n_outputs,
+    n_classes,
+    n_outputs_per_class,
+    W1,
+    b1,
+    W2,
+    b2,  # noqa: N803
+    target=None,
+):
     """The two-level softmax: class first, then output within its class.
 
     Without target the probabilities (batch, n_outputs); with it those of the targets, a vector.
     """
     from ..products import batched_dot, dot, tensordot
     from .losses import softmax
+
     class_probs = softmax(dot(x, W1) + b1)
     if target is None:
         activations = tensordot(x, W2, (1, 1)) + b2

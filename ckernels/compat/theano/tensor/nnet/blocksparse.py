@@ -14,8 +14,11 @@ def sparse_block_dot(W, h, inputIdx, b, outputIdx):  # noqa: N803 (Theano's name
     inputs, outputs = as_tensor_variable(inputIdx), as_tensor_variable(outputIdx)
     single = h.ndim == inputs.ndim + 1 == 2
     if single:
-        h, inputs, outputs = h.dimshuffle("x", 0, 1), inputs.dimshuffle("x", 0), \
-            outputs.dimshuffle("x", 0)
+        h, inputs, outputs = (
+            h.dimshuffle("x", 0, 1),
+            inputs.dimshuffle("x", 0),
+            outputs.dimshuffle("x", 0),
+        )
     blocks = W[inputs.dimshuffle(0, 1, "x"), outputs.dimshuffle(0, "x", 1)]
     products = (h.dimshuffle(0, 1, "x", 2, "x") * blocks).sum(axis=(1, 3))
     found = b[outputs] + products

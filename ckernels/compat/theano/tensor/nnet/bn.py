@@ -20,8 +20,9 @@ def _axes(ndim, axes):
         return (0,)
     if axes == "spatial":
         return (0,) + tuple(range(2, ndim))
-    found = tuple(int(a) for a in (axes if isinstance(axes, (list, tuple, np.ndarray))
-                                   else (axes,)))
+    found = tuple(
+        int(a) for a in (axes if isinstance(axes, (list, tuple, np.ndarray)) else (axes,))
+    )
     if not all(0 <= a < ndim for a in found) or list(found) != sorted(found):
         raise ValueError(f"invalid axes: {axes}")
     return found
@@ -40,14 +41,24 @@ def _parameters(inputs, axes, *given):
             order = iter(range(p.ndim))
             p = p.dimshuffle(["x" if i in axes else next(order) for i in range(inputs.ndim)])
         elif p.ndim != inputs.ndim:
-            raise ValueError("gamma and beta must have as many dimensions as the input, or as many "
-                             "as are not normalised over")
+            raise ValueError(
+                "gamma and beta must have as many dimensions as the input, or as many "
+                "as are not normalised over"
+            )
         found.append(addbroadcast(p, *axes))
     return found
 
 
-def batch_normalization_train(inputs, gamma, beta, axes="per-activation", epsilon=1e-4,
-                              running_average_factor=0.1, running_mean=None, running_var=None):
+def batch_normalization_train(
+    inputs,
+    gamma,
+    beta,
+    axes="per-activation",
+    epsilon=1e-4,
+    running_average_factor=0.1,
+    running_mean=None,
+    running_var=None,
+):
     """[normalised inputs, mean, 1 / sqrt(variance + epsilon)], and running averages where given.
 
     axes: 'per-activation', 'spatial', or those the statistics are taken over. epsilon: at least

@@ -17,8 +17,9 @@ def _cost(activations, labels, lengths):
 
 def ctc(activations, labels, input_lengths):
     """The CTC cost of activations (time, batch, classes); labels (batch, length), -1 for none."""
-    return KernelOp(_cost, "ConnectionistTemporalClassification")(activations, labels,
-                                                                  input_lengths)
+    return KernelOp(_cost, "ConnectionistTemporalClassification")(
+        activations, labels, input_lengths
+    )
 
 
 __getattr__ = _absent_of("theano.tensor.nnet.ctc")

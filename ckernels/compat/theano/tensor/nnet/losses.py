@@ -54,8 +54,10 @@ def softmax(c):
     c = as_tensor_variable(c)
     if c.ndim == 1 and c.broadcastable[0]:
         import warnings
-        warnings.warn("softmax of a vector that has one element is 1, whatever its value",
-                      stacklevel=2)
+
+        warnings.warn(
+            "softmax of a vector that has one element is 1, whatever its value", stacklevel=2
+        )
     return softmax_op(c)
 
 
@@ -106,9 +108,11 @@ def categorical_crossentropy(coding_dist, true_dist):
         if true_dist.dtype.startswith("float"):
             raise TypeError(f"a vector of labels has to hold integers, not {true_dist.dtype}")
         return crossentropy_categorical_1hot(coding_dist, true_dist)
-    raise TypeError(f"coding_dist has {coding_dist.ndim} dimensions and true_dist "
-                    f"{true_dist.ndim}: give true_dist as many, or one fewer where it holds "
-                    "integer labels")
+    raise TypeError(
+        f"coding_dist has {coding_dist.ndim} dimensions and true_dist "
+        f"{true_dist.ndim}: give true_dist as many, or one fewer where it holds "
+        "integer labels"
+    )
 
 
 def crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx):
@@ -146,7 +150,8 @@ def crossentropy_softmax_max_and_argmax_1hot(x, y_idx, **kwargs):
     """`crossentropy_softmax_max_and_argmax_1hot_with_bias` without a bias."""
     x = as_tensor_variable(x)
     return crossentropy_softmax_max_and_argmax_1hot_with_bias(
-        x, zeros([x.shape[1]], dtype=x.dtype), y_idx)
+        x, zeros([x.shape[1]], dtype=x.dtype), y_idx
+    )
 
 
 def prepend_scalar_to_each_row(val, mat):
@@ -169,14 +174,14 @@ def prepend_1_to_each_row(mat):
 def confusion_matrix(actual, pred):
     """[how often each class (row) was taken for each (column), the classes in order]."""
     from ..extra_ops import Unique
+
     actual, pred = as_tensor_variable(actual), as_tensor_variable(pred)
     for what, x in (("actual", actual), ("pred", pred)):
         if x.ndim != 1:
             raise ValueError(f"{what} has {x.ndim} dimensions; confusion_matrix takes vectors")
     order = Unique(False, False, False)(concatenate([actual, pred]))
     from ..elementwise import eq
+
     rows = cast(eq(actual.dimshuffle(0, "x"), order.dimshuffle("x", 0)), "int64")
     columns = cast(eq(pred.dimshuffle(0, "x"), order.dimshuffle("x", 0)), "int64")
     return [rows.T.dot(columns), order]
-
-

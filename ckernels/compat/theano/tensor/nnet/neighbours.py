@@ -19,8 +19,9 @@ def _patches(x, shape, step, mode):
 
 def images2neibs(ten4, neib_shape, neib_step=None, mode="valid"):
     """Patches of the images (batch, channels, rows, columns), one a row; see compat.nnet."""
-    return KernelOp(_patches, "Images2Neibs", shape=_ints(neib_shape), step=_ints(neib_step),
-                    mode=mode)(as_tensor_variable(ten4))
+    return KernelOp(
+        _patches, "Images2Neibs", shape=_ints(neib_shape), step=_ints(neib_step), mode=mode
+    )(as_tensor_variable(ten4))
 
 
 def _joined(x, *sizes, shape, target, mode):
@@ -32,9 +33,11 @@ def _joined(x, *sizes, shape, target, mode):
 def neibs2images(neibs, neib_shape, original_shape, mode="valid"):
     """The images of shape `original_shape` that patches were cut from."""
     from .abstract_conv import _target
+
     target, scalars = _target(original_shape, 4)
-    return KernelOp(_joined, "neibs2images", shape=_ints(neib_shape), target=target,
-                    mode=mode)(as_tensor_variable(neibs), *scalars)
+    return KernelOp(_joined, "neibs2images", shape=_ints(neib_shape), target=target, mode=mode)(
+        as_tensor_variable(neibs), *scalars
+    )
 
 
 __getattr__ = _absent_of("theano.tensor.nnet.neighbours")

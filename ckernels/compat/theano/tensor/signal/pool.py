@@ -12,14 +12,18 @@ from ..variables import Handle, as_tensor_variable
 def _ints(value, n):
     if isinstance(value, Handle):
         from ..constants import get_scalar_constant_value
+
         if isinstance(getattr(value, "data", None), np.ndarray):
             value = value.data
         else:
             value = [get_scalar_constant_value(value[i]) for i in range(n)]
     if isinstance(value, (int, np.integer)):
         return (int(value),) * n
-    return None if value is None else tuple(
-        int(v.data) if isinstance(v, Handle) else int(v) for v in value)
+    return (
+        None
+        if value is None
+        else tuple(int(v.data) if isinstance(v, Handle) else int(v) for v in value)
+    )
 
 
 def _pooled(x, function, options):
@@ -28,14 +32,20 @@ def _pooled(x, function, options):
 
 def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
     import warnings
-    for old, new, value, instead in (("ds", "ws", ds, ws), ("st", "stride", st, stride),
-                                     ("padding", "pad", padding, None)):
+
+    for old, new, value, instead in (
+        ("ds", "ws", ds, ws),
+        ("st", "stride", st, stride),
+        ("padding", "pad", padding, None),
+    ):
         if value is not None:
             if instead is not None:
-                raise ValueError(f"'{old}' is the old name of '{new}' and both were given: pass "
-                                 f"only '{new}'")
-            warnings.warn(f"deprecated: '{old}' is now called '{new}', and the old name will go",
-                          stacklevel=3)
+                raise ValueError(
+                    f"'{old}' is the old name of '{new}' and both were given: pass only '{new}'"
+                )
+            warnings.warn(
+                f"deprecated: '{old}' is now called '{new}', and the old name will go", stacklevel=3
+            )
     ws = ds if ws is None else ws
     stride = st if stride is None else stride
     pad = pad if padding is None else padding
@@ -43,39 +53,70 @@ def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
         raise ValueError("pooling needs the size of its window: pass ws")
     input = as_tensor_variable(input)
     if input.ndim < n:
-        raise NotImplementedError(f"pool_{n}d pools the last {n} axes, but its input has only "
-                                  f"{input.ndim}")
+        raise NotImplementedError(
+            f"pool_{n}d pools the last {n} axes, but its input has only {input.ndim}"
+        )
     if ignore_border is None:
-        warnings.warn(f"pool_{n}d: without ignore_border, False is used; later this will be True, "
-                      "so pass the one you mean", stacklevel=3)
+        warnings.warn(
+            f"pool_{n}d: without ignore_border, False is used; later this will be True, "
+            "so pass the one you mean",
+            stacklevel=3,
+        )
         ignore_border = False
     if mode not in ("max", "sum", "average_inc_pad", "average_exc_pad"):
-        raise ValueError(f"no pooling mode is called {mode}: pass 'max', 'sum', 'average_inc_pad' "
-                         "or 'average_exc_pad'")
+        raise ValueError(
+            f"no pooling mode is called {mode}: pass 'max', 'sum', 'average_inc_pad' "
+            "or 'average_exc_pad'"
+        )
     pad = _ints(pad, n) or (0,) * n
     if any(pad) and not ignore_border:
         raise NotImplementedError(f"pad {pad} needs ignore_border=True")
     ws = _ints(ws, n)
     if any(p >= w for p, w in zip(pad, ws)):
-        raise NotImplementedError(f"pad {pad} is too large for windows of {ws}: on each axis it "
-                                  "must be less than ws")
+        raise NotImplementedError(
+            f"pad {pad} is too large for windows of {ws}: on each axis it must be less than ws"
+        )
     stride = ws if stride is None else _ints(stride, n)
     if any(s <= 0 for s in stride):
         raise ValueError("stride must be positive")
-    options = {"ws": ws, "ignore_border": bool(ignore_border), "stride": stride, "pad": pad,
-               "mode": mode}
-    return KernelOp(_pooled, "Pool", function=f"pool_{n}d",
-                    options=tuple(sorted(options.items())))(input)
+    options = {
+        "ws": ws,
+        "ignore_border": bool(ignore_border),
+        "stride": stride,
+        "pad": pad,
+        "mode": mode,
+    }
+    return KernelOp(_pooled, "Pool", function=f"pool_{n}d", options=tuple(sorted(options.items())))(
+        input
+    )
 
 
-def pool_2d(input, ws=None, ignore_border=None, stride=None, pad=(0, 0), mode="max", ds=None,
-            st=None, padding=None):
+def pool_2d(
+    input,
+    ws=None,
+    ignore_border=None,
+    stride=None,
+    pad=(0, 0),
+    mode="max",
+    ds=None,
+    st=None,
+    padding=None,
+):
     """Pooling over the last two axes; see compat.signal.pool_2d."""
     return _pool(2, input, ws, ignore_border, stride, pad, mode, ds, st, padding)
 
 
-def pool_3d(input, ws=None, ignore_border=None, stride=None, pad=(0, 0, 0), mode="max", ds=None,
-            st=None, padding=None):
+def pool_3d(
+    input,
+    ws=None,
+    ignore_border=None,
+    stride=None,
+    pad=(0, 0, 0),
+    mode="max",
+    ds=None,
+    st=None,
+    padding=None,
+):
     """Pooling over the last three axes."""
     return _pool(3, input, ws, ignore_border, stride, pad, mode, ds, st, padding)
 
@@ -87,7 +128,8 @@ def _same_size(x, size):
 def max_pool_2d_same_size(input, patch_size):
     """`input` with all but the maximum of each patch set to zero."""
     return KernelOp(_same_size, "max_pool_2d_same_size", size=_ints(patch_size, 2))(
-        as_tensor_variable(input))
+        as_tensor_variable(input)
+    )
 
 
 max_pool_2d, max_pool = pool_2d, pool_2d
@@ -100,28 +142,50 @@ class Pool:
         self.ignore_border, self.mode, self.ndim = ignore_border, mode, ndim
 
     def __call__(self, x, ws, stride=None, pad=None):
-        return _pool(self.ndim, x, ws, self.ignore_border, stride, pad or (0,) * self.ndim,
-                     self.mode, None, None, None)
+        return _pool(
+            self.ndim,
+            x,
+            ws,
+            self.ignore_border,
+            stride,
+            pad or (0,) * self.ndim,
+            self.mode,
+            None,
+            None,
+            None,
+        )
 
     @staticmethod
-    def out_shape(imgshape, ws=None, ignore_border=False, stride=None, pad=None, ndim=2, ds=None,
-                  st=None, padding=None):
+    def out_shape(
+        imgshape,
+        ws=None,
+        ignore_border=False,
+        stride=None,
+        pad=None,
+        ndim=2,
+        ds=None,
+        st=None,
+        padding=None,
+    ):
         """The shape of pooled images of shape `imgshape`: a list of ints and variables."""
         ws, stride = ds if ws is None else ws, st if stride is None else stride
         pad = padding if pad is None and padding is not None else pad
         pad = (0,) * ndim if pad is None else pad
         stride = ws if stride is None else stride
         if len(imgshape) < ndim:
-            raise TypeError(f"pooling over {ndim} axes needs as many sizes in imgshape; it has "
-                            f"{len(imgshape)}")
+            raise TypeError(
+                f"pooling over {ndim} axes needs as many sizes in imgshape; it has {len(imgshape)}"
+            )
         lead, sizes = list(imgshape[:-ndim]), imgshape[-ndim:]
-        return lead + [_count(v + 2 * p, w, s, ignore_border)
-                       for v, w, s, p in zip(sizes, ws, stride, pad)]
+        return lead + [
+            _count(v + 2 * p, w, s, ignore_border) for v, w, s, p in zip(sizes, ws, stride, pad)
+        ]
 
 
 def _count(v, w, s, ignore_border):
     """How many windows of `w` at distance `s` an axis of `v` has."""
     from ..elementwise import maximum, switch
+
     symbolic = any(isinstance(x, Handle) for x in (v, w, s))
     if ignore_border:
         found = (v - w) // s + 1
@@ -129,8 +193,9 @@ def _count(v, w, s, ignore_border):
     if not symbolic:
         return (v - 1) // s + 1 if s >= w else max(0, (v - 1 - w + s) // s) + 1
     v = as_tensor_variable(v)
-    return switch(as_tensor_variable(s) >= w, (v - 1) // s + 1,
-                  maximum(0, (v - 1 - w + s) // s) + 1)
+    return switch(
+        as_tensor_variable(s) >= w, (v - 1) // s + 1, maximum(0, (v - 1 - w + s) // s) + 1
+    )
 
 
 __getattr__ = _absent_of("theano.tensor.signal.pool")
