@@ -167,7 +167,7 @@ class OwnC:
         from ..codegen.emit import emit  # start-up
 
         name, text, snippets = emit(self.kernel)
-        source = compiler.KernelSource(name, text, snippets, meta={"form": "own"})
+        source = compiler.KernelSource(name, text, snippets, meta={"form": "own"}, alone=True)
         try:
             return compiler.build([source]).addresses[0]
         except CompileError as problem:

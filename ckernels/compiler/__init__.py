@@ -55,6 +55,7 @@ class KernelSource(NamedTuple):
     snippets: tuple = ()  # helpers it needs, in order; each is printed once per translation unit
     flags: tuple = ()  # extra compiler flags; kernels are batched by them
     meta: dict = {}  # what it was generated from, for people; JSON-able
+    alone: bool = False  # it needs a translation unit of its own: it brings names of a user's
 
 
 class Build(NamedTuple):
@@ -286,10 +287,13 @@ def _compile_all(missing, tools):
 
 
 def split(missing, cores):
-    """[(key, source)] -> batches: by flags, then over the cores, longest kernels first."""
+    """[(key, source)] -> batches: by flags, then over the cores, longest kernels first.
+
+    What a user wrote stands alone: two bodies may have helpers of one name.
+    """
     groups = {}
     for key, source in missing:
-        groups.setdefault(source.flags, []).append((key, source))
+        groups.setdefault((source.flags, source.alone and key), []).append((key, source))
     total = sum(len(source.text) + BATCH_OVERHEAD for _, source in missing)
     batches = []
     for group in groups.values():

@@ -58,7 +58,11 @@ class Kernels:
             if found is None:
                 name, text, snippets = emit(kernel)
                 found = compiler.KernelSource(
-                    name, text, snippets, meta={"form": kernel.form, "signature": signature(kernel)}
+                    name,
+                    text,
+                    snippets,
+                    meta={"form": kernel.form, "signature": signature(kernel)},
+                    alone=kernel.form == "own",
                 )
                 with _emit_lock:
                     _emitted[key] = found

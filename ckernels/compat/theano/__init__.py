@@ -12,7 +12,7 @@ from .compile import FAST_COMPILE, FAST_RUN, In, Mode, Out, Param, function, sha
 from .config import change_flags, config
 from .gof.graph import Apply, Constant, Variable
 from .gof.op import Op
-from .gof.type import Type, generic
+from .gof.type import Generic, Type, generic
 from .names import elsewhere
 
 __version__ = "1.0.5"
@@ -53,6 +53,13 @@ _NAMES = {
     "_asarray": "helpers",
     "PureOp": "gof",
     "object2": "gof",
+    "FunctionGraph": "gof",
+    "Container": "gof",
+    "InconsistencyError": "gof",
+    "OpenMPOp": "gof",
+    "FunctionMaker": "compile",
+    "SymbolicInput": "compile",
+    "SymbolicOutput": "compile",
 }
 
 

@@ -307,9 +307,15 @@ def replacement(old, new, strict=True):
 def _compiled(asked, mode, no_default_updates, name, on_unused, profile):
     states, visible, replace, updates = _states(asked)
     lowered = Lowered(
-        [i.variable for i in visible], asked.outs, updates, replace, no_default_updates
+        [i.variable for i in visible],
+        asked.outs,
+        updates,
+        replace,
+        no_default_updates,
+        mode.rewrites() if hasattr(mode, "rewrites") else None,
     )
     lowered.check(on_unused)
+    lowered.prepare("py" if getattr(mode, "linker", None) == "py" else None)
     types = [type_of_input(i.variable) for i in visible]
     defaults = {}
     for k, one in enumerate(visible):

@@ -69,7 +69,7 @@ class Variable(Node):
         if self.name is not None:
             return self.name
         if self.owner is not None:
-            if self.index == self.owner.op.default_output or len(self.owner.outputs) == 1:
+            if self.index == self.owner.op.default_output:
                 return f"{self.owner.op}.out"
             return f"{self.owner.op}.{self.index}"
         return f"<{self.type}>"
