@@ -18,7 +18,8 @@ from .names import elsewhere
 __version__ = "1.0.5"
 version = type("version", (), {"full_version": __version__, "short_version": __version__})
 _MODULES = ("tensor", "compile", "config", "gof", "gradient", "scalar", "scan_module", "printing",
-            "sandbox", "updates", "misc", "ifelse", "raise_op", "tests", "compat")  # fmt: skip
+            "sandbox", "updates", "misc", "ifelse", "raise_op", "tests", "compat",
+            "typed_list", "sparse", "d3viz")  # fmt: skip
 _NAMES = {
     "grad": "gradient",
     "Rop": "gradient",

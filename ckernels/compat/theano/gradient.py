@@ -172,6 +172,19 @@ def grad(
         raise ValueError(
             f"return_disconnected is 'zero', 'None' or 'Disconnected', not {return_disconnected!r}"
         )
+    if any(hasattr(x, "tensor_parts") for x in targets):
+        from .sparse import by_data
+
+        options = {
+            "consider_constant": consider_constant,
+            "disconnected_inputs": disconnected_inputs,
+            "add_names": add_names,
+            "known_grads": known_grads,
+            "return_disconnected": return_disconnected,
+            "null_gradients": null_gradients,
+        }
+        found = by_data(targets, lambda tensors: grad(cost, tensors, **options))
+        return format_as(use_list, use_tuple, found)
     known = _known(known_grads)
     cost = _checked_cost(cost, known)
     found = _gradients(cost, targets, known, list(consider_constant or ()))
