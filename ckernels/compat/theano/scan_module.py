@@ -239,6 +239,8 @@ class _Scan:
         for v in inputs(
             [*outputs, *[u for u in updates.values() if isinstance(u, Variable)]], set(handles)
         ):
+            if getattr(v, "default_update", None) is not None:  # a generator's state
+                continue
             if isinstance(v, SharedVariable) and id(v) not in mine and v not in updates:
                 raise MissingInputError(
                     f"the step reads {v}, which is not among the non_sequences: strict=True asks "

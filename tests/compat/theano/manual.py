@@ -77,6 +77,7 @@ DIRECTIVE = re.compile(r"( *)\.\. (testsetup|testcode|testoutput|doctest|testcle
 def of_source(path, root):
     """The Examples of one source file, in order; the chapter is the file and the group."""
     parser, found = doctest.DocTestParser(), []
+    common = []
     lines, name = path.read_text(encoding="utf-8").split("\n"), path.relative_to(root).as_posix()
     k = 0
     while k < len(lines):
@@ -99,7 +100,10 @@ def of_source(path, root):
             continue
         k = end
         text = textwrap.dedent("\n".join(body)) + "\n"
-        chapter = f"{name} {group}"
+        if group == "*":  # for all groups of the file: what stands before them
+            common.append(text)
+            continue
+        chapter = f"{name} {group.partition(',')[0].strip()}"
         if kind == "doctest" or ">>>" in text:
             for one in parser.get_examples(text):
                 found.append(Example(start + one.lineno + 1, chapter, one.source, one.want))
@@ -108,7 +112,8 @@ def of_source(path, root):
                 found[-1] = found[-1]._replace(want=text.strip("\n") + "\n")
         else:
             found.append(Example(start + 1, chapter, text, None))
-    return found
+    groups = list(dict.fromkeys(e.chapter for e in found))
+    return [Example(0, g, text, None) for g in groups for text in common] + found
 
 
 def of_markdown(path):
@@ -195,7 +200,7 @@ def run(example, namespace):
             same = type(problem).__name__ == expected[1].rpartition(".")[2]
             return Outcome(example, "same" if same else "error", words)
         return Outcome(example, "error", words)
-    got = printed.getvalue()
+    got = printed.getvalue().replace("ckernels.compat.theano", "theano")
     if not example.want:
         return Outcome(example, "silent", got)
     return Outcome(example, compared(example.want, got), got)

@@ -61,18 +61,10 @@ class Lowered:
 
     def rewritten(self, variables, rewrites):
         """The nodes of variables with all replacements put in, then rewrites of users applied."""
-        from ..gof.fg import FunctionGraph, lower_again
-        from ..gof.opt import MergeOptimizer
-
         for table in (self.given, self.stand_ins):
             variables = replayed(list(variables), table) if table else variables
         inputs = [self.stand_ins.get(x, x) for x in self.variables]
-        inputs, variables = clone(inputs, variables, copy_inputs=False)
-        free = [v for v in leaf_variables(variables) if not _held(v) and v not in inputs]
-        self.fgraph = FunctionGraph([*inputs, *free], variables, clone=False)
-        MergeOptimizer().optimize(self.fgraph)
-        rewrites.optimize(self.fgraph)
-        lower_again(self.fgraph)
+        self.fgraph = rewritten(inputs, variables, rewrites)
         return [v.node for v in self.fgraph.outputs]
 
     def handles(self, variables, nodes):
@@ -183,6 +175,20 @@ class Lowered:
             raise UnusedInputError(text)
         else:
             raise ValueError(f"on_unused_input is 'raise', 'warn' or 'ignore', not '{on_unused}'")
+
+
+def rewritten(inputs, variables, rewrites):
+    """The FunctionGraph of variables after rewrites of users, with nodes of the engine."""
+    from ..gof.fg import FunctionGraph, lower_again
+    from ..gof.opt import MergeOptimizer
+
+    inputs, variables = clone(inputs, variables, copy_inputs=False)
+    free = [v for v in leaf_variables(variables) if not _held(v) and v not in inputs]
+    fgraph = FunctionGraph([*inputs, *free], variables, clone=False)
+    MergeOptimizer().optimize(fgraph)
+    rewrites.optimize(fgraph)
+    lower_again(fgraph)
+    return fgraph
 
 
 def _held(v):

@@ -1,4 +1,4 @@
-"""Functions of graphs with variables that are no tensors: any Python object, lists, sparse matrices.
+"""Functions of graphs with variables that are no tensors: Python objects, lists, sparse matrices.
 
 The engine computes tensors. Where an Apply takes or makes something else, it runs in Python between
 engine functions, each of which computes the tensors that are needed next. A variable of `parts`
@@ -17,6 +17,7 @@ from ..gof.walks import replayed
 from ..tensor.sharedvar import SharedVariable
 from ..tensor.variables import wrap
 from .callable import Function
+from .lowering import rewritten
 
 
 def is_tensor(v):
@@ -44,9 +45,16 @@ class ObjectFunction(Function):
         written = [*asked.outs, *asked.updates.values()]
         if asked.givens:
             written = replayed(written, asked.givens)
+        fgraph = None
+        rewrites = mode.rewrites() if hasattr(mode, "rewrites") else None
+        if rewrites is not None:
+            fgraph = rewritten([i.variable for i in asked.ins], written, rewrites)
+            written = fgraph.outputs
+        self.plain = copy.copy(mode)  # the engine's functions have no graph as written
+        self.plain.rewrites = lambda: None
         self.outs = written[: len(asked.outs)]
         self.updates = dict(zip(asked.updates, written[len(asked.outs) :]))
-        self.lowered = SimpleNamespace(written=written, fgraph=None, updates=[])
+        self.lowered = SimpleNamespace(written=written, fgraph=fgraph, updates=[])
         self.inputs = [i.variable for i in asked.ins]
         self._check(written, on_unused)
         self._plan(written)
@@ -92,7 +100,8 @@ class ObjectFunction(Function):
             if all(is_tensor(v) or parts_of(v) for v in ends) and not self._opaque(apply):
                 continue
             needed = [t for v in apply.inputs for t in (parts_of(v) or [v]) if is_tensor(v)]
-            self.steps_made.append((*self._engine(needed), apply, way_of(apply)))
+            act = way_of(apply, "py" if getattr(self.mode, "linker", None) == "py" else None)
+            self.steps_made.append((*self._engine(needed), apply, act))
             for v in apply.outputs:
                 self.known += [v, *(parts_of(v) or ())]
         outs = [t for v in self.outs for t in (parts_of(v) or [v])]
@@ -119,14 +128,14 @@ class ObjectFunction(Function):
         needed = [v for v in needed if not isinstance(v, Constant)]
         if not needed and not updates:
             return None, [], []
-        # By their nodes, which know nothing of what is no tensor: what Python gives is a leaf there.
+        # By their nodes, which know nothing of what is no tensor: what Python gives is a leaf.
         bare = {v: wrap(v.node) for v in (*needed, *updates.values())}
         used = set(leaves([v.node for v in bare], "placeholder"))
         args = {v.node: v for v in self.known if is_tensor(v) and v.node in used}
         made = function(
             [wrap(node) for node in args],
             [bare[v] for v in needed],
-            mode=self.mode,
+            mode=self.plain,
             updates={target: bare[new] for target, new in updates.items()},
         )
         return made, list(args.values()), needed

@@ -1,7 +1,7 @@
 """theano.sparse: matrices of which few numbers are stored, over K.sparse.
 
-A sparse variable is four tensors of the engine (the numbers, where they stand, the shape), so that
-its gradients and kernels are ordinary; SciPy's matrices go in and come out. Gradients are structured:
+A sparse variable is four tensors of the engine (the numbers, where they stand, the shape), so its
+gradients and kernels are ordinary; SciPy's matrices go in and come out. Gradients are structured:
 they have the places of what they are by.
 """
 
@@ -246,7 +246,9 @@ class SparseTensorSharedVariable(SparseVariable, SharedVariable):
         for part, dtype in (("data", kind.dtype), ("indices", INDEX), ("indptr", INDEX)):
             value = np.array(getattr(matrix, part), dtype=dtype)
             title = name and f"{name}.{part}"
-            setattr(tensor, part, TensorSharedVariable(title, TensorType(dtype, (False,)), value, False))
+            setattr(
+                tensor, part, TensorSharedVariable(title, TensorType(dtype, (False,)), value, False)
+            )
         self = cls.on(tensor, kind, name)
         self.container = _Held(self)
         return self
@@ -415,9 +417,7 @@ def _variable(x):
 
 
 def _symbolic(x):
-    return (
-        isinstance(x, (Variable, Tensor, SparseTensor, np.ndarray)) or scipy_sparse().issparse(x)
-    )
+    return isinstance(x, (Variable, Tensor, SparseTensor, np.ndarray)) or scipy_sparse().issparse(x)
 
 
 def _apply(name, build, *args, **options):
@@ -448,6 +448,9 @@ getitem
 """.split()
 for _name in FUNCTIONS:
     globals()[_name] = _function(_name)
+neg, sp_sum, transpose, cast, getitem, sp_zeros_like = map(
+    globals().__getitem__, ("neg", "sp_sum", "transpose", "cast", "getitem", "sp_zeros_like")
+)
 
 
 def dot(x, y):
