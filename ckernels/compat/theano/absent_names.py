@@ -5,16 +5,16 @@ names of all of them. A name that comes to be here is to go from its list; a tes
 """
 
 MODULES = """
-_version compile.sandbox  gof.callcache gof.cmodule gof.compiledir gof.compilelock gof.cutils
-gof.lazylinker_c gof.sched gof.unify gpuarray
-misc.buildbot_filter misc.burn_gpu misc.check_blas misc.check_duplicate_key misc.check_multi_gpu
-misc.cpucount misc.doubleop misc.elemwise_openmp_speedup misc.elemwise_time_test misc.frozendict
-misc.gh_api misc.latence_gpu_transfert misc.may_share_memory misc.ordered_set misc.safe_asarray
-misc.strutil misc.windows pathparse sandbox.blocksparse sandbox.conv sandbox.cuda sandbox.fourier
+_version compile.sandbox gof.callcache gof.cmodule gof.compiledir gof.compilelock gof.cutils
+gof.lazylinker_c gof.sched gof.unify gpuarray misc.buildbot_filter misc.burn_gpu misc.check_blas
+misc.check_duplicate_key misc.check_multi_gpu misc.cpucount misc.doubleop
+misc.elemwise_openmp_speedup misc.elemwise_time_test misc.frozendict misc.gh_api
+misc.latence_gpu_transfert misc.may_share_memory misc.ordered_set misc.safe_asarray misc.strutil
+misc.windows pathparse sandbox.blocksparse sandbox.conv sandbox.cuda sandbox.fourier
 sandbox.minimal sandbox.multinomial sandbox.neighbours sandbox.softsign sandbox.solve
-scan_module.scan_checkpoints scan_module.scan_opt scan_module.scan_perform_ext 
-tensor.blas_c tensor.blas_headers tensor.blas_scipy tensor.elemwise_cgen tensor.fourier
-tensor.inc_code tensor.io tensor.nnet.opt tensor.opt_uncanonicalize  version
+scan_module.scan_checkpoints scan_module.scan_opt scan_module.scan_perform_ext tensor.blas_c
+tensor.blas_headers tensor.blas_scipy tensor.elemwise_cgen tensor.fourier tensor.inc_code tensor.io
+tensor.nnet.opt tensor.opt_uncanonicalize version
 """.split()
 
 NAMES = {
