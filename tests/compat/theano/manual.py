@@ -13,9 +13,12 @@ import io
 import os
 import re
 import textwrap
+import time
 import warnings
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w])|\bnan\b|\binf\b")
@@ -39,19 +42,24 @@ class Outcome(NamedTuple):
     got: str
 
 
+def sources():
+    """The folder of the manual's sources, which `make theano` fetches; None where it is not."""
+    root = Path(__file__).resolve().parents[3]
+    path = Path(os.environ.get("THEANO_DOC", root / "build" / "Theano-1.0.5" / "doc"))
+    return path if path.is_dir() else None
+
+
 def manual():
-    """The path of the manual, or None where it is not at hand."""
-    given = os.environ.get("THEANO_MANUAL")
-    beside = Path(__file__).resolve().parents[4] / "shared" / "spec" / "theano-1.0-manual.md"
-    for path in ([Path(given)] if given else []) + [beside]:
-        if path.exists():
-            return path
-    return None
+    """The path of the manual as Markdown, or None where it is not at hand."""
+    root = Path(__file__).resolve().parents[3]
+    given = os.environ.get("THEANO_MANUAL", "../shared/spec/theano-1.0-manual.md")
+    path = root / given
+    return path if path.exists() else None
 
 
 def blocks(text):
-    """(line, chapter, text) of the fenced blocks."""
-    chapter, inside, start, held = "", False, 0, []
+    """(line, "text", text) of the fenced blocks: chapters build on each other, so they are one."""
+    chapter, inside, start, held = "text", False, 0, []
     for k, line in enumerate(text.split("\n"), 1):
         if line.startswith("```"):
             if inside:
@@ -59,8 +67,6 @@ def blocks(text):
             inside, start, held = not inside, k + 1, []
         elif inside:
             held.append(line)
-        elif re.match(r"#{1,2} ", line):
-            chapter = line.strip("# *")
 
 
 def examples(path):
@@ -106,6 +112,8 @@ def of_source(path, root):
         chapter = f"{name} {group.partition(',')[0].strip()}"
         if kind == "doctest" or ">>>" in text:
             for one in parser.get_examples(text):
+                if one.options.get(doctest.SKIP):
+                    continue
                 found.append(Example(start + one.lineno + 1, chapter, one.source, one.want))
         elif kind == "testoutput":
             if found:
@@ -129,12 +137,16 @@ def of_markdown(path):
             for one in pieces:
                 found.append(Example(line + one.lineno, chapter, one.source, one.want))
             continue
-        if pending is not None and parses(pending[2] + text):  # a program over two pages
-            found[-1] = Example(pending[0], pending[1], pending[2] + text, None)
-            pending = pending[0], pending[1], pending[2] + text
-        elif program(text):
-            found.append(Example(line, chapter, text, None))
-            pending = line, chapter, text
+        whole = pending is not None and parses(pending[2] + text)  # a program over two pages
+        if whole and pending[3]:
+            found[-1] = Example(*pending[:2], pending[2] + text, None)
+            pending = *pending[:2], pending[2] + text, True
+        elif whole or program(text):
+            start = pending[:3] if whole else (line, chapter, "")
+            found.append(Example(*start[:2], start[2] + text, None))
+            pending = *start[:2], start[2] + text, True
+        elif re.match(r"\s*(import|from|def|class|@)\b", text):
+            pending = line, chapter, text, False
         else:
             pending = None
     return found
@@ -170,6 +182,23 @@ def program(text):
         )  # fmt: skip
         for n in ast.walk(ast.parse(text))
     )
+
+
+def outcomes(found):
+    """The Outcomes of Examples, each chapter in a namespace of its own."""
+    import theano
+
+    time.clock = time.perf_counter  # gone since Python 3.8
+    spaces, done = {}, []
+    for one in found:
+        if one.chapter not in spaces:
+            theano.config.compute_test_value, theano.config.floatX = "off", "float64"
+            spaces[one.chapter] = {"__name__": "__main__", "theano": theano, "numpy": np, "np": np}
+        try:
+            done.append(run(one, spaces[one.chapter]))
+        except SystemExit:
+            done.append(Outcome(one, "error", "SystemExit"))
+    return done
 
 
 def single(source):
@@ -222,3 +251,25 @@ def close(a, b):
     """Whether two printed numbers are equal up to rounding."""
     a, b = float(a), float(b)
     return a == b or a != a and b != b or abs(a - b) <= 1e-6 + 2e-3 * max(abs(a), abs(b))
+
+
+def main(path):
+    """Print the outcome of each example as a line of JSON: test_manual.py starts this."""
+    import json
+    import sys
+
+    import ckernels.compat.theano
+
+    ckernels.compat.theano.install()
+    real = sys.stdout
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        seen = outcomes(examples(path))
+    for kind, got, one in ((o.kind, o.got, o.example) for o in seen):
+        row = {"kind": kind, "chapter": one.chapter, "line": one.line, "source": one.source}
+        real.write(json.dumps({**row, "got": got[:300], "want": (one.want or "")[:300]}) + "\n")
+
+
+if __name__ == "__main__":
+    import sys
+
+    main(sys.argv[1])
