@@ -99,8 +99,7 @@ NAMES = {
     "gof.graph": """
         NoParams OrderedSet config io_connection_pattern is_same_graph_with_merge""",
     "gof.op": """
-        FunctionGraph GCC_compiler apply_meth config debug_assert debug_error_message
-        get_debug_values get_test_value graph missing_test_message ops_with_inner_function
+        FunctionGraph GCC_compiler apply_meth config debug_assert graph ops_with_inner_function
         simple_meth""",
     "gof.type": """
         CLinkerObject MethodNotDefined Op change_flags graph null_type object2""",
@@ -266,13 +265,13 @@ NAMES = {
     "tensor.nnet.neighbours": """
         Apply EnumList Images2Neibs Op grad_not_implemented grad_undefined""",
     "tensor.opt": """
-        ALL_REDUCE AdvancedIncSubtensor AdvancedIncSubtensor1 AdvancedSubtensor1 Alloc Assert
-        Canonizer DimShuffle DisconnectedType Elemwise FusionOptimizer IncSubtensor
+        ALL_REDUCE AdvancedIncSubtensor AdvancedIncSubtensor1 AdvancedSubtensor1 Alloc Canonizer
+        DimShuffle DisconnectedType Elemwise FusionOptimizer IncSubtensor
         InplaceElemwiseOptimizer MakeVectorPrinter MethodNotDefined Reshape Shape ShapeError
         ShapeFeature ShapeOptimizer Subtensor TopKOp UnShapeOptimizer add_calculate
         add_canonizer advanced_inc_subtensor1 advanced_subtensor advanced_subtensor1
-        apply_local_dimshuffle_lift apply_rebroadcast_opt assert_ assert_op attempt_distribution
-        basic broadcast_like check_for_x_over_absX constant_folding distribute_greedy
+        apply_local_dimshuffle_lift apply_rebroadcast_opt assert_ attempt_distribution basic
+        broadcast_like check_for_x_over_absX constant_folding distribute_greedy
         elemwise_max_input_fct encompasses_broadcastable extract_constant fuse_seqopt
         get_canonical_form_slice get_clients get_clients2 get_idx_list gof graph
         inplace_elemwise_optimizer is_an_upcast is_dimshuffle_useless is_inverse_pair

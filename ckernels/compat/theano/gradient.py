@@ -340,7 +340,7 @@ def _mentioned(cost, known):
 
 
 BLOCKING = {"stop_gradient", "shape", "argmax", "argmin", "argsort", "eq", "ne", "lt", "le", "gt",
-            "ge", "isnan", "isinf", "perform", "null_gradient", "iota"}  # fmt: skip
+            "ge", "isnan", "isinf", "perform", "perform_unfolded", "null_gradient", "iota"}  # fmt: skip
 
 
 def _discrete_path(target, cost, known, fixed, reach):
@@ -504,7 +504,9 @@ def _rop(y, xs, vs):
         return None
     from .rops import has_own, tangent
 
-    users = [n.attrs["op"].op for n in toposort([y]) if n.op.name == "perform"]
+    users = [
+        n.attrs["op"].op for n in toposort([y]) if n.op.name in ("perform", "perform_unfolded")
+    ]
     for op in users:
         if not (has_own(op) or hasattr(op, "grad") or type(op).L_op is not PureOp.L_op):
             raise NotImplementedError(f"{op} has no R_op and no gradient")

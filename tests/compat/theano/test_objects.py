@@ -217,3 +217,29 @@ def test_pictures(tmp_path, capsys):
     theano.printing.pydotprint(x * 2, outfile=str(tmp_path / "graph.png"))
     assert "graph.svg" in capsys.readouterr().out and (tmp_path / "graph.svg").exists()
     assert theano.printing.pydotprint(x * 2, format="svg", return_image=True).startswith("<svg")
+
+
+def test_an_op_that_says_no_to_folding_runs_in_each_call():
+    class Counts(theano.Op):
+        __props__ = ("folds",)
+        runs = 0
+
+        def __init__(self, folds):
+            self.folds = folds
+
+        def make_node(self, x):
+            x = T.as_tensor_variable(x)
+            return theano.Apply(self, [x], [x.type()])
+
+        def do_constant_folding(self, node):
+            return self.folds
+
+        def perform(self, node, inputs, storage):
+            Counts.runs += 1
+            storage[0][0] = inputs[0] * 2
+
+    for folds, runs in ((True, 1), (False, 2)):
+        Counts.runs = 0
+        f = theano.function([], Counts(folds)(np.ones(3)))
+        assert f().tolist() == f().tolist() == [2, 2, 2]
+        assert Counts.runs == runs

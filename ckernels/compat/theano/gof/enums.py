@@ -44,8 +44,10 @@ class EnumType(Type):
             if not isinstance(given, (int, float)):
                 raise TypeError(f"the constant {name} is a number, not {given!r}")
             if alias is not None:
-                if alias in self.aliases or alias in constants and alias != name:
-                    raise AttributeError(f"the alias {alias!r} stands for two constants")
+                if alias in self.aliases or alias in constants:
+                    raise TypeError(
+                        f"the alias {alias!r} is the name of a constant, or stands for two"
+                    )
                 self.aliases[alias] = name
             values[name] = given
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_ ]*", self.ctype):
@@ -245,14 +247,13 @@ class CDataType(Type):
     c_compile_args = lambda self: list(self.compile_args)  # noqa: E731
 
     def c_support_code(self):
-        if self.freefunc is None:
-            return self.extra_support_code
-        return (
-            f"{self.extra_support_code}\n"
-            f"static void ck_free_{self.freefunc}(PyObject *capsule) {{\n"
+        return [
+            self.extra_support_code,
+            "static void ck_capsule_free(PyObject *capsule) {\n"
+            "    void (*release)(void *) = (void (*)(void *))PyCapsule_GetContext(capsule);\n"
             "    void *held = PyCapsule_GetPointer(capsule, NULL);\n"
-            f"    if (held) {self.freefunc}(({self.ctype})held);\n}}\n"
-        )
+            "    if (release && held) release(held);\n}\n",
+        ]
 
     def c_declare(self, name, sub, check_input=True):
         return f"{self.ctype} {name};"
@@ -267,12 +268,13 @@ class CDataType(Type):
         )
 
     def c_sync(self, name, sub):
-        free = f"ck_free_{self.freefunc}" if self.freefunc else "NULL"
+        free = f"(void *){self.freefunc}" if self.freefunc else "NULL"
         return (
             f"Py_XDECREF(py_{name});\n"
-            f"if ({name}) py_{name} = PyCapsule_New((void *){name}, NULL, {free});\n"
+            f"if ({name}) py_{name} = PyCapsule_New((void *){name}, NULL, ck_capsule_free);\n"
             f"else {{ py_{name} = Py_None; Py_INCREF(py_{name}); }}\n"
-            f"if (!py_{name}) {{ {sub['fail']} }}"
+            f"if (!py_{name}) {{ {sub['fail']} }}\n"
+            f"if ({name}) PyCapsule_SetContext(py_{name}, {free});"
         )
 
     def c_cleanup(self, name, sub):

@@ -329,4 +329,13 @@ def __getattr__(name):
         from . import cop
 
         return getattr(cop, name)
+    if name in (
+        "get_test_value",
+        "get_debug_values",
+        "missing_test_message",
+        "debug_error_message",
+    ):
+        from .. import test_values
+
+        return getattr(test_values, name)
     return _absent_of("theano.gof.op")(name)

@@ -136,12 +136,12 @@ def prepared(nodes, way=None):
 
     way: "py" puts Ops in their place that run by `perform`.
     """
-    found = [n for n in toposort(nodes) if n.op.name == "perform"] if Performed.seen else []
+    found = [n for n in toposort(nodes) if n.op.name in ROWS] if Performed.seen else []
     if way == "py":
         changed = {}
         for n in found:
             held = Performed(n.attrs["op"].apply, "py")
-            changed[n] = make("perform", [*n.inputs], {"op": held})
+            changed[n] = make(n.op, n.inputs, {"op": held})
         nodes = rebuild(nodes, changed) if changed else nodes
     else:
         for n in found:
@@ -229,6 +229,16 @@ def _shaped(op, part, x):
 
 
 Row("perform", "opaque", _infer, _run, _grad, doc="An Op of Theano's kind, written in Python.")
+Row(
+    "perform_unfolded",
+    "opaque",
+    _infer,
+    _run,
+    _grad,
+    properties={"effect": True},
+    doc="`perform` of an Op whose do_constant_folding says no: it runs in each call.",
+)
+ROWS = ("perform", "perform_unfolded")
 
 
 # A gradient that does not exist: harmless while nothing asks for it.
@@ -261,7 +271,8 @@ def lower(op, apply):
                 x.node = _opaque(x)
         return
     Performed.seen = True
-    made = make("perform", nodes, {"op": Performed(apply)})
+    folds = apply.op.do_constant_folding(apply)
+    made = make(ROWS[0 if folds else 1], nodes, {"op": Performed(apply)})
     for k, x in enumerate(apply.outputs):
         x.node = made if made.outs is None else item(made, k)
 
