@@ -340,7 +340,8 @@ def _mentioned(cost, known):
 
 
 BLOCKING = {"stop_gradient", "shape", "argmax", "argmin", "argsort", "eq", "ne", "lt", "le", "gt",
-            "ge", "isnan", "isinf", "perform", "perform_unfolded", "null_gradient", "iota"}  # fmt: skip
+            "ge", "isnan", "isinf", "perform", "perform_unfolded", "null_gradient",
+            "iota"}  # fmt: skip
 
 
 def _discrete_path(target, cost, known, fixed, reach):
