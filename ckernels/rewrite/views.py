@@ -5,6 +5,7 @@ patterns see one another, and broadcasts happen last. All rules here are exact: 
 an element lies.
 """
 
+from ..graph.folding import fold_sizes, of_sizes
 from ..graph.node import constant, make
 from ..graph.op import REGISTRY, having
 from ..graph.sizes import indices, surely
@@ -342,6 +343,9 @@ def fold_constants(node):
             return None
     if node.size > FOLD_ELEMENTS or node.op.name == "broadcast_to":
         return None
+    if any(map(of_sizes, node.inputs)):
+        found = fold_sizes(node)
+        return None if found is node else found
     value = node.op.oracle(node.attrs, *(i.attrs["value"].array for i in node.inputs))
     sized = any(i.attrs["value"].sized for i in node.inputs)
     return constant(value.astype(node.dtype, copy=False).reshape(node.shape), sized=sized)
