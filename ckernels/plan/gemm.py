@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ..codegen.layout import collapse
 from ..graph.shapes import product
-from ..graph.sizes import estimate, greatest
+from ..graph.sizes import estimate, greatest, reaches
 from .instructions import GEMM, Instruction
 
 TALL = 512  # rows up to which gemm reads B without packing it: see builtin.c
@@ -54,7 +54,13 @@ class Products:
         b, trans_b, ldb, steps[1] = self.matrix(b, steps[1])
         m, n = node.shape[-2:]
         k = node.inputs[0].shape[-1]
-        if trans_b and b.buffer in self.steady and not steps[1] and 1 < m <= TALL:
+        if (
+            trans_b
+            and b.buffer in self.steady
+            and not steps[1]
+            and 1 < m
+            and not reaches(m, TALL + 1)
+        ):
             b, trans_b, ldb = self.compact(replace(b, shape=(k, n), strides=b.strides[-2:])), 0, n
         one = struct.unpack("q", struct.pack("d", 1.0))[0]
         dims = [

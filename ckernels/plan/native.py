@@ -14,7 +14,7 @@ from ..codegen.layout import collapse, contiguous_strides, fresh
 from ..dtypes import ITEMSIZE
 from ..graph.op import rules
 from ..graph.shapes import product
-from ..graph.sizes import Size, estimate, greatest, value_of
+from ..graph.sizes import Size, estimate, greatest, reaches, value_of
 from ..graph.walk import consumers
 from ..ops.conv import geometry
 from ..ops.windows import all_pads
@@ -373,7 +373,7 @@ def pooling(op, image, result, count=1):
 
 def transposition(binder, source, target):
     """The instruction that copies `source` to `target`, where rows become columns; else None."""
-    if ITEMSIZE[source.dtype] not in (4, 8) or product(source.shape) < LEAST_TRANSPOSED:
+    if ITEMSIZE[source.dtype] not in (4, 8) or not reaches(product(source.shape), LEAST_TRANSPOSED):
         return None
     wide = [k for k, n in enumerate(source.shape) if n != 1]
     sizes, (near, far) = collapse(

@@ -5,9 +5,10 @@ patterns see one another, and broadcasts happen last. All rules here are exact: 
 an element lies.
 """
 
+from ..graph.folding import fold_sizes, of_sizes
 from ..graph.node import constant, make
 from ..graph.op import REGISTRY, having
-from ..graph.sizes import indices, surely
+from ..graph.sizes import indices, reaches, surely
 from .engine import Family, fit, scalar, shape_vector
 
 family = Family("views")
@@ -340,8 +341,11 @@ def fold_constants(node):
     for i in node.inputs:
         if i.op.name != "constant":
             return None
-    if node.size > FOLD_ELEMENTS or node.op.name == "broadcast_to":
+    if reaches(node.size, FOLD_ELEMENTS + 1) or node.op.name == "broadcast_to":
         return None
+    if any(map(of_sizes, node.inputs)):
+        found = fold_sizes(node)
+        return None if found is node else found
     value = node.op.oracle(node.attrs, *(i.attrs["value"].array for i in node.inputs))
     sized = any(i.attrs["value"].sized for i in node.inputs)
     return constant(value.astype(node.dtype, copy=False).reshape(node.shape), sized=sized)

@@ -276,6 +276,8 @@ class CompiledFunction(Shared):
         )
         fast.info = self
         self._fast = weakref.ref(fast)
+        if not any(None in n.shape for n in spec.cells):
+            self.program.learn = self.learn
         if spec.profile:
             from .profile import watch  # start-up
 
@@ -297,6 +299,12 @@ class CompiledFunction(Shared):
                 raise
             warn_numpy(problem)
             return bind_reference(self.program, arrays)
+
+    def learn(self, found):
+        """Let the C callable make the plans of a class of shapes from now on."""
+        fast = self._fast()
+        if fast is not None:
+            fast.learn(found)
 
     def changing_shapes(self):
         """The present shapes of the variables that may change theirs."""
@@ -384,7 +392,7 @@ class CompiledFunction(Shared):
             "compile_seconds": kernels.seconds,
             "plans": self._fast().plans,
             "classes": sum(map(len, program.templates.values())),
-            "peak_bytes": program.peak_bytes,
+            "peak_bytes": max(program.peak_bytes, self._fast().peak_bytes),
         }
 
     def profile_table(self):

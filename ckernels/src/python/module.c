@@ -176,6 +176,7 @@ static int add_types(PyObject *module)
 {
     return PyType_Ready(&ck_buffer_type) < 0 || PyModule_AddType(module, &ck_cell_type) < 0
            || PyModule_AddType(module, &ck_plan_type) < 0
+           || PyModule_AddType(module, &ck_class_type) < 0
            || PyModule_AddType(module, &ck_function_type) < 0
            || PyModule_AddType(module, &ck_raw_type) < 0
            || PyModule_AddIntConstant(module, "ABI", CK_ABI) < 0 ? -1 : 0;
