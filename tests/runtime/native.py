@@ -130,7 +130,7 @@ def build(directory, extra=(), files=FILES):
 
 @functools.cache
 def path():
-    return build(tempfile.mkdtemp(prefix="ckernels-test-"))
+    return build(tempfile.mkdtemp(prefix="runtime-", dir=os.environ.get("CKERNELS_TESTS_SCRATCH")))
 
 
 @functools.cache
