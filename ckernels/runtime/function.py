@@ -28,6 +28,7 @@ from ..errors import (
 )
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
+from ..plan.instructions import check_records
 from . import choice
 from .arguments import Arguments
 from .decided import data_decides
@@ -39,6 +40,8 @@ try:
     from .. import _runtime
 except ImportError:  # installed without a compiler
     _runtime = None
+else:
+    check_records(_runtime)
 
 SHAPES = 64  # sets of shapes whose rewritten graph an interpreted function keeps
 _warned = False

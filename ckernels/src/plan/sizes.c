@@ -30,8 +30,8 @@ static int evaluate(const term *t, const int64_t *args, const int64_t *symbols, 
         return 1;
     }
     if (t->op == SCRATCH) {
-        int64_t dims[CK_NATIVE_DIMS];
-        for (int k = 0; k < CK_NATIVE_DIMS; k++)
+        int64_t dims[CK_NATIVE_WORDS];
+        for (int k = 0; k < CK_NATIVE_WORDS; k++)
             dims[k] = at[args[t->a + k]];
         *to = ck_native_scratch(dims);
         return *to >= 0;
@@ -76,7 +76,7 @@ int ck_sizes_fit(const int64_t *rows, Py_ssize_t n, const int64_t *args, Py_ssiz
         if (t.op < CONSTANT || t.op > SCRATCH || (t.op == SYMBOL && (t.a < 0 || t.a >= n_symbols)))
             return 0;
         if (t.op == SCRATCH) {
-            if (t.b != CK_NATIVE_DIMS || t.a < 0 || t.a > n_args - t.b)
+            if (t.b != CK_NATIVE_WORDS || t.a < 0 || t.a > n_args - t.b)
                 return 0;
             for (int64_t k = 0; k < t.b; k++)
                 if (args[t.a + k] < 0 || args[t.a + k] >= i)
