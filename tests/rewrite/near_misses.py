@@ -118,6 +118,12 @@ FORMULAS = {
     "log of power": lambda x, y: ops.log(ops.square(x) + 1) + ops.log(ops.abs(y) ** 3.0),
     "softmax entropy": lambda x, y: kept(ops.sum, ops.softmax(y) * (x - logsumexp(x, y))),
     "factors": lambda x, y: (2 * x) * (3 * y) - x * (y * 0.5) + x * y,
+    "reversed": lambda x, y: ops.log(softmax(x)[::-1]) * y + ops.log(ops.sigmoid(y)[..., ::-1]),
+    "reversed quotient": lambda x, y: ops.exp(x)[::-1] / (1 + ops.exp(x)[::-1]) * y,
+    "turned": lambda x, y: ops.transpose(ops.log(1 + ops.transpose(ops.exp(x)))) - y,
+    "sum of reversed": lambda x, y: ops.log(kept(ops.sum, ops.exp(x)[..., ::-1])) + y,
+    "softmax of reversed": lambda x, y: ops.exp(x)[..., ::-1] / kept(ops.sum, ops.exp(x)) * y,
+    "slices": lambda x, y: ops.log(ops.sigmoid(x)[1:]) - ops.log(1 - ops.sigmoid(y)[:-1]),
     "parts": lambda x, y: ops.concatenate([x[:2], y[2:]], 0) * x[::-1],
 }  # fmt: skip
 
@@ -125,6 +131,15 @@ KIN = [("max", "min", "sum", "prod", "mean"), ("exp", "exp2", "expm1", "sinh"), 
        ("mul", "true_div", "maximum"), ("sigmoid", "tanh", "softplus"), ("sqrt", "abs", "square"),
        ("log", "log1p", "log2"), ("erf", "erfc"), ("softmax", "log_softmax"), ("gt", "lt", "ge"),
        ("minimum", "maximum"), ("sin", "cos")]  # fmt: skip
+CHANGES = [
+    ops.neg,
+    ops.abs,
+    lambda x: x * 2,
+    lambda x: x + 1,
+    lambda x: x[::-1],
+    lambda x: x[..., ::-1],
+    lambda x: ops.transpose(x) if x.shape == (4, 4) else x * 2,
+]
 NUMBERS = [lambda c: -c, lambda c: 2 * c, lambda c: c + 1, lambda c: c / 2, lambda c: 1 - c]
 
 
@@ -190,11 +205,7 @@ class Case:
             for n in order + self.leaves
             if n.shape == old.shape and n.dtype == old.dtype and n is not old
         ]
-        other = (
-            self.pick(fit)
-            if fit and self.rng.random() < 0.7
-            else self.pick([ops.neg, ops.abs, lambda x: x * 2, lambda x: x + 1])(old)
-        )
+        other = self.pick(fit) if fit and self.rng.random() < 0.7 else self.pick(CHANGES)(old)
         inputs = list(node.inputs)
         inputs[k] = other
         return make(node.op, inputs, node.attrs)
@@ -257,7 +268,9 @@ class Case:
         if got.shape != want.shape or got.dtype != naive.dtype:
             return f"{got.dtype} {got.shape}, not {naive.dtype} {want.shape}"
         with np.errstate(all="ignore"):
-            good = np.isfinite(want) & np.isfinite(naive) & (np.abs(want) < 1e30)
+            # where the last digits of the inputs make it inf the value is a division by 0
+            good = np.isfinite(want) & np.isfinite(naive) & np.isfinite(moved)
+            good &= np.abs(want) < 1e30
             off = np.fmax(np.abs(naive - want), moved)[good].max(initial=0)
             scale = np.abs(want[good]).max(initial=0) * 1e-6
             near = 1e-5 * np.abs(want) + 1e-6 + 100 * off + scale
