@@ -240,8 +240,8 @@ class Case:
     # ---- verdict ------------------------------------------------------------------------------
 
     def truth(self):
-        """The graph in float64, how far that moves with the last digits of its inputs, and the
-        graph in float32."""
+        """The graph in float64, how far that moves with the last digits of its inputs, or float32 is
+        off beside them (at one point all may round well), and the graph in float32."""
         wide = {n: placeholder("float64", n.shape) for n in self.leaves}
         for n in toposort([self.root]):
             if n.value is not None and n.dtype == "float32":
@@ -249,14 +249,21 @@ class Case:
             elif n not in wide:
                 named = {"dtype": "float64"} if n.attrs.get("dtype") == "float32" else {}
                 wide[n] = make(n.op, [wide[i] for i in n.inputs], {**n.attrs, **named})
-        values = []
+
+        def both(noise):
+            """The graph in float64 and in float32, beside the inputs."""
+            arrays = [a * (1 + noise * self.rng.normal(size=a.shape)) for a in self.arrays]
+            arrays = [a.astype("float32") if noise != 1e-7 else a for a in arrays]
+            narrow = dict(zip(self.leaves, [a.astype("float32") for a in arrays]))
+            env = {wide[n]: a.astype("float64") for n, a in zip(self.leaves, arrays)}
+            return evaluate([wide[self.root]], env)[0], evaluate([self.root], narrow)[0]
+
         with np.errstate(all="ignore"):
-            for noise in (0, 1e-7):
-                arrays = [a * (1 + noise * self.rng.normal(size=a.shape)) for a in self.arrays]
-                env = {wide[n]: a for n, a in zip(self.leaves, arrays)}
-                values += evaluate([wide[self.root]], env)
-            naive = evaluate([self.root], dict(zip(self.leaves, self.arrays)))[0]
-            return values[0], np.abs(values[1] - values[0]), naive
+            want, naive = both(0)
+            moved = np.abs(both(1e-7)[0] - want)
+            for near, rounded in (both(1e-6) for _ in range(3)):
+                moved = np.fmax(moved, np.abs(rounded - near))
+            return want, moved, naive
 
     def wrong(self, got):
         """A sentence about `got`, the value of a rewritten graph, or None.
