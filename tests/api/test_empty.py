@@ -20,7 +20,7 @@ def test_every_function_has_a_case():
 
 
 def sizes_of(shapes, most, others=(3, 1)):
-    """{letter: size} with one letter or more 0, the rest one of `others`; at most `most` of them."""
+    """{letter: size} with letters of size 0, the rest one of `others`; at most `most` of them."""
     letters = sorted({c for s in shapes for c in s if c.isalpha()})
     found = []
     for count in range(1, len(letters) + 1):

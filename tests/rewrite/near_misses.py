@@ -240,8 +240,9 @@ class Case:
     # ---- verdict ------------------------------------------------------------------------------
 
     def truth(self):
-        """The graph in float64, how far that moves with the last digits of its inputs, or float32 is
-        off beside them (at one point all may round well), and the graph in float32."""
+        """The graph in float64; how far that moves with the last digits of its inputs, or float32
+        is off beside them, for at one point all may round well; and the graph in float32.
+        """
         wide = {n: placeholder("float64", n.shape) for n in self.leaves}
         for n in toposort([self.root]):
             if n.value is not None and n.dtype == "float32":
