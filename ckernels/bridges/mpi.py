@@ -15,7 +15,7 @@ from .replica import Replica, part_of, rows_of
 try:
     from mpi4py import MPI
 except (ImportError, RuntimeError) as problem:  # RuntimeError: mpi4py finds no library of MPI
-    raise ImportError(
+    raise ModuleNotFoundError(
         f"training over MPI needs mpi4py and an MPI: pip install ckernels[mpi] ({problem})"
     ) from problem
 

@@ -9,6 +9,6 @@ try:
     import dask.array  # noqa: F401
     import distributed  # noqa: F401
 except ImportError as problem:
-    raise ImportError(
+    raise ModuleNotFoundError(
         f"ckernels.dask needs Dask: pip install ckernels[dask] ({problem})"
     ) from problem
