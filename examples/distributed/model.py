@@ -20,7 +20,7 @@ def digits():
 
 
 def classifier(inputs, hidden=128, seed=1):
-    """(train, predict, weights): train(images, labels) does a step with momentum, gives the loss."""
+    """(train, predict, weights): train(images, labels) does a step with momentum; the loss."""
     rng = np.random.default_rng(seed)
     x = K.placeholder((None, inputs), name="x")
     labels = K.placeholder((None,), dtype="int32", name="labels")
