@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster  # noqa: E402
 
 import ckernels as K  # noqa: E402
 import ckernels.dask  # noqa: E402
-from ckernels.errors import ArgumentError, DTypeError, ShapeError  # noqa: E402
+from ckernels.errors import ArgumentError, CKernelsWarning, DTypeError, ShapeError  # noqa: E402
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(640, 12)).astype("float32")
@@ -198,6 +198,22 @@ def test_a_worker_that_is_killed_costs_no_bit(client, tmp_path):
     with ckernels.dask.Trainer(mlp(), client, checkpoint=tmp_path, every=16) as resumed:
         assert resumed.steps == 32
         assert resumed.run(source, 8) == expected[32:] and equal(resumed.fetch(), state)
+
+
+def test_all_workers_forget_and_one_never_comes(client, tmp_path):
+    source = ckernels.dask.Batches(X, Y, batch=64, seed=1)
+    with ckernels.dask.Trainer(mlp(), client) as quiet:
+        expected = quiet.run(source, 30)
+        state = quiet.fetch()
+    with ckernels.dask.Trainer(mlp(), client, checkpoint=tmp_path, every=8, wait=0) as trainer:
+        trainer.run(source, 20)
+        trainer.close()  # as if all had been started again
+        with pytest.warns(CKernelsWarning, match="goes on from step 16"):
+            assert trainer.run(source, 10) == expected[20:]
+        assert trainer.steps == 30 and equal(trainer.fetch(), state)
+        trainer.addresses.append("tcp://127.0.0.1:9")  # a third worker, which has gone
+        found = trainer.run(source, 3)
+        assert trainer.lost == 1 and len(trainer.addresses) == 2 and len(found) == 3
 
 
 class Slow:

@@ -176,10 +176,11 @@ class DaskTrainer:
 
     def each(self, function, addresses, *args):
         """{address: function(name of this trainer, *args)}, in the event loops of workers."""
-        found = self.client.run(
+        if not addresses:
+            return {}
+        return self.client.run(
             function, self.name, *args, workers=list(addresses), on_error="ignore"
         )
-        return found if addresses else {}
 
     def part(self, arrays, rank, size, address):
         """The inputs of a rank; those of dask arrays as futures on its worker."""
@@ -204,7 +205,11 @@ class DaskTrainer:
         places = [w if w in there else spare.pop(0) if spare else None for w in self.addresses]
         self.addresses = [w for w in places if w is not None]
         if not self.addresses:
-            raise RuntimeError("all workers died, and none came in their place")
+            raise RuntimeError(
+                f"all workers died in step {self.steps}, and none came in their place within "
+                f"wait={self.wait:g} seconds: start workers and make the trainer anew, which goes "
+                "on from its folder of checkpoints"
+            )
         reached = self.each(member.reached, [w for w in self.addresses if w in there])
         best = max(reached, key=reached.get, default=None)
         if best is None or reached[best] < 0:
