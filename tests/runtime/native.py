@@ -24,6 +24,7 @@ FILES = [
     "gemm/builtin.c",
     "gemm/gemm.c",
     "memory/arena.c",
+    "simd/simd.c",
 ]
 FLAGS = ["-O2", "-pthread", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
 
