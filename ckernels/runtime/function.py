@@ -26,6 +26,7 @@ from ..errors import (
     user_line,
     with_line,
 )
+from ..graph.pickled import Graph
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
 from ..plan.instructions import check_records
@@ -33,7 +34,7 @@ from . import choice
 from .arguments import Arguments
 from .decided import data_decides
 from .program import DataDecides, Program, bind_reference, show_assumption
-from .shared import Shared, apply_updates, finish, not_pickled, updating
+from .shared import Shared, apply_updates, finish, pickled, updating
 from .state import snapshot
 
 try:
@@ -48,6 +49,17 @@ _warned = False
 _applied = None
 DEFAULTS = (True, "", 512 << 20)  # of openmp, blas and pool
 _warn_lock = locks.lock()
+KEPT = (  # of a Spec by its copies and pickles, beside the graph
+    "single",
+    "name",
+    "mode",
+    "defaults",
+    "downcast",
+    "positional_only",
+    "check",
+    "profile",
+    "rules",
+)
 
 
 def make_function(
@@ -126,20 +138,7 @@ class Spec(Arguments):
 
     def like(self, **changes):
         """The Spec with other `outputs`, `updates`, `mode`, ..."""
-        names = (
-            "inputs",
-            "outputs",
-            "updates",
-            "single",
-            "name",
-            "mode",
-            "defaults",
-            "downcast",
-            "positional_only",
-            "check",
-            "profile",
-            "rules",
-        )
+        names = ("inputs", "outputs", "updates", *KEPT)
         return Spec(**{**{name: getattr(self, name) for name in names}, **changes})
 
     def plain(self, outputs, **changes):
@@ -158,6 +157,12 @@ class Spec(Arguments):
                 **changes,
             }
         )
+
+    def __reduce__(self):
+        kept = {name: getattr(self, name) for name in KEPT}
+        news = [new for _, new in self.updates]
+        graph = Graph([*self.inputs, *self.outputs, *(v for v, _ in self.updates), *news])
+        return _spec, (graph, len(self.inputs), len(self.outputs), kept)
 
     def callable(self):
         apply_flags()
@@ -249,8 +254,18 @@ class Spec(Arguments):
         return self.like(outputs=outputs, updates=updates, name=name or self.name).callable()
 
 
+def _spec(graph, inputs, outputs, kept):
+    """The Spec of a pickle."""
+    roots = iter(graph.roots)
+    ins = [next(roots) for _ in range(inputs)]
+    outs = [next(roots) for _ in range(outputs)]
+    rest = list(roots)
+    half = len(rest) // 2
+    return Spec(ins, outs, list(zip(rest[:half], rest[half:])), **kept)
+
+
 if _runtime is not None:
-    copyreg.pickle(_runtime.Function, not_pickled)
+    copyreg.pickle(_runtime.Function, pickled)
 
 
 class CompiledFunction(Shared):
