@@ -96,7 +96,9 @@ def test_systems_of_a_batch_and_without_solution():
     a, b = place(None, 1, 4, 4), place(3, 4, 2)
     attrs = {"lower": True, "trans": False, "unit": False, "vector": False}
     t, right = RNG.normal(size=(2, 1, 4, 4)) + 3 * np.eye(4), RNG.normal(size=(3, 4, 2))
-    f = K.function([a, b], Tensor(make("solve_triangular", (a.node, b.node), {**attrs, "nan": True})))
+    f = K.function(
+        [a, b], Tensor(make("solve_triangular", (a.node, b.node), {**attrs, "nan": True}))
+    )
     np.testing.assert_allclose(f(t, right), np.linalg.solve(np.tril(t), right), rtol=1e-11)
     t[1, 0, 2, 2] = 0
     got = f(t, right)

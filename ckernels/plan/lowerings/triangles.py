@@ -17,7 +17,7 @@ MOST = 512  # rows
 NS_STEP, NS_ROW = 0.06, 4.0  # a multiplication and subtraction, eight at a time; a row of its own
 TYPES = {"float32": ("float", "f", "4"), "float64": ("double", "", "8")}
 RAISE = "return CK_EVALUE;"  # the oracle says which error it is
-NANS = "for (int64_t c = 0; c < {count}; c++) {to}[c] = __builtin_nan(\"\");"
+NANS = 'for (int64_t c = 0; c < {count}; c++) {to}[c] = __builtin_nan("");'
 
 
 def cholesky(binder, node):

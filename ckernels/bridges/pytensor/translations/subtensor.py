@@ -46,7 +46,7 @@ def _filling(static, y, part):
     """`y`, whose axes of unknown size must be as long as those of the `part` it goes to."""
     lead = part.ndim - y.ndim
     axes = tuple((k, (0, 1)) for k, size in enumerate(static) if size is None and lead == 0)
-    return make("pytensor_agreed", (y, part), {"axes": axes, "error": "broadcast"}) if axes else y
+    return make("pytensor_agreed", (y, part), {"axes": axes, "error": "indexed"}) if axes else y
 
 
 def _whole_diagonal(x, key):
