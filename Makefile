@@ -26,8 +26,8 @@ help:
 	@echo "theano      fetch Theano 1.0.5 and run its own tests through the facade; ARGS: names of files"
 	@echo "keras       run the Keras 2 programs of examples/keras; with KERAS=2.3.1, 2.2.4 or 1.2.2: our"
 	@echo "            tests of that Keras and, but for 1.2.2, its own, in an environment of its own"
-	@echo "pytensor    PyTensor's own link suites (PEERS=folder of its source package's tests), in an"
-	@echo "            environment of its own"
+	@echo "pytensor    PyTensor's own link suites in an environment of their own (PEERS=folder that has"
+	@echo "            its tests); SUITE=\"tests/scan ...\": these of its tests, with our mode the default"
 	@echo "distributed the tests and examples of Dask and MPI, in an environment of their own"
 	@echo "bench       run the benchmarks beside the peers that are installed"
 	@echo "golden      rewrite the golden C files after a reviewed change"
@@ -115,21 +115,34 @@ theano: build
 	    tar xzf build/Theano-1.0.5.tar.gz -C build; }
 	$(PY) tests/clients/theano_suite/run.py build/Theano-1.0.5 build/theano_tests $(ARGS)
 
-# PyTensor's source package has the suites: PEERS is the folder that holds its tests/.
+# PyTensor's tests are in its repository: PEERS is a folder of it, if one is at hand. Its linkers' own
+# suites are run with ours in their place; SUITE="tests/scan ..." runs any of its tests with our mode
+# as the default, MODE=NUMBA the same with another one.
 PYTENSOR ?= 3.3.0
-PYTENSOR_PY = $(abspath build/pytensor-$(PYTENSOR))/bin/python
+PYTENSOR_FROM = https://github.com/pymc-devs/pytensor
+PYTENSOR_ENV = $(abspath build/pytensor-$(PYTENSOR))
+PYTENSOR_PY = $(PYTENSOR_ENV)/bin/python
+PEERS ?= $(PYTENSOR_ENV)/source
 LINKS ?= numba jax mlx
+MODE ?= CKERNELS
+NEW_PYTHON ?= $(or $(wildcard $(PYTENSOR_PY)),$(shell for p in $(PYTHON) python3.13 python3.12; do \
+    $$p -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && echo $$p && break; done),\
+    $(error make pytensor needs Python 3.12 or newer: NEW_PYTHON=path of one))
+UNDER = PYTHONPATH=$(CURDIR):$(CURDIR)/tests/bridges PYTENSOR_FLAGS=cxx= $(PYTENSOR_PY) -m pytest \
+    -p no:cacheprovider -q -W ignore -o addopts=
 pytensor: build
-	@test -d "$(PEERS)/tests/link" || \
-	    { echo "PEERS=folder of the source package of PyTensor $(PYTENSOR), which has tests/link"; exit 1; }
-	test -x $(PYTENSOR_PY) || $(PYTHON) -m venv build/pytensor-$(PYTENSOR)
+	test -x $(PYTENSOR_PY) || $(NEW_PYTHON) -m venv $(PYTENSOR_ENV)
+	test -d "$(PEERS)/tests/link" || git clone -q --depth 1 --branch rel-$(PYTENSOR) $(PYTENSOR_FROM) \
+	    "$(PEERS)" || { echo "PEERS=a folder with the tests/ of PyTensor $(PYTENSOR)"; exit 1; }
 	$(PYTENSOR_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi jax \
-	    pytest pytest-timeout hypothesis pytensor==$(PYTENSOR)
+	    pytest pytest-timeout pytest-mock hypothesis pytensor==$(PYTENSOR)
 	CKERNELS_REQUIRE_RUNTIME=1 $(PYTENSOR_PY) setup.py -q build_ext --inplace
 	PYTHONPATH=. $(PYTENSOR_PY) -m pytest -p no:cacheprovider tests/bridges
-	cd $(PEERS) && PYTHONPATH=$(CURDIR):$(CURDIR)/tests/bridges PYTENSOR_FLAGS=cxx= \
-	    $(PYTENSOR_PY) -m pytest -p reaim -p no:cacheprovider -q -W ignore -o addopts= \
-	    $(addprefix tests/link/,$(LINKS)) $(ARGS)
+ifdef SUITE
+	cd $(PEERS) && $(UNDER) -p default_mode --mode-under-test $(MODE) $(SUITE) $(ARGS)
+else
+	cd $(PEERS) && $(UNDER) -p reaim $(addprefix tests/link/,$(LINKS)) $(ARGS)
+endif
 
 DISTRIBUTED_PY = $(abspath build/distributed)/bin/python
 distributed: build

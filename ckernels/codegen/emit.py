@@ -7,6 +7,7 @@ templates/*.c.in. Every name is a number, so nothing a user wrote can reach the 
 import functools
 import hashlib
 import os
+import re
 from string import Template
 
 from . import mathlib
@@ -15,9 +16,10 @@ from .forms.flat import Flat, Tile
 from .forms.rows import Chunks, Rows
 from .forms.steps import Steps
 from .passes import interleave
-from .print_c import SCHEDULED, Printer
+from .print_c import APART, SCHEDULED, Printer
 from .tidy import tidy_body
 
+CALL = re.compile(r"\bck_\w+\(")  # of a function of the math library
 FORMS = {"flat": Flat, "tile": Tile, "rows": Rows, "chunks": Chunks, "columns": Columns,
          "column_chunks": ColumnChunks, "steps": Steps}  # fmt: skip
 _TEMPLATES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "templates")
@@ -43,7 +45,11 @@ def written(kernel):
     form, loop = FORMS[kernel.form], getattr(kernel, "kernel", kernel)
     printer = Printer(loop)
     form(kernel, printer).write()
-    attribute = SCHEDULED if kernel.form == "flat" and interleave(kernel) else ""
+    attribute = ""
+    if kernel.form != "steps" and CALL.search("\n".join(printer.lines)):
+        attribute = APART
+    if kernel.form == "flat" and interleave(kernel):
+        attribute = SCHEDULED
     return template("kernel").substitute(
         name="$name",
         form=form.note,

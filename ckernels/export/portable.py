@@ -25,6 +25,7 @@ _WORDS = {                      # what stands in generated C: what C99 has for i
     "static __attribute__((noinline, const))": "CK_NOINLINE static",
     " __attribute__((always_inline))": "",
     '__attribute__((optimize("schedule-insns")))\n': "",
+    '__attribute__((optimize("no-tree-pre")))\n': "",
 }  # fmt: skip
 _LINES = (                      # whole lines: (pattern, what becomes of them)
     (re.compile(r"^[ ]*#pragma GCC ivdep\n", re.M), ""),

@@ -140,13 +140,40 @@ def _grad_cholesky(node, g):
     return (mul(add(s, _t(s)), 0.5),)
 
 
-cholesky = _square_op(
+def _infer_cholesky(attrs, x):
+    _square("cholesky")(x)
+    return x.dtype, x.shape
+
+
+def _factor_or_nan(x):
+    try:
+        return np.linalg.cholesky(x)
+    except np.linalg.LinAlgError:
+        if x.ndim == 2:
+            return np.full_like(x, np.nan)
+    return np.stack([_factor_or_nan(one) for one in x])
+
+
+def _run_cholesky(attrs, x):
+    return _lapack(_factor_or_nan if attrs.get("nan") else np.linalg.cholesky)(attrs, x)
+
+
+Op(
     "cholesky",
-    np.linalg.cholesky,
-    lambda x: x.shape,
+    "opaque",
+    _infer_cholesky,
+    _run_cholesky,
     _grad_cholesky,
-    "The lower triangular L with L L^T = x, for positive definite x.",
+    ulp=1e4,
+    cost=100,
+    doc="The lower triangular L with L L^T = x, of which the lower triangle is read; attrs['nan'], "
+    "where it is there and true: NaN where x is not positive definite, and no error.",
 )
+
+
+def cholesky(x):
+    """The lower triangular L with L L^T = x, for positive definite x."""
+    return make("cholesky", (_float_matrix(x, "cholesky"),))
 
 
 def _infer_solve(attrs, a, b):

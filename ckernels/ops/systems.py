@@ -71,8 +71,13 @@ def _run_triangular(attrs, a, b):
     lower = attrs["lower"]
     if attrs["trans"]:
         a, lower = np.swapaxes(a, -1, -2), not lower
+    singular = (np.diagonal(a, 0, -2, -1) == 0).any(-1)
+    if attrs.get("nan"):
+        a = np.where(singular[..., None, None], np.eye(a.shape[-1], dtype=a.dtype), a)
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     x = _substitute(a, np.broadcast_to(b, batch + b.shape[-2:]), lower)
+    if attrs.get("nan"):
+        x = np.where(singular[..., None, None], np.nan, x)
     return (x[..., 0] if attrs["vector"] else x).astype(dtype, copy=False)
 
 
@@ -98,7 +103,8 @@ Op(
     ulp=1e4,
     cost=50,
     doc="The x with a x = b for a triangle of a: attrs lower, trans (solve with its "
-    "transpose), unit (ones are on the diagonal, which is not read), vector.",
+    "transpose), unit (ones are on the diagonal, which is not read), vector, and nan, where it is "
+    "there and true: NaN where there is no solution, and no error.",
 )
 
 

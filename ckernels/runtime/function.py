@@ -22,6 +22,7 @@ from ..errors import (
     CompileError,
     DTypeError,
     IndexOutOfBounds,
+    LinearAlgebraError,
     OutOfMemory,
     user_line,
     with_line,
@@ -224,11 +225,11 @@ class Spec(Arguments):
             reference.evaluate(self.outputs + [new for _, new in self.updates], env)
         except Exception as found:
             return found
-        return (
-            with_line(IndexOutOfBounds("an index is out of bounds"), node)
-            if node
-            else IndexOutOfBounds("an index is out of bounds")
-        )
+        what = node.name if node else "a step"
+        error = IndexOutOfBounds("an index is out of bounds")
+        if code == 4:  # a matrix on the edge of what can be decomposed, in another order of sums
+            error = LinearAlgebraError(f"{what} has no result for the values it was given")
+        return with_line(error, node) if node else error
 
     # ---- copies -------------------------------------------------------------------------------
 

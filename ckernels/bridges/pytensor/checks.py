@@ -34,7 +34,7 @@ def agreed(node, inputs, core=(), error="broadcast"):
     """The values of the inputs of an Elemwise (or Blockwise), the first with a check of the rest.
 
     core: how many last axes of each input do not take part in broadcasting; error: "batch" for what
-    PyTensor says of a BatchedDot.
+    PyTensor says of a BatchedDot, "indexed" of what is written at indices.
     """
     kinds = [v.type for v in node.inputs]
     core = core or (0,) * len(inputs)
@@ -69,6 +69,12 @@ def _check_agreed(attrs, inputs):
                 raise DotMismatch(
                     f"the operands of BatchedDot must have the same size in axis "
                     f"0, but have sizes {lengths}"
+                )
+            if 1 in lengths and attrs["error"] == "indexed":
+                raise ShapeError(
+                    "Runtime broadcasting not allowed. AdvancedIncSubtensor was asked to write "
+                    f"values of size {lengths[0]} to places of size {lengths[1]} in axis {axis}, "
+                    "which their type does not mark as broadcastable."
                 )
             if 1 in lengths:
                 raise ShapeError(BROADCAST.format(lengths, axis))

@@ -138,7 +138,7 @@ class Pieces:
         large = self.converter.large
         inputs = list(dict.fromkeys(leaves(roots, "placeholder")))
         if len(self.levels) == 1:  # in the order of the caller, unused ones too
-            own = [self.values[v] for v in self.fgraph.inputs]
+            own = [self.values[v] for v in self.fgraph.inputs if is_tensor(v)]
             inputs = own + [n for n in inputs if n in large]
         arrays = [n for n in inputs if n in large]
         inputs = [n for n in inputs if n not in large] + arrays
@@ -152,9 +152,13 @@ class Pieces:
 
     def callable(self):
         """The function of the values of the inputs: the compiled one itself where that is all."""
-        if len(self.levels) == 1 and not self.outside:
-            return self.single()
-        return self.run
+        return self.single() if self.whole else self.run
+
+    @property
+    def whole(self):
+        """Whether one compiled function takes all inputs as they are, and does all there is."""
+        inputs = self.fgraph.inputs
+        return len(self.levels) == 1 and not self.outside and all(map(is_tensor, inputs))
 
     def single(self):
         if self.functions[0] is None:

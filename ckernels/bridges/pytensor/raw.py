@@ -15,7 +15,7 @@ def address(function, signature, *arrays):
     >>> scipy.integrate.quad(address(f, "double (double, void *)").scipy(), 0, 1)  # doctest: +SKIP
     """
     pieces = getattr(function.maker.linker, "pieces", None)
-    if pieces is None or len(pieces.levels) != 1 or pieces.outside or pieces.functions[0] is None:
+    if pieces is None or not pieces.whole or pieces.functions[0] is None:
         raise NotSupported(
             "this function has no C function: it was not compiled by ckernels, or "
             "runs in pieces with Python between them (ckernels.pytensor.report)"

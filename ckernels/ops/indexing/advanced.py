@@ -24,6 +24,7 @@ __all__ = ["take", "scatter_add", "take_along_axis", "put_along_axis_add", "adva
 def check_range(indices, axis, size):
     """IndexOutOfBounds unless all of `indices` are in [-size, size)."""
     if indices.size and (int(indices.max()) >= size or int(indices.min()) < -size):
+        size = int(size)
         wrong = indices[(indices >= size) | (indices < -size)].reshape(-1)[0]
         raise IndexOutOfBounds(
             f"index {int(wrong)} is out of bounds for axis {axis} of size {size}"

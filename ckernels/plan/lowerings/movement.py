@@ -366,6 +366,8 @@ rules("lowering").update(
         "cumsum": running("+"),
         "cumprod": running("*"),
         "linear_recurrence": running("recurrence"),
+        "cholesky": later("triangles", "cholesky"),
+        "solve_triangular": later("triangles", "solve_triangular"),
         "ctc": later("ctc", "ctc"),
         "ctc_collapse": later("ctc", "collapse"),
         "ctc_beam": later("ctc", "beam"),

@@ -1,4 +1,5 @@
 /* elementwise over a flat range */
+__attribute__((optimize("no-tree-pre")))
 int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
     const float *const x0 = p[0];
     const float *const x1 = p[1];

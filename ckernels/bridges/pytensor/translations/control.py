@@ -17,7 +17,8 @@ def ifelse(context, op, node, inputs):
     """Lazy where both sides have one shape; else the graph is cut here, and a piece is chosen."""
     condition, *sides = inputs
     then, other = sides[: op.n_outs], sides[op.n_outs :]
-    if any(not isinstance(x, Node) for x in sides) or not (context.lazy or _alike(then, other)):
+    tensors = all(isinstance(x, Node) for x in sides)
+    if not tensors or _differ(then, other) or not (context.lazy or _alike(then, other)):
         raise Untranslated("sides that are no tensors, or of different shapes")
     context.chooses = True
     return [ops.choose(condition, a, b) for a, b in zip(then, other)]
@@ -26,6 +27,13 @@ def ifelse(context, op, node, inputs):
 def _alike(then, other):
     """Whether the sides are known to have the same shapes."""
     return all(a.shape == b.shape and None not in a.shape for a, b in zip(then, other))
+
+
+def _differ(then, other):
+    """Whether two sides are known to have different shapes."""
+    return any(
+        None not in (m, n) and m != n for a, b in zip(then, other) for m, n in zip(a.shape, b.shape)
+    )
 
 
 @translates("CheckAndRaise")

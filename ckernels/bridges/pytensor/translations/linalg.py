@@ -1,14 +1,16 @@
 """Linear algebra, alone or under Blockwise: the ops here take axes before the last two as a batch.
 
 What ckernels has as an op of its own has a row; decompositions with other conventions (permuted LU,
-Schur, ...) run through PyTensor's perform.
+Schur, ...) run through PyTensor's perform. Where there is no factor or no solution PyTensor gives
+NaN, and so do these.
 """
 
 from .... import ops
+from ....graph.node import make
 from ..checks import agreed
 from ..registry import TRANSLATIONS, Untranslated, find, translates
 
-BATCHED = {"Cholesky", "MatrixInverse", "Det", "Dot", "Dot22", "SLogDet"}
+BATCHED = {"Cholesky", "MatrixInverse", "Det", "Dot", "Dot22", "SolveTriangular", "CholeskySolve"}
 
 
 @translates("Blockwise")
@@ -45,3 +47,44 @@ def inverse(context, op, node, inputs):
 @translates("Det")
 def det(context, op, node, inputs):
     return ops.det(_real(node, inputs[0]))
+
+
+@translates("Cholesky")
+def cholesky(context, op, node, inputs):
+    if getattr(op, "on_error", "nan") == "raise":  # PyTensor 3.0 raises, unless told not to
+        attrs = {}
+    else:
+        attrs = {"nan": True}
+    x = _real(node, inputs[0])
+    if op.lower:
+        return make("cholesky", (x,), attrs)
+    return _turned(make("cholesky", (_turned(x),), attrs))
+
+
+def _turned(x):
+    return ops.swapaxes(x, -1, -2)
+
+
+@translates("SolveTriangular")
+def solve_triangular(context, op, node, inputs):
+    if getattr(op, "trans", 0) not in (0, "N"):
+        raise Untranslated("the transpose of a triangle")
+    a, b = [_real(node, x) for x in inputs]
+    return _substituted(op, a, b, op.lower, False, bool(op.unit_diagonal))
+
+
+def _substituted(op, a, b, lower, trans, unit=False):
+    """The solution of a triangular system; b_ndim of the op says whether `b` is one of vectors."""
+    vector = op.b_ndim == 1
+    columns = vector and b.ndim > 1
+    b = ops.expand(b, (b.ndim,)) if columns else b
+    attrs = {"lower": bool(lower), "trans": trans, "unit": unit, "nan": True}
+    x = make("solve_triangular", (a, b), {**attrs, "vector": vector and not columns})
+    return ops.squeeze(x, -1) if columns else x
+
+
+@translates("CholeskySolve", "CholSolve")
+def cholesky_solve(context, op, node, inputs):
+    c, b = [_real(node, x) for x in inputs]
+    first = _substituted(op, c, b, op.lower, not op.lower)
+    return _substituted(op, c, first, op.lower, bool(op.lower))

@@ -116,6 +116,15 @@ def extract_diag(context, op, node, inputs):
     return ops.diagonal(inputs[0], op.offset, op.axis1, op.axis2)
 
 
+@translates("AllocDiag")
+def alloc_diag(context, op, node, inputs):
+    (v,) = inputs
+    if op.offset or v.ndim != 1:
+        return context.inline(op.fgraph, inputs)
+    n = size_of(v, 0)
+    return ops.where(ops.eye(n, n, 0, "bool"), ops.expand(v, (1,)), ops.cast(0, v.dtype))
+
+
 @translates("FillDiagonal")
 def fill_diagonal(context, op, node, inputs):
     x, value = inputs

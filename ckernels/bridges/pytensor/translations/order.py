@@ -5,7 +5,10 @@ from ....ops.shape import sized, times
 from ..registry import Untranslated, translates
 
 
-def _along(inputs):
+def _along(op, inputs):
+    """(tensor, axis): of PyTensor 3.3.7, where the axis is the op's, and before, an input."""
+    if len(inputs) == 1:
+        return inputs[0], op.axis
     x, axis = inputs
     if axis is None:
         return x, None
@@ -16,13 +19,13 @@ def _along(inputs):
 
 @translates("SortOp")
 def sort(context, op, node, inputs):
-    x, axis = _along(inputs)
+    x, axis = _along(op, inputs)
     return ops.sort(x, axis)
 
 
 @translates("ArgSortOp")
 def argsort(context, op, node, inputs):
-    x, axis = _along(inputs)
+    x, axis = _along(op, inputs)
     return ops.argsort(x, axis)
 
 

@@ -4,6 +4,8 @@ PyTensor keeps the shape of a key (`idx_list`) in the op and its parts among the
 they are a NumPy key with nodes in it, which `ckernels.ops.getitem` takes as it is.
 """
 
+import numpy as np
+
 from .... import ops
 from ....graph.node import Node, make
 from ..registry import translates
@@ -44,7 +46,18 @@ def _filling(static, y, part):
     """`y`, whose axes of unknown size must be as long as those of the `part` it goes to."""
     lead = part.ndim - y.ndim
     axes = tuple((k, (0, 1)) for k, size in enumerate(static) if size is None and lead == 0)
-    return make("pytensor_agreed", (y, part), {"axes": axes, "error": "broadcast"}) if axes else y
+    return make("pytensor_agreed", (y, part), {"axes": axes, "error": "indexed"}) if axes else y
+
+
+def _whole_diagonal(x, key):
+    """Whether a key is the diagonal of a square matrix: then a loop over the matrix does for it,
+    which other loops can join, as most matrices of covariances are made."""
+    if len(key) != 2 or x.ndim != 2 or None in x.shape or x.shape[0] != x.shape[1]:
+        return False
+    whole = np.arange(x.shape[0])
+    return all(
+        isinstance(i, Node) and i.value is not None and np.array_equal(i.value, whole) for i in key
+    )
 
 
 @translates("IncSubtensor", "AdvancedIncSubtensor", "AdvancedIncSubtensor1")
@@ -57,6 +70,9 @@ def inc_subtensor(context, op, node, inputs):
         return ops.where(mask, y if setting else ops.add(x, y), x)
     if type(op).__name__ != "IncSubtensor":
         y = _filling(node.inputs[1].type.shape, y, ops.getitem(x, key))
+    if _whole_diagonal(x, key):
+        y = ops.expand(y, (y.ndim,)) if y.ndim else y
+        return ops.where(ops.eye(*x.shape, 0, "bool"), y if setting else ops.add(x, y), x)
     if setting:
         return ops.set_subtensor(x, key, y)
     if getattr(op, "ignore_duplicates", False):

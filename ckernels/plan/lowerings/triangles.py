@@ -1,0 +1,164 @@
+"""Launches on triangular matrices: Cholesky factors and substitution. A unit is one matrix.
+
+Small matrices are what counts: calling LAPACK through NumPy takes 5 to 20 us before the first
+number. Rows of four and strips of two vectors stay in registers; larger matrices than MOST are left
+to the oracles, whose blocked LAPACK is faster there.
+"""
+
+from ... import dtypes
+from ...codegen.layout import contiguous_strides
+from ...codegen.lower import Launch
+from ...codegen.raw import Dims, RawKernel, block, moved, unravel
+from ...graph.shapes import product
+from ...schedule.cost import work
+from .movement import spread
+
+MOST = 512  # rows
+NS_STEP, NS_ROW = 0.06, 4.0  # a multiplication and subtraction, eight at a time; a row of its own
+TYPES = {"float32": ("float", "f", "4"), "float64": ("double", "", "8")}
+RAISE = "return CK_EVALUE;"  # the oracle says which error it is
+NANS = 'for (int64_t c = 0; c < {count}; c++) {to}[c] = __builtin_nan("");'
+
+
+def cholesky(binder, node):
+    """The lower factor; of a matrix that has none NaN, or an error."""
+    (x,) = node.inputs
+    n = x.shape[-1]
+    if x.dtype not in TYPES or n > MOST:
+        return False
+    layout, target, made = binder.layout(x), *result(binder, node)
+    if not product(target.shape):
+        return True
+    dims = Dims()
+    for number in (n, *layout.strides[-2:]):
+        dims.put(number)
+    lines, rows = unravel("row", x.shape[:-2], dims)
+    kind, suffix, align = TYPES[x.dtype]
+    nans = NANS.format(count="n * n", to="u") + " continue;"
+    fields = {
+        "note": "lower Cholesky factors: one matrix per unit of the range",
+        "type": kind,
+        "suffix": suffix,
+        "align": align,
+        "a_row": moved(rows, layout.strides[:-2], dims),
+        "sizes": block(dims.lines, 1),
+        "unravel": block(lines, 2),
+        "indefinite": nans if node.attrs.get("nan") else RAISE,
+    }
+    took = work(NS_STEP / 3, product(x.shape), n) + work(NS_ROW, product(x.shape[:-1]))
+    add(binder, node, "cholesky", fields, dims, [layout], made, took, target)
+    return True
+
+
+def solve_triangular(binder, node):
+    """Substitution in place of a copy of the right side."""
+    a, b = node.inputs
+    attrs, n = node.attrs, a.shape[-1]
+    if a.dtype not in TYPES or n > MOST or n != b.shape[-1 if attrs["vector"] else -2]:
+        return False
+    if attrs["vector"] and b.ndim != 1:
+        return False
+    target, made = result(binder, node)
+    if not product(target.shape):
+        return True
+    width = 0 if attrs["vector"] else 2
+    batch = target.shape[:-2] if width else target.shape[:-1]
+    over = spread(binder.layout(a), batch + a.shape[-2:])
+    right = spread(binder.layout(b), batch + b.shape[-2 if width else -1 :])
+    down, across = over.strides[-2:][:: -1 if attrs["trans"] else 1]
+    lower = attrs["lower"] != attrs["trans"]
+    dims = Dims()
+    for number in (n, b.shape[-1], down, across, *right.strides[-2:]) if width else (
+        n, down, across, right.strides[-1]):  # fmt: skip
+        dims.put(number)
+    lines, rows = unravel("row", batch, dims)
+    kind, _, align = TYPES[a.dtype]
+    every = "n * m" if width else "n"
+    nans = NANS.format(count=every, to=f"(y + row * {every})") + " continue;"
+    lead = len(batch)
+    fields = {
+        "note": "triangular systems of equations: one of them per unit of the range",
+        "type": kind,
+        "align": align,
+        "a_row": moved(rows, over.strides[:lead], dims),
+        "b_row": moved(rows, right.strides[:lead], dims),
+        "sizes": block(dims.lines, 1),
+        "unravel": block(lines, 2),
+        "unit": str(int(attrs["unit"])),
+        "singular": nans if attrs.get("nan") else RAISE,
+    }
+    if width:
+        form = "triangular"
+        fields["upper"] = str(int(not lower))
+    else:
+        form = "triangular_vector"
+        fields.update(one_by_one(kind, lower, attrs["unit"], across == 1))
+    steps = product(target.shape)
+    took = work(NS_STEP, steps, n) + work(NS_ROW, steps if not width else product(batch + (n,)))
+    add(binder, node, form, fields, dims, [over, right], made, took, target)
+    return True
+
+
+def one_by_one(kind, lower, unit, rows):
+    """The holes of a system with one right side: by dot products where rows have no gaps, else
+    each number that is found is taken off from all others."""
+    divisor = "" if unit else " / t[i * (d[1] + d[2])]"
+    behind, ahead = (("0", "i"), ("i + 1", "n"))[:: 1 if lower else -1]
+    if rows:
+        solve = [
+            f"const {kind} *const f = t + i * d[1];",
+            f"{kind} part[8] = {{0}}, s = x[i];",
+            "int64_t k = first;",
+            "for (; k + 8 <= last; k += 8)",
+            "    for (int64_t c = 0; c < 8; c++) part[c] += f[k + c] * x[k + c];",
+            "for (; k < last; k++) s -= f[k] * x[k];",
+            "s -= ((part[0] + part[4]) + (part[1] + part[5]))",
+            "     + ((part[2] + part[6]) + (part[3] + part[7]));",
+            f"x[i] = s{divisor};",
+        ]
+    else:
+        solve = [
+            f"x[i] = x[i]{divisor};",
+            "for (int64_t k = first; k < last; k++) x[k] -= t[k * d[1] + i * d[2]] * x[i];",
+        ]
+    first, last = behind if rows else ahead
+    return {
+        "order": "step" if lower else "n - 1 - step",
+        "first": first,
+        "last": last,
+        "solve": block(solve, 3),
+    }
+
+
+def result(binder, node):
+    """(the target of `node`, where the kernel writes: there, or a contiguous place beside it)."""
+    target = binder.target(node)
+    binder.layouts[node.uid] = target
+    if target.strides == contiguous_strides(target.shape):
+        return target, target
+    return target, binder.temp(target.shape, target.dtype)
+
+
+def add(binder, node, form, fields, dims, ins, made, took, target):
+    """The launch, and a copy where its result belongs elsewhere."""
+    size = dtypes.ITEMSIZE[made.dtype]
+    kernel = RawKernel(
+        form,
+        tuple(fields.items()),
+        tuple(("in", lay.dtype) for lay in ins) + (("out", made.dtype),),
+    )
+    binder.add_launch(
+        Launch(
+            kernel,
+            [(lay.buffer, lay.offset * size) for lay in (*ins, made)],
+            dims.values,
+            product(target.shape[: -1 if form == "triangular_vector" else -2]),
+            1,
+            took,
+            [lay.buffer for lay in ins],
+            [made.buffer],
+        ),
+        [node],
+    )
+    if made is not target:
+        binder.copy(made, target)

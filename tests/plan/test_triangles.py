@@ -1,0 +1,107 @@
+"""Cholesky factors and triangular systems in C, against NumPy and SciPy."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import ckernels as K
+from ckernels import ops
+from ckernels.api.tensor import Tensor
+from ckernels.errors import LinearAlgebraError
+from ckernels.graph.node import make
+from ckernels.plan.instructions import PYCALL
+from ckernels.plan.lowerings.triangles import MOST
+
+RNG = np.random.default_rng(2)
+
+
+def place(*shape, dtype="float64"):
+    return K.placeholder(shape, dtype=dtype)
+
+
+def native(function):
+    """Whether the plan of a function calls no Python."""
+    return all(i.kind != PYCALL for i in function.info.program.instructions)
+
+
+def positive(n, dtype="float64"):
+    a = RNG.normal(size=(n, n))
+    return (a @ a.T + n * np.eye(n)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype, rtol", [("float64", 1e-10), ("float32", 2e-3)])
+def test_factors(dtype, rtol):
+    x = place(None, None, dtype=dtype)
+    lower = K.function([x], Tensor(ops.cholesky(x.node)))
+    upper = K.function([x], Tensor(ops.transpose(ops.cholesky(ops.transpose(x.node)))))
+    for n in (1, 2, 5, 8, 19, 40):
+        a, kept = positive(n, dtype), np.tri(n, dtype=bool)
+        want = np.linalg.cholesky(a)
+        np.testing.assert_allclose(lower(np.where(kept, a, np.nan)), want, rtol=rtol, atol=rtol)
+        got = upper(np.where(kept.T, a, np.nan))
+        np.testing.assert_allclose(got, want.T, rtol=rtol, atol=rtol)
+    assert native(lower) and native(upper) and lower.stats()["classes"] <= 3
+
+
+def test_a_batch_of_factors_and_none():
+    x = place(None, 3, 3)
+    f = K.function([x], Tensor(make("cholesky", (x.node,), {"nan": True})))
+    a = np.stack([positive(3), -positive(3), positive(3)])
+    got = f(a)
+    np.testing.assert_allclose(got[[0, 2]], np.linalg.cholesky(a[[0, 2]]), rtol=1e-12)
+    assert np.isnan(got[1]).all() and native(f)
+    np.testing.assert_array_equal(got, f.info.spec.like(mode="reference").callable()(a))
+    with pytest.raises(LinearAlgebraError, match="ositive definite"):
+        K.function([x], Tensor(ops.cholesky(x.node)))(a)
+
+
+def test_large_matrices_are_left_to_lapack():
+    x = place(None, None)
+    f = K.function([x], Tensor(ops.cholesky(x.node)))
+    a = positive(MOST + 1)
+    np.testing.assert_allclose(f(a), np.linalg.cholesky(a), rtol=1e-9, atol=1e-9)
+    assert not native(f)
+
+
+@pytest.mark.parametrize("lower, trans, unit", list(itertools.product((False, True), repeat=3)))
+def test_systems(lower, trans, unit):
+    a, b, v = place(None, None), place(None, None), place(None)
+    attrs = {"lower": lower, "trans": trans, "unit": unit, "nan": True}
+
+    def solve(m, right):
+        return Tensor(make("solve_triangular", (m, right), {**attrs, "vector": right.ndim == 1}))
+
+    turned = ops.transpose(a.node)
+    outs = [solve(a.node, b.node), solve(a.node, v.node)]
+    outs += [solve(turned, ops.flip(b.node, 0)), solve(turned, v.node)]
+    f = K.function([a, b, v], outs)
+    for n, m in ((1, 1), (3, 2), (4, 8), (9, 21), (18, 16)):
+        t = RNG.normal(size=(n, n)) / 4 + 2 * np.eye(n)
+        right, vector = RNG.normal(size=(n, m)), RNG.normal(size=n)
+        kept = np.tri(n, dtype=bool) if lower else np.tri(n).T > 0
+        for matrix, at, given in ((t, 0, right), (t.T, 2, right[::-1])):
+            dirty = np.where(kept, matrix, np.nan)
+            got = f(dirty if at == 0 else dirty.T, right, vector)
+            options = (int(trans), lower, unit)
+            want = scipy.linalg.solve_triangular(matrix, given, *options)
+            np.testing.assert_allclose(got[at], want, rtol=1e-9, atol=1e-10)
+            want = scipy.linalg.solve_triangular(matrix, vector, *options)
+            np.testing.assert_allclose(got[at + 1], want, rtol=1e-9, atol=1e-10)
+    assert native(f)
+
+
+def test_systems_of_a_batch_and_without_solution():
+    a, b = place(None, 1, 4, 4), place(3, 4, 2)
+    attrs = {"lower": True, "trans": False, "unit": False, "vector": False}
+    t, right = RNG.normal(size=(2, 1, 4, 4)) + 3 * np.eye(4), RNG.normal(size=(3, 4, 2))
+    f = K.function(
+        [a, b], Tensor(make("solve_triangular", (a.node, b.node), {**attrs, "nan": True}))
+    )
+    np.testing.assert_allclose(f(t, right), np.linalg.solve(np.tril(t), right), rtol=1e-11)
+    t[1, 0, 2, 2] = 0
+    got = f(t, right)
+    assert np.isnan(got[1]).all() and np.isfinite(got[0]).all() and native(f)
+    with pytest.raises(LinearAlgebraError, match="ingular"):
+        K.function([a, b], Tensor(make("solve_triangular", (a.node, b.node), attrs)))(t, right)
