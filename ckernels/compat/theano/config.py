@@ -175,7 +175,7 @@ class Config(Section):
             raise AttributeError(f"Theano's configuration has no flag {name!r}")
         if not param.allow_override:
             raise Exception(
-                f"Can't change the value of this config parameter after initialization: {name}"
+                f"the flag {name} is fixed from the start: set it in THEANO_FLAGS or .theanorc"
             )
         self._values[name] = param.parse(value)
 

@@ -21,7 +21,7 @@ scan_module__test_scan tensor__test_basic tensor__test_elemwise tensor__test_ext
 tensor__test_fft tensor__test_inc_subtensor tensor__test_keepdims tensor__test_nlinalg
 tensor__test_raw_random tensor__test_sharedvar tensor__test_shared_randomstreams
 tensor__test_slinalg tensor__test_sort tensor__test_subtensor tensor__test_var
-tensor__test_xlogx tensor_nnet__test_batchnorm tensor_nnet__test_neighbours
+tensor__test_xlogx tensor_nnet__test_bn tensor_nnet__test_neighbours
 tensor_nnet__test_nnet tensor_nnet__test_sigm tensor_signal__test_conv tensor_signal__test_pool
 """.split()
 CONFTEST = """
@@ -36,9 +36,12 @@ python_classes=Test* test_* T_* t_* *Test* *Tester*
 """
 
 
-def prepared(text):
+def prepared(text, package):
     """A test file of 2020 for today's unittest and pytest; generators of tests are left out."""
+    text = re.sub(r"from \.(test_\w+)", rf"from {package}.\1", text)
+    text = re.sub(r"eval\(self.__class__.__module__.*\)", "pass", text)
     text = text.replace("assertEquals", "assertEqual").replace("assert_(", "assertTrue(")
+    text = re.sub(r"ufunc\(np\.(ceil|floor|trunc)\)", r"ufunc(np.old_\1)", text)
     lines = text.split("\n")
     for node in ast.walk(ast.parse(text)):
         if (
@@ -60,7 +63,8 @@ def copy(package, folder):
         if "gpuarray" in parts:
             continue
         name = "_".join(parts[:-2]) + "__" + parts[-1]
-        (folder / name).write_text(prepared(file.read_text()))
+        package_name = ".".join(["theano", *parts[:-1]])
+        (folder / name).write_text(prepared(file.read_text(), package_name))
     (folder / "conftest.py").write_text(CONFTEST.format(here=str(HERE), folder=str(folder)))
     (folder / "pytest.ini").write_text(SETTINGS)
 
@@ -76,8 +80,10 @@ def run(folder, name):
         "-W",
         "ignore",
         "--timeout=60",
+        "--assert=plain",
         "-p",
         "no:cacheprovider",
+        f"--junitxml={name}.xml",
         f"{name}.py",
     ]
     done = subprocess.run(
