@@ -348,8 +348,8 @@ NAMES = {
     "tensor.signal.conv": """
         conv tensor""",
     "tensor.signal.pool": """
-        Apply AveragePoolGrad DisconnectedType DownsampleFactorMaxGradGrad EnumList MaxPoolGrad
-        MaxPoolRop OpenMPOp ParamsType PoolGrad PoolingMode_t Variable bool_t gof tensor""",
+        Apply DisconnectedType DownsampleFactorMaxGradGrad EnumList MaxPoolRop OpenMPOp
+        ParamsType PoolingMode_t Variable bool_t gof tensor""",
     "tensor.slinalg": """
         Apply CholeskyGrad EigvalshGrad ExpmGrad Op logger tensor""",
     "tensor.sort": """

@@ -176,3 +176,38 @@ def test_verify_grad_adds_float32_results_up_in_float64():
             [x],
             rng=np.random.RandomState(0),
         )
+
+
+def test_pooling_of_one_axis():
+    x = np.random.RandomState(4).standard_normal((2, 3, 7))
+    pool = T.signal.pool.Pool(ndim=1, ignore_border=True, mode="max")
+    found = value(pool(T.constant(x), (3,), (2,), (1,)))
+    wide = np.pad(x, ((0, 0), (0, 0), (1, 1)), constant_values=-np.inf)
+    wanted = [wide[..., k : k + 3].max(-1) for k in (0, 2, 4, 6)]
+    np.testing.assert_array_equal(found, np.stack(wanted, -1))
+
+
+def test_upsampling_by_a_fraction_keeps_the_last_element():
+    x = np.array([[1.0, 2.0], [3.0, 4.0]]).reshape(1, 1, 2, 2)
+    found = value(
+        T.nnet.abstract_conv.bilinear_upsampling(
+            T.constant(x), frac_ratio=((7, 4), (5, 3)), use_1D_kernel=False
+        )
+    )
+    assert found.shape == (1, 1, 4, 4)  # of 14 rows every fourth, of 10 columns every third
+    places = [np.clip((4 * np.arange(4) - 3) / 7, 0, 1), np.clip((3 * np.arange(4) - 2) / 5, 0, 1)]
+    np.testing.assert_allclose(found[0, 0], 1 + 2 * places[0][:, None] + places[1])
+
+
+@pytest.mark.parametrize("mode", ["sum", "average_exc_pad", "max"])
+def test_gradients_of_pooling_as_ops(mode):
+    x = np.random.RandomState(5).standard_normal((1, 1, 4, 4))
+    gz = np.arange(1.0, 5).reshape(1, 1, 2, 2)
+    if mode == "max":
+        out = x.reshape(1, 1, 2, 2, 2, 2).max((3, 5))
+        found = T.signal.pool.MaxPoolGrad(True)(x, out, gz, (2, 2))
+        wanted = np.where(x == out.repeat(2, 2).repeat(2, 3), gz.repeat(2, 2).repeat(2, 3), 0)
+    else:
+        found = T.signal.pool.AveragePoolGrad(True, mode)(x, gz, (2, 2))
+        wanted = gz.repeat(2, 2).repeat(2, 3) / (1 if mode == "sum" else 4)
+    np.testing.assert_allclose(value(found), wanted)

@@ -14,7 +14,6 @@ from ..names import absent_of as _absent_of
 from ..scalar import Scalar
 from ..tensor.sharedvar import Container, SharedVariable, TensorSharedVariable
 from ..tensor.variables import Handle, as_tensor_variable
-from .arguments import Rules, type_of_input
 from .callable import DictFunction, Function, InplaceFunction, StateFunction
 from .io import In, SymbolicInput, SymbolicOutput
 from .lowering import Lowered
@@ -308,6 +307,8 @@ def replacement(old, new, strict=True):
 
 
 def _compiled(asked, mode, no_default_updates, name, on_unused, profile, accept_inplace):
+    from .arguments import Rules, type_of_input  # start-up: the runtime, which a graph needs not
+
     states, visible, replace, updates = _states(asked)
     lowered = Lowered(
         [i.variable for i in visible], asked.outs, updates, replace, no_default_updates
