@@ -17,7 +17,15 @@ import cffi
 import numpy as np
 
 SOURCES = Path(__file__).resolve().parents[2] / "ckernels" / "src"
-FILES = ["parallel.c", "team.c", "blas.c", "builtin.c", "gemm.c", "arena.c"]
+FILES = [
+    "team/parallel.c",
+    "team/team.c",
+    "gemm/blas.c",
+    "gemm/builtin.c",
+    "gemm/gemm.c",
+    "memory/arena.c",
+    "simd/simd.c",
+]
 FLAGS = ["-O2", "-pthread", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
 
 KERNELS = r"""
@@ -122,7 +130,7 @@ def build(directory, extra=(), files=FILES):
 
 @functools.cache
 def path():
-    return build(tempfile.mkdtemp(prefix="ckernels-test-"))
+    return build(tempfile.mkdtemp(prefix="runtime-", dir=os.environ.get("CKERNELS_TESTS_SCRATCH")))
 
 
 @functools.cache

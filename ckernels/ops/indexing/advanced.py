@@ -1,0 +1,503 @@
+"""Ops indexed by integer arrays: take, NumPy's mixed indexing, their gradients, nonzero.
+
+Every oracle checks its indices: one out of range raises IndexOutOfBounds with the index, the axis
+and its size. Negative indices count from the end. Repeated positions are added to each time.
+"""
+
+import numpy as np
+
+from ... import dtypes
+from ...errors import ArgumentError, DTypeError, IndexOutOfBounds, ShapeError
+from ...graph.node import Node, constant, item, make
+from ...graph.op import Op
+from ...graph.shapes import axis_of, broadcast, show
+from ..base import cast, expand, to_node, unbroadcast, zeros_like
+from ..elementwise import clip, mod
+from ..movement import broadcast_to, flatten, reshape, squeeze
+from ..shape import size_of, sized, times
+
+__all__ = ["take", "scatter_add", "take_along_axis", "put_along_axis_add", "advanced_take",
+           "advanced_set", "advanced_inc", "mask_indices", "nonzero", "argwhere", "flatnonzero",
+           "repeat_index", "repeat", "repeat_elements"]  # fmt: skip
+
+
+def check_range(indices, axis, size):
+    """IndexOutOfBounds unless all of `indices` are in [-size, size)."""
+    if indices.size and (int(indices.max()) >= size or int(indices.min()) < -size):
+        wrong = indices[(indices >= size) | (indices < -size)].reshape(-1)[0]
+        raise IndexOutOfBounds(
+            f"index {int(wrong)} is out of bounds for axis {axis} of size {size}"
+        )
+
+
+def _int_indices(indices, what):
+    node = to_node(indices, what)
+    if node.dtype not in dtypes.INTEGERS:
+        raise DTypeError(f"the indices of {what} must be integers, not {node.dtype}")
+    return node
+
+
+# --- take -------------------------------------------------------------------------------------
+
+
+def _taken(x, axis, shape):
+    return x[:axis] + shape + x[axis + 1 :]
+
+
+def _check_static(indices, axis, size):
+    if indices.value is not None and size is not None:
+        check_range(indices.value, axis, size)
+
+
+def _infer_take(attrs, x, indices):
+    axis = attrs["axis"]
+    _check_static(indices, axis, x.shape[axis])
+    return x.dtype, _taken(x.shape, axis, indices.shape)
+
+
+def _run_take(attrs, x, indices):
+    check_range(indices, attrs["axis"], x.shape[attrs["axis"]])
+    if indices.size == 0:
+        return np.empty(_taken(x.shape, attrs["axis"], indices.shape), x.dtype)
+    return np.take(x, indices, axis=attrs["axis"])
+
+
+def _grad_take(node, g):
+    x, indices = node.inputs
+    return make("scatter_add", (x, indices, g), node.attrs), None
+
+
+Op(
+    "take",
+    "opaque",
+    _infer_take,
+    _run_take,
+    _grad_take,
+    doc="x at integer indices along attrs['axis']; the index's axes take its place.",
+)
+
+
+def take(x, indices, axis=0, mode="raise"):
+    """The entries of `x` at integer `indices` (any shape) along `axis`; its axes take their place.
+
+    mode: "raise" (negative indices count from the end), "wrap" (modulo) or "clip" to the ends.
+    """
+    x, indices = to_node(x, "take"), _int_indices(indices, "take")
+    axis = axis_of(axis, x.ndim)
+    if mode == "wrap":
+        indices = mod(cast(indices, "int64"), size_of(x, axis))
+    elif mode == "clip":
+        size = size_of(x, axis)
+        indices = clip(cast(indices, "int64"), 0, size - 1)
+    elif mode != "raise":
+        raise ArgumentError(f"the mode of take is 'raise', 'wrap' or 'clip', not {mode!r}")
+    return make("take", (x, indices), {"axis": axis})
+
+
+def _infer_scatter(attrs, like, indices, g):
+    want = _taken(like.shape, attrs["axis"], indices.shape)
+    if len(want) != g.ndim or any(None not in (a, b) and a != b for a, b in zip(want, g.shape)):
+        raise ShapeError(
+            f"scatter_add into {show(like.shape)} at indices of shape {show(indices.shape)} "
+            f"needs values of shape {show(want)}, got {show(g.shape)}"
+        )
+    return g.dtype, like.shape
+
+
+def _run_scatter(attrs, like, indices, g):
+    axis = attrs["axis"]
+    check_range(indices, axis, like.shape[axis])
+    out = np.zeros(like.shape, g.dtype)
+    flat = indices.reshape(-1)
+    g = np.moveaxis(g.reshape(_taken(like.shape, axis, (flat.size,))), axis, 0)
+    np.add.at(np.moveaxis(out, axis, 0), flat, g)
+    return out
+
+
+Op(
+    "scatter_add",
+    "opaque",
+    _infer_scatter,
+    _run_scatter,
+    lambda node, g: (None, None, make("take", (g, node.inputs[1]), node.attrs)),
+    doc="Zeros like the first operand, with g added at the indices: the gradient of take.",
+)
+
+
+def scatter_add(like, indices, g, axis=0):
+    """Zeros in the shape of `like` with `g` added at integer `indices` along `axis`."""
+    like = to_node(like, "scatter_add")
+    return make(
+        "scatter_add",
+        (like, _int_indices(indices, "scatter_add"), to_node(g, "scatter_add")),
+        {"axis": axis_of(axis, like.ndim)},
+    )
+
+
+# --- along an axis ----------------------------------------------------------------------------
+
+
+def _infer_along(attrs, x, indices):
+    axis = attrs["axis"]
+    if x.ndim != indices.ndim:
+        raise ShapeError(
+            f"take_along_axis needs indices of {x.ndim} dimensions for shape "
+            f"{show(x.shape)}, got {show(indices.shape)}"
+        )
+    rest = broadcast(
+        "take along an axis of", _taken(x.shape, axis, (1,)), _taken(indices.shape, axis, (1,))
+    )
+    return x.dtype, _taken(rest, axis, (indices.shape[axis],))
+
+
+def _wide(x, indices, axis):
+    """x and indices with their other axes broadcast against each other."""
+    rest = np.broadcast_shapes(_taken(x.shape, axis, (1,)), _taken(indices.shape, axis, (1,)))
+    return tuple(np.broadcast_to(a, _taken(rest, axis, (a.shape[axis],))) for a in (x, indices))
+
+
+def _run_along(attrs, x, indices):
+    axis = attrs["axis"]
+    check_range(indices, axis, x.shape[axis])
+    x, indices = _wide(x, indices, axis)
+    return (
+        np.take_along_axis(x, indices, axis) if indices.size else np.empty(indices.shape, x.dtype)
+    )
+
+
+Op(
+    "take_along_axis",
+    "opaque",
+    _infer_along,
+    _run_along,
+    lambda node, g: (make("put_along_axis_add", node.inputs + (g,), node.attrs), None),
+    doc="x[.., indices[.., i, ..], ..]: one index per position of the other axes.",
+)
+
+
+def _run_put_along(attrs, like, indices, g):
+    axis = attrs["axis"]
+    check_range(indices, axis, like.shape[axis])
+    at = list(np.indices(g.shape, sparse=True))
+    for k, size in enumerate(like.shape):
+        if size == 1 and k != axis:
+            at[k] = np.zeros_like(at[k])
+    at[axis] = np.broadcast_to(indices, g.shape)
+    out = np.zeros(like.shape, g.dtype)
+    np.add.at(out, tuple(at), g)
+    return out
+
+
+Op(
+    "put_along_axis_add",
+    "opaque",
+    lambda a, like, indices, g: (g.dtype, like.shape),
+    _run_put_along,
+    lambda node, g: (None, None, make("take_along_axis", (g, node.inputs[1]), node.attrs)),
+    doc="Zeros like the first operand with g added: the gradient of take_along_axis.",
+)
+
+
+def take_along_axis(x, indices, axis):
+    """np.take_along_axis: `indices` has the rank of `x` and picks along `axis` at each position."""
+    x = to_node(x, "take_along_axis")
+    return make(
+        "take_along_axis",
+        (x, _int_indices(indices, "take_along_axis")),
+        {"axis": axis_of(axis, x.ndim)},
+    )
+
+
+def put_along_axis_add(like, indices, g, axis):
+    """Zeros in the shape of `like` with `g` added where take_along_axis would read."""
+    like = to_node(like, "put_along_axis_add")
+    return make(
+        "put_along_axis_add",
+        (like, _int_indices(indices, "put_along_axis_add"), to_node(g, "put_along_axis_add")),
+        {"axis": axis_of(axis, like.ndim)},
+    )
+
+
+# --- NumPy's mixed advanced indexing ----------------------------------------------------------
+
+
+def _together(template):
+    """Whether the indexed axes stand side by side, so that the result keeps them in place."""
+    at = [i for i, t in enumerate(template) if t == "a"]
+    return at[-1] - at[0] + 1 == len(at)
+
+
+def advanced_shape(template, shape, index_shapes):
+    """Static shape of x[template]; NumPy puts separated index axes first."""
+    wide, rest, place, sizes = broadcast("index with", *index_shapes), [], None, iter(shape)
+    for t in template:
+        if t == "a":
+            next(sizes)
+            place = len(rest) if place is None else place
+        elif t != ".":
+            rest.append(1 if t == "n" else next(sizes))
+    place = place if _together(template) else 0
+    return tuple(rest[:place]) + wide + tuple(rest[place:])
+
+
+def _indexed_axes(template):
+    return [i for i, t in enumerate([t for t in template if t not in "n."]) if t == "a"]
+
+
+def _infer_advanced(attrs, x, *indices):
+    for axis, node in zip(_indexed_axes(attrs["template"]), indices):
+        _check_static(node, axis, x.shape[axis])
+    return x.dtype, advanced_shape(attrs["template"], x.shape, [i.shape for i in indices])
+
+
+def _key(template, x, indices):
+    for axis, array in zip(_indexed_axes(template), indices):
+        check_range(array, axis, x.shape[axis])
+    source, other = iter(indices), {"n": None, ".": ..., ":": slice(None)}
+    return tuple(next(source) if t == "a" else other[t] for t in template)
+
+
+def _run_advanced(attrs, x, *indices):
+    return np.array(x[_key(attrs["template"], x, indices)])
+
+
+def _grad_advanced(node, g):
+    x, indices = node.inputs[0], node.inputs[1:]
+    return (make("advanced_inc", (zeros_like(x), g) + indices, node.attrs),) + (None,) * len(
+        indices
+    )
+
+
+Op(
+    "advanced_take",
+    "opaque",
+    _infer_advanced,
+    _run_advanced,
+    _grad_advanced,
+    doc="x[key] with integer arrays; attrs['template'] has 'a' for each, ':', 'n' (new "
+    "axis) and '.', an ellipsis of no axes: it sets indices apart all the same.",
+)
+
+
+def _infer_write(attrs, x, y, *indices):
+    part = _infer_advanced(attrs, x, *indices)[1]
+    lead = len(part) - y.ndim
+    if x.dtype != y.dtype:
+        raise DTypeError(f"writing at indices needs one dtype, got {x.dtype} and {y.dtype}")
+    if lead < 0 or any(
+        None not in (a, b) and a not in (1, b) for a, b in zip(y.shape, part[lead:])
+    ):
+        raise ShapeError(
+            f"a value of shape {show(y.shape)} does not fit a part of shape {show(part)}"
+        )
+    return x.dtype, x.shape
+
+
+def _run_write(inc):
+    def run(attrs, x, y, *indices):
+        out = np.array(x, order="C")
+        key = _key(attrs["template"], x, indices)
+        if not inc:
+            out[key] = y
+            return out
+        # Positions in memory, so that new axes in the key are no special case.
+        where = np.arange(x.size).reshape(x.shape)[key]
+        np.add.at(out.reshape(-1), where, np.broadcast_to(y, where.shape))
+        return out
+
+    return run
+
+
+def _grad_inc(node, g):
+    y, indices = node.inputs[1], node.inputs[2:]
+    part = make("advanced_take", (g,) + indices, node.attrs)
+    return (g, unbroadcast(part, y)) + (None,) * len(indices)
+
+
+def _grad_set(node, g):
+    y, indices = node.inputs[1], node.inputs[2:]
+    hole = constant(np.zeros((), dtype=g.dtype))
+    gx = make("advanced_set", (g, hole) + indices, node.attrs)
+    if y.ndim == 0 and y.value is not None:
+        return (gx, None) + (None,) * len(indices)
+    part = make("advanced_last", (g,) + indices, node.attrs)
+    return (gx, unbroadcast(part, y)) + (None,) * len(indices)
+
+
+def _run_last(attrs, g, *indices):
+    """g at the indices; where several write to one place only the last one counts, so gets it."""
+    key = _key(attrs["template"], g, indices)
+    where = np.arange(g.size).reshape(g.shape)[key]
+    last = np.full(g.size, -1)
+    last[where.reshape(-1)] = np.arange(where.size)
+    won = last[where] == np.arange(where.size).reshape(where.shape)
+    return np.where(won, g[key], 0).astype(g.dtype, copy=False)
+
+
+def _grad_last(node, g):
+    x, indices = node.inputs[0], node.inputs[1:]
+    hole = zeros_like(x)
+    return (make("advanced_set", (hole, g) + indices, node.attrs),) + (None,) * len(indices)
+
+
+# fmt: off
+Op("advanced_set", "opaque", _infer_write, _run_write(False), _grad_set,
+   doc="x with y at x[key]; of repeated positions the last wins.")
+Op("advanced_inc", "opaque", _infer_write, _run_write(True), _grad_inc,
+   doc="x with y added at x[key], once for each time a position occurs.")
+Op("advanced_last", "opaque", _infer_advanced, _run_last, _grad_last,
+   doc="x[key], zero where a later entry of the key names the same position.")
+# fmt: on
+
+
+def _advanced(name, first, indices, template):
+    return make(
+        name, first + [_int_indices(i, "an index") for i in indices], {"template": tuple(template)}
+    )
+
+
+def advanced_take(x, indices, template):
+    """x[key]: template has ':', 'n' (new axis), '.' (nothing) or 'a' (the next of `indices`)."""
+    return _advanced("advanced_take", [to_node(x, "indexing")], indices, template)
+
+
+def advanced_set(x, y, indices, template):
+    """A tensor like `x` with `y` (broadcast) at x[key]."""
+    return _advanced("advanced_set", [x, y], indices, template)
+
+
+def advanced_inc(x, y, indices, template):
+    """A tensor like `x` with `y` (broadcast) added at x[key]."""
+    return _advanced("advanced_inc", [x, y], indices, template)
+
+
+# --- positions from data ----------------------------------------------------------------------
+
+
+def _check_mask(mask, shape, axis):
+    part = shape[axis : axis + len(mask)]
+    if len(part) != len(mask) or any(None not in (a, b) and a != b for a, b in zip(mask, part)):
+        raise ShapeError(
+            f"a mask of shape {show(mask)} does not fit axes {axis} to "
+            f"{axis + len(mask) - 1} of a tensor of shape {show(shape)}"
+        )
+
+
+def _infer_mask(attrs, x, mask):
+    _check_mask(mask.shape, x.shape, attrs["axis"])
+    return [("int64", (None,))] * mask.ndim
+
+
+def _run_mask(attrs, x, mask):
+    _check_mask(mask.shape, x.shape, attrs["axis"])
+    return tuple(i.astype("int64") for i in np.nonzero(mask))
+
+
+Op(
+    "mask_indices",
+    "opaque",
+    _infer_mask,
+    _run_mask,
+    lambda node, g: (None, None),
+    doc="nonzero(mask), checked against axes of x from attrs['axis'].",
+)
+Op(
+    "nonzero",
+    "opaque",
+    lambda a, x: [("int64", (None,))] * x.ndim,
+    lambda a, x: tuple(i.astype("int64") for i in np.nonzero(x)),
+    lambda node, g: (None,),
+    doc="Index vectors of the elements that are not zero, one per axis.",
+)
+
+
+def mask_indices(x, mask, axis):
+    """Index vectors equal to `mask` as an index of the axes of `x` from `axis`."""
+    if mask.value is not None:
+        _check_mask(mask.shape, x.shape, axis)
+        return [constant(i.astype("int64")) for i in np.nonzero(mask.value)]
+    found = make("mask_indices", (x, mask), {"axis": axis})
+    return [item(found, i) for i in range(mask.ndim)]
+
+
+def nonzero(x):
+    """A tuple of index vectors of the elements that are not zero, one for each axis."""
+    x = to_node(x, "nonzero")
+    if x.ndim == 0:
+        raise ShapeError("nonzero of a scalar has no axis to index; use flatnonzero")
+    found = make("nonzero", (x,))
+    return tuple(item(found, i) for i in range(x.ndim))
+
+
+def flatnonzero(x):
+    """Indices of the elements of the flattened `x` that are not zero."""
+    return nonzero(flatten(to_node(x, "flatnonzero")))[0]
+
+
+def argwhere(x):
+    """A matrix with the index of each element that is not zero as a row."""
+    columns = [expand(n, (1,)) for n in nonzero(x)]
+    return make("concatenate", columns, {"axis": 1})
+
+
+def _infer_repeat_index(attrs, counts, size):
+    if counts.ndim != 1 or size.ndim:
+        raise ShapeError(f"repeat needs a vector of counts, got shape {show(counts.shape)}")
+    length = None
+    if counts.value is not None and size.value is not None:
+        length = len(_run_repeat_index(attrs, counts.value, size.value))
+    return "int64", (length,)
+
+
+def _run_repeat_index(attrs, counts, size):
+    if len(counts) != size:
+        raise ShapeError(f"repeat got {len(counts)} counts for an axis of size {int(size)}")
+    if counts.size and counts.min() < 0:
+        raise ShapeError(f"repeat: {int(counts.min())} is a negative count")
+    return np.repeat(np.arange(size, dtype="int64"), counts)
+
+
+Op(
+    "repeat_index",
+    "opaque",
+    _infer_repeat_index,
+    _run_repeat_index,
+    lambda node, g: (None, None),
+    doc="i repeated counts[i] times, for all i.",
+)
+
+
+def repeat_index(counts, size):
+    """The vector in which each i < size occurs counts[i] times."""
+    size = size if isinstance(size, Node) else constant(np.asarray(size, "int64"))
+    node = make("repeat_index", (cast(to_node(counts, "repeat"), "int64"), size))
+    if counts.value is not None and size.value is not None:
+        return constant(_run_repeat_index({}, counts.value, size.value))
+    return node
+
+
+def repeat(x, repeats, axis=None):
+    """np.repeat: each element `repeats` times along `axis` (None: of the flattened tensor).
+
+    repeats: an int or a scalar node for all, or a vector (array or node) with a count for each.
+    """
+    x = to_node(x, "repeat")
+    if axis is None:
+        x, axis = flatten(x), 0
+    axis = axis_of(axis, x.ndim)
+    counts = to_node(repeats, "the repeats of repeat")
+    if counts.dtype == "bool" or counts.dtype.startswith(("float", "complex")):
+        raise DTypeError(f"the repeats of repeat must be integers, not {counts.dtype}")
+    if counts.ndim == 1 and counts.shape[0] == 1:
+        counts = squeeze(counts, 0)
+    if counts.ndim:
+        return take(x, repeat_index(counts, size_of(x, axis)), axis)
+    n = int(counts.value) if counts.value is not None else counts
+    if isinstance(n, int) and n < 0:
+        raise ShapeError(f"repeat: {n} is a negative count")
+    sizes = sized(x)
+    wide = broadcast_to(expand(x, (axis + 1,)), sizes[: axis + 1] + [n] + sizes[axis + 1 :])
+    return reshape(wide, sizes[:axis] + [times(sizes[axis], n)] + sizes[axis + 1 :])
+
+
+repeat_elements = repeat

@@ -1,0 +1,316 @@
+/* run.c: walk the instructions of a plan, scans and branches among them. Without the GIL when the
+   plan is worth it; with it again for each PYCALL, and now and then to see whether Ctrl-C was
+   pressed. Knows frames, not arguments or updates: those are executor.c's. */
+#include "python/python.h"
+
+#include <time.h>
+
+#define STRETCH 65536            /* steps a kernel takes at most before the scan polls for signals */
+#define POLL_NS 50000000         /* how long a scan runs before it looks for signals */
+
+typedef struct {
+    ck_plan *plan;
+    ck_frame *frame;
+    PyThreadState *released;     /* non-NULL while this run is without the GIL */
+    int profile, bare;           /* bare: nobody here has, or ever takes, the GIL */
+    ck_failure *failed;
+    int64_t beat, beats;         /* steps until the clock is read; from one reading to the next */
+    int64_t read, polled;        /* when it was read, when signals were looked for; 0: never */
+} runner;
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static PyObject *owner_of_row(runner *r, const ck_row *row)
+{
+    Py_ssize_t i = row->index;
+    switch (row->space) {
+    case CK_ARENA:
+        return (PyObject *)r->frame->arena;
+    case CK_CONSTANT:
+        return PyTuple_GET_ITEM(r->plan->constants, i);
+    case CK_NEXT:
+        i += r->plan->n_outputs;     /* fall through */
+    case CK_OUTPUT:
+        i += r->plan->n_cells;       /* fall through */
+    case CK_CELL:
+        i += r->plan->n_inputs;      /* fall through */
+    default:
+        return (PyObject *)r->frame->object[i];
+    }
+}
+
+/* A new reference to what keeps the memory behind a slot alive: wherever a scan moves it. */
+static PyObject *owner_of(runner *r, Py_ssize_t slot)
+{
+    const ck_source *source = r->plan->sources ? r->plan->sources + slot : NULL;
+    if (!source || source->scan < 0)
+        return Py_NewRef(owner_of_row(r, r->plan->rows + slot));
+    if (source->from[0] < 0 || source->from[1] < 0)
+        return owner_of(r, source->from[source->from[0] < 0]);
+    PyObject *a = owner_of(r, source->from[0]), *b = owner_of(r, source->from[1]);
+    PyObject *both = a && b ? PyTuple_Pack(2, a, b) : NULL;
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    return both;
+}
+
+static PyObject *view_of(runner *r, const ck_view *v, int writeable)
+{
+    int flags = writeable ? NPY_ARRAY_WRITEABLE : 0;
+    Py_INCREF(v->descr);
+    PyObject *a = PyArray_NewFromDescr(
+        &PyArray_Type, v->descr, v->nd, (npy_intp *)v->shape, (npy_intp *)v->strides,
+        r->frame->table[v->slot], flags, NULL);
+    if (!a)
+        return NULL;
+    PyObject *owner = owner_of(r, v->slot);
+    if (!owner || PyArray_SetBaseObject((PyArrayObject *)a, owner) < 0)
+        Py_CLEAR(a);
+    return a;
+}
+
+static PyObject *views_of(runner *r, const ck_view *views, Py_ssize_t n, int writeable)
+{
+    PyObject *list = PyList_New(n);
+    for (Py_ssize_t i = 0; list && i < n; i++) {
+        PyObject *a = view_of(r, views + i, writeable);
+        if (a)
+            PyList_SET_ITEM(list, i, a);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static int call_python(runner *r, const ck_pycall *call)
+{
+    if (r->released)
+        PyEval_RestoreThread(r->released);
+    PyObject *result = NULL, *outputs = NULL;
+    PyObject *inputs = views_of(r, call->views, call->nin, 0);
+    if (inputs)
+        outputs = views_of(r, call->views + call->nin, call->nout, 1);
+    if (outputs && !call->callable)
+        PyErr_SetString(PyExc_RuntimeError, "this plan was taken apart by the garbage collector");
+    else if (outputs)
+        result = PyObject_CallFunctionObjArgs(call->callable, inputs, outputs, NULL);
+    Py_XDECREF(inputs);
+    Py_XDECREF(outputs);
+    Py_XDECREF(result);
+    if (r->released)
+        r->released = PyEval_SaveThread();
+    return result ? CK_OK : CK_EPYTHON;
+}
+
+/* Look for signals every 50 ms or so: Ctrl-C ends a scan as it ends Python code. */
+static int poll_signals(runner *r)
+{
+    int64_t t = now(), since = t - r->read;
+    if (since < POLL_NS / 16)
+        r->beats = r->beats < 1 << 20 ? r->beats * 2 : r->beats;
+    else if (since > POLL_NS / 2)
+        r->beats = r->beats / 2 + 1;
+    r->beat = r->beats;
+    r->read = t;
+    if (t - r->polled < POLL_NS)
+        return CK_OK;
+    r->polled = t;
+    if (r->released)
+        PyEval_RestoreThread(r->released);
+    int code = PyErr_CheckSignals() ? CK_EPYTHON : CK_OK;
+    if (r->released)
+        r->released = PyEval_SaveThread();
+    return code;
+}
+
+/* What is left to do after `done` of the first `count` rows ran. */
+static void finish(const ck_scan_parts *l, char **table, int64_t count, int64_t done)
+{
+    const ck_scan *scan = l->head;
+    for (const ck_final *f = l->finals; f < (const ck_final *)l->traces; f++)
+        memmove(table[f->to], table[done ? f->from : f->first], f->bytes);
+    int64_t low = scan->reverse ? count - done : 0, high = low + done;
+    for (const ck_trace *z = l->traces; z < (const ck_trace *)l->end; z++) {
+        memset(table[z->slot], 0, low * z->bytes);
+        memset(table[z->slot] + high * z->bytes, 0, (scan->rows - high) * z->bytes);
+    }
+    if (scan->executed >= 0)
+        memcpy(table[scan->executed], &done, sizeof done);
+}
+
+static int walk(runner *r, const ck_instr *in, const ck_instr *end);
+static int timed(runner *r, const ck_instr *at, const ck_instr *in);
+
+/* A stretch of steps by a body that loops over them itself; *done becomes the last of them. */
+static int take_steps(runner *r, const ck_instr *in, int64_t *done, int64_t most)
+{
+    int64_t n = most - *done < STRETCH ? most - *done : STRETCH;
+    ck_instr all = *in;
+    all.n = n;
+    all.block = n;                               /* one after the other, in this thread */
+    *done += n - 1;
+    if (!r->profile)
+        return in->fn(r->frame->table + in->ptr, r->plan->dims + in->dims, 0, n);
+    return timed(r, in, &all);
+}
+
+/* The same by a body that runs in parts. Where it fails, *done is the step. */
+static int take_apart(runner *r, const ck_instr *in, int64_t count, int64_t *done, int64_t most)
+{
+    const ck_scan *scan = (const ck_scan *)(r->plan->dims + in->dims);
+    int64_t end = most - *done < scan->stretch ? most : *done + scan->stretch;
+    ck_stretch s = {in, r->plan->dims, r->frame->table, r->plan->n_rows, count, *done, end,
+                    r->profile ? r->plan->profile + 2 * (in + 1 - r->plan->instrs) : NULL, 0};
+    int code = ck_apart(&s);
+    *done = code == CK_OK ? end - 1 : s.from;
+    if (code != CK_OK && r->failed->tag < 0)
+        r->failed->tag = in[1 + s.failed].tag;
+    r->beat = 0;
+    return code;
+}
+
+static int run_loop(runner *r, const ck_instr *in)
+{
+    const ck_scan_parts l = ck_scan_of(r->plan->dims + in->dims);
+    const ck_scan *scan = l.head;
+    char **table = (char **)r->frame->table;
+    int64_t count = scan->rows, done = 0;
+    if (scan->count >= 0)
+        memcpy(&count, table[scan->count], sizeof count);
+    count = count < 0 ? 0 : count > scan->rows ? scan->rows : count;
+    const int64_t most = scan->limit >= 0 && scan->limit < count ? scan->limit : count;
+    while (done < most) {
+        int64_t first = done;
+        ck_scan_seek(&l, table, scan->reverse ? count - 1 - done : done, done);
+        int code = scan->stepped ? take_steps(r, in + 1, &done, most)
+                 : scan->part    ? take_apart(r, in, count, &done, most)
+                                 : walk(r, in + 1, in + 1 + in->n);
+        if (code == CK_OK && !r->bare && --r->beat <= 0)
+            code = poll_signals(r);
+        if (code != CK_OK) {
+            int64_t j = scan->stepped ? first : done;
+            if (r->failed->depth < CK_DEPTH)
+                r->failed->steps[r->failed->depth++] = scan->reverse ? count - 1 - j : j;
+            return code;
+        }
+        done++;
+        if (scan->flag >= 0 && *table[scan->flag])
+            break;
+    }
+    if ((scan->stepped || scan->part) && done)   /* what is read after the last step */
+        ck_scan_seek(&l, table, scan->reverse ? count - done : done - 1, done - 1);
+    finish(&l, table, count, done);
+    return CK_OK;
+}
+
+static int run_if(runner *r, const ck_instr *in)
+{
+    const ck_instr *then = in + 1, *other = then + in->n;
+    return *(const char *)r->frame->table[in->ptr] ? walk(r, then, other)
+                                                   : walk(r, other, other + in->block);
+}
+
+static inline int step(runner *r, const ck_instr *in)
+{
+    void *const *p = r->frame->table + in->ptr;
+    const int64_t *dims = r->plan->dims + in->dims;
+    switch (in->kind) {
+    case CK_KERNEL:
+        if (in->n < 2 * in->grain || in->n <= in->block)
+            return in->n ? in->fn(p, dims, 0, in->n) : CK_OK;
+        return ck_parallel_for(in->fn, p, dims, in->n, in->block, in->grain);
+    case CK_GEMM:
+        return ck_gemm(p, dims, in->fn);
+    case CK_NATIVE:
+        return ck_native(p, dims, in->fn);
+    case CK_SCAN:
+        return run_loop(r, in);
+    case CK_IF:
+        return run_if(r, in);
+    default:
+        return call_python(r, r->plan->pycalls + (intptr_t)in->fn);
+    }
+}
+
+/* Run `in`, counted as `at`. Several threads may be in the same plan: the counters are atomic. */
+static int timed(runner *r, const ck_instr *at, const ck_instr *in)
+{
+    int64_t *row = r->plan->profile + 2 * (at - r->plan->instrs), start = now();
+    int code = step(r, in);
+    __atomic_fetch_add(row, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(row + 1, now() - start, __ATOMIC_RELAXED);
+    return code;
+}
+
+static int walk(runner *r, const ck_instr *in, const ck_instr *end)
+{
+    while (in < end) {
+        int code = r->profile ? timed(r, in, in) : step(r, in);
+        if (code != CK_OK) {
+            if (r->failed->tag < 0)
+                r->failed->tag = in->tag;
+            return code;
+        }
+        in += 1 + ck_inner(in);
+    }
+    return CK_OK;
+}
+
+/* Run the plan in a filled frame: CK_OK, or a code and the place that returned it. With
+   CK_EPYTHON from a PYCALL the Python error is set. */
+int ck_run(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile)
+{
+    runner r = {.plan = plan, .frame = frame, .failed = failed, .profile = profile, .beat = 1,
+                .beats = 1};
+    failed->tag = -1;
+    if (profile && !plan->profile) {
+        plan->profile = PyMem_Calloc(plan->n_instrs + 1, 2 * sizeof(int64_t));
+        r.profile = plan->profile != NULL;
+    }
+    if (plan->sources)
+        r.read = r.polled = now();
+    if (plan->long_run)
+        r.released = PyEval_SaveThread();
+    int code = walk(&r, plan->instrs, plan->instrs + plan->n_instrs);
+    if (r.released)
+        PyEval_RestoreThread(r.released);
+    return code;
+}
+
+/* The same in a thread that Python may know nothing of: for plans without PYCALLs. */
+int ck_run_bare(ck_plan *plan, ck_frame *frame)
+{
+    ck_failure failed = {.tag = -1, .depth = 0};
+    runner r = {.plan = plan, .frame = frame, .failed = &failed, .bare = 1};
+    return walk(&r, plan->instrs, plan->instrs + plan->n_instrs);
+}
+
+/* [(tag, calls, ns)] summed over instructions of equal tag, in order of first appearance. */
+PyObject *ck_profile_rows(ck_plan *plan)
+{
+    PyObject *sums = PyDict_New(), *rows = NULL;
+    for (Py_ssize_t i = 0; sums && plan->profile && i < plan->n_instrs; i++) {
+        long long calls = plan->profile[2 * i], ns = plan->profile[2 * i + 1];
+        PyObject *key = PyLong_FromLongLong(plan->instrs[i].tag), *row = NULL;
+        PyObject *before = key ? PyDict_GetItemWithError(sums, key) : NULL;
+        if (before) {
+            calls += PyLong_AsLongLong(PyTuple_GET_ITEM(before, 1));
+            ns += PyLong_AsLongLong(PyTuple_GET_ITEM(before, 2));
+        }
+        if (key && !PyErr_Occurred())
+            row = Py_BuildValue("OLL", key, calls, ns);
+        if (!row || PyDict_SetItem(sums, key, row) < 0)
+            Py_CLEAR(sums);
+        Py_XDECREF(key);
+        Py_XDECREF(row);
+    }
+    if (sums)
+        rows = PyDict_Values(sums);
+    Py_XDECREF(sums);
+    return rows;
+}

@@ -1,0 +1,131 @@
+/* arrays.c: fresh arrays for outputs and variables, cheap when small and recycled when big.
+
+   A big output on fresh mmap pages costs more in page faults than the kernel that fills it, so
+   from CK_BIG bytes on the memory comes from the pool (arena.c) and goes back to it when the
+   array dies. */
+#include "python/python.h"
+
+static void buffer_dealloc(PyObject *self)
+{
+    ck_buffer *b = (ck_buffer *)self;
+    if (b->data)
+        ck_free(b->data, b->bytes);
+    PyObject_Free(self);
+}
+
+PyTypeObject ck_buffer_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "ckernels._runtime.Buffer",
+    .tp_basicsize = sizeof(ck_buffer),
+    .tp_dealloc = buffer_dealloc,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_doc = "Owner of pool memory: the base of big arrays. Gives the memory back when it dies.",
+};
+
+/* near: it may be larger than asked for, and then is sooner one that was used before. */
+ck_buffer *ck_buffer_new(int64_t bytes, int near)
+{
+    size_t size = bytes;
+    ck_buffer *b = PyObject_New(ck_buffer, &ck_buffer_type);
+    if (!b)
+        return NULL;
+    b->data = near ? ck_alloc_near(bytes, &size) : ck_alloc(bytes);
+    b->bytes = size;
+    if (!b->data) {
+        Py_DECREF(b);
+        return (ck_buffer *)PyErr_NoMemory();
+    }
+    return b;
+}
+
+/* An uninitialised C-contiguous array. `bytes` is its size (known to every caller). */
+PyArrayObject *ck_fresh(PyArray_Descr *descr, int nd, const npy_intp *shape, int64_t bytes)
+{
+    Py_INCREF(descr);
+    npy_intp *dims = (npy_intp *)shape;      /* NumPy only reads it */
+    if (bytes < CK_BIG)
+        return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, nd, dims, NULL, NULL, 0,
+                                                     NULL);
+    ck_buffer *b = ck_buffer_new(bytes, 0);
+    if (!b) {
+        Py_DECREF(descr);
+        return NULL;
+    }
+    PyArrayObject *a = (PyArrayObject *)PyArray_NewFromDescr(
+        &PyArray_Type, descr, nd, dims, NULL, b->data, NPY_ARRAY_CARRAY, NULL);
+    if (!a) {
+        Py_DECREF(b);
+        return NULL;
+    }
+    if (PyArray_SetBaseObject(a, (PyObject *)b) < 0) {      /* takes b, also on failure */
+        Py_DECREF(a);
+        return NULL;
+    }
+    return a;
+}
+
+/* The one descriptor of a numeric dtype (anything np.dtype() takes), native byte order; a dtype that
+   another package registered (bfloat16) is one that dtypes.py has let in. On Linux NumPy has two type numbers for int64: everything here uses the one np.int64 has. */
+PyArray_Descr *ck_native_descr(PyObject *dtype)
+{
+    PyArray_Descr *d = NULL;
+    if (!PyArray_DescrConverter(dtype, &d))
+        return NULL;
+    int num = d->type_num;
+    if (num == NPY_LONGLONG)
+        num = NPY_INT64;
+    if (num == NPY_ULONGLONG)
+        num = NPY_UINT64;
+    int known = (num >= NPY_BOOL && num <= NPY_DOUBLE) || num == NPY_HALF || num == NPY_CFLOAT
+                || num == NPY_CDOUBLE || PyTypeNum_ISUSERDEF(num);
+    if (!known)
+        PyErr_Format(PyExc_TypeError, "dtype %R has no compiled form: use a bool, integer, "
+                     "float or complex dtype", (PyObject *)d);
+    Py_DECREF(d);
+    return known ? PyArray_DescrFromType(num) : NULL;
+}
+
+/* 64 well-mixed bits of dtype and shape: two layouts of one variable collide with chance 2^-64. */
+int64_t ck_layout(int type_num, int nd, const npy_intp *shape)
+{
+    uint64_t h = 0x9e3779b97f4a7c15u * (uint64_t)(type_num * 64 + nd + 1);
+    for (int i = 0; i < nd; i++) {
+        h ^= (uint64_t)shape[i];
+        h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9u;
+        h = (h ^ (h >> 27)) * 0x94d049bb133111ebu;
+        h ^= h >> 31;
+    }
+    return (int64_t)h;
+}
+
+/* A sequence of non-negative ints -> out[CK_MAXDIMS]; its length, or -1. */
+int ck_parse_shape(PyObject *shape, npy_intp *out)
+{
+    PyObject *seq = PySequence_Fast(shape, "a shape must be a sequence of ints");
+    if (!seq)
+        return -1;
+    Py_ssize_t nd = PySequence_Fast_GET_SIZE(seq);
+    if (nd > CK_MAXDIMS)
+        PyErr_Format(PyExc_ValueError, "shape has %zd dimensions, at most %d work", nd, CK_MAXDIMS);
+    for (Py_ssize_t i = 0; i < nd && !PyErr_Occurred(); i++) {
+        out[i] = PyNumber_AsSsize_t(PySequence_Fast_GET_ITEM(seq, i), PyExc_OverflowError);
+        if (out[i] < 0 && !PyErr_Occurred())
+            PyErr_Format(PyExc_ValueError, "shape %R has a negative length", shape);
+    }
+    Py_DECREF(seq);
+    return PyErr_Occurred() ? -1 : (int)nd;
+}
+
+/* Bytes of a contiguous array; -1 with ValueError when they do not fit in an address. */
+int64_t ck_count_bytes(int64_t itemsize, int nd, const npy_intp *shape)
+{
+    int64_t bytes = itemsize, empty = 0;
+    for (int i = 0; i < nd; i++) {
+        empty |= shape[i] == 0;
+        if (__builtin_mul_overflow(bytes, shape[i] ? (int64_t)shape[i] : 1, &bytes)) {
+            PyErr_SetString(PyExc_ValueError, "shape is too large");
+            return -1;
+        }
+    }
+    return empty ? 0 : bytes;
+}

@@ -1,0 +1,280 @@
+/* function.c: the type around executor.c's call path: construction, methods, garbage collection. */
+#include "python/python.h"
+
+#include <structmember.h>
+
+static int parse_inputs(ck_function *fn, PyObject *list)
+{
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    fn->inputs = PyMem_Calloc(n + 1, sizeof(ck_input));
+    if (!fn->inputs) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (fn->n_inputs = n; n > 0; n--) {
+        ck_input *in = fn->inputs + fn->n_inputs - n;
+        PyObject *dtype, *item = PyList_GetItem(list, fn->n_inputs - n);
+        if (!item)
+            return -1;
+        if (!PyTuple_Check(item)) {
+            PyErr_SetString(PyExc_TypeError, "inputs is a list of (dtype, ndim)");
+            return -1;
+        }
+        if (!PyArg_ParseTuple(item, "Oi", &dtype, &in->nd) || !(in->descr = ck_native_descr(dtype)))
+            return -1;
+        if (in->nd < 0 || in->nd > CK_MAXDIMS) {
+            PyErr_Format(PyExc_ValueError, "an input has 0 to %d dimensions, not %d", CK_MAXDIMS,
+                         in->nd);
+            return -1;
+        }
+        fn->key_size += 2 * in->nd + 1;
+    }
+    return 0;
+}
+
+static int parse_cells(ck_function *fn, PyObject *list)
+{
+    fn->cell_tuple = PySequence_Tuple(list);
+    if (!fn->cell_tuple)
+        return -1;
+    Py_ssize_t n = PyTuple_GET_SIZE(fn->cell_tuple);
+    fn->cells = PyMem_Calloc(n + 1, sizeof(ck_cell *));
+    fn->layouts = PyMem_Calloc(n + 1, sizeof(int64_t));
+    fn->updates = PyMem_Calloc(n + 1, 1);
+    fn->flexible = PyMem_Calloc(n + 1, 1);
+    if (!fn->cells || !fn->layouts || !fn->updates || !fn->flexible) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        ck_cell *cell = (ck_cell *)PyTuple_GET_ITEM(fn->cell_tuple, i);
+        if (!PyObject_TypeCheck((PyObject *)cell, &ck_cell_type)) {
+            PyErr_Format(PyExc_TypeError, "cells[%zd] is no Cell", i);
+            return -1;
+        }
+        for (Py_ssize_t j = 0; j < i; j++)
+            if (fn->cells[j] == cell) {
+                PyErr_Format(PyExc_ValueError, "cells[%zd] and cells[%zd] are the same", j, i);
+                return -1;
+            }
+        fn->cells[i] = cell;
+        fn->layouts[i] = cell->layout;
+    }
+    fn->n_cells = n;
+    fn->key_size += n;
+    return 0;
+}
+
+/* Set flags[i] for every index in the list. */
+static int parse_indices(PyObject *list, const char *name, Py_ssize_t n, char *flags)
+{
+    PyObject *seq = PySequence_Fast(list, "updated and flexible are lists of indices");
+    if (!seq)
+        return -1;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq) && !PyErr_Occurred(); i++) {
+        Py_ssize_t k = PyNumber_AsSsize_t(PySequence_Fast_GET_ITEM(seq, i), PyExc_OverflowError);
+        if (k >= 0 && k < n)
+            flags[k] = 1;
+        else if (!PyErr_Occurred())
+            PyErr_Format(PyExc_ValueError, "%s: there is no cell %zd", name, k);
+    }
+    Py_DECREF(seq);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"bind", "coerce", "fail", "inputs", "cells", "updated", "single",
+                            "flexible", "positional_only", NULL};
+    PyObject *bind, *coerce, *fail, *inputs, *cells, *updated, *flexible;
+    int single, positional_only = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO!OOpO|p:Function", names, &bind, &coerce,
+                                     &fail, &PyList_Type, &inputs, &cells, &updated, &single,
+                                     &flexible, &positional_only))
+        return NULL;
+    if (!PyCallable_Check(bind) || !PyCallable_Check(coerce) || !PyCallable_Check(fail)) {
+        PyErr_SetString(PyExc_TypeError, "bind, coerce and fail must be callable");
+        return NULL;
+    }
+    ck_function *fn = (ck_function *)type->tp_alloc(type, 0);
+    if (!fn)
+        return NULL;
+    fn->vectorcall = ck_call;
+    fn->bind = Py_NewRef(bind);
+    fn->coerce = Py_NewRef(coerce);
+    fn->fail = Py_NewRef(fail);
+    fn->single = (char)single;
+    fn->positional_only = (char)positional_only;
+    if (parse_inputs(fn, inputs) < 0 || parse_cells(fn, cells) < 0
+        || parse_indices(updated, "updated", fn->n_cells, fn->updates) < 0
+        || parse_indices(flexible, "flexible", fn->n_cells, fn->flexible) < 0)
+        Py_CLEAR(fn);
+    for (Py_ssize_t i = 0; fn && i < fn->n_cells; i++)
+        if (fn->updates[i])
+            fn->n_locked = fn->n_cells;      /* reads take part in the order of updates too */
+    return (PyObject *)fn;
+}
+
+static int function_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    ck_function *fn = (ck_function *)self;
+    Py_VISIT(fn->bind);
+    Py_VISIT(fn->coerce);
+    Py_VISIT(fn->fail);
+    Py_VISIT(fn->info);
+    Py_VISIT(fn->cell_tuple);
+    for (int i = 0; i < fn->n_entries; i++)
+        Py_VISIT(fn->entries[i]->plan);
+    return 0;
+}
+
+/* The cells stay: they hold arrays only, and dealloc frees them. */
+static int function_clear(PyObject *self)
+{
+    ck_function *fn = (ck_function *)self;
+    Py_CLEAR(fn->bind);
+    Py_CLEAR(fn->coerce);
+    Py_CLEAR(fn->fail);
+    Py_CLEAR(fn->info);
+    ck_drop_plans(fn);
+    return 0;
+}
+
+static void function_dealloc(PyObject *self)
+{
+    ck_function *fn = (ck_function *)self;
+    PyObject_GC_UnTrack(self);
+    if (fn->weakrefs)
+        PyObject_ClearWeakRefs(self);
+    function_clear(self);
+    for (Py_ssize_t i = 0; i < fn->n_inputs; i++)
+        Py_XDECREF(fn->inputs[i].descr);
+    Py_XDECREF(fn->cell_tuple);
+    PyMem_Free(fn->inputs);
+    PyMem_Free(fn->cells);
+    PyMem_Free(fn->layouts);
+    PyMem_Free(fn->updates);
+    PyMem_Free(fn->flexible);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyObject *function_clear_plans(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    ck_drop_plans((ck_function *)self);
+    Py_RETURN_NONE;
+}
+
+static PyObject *function_profile(PyObject *self, PyObject *on)
+{
+    int yes = PyObject_IsTrue(on);
+    if (yes < 0)
+        return NULL;
+    ((ck_function *)self)->profile = (char)yes;
+    Py_RETURN_NONE;
+}
+
+static PyObject *function_profile_data(PyObject *self, PyObject *unused)
+{
+    ck_function *fn = (ck_function *)self;
+    (void)unused;
+    return fn->last ? ck_profile_rows(fn->last->plan) : PyList_New(0);
+}
+
+static PyObject *function_plans(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromLong(((ck_function *)self)->n_entries);
+}
+
+static PyObject *function_repr(PyObject *self)
+{
+    ck_function *fn = (ck_function *)self;
+    return PyUnicode_FromFormat("<compiled function of %zd inputs and %zd variables, %d plans>",
+                                fn->n_inputs, fn->n_cells, fn->n_entries);
+}
+
+/* Attributes the C type does not have are those of `info`: stats(), source() of its maker. */
+static PyObject *function_getattro(PyObject *self, PyObject *name)
+{
+    PyObject *found = PyObject_GenericGetAttr(self, name);
+    PyObject *info = ((ck_function *)self)->info;
+    if (found || !info || !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return found;
+    PyErr_Clear();
+    if (Py_EnterRecursiveCall(" while looking in a function's info"))
+        return NULL;
+    Py_INCREF(info);             /* Python code behind an attribute may replace it */
+    found = PyObject_GetAttr(info, name);
+    Py_DECREF(info);
+    Py_LeaveRecursiveCall();
+    return found;
+}
+
+/* address(...) is info.c_function(self, ...): unlike other attributes it holds the function. */
+static PyObject *function_address(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *info = ((ck_function *)self)->info, *result = NULL;
+    PyObject *make = info ? PyObject_GetAttrString(info, "c_function") : NULL;
+    PyObject *first = make ? PyTuple_Pack(1, self) : NULL;
+    PyObject *all = first ? PySequence_Concat(first, args) : NULL;
+    if (all)
+        result = PyObject_Call(make, all, kwargs);
+    else if (!info)
+        PyErr_SetString(PyExc_AttributeError, "address");
+    Py_XDECREF(make);
+    Py_XDECREF(first);
+    Py_XDECREF(all);
+    return result;
+}
+
+static PyMethodDef function_methods[] = {
+    {"address", (PyCFunction)(void (*)(void))function_address, METH_VARARGS | METH_KEYWORDS,
+     "address(signature, *arrays, bound=None): a C function; see CompiledFunction.c_function."},
+    {"clear", function_clear_plans, METH_NOARGS,
+     "clear(): drop all plans; the next call binds again."},
+    {"profile", function_profile, METH_O,
+     "profile(on): count calls and time of every instruction."},
+    {"profile_data", function_profile_data, METH_NOARGS,
+     "profile_data() -> list of (tag, calls, ns) of the plan used last."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef function_attributes[] = {
+    {"plans", function_plans, NULL, "How many plans (one per combination of shapes) there are.",
+     NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef function_members[] = {
+    {"info", T_OBJECT, offsetof(ck_function, info), 0,
+     "Any object, for the maker of the function: its attributes show up here."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyTypeObject ck_function_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "ckernels._runtime.Function",
+    .tp_doc = PyDoc_STR(
+        "Function(bind, coerce, fail, inputs, cells, updated, single, flexible,\n"
+        "         positional_only=False)\n--\n\n"
+        "A compiled function: f(a, b), or f([a, b]) unless positional_only.\n\n"
+        "bind(arrays) -> Plan for these shapes. coerce(i, value) -> ndarray for input i;\n"
+        "coerce(-1, (args, kwargs)) -> list of all. fail(code, tag, arrays) -> exception.\n"
+        "inputs: list of (dtype, ndim). cells: list of Cell. updated, flexible: indices of cells\n"
+        "that runs replace, that may change their shape. single: return the one output, no list."),
+    .tp_basicsize = sizeof(ck_function),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(ck_function, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = function_new,
+    .tp_dealloc = function_dealloc,
+    .tp_traverse = function_traverse,
+    .tp_clear = function_clear,
+    .tp_methods = function_methods,
+    .tp_getset = function_attributes,
+    .tp_members = function_members,
+    .tp_repr = function_repr,
+    .tp_getattro = function_getattro,
+    .tp_weaklistoffset = offsetof(ck_function, weakrefs),
+};

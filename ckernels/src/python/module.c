@@ -1,0 +1,193 @@
+/* module.c: the extension module ckernels._runtime: its types, and the few functions about the
+   whole process: threads, BLAS, the memory pool. */
+#define CK_IMPORTS_NUMPY
+#include "python/python.h"
+
+enum { TEXT = 512 };
+
+/* ---- threads ---- */
+static PyObject *set_num_threads(PyObject *module, PyObject *value)
+{
+    (void)module;
+    if (value == Py_None)
+        return PyLong_FromLong(ck_set_num_threads(0));
+    long n = PyLong_AsLong(value);
+    if (n == -1 && PyErr_Occurred())
+        return NULL;
+    if (n < 1 || n > 65536)
+        return PyErr_Format(PyExc_ValueError, "the number of threads must be at least 1 (or None "
+                            "for the default), not %ld", n);
+    return PyLong_FromLong(ck_set_num_threads((int)n));
+}
+
+static PyObject *get_num_threads(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromLong(ck_get_num_threads());
+}
+
+static PyObject *threads_info(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    char rule[TEXT] = "";
+    ck_threads_rule(rule, sizeof(rule));
+    return Py_BuildValue("{s:i,s:s}", "threads", ck_get_num_threads(), "rule", rule);
+}
+
+/* ---- BLAS ---- */
+static PyObject *blas_info(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    char name[TEXT] = "";
+    Py_BEGIN_ALLOW_THREADS              /* the first time libraries are searched and opened */
+    ck_blas_name(name, sizeof(name));
+    Py_END_ALLOW_THREADS
+    return Py_BuildValue("{s:s,s:s}", "name", name, "builtin", ck_builtin_name());
+}
+
+/* A str or path-like as a file name for `use`; None gives NULL where that is allowed. */
+static int with_path(PyObject *value, int none_allowed, int (*use)(const char *))
+{
+    if (value == Py_None && none_allowed)
+        return use(NULL);
+    PyObject *bytes = NULL;
+    if (!PyUnicode_FSConverter(value, &bytes))
+        return -1;
+    int code = use(PyBytes_AS_STRING(bytes));
+    Py_DECREF(bytes);
+    return code;
+}
+
+static PyObject *blas_use(PyObject *module, PyObject *path)
+{
+    (void)module;
+    int code = with_path(path, 1, ck_blas_use);
+    if (PyErr_Occurred())
+        return NULL;
+    if (code != CK_OK)
+        return PyErr_Format(PyExc_ValueError, "%R is no usable BLAS: it cannot be loaded or has no "
+                            "gemm of a known name", path);
+    return blas_info(module, NULL);
+}
+
+static int hint(const char *path)
+{
+    ck_blas_hint(path);
+    return CK_OK;
+}
+
+static PyObject *blas_hint(PyObject *module, PyObject *path)
+{
+    (void)module;
+    with_path(path, 0, hint);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---- memory ---- */
+static PyObject *pool_bytes(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromLongLong(ck_pool_bytes());
+}
+
+static PyObject *pool_trim(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    Py_BEGIN_ALLOW_THREADS
+    ck_pool_trim();
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+static PyObject *pool_limit(PyObject *module, PyObject *value)
+{
+    (void)module;
+    long long bytes = PyLong_AsLongLong(value);
+    if (bytes == -1 && PyErr_Occurred())
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    ck_pool_limit(bytes);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+/* ---- native instructions ---- */
+static PyObject *native_scratch(PyObject *module, PyObject *value)
+{
+    (void)module;
+    PyArrayObject *a = (PyArrayObject *)PyArray_FROMANY(value, NPY_INT64, 1, 1, NPY_ARRAY_IN_ARRAY);
+    if (!a)
+        return NULL;
+    int64_t bytes = PyArray_SIZE(a) < CK_NATIVE_DIMS ? -1 : ck_native_scratch(PyArray_DATA(a));
+    Py_DECREF(a);
+    if (bytes < 0)
+        return PyErr_Format(PyExc_ValueError, "no dims of a native instruction: %R", value);
+    return PyLong_FromLongLong(bytes);
+}
+
+/* ---- the module ---- */
+static PyMethodDef methods[] = {
+    {"set_num_threads", set_num_threads, METH_O,
+     "set_num_threads(n) -> the number before. None: the default (OMP_NUM_THREADS, affinity,\n"
+     "cgroup quota)."},
+    {"get_num_threads", get_num_threads, METH_NOARGS,
+     "get_num_threads() -> threads a kernel may use."},
+    {"threads_info", threads_info, METH_NOARGS,
+     "threads_info() -> dict: threads, rule (what decided)."},
+    {"blas_info", blas_info, METH_NOARGS,
+     "blas_info() -> dict: name (the library in use), builtin (the built-in gemm's instructions)."},
+    {"blas_use", blas_use, METH_O,
+     "blas_use(path | 'builtin' | None) -> blas_info(). None searches again."},
+    {"blas_hint", blas_hint, METH_O, "blas_hint(path): a BLAS library worth trying first."},
+    {"values", ck_cells_values, METH_O,
+     "values(cells) -> list of their arrays, all read at one moment. cells: a tuple."},
+    {"assign", ck_cells_assign, METH_VARARGS,
+     "assign(cells, arrays): copy the arrays in as new values, all at one moment. Two tuples."},
+    {"hold", ck_cells_hold, METH_VARARGS,
+     "hold(cells, True): wait for functions that update them, and have later ones wait, until\n"
+     "hold(cells, False) in the same thread. Reading and set() wait for nobody."},
+    {"pool_bytes", pool_bytes, METH_NOARGS, "pool_bytes() -> idle bytes kept for big arrays."},
+    {"pool_limit", pool_limit, METH_O, "pool_limit(bytes): how much idle memory is kept."},
+    {"pool_trim", pool_trim, METH_NOARGS, "pool_trim(): give idle memory back to the system."},
+    {"native_scratch", native_scratch, METH_O,
+     "native_scratch(dims) -> bytes of scratch that a native instruction with these dims needs."},
+    {"sizes", ck_sizes_fill, METH_VARARGS,
+     "sizes(code, args, assumed, symbols) -> int64 vector of all sizes of a class of shapes for\n"
+     "these values of its symbols; None where an assumption does not hold (see sizes.c)."},
+    {"arena", ck_arena_offsets, METH_VARARGS,
+     "arena(sizes, spans) -> offsets: each block in the first gap beside those before it that\n"
+     "live at the same time; spans: rows (first, last)."},
+    {"stack", ck_arena_stack, METH_VARARGS,
+     "stack(sizes, starts, below) -> (offsets, bytes): each block on top of those named below it."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "ckernels._runtime",
+    .m_doc = "The C runtime: variables, plans, functions, threads, BLAS and the memory pool.",
+    .m_size = -1,
+    .m_methods = methods,
+};
+
+static int add_types(PyObject *module)
+{
+    return PyType_Ready(&ck_buffer_type) < 0 || PyModule_AddType(module, &ck_cell_type) < 0
+           || PyModule_AddType(module, &ck_plan_type) < 0
+           || PyModule_AddType(module, &ck_function_type) < 0
+           || PyModule_AddType(module, &ck_raw_type) < 0
+           || PyModule_AddIntConstant(module, "ABI", CK_ABI) < 0 ? -1 : 0;
+}
+
+PyMODINIT_FUNC PyInit__runtime(void)
+{
+    import_array();
+    if (ck_cells_ready() < 0)
+        return NULL;
+    PyObject *module = PyModule_Create(&definition);
+    if (module && add_types(module) < 0)
+        Py_CLEAR(module);
+    return module;
+}
