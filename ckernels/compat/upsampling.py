@@ -70,7 +70,7 @@ def bilinear_upsampling(
 
 def frac_bilinear_upsampling(input, frac_ratio):
     """Images resized by (numerator, denominator), or a pair of these for rows and columns: every
-    denominator-th element of an upsampling by the numerator, size * numerator // denominator.
+    denominator-th element of an upsampling by the numerator, ceil(size * numerator / denominator).
 
     >>> x = K.variable(np.arange(4.0).reshape(1, 1, 1, 4))
     >>> frac_bilinear_upsampling(x, ((1, 1), (3, 2))).eval().ravel().round(3)
@@ -93,7 +93,9 @@ def _upsampled(input, ratios):
     for axis, (up, down) in enumerate(ratios, 1):
         size = ops.size_of(x, axis)
         new = (
-            ops.floor_div(ops.mul(size, up), down) if isinstance(size, Node) else size * up // down
+            ops.floor_div(ops.add(ops.mul(size, up), down - 1), down)
+            if isinstance(size, Node)
+            else (size * up + down - 1) // down
         )
         # New element j lies at (j * down - (up - 1) // 2) / up.
         x = ops.interpolate(x, axis, new, down, -((up - 1) // 2), up)

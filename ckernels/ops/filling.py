@@ -20,7 +20,7 @@ from .elementwise import add, iota, mul, sub, where
 from .joining import pad
 from .logic import eq, ge, logical_and
 from .reduce import sum
-from .shape import known_value
+from .shape import known_value, size_of
 
 __all__ = ["arange", "diag", "diagonal", "fill_diagonal", "eye", "tril", "triu", "one_hot"]
 
@@ -54,12 +54,27 @@ def _arange(start, step, length, dtype):
     return (start + np.arange(length) * ((start + step) - start)).astype(dtype)
 
 
+def _grad_arange(node, g):
+    """By start the sum, by step each element times its place; stop only counts the elements."""
+    start, _, step = node.inputs
+    by_start = sum(g) if dtypes.is_float(start.dtype) else None
+    by_step = None
+    if dtypes.is_float(step.dtype):
+        places = arange(0, size_of(g, 0), 1, "int64")
+        by_step = sum(mul(g, cast(places, g.dtype)))
+    return (
+        None if by_start is None else cast(by_start, start.dtype),
+        None,
+        None if by_step is None else cast(by_step, step.dtype),
+    )
+
+
 Op(
     "arange",
     "opaque",
     _infer_arange,
     _run_arange,
-    lambda node, g: (None, None, None),
+    _grad_arange,
     doc="start, start + step, .. below stop, in attrs['dtype'].",
 )
 

@@ -139,15 +139,15 @@ NAMES = {
         mrg_uniform mrg_uniform_base multinomial np_int32_vals opt optdb scal shared tensor
         undefined_grad""",
     "scalar": """
-        BinaryBitOp Compositef32 DisconnectedType FixedLogicalComparison FunctionGraph GammaInc
-        GammaIncC GammaL GammaU InRange IntegerDivisionError LogicalComparison NumpyAutocaster
-        ScalarSharedVariable SharedVariable SymPyCCode UnaryBitOp as_common_dtype autocast_int
-        builtin_bool builtin_complex builtin_float builtin_int composite_f32 config convert
-        div_proxy float_out float_out_nocomplex floor_div gammainc gammaincc gammal gammau gof
-        grad_not_implemented grad_undefined handle_cast handle_composite imported_scipy_special
-        imported_sympy inclosedrange include_line inopenrange int_or_true_div int_out
-        int_out_nocomplex mod_check names pprint printing real_out remove
-        round_half_away_from_zero_ round_half_away_from_zero_vec round_half_away_from_zero_vec32
+        BinaryBitOp Compositef32 DisconnectedType FixedLogicalComparison FunctionGraph
+        GammaInc GammaIncC GammaL GammaU InRange IntegerDivisionError LogicalComparison
+        NumpyAutocaster ScalarSharedVariable SharedVariable SymPyCCode UnaryBitOp
+        as_common_dtype autocast_int builtin_bool builtin_complex builtin_float builtin_int
+        composite_f32 config convert div_proxy float_out float_out_nocomplex floor_div
+        gammainc gammaincc gammal gammau gof grad_not_implemented grad_undefined handle_cast
+        handle_composite imported_scipy_special imported_sympy inclosedrange include_line
+        inopenrange int_or_true_div int_out int_out_nocomplex mod_check names pprint
+        printing real_out remove round_half_away_from_zero_ round_half_away_from_zero_vec32
         round_half_away_from_zero_vec64 same_out_float_only same_out_min8 same_out_nobool
         same_out_nocomplex sympy_dtype theano_dtype unary_out_lookup upcast_out_min8
         upcast_out_no_complex upcast_out_nobool upgrade_to_float64 utils""",
@@ -165,20 +165,19 @@ NAMES = {
         AdvancedBooleanIncSubtensor AdvancedBooleanIndexingError AdvancedIndexingError Apply
         BaseAdvancedIncSubtensor BaseAdvancedSubtensor ComplexError Default DisconnectedType
         Generic IntegerDivisionError LoadFromDisk MPIRecv MPIRecvWait MPISend MPISendWait
-        MakeSlice MethodNotDefined Nonzero Op ParamsType ScalarFromTensor ShapeError
-        SliceConstant SliceType SubtensorPrinter TensorFromScalar Type
-        adv_index_broadcastable_pattern advanced_boolean_inc_subtensor
+        MakeSlice MethodNotDefined Nonzero Op ParamsType ShapeError SliceConstant SliceType
+        SubtensorPrinter Type adv_index_broadcastable_pattern advanced_boolean_inc_subtensor
         advanced_boolean_set_subtensor advanced_boolean_subtensor advanced_set_subtensor
         alloc_validate_shape as_index_variable as_int_none_variable blas_c blas_headers
-        blas_scipy check_advanced_indexing_dimensions check_and_reject_bool check_equal_numpy
-        comm complex_types constant_cache constructor cov elemwise elemwise_cgen equal_slices
-        float16_atol float16_rtol float32_atol float32_rtol float64_atol float64_rtol
-        float_types fourier gammainc gammaincc gammal gammau get_canonical_form_slice
-        get_idx_list get_scalar_constant_value_elemwises grad_not_implemented grad_undefined
+        blas_scipy check_advanced_indexing_dimensions check_and_reject_bool
+        check_equal_numpy comm complex_types constant_cache constructor elemwise_cgen
+        equal_slices float16_atol float16_rtol float32_atol float32_rtol float64_atol
+        float64_rtol float_types fourier gammainc gammaincc gammal gammau get_idx_list
+        get_scalar_constant_value_elemwises grad_not_implemented grad_undefined
         hash_from_code hash_from_ndarray hashtype inc_code int32 int32_t int_types io irecv
-        isend isinf_ isnan_ key_to_cmp load make_constant make_slice min_informative_str
-        mpi_cmps mpi_enabled mpi_keys mpi_send_wait_cmp mpi_send_wait_key mpi_tag_cmp
-        mpi_tag_key numpy_diagonal_return_view numpy_scalar opt_uncanonicalize pprint python_all
+        isend key_to_cmp load make_constant make_slice min_informative_str mpi_cmps
+        mpi_enabled mpi_keys mpi_send_wait_cmp mpi_send_wait_key mpi_tag_cmp mpi_tag_key
+        numpy_diagonal_return_view numpy_scalar opt_uncanonicalize pprint python_all
         python_any python_complex recv register_transfer send setdefault shape_of_variables
         slicetype sparse_module_ref transfer""",
     "tensor.constants": """
@@ -199,9 +198,9 @@ NAMES = {
         BaseAdvancedIncSubtensor BaseAdvancedSubtensor DimShuffle DisconnectedType
         MethodNotDefined NoneConst NoneTypeT NotScalarConstantError Op ParamsType SliceType
         SubtensorPrinter TensorType Type addbroadcast adv_index_broadcastable_pattern
-        advanced_boolean_inc_subtensor advanced_boolean_set_subtensor advanced_boolean_subtensor
-        advanced_set_subtensor alloc as_index_variable check_advanced_indexing_dimensions
-        check_and_reject_bool clip config get_canonical_form_slice get_idx_list
+        advanced_boolean_inc_subtensor advanced_boolean_set_subtensor
+        advanced_boolean_subtensor advanced_set_subtensor alloc as_index_variable
+        check_advanced_indexing_dimensions check_and_reject_bool clip config get_idx_list
         get_scalar_constant_value gof hashtype inc_code make_constant make_slice pprint scal
         sparse_module_ref""",
     "tensor.inplace": """
@@ -270,10 +269,10 @@ NAMES = {
         InplaceElemwiseOptimizer MakeVectorPrinter MethodNotDefined Reshape Shape ShapeError
         ShapeFeature ShapeOptimizer Subtensor TopKOp UnShapeOptimizer add_calculate
         add_canonizer advanced_inc_subtensor1 advanced_subtensor advanced_subtensor1
-        apply_local_dimshuffle_lift apply_rebroadcast_opt assert_ attempt_distribution basic
+        apply_local_dimshuffle_lift apply_rebroadcast_opt attempt_distribution basic
         broadcast_like check_for_x_over_absX constant_folding distribute_greedy
         elemwise_max_input_fct encompasses_broadcastable extract_constant fuse_seqopt
-        get_canonical_form_slice get_clients get_clients2 get_idx_list gof graph
+        get_clients get_clients2 get_idx_list gof graph
         inplace_elemwise_optimizer is_an_upcast is_dimshuffle_useless is_inverse_pair
         local_0_dot_x local_IncSubtensor_serialize local_abs_lift local_abs_merge
         local_add_canonizer local_add_mul_fusion local_add_specialize
@@ -289,14 +288,15 @@ NAMES = {
         local_join_empty local_join_make_vector local_lift_transpose_through_dot local_log1p
         local_log_add local_log_erfc local_log_sum_exp local_merge_alloc
         local_merge_switch_same_cond local_mul_canonizer local_mul_specialize
-        local_mul_switch_sink local_mul_to_sqr local_mul_zero local_neg_div_neg local_neg_neg
-        local_neg_to_mul local_one_add_neg_erfc local_one_minus_erf local_one_minus_erf2
-        local_one_minus_erfc local_one_minus_erfc2 local_one_minus_erfc3 local_one_plus_erf
-        local_one_plus_neg_erf local_op_of_op local_opt_alloc local_pow_canonicalize
-        local_pow_specialize local_pow_specialize_device local_rebroadcast_lift
-        local_reduce_broadcastable local_reduce_join local_remove_all_assert
-        local_remove_useless_assert local_reshape_chain local_reshape_lift
-        local_reshape_to_dimshuffle local_scalar_tensor_scalar local_set_to_inc_subtensor
+        local_mul_switch_sink local_mul_to_sqr local_mul_zero local_neg_div_neg
+        local_neg_neg local_neg_to_mul local_one_add_neg_erfc local_one_minus_erf
+        local_one_minus_erf2 local_one_minus_erfc local_one_minus_erfc2
+        local_one_minus_erfc3 local_one_plus_erf local_one_plus_neg_erf local_op_of_op
+        local_opt_alloc local_pow_canonicalize local_pow_specialize
+        local_pow_specialize_device local_rebroadcast_lift local_reduce_broadcastable
+        local_reduce_join local_remove_all_assert local_remove_useless_assert
+        local_reshape_chain local_reshape_lift local_reshape_to_dimshuffle
+        local_scalar_tensor_scalar local_set_to_inc_subtensor
         local_setsubtensor_of_constants local_shape_to_shape_i local_subtensor_inc_subtensor
         local_subtensor_lift local_subtensor_make_vector local_subtensor_merge
         local_subtensor_of_alloc local_subtensor_of_dot
@@ -332,8 +332,8 @@ NAMES = {
     "tensor.signal.conv": """
         conv tensor""",
     "tensor.signal.pool": """
-        Apply AveragePoolGrad DisconnectedType DownsampleFactorMaxGradGrad EnumList MaxPoolGrad
-        MaxPoolRop OpenMPOp ParamsType PoolGrad PoolingMode_t Variable bool_t gof tensor""",
+        Apply DisconnectedType DownsampleFactorMaxGradGrad EnumList MaxPoolRop OpenMPOp
+        ParamsType PoolingMode_t Variable bool_t gof tensor""",
     "tensor.slinalg": """
         Apply CholeskyGrad EigvalshGrad ExpmGrad Op logger tensor""",
     "tensor.sort": """

@@ -5,11 +5,9 @@ The values are the facade's own: `floatX` here is float64 unless told otherwise,
 (the compiledir, the compiler) are handed on when they were given.
 """
 
-import configparser
 import contextlib
 import functools
 import os
-import shlex
 
 from ...config import config as engine
 from .flags import FIXED, ROWS
@@ -21,6 +19,10 @@ HANDED_ON = {"base_compiledir": "base_compiledir", "compiledir": "compiledir",
 
 def flags_of(text):
     """{name: value} from the text of THEANO_FLAGS: `a=1,b=2`, with quotes around commas."""
+    if not text:
+        return {}
+    import shlex  # start-up
+
     lexer = shlex.shlex(text, posix=True)
     lexer.whitespace, lexer.commenters, lexer.whitespace_split = ",", "", True
     found = {}
@@ -44,9 +46,14 @@ def files():
 
 def rows_of_files():
     """{name: value} of the files: `[global]` holds plain names, `[section]` section.name."""
+    there = [path for path in files() if os.path.exists(path)]
+    if not there:
+        return {}
+    import configparser  # start-up
+
     parser = configparser.RawConfigParser()
     parser.optionxform = str
-    parser.read(files())
+    parser.read(there)
     found = {}
     for section in parser.sections():
         for name, value in parser.items(section):
@@ -175,7 +182,7 @@ class Config(Section):
             raise AttributeError(f"Theano's configuration has no flag {name!r}")
         if not param.allow_override:
             raise Exception(
-                f"Can't change the value of this config parameter after initialization: {name}"
+                f"the flag {name} is fixed from the start: set it in THEANO_FLAGS or .theanorc"
             )
         self._values[name] = param.parse(value)
 

@@ -17,11 +17,12 @@ from ...graph.op import Op as Row
 from ...graph.walk import rebuild, toposort
 from .config import config
 from .exceptions import DisconnectedInputError, NullTypeGradError
-from .gof.graph import Constant, Variable, apply_order
+from .gof.graph import Constant, Variable, ancestors, apply_order
 from .gof.op import KernelOp, PureOp, apply_op
 from .gof.type import DisconnectedType, NullType
 from .gof.walks import LAZY, applied, handle_of, is_leaf, known_handles
 from .names import absent_of as _absent_of
+from .tensor.rules import DISCRETE
 from .tensor.variables import Handle, as_tensor_variable, wrap
 
 __all__ = ["grad", "Rop", "Lop", "subgraph_grad", "jacobian", "hessian", "verify_grad",
@@ -371,6 +372,8 @@ def _finished(found, x, cost, disconnected, returned, null_gradients):
     """The variable for a gradient, or what was asked for where there is none."""
     if isinstance(getattr(x, "type", None), DisconnectedType):
         return x
+    if found is None and _counts(x, cost):
+        return _zeros(x)
     if found is None:
         _disconnected(x, cost, disconnected)
         if returned in ("none", "None"):
@@ -389,6 +392,17 @@ def _finished(found, x, cost, disconnected, returned, null_gradients):
         made = apply_op(_identity, made)
     made._mentions = mentioned
     return made
+
+
+def _counts(x, cost):
+    """Whether both are integers and the cost is made of `x`: it is flat there."""
+    return (
+        isinstance(x, Handle)
+        and cost is not None
+        and x.dtype in DISCRETE
+        and cost.dtype in DISCRETE
+        and any(v is x for v in ancestors([cost]))
+    )
 
 
 def _identity(x):
@@ -602,9 +616,7 @@ def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):
     found = []
     for x in targets:
         if not isinstance(x, Variable) or x.ndim != 1:
-            raise AssertionError(
-                "tensor.hessian expects a (list of) 1 dimensional variable as `wrt`"
-            )
+            raise AssertionError(f"hessian is taken by vectors, not by {x}: flatten it first")
         slope = grad(
             cost, x, consider_constant=consider_constant, disconnected_inputs=disconnected_inputs
         )
@@ -802,7 +814,7 @@ class GradientError(Exception):
         )
 
 
-TOLERANCE = {"float16": (1e-1, 1e-1), "float32": (5e-4, 5e-4), "float64": (1e-4, 1e-4)}
+TOLERANCE = {"float16": (5e-2, 5e-2), "float32": (1e-2, 1e-2), "float64": (1e-4, 1e-4)}
 
 
 def verify_grad(
@@ -851,10 +863,9 @@ def verify_grad(
         raise TypeError("verify_grad can only verify gradients of functions of one output")
     value = function(inputs, out, mode=mode, on_unused_input="ignore", name="gradient.py fwd")
     shape = value(*[p.copy() for p in pt]).shape
-    weights = rng.random_sample(shape) + 0.5
-    if cast_to_output_type and out.dtype in TOLERANCE:
-        weights = weights.astype(out.dtype)
-    projection = shared(np.asarray(weights, dtype=out.dtype if out.dtype in TOLERANCE else None))
+    # Weights of float64 add the result up in float64: a float32 sum is as coarse as the step.
+    wide = out.dtype if cast_to_output_type and out.dtype == "float32" else "float64"
+    projection = shared((rng.random_sample(shape) + 0.5).astype(wide))
     cost = (projection * out).sum()
     cost_fn = function(inputs, cost, mode=mode, on_unused_input="ignore")
     symbolic = grad(cost, inputs, disconnected_inputs="ignore")

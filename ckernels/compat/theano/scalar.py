@@ -77,6 +77,8 @@ ScalarType = Scalar
 class ScalarVariable(Handle, Variable):
     """A symbolic number."""
 
+    is_tensor = False
+
     def __init__(self, type, owner=None, index=None, name=None):
         from .tensor.variables import _number, placeholder_node
 
@@ -88,6 +90,8 @@ class ScalarVariable(Handle, Variable):
 
 class ScalarConstant(Handle, Constant):
     """A number that is part of a graph."""
+
+    is_tensor = False
 
     def __init__(self, type, data, name=None):
         from .tensor.variables import _number
@@ -138,17 +142,53 @@ def _identity(x):
     return x
 
 
-def scalar_from_tensor(x):
+class ScalarFromTensor(KernelOp):
     """The number a tensor without dimensions holds."""
-    op = KernelOp(_identity, "ScalarFromTensor")
-    return Apply.made(op, [x], [wrap_scalar(x.node)]).outputs[0]
+
+    def __init__(self):
+        KernelOp.__init__(self, _identity, "ScalarFromTensor")
+
+    def make_node(self, x):
+        from .tensor.variables import as_tensor_variable
+
+        x = as_tensor_variable(x)
+        if x.ndim:
+            raise TypeError(f"a tensor of {x.ndim} dimensions is no single number: {x}")
+        return Apply.made(self, [x], [wrap_scalar(x.node)])
+
+    def grad(self, inputs, output_gradients):
+        return [tensor_from_scalar(output_gradients[0])]
+
+    def __reduce__(self):
+        return ScalarFromTensor, ()
 
 
-def tensor_from_scalar(x):
+class TensorFromScalar(KernelOp):
     """A number as a tensor without dimensions."""
-    from .tensor.variables import wrap
 
-    return Apply.made(KernelOp(_identity, "TensorFromScalar"), [x], [wrap(x.node)]).outputs[0]
+    def __init__(self):
+        KernelOp.__init__(self, _identity, "TensorFromScalar")
+
+    def make_node(self, x):
+        from .tensor.variables import wrap
+
+        x = as_scalar(x)
+        return Apply.made(self, [x], [wrap(x.node)])
+
+    def grad(self, inputs, output_gradients):
+        return [scalar_from_tensor(output_gradients[0])]
+
+    def __reduce__(self):
+        return TensorFromScalar, ()
+
+
+scalar_from_tensor, tensor_from_scalar = ScalarFromTensor(), TensorFromScalar()
+
+
+def round_half_away_from_zero_vec(a):
+    """An array rounded as `round` does by default: halves go away from zero."""
+    a = np.asarray(a)
+    return np.copysign(np.floor(np.abs(a) + a.dtype.type(0.5)), a).astype(a.dtype)
 
 
 class ScalarOp(Op):

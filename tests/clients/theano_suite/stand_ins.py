@@ -68,9 +68,16 @@ class AbsentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds modules below theano that are not here: empty ones, of absent names."""
 
     def find_spec(self, name, path=None, target=None):
-        if name.startswith("theano.") and ".tests" not in name:
-            return importlib.machinery.ModuleSpec(name, self, is_package=True)
-        return None
+        if not name.startswith("theano.") or ".tests" in name:
+            return None
+        try:
+            found = self.facade.find_spec(name, path, target)
+        except ModuleNotFoundError:
+            found = None
+        return found or importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def __init__(self, facade):
+        self.facade = facade  # the finder of theano.install()
 
     def create_module(self, spec):
         return opened(types.ModuleType(spec.name))
@@ -113,11 +120,37 @@ def old_numpy():
     }.items():
         if name not in vars(np):
             setattr(np, name, value)
+    if "find_common_type" not in vars(np):
+        np.find_common_type = lambda arrays, scalars: np.result_type(*arrays, *scalars)
+    for name in ("ceil", "floor", "trunc"):  # of integers, they were floats
+        old = functools.partial(lambda f, x: f(np.add(x, 0.0)), getattr(np, name))
+        old.nin = 1
+        setattr(np, f"old_{name}", old)
     casts = {"__getitem__": lambda self, dtype: lambda x: np.asarray(x).astype(dtype)}
     np.cast = type("Casts", (), casts)()
     if not hasattr(numpy.testing, "dec"):
         plain = staticmethod(lambda *args, **kwargs: lambda f: f)
         numpy.testing.dec = type("dec", (), {"knownfailureif": plain, "skipif": plain})
+
+
+def old_scipy():
+    """Functions of small integers had float32 results in the SciPy of 2020, as in Theano."""
+    import scipy.special
+
+    def of_small(function):
+        @functools.wraps(function)
+        def computed(x, *args, **kwargs):
+            small = str(getattr(x, "dtype", "")) in ("int8", "uint8", "int16", "uint16", "bool")
+            found = function(x, *args, **kwargs)
+            return found.astype("float32") if small else found
+
+        return computed
+
+    for name in ("erf", "erfc", "erfcx", "erfinv", "erfcinv", "gamma", "gammaln", "psi", "j0",
+                 "j1", "i0", "i1"):  # fmt: skip
+        setattr(scipy.special, name, of_small(getattr(scipy.special, name)))
+    polygamma, second = scipy.special.polygamma, of_small(lambda x, n: polygamma(n, x))
+    scipy.special.polygamma = lambda n, x: second(x, n)
 
 
 def old_python():
@@ -200,12 +233,14 @@ def tools_of_tests():
 def install(folder):
     """Everything, and the facade as theano."""
     old_numpy()
+    old_scipy()
     old_python()
     nose()
     import ckernels.compat.theano as theano
 
     theano.install()
-    sys.meta_path += [FlatTests(folder), AbsentModules()]
+    sys.meta_path.insert(0, AbsentModules(sys.meta_path[0]))
+    sys.meta_path.append(FlatTests(folder))
     for found in pkgutil.walk_packages(theano.__path__, theano.__name__ + "."):
         opened(importlib.import_module(found.name))
     opened(theano)

@@ -4,6 +4,8 @@ A plain call goes straight to the engine; keywords, states by name and output su
 around. `maker`, `fgraph` and `profile` show the graph the way Theano's functions do.
 """
 
+import numpy as np
+
 from ..tensor.sharedvar import SharedVariable
 
 
@@ -186,7 +188,7 @@ class Function:
                 v is old.node for v, _ in self.lowered.updates
             ):
                 raise ValueError(
-                    f"The following shared variables in `swap` are not used in the function: {old}"
+                    f"swap names the shared variable {old}, which this function does not use"
                 )
             if old.type.dtype != new.type.dtype or old.type.ndim != new.type.ndim:
                 raise ValueError(f"swap puts a variable of type {new.type} for one of {old.type}")
@@ -324,6 +326,28 @@ class StateFunction(Function):
             for v, x in zip(self.asked.outs, found)
         ]
         return found[0] if self.unpack_single else found
+
+
+class InplaceFunction(Function):
+    """A function with outputs that overwrite arguments, and are these arrays."""
+
+    places = ()  # for each output the place of the argument it is written to, or None
+
+    def __call__(self, *args, **kwargs):
+        found = self._detour(args, kwargs) if kwargs else self.fast(*args)
+        values = [found] if self.unpack_single else found
+        for k, place in enumerate(self.places):
+            if place is not None and place < len(args):
+                target, value = args[place], values[k]
+                if (
+                    isinstance(target, np.ndarray)
+                    and target.shape == value.shape
+                    and target.dtype == value.dtype
+                    and target.flags.writeable
+                ):
+                    target[...] = value
+                    values[k] = target
+        return values[0] if self.unpack_single else values
 
 
 class DictFunction(Function):

@@ -14,8 +14,7 @@ from ..names import absent_of as _absent_of
 from ..scalar import Scalar
 from ..tensor.sharedvar import Container, SharedVariable, TensorSharedVariable
 from ..tensor.variables import Handle, as_tensor_variable
-from .arguments import Rules, type_of_input
-from .callable import DictFunction, Function, StateFunction
+from .callable import DictFunction, Function, InplaceFunction, StateFunction
 from .io import In, SymbolicInput, SymbolicOutput
 from .lowering import Lowered
 from .mode import get_mode
@@ -43,6 +42,8 @@ def function(
     updates  pairs or a dict {shared variable: new value}, applied together after the outputs
     givens   pairs or a dict: what stands for a variable in this function
     on_unused_input  'raise', 'warn' or 'ignore'
+    accept_inplace   True: an output that is an op of tensor.inplace on an input overwrites, and is,
+             the array given for that input
     profile  True, a message or a ProfileStats: `f.profile.summary()` prints what took how long
 
     >>> import ckernels.compat.theano as theano
@@ -71,6 +72,7 @@ def function(
         name,
         config.on_unused_input if on_unused_input is None else on_unused_input,
         profile,
+        accept_inplace,
     )
 
 
@@ -104,7 +106,7 @@ class _Asked:
         if isinstance(given, (list, tuple)):
             return _of_tuple(given)
         if isinstance(given, Constant):
-            raise TypeError(f"A Constant instance is not a legal function input: {given}")
+            raise TypeError(f"{given} is a constant, which no call can give a value: leave it out")
         if isinstance(given, SharedVariable):
             raise TypeError(_shared_as_input(given))
         if isinstance(given, Variable):
@@ -118,7 +120,7 @@ class _Asked:
         for one in self.ins:
             v = one.variable
             if isinstance(v, Constant):
-                raise TypeError(f"A Constant instance is not a legal function input: {v}")
+                raise TypeError(f"{v} is a constant, which no call can give a value: leave it out")
             if isinstance(v, SharedVariable):
                 raise TypeError(_shared_as_input(v))
             if any(v is s for s in seen):
@@ -306,7 +308,9 @@ def replacement(old, new, strict=True):
 # --- making the callable ----------------------------------------------------------------------
 
 
-def _compiled(asked, mode, no_default_updates, name, on_unused, profile):
+def _compiled(asked, mode, no_default_updates, name, on_unused, profile, accept_inplace):
+    from .arguments import Rules, type_of_input  # start-up: the runtime, which a graph needs not
+
     states, visible, replace, updates = _states(asked)
     lowered = Lowered(
         [i.variable for i in visible],
@@ -355,8 +359,25 @@ def _compiled(asked, mode, no_default_updates, name, on_unused, profile):
         not hasattr(v.type, "value_zeros") and not isinstance(v.type, Scalar) for v in asked.outs
     ):
         kind = StateFunction
+    elif accept_inplace and not states:
+        places = _overwritten(asked.outs, [i.variable for i in visible])
+        if any(k is not None for k in places):
+            made = InplaceFunction(spec, asked, visible, states, lowered, mode)
+            made.places = places
+            return made.measured(profile) if spec.profile else made
     made = kind(spec, asked, visible, states, lowered, mode)
     return made.measured(profile) if spec.profile else made
+
+
+def _overwritten(outputs, inputs):
+    """For each output the place of the input that its op, one of tensor.inplace, writes to."""
+    found = []
+    for v in outputs:
+        op = None if v.owner is None else v.owner.op
+        place = (getattr(op, "inplace_pattern", None) or {}).get(0)
+        target = None if place is None else v.owner.inputs[place]
+        found.append(next((k for k, i in enumerate(inputs) if i is target), None))
+    return found
 
 
 def _is_measured(profile):

@@ -235,8 +235,8 @@ class Apply(Node):
             if len(self.outputs) == 1:
                 return self.outputs[0]
             raise ValueError(
-                f"{self.op}.default_output should be an output index: it has "
-                f"{len(self.outputs)} outputs"
+                f"{self.op} made {len(self.outputs)} outputs: take one of them, or let "
+                "default_output of the op say which one stands for all"
             )
         if not isinstance(do, int):
             raise AttributeError(f"default_output of {self.op} must count outputs, not be {do!r}")

@@ -50,6 +50,8 @@ from .variables import (
 )
 
 abs = abs_  # noqa: F405
+isnan_, isinf_ = isnan, isinf  # noqa: F405
+_dot = Dot()  # noqa: F405
 _shared = tensor_constructor
 Tensor = TensorType
 integer_dtypes = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -63,9 +65,10 @@ _MODULES = ("nnet", "signal", "nlinalg", "slinalg", "fft", "shared_randomstreams
 _ELSEWHERE = {"grad": "gradient", "Rop": "gradient", "Lop": "gradient", "jacobian": "gradient",
               "hessian": "gradient", "numeric_grad": "gradient", "verify_grad": "gradient",
               "consider_constant": "gradient", "scalar_from_tensor": "scalar",
+              "ScalarFromTensor": "scalar", "TensorFromScalar": "scalar",
               "tensor_from_scalar": "scalar", "function": "compile", "Assert": "raise_op",
               "gof": "gof", "config": "config", "printing": "printing", "gradient": "gradient",
-              "compile": "compile", "elemwise": "tensor.elemwise_names"}  # fmt: skip
+              "compile": "compile"}  # fmt: skip
 
 
 def __getattr__(name):
@@ -78,6 +81,8 @@ def __getattr__(name):
             if _ELSEWHERE[name].rpartition(".")[2] == name and name != "config"
             else getattr(module, name)
         )
+    if name == "elemwise":
+        return importlib.import_module(f"{__name__}.elemwise_names")
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     return elsewhere("theano.tensor", name)

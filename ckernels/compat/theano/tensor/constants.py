@@ -122,11 +122,29 @@ def _number(node, depth=30):
         known = ops.known_value(node)
         if known is not None:
             return np.asarray(known, "int64")
+    if node.op.name == "slice":
+        return _picked(node, depth - 1)
     if node.op.name in FOLDED and node.inputs:
         found = [_number(i, depth - 1) for i in node.inputs]
         if all(f is not None for f in found):
             return np.asarray(node.op.oracle(node.attrs, *found)).astype(node.dtype).reshape(())
     return None
+
+
+def _picked(node, depth):
+    """The number a slice of a constant, or of joined scalars, is everywhere, or None."""
+    x, slices = node.inputs[0], node.attrs["slices"]
+    if not all(b is None or isinstance(b, int) for one in slices for b in one):
+        return None
+    if x.value is not None:
+        try:
+            return _single(x.value[tuple(slice(*one) for one in slices)])
+        except (NotScalarConstantError, EmptyConstantError):
+            return None
+    if x.op.name != "concatenate" or x.ndim != 1 or any(n.shape[0] != 1 for n in x.inputs):
+        return None
+    chosen = range(len(x.inputs))[slice(*slices[0])]
+    return _number(x.inputs[chosen[0]], depth) if len(chosen) == 1 else None
 
 
 def extract_constant(x, elemwise=True, only_process_constants=False):

@@ -7,7 +7,7 @@ from ....graph.node import constant as constant_node
 from ..config import config
 from ..gof.op import KernelOp
 from .rules import DISCRETE, upcast
-from .shaping import _joined_sizes, as_shape, pattern_of
+from .shaping import as_shape
 from .type import name_of
 from .variables import Handle, as_tensor_variable, constant
 
@@ -33,26 +33,18 @@ class Alloc(KernelOp):
                 value.ndim,
                 len(sizes),
             )
-        pattern, symbolic = pattern_of(sizes)
-        op = Alloc()
-        op.attrs = {"pattern": pattern}
-        return KernelOp.make_node(op, value, *symbolic)
+        sizes = [constant(np.asarray(s, "int64")) if isinstance(s, int) else s for s in sizes]
+        return KernelOp.make_node(self, value, *sizes)
 
     def __reduce__(self):
-        return _allocating, (self.attrs,)
+        return Alloc, ()
 
     def __str__(self):
         return "Alloc"
 
 
-def _allocating(attrs):
-    op = Alloc()
-    op.attrs = attrs
-    return op
-
-
-def _alloc(value, *sizes, pattern):
-    sizes = _joined_sizes(pattern, [ops.cast(s, "int64") for s in sizes])
+def _alloc(value, *sizes):
+    sizes = [ops.cast(s, "int64") if s.value is None else int(s.value) for s in sizes]
     if not sizes:
         return ops.identity(value)
     lead = len(sizes) - value.ndim
@@ -131,7 +123,15 @@ def _like(number, model, dtype):
 
 
 class ARange(KernelOp):
-    """start, start + step, ... below stop."""
+    """start, start + step, ... below stop; one op for each dtype."""
+
+    _made = {}
+
+    def __new__(cls, dtype):
+        found = cls._made.get(dtype)
+        if found is None:
+            found = cls._made[dtype] = object.__new__(cls)
+        return found
 
     def __init__(self, dtype):
         KernelOp.__init__(self, _arange, "ARange", dtype=dtype)

@@ -20,6 +20,8 @@ class Elemwise(KernelOp):
     def __init__(self, scalar_op, inplace_pattern=None, name=None, nfunc_spec=None, openmp=None):
         self.scalar_op, self.inplace_pattern = scalar_op, dict(inplace_pattern or {})
         self.build, self.attrs = scalar_op.nodes, {}
+        if 0 in self.inplace_pattern:
+            self.build = _typed_as(scalar_op.nodes, self.inplace_pattern[0])
         self.nfunc_spec = nfunc_spec
         self.name = name or f"Elemwise{{{scalar_op},no_inplace}}"
         self.__name__ = scalar_op.name
@@ -27,10 +29,7 @@ class Elemwise(KernelOp):
     def make_node(self, *inputs):
         count = self.scalar_op.nin
         if count >= 0 and len(inputs) != count:
-            raise TypeError(
-                f"Wrong number of inputs for {self}.make_node (got {len(inputs)}("
-                f"{inputs}), expected {count})"
-            )
+            raise TypeError(f"{self} takes {count} operands, not {len(inputs)}: {inputs}")
         return KernelOp.make_node(self, *inputs)
 
     def __eq__(self, other):
@@ -46,7 +45,23 @@ class Elemwise(KernelOp):
         return self.name
 
     def __reduce__(self):
-        return Elemwise, (self.scalar_op, None, self.name)
+        return Elemwise, (self.scalar_op, self.inplace_pattern or None, self.name)
+
+
+def _typed_as(build, place):
+    """`build` with a result of the dtype of operand `place`, which it overwrites."""
+
+    def typed(*nodes):
+        found = build(*nodes)
+        if rules.dtypes.is_complex(found.dtype) and not rules.dtypes.is_complex(nodes[place].dtype):
+            raise TypeError(f"{found.dtype} cannot overwrite {nodes[place].dtype}")
+        if found.shape != nodes[place].shape and found.ndim == nodes[place].ndim:
+            for a, b in zip(found.shape, nodes[place].shape):
+                if b == 1 and a != 1:
+                    raise ValueError("an operand that is repeated cannot be overwritten")
+        return rules.ops.cast(found, nodes[place].dtype)
+
+    return typed
 
 
 def _make():
@@ -78,10 +93,12 @@ class DimShuffle(KernelOp):
                 continue
             if not isinstance(j, int):
                 raise TypeError(
-                    f"DimShuffle indices must be python ints, got: '{j}' of type '{type(j)}'."
+                    f"the order of axes is made of ints and 'x', not of {j!r} ({type(j).__name__})"
                 )
             if j >= ndim or j < 0:
-                raise ValueError(f"new_order[{k}] is {j}, but the input only has {ndim} axes.")
+                raise ValueError(
+                    f"place {k} of the order names axis {j}, and there are {ndim} axes"
+                )
             if j in self.new_order[k + 1 :]:
                 raise ValueError(
                     f"dimshuffle was given axis {j} more than once: name each axis "
@@ -92,8 +109,8 @@ class DimShuffle(KernelOp):
         for i in self.drop:
             if not self.input_broadcastable[i]:
                 raise ValueError(
-                    "You cannot drop a non-broadcastable dimension:",
-                    f" {self.input_broadcastable}, {self.new_order}",
+                    f"axis {i} cannot be left out, as its size is not known to be 1: the broadcast "
+                    f"pattern is {self.input_broadcastable}, the order {self.new_order}"
                 )
         self.shuffle = [x for x in self.new_order if x != "x"]
         self.augment = [i for i, x in enumerate(self.new_order) if x == "x"]
@@ -179,7 +196,7 @@ def round(a, mode=None):
         return _op("round_half_away_from_zero")(a)
     if mode == "half_to_even":
         return _op("round_half_to_even")(a)
-    raise Exception(f"round mode {mode} is not implemented.")
+    raise Exception(f"round knows the modes half_away_from_zero and half_to_even, not {mode!r}")
 
 
 def iround(a, mode=None):

@@ -230,9 +230,7 @@ class FillDiagonal(KernelOp):
             else val
         )
         if val.dtype != a.dtype:
-            raise TypeError(
-                f"{type(self).__name__}: type of second parameter must be the same as the first's"
-            )
+            raise TypeError(f"the value is {val.dtype}, which {a.dtype} cannot hold: cast it first")
         return KernelOp.make_node(self, a, val)
 
 
@@ -268,7 +266,7 @@ def fill_diagonal_offset(a, val, offset):
     """The matrix `a` with the scalar `val` on the diagonal `offset`."""
     a, val, offset = map(as_tensor_variable, (a, val, offset))
     if a.ndim != 2:
-        raise TypeError("FillDiagonalOffset: first parameter must have exactly two dimensions")
+        raise TypeError(f"fill_diagonal_offset fills a matrix, not a tensor of {a.ndim} axes")
     if val.ndim or offset.ndim or offset.dtype not in DISCRETE:
         raise TypeError("FillDiagonalOffset: the value and the integer offset must be scalars")
     return KernelOp(_on_diagonal, "FillDiagonalOffset")(a, val.astype(a.dtype), offset)
@@ -357,7 +355,7 @@ def _dims(dims, count=None):
         else as_tensor_variable(list(dims) if isinstance(dims, tuple) else dims)
     )
     if dims.ndim != 1:
-        raise TypeError("dims must be a 1D array")
+        raise TypeError(f"dims, the sizes of the axes, is a vector, not of {dims.ndim} axes")
     from .shaping import get_vector_length
 
     count = get_vector_length(dims) if count is None else count
@@ -413,7 +411,7 @@ class SearchsortedOp:
 
     def __init__(self, side="left"):
         if side not in ("left", "right"):
-            raise ValueError(f"'{side}' is an invalid value for keyword 'side'")
+            raise ValueError(f"side is 'left' or 'right', not {side!r}")
         self.side = side
 
     def __call__(self, x, v, sorter=None):
@@ -436,7 +434,7 @@ def searchsorted(x, v, side="left", sorter=None):
             )
         x = x[sorter]
     if side not in ("left", "right"):
-        raise ValueError(f"'{side}' is an invalid value for keyword 'side'")
+        raise ValueError(f"side is 'left' or 'right', not {side!r}")
     return KernelOp(ops.searchsorted, "SearchsortedOp", side=side)(x, v)
 
 

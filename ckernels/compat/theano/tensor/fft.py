@@ -57,8 +57,8 @@ class IRFFTOp(Op):
         a = as_tensor_variable(a)
         if a.ndim < 3:
             raise TypeError(
-                f"{type(self).__name__}: input must have dimension >= 3, with first "
-                "dimension batches and last real/imag parts"
+                f"{type(self).__name__} takes at least three axes (batches first, real and "
+                f"imaginary parts last), not {a.ndim}"
             )
         if s is None:
             from .indexing import set_subtensor

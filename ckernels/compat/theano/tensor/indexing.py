@@ -29,6 +29,7 @@ __all__ = [
     "nonzero",
     "flatnonzero",
     "nonzero_values",
+    "get_canonical_form_slice",
     "advanced_subtensor",
     "advanced_subtensor1",
     "advanced_inc_subtensor",
@@ -385,6 +386,12 @@ class Choose(KernelOp):
                 from .shaping import shape_padleft
 
                 choices = [shape_padleft(c, ndim - c.ndim) for c in choices]
+            if ndim and len(choices) > 1:
+                from .creation import zeros_like
+                from .elementwise import add, fill
+
+                common = add(*[zeros_like(c, "int8") for c in choices])
+                choices = [fill(common, c) for c in choices]
             choices = stack(choices)
         return KernelOp.make_node(self, a, choices)
 
@@ -427,6 +434,40 @@ def choose(a, choices, out=None, mode="raise"):
     if out is not None:
         raise AssertionError("choose takes no out")
     return Choose(mode)(a, choices)
+
+
+def get_canonical_form_slice(theslice, length):
+    """(slice with 0 <= start <= stop <= length and a step above 0, 1 or -1 to reverse the result).
+
+    `theslice` is a slice or an index, of ints and scalar variables; an index comes back >= 0.
+    """
+    from .elementwise import ceil_intdiv, clip, lt, maximum, switch
+
+    if not isinstance(theslice, slice):
+        i = as_tensor_variable(theslice)
+        return switch(lt(i, 0), i + length, i), 1
+    step = as_tensor_variable(1 if theslice.step is None else theslice.step)
+    back, by = lt(step, 0), abs(step)
+
+    def place(bound, default, low, high):
+        if bound is None:
+            return as_tensor_variable(default)
+        bound = as_tensor_variable(bound).astype("int64")
+        return clip(switch(lt(bound, 0), bound + length, bound), low, high)
+
+    start = switch(
+        back,
+        place(theslice.start, length - 1, -1, length - 1),
+        place(theslice.start, 0, 0, length),
+    )
+    stop = switch(
+        back, place(theslice.stop, -1, -1, length - 1), place(theslice.stop, length, 0, length)
+    )
+    count = maximum(ceil_intdiv(switch(back, start - stop, stop - start), by), 0)
+    last = start - (count - 1) * by
+    low = switch(back, switch(lt(0, count), last, 0), start)
+    high = switch(lt(0, count), switch(back, start + 1, stop), low)
+    return slice(low, high, by), switch(back, -1, 1)
 
 
 def nonzero(a, return_matrix=False):

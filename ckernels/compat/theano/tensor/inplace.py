@@ -1,6 +1,7 @@
 """theano.tensor.inplace: elementwise operations under the names of their in-place forms.
 
-Nothing is written to here: the engine decides about memory. `exp_inplace(x)` is exp(x).
+`exp_inplace(x)` is exp(x), and the engine decides about memory: only a function made with
+accept_inplace=True whose output is such an op of an input writes to the array it is called with.
 """
 
 from . import elementwise, rules
@@ -17,7 +18,9 @@ def __getattr__(name):
     if name.endswith("_inplace"):
         for found in (base, base + "_"):
             if found in rules.UNARY or found in rules.SEVERAL:
-                return getattr(elementwise, found)
+                plain = getattr(elementwise, found)
+                made = elementwise.Elemwise(plain.scalar_op, {0: 0}, name)
+                return globals().setdefault(name, made)
     from ..names import elsewhere
 
     return elsewhere("theano.tensor.inplace", name)

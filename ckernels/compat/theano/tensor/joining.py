@@ -5,7 +5,7 @@ import numpy as np
 from .... import ops
 from ..gof.op import KernelOp
 from .rules import upcast
-from .variables import Handle, as_tensor_variable
+from .variables import Handle, as_tensor_variable, constant
 
 __all__ = ["Join", "Split", "join", "join_", "concatenate", "stack", "stacklists", "split",
            "horizontal_stack", "vertical_stack", "MakeVector", "make_vector"]  # fmt: skip
@@ -14,10 +14,8 @@ __all__ = ["Join", "Split", "join", "join_", "concatenate", "stack", "stacklists
 class Join(KernelOp):
     """Tensors one after the other along an axis."""
 
-    __props__ = ("view",)
-
-    def __init__(self, view=-1, axis=0):
-        KernelOp.__init__(self, _join, "Join", axis=axis)
+    def __init__(self, view=-1):
+        KernelOp.__init__(self, _join, "Join")
         self.view = view
 
     def make_node(self, axis, *tensors):
@@ -35,10 +33,10 @@ class Join(KernelOp):
             raise TypeError("scalars have no axis to join along: make a vector with stack")
         if not -ndim <= axis < ndim:
             raise IndexError(f"Join axis {axis} out of bounds [0, {ndim})")
-        return KernelOp.make_node(Join(self.view, axis % ndim), *tensors)
+        return KernelOp.make_node(self, constant(np.asarray(axis % ndim)), *tensors)
 
     def __reduce__(self):
-        return Join, (self.view, self.attrs["axis"])
+        return Join, (self.view,)
 
     def __str__(self):
         return "Join"
@@ -57,9 +55,9 @@ def _axis(axis):
     return int(axis)
 
 
-def _join(*tensors, axis):
+def _join(axis, *tensors):
     dtype = upcast(*(t.dtype for t in tensors))
-    return ops.concatenate([ops.cast(t, dtype) for t in tensors], axis)
+    return ops.concatenate([ops.cast(t, dtype) for t in tensors], int(axis.value))
 
 
 def join(axis, *tensors_list):
@@ -85,7 +83,7 @@ def join(axis, *tensors_list):
         raise TypeError("scalars have no axis to join along: make a vector with stack")
     if not -tensors[0].ndim <= axis < tensors[0].ndim:
         raise IndexError(f"Join axis {axis} out of bounds [0, {tensors[0].ndim})")
-    return KernelOp(_join, "Join", axis=axis % tensors[0].ndim)(*tensors)
+    return join_(axis, *tensors)
 
 
 join_ = Join()
@@ -128,8 +126,9 @@ def stack(*tensors, **kwargs):
         raise TypeError(
             f"stack needs tensors with equally many axes, and these have {[t.ndim for t in many]}"
         )
-    name = "MakeVector" if ndim == 1 else "Stack"
-    return KernelOp(_stack, name, axis=axis % ndim)(*many)
+    if ndim == 1:
+        return MakeVector(upcast(*(t.dtype for t in many)))(*many)
+    return KernelOp(_stack, "Stack", axis=axis % ndim)(*many)
 
 
 def _stack(*tensors, axis):
@@ -218,26 +217,19 @@ class Split(KernelOp):
             "uint32",
             "uint64",
         ):
-            raise TypeError("`splits` must have type tensor.lvector", splits.type)
-        made = Split(self.len_splits)
-        made.attrs["axis"] = _axis(axis) % max(x.ndim, 1)
-        return KernelOp.make_node(made, x, splits)
+            raise TypeError("splits, the sizes of the parts, is a vector of integers", splits.type)
+        axis = constant(np.asarray(_axis(axis) % max(x.ndim, 1)))
+        return KernelOp.make_node(self, x, axis, splits)
 
     def __call__(self, x, axis=0, splits=None, **kwargs):
         return list(self.make_node(x, axis, splits).outputs)
 
     def __reduce__(self):
-        return _split_of, (self.len_splits, dict(self.attrs))
+        return Split, (self.len_splits,)
 
 
-def _split_of(count, attrs):
-    made = Split(count)
-    made.attrs = attrs
-    return made
-
-
-def _split(x, splits, len_splits, axis):
-    parts, start = [], 0
+def _split(x, axis, splits, len_splits):
+    parts, start, axis = [], 0, int(axis.value)
     known = ops.known_values(ops.cast(splits, "int64"))
     sizes = [ops.cast(ops.getitem(splits, i), "int64") for i in range(len_splits)]
     if known is not None and None not in known:

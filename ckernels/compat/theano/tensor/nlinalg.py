@@ -184,7 +184,9 @@ def norm(x, ord):
     if x.ndim == 0:
         raise ValueError("a scalar has no norm here: give a vector or a matrix")
     if x.ndim > 2:
-        raise NotImplementedError("We don't support norm with more than 2 dimensions")
+        raise NotImplementedError(
+            f"norm takes a vector or a matrix, not {x.ndim} axes: reshape it first"
+        )
     ord = {"inf": np.inf, "-inf": -np.inf}.get(ord, ord) if isinstance(ord, str) else ord
     if x.ndim == 1:
         if isinstance(ord, str):

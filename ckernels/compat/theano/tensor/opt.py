@@ -7,8 +7,9 @@ from ..gof import opt as _opt
 from ..gof.opt import copy_stack_trace, in2out, local_optimizer, out2in  # noqa: F401
 from ..gof.optdb import parts as _parts
 from ..names import absent_of as _absent_of
-from ..raise_op import Assert, assert_op  # noqa: F401
+from ..raise_op import Assert, assert_, assert_op  # noqa: F401
 from .constants import get_scalar_constant_value  # noqa: F401
+from .indexing import get_canonical_form_slice  # noqa: F401
 from .joining import MakeVector, make_vector  # noqa: F401
 from .shaping import Shape_i, shape_i  # noqa: F401
 

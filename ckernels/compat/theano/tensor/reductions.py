@@ -8,6 +8,7 @@ import numpy as np
 
 from .... import dtypes, ops
 from ....graph.node import constant as constant_node
+from ..gof.graph import Constant
 from ..gof.op import KernelOp
 from .rules import DISCRETE, floats, upcast
 from .variables import Handle, as_tensor_variable
@@ -15,12 +16,12 @@ from .variables import Handle, as_tensor_variable
 __all__ = ["CAReduce", "CAReduceDtype", "Sum", "Prod", "ProdWithoutZeros", "All", "Any", "Max",
            "Min", "MaxAndArgmax", "Argmax", "Mean", "sum", "prod", "mean", "var", "std", "min",
            "max", "argmin", "argmax", "max_and_argmax", "any", "all", "ptp", "makeKeepDims",
-           "check_and_normalize_axes", "logsumexp", "abs_norm"]  # fmt: skip
+           "check_and_normalize_axes", "logsumexp", "abs_norm", "cov"]  # fmt: skip
 
 
 def axes_of(axis, ndim):
     """An axis argument as None or a list of ints >= 0."""
-    if axis is None:
+    if axis is None or isinstance(axis, Constant) and axis.data is None:
         return None
     if isinstance(axis, Handle):
         if not hasattr(axis, "data"):
@@ -70,7 +71,7 @@ class CAReduce(KernelOp):
         self.axis, self.attrs = axis, {"axis": axis, **attrs}
         kind = type(self).__name__
         self.name = kind
-        self.build = BUILDS.get(kind) or BUILDS[SCALARS[self.scalar_op.name]]
+        self.build = _build_of(kind, self.scalar_op)
 
     def make_node(self, input):
         x = as_tensor_variable(input)
@@ -104,10 +105,55 @@ class CAReduceDtype(CAReduce):
 def _careduce(kind, state):
     made = object.__new__(kind)
     made.__dict__.update(state)
-    made.build = BUILDS.get(kind.__name__) or BUILDS[SCALARS[made.scalar_op.name]]
+    made.build = _build_of(kind.__name__, made.scalar_op)
     return made
 
 
+def _build_of(kind, scalar_op):
+    """What a reduction of this class means: CAReduce alone keeps the dtype of its input."""
+    found = BUILDS.get(kind)
+    if found is None:
+        name = scalar_op.name
+        found = BITS[name] if name in BITS else BUILDS[SCALARS[name]]
+        if kind == "CAReduce":
+            return _kept_dtypes.setdefault(name, _same_dtype(found))
+    return found
+
+
+_kept_dtypes = {}
+
+
+def _same_dtype(build):
+    def reduce(x, axis=None):
+        return ops.cast(build(x, axis), x.dtype)
+
+    return reduce
+
+
+def _bitwise(name, absorbs):
+    """A reduction bit by bit: each of the bits is a sum of zeros and ones."""
+
+    def reduce(x, axis=None):
+        if not dtypes.is_discrete(x.dtype):
+            raise TypeError(f"a reduction by {name} takes bools and integers, not {x.dtype}")
+        if x.dtype == "bool":
+            return absorbs(ops.cast(x, "int64"), axis)
+        total = None
+        for k in range(8 * np.dtype(x.dtype).itemsize):
+            mask = constant_node(np.asarray(1).astype(x.dtype) << np.asarray(k).astype(x.dtype))
+            one = ops.cast(ops.ne(ops.bit_and(x, mask), 0), "int64")
+            part = ops.where(absorbs(one, axis), mask, constant_node(np.asarray(0, x.dtype)))
+            total = part if total is None else ops.bit_or(total, part)
+        return total
+
+    return reduce
+
+
+BITS = {
+    "and_": _bitwise("and_", lambda one, axis: ops.eq(ops.min(one, axis), 1)),
+    "or_": _bitwise("or_", lambda one, axis: ops.eq(ops.max(one, axis), 1)),
+    "xor": _bitwise("xor", lambda one, axis: ops.eq(ops.mod(ops.sum(one, axis), 2), 1)),
+}
 SCALARS = {"add": "Sum", "mul": "Prod", "maximum": "Max", "minimum": "Min", "and_": "All",
            "or_": "Any"}  # fmt: skip
 
@@ -255,8 +301,7 @@ def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
     """The variance over axes. ddof: what is subtracted from the count."""
     if isinstance(ddof, bool):
         raise ValueError(
-            "Parameter keepdims is now at index 3: (input, axis=None, ddof=0, "
-            "keepdims=False, corrected=False)"
+            f"ddof is a number, not {ddof}: the third argument is ddof, the fourth keepdims"
         )
     x = as_tensor_variable(input)
     axis = axes_of(axis, x.ndim)
@@ -286,8 +331,7 @@ def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
     """The standard deviation over axes; see `var`."""
     if isinstance(ddof, bool):
         raise ValueError(
-            "Parameter keepdims is now at index 3: (input, axis=None, ddof=0, "
-            "keepdims=False, corrected=False)"
+            f"ddof is a number, not {ddof}: the third argument is ddof, the fourth keepdims"
         )
     from .elementwise import sqrt
 
@@ -398,6 +442,36 @@ def ptp(a, axis=None):
     """The largest less the least element."""
     a = as_tensor_variable(a)
     return max(a, axis) - min(a, axis)
+
+
+def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None):
+    """The covariances of variables, one in each row of the matrix `m` (column with rowvar=False).
+
+    y: further variables. The sums are divided by the count less `ddof`: 1, or 0 with bias=True.
+    Weights are refused with NotImplementedError.
+
+    >>> import ckernels.compat.theano.tensor as T
+    >>> T.cov(np.array([[0.0, 2.0], [1.0, 5.0]])).eval().tolist()
+    [[2.0, 4.0], [4.0, 8.0]]
+    """
+    from .elementwise import conj
+    from .joining import concatenate
+    from .products import dot
+
+    if fweights is not None or aweights is not None:
+        raise NotImplementedError("cov takes no weights: scale the observations first")
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError(f"ddof is subtracted from a count and is an integer, not {ddof}")
+    m = as_tensor_variable(m)
+    m = m if rowvar else m.T
+    if y is not None:
+        y = as_tensor_variable(y)
+        m = concatenate([m, y if rowvar else y.T], axis=0)
+    if ddof is None:
+        ddof = 0 if bias else 1
+    centred = m - mean(m, 1, keepdims=True)
+    total = dot(centred, conj(centred).T if m.dtype.startswith("complex") else centred.T)
+    return total / (m.shape[1] - int(ddof)).astype(total.dtype)
 
 
 def abs_norm(x, L, axis=None, keepdims=False):  # noqa: N803 (Theano's name)

@@ -66,10 +66,7 @@ def _common(*nodes):
 
 def sub(x, y):
     if x.dtype == "bool" and y.dtype == "bool":
-        raise TypeError(
-            "numpy boolean subtract, the `-` operator, is not supported, use the "
-            "bitwise_xor, the `^` operator instead"
-        )
+        raise TypeError("bools have no difference: write a ^ b for where they differ")
     return ops.sub(*_common(x, y))
 
 
@@ -123,15 +120,12 @@ def power(x, p):
 
 def neg(x):
     if x.dtype == "bool":
-        raise TypeError(
-            "numpy boolean negation, the `-` operator, is not supported, use the "
-            "`~` operator or the logical_not function instead."
-        )
+        raise TypeError("a bool has no negative: write ~a")
     return ops.neg(x)
 
 
 def ordered(build):
-    """`build` of two operands that must not be complex."""
+    """`build` of two operands; complex numbers are ordered by real, then imaginary parts."""
 
     def two(x, y):
         x, y = _common(x, y)
@@ -143,7 +137,15 @@ def ordered(build):
 
 
 def _complex_order(build, x, y):
-    raise TypeError(f"complex numbers have no order, which {build.__name__} needs")
+    """`build` of complex numbers as NumPy has it: real parts decide, imaginary ones where equal."""
+    name = build.__name__
+    if name in ("maximum", "minimum"):
+        first = _complex_order(ops.ge if name == "maximum" else ops.le, x, y)
+        bad = ops.isnan(ops.add(ops.real(x), ops.imag(x)))
+        return ops.where(ops.logical_or(first, bad), x, y)
+    strict = {"lt": ops.lt, "le": ops.lt, "gt": ops.gt, "ge": ops.gt}[name]
+    same = ops.eq(ops.real(x), ops.real(y))
+    return ops.where(same, build(ops.imag(x), ops.imag(y)), strict(ops.real(x), ops.real(y)))
 
 
 def bits(build):
@@ -213,11 +215,14 @@ def inv(x):
 
 def second(a, b):
     """`b` in the shape of `a` and `b` together."""
-    return (
-        ops.broadcast_like(b, a)
-        if b.ndim <= a.ndim
-        else ops.broadcast_like(ops.broadcast_like(b, ops.broadcast_like(a, b)), a)
-    )
+    lead = a.ndim - b.ndim
+    if lead >= 0 and all(
+        d == 1 or d is not None and d == e for d, e in zip(b.shape, a.shape[lead:])
+    ):
+        return ops.broadcast_like(b, a)
+    # Either may be the one that is repeated: the comparison has the shape of both, and only that.
+    like = [ops.cast(ops.eq(n, n), "int8") for n in (a, b)]
+    return ops.broadcast_like(b, ops.add(*like))
 
 
 def switch(c, a, b):
@@ -246,16 +251,25 @@ def arithmetic(build):
 
 
 def floated(build, real_only=True):
-    """`build` of floats."""
-    row = REGISTRY.get(build.__name__)
+    """`build` of floats; of complex numbers, unless real_only, or where NumPy has it for those."""
+    name = build.__name__
+    row = REGISTRY.get(name)
 
     def function(*nodes):
         if row is not None and len(nodes) == 1 and nodes[0].dtype in dtypes.FLOATS:
             return make(row, nodes)
+        if real_only and name in COMPLEX and dtypes.is_complex(nodes[0].dtype):
+            return _special(COMPLEX[name], nodes[0])
         nodes = [floats(n, not real_only) for n in nodes]
         return build(*(_common(*nodes) if len(nodes) > 1 else nodes))
 
     return function
+
+
+# Functions of complex numbers that only NumPy computes: {name of the engine: its name}.
+COMPLEX = {"exp2": "exp2", "expm1": "expm1", "log2": "log2", "log10": "log10", "log1p": "log1p",
+           "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh",
+           "acosh": "arccosh", "atanh": "arctanh", "erf": "erf", "erfc": "erfc"}  # fmt: skip
 
 
 def arctan2(y, x):

@@ -108,8 +108,7 @@ def as_shape(sizes):
                 "bool",
             ):
                 raise TypeError(
-                    "Shape arguments to Alloc must be integers, but argument is not "
-                    f"for apply node: {s}"
+                    f"the shape of a new tensor is made of integers, and {s} is {s.dtype}: cast it"
                 )
             found.append(
                 int(s.data) if hasattr(s, "data") and isinstance(s.data, np.ndarray) else s

@@ -1,27 +1,32 @@
 """Sorting: sort, argsort, and the k largest elements."""
 
+import numpy as np
+
 from .... import ops
+from ....graph.node import constant as node_of
+from ..gof.graph import Constant
 from ..gof.op import KernelOp
 from ..names import absent_of as _absent_of
-from .variables import Handle, as_tensor_variable
+from .rules import DISCRETE
+from .variables import as_tensor_variable
 
 __all__ = ["SortOp", "ArgSortOp", "TopKOp", "sort", "argsort", "topk", "argtopk",
            "topk_and_argtopk"]  # fmt: skip
 
 
-def _axis(axis):
-    if isinstance(axis, Handle):
-        from .constants import get_scalar_constant_value
-
-        return int(get_scalar_constant_value(axis))
-    return int(axis)
-
-
 def _along(build):
     def sorted_along(x, axis, kind=None):
-        if axis is None:
-            x, axis = ops.flatten(x) if x.ndim != 1 else x, 0
-        return build(x, axis)
+        if axis.value is not None:
+            return build(x, int(axis.value))
+        if x.ndim == 1:  # whatever the number is, if it is one of an axis
+            ok = ops.logical_or(ops.eq(axis, 0), ops.eq(axis, -1))
+            return build(ops.check(x, ok, message="a vector has axis 0 only"), 0)
+        # Which axis is known when it runs: each way in a branch, of which one is computed.
+        found = build(x, x.ndim - 1)
+        for a in range(x.ndim - 1):
+            mine = ops.logical_or(ops.eq(axis, a), ops.eq(axis, a - x.ndim))
+            found = ops.where(mine, build(x, a), found)
+        return found
 
     sorted_along.__name__ = build.__name__
     return sorted_along
@@ -31,23 +36,28 @@ _sort, _argsort = _along(ops.sort), _along(ops.argsort)
 
 
 class SortOp(KernelOp):
-    """Elements in order along an axis."""
+    """Elements in order along an axis, the second input of its Apply; None: flattened before."""
+
+    own = staticmethod(_sort)
 
     def __init__(self, kind="quicksort", order=None):
-        KernelOp.__init__(self, _sort, "SortOp", kind=kind)
+        KernelOp.__init__(self, self.own, type(self).__name__, kind=kind)
         self.kind, self.order = kind, order
 
     def make_node(self, input, axis=-1):
-        op = KernelOp(_sort, "SortOp", axis=None if axis is None else _axis(axis))
-        return op.make_node(input)
+        x = as_tensor_variable(input)
+        if axis is None or isinstance(axis, Constant) and axis.data is None:
+            x, axis = x.flatten(), 0
+        return KernelOp.make_node(self, x, axis)
+
+    def __reduce__(self):
+        return type(self), (self.kind, self.order)
 
 
 class ArgSortOp(SortOp):
     """Places of the elements in order along an axis."""
 
-    def make_node(self, input, axis=-1):
-        op = KernelOp(_argsort, "ArgSortOp", axis=None if axis is None else _axis(axis))
-        return op.make_node(input)
+    own = staticmethod(_argsort)
 
 
 def sort(a, axis=-1, kind="quicksort", order=None):
@@ -66,44 +76,75 @@ class TopKOp(KernelOp):
     def __init__(
         self, axis=-1, sorted=True, idx_dtype="int64", return_values=True, return_indices=True
     ):
-        KernelOp.__init__(self, _topk, "TopKOp", axis=axis, idx_dtype=idx_dtype)
-        self.return_values, self.return_indices = return_values, return_indices
+        KernelOp.__init__(
+            self,
+            _topk,
+            "TopKOp",
+            axis=axis,
+            idx_dtype=idx_dtype,
+            return_values=return_values,
+            return_indices=return_indices,
+        )
 
     def make_node(self, inp, kth):
-        inp = as_tensor_variable(inp)
-        if not isinstance(kth, int):
-            from .constants import get_scalar_constant_value
+        x, k = as_tensor_variable(inp), as_tensor_variable(kth)
+        if k.ndim or k.dtype not in DISCRETE:
+            raise TypeError(f"topk takes as many elements as an integer says, not {kth}")
+        if not -x.ndim <= self.attrs["axis"] < x.ndim:
+            raise IndexError(f"{x} has {x.ndim} axes, and no axis {self.attrs['axis']}")
+        if getattr(k, "data", 1) == 0:
+            raise ValueError("topk of 0 elements: ask for one or more, or for none of it")
+        return KernelOp.make_node(self, x, k)
 
-            kth = int(get_scalar_constant_value(as_tensor_variable(kth)))
-        op = KernelOp(
-            _topk, "TopKOp", k=int(kth), **{**self.attrs, "axis": self.attrs["axis"] % inp.ndim}
-        )
-        return op.make_node(inp)
+
+def _topk(x, k, axis, idx_dtype, return_values, return_indices):
+    """The largest k in order (the least for k < 0), their places, or both."""
+    axis = axis % x.ndim
+    k = int(k.value) if k.value is not None else ops.cast(k, "int64")
+    count = abs(k) if isinstance(k, int) else ops.abs(k)
+    size = ops.size_of(x, axis)
+    if not isinstance(count, int) or not isinstance(size, int) or count > size:
+        fits = ops.le(_scalar(count), _scalar(size))
+        x = ops.check(x, fits, message="topk asks for more elements than the axis has")
+    low = ops.argsort(x, axis)
+    if isinstance(k, int):
+        order = low if k < 0 else _largest_first(x, low, axis)
+    else:
+        order = ops.where(ops.lt(k, 0), low, _largest_first(x, low, axis))
+    places = ops.getitem(order, (slice(None),) * axis + (slice(None, count),))
+    found = [ops.take_along_axis(x, places, axis)] if return_values else []
+    return found + [ops.cast(places, idx_dtype)] if return_indices else found
 
 
-def _topk(x, k, axis, idx_dtype):
-    """The largest |k| (the least for k < 0), largest first."""
-    order = ops.argsort(ops.neg(x) if k > 0 and x.dtype != "bool" else x, axis)
-    places = ops.getitem(order, (slice(None),) * axis + (slice(None, abs(k)),))
-    return [ops.take_along_axis(x, places, axis), ops.cast(places, idx_dtype)]
+def _scalar(n):
+    return n if not isinstance(n, int) else node_of(np.asarray(n))
+
+
+def _largest_first(x, low, axis):
+    """The places in falling order: those in rising order read backwards, whatever the dtype."""
+    return ops.getitem(low, (slice(None),) * axis + (slice(None, None, -1),))
+
+
+def _made(x, kth, axis, *options):
+    x = as_tensor_variable(x)
+    if axis is None:
+        x, axis = x.flatten(), 0
+    return TopKOp(axis, *options).make_node(x, kth).outputs
 
 
 def topk_and_argtopk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
     """[the kth largest elements along `axis`, their places]; the least ones for kth < 0."""
-    x = as_tensor_variable(x)
-    if axis is None:
-        x, axis = x.flatten(), 0
-    return TopKOp(axis, sorted, idx_dtype).make_node(x, kth).outputs
+    return _made(x, kth, axis, sorted, idx_dtype)
 
 
 def topk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
     """The kth largest elements along `axis`; the least ones for kth < 0."""
-    return topk_and_argtopk(x, kth, axis, sorted, idx_dtype)[0]
+    return _made(x, kth, axis, sorted, idx_dtype, True, False)[0]
 
 
 def argtopk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
     """The places of the kth largest elements along `axis`."""
-    return topk_and_argtopk(x, kth, axis, sorted, idx_dtype)[1]
+    return _made(x, kth, axis, sorted, idx_dtype, False, True)[0]
 
 
 __getattr__ = _absent_of("theano.tensor.sort")

@@ -64,6 +64,11 @@ TABLE = {       # name: (function of arrays, dtype of the result, gradient)
     "jv": (_scipy("jv"), None, _bessel_slope("jv", -1)),
     "iv": (_scipy("iv"), None, _bessel_slope("iv", 1)),
     "erfcx": (_scipy("erfcx"), None, _erfcx_slope),
+    **{name: (getattr(np, name), None, None) for name in
+       ("exp2", "expm1", "log2", "log10", "log1p", "arcsin", "arccos", "arctan", "arcsinh",
+        "arccosh", "arctanh")},
+    "erf": (_scipy("erf"), None, None),
+    "erfc": (_scipy("erfc"), None, None),
 }  # fmt: skip
 
 

@@ -34,6 +34,7 @@ class Handle(Operators, Tensor):
     """What all tensor variables of the facade share, beside K's tensors."""
 
     _owner = index = name = _type = None
+    is_tensor = True  # not a number of theano.scalar
     _mentions = ()  # for a gradient: what it was asked of
 
     @property
@@ -244,7 +245,7 @@ def autocast(x):
         if dtype != "float16" or config.floatX == "float16":
             with np.errstate(all="ignore"):
                 made = np.asarray(x, dtype)
-            if made == x:
+            if float(made) == x:  # as Python floats: beside float32, NumPy rounds 1.1 as well
                 return made
     return made
 
@@ -325,32 +326,11 @@ def array_of(x, dtype=None):
             array = np.asarray(x)
         except ValueError as problem:
             raise AsTensorError(f"{x} makes no tensor: {problem}", type(x)) from None
-        if array.dtype.kind == "f" and not holds_arrays(x):
+        if not array.size:
             array = array.astype(config.floatX)
-        elif array.dtype.kind == "i" and not holds_arrays(x):
-            array = narrowed(array)
     if array.dtype.kind in "OUSVmM":
         raise AsTensorError(f"{str(x)[:80]} makes no tensor", type(x))
     return array
-
-
-def narrowed(array):
-    """An int64 array in the narrowest integer dtype that holds it."""
-    if config.cast_policy == "numpy+floatX" or not array.size:
-        return array
-    low, high = array.min(), array.max()
-    for dtype in _INTEGERS:
-        info = np.iinfo(dtype)
-        if info.min <= low and high <= info.max:
-            return array.astype(dtype)
-    return array
-
-
-def holds_arrays(x):
-    """Whether nested lists hold arrays or NumPy scalars, whose dtypes count."""
-    if isinstance(x, (list, tuple)):
-        return any(holds_arrays(i) for i in x)
-    return isinstance(x, (np.ndarray, np.generic))
 
 
 def holds_variables(x):
@@ -365,7 +345,7 @@ def as_tensor_variable(x, name=None, ndim=None):
 
     ndim: axes of size 1 are added in front, or dropped there, to get this many.
     """
-    if isinstance(x, Handle) and (ndim is None or ndim == len(x.node.shape)):
+    if isinstance(x, Handle) and x.is_tensor and (ndim is None or ndim == len(x.node.shape)):
         return x
     if hasattr(x, "_as_TensorVariable"):
         return x._as_TensorVariable()
@@ -375,9 +355,13 @@ def as_tensor_variable(x, name=None, ndim=None):
                 f"this Apply has {len(x.outputs)} outputs and no default: pass one of its outputs",
                 x,
             )
-        x = x.outputs[x.op.default_output or 0]
-    if isinstance(x, Handle):
+        x = x.default_output()
+    if isinstance(x, Handle) and x.is_tensor:
         return _with_ndim(x, ndim)
+    if isinstance(x, Handle):
+        from ..scalar import tensor_from_scalar
+
+        return _with_ndim(tensor_from_scalar(x), ndim)
     if isinstance(x, gof.Constant):
         return as_tensor_variable(x.data, name, ndim)
     if isinstance(x, gof.Variable):

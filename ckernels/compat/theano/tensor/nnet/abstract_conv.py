@@ -89,11 +89,10 @@ def _checked(n, border_mode, subsample, dilation):
     border_mode = _border(border_mode)
     if isinstance(border_mode, str) and border_mode not in ("valid", "full", "half"):
         raise ValueError(
-            f'invalid border_mode {border_mode}, which must be either "valid", '
-            '"full", "half", an integer or a tuple of length {0}'
+            f"border_mode is 'valid', 'full', 'half', an int or a tuple of {n}, not {border_mode!r}"
         )
     if isinstance(border_mode, tuple) and len(border_mode) != n:
-        raise ValueError(f"border_mode tuple must have exactly {n} values")
+        raise ValueError(f"border_mode {border_mode} needs {n} values, one for each axis")
     subsample, dilation = _ints(subsample), _ints(dilation)
     if len(subsample) != n:
         raise ValueError(f"subsample must have {n} elements")

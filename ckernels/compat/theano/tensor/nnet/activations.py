@@ -15,6 +15,7 @@ from ..elementwise import (  # noqa: F401
     softplus,
     switch,
 )
+from ..rules import small_or_wide
 from ..variables import as_tensor_variable, constant
 
 
@@ -48,7 +49,7 @@ def softsign(x):
 def hard_sigmoid(x):
     """0.2 x + 0.5, limited to [0, 1]."""
     x = as_tensor_variable(x)
-    dtype = x.dtype if x.dtype.startswith("float") else "float64"
+    dtype = x.dtype if x.dtype.startswith("float") else small_or_wide(x.dtype)
     slope, shift = constant(np.asarray(0.2, dtype)), constant(np.asarray(0.5, dtype))
     return clip(cast(x, dtype) * slope + shift, 0, 1)
 

@@ -74,6 +74,13 @@ def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
         raise NotImplementedError(
             f"pool_{n}d pools the last {n} axes, but its input has only {input.ndim}"
         )
+    if n == 1:  # as the rows of an image of one column
+        rest = tuple(range(input.ndim - 1))
+        image = input.dimshuffle(*rest, "x", input.ndim - 1)
+        ws, stride, pad = (_ints(v, 1) for v in (ws, stride, pad))
+        stride, pad = ws if stride is None else stride, pad or (0,)
+        image = _pool(2, image, (1, *ws), ignore_border, (1, *stride), (0, *pad), mode, *[None] * 3)
+        return image.dimshuffle(*rest, input.ndim)
     if ignore_border is None:
         warnings.warn(
             f"pool_{n}d: without ignore_border, False is used; later this will be True, "
@@ -219,6 +226,40 @@ def _count(v, w, s, ignore_border):
     return switch(
         as_tensor_variable(s) >= w, (v - 1) // s + 1, maximum(0, (v - 1 - w + s) // s) + 1
     )
+
+
+class PoolGrad:
+    """The gradient of a pooling by its images, given `gz`, that of the result."""
+
+    def __init__(self, ignore_border=False, mode="max", ndim=2, openmp=None):
+        self.ignore_border, self.mode, self.ndim = ignore_border, mode, ndim
+
+    def _of(self, x, gz, ws, stride, pad):
+        from ...gradient import grad
+
+        x, gz = as_tensor_variable(x), as_tensor_variable(gz)
+        out = Pool(self.ignore_border, self.mode, self.ndim)(x, ws, stride, pad)
+        return grad(None, x, known_grads={out: gz}, add_names=False)
+
+
+class MaxPoolGrad(PoolGrad):
+    """`MaxPoolGrad(...)(x, maxout, gz, ws, stride, pad)`; maxout is what pooling `x` gave."""
+
+    def __init__(self, ignore_border, ndim=2, openmp=None):
+        PoolGrad.__init__(self, ignore_border, "max", ndim)
+
+    def __call__(self, x, maxout, gz, ws, stride=None, pad=None):
+        return self._of(x, gz, ws, stride, pad)
+
+
+class AveragePoolGrad(PoolGrad):
+    """`AveragePoolGrad(...)(x, gz, ws, stride, pad)`; mode: a sum or an average."""
+
+    def __init__(self, ignore_border, mode="average_inc_pad", ndim=2):
+        PoolGrad.__init__(self, ignore_border, mode, ndim)
+
+    def __call__(self, x, gz, ws, stride=None, pad=None):
+        return self._of(x, gz, ws, stride, pad)
 
 
 __getattr__ = _absent_of("theano.tensor.signal.pool")

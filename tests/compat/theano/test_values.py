@@ -1,0 +1,213 @@
+"""Values and dtypes where Theano's conventions are easily missed, against NumPy and by hand."""
+
+import numpy as np
+import pytest
+
+import ckernels.compat.theano as theano
+import ckernels.compat.theano.tensor as T
+from ckernels.compat.theano.tensor import inplace
+from ckernels.compat.theano.tensor.opt import Assert
+
+
+def value(x):
+    return theano.function([], x, mode=theano.Mode("py"))()
+
+
+def test_complex_numbers_are_ordered_by_real_then_imaginary_parts():
+    a = np.array([1 + 1j, 1 + 2j, 2, 0, -1j])
+    b = np.array([1 + 1j, 1 + 1j, 3, 0, 1j])
+    x, y = T.constant(a), T.constant(b)
+    pairs = [
+        (x < y, np.less),
+        (x <= y, np.less_equal),
+        (x > y, np.greater),
+        (x >= y, np.greater_equal),
+        (T.maximum(x, y), np.maximum),
+        (T.minimum(x, y), np.minimum),
+    ]
+    for found, function in pairs:
+        np.testing.assert_array_equal(value(found), function(a, b))
+    lost = value(T.maximum(T.constant(np.array([np.nan + 1j])), T.constant(np.array([5 + 0j]))))
+    assert np.isnan(lost).all()
+
+
+@pytest.mark.parametrize("name", ["exp2", "expm1", "log2", "log1p", "arcsin", "arccosh", "arctanh"])
+def test_functions_of_complex_numbers(name):
+    z = np.array([0.3 + 0.4j, -0.2 + 1.5j])
+    np.testing.assert_allclose(value(getattr(T, name)(T.constant(z))), getattr(np, name)(z))
+
+
+def test_arange_has_derivatives_by_start_and_step():
+    start, stop, step = T.dscalars("abc")
+    cost = T.dot(T.arange(start, stop, step), T.constant([1.0, 2.0, 3.0, 4.0]))
+    by_start, by_step = theano.function(
+        [start, stop, step], theano.grad(cost, [start, step]), on_unused_input="ignore"
+    )(1.0, 2.0, 0.25)
+    assert (by_start, by_step) == (10.0, 20.0)  # 1+2+3+4 and 0*1+1*2+2*3+3*4
+
+
+@pytest.mark.parametrize("shapes", [((1, 2), (3, 2)), ((3, 1), (1, 4)), ((2,), (3, 2)), ((), (2,))])
+def test_fill_takes_the_shape_of_both(shapes):
+    a, b = (np.arange(np.prod(s, dtype=int)).reshape(s) + 0.5 for s in shapes)
+    x, y = (T.TensorType("float64", (False,) * v.ndim)() for v in (a, b))
+    found = theano.function([x, y], T.fill(x, y), on_unused_input="ignore")(a, b)
+    np.testing.assert_array_equal(found, np.broadcast_arrays(a, b)[1])
+
+
+def test_lists_are_as_numpy_has_them_and_numbers_narrow():
+    assert T.constant([1, 2]).dtype == "int64" and T.constant(1).dtype == "int8"
+    assert T.as_tensor_variable([1.5, 2.5]).dtype == "float64"
+    assert (T.fvector() + 1.1).dtype == "float64"  # 1.1 is no float32
+    assert (T.fvector() + 1.5).dtype == "float32"
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "bool", "float32"])
+def test_topk_of_every_kind_of_number(dtype):
+    x = np.array([3, 0, 5, 1]).astype(dtype)
+    order = np.argsort(x, kind="stable")
+    values, places = T.topk_and_argtopk(T.constant(x), 2)
+    np.testing.assert_array_equal(value(values), x[order][::-1][:2])
+    np.testing.assert_array_equal(x[value(places)], x[order][::-1][:2])
+    np.testing.assert_array_equal(value(T.topk(T.constant(x), -2)), x[order][:2])
+    k = T.lscalar()
+    f = theano.function([k], T.topk(T.constant(x), k))
+    assert f(3).shape == (3,) and f(-1).tolist() == [x.min()]
+    with pytest.raises(AssertionError):
+        f(5)
+
+
+def test_sort_along_an_axis_known_when_it_runs():
+    a = np.random.RandomState(0).standard_normal((3, 4))
+    x, axis = T.dmatrix(), T.lscalar()
+    f = theano.function([x, axis], T.sort(x, axis))
+    for k in (0, 1, -1):
+        np.testing.assert_array_equal(f(a, k), np.sort(a, k))
+
+
+def test_ops_with_an_axis_or_sizes_are_applied_again_alike():
+    n, m = T.lscalar("n"), T.lscalar("m")
+    x, y = T.dmatrix("x"), T.dmatrix("y")
+    a, b = np.arange(6.0).reshape(2, 3), np.ones((2, 2))
+    zeros = theano.clone(T.zeros((3, n)), replace={n: m})
+    assert theano.function([m], zeros)(2).shape == (3, 2)
+    for made, wanted in [
+        (T.concatenate([x, y], axis=1), np.concatenate([a + 1, b], 1)),
+        (T.split(x, [1, 2], 2, axis=1)[1], a[:, 1:] + 1),
+        (T.sort(-x, axis=0), np.sort(-a - 1, 0)),
+    ]:
+        z = T.dmatrix("z")
+        again = theano.clone(made, replace={x: z + 1})
+        found = theano.function([z, y], again, on_unused_input="ignore")(a, b)
+        np.testing.assert_array_equal(found, wanted)
+        node = made.owner
+        same = node.op.make_node(*node.inputs).outputs[made.index]
+        assert same.type == made.type
+
+
+def test_inplace_ops_overwrite_only_where_that_is_accepted():
+    x, y = T.dvectors("xy")
+    out = inplace.add_inplace(x, y)
+    a, b = np.ones(3), np.arange(3.0)
+    theano.function([x, y], out)(a, b)
+    assert a.tolist() == [1, 1, 1]
+    found = theano.function([x, y], out, accept_inplace=True)(a, b)
+    assert found is a and a.tolist() == [1, 2, 3]
+    whole = T.lvector()
+    root = theano.function([whole], inplace.sqrt_inplace(whole), accept_inplace=True)
+    assert root(np.array([1, 9, 10])).tolist() == [1, 3, 3]  # of the dtype it is written to
+
+
+def test_choose_between_tensors_of_several_shapes():
+    a, b, c = np.array([[[0]], [[1]]]), np.ones((1, 3, 1)), np.arange(2.0).reshape(1, 1, 2)
+    found = value(T.choose(T.constant(a), (T.constant(b), T.constant(c))))
+    np.testing.assert_array_equal(found, np.choose(a, (b, c)))
+
+
+@pytest.mark.parametrize("rowvar", [True, False])
+@pytest.mark.parametrize("options", [{}, {"bias": True}, {"ddof": 0}])
+def test_cov(rowvar, options):
+    m = np.random.RandomState(1).standard_normal((3, 5))
+    y = m + 1.0
+    found = value(T.cov(T.constant(m), T.constant(y), rowvar=rowvar, **options))
+    np.testing.assert_allclose(found, np.cov(m, y, rowvar=rowvar, **options))
+
+
+@pytest.mark.parametrize("name", ["and_", "or_", "xor"])
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "bool"])
+def test_reductions_bit_by_bit(name, dtype):
+    x = np.random.RandomState(2).randint(-100, 100, (4, 3)).astype(dtype)
+    ufunc = {"and_": np.bitwise_and, "or_": np.bitwise_or, "xor": np.bitwise_xor}[name]
+    found = value(T.elemwise.CAReduce(getattr(theano.scalar, name), axis=0)(T.constant(x)))
+    np.testing.assert_array_equal(found, ufunc.reduce(x, 0))
+    assert found.dtype == dtype
+
+
+@pytest.mark.parametrize(
+    "bounds", [(None, None, -1), (-8, 5, 2), (4, -6, -3), (1, 1, 2), (3, 0, 5)]
+)
+def test_slices_in_canonical_form(bounds):
+    n = T.lscalar()
+    cut, turn = T.indexing.get_canonical_form_slice(slice(*bounds), n)
+    low, high, step, turn = theano.function(
+        [n], [T.as_tensor_variable(v) for v in (cut.start, cut.stop, cut.step, turn)],
+        on_unused_input="ignore",
+    )(5)  # fmt: skip
+    a = np.arange(5)
+    assert 0 <= low <= high <= 5 and step > 0
+    assert a[low:high:step][::turn].tolist() == a[slice(*bounds)].tolist()
+
+
+def test_numbers_seen_through_indexing():
+    b = T.iscalar()
+    assert T.get_scalar_constant_value(T.stack([b, 2, 3])[1]) == 2
+    assert T.get_scalar_constant_value(T.constant(np.arange(6).reshape(2, 3))[1, 0]) == 3
+    for unknown in (T.stack([b, 2, 3])[0], T.stack([1, 2])):
+        with pytest.raises(T.NotScalarConstantError):
+            T.get_scalar_constant_value(unknown)
+    assert Assert is theano.raise_op.Assert
+
+
+def test_verify_grad_adds_float32_results_up_in_float64():
+    x = np.random.RandomState(3).uniform(1, 2, (20, 30)).astype("float32")
+    theano.gradient.verify_grad(lambda v: v * v, [x], rng=np.random.RandomState(0))
+    with pytest.raises(theano.gradient.GradientError):
+        theano.gradient.verify_grad(
+            lambda v: v * theano.gradient.disconnected_grad(v),
+            [x],
+            rng=np.random.RandomState(0),
+        )
+
+
+def test_pooling_of_one_axis():
+    x = np.random.RandomState(4).standard_normal((2, 3, 7))
+    pool = T.signal.pool.Pool(ndim=1, ignore_border=True, mode="max")
+    found = value(pool(T.constant(x), (3,), (2,), (1,)))
+    wide = np.pad(x, ((0, 0), (0, 0), (1, 1)), constant_values=-np.inf)
+    wanted = [wide[..., k : k + 3].max(-1) for k in (0, 2, 4, 6)]
+    np.testing.assert_array_equal(found, np.stack(wanted, -1))
+
+
+def test_upsampling_by_a_fraction_keeps_the_last_element():
+    x = np.array([[1.0, 2.0], [3.0, 4.0]]).reshape(1, 1, 2, 2)
+    found = value(
+        T.nnet.abstract_conv.bilinear_upsampling(
+            T.constant(x), frac_ratio=((7, 4), (5, 3)), use_1D_kernel=False
+        )
+    )
+    assert found.shape == (1, 1, 4, 4)  # of 14 rows every fourth, of 10 columns every third
+    places = [np.clip((4 * np.arange(4) - 3) / 7, 0, 1), np.clip((3 * np.arange(4) - 2) / 5, 0, 1)]
+    np.testing.assert_allclose(found[0, 0], 1 + 2 * places[0][:, None] + places[1])
+
+
+@pytest.mark.parametrize("mode", ["sum", "average_exc_pad", "max"])
+def test_gradients_of_pooling_as_ops(mode):
+    x = np.random.RandomState(5).standard_normal((1, 1, 4, 4))
+    gz = np.arange(1.0, 5).reshape(1, 1, 2, 2)
+    if mode == "max":
+        out = x.reshape(1, 1, 2, 2, 2, 2).max((3, 5))
+        found = T.signal.pool.MaxPoolGrad(True)(x, out, gz, (2, 2))
+        wanted = np.where(x == out.repeat(2, 2).repeat(2, 3), gz.repeat(2, 2).repeat(2, 3), 0)
+    else:
+        found = T.signal.pool.AveragePoolGrad(True, mode)(x, gz, (2, 2))
+        wanted = gz.repeat(2, 2).repeat(2, 3) / (1 if mode == "sum" else 4)
+    np.testing.assert_allclose(value(found), wanted)
