@@ -120,7 +120,7 @@ static PyObject *native_scratch(PyObject *module, PyObject *value)
     PyArrayObject *a = (PyArrayObject *)PyArray_FROMANY(value, NPY_INT64, 1, 1, NPY_ARRAY_IN_ARRAY);
     if (!a)
         return NULL;
-    int64_t bytes = PyArray_SIZE(a) < CK_NATIVE_DIMS ? -1 : ck_native_scratch(PyArray_DATA(a));
+    int64_t bytes = PyArray_SIZE(a) < CK_NATIVE_WORDS ? -1 : ck_native_scratch(PyArray_DATA(a));
     Py_DECREF(a);
     if (bytes < 0)
         return PyErr_Format(PyExc_ValueError, "no dims of a native instruction: %R", value);
@@ -176,9 +176,12 @@ static int add_types(PyObject *module)
 {
     return PyType_Ready(&ck_buffer_type) < 0 || PyModule_AddType(module, &ck_cell_type) < 0
            || PyModule_AddType(module, &ck_plan_type) < 0
+           || PyModule_AddType(module, &ck_class_type) < 0
            || PyModule_AddType(module, &ck_function_type) < 0
            || PyModule_AddType(module, &ck_raw_type) < 0
-           || PyModule_AddIntConstant(module, "ABI", CK_ABI) < 0 ? -1 : 0;
+           || PyModule_AddIntConstant(module, "ABI", CK_ABI) < 0
+           || PyModule_AddIntConstant(module, "GEMM_WORDS", CK_GEMM_WORDS) < 0
+           || PyModule_AddIntConstant(module, "NATIVE_WORDS", CK_NATIVE_WORDS) < 0 ? -1 : 0;
 }
 
 PyMODINIT_FUNC PyInit__runtime(void)
