@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PY     := $(BIN)/python
 ARGS   ?=
-RUNTIME_SOURCES := $(wildcard ckernels/src/*.c ckernels/src/*.h)
+RUNTIME_SOURCES := $(wildcard ckernels/src/*.h ckernels/src/*/*.[ch])
 SANITIZED = $(or $(ARGS),tests/runtime \
     $(addprefix tests/stress/test_,threads.py conv_shapes.py fuzz_images.py) \
     $(addprefix tests/codegen/test_,steps.py random_kernels.py random_graphs.py) -m "not slow")

@@ -15,7 +15,7 @@ SANITIZE = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefine
 
 def sources(root="."):
     """C files of the runtime, relative to the root of the project, in a stable order."""
-    return sorted(os.path.relpath(path, root) for path in glob(f"{root}/ckernels/src/*.c"))
+    return sorted(os.path.relpath(path, root) for path in glob(f"{root}/ckernels/src/*/*.c"))
 
 
 def flags():
@@ -62,7 +62,7 @@ def runtime_extension():
     return Extension(
         "ckernels._runtime",
         sources=files,
-        depends=sorted(glob("ckernels/src/*.h")),
+        depends=sorted(glob("ckernels/src/*.h") + glob("ckernels/src/*/*.h")),
         include_dirs=["ckernels/src", numpy.get_include()],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
         extra_compile_args=compile_flags,

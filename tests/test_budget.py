@@ -21,7 +21,7 @@ PYTHON = sorted(
     for p in (ROOT / folder).rglob("*.py")
     if p.name != "_loader.py"
 )
-C = sorted(p for p in (ROOT / "ckernels" / "src").glob("*.[ch]"))
+C = sorted(p for p in (ROOT / "ckernels" / "src").rglob("*.[ch]"))
 
 
 def name_of(path):

@@ -171,7 +171,7 @@ def runtime():
 
 
 def blas_rule(name, builtin):
-    """How the library for matrix products was found (ckernels/src/blas.c has the order)."""
+    """How the library for matrix products was found (ckernels/src/gemm/blas.c has the order)."""
     named = os.environ.get("CKERNELS_BLAS", "")
     for value, origin in ((config["blas"], "the flag blas"), (named, "CKERNELS_BLAS")):
         if value and (value == "builtin" or os.path.basename(value) in name):

@@ -5,6 +5,7 @@ With the flags of the engine the results are the same bits as its own with `blas
 thread; work space of large products comes from malloc. What differs from C99 is in `WRITERS`.
 """
 
+import re
 from pathlib import Path
 
 from ..compiler import PREAMBLE
@@ -18,23 +19,24 @@ from .routine import operands
 
 SOURCES = Path(__file__).parent.parent / "src"
 FLAGS = ("-O3", "-std=gnu11", "-fno-math-errno")  # of the runtime's sources
-PRODUCT = ("ckernels.h", "gemm.c", "builtin.c", "microkernel.h", "levels.h")
-WINDOWS = ("ckernels.h", "native.h", "levels.h", "builtin.c", "microkernel.h", "windows.c",
-           "bands.c", "tile.c", "tile.h", "channels.c", "channels.h")  # fmt: skip
+BUILTIN = ("ckernels.h", "gemm/builtin.c", "gemm/microkernel.h", "simd/levels.h")
+PRODUCT = (*BUILTIN, "gemm/gemm.c")
+WINDOWS = (*BUILTIN, "image/native.h", "image/windows.c", "image/bands.c", "image/tile.c",
+           "image/tile.h", "image/channels.c", "image/channels.h")  # fmt: skip
 FUNCTIONS = {               # of a native instruction: its function, and the source that has it
-    native.CONV: ("ck_conv", "conv.c"), native.CONV_INPUT_GRAD: ("ck_conv", "conv.c"),
-    native.CONV_WEIGHT_GRAD: ("ck_conv_weight", "conv_weight.c"),
-    native.DEPTHWISE: ("ck_depthwise", "pool.c"),
-    native.DEPTHWISE_INPUT_GRAD: ("ck_depthwise", "pool.c"),
-    native.DEPTHWISE_WEIGHT_GRAD: ("ck_depthwise_weight", "depthwise.c"),
-    native.POOL_MAX: ("ck_pool", "pool.c"), native.POOL_SUM: ("ck_pool", "pool.c"),
-    native.POOL_SUM_GRAD: ("ck_pool", "pool.c"),
-    native.POOL_MAX_GRAD: ("ck_pool_max_back", "pool_max.c"),
-    native.POOL_MAX_TAKE: ("ck_pool_max_back", "pool_max.c"),
-    native.TRANSPOSE: ("ck_transpose", "transpose.c"),
-    **dict.fromkeys(range(native.PLANES, native.PLANES + 3), ("ck_planes", "planes.c")),
+    native.CONV: ("ck_conv", "image/conv.c"), native.CONV_INPUT_GRAD: ("ck_conv", "image/conv.c"),
+    native.CONV_WEIGHT_GRAD: ("ck_conv_weight", "image/conv_weight.c"),
+    native.DEPTHWISE: ("ck_depthwise", "image/pool.c"),
+    native.DEPTHWISE_INPUT_GRAD: ("ck_depthwise", "image/pool.c"),
+    native.DEPTHWISE_WEIGHT_GRAD: ("ck_depthwise_weight", "image/depthwise.c"),
+    native.POOL_MAX: ("ck_pool", "image/pool.c"), native.POOL_SUM: ("ck_pool", "image/pool.c"),
+    native.POOL_SUM_GRAD: ("ck_pool", "image/pool.c"),
+    native.POOL_MAX_GRAD: ("ck_pool_max_back", "image/pool_max.c"),
+    native.POOL_MAX_TAKE: ("ck_pool_max_back", "image/pool_max.c"),
+    native.TRANSPOSE: ("ck_transpose", "image/transpose.c"),
+    **dict.fromkeys(range(native.PLANES, native.PLANES + 3), ("ck_planes", "image/planes.c")),
 }  # fmt: skip
-ALSO = {"planes.c": ("planes.h",)}
+ALSO = {"image/planes.c": ("image/planes.h",)}
 HEAD = """\
 #include <math.h>
 #include "runtime/native.h"
@@ -101,13 +103,19 @@ def windows(calls, instr):
 WRITERS = {**PLAIN, GEMM: gemm, NATIVE: windows}
 
 
+def alone(text):
+    """A source of the runtime whose includes are named without their rooms."""
+    return re.sub(r'(#(?:include|define TEMPLATE) ")\w+/', r"\1", text)
+
+
 def runtime_files(library):
-    """{name below the model's folder: text} of the runtime's sources and of what they stand on."""
+    """{name below the model's folder: text} of the runtime's sources and of what they stand on,
+    all in one folder: no compiler has to be told where headers are."""
     found = {
-        f"runtime/{name}": (SOURCES / name).read_text(encoding="utf-8")
-        for name in sorted(library.sources | {"ckernels.h", "native.h"})
+        f"runtime/{Path(name).name}": alone((SOURCES / name).read_text(encoding="utf-8"))
+        for name in sorted(library.sources | {"ckernels.h", "image/native.h"})
     }
     found["runtime/serial.c"] = portable.support("serial")
-    if "gemm.c" in library.sources:
+    if "gemm/gemm.c" in library.sources:
         found["runtime/no_blas.c"] = portable.support("no_blas")
     return found

@@ -4,7 +4,7 @@ function's inputs.
 A plan made with them serves a whole class of shapes. Arithmetic builds expressions; a comparison
 answers for the present value and is noted as an assumption of the plan, unless it holds for every
 shape of the class. Where a bare int is taken out, the assumption is that the size never changes:
-always right, at worst particular. Evaluating a class for other shapes is the runtime's (sizes.c).
+always right, at worst particular. Evaluating a class for other shapes is the runtime's: sizes.c.
 """
 
 import operator

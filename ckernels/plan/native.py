@@ -3,7 +3,7 @@
 Registered are lowering(binder, node) by op, as in plan/lowerings: the Instruction, True
 when there is nothing to run, or False to leave the node to its oracle (dtypes without C, more
 than three spatial axes). Sizes are numbers in dims, so a new size needs no new kernel. Scratch
-is a buffer of the arena; the runtime says how much it needs. dims are laid out as in native.h.
+is a buffer of the arena; the runtime says how much it needs. dims: see native.h.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 For callers that take C functions: `scipy.LowLevelCallable`, ctypes, cffi, numba, samplers. What a
 call needs beside its pointers is fixed when the entry is made: shapes, bound inputs, the values of
-variables. src/cfunction.c has the C functions, one for each signature.
+variables. src/python/cfunction.c has the C functions, one for each signature.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ArgumentError, NotSupported, ShapeError
 from ..graph.shapes import show
 
-# The signatures, in the order of src/cfunction.c; all end with the entry itself.
+# The signatures, in the order of src/python/cfunction.c; all end with the entry itself.
 SIGNATURES = (
     "int64_t (void **, void **, void *)",
     "double (double, void *)",
@@ -23,7 +23,7 @@ SIGNATURES = (
     "int64_t (uint64_t, uint64_t, double *, double *, void *)",
 )  # fmt: skip
 OUTPUTS = (None, 1, 1, 1, 2, 1)
-MOST = 64  # numbers that may come one by one, as in src/cfunction.c
+MOST = 64  # numbers that may come one by one, as in src/python/cfunction.c
 
 
 class CFunction:

@@ -1,7 +1,7 @@
 /* ckernels.h: what the C runtime's files share: the kernel ABI, threads, BLAS, gemm and
    memory.
 
-   No Python here: only executor.c and its friends (python.h) know the interpreter, so
+   No Python here: only files that include python/python.h know the interpreter, so
    everything below runs without the GIL and may be called from many threads at once. Functions
    return CK_OK or one of the codes; Python turns a code into a sentence. */
 #ifndef CKERNELS_H
@@ -146,7 +146,7 @@ int ck_gemm_rows(void *const *p, const int64_t *d, ck_fn epilogue, int64_t row0,
                      /* these rows only, in this thread; batch 1, k > 0, between enter and leave */
 
 /* ---- native.c: convolution and pooling ---- d[0] says which one; the rest of the CK_NATIVE_DIMS
-   dims is in native.h. Operands come first, then the result, then scratch where it is needed. The
+   dims is in image/native.h. Operands come first, then the result, then scratch where it is needed. The
    epilogue runs as for gemm, on pixels of the result; its dims and pointers follow. */
 enum { CK_NATIVE_DIMS = 36 };
 typedef struct { int64_t low, high; int written; } ck_operand;         /* bytes around a pointer */

@@ -17,7 +17,14 @@ import cffi
 import numpy as np
 
 SOURCES = Path(__file__).resolve().parents[2] / "ckernels" / "src"
-FILES = ["parallel.c", "team.c", "blas.c", "builtin.c", "gemm.c", "arena.c"]
+FILES = [
+    "team/parallel.c",
+    "team/team.c",
+    "gemm/blas.c",
+    "gemm/builtin.c",
+    "gemm/gemm.c",
+    "memory/arena.c",
+]
 FLAGS = ["-O2", "-pthread", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
 
 KERNELS = r"""

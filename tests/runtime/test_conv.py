@@ -191,8 +191,8 @@ def test_large_planes(image, kernel):
 @pytest.mark.slow
 @pytest.mark.parametrize("level", [0, 1])
 def test_kernels_of_lesser_cpus(tmp_path, level):
-    sources = sorted(native.SOURCES.glob("*.c"))
-    plain = [p.name for p in sources if "python.h" not in p.read_text()]
+    sources = sorted(native.SOURCES.rglob("*.c"))
+    plain = [p.relative_to(native.SOURCES) for p in sources if "python.h" not in p.read_text()]
     lib = natives.load(native.build(tmp_path, [f"-DCK_MAX_LEVEL={level}"], plain))
 
     @settings(max_examples=300, deadline=None)

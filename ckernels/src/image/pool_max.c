@@ -3,7 +3,7 @@
 
    Windows may overlap, so a task is all windows of an image, for some of its channels. Operands
    are contiguous: the image x, the maxima y, the cotangent (of y, or of x). */
-#include "native.h"
+#include "image/native.h"
 
 #include <string.h>
 

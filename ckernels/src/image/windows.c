@@ -1,5 +1,5 @@
 /* windows.c: where sliding windows read, and copies of the part of an image they read. */
-#include "native.h"
+#include "image/native.h"
 
 #include <string.h>
 

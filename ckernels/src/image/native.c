@@ -1,6 +1,6 @@
 /* native.c: the native instructions: which function runs one, what its operands span, how much
    scratch it needs. All that follows from its dims, so plans can be checked before they run. */
-#include "native.h"
+#include "image/native.h"
 
 enum { X, W, Y };                  /* shapes: of an image, a kernel, a result */
 

@@ -1,7 +1,7 @@
 /* executor.c: Function, the callable a user gets: arguments in, plan found, frame filled, plan
    run, variables replaced, fresh arrays out. A call with small arrays costs about as much as a
    NumPy ufunc's, so the usual path builds no tuples, parses nothing and keeps the GIL. */
-#include "python.h"
+#include "python/python.h"
 
 enum { FEW = 16 };               /* inputs whose pointers fit on the stack */
 

@@ -1,7 +1,7 @@
 /* sizes.c: a plan for a class of shapes filled in for one set of them: sizes from their
    expressions, whether its assumptions hold, and where its buffers lie. Called when shapes are new
    to a function, never on the way of a call whose plan is known. */
-#include "python.h"
+#include "python/python.h"
 #include <stdlib.h>
 
 enum { ALIGN = 64 };

@@ -6,7 +6,7 @@
    pixels by channels run over it, panel by panel of the kernel. The epilogue follows while the
    band is in cache. Tasks depend on the shapes alone, so results do not depend on the number of
    threads. */
-#include "native.h"
+#include "image/native.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -3,7 +3,7 @@
    A value is an immutable ndarray by convention: setting or updating a variable swaps in another
    array, so what a user or a running call holds never changes. The old array becomes the spare
    when nobody refers to it, and the next update writes there (double buffering). */
-#include "python.h"
+#include "python/python.h"
 
 #include <pthread.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* bands.c: the pixels of a result in bands that fit in cache, and what each of them reads: copied
    with its padding to a thread's scratch, or pointed to where nothing is missing. */
-#include "native.h"
+#include "image/native.h"
 
 #include <string.h>
 

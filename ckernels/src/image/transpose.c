@@ -1,7 +1,7 @@
 /* transpose.c: copies that turn rows into columns: a batch of matrices whose rows lie one way in
    the operand and the other way in the result. Loops would read or write one element per cache
    line. */
-#include "native.h"
+#include "image/native.h"
 
 enum { ROWS = 64, COLS = 512, GRAIN = 16384 };         /* of a block; elements worth a thread */
 

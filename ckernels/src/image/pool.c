@@ -4,7 +4,7 @@
    Rows of the result are dealt to the threads. Most pixels of a row see a whole window and are
    done several at a time; those at the edges see what is left of theirs, so nothing is padded or
    copied. */
-#include "native.h"
+#include "image/native.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
    the frames (pointer table + arena) its calls run in. Parsing is here, what makes a plan legal
    in check.c, walking it in run.c. A plan never changes after it was made, except for its idle
    frames and profile counters. */
-#include "python.h"
+#include "python/python.h"
 
 /* ---- parsing ----
    Every parser returns 0, or -1 with an exception; plan_dealloc frees what was parsed so far. */

@@ -1,7 +1,7 @@
 /* check.c: what makes a plan legal. Everything that can be known is checked when the plan is
    made (ValueError then, no crash later); sizes of inputs and variables when a function adopts
    it. What a kernel itself does with its pointers is codegen's promise and cannot be seen here. */
-#include "python.h"
+#include "python/python.h"
 
 #define UNKNOWN ((int64_t)1 << 62)
 enum { GEMM_POINTERS = 3, GEMM_DIMS = CK_GEMM_DIMS };

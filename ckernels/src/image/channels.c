@@ -1,5 +1,5 @@
 /* channels.c: the kernels of channels.h for three instruction sets and two types. */
-#include "native.h"
+#include "image/native.h"
 
 #include <math.h>
 
@@ -8,8 +8,8 @@
    x 32 x 64, 3 x 3, tiles of six pixels). */
 enum { AHEAD = 1024 };
 
-#define TEMPLATE "channels.h"
-#include "levels.h"
+#define TEMPLATE "image/channels.h"
+#include "simd/levels.h"
 
 const ck_channels *ck_channels_of(int dtype)
 {

@@ -31,8 +31,8 @@ typedef struct {
     int mr, nr, size;
 } kernel;
 
-#define TEMPLATE "microkernel.h"
-#include "levels.h"
+#define TEMPLATE "gemm/microkernel.h"
+#include "simd/levels.h"
 
 /* Block sizes, and up to which n (m) A (B) is read where it lies. Measured on Zen 5: KC 192 to
    512 within 4 %; NC 512 keeps the block of B in a 1 MB L2. B of up to DIRECT_BYTES is not packed

@@ -3,7 +3,7 @@
    A scan moves slots of the pointer table from step to step. Here every slot learns by which scan
    it is moved, from which other slots, and how many bytes around those it gets to, so that check.c
    can see whether an operand stays inside its buffer at every step. */
-#include "python.h"
+#include "python/python.h"
 
 static int bad(const char *what, Py_ssize_t i)
 {

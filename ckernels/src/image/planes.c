@@ -4,7 +4,7 @@
    A band of rows is copied with its padding to the thread's scratch, where it stays in L1, and
    goes from there to rows of the result, or into the sums of the kernel's gradient. Steps of the
    windows and of their taps are one pixel; kernels have at most CK_PLANE_TAPS rows and columns. */
-#include "native.h"
+#include "image/native.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -20,8 +20,8 @@ typedef struct {
     int64_t lanes;                 /* sums of each tap that dots adds to */
 } ck_plane_kernels;
 
-#define TEMPLATE "planes.h"
-#include "levels.h"
+#define TEMPLATE "image/planes.h"
+#include "simd/levels.h"
 
 static const ck_plane_kernels *kernels_of(int dtype)
 {

@@ -4,7 +4,7 @@
    take the CFunction as their last argument, `user_data`. Any number of threads may be inside: each
    call takes a frame of its own, idle ones wait in a list. What a call needs besides its pointers
    was fixed when the CFunction was made: shapes, bound inputs, the values of variables. */
-#include "python.h"
+#include "python/python.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* tile.c: the register tile of the convolutions, for three instruction sets and two types. */
-#include "native.h"
+#include "image/native.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #define STEPS 1                        /* four times the checks take minutes to compile */
@@ -7,8 +7,8 @@
 #define STEPS 4
 #endif
 
-#define TEMPLATE "tile.h"
-#include "levels.h"
+#define TEMPLATE "image/tile.h"
+#include "simd/levels.h"
 
 const ck_tile *ck_tile_of(int dtype)
 {

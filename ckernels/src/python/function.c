@@ -1,5 +1,5 @@
 /* function.c: the type around executor.c's call path: construction, methods, garbage collection. */
-#include "python.h"
+#include "python/python.h"
 
 static int parse_inputs(ck_function *fn, PyObject *list)
 {

@@ -4,7 +4,7 @@
    The same register tile as in conv.c, the other way round: its rows are elements of the kernel,
    its sums run over the pixels of a band. Bands are dealt to a fixed number of chunks, each with
    sums of its own, which are added in order at the end. */
-#include "native.h"
+#include "image/native.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -3,7 +3,7 @@
    A big output on fresh mmap pages costs more in page faults than the kernel that fills it, so
    from CK_BIG bytes on the memory comes from the pool (arena.c) and goes back to it when the
    array dies. */
-#include "python.h"
+#include "python/python.h"
 
 static void buffer_dealloc(PyObject *self)
 {

@@ -1,7 +1,7 @@
 /* run.c: walk the instructions of a plan, scans and branches among them. Without the GIL when the
    plan is worth it; with it again for each PYCALL, and now and then to see whether Ctrl-C was
    pressed. Knows frames, not arguments or updates: those are executor.c's. */
-#include "python.h"
+#include "python/python.h"
 
 #include <time.h>
 

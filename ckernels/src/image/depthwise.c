@@ -1,7 +1,7 @@
 /* depthwise.c: the gradient of the kernel of a depthwise convolution: for each tap and channel
    the sum over all pixels of the image times the cotangent. Rows are dealt to a fixed number of
    chunks with sums of their own, which are added in order. */
-#include "native.h"
+#include "image/native.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
    variable, its layout (a hash of dtype and shape). Equal keys mean that a plan's pointers are
    good, so nothing is checked on a hit. No function here is long without a GIL: other threads
    may add or drop plans only during bind. */
-#include "python.h"
+#include "python/python.h"
 
 /* Compare without building a key. A key is a prefix code, so a mismatch stops before its end. */
 static inline int matches(const ck_function *fn, PyArrayObject *const *arrays, const int64_t *key)

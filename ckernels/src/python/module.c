@@ -1,7 +1,7 @@
 /* module.c: the extension module ckernels._runtime: its types, and the few functions about the
    whole process: threads, BLAS, the memory pool. */
 #define CK_IMPORTS_NUMPY
-#include "python.h"
+#include "python/python.h"
 
 enum { TEXT = 512 };
 
