@@ -221,7 +221,7 @@ def markdown(results, notes_path):
     notes = configparser.ConfigParser(interpolation=None)
     notes.read(notes_path)
     machine = results["machine"]
-    parts = [HEAD]
+    parts = [HEAD, "![How many times faster than the best peer, by family](results.svg)\n"]
     turns = sum(r.get("turns", 0) for r in results["cases"])
     disturbed = sum(r.get("disturbed", 0) for r in results["cases"])
     parts.append(

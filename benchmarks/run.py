@@ -3,7 +3,7 @@
 Every peer has a process of its own for each case (worker.py), so no case inherits the threads,
 memory or settings that another one left. All of them prepare, their results are compared with
 NumPy's, then they take turns for some rounds, and their results are compared again. Writes
-results.json and RESULTS.md.
+results.json, RESULTS.md and its chart.
 """
 
 import argparse
@@ -22,7 +22,7 @@ if ROOT not in sys.path:
 
 import numpy as np  # noqa: E402
 
-from benchmarks import cold, keras_costs, load, peers, report, workload, workloads  # noqa: E402
+from benchmarks import chart, cold, keras_costs, load, peers, report, workload, workloads  # noqa: E402
 from benchmarks.deep import measure  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -327,6 +327,8 @@ def write(results, options):
         json.dump(results, file, indent=1)
     with open(os.path.join(options.output, "RESULTS.md"), "w") as file:
         file.write(report.markdown(results, os.path.join(HERE, "notes.ini")))
+    with open(os.path.join(options.output, "results.svg"), "w") as file:
+        file.write(chart.svg(results["cases"]))
 
 
 def main(arguments=None):

@@ -8,6 +8,7 @@ import tempfile
 import pytest
 
 _directory = tempfile.mkdtemp(prefix="ckernels-tests-")
+os.environ["CKERNELS_TESTS_SCRATCH"] = _directory  # removed at the end; for what outlives a test
 _given = os.environ.get("CKERNELS_FLAGS")
 os.environ["CKERNELS_FLAGS"] = ",".join(filter(None, [f"base_compiledir={_directory}", _given]))
 

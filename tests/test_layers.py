@@ -4,12 +4,12 @@ The order is that of DESIGN's map of rooms; what breaks it is listed below with 
 """
 
 import ast
-from functools import cache
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[1] / "ckernels"
+from build_tools import rooms
+from build_tools.rooms import PACKAGE, imports_of, room_of, tree_of
+
 ORDER = [
     "locks",
     "collector",
@@ -59,40 +59,8 @@ CIRCLES = {
 }  # fmt: skip
 
 
-@cache
-def tree_of(path):
-    """The parsed file: parsed once."""
-    return ast.parse(path.read_text())
-
-
-def room_of(parts):
-    """The room of a module given by its parts below the package: ('graph', 'node') -> 'graph'."""
-    name = parts[0] if parts else "__init__"
-    return name
-
-
-def imports_of(path):
-    """(line, parts of the module below the package) for each import of ckernels in a file."""
-    here = path.relative_to(PACKAGE).with_suffix("").parts
-    found = []
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            base = list(here[: len(here) - node.level])
-            parts = base + (node.module.split(".") if node.module else [])
-            for alias in node.names if not parts else [None]:
-                found.append((node.lineno, parts or [alias.name]))
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "ckernels":
-            parts = node.module.split(".")[1:]
-            found += [(node.lineno, parts or [alias.name]) for alias in node.names]
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name.split(".")[0] == "ckernels":
-                    found.append((node.lineno, alias.name.split(".")[1:]))
-    return found
-
-
 DIALECT = PACKAGE / "compat" / "theano"  # its files are Theano's modules, circles included
-FILES = sorted(p for p in PACKAGE.rglob("*.py") if not p.name.startswith("_loader"))
+FILES = rooms.files()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
@@ -197,6 +165,30 @@ def test_registrations_are_known():
             if isinstance(node, ast.Call) and name.startswith("register_") and name not in FOREIGN:
                 found.setdefault(name, set()).add(room)
     assert found == REGISTRATIONS
+
+
+# ---- the drawing ---------------------------------------------------------------------------------
+
+
+def test_the_drawing_shows_the_imports_of_today():
+    drawing = rooms.svg(rooms.imported())
+    assert rooms.DRAWING.read_text() == drawing, "run `python -m build_tools.rooms`"
+
+
+def test_rooms_stand_on_floors():
+    """No room imports one of its own floor or of a higher one; what is drawn fits on a page."""
+    boxes = rooms.imported()
+    floor = rooms.floors(boxes)
+    assert all(floor[below] < floor[room] for room in boxes for below in boxes[room])
+    assert len(boxes) <= 22 and max(floor.values()) <= 10
+
+
+def test_floors_refuse_circles_and_lines_are_not_repeated():
+    with pytest.raises(ValueError, match="a -> b -> a"):
+        rooms.floors({"a": {"b"}, "b": {"a"}})
+    boxes = {"a": {"b", "c"}, "b": {"c"}, "c": set()}
+    assert rooms.floors(boxes) == {"a": 3, "b": 2, "c": 1}
+    assert rooms.direct(boxes) == {"a": {"b"}, "b": {"c"}, "c": set()}
 
 
 # ---- circles -------------------------------------------------------------------------------------

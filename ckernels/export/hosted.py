@@ -19,10 +19,12 @@ from .routine import operands
 
 SOURCES = Path(__file__).parent.parent / "src"
 FLAGS = ("-O3", "-std=gnu11", "-fno-math-errno")  # of the runtime's sources
-BUILTIN = ("ckernels.h", "gemm/builtin.c", "gemm/microkernel.h", "simd/levels.h")
-PRODUCT = (*BUILTIN, "gemm/gemm.c")
-WINDOWS = (*BUILTIN, "image/native.h", "image/windows.c", "image/bands.c", "image/tile.c",
-           "image/tile.h", "image/channels.c", "image/channels.h")  # fmt: skip
+SIMD = tuple(f"simd/{name}" for name in ("simd.h", "simd.c", "each.h", "each_type.h", "vector.h",
+                                         "base.h", "avx2.h", "avx512.h", "neon.h"))  # fmt: skip
+PRODUCT = ("ckernels.h", *SIMD, "gemm/gemm.c", "gemm/builtin.c", "gemm/microkernel.h")
+WINDOWS = ("ckernels.h", *SIMD, "image/native.h", "image/windows.c", "image/bands.c",
+           "image/tile.c", "image/tile.h", "image/channels.c", "image/channels.h",
+           "image/widths.h")  # fmt: skip
 FUNCTIONS = {               # of a native instruction: its function, and the source that has it
     native.CONV: ("ck_conv", "image/conv.c"), native.CONV_INPUT_GRAD: ("ck_conv", "image/conv.c"),
     native.CONV_WEIGHT_GRAD: ("ck_conv_weight", "image/conv_weight.c"),

@@ -29,7 +29,7 @@ def _build_functions(module):
 
 for _room in (
     "movement",
-    "indexing",
+    "indexing.keys",
     "linalg",
     "decompose",
     "systems",

@@ -13,13 +13,14 @@ from ..errors import ArgumentError, ShapeError
 from ..graph.node import Node, constant, item, make
 from ..graph.op import Op
 from ..graph.shapes import axis_of, broadcast, show
-from .advanced import _int_indices, flatnonzero, scatter_add, take, take_along_axis
 from .base import broadcast_like, cast, expand, operands, to_node, zeros_like
 from .composite import mean
 from .control import check
 from .elementwise import abs, add, clip, maximum, mod, sub, true_div, where
 from .filling import arange
-from .indexing import getitem
+from .indexing.advanced import _int_indices, flatnonzero, scatter_add, take, take_along_axis
+from .indexing.keys import getitem
+from .indexing.slicing import dynamic_slice
 from .joining import concatenate, stack
 from .linalg import matmul
 from .logic import eq, ge, isnan, logical_and, logical_not, lt, ne
@@ -27,7 +28,6 @@ from .movement import broadcast_to, flatten, reshape, slice_, squeeze, transpose
 from .reduce import max
 from .running import cumsum
 from .shape import shape_vector, size_of, sized
-from .slicing import dynamic_slice
 from .sort import argsort
 
 __all__ = ["diff", "bincount", "searchsorted", "unique", "ravel_multi_index", "unravel_index",

@@ -14,10 +14,10 @@ from ..graph.op import Op
 from ..graph.shapes import axis_of, show
 from .base import cast, expand, is_weak, operands, scalar, to_node
 from .elementwise import add, floor_div, sub
+from .indexing.slicing import dynamic_slice
 from .movement import slice_
 from .reduce import sum
 from .shape import size_of
-from .slicing import dynamic_slice
 
 __all__ = ["concatenate", "stack", "split", "pad"]
 

@@ -28,7 +28,7 @@ from .decompose import (
 )
 from .elementwise import add, mul, sub
 from .filling import tril
-from .indexing import getitem
+from .indexing.keys import getitem
 from .joining import concatenate
 from .linalg import matmul
 from .movement import reshape, transpose

@@ -5,7 +5,7 @@ stay identity, because Nodes are dictionary keys; use `eq` and `ne`.
 from ..errors import DTypeError, ShapeError
 from ..graph.node import register_operators
 from . import elementwise, logic
-from .indexing import getitem
+from .indexing.keys import getitem
 from .linalg import matmul
 
 

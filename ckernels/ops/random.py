@@ -23,7 +23,7 @@ from ..graph.shapes import show
 from .base import cast, expand, is_weak, scalar, to_node
 from .elementwise import add, clip, floor, maximum, minimum, mul, sub, where
 from .filling import arange
-from .indexing import getitem
+from .indexing.keys import getitem
 from .joining import concatenate
 from .logic import eq, ge, le, lt
 from .movement import _vector_values, broadcast_to, shape

@@ -8,14 +8,14 @@ import numpy as np
 from ..errors import ShapeError
 from ..graph.node import constant, item, make
 from ..graph.op import Op
-from .advanced import take
 from .base import expand
 from .elementwise import where
+from .indexing.advanced import take
+from .indexing.slicing import dynamic_slice
 from .logic import lt
 from .movement import squeeze
 from .scan import ScanSignature, is_scan
 from .shape import known_value
-from .slicing import dynamic_slice
 
 __all__ = ["last_row"]
 

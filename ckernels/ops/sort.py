@@ -13,14 +13,14 @@ from ..errors import DTypeError, ShapeError
 from ..graph.node import Node, make
 from ..graph.op import Op
 from ..graph.shapes import axis_of, show
-from .advanced import take_along_axis
 from .base import expand, to_node
 from .elementwise import abs, sub, where
+from .indexing.advanced import take_along_axis
+from .indexing.slicing import dynamic_slice
 from .logic import gt, isfinite, logical_and, lt
 from .movement import flatten, flip, slice_, squeeze
 from .reduce import sum
 from .shape import size_of
-from .slicing import dynamic_slice
 
 __all__ = ["sort", "argsort", "top_k", "in_top_k"]
 

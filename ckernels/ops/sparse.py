@@ -14,7 +14,7 @@ from ..graph.node import constant, item, make
 from ..graph.op import Op
 from ..graph.shapes import show
 from .base import cast, operands, to_node
-from .indexing import getitem
+from .indexing.keys import getitem
 from .joining import concatenate
 from .movement import broadcast_to
 from .reduce import sum as sum_

@@ -11,9 +11,9 @@ from ..errors import ArgumentError, DTypeError, ShapeError
 from ..graph.node import constant, make
 from ..graph.op import Op
 from ..graph.shapes import show
-from .advanced import take
 from .base import cast, operands, to_node
-from .indexing import getitem
+from .indexing.advanced import take
+from .indexing.keys import getitem
 from .joining import concatenate
 from .movement import broadcast_to, transpose
 from .running import cumsum

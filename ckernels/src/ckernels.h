@@ -172,8 +172,11 @@ void ck_builtin_pack(int dtype, const ck_gemm_shape *s, const void *b, const ck_
                      int64_t block, int64_t col0, int64_t col1);
 int ck_builtin_panel(int dtype, const ck_gemm_shape *s, const void *a, const ck_packed *b,
                      int64_t col0, void *c);
-int ck_builtin_level(void);                   /* 0: baseline, 1: AVX2 + FMA, 2: AVX-512 */
 const char *ck_builtin_name(void);
+
+/* ---- simd.c: the instruction set of this CPU ---- */
+enum { CK_BASE, CK_AVX2, CK_AVX512 };         /* on other CPUs than x86-64 CK_BASE */
+int ck_simd(void);
 
 /* ---- blas.c: function pointers, resolved at the first gemm ---- */
 typedef struct ck_blas ck_blas;

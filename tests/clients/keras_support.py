@@ -33,7 +33,10 @@ def keras_or_skip():
             allow_module_level=True,
         )
     os.environ["KERAS_BACKEND"] = "ckernels.compat.keras2"
-    os.environ.setdefault("KERAS_HOME", tempfile.mkdtemp(prefix="ckernels-keras-home-"))
+    os.environ.setdefault(
+        "KERAS_HOME",
+        tempfile.mkdtemp(prefix="keras-home-", dir=os.environ.get("CKERNELS_TESTS_SCRATCH")),
+    )
     with config.change(cast_policy=config.cast_policy):
         import keras
     assert keras.backend.backend() == "ckernels.compat.keras2"

@@ -24,6 +24,7 @@ FILES = [
     "gemm/builtin.c",
     "gemm/gemm.c",
     "memory/arena.c",
+    "simd/simd.c",
 ]
 FLAGS = ["-O2", "-pthread", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
 
@@ -129,7 +130,7 @@ def build(directory, extra=(), files=FILES):
 
 @functools.cache
 def path():
-    return build(tempfile.mkdtemp(prefix="ckernels-test-"))
+    return build(tempfile.mkdtemp(prefix="runtime-", dir=os.environ.get("CKERNELS_TESTS_SCRATCH")))
 
 
 @functools.cache

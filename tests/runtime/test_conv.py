@@ -193,7 +193,7 @@ def test_large_planes(image, kernel):
 def test_kernels_of_lesser_cpus(tmp_path, level):
     sources = sorted(native.SOURCES.rglob("*.c"))
     plain = [p.relative_to(native.SOURCES) for p in sources if "python.h" not in p.read_text()]
-    lib = natives.load(native.build(tmp_path, [f"-DCK_MAX_LEVEL={level}"], plain))
+    lib = natives.load(native.build(tmp_path, [f"-DCK_MAX_SIMD={level}"], plain))
 
     @settings(max_examples=300, deadline=None)
     @given(st.data(), geometries(30))

@@ -263,7 +263,7 @@ static void look_at_all(mapped *best) { (void)best; }
 static int slower_than_builtin(const ck_blas *blas)
 {
     static const char *const equals[] = {"SkylakeX", "Cooperlake", "SapphireRapids"};
-    if (!*blas->core || ck_builtin_level() < 2)
+    if (!*blas->core || ck_simd() != CK_AVX512)
         return 0;
     for (size_t i = 0; i < sizeof equals / sizeof *equals; i++)
         if (!strcmp(blas->core, equals[i]))
@@ -305,7 +305,7 @@ static const ck_blas *search(void)
         found = try_library(system[i], 0);
     if (!found || slower_than_builtin(found))
         return &builtin;
-    found->few = *found->core && ck_builtin_level() == 2 && amd();
+    found->few = *found->core && ck_simd() == CK_AVX512 && amd();
     return found;
 }
 

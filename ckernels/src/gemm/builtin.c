@@ -2,19 +2,11 @@
 
    The blocking is Goto's (ACM TOMS 34, 2008): a block of B (KC x NC) in L3, a block of A (MC x
    KC) in L2, a sliver of B (KC x NR) in L1, a tile of C in registers. The micro-kernel is
-   plain C on GCC vectors, compiled for three instruction sets and chosen at run time, so the
+   plain C on vectors, compiled for several instruction sets and chosen at run time, so the
    runtime itself needs no -march. Any strides work, zero and negative ones too. */
 #include "ckernels.h"
 
 #include <string.h>
-
-#ifdef __clang__
-#define CK_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-typedef int32_t lanes4 __attribute__((vector_size(16)));
-typedef int64_t lanes2 __attribute__((vector_size(16)));
-#define CK_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (MASK){__VA_ARGS__})
-#endif
 
 typedef struct {
     void (*tile)(int64_t k, const void *a, int64_t arow, int64_t ak, const void *b, int64_t bk,
@@ -32,7 +24,9 @@ typedef struct {
 } kernel;
 
 #define TEMPLATE "gemm/microkernel.h"
-#include "simd/levels.h"
+#include "simd/each.h"
+
+CK_DISPATCH(static, kernel, choose)
 
 /* Block sizes, and up to which n (m) A (B) is read where it lies. Measured on Zen 5: KC 192 to
    512 within 4 %; NC 512 keeps the block of B in a 1 MB L2. B of up to DIRECT_BYTES is not packed
@@ -46,42 +40,14 @@ enum {
     DEEP_BYTES = 4096, MC_DEEP = 132
 };
 
-/* 0: baseline, 1: AVX2 + FMA, 2: AVX-512 */
-#ifndef CK_MAX_LEVEL
-#define CK_MAX_LEVEL 2                 /* tests build the runtime with less to reach every kernel */
-#endif
-
-int ck_builtin_level(void)
-{
-#ifdef CK_X86
-    __builtin_cpu_init();
-    if (CK_MAX_LEVEL >= 2 && __builtin_cpu_supports("avx512f")
-        && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")
-        && __builtin_cpu_supports("avx512bw"))
-        return 2;
-    if (CK_MAX_LEVEL >= 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return 1;
-#endif
-    return 0;
-}
-
-static const kernel *choose(int dtype)
-{
-#ifdef CK_X86
-    static const kernel *const table[3][2] = {{&kernel_base_f32, &kernel_base_f64},
-                                              {&kernel_avx2_f32, &kernel_avx2_f64},
-                                              {&kernel_avx512_f32, &kernel_avx512_f64}};
-    return table[ck_builtin_level()][dtype];
-#else
-    static const kernel *const table[2] = {&kernel_base_f32, &kernel_base_f64};
-    return table[dtype];
-#endif
-}
-
 const char *ck_builtin_name(void)
 {
+#ifdef __aarch64__
+    return "builtin (neon)";
+#else
     static const char *const names[] = {"builtin", "builtin (avx2)", "builtin (avx512)"};
-    return names[ck_builtin_level()];
+    return names[ck_simd()];
+#endif
 }
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -283,7 +249,7 @@ int64_t ck_builtin_packed(int dtype, const ck_gemm_shape *s, ck_packed *out)
 {
     const kernel *f = choose(dtype);
     out->width = round_up(s->n, f->nr);
-    out->depth = even(s->k, ck_builtin_level() == 2 ? DEEP_BYTES / f->size : KC);
+    out->depth = even(s->k, ck_simd() == CK_AVX512 ? DEEP_BYTES / f->size : KC);
     out->data = NULL;
     int64_t bytes = out->width * s->k * f->size;
     int direct = reads_directly(f, s->trans_b ? 2 : 1, s->m, s->n, s->k);

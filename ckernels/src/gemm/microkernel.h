@@ -1,74 +1,67 @@
 /* microkernel.h: one tile of C for one type and one instruction set; builtin.c includes it for
    each.
 
-   Set before: what levels.h sets. A tile is MR rows by two vectors: its sums
-   stay in registers over the whole k loop. */
-#define JOIN_(x, y) x##_##y
-#define JOIN(x, y) JOIN_(x, y)
-#define NAME(x) JOIN(x, SUFFIX)
-#define LANES ((int)(BYTES / sizeof(REAL)))
-#define NR (2 * LANES)                    /* columns of the tile */
-#if BYTES == 64
-#define MR 12                             /* rows of the tile */
-#elif BYTES == 32
-#define MR 6
-#else
-#define MR 4
-#endif
-#if WORDS == 4
-#define MASK lanes4
-#else
-#define MASK lanes2
-#endif
+   Set before: what each.h sets. A tile is MR rows by two vectors: its sums stay in registers over
+   the whole k loop. */
+#define MR GEMM_ROWS                      /* rows of the tile */
+#define NR (2 * LANES)                    /* columns */
 
-typedef REAL NAME(vec) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
+/* sum[i, :] += a[i * arow] * b: one step of a tile. */
+INLINE void NAME(step)(int tall, int wide, vec sum[MR][2], const REAL *a, int64_t arow,
+                       const REAL *b)
+{
+    vec b0 = vload(b), b1 = b0;
+    if (wide > 1)
+        b1 = vload(b + LANES);
+    if (BY_LANE && arow == 1 && tall % LANES == 0) {
+#pragma GCC unroll 16
+        for (int i = 0; i < tall; i += LANES) {
+            vec some = vload(a + i);
+#pragma GCC unroll 4
+            for (int l = 0; l < LANES; l++) {
+                sum[i + l][0] = vfma_lane(sum[i + l][0], b0, some, l);
+                if (wide > 1)
+                    sum[i + l][1] = vfma_lane(sum[i + l][1], b1, some, l);
+            }
+        }
+        return;
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < tall; i++) {
+        sum[i][0] = vfma(sum[i][0], vbroadcast(a[i * arow]), b0);
+        if (wide > 1)
+            sum[i][1] = vfma(sum[i][1], vbroadcast(a[i * arow]), b1);
+    }
+}
 
 /* One tile: c[0:rows, 0:cols] = alpha * (a @ b) + beta * c. a[i, p] is a[i*arow + p*ak], b[p,
    j] is b[p*bk + j]; tall >= rows and wide * LANES >= cols are constants, so the loops unroll
    and the sums stay in registers. Reads tall rows of a and wide vectors of b: the caller gives
-   padded memory for edges. ahead: both are packed; C is asked for before the sums start, and a
-   line of what is read next (from `next` on, into L2) in every fourth step. */
-TARGET static inline __attribute__((always_inline)) void NAME(fma)(
+   padded memory for edges. ahead: both are packed; C is prefetched before the sums start,
+   and a line of what is read next (from `next` on, into L2) in every fourth step. */
+INLINE void NAME(sums_of_tile)(
     const int ahead, int tall, int wide, int64_t k, const REAL *a, int64_t arow, int64_t ak,
     const REAL *b, int64_t bk, const char *next, REAL *c, int64_t ldc, int rows, int cols,
     REAL alpha, REAL beta)
 {
-    NAME(vec) sum[MR][2];
+    vec sum[MR][2];
 #pragma GCC unroll 16
     for (int i = 0; i < tall; i++)
 #pragma GCC unroll 2
         for (int j = 0; j < wide; j++) {
-            sum[i][j] = (NAME(vec)){0};
+            sum[i][j] = (vec){0};
             if (ahead && i < rows)
-                __builtin_prefetch(c + i * ldc + j * LANES, 1);
+                ck_prefetch_written(c + i * ldc + j * LANES);
         }
     int64_t p = 0;
     for (; ahead && p + 4 <= k; p += 4, next += 64) {
-        __builtin_prefetch(next, 0, 2);
+        ck_prefetch_later(next);
 #pragma GCC unroll 4
-        for (int u = 0; u < 4; u++, a += ak, b += bk) {
-            NAME(vec) b0 = *(const NAME(vec) *)b, b1 = b0;
-            if (wide > 1)
-                b1 = *(const NAME(vec) *)(b + LANES);
-#pragma GCC unroll 16
-            for (int i = 0; i < tall; i++) {
-                sum[i][0] += a[i * arow] * b0;
-                if (wide > 1)
-                    sum[i][1] += a[i * arow] * b1;
-            }
-        }
+        for (int u = 0; u < 4; u++, a += ak, b += bk)
+            NAME(step)(tall, wide, sum, a, arow, b);
     }
-    for (; p < k; p++, a += ak, b += bk) {
-        NAME(vec) b0 = *(const NAME(vec) *)b, b1 = b0;
-        if (wide > 1)
-            b1 = *(const NAME(vec) *)(b + LANES);
-#pragma GCC unroll 16
-        for (int i = 0; i < tall; i++) {
-            sum[i][0] += a[i * arow] * b0;
-            if (wide > 1)
-                sum[i][1] += a[i * arow] * b1;
-        }
-    }
+    for (; p < k; p++, a += ak, b += bk)
+        NAME(step)(tall, wide, sum, a, arow, b);
     REAL edge[MR][NR];
     if (cols == wide * LANES) {
 #pragma GCC unroll 16
@@ -76,10 +69,11 @@ TARGET static inline __attribute__((always_inline)) void NAME(fma)(
             if (i < rows)
 #pragma GCC unroll 2
                 for (int j = 0; j < wide; j++) {
-                    NAME(vec) *out = (NAME(vec) *)(c + i * ldc + j * LANES), r = sum[i][j] * alpha;
+                    REAL *out = c + i * ldc + j * LANES;
+                    vec r = sum[i][j] * vbroadcast(alpha);
                     if (beta != 0)                     /* beta == 0 must not read C */
-                        r += *out * beta;
-                    *out = r;
+                        r = vfma(r, vload(out), vbroadcast(beta));
+                    vstore(out, r);
                 }
         return;
     }
@@ -87,15 +81,15 @@ TARGET static inline __attribute__((always_inline)) void NAME(fma)(
     for (int i = 0; i < tall; i++)
 #pragma GCC unroll 2
         for (int j = 0; j < wide; j++)
-            *(NAME(vec) *)(edge[i] + j * LANES) = sum[i][j] * alpha;
+            vstore(edge[i] + j * LANES, sum[i][j] * vbroadcast(alpha));
     for (int i = 0; i < rows && i < tall; i++)
         for (int j = 0; j < cols && j < wide * LANES; j++)
             c[i * ldc + j] = beta == 0 ? edge[i][j] : edge[i][j] + c[i * ldc + j] * beta;
 }
 
 #define CALL(ahead, tall, wide, arow, ak)                                                         \
-    NAME(fma)(ahead, tall, wide, k, a, arow, ak, b, bk, next, c, ldc, rows, cols, (REAL)alpha,    \
-              (REAL)beta)
+    NAME(sums_of_tile)(ahead, tall, wide, k, a, arow, ak, b, bk, next, c, ldc, rows, cols,        \
+                       (REAL)alpha, (REAL)beta)
 #define VARIANT(tall, wide)                                                                       \
     if (arow == 1 && tall == MR && wide > 1 && next)                                              \
         CALL(1, tall, wide, 1, ak);                                                               \
@@ -106,7 +100,7 @@ TARGET static inline __attribute__((always_inline)) void NAME(fma)(
 
 /* Pick the smallest unrolled tile that holds rows x cols. arow or ak is 1. */
 #define TALL(n)                                                                                   \
-    TARGET static __attribute__((noinline)) void NAME(tall_##n)(                                  \
+    APART void NAME(tall_##n)(                                                                    \
         int64_t k, const REAL *a, int64_t arow, int64_t ak, const REAL *b, int64_t bk,            \
         const char *next, REAL *c, int64_t ldc, int rows, int cols, double alpha, double beta)   \
     {                                                                                             \
@@ -152,29 +146,6 @@ TARGET static void NAME(tile)(int64_t k, const void *a, int64_t arow, int64_t ak
     }
 }
 
-/* Transpose 16 bytes by 16 bytes. */
-TARGET static inline void NAME(square)(const REAL *from, int64_t stride, REAL *to, int64_t width)
-{
-    typedef REAL quad __attribute__((vector_size(16), aligned(sizeof(REAL)), may_alias));
-#define ROW(i) (*(const quad *)(from + (i) * stride))
-#define OUT(i) (*(quad *)(to + (i) * width))
-#if WORDS == 4
-    quad a = ROW(0), b = ROW(1), c = ROW(2), d = ROW(3);
-    quad ab0 = CK_SHUFFLE(a, b, 0, 4, 1, 5), ab1 = CK_SHUFFLE(a, b, 2, 6, 3, 7);
-    quad cd0 = CK_SHUFFLE(c, d, 0, 4, 1, 5), cd1 = CK_SHUFFLE(c, d, 2, 6, 3, 7);
-    OUT(0) = CK_SHUFFLE(ab0, cd0, 0, 1, 4, 5);
-    OUT(1) = CK_SHUFFLE(ab0, cd0, 2, 3, 6, 7);
-    OUT(2) = CK_SHUFFLE(ab1, cd1, 0, 1, 4, 5);
-    OUT(3) = CK_SHUFFLE(ab1, cd1, 2, 3, 6, 7);
-#else
-    quad a = ROW(0), b = ROW(1);
-    OUT(0) = CK_SHUFFLE(a, b, 0, 2);
-    OUT(1) = CK_SHUFFLE(a, b, 1, 3);
-#endif
-#undef ROW
-#undef OUT
-}
-
 /* Copy the n elements of a short row in two overlapping pieces of one fixed size. */
 TARGET static inline void NAME(copy)(REAL *out, const REAL *from, int n)
 {
@@ -194,6 +165,12 @@ TARGET static inline void NAME(copy)(REAL *out, const REAL *from, int n)
     out[0] = from[0];
 }
 
+#if DOUBLE
+#define SQUARE ck_square_f64
+#else
+#define SQUARE ck_square_f32
+#endif
+
 /* out[p, l] = x[l, p]: in 16-byte squares where x has contiguous lines. */
 TARGET static inline void NAME(transpose)(const REAL *x, int lines, int64_t k, int64_t stride,
                                           int64_t kstride, int width, REAL *out)
@@ -205,7 +182,7 @@ TARGET static inline void NAME(transpose)(const REAL *x, int lines, int64_t k, i
         REAL *to = out + l;
         int64_t p = 0;
         for (; p + S <= k; p += S)
-            NAME(square)(from + p, stride, to + p * width, width);
+            SQUARE(from + p, stride, to + p * width, width);
         for (; p < k; p++)
             for (int i = 0; i < S; i++)
                 to[p * width + i] = from[i * stride + p];
@@ -257,16 +234,14 @@ TARGET static void NAME(dots)(const void *matrix, int64_t ld, int64_t rows, int6
         const REAL *r[4];
         for (int q = 0; q < 4; q++)                     /* the last rows may be taken twice */
             r[q] = (const REAL *)matrix + (i + q < rows ? i + q : rows - 1) * ld;
-        NAME(vec) sum[4] = {{0}};
+        vec sum[4] = {{0}};
         int64_t j = 0;
         for (; j + LANES <= len; j += LANES)
 #pragma GCC unroll 4
             for (int q = 0; q < 4; q++)
-                sum[q] += *(const NAME(vec) *)(r[q] + j) * *(const NAME(vec) *)(x + j);
+                sum[q] = vfma(sum[q], vload(r[q] + j), vload(x + j));
         for (int q = 0; q < 4 && i + q < rows; q++) {
-            REAL total = 0;
-            for (int l = 0; l < LANES; l++)
-                total += sum[q][l];
+            REAL total = vsum(sum[q]);
             for (int64_t t = j; t < len; t++)
                 total += r[q][t] * x[t];
             y[i + q] = total;
@@ -286,11 +261,11 @@ TARGET static void NAME(sums)(const void *matrix, int64_t ld, int64_t rows, int6
         const REAL *r = (const REAL *)matrix + i * ld;
         int64_t j = 0;
         for (; j + LANES <= len; j += LANES) {
-            NAME(vec) sum = *(NAME(vec) *)(y + j);
+            vec sum = vload(y + j);
 #pragma GCC unroll 8
             for (int q = 0; q < 8; q++)
-                sum += *(const NAME(vec) *)(r + q * ld + j) * x[i + q];
-            *(NAME(vec) *)(y + j) = sum;
+                sum = vfma(sum, vload(r + q * ld + j), vbroadcast(x[i + q]));
+            vstore(y + j, sum);
         }
         for (; j < len; j++)
             for (int q = 0; q < 8; q++)
@@ -316,19 +291,9 @@ static const kernel NAME(kernel) = {
     sizeof(REAL),
 };
 
-#undef JOIN_
-#undef JOIN
-#undef NAME
-#undef LANES
+#undef MR
 #undef NR
 #undef CALL
 #undef VARIANT
 #undef TALL
-#undef REAL
-#undef INTEGER
-#undef WORDS
-#undef MASK
-#undef BYTES
-#undef MR
-#undef SUFFIX
-#undef TARGET
+#undef SQUARE

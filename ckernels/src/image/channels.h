@@ -1,119 +1,70 @@
 /* channels.h: what depthwise convolution and pooling do for the channels of a few pixels, for one
    type and one instruction set; channels.c includes it for each.
 
-   Set before: REAL, INTEGER (as wide), BYTES (of a vector register), SUFFIX, TARGET. Channels
-   are side by side, so every step is a vector of them: full registers first, then 16 bytes at a
-   time, then one by one. */
-#define JOIN_(x, y) x##_##y
-#define JOIN(x, y) JOIN_(x, y)
-#define NAME(x) JOIN(x, SUFFIX)
-#define LANES ((int)(BYTES / sizeof(REAL)))
+   Set before: what each.h sets. Channels are side by side, so every step is a vector of them: full
+   registers first, then 16 bytes at a time, then one by one: widths.h is included for each. */
 #define FEW ((int)(16 / sizeof(REAL)))
+#include "image/widths.h"
+#undef WIDTH
+#undef WIDTH_BYTES
+#define WIDTH few
+#define WIDTH_BYTES 16
+#include "simd/vector.h"
+#include "image/widths.h"
+#undef WIDTH
+#undef WIDTH_BYTES
+#define WIDTH one
+#define WIDTH_BYTES sizeof(REAL)
+#include "simd/vector.h"
+#include "image/widths.h"
+#undef WIDTH
+#undef WIDTH_BYTES
+#define WIDTH wide
+#define WIDTH_BYTES BYTES
 
-typedef REAL NAME(vec) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
-typedef INTEGER NAME(bits) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
-typedef REAL NAME(few) __attribute__((vector_size(16), aligned(sizeof(REAL)), may_alias));
-typedef INTEGER NAME(few_bits) __attribute__((vector_size(16), aligned(sizeof(REAL)), may_alias));
-typedef REAL NAME(one) __attribute__((vector_size(sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
-typedef INTEGER NAME(one_bits) __attribute__((vector_size(sizeof(REAL)), aligned(sizeof(REAL)),
-                                              may_alias));
-
-/* One tap of `tall` pixels. */
-#define TAP(op, VEC, BITS, sum, a, step, factor)                                                  \
-    _Pragma("GCC unroll 8")                                                                       \
-    for (int i = 0; i < tall; i++) {                                                              \
-        VEC v = *(const VEC *)((a) + i * (step)), *s = (sum) + i;                                 \
-        if (op == CK_OF_PRODUCTS)                                                                 \
-            *s += v * (factor);                                                                   \
-        else if (op == CK_OF_SUM)                                                                 \
-            *s += v;                                                                              \
-        else {                                                                                    \
-            BITS take = (v > *s) | (v != v);                                                      \
-            *s = (VEC)(((BITS)v & take) | ((BITS)*s & ~take));                                    \
-        }                                                                                         \
-    }
-
-/* All taps of `tall` pixels for a vector of channels. Sums are added up in stretches of 64, so
-   that large windows stay accurate. */
-#define WINDOW(VEC, BITS, KIND)                                                                   \
-    TARGET static inline __attribute__((always_inline)) void NAME(window_##KIND)(                 \
-        const int op, const int tall, const ck_taps *t, const REAL *x, const REAL *w, REAL *out)  \
-    {                                                                                             \
-        enum { STRETCH = 64 };                                                                    \
-        VEC total[6], sum[6];                                                                     \
-        const REAL start = op == CK_OF_MAX ? -(REAL)INFINITY : 0;                                 \
-        _Pragma("GCC unroll 8")                                                                   \
-        for (int i = 0; i < tall; i++)                                                            \
-            total[i] = sum[i] = (VEC){0} + start;                                                 \
-        for (int64_t d = 0; d < t->count[0]; d++)                                                 \
-            for (int64_t h = 0; h < t->count[1]; h++)                                             \
-                for (int64_t first = 0; first < t->count[2]; first += STRETCH) {                  \
-                    int64_t left = ck_min(STRETCH, t->count[2] - first);                          \
-                    const REAL *a = x + d * t->x[0] + h * t->x[1] + first * t->x[2];              \
-                    const REAL *b = w + d * t->w[0] + h * t->w[1] + first * t->w[2];              \
-                    for (; left > 0; left--, a += t->x[2], b += t->w[2]) {                        \
-                        VEC factor = {0};                                                         \
-                        if (op == CK_OF_PRODUCTS)                                                 \
-                            factor = *(const VEC *)b;                                             \
-                        TAP(op, VEC, BITS, sum, a, t->x_pixel, factor)                            \
-                    }                                                                             \
-                    _Pragma("GCC unroll 8")                                                       \
-                    for (int i = 0; i < tall && op != CK_OF_MAX; i++) {                           \
-                        total[i] += sum[i];                                                       \
-                        sum[i] = (VEC){0};                                                        \
-                    }                                                                             \
-                }                                                                                 \
-        _Pragma("GCC unroll 8")                                                                   \
-        for (int i = 0; i < tall; i++)                                                            \
-            *(VEC *)(out + i * t->out_pixel) = op == CK_OF_MAX ? sum[i] : total[i];               \
-    }
-WINDOW(NAME(vec), NAME(bits), vec)
-WINDOW(NAME(few), NAME(few_bits), few)
-WINDOW(NAME(one), NAME(one_bits), one)
-
-/* The same for windows of `wide` columns, a constant; beside: columns are a pixel apart, so that
+/* All taps of windows of `wide` columns, a constant; beside: columns are a pixel apart, so that
    neighbouring windows share what is loaded. */
-TARGET static inline __attribute__((always_inline)) void NAME(narrow)(
+INLINE void NAME(narrow)(
     const int op, const int tall, const int wide, const int beside, const ck_taps *t,
     const REAL *x, const REAL *w, REAL *out)
 {
-    NAME(vec) sum[6];
+    vec sum[6];
     const REAL start = op == CK_OF_MAX ? -(REAL)INFINITY : 0;
     const int64_t pixel = t->x_pixel, column = beside ? pixel : t->x[2];
 #pragma GCC unroll 8
     for (int i = 0; i < tall; i++)
-        sum[i] = (NAME(vec)){0} + start;
+        sum[i] = vbroadcast(start);
     for (int64_t d = 0; d < t->count[0]; d++) {
         const REAL *a = x + d * t->x[0], *b = w + d * t->w[0];
         for (int64_t h = t->count[1]; h > 0; h--, a += t->x[1], b += t->w[1])
 #pragma GCC unroll 8
             for (int k = 0; k < wide; k++) {
-                NAME(vec) factor = {0};
+                vec factor = {0};
                 if (op == CK_OF_PRODUCTS)
-                    factor = *(const NAME(vec) *)(b + k * t->w[2]);
-                TAP(op, NAME(vec), NAME(bits), sum, a + k * column, pixel, factor)
+                    factor = vload(b + k * t->w[2]);
+                NAME(tap_wide)(op, tall, sum, a + k * column, pixel, factor);
             }
     }
 #pragma GCC unroll 8
     for (int i = 0; i < tall; i++)
-        *(NAME(vec) *)(out + i * t->out_pixel) = sum[i];
+        vstore(out + i * t->out_pixel, sum[i]);
 }
 
 /* Functions for all channels, or whole vectors of them, of one tile: small enough for the compiler
    to keep everything in registers. */
 #define ANY(op, tall)                                                                             \
-    TARGET static __attribute__((noinline)) void NAME(any_##op##_##tall)(                         \
+    APART void NAME(any_##op##_##tall)(                                                           \
         const ck_taps *t, const REAL *x, const REAL *w, REAL *out, int64_t c)                     \
     {                                                                                             \
         for (; c + LANES <= t->channels; c += LANES)                                              \
-            NAME(window_vec)(op, tall, t, x + c, w + c, out + c);                                 \
+            NAME(window_wide)(op, tall, t, x + c, w + c, out + c);                                \
         for (; c + FEW <= t->channels; c += FEW)                                                  \
             NAME(window_few)(op, tall, t, x + c, w + c, out + c);                                 \
         for (; c < t->channels; c++)                                                              \
             NAME(window_one)(op, tall, t, x + c, w + c, out + c);                                 \
     }
 #define NARROW(op, wide, beside)                                                                  \
-    TARGET static __attribute__((noinline)) void NAME(narrow_##op##_##wide##_##beside)(           \
+    APART void NAME(narrow_##op##_##wide##_##beside)(                                             \
         const ck_taps *t, const REAL *x, const REAL *w, REAL *out)                                \
     {                                                                                             \
         for (int64_t c = 0; c + LANES <= t->channels; c += LANES)                                 \
@@ -121,74 +72,71 @@ TARGET static inline __attribute__((always_inline)) void NAME(narrow)(
     }
 
 /* One pixel: four vectors of channels at a time, so that sums do not wait for each other. */
-TARGET static inline __attribute__((always_inline)) int64_t NAME(single)(
+INLINE int64_t NAME(single)(
     const int op, const ck_taps *t, const REAL *x, const REAL *w, REAL *out)
 {
     const REAL start = op == CK_OF_MAX ? -(REAL)INFINITY : 0;
     int64_t c = 0;
     for (; c + 4 * LANES <= t->channels; c += 4 * LANES) {
-        NAME(vec) sum[4] = {{0}};
+        vec sum[4];
 #pragma GCC unroll 4
         for (int i = 0; i < 4; i++)
-            sum[i] += start;
+            sum[i] = vbroadcast(start);
         for (int64_t d = 0; d < t->count[0]; d++)
             for (int64_t h = 0; h < t->count[1]; h++) {
                 const REAL *a = x + d * t->x[0] + h * t->x[1] + c;
                 const REAL *b = w + d * t->w[0] + h * t->w[1] + c;
                 for (int64_t k = t->count[2]; k > 0; k--, a += t->x[2], b += t->w[2]) {
-                    enum { tall = 4 };
-                    NAME(vec) part[4];
 #pragma GCC unroll 4
                     for (int i = 0; i < 4; i++) {
-                        part[i] = *(const NAME(vec) *)(a + i * LANES);
+                        vec factor = {0};
                         if (op == CK_OF_PRODUCTS)
-                            part[i] *= *(const NAME(vec) *)(b + i * LANES);
+                            factor = vload(b + i * LANES);
+                        NAME(tap_wide)(op, 1, sum + i, a + i * LANES, 0, factor);
                     }
-                    const int each = op == CK_OF_MAX ? CK_OF_MAX : CK_OF_SUM;
-                    TAP(each, NAME(vec), NAME(bits), sum, (const REAL *)part, LANES, part[0])
                 }
             }
 #pragma GCC unroll 4
         for (int i = 0; i < 4; i++)
-            *(NAME(vec) *)(out + c + i * LANES) = sum[i];
+            vstore(out + c + i * LANES, sum[i]);
     }
     return c;
 }
 
 /* Products of windows of 3 x 3 that overlap, of four pixels of each of two rows: most of what is
    loaded serves six sums, and the kernel stays in registers. Sums are taken in the order of
-   `narrow`. What is read and written `ahead` pixels further is asked for. */
-TARGET static inline __attribute__((always_inline)) void NAME(nine)(
+   `narrow`. What is read and written `ahead` pixels further is prefetched. */
+INLINE void NAME(nine)(
     const ck_taps *t, const REAL *x, const REAL *w, REAL *out, int64_t out_row, int64_t ahead)
 {
     enum { PIXELS = 4 };
-    NAME(vec) sum[2][PIXELS], factor[3][3];
+    vec sum[2][PIXELS], factor[3][3];
 #pragma GCC unroll 4
     for (int h = 0; h < 3; h++)
 #pragma GCC unroll 4
         for (int k = 0; k < 3; k++)
-            factor[h][k] = *(const NAME(vec) *)(w + h * t->w[1] + k * t->w[2]);
+            factor[h][k] = vload(w + h * t->w[1] + k * t->w[2]);
 #pragma GCC unroll 4
     for (int i = 0; i < PIXELS; i++)
-        sum[0][i] = sum[1][i] = (NAME(vec)){0};
+        sum[0][i] = sum[1][i] = (vec){0};
 #pragma GCC unroll 4
     for (int r = 0; r < 4; r++) {
         const REAL *a = x + r * t->x[1];
-        NAME(vec) v[PIXELS + 2];
+        vec v[PIXELS + 2];
 #pragma GCC unroll 8
         for (int i = 0; i < PIXELS + 2; i++)
-            v[i] = *(const NAME(vec) *)(a + i * t->x_pixel);
+            v[i] = vload(a + i * t->x_pixel);
 #pragma GCC unroll 4
         for (int i = 0; i < PIXELS && r > 1; i++)
-            __builtin_prefetch(a + (i + ahead) * t->x_pixel);
+            ck_prefetch(a + (i + ahead) * t->x_pixel);
 #pragma GCC unroll 4
         for (int k = 0; k < 3; k++)
 #pragma GCC unroll 4
             for (int i = 0; i < PIXELS; i++) {
                 if (r < 3)
-                    sum[0][i] += v[i + k] * factor[r][k];
+                    sum[0][i] = vfma(sum[0][i], v[i + k], factor[r][k]);
                 if (r > 0)
-                    sum[1][i] += v[i + k] * factor[r - 1][k];
+                    sum[1][i] = vfma(sum[1][i], v[i + k], factor[r - 1][k]);
             }
     }
 #pragma GCC unroll 4
@@ -196,8 +144,8 @@ TARGET static inline __attribute__((always_inline)) void NAME(nine)(
 #pragma GCC unroll 2
         for (int r = 0; r < 2; r++) {
             REAL *to = out + r * out_row + i * t->out_pixel;
-            __builtin_prefetch(to + ahead * t->out_pixel, 1);
-            *(NAME(vec) *)to = sum[r][i];
+            ck_prefetch_written(to + ahead * t->out_pixel);
+            vstore(to, sum[r][i]);
         }
 }
 
@@ -247,8 +195,8 @@ TARGET static int64_t NAME(two_rows)(const ck_taps *t, const void *x, const void
             REAL *to = out + at * t->out_pixel;                                                   \
             for (int k = 0; op == CK_OF_PRODUCTS && k < 6; k++)                                   \
                 for (int64_t c = 0; c < t->channels; c += 64 / sizeof(REAL)) {                    \
-                    __builtin_prefetch(a + below + (ahead + k) * t->x_pixel + c);                 \
-                    __builtin_prefetch(to + (ahead + k) * t->out_pixel + c, 1);                   \
+                    ck_prefetch(a + below + (ahead + k) * t->x_pixel + c);                        \
+                    ck_prefetch_written(to + (ahead + k) * t->out_pixel + c);                     \
                 }                                                                                 \
             if (tile)                                                                             \
                 tile(t, a, w, to);                                                                \
@@ -279,59 +227,45 @@ static void NAME(slide)(int op, const ck_taps *t, const void *x, const void *w, 
 }
 
 /* out[c] += sum over i < n of x[i * xstep + c] * g[i * gstep + c] */
-#define DOT(VEC)                                                                                  \
-    for (; c + (int64_t)(sizeof(VEC) / sizeof(REAL)) <= channels;                                 \
-         c += sizeof(VEC) / sizeof(REAL)) {                                                       \
-        const REAL *a = x + c, *b = g + c;                                                        \
-        VEC sum[4] = {{0}};                                                                       \
-        int64_t i = 0;                                                                            \
-        for (; i + 4 <= n; i += 4, a += 4 * xstep, b += 4 * gstep)                                \
-            for (int j = 0; j < 4; j++)                                                           \
-                sum[j] += *(const VEC *)(a + j * xstep) * *(const VEC *)(b + j * gstep);          \
-        for (; i < n; i++, a += xstep, b += gstep)                                                \
-            sum[0] += *(const VEC *)a * *(const VEC *)b;                                          \
-        *(VEC *)(out + c) += (sum[0] + sum[1]) + (sum[2] + sum[3]);                               \
-    }
 TARGET static void NAME(dot)(int64_t channels, int64_t n, const void *px, int64_t xstep,
                              const void *pg, int64_t gstep, void *pout)
 {
-    const REAL *x = px, *g = pg;
-    REAL *out = pout;
-    int64_t c = 0;
-    DOT(NAME(vec))
-    DOT(NAME(few))
-    DOT(NAME(one))
+    int64_t c = NAME(dot_wide)(0, channels, n, px, xstep, pg, gstep, pout);
+    c = NAME(dot_few)(c, channels, n, px, xstep, pg, gstep, pout);
+    NAME(dot_one)(c, channels, n, px, xstep, pg, gstep, pout);
 }
 
 /* The same for taps of `rows` by `wide`, constants: as many sums at once. */
-TARGET static inline __attribute__((always_inline)) void NAME(taps)(
+INLINE void NAME(taps)(
     const int rows, const int wide, const ck_taps *t, int64_t n, const REAL *x, const REAL *g,
     REAL *out)
 {
     const int64_t ahead = ck_max(4, AHEAD / ck_max(1, t->x_pixel));
     const REAL *below = x + (rows - 1) * t->x[1] + (wide - 1) * t->x[2];
     for (int64_t c = 0; c + LANES <= t->channels; c += LANES) {
-        NAME(vec) sum[9];
+        vec sum[9];
 #pragma GCC unroll 16
         for (int k = 0; k < rows * wide; k++)
-            sum[k] = (NAME(vec)){0};
+            sum[k] = (vec){0};
         for (int64_t i = 0; i < n; i++) {
             const REAL *a = x + i * t->x_pixel + c;
-            NAME(vec) factor = *(const NAME(vec) *)(g + i * t->out_pixel + c);
-            __builtin_prefetch(below + (i + ahead) * t->x_pixel + c);
-            __builtin_prefetch(g + (i + ahead) * t->out_pixel + c);
+            vec factor = vload(g + i * t->out_pixel + c);
+            ck_prefetch(below + (i + ahead) * t->x_pixel + c);
+            ck_prefetch(g + (i + ahead) * t->out_pixel + c);
 #pragma GCC unroll 4
             for (int h = 0; h < rows; h++)
 #pragma GCC unroll 8
                 for (int k = 0; k < wide; k++)
-                    sum[h * wide + k] += *(const NAME(vec) *)(a + h * t->x[1] + k * t->x[2])
-                                         * factor;
+                    sum[h * wide + k] = vfma(sum[h * wide + k],
+                                             vload(a + h * t->x[1] + k * t->x[2]), factor);
         }
 #pragma GCC unroll 4
         for (int h = 0; h < rows; h++)
 #pragma GCC unroll 8
-            for (int k = 0; k < wide; k++)
-                *(NAME(vec) *)(out + h * t->w[1] + k * t->w[2] + c) += sum[h * wide + k];
+            for (int k = 0; k < wide; k++) {
+                REAL *to = out + h * t->w[1] + k * t->w[2] + c;
+                vstore(to, vload(to) + sum[h * wide + k]);
+            }
     }
 }
 
@@ -350,45 +284,14 @@ TARGET static int64_t NAME(dots)(const ck_taps *t, int64_t n, const void *x, con
     return t->channels / LANES * LANES;
 }
 
-/* The first element of a window that equals its maximum y (NaN equals NaN): `to` there gets g, or
-   (take) `to` of the window gets what `g` holds there. add: what is there already counts too. */
-#define FIRST(VEC, BITS)                                                                          \
-    for (; c + (int64_t)(sizeof(VEC) / sizeof(REAL)) <= t->channels;                              \
-         c += sizeof(VEC) / sizeof(REAL)) {                                                       \
-        VEC m = *(const VEC *)(y + c), given = {0}, taken = {0};                                  \
-        BITS left = ~(BITS){0}, is_nan = m != m;                                                  \
-        if (!take)                                                                                \
-            given = *(const VEC *)(g + c);                                                        \
-        for (int64_t d = 0; d < t->count[0]; d++)                                                 \
-            for (int64_t h = 0; h < t->count[1]; h++)                                             \
-                for (int64_t k = 0; k < t->count[2]; k++) {                                       \
-                    int64_t at = d * t->x[0] + h * t->x[1] + k * t->x[2] + c;                     \
-                    int64_t to_at = d * t->w[0] + h * t->w[1] + k * t->w[2] + c;                  \
-                    VEC v = *(const VEC *)(x + at);                                               \
-                    BITS hit = left & ((v == m) | (is_nan & (v != v)));                           \
-                    left &= ~hit;                                                                 \
-                    if (take) {                                                                   \
-                        VEC u = *(const VEC *)(g + to_at);                                        \
-                        taken = (VEC)((BITS)taken | ((BITS)u & hit));                             \
-                    }                                                                             \
-                    else {                                                                        \
-                        VEC *to = (VEC *)(out + to_at), got = (VEC)((BITS)given & hit);           \
-                        if (add)                                                                  \
-                            got += *to;                                                           \
-                        *to = got;                                                                \
-                    }                                                                             \
-                }                                                                                 \
-        if (take)                                                                                 \
-            *(VEC *)(out + c) = taken;                                                            \
-    }
-TARGET static inline __attribute__((always_inline)) void NAME(first)(
+/* What widths.h has for a window's first maximum, for all channels. */
+INLINE void NAME(first)(
     const ck_taps *t, const REAL *x, const REAL *y, const REAL *g, REAL *out, const int take,
     const int add)
 {
-    int64_t c = 0;
-    FIRST(NAME(vec), NAME(bits))
-    FIRST(NAME(few), NAME(few_bits))
-    FIRST(NAME(one), NAME(one_bits))
+    int64_t c = NAME(first_wide)(0, t, x, y, g, out, take, add);
+    c = NAME(first_few)(c, t, x, y, g, out, take, add);
+    NAME(first_one)(c, t, x, y, g, out, take, add);
 }
 
 TARGET static void NAME(give)(const ck_taps *t, const void *x, const void *y, const void *g,
@@ -409,21 +312,7 @@ TARGET static void NAME(take)(const ck_taps *t, const void *x, const void *y, co
 static const ck_channels NAME(kernel) = {NAME(slide), NAME(two_rows), NAME(dot), NAME(dots),
                                          NAME(give), NAME(take)};
 
-#undef JOIN_
-#undef JOIN
-#undef NAME
-#undef LANES
 #undef FEW
-#undef WINDOW
-#undef TAP
 #undef ANY
 #undef NARROW
 #undef SLIDE
-#undef DOT
-#undef FIRST
-#undef REAL
-#undef INTEGER
-#undef WORDS
-#undef BYTES
-#undef SUFFIX
-#undef TARGET

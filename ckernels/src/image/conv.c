@@ -7,6 +7,7 @@
    band is in cache. Tasks depend on the shapes alone, so results do not depend on the number of
    threads. */
 #include "image/native.h"
+#include "simd/simd.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -235,7 +236,7 @@ static void prefetch(const conv *c, const task *t, int64_t column, int64_t first
     int64_t size = c->w.x.size, bytes = ck_min(c->tile->cols, c->out) * size;
     for (int64_t i = first; i < last; i++)
         for (int64_t at = 0; at < bytes; at += 64)
-            __builtin_prefetch(c->result + (t->at[i] + column) * size + at, 1);
+            ck_prefetch_written(c->result + (t->at[i] + column) * size + at);
 }
 
 /* All tiles of one panel over n pixels; long sums in several parts. */

@@ -21,20 +21,9 @@ typedef struct {
 } ck_plane_kernels;
 
 #define TEMPLATE "image/planes.h"
-#include "simd/levels.h"
+#include "simd/each.h"
 
-static const ck_plane_kernels *kernels_of(int dtype)
-{
-#ifdef CK_X86
-    static const ck_plane_kernels *const table[3][2] = {
-        {&kernel_base_f32, &kernel_base_f64}, {&kernel_avx2_f32, &kernel_avx2_f64},
-        {&kernel_avx512_f32, &kernel_avx512_f64}};
-    return table[ck_builtin_level()][dtype];
-#else
-    static const ck_plane_kernels *const table[2] = {&kernel_base_f32, &kernel_base_f64};
-    return table[dtype];
-#endif
-}
+CK_DISPATCH(static, ck_plane_kernels, kernels_of)
 
 enum {
     BAND = 6144, COLS = 1024, TASK = 32768,                /* elements */
@@ -99,7 +88,7 @@ static void prefetch(const char *at, int64_t rows, int64_t row_bytes, int64_t by
 {
     for (int64_t i = 0; i < rows; i++, at += row_bytes)
         for (int64_t b = 0; b < bytes; b += 64)
-            __builtin_prefetch(at + b);
+            ck_prefetch(at + b);
 }
 
 /* One plane, band by band. taps: of its kernel, or (sum) the sums of its gradient. */

@@ -1,25 +1,16 @@
 /* planes.h: depthwise convolution of planes (channels first), for one type and one instruction
    set; planes.c includes it for each.
 
-   Set before: REAL, INTEGER (as wide), BYTES (of a vector register), SUFFIX, TARGET. Vectors are
-   neighbours in a row. Rows of x are `pitch` apart and go on for a vector behind the last one. */
-#define JOIN_(x, y) x##_##y
-#define JOIN(x, y) JOIN_(x, y)
-#define NAME(x) JOIN(x, SUFFIX)
-#define LANES ((int)(BYTES / sizeof(REAL)))
-
-typedef REAL NAME(vec) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
-typedef INTEGER NAME(bits) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
-
+   Set before: what each.h sets. Vectors are neighbours in a row. Rows of x are `pitch` apart and go on for a vector behind the last one. */
 /* `tall` rows of a vector each; `high` by `wide`: taps. */
-TARGET static inline __attribute__((always_inline)) void NAME(column)(
+INLINE void NAME(column)(
     const int tall, const int64_t high, const int64_t wide, const REAL *x, int64_t pitch,
     const REAL *w, REAL *out, int64_t out_pitch, int64_t cols)
 {
-    NAME(vec) sum[4];
+    vec sum[4];
 #pragma GCC unroll 4
     for (int i = 0; i < tall; i++)
-        sum[i] = (NAME(vec)){0};
+        sum[i] = (vec){0};
 #pragma GCC unroll 4
     for (int64_t h = 0; h < high; h++)
 #pragma GCC unroll 4
@@ -27,12 +18,12 @@ TARGET static inline __attribute__((always_inline)) void NAME(column)(
             const REAL factor = w[h * wide + k];
 #pragma GCC unroll 4
             for (int i = 0; i < tall; i++)
-                sum[i] += *(const NAME(vec) *)(x + (h + i) * pitch + k) * factor;
+                sum[i] = vfma(sum[i], vload(x + (h + i) * pitch + k), vbroadcast(factor));
         }
 #pragma GCC unroll 4
     for (int i = 0; i < tall; i++)
         if (cols >= LANES)
-            *(NAME(vec) *)(out + i * out_pitch) = sum[i];
+            vstore(out + i * out_pitch, sum[i]);
         else
             memcpy(out + i * out_pitch, sum + i, (size_t)cols * sizeof(REAL));
 }
@@ -60,44 +51,46 @@ TARGET static void NAME(rows)(const ck_plane *p, const void *px, const void *pw,
 
 /* Add the sums of x times g of `high` by `wide` taps to out, lane by lane. What is behind the last
    column takes no part, whatever it is. */
-TARGET static inline __attribute__((always_inline)) void NAME(products)(
+INLINE void NAME(products)(
     const int high, const int wide, const ck_plane *p, const REAL *x, const REAL *g, REAL *out)
 {
-    NAME(vec) sum[9];
+    vec sum[9];
     const int64_t rest = p->cols % LANES;
     INTEGER ones[LANES] = {0};
     memset(ones, 255, (size_t)rest * sizeof(INTEGER));
-    const NAME(bits) inside = *(const NAME(bits) *)ones;
+    const vbits inside = *(const vbits *)ones;
 #pragma GCC unroll 16
     for (int k = 0; k < high * wide; k++)
-        sum[k] = (NAME(vec)){0};
+        sum[k] = (vec){0};
     for (int64_t r = 0; r < p->rows; r++, x += p->pitch, g += p->other) {
         int64_t c = 0;
         for (; c + LANES <= p->cols; c += LANES) {
-            NAME(vec) v = *(const NAME(vec) *)(g + c);
+            vec v = vload(g + c);
 #pragma GCC unroll 4
             for (int h = 0; h < high; h++)
 #pragma GCC unroll 4
                 for (int k = 0; k < wide; k++)
-                    sum[h * wide + k] += *(const NAME(vec) *)(x + h * p->pitch + c + k) * v;
+                    sum[h * wide + k] = vfma(sum[h * wide + k], vload(x + h * p->pitch + c + k), v);
         }
         if (rest) {
-            NAME(vec) v = {0};
+            vec v = {0};
             memcpy(&v, g + c, (size_t)rest * sizeof(REAL));
 #pragma GCC unroll 4
             for (int h = 0; h < high; h++)
 #pragma GCC unroll 4
                 for (int k = 0; k < wide; k++) {
-                    NAME(bits) u = *(const NAME(bits) *)(x + h * p->pitch + c + k) & inside;
-                    sum[h * wide + k] += (NAME(vec))u * v;
+                    vec u = (vec)((vbits)vload(x + h * p->pitch + c + k) & inside);
+                    sum[h * wide + k] = vfma(sum[h * wide + k], u, v);
                 }
         }
     }
 #pragma GCC unroll 4
     for (int h = 0; h < high; h++)
 #pragma GCC unroll 4
-        for (int k = 0; k < wide; k++)
-            *(NAME(vec) *)(out + (h * p->wide + k) * LANES) += sum[h * wide + k];
+        for (int k = 0; k < wide; k++) {
+            REAL *to = out + (h * p->wide + k) * LANES;
+            vstore(to, vload(to) + sum[h * wide + k]);
+        }
 }
 
 TARGET static void NAME(dots)(const ck_plane *p, const void *px, const void *g, void *pout)
@@ -119,14 +112,4 @@ TARGET static void NAME(dots)(const ck_plane *p, const void *px, const void *g, 
 
 static const ck_plane_kernels NAME(kernel) = {NAME(rows), NAME(dots), LANES};
 
-#undef JOIN_
-#undef JOIN
-#undef NAME
-#undef LANES
 #undef SWEEP
-#undef REAL
-#undef INTEGER
-#undef WORDS
-#undef BYTES
-#undef SUFFIX
-#undef TARGET

@@ -1,73 +1,64 @@
 /* tile.h: the register tile of the convolutions for one type and one instruction set; tile.c
    includes it for each.
 
-   Set before: what levels.h sets, and STEPS. MR rows by two vectors of sums stay in
+   Set before: what each.h sets. MR rows by two vectors of sums stay in
    registers. Each row reads x where it wants: pixels of several rows of an image, of several
    images, or elements of a kernel in a gradient, so nothing has to be copied into the shape of
    a matrix first. Their offsets are read from memory again and again, which the load units have
    room for (Zen 5: 229 GFLOP/s a core, 226 with fixed distances between rows). */
-#define JOIN_(x, y) x##_##y
-#define JOIN(x, y) JOIN_(x, y)
-#define NAME(x) JOIN(x, SUFFIX)
-#define LANES ((int)(BYTES / sizeof(REAL)))
+#define MR TILE_ROWS                   /* rows of the tile */
 #define NR (2 * LANES)
-#if BYTES == 64
-#define MR 12                  /* rows of the tile */
-#define UNROLL STEPS           /* steps whose vectors of w are held at once */
-#elif BYTES == 32
-#define MR 6
-#define UNROLL 1
-#else
-#define MR 4
-#define UNROLL 1
-#endif
-
-typedef REAL NAME(vec) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 
 /* tall >= rows and wide * LANES >= cols are constants, so the loops unroll. */
-TARGET static inline __attribute__((always_inline)) void NAME(sums)(
+INLINE void NAME(sums)(
     const int tall, const int wide, int rows, int64_t runs, const ck_run *run, const REAL *x,
     const int64_t *from, const int64_t step, const REAL *w, int64_t wstep, REAL *c,
     const int64_t *at, int cols, int add)
 {
-    NAME(vec) sum[MR][2];
+    vec sum[MR][2];
 #pragma GCC unroll 16
     for (int i = 0; i < tall; i++)
 #pragma GCC unroll 2
         for (int j = 0; j < wide; j++)
-            sum[i][j] = (NAME(vec)){0};
+            sum[i][j] = (vec){0};
     for (const ck_run *end = run + runs; run < end; run++) {
         const REAL *a = x + run->x, *b = w + run->w;
         int64_t left = run->length;
-        for (; left >= UNROLL; left -= UNROLL, a += UNROLL * step, b += UNROLL * wstep) {
-            NAME(vec) v[UNROLL][2];
+        for (; left >= TILE_STEPS; left -= TILE_STEPS, a += TILE_STEPS * step, b += TILE_STEPS * wstep) {
+            vec v[TILE_STEPS][2];
             __asm__ volatile("" ::: "memory");         /* keep 12 pointers out of registers */
 #pragma GCC unroll 4
-            for (int u = 0; u < UNROLL; u++)
+            for (int u = 0; u < TILE_STEPS; u++)
 #pragma GCC unroll 2
                 for (int j = 0; j < wide; j++)
-                    v[u][j] = *(const NAME(vec) *)(b + u * wstep + j * LANES);
+                    v[u][j] = vload(b + u * wstep + j * LANES);
 #pragma GCC unroll 16
             for (int i = 0; i < tall; i++) {
                 const REAL *row = a + from[i];
+                vec some = {0};
+                if (BY_LANE && step == 1)
+                    some = vload(row);
 #pragma GCC unroll 4
-                for (int u = 0; u < UNROLL; u++)
+                for (int u = 0; u < TILE_STEPS; u++)
 #pragma GCC unroll 2
                     for (int j = 0; j < wide; j++)
-                        sum[i][j] += row[u * step] * v[u][j];
+                        if (BY_LANE && step == 1)
+                            sum[i][j] = vfma_lane(sum[i][j], v[u][j], some, u);
+                        else
+                            sum[i][j] = vfma(sum[i][j], vbroadcast(row[u * step]), v[u][j]);
             }
         }
         for (; left > 0; left--, a += step, b += wstep) {
-            NAME(vec) v[2];
+            vec v[2];
             __asm__ volatile("" ::: "memory");
 #pragma GCC unroll 2
             for (int j = 0; j < wide; j++)
-                v[j] = *(const NAME(vec) *)(b + j * LANES);
+                v[j] = vload(b + j * LANES);
 #pragma GCC unroll 16
             for (int i = 0; i < tall; i++)
 #pragma GCC unroll 2
                 for (int j = 0; j < wide; j++)
-                    sum[i][j] += a[from[i]] * v[j];
+                    sum[i][j] = vfma(sum[i][j], vbroadcast(a[from[i]]), v[j]);
         }
     }
     if (cols == wide * LANES) {
@@ -76,10 +67,10 @@ TARGET static inline __attribute__((always_inline)) void NAME(sums)(
             if (i < rows)
 #pragma GCC unroll 2
                 for (int j = 0; j < wide; j++) {
-                    NAME(vec) *out = (NAME(vec) *)(c + at[i] + j * LANES);
+                    REAL *out = c + at[i] + j * LANES;
                     if (add)
-                        sum[i][j] += *out;
-                    *out = sum[i][j];
+                        sum[i][j] += vload(out);
+                    vstore(out, sum[i][j]);
                 }
         return;
     }
@@ -88,14 +79,14 @@ TARGET static inline __attribute__((always_inline)) void NAME(sums)(
     for (int i = 0; i < tall; i++)
 #pragma GCC unroll 2
         for (int j = 0; j < wide; j++)
-            *(NAME(vec) *)(edge[i] + j * LANES) = sum[i][j];
+            vstore(edge[i] + j * LANES, sum[i][j]);
     for (int i = 0; i < rows && i < tall; i++)
         for (int j = 0; j < cols && j < wide * LANES; j++)
             c[at[i] + j] = add ? c[at[i] + j] + edge[i][j] : edge[i][j];
 }
 
 #define TALL(n)                                                                                   \
-    TARGET static __attribute__((noinline)) void NAME(tall_##n)(                                  \
+    APART void NAME(tall_##n)(                                                                    \
         int rows, int64_t runs, const ck_run *run, const REAL *x, const int64_t *from,            \
         int64_t step, const REAL *w, int64_t wstep, REAL *c, const int64_t *at, int cols,         \
         int add)                                                                                  \
@@ -144,17 +135,6 @@ static void NAME(tile)(int rows, int64_t runs, const ck_run *run, const void *x,
 
 static const ck_tile NAME(kernel) = {NAME(tile), MR, NR, LANES, sizeof(REAL)};
 
-#undef JOIN_
-#undef JOIN
-#undef NAME
-#undef LANES
+#undef MR
 #undef NR
 #undef TALL
-#undef REAL
-#undef INTEGER
-#undef WORDS
-#undef BYTES
-#undef MR
-#undef UNROLL
-#undef SUFFIX
-#undef TARGET

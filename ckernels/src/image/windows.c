@@ -1,5 +1,6 @@
 /* windows.c: where sliding windows read, and copies of the part of an image they read. */
 #include "image/native.h"
+#include "simd/simd.h"
 
 #include <string.h>
 
@@ -84,39 +85,6 @@ ck_clip ck_clip_of(const ck_axis *a, const ck_phase *f, int64_t q)
 
 /* ---- copies ---- */
 
-typedef float quad __attribute__((vector_size(16), aligned(4), may_alias));
-typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
-
-#ifdef __clang__
-#define QUADS(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#define PAIRS(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-typedef int32_t lanes4 __attribute__((vector_size(16)));
-typedef int64_t lanes2 __attribute__((vector_size(16)));
-#define QUADS(a, b, ...) __builtin_shuffle(a, b, (lanes4){__VA_ARGS__})
-#define PAIRS(a, b, ...) __builtin_shuffle(a, b, (lanes2){__VA_ARGS__})
-#endif
-
-/* out (4, 4) = transposed x, both with contiguous lines */
-static void square4(const float *x, int64_t stride, float *out, int64_t ld)
-{
-    quad a = *(const quad *)x, b = *(const quad *)(x + stride);
-    quad c = *(const quad *)(x + 2 * stride), d = *(const quad *)(x + 3 * stride);
-    quad ab0 = QUADS(a, b, 0, 4, 1, 5), ab1 = QUADS(a, b, 2, 6, 3, 7);
-    quad cd0 = QUADS(c, d, 0, 4, 1, 5), cd1 = QUADS(c, d, 2, 6, 3, 7);
-    *(quad *)out = QUADS(ab0, cd0, 0, 1, 4, 5);
-    *(quad *)(out + ld) = QUADS(ab0, cd0, 2, 3, 6, 7);
-    *(quad *)(out + 2 * ld) = QUADS(ab1, cd1, 0, 1, 4, 5);
-    *(quad *)(out + 3 * ld) = QUADS(ab1, cd1, 2, 3, 6, 7);
-}
-
-static void square2(const double *x, int64_t stride, double *out, int64_t ld)
-{
-    pair a = *(const pair *)x, b = *(const pair *)(x + stride);
-    *(pair *)out = PAIRS(a, b, 0, 2);
-    *(pair *)(out + ld) = PAIRS(a, b, 1, 3);
-}
-
 /* out[r, c] = x[c, r] by squares. Lines far apart share few places in L1 and in the TLB: of the
    operand whose lines are further apart S lines are touched at a time, 512 bytes of each. Measured
    on Zen 5, 8 MB of images 32 x 32 x 64 either way: 0.9 ms; with 64 bytes 0.9 and 1.9 ms. */
@@ -171,8 +139,8 @@ static void square2(const double *x, int64_t stride, double *out, int64_t ld)
         edge_##REAL(cols - c, x + c * col, col, 1, r, out + c, 1, ld);                            \
         edge_##REAL(rows - r, x + r, 1, col, cols, out + r * ld, ld, 1);                          \
     }
-TRANSPOSE(float, 4, square4)
-TRANSPOSE(double, 2, square2)
+TRANSPOSE(float, 4, ck_square_f32)
+TRANSPOSE(double, 2, ck_square_f64)
 
 void ck_copy_matrix(int64_t size, const void *x, int64_t row, int64_t col, int64_t rows,
                     int64_t cols, void *out, int64_t ld)

@@ -6,14 +6,14 @@ IndexOutOfBounds. Reading a static slice is a view and lives in movement.py.
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import DTypeError, ShapeError
-from ..graph.node import Node, constant, make
-from ..graph.op import Op
-from ..graph.shapes import show
-from .base import cast, to_node, unbroadcast, zeros_like
-from .movement import check_exact, normal_slice, slice_, sliced_size
-from .shape import known_value
+from ... import dtypes
+from ...errors import DTypeError, ShapeError
+from ...graph.node import Node, constant, make
+from ...graph.op import Op
+from ...graph.shapes import show
+from ..base import cast, to_node, unbroadcast, zeros_like
+from ..movement import check_exact, normal_slice, slice_, sliced_size
+from ..shape import known_value
 
 __all__ = ["set_slice", "inc_slice", "dynamic_slice"]
 

@@ -2,7 +2,7 @@
 
 A key is parsed once into stages: slices (static or with symbolic bounds), then integer arrays
 (masks become integer arrays), then axes dropped or added. Writing runs the stages backwards. The
-ops are in slicing.py and advanced.py; those that join and fill in joining.py and filling.py.
+ops are in slicing.py and advanced.py; those that join and fill in ..joining and ..filling.
 """
 
 import numbers
@@ -10,22 +10,23 @@ import operator
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import DTypeError, IndexOutOfBounds, ShapeError
-from ..graph.node import Node, constant, make
-from ..graph.shapes import axis_of, show
-from . import advanced, filling, joining, slicing
+from ... import dtypes
+from ...errors import DTypeError, IndexOutOfBounds, ShapeError
+from ...graph.node import Node, constant, make
+from ...graph.shapes import axis_of, show
+from .. import filling, joining
+from ..base import cast, expand, to_node
+from ..elementwise import mod, sub
+from ..filling import *  # noqa: F403
+from ..filling import arange
+from ..joining import *  # noqa: F403
+from ..joining import concatenate, stack
+from ..movement import flatten, reshape, slice_, squeeze
+from ..scan_ends import last_row
+from ..shape import size_of, sized
+from . import advanced, slicing
 from .advanced import *  # noqa: F403
 from .advanced import advanced_inc, advanced_set, advanced_shape, advanced_take, mask_indices, take
-from .base import cast, expand, to_node
-from .elementwise import mod, sub
-from .filling import *  # noqa: F403
-from .filling import arange
-from .joining import *  # noqa: F403
-from .joining import concatenate, stack
-from .movement import flatten, reshape, slice_, squeeze
-from .scan_ends import last_row
-from .shape import size_of, sized
 from .slicing import *  # noqa: F403
 from .slicing import WHOLE, check_fits, dynamic_slice, template_of, value_for
 

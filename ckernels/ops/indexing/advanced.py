@@ -6,15 +6,15 @@ and its size. Negative indices count from the end. Repeated positions are added 
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import ArgumentError, DTypeError, IndexOutOfBounds, ShapeError
-from ..graph.node import Node, constant, item, make
-from ..graph.op import Op
-from ..graph.shapes import axis_of, broadcast, show
-from .base import cast, expand, to_node, unbroadcast, zeros_like
-from .elementwise import clip, mod
-from .movement import broadcast_to, flatten, reshape, squeeze
-from .shape import size_of, sized, times
+from ... import dtypes
+from ...errors import ArgumentError, DTypeError, IndexOutOfBounds, ShapeError
+from ...graph.node import Node, constant, item, make
+from ...graph.op import Op
+from ...graph.shapes import axis_of, broadcast, show
+from ..base import cast, expand, to_node, unbroadcast, zeros_like
+from ..elementwise import clip, mod
+from ..movement import broadcast_to, flatten, reshape, squeeze
+from ..shape import size_of, sized, times
 
 __all__ = ["take", "scatter_add", "take_along_axis", "put_along_axis_add", "advanced_take",
            "advanced_set", "advanced_inc", "mask_indices", "nonzero", "argwhere", "flatnonzero",

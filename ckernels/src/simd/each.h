@@ -1,0 +1,33 @@
+/* each.h: includes TEMPLATE once for each instruction set and type. What it defines has SUFFIX at
+   the end of its name, by NAME(): `kernel_base_f32`, `kernel_avx2_f64` and so on. Set are what the
+   header of the set says, and by each_type.h REAL, INTEGER (as wide), DOUBLE (0 or 1), SUFFIX and
+   what vector.h defines. INLINE functions end up in their callers, APART functions do not, so that
+   a loop has all registers. */
+#include "simd/simd.h"
+
+#define JOIN_(x, y) x##_##y
+#define JOIN(x, y) JOIN_(x, y)
+#define NAME(x) JOIN(x, SUFFIX)
+#define INLINE TARGET static inline __attribute__((always_inline))
+#define APART TARGET static __attribute__((noinline))
+
+#ifdef __aarch64__
+#include "simd/neon.h"
+#include "simd/each_type.h"
+#else
+#include "simd/base.h"
+#include "simd/each_type.h"
+#endif
+#ifdef CK_X86
+#include "simd/avx2.h"
+#include "simd/each_type.h"
+#include "simd/avx512.h"
+#include "simd/each_type.h"
+#endif
+
+#undef JOIN_
+#undef JOIN
+#undef NAME
+#undef INLINE
+#undef APART
+#undef TEMPLATE
