@@ -32,7 +32,7 @@ help:
 	@echo "bench       run the benchmarks beside the peers that are installed"
 	@echo "golden      rewrite the golden C files after a reviewed change"
 	@echo "sanitize    core tests under AddressSanitizer and UBSan"
-	@echo "wheels      the sdist and the wheels of all platforms in dist/ (ARGS='--platform linux-x86_64')"
+	@echo "wheels      the sdist and the wheels for Linux in dist/ (ARGS='--platform linux-x86_64')"
 	@echo "release     lint, tests, wheels; with their checksums, a bill of materials and the notes"
 	@echo "clean       remove everything that was built, .venv included"
 
@@ -141,7 +141,7 @@ sanitize: build
 	    CKERNELS_FLAGS="cc.cflags=-g -fno-omit-frame-pointer -fsanitize=address,undefined" \
 	    $(abspath $(PY)) -m pytest -x --capture=sys -o timeout=900 -p no:cacheprovider $(SANITIZED)
 
-# On x86-64 Linux, for all platforms; the kernels that come along are recorded with the compiler here.
+# On x86-64 Linux; the kernels that come along are recorded with the compiler here.
 KERNELS = build/kernels.json
 $(KERNELS): $(VENV)/.runtime build_tools/prebuilt.py $(shell find ckernels -name '*.py' -o -name '*.in')
 	$(PY) build_tools/prebuilt.py $@

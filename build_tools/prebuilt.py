@@ -79,6 +79,33 @@ def layers():
             (L.AveragePooling2D, ((2, 2),), {}),
             (L.Flatten, (), {}),
         ],
+        "mlp with dropout": [
+            (L.Dense, (16,), dict(relu, input_shape=(8,))),
+            (L.Dropout, (0.2,), {}),
+            (L.Dense, (16,), relu),
+            (L.Dropout, (0.2,), {}),
+        ],
+        "cnn with dropout": [
+            (L.Conv2D, (8, (3, 3)), dict(relu, input_shape=(12, 12, 1))),
+            (L.Conv2D, (8, (3, 3)), relu),
+            (L.MaxPooling2D, ((2, 2),), {}),
+            (L.Dropout, (0.25,), {}),
+            (L.Flatten, (), {}),
+            (L.Dense, (16,), relu),
+            (L.Dropout, (0.5,), {}),
+        ],
+        "cnn of two pools": [
+            (L.Conv2D, (8, (3, 3)), dict(relu, input_shape=(12, 12, 3))),
+            (L.MaxPooling2D, ((2, 2),), {}),
+            (L.Conv2D, (8, (3, 3)), relu),
+            (L.MaxPooling2D, ((2, 2),), {}),
+            (L.Flatten, (), {}),
+            (L.Dense, (16,), relu),
+        ],
+        "lstm with dropout": [
+            (L.LSTM, (8,), dict(input_shape=(6, 5))),
+            (L.Dropout, (0.5,), {}),
+        ],
         "lstm": [(L.Embedding, (30, 8), dict(input_length=6)), (L.LSTM, (8,), {})],
         "lstm of rows": [
             (L.LSTM, (8,), dict(return_sequences=True, input_shape=(6, 5))),

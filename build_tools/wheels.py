@@ -1,6 +1,6 @@
-"""Builds the sdist and the wheels of all platforms on one x86-64 Linux machine: `make wheels`.
+"""Builds the sdist and the wheels for Linux on one x86-64 Linux machine: `make wheels`.
 
-Zig (from the package index) compiles for every platform; the runtime keeps to the stable ABI of
+Zig (from the package index) compiles for each platform; the runtime keeps to the stable ABI of
 Python 3.10, so that one wheel serves all later Pythons. A wheel has no compiler's choices of this
 machine in it: neither -march=native nor the headers of its Python. Two runs give the same bytes.
 """
@@ -42,26 +42,17 @@ class Platform(NamedTuple):
     tags: tuple
     levels: tuple = ()
     link: tuple = ()
-    numpy: str = ""  # a tag of NumPy's wheels, where its headers are not those of this machine
     library: str = "_runtime.abi3.so"
 
 
 X86, ARM = ("x86-64-v3", "x86-64-v4"), ("armv8-a",)
-GLIBC, DYLD = ("-lm", "-ldl"), ("-Wl,-undefined,dynamic_lookup",)
+GLIBC = ("-lm", "-ldl")
 PLATFORMS = {
     "linux-x86_64": Platform(
         "x86_64-linux-gnu.2.17", ("manylinux_2_17_x86_64", "manylinux2014_x86_64"), X86, GLIBC
     ),
     "linux-aarch64": Platform(
         "aarch64-linux-gnu.2.17", ("manylinux_2_17_aarch64", "manylinux2014_aarch64"), ARM, GLIBC
-    ),
-    "musl-x86_64": Platform("x86_64-linux-musl", ("musllinux_1_2_x86_64",), X86),
-    "musl-aarch64": Platform("aarch64-linux-musl", ("musllinux_1_2_aarch64",), ARM),
-    "macos-arm64": Platform(
-        "aarch64-macos.11.0", ("macosx_11_0_arm64",), ARM, DYLD, "macosx_11_0_arm64"
-    ),
-    "macos-x86_64": Platform(
-        "x86_64-macos.11.0", ("macosx_11_0_x86_64",), X86, DYLD, "macosx_10_13_x86_64"
     ),
 }
 
@@ -148,24 +139,11 @@ def python_headers(work):
     return made
 
 
-def numpy_headers(chosen, work):
-    """NumPy's headers for a platform: sizes of C's types stand in them."""
+def numpy_headers():
+    """NumPy's headers: the sizes of C's types in them are those of all 64-bit Linux platforms."""
     import numpy
 
-    if not chosen.numpy:
-        return numpy.get_include()
-    made = os.path.join(work, f"numpy-{numpy.__version__}-{chosen.numpy}")
-    if not os.path.isdir(made):
-        run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:",
-             "--platform", chosen.numpy, "--python-version", "3.12", "-d", made,
-             f"numpy=={numpy.__version__}"])  # fmt: skip
-        (path,) = glob(os.path.join(made, "*.whl"))
-        with zipfile.ZipFile(path) as archive:
-            for name in archive.namelist():
-                if "/_core/include/" in name:
-                    archive.extract(name, made)
-        os.unlink(path)
-    return os.path.join(made, "numpy", "_core", "include")
+    return numpy.get_include()
 
 
 def compiled(jobs):
@@ -180,7 +158,7 @@ def runtime(chosen, tree, work):
     shutil.rmtree(place, ignore_errors=True)
     os.makedirs(place)
     rooms = sorted({os.path.dirname(name) for name in sources(tree, "h") + sources(tree, "c")})
-    headers = [*rooms, python_headers(work), numpy_headers(chosen, work)]
+    headers = [*rooms, python_headers(work), numpy_headers()]
     compiler = [*zig(), "-target", chosen.target]
     include = [f"-I{path}" for path in headers[: len(rooms)]]
     include += [f"-isystem{path}" for path in headers[len(rooms) :]]

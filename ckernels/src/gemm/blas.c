@@ -19,10 +19,8 @@
 #include "ckernels.h"
 
 #include <dlfcn.h>
-#if defined __linux__
+#ifdef __linux__
 #include <link.h>
-#elif defined __APPLE__
-#include <mach-o/dyld.h>
 #endif
 #include <math.h>
 #include <pthread.h>
@@ -230,8 +228,7 @@ static void look(const char *path, mapped *best)
 {
     const char *file = strrchr(path, '/');
     file = file ? file + 1 : path;
-    int rank = strstr(file, "openblas") ? (strstr(path, "numpy.libs") || strstr(path, "numpy/.dylibs")
-                                           ? 3 : 2)
+    int rank = strstr(file, "openblas") ? (strstr(path, "numpy.libs") ? 3 : 2)
                : strstr(file, "libmkl_rt") || strstr(file, "libblis") ? 1 : 0;
     if (rank > best->rank && strlen(path) < sizeof best->path) {
         strcpy(best->path, path);
@@ -240,7 +237,7 @@ static void look(const char *path, mapped *best)
 }
 
 /* The best of the libraries that this process has open, where the system tells which. */
-#if defined __linux__
+#ifdef __linux__
 static int look_at(struct dl_phdr_info *info, size_t size, void *best)
 {
     (void)size;
@@ -249,12 +246,6 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *best)
 }
 
 static void look_at_all(mapped *best) { dl_iterate_phdr(look_at, best); }
-#elif defined __APPLE__
-static void look_at_all(mapped *best)
-{
-    for (uint32_t i = 0; i < _dyld_image_count(); i++)
-        look(_dyld_get_image_name(i), best);
-}
 #else
 static void look_at_all(mapped *best) { (void)best; }
 #endif
