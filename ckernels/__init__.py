@@ -308,6 +308,7 @@ from .api.special import (
     tri_gamma,
     trunc,
 )
+from .api.split import Split, split_updates
 from .api.tensor import Tensor, Variable
 from .api.updates import moving_average_update, update, update_add, update_sub
 from .api.variables import (

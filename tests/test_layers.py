@@ -32,7 +32,9 @@ ORDER = [
     "export",
     "__init__",
     "bridges",
-    "pytensor",  # the public module of that bridge
+    "pytensor",  # the public modules of bridges
+    "dask",
+    "mpi",
     "cli",
     "theano",  # `python -m ckernels.theano`, which only calls compat/theano
 ]  # fmt: skip
@@ -47,9 +49,15 @@ REGISTRATIONS = {
     "register_interpreter": {"reference"},  # bodies of scans and branches run in NumPy
     "register_function": {"api"},           # handles have `eval`
     "register_reset": {"api"},              # clear_session forgets the learning phase
+    "register_others": {"bridges"},         # processes of a cluster compile for one another
     "register_names": {"__init__"},         # refusals of NumPy's functions name those of K
 }  # fmt: skip
-FOREIGN = ("register_at_fork", "register_linker", "register_mode")  # of Python and PyTensor
+FOREIGN = (  # of Python, PyTensor and Dask
+    "register_at_fork",
+    "register_linker",
+    "register_mode",
+    "register_plugin",
+)
 CIRCLES = {
     # (file, file it imports inside a function): why this circle may be
     ("api/sparsetensor.py", "api/sparse"): "start-up: operators load the functions of K.sparse",

@@ -5,6 +5,7 @@ errors name the line that made them. What they mean to the engine is in ops/own.
 """
 
 import re
+from functools import partial
 
 import numpy as np
 
@@ -167,7 +168,7 @@ class OwnC:
         from ..codegen.emit import emit  # start-up
 
         name, text, snippets = emit(self.kernel)
-        source = compiler.KernelSource(name, text, snippets, meta={"form": "own"})
+        source = compiler.KernelSource(name, text, snippets, meta={"form": "own"}, alone=True)
         try:
             return compiler.build([source]).addresses[0]
         except CompileError as problem:
@@ -187,15 +188,15 @@ class OwnC:
 
     def fitted(self, own):
         """This for the results of `own`: function of arrays."""
+        return partial(self.run, own)
 
-        def run(*arrays):
-            shapes = own.shapes([a.shape for a in arrays])
-            results = [np.empty(shape, dtype) for (dtype, _), shape in zip(own.types, shapes)]
-            if any(r.size for r in results):
-                self.call([*arrays, *results], shapes[0][0] if self.kernel.parallel else 1)
-            return tuple(results) if own.several else results[0]
-
-        return run
+    def run(self, own, *arrays):
+        """The results of `own` for arrays."""
+        shapes = own.shapes([a.shape for a in arrays])
+        results = [np.empty(shape, dtype) for (dtype, _), shape in zip(own.types, shapes)]
+        if any(r.size for r in results):
+            self.call([*arrays, *results], shapes[0][0] if self.kernel.parallel else 1)
+        return tuple(results) if own.several else results[0]
 
     def call(self, arrays, units):
         """Run the kernel; ArgumentError in the user's words where it returns a number."""
@@ -292,17 +293,23 @@ def _type(output, inputs, nodes):
 
 def _slopes(gradient):
     """The gradient function over nodes of one over tensors."""
-    if gradient is None:
-        return None
+    return None if gradient is None else Slopes(gradient)
 
-    def slopes(node, cotangents):
+
+class Slopes:
+    """`gradient`, a function over tensors, over nodes; a class, for closures have no pickle."""
+
+    def __init__(self, gradient):
+        self.gradient = gradient
+
+    def __call__(self, node, cotangents):
         several = node.attrs["own"].several
         outs = [item(node, k) for k in range(len(node.outs))] if several else [node]
         given = [
             ops.zeros_like(o) if g is None and dtypes.is_inexact(o.dtype) else g
             for o, g in zip(outs, cotangents)
         ]
-        found = gradient(
+        found = self.gradient(
             [Tensor(i) for i in node.inputs],
             [Tensor(o) for o in outs],
             [None if g is None else Tensor(g) for g in given],
@@ -315,8 +322,6 @@ def _slopes(gradient):
                 f"{found!r}"
             )
         return [None if part is None else node_of(part) for part in found]
-
-    return slopes
 
 
 def _handles(nodes):

@@ -91,6 +91,9 @@ class SparseFunction:
             id(x): set() for x in inputs if isinstance(x, SparseTensor) and self.paddable(x, roots)
         }
 
+    def __reduce__(self):
+        return SparseFunction, (self.inner, self.sources, self.wanted, self.single)
+
     def __getattr__(self, name):
         if name == "inner":  # not there yet: nobody to ask
             raise AttributeError(name)

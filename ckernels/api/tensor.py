@@ -95,11 +95,8 @@ class Tensor(ArrayProtocol, Methods):
     def __deepcopy__(self, memo):
         return self
 
-    def __reduce__(self):
-        raise UsageError(
-            f"{self!r} cannot be pickled: save the values of variables (K.get_value) and "
-            "build the graph anew"
-        )
+    def __getstate__(self):
+        return {k: v for k, v in self.__dict__.items() if k != "_compiled"}
 
     def eval(self, inputs=None, session=None):
         """The value, as an ndarray. inputs: {placeholder: value}; `session` is ignored.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from .. import dtypes
 from ..graph.shapes import product
-from ..graph.sizes import value_of
+from ..graph.sizes import reaches, value_of
 from ..schedule import cost
 from ..schedule.alike import is_number
 from ..schedule.group import GENERATORS
@@ -342,7 +342,7 @@ class Lowering:
             return False
         real = [r for r, ref in zip(rows, self.refs) if ref.role != "index"]
         return any(r[0] in (1, -1) and r[1] not in (0, 1, -1) for r in real) and all(
-            n >= LEAST_TILED for n in sizes
+            reaches(n, LEAST_TILED) for n in sizes
         )
 
     def rows(self, stores, o_sizes, o_rows, r_sizes, r_rows):

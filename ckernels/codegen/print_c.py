@@ -158,6 +158,19 @@ class Printer:
         """The last digit of `rest`, which loses it."""
         self.put(f"const int64_t {name} = {rest} % {size}; {rest} /= {size};")
 
+    def var_digits(self, names, sizes, rest):
+        """Variables for all digits of `rest`, which is lost: the index `names[k]` of `sizes[k]`."""
+        for name, size in zip(names[:0:-1], sizes[:0:-1]):
+            self.put(f"int64_t {name} = {rest} % {size}; {rest} /= {size};")
+        self.var(**{names[0]: rest})
+
+    def count_on(self, names, sizes):
+        """The digits of the next number."""
+        text = f"{names[0]}++;"
+        for name, size in zip(names[1:], sizes[1:]):
+            text = f"if (++{name} == {size}) {{ {name} = 0; {text} }}"
+        self.put(text)
+
     def update(self, *assignments, when=None):
         """Assignments to indices, in order; where `when` holds."""
         text = " ".join(a + ";" for a in assignments)

@@ -5,6 +5,7 @@ the one sure sign: the module may have been imported long before, by somebody el
 for any other reader.
 """
 
+import importlib
 import sys
 import types
 
@@ -16,6 +17,9 @@ _names = types.ModuleType.__dict__["__dict__"]
 
 class Watched(types.ModuleType):
     """A module that calls `_taken_by(module)` when Keras's loader reads its names."""
+
+    def __reduce__(self):  # functions that use the module travel with its name, as with any other
+        return importlib.import_module, (self.__name__,)
 
     @property
     def __dict__(self):

@@ -22,6 +22,14 @@ def install():
     os.environ["NATURAL_BM_BACKEND"] = "theano"  # natural_bm.json may name its NumPy backend
     _modern.put_back()
     _modern.when_imported("h5py", _modern.mend_h5py)
+    _modern.when_imported("natural_bm.backend.common", _plain_epsilon)
+
+
+def _plain_epsilon(common):
+    """Its epsilon as a Python float: a first start writes it to natural_bm.json, which takes no
+    float32 of NumPy.
+    """
+    common.set_epsilon(float(common.epsilon()))
 
 
 def _fill():

@@ -15,6 +15,7 @@ from .. import locks
 from ..config import config
 from ..errors import CompileError, CompilerMissing
 from . import cache, cpu, loader, prebuilt, process, toolchain
+from .entry import keys_of, unseal
 from .progress import Phases, Progress
 from .toolchain import own_flags
 
@@ -55,6 +56,7 @@ class KernelSource(NamedTuple):
     snippets: tuple = ()  # helpers it needs, in order; each is printed once per translation unit
     flags: tuple = ()  # extra compiler flags; kernels are batched by them
     meta: dict = {}  # what it was generated from, for people; JSON-able
+    alone: bool = False  # it needs a translation unit of its own: it brings names of a user's
 
 
 class Build(NamedTuple):
@@ -78,6 +80,8 @@ _lock = locks.lock()
 _loaded = {}  # key -> address, for the life of the process
 _building = {}  # key -> Pending
 _toolchains = {}
+_others = None  # what register_others was given
+ROUNDS = 3  # of asking others for kernels, before they are compiled here after all
 
 
 def current_toolchain():
@@ -133,7 +137,7 @@ def build(sources):
         if missing and not tools.available():
             missing = _without_compiler(missing)
         if missing and not _gone_on(tools):
-            _compile_all(missing, tools)
+            counts[0] = _provide(missing, tools)
         elif missing:  # the compiler was upgraded under us: its kernels have other keys
             _release(mine, None)
             return build(sources)
@@ -163,6 +167,62 @@ def _without_compiler(missing):
         if address is not None:
             _loaded[key] = address
     return [(key, source) for key, source in missing if key not in _loaded]
+
+
+def _provide(missing, tools):
+    """Compile [(key, source)], but for those that other processes compile; how many it compiled."""
+    todo, count = dict(missing), 0
+    for _ in range(ROUNDS if _others is not None else 0):
+        mine = _others.claim(list(todo))
+        count += len(mine)
+        try:
+            if mine:
+                _compile_all([(key, todo.pop(key)) for key in mine], tools)
+        finally:
+            _others.done(mine, sealed([key for key in mine if key in _loaded]))
+        for data in _others.wait(list(todo)) if todo else ():
+            adopt(data)
+        todo = {key: source for key, source in todo.items() if key not in _loaded}
+        if not todo:
+            return count
+    _compile_all(list(todo.items()), tools)  # what nobody could give
+    return count + len(todo)
+
+
+def register_others(others):
+    """Let processes share the work of compiling: None, or an object with three methods.
+
+    claim(keys): those this process is to compile; done(keys, entries): they were compiled, or could
+    not be; wait(keys): the entries of kernels that others compile, as soon as these are done.
+    Nothing is raised: what fails is compiled here.
+    """
+    global _others
+    _others = others
+
+
+def sealed(keys):
+    """The entries of the compiledir that hold these kernels, as bytes: what `adopt` takes."""
+    store, found, seen = cache.current(), [], set()
+    for key in keys:
+        data = None if key in seen else store.entry(key)
+        if data is not None:
+            found.append(data)
+            seen.update(keys_of(data))
+    return found
+
+
+def adopt(data):
+    """Load and keep an entry of another process; False where it is damaged or for another CPU."""
+    try:
+        keys = keys_of(data)
+        elf = unseal(data, keys[0], cpu.lacking)
+        for key, address in loader.load(elf).items():
+            _loaded.setdefault(key, address)
+    except (ValueError, IndexError, OSError) as error:
+        cache.warning("an entry of another process is not taken: %s", error)
+        return False
+    cache.publish(lambda store: store.adopt(data, keys))
+    return True
 
 
 def _gone_on(tools):
@@ -314,10 +374,13 @@ def _compile_all(missing, tools):
 
 
 def split(missing, cores):
-    """[(key, source)] -> batches: by flags, then over the cores, longest kernels first."""
+    """[(key, source)] -> batches: by flags, then over the cores, longest kernels first.
+
+    What a user wrote stands alone: two bodies may have helpers of one name.
+    """
     groups = {}
     for key, source in missing:
-        groups.setdefault(source.flags, []).append((key, source))
+        groups.setdefault((source.flags, source.alone and key), []).append((key, source))
     total = sum(len(source.text) + BATCH_OVERHEAD for _, source in missing)
     batches = []
     for group in groups.values():

@@ -71,6 +71,17 @@ class Cache(Directory):
             found = self._read(os.path.join(self.spare, key + suffix), key, own=True)
         return found
 
+    def entry(self, key):
+        """The bytes of a whole entry, digest and all, as another process may `adopt` them; None."""
+        for directory in (*self.layers, self.directory):
+            try:
+                with opened(os.path.join(directory, key + ".so")) as (fd, info):
+                    check(fd, info, key)
+                    return process.read_all(fd)
+            except (OSError, ValueError):
+                continue
+        return None
+
     def _spare(self):
         """The private directory, where earlier processes could not write this one; "" if none."""
         if self.spare is None:

@@ -6,8 +6,20 @@ where buffers lie was decided before.
 """
 
 from ..dtypes import C_NAMES
-from ..plan.instructions import GEMM, IF, KERNEL, NATIVE, SCAN, Move, flatten
-from ..plan.native import ONE
+from ..plan.gemm import ONE
+from ..plan.instructions import (
+    GEMM,
+    IF,
+    KERNEL,
+    NATIVE,
+    SCAN,
+    Move,
+    flatten,
+    record_of,
+    words,
+    words_after,
+)
+from ..plan.records import GemmDims, WindowDims
 from . import portable
 from .natives import NATIVES, dtype_of, multiplied
 from .routine import COPY, operands
@@ -88,31 +100,29 @@ def kernel(calls, instr):
 
 def gemm(calls, instr):
     calls.title(instr)
-    own, rest = instr.dims[:16], instr.dims[16:]
-    assert own[9] == ONE and own[10] == 0, "a product that is scaled or added"
-    calls.multiplied += calls.times * own[1] * own[2] * own[3] * own[11]
-    dtype = "float64" if own[0] else "float32"
-    numbers = calls.numbers([*own[:9], 0, 0, *own[11:15]])
+    own = record_of(GemmDims, instr.dims)
+    assert own.alpha == ONE and own.beta == 0, "a product that is scaled or added"
+    calls.multiplied += calls.times * own.m * own.n * own.k * own.batch
+    dtype = "float64" if own.dtype else "float32"
+    numbers = calls.numbers(words(own.but(alpha=0, beta=0))[:-1])  # the unit is below
     places = ", ".join(calls.place(p) for p in instr.pointers[:3])
     calls.put(calls.library.gemm(dtype, numbers, places))
     if instr.kernel is not None:
-        calls.call_kernel(
-            instr.kernel, instr.pointers[3:], rest, own[1] * own[11] * own[15], instr.nodes[-1]
-        )
+        rest, count = words_after(GemmDims, instr.dims), own.m * own.batch * own.unit
+        calls.call_kernel(instr.kernel, instr.pointers[3:], rest, count, instr.nodes[-1])
 
 
 def native(calls, instr):
     calls.title(instr)
-    own, rest = instr.dims[:36], instr.dims[36:]
-    row, count = NATIVES[own[0]], operands(instr)
-    calls.multiplied += calls.times * multiplied(own)
-    own = [*own[:34], 1, 0]
+    own = record_of(WindowDims, instr.dims)  # of a transposition: as many words, none is read here
+    row, count = NATIVES[own.op], operands(instr)
+    calls.multiplied += calls.times * multiplied(instr.dims)
     places = ", ".join(calls.place(p) for p in instr.pointers[:count])
-    calls.put(calls.library.native(row, dtype_of(own), calls.numbers(own), places))
+    numbers = calls.numbers(words(own.but(slots=1, unit=0)))
+    calls.put(calls.library.native(row, dtype_of(instr.dims), numbers, places))
     if instr.kernel is not None:
-        calls.call_kernel(
-            instr.kernel, instr.pointers[count:], rest, instr.rows * instr.dims[35], instr.nodes[-1]
-        )
+        rest, rows = words_after(WindowDims, instr.dims), instr.rows * own.unit
+        calls.call_kernel(instr.kernel, instr.pointers[count:], rest, rows, instr.nodes[-1])
 
 
 def copy(calls, instr):

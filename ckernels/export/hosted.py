@@ -9,8 +9,9 @@ import re
 from pathlib import Path
 
 from ..compiler import PREAMBLE
-from ..plan import native
-from ..plan.instructions import GEMM, NATIVE
+from ..plan import records
+from ..plan.instructions import GEMM, NATIVE, record_of, words, words_after
+from ..plan.records import GemmDims, WindowDims
 from . import portable
 from .calls import WRITERS as PLAIN
 from .calls import Library
@@ -21,22 +22,23 @@ SOURCES = Path(__file__).parent.parent / "src"
 FLAGS = ("-O3", "-std=gnu11", "-fno-math-errno")  # of the runtime's sources
 SIMD = tuple(f"simd/{name}" for name in ("simd.h", "simd.c", "each.h", "each_type.h", "vector.h",
                                          "base.h", "avx2.h", "avx512.h", "neon.h"))  # fmt: skip
-PRODUCT = ("ckernels.h", *SIMD, "gemm/gemm.c", "gemm/builtin.c", "gemm/microkernel.h")
-WINDOWS = ("ckernels.h", *SIMD, "image/native.h", "image/windows.c", "image/bands.c",
+HEADERS = ("ckernels.h", "plan/records.h")
+PRODUCT = (*HEADERS, *SIMD, "gemm/gemm.c", "gemm/builtin.c", "gemm/microkernel.h")
+WINDOWS = (*HEADERS, *SIMD, "image/native.h", "image/windows.c", "image/bands.c",
            "image/tile.c", "image/tile.h", "image/channels.c", "image/channels.h",
            "image/widths.h")  # fmt: skip
 FUNCTIONS = {               # of a native instruction: its function, and the source that has it
-    native.CONV: ("ck_conv", "image/conv.c"), native.CONV_INPUT_GRAD: ("ck_conv", "image/conv.c"),
-    native.CONV_WEIGHT_GRAD: ("ck_conv_weight", "image/conv_weight.c"),
-    native.DEPTHWISE: ("ck_depthwise", "image/pool.c"),
-    native.DEPTHWISE_INPUT_GRAD: ("ck_depthwise", "image/pool.c"),
-    native.DEPTHWISE_WEIGHT_GRAD: ("ck_depthwise_weight", "image/depthwise.c"),
-    native.POOL_MAX: ("ck_pool", "image/pool.c"), native.POOL_SUM: ("ck_pool", "image/pool.c"),
-    native.POOL_SUM_GRAD: ("ck_pool", "image/pool.c"),
-    native.POOL_MAX_GRAD: ("ck_pool_max_back", "image/pool_max.c"),
-    native.POOL_MAX_TAKE: ("ck_pool_max_back", "image/pool_max.c"),
-    native.TRANSPOSE: ("ck_transpose", "image/transpose.c"),
-    **dict.fromkeys(range(native.PLANES, native.PLANES + 3), ("ck_planes", "image/planes.c")),
+    records.CONV: ("ck_conv", "image/conv.c"), records.CONV_INPUT_GRAD: ("ck_conv", "image/conv.c"),
+    records.CONV_WEIGHT_GRAD: ("ck_conv_weight", "image/conv_weight.c"),
+    records.DEPTHWISE: ("ck_depthwise", "image/pool.c"),
+    records.DEPTHWISE_INPUT_GRAD: ("ck_depthwise", "image/pool.c"),
+    records.DEPTHWISE_WEIGHT_GRAD: ("ck_depthwise_weight", "image/depthwise.c"),
+    records.POOL_MAX: ("ck_pool", "image/pool.c"), records.POOL_SUM: ("ck_pool", "image/pool.c"),
+    records.POOL_SUM_GRAD: ("ck_pool", "image/pool.c"),
+    records.POOL_MAX_GRAD: ("ck_pool_max_back", "image/pool_max.c"),
+    records.POOL_MAX_TAKE: ("ck_pool_max_back", "image/pool_max.c"),
+    records.TRANSPOSE: ("ck_transpose", "image/transpose.c"),
+    **dict.fromkeys(range(records.PLANES, records.PLANES + 3), ("ck_planes", "image/planes.c")),
 }  # fmt: skip
 ALSO = {"image/planes.c": ("image/planes.h",)}
 HEAD = """\
@@ -73,33 +75,33 @@ class Hosted(Library):
         return "\n".join([*parts, *self.snippets, *self.kernels.values()])
 
 
-def call(calls, instr, function, own, rest):
+def call(calls, instr, function, dims):
     """A call of the runtime, which runs the kernel that follows panel by panel."""
     follows = calls.library.kernel(instr.kernel, instr.node)[0] if instr.kernel else "NULL"
     places = ", ".join(calls.place(p) for p in instr.pointers)
-    numbers = calls.numbers([*own, *rest], False)
+    numbers = calls.numbers(dims, False)
     calls.put(f"if ((code = {function}((void *const[]){{ {places} }}, {numbers}, {follows})) != 0)")
     calls.put("    return code;")
 
 
 def gemm(calls, instr):
     calls.title(instr)
-    own, rest = instr.dims[:16], instr.dims[16:]
-    calls.multiplied += calls.times * own[1] * own[2] * own[3] * own[11]
+    own = record_of(GemmDims, instr.dims)
+    calls.multiplied += calls.times * own.m * own.n * own.k * own.batch
     calls.library.sources.update(PRODUCT)
-    call(calls, instr, "ck_gemm", own, rest)
+    call(calls, instr, "ck_gemm", instr.dims)
 
 
 def windows(calls, instr):
     calls.title(instr)
-    own, rest = instr.dims[:36], instr.dims[36:]
-    calls.multiplied += calls.times * multiplied(own)
-    function, source = FUNCTIONS[own[0]]
+    dims, op = instr.dims, instr.dims[0]
+    calls.multiplied += calls.times * multiplied(dims)
+    function, source = FUNCTIONS[op]
     calls.library.sources.update((*WINDOWS, source, *ALSO.get(source, ())))
-    if own[0] != native.TRANSPOSE:
-        own[34] = 1  # CK_D_SLOTS of native.h
+    if op != records.TRANSPOSE:
+        dims = words(record_of(WindowDims, dims).but(slots=1)) + words_after(WindowDims, dims)
     assert operands(instr) <= len(instr.pointers)
-    call(calls, instr, function, own, rest)
+    call(calls, instr, function, dims)
 
 
 WRITERS = {**PLAIN, GEMM: gemm, NATIVE: windows}
@@ -115,7 +117,7 @@ def runtime_files(library):
     all in one folder: no compiler has to be told where headers are."""
     found = {
         f"runtime/{Path(name).name}": alone((SOURCES / name).read_text(encoding="utf-8"))
-        for name in sorted(library.sources | {"ckernels.h", "image/native.h"})
+        for name in sorted(library.sources | {*HEADERS, "image/native.h"})
     }
     found["runtime/serial.c"] = portable.support("serial")
     if "gemm/gemm.c" in library.sources:

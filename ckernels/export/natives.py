@@ -7,7 +7,8 @@ A row says which file of `c/` has the function, how it is called, and how many o
 from typing import NamedTuple
 
 from ..graph.shapes import product
-from ..plan import native
+from ..plan import records
+from ..plan.instructions import record_of
 
 
 class Native(NamedTuple):
@@ -19,28 +20,28 @@ class Native(NamedTuple):
 
 
 NATIVES = {
-    native.CONV: Native("conv", 2),
-    native.CONV_INPUT_GRAD: Native("conv_input_grad", 2),
-    native.CONV_WEIGHT_GRAD: Native("conv_weight_grad", 2),
-    native.DEPTHWISE: Native("depthwise", 2, "0, "),
-    native.DEPTHWISE_INPUT_GRAD: Native("depthwise", 2, "1, "),
-    native.DEPTHWISE_WEIGHT_GRAD: Native("conv_weight_grad", 2),
-    native.POOL_MAX: Native("pool", 1, "0, "),
-    native.POOL_SUM: Native("pool", 1, "1, "),
-    native.POOL_SUM_GRAD: Native("pool_sum_grad", 1),
-    native.POOL_MAX_GRAD: Native("pool_max_back", 3, "0, "),
-    native.POOL_MAX_TAKE: Native("pool_max_back", 3, "1, "),
-    native.TRANSPOSE: Native("transpose", 1),
-    native.PLANES: Native("depthwise", 2, "0, "),
-    native.PLANES + 1: Native("depthwise", 2, "1, "),
-    native.PLANES + 2: Native("conv_weight_grad", 2),
+    records.CONV: Native("conv", 2),
+    records.CONV_INPUT_GRAD: Native("conv_input_grad", 2),
+    records.CONV_WEIGHT_GRAD: Native("conv_weight_grad", 2),
+    records.DEPTHWISE: Native("depthwise", 2, "0, "),
+    records.DEPTHWISE_INPUT_GRAD: Native("depthwise", 2, "1, "),
+    records.DEPTHWISE_WEIGHT_GRAD: Native("conv_weight_grad", 2),
+    records.POOL_MAX: Native("pool", 1, "0, "),
+    records.POOL_SUM: Native("pool", 1, "1, "),
+    records.POOL_SUM_GRAD: Native("pool_sum_grad", 1),
+    records.POOL_MAX_GRAD: Native("pool_max_back", 3, "0, "),
+    records.POOL_MAX_TAKE: Native("pool_max_back", 3, "1, "),
+    records.TRANSPOSE: Native("transpose", 1),
+    records.PLANES: Native("depthwise", 2, "0, "),
+    records.PLANES_INPUT_GRAD: Native("depthwise", 2, "1, "),
+    records.PLANES_WEIGHT_GRAD: Native("conv_weight_grad", 2),
 }  # fmt: skip
-FIRST_CONVOLUTION, LAST_CONVOLUTION = native.CONV, native.DEPTHWISE_WEIGHT_GRAD
+FIRST_CONVOLUTION, LAST_CONVOLUTION = records.CONV, records.DEPTHWISE_WEIGHT_GRAD
 
 
 def dtype_of(dims):
     """The dtype a native instruction works in; of a transposition, one of its width."""
-    if dims[0] == native.TRANSPOSE:
+    if dims[0] == records.TRANSPOSE:
         return ("uint32", "uint64")[dims[1]]
     return ("float32", "float64")[dims[1]]
 
@@ -48,8 +49,8 @@ def dtype_of(dims):
 def multiplied(dims):
     """Multiply-adds of a native instruction, padding counted."""
     op = dims[0]
-    if op == native.TRANSPOSE or native.POOL_MAX <= op <= native.POOL_MAX_TAKE:
+    if op == records.TRANSPOSE or records.POOL_MAX <= op <= records.POOL_MAX_TAKE:
         return 0
-    batch, channels, out, groups = dims[2:6]
-    axes = [dims[6 + 6 * k : 12 + 6 * k] for k in range(3)]
-    return product([batch, channels // groups, out, *(a[1] * a[2] for a in axes)])
+    d = record_of(records.WindowDims, dims)
+    taps = (a.result * a.kernel for a in d.axes)
+    return product([d.batch, d.channels // d.groups, d.out, *taps])

@@ -13,9 +13,22 @@ from ..errors import ArgumentError, DTypeError, NotSupported, ShapeError, with_l
 from ..graph.shapes import show
 from ..graph.sizes import ShapeClass
 from ..plan import pipeline
-from ..plan.instructions import GEMM, KERNEL, NATIVE, PYCALL, SCAN, Instruction, flatten, touched
+from ..plan.instructions import (
+    GEMM,
+    KERNEL,
+    NATIVE,
+    PYCALL,
+    SCAN,
+    Instruction,
+    flatten,
+    record_of,
+    touched,
+    words,
+    words_after,
+)
 from ..plan.memory import arrange
 from ..plan.native import WITH_SCRATCH
+from ..plan.records import WindowDims
 from . import portable
 
 COPY = 6  # an instruction of this room: bytes of the arena to a variable
@@ -182,8 +195,9 @@ def settle_scratch(instr, sizes, keep):
     if keep:
         from .. import _runtime
 
-        instr.dims[34] = 1  # CK_D_SLOTS of native.h
-        sizes[buffer] = _runtime.native_scratch(instr.dims[:36])
+        own = words(record_of(WindowDims, instr.dims).but(slots=1))
+        instr.dims = own + words_after(WindowDims, instr.dims)
+        sizes[buffer] = _runtime.native_scratch(own)
         return
     del instr.pointers[at]
     instr.writes = [b for b in instr.writes if b != buffer]

@@ -9,6 +9,7 @@ import numpy as np
 from .known import known
 from .node import constant, sizes_constant
 from .op import having
+from .sizes import reaches
 
 FOLD = 4096  # largest constant that folding may create, in elements
 EFFECTS = having("effect")
@@ -32,7 +33,7 @@ def fold(node):
         return node
     if node.op.oracle is None or any(i.op.name != "constant" for i in node.inputs):
         return node
-    if None in node.shape or node.size > FOLD:
+    if None in node.shape or reaches(node.size, FOLD + 1):
         return node
     if any(map(of_sizes, node.inputs)):
         return fold_sizes(node)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 LEAST = 2  # sizes 0 and 1 mean other programs: they stay plain ints
+REACH = 2  # how far beyond a measured threshold a plan serves that was made on one side of it
 (CONSTANT, SYMBOL, ADD, MULTIPLY, FLOOR_DIVIDE, MODULO, GREATEST, SMALLEST, SCRATCH) = range(
     9
 )  # operations of a written class: enum of sizes.c
@@ -326,6 +327,7 @@ class ShapeClass:
     def divided(self, operation, a, b):
         if not value_of(b):
             raise ZeroDivisionError("integer division or modulo by zero")
+        a, b = self.reduced(a), self.reduced(b)
         if (
             type(b) is Size
             and b.low is None
@@ -417,6 +419,12 @@ class ShapeClass:
             return True
         self.note(AT_LEAST, -d)
         return False
+
+    def reaches(self, size, threshold):
+        """`size >= threshold` where that is a question of worth: see `reaches` below."""
+        if size.value >= threshold:
+            return size >= ceil_divide(threshold, REACH)
+        return size >= threshold * REACH
 
     def merge(self, d):
         """Remember where `d`, which is 0, says that two sizes of inputs are equal."""
@@ -571,6 +579,18 @@ def smallest(a, b):
     """
     of = a.of if type(a) is Size else b.of if type(b) is Size else None
     return min(a, b) if of is None else of.smallest(a, b)
+
+
+def reaches(size, threshold):
+    """Whether `size` is at least a threshold beyond which something pays, as measured.
+
+    Near it both ways take about as long. So a plan serves on to the double of the threshold, or
+    down to its half, before a class of shapes ends: sizes that lie about it share one plan.
+
+    >>> reaches(7, 8), reaches(8, 8)
+    (False, True)
+    """
+    return size.of.reaches(size, threshold) if type(size) is Size else size >= threshold
 
 
 def surely(a, b):

@@ -9,6 +9,7 @@ placeholders but their own.
 from ..errors import ShapeError
 from ..graph.folding import fold
 from ..graph.node import as_node, make
+from ..graph.pickled import Graph
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort, toposort_cut
 
@@ -44,6 +45,9 @@ class Body:
 
     def __eq__(self, other):
         return isinstance(other, Body) and self._key == other._key
+
+    def __reduce__(self):
+        return _read, (Graph([*self.inputs, *self.outputs]), len(self.inputs))
 
     def __repr__(self):
         return f"<body of {len(self.inputs)} inputs and {len(self.outputs)} outputs>"
@@ -84,6 +88,11 @@ class Body:
             # The constants live as long as the entry, or another could get the uid of one.
             self._fits[key] = found = (found, tuple(used.values()))
         return found[0]
+
+
+def _read(graph, count):
+    """The Body of a pickle."""
+    return Body(graph.roots[:count], graph.roots[count:])
 
 
 def param(k, dtype, shape):

@@ -43,11 +43,11 @@ def _same_type(k, a, b):
 
 def _infer_choose(attrs, condition, a, b):
     _check_condition(condition)
-    return _same_type(0, a, b)
+    return _same_type(0, a, b) if not attrs.get("varied") else _infer_either(attrs, condition, a, b)
 
 
 def _run_choose(attrs, condition, a, b):
-    if a.shape != b.shape:
+    if a.shape != b.shape and not attrs.get("varied"):
         raise ShapeError(
             f"the two sides of ifelse have the shapes {show(a.shape)} and "
             f"{show(b.shape)}; they must have one shape"
@@ -56,8 +56,14 @@ def _run_choose(attrs, condition, a, b):
 
 
 def _grad_choose(node, g):
-    condition, zeros = node.inputs[0], zeros_like(g)
-    return (None, make("choose", (condition, g, zeros)), make("choose", (condition, zeros, g)))
+    condition, a, b = node.inputs
+    varied = node.attrs.get("varied")
+    zeros = (zeros_like(a), zeros_like(b)) if varied else (zeros_like(g),) * 2
+    return (
+        None,
+        make("choose", (condition, g, zeros[0]), node.attrs),
+        make("choose", (condition, zeros[1], g), node.attrs),
+    )
 
 
 Op(
@@ -70,11 +76,30 @@ Op(
 )
 
 
-def choose(condition, a, b):
-    """`a` if the scalar `condition` is true (not zero), else `b`: of one dtype and one shape."""
+def _infer_either(attrs, condition, a, b):
+    if a.dtype != b.dtype or len(a.shape) != len(b.shape):
+        return _same_type(0, a, b)
+    return a.dtype, tuple(p if p is not None and p == q else None for p, q in zip(a.shape, b.shape))
+
+
+Op(
+    "either",
+    "opaque",
+    _infer_either,
+    lambda attrs, condition, a, b: np.array(a if condition else b),
+    doc="`choose` between two of different shapes: what comes out is known when it runs.",
+)
+
+
+def choose(condition, a, b, varied=False):
+    """`a` if the scalar `condition` is true (not zero), else `b`: of one dtype and one shape.
+
+    varied: sizes may differ; the size of the result then depends on the condition.
+    """
     condition = to_node(condition, "ifelse")
     condition = condition if condition.dtype == "bool" else ne(condition, 0)
-    return make("choose", (condition, cast(a, a.dtype), cast(b, b.dtype)))
+    attrs = {"varied": True} if varied else {}
+    return make("choose", (condition, cast(a, a.dtype), cast(b, b.dtype)), attrs)
 
 
 # --- the lazy form ----------------------------------------------------------------------------

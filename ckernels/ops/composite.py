@@ -12,6 +12,7 @@ from ..errors import ShapeError
 from ..graph.node import constant, make, sizes_constant
 from ..graph.op import Op
 from ..graph.shapes import axes_of, broadcast, show
+from ..graph.sizes import reaches
 from .base import broadcast_like, cast, check_kind, expand, operands, to_node, unbroadcast
 from .elementwise import abs, add, maximum, minimum, mul, sqrt, square, sub, true_div
 from .logic import eq, isfinite, isnan, le, logical_and, logical_or
@@ -219,7 +220,7 @@ Op(
 
 def _lower_var(node):
     x, axes = wide(node.inputs[0]), node.attrs["axes"]
-    if (size_along(x.shape, axes) or 0) >= LONG and x.dtype in ("float32", "float64"):
+    if reaches(size_along(x.shape, axes) or 0, LONG) and x.dtype in ("float32", "float64"):
         return cast(_per(make("moment2", (x,), {"axes": axes}), x, axes), node.dtype)
     off = sub(x, _mean_kept(x, axes))
     return cast(_per(sum(square(off), axes), x, axes), node.dtype)

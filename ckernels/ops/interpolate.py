@@ -2,7 +2,7 @@
 
 Element j of the result lies at (start + step * j) / unit of the axis, in integers so that places
 are exact; beyond the ends the ends are repeated. Both ops are products with a matrix of at most
-two numbers in a row, which `matrix` gives in compressed form for the code generator too.
+two numbers in a row, of which there are only `unit` different pairs, whatever the sizes.
 """
 
 import numpy as np
@@ -27,18 +27,10 @@ def places(attrs, size, count):
     return below, above, np.where(below == above, 0.0, part)
 
 
-def matrix(attrs, size, count, transposed):
-    """The matrix (count, size), or its transpose, by rows: (starts, columns, weights)."""
-    below, above, part = places(attrs, size, count)
-    two = part > 0
-    row = np.concatenate([np.arange(count), np.arange(count)[two]])
-    column = np.concatenate([below, above[two]])
-    weight = np.concatenate([1 - part, part[two]])
-    if transposed:
-        row, column = column, row
-    order = np.lexsort((column, row))
-    starts = np.searchsorted(row[order], np.arange((size if transposed else count) + 1))
-    return starts, column[order], weight[order]
+def shares(attrs):
+    """Weights by (start + step * j) % unit: of the element above the place, then of that below."""
+    part = np.arange(attrs["unit"]) / attrs["unit"]
+    return np.concatenate([part, 1 - part])
 
 
 def _infer(attrs, x, count):

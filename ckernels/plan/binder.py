@@ -26,8 +26,9 @@ from ..schedule.group import Group
 from ..schedule.split import split
 from . import native, scan  # noqa: F401  (scan: its lowerings)
 from .gemm import Products
-from .instructions import KERNEL, PYCALL, Instruction, OracleCall
+from .instructions import GEMM, KERNEL, PYCALL, Instruction, OracleCall, record_of, words
 from .lowerings.movement import narrow, part
+from .records import GemmDims, WindowDims
 from .template import SizedConstant
 
 RESHAPES, LOWERINGS = having("reshapes"), rules("lowering")
@@ -420,7 +421,9 @@ class Binder(Products):
                 self.instructions.pop()
                 gemm.kernel, gemm.ns = instr.kernel, gemm.ns + instr.ns
                 gemm.pointers = gemm.pointers + instr.pointers
-                gemm.dims = gemm.dims[:-1] + [instr.n // gemm.rows] + instr.dims
+                kind = GemmDims if gemm.kind == GEMM else WindowDims
+                record = record_of(kind, gemm.dims).but(unit=instr.n // gemm.rows)
+                gemm.dims = words(record) + instr.dims
                 gemm.inplace = [p for p in instr.inplace if p[1] not in gemm.reads]
                 gemm.reads = gemm.reads + [r for r in instr.reads if r not in gemm.writes]
                 gemm.writes = gemm.writes + instr.writes

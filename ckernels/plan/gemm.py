@@ -8,9 +8,11 @@ from dataclasses import replace
 
 from ..codegen.layout import collapse
 from ..graph.shapes import product
-from ..graph.sizes import estimate, greatest
-from .instructions import GEMM, Instruction
+from ..graph.sizes import estimate, greatest, reaches
+from .instructions import GEMM, Instruction, words
+from .records import GemmDims
 
+ONE = struct.unpack("q", struct.pack("d", 1.0))[0]  # 1.0 as a word
 TALL = 512  # rows up to which gemm reads B without packing it: see builtin.c
 
 
@@ -54,31 +56,38 @@ class Products:
         b, trans_b, ldb, steps[1] = self.matrix(b, steps[1])
         m, n = node.shape[-2:]
         k = node.inputs[0].shape[-1]
-        if trans_b and b.buffer in self.steady and not steps[1] and 1 < m <= TALL:
+        if (
+            trans_b
+            and b.buffer in self.steady
+            and not steps[1]
+            and 1 < m
+            and not reaches(m, TALL + 1)
+        ):
             b, trans_b, ldb = self.compact(replace(b, shape=(k, n), strides=b.strides[-2:])), 0, n
-        one = struct.unpack("q", struct.pack("d", 1.0))[0]
-        dims = [
-            int(node.dtype == "float64"),
-            m,
-            n,
-            k,
-            trans_a,
-            trans_b,
-            lda,
-            ldb,
-            greatest(n, 1),
-            one,
-            0,
-            batch,
-            *steps,
-            n,
-        ]
+        record = GemmDims(
+            dtype=int(node.dtype == "float64"),
+            m=m,
+            n=n,
+            k=k,
+            trans_a=trans_a,
+            trans_b=trans_b,
+            lda=lda,
+            ldb=ldb,
+            ldc=greatest(n, 1),
+            alpha=ONE,
+            beta=0,
+            batch=batch,
+            step_a=steps[0],
+            step_b=steps[1],
+            step_c=steps[2],
+            unit=n,
+        )
         flops = estimate(2, batch, m, n, k)
         instr = Instruction(
             GEMM,
             "matmul",
             [self.pointer(lay) for lay in (a, b, c)],
-            dims,
+            words(record),
             ns=flops / 60,
             reads=[a.buffer, b.buffer],
             writes=[c.buffer],

@@ -1,11 +1,61 @@
 """Instruction: one of a plan to be, in the words of Python.
 
 Scans and branches hold the instructions inside of them; in a C Plan those follow in the flat array.
+The dims of gemm and native instructions are the words of a record (records.py), then those of the
+kernel that follows panel by panel.
 """
 
 from dataclasses import dataclass, field
 
+from .records import GemmDims, WindowDims
+
 KERNEL, GEMM, PYCALL, SCAN, IF, NATIVE = 0, 1, 2, 3, 4, 5  # enum of ckernels.h
+
+
+def words(record):
+    """The words of a record, or of a tuple of them, as dims begin with them."""
+    found = []
+    for value in record:
+        if isinstance(value, tuple):
+            found += words(value)
+        else:
+            found.append(value)
+    return found
+
+
+def record_of(kind, dims):
+    """The record of this kind that dims begin with."""
+    rest = iter(dims)
+
+    def take(kind):
+        values = []
+        for name in kind.FIELDS:
+            count, inner = kind.NESTED.get(name, (None, None))
+            if count is None:
+                values.append(next(rest))
+            else:
+                values.append(tuple(take(inner) if inner else next(rest) for _ in range(count)))
+        return kind(*values)
+
+    return take(kind)
+
+
+def words_after(kind, dims):
+    """What dims hold behind a record of this kind."""
+    return dims[kind.WORDS :]
+
+
+def check_records(runtime):
+    """ImportError where the runtime was built when records had another number of words."""
+    wanted = {"GEMM_WORDS": GemmDims.WORDS, "NATIVE_WORDS": WindowDims.WORDS}
+    found = {name: getattr(runtime, name, count) for name, count in wanted.items()}
+    if found != wanted:
+        raise ImportError(
+            f"{runtime.__file__} was built from other sources than the Python files beside it: "
+            f"its instructions have {tuple(found.values())} words, here they have "
+            f"{tuple(wanted.values())}. Build it again: python setup.py build_ext --inplace, or "
+            f"install ckernels again."
+        )
 
 
 @dataclass

@@ -16,6 +16,7 @@ from ..graph.sizes import surely, value_of
 from .instructions import SCAN, flatten
 
 ALIGN = 64
+WASTE = 0.03  # of what is unavoidable
 
 
 @dataclass
@@ -64,24 +65,47 @@ def lifetimes(instructions):
 
 
 def arrange(instructions, sizes):
-    """The Arena of these instructions, by liveness: greedy best fit on size.
+    """The Arena of these instructions, by liveness: first fit in the best of some orders.
 
     A result takes the place of an operand of the same size that is read there for the last time,
     where the instruction says that both are walked alike.
     """
-    from .. import _runtime
-
     live = lifetimes(instructions)
     host = overwrite(instructions, sizes, live)
     keep_apart(instructions, live)
     present = {b: -(-value_of(sizes[b]) // ALIGN) * ALIGN for b in live if b not in host}
-    names = sorted(present, key=lambda b: -present[b])
+    names = list(present)
     spans = np.array([[2 * end for end in live[b]] for b in names], np.int64).reshape(-1, 2)
-    offsets = _runtime.arena(np.array([present[b] for b in names], np.int64), spans).tolist()
-    order = sorted(range(len(names)), key=offsets.__getitem__)
+    offsets = placed(np.array([present[b] for b in names], np.int64), spans)
+    order = np.argsort(offsets, kind="stable").tolist()
     names, spans = [names[k] for k in order], [spans[k].tolist() for k in order]
-    below = piled(spans, [offsets[k] for k in order])
+    below = piled(spans, [int(offsets[k]) for k in order])
     return Arena(names, [sizes[b] for b in names], below, host)
+
+
+def unavoidable(sizes, spans):
+    """The most bytes that live at one moment, of blocks with these sizes and [first, last]."""
+    at = np.concatenate([spans[:, 0], spans[:, 1] + 1])
+    change = np.concatenate([sizes, -sizes])
+    return int(np.cumsum(change[np.lexsort((change, at))]).max(initial=0))
+
+
+def placed(sizes, spans):
+    """Offsets of blocks: each in turn in the first gap, largest first. Where that wastes more than
+    WASTE, also with the longest-lived first, or with the largest product of both."""
+    from .. import _runtime
+
+    lengths, best, least = spans[:, 1] - spans[:, 0], None, unavoidable(sizes, spans)
+    for weight in (sizes, sizes * lengths, lengths):
+        order = np.argsort(-weight, kind="stable")
+        offsets = np.empty(len(sizes), np.int64)
+        offsets[order] = _runtime.arena(sizes[order], spans[order])
+        total = (offsets + sizes).max(initial=0)
+        if best is None or total < best[0]:
+            best = total, offsets
+        if total <= least * (1 + WASTE):
+            break
+    return best[1]
 
 
 def piled(spans, offsets):

@@ -3,44 +3,47 @@
 Registered are lowering(binder, node) by op, as in plan/lowerings: the Instruction, True
 when there is nothing to run, or False to leave the node to its oracle (dtypes without C, more
 than three spatial axes). Sizes are numbers in dims, so a new size needs no new kernel. Scratch
-is a buffer of the arena; the runtime says how much it needs. dims: see native.h.
+is a buffer of the arena; the runtime says how much it needs. dims: see records.py.
 """
 
 import os
-import struct
 from dataclasses import replace
 
 from ..codegen.layout import collapse, contiguous_strides, fresh
 from ..dtypes import ITEMSIZE
 from ..graph.op import rules
 from ..graph.shapes import product
-from ..graph.sizes import Size, estimate, greatest, value_of
+from ..graph.sizes import Size, estimate, greatest, reaches, value_of
 from ..graph.walk import consumers
 from ..ops.conv import geometry
 from ..ops.windows import all_pads
-from .instructions import GEMM, NATIVE, Instruction
-
-(
+from .gemm import ONE
+from .instructions import GEMM, NATIVE, Instruction, words
+from .records import (
     CONV,
     CONV_INPUT_GRAD,
     CONV_WEIGHT_GRAD,
     DEPTHWISE,
-    DEPTHWISE_INPUT_GRAD,
     DEPTHWISE_WEIGHT_GRAD,
+    PLANES,
+    PLANES_INPUT_GRAD,
+    PLANES_WEIGHT_GRAD,
     POOL_MAX,
-    POOL_SUM,
-    POOL_SUM_GRAD,
     POOL_MAX_GRAD,
     POOL_MAX_TAKE,
+    POOL_SUM,
+    POOL_SUM_GRAD,
     TRANSPOSE,
-    PLANES,
-) = range(13)
+    AxisDims,
+    GemmDims,
+    TransposeDims,
+    WindowDims,
+)
+
 CONVOLUTIONS = ("conv", "conv_input_grad", "conv_weight_grad")
 FLOATS = ("float32", "float64")
 MOST_SCRATCH = 1 << 30  # bytes; huge dilations of small images are left to the oracle
-DIMS = 36  # of every native instruction, before those of its epilogue
 LEAST_TRANSPOSED = 4096  # elements; less is in cache whichever way it is read
-ONE = struct.unpack("q", struct.pack("d", 1.0))[0]
 
 
 def slots():
@@ -62,21 +65,34 @@ def kernel_strides(layout):
     return [0] * (5 - len(layout.strides)) + list(layout.strides)
 
 
-def dims_of(op, dtype, batch, channels, out, groups, axes, first, second):
-    """axes: (size, result, kernel, stride, dilation, low) per spatial axis."""
-    axes = [(1, 1, 1, 1, 1, 0)] * (3 - len(axes)) + list(axes)
+def window(op, dtype, batch, channels, out, groups, axes, first, second):
+    """The words of an instruction; axes: AxisDims for each spatial axis."""
+    none = AxisDims(size=1, result=1, kernel=1, stride=1, dilation=1, low=0)
+    axes = [none] * (3 - len(axes)) + axes
+    return words(
+        WindowDims(
+            op=op,
+            dtype=int(dtype == "float64"),
+            batch=batch,
+            channels=channels,
+            out=out,
+            groups=groups,
+            axes=tuple(axes),
+            first=tuple(first),
+            second=tuple(second),
+            slots=slots(),
+            unit=0,
+        )
+    )
+
+
+def axes_of(g):
+    """AxisDims of each spatial axis of a convolution."""
     return [
-        op,
-        int(dtype == "float64"),
-        batch,
-        channels,
-        out,
-        groups,
-        *(n for axis in axes for n in axis),
-        *first,
-        *second,
-        slots(),
-        0,
+        AxisDims(size=size, result=result, kernel=kernel, stride=stride, dilation=dilation, low=low)
+        for size, result, kernel, stride, dilation, (low, _) in zip(
+            g.sizes, g.results, g.kernel, g.strides, g.dilation, g.padding
+        )
     ]
 
 
@@ -120,8 +136,8 @@ def scratch(dims):
     return found if sizes is None else sizes.of.scratch(dims, found)
 
 
-WITH_SCRATCH = (CONV, CONV_INPUT_GRAD, CONV_WEIGHT_GRAD, DEPTHWISE_WEIGHT_GRAD, PLANES, PLANES + 1,
-                PLANES + 2)  # fmt: skip
+WITH_SCRATCH = (CONV, CONV_INPUT_GRAD, CONV_WEIGHT_GRAD, DEPTHWISE_WEIGHT_GRAD, PLANES,
+                PLANES_INPUT_GRAD, PLANES_WEIGHT_GRAD)  # fmt: skip
 
 
 # ---- convolution --------------------------------------------------------------------------------
@@ -136,9 +152,6 @@ def convolution(which):
             return False
         if which == CONV_INPUT_GRAD and whole_image(g):
             return dense_input_grad(binder, node, g)
-        axes = list(
-            zip(g.sizes, g.results, g.kernel, g.strides, g.dilation, (low for low, _ in g.padding))
-        )
         if node.uid in binder.planes:
             return planes(binder, node, g, which)
         first, second = (binder.layout(i) for i in node.inputs[:2])
@@ -147,14 +160,14 @@ def convolution(which):
             op += DEPTHWISE
             first, second = side_by_side(binder, first), side_by_side(binder, second)
         strides = image_strides if which == CONV_WEIGHT_GRAD else kernel_strides
-        dims = dims_of(
+        dims = window(
             op,
             node.dtype,
             g.batch,
             g.channels,
             g.out_channels,
             g.groups,
-            axes,
+            axes_of(g),
             image_strides(first),
             strides(second),
         )
@@ -232,9 +245,6 @@ def planes(binder, node, g, which):
         return moved(binder.copy(moved(lay, first(i.ndim))), last(i.ndim))
 
     x, other = node.inputs[:2]
-    axes = list(
-        zip(g.sizes, g.results, g.kernel, g.strides, g.dilation, (low for low, _ in g.padding))
-    )
     sources = [image(x), (image if which == CONV_WEIGHT_GRAD else binder.layout)(other)]
     target = None
     if which != CONV_WEIGHT_GRAD:
@@ -242,14 +252,14 @@ def planes(binder, node, g, which):
         buffer = binder.assigned.get(node.uid) or binder.temp(shape, node.dtype).buffer
         target = moved(fresh(buffer, shape, node.dtype), last(node.ndim))
     strides = image_strides if which == CONV_WEIGHT_GRAD else kernel_strides
-    dims = dims_of(
+    dims = window(
         PLANES + which,
         node.dtype,
         g.batch,
         g.channels,
         g.out_channels,
         g.groups,
-        axes,
+        axes_of(g),
         image_strides(sources[0]),
         strides(sources[1]),
     )
@@ -287,30 +297,30 @@ def dense_input_grad(binder, node, g):
     binder.layouts[node.uid] = target
     if not product(node.shape):
         return True
-    dims = [
-        int(node.dtype == "float64"),
-        g.batch,
-        rows,
-        columns,
-        trans_a,
-        1,
-        lda,
-        greatest(1, columns),
-        rows,
-        ONE,
-        0,
-        1,
-        0,
-        0,
-        0,
-        rows,
-    ]
+    record = GemmDims(
+        dtype=int(node.dtype == "float64"),
+        m=g.batch,
+        n=rows,
+        k=columns,
+        trans_a=trans_a,
+        trans_b=1,
+        lda=lda,
+        ldb=greatest(1, columns),
+        ldc=rows,
+        alpha=ONE,
+        beta=0,
+        batch=1,
+        step_a=0,
+        step_b=0,
+        step_c=0,
+        unit=rows,
+    )
     pointers = [binder.pointer(lay) for lay in (a, kernel, target)]
     instr = Instruction(
         GEMM,
         node.op.name,
         pointers,
-        dims,
+        words(record),
         ns=estimate(g.batch, rows, columns) / 30,
         reads=[a.buffer, kernel.buffer],
         writes=[target.buffer],
@@ -339,7 +349,7 @@ def pooling(op, image, result, count=1):
         big, small = image(node).shape, result(node).shape
         pads = all_pads(attrs, big[1:-1], size)
         axes = [
-            (s, r, k, t, 1, low)
+            AxisDims(size=s, result=r, kernel=k, stride=t, dilation=1, low=low)
             for s, r, k, t, (low, _) in zip(big[1:-1], small[1:-1], size, attrs["strides"], pads)
         ]
         sources = [binder.layout(i) for i in node.inputs[:count]]
@@ -351,7 +361,7 @@ def pooling(op, image, result, count=1):
                 for lay in sources
             ]
         channels = big[-1]
-        dims = dims_of(
+        dims = window(
             op,
             node.dtype,
             big[0],
@@ -373,7 +383,7 @@ def pooling(op, image, result, count=1):
 
 def transposition(binder, source, target):
     """The instruction that copies `source` to `target`, where rows become columns; else None."""
-    if ITEMSIZE[source.dtype] not in (4, 8) or product(source.shape) < LEAST_TRANSPOSED:
+    if ITEMSIZE[source.dtype] not in (4, 8) or not reaches(product(source.shape), LEAST_TRANSPOSED):
         return None
     wide = [k for k, n in enumerate(source.shape) if n != 1]
     sizes, (near, far) = collapse(
@@ -385,22 +395,19 @@ def transposition(binder, source, target):
         return None
     order = [k for k in range(len(sizes) - 1) if k != rows[0]] + [rows[0], len(sizes) - 1]
     pad = 5 - len(order)
-    dims = [
-        TRANSPOSE,
-        int(ITEMSIZE[source.dtype] == 8),
-        *[1] * pad,
-        *(sizes[k] for k in order),
-        *[0] * pad,
-        *(near[k] for k in order),
-        *[0] * pad,
-        *(far[k] for k in order),
-    ]
-    dims += [0] * (DIMS - len(dims))
+    record = TransposeDims(
+        op=TRANSPOSE,
+        dtype=int(ITEMSIZE[source.dtype] == 8),
+        sizes=(*[1] * pad, *(sizes[k] for k in order)),
+        near=(*[0] * pad, *(near[k] for k in order)),
+        far=(*[0] * pad, *(far[k] for k in order)),
+        none=(0,) * TransposeDims.NESTED["none"][0],
+    )
     instr = Instruction(
         NATIVE,
         "copy",
         [binder.pointer(source), binder.pointer(target)],
-        dims,
+        words(record),
         ns=estimate(*sizes) / 2,
         reads=[source.buffer],
         writes=[target.buffer],

@@ -11,7 +11,8 @@ from .. import dtypes
 from ..codegen.ir import Kernel
 from ..config import config
 from ..graph.sizes import ceil_divide, estimate, greatest, value_of
-from .instructions import GEMM, KERNEL, BatchParts
+from .instructions import GEMM, KERNEL, BatchParts, record_of, words_after
+from .records import GemmDims
 
 ROWS = 8  # least rows of a product in a part: below, it runs at half its speed
 TILE = 12  # rows of a tile of products with AVX-512: 9 rows take as long
@@ -48,7 +49,7 @@ def batch_parts(scan, instructions):
 def widths(scan, instructions, products):
     """How many rows there may be."""
     if products:
-        return {instr.dims[1] for instr in products} if len(products) else ()
+        return {record_of(GemmDims, instr.dims).m for instr in products} if len(products) else ()
     shapes = [scan.inits[i].shape[1:] for i in scan.alive]
     least = min((instr.n for instr in instructions), key=value_of)
     return list(dict.fromkeys([least, *(s[0] for s in shapes if s)]))
@@ -79,7 +80,8 @@ def part_of(rows, unit, most, ns):
 
 
 def right_bytes(instr):
-    return dtypes.ITEMSIZE[instr.node.dtype] * instr.dims[2] * instr.dims[3]
+    record = record_of(GemmDims, instr.dims)
+    return dtypes.ITEMSIZE[instr.node.dtype] * record.n * record.k
 
 
 def sizes_of(scan, instructions):
@@ -110,13 +112,13 @@ def row_by_row(instr, rows, sizes):
     """Whether row r of the instruction touches piece r of the buffers in `sizes`."""
     if instr.kind == KERNEL:
         return kernel_fits(instr.kernel, instr.pointers, instr.dims, instr.n, rows, sizes)
-    d = instr.dims
+    d = record_of(GemmDims, instr.dims)
     size = dtypes.ITEMSIZE[instr.node.dtype]
-    if d[1] != rows or not d[2] or not d[3] or d[11] != 1 or instr.pointers[1][0] in sizes:
+    if d.m != rows or not d.n or not d.k or d.batch != 1 or instr.pointers[1][0] in sizes:
         return False
     for (buffer, offset), trans, line, columns in (
-        (instr.pointers[0], d[4], d[6], d[3]),
-        (instr.pointers[2], 0, d[8], d[2]),
+        (instr.pointers[0], d.trans_a, d.lda, d.k),
+        (instr.pointers[2], 0, d.ldc, d.n),
     ):
         if buffer in sizes and (
             trans or line * size * rows != sizes[buffer] or offset + columns * size > line * size
@@ -124,7 +126,8 @@ def row_by_row(instr, rows, sizes):
             return False
     if instr.kernel is None:
         return True
-    return kernel_fits(instr.kernel, instr.pointers[3:], d[16:], d[15] * rows, rows, sizes)
+    rest = words_after(GemmDims, instr.dims)
+    return kernel_fits(instr.kernel, instr.pointers[3:], rest, d.unit * rows, rows, sizes)
 
 
 def kernel_fits(kernel, pointers, dims, count, rows, sizes):

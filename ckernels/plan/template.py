@@ -126,6 +126,42 @@ class Template:
             ptrs[slots[:, 0], 2] += offsets[slots[:, 1]]
         return total
 
+    def learned(self, plan, kind):
+        """The C runtime's Class: it makes the plans of further shapes from `plan`, the first one.
+
+        kind: see `classes.c`. None where a call of Python has arguments that change with the sizes.
+        """
+        from .. import _runtime
+
+        if self.calls:
+            return None
+        specs = [
+            (which, index, axis, row)
+            for which, all_of in enumerate((self.outputs, self.updates))
+            for index, (*_, rows) in enumerate(all_of)
+            if type(rows) is not tuple
+            for axis, row in enumerate(rows)
+        ]
+        arena = self.arena
+        tables = (
+            np.array(kind, np.int64),
+            self.code,
+            self.args,
+            self.assumed,
+            *self.patches["instrs"],
+            self.tables["ptrs"],
+            *self.patches["ptrs"],
+            *self.patches["dims"],
+            arena["sizes"],
+            *arena["patch"],
+            arena["starts"],
+            arena["below"],
+            arena["slots"],
+            ints(specs, 4),
+        )
+        sized = [(k, ints(c[2])) for k, c in enumerate(self.constants) if type(c) is tuple]
+        return _runtime.Class(plan, tables, sized)
+
     @staticmethod
     def constant(c, sizes):
         if type(c) is not tuple:

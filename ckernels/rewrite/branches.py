@@ -22,7 +22,8 @@ def lazify(roots):
     order = toposort(roots)
     if not any(n.op.name == "choose" for n in order):
         return roots
-    roots = guarded(roots, order)
+    roots = settled(roots, order)
+    roots = guarded(roots, toposort(roots))
     while True:
         order = toposort(roots)
         last = next((n for n in reversed(order) if n.op.name == "choose"), None)
@@ -30,6 +31,28 @@ def lazify(roots):
             return roots
         with line_of(last):
             roots = _branch(roots, order, last)
+
+
+def settled(roots, order):
+    """`roots` where choices that may have sides of two shapes are plain ones, or, where the shapes
+    do differ, `either`, which takes from two that were computed."""
+    changed = {}
+    for n in order:
+        if n.op.name == "choose" and n.attrs.get("varied"):
+            alike = None not in (*n.inputs[1].shape, *n.inputs[2].shape, *n.shape)
+            changed[n] = "choose" if alike else "either"
+    if not changed:
+        return roots
+
+    built = {}
+    for n in order:
+        inputs = tuple(built.get(i, i) for i in n.inputs)
+        if n in changed:
+            built[n] = make(changed[n], inputs)
+        elif inputs != n.inputs:
+            with line_of(n):
+                built[n] = make(n.op, inputs, n.attrs)
+    return [built.get(n, n) for n in roots]
 
 
 # --- one group of choices ---------------------------------------------------------------------

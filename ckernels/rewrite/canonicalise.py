@@ -205,6 +205,7 @@ def merge_factors(node):
     return _merged(node, a, b.value)
 
 
+@np.errstate(over="ignore", under="ignore")  # such numbers stay as they are
 def _merged(node, a, d):
     p, q = a.inputs
     divide = node.op.name == "true_div"

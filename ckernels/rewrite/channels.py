@@ -10,23 +10,11 @@ import math
 
 from ..graph.node import make
 from ..graph.sizes import surely
-from .engine import Family, fit
-from .views import KEEP_OPERANDS, reshaped
+from .engine import Family
+from .views import KEEP_OPERANDS, inverse, reshaped, turned
 
 family = Family("channels")
 rule = family.rule
-
-
-def inverse(perm):
-    back = [0] * len(perm)
-    for k, p in enumerate(perm):
-        back[p] = k
-    return tuple(back)
-
-
-def turned(x, perm):
-    """transpose(x, perm); `x` itself when that moves nothing."""
-    return x if perm == tuple(range(len(perm))) else make("transpose", (x,), {"perm": perm})
 
 
 def is_image(x):
@@ -48,17 +36,6 @@ def only_ones_move(node):
     x, perm = node.inputs[0], node.attrs["perm"]
     wide = [p for p in perm if x.shape[p] != 1]
     return reshaped(x, node.shape) if wide == sorted(wide) and node.size else None
-
-
-@rule("transpose")
-def broadcast_outside(node):
-    """transpose(broadcast_to(x)) is broadcast_to(transpose(x))."""
-    x, perm = node.inputs[0], node.attrs["perm"]
-    if x.op.name != "broadcast_to":
-        return None
-    source = x.inputs[0]
-    short = reshaped(source, (1,) * (x.ndim - source.ndim) + source.shape)
-    return fit(turned(short, perm), node.shape)
 
 
 @rule("[elementwise]")

@@ -5,13 +5,14 @@ rules given as (pattern, replacement). The driver knows nothing of mathematics; 
 shape and the user's line, remembers what it did, and stops at a bound whatever the rules do.
 """
 
+from functools import wraps
 from itertools import permutations
 
 import numpy as np
 
 from ..graph import node as _nodes
 from ..graph.node import constant, make, sizes_constant
-from ..graph.op import REGISTRY
+from ..graph.op import REGISTRY, having
 from ..graph.printing import location
 from ..graph.sizes import surely
 from ..graph.walk import toposort
@@ -50,6 +51,64 @@ def scalar(value, dtype):
 def fit(node, shape):
     """`node` broadcast to `shape`; itself when it has it already."""
     return node if surely(node.shape, shape) else make("broadcast_to", (node, shape_vector(shape)))
+
+
+# --- views on the way -----------------------------------------------------------------------------
+
+VIEWS, GATHERS, GENERATORS = having("view"), having("gathers"), having("generator")
+
+
+def behind_views(node):
+    """(the node whose elements `node` shows, the views and gathers on the way, outermost first)."""
+    chain = []
+    while node.op.name in VIEWS or node.op.name in GATHERS:
+        chain.append(node)
+        node = node.inputs[0]
+    return node, chain
+
+
+def seen_by(chain, node):
+    """`node` through views and gathers, as behind_views gives them."""
+    for view in reversed(chain):
+        node = make(view.op, (node,) + view.inputs[1:], view.attrs)
+    return node
+
+
+def opened(node, op):
+    """f(view(x)) for a `node` that is view(f(x)), where f is `op` and elementwise; else `node`.
+
+    A pattern meets f that way wherever the view stands. Operands that were broadcast keep the view
+    out, but for numbers.
+    """
+    if node.op.name == op or not (node.op.name in VIEWS or node.op.name in GATHERS):
+        return node
+    base, chain = behind_views(node)
+    if base.op.name != op or base.op.kind != "elementwise" or op in GENERATORS or not base.inputs:
+        return node
+    if not all(i.ndim == 0 or surely(i.shape, base.shape) for i in base.inputs):
+        return node
+    return make(base.op, [seen_by(chain, i) if i.ndim else i for i in base.inputs], base.attrs)
+
+
+def through_views(run):
+    """A rule of functions f(x) of one operand that also finds x behind views and gathers:
+    f(view(x)) is view(f(x)).
+    """
+
+    @wraps(run)
+    def seen(node):
+        result = run(node)
+        if result is not None or len(node.inputs) != 1:
+            return result
+        base, chain = behind_views(node.inputs[0])
+        if not chain or node.op.kind != "elementwise":
+            return None
+        result = run(make(node.op, (base,), node.attrs))
+        if result is not None:
+            result = settle(base, result) if result.dtype == node.dtype else None
+        return None if result is None else seen_by(chain, result)
+
+    return seen
 
 
 # --- patterns -----------------------------------------------------------------------------------
@@ -131,7 +190,7 @@ forms = _Forms()
 
 def match(pattern, node, bound):
     """Each way in which `node` has the form of `pattern`, as a dict of bindings extending
-    `bound`.
+    `bound`. Views and gathers on the way are taken of what a function is of: see opened.
     """
     kind = type(pattern)
     if kind is Var:
@@ -141,11 +200,12 @@ def match(pattern, node, bound):
         elif known is None and (pattern.when is None or pattern.when(node)):
             yield {**bound, pattern.name: node}
         return
-    if node.op.name != pattern.op:
-        return
     if kind is Number:
         if number(node) == pattern.value:
             yield bound
+        return
+    node = opened(node, pattern.op)
+    if node.op.name != pattern.op:
         return
     for key, want in pattern.attrs.items():
         have = node.attrs.get(key)
@@ -223,9 +283,10 @@ class Family(list):
         """
         wanted = tuple(a.op for a in left.args if a.op is not None)
 
+        @through_views
         def run(node):
             if wanted:
-                have = [i.op.name for i in node.inputs]
+                have = [behind_views(i)[0].op.name for i in node.inputs]
                 for op in wanted:
                     if op not in have:
                         return None

@@ -12,8 +12,9 @@ from ..graph.node import make
 from ..graph.op import having
 from ..graph.sizes import surely, value_of
 from ..ops.composite import extent
-from .engine import Family, fit, number, scalar
-from .views import RESHAPING, reshaped, without_lead
+from .engine import Family, behind_views, fit, number, opened, scalar, seen_by
+from .reductions import reduce_of_view
+from .views import RESHAPING, reshaped, undone, viewed, without_lead
 
 family = Family("factors")
 MAX_FACTORS = 12  # longer products are read in parts, which keeps long chains linear
@@ -55,7 +56,7 @@ def read(node, limit=MAX_FACTORS):
     todo = [(node, False)]
     while todo:
         n, under = todo.pop()
-        if n.op.name in RESHAPING:
+        if n.op.name in SEEN:
             n = inside(n)
         name = n.op.name
         if name in ("mul", "true_div", "square") and fraction.size() + len(todo) < limit:
@@ -76,14 +77,17 @@ def read(node, limit=MAX_FACTORS):
 # --- factors behind views -------------------------------------------------------------------------
 
 FUNCTIONS = {"exp", "sigmoid"}  # their operands are compared as they are
+SEEN = (set(having("view")) | set(having("gathers"))) - {"broadcast_to"}
 OPENS = {"mul", "true_div", "neg", "square", "reciprocal", "add", "sub"} | FUNCTIONS
 
 
 def inside(n, depth=3):
-    """view(f(x)) as f(view(x)), so that factors behind a reshape are seen; `n` where that cannot
-    be.
+    """view(f(x)) as f(view(x)), so that factors behind a view or a gather are seen; `n` where that
+    cannot be.
     """
     x = n.inputs[0]
+    if x.op.name in SEEN:
+        x = inside(x, depth)
     if x.op.name not in OPENS or not depth:
         return n
     inputs = []
@@ -91,7 +95,7 @@ def inside(n, depth=3):
         new = shown(n, i, x)
         if new is None:
             return n
-        deeper = new.op.name in RESHAPING and x.op.name not in FUNCTIONS
+        deeper = new.op.name in SEEN and x.op.name not in FUNCTIONS
         inputs.append(inside(new, depth - 1) if deeper else new)
     return make(x.op, inputs)
 
@@ -100,6 +104,12 @@ def shown(view, i, x):
     """The operand `i` of `x` as an operand of view(x); None when the view cannot be taken of it."""
     if i.ndim == 0:
         return i
+    if view.op.name not in RESHAPING:
+        whole = surely(i.shape, x.shape)
+        return viewed(view.op.name, i, view.attrs, *view.inputs[1:]) if whole else None
+    if i.op.name == "neg":
+        new = shown(view, i.inputs[0], x)
+        return None if new is None else make("neg", (new,))
     shape = view.shape
     if not surely(i.shape, x.shape):
         if view.op.name == "reshape" or i.ndim != x.ndim:
@@ -185,9 +195,21 @@ def is_kept(node, op, x):
     None.
     """
     base, axes = aligned_axes(node, x.ndim)
-    if axes and base.op.name == op and base.inputs[0] is x and base.attrs["axes"] == axes:
-        return axes
-    return None
+    if not axes:
+        return None
+    if base.op.name == op and base.attrs["axes"] == axes:
+        if opened(base.inputs[0], x.op.name) is x:
+            return axes
+    return axes if base is _reduced_behind_view(x, op, axes) else None
+
+
+def _reduced_behind_view(x, op, axes):
+    """sum(f(t)) for `x` = f(view(t)): the canonical form of sum(view(f(t))); else None."""
+    if x.op.name not in FUNCTIONS or x.inputs[0].op.name not in ("transpose", "slice"):
+        return None
+    view = x.inputs[0]
+    seen = seen_by([view], make(x.op, view.inputs[:1]))
+    return reduce_of_view(make(op, (seen,), {"axes": axes}))
 
 
 def without_maximum(t, axes):
@@ -214,6 +236,7 @@ def _below_alone(n):
     """What a single divisor becomes as a factor: 1 / (1 + exp(t)) is sigmoid(-t)."""
     if n.op.name == "add":
         for one, e in (n.inputs, n.inputs[::-1]):
+            e = opened(e, "exp")
             if e.op.name == "exp" and number(one) == 1:
                 return make("sigmoid", (negated(e.inputs[0]),))
     return None
@@ -232,6 +255,7 @@ def _over(a, b):
             return make("mul", (softmax_of(t, axes), extent(a, axes, a.dtype)))
         if b.op.name == "add":
             for mine, other in (b.inputs, b.inputs[::-1]):
+                mine, other = opened(mine, "exp"), opened(other, "exp")
                 if mine is a and other.op.name == "exp":
                     return make("sigmoid", (make("sub", (t, other.inputs[0])),))
     elif name == "softmax":
@@ -263,31 +287,52 @@ SCATTERS = {
 
 
 def scattered_values(n):
-    """The Fraction of the values that a scatter puts into zeros; None for other nodes."""
-    at = SCATTERS.get(n.op.name)
-    if at is None:
+    """The Fraction of the values that a scatter puts into zeros, also behind views that show all of
+    it; None for other nodes.
+    """
+    if not scatters(n):
         return None
+    n = behind_views(n)[0]
+    at = SCATTERS[n.op.name]
     into = n.inputs[0]
     if at[1] == 1 and number(into.inputs[0] if into.op.name == "broadcast_to" else into) != 0:
         return None
-    return read(n.inputs[at[1]])
+    values = n.inputs[at[1]]
+    return read(values.inputs[0] if values.op.name == "broadcast_to" else values)
+
+
+def scatters(n):
+    """Whether `n` is a scatter, or one behind views that show all of it."""
+    base, chain = behind_views(n)
+    return base.op.name in SCATTERS and (not chain or chain[0].op.name in SEEN)
 
 
 def _scattered(a, p):
-    """scatter(v / gather(p)) * p is scatter(v): the gradient of log(p[index]) times p."""
+    """scatter(v / gather(p)) * p is scatter(v): the gradient of log(p[index]) times p.
+
+    The same where v and gather(p) have other factors that meet, as in exp(t)[index] / exp(t), and
+    where the scatter is behind views: p is then seen through their inverses.
+    """
     values = scattered_values(a)
-    if values is None or not values.below or not surely(p.shape, a.shape) or not positive(p):
+    if values is None or not surely(p.shape, a.shape) or not positive(p):
         return None
+    a, chain = behind_views(a)
+    for view in chain:
+        p = undone(view, p)
+        if p is None:
+            return None
     gather, at = SCATTERS[a.op.name]
     rest = a.inputs[at + 1 :] if at == 1 else a.inputs[1:at]
-    seen = make(gather, (p,) + tuple(rest), a.attrs)
-    for k, n in enumerate(values.below):
-        if n is seen or _part_of(n, p, a):
-            del values.below[k]
-            inputs = list(a.inputs)
-            inputs[at] = fit(write(values, a.dtype), inputs[at].shape)
-            return make(a.op, inputs, a.attrs)
-    return None
+    parts = [k for k, n in enumerate(values.below) if _part_of(n, p, a)]
+    if parts:
+        del values.below[parts[0]]
+    else:
+        values = simplify(values.times(read(viewed(gather, p, a.attrs, *rest))))
+        if not values.removed:
+            return None
+    inputs = list(a.inputs)
+    inputs[at] = fit(write(values, a.dtype), inputs[at].shape)
+    return seen_by(chain, make(a.op, inputs, a.attrs))
 
 
 def _part_of(n, p, scatter):
@@ -329,7 +374,7 @@ def _simplify_once(f):
                 f.removed += 1
                 return True
     for k, a in enumerate(f.above):
-        if a.op.name != "exp" and a.op.name not in SCATTERS:
+        if a.op.name != "exp" and not scatters(a):
             continue
         for j, b in enumerate(f.above):
             if a.op.name == b.op.name == "exp" and b.inputs[0] is negated(a.inputs[0]):
@@ -393,7 +438,7 @@ def collect(node):
     if node.dtype not in REAL:
         return None
     f = read(node)
-    if not f.below and not any(n.op.name in COMBINES for n in f.above):
+    if not f.below and not any(n.op.name in COMBINES or scatters(n) for n in f.above):
         return None
     simplify(f)
     return write(f, node.dtype) if f.events and _in_range(f.coef, node.dtype) else None

@@ -9,7 +9,7 @@ import functools
 from ..graph.node import make
 from ..graph.sizes import surely
 from .engine import Family, fit
-from .views import reshaped
+from .views import reshaped, reverses
 
 family = Family("reductions")
 rule = family.rule
@@ -38,7 +38,7 @@ def reduce_ones(node):
 
 @rule("[reduce]")
 def reduce_of_view(node):
-    """A reduction of a transpose, expand or broadcast is one of what is behind it."""
+    """A reduction of a transpose, expand, reversal or broadcast is one of what is behind it."""
     a, axes, name = node.inputs[0], node.attrs["axes"], node.op.name
     if name not in SAME_OVER_ONE:
         return None
@@ -55,11 +55,23 @@ def reduce_of_view(node):
         inner = tuple(new.index(k) for k in axes if k in new)
         made = make(node.op, a.inputs, {"axes": inner}) if inner else a.inputs[0]
         return reshaped(made, node.shape) if made.dtype == node.dtype else None
+    if a.op.name == "slice":
+        return _reduce_reversed(node, a, axes)
     if a.op.name == "reshape" and len(axes) == a.ndim:
         return make(node.op, a.inputs[:1], {"axes": tuple(range(a.inputs[0].ndim))})
     if a.op.name == "broadcast_to":
         return _reduce_broadcast(node, a, axes)
     return None
+
+
+def _reduce_reversed(node, a, axes):
+    """sum(x[::-1]) is sum(x), and a reversal of other axes stands outside."""
+    turned = reverses(a)
+    if not turned:
+        return None
+    made = make(node.op, a.inputs, {"axes": axes})
+    kept = tuple(s for k, s in enumerate(a.attrs["slices"]) if k not in axes)
+    return made if set(turned) <= set(axes) else make("slice", (made,), {"slices": kept})
 
 
 def _reduce_broadcast(node, a, axes):

@@ -7,8 +7,7 @@ factors.py.
 
 from .. import ops
 from ..graph.node import make
-from ..graph.op import having
-from .engine import Family, Var, number
+from .engine import Family, Var, number, through_views
 from .engine import forms as f
 from .factors import is_kept, negated, without_maximum
 
@@ -53,6 +52,7 @@ formula(
 
 
 @rule("log")
+@through_views
 def log_of_power(node):
     """log(x ** c) is c * log(x), of |x| where c is even: the power may overflow. NaN where it
     was.
@@ -68,25 +68,16 @@ def log_of_power(node):
     return make("mul", (p, make("log", (base,))))
 
 
-VIEWS, GATHERS = having("view"), having("gathers")
-
-
 @rule("log")
+@through_views
 def log_of_softmax(node):
-    """log(softmax(x)) is log_softmax(x), also behind views and gathers."""
-    chain, s = [], node.inputs[0]
-    while s.op.name in VIEWS or s.op.name in GATHERS:
-        chain.append(s)
-        s = s.inputs[0]
-    if s.op.name != "softmax":
-        return None
-    made = make("log_softmax", s.inputs, s.attrs)
-    for view in reversed(chain):
-        made = make(view.op, (made,) + view.inputs[1:], view.attrs)
-    return made
+    """log(softmax(x)) is log_softmax(x)."""
+    s = node.inputs[0]
+    return make("log_softmax", s.inputs, s.attrs) if s.op.name == "softmax" else None
 
 
 @rule("exp")
+@through_views
 def exp_of_log_softmax(node):
     """exp(log_softmax(x)) is softmax(x); exp(x - logsumexp(x)) too."""
     a = node.inputs[0]

@@ -6,8 +6,17 @@ graph, because a sum that was multiplied out no longer matches another use of it
 
 from ..graph.node import make
 from .engine import Family, scalar
-from .factors import MAX_FACTORS, REAL, Fraction, inside, read, scattered_values, simplify, write
-from .views import RESHAPING
+from .factors import (
+    MAX_FACTORS,
+    REAL,
+    SEEN,
+    Fraction,
+    inside,
+    read,
+    scattered_values,
+    simplify,
+    write,
+)
 
 family = Family("sums")
 MAX_TERMS = 4
@@ -42,7 +51,7 @@ def terms(node):
     while todo:
         sign, n = todo.pop()
         name = n.op.name
-        if name in RESHAPING:
+        if name in SEEN:
             n = inside(n)
             name = n.op.name
         if name in ("add", "sub") and len(todo) + len(out) < MAX_TERMS:
@@ -111,6 +120,6 @@ def distribute(node):
     if node.dtype not in REAL:
         return None
     f = simplify(read(node))
-    if not any(n.op.name in ("add", "sub") or n.op.name in RESHAPING for n in f.above):
+    if not any(n.op.name in ("add", "sub") or n.op.name in SEEN for n in f.above):
         return None
     return distributed(f, node.dtype) if f.size() <= MAX_FACTORS else None

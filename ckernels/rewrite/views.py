@@ -5,9 +5,10 @@ patterns see one another, and broadcasts happen last. All rules here are exact: 
 an element lies.
 """
 
+from ..graph.folding import fold_sizes, of_sizes
 from ..graph.node import constant, make
 from ..graph.op import REGISTRY, having
-from ..graph.sizes import indices, surely
+from ..graph.sizes import indices, reaches, surely
 from .engine import Family, fit, scalar, shape_vector
 
 family = Family("views")
@@ -69,8 +70,6 @@ def merge_transposes(node):
             else x.inputs[0]
         )
         return make("expand", (y,), {"axes": tuple(k for k, p in enumerate(perm) if p in axes)})
-    if x.op.name == "broadcast_to" and x.inputs[0].ndim == 0:
-        return fit(x.inputs[0], node.shape)
     return None
 
 
@@ -100,9 +99,89 @@ def merge_slices(node):
         return make(
             "slice", (base,), {"slices": tuple(r.bounds(d) for r, d in zip(lines, base.shape))}
         )
-    if x.op.name == "broadcast_to" and x.inputs[0].ndim == 0:
-        return fit(x.inputs[0], node.shape)
+    if x.op.name == "broadcast_to":
+        base = x.inputs[0]
+        wide = zip(base.shape, slices[x.ndim - base.ndim :])
+        kept = tuple((None, None, 1) if surely((d,), (1,)) else s for d, s in wide)
+        return fit(make("slice", (base,), {"slices": kept}) if kept else base, node.shape)
+    if x.op.name == "expand":
+        return _slice_of_expand(node, x)
     return None
+
+
+def _slice_of_expand(node, x):
+    """expand(x)[key] as an expand of a slice, where the new axes are kept."""
+    axes, slices = x.attrs["axes"], node.attrs["slices"]
+    if not all(surely((node.shape[k],), (1,)) for k in axes):
+        return None
+    inner = tuple(s for k, s in enumerate(slices) if k not in axes)
+    return make("expand", (make("slice", x.inputs, {"slices": inner}),), x.attrs)
+
+
+@family.rule("transpose", "squeeze")
+def broadcast_outside(node):
+    """transpose(broadcast_to(x)) is broadcast_to(transpose(x)); squeeze alike."""
+    x = node.inputs[0]
+    if x.op.name != "broadcast_to":
+        return None
+    source = x.inputs[0]
+    short = reshaped(source, (1,) * (x.ndim - source.ndim) + source.shape)
+    if node.op.name == "transpose":
+        return fit(turned(short, node.attrs["perm"]), node.shape)
+    kept = tuple(d for k, d in enumerate(short.shape) if k not in node.attrs["axes"])
+    return fit(reshaped(short, kept), node.shape)
+
+
+# --- views that lose nothing ----------------------------------------------------------------------
+
+
+def inverse(perm):
+    back = [0] * len(perm)
+    for k, p in enumerate(perm):
+        back[p] = k
+    return tuple(back)
+
+
+def turned(x, perm):
+    """transpose(x, perm); `x` itself when that moves nothing."""
+    return x if perm == tuple(range(len(perm))) else make("transpose", (x,), {"perm": perm})
+
+
+def reverses(view):
+    """The axes along which a slice shows all elements in reverse; None where it leaves some out."""
+    axes = []
+    for axis, (bounds, n) in enumerate(zip(view.attrs["slices"], view.inputs[0].shape)):
+        line = indices(bounds, n)
+        if not surely((line.count,), (n,)) or abs(line.step) != 1:
+            return None
+        if line.step < 0:
+            axes.append(axis)
+    return tuple(axes)
+
+
+def undone(view, x):
+    """The tensor of which `view` shows `x`; None where it shows less than all elements."""
+    source = view.inputs[0]
+    if view.op.name in RESHAPING:
+        return reshaped(behind_reshapes(x), source.shape)
+    if view.op.name == "transpose":
+        return viewed("transpose", x, {"perm": inverse(view.attrs["perm"])})
+    if view.op.name == "slice" and reverses(view) is not None:
+        return viewed("slice", x, view.attrs)
+    return None
+
+
+def viewed(op, x, attrs, *more):
+    """The view or gather `op` of `x`, merged with those that `x` is; signs outside."""
+    if x.op.name == "neg":
+        return make("neg", (viewed(op, x.inputs[0], attrs, *more),))
+    node = make(op, (x,) + more, attrs)
+    merge = MERGES.get(op)
+    merged = merge(node) if merge else None
+    return node if merged is None else merged
+
+
+MERGES = {"slice": merge_slices, "transpose": merge_transposes}
 
 
 # --- operands of elementwise ops ------------------------------------------------------------------
@@ -261,27 +340,33 @@ def trailing(view, source, shape):
 INVERSE_DEPTH = 3
 
 
-@family.rule("reshape", "expand", "squeeze", "transpose")
+@family.rule("reshape", "expand", "squeeze", "transpose", "slice")
 def sign_outside(node):
     """view(-x) is -view(x): signs go further out than views."""
     x = node.inputs[0]
     return make("neg", (again(node, x.inputs[0]),)) if x.op.name == "neg" else None
 
 
-@family.rule("reshape", "expand", "squeeze", "transpose")
+@family.rule("reshape", "expand", "squeeze", "transpose", "slice")
 def inverse_views_meet(node):
     """view(f(inverse_view(x), y)) is f(x, view(y)): a reshape around a few operations goes away."""
     x = node.inputs[0]
     if x.op.kind != "elementwise" or not x.inputs or x.op.name in KEEP_OPERANDS:
         return None
-    # exp(transpose(x)) stays as it is while patterns look for exp: see specialise.transposes_meet
-    return pushed(node, x, 1 if node.op.name == "transpose" else INVERSE_DEPTH)
+    if node.op.name in RESHAPING:
+        return pushed(node, x, INVERSE_DEPTH)
+    if node.op.name == "slice":
+        return None if reverses(node) is None else pushed(node, x, INVERSE_DEPTH, True, whole=True)
+    # f(transpose(x), y) may stay while patterns look for f: see specialise.transposes_meet
+    near = pushed(node, x, 1)
+    return pushed(node, x, INVERSE_DEPTH, True, whole=True) if near is None else near
 
 
-def pushed(view, x, depth, leaves=False):
+def pushed(view, x, depth, leaves=False, whole=False):
     """`view` of the elementwise node `x` without the view, where an operand undoes it; else None.
 
-    leaves: whether it is enough that the view of a leaf is undone, which costs nothing.
+    leaves: whether it is enough that the view of a leaf is undone, which costs nothing. whole:
+    whether all operands must undo it.
     """
     if any(i.ndim and not surely(i.shape, x.shape) for i in x.inputs):
         return None
@@ -298,8 +383,10 @@ def pushed(view, x, depth, leaves=False):
                 and i.inputs
                 and i.op.name not in KEEP_OPERANDS
             ):
-                new = pushed(view, i, depth - 1, leaves)
+                new = pushed(view, i, depth - 1, leaves, whole)
                 undone = undone or new is not None
+            if whole and new is None:
+                return None
         inputs.append((i, new))
     if not undone:
         return None
@@ -310,8 +397,8 @@ def again(view, x):
     """The view that `view` is, of `x`."""
     if not x.ndim:
         return x
-    if view.op.name == "transpose":
-        return make("transpose", (x,), view.attrs)
+    if view.op.name in ("transpose", "slice"):
+        return make(view.op, (x,), view.attrs)
     return reshaped(x, view.shape)
 
 
@@ -322,6 +409,8 @@ def undo(view, x):
             perm = tuple(x.attrs["perm"][p] for p in view.attrs["perm"])
             return x.inputs[0] if perm == tuple(range(len(perm))) else None
         return None
+    if view.op.name == "slice":
+        return x.inputs[0] if x.op.name == "slice" and reverses(x) == reverses(view) else None
     if x.op.name in RESHAPING and surely(x.inputs[0].shape, view.shape):
         return x.inputs[0]
     return None
@@ -340,8 +429,11 @@ def fold_constants(node):
     for i in node.inputs:
         if i.op.name != "constant":
             return None
-    if node.size > FOLD_ELEMENTS or node.op.name == "broadcast_to":
+    if reaches(node.size, FOLD_ELEMENTS + 1) or node.op.name == "broadcast_to":
         return None
+    if any(map(of_sizes, node.inputs)):
+        found = fold_sizes(node)
+        return None if found is node else found
     value = node.op.oracle(node.attrs, *(i.attrs["value"].array for i in node.inputs))
     sized = any(i.attrs["value"].sized for i in node.inputs)
     return constant(value.astype(node.dtype, copy=False).reshape(node.shape), sized=sized)

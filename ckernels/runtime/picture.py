@@ -69,7 +69,7 @@ def views(what):
         draft = program.drafted("lower")
     except CKernelsError:  # shapes that do not fit: the last call failed for them
         return found
-    kernels = as_kernels(draft, program, info, roots).placed()
+    kernels = as_kernels(draft, info, roots).placed()
     return [kernels, written("after rewriting", program.optimised).placed(), *found]
 
 
@@ -126,12 +126,13 @@ def kind_of(node):
     return "move" if node.op.kind == "movement" else "op"
 
 
-def as_kernels(draft, program, info, roots):
+def as_kernels(draft, info, roots):
     """A box for each instruction of the plan, with its operations, its C and its share of time."""
+    from ..codegen.emit import emit  # start-up: a stored plan is drawn from what is planned again
+
     view, made = Picture("as kernels"), {}
     instructions = flatten(draft.instructions)
     shares = times(info, instructions)
-    texts = {r.kernel.key(): r.text for r in program.kernels.records.values()}
     for k, instr in enumerate(instructions):
         name = f"{k}: {instr.name}"
         parts = [(n.op.name, note_of(n), location(n.line)) for n in instr.nodes]
@@ -144,7 +145,7 @@ def as_kernels(draft, program, info, roots):
             line,
             "kernel",
             parts=parts,
-            c=texts.get(kernel.key(), "") if kernel is not None else "",
+            c=emit(kernel)[1] if kernel is not None else "",
             share=shares[k] if shares else None,
         )
         for n in instr.nodes:

@@ -58,7 +58,11 @@ class Kernels:
             if found is None:
                 name, text, snippets = emit(kernel)
                 found = compiler.KernelSource(
-                    name, text, snippets, meta={"form": kernel.form, "signature": signature(kernel)}
+                    name,
+                    text,
+                    snippets,
+                    meta={"form": kernel.form, "signature": signature(kernel)},
+                    alone=kernel.form == "own",
                 )
                 with _emit_lock:
                     _emitted[key] = found
@@ -123,6 +127,7 @@ class Program:
         self.assumptions = []  # of the last plan: (text, line, taken)
         self.described = None  # key and order of the graph: see stored.py
         self.lock = locks.rlock()
+        self.learn = None  # what takes a Class of the runtime, which makes plans without us
 
     def shapes_of(self, arrays):
         """{leaf: shape} for these input arrays; ShapeError where a static size disagrees."""
@@ -194,6 +199,10 @@ class Program:
             plan = _runtime.Plan(**arguments)
             self.told[self.serial] = found.told
             weakref.finalize(plan, self.told.pop, self.serial, None).atexit = False
+            if self.learn is not None:
+                learned = found.learned(plan, written_kind(self, arrays))
+                if learned is not None:
+                    self.learn(learned)
             return plan
 
     def known(self, kind, symbols):
@@ -337,6 +346,20 @@ def kind_of(program, arrays):
             shape = program.bound[node]
             add([n for n, d in zip(shape, node.shape) if d is None], LEAST)
     return tuple(kind), symbols
+
+
+def written_kind(program, arrays):
+    """The kind of these arrays as the runtime reads it: see classes.c."""
+    written = []
+    for node, array in zip(program.inputs, arrays):
+        written.append(array.ndim)
+        for n, declared in zip(array.shape, node.shape):
+            written.append(n if declared is not None else -1 if n >= LEAST else -2 - n)
+        written.append(int(array.flags.c_contiguous))
+        if not array.flags.c_contiguous:
+            steps = [s // array.itemsize for s in array.strides]
+            written.extend(s if 0 <= s < 2 else -1 for s in steps)
+    return written
 
 
 def leaves_of(program, arrays, sizes, particular=False):

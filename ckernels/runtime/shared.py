@@ -6,7 +6,7 @@ Here is neither a call nor a plan: see function.py, debug.py, staged.py, steady.
 import numpy as np
 
 from .. import locks
-from ..errors import NotSupported, ShapeError, UsageError, with_line
+from ..errors import NotSupported, ShapeError, with_line
 from ..graph.shapes import show
 from ..graph.walk import toposort
 from .state import exchange
@@ -30,7 +30,7 @@ class Shared:
         return self.spec.copy(swap, delete_updates, name)
 
     def __reduce__(self):
-        not_pickled(self)
+        return pickled(self)
 
     def __repr__(self):
         names = ", ".join(self.spec.label(i) for i in range(len(self.inputs)))
@@ -97,13 +97,13 @@ class Shared:
         return []
 
 
-def not_pickled(function):
-    """The refusal of pickle and copy, whichever way a function runs."""
-    raise UsageError(
-        f"{function!r} cannot be pickled or deep-copied, for it holds machine code and variables: "
-        "pickle the values of its variables (K.get_value) and build it anew, which finds its "
-        "kernels in the compiledir; f.copy(swap=...) makes another function of the same graph"
-    )
+def pickled(function):
+    """What pickle and copy keep of a function: what was asked for, from which it is made anew."""
+    return _again, (function.info.spec if hasattr(function, "info") else function.spec,)
+
+
+def _again(spec):
+    return spec.callable()
 
 
 def apply_updates(updates, values):

@@ -1,21 +1,24 @@
 """StagedFunction: where data decides a shape: compiled pieces of the graph with NumPy between them.
 
-What follows from the shapes at hand is worked out once and kept: where the graph is cut, where the
-operands of the cut come from, and which piece comes next for the shapes of the result. A call then
-only looks it up.
+What follows from the shapes at hand is worked out once for a class of shapes and kept: where the
+graph is cut, where the operands of the cut come from, and which piece comes next. A call then only
+looks it up; another number of things that a mask finds is another member of the class.
 """
 
 import numpy as np
 
 from .. import locks, reference
 from ..graph.node import item, make, new_uid
+from ..graph.sizes import LEAST, ShapeClass, Written
 from ..graph.walk import leaves, rebuild, toposort
+from ..plan.template import ints
 from .program import Program, concretise
 from .shared import Shared, updating
 from .state import snapshot
 from .steady import held, value_of
 
-KEPT = 64  # shapes of one cut's results that are remembered
+KEPT = 64  # shapes of one cut's results that are remembered,
+CLASSES = 32  # and classes of them
 SIZES = {"shape", "pack", "concatenate", "slice"}  # they make sizes, or cost nothing
 
 
@@ -40,6 +43,7 @@ class StagedFunction(Shared):
         self.flexible = [i for i, n in enumerate(spec.cells) if None in n.shape]
         self.types = [(np.dtype(n.dtype), n.ndim) for n in spec.inputs]
         self.start = Stage(self.roots)
+        self.start.known = self.inputs + [self.variables[i] for i in self.flexible]
 
     def __call__(self, *args, **kwargs):
         arrays = None if kwargs else self.plain(args)
@@ -79,20 +83,49 @@ class StagedFunction(Shared):
                 if stage is self.start:
                     for node, array in zip(self.inputs, arrays):
                         Program.check_shape(node, array)
-                following = stage.keep(shapes, self.plan(stage.roots, env))
+                following = stage.keep(shapes, self.follow(stage, shapes, env))
             stage = following
             values = stage.operands(env)
             if stage.maker is None:
                 return values[0] if self.spec.single else values
             results = stage.compute(values)
             env.update(zip(stage.leaves, results))
-            shapes = tuple(a.shape for a in results)
+            shapes += tuple([env[n].shape for n in stage.kept + stage.leaves])
 
-    # ---- once per set of shapes -----------------------------------------------------------------
+    def follow(self, stage, shapes, env):
+        """The Stage after `stage` for these shapes of what it knows: of their class, or planned."""
+        from .. import _runtime
 
-    def plan(self, roots, env):
-        """The next Stage: it computes `roots`, or the first node they need that is cut."""
-        cut = self.next_cut(roots, env)
+        of, sized, kind, symbols = ShapeClass(), {n: a.shape for n, a in env.items()}, [], []
+        numbers = dict(sized)
+        for i, (node, shape) in enumerate(zip(stage.known, shapes)):
+            made = []
+            for k, (n, declared) in enumerate(zip(shape, node.shape)):
+                new = declared is None and n >= LEAST
+                kind.append(None if new else n)
+                made.append(of.symbol((i, k), "", n) if new else n)
+                symbols.extend([n] * new)
+            sized[node] = tuple(made)
+        known, symbols = stage.classes.setdefault(tuple(kind), []), ints(symbols)
+        for tables, following in known:
+            if _runtime.sizes(*tables, symbols) is not None:
+                return following
+        cut = self.next_cut(stage.roots, sized)
+        if cut is not None and self.next_cut([cut], numbers) is not cut:
+            return self.plan(stage, self.next_cut(stage.roots, numbers), env)
+        following = self.plan(stage, cut, env)
+        written = Written(of)
+        tables = ints(written.code, 3), ints(written.args), ints(written.assumed, 2)
+        known.insert(0, (tables, following))
+        del known[CLASSES:]
+        return following
+
+    # ---- once per class of shapes ---------------------------------------------------------------
+
+    def plan(self, before, cut, env):
+        """The next Stage: it computes the roots of the one before, or the node they need that is
+        cut first."""
+        roots = before.roots
         if cut is None:
             count = len(self.outputs)
             updates = [(v, new) for (v, _), new in zip(self.updates, roots[count:])]
@@ -108,17 +141,19 @@ class StagedFunction(Shared):
         kept = {n: self.stand_in(n, n.shape) for n in again}
         stage = Stage(rebuild(rest, kept) if kept else rest, maker, list(stand_ins.values()))
         stage.kept = list(kept.values())
+        stage.known = before.known + stage.kept + stage.leaves
         stage.take(maker.inputs, self.piece(env, computed + again, []) if computed else None)
         return stage
 
-    def next_cut(self, roots, env):
-        """The first node whose shape the arrays at hand do not give, with known operands."""
-        shapes = {n: a.shape for n, a in env.items()}
-        for node in toposort(roots):
-            if node.outs is None and None in node.shape and node.op.kind != "leaf":
-                concrete = concretise([node], shapes)[0]
-                if concrete.outs is None and None in concrete.shape:
-                    return node
+    @staticmethod
+    def next_cut(roots, shapes):
+        """The first node whose shape those of the leaves do not give, with known operands."""
+        asked = [
+            n for n in toposort(roots) if n.outs is None and None in n.shape and n.op.kind != "leaf"
+        ]
+        for node, concrete in zip(asked, concretise(asked, shapes)):
+            if concrete.outs is None and None in concrete.shape:
+                return node
         return None
 
     def stand_in(self, node, shape=None):
@@ -200,14 +235,16 @@ class StagedFunction(Shared):
 class Stage:
     """One step of a call: `maker` is the op to compute in NumPy; None: the last piece.
 
-    roots: the graph with `leaves` in the place of the maker's results; following: {shapes of the
-    results: next Stage}.
+    roots: the graph with `leaves` in the place of the maker's results; known: leaves whose shapes
+    decide what comes next; following: {their shapes: next Stage}; classes: {kind of shapes:
+    [(tables that tell whether shapes are of a class, next Stage)]}.
     """
 
     def __init__(self, roots, maker=None, stand_ins=()):
         self.roots, self.maker, self.leaves = roots, maker, stand_ins
-        self.following, self.piece, self.read, self.sources = {}, None, (), ()
-        self.kept = ()  # leaves for what the piece computes and later pieces need too
+        self.following, self.classes, self.known = {}, {}, []
+        self.piece, self.read, self.sources = None, (), ()
+        self.kept = []  # leaves for what the piece computes and later pieces need too
         self.template = cheap_template(maker)
 
     def take(self, nodes, piece, plain=True):

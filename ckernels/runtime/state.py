@@ -59,6 +59,12 @@ class Store:
         self.cell = Cell(np.ascontiguousarray(array).reshape(np.shape(array)))
         self.default_update = None
 
+    def __reduce__(self):
+        kept = (
+            None if self.default_update is None else (None, {"default_update": self.default_update})
+        )
+        return Store, (self.get(),), kept
+
     def get(self):
         """The current array, not to be written to."""
         return self.cell.get()

@@ -9,7 +9,7 @@ must be concrete.
 from .. import dtypes, ops
 from ..graph.node import apply, constant, make
 from ..graph.op import Op
-from ..graph.sizes import ceil_divide, greatest, smallest
+from ..graph.sizes import ceil_divide, greatest, reaches, smallest
 from ..ops.composite import extent
 
 FULL = 32768  # elements below which one thread reduces everything
@@ -54,12 +54,14 @@ def chunking(node):
     for k in reduced:
         count *= x.shape[k]
     if not kept:
-        if count < FULL:
+        if not reaches(count, FULL):
             return None
         return smallest(MAX_CHUNKS, ceil_divide(count, CHUNK))
     width = x.size // count
     leading = reduced and kept and max(reduced) < min(kept)
-    if leading and count >= ROWS and (width < NARROW or x.size >= IN_CACHE):
+    if not leading or (reaches(width, NARROW) and not reaches(x.size, IN_CACHE)):
+        return None
+    if reaches(count, ROWS):
         many = smallest(count, 65536 // greatest(width, 1))
         rows = greatest(greatest(LEAST, ceil_divide(count, 64)), many)
         return ceil_divide(count, rows) if count > rows else None

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plan/records.h"
+
 #define CK_ABI 1
 
 /* A kernel: the range [lo, hi) of its domain. p: operands, dims: sizes and strides (in
@@ -132,27 +134,22 @@ int ck_set_num_threads(int n);                /* n < 1: the default; returns the
 int ck_threads_rule(char *text, size_t size); /* which rule decided, e.g. "cpu affinity (2)" */
 double ck_cgroup_cpus(const char *self_cgroup, const char *mount);   /* cpu quota; 0: none */
 
-/* ---- gemm.c ---- C = alpha * op(A) @ op(B) + beta * C, row-major. p[0] = A, p[1] = B, p[2] =
-   C. d[0] dtype (0 float32, 1 float64), d[1] m, d[2] n, d[3] k, d[4] transA, d[5] transB, d[6]
-   lda, d[7] ldb, d[8] ldc (elements), d[9] alpha, d[10] beta (bits of a double), d[11] batch,
-   d[12] d[13] d[14] batch strides of A, B, C (elements; 0 allowed for A and B), d[15] epilogue
-   unit. epilogue (or NULL): after rows [r0, r1) of C (counted over batch*m) are final,
-   epilogue(p + 3, d + 16, r0*unit, r1*unit) runs once in the thread that finished them. m, n,
-   k and batch may be 0. beta == 0 never reads C. The result does not depend on the number of
-   threads. */
-enum { CK_GEMM_DIMS = 16 };
-int ck_gemm(void *const *p, const int64_t *d, ck_fn epilogue);
-int ck_gemm_rows(void *const *p, const int64_t *d, ck_fn epilogue, int64_t row0, int64_t row1);
+/* ---- gemm.c ---- C = alpha * op(A) @ op(B) + beta * C, as a ck_gemm_dims says. p[0] = A, p[1] =
+   B, p[2] = C. epilogue (or NULL): after rows [r0, r1) of C (counted over batch*m) are final,
+   epilogue(p + 3, dims behind the record, r0*unit, r1*unit) runs once in the thread that finished
+   them. m, n, k and batch may be 0. beta == 0 never reads C. The result does not depend on the
+   number of threads. */
+int ck_gemm(void *const *p, const void *record, ck_fn epilogue);
+int ck_gemm_rows(void *const *p, const void *record, ck_fn epilogue, int64_t row0, int64_t row1);
                      /* these rows only, in this thread; batch 1, k > 0, between enter and leave */
 
-/* ---- native.c: convolution and pooling ---- d[0] says which one; the rest of the CK_NATIVE_DIMS
-   dims is in image/native.h. Operands come first, then the result, then scratch where it is needed. The
-   epilogue runs as for gemm, on pixels of the result; its dims and pointers follow. */
-enum { CK_NATIVE_DIMS = 36 };
+/* ---- native.c: convolution and pooling ---- record: a ck_window_dims or ck_transpose_dims.
+   Operands come first, then the result, then scratch where it is needed. The epilogue runs as for
+   gemm, on pixels of the result; its dims and pointers follow. */
 typedef struct { int64_t low, high; int written; } ck_operand;         /* bytes around a pointer */
-int ck_native(void *const *p, const int64_t *d, ck_fn epilogue);
-int ck_native_operand(const int64_t *d, int which, ck_operand *out);   /* 0: no more, -1: bad */
-int64_t ck_native_scratch(const int64_t *d);                           /* bytes; -1: bad dims */
+int ck_native(void *const *p, const void *record, ck_fn epilogue);
+int ck_native_operand(const void *record, int which, ck_operand *out);   /* 0: no more, -1: bad */
+int64_t ck_native_scratch(const void *record);                         /* bytes; -1: bad dims */
 
 /* ---- builtin.c: the gemm that is always there ---- */
 typedef struct {

@@ -176,3 +176,12 @@ def test_a_function_whose_last_call_failed_is_drawn_as_written():
     with pytest.raises(ValueError):
         f([np.ones(2), np.ones(3)])
     assert [v["title"] for v in data_of(K.draw(f))] == ["as written"]
+
+
+def test_a_function_from_a_stored_plan_shows_its_c():
+    for _ in range(2):  # the second time its plan may come out of the compiledir
+        x = K.placeholder((None, 3), name="x")
+        f = K.function([x], K.tanh(x) * 3.25, mode="compiled")
+        f([np.ones((2, 3))])
+        kernels = next(v for v in data_of(K.draw(f)) if v["title"] == "as kernels")
+        assert "int k_" in str(kernels)

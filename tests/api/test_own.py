@@ -412,3 +412,22 @@ def test_the_flags_do_not_matter_to_the_meaning():
     x = K.placeholder((None,), dtype="float64")
     with config.change(optimizer="None"):
         np.testing.assert_array_equal(K.function([x], c_cube(x), mode="compiled")([[2.0]]), [8])
+
+
+def test_helpers_of_one_name_do_not_meet(monkeypatch):
+    """Two bodies that are compiled at once, each with a helper and a macro of the same name."""
+    x = K.placeholder((None,), dtype="float64")
+    made = [
+        K.c_op(
+            "for (int64_t i = 0; i < x_shape[0]; i++) y[i] = helped(x[i * x_strides[0]]) * BY;",
+            {"x": x},
+            {"y": x},
+            name=f"helped {k}",
+            support=f"#define BY {k}\nstatic double helped(double v) {{ return v + {k}; }}",
+        )
+        for k in (2, 3)
+    ]
+    monkeypatch.setattr(compiler, "_loaded", {})
+    with config.change(cache="off"):
+        f = K.function([x], made, mode="compiled")
+        assert [v.tolist() for v in f([np.array([1.0, 2.0])])] == [[6, 8], [12, 15]]

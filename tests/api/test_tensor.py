@@ -2,7 +2,6 @@
 
 import copy
 import operator
-import pickle
 
 import numpy as np
 import pytest
@@ -242,7 +241,6 @@ def test_no_truth_no_number_no_iteration():
         lambda: list(x),
         lambda: 1.0 in x,
         lambda: range(x),
-        lambda: pickle.dumps(x),
         lambda: list(x[0, 0]),
     ):
         with pytest.raises(TypeError, match="x|Tensor"):

@@ -24,6 +24,10 @@ if os.path.exists(path):
     set_floatx(known.get("floatx", floatx()))
     set_epsilon(known.get("epsilon", epsilon()))
     _BACKEND = known.get("backend", _BACKEND)
+else:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write(json.dumps({"floatx": floatx(), "epsilon": epsilon(), "backend": _BACKEND}))
 _BACKEND = os.environ.get("NATURAL_BM_BACKEND", _BACKEND)
 if _BACKEND == "theano":
     sys.stderr.write("Using Theano backend.\\n")
@@ -137,6 +141,16 @@ def test_as_a_command(library):
     assert "ckernels.compat.natural_bm in its place" in done.stderr
     said = "float64 int32 1e-05 float64 1e-05 ['train.py', '--now']"
     assert done.stdout.splitlines() == [said, "ran"]
+
+
+def test_a_first_start_writes_the_settings(library):
+    path = library / ".natural_bm" / "natural_bm.json"
+    path.unlink()
+    program = "import ckernels.compat.natural_bm as B; B.install(); import natural_bm.backend"
+    done = python(library, "-c", program)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(path.read_text())
+    assert found == {"floatx": "float32", "epsilon": 2.0**-23, "backend": "theano"}
 
 
 def test_install_comes_first(library):

@@ -1,8 +1,6 @@
 """Values that no function takes: each is refused with one sentence of a class of ours, by name."""
 
-import copy
 import operator
-import pickle
 import warnings
 
 import numpy as np
@@ -148,14 +146,6 @@ def test_arithmetic_with_arrays_makes_graphs():
 
 
 # ---- functions ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("way", [pickle.dumps, copy.copy, copy.deepcopy])
-def test_functions_are_not_pickled(way, mode):
-    x = K.placeholder((2,))
-    with pytest.raises(UsageError, match="cannot be pickled or deep-copied"):
-        way(K.function([x], x + 1, mode=mode))
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -34,7 +34,7 @@ def test_every_kind_of_instruction_is_written_or_refused():
 
 
 def test_every_native_kernel_has_c():
-    text = (PACKAGE / "src" / "image" / "native.h").read_text()
+    text = (PACKAGE / "src" / "plan" / "records.h").read_text()
     names = re.findall(r"CK_\w+", text[text.index("CK_CONV, ") : text.index("CK_NATIVES\n")])
     assert sorted(NATIVES) == list(range(len(names)))
     for row in NATIVES.values():

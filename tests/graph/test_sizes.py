@@ -18,6 +18,7 @@ from ckernels.graph.sizes import (
     greatest,
     indices,
     present,
+    reaches,
     sizes_in,
     smallest,
     surely,
@@ -184,6 +185,27 @@ def test_each_kind_of_assumption_is_crossed():
             assert evaluated(of, [n], [value]) == [value]
         for value in outside:
             assert evaluated(of, [n], [value]) is None
+
+
+@pytest.mark.parametrize(
+    "value, answer, inside, outside",
+    [(999, False, [2, 999, 1001, 2001], [2002]), (1001, True, [501, 1001, 9999], [2, 500])],
+)
+def test_a_threshold_of_worth_is_assumed_with_some_reach(value, answer, inside, outside):
+    of, (n,) = made(value)
+    assert reaches(n, 1001) is answer and reaches(value, 1001) is answer
+    for other in (*inside, *outside):
+        assert (evaluated(of, [n], [other]) is None) == (other in outside)
+    assert reaches(n * n, 4) and len(of.assumed) == 1  # n is at least 2
+
+
+def test_equal_sizes_divide_without_a_question():
+    of, (n, m) = made(6, 6)
+    assert n == m
+    assert (64 * n) // m == 64 and (64 * n * m) % (m * m) == 0 and len(of.assumed) == 1
+    other, (n, m) = made(6, 6)
+    assert (64 * n) // m == 64 and len(other.assumed) == 1  # 64 == (64 * n0) // n1
+    assert evaluated(other, [n], [6, 7]) is None
 
 
 def test_the_line_that_asked_is_kept():

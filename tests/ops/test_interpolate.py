@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+import ckernels as K
 from ckernels import ops
 from ckernels.errors import DTypeError, ShapeError
 from ckernels.graph.node import make
 from ckernels.graph.walk import rebuild
-from ckernels.ops.interpolate import matrix
 from ckernels.reference import evaluate
 from ckernels.runtime.function import make_function
 
@@ -55,18 +55,29 @@ def test_compiled(shape, axis, count, step, start, unit, dtype):
         value = RNG.normal(size=shape).astype(dtype)
         cotangent = RNG.normal(size=(*shape[:axis], count, *shape[axis + 1 :])).astype(dtype)
         got = f(*((value.T, cotangent.T) if turn else (value, cotangent)))
-        starts, columns, weights = matrix(attrs, shape[axis], count, False)
-        dense = np.zeros((count, shape[axis]))
-        for j in range(count):
-            np.add.at(
-                dense[j], columns[starts[j] : starts[j + 1]], weights[starts[j] : starts[j + 1]]
-            )
+        dense = interpolated(np.eye(shape[axis]), 0, count, step, start, unit)
         rtol = 1e-5 if dtype == "float32" else 1e-12
         want = np.moveaxis(np.tensordot(dense, value, (1, axis)), 0, axis)
         np.testing.assert_allclose(got[0], want, rtol=rtol, atol=rtol)
         want = np.moveaxis(np.tensordot(dense.T, cotangent, (1, axis)), 0, axis)
         np.testing.assert_allclose(got[1], want, rtol=rtol, atol=rtol)
         assert got[0].dtype == got[1].dtype == np.dtype(dtype)
+
+
+def test_all_sizes_have_one_plan():
+    x = K.placeholder((None, None, None, 2))
+    y = K.resize_images(x, 2, 3, "channels_last", interpolation="bilinear")
+    f = K.function([x], [y, K.gradients(K.sum(K.square(y)), x)[0]])
+    for n, rows, columns in ((2, 3, 4), (3, 9, 2), (5, 2, 7), (2, 30, 17)):
+        value = RNG.normal(size=(n, rows, columns, 2)).astype("f")
+        down = interpolated(np.eye(rows), 0, 2 * rows, 2, -1, 4)
+        across = interpolated(np.eye(columns), 0, 3 * columns, 2, -2, 6)
+        got, slope = f(value)
+        want = np.einsum("ab,nbdc,ed->naec", down, value, across)
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+        back = np.einsum("ab,naec,ed->nbdc", down, 2 * want, across)
+        np.testing.assert_allclose(slope, back, rtol=1e-4, atol=1e-4)
+    assert f.stats()["classes"] == 1 and not any("only" in text for text in f.assumptions())
 
 
 def test_places_between_nothing_read_no_neighbour():

@@ -5,7 +5,10 @@ import random
 import numpy as np
 import pytest
 
-from ckernels.plan.memory import ALIGN, Arena, arrange, piled
+import ckernels as K
+from ckernels.graph.sizes import Written
+from ckernels.plan.instructions import flatten
+from ckernels.plan.memory import ALIGN, Arena, arrange, keep_apart, lifetimes, overwrite, piled
 
 _runtime = pytest.importorskip("ckernels._runtime", reason="the C runtime was not built")
 
@@ -68,6 +71,92 @@ def test_sizes_in_proportion_need_no_more_in_proportion():
     arena = arrange(steps, sizes)
     small = arena.offsets([sizes[b] for b in arena.names])[1]
     assert arena.offsets([8 * sizes[b] for b in arena.names])[1] == 8 * small
+
+
+# ---- arenas of nets, beside what liveness makes unavoidable --------------------------------------
+
+
+def residual(images):
+    h = images
+    for _ in range(4):
+        w, scale = K.variable(np.ones((3, 3, 8, 8))), K.variable(np.ones(8))
+        y = K.conv2d(h, w, padding="same", data_format="channels_last")
+        mean, variance = K.mean(y, [0, 1, 2]), K.var(y, [0, 1, 2])
+        h = K.relu((y - mean) / K.sqrt(variance + 1e-5) * scale + h)
+        yield w, scale
+    yield K.mean(K.square(h)), None
+
+
+def attention(h):
+    for _ in range(2):
+        q, k, v, o = (K.variable(np.ones((16, 16)) / 16) for _ in range(4))
+        scores = K.softmax(K.batch_dot(K.dot(h, q), K.dot(h, k), [2, 2]))
+        h = h + K.dot(K.batch_dot(scores, K.dot(h, v), [2, 1]), o)
+        h = (h - K.mean(h, -1, keepdims=True)) / (K.std(h, -1, keepdims=True) + 0.1)
+        yield from ((q, k), (v, o))
+    yield K.mean(K.square(h)), None
+
+
+def recurrent(x):
+    w, u = K.variable(np.ones((6, 32)) / 9), K.variable(np.ones((8, 32)) / 9)
+
+    def step(x, h, c):
+        i, f, a, o = (z for z in K.split(K.dot(x, w) + K.dot(h, u), 4, 1))
+        c = K.sigmoid(f) * c + K.sigmoid(i) * K.tanh(a)
+        return K.sigmoid(o) * K.tanh(c), c
+
+    zero = K.zeros_like(K.dot(x[0], u[:6, :8]))
+    h = K.scan(step, sequences=[x], outputs_info=[zero, zero])[0][0]
+    yield w, u
+    yield K.mean(K.square(h[-1])) + K.sum(h), None
+
+
+NETS = [
+    (residual, (None, 12, 12, 8), [(8,), (6,), (12,), (5,)]),
+    (attention, (None, None, 16), [(4, 10), (3, 10), (5, 7), (6, 31)]),
+    (recurrent, (None, None, 6), [(9, 4), (30, 4), (7, 5), (5, 3)]),
+]
+
+
+def unavoidable(live, sizes):
+    """The most bytes that live at one moment."""
+    changes = []
+    for buffer, (first, last) in live.items():
+        n = -(-sizes[buffer] // ALIGN) * ALIGN
+        changes += [(first, 0, n), (last, 1, -n)]
+    return max(np.cumsum([n for _, _, n in sorted(changes)]))
+
+
+@pytest.mark.parametrize("net, shape, others", NETS, ids=lambda x: getattr(x, "__name__", ""))
+def test_arenas_are_hardly_larger_than_what_lives_at_once(net, shape, others):
+    """For the sizes a plan was made for, and for others of its class."""
+    x = K.placeholder(shape)
+    *pairs, (loss, _) = net(x)
+    parameters = [p for pair in pairs for p in pair]
+    moments = [K.zeros(K.int_shape(p)) for p in parameters]
+    updates = []
+    for p, m, g in zip(parameters, moments, K.gradients(loss, parameters)):
+        updates += [(m, 0.9 * m + g), (p, p - 0.1 * (0.9 * m + g))]
+    program = K.function([x], loss, updates=updates).info.program
+    sizes_of = [iter(sizes) for sizes in others]
+    shapes = [tuple([n or next(new) for n in shape]) for new in sizes_of]
+    program.bound = program.shapes_of([np.empty(shapes[0], "f")])
+    draft = program.drafted("lower")
+    instructions, sizes = flatten(draft.instructions), draft.binder.sizes
+    arena, live = arrange(instructions, sizes), lifetimes(instructions)
+    host = overwrite(instructions, sizes, live)
+    keep_apart(instructions, live)
+    live = {b: span for b, span in live.items() if b not in host}
+    for symbols in others:
+        written = Written(draft.sizes)
+        rows = [written.number(sizes[b]) for b in arena.names]
+        code, asked = np.array(written.code), np.array(written.assumed).reshape(-1, 2)
+        found = _runtime.sizes(code, np.array(written.args, np.int64), asked, np.array(symbols))
+        assert found is not None, "another class"
+        now = found[rows].tolist()
+        total = arena.offsets(now)[1]
+        least = unavoidable(live, dict(zip(arena.names, now)))
+        assert least <= total <= 1.1 * least, (symbols, total / least)
 
 
 def test_the_pile_has_an_edge_for_each_pair_of_neighbours():

@@ -1,7 +1,6 @@
 """How much work planning is, counted in calls of Python functions, which no busy machine changes.
 
-In proportion to the nodes; next to nothing for another size of a known class; nothing for a size
-that was there before.
+In proportion to the nodes; nothing for another size of a known class.
 """
 
 import sys
@@ -67,12 +66,10 @@ def test_planning_is_in_proportion_to_the_nodes():
 def test_another_size_is_not_planned(sizes):
     function = trained(12)
     first, *others = map(batch, sizes)
-    plan = planning(function)[0]
     function([first])
-    for x in others:
-        assert calls(lambda x=x: function([x])) < plan / 200
-    for x in (first, *others):
-        assert calls(lambda x=x: function([x])) == 1  # the lambda
+    for x in (*others, first, *others):
+        assert calls(lambda x=x: function([x])) == 1  # the lambda: C fills in the numbers
+    assert function.stats()["plans"] == 4 and function.stats()["classes"] == 1
 
 
 def builds(monkeypatch, function, arrays):

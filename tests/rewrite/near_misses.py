@@ -118,6 +118,12 @@ FORMULAS = {
     "log of power": lambda x, y: ops.log(ops.square(x) + 1) + ops.log(ops.abs(y) ** 3.0),
     "softmax entropy": lambda x, y: kept(ops.sum, ops.softmax(y) * (x - logsumexp(x, y))),
     "factors": lambda x, y: (2 * x) * (3 * y) - x * (y * 0.5) + x * y,
+    "reversed": lambda x, y: ops.log(softmax(x)[::-1]) * y + ops.log(ops.sigmoid(y)[..., ::-1]),
+    "reversed quotient": lambda x, y: ops.exp(x)[::-1] / (1 + ops.exp(x)[::-1]) * y,
+    "turned": lambda x, y: ops.transpose(ops.log(1 + ops.transpose(ops.exp(x)))) - y,
+    "sum of reversed": lambda x, y: ops.log(kept(ops.sum, ops.exp(x)[..., ::-1])) + y,
+    "softmax of reversed": lambda x, y: ops.exp(x)[..., ::-1] / kept(ops.sum, ops.exp(x)) * y,
+    "slices": lambda x, y: ops.log(ops.sigmoid(x)[1:]) - ops.log(1 - ops.sigmoid(y)[:-1]),
     "parts": lambda x, y: ops.concatenate([x[:2], y[2:]], 0) * x[::-1],
 }  # fmt: skip
 
@@ -125,7 +131,26 @@ KIN = [("max", "min", "sum", "prod", "mean"), ("exp", "exp2", "expm1", "sinh"), 
        ("mul", "true_div", "maximum"), ("sigmoid", "tanh", "softplus"), ("sqrt", "abs", "square"),
        ("log", "log1p", "log2"), ("erf", "erfc"), ("softmax", "log_softmax"), ("gt", "lt", "ge"),
        ("minimum", "maximum"), ("sin", "cos")]  # fmt: skip
+CHANGES = [
+    ops.neg,
+    ops.abs,
+    lambda x: x * 2,
+    lambda x: x + 1,
+    lambda x: x[::-1],
+    lambda x: x[..., ::-1],
+    lambda x: ops.transpose(x) if x.shape == (4, 4) else x * 2,
+]
 NUMBERS = [lambda c: -c, lambda c: 2 * c, lambda c: c + 1, lambda c: c / 2, lambda c: 1 - c]
+
+
+def divisors(root):
+    return [n.inputs[1] for n in toposort([root]) if n.op.name in ("true_div", "masked_div")]
+
+
+def is_noise(exact, rounded):
+    """Whether a divisor is 0, or would be but for rounding: no quotient has a value then."""
+    small = (np.abs(exact) < 1e-10) & (np.abs(rounded) < 1e-4)
+    return bool((small & (np.abs(rounded - exact) >= 100 * np.abs(exact))).any())
 
 
 class Case:
@@ -190,11 +215,7 @@ class Case:
             for n in order + self.leaves
             if n.shape == old.shape and n.dtype == old.dtype and n is not old
         ]
-        other = (
-            self.pick(fit)
-            if fit and self.rng.random() < 0.7
-            else self.pick([ops.neg, ops.abs, lambda x: x * 2, lambda x: x + 1])(old)
-        )
+        other = self.pick(fit) if fit and self.rng.random() < 0.7 else self.pick(CHANGES)(old)
         inputs = list(node.inputs)
         inputs[k] = other
         return make(node.op, inputs, node.attrs)
@@ -229,8 +250,9 @@ class Case:
     # ---- verdict ------------------------------------------------------------------------------
 
     def truth(self):
-        """The graph in float64, how far that moves with the last digits of its inputs, and the
-        graph in float32."""
+        """The graph in float64; how far that moves with the last digits of its inputs, or float32
+        is off beside them, for at one point all may round well; and the graph in float32.
+        """
         wide = {n: placeholder("float64", n.shape) for n in self.leaves}
         for n in toposort([self.root]):
             if n.value is not None and n.dtype == "float32":
@@ -238,14 +260,25 @@ class Case:
             elif n not in wide:
                 named = {"dtype": "float64"} if n.attrs.get("dtype") == "float32" else {}
                 wide[n] = make(n.op, [wide[i] for i in n.inputs], {**n.attrs, **named})
-        values = []
+
+        graphs = [self.root, *divisors(self.root)]
+
+        def both(noise):
+            """The graph in float64 and in float32, beside the inputs, and so its divisors."""
+            arrays = [a * (1 + noise * self.rng.normal(size=a.shape)) for a in self.arrays]
+            arrays = [a.astype("float32") if noise != 1e-7 else a for a in arrays]
+            narrow = dict(zip(self.leaves, [a.astype("float32") for a in arrays]))
+            env = {wide[n]: a.astype("float64") for n, a in zip(self.leaves, arrays)}
+            return evaluate([wide[n] for n in graphs], env), evaluate(graphs, narrow)
+
         with np.errstate(all="ignore"):
-            for noise in (0, 1e-7):
-                arrays = [a * (1 + noise * self.rng.normal(size=a.shape)) for a in self.arrays]
-                env = {wide[n]: a for n, a in zip(self.leaves, arrays)}
-                values += evaluate([wide[self.root]], env)
-            naive = evaluate([self.root], dict(zip(self.leaves, self.arrays)))[0]
-            return values[0], np.abs(values[1] - values[0]), naive
+            (want, *exact), (naive, *rounded) = both(0)
+            if any(map(is_noise, exact, rounded)):
+                want = np.full_like(want, np.nan)
+            moved = np.abs(both(1e-7)[0][0] - want)
+            for near, off in (both(1e-6) for _ in range(3)):
+                moved = np.fmax(moved, np.abs(off[0] - near[0]))
+            return want, moved, naive
 
     def wrong(self, got):
         """A sentence about `got`, the value of a rewritten graph, or None.
@@ -257,7 +290,9 @@ class Case:
         if got.shape != want.shape or got.dtype != naive.dtype:
             return f"{got.dtype} {got.shape}, not {naive.dtype} {want.shape}"
         with np.errstate(all="ignore"):
-            good = np.isfinite(want) & np.isfinite(naive) & (np.abs(want) < 1e30)
+            # where the last digits of the inputs make it inf the value is a division by 0
+            good = np.isfinite(want) & np.isfinite(naive) & np.isfinite(moved)
+            good &= np.abs(want) < 1e30
             off = np.fmax(np.abs(naive - want), moved)[good].max(initial=0)
             scale = np.abs(want[good]).max(initial=0) * 1e-6
             near = 1e-5 * np.abs(want) + 1e-6 + 100 * off + scale

@@ -583,3 +583,10 @@ def test_rules_that_change_nan_or_inf_are_in_the_guide():
         for fn, shape, dtype, _ in examples:
             if dtype in ("float32", F) and f"`{name}`" not in page:
                 assert not changes(fn, shape, dtype, name), name
+
+
+def test_numbers_that_overflow_together_stay_apart_without_a_warning():
+    x = placeholder("float32", (3,))
+    with np.errstate(all="raise"):
+        for root in (x * 1e30 * 1e30, x / 1e30 / 1e30, x * 1e-30 * 1e-30):
+            assert optimise([root])[0].inputs[0].op.name in ("mul", "true_div")

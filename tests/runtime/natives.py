@@ -15,6 +15,8 @@ import numpy as np
 from ckernels import _runtime
 from ckernels.graph.op import REGISTRY
 from ckernels.ops.windows import all_pads
+from ckernels.plan.instructions import words
+from ckernels.plan.records import AxisDims, WindowDims
 
 OPS = ("conv", "conv_input_grad", "conv_weight_grad", "depthwise", "depthwise_input_grad",
        "depthwise_weight_grad", "pool_max", "pool_sum", "pool_sum_grad", "pool_max_grad",
@@ -27,7 +29,7 @@ int ck_native(void *const *p, const int64_t *d, ck_fn epilogue);
 int ck_native_operand(const int64_t *d, int which, ck_operand *out);
 int64_t ck_native_scratch(const int64_t *d);
 """
-DIMS = 36
+DIMS = WindowDims.WORDS
 PAGE = mmap.PAGESIZE
 ffi = cffi.FFI()
 ffi.cdef(CDEF)
@@ -83,26 +85,28 @@ def dims(name, attrs, image, kernel, result, operands, slots=2):
     n, op = len(image) - 2, OPS.index(name)
     dilation = attrs.get("dilation", (1,) * n)
     pads = all_pads(attrs, image[1:-1], kernel[:n])
-    axes = [1, 1, 1, 1, 1, 0] * (3 - n)
+    axes = [AxisDims(1, 1, 1, 1, 1, 0)] * (3 - n)
     for row in zip(image[1:-1], result[1:-1], kernel, attrs["strides"], dilation, pads):
-        axes += [*row[:5], row[5][0]]
+        axes.append(AxisDims(*row[:5], low=row[5][0]))
     second = [0] * 5
     if len(operands) == 2:
         second = (image_strides if "weight" in name else kernel_strides)(operands[1])
     groups = attrs.get("groups", max(1, image[-1]))
-    return [
-        op,
-        int(operands[0].dtype == np.float64),
-        image[0],
-        image[-1],
-        result[-1],
-        groups,
-        *axes,
-        *image_strides(operands[0]),
-        *second,
-        slots,
-        0,
-    ]
+    return words(
+        WindowDims(
+            op=op,
+            dtype=int(operands[0].dtype == np.float64),
+            batch=image[0],
+            channels=image[-1],
+            out=result[-1],
+            groups=groups,
+            axes=tuple(axes),
+            first=tuple(image_strides(operands[0])),
+            second=tuple(second),
+            slots=slots,
+            unit=0,
+        )
+    )
 
 
 def call(name, d, operands, out, lib=None):

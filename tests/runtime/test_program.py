@@ -303,7 +303,16 @@ def test_numbers_made_from_sizes_are_not_baked_into_kernels():
         np.testing.assert_allclose(
             f([a])[0], np.tanh(a) / m + (2 * a).sum() / np.sqrt(m), rtol=1e-4, atol=1e-6
         )
-    assert f.stats()["plans"] == 3 and f.stats()["built"] + f.stats()["from_cache"] <= 1
+    assert f.stats()["plans"] == 3 and f.stats()["built"] + f.stats()["from_cache"] <= 2
+    assert f.stats()["classes"] == 1
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32"])
+def test_numbers_made_from_sizes_do_not_pin_them(dtype):
+    x = K.placeholder((None, 3))
+    f = K.function([x], K.cast(K.shape(x)[0], dtype) * 3)
+    assert [f(np.ones((n, 3))).item() for n in (7, 9, 40)] == [21, 27, 120]
+    assert f.stats()["classes"] == 1
 
 
 def test_plans_of_a_function_hold_a_bounded_amount_of_memory():
@@ -331,6 +340,59 @@ def test_one_plan_serves_a_class_of_shapes():
     assert f.stats()["classes"] == stats["classes"] + 1
 
 
+def test_plans_of_a_class_are_made_without_python(monkeypatch):
+    """Sized constants, outputs, updates and strides of a class that C knows."""
+    x, total = K.placeholder((None, 3), name="x"), K.variable(np.zeros(3))
+    y = K.cumsum(x * 2, 0)
+    f = K.function([x], [K.mean(y, 0), y[1:], K.shape(x)[0] * 3], updates=[(total, K.sum(x, 0))])
+    program, seen = f.info.program, []
+    bind = program.bind
+    monkeypatch.setattr(
+        program, "bind", lambda arrays: seen.append(arrays[0].shape) or bind(arrays)
+    )
+    whole = np.random.default_rng(0).random((40, 6)).astype("f")
+    for a in [whole[:n, :3].copy() for n in (7, 9, 40, 2, 1)] + [
+        whole[: n * 3 : n, ::2] for n in (3, 5)
+    ]:
+        mean, rest, count = f(a)
+        want = np.cumsum(2 * a, 0)
+        np.testing.assert_allclose(mean, want.mean(0), rtol=1e-5)
+        np.testing.assert_allclose(rest, want[1:], rtol=1e-5)
+        np.testing.assert_allclose(K.get_value(total), a.sum(0), rtol=1e-5)
+        assert count == 3 * len(a)
+    assert len(seen) <= 4 and seen[0] == (7, 3) and (40, 3) not in seen
+    with pytest.raises(K.errors.ShapeError, match="axis 1 is 4 instead of 3"):
+        f(np.ones((9, 4), "f"))
+    f.clear()
+    assert f(np.ones((40, 3), "f"))[2] == 120 and seen[-1] == (40, 3)
+
+
+def test_tables_of_a_class_that_do_not_fit_are_refused(monkeypatch):
+    from ckernels import _runtime
+
+    x, make, made = K.placeholder((None, None), name="x"), _runtime.Class, []
+    monkeypatch.setattr(_runtime, "Class", lambda *args: made.append(args) or make(*args))
+    f = K.function([x], [K.mean(K.cumsum(x * 2, 0) + K.cumsum(x, 1), 0)])
+    f(np.ones((6, 5), "f"))
+    plan, tables, constants = made[0]
+    make(plan, tables, constants)
+    kind, rows, bytes_, starts, below = 0, 6, 11, 14, 15
+    for k, table in enumerate(tables):
+        bad = [table[:-1]] if table.ndim == 1 and len(table) and k != below else []
+        if k not in (kind, rows, bytes_, starts, below) and table.size:
+            bad += [table + 10**9, table - 10**9]
+        for wrong in bad:
+            with pytest.raises(ValueError, match="do not fit"):
+                make(plan, (*tables[:k], wrong, *tables[k + 1 :]), constants)
+    for wrong in ([(0, np.array([10**6]))], [(-1, np.array([0]))], [(0, 1)], [None]):
+        with pytest.raises(ValueError, match="do not fit"):
+            make(plan, tables, wrong)
+    with pytest.raises(ValueError, match="do not fit"):
+        make(plan, tables[:-1], constants)
+    with pytest.raises(TypeError, match="takes a Class"):
+        f.learn(plan)
+
+
 def test_equal_sizes_of_two_inputs_are_an_assumption():
     x, y = K.placeholder((None,), name="x"), K.placeholder((None,), name="y")
     f = K.function([x, y], K.sum(x * y))
@@ -342,7 +404,24 @@ def test_equal_sizes_of_two_inputs_are_an_assumption():
     assert f(np.ones(1), np.full(5, 2.0)) == 10 and f(np.ones(6), np.ones(6)) == 6
 
 
-@pytest.mark.parametrize("threshold", [2, 3, 16, 17, 4096, 4097, 32768, 65537])
+@pytest.mark.parametrize("order", [1, -1])
+def test_sizes_about_a_threshold_share_a_plan(order):
+    """A long sum is dealt out from 32768 elements on; a bias gradient from 2 MB of floats on."""
+    x, y = K.placeholder((None,)), K.placeholder((None, 300))
+    f, g = K.function([x], K.sum(x)), K.function([y], K.sum(K.square(y), 0))
+    with K.config.change(cache="off"):  # no plan that another test has stored
+        for n in (30_000, 40_000, 50_000, 17_000)[::order]:
+            assert f(np.ones(n, "f")) == n
+        for n in (1500, 2000, 3000)[::order]:
+            np.testing.assert_array_equal(g(np.ones((n, 300), "f")), np.full(300, n))
+        assert f.stats()["classes"] == g.stats()["classes"] == 1
+        assert g.steps()[0].endswith("sum" if order > 0 else "partial")
+        far = 70_000 if order > 0 else 40_000
+        assert f(np.ones(far, "f")) == far and f(np.ones(9000, "f")) == 9000
+        assert f.stats()["classes"] == 1 + (order > 0)
+
+
+@pytest.mark.parametrize("threshold", [2, 3, 16, 17, 4096, 4097, 16384, 32768, 65537])
 def test_classes_meet_at_their_thresholds(threshold):
     """Sums, products and rows just below, at and above where plans change, through one function."""
     x = K.placeholder((None,), name="x")

@@ -1,7 +1,10 @@
 """Functions whose shapes depend on data run in pieces: compiled, with NumPy between them."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from plan.test_planning_work import calls
 
 import ckernels as K
 from ckernels.errors import ShapeError
@@ -35,3 +38,50 @@ def test_data_decides_behind_a_product_of_unknown_sizes():
     f = K.function([x], list(K.nonzero(K.dot(x, w))))
     got = f(np.array([[0.0] * 5, [1.0] * 5]))
     np.testing.assert_array_equal(got, [[1] * 4, range(4)])
+
+
+def applied(function, arguments, results):
+    results.extend(function(*arguments))
+
+
+def test_other_counts_are_not_planned_again():
+    """A mask, what is not zero, and a slice with bounds from data, with gradients and an update:
+    each of them gives other sizes in each call."""
+    x, m = K.placeholder((None, 4)), K.placeholder((None,), dtype="bool")
+    n = K.placeholder((), dtype="int64")
+    w = K.variable(np.eye(4), name="w")
+    h = K.tanh(K.dot(x[m], w))
+    loss = K.sum(K.square(h)) + K.sum(x[n:] * 2)
+    rows = K.nonzero(x[:, 0])[0]
+    update = K.update_sub(w, 0.1 * K.gradients(loss, [w])[0])
+    f = K.function([x, m, n], [h, loss, K.take(x, rows, 0), x[n:]], updates=[update])
+    rng, weights, planned = np.random.default_rng(0), np.eye(4), []
+    for _ in range(40):
+        a = np.where(rng.random((rng.integers(6, 20), 4)) < 0.5, 0, rng.random(4))
+        mask, start = rng.random(len(a)) < rng.random(), int(rng.integers(0, 4))
+        mask[:2] = a[:2, 0] = True
+        got = []
+        planned.append(calls(partial(applied, f, (a.astype("f"), mask, start), got)))
+        want = np.tanh(a[mask] @ weights)
+        slope = a[mask].T @ (2 * want * (1 - want**2))
+        weights = weights - 0.1 * slope
+        np.testing.assert_allclose(got[0], want, rtol=1e-4, atol=1e-5)
+        assert got[1] == pytest.approx((want**2).sum() + 2 * a[start:].sum(), rel=1e-4)
+        np.testing.assert_allclose(got[2], a[a[:, 0] != 0], rtol=1e-5)
+        np.testing.assert_allclose(got[3], a[start:], rtol=1e-5)
+    assert sorted(planned)[30] < 300 < max(planned) / 5
+    assert f.stats()["plans"] > 35 and f.stats()["classes"] < 12
+
+
+def test_counts_of_another_class_are_planned():
+    """0, 1, more, and counts that must agree: each mask is a number of rows of its own."""
+    x, y = K.placeholder((None,)), K.placeholder((None,))
+    f = K.function([x, y], [x[x > 0] + y, K.sum(x[x > 0] * 2)])
+    for positive, other in ((3, 3), (4, 4), (0, 1), (1, 5), (5, 1), (7, 7), (0, 0), (3, 3)):
+        a = np.concatenate([np.full(positive, 2.0), np.full(3, -1.0)])
+        got = f(a, np.arange(other))
+        np.testing.assert_array_equal(got[0], np.full(positive, 2.0) + np.arange(other))
+        assert got[1] == 4 * positive
+    for positive, other in ((3, 4), (2, 0)):
+        with pytest.raises(ShapeError):
+            f(np.concatenate([np.full(positive, 2.0), [-1.0]]), np.arange(other))

@@ -15,7 +15,7 @@ from codegen.pages import guarded
 from codegen.test_random_graphs import low_thresholds  # noqa: F401 (a fixture)
 
 import ckernels as K
-from ckernels.errors import CKernelsError, ShapeError
+from ckernels.errors import CKernelsError, IndexOutOfBounds, ShapeError
 
 from .shape_programs import WAYS, Program
 from .shape_values import AXES, size_of
@@ -181,6 +181,16 @@ def difference(got, want):
     return None
 
 
+def never_looks_up(function, got, want):
+    """Whether only the reference computes what an index out of bounds gives: where the results ask
+    for its shape alone, nothing is looked up."""
+    return (
+        isinstance(want, IndexOutOfBounds)
+        and isinstance(got, list)
+        and not any("take" in step for step in function.steps())
+    )
+
+
 def run(function, reference, sequence, alone):
     """What is wrong with the calls of a sequence: sentences. Every call numbered in `alone` is
     also made by a function that has had no other."""
@@ -192,6 +202,8 @@ def run(function, reference, sequence, alone):
             with K.config.change(cache="off"):
                 fresh = outcome(function.copy(delete_updates=True), arrays)
         got, want = outcome(function, arrays), outcome(reference, arrays)
+        if never_looks_up(function, got, want):
+            continue
         wrong = difference(got, want)
         if wrong is None and fresh is not None:
             wrong = difference(got, fresh)

@@ -1,5 +1,7 @@
 """Elementwise nests: a flat range of rows, tiles for transposed operands, steps of a recurrence."""
 
+from contextlib import contextmanager
+
 from .. import passes
 from .nest import Nest
 
@@ -18,11 +20,27 @@ class Flat(Nest):
             return
         c.let(n="d[0]")
         c.var(row="lo / n", j="lo % n")
-        with c.while_("lo < hi"):
-            c.let(end="n - j < hi - lo ? n : j + hi - lo")
-            self.shift(self.rows_of("row"), "a")
+        sizes = self.outer_sizes()
+        if len(sizes) == 1:
+            with self.row_ends():
+                self.shift(self.rows_of("row"), "a")
+                self.row("a", "a", "j", "end")
+                c.update("lo += end - j", "row++", "j = 0")
+            return
+        rows = [f"r{i}" for i in range(len(sizes))]
+        c.var_digits(rows, sizes, "row")
+        with self.row_ends():  # two divisions a row cost as much as 20 additions of floats
+            self.shift(rows, "a")
             self.row("a", "a", "j", "end")
-            c.update("lo += end - j", "row++", "j = 0")
+            c.update("lo += end - j", "j = 0")
+            c.count_on(rows, sizes)
+
+    @contextmanager
+    def row_ends(self):
+        """Once for each row of the range, of which [j, end) is in it."""
+        with self.c.while_("lo < hi"):
+            self.c.let(end="n - j < hi - lo ? n : j + hi - lo")
+            yield
 
     def row(self, read, written, first, last):
         self.fixed_values(read)

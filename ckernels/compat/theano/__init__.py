@@ -12,13 +12,14 @@ from .compile import FAST_COMPILE, FAST_RUN, In, Mode, Out, Param, function, sha
 from .config import change_flags, config
 from .gof.graph import Apply, Constant, Variable
 from .gof.op import Op
-from .gof.type import Type, generic
+from .gof.type import Generic, Type, generic
 from .names import elsewhere
 
 __version__ = "1.0.5"
 version = type("version", (), {"full_version": __version__, "short_version": __version__})
 _MODULES = ("tensor", "compile", "config", "gof", "gradient", "scalar", "scan_module", "printing",
-            "sandbox", "updates", "misc", "ifelse", "raise_op", "tests", "compat")  # fmt: skip
+            "sandbox", "updates", "misc", "ifelse", "raise_op", "tests", "compat",
+            "typed_list", "sparse", "d3viz")  # fmt: skip
 _NAMES = {
     "grad": "gradient",
     "Rop": "gradient",
@@ -53,6 +54,13 @@ _NAMES = {
     "_asarray": "helpers",
     "PureOp": "gof",
     "object2": "gof",
+    "FunctionGraph": "gof",
+    "Container": "gof",
+    "InconsistencyError": "gof",
+    "OpenMPOp": "gof",
+    "FunctionMaker": "compile",
+    "SymbolicInput": "compile",
+    "SymbolicOutput": "compile",
 }
 
 

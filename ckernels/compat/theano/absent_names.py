@@ -5,25 +5,23 @@ names of all of them. A name that comes to be here is to go from its list; a tes
 """
 
 MODULES = """
-_version compile.sandbox d3viz gof.callcache gof.cmodule gof.compiledir gof.compilelock gof.cutils
-gof.lazylinker_c gof.opt gof.optdb gof.params_type gof.sched gof.toolbox gof.unify gpuarray
-misc.buildbot_filter misc.burn_gpu misc.check_blas misc.check_duplicate_key misc.check_multi_gpu
-misc.cpucount misc.doubleop misc.elemwise_openmp_speedup misc.elemwise_time_test misc.frozendict
-misc.gh_api misc.latence_gpu_transfert misc.may_share_memory misc.ordered_set misc.safe_asarray
-misc.strutil misc.windows pathparse sandbox.blocksparse sandbox.conv sandbox.cuda sandbox.fourier
+_version compile.sandbox gof.callcache gof.cmodule gof.compiledir gof.compilelock gof.cutils
+gof.lazylinker_c gof.sched gof.unify gpuarray misc.buildbot_filter misc.burn_gpu misc.check_blas
+misc.check_duplicate_key misc.check_multi_gpu misc.cpucount misc.doubleop
+misc.elemwise_openmp_speedup misc.elemwise_time_test misc.frozendict misc.gh_api
+misc.latence_gpu_transfert misc.may_share_memory misc.ordered_set misc.safe_asarray misc.strutil
+misc.windows pathparse sandbox.blocksparse sandbox.conv sandbox.cuda sandbox.fourier
 sandbox.minimal sandbox.multinomial sandbox.neighbours sandbox.softsign sandbox.solve
-scan_module.scan_checkpoints scan_module.scan_opt scan_module.scan_perform_ext sparse
-tensor.blas_c tensor.blas_headers tensor.blas_scipy tensor.elemwise_cgen tensor.fourier
-tensor.inc_code tensor.io tensor.nnet.opt tensor.opt_uncanonicalize typed_list version
+scan_module.scan_checkpoints scan_module.scan_opt scan_module.scan_perform_ext tensor.blas_c
+tensor.blas_headers tensor.blas_scipy tensor.elemwise_cgen tensor.fourier tensor.inc_code tensor.io
+tensor.nnet.opt tensor.opt_uncanonicalize version
 """.split()
 
 NAMES = {
     "": """
-        CLinker Container DualLinker FunctionGraph FunctionMaker Generic InconsistencyError
-        Linker LocalLinker OpWiseCLinker OpenMPOp PerformLinker SymbolicInput SymbolicOutput
-        d3viz disable_log_handler function_dump gpuarray has_handlers logging_default_formatter
-        logging_default_handler opt pathparse rpath sparse test theano_logger toolbox typed_list
-        utils""",
+        CLinker DualLinker Linker LocalLinker OpWiseCLinker PerformLinker disable_log_handler
+        function_dump gpuarray has_handlers logging_default_formatter logging_default_handler
+        opt pathparse rpath test theano_logger toolbox utils""",
     "compat": """
         DefaultOrderedDict decode_iter decode_with get_unbound_function ifilter
         maybe_add_to_os_environ_pathlist""",
@@ -35,7 +33,7 @@ NAMES = {
         convert_function_input exclude fgraph_updated_vars function_dump get_info_on_inputs gof
         graph infer_reuse_pattern inline_ofg_expansion insert_deepcopy instantiated_default_mode
         io_connection_pattern is_same_graph iter_over_pairs local_useless
-        ops_with_inner_function optdb orig_function rebuild_collect_shared register_checker
+        ops_with_inner_function orig_function rebuild_collect_shared register_checker
         register_deep_copy_op_c_code register_rebroadcast_c_code register_shape_c_code
         register_shape_i_c_code register_specify_shape_c_code register_view_op_c_code sandbox
         std_fgraph view_tree_set""",
@@ -60,7 +58,7 @@ NAMES = {
         char_from_number check_eq contains_inf contains_nan data_destroyed debugprint
         default_make_thunk exclude f_compute f_gpua_absmax f_gpua_max f_gpua_min flatten gof
         graph infer_reuse_pattern instantiated_default_mode link local_useless logger
-        ops_with_inner_function optdb pygpu_available raise_with_op std_fgraph utils""",
+        ops_with_inner_function pygpu_available raise_with_op std_fgraph utils""",
     "compile.ops": """
         Rebroadcast Shape Shape_i SpecifyShape expandable_types gof register_deep_copy_op_c_code
         register_rebroadcast_c_code register_shape_c_code register_shape_i_c_code
@@ -86,33 +84,25 @@ NAMES = {
         safe_no_dnn_workmem_bwd short_platform split_version theano_cfg theano_raw_cfg
         try_blas_flag var warn_cxx warn_default""",
     "gof": """
-        Bookkeeper CEnumType CLinker COp CVM CachedConstantError CallCache
-        CheckStackTraceOptimization CodeBlock DB DestroyHandler DualLinker EnumList EnumType
-        EquilibriumDB EquilibriumOptimizer Feature HideC History Linker LocalGroupDB LocalLinker
-        LocalOptGroup LocalOptimizer Loop LoopGC MergeOptimizer NavigatorOptimizer
-        NoOutputFromInplace NodeFinder OpKeyOptimizer OpRemove OpSub OpWiseCLinker OpenMPOp
-        Optimizer Params ParamsType PatternSub PerformLinker PrintListener ProxyDB Query
-        ReplaceValidate ReplacementDidntRemovedError SeqOptimizer SequenceDB Stack TopoOptimizer
-        VM VM_Linker Validator WrapLinker WrapLinkerMany add_clear_storage apply_policy
-        calculate_reallocate_info callcache cmodule code_gen compiledir compilelock config
-        cutils failure_code failure_code_init gc_helper get_c_cleanup get_c_declare
+        CLinker CVM CachedConstantError CallCache CheckStackTraceOptimization CodeBlock
+        DestroyHandler DualLinker HideC Linker LocalLinker Loop LoopGC OpWiseCLinker
+        PerformLinker Stack VM VM_Linker WrapLinker WrapLinkerMany add_clear_storage
+        apply_policy calculate_reallocate_info callcache cmodule code_gen compiledir compilelock
+        config cutils failure_code failure_code_init gc_helper get_c_cleanup get_c_declare
         get_c_extract get_c_extract_out get_c_init get_c_sync get_lock get_module_cache
-        get_nothing get_persistent_module_cache inplace_optimizer lazylinker_c local_optimizer
-        log_thunk_trace logger map_storage ops_with_inner_function opt optdb optimizer
-        params_type raise_with_op release_lock run_cthunk sched streamline struct_gen
-        struct_variable_codeblocks thunk_hook toolbox undef unify""",
+        get_nothing get_persistent_module_cache lazylinker_c log_thunk_trace logger map_storage
+        ops_with_inner_function raise_with_op release_lock run_cthunk sched streamline
+        struct_gen struct_variable_codeblocks thunk_hook undef unify""",
     "gof.fg": """
         CachedConstantError DestroyHandler NullType OrderedSet ProtocolError config
         fast_inplace_check get_variable_trace_string graph toolbox utils""",
     "gof.graph": """
         NoParams OrderedSet config io_connection_pattern is_same_graph_with_merge""",
     "gof.op": """
-        COp FunctionGraph GCC_compiler OpenMPOp apply_meth config debug_assert
-        debug_error_message get_debug_values get_test_value graph missing_test_message
-        ops_with_inner_function simple_meth""",
+        FunctionGraph GCC_compiler apply_meth config debug_assert graph ops_with_inner_function
+        simple_meth""",
     "gof.type": """
-        CDataTypeConstant CEnumType CLinkerObject EnumList EnumType MethodNotDefined Op
-        change_flags graph null_type object2""",
+        CLinkerObject MethodNotDefined Op change_flags graph null_type object2""",
     "gof.utils": """
         ABORT ANY_TYPE FAILURE FALL_THROUGH Keyword MetaObject RETRY c_cpp_keywords comm_guard
         config get_variable_trace_string hash_from_file hist memoize simple_types toposort
@@ -275,26 +265,25 @@ NAMES = {
     "tensor.nnet.neighbours": """
         Apply EnumList Images2Neibs Op grad_not_implemented grad_undefined""",
     "tensor.opt": """
-        ALL_REDUCE AdvancedIncSubtensor AdvancedIncSubtensor1 AdvancedSubtensor1 Alloc Assert
-        Canonizer Constant DimShuffle DisconnectedType Elemwise FusionOptimizer IncSubtensor
-        InconsistencyError InplaceElemwiseOptimizer MakeVectorPrinter MethodNotDefined
-        NotScalarConstantError Optimizer Reshape Shape ShapeError ShapeFeature ShapeOptimizer
-        Subtensor TopKOp TopoOptimizer UnShapeOptimizer Variable add_calculate add_canonizer
-        advanced_inc_subtensor1 advanced_subtensor advanced_subtensor1
-        apply_local_dimshuffle_lift apply_rebroadcast_opt assert_ assert_op attempt_distribution
-        basic broadcast_like check_for_x_over_absX config constant_folding copy_stack_trace
-        distribute_greedy elemwise_max_input_fct encompasses_broadcastable extract_constant
-        fuse_seqopt get_canonical_form_slice get_clients get_clients2 get_idx_list
-        get_scalar_constant_value gof graph in2out inplace_elemwise_optimizer is_an_upcast
-        is_dimshuffle_useless is_inverse_pair local_0_dot_x local_IncSubtensor_serialize
-        local_abs_lift local_abs_merge local_add_canonizer local_add_mul_fusion
-        local_add_specialize local_adv_sub1_adv_inc_sub1 local_alloc_empty_to_zeros
-        local_alloc_unary local_canonicalize_alloc local_cast_cast local_dimshuffle_lift
-        local_div_switch_sink local_div_to_inv local_elemwise_alloc local_elemwise_alloc_op
-        local_elemwise_fusion local_elemwise_fusion_op local_elemwise_sub_zeros
-        local_erf_minus_one local_erf_neg_minus_one local_erf_neg_minus_one2 local_expm1
-        local_fill_sink local_fill_to_alloc local_flatten_lift local_func_inv
-        local_grad_log_erfc_neg local_greedy_distributor local_incsubtensor_of_zeros
+        ALL_REDUCE AdvancedIncSubtensor AdvancedIncSubtensor1 AdvancedSubtensor1 Alloc Canonizer
+        DimShuffle DisconnectedType Elemwise FusionOptimizer IncSubtensor
+        InplaceElemwiseOptimizer MakeVectorPrinter MethodNotDefined Reshape Shape ShapeError
+        ShapeFeature ShapeOptimizer Subtensor TopKOp UnShapeOptimizer add_calculate
+        add_canonizer advanced_inc_subtensor1 advanced_subtensor advanced_subtensor1
+        apply_local_dimshuffle_lift apply_rebroadcast_opt assert_ attempt_distribution basic
+        broadcast_like check_for_x_over_absX constant_folding distribute_greedy
+        elemwise_max_input_fct encompasses_broadcastable extract_constant fuse_seqopt
+        get_canonical_form_slice get_clients get_clients2 get_idx_list gof graph
+        inplace_elemwise_optimizer is_an_upcast is_dimshuffle_useless is_inverse_pair
+        local_0_dot_x local_IncSubtensor_serialize local_abs_lift local_abs_merge
+        local_add_canonizer local_add_mul_fusion local_add_specialize
+        local_adv_sub1_adv_inc_sub1 local_alloc_empty_to_zeros local_alloc_unary
+        local_canonicalize_alloc local_cast_cast local_dimshuffle_lift local_div_switch_sink
+        local_div_to_inv local_elemwise_alloc local_elemwise_alloc_op local_elemwise_fusion
+        local_elemwise_fusion_op local_elemwise_sub_zeros local_erf_minus_one
+        local_erf_neg_minus_one local_erf_neg_minus_one2 local_expm1 local_fill_sink
+        local_fill_to_alloc local_flatten_lift local_func_inv local_grad_log_erfc_neg
+        local_greedy_distributor local_incsubtensor_of_zeros
         local_incsubtensor_of_zeros_to_setsubtensor local_inplace_incsubtensor1
         local_inplace_setsubtensor local_intdiv_by_one local_inv_canon local_join_1
         local_join_empty local_join_make_vector local_lift_transpose_through_dot local_log1p
@@ -320,11 +309,8 @@ NAMES = {
         local_useless_reduce local_useless_reshape local_useless_slice local_useless_split
         local_useless_subtensor local_useless_switch local_useless_tile local_useless_topk
         local_view_op local_zero_div make_constant merge_broadcastables merge_two_slices
-        mul_calculate mul_canonizer opt pre_constant_merge pre_greedy_local_optimizer
-        register_canonicalize register_specialize register_specialize_device register_stabilize
-        register_uncanonicalize register_useless scalar scalarconsts_rest toolbox
-        topo_constant_folding values_eq_approx_remove_inf values_eq_approx_remove_inf_nan
-        values_eq_approx_remove_nan""",
+        mul_calculate mul_canonizer opt scalar scalarconsts_rest toolbox topo_constant_folding
+        values_eq_approx_remove_inf values_eq_approx_remove_inf_nan values_eq_approx_remove_nan""",
     "tensor.products": """
         Apply Dot22 Dot22Scalar EquilibriumOptimizer FunctionPrinter Gemm GemmOptimizer
         GemmRelated Gemv Ger InconsistencyError Op Optimizer ParamsType

@@ -172,6 +172,19 @@ def grad(
         raise ValueError(
             f"return_disconnected is 'zero', 'None' or 'Disconnected', not {return_disconnected!r}"
         )
+    if any(hasattr(x, "tensor_parts") for x in targets):
+        from .sparse import by_data
+
+        options = {
+            "consider_constant": consider_constant,
+            "disconnected_inputs": disconnected_inputs,
+            "add_names": add_names,
+            "known_grads": known_grads,
+            "return_disconnected": return_disconnected,
+            "null_gradients": null_gradients,
+        }
+        found = by_data(targets, lambda tensors: grad(cost, tensors, **options))
+        return format_as(use_list, use_tuple, found)
     known = _known(known_grads)
     cost = _checked_cost(cost, known)
     found = _gradients(cost, targets, known, list(consider_constant or ()))
@@ -327,7 +340,8 @@ def _mentioned(cost, known):
 
 
 BLOCKING = {"stop_gradient", "shape", "argmax", "argmin", "argsort", "eq", "ne", "lt", "le", "gt",
-            "ge", "isnan", "isinf", "perform", "null_gradient", "iota"}  # fmt: skip
+            "ge", "isnan", "isinf", "perform", "perform_unfolded", "null_gradient",
+            "iota"}  # fmt: skip
 
 
 def _discrete_path(target, cost, known, fixed, reach):
@@ -491,7 +505,9 @@ def _rop(y, xs, vs):
         return None
     from .rops import has_own, tangent
 
-    users = [n.attrs["op"].op for n in toposort([y]) if n.op.name == "perform"]
+    users = [
+        n.attrs["op"].op for n in toposort([y]) if n.op.name in ("perform", "perform_unfolded")
+    ]
     for op in users:
         if not (has_own(op) or hasattr(op, "grad") or type(op).L_op is not PureOp.L_op):
             raise NotImplementedError(f"{op} has no R_op and no gradient")

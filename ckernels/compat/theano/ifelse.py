@@ -1,4 +1,7 @@
-"""ifelse: one of two branches, of which only the one that is taken is computed."""
+"""ifelse: one of two branches, of which only the one that is taken is computed.
+
+Where their sizes turn out to differ both are computed, and the one that is taken is copied.
+"""
 
 from ... import ops
 from .gof.op import KernelOp
@@ -31,7 +34,10 @@ class IfElse(KernelOp):
 
 def _choose(c, *branches, n_outs):
     then, other = branches[:n_outs], branches[n_outs:]
-    return [ops.choose(c, a, b) for a, b in zip(then, other)]
+    return [
+        ops.choose(c, a, b, varied=None in a.shape or a.shape != b.shape)
+        for a, b in zip(then, other)
+    ]
 
 
 def ifelse(condition, then_branch, else_branch, name=None):

@@ -9,21 +9,16 @@ import importlib
 VERSION = "1.0.5"
 INSTEAD = {     # module or name: what to use
     "theano.gpuarray": "there is no GPU back-end",
-    "theano.sparse": "K.sparse has its functions (docs/guide/sparse.md)",
-    "theano.typed_list": "functions take and return lists of tensors; pad lists of arrays to one",
-    "theano.d3viz": "theano.printing.debugprint and pydotprint show graphs",
-    "theano.gof.COp": "K.c_op takes a body of C (docs/guide/own-ops.md); an Op has `perform`",
+    "theano.gof.CLinker": "the engine compiles graphs; an Op's `c_code` is compiled for it",
     "theano.tensor.io": "read files with NumPy; the graph computes with tensors",
-    "theano.gof.opt": "rewrites are the engine's affair",
-    "theano.gof.optdb": "rewrites are the engine's affair",
 }  # fmt: skip
 
 
 def missing(module, name):
     """The AttributeError for a name that is not here: whether Theano 1.0 had it.
 
-    >>> print(missing("theano.gof", "COp"))  # doctest: +ELLIPSIS
-    theano.gof.COp is a name of Theano 1.0.5 that ckernels does not have: K.c_op takes ...
+    >>> print(missing("theano.gof", "CLinker"))  # doctest: +ELLIPSIS
+    theano.gof.CLinker is a name of Theano 1.0.5 that ckernels does not have: the engine ...
     """
     whole = f"{module}.{name}"
     if not known(module, name):

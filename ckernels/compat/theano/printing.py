@@ -278,13 +278,37 @@ def hex_digest(x):
     return f"{text}|strides=[{strides}]|shape=[{shape}]"
 
 
-def pydotprint(fct, outfile=None, **kwargs):
-    """Write a graph to `outfile` as text of debugprint: there are no pictures of graphs here."""
-    text = debugprint(fct, file="str")
-    if outfile is not None:
-        with open(str(outfile).rsplit(".", 1)[0] + ".txt", "w") as stream:
-            stream.write(text)
-    return text
+def pydotprint(
+    fct, outfile=None, format=None, return_image=False, print_output_file=True, **kwargs
+):
+    """Draw a function or variables by K.draw: an .svg beside `outfile`, or .html if that is asked.
+
+    return_image: the SVG as text, and no file. Other options of Theano's are accepted.
+    """
+    import os
+    import tempfile
+
+    from ...api.draw import draw
+
+    what = drawable(fct)
+    if return_image or outfile is None and format == "svg":
+        with tempfile.TemporaryDirectory() as folder:
+            with open(draw(what, os.path.join(folder, "graph.svg")), encoding="utf-8") as file:
+                return file.read()
+    base, ending = os.path.splitext(str(outfile or "graph.svg"))
+    path = draw(what, base + (ending if ending in (".html", ".htm", ".svg") else ".svg"))
+    if print_output_file:
+        print("The output file is available at", path)
+
+
+def drawable(fct):
+    """What K.draw takes for a function, a graph, variables or an Apply."""
+    if hasattr(fct, "maker"):
+        return fct
+    found = [v for v in _roots(fct) if getattr(v, "node", None) is not None]
+    if not found:
+        raise TypeError("a function or tensors are drawn, and there are none here", fct)
+    return found
 
 
 __getattr__ = _absent_of("theano.printing")

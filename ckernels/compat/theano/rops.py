@@ -27,7 +27,7 @@ def tangent(y, xs, vs):
     """J v of the node `y` by the nodes `xs`; vs: their tangents."""
     graph = _Cut(xs, vs)
     for node in toposort([y]):
-        if node.op.name == "perform" and has_own(node.attrs["op"].op):
+        if node.op.name in ("perform", "perform_unfolded") and has_own(node.attrs["op"].op):
             graph.add(node)
     return graph.of(y)
 

@@ -8,6 +8,7 @@ generates its own.
 import numpy as np
 
 from ...graph.node import constant as constant_node
+from .gof.clinker import CNumber
 from .gof.graph import Apply, Constant, Variable
 from .gof.op import KernelOp, Op
 from .gof.type import Type
@@ -20,7 +21,7 @@ __path__ = []  # modules of Theano below this one: install.py knows them
 int_types_names = ("int8", "int16", "int32", "int64")
 
 
-class Scalar(Type):
+class Scalar(CNumber, Type):
     """A single number of `dtype`."""
 
     ndim, broadcastable, static = 0, (), ()

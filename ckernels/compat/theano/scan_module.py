@@ -61,6 +61,12 @@ def scan(
     >>> theano.function([a, k], powers[-1], updates=updates)([0, 1, 2, 3], 2).tolist()
     [0.0, 1.0, 4.0, 9.0]
     """
+    others = _listed(non_sequences)
+    if any(isinstance(x, Variable) and getattr(x, "node", None) is None for x in others):
+        from .scan_objects import scan_objects
+
+        rows, infos = _listed(sequences), _listed(outputs_info)
+        return scan_objects(fn, rows, infos, others, n_steps, return_list)
     asked = _Scan(fn, sequences, outputs_info, non_sequences, n_steps, go_backwards)
     options = {
         "strict": False,
@@ -233,6 +239,8 @@ class _Scan:
         for v in inputs(
             [*outputs, *[u for u in updates.values() if isinstance(u, Variable)]], set(handles)
         ):
+            if getattr(v, "default_update", None) is not None:  # a generator's state
+                continue
             if isinstance(v, SharedVariable) and id(v) not in mine and v not in updates:
                 raise MissingInputError(
                     f"the step reads {v}, which is not among the non_sequences: strict=True asks "

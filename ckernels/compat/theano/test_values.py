@@ -65,9 +65,24 @@ def get_debug_values(*args):
         return []
     found = []
     for v in args:
-        if not _has(v):
-            if config.compute_test_value == "raise":
-                raise AttributeError(f"{v} has no test value")
+        if hasattr(v, "tag") and not _has(v):
+            missing_test_message(f"{v} has no test value")
             return []
-        found.append(_value(v))
+        found.append(get_test_value(v))
     return [tuple(found)] if len(found) > 1 else [found[0]]
+
+
+def missing_test_message(message):
+    """What a missing test value comes to by the flag: AttributeError, a warning or nothing."""
+    if config.compute_test_value == "raise":
+        raise AttributeError(message)
+    if config.compute_test_value == "warn":
+        warnings.warn(message, stacklevel=3)
+
+
+def debug_error_message(message):
+    """What is wrong with test values: ValueError, a warning where the flag says so, or nothing."""
+    if config.compute_test_value in ("raise", "ignore"):
+        raise ValueError(message)
+    if config.compute_test_value == "warn":
+        warnings.warn(message, stacklevel=3)

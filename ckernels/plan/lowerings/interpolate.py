@@ -8,8 +8,7 @@ from ...codegen.layout import collapse
 from ...codegen.lower import Launch
 from ...codegen.raw import RawKernel
 from ...graph.shapes import product
-from ...graph.sizes import bare, value_of
-from ...ops.interpolate import matrix
+from ...ops.interpolate import shares
 from ...schedule.cost import work
 from .movement import placed
 
@@ -31,20 +30,16 @@ def interpolate(binder, node):
         if 0 not in node.shape:
             return False
         return True
-    back = node.op.name == "interpolate_grad"
-    sizes = (node.shape[axis], x.shape[axis]) if back else (x.shape[axis], node.shape[axis])
-    table = matrix(node.attrs, *bare(sizes), back)
     apart, images, width = rows
     pointers = [(lay.buffer, lay.offset * dtypes.ITEMSIZE[lay.dtype]) for lay in (source, target)]
-    for array, dtype in zip(table, ("int64", "int64", node.dtype)):
-        binder.constants.append(array.astype(dtype))
-        pointers.append((("const", len(binder.constants) - 1), 0))
-    n = node.shape[axis]
+    binder.constants.append(shares(node.attrs).astype(node.dtype))
+    pointers.append((("const", len(binder.constants) - 1), 0))
     units = product(node.shape) // width
-    weights = max(1, len(table[1]) / value_of(n))
+    start, step, unit = (node.attrs[k] for k in ("start", "step", "unit"))
+    weights = 2 if node.op.name == "interpolate" else max(1, 2 * unit / step)
     took = work(NS_ROW, units) + work(NS_ELEMENT * weights, units, width)
     kernel = RawKernel(
-        "interpolate",
+        node.op.name,
         (("type", dtypes.C_NAMES[node.dtype]),),
         (("in", node.dtype), ("out", node.dtype)),
     )
@@ -52,7 +47,7 @@ def interpolate(binder, node):
         Launch(
             kernel,
             pointers,
-            [n, width, apart, images],
+            [node.shape[axis], width, apart, images, x.shape[axis], start, step, unit],
             units,
             1,
             took,

@@ -16,7 +16,7 @@ from ...codegen.lower import Lowering
 from ...graph.node import make
 from ...graph.op import having, rules
 from ...graph.shapes import product
-from ...graph.sizes import indices
+from ...graph.sizes import indices, reaches
 from ...schedule.group import Group
 from . import indexed
 from .cumulative import scan
@@ -140,7 +140,7 @@ def pad(binder, node):
     source, filler = binder.layout(x), binder.layout(value)
     target = placed(binder, node)
     inside = tuple((a, a + n, 1) for (a, _), n in zip(node.attrs["widths"], x.shape))
-    if target_size(target) <= SMALL:
+    if not reaches(target_size(target), SMALL + 1):
         copy(binder, node, filler, target)
     else:
         for box in around(node.shape, inside):
@@ -194,7 +194,7 @@ def write_slice(binder, node, op):
     target = placed(binder, node)
     dense = all(s[2] in (None, 1, -1) for s in slices)
     boxes = around(x.shape, slices) if dense else None
-    if boxes is None or (boxes and target_size(target) <= SMALL):
+    if boxes is None or (boxes and not reaches(target_size(target), SMALL + 1)):
         copy(binder, node, old, target)
     else:
         for box in boxes:

@@ -37,7 +37,7 @@ typedef struct {
     ck_fn epilogue;
     int64_t unit;
     void *const *p;
-    const int64_t *dims;
+    const ck_gemm_dims *dims;
     atomic_int left[MAX_COUNTED];        /* column panels still missing, per row panel */
 } gemm;
 
@@ -49,7 +49,7 @@ static int finish(const gemm *g, int64_t first, int64_t last)
 {
     if (!g->epilogue)
         return CK_OK;
-    return g->epilogue(g->p + 3, g->dims + CK_GEMM_DIMS, first * g->unit, last * g->unit);
+    return g->epilogue(g->p + 3, (const int64_t *)(g->dims + 1), first * g->unit, last * g->unit);
 }
 
 /* C[item, row0:row1, col0:col1] */
@@ -284,24 +284,24 @@ static double bits_to_double(int64_t bits)
     return value;
 }
 
-static void begin(gemm *g, void *const *p, const int64_t *d, ck_fn epilogue)
+static void begin(gemm *g, void *const *p, const ck_gemm_dims *d, ck_fn epilogue)
 {
-    g->shape = (ck_gemm_shape){d[1], d[2], d[3], d[4] != 0, d[5] != 0, d[6], d[7], d[8],
-                               bits_to_double(d[9]), bits_to_double(d[10])};
-    g->dtype = d[0] != 0;
+    g->shape = (ck_gemm_shape){d->m, d->n, d->k, d->trans_a != 0, d->trans_b != 0, d->lda, d->ldb,
+                               d->ldc, bits_to_double(d->alpha), bits_to_double(d->beta)};
+    g->dtype = d->dtype != 0;
     g->size = g->dtype ? sizeof(double) : sizeof(float);
-    g->batch = d[11];
-    g->sa = d[12], g->sb = d[13], g->sc = d[14], g->unit = d[15];
+    g->batch = d->batch;
+    g->sa = d->step_a, g->sb = d->step_b, g->sc = d->step_c, g->unit = d->unit;
     g->a = p[0], g->b = p[1], g->c = p[2];
     g->epilogue = epilogue;
     g->p = p, g->dims = d;
     g->shared.data = NULL;
 }
 
-int ck_gemm(void *const *p, const int64_t *d, ck_fn epilogue)
+int ck_gemm(void *const *p, const void *record, ck_fn epilogue)
 {
     gemm g;
-    begin(&g, p, d, epilogue);
+    begin(&g, p, record, epilogue);
     int64_t rows = g.batch * g.shape.m;
     if (rows <= 0)
         return CK_OK;
@@ -319,10 +319,10 @@ int ck_gemm(void *const *p, const int64_t *d, ck_fn epilogue)
     return multiply(&g);
 }
 
-int ck_gemm_rows(void *const *p, const int64_t *d, ck_fn epilogue, int64_t row0, int64_t row1)
+int ck_gemm_rows(void *const *p, const void *record, ck_fn epilogue, int64_t row0, int64_t row1)
 {
     gemm g;
-    begin(&g, p, d, epilogue);
+    begin(&g, p, record, epilogue);
     g.blas = ck_blas_get();
     int code = panel(&g, 0, row0, row1, 0, g.shape.n);
     return code ? code : finish(&g, row0, row1);

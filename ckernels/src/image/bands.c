@@ -5,14 +5,14 @@
 #include <string.h>
 
 /* The windows of the dims of a convolution. */
-ck_windows ck_windows_of(const int64_t *d, int back)
+ck_windows ck_windows_of(const ck_window_dims *d, int back)
 {
-    ck_windows w = {.batch = d[CK_D_BATCH]};
-    w.x.size = d[CK_D_DTYPE] ? sizeof(double) : sizeof(float);
-    w.x.channels = d[back ? CK_D_OUT : CK_D_CHANNELS];
-    memcpy(w.x.strides, d + CK_D_FIRST, sizeof w.x.strides);
+    ck_windows w = {.batch = d->batch};
+    w.x.size = d->dtype ? sizeof(double) : sizeof(float);
+    w.x.channels = back ? d->out : d->channels;
+    memcpy(w.x.strides, d->first, sizeof w.x.strides);
     for (int k = 0; k < 3; k++) {
-        w.axis[k] = ck_axis_of(d + CK_D_AXES + k * CK_A_DIMS, back);
+        w.axis[k] = ck_axis_of(d->axes + k, back);
         w.x.sizes[k] = w.axis[k].in;
     }
     return w;

@@ -38,21 +38,21 @@ typedef struct {
     ck_fn epilogue;
     int64_t unit;
     void *const *p;
-    const int64_t *d;
+    const ck_window_dims *d;
     _Atomic int64_t next, slot;
 } conv;
 
 /* ---- the plan: everything that follows from the dims ---- */
 
-static void read_dims(conv *c, const int64_t *d)
+static void read_dims(conv *c, const ck_window_dims *d)
 {
-    int back = d[CK_D_OP] == CK_CONV_INPUT_GRAD;
-    const int64_t *s = d + CK_D_SECOND;
-    c->tile = ck_tile_of(d[CK_D_DTYPE] != 0);
+    int back = d->op == CK_CONV_INPUT_GRAD;
+    const int64_t *s = d->second;
+    c->tile = ck_tile_of(d->dtype != 0);
     c->w = ck_windows_of(d, back);
-    c->groups = d[CK_D_GROUPS];
-    c->in = d[back ? CK_D_OUT : CK_D_CHANNELS] / c->groups;
-    c->out = d[back ? CK_D_CHANNELS : CK_D_OUT] / c->groups;
+    c->groups = d->groups;
+    c->in = (back ? d->out : d->channels) / c->groups;
+    c->out = (back ? d->channels : d->out) / c->groups;
     c->all_taps = 1;
     for (int k = 0; k < 3; k++) {
         c->taps[k] = c->w.axis[k].kernel;
@@ -60,8 +60,8 @@ static void read_dims(conv *c, const int64_t *d)
         c->strides[k] = s[k];
     }
     c->strides[3] = s[back ? 4 : 3], c->strides[4] = s[back ? 3 : 4];
-    c->strides[5] = d[CK_D_OUT] / c->groups * s[4];
-    c->slots = d[CK_D_SLOTS], c->unit = d[CK_D_UNIT];
+    c->strides[5] = d->out / c->groups * s[4];
+    c->slots = d->slots, c->unit = d->unit;
     c->d = d;
 }
 
@@ -93,7 +93,7 @@ static int readable(const conv *c)
            && s[1] == c->taps[2] * s[2] && s[0] == c->taps[1] * s[1];
 }
 
-static void plan(conv *c, const int64_t *d)
+static void plan(conv *c, const ck_window_dims *d)
 {
     read_dims(c, d);
     ck_merge_axes(&c->w, NULL);
@@ -108,10 +108,10 @@ static void plan(conv *c, const int64_t *d)
                                 + (int64_t)sizeof(ck_run) * c->all_taps, 64);
 }
 
-int64_t ck_conv_scratch(const int64_t *d)
+int64_t ck_conv_scratch(const void *record)
 {
     conv c;
-    plan(&c, d);
+    plan(&c, record);
     return c.weight_bytes + c.slots * c.slot_bytes;
 }
 
@@ -271,7 +271,8 @@ static int finish(const conv *c, const ck_band *b)
     const ck_axis *h = c->w.axis + 1, *w = c->w.axis + 2;
     int64_t lo = (b->plane0 * h->out + b->row0) * w->out + b->col0;
     int64_t hi = ((b->plane1 - 1) * h->out + b->row1 - 1) * w->out + b->col1;
-    return c->epilogue(c->p + CK_CONV_POINTERS, c->d + CK_CONV_DIMS, lo * c->unit, hi * c->unit);
+    return c->epilogue(c->p + CK_CONV_POINTERS, (const int64_t *)(c->d + 1), lo * c->unit,
+                       hi * c->unit);
 }
 
 static int do_task(const conv *c, int64_t number, char *space)
@@ -313,11 +314,13 @@ static int epilogue_rows(void *const *p, const int64_t *unused, int64_t lo, int6
 {
     const conv *c = (const conv *)p;
     (void)unused;
-    return c->epilogue(c->p + CK_CONV_POINTERS, c->d + CK_CONV_DIMS, lo * c->unit, hi * c->unit);
+    return c->epilogue(c->p + CK_CONV_POINTERS, (const int64_t *)(c->d + 1), lo * c->unit,
+                       hi * c->unit);
 }
 
-int ck_conv(void *const *p, const int64_t *d, ck_fn epilogue)
+int ck_conv(void *const *p, const void *record, ck_fn epilogue)
 {
+    const ck_window_dims *d = record;
     conv c;
     plan(&c, d);
     c.w.image = p[0], c.kernel = p[1], c.result = p[2], c.scratch = p[3];

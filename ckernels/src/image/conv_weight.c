@@ -50,20 +50,20 @@ static void choose_tasks(weight *c)
     c->partial_bytes = c->chunks > 1 ? c->chunks * ck_round_up(bytes, 64) : 0;
 }
 
-static void plan(weight *c, const int64_t *d)
+static void plan(weight *c, const ck_window_dims *d)
 {
-    c->tile = ck_tile_of(d[CK_D_DTYPE] != 0);
+    c->tile = ck_tile_of(d->dtype != 0);
     c->w = ck_windows_of(d, 0);
-    c->groups = d[CK_D_GROUPS];
-    c->in = d[CK_D_CHANNELS] / c->groups, c->out = d[CK_D_OUT] / c->groups;
-    memcpy(c->strides, d + CK_D_SECOND, sizeof c->strides);
+    c->groups = d->groups;
+    c->in = d->channels / c->groups, c->out = d->out / c->groups;
+    memcpy(c->strides, d->second, sizeof c->strides);
     c->taps = c->w.axis[0].kernel * c->w.axis[1].kernel * c->w.axis[2].kernel;
     ck_merge_axes(&c->w, c->strides);
     c->rows = c->taps * c->in;
     c->blocks = ck_ceil_div(c->out, c->tile->cols);
     c->group_width = ck_round_up(c->out, c->tile->lanes);
     c->copied = c->strides[4] != 1 || c->out % c->tile->lanes != 0;
-    c->slots = d[CK_D_SLOTS];
+    c->slots = d->slots;
     choose_tasks(c);
     int64_t panels = c->copied ? c->w.pixels * c->group_width * c->groups * c->w.x.size : 0;
     c->slot_bytes = ck_round_up(c->w.bytes + ck_round_up(panels, 64)
@@ -71,10 +71,10 @@ static void plan(weight *c, const int64_t *d)
                                 + (int64_t)sizeof(ck_run) * c->w.pixels, 64);
 }
 
-int64_t ck_conv_weight_scratch(const int64_t *d)
+int64_t ck_conv_weight_scratch(const void *record)
 {
     weight c;
-    plan(&c, d);
+    plan(&c, record);
     return c.partial_bytes + c.slots * c.slot_bytes;
 }
 
@@ -246,8 +246,9 @@ void ck_add_chunks(int64_t size, int64_t chunks, int64_t stride, const char *sum
     ck_parallel_for(add_range, (void *const *)&t, NULL, elements, 4096, 16384);
 }
 
-int ck_conv_weight(void *const *p, const int64_t *d, ck_fn epilogue)
+int ck_conv_weight(void *const *p, const void *record, ck_fn epilogue)
 {
+    const ck_window_dims *d = record;
     weight c;
     plan(&c, d);
     c.w.image = p[0], c.cotangent = p[1], c.result = p[2], c.scratch = p[3];
@@ -265,6 +266,6 @@ int ck_conv_weight(void *const *p, const int64_t *d, ck_fn epilogue)
     if (c.chunks > 1)
         ck_add_chunks(c.w.x.size, c.chunks, c.partial_bytes / c.chunks, c.scratch, c.result,
                       elements);
-    return epilogue ? epilogue(p + CK_CONV_POINTERS, d + CK_CONV_DIMS, 0, c.rows * d[CK_D_UNIT])
+    return epilogue ? epilogue(p + CK_CONV_POINTERS, (const int64_t *)(d + 1), 0, c.rows * d->unit)
                     : CK_OK;
 }

@@ -19,11 +19,11 @@ typedef struct {
     char *result, *sums;
 } depthwise;
 
-static void plan(depthwise *c, const int64_t *d)
+static void plan(depthwise *c, const ck_window_dims *d)
 {
     c->w = ck_windows_of(d, 0);
-    c->kernels = ck_channels_of(d[CK_D_DTYPE] != 0);
-    memcpy(c->strides, d + CK_D_SECOND, sizeof c->strides);
+    c->kernels = ck_channels_of(d->dtype != 0);
+    memcpy(c->strides, d->second, sizeof c->strides);
     const ck_axis *a = c->w.axis;
     c->taps = a[0].kernel * a[1].kernel * a[2].kernel;
     c->rows = c->w.batch * a[0].out * a[1].out;
@@ -34,10 +34,10 @@ static void plan(depthwise *c, const int64_t *d)
     c->chunks = ck_max(1, c->chunks);
 }
 
-int64_t ck_depthwise_weight_scratch(const int64_t *d)
+int64_t ck_depthwise_weight_scratch(const void *record)
 {
     depthwise c;
-    plan(&c, d);
+    plan(&c, record);
     return c.chunks > 1 ? c.chunks * c.bytes : 0;
 }
 
@@ -146,8 +146,9 @@ static int run(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
     return CK_OK;
 }
 
-int ck_depthwise_weight(void *const *p, const int64_t *d, ck_fn epilogue)
+int ck_depthwise_weight(void *const *p, const void *record, ck_fn epilogue)
 {
+    const ck_window_dims *d = record;
     depthwise c;
     plan(&c, d);
     c.w.image = p[0], c.g = p[1], c.result = p[2], c.sums = p[3];
@@ -159,5 +160,5 @@ int ck_depthwise_weight(void *const *p, const int64_t *d, ck_fn epilogue)
         return code;
     if (c.chunks > 1)
         ck_add_chunks(c.w.x.size, c.chunks, c.bytes, c.sums, c.result, elements);
-    return epilogue ? epilogue(p + 4, d + CK_CONV_DIMS, 0, c.taps * d[CK_D_UNIT]) : CK_OK;
+    return epilogue ? epilogue(p + 4, (const int64_t *)(d + 1), 0, c.taps * d->unit) : CK_OK;
 }

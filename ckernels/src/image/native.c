@@ -5,12 +5,10 @@
 enum { X, W, Y };                  /* shapes: of an image, a kernel, a result */
 
 typedef struct {
-    int (*run)(void *const *p, const int64_t *d, ck_fn epilogue);
-    int64_t (*scratch)(const int64_t *d);              /* NULL: none */
+    int (*run)(void *const *p, const void *record, ck_fn epilogue);
+    int64_t (*scratch)(const void *record);            /* NULL: none */
     int operands, kinds[3], result;
 } native;
-
-_Static_assert((int)CK_CONV_DIMS == (int)CK_NATIVE_DIMS, "dims of native instructions");
 
 static const native natives[CK_NATIVES] = {
     [CK_CONV] = {ck_conv, ck_conv_scratch, 2, {X, W}, Y},
@@ -30,9 +28,9 @@ static const native natives[CK_NATIVES] = {
     [CK_PLANES_WEIGHT_GRAD] = {ck_planes, ck_planes_scratch, 2, {X, Y}, W},
 };
 
-int ck_native(void *const *p, const int64_t *d, ck_fn epilogue)
+int ck_native(void *const *p, const void *record, ck_fn epilogue)
 {
-    return natives[d[CK_D_OP]].run(p, d, epilogue);
+    return natives[*(const int64_t *)record].run(p, record, epilogue);
 }
 
 /* Pointers of the instruction before those of its epilogue. */
@@ -51,57 +49,58 @@ static int product(int64_t *total, int64_t n, int64_t most)
     return n <= most && !__builtin_mul_overflow(*total, ck_max(1, n), total) && *total <= most;
 }
 
-static int sane_axis(const int64_t *a)
+static int sane_axis(const ck_axis_dims *a)
 {
-    for (int i = 0; i < CK_A_DIMS; i++) {
-        int least = i == CK_A_KERNEL || i == CK_A_STRIDE || i == CK_A_DILATION;
-        if (a[i] < least || a[i] > MOST_STEP)
+    const int64_t from_zero[] = {a->size, a->result, a->low};
+    const int64_t from_one[] = {a->kernel, a->stride, a->dilation};
+    for (int i = 0; i < 3; i++)
+        if (from_zero[i] < 0 || from_zero[i] > MOST_STEP || from_one[i] < 1
+            || from_one[i] > MOST_STEP)
             return 0;
-    }
     return 1;
 }
 
 /* Planes take steps of a pixel and small kernels. */
-static int sane_planes(const int64_t *a)
+static int sane_planes(const ck_axis_dims *a)
 {
-    int fits = a[CK_A_SIZE] == 1 && a[CK_A_RESULT] == 1 && a[CK_A_KERNEL] == 1 && !a[CK_A_LOW];
-    for (int k = 0; k < 3; k++, a += CK_A_DIMS)
-        fits &= a[CK_A_STRIDE] == 1 && a[CK_A_DILATION] == 1 && a[CK_A_KERNEL] <= CK_PLANE_TAPS;
+    int fits = a->size == 1 && a->result == 1 && a->kernel == 1 && !a->low;
+    for (int k = 0; k < 3; k++)
+        fits &= a[k].stride == 1 && a[k].dilation == 1 && a[k].kernel <= CK_PLANE_TAPS;
     return fits;
 }
 
 /* Only the columns of the result have to be contiguous, and it lies behind its pointer. */
-static int sane_transposition(const int64_t *d)
+static int sane_transposition(const ck_transpose_dims *d)
 {
     int64_t all = 1;
     for (int k = 0; k < 5; k++)
-        if (d[CK_T_BATCH + k] < 0 || !product(&all, d[CK_T_BATCH + k], MOST)
-            || d[CK_T_TO + k] < 0)
+        if (d->sizes[k] < 0 || !product(&all, d->sizes[k], MOST) || d->far[k] < 0)
             return 0;
-    return (d[CK_D_DTYPE] | 1) == 1 && d[CK_T_TO + 4] == 1;
+    return (d->dtype | 1) == 1 && d->far[4] == 1;
 }
 
 /* Whether sizes are sane. Windows may lie anywhere: what is outside of the image is not read. */
-static int sane(const int64_t *d)
+static int sane(const void *record)
 {
-    int64_t image = 1, kernel = 1, result = 1, read = 1, groups = d[CK_D_GROUPS];
-    int64_t channels = d[CK_D_CHANNELS], out = d[CK_D_OUT], batch = d[CK_D_BATCH];
-    if (d[CK_D_OP] == CK_TRANSPOSE)
-        return sane_transposition(d);
-    if (d[CK_D_OP] < 0 || d[CK_D_OP] >= CK_NATIVES || (d[CK_D_DTYPE] | 1) != 1 || groups < 1
+    const ck_window_dims *d = record;
+    int64_t image = 1, kernel = 1, result = 1, read = 1, groups = d->groups;
+    int64_t channels = d->channels, out = d->out, batch = d->batch;
+    if (d->op == CK_TRANSPOSE)
+        return sane_transposition(record);
+    if (d->op < 0 || d->op >= CK_NATIVES || (d->dtype | 1) != 1 || groups < 1
         || batch < 0 || channels < 0 || out < 0 || channels % groups || out % groups
-        || d[CK_D_SLOTS] < 1 || d[CK_D_SLOTS] > 1024 || d[CK_D_UNIT] < 0)
+        || d->slots < 1 || d->slots > 1024 || d->unit < 0)
         return 0;
-    if (d[CK_D_OP] >= CK_DEPTHWISE && (groups != ck_max(1, channels) || out != channels))
+    if (d->op >= CK_DEPTHWISE && (groups != ck_max(1, channels) || out != channels))
         return 0;
-    if (d[CK_D_OP] >= CK_PLANES && !sane_planes(d + CK_D_AXES))
+    if (d->op >= CK_PLANES && !sane_planes(d->axes))
         return 0;
     for (int k = 0; k < 3; k++) {
-        const int64_t *a = d + CK_D_AXES + k * CK_A_DIMS;
-        if (!sane_axis(a) || !product(&image, a[CK_A_SIZE], MOST)
-            || !product(&kernel, a[CK_A_KERNEL], MOST) || !product(&result, a[CK_A_RESULT], MOST)
-            || !product(&read, k ? a[CK_A_RESULT] * a[CK_A_STRIDE]
-                                   + a[CK_A_KERNEL] * a[CK_A_DILATION] : a[CK_A_KERNEL], MOST_READ))
+        const ck_axis_dims *a = d->axes + k;
+        if (!sane_axis(a) || !product(&image, a->size, MOST)
+            || !product(&kernel, a->kernel, MOST) || !product(&result, a->result, MOST)
+            || !product(&read, k ? a->result * a->stride
+                                   + a->kernel * a->dilation : a->kernel, MOST_READ))
             return 0;
     }
     return product(&image, batch, MOST) && product(&image, channels, MOST)
@@ -111,15 +110,16 @@ static int sane(const int64_t *d)
 }
 
 /* The shape of an image, kernel or result, five axes. */
-static void shape_of(const int64_t *d, int kind, int64_t shape[5])
+static void shape_of(const ck_window_dims *d, int kind, int64_t shape[5])
 {
-    int which = kind == X ? CK_A_SIZE : kind == Y ? CK_A_RESULT : CK_A_KERNEL, first = kind != W;
-    for (int k = 0; k < 3; k++)
-        shape[first + k] = d[CK_D_AXES + k * CK_A_DIMS + which];
+    for (int k = 0; k < 3; k++) {
+        const ck_axis_dims *a = d->axes + k;
+        shape[k + (kind != W)] = kind == X ? a->size : kind == Y ? a->result : a->kernel;
+    }
     if (kind == W)
-        shape[3] = d[CK_D_CHANNELS] / d[CK_D_GROUPS], shape[4] = d[CK_D_OUT];
+        shape[3] = d->channels / d->groups, shape[4] = d->out;
     else
-        shape[0] = d[CK_D_BATCH], shape[4] = d[kind == X ? CK_D_CHANNELS : CK_D_OUT];
+        shape[0] = d->batch, shape[4] = kind == X ? d->channels : d->out;
 }
 
 /* Bytes [low, high) around the pointer that an operand of this shape spans. 0: too many. */
@@ -148,12 +148,14 @@ static void dense(const int64_t shape[5], int64_t strides[5])
         strides[k] = step, step *= shape[k] ? shape[k] : 1;
 }
 
-int ck_native_operand(const int64_t *d, int which, ck_operand *out)
+int ck_native_operand(const void *record, int which, ck_operand *out)
 {
-    int64_t size = d[CK_D_DTYPE] ? 8 : 4, shape[5], strides[5];
+    const ck_window_dims *d = record;
+    const ck_transpose_dims *t = record;
+    int64_t size = d->dtype ? 8 : 4, shape[5], strides[5];
     if (which == 0 && !sane(d))
         return -1;
-    const native *n = natives + d[CK_D_OP];
+    const native *n = natives + d->op;
     if (which >= pointers(n))
         return 0;
     *out = (ck_operand){0, 0, which >= n->operands};
@@ -161,17 +163,17 @@ int ck_native_operand(const int64_t *d, int which, ck_operand *out)
         out->high = n->scratch(d);
         return out->high < 0 ? -1 : 1;
     }
-    if (d[CK_D_OP] == CK_TRANSPOSE)
-        return span_of(d + CK_T_BATCH, d + (which ? CK_T_TO : CK_T_FROM), size, out) ? 1 : -1;
+    if (d->op == CK_TRANSPOSE)
+        return span_of(t->sizes, which ? t->far : t->near, size, out) ? 1 : -1;
     shape_of(d, which == n->operands ? n->result : n->kinds[which], shape);
     dense(shape, strides);
-    const int64_t *given = which == 0 ? d + CK_D_FIRST : d + CK_D_SECOND;
+    const int64_t *given = which == 0 ? d->first : d->second;
     int any = n->operands < 3 && which < n->operands;
     int empty = 0;
     for (int k = 0; k < 5; k++)
         empty |= !shape[k];
-    int planes = d[CK_D_OP] >= CK_PLANES, beside = planes ? 3 : 4;
-    int fixed = planes ? any && n->kinds[which] != W : any && d[CK_D_OP] >= CK_DEPTHWISE;
+    int planes = d->op >= CK_PLANES, beside = planes ? 3 : 4;
+    int fixed = planes ? any && n->kinds[which] != W : any && d->op >= CK_DEPTHWISE;
     if (fixed && !empty && shape[beside] > 1 && given[beside] != 1)
         return -1;                     /* channels (of planes: columns) have to be side by side */
     for (int k = 0; n->operands == 3 && which == 0 && k < 5; k++)
@@ -180,9 +182,10 @@ int ck_native_operand(const int64_t *d, int which, ck_operand *out)
     return span_of(shape, any ? given : strides, size, out) ? 1 : -1;
 }
 
-int64_t ck_native_scratch(const int64_t *d)
+int64_t ck_native_scratch(const void *record)
 {
+    const ck_window_dims *d = record;
     if (!sane(d))
         return -1;
-    return natives[d[CK_D_OP]].scratch ? natives[d[CK_D_OP]].scratch(d) : 0;
+    return natives[d->op].scratch ? natives[d->op].scratch(d) : 0;
 }

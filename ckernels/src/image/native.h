@@ -1,5 +1,5 @@
-/* native.h: what the runtime's own kernels (convolution and pooling) share: their dims, axes of
-   sliding windows, the register tile, copies of parts of images.
+/* native.h: what the runtime's own kernels (convolution and pooling) share: axes of sliding
+   windows, the register tile, copies of parts of images.
 
    An image is (batch, depth, height, width, channels); one and two spatial axes are the case of
    leading axes of size 1. Operands may have any strides, results are contiguous. */
@@ -8,29 +8,7 @@
 
 #include "ckernels.h"
 
-/* d[0] of a native instruction: which one it is. */
-enum {
-    CK_CONV, CK_CONV_INPUT_GRAD, CK_CONV_WEIGHT_GRAD,
-    CK_DEPTHWISE, CK_DEPTHWISE_INPUT_GRAD, CK_DEPTHWISE_WEIGHT_GRAD,
-    CK_POOL_MAX, CK_POOL_SUM, CK_POOL_SUM_GRAD, CK_POOL_MAX_GRAD, CK_POOL_MAX_TAKE,
-    CK_TRANSPOSE, CK_PLANES, CK_PLANES_INPUT_GRAD, CK_PLANES_WEIGHT_GRAD, CK_NATIVES
-};
-
-/* dims of the three convolutions. Strides are in elements: of the first operand (n, d, h, w, c)
-   and of the second, a kernel (d, h, w, c, o) or a result. */
-enum {
-    CK_D_OP, CK_D_DTYPE, CK_D_BATCH, CK_D_CHANNELS, CK_D_OUT, CK_D_GROUPS, CK_D_AXES,
-    CK_D_FIRST = CK_D_AXES + 18, CK_D_SECOND = CK_D_FIRST + 5, CK_D_SLOTS = CK_D_SECOND + 5,
-    CK_D_UNIT, CK_CONV_DIMS
-};
 enum { CK_CONV_POINTERS = 4 };            /* two operands, the result, scratch */
-enum { CK_A_SIZE, CK_A_RESULT, CK_A_KERNEL, CK_A_STRIDE, CK_A_DILATION, CK_A_LOW, CK_A_DIMS };
-
-/* dims of a transposition after CK_D_DTYPE (0: 4 bytes, 1: 8): five sizes, three of a batch, rows
-   and columns of the result; their strides in the operand and in the result, whose columns are
-   contiguous. */
-enum { CK_T_BATCH = 2, CK_T_FROM = 7, CK_T_TO = 12, CK_T_DIMS = 17 };
-
 enum { CK_PLANE_TAPS = 16 };              /* rows and columns of a kernel of planes, at most */
 
 static inline int64_t ck_min(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -62,7 +40,7 @@ typedef struct {
     int64_t before;            /* taps of all phases before this one */
 } ck_phase;
 
-ck_axis ck_axis_of(const int64_t *d, int back);
+ck_axis ck_axis_of(const ck_axis_dims *d, int back);
 ck_phase ck_phase_of(const ck_axis *a, int64_t p);
 int64_t ck_phase_with(const ck_axis *a, int64_t k);        /* the phase whose taps include k */
 typedef struct { int64_t first, last; } ck_clip;           /* taps [first, last) */
@@ -106,7 +84,7 @@ typedef struct {
     int copied;
 } ck_band;
 
-ck_windows ck_windows_of(const int64_t *d, int back);
+ck_windows ck_windows_of(const ck_window_dims *d, int back);
 void ck_merge_axes(ck_windows *w, int64_t *other);
 void ck_choose_bands(ck_windows *w, int64_t pixels, int64_t bytes);
 ck_band ck_band_of(const ck_windows *w, int64_t i);
@@ -159,20 +137,20 @@ typedef struct {
 const ck_channels *ck_channels_of(int dtype);
 
 /* ---- conv.c, conv_weight.c ---- */
-int ck_conv(void *const *p, const int64_t *d, ck_fn epilogue);
-int64_t ck_conv_scratch(const int64_t *d);
-int ck_conv_weight(void *const *p, const int64_t *d, ck_fn epilogue);
-int64_t ck_conv_weight_scratch(const int64_t *d);
+int ck_conv(void *const *p, const void *record, ck_fn epilogue);
+int64_t ck_conv_scratch(const void *record);
+int ck_conv_weight(void *const *p, const void *record, ck_fn epilogue);
+int64_t ck_conv_weight_scratch(const void *record);
 
 /* ---- pool.c, pool_max.c, depthwise.c, transpose.c, planes.c ---- */
-int ck_pool(void *const *p, const int64_t *d, ck_fn epilogue);
-int ck_depthwise(void *const *p, const int64_t *d, ck_fn epilogue);
-int ck_transpose(void *const *p, const int64_t *d, ck_fn epilogue);
-int ck_planes(void *const *p, const int64_t *d, ck_fn epilogue);
-int64_t ck_planes_scratch(const int64_t *d);
-int ck_pool_max_back(void *const *p, const int64_t *d, ck_fn epilogue);
-int ck_depthwise_weight(void *const *p, const int64_t *d, ck_fn epilogue);
-int64_t ck_depthwise_weight_scratch(const int64_t *d);
+int ck_pool(void *const *p, const void *record, ck_fn epilogue);
+int ck_depthwise(void *const *p, const void *record, ck_fn epilogue);
+int ck_transpose(void *const *p, const void *record, ck_fn epilogue);
+int ck_planes(void *const *p, const void *record, ck_fn epilogue);
+int64_t ck_planes_scratch(const void *record);
+int ck_pool_max_back(void *const *p, const void *record, ck_fn epilogue);
+int ck_depthwise_weight(void *const *p, const void *record, ck_fn epilogue);
+int64_t ck_depthwise_weight_scratch(const void *record);
 void ck_add_chunks(int64_t size, int64_t chunks, int64_t stride, const char *sums, char *result,
                    int64_t elements);
 

@@ -34,6 +34,7 @@ typedef struct {
     ck_windows w;
     const ck_plane_kernels *kernels;
     ck_phase h, k;                 /* of rows and columns of windows */
+    int sums;                      /* the gradient of a kernel, which sums over all images */
     int64_t rows, cols;            /* of a band */
     int64_t planes, each, tasks;   /* each: planes of a task, or of all images for one channel */
     int64_t strides[5];            /* of the kernel, or of the cotangent */
@@ -43,11 +44,12 @@ typedef struct {
     _Atomic int64_t next, slot;
 } planes;
 
-static void plan(planes *c, const int64_t *d)
+static void plan(planes *c, const ck_window_dims *d)
 {
-    int back = d[CK_D_OP] == CK_PLANES_INPUT_GRAD, sum = d[CK_D_OP] == CK_PLANES_WEIGHT_GRAD;
+    int back = d->op == CK_PLANES_INPUT_GRAD, sum = d->op == CK_PLANES_WEIGHT_GRAD;
+    c->sums = sum;
     c->w = ck_windows_of(d, back);
-    c->kernels = kernels_of(d[CK_D_DTYPE] != 0);
+    c->kernels = kernels_of(d->dtype != 0);
     const ck_axis *a = c->w.axis;
     c->h = ck_phase_of(a + 1, 0), c->k = ck_phase_of(a + 2, 0);
     c->cols = ck_min(COLS, ck_max(1, a[2].out));
@@ -55,17 +57,17 @@ static void plan(planes *c, const int64_t *d)
     c->planes = c->w.batch * c->w.x.channels;
     c->each = sum ? 1 : 1 + TASK / ck_max(1, a[1].out * a[2].out);
     c->tasks = sum ? c->w.x.channels : ck_ceil_div(c->planes, c->each);
-    c->slots = d[CK_D_SLOTS];
+    c->slots = d->slots;
     c->slot_bytes = ck_round_up((c->rows + a[1].kernel - 1) * (c->cols + a[2].kernel - 1)
                                 * c->w.x.size, 64)
                     + SLACK + TAPS;
-    memcpy(c->strides, d + CK_D_SECOND, sizeof c->strides);
+    memcpy(c->strides, d->second, sizeof c->strides);
 }
 
-int64_t ck_planes_scratch(const int64_t *d)
+int64_t ck_planes_scratch(const void *record)
 {
     planes c;
-    plan(&c, d);
+    plan(&c, record);
     return c.slots * c.slot_bytes;
 }
 
@@ -161,15 +163,15 @@ static void do_channel(const planes *c, int64_t channel, char *space)
 }
 
 /* What each thread runs: tasks until none is left, in scratch of its own. */
-static int run(void *const *p, const int64_t *d, int64_t lo, int64_t hi)
+static int run(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
 {
     planes *c = (planes *)p;
     char *space = NULL;
-    (void)lo, (void)hi;
+    (void)unused, (void)lo, (void)hi;
     for (int64_t t; (t = atomic_fetch_add(&c->next, 1)) < c->tasks;) {
         if (!space)
             space = c->scratch + atomic_fetch_add(&c->slot, 1) * c->slot_bytes;
-        if (d[CK_D_OP] == CK_PLANES_WEIGHT_GRAD)
+        if (c->sums)
             do_channel(c, t, space);
         else
             do_task(c, t, space);
@@ -177,15 +179,15 @@ static int run(void *const *p, const int64_t *d, int64_t lo, int64_t hi)
     return CK_OK;
 }
 
-int ck_planes(void *const *p, const int64_t *d, ck_fn epilogue)
+int ck_planes(void *const *p, const void *record, ck_fn epilogue)
 {
     planes c;
-    plan(&c, d);
+    plan(&c, record);
     c.w.image = p[0], c.other = p[1], c.result = p[2], c.scratch = p[3];
     atomic_init(&c.next, 0);
     atomic_init(&c.slot, 0);
     int64_t work = c.tasks > 0 ? c.w.axis[1].out * c.w.axis[2].out * c.planes / c.tasks : 0;
     (void)epilogue;
-    return ck_parallel_for(run, (void *const *)&c, d, ck_min(c.tasks, c.slots), 1,
+    return ck_parallel_for(run, (void *const *)&c, NULL, ck_min(c.tasks, c.slots), 1,
                            work < TASK / 4 ? 4 : 1);
 }

@@ -1,7 +1,9 @@
 /* planes.h: depthwise convolution of planes (channels first), for one type and one instruction
    set; planes.c includes it for each.
 
-   Set before: what each.h sets. Vectors are neighbours in a row. Rows of x are `pitch` apart and go on for a vector behind the last one. */
+   Set before: what each.h sets. Vectors are neighbours in a row. Rows of x are `pitch` apart and go
+   on for a vector behind the last one. */
+
 /* `tall` rows of a vector each; `high` by `wide`: taps. */
 INLINE void NAME(column)(
     const int tall, const int64_t high, const int64_t wide, const REAL *x, int64_t pitch,

@@ -189,12 +189,12 @@ static int are_nine(const ck_axis *a)
            && a[2].stride == 1 && a[1].dilation == 1 && a[2].dilation == 1;
 }
 
-static int run(pool *c, const int64_t *d, ck_fn epilogue)
+static int run(pool *c, const ck_window_dims *d, ck_fn epilogue)
 {
     const ck_axis *a = c->w.axis;
-    c->kernels = ck_channels_of(d[CK_D_DTYPE] != 0);
+    c->kernels = ck_channels_of(d->dtype != 0);
     c->columns = columns_of(a + 2, 0);
-    c->epilogue = epilogue, c->d = d + CK_CONV_DIMS, c->unit = d[CK_D_UNIT];
+    c->epilogue = epilogue, c->d = (const int64_t *)(d + 1), c->unit = d->unit;
     c->each = c->what == CK_OF_PRODUCTS && are_nine(a) ? 2 : 1;
     c->alone = a[1].low & 1;
     c->units = c->each == 2 ? ck_ceil_div(a[1].out + c->alone, 2) : a[1].out;
@@ -207,18 +207,20 @@ static int run(pool *c, const int64_t *d, ck_fn epilogue)
                            1 + GRAIN / (taps * a[2].out * c->w.x.channels * c->each));
 }
 
-int ck_pool(void *const *p, const int64_t *d, ck_fn epilogue)
+int ck_pool(void *const *p, const void *record, ck_fn epilogue)
 {
-    pool c = {.w = ck_windows_of(d, d[CK_D_OP] == CK_POOL_SUM_GRAD)};
-    c.what = d[CK_D_OP] == CK_POOL_MAX ? CK_OF_MAX : CK_OF_SUM;
+    const ck_window_dims *d = record;
+    pool c = {.w = ck_windows_of(d, d->op == CK_POOL_SUM_GRAD)};
+    c.what = d->op == CK_POOL_MAX ? CK_OF_MAX : CK_OF_SUM;
     c.w.image = p[0], c.result = p[1], c.p = p + 2;
     return run(&c, d, epilogue);
 }
 
-int ck_depthwise(void *const *p, const int64_t *d, ck_fn epilogue)
+int ck_depthwise(void *const *p, const void *record, ck_fn epilogue)
 {
-    pool c = {.w = ck_windows_of(d, d[CK_D_OP] == CK_DEPTHWISE_INPUT_GRAD), .what = CK_OF_PRODUCTS};
-    memcpy(c.strides, d + CK_D_SECOND, sizeof c.strides);
+    const ck_window_dims *d = record;
+    pool c = {.w = ck_windows_of(d, d->op == CK_DEPTHWISE_INPUT_GRAD), .what = CK_OF_PRODUCTS};
+    memcpy(c.strides, d->second, sizeof c.strides);
     c.w.image = p[0], c.kernel = p[1], c.result = p[2], c.p = p + 3;
     return run(&c, d, epilogue);
 }

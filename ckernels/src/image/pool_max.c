@@ -78,12 +78,13 @@ static int units(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
     return CK_OK;
 }
 
-int ck_pool_max_back(void *const *p, const int64_t *d, ck_fn epilogue)
+int ck_pool_max_back(void *const *p, const void *record, ck_fn epilogue)
 {
-    pool c = {.w = ck_windows_of(d, 0), .take = d[CK_D_OP] == CK_POOL_MAX_TAKE};
+    const ck_window_dims *d = record;
+    pool c = {.w = ck_windows_of(d, 0), .take = d->op == CK_POOL_MAX_TAKE};
     const ck_axis *a = c.w.axis;
     int64_t work = c.w.x.channels;
-    c.kernels = ck_channels_of(d[CK_D_DTYPE] != 0);
+    c.kernels = ck_channels_of(d->dtype != 0);
     for (int k = 0; k < 3; k++) {
         c.add |= a[k].stride < a[k].kernel;
         c.clear |= a[k].stride > a[k].kernel || a[k].low || a[k].out * a[k].stride < a[k].in;
@@ -100,5 +101,5 @@ int ck_pool_max_back(void *const *p, const int64_t *d, ck_fn epilogue)
         return code;
     const int64_t *size = c.w.x.sizes;
     int64_t pixels = c.take ? a[0].out * a[1].out * a[2].out : size[0] * size[1] * size[2];
-    return epilogue(p + 4, d + CK_CONV_DIMS, 0, c.w.batch * pixels * d[CK_D_UNIT]);
+    return epilogue(p + 4, (const int64_t *)(d + 1), 0, c.w.batch * pixels * d->unit);
 }

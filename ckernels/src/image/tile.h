@@ -24,7 +24,8 @@ INLINE void NAME(sums)(
     for (const ck_run *end = run + runs; run < end; run++) {
         const REAL *a = x + run->x, *b = w + run->w;
         int64_t left = run->length;
-        for (; left >= TILE_STEPS; left -= TILE_STEPS, a += TILE_STEPS * step, b += TILE_STEPS * wstep) {
+        for (; left >= TILE_STEPS;
+             left -= TILE_STEPS, a += TILE_STEPS * step, b += TILE_STEPS * wstep) {
             vec v[TILE_STEPS][2];
             __asm__ volatile("" ::: "memory");         /* keep 12 pointers out of registers */
 #pragma GCC unroll 4

@@ -6,7 +6,7 @@
 enum { ROWS = 64, COLS = 512, GRAIN = 16384 };         /* of a block; elements worth a thread */
 
 typedef struct {
-    const int64_t *d;
+    const ck_transpose_dims *d;
     const char *x;
     char *out;
     int64_t size, across, blocks;          /* blocks of columns; all blocks of a matrix */
@@ -15,28 +15,30 @@ typedef struct {
 static int run(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
 {
     const transpose *t = (const transpose *)p;
-    const int64_t *d = t->d, *n = d + CK_T_BATCH;
+    const ck_transpose_dims *d = t->d;
+    const int64_t *n = d->sizes;
     (void)unused;
     for (int64_t i = lo; i < hi; i++) {
         int64_t item = i / t->blocks, block = i % t->blocks, x = 0, out = 0;
         for (int k = 2; k >= 0; item /= n[k], k--) {
-            x += item % n[k] * d[CK_T_FROM + k];
-            out += item % n[k] * d[CK_T_TO + k];
+            x += item % n[k] * d->near[k];
+            out += item % n[k] * d->far[k];
         }
         int64_t row = block / t->across * ROWS, col = block % t->across * COLS;
-        x += row * d[CK_T_FROM + 3] + col * d[CK_T_FROM + 4];
-        out += row * d[CK_T_TO + 3] + col;
-        ck_copy_matrix(t->size, t->x + x * t->size, d[CK_T_FROM + 3], d[CK_T_FROM + 4],
+        x += row * d->near[3] + col * d->near[4];
+        out += row * d->far[3] + col;
+        ck_copy_matrix(t->size, t->x + x * t->size, d->near[3], d->near[4],
                        ck_min(ROWS, n[3] - row), ck_min(COLS, n[4] - col), t->out + out * t->size,
-                       d[CK_T_TO + 3]);
+                       d->far[3]);
     }
     return CK_OK;
 }
 
-int ck_transpose(void *const *p, const int64_t *d, ck_fn epilogue)
+int ck_transpose(void *const *p, const void *record, ck_fn epilogue)
 {
-    const int64_t *n = d + CK_T_BATCH;
-    transpose t = {d, p[0], p[1], d[CK_D_DTYPE] ? 8 : 4, ck_ceil_div(n[4], COLS), 0};
+    const ck_transpose_dims *d = record;
+    const int64_t *n = d->sizes;
+    transpose t = {d, p[0], p[1], d->dtype ? 8 : 4, ck_ceil_div(n[4], COLS), 0};
     t.blocks = t.across * ck_ceil_div(n[3], ROWS);
     (void)epilogue;
     if (!n[0] || !n[1] || !n[2] || !n[3] || !n[4])

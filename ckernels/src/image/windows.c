@@ -6,12 +6,11 @@
 
 /* ---- axes ---- */
 
-ck_axis ck_axis_of(const int64_t *d, int back)
+ck_axis ck_axis_of(const ck_axis_dims *d, int back)
 {
-    ck_axis a = {d[CK_A_SIZE], d[CK_A_RESULT], d[CK_A_STRIDE], 1, d[CK_A_KERNEL],
-                 d[CK_A_STRIDE], d[CK_A_DILATION], d[CK_A_LOW], back};
+    ck_axis a = {d->size, d->result, d->stride, 1, d->kernel, d->stride, d->dilation, d->low, back};
     if (back)
-        a.in = d[CK_A_RESULT], a.out = d[CK_A_SIZE], a.in_step = 1, a.out_step = d[CK_A_STRIDE];
+        a.in = d->result, a.out = d->size, a.in_step = 1, a.out_step = d->stride;
     return a;
 }
 

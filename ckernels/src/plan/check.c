@@ -4,7 +4,7 @@
 #include "python/python.h"
 
 #define UNKNOWN ((int64_t)1 << 62)
-enum { GEMM_POINTERS = 3, GEMM_DIMS = CK_GEMM_DIMS };
+enum { GEMM_POINTERS = 3, GEMM_WORDS = CK_GEMM_WORDS };
 
 static int bad(const char *what, Py_ssize_t i)
 {
@@ -115,13 +115,14 @@ static int check_rows(const known *k)
 
 /* Operand `which` of a gemm: `batch` matrices of rows x cols, leading dimension ld, inside its
    region? */
-static int gemm_operand(const known *k, const ck_instr *in, const int64_t *d, int which,
+static int gemm_operand(const known *k, const ck_instr *in, const ck_gemm_dims *d, int which,
                         int64_t rows, int64_t cols)
 {
-    int64_t item = d[0] ? 8 : 4, ld = d[6 + which], step = d[12 + which], limit = UNKNOWN / 16;
+    const int64_t lds[3] = {d->lda, d->ldb, d->ldc}, steps[3] = {d->step_a, d->step_b, d->step_c};
+    int64_t item = d->dtype ? 8 : 4, ld = lds[which], step = steps[which], limit = UNKNOWN / 16;
     if (ld < (cols > 1 ? cols : 1) || ld > limit || step > limit || step < -limit)
         return 0;
-    npy_intp shape[3] = {d[11], rows, cols}, strides[3] = {step * item, ld * item, item};
+    npy_intp shape[3] = {d->batch, rows, cols}, strides[3] = {step * item, ld * item, item};
     return in_scope(k->plan, in->ptr + which, in - k->plan->instrs)
            && inside(k, in->ptr + which, item, 3, shape, strides);
 }
@@ -138,18 +139,18 @@ static int writable(const ck_plan *plan, Py_ssize_t slot)
 
 static int check_gemm(const known *k, const ck_instr *in, Py_ssize_t i)
 {
-    if (in->ptr + GEMM_POINTERS > k->plan->n_rows || in->dims + GEMM_DIMS > k->plan->n_dims)
+    if (in->ptr + GEMM_POINTERS > k->plan->n_rows || in->dims + GEMM_WORDS > k->plan->n_dims)
         return bad("operands out of range in gemm instruction", i);
-    const int64_t *d = k->plan->dims + in->dims;
-    int64_t m = d[1], n = d[2], kk = d[3];
-    if ((d[0] | 1) != 1 || (d[4] | 1) != 1 || (d[5] | 1) != 1)
+    const ck_gemm_dims *d = (const ck_gemm_dims *)(k->plan->dims + in->dims);
+    int64_t m = d->m, n = d->n, kk = d->k;
+    if ((d->dtype | 1) != 1 || (d->trans_a | 1) != 1 || (d->trans_b | 1) != 1)
         return bad("dtype or transposition is not 0 or 1 in gemm instruction", i);
-    if (m < 0 || n < 0 || kk < 0 || d[11] < 0)
+    if (m < 0 || n < 0 || kk < 0 || d->batch < 0)
         return bad("negative size in gemm instruction", i);
     if (!writable(k->plan, in->ptr + 2))
         return bad("result is read-only memory in gemm instruction", i);
-    if (!gemm_operand(k, in, d, 0, d[4] ? kk : m, d[4] ? m : kk)
-        || !gemm_operand(k, in, d, 1, d[5] ? n : kk, d[5] ? kk : n)
+    if (!gemm_operand(k, in, d, 0, d->trans_a ? kk : m, d->trans_a ? m : kk)
+        || !gemm_operand(k, in, d, 1, d->trans_b ? n : kk, d->trans_b ? kk : n)
         || !gemm_operand(k, in, d, 2, m, n))
         return bad("matrix reaches outside its buffer in gemm instruction", i);
     return 0;
@@ -206,7 +207,7 @@ static int check_scan(const known *k, const ck_instr *in, Py_ssize_t i)
 
 static int check_native(const known *k, const ck_instr *in, Py_ssize_t i)
 {
-    if (in->dims + CK_NATIVE_DIMS > k->plan->n_dims)
+    if (in->dims + CK_NATIVE_WORDS > k->plan->n_dims)
         return bad("dims out of range in native instruction", i);
     const int64_t *d = k->plan->dims + in->dims;
     ck_operand o;

@@ -257,6 +257,54 @@ void ck_frame_give(ck_plan *plan, ck_frame *f)
     plan->n_idle++;
 }
 
+/* ---- plans of other shapes ---- */
+
+/* Whether a plan is legal; fills in what follows from its tables. */
+int ck_plan_ready(ck_plan *plan)
+{
+    return ck_plan_check(plan) < 0 || make_patches(plan) < 0 ? -1 : 0;
+}
+
+static void *copied(const void *from, size_t bytes)
+{
+    void *to = PyMem_Malloc(bytes + 8);
+    return to ? memcpy(to, from, bytes) : PyErr_NoMemory();
+}
+
+static ck_spec *copied_specs(const ck_spec *from, Py_ssize_t n)
+{
+    ck_spec *to = copied(from, n * sizeof(*from));
+    for (Py_ssize_t i = 0; to && i < n; i++)
+        Py_INCREF(to[i].descr);
+    return to;
+}
+
+/* A plan that calls no Python with tables of its own that say the same; the caller changes numbers
+   in them and asks ck_plan_ready. */
+ck_plan *ck_plan_copy(ck_plan *from)
+{
+    ck_plan *plan = (ck_plan *)PyType_GenericAlloc(ck_plan_type, 0);
+    if (!plan)
+        return NULL;
+    plan->arena = from->arena;
+    plan->long_run = from->long_run;
+    plan->constants = Py_NewRef(from->constants);
+    plan->maker = Py_NewRef((PyObject *)from);
+    if ((plan->outputs = copied_specs(from->outputs, from->n_outputs)))
+        plan->n_outputs = from->n_outputs;
+    if ((plan->updates = copied_specs(from->updates, from->n_updates)))
+        plan->n_updates = from->n_updates;
+    plan->n_instrs = from->n_instrs;
+    plan->n_rows = from->n_rows;
+    plan->n_dims = from->n_dims;
+    plan->instrs = copied(from->instrs, from->n_instrs * sizeof(ck_instr));
+    plan->rows = copied(from->rows, from->n_rows * sizeof(ck_row));
+    plan->dims = copied(from->dims, from->n_dims * sizeof(int64_t));
+    if (!plan->outputs || !plan->updates || !plan->instrs || !plan->rows || !plan->dims)
+        Py_CLEAR(plan);
+    return plan;
+}
+
 /* ---- the type ---- */
 static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
@@ -279,7 +327,7 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         || parse_constants(plan, constants) < 0
         || parse_specs(outputs, 0, &plan->outputs, &plan->n_outputs) < 0
         || parse_specs(updates, 1, &plan->updates, &plan->n_updates) < 0
-        || parse_pycalls(plan, pycalls) < 0 || ck_plan_check(plan) < 0 || make_patches(plan) < 0)
+        || parse_pycalls(plan, pycalls) < 0 || ck_plan_ready(plan) < 0)
         Py_CLEAR(plan);
     return (PyObject *)plan;
 }
@@ -289,6 +337,7 @@ static int plan_traverse(PyObject *self, visitproc visit, void *arg)
     ck_plan *plan = (ck_plan *)self;
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(plan->constants);
+    Py_VISIT(plan->maker);
     for (Py_ssize_t i = 0; i < plan->n_pycalls; i++)
         Py_VISIT(plan->pycalls[i].callable);
     return 0;
@@ -325,6 +374,7 @@ static void plan_dealloc(PyObject *self)
     for (Py_ssize_t i = 0; i < plan->n_updates; i++)
         Py_XDECREF(plan->updates[i].descr);
     Py_XDECREF(plan->constants);
+    Py_XDECREF(plan->maker);
     void *blocks[] = {plan->instrs, plan->rows, plan->dims, plan->outputs, plan->updates,
                       plan->pycalls, plan->patches, plan->profile, plan->sources};
     for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++)

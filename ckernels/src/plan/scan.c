@@ -38,9 +38,9 @@ static int check_apart(const ck_plan *plan, const ck_scan *l, const ck_instr *in
     int fine = l->part > 0 && l->width > 0 && l->stretch > 0 && !l->stepped && l->flag < 0;
     for (int64_t k = 1; fine && k <= in->n; k++) {
         const ck_instr *at = in + k;
-        if (at->kind == CK_GEMM && at->dims >= 0 && plan->n_dims - at->dims >= CK_GEMM_DIMS) {
-            const int64_t *d = plan->dims + at->dims;
-            fine = d[1] == l->width && d[2] > 0 && d[3] > 0 && d[11] == 1;
+        if (at->kind == CK_GEMM && at->dims >= 0 && plan->n_dims - at->dims >= CK_GEMM_WORDS) {
+            const ck_gemm_dims *d = (const ck_gemm_dims *)(plan->dims + at->dims);
+            fine = d->m == l->width && d->n > 0 && d->k > 0 && d->batch == 1;
         }
         else
             fine = at->kind == CK_KERNEL && at->n % l->width == 0;

@@ -2,7 +2,6 @@
    expressions, whether its assumptions hold, and where its buffers lie. Called when shapes are new
    to a function, never on the way of a call whose plan is known. */
 #include "python/python.h"
-#include <stdlib.h>
 
 enum { ALIGN = 64 };
 
@@ -31,8 +30,8 @@ static int evaluate(const term *t, const int64_t *args, const int64_t *symbols, 
         return 1;
     }
     if (t->op == SCRATCH) {
-        int64_t dims[CK_NATIVE_DIMS];
-        for (int k = 0; k < CK_NATIVE_DIMS; k++)
+        int64_t dims[CK_NATIVE_WORDS];
+        for (int k = 0; k < CK_NATIVE_WORDS; k++)
             dims[k] = at[args[t->a + k]];
         *to = ck_native_scratch(dims);
         return *to >= 0;
@@ -66,16 +65,18 @@ static int holds(assumption x, const int64_t *at)
 }
 
 /* Whether a class was written by us: every row refers to earlier ones, symbols and args that are
-   there. */
-static int well_formed(const term *code, Py_ssize_t n, const int64_t *args, Py_ssize_t n_args,
-                       const assumption *asks, Py_ssize_t n_asks, Py_ssize_t n_symbols)
+   there. rows: n of (operation, a, b); asked: n_asks of (kind, size). */
+int ck_sizes_fit(const int64_t *rows, Py_ssize_t n, const int64_t *args, Py_ssize_t n_args,
+                 const int64_t *asked, Py_ssize_t n_asks, Py_ssize_t n_symbols)
 {
+    const term *code = (const term *)rows;
+    const assumption *asks = (const assumption *)asked;
     for (Py_ssize_t i = 0; i < n; i++) {
         term t = code[i];
         if (t.op < CONSTANT || t.op > SCRATCH || (t.op == SYMBOL && (t.a < 0 || t.a >= n_symbols)))
             return 0;
         if (t.op == SCRATCH) {
-            if (t.b != CK_NATIVE_DIMS || t.a < 0 || t.a > n_args - t.b)
+            if (t.b != CK_NATIVE_WORDS || t.a < 0 || t.a > n_args - t.b)
                 return 0;
             for (int64_t k = 0; k < t.b; k++)
                 if (args[t.a + k] < 0 || args[t.a + k] >= i)
@@ -88,6 +89,20 @@ static int well_formed(const term *code, Py_ssize_t n, const int64_t *args, Py_s
         if (asks[i].size < 0 || asks[i].size >= n || asks[i].kind < SAME || asks[i].kind > AT_LEAST)
             return 0;
     return 1;
+}
+
+/* All n sizes of a class, written to `at`; 0 where one cannot be or an assumption does not hold. */
+int ck_sizes_evaluate(const int64_t *rows, Py_ssize_t n, const int64_t *args, const int64_t *asked,
+                      Py_ssize_t n_asks, const int64_t *symbols, int64_t *at)
+{
+    const term *code = (const term *)rows;
+    const assumption *asks = (const assumption *)asked;
+    int good = 1;
+    for (Py_ssize_t i = 0; good && i < n; i++)
+        good = evaluate(code + i, args, symbols, at, i);
+    for (Py_ssize_t i = 0; good && i < n_asks; i++)
+        good = holds(asks[i], at);
+    return good;
 }
 
 /* A C-contiguous int64 array of `nd` dimensions, the last of `width` (0: any). */
@@ -107,10 +122,8 @@ static PyObject *filled(PyArrayObject *code, PyArrayObject *args, PyArrayObject 
                         PyArrayObject *symbols)
 {
     Py_ssize_t n = PyArray_DIM(code, 0), n_asks = PyArray_DIM(asks, 0);
-    const term *terms = PyArray_DATA(code);
-    const assumption *assumed = PyArray_DATA(asks);
-    if (!well_formed(terms, n, PyArray_DATA(args), PyArray_DIM(args, 0), assumed, n_asks,
-                     PyArray_DIM(symbols, 0))) {
+    if (!ck_sizes_fit(PyArray_DATA(code), n, PyArray_DATA(args), PyArray_DIM(args, 0),
+                      PyArray_DATA(asks), n_asks, PyArray_DIM(symbols, 0))) {
         PyErr_SetString(PyExc_ValueError, "the sizes of a plan are not well formed");
         return NULL;
     }
@@ -118,13 +131,8 @@ static PyObject *filled(PyArrayObject *code, PyArrayObject *args, PyArrayObject 
     PyObject *made = PyArray_SimpleNew(1, dims, NPY_INT64);
     if (!made)
         return NULL;
-    int64_t *at = PyArray_DATA((PyArrayObject *)made);
-    int good = 1;
-    for (Py_ssize_t i = 0; good && i < n; i++)
-        good = evaluate(terms + i, PyArray_DATA(args), PyArray_DATA(symbols), at, i);
-    for (Py_ssize_t i = 0; good && i < n_asks; i++)
-        good = holds(assumed[i], at);
-    if (!good) {
+    if (!ck_sizes_evaluate(PyArray_DATA(code), n, PyArray_DATA(args), PyArray_DATA(asks), n_asks,
+                           PyArray_DATA(symbols), PyArray_DATA((PyArrayObject *)made))) {
         Py_DECREF(made);
         Py_RETURN_NONE;
     }
@@ -152,28 +160,38 @@ PyObject *ck_sizes_fill(PyObject *module, PyObject *values)
 
 /* ---- where buffers lie ---- */
 
-typedef struct { int64_t size, first, last, at; } block;
-typedef struct { int64_t low, high; } hole;
+typedef struct { int64_t low, high, first, last; } block;    /* bytes; when it matters */
 
-static int by_low(const void *a, const void *b)
+/* The first gap of `size` bytes beside those of n placed blocks, in the order of their addresses,
+   that live at the same time. */
+static int64_t first_fit(const block *placed, Py_ssize_t n, int64_t size, int64_t first,
+                         int64_t last)
 {
-    const hole *x = a, *y = b;
-    return (x->low > y->low) - (x->low < y->low);
+    int64_t at = 0;
+    for (const block *b = placed; b < placed + n; b++) {
+        if (b->first > last || first > b->last)
+            continue;
+        if (at + size <= b->low)
+            break;
+        if (b->high > at)
+            at = b->high;
+    }
+    return at;
 }
 
-/* The first gap of `size` bytes beside the blocks placed so far that live at the same time. */
-static int64_t first_fit(const block *placed, Py_ssize_t n, const block *b, hole *taken)
+/* Put a block among those in the order of their addresses. */
+static void insert(block *placed, Py_ssize_t n, block made)
 {
-    Py_ssize_t count = 0;
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (placed[i].first <= b->last && b->first <= placed[i].last)
-            taken[count++] = (hole){placed[i].at, placed[i].at + placed[i].size};
-    qsort(taken, count, sizeof(*taken), by_low);
-    int64_t at = 0;
-    for (Py_ssize_t i = 0; i < count && at + b->size > taken[i].low; i++)
-        if (taken[i].high > at)
-            at = taken[i].high;
-    return at;
+    Py_ssize_t low = 0, high = n;
+    while (low < high) {
+        Py_ssize_t middle = (low + high) / 2;
+        if (placed[middle].low < made.low)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    memmove(placed + low + 1, placed + low, (n - low) * sizeof(*placed));
+    placed[low] = made;
 }
 
 /* arena(sizes, spans) -> offsets of blocks in the order in which they are to be placed; spans: rows
@@ -190,24 +208,50 @@ PyObject *ck_arena_offsets(PyObject *module, PyObject *values)
     }
     npy_intp n = PyArray_DIM(sizes, 0);
     block *blocks = PyMem_Malloc((n + 1) * sizeof(*blocks));
-    hole *taken = PyMem_Malloc((n + 1) * sizeof(*taken));
     if (PyArray_DIM(spans, 0) != n)
         PyErr_SetString(PyExc_ValueError, "each block needs a size and a span");
-    else if (!blocks || !taken)
+    else if (!blocks)
         PyErr_NoMemory();
     else if ((made = PyArray_SimpleNew(1, &n, NPY_INT64))) {
         const int64_t *size = PyArray_DATA(sizes), *span = PyArray_DATA(spans);
         int64_t *at = PyArray_DATA((PyArrayObject *)made);
         for (npy_intp i = 0; i < n; i++) {
-            blocks[i] = (block){size[i], span[2 * i], span[2 * i + 1], 0};
-            at[i] = blocks[i].at = first_fit(blocks, i, blocks + i, taken);
+            int64_t first = span[2 * i], last = span[2 * i + 1];
+            at[i] = first_fit(blocks, i, size[i], first, last);
+            insert(blocks, i, (block){at[i], at[i] + size[i], first, last});
         }
     }
     PyMem_Free(blocks);
-    PyMem_Free(taken);
     Py_DECREF(sizes);
     Py_DECREF(spans);
     return made;
+}
+
+/* Offsets of n blocks and the bytes of all; 0 where the sum does not fit, or a table makes no sense.
+   Block i lies on the highest of the blocks below[start[i] .. start[i + 1]), which come before it. */
+int ck_arena_place(const int64_t *size, Py_ssize_t n, const int64_t *start, const int64_t *below,
+                   Py_ssize_t count, int64_t *at, int64_t *top)
+{
+    int64_t end;
+    *top = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        at[i] = 0;
+        if (start[i] < 0 || start[i] > start[i + 1] || start[i + 1] > count || size[i] < 0
+            || size[i] >= INT64_MAX / 4)
+            return 0;
+        for (int64_t e = start[i]; e < start[i + 1]; e++) {
+            int64_t j = below[e];
+            if (j < 0 || j >= i)
+                return 0;
+            if ((end = at[j] + (size[j] + ALIGN - 1) / ALIGN * ALIGN) > at[i])
+                at[i] = end;
+        }
+        if (at[i] >= INT64_MAX / 4)
+            return 0;
+        if ((end = at[i] + (size[i] + ALIGN - 1) / ALIGN * ALIGN) > *top)
+            *top = end;
+    }
+    return 1;
 }
 
 /* stack(sizes, starts, below) -> (offsets, bytes): block i lies on the highest of the blocks
@@ -229,23 +273,9 @@ PyObject *ck_arena_stack(PyObject *module, PyObject *values)
     if (k == 3 && !good)
         PyErr_SetString(PyExc_ValueError, "each block needs a size and a start");
     if (good && (made = PyArray_SimpleNew(1, &n, NPY_INT64))) {
-        const int64_t *size = PyArray_DATA(a[0]), *start = PyArray_DATA(a[1]);
-        const int64_t *below = PyArray_DATA(a[2]);
-        int64_t *at = PyArray_DATA((PyArrayObject *)made), top = 0, end, count = PyArray_DIM(a[2], 0);
-        for (npy_intp i = 0; good && i < n; i++) {
-            at[i] = 0;
-            good = start[i] >= 0 && start[i] <= start[i + 1] && start[i + 1] <= count
-                   && size[i] >= 0 && size[i] < INT64_MAX / 4;
-            for (int64_t e = start[i]; good && e < start[i + 1]; e++) {
-                int64_t j = below[e];
-                good = j >= 0 && j < i;
-                if (good && (end = at[j] + (size[j] + ALIGN - 1) / ALIGN * ALIGN) > at[i])
-                    at[i] = end;
-            }
-            good = good && at[i] < INT64_MAX / 4;
-            if (good && (end = at[i] + (size[i] + ALIGN - 1) / ALIGN * ALIGN) > top)
-                top = end;
-        }
+        int64_t top;
+        good = ck_arena_place(PyArray_DATA(a[0]), n, PyArray_DATA(a[1]), PyArray_DATA(a[2]),
+                              PyArray_DIM(a[2], 0), PyArray_DATA((PyArrayObject *)made), &top);
         PyObject *pair = good ? Py_BuildValue("NL", made, (long long)top) : Py_NewRef(Py_None);
         if (!good)
             Py_DECREF(made);

@@ -122,6 +122,7 @@ static int function_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(fn->fail);
     Py_VISIT(fn->info);
     Py_VISIT(fn->cell_tuple);
+    Py_VISIT(fn->classes);
     for (int i = 0; i < fn->n_entries; i++)
         Py_VISIT(fn->entries[i]->plan);
     return 0;
@@ -164,6 +165,21 @@ static PyObject *function_clear_plans(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static PyObject *function_learn(PyObject *self, PyObject *found)
+{
+    ck_function *fn = (ck_function *)self;
+    if (!PyObject_TypeCheck(found, ck_class_type)) {
+        PyErr_Format(PyExc_TypeError, "learn takes a Class, not %R", (PyObject *)Py_TYPE(found));
+        return NULL;
+    }
+    if ((!fn->classes && !(fn->classes = PyList_New(0))) || PyList_Insert(fn->classes, 0, found) < 0)
+        return NULL;
+    Py_ssize_t n = PyList_GET_SIZE(fn->classes);
+    if (n > CK_CLASSES && PyList_SetSlice(fn->classes, CK_CLASSES, n, NULL) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyObject *function_profile(PyObject *self, PyObject *on)
 {
     int yes = PyObject_IsTrue(on);
@@ -184,6 +200,12 @@ static PyObject *function_plans(PyObject *self, void *unused)
 {
     (void)unused;
     return PyLong_FromLong(((ck_function *)self)->n_entries);
+}
+
+static PyObject *function_peak(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromLongLong(((ck_function *)self)->peak);
 }
 
 static PyObject *function_repr(PyObject *self)
@@ -253,6 +275,8 @@ static PyMethodDef function_methods[] = {
      "address(signature, *arrays, bound=None): a C function; see CompiledFunction.c_function."},
     {"clear", function_clear_plans, METH_NOARGS,
      "clear(): drop all plans; the next call binds again."},
+    {"learn", function_learn, METH_O,
+     "learn(class): make plans for its shapes without bind from now on."},
     {"profile", function_profile, METH_O,
      "profile(on): count calls and time of every instruction."},
     {"profile_data", function_profile_data, METH_NOARGS,
@@ -263,6 +287,7 @@ static PyMethodDef function_methods[] = {
 static PyGetSetDef function_attributes[] = {
     {"plans", function_plans, NULL, "How many plans (one per combination of shapes) there are.",
      NULL},
+    {"peak_bytes", function_peak, NULL, "The largest arena of all plans so far.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

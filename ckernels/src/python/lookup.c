@@ -1,5 +1,5 @@
-/* lookup.c: from argument shapes to a plan: the last one, one of the cached ones, or a new one
-   from bind.
+/* lookup.c: from argument shapes to a plan: the last one, one of the cached ones, one filled in
+   from a class of shapes that is known, or a new one from bind.
 
    The key lists, per input, its shape and 0 if C-contiguous, else 1 and its byte strides; per
    variable, its layout (a hash of dtype and shape). Equal keys mean that a plan's pointers are
@@ -154,6 +154,8 @@ static int remember(ck_function *fn, ck_plan *plan, const int64_t *key, Py_ssize
     fn->hashes[fn->n_entries] = hash;
     fn->entries[fn->n_entries++] = e;
     fn->plan_bytes += e->bytes;
+    if (plan->arena > fn->peak)
+        fn->peak = plan->arena;
     while (fn->n_entries > CK_PLANS || (fn->plan_bytes > CK_PLAN_BYTES && fn->n_entries > 1)) {
         ck_entry *gone = take_oldest(fn, fn->last);
         if (!gone)
@@ -167,6 +169,8 @@ void ck_drop_plans(ck_function *fn)
 {
     ck_entry **gone = fn->entries;
     int n = fn->n_entries;
+    PyObject *classes = fn->classes;
+    fn->classes = NULL;
     PyMem_Free(fn->hashes);
     fn->entries = NULL;
     fn->hashes = NULL;
@@ -176,6 +180,7 @@ void ck_drop_plans(ck_function *fn)
     for (int i = 0; i < n; i++)
         entry_free(gone[i]);
     PyMem_Free(gone);
+    Py_XDECREF(classes);
 }
 
 /* ---- new plans ---- */
@@ -243,6 +248,9 @@ static ck_plan *bind(ck_function *fn, PyArrayObject *const *arrays)
 {
     if (ck_gone(fn->bind) || check_variables(fn) < 0)
         return NULL;
+    ck_plan *known = ck_plan_of_class(fn, arrays);
+    if (known)
+        return known;
     PyObject *list = PyList_New(fn->n_inputs), *hook = Py_NewRef(fn->bind), *plan = NULL;
     for (Py_ssize_t i = 0; list && i < fn->n_inputs; i++)
         PyList_SET_ITEM(list, i, Py_NewRef((PyObject *)arrays[i]));

@@ -120,7 +120,7 @@ static PyObject *native_scratch(PyObject *module, PyObject *value)
     PyArrayObject *a = (PyArrayObject *)PyArray_FROMANY(value, NPY_INT64, 1, 1, NPY_ARRAY_IN_ARRAY);
     if (!a)
         return NULL;
-    int64_t bytes = PyArray_SIZE(a) < CK_NATIVE_DIMS ? -1 : ck_native_scratch(PyArray_DATA(a));
+    int64_t bytes = PyArray_SIZE(a) < CK_NATIVE_WORDS ? -1 : ck_native_scratch(PyArray_DATA(a));
     Py_DECREF(a);
     if (bytes < 0)
         return PyErr_Format(PyExc_ValueError, "no dims of a native instruction: %R", value);
@@ -164,7 +164,8 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyTypeObject *ck_buffer_type, *ck_cell_type, *ck_plan_type, *ck_function_type, *ck_raw_type;
+PyTypeObject *ck_buffer_type, *ck_cell_type, *ck_plan_type, *ck_class_type, *ck_function_type,
+             *ck_raw_type;
 
 /* Types live as long as the process: a module that is imported again gets the same. */
 static int add_type(PyObject *module, PyTypeObject **type, PyType_Spec *spec)
@@ -186,9 +187,12 @@ static int fill(PyObject *module)
     return ck_cells_ready() < 0 || add_type(NULL, &ck_buffer_type, &ck_buffer_spec) < 0
            || add_type(module, &ck_cell_type, &ck_cell_spec) < 0
            || add_type(module, &ck_plan_type, &ck_plan_spec) < 0
+           || add_type(module, &ck_class_type, &ck_class_spec) < 0
            || add_type(module, &ck_function_type, &ck_function_spec) < 0
            || add_type(module, &ck_raw_type, &ck_raw_spec) < 0
-           || PyModule_AddIntConstant(module, "ABI", CK_ABI) < 0 ? -1 : 0;
+           || PyModule_AddIntConstant(module, "ABI", CK_ABI) < 0
+           || PyModule_AddIntConstant(module, "GEMM_WORDS", CK_GEMM_WORDS) < 0
+           || PyModule_AddIntConstant(module, "NATIVE_WORDS", CK_NATIVE_WORDS) < 0 ? -1 : 0;
 }
 
 static PyModuleDef_Slot slots[] = {

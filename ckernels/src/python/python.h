@@ -54,6 +54,7 @@ static inline void ck_delete(PyObject *self)
 #define CK_FRAMES 8              /* idle frames a plan keeps */
 #define CK_PLANS 1024            /* plans a function keeps: at most so many, */
 #define CK_PLAN_BYTES (64 << 20) /* and of more than this only the last used */
+#define CK_CLASSES 64            /* classes of shapes that make plans without Python */
 #define CK_RELEASE_NS 10000      /* letting go of the GIL costs ~75 ns: longer runs only */
 
 /* ---- arrays.c: fresh arrays, and the object that owns pool memory ---- */
@@ -171,12 +172,15 @@ typedef struct {
     ck_frame *idle;
     int n_idle;
     int64_t *profile;            /* per instruction: calls, ns; NULL until asked for */
+    PyObject *maker;             /* the plan this one was copied from, whose tags it has, or NULL */
 } ck_plan;
 
 extern PyTypeObject *ck_plan_type;
 extern PyType_Spec ck_plan_spec;
 ck_frame *ck_frame_take(ck_plan *plan);
 void ck_frame_give(ck_plan *plan, ck_frame *frame);
+ck_plan *ck_plan_copy(ck_plan *from);
+int ck_plan_ready(ck_plan *plan);
 
 /* ---- check.c: a plan may only touch what it owns ---- */
 typedef struct { int64_t low, high; } ck_extent;     /* bytes around the base pointer */
@@ -193,6 +197,12 @@ PyObject *ck_profile_rows(ck_plan *plan);
 PyObject *ck_sizes_fill(PyObject *module, PyObject *values);
 PyObject *ck_arena_offsets(PyObject *module, PyObject *values);
 PyObject *ck_arena_stack(PyObject *module, PyObject *values);
+int ck_sizes_fit(const int64_t *code, Py_ssize_t n, const int64_t *args, Py_ssize_t n_args,
+                 const int64_t *asks, Py_ssize_t n_asks, Py_ssize_t n_symbols);
+int ck_sizes_evaluate(const int64_t *code, Py_ssize_t n, const int64_t *args, const int64_t *asks,
+                      Py_ssize_t n_asks, const int64_t *symbols, int64_t *at);
+int ck_arena_place(const int64_t *size, Py_ssize_t n, const int64_t *start, const int64_t *below,
+                   Py_ssize_t count, int64_t *at, int64_t *top);
 
 /* ---- lookup.c: from arguments to a plan ---- */
 typedef struct { PyArray_Descr *descr; int nd; } ck_input;
@@ -221,7 +231,14 @@ typedef struct {
     int n_entries, room;
     int64_t plan_bytes;          /* of all entries */
     uint64_t clock;
+    PyObject *classes;           /* list of those that were learned, latest first, or NULL */
+    int64_t peak;                /* the largest arena of all plans */
 } ck_function;
+
+/* ---- classes.c: plans of classes of shapes that are known ---- */
+extern PyTypeObject *ck_class_type;
+extern PyType_Spec ck_class_spec;
+ck_plan *ck_plan_of_class(ck_function *fn, PyArrayObject *const *arrays);
 
 ck_plan *ck_find_plan(ck_function *fn, PyArrayObject *const *arrays, PyObject **instead);
 void ck_drop_plans(ck_function *fn);

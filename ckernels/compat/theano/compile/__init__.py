@@ -43,6 +43,7 @@ _LAZY = {
     "Rebroadcast": "..tensor",
     "SpecifyShape": "..tensor",
     "specify_shape": "..tensor",
+    "optdb": "..gof.optdb",
 }
 
 

@@ -8,7 +8,7 @@ variables.
 import numpy as np
 
 from ..config import config
-from ..exceptions import NotSupportedHere, UnusedInputError
+from ..exceptions import UnusedInputError
 from ..gof.graph import Constant, Variable
 from ..names import absent_of as _absent_of
 from ..scalar import Scalar
@@ -60,10 +60,10 @@ def function(
         )
     asked = _Asked(inputs, outputs, updates, givens, allow_input_downcast, rebuild_strict)
     if asked.foreign:
-        raise NotSupportedHere(
-            "this graph holds variables that are no tensors (Generic, a Type of one's own, a typed "
-            "list): ckernels computes with tensors; write that part as an Op of tensors"
-        )
+        from .objects import ObjectFunction
+
+        unused = config.on_unused_input if on_unused_input is None else on_unused_input
+        return ObjectFunction(asked, get_mode(mode), name, unused)
     return _compiled(
         asked,
         get_mode(mode),
@@ -93,7 +93,8 @@ class _Asked:
             *self.givens,
             *self.givens.values(),
         ]
-        self.foreign = any(getattr(v, "node", None) is None for v in every) or _foreign(every)
+        ends = [i.variable for i in self.ins]
+        self.foreign = any(getattr(v, "node", None) is None for v in every) or _foreign(every, ends)
 
     def _input(self, given):
         if isinstance(given, SymbolicInput):
@@ -139,11 +140,12 @@ def _shared_as_input(v):
     )
 
 
-def _foreign(variables):
-    """Whether something that is no tensor is needed on the way to `variables`."""
+def _foreign(variables, inputs):
+    """Whether something that is no tensor is needed on the way from `inputs` to `variables`."""
     from ..gof.graph import apply_order
 
-    for apply in apply_order([v for v in variables if v.__dict__.get("_memo") is None]):
+    found = [v for v in variables if v.__dict__.get("_memo") is None]
+    for apply in apply_order(found, {id(v) for v in inputs}):
         for v in (*apply.inputs, *apply.outputs):
             if getattr(v, "node", None) is None and not isinstance(v, Constant):
                 return True
@@ -307,9 +309,15 @@ def replacement(old, new, strict=True):
 def _compiled(asked, mode, no_default_updates, name, on_unused, profile):
     states, visible, replace, updates = _states(asked)
     lowered = Lowered(
-        [i.variable for i in visible], asked.outs, updates, replace, no_default_updates
+        [i.variable for i in visible],
+        asked.outs,
+        updates,
+        replace,
+        no_default_updates,
+        mode.rewrites() if hasattr(mode, "rewrites") else None,
     )
     lowered.check(on_unused)
+    lowered.prepare("py" if getattr(mode, "linker", None) == "py" else None)
     types = [type_of_input(i.variable) for i in visible]
     defaults = {}
     for k, one in enumerate(visible):

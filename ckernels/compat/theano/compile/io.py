@@ -45,8 +45,8 @@ class SymbolicInput:
 class In(SymbolicInput):
     """An input with a default `value`, an `update` after each call, a name of its own.
 
-    implicit: it cannot be passed, only read and set by name; so by default where there is an
-    update or the value is a container.
+    implicit: it cannot be passed, only read and set by name; so by default where the value is a
+    container.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class In(SymbolicInput):
         if isinstance(value, SharedVariable):
             value, implicit, shared = value, True if implicit is None else implicit, True
         if implicit is None:
-            implicit = isinstance(value, Container) or update is not None
+            implicit = isinstance(value, Container)
         self.shared = shared
         if update is not None:
             from ..tensor.variables import as_tensor_variable

@@ -8,15 +8,19 @@ from ....graph.node import constant as constant_node
 from ....graph.walk import leaves, rebuild, toposort
 from ....ops.scan_ends import scan_updates
 from ..exceptions import MissingInputError, UnusedInputError
-from ..gof.graph import ancestors
+from ..gof.graph import Constant, ancestors, clone
+from ..gof.graph import inputs as leaf_variables
 from ..gof.walks import is_leaf, replayed
 
 
 class Lowered:
     """The closed graph: inputs (nodes), outputs (nodes), updates [(node of variable, node)]."""
 
-    def __init__(self, inputs, outputs, updates, replace, no_defaults=()):
-        """inputs: variables; outputs: variables; updates: {shared: variable}; replace: {v: v}."""
+    fgraph = None  # the graph after rewrites of users, where there are any
+
+    def __init__(self, inputs, outputs, updates, replace, no_defaults=(), rewrites=None):
+        """inputs: variables; outputs: variables; updates: {shared: variable}; replace: {v: v};
+        rewrites: an Optimizer of gof/opt.py for the graph as written, or None."""
         self.variables, self.replace = list(inputs), dict(replace)
         stand_ins = {}
         self.inputs = []
@@ -29,7 +33,10 @@ class Lowered:
                 self.inputs.append(fresh.node)
         self.given, self.stand_ins = dict(self.replace), stand_ins
         self.written = list(outputs) + list(updates.values())
-        roots = self.substituted(self.written)
+        if rewrites is None:
+            roots = self.substituted(self.written)
+        else:
+            roots = self.rewritten(self.written, rewrites)
         self.outputs = roots[: len(outputs)]
         self.updates = list(zip([v.node for v in updates], roots[len(outputs) :]))
         self.shared = {v.node: v for v in updates}
@@ -51,6 +58,14 @@ class Lowered:
                 current = [v.node for v in variables] if nodes is None else nodes
                 nodes = rebuild(current, {k.node: v.node for k, v in table.items()})
         return [v.node for v in variables] if nodes is None else nodes
+
+    def rewritten(self, variables, rewrites):
+        """The nodes of variables with all replacements put in, then rewrites of users applied."""
+        for table in (self.given, self.stand_ins):
+            variables = replayed(list(variables), table) if table else variables
+        inputs = [self.stand_ins.get(x, x) for x in self.variables]
+        self.fgraph = rewritten(inputs, variables, rewrites)
+        return [v.node for v in self.fgraph.outputs]
 
     def handles(self, variables, nodes):
         """Variables on `nodes` that came of `variables` by replacing leaves."""
@@ -120,6 +135,15 @@ class Lowered:
             self.outputs = roots[:count]
             self.updates = [(v, new) for (v, _), new in zip(self.updates, roots[count:])]
 
+    def prepare(self, way):
+        """Compile the C of users' Ops, or with way="py" have them run by `perform`."""
+        from ..gof.perform import prepared
+
+        roots = prepared(self.outputs + [new for _, new in self.updates], way)
+        count = len(self.outputs)
+        self.outputs = roots[:count]
+        self.updates = list(zip([v for v, _ in self.updates], roots[count:]))
+
     def check(self, on_unused):
         """MissingInputError for an input that was not given; what `on_unused` says about others."""
         used = set(leaves(self.outputs + [new for _, new in self.updates], "placeholder"))
@@ -151,6 +175,25 @@ class Lowered:
             raise UnusedInputError(text)
         else:
             raise ValueError(f"on_unused_input is 'raise', 'warn' or 'ignore', not '{on_unused}'")
+
+
+def rewritten(inputs, variables, rewrites):
+    """The FunctionGraph of variables after rewrites of users, with nodes of the engine."""
+    from ..gof.fg import FunctionGraph, lower_again
+    from ..gof.opt import MergeOptimizer
+
+    inputs, variables = clone(inputs, variables, copy_inputs=False)
+    free = [v for v in leaf_variables(variables) if not _held(v) and v not in inputs]
+    fgraph = FunctionGraph([*inputs, *free], variables, clone=False)
+    MergeOptimizer().optimize(fgraph)
+    rewrites.optimize(fgraph)
+    lower_again(fgraph)
+    return fgraph
+
+
+def _held(v):
+    """Whether a variable nobody made has a value of its own: a constant, or a shared one."""
+    return isinstance(v, Constant) or hasattr(v, "container")
 
 
 def _mentioned(variables):

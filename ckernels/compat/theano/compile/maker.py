@@ -23,6 +23,8 @@ class Maker:
     @property
     def fgraph(self):
         """The graph as it was written, with givens put in."""
+        if self._fgraph is None and self.function.lowered.fgraph is not None:
+            self._fgraph = folded(self.function.lowered.fgraph)
         if self._fgraph is None:
             asked = self.function.asked
             outputs = self.function.lowered.written
@@ -32,6 +34,32 @@ class Maker:
                 outputs = replayed(list(outputs), asked.givens)
             self._fgraph = FunctionGraph([i.variable for i in asked.ins], outputs, clone=False)
         return self._fgraph
+
+
+def folded(fgraph):
+    """A graph after rewrites of users: equal nodes merged, constants computed, outputs copied."""
+    from ..gof.graph import Constant
+    from ..gof.opt import MergeOptimizer
+    from .ops import deep_copy_op
+
+    MergeOptimizer().optimize(fgraph)
+    for node in fgraph.toposort():
+        if node.inputs and not all(isinstance(v, Constant) for v in node.inputs):
+            continue
+        if not node.op.do_constant_folding(node):
+            continue
+        storage = [[None] for _ in node.outputs]
+        try:
+            node.op.perform(node, [v.data for v in node.inputs], storage)
+        except Exception:  # what cannot be computed beforehand fails when the function runs
+            continue
+        for v, (value,) in zip(node.outputs, storage):
+            if v in fgraph.variables:
+                fgraph.replace(v, v.type.make_constant(v.type.filter(value)), reason="folded")
+    for k, v in enumerate(fgraph.outputs):
+        if v.owner is None:
+            fgraph.change_input("output", k, deep_copy_op(v), reason="copied")
+    return fgraph
 
 
 FunctionMaker = Maker

@@ -5,6 +5,8 @@ rewrites, or the NumPy interpreter. `DebugMode`, `NanGuardMode` and `MonitorMode
 something to watch.
 """
 
+import sys
+
 from ..config import config
 from ..names import absent_of as _absent_of
 
@@ -14,7 +16,12 @@ OPTIMIZERS = {None: "none", "None": "none", "merge": "none", "o4": "fast_run", "
               "fast_run_stable": "fast_run", "fast_compile": "fast_compile",
               "stabilize": "fast_compile"}  # fmt: skip
 predefined_linkers = {name: name for name in sorted(LINKERS)}
-predefined_optimizers = dict.fromkeys(OPTIMIZERS)
+predefined_optimizers = dict.fromkeys(OPTIMIZERS)  # what users registered replaces None
+
+
+def _empty(rewrites):
+    """Whether a SeqOptimizer holds nothing, its own SeqOptimizers included."""
+    return all(isinstance(r, list) and _empty(r) for r in rewrites)
 
 
 class Mode:
@@ -41,8 +48,47 @@ class Mode:
 
     @property
     def optimizer(self):
-        """The optimizer, as given."""
-        return self._optimizer
+        """The rewrites of users that this mode applies, as one Optimizer."""
+        from ..gof.opt import Optimizer, SeqOptimizer
+
+        given = self._optimizer
+        if not isinstance(given, str) and given is not None and not hasattr(given, "include"):
+            return given
+        found = predefined_optimizers.get(given) if isinstance(given, str) else None
+        if isinstance(found, Optimizer):
+            return found
+        from ..gof.optdb import optdb
+
+        return optdb.query(self.query()) or SeqOptimizer()
+
+    def query(self):
+        """The Query of this mode: what its optimizer includes, with its tags."""
+        from ..gof.optdb import Query
+
+        given = self._optimizer
+        if hasattr(given, "include"):
+            found = given
+        else:
+            word = OPTIMIZERS.get(given, "fast_run")
+            include = {"none": [], "fast_compile": ["fast_compile"]}.get(word, ["fast_run"])
+            found = Query([*include, given] if isinstance(given, str) else include)
+        for tag in self.tags:
+            if not isinstance(tag, str):
+                found = found.register(tag)
+            elif tag[0] == "-":
+                found = found.excluding(tag[1:])
+            else:
+                found = found.requiring(tag[1:]) if tag[0] == "&" else found.including(tag)
+        return found
+
+    def rewrites(self):
+        """The Optimizer to apply to the graph as written, or None: nobody registered any."""
+        given = self._optimizer
+        plain = given is None or isinstance(given, str) and predefined_optimizers.get(given) is None
+        if plain and "ckernels.compat.theano.gof.optdb" not in sys.modules:
+            return None
+        found = self.optimizer
+        return None if isinstance(found, list) and _empty(found) else found
 
     def engine(self):
         """The word of the engine: compiled, fast_compile or reference."""
@@ -250,7 +296,12 @@ def register_optimizer(name, opt):
     """Give an optimizer a name."""
     if name in OPTIMIZERS:
         raise ValueError(f"there is an optimizer {name!r} already: choose another name")
-    OPTIMIZERS[name] = "fast_run"
+    OPTIMIZERS[name], predefined_optimizers[name] = "fast_run", opt
 
 
-__getattr__ = _absent_of("theano.compile.mode")
+def __getattr__(name):
+    if name == "optdb":
+        from ..gof.optdb import optdb
+
+        return optdb
+    return _absent_of("theano.compile.mode")(name)

@@ -8,7 +8,22 @@ from .op import CLinkerOp, Op, PureOp
 from .type import Generic, Type, generic
 from .utils import MethodNotDefined, hashtype, object2
 
-_LAZY = {"FunctionGraph": "fg", "InconsistencyError": "fg", "AlreadyThere": "fg"}
+_OPT = """Optimizer optimizer inplace_optimizer SeqOptimizer MergeOptimizer LocalOptimizer
+local_optimizer LocalOptGroup OpSub OpRemove PatternSub NavigatorOptimizer TopoOptimizer
+OpKeyOptimizer EquilibriumOptimizer""".split()
+_TOOLBOX = """Bookkeeper Feature History NodeFinder NoOutputFromInplace PrintListener
+ReplaceValidate ReplacementDidntRemovedError Validator""".split()
+_OPTDB = "DB EquilibriumDB LocalGroupDB ProxyDB Query SequenceDB TopoDB".split()
+_TYPES = "CDataType EnumType EnumList CEnumType".split()
+_LAZY = {
+    **dict.fromkeys(_OPT, "opt"),
+    **dict.fromkeys(_TOOLBOX, "toolbox"),
+    **dict.fromkeys(_OPTDB, "optdb"),
+    **dict.fromkeys(_TYPES, "enums"),
+    **dict.fromkeys(("FunctionGraph", "InconsistencyError", "AlreadyThere"), "fg"),
+    **dict.fromkeys(("COp", "OpenMPOp"), "cop"),
+    **dict.fromkeys(("ParamsType", "Params"), "params_type"),
+}
 
 
 def __getattr__(name):
@@ -20,16 +35,26 @@ def __getattr__(name):
         from ..tensor.sharedvar import Container
 
         return Container
-    if name == "CDataType":
-        from .type import CDataType
-
-        return CDataType
     if name == "get_test_value":
         from ..test_values import get_test_value
 
         return get_test_value
     if name in _LAZY:
         return getattr(importlib.import_module("." + _LAZY[name], __name__), name)
-    if name in ("fg", "op", "type", "walks", "perform", "pickling", "null_type"):
+    if name in (
+        "fg",
+        "op",
+        "type",
+        "walks",
+        "perform",
+        "pickling",
+        "null_type",
+        "params_type",
+        "cop",
+        "opt",
+        "optdb",
+        "toolbox",
+        "utils",
+    ):
         return importlib.import_module("." + {"null_type": "type"}.get(name, name), __name__)
     return elsewhere("theano.gof", name)

@@ -69,7 +69,7 @@ class Variable(Node):
         if self.name is not None:
             return self.name
         if self.owner is not None:
-            if self.index == self.owner.op.default_output or len(self.owner.outputs) == 1:
+            if self.index == self.owner.op.default_output:
                 return f"{self.owner.op}.out"
             return f"{self.owner.op}.{self.index}"
         return f"<{self.type}>"
@@ -566,13 +566,12 @@ def as_string(i, o, leaf_formatter=default_leaf_formatter, node_formatter=defaul
     i = set(i)
     orphan = set(orphans(i, o))
     multi, seen = [], set()
-    for out in o:
-        for node in apply_order([out], {id(v) for v in i}):
-            for x in node.inputs:
-                if x.owner is not None and x not in i and x not in orphan:
-                    if x in seen:
-                        multi.append(x) if x not in multi else None
-                    seen.add(x)
+    order = apply_order(o, {id(v) for v in i})
+    for x in (*o, *(x for node in order for x in node.inputs)):
+        if x.owner is not None and x not in i and x not in orphan:
+            if x in seen and x not in multi:
+                multi.append(x)
+            seen.add(x)
     done = set()
 
     def describe(r):

@@ -7,29 +7,10 @@ engine nodes, with attributes; equal functions and attributes are equal ops.
 
 from ..names import absent_of as _absent_of
 from . import utils
+from .clinker import CLinkerObject, CLinkerOp  # noqa: F401
 from .graph import Apply
 
 NO_TEST_VALUES = ("off",)
-
-
-class CLinkerObject:
-    """What an op or a type may say about its C code; the defaults."""
-
-    def c_headers(self):
-        raise utils.MethodNotDefined("c_headers", type(self), self.__class__.__name__)
-
-    def c_code_cache_version(self):
-        return ()
-
-    def c_code_cache_version_apply(self, node):
-        return self.c_code_cache_version()
-
-
-class CLinkerOp(CLinkerObject):
-    """The C side of an op."""
-
-    def c_code(self, node, name, inputs, outputs, sub):
-        raise utils.MethodNotDefined(f"{self.__class__.__name__}.c_code")
 
 
 class PureOp:
@@ -129,15 +110,25 @@ class Op(utils.object2, PureOp, CLinkerOp):
         lower(self, apply)
 
     def make_thunk(self, node, storage_map, compute_map, no_recycling, impl=None):
-        """A callable that computes `node` from the lists of storage_map."""
-        return self.make_py_thunk(node, storage_map, compute_map, no_recycling)
+        """A callable that computes `node` from the lists of storage_map, in C where it can."""
+        return self._thunk(node, storage_map, compute_map, "py" if impl == "py" else None)
+
+    def make_c_thunk(self, node, storage_map, compute_map, no_recycling):
+        """`make_thunk` in C; NotImplementedError where there is none."""
+        return self._thunk(node, storage_map, compute_map, "c")
 
     def make_py_thunk(self, node, storage_map, compute_map, no_recycling, debug=False):
         """`make_thunk` through `perform`."""
+        return self._thunk(node, storage_map, compute_map, "py")
+
+    def _thunk(self, node, storage_map, compute_map, way):
+        from .perform import way_of
+
         ins, outs = [storage_map[x] for x in node.inputs], [storage_map[x] for x in node.outputs]
+        act = way_of(node, way)
 
         def rval():
-            run(self, node, [x[0] for x in ins], outs)
+            act([x[0] for x in ins], outs)
             for x in node.outputs:
                 compute_map[x][0] = True
 
@@ -146,8 +137,11 @@ class Op(utils.object2, PureOp, CLinkerOp):
 
     def get_params(self, node):
         """The parameters `perform` gets last, where the op has a params_type."""
-        if hasattr(self, "params_type") and hasattr(self.params_type, "get_params"):
-            return self.params_type.get_params(self)
+        kind = getattr(self, "params_type", None)
+        if hasattr(kind, "get_params"):
+            return kind.get_params(self, node=node)
+        if kind is not None and hasattr(kind, "is_enum"):
+            return kind
         raise utils.MethodNotDefined("get_params")
 
     def prepare_node(self, node, storage_map, compute_map, impl):
@@ -330,4 +324,18 @@ def _node_op(name, attrs):
     return NodeOp(REGISTRY[name], attrs)
 
 
-__getattr__ = _absent_of("theano.gof.op")
+def __getattr__(name):
+    if name in ("COp", "OpenMPOp"):
+        from . import cop
+
+        return getattr(cop, name)
+    if name in (
+        "get_test_value",
+        "get_debug_values",
+        "missing_test_message",
+        "debug_error_message",
+    ):
+        from .. import test_values
+
+        return getattr(test_values, name)
+    return _absent_of("theano.gof.op")(name)

@@ -10,24 +10,35 @@ from .... import dtypes, ops
 from ....errors import CKernelsError, DTypeError, ShapeError, UsageError
 from ....graph.node import constant, item, make
 from ....graph.op import Op as Row
+from ....graph.walk import rebuild, toposort
 from .graph import Apply
-from .op import run
+from .op import Op, run
 from .type import DisconnectedType, NullType
 from .utils import MethodNotDefined
 
 
 class Performed:
-    """An Op with the types of its outputs, as an attribute of a node."""
+    """An Op with the types of its outputs, as an attribute of a node.
 
-    def __init__(self, apply):
-        self.op, self.apply = apply.op, apply
+    way: "c" or "py" for an Op that is to run in C, or by `perform`; None: as it can.
+    """
+
+    act, seen = None, False
+
+    def __init__(self, apply, way=None):
+        self.op, self.apply, self.way = apply.op, apply, way
         self.types = tuple(
             (o.type.dtype, tuple(1 if b else None for b in o.type.broadcastable))
             for o in apply.outputs
         )
 
     def __eq__(self, other):
-        return isinstance(other, Performed) and self.types == other.types and self.op == other.op
+        return (
+            isinstance(other, Performed)
+            and self.types == other.types
+            and self.way == other.way
+            and self.op == other.op
+        )
 
     def __hash__(self):
         try:
@@ -37,6 +48,12 @@ class Performed:
 
     def __repr__(self):
         return str(self.op)
+
+    def ready(self):
+        """The function of (inputs, storage) that computes; C is compiled now."""
+        if self.act is None:
+            self.act = way_of(self.apply, self.way)
+        return self.act
 
     def shapes(self, inputs):
         """The shapes of the outputs: what the types say, refined by infer_shape where it is."""
@@ -69,6 +86,69 @@ def _known(size):
     return ops.known_value(node)
 
 
+def _value(array, kind):
+    """An array as `perform` of a user's Op gets it: NumPy's number for a scalar type."""
+    return array[()] if not hasattr(kind, "value_zeros") else array
+
+
+def way_of(apply, way=None):
+    """What computes an Apply of a user's Op: a thunk of its own, its C, or `perform`.
+
+    A function of (list of values, list of cells for the outputs). way: "c" or "py" asks for one.
+    """
+    op = apply.op
+    if way is None and type(op).make_thunk is not Op.make_thunk:
+        return _own_thunk(op, apply)
+    if way != "py":
+        from .c_code import NoC, Thunk, has_c  # start-up: few programs hold C
+
+        if has_c(op):
+            try:
+                return Thunk(apply)
+            except (NoC, NotImplementedError, MethodNotDefined) as problem:
+                if way == "c" or type(op).perform is Op.perform and "perform" not in vars(op):
+                    raise NotImplementedError(
+                        f"{op} has no Python, and no C here: {problem}"
+                    ) from None
+        elif way == "c":
+            raise NotImplementedError(f"{op} has no c_code")
+    return lambda inputs, storage: run(op, apply, inputs, storage)
+
+
+def _own_thunk(op, apply):
+    """What an Op's own make_thunk gives, fed through its storage_map."""
+    storage = {x: [None] for x in (*apply.inputs, *apply.outputs)}
+    done = {x: [False] for x in storage}
+    thunk = op.make_thunk(apply, storage, done, [])
+
+    def act(inputs, cells):
+        for x, value in zip(apply.inputs, inputs):
+            storage[x][0] = value
+        thunk()
+        for x, cell in zip(apply.outputs, cells):
+            cell[0] = storage[x][0]
+
+    return act
+
+
+def prepared(nodes, way=None):
+    """The nodes with all users' Ops above them ready to run: their C compiled, errors raised.
+
+    way: "py" puts Ops in their place that run by `perform`.
+    """
+    found = [n for n in toposort(nodes) if n.op.name in ROWS] if Performed.seen else []
+    if way == "py":
+        changed = {}
+        for n in found:
+            held = Performed(n.attrs["op"].apply, "py")
+            changed[n] = make(n.op, n.inputs, {"op": held})
+        nodes = rebuild(nodes, changed) if changed else nodes
+    else:
+        for n in found:
+            n.attrs["op"].ready()
+    return nodes
+
+
 def _infer(attrs, *inputs):
     held = attrs["op"]
     pairs = [(dtype, shape) for (dtype, _), shape in zip(held.types, held.shapes(inputs))]
@@ -78,8 +158,9 @@ def _infer(attrs, *inputs):
 def _run(attrs, *arrays):
     held = attrs["op"]
     op, storage = held.op, [[None] for _ in held.types]
-    copied = [np.array(a) for a in arrays]  # perform may write to what it gets, and keep it
-    run(op, held.apply, copied, storage)
+    # What computes may write to what it gets, and keep it: it gets copies.
+    copied = [_value(np.array(a), x.type) for a, x in zip(arrays, held.apply.inputs, strict=True)]
+    (held.act or held.ready())(copied, storage)
     found = []
     for cell, (dtype, shape), k in zip(storage, held.types, range(len(storage))):
         value = np.asarray(cell[0])
@@ -148,6 +229,16 @@ def _shaped(op, part, x):
 
 
 Row("perform", "opaque", _infer, _run, _grad, doc="An Op of Theano's kind, written in Python.")
+Row(
+    "perform_unfolded",
+    "opaque",
+    _infer,
+    _run,
+    _grad,
+    properties={"effect": True},
+    doc="`perform` of an Op whose do_constant_folding says no: it runs in each call.",
+)
+ROWS = ("perform", "perform_unfolded")
 
 
 # A gradient that does not exist: harmless while nothing asks for it.
@@ -179,7 +270,9 @@ def lower(op, apply):
             if getattr(x, "node", None) is not None:
                 x.node = _opaque(x)
         return
-    made = make("perform", nodes, {"op": Performed(apply)})
+    Performed.seen = True
+    folds = apply.op.do_constant_folding(apply)
+    made = make(ROWS[0 if folds else 1], nodes, {"op": Performed(apply)})
     for k, x in enumerate(apply.outputs):
         x.node = made if made.outs is None else item(made, k)
 

@@ -5,6 +5,7 @@ Tensors are in tensor/type.py. A user's Type needs `filter`; calling a type make
 
 from ..names import absent_of as _absent_of
 from . import utils
+from .clinker import CLinkerType, CPointer
 from .graph import Constant, Variable
 
 
@@ -79,12 +80,6 @@ class PureType:
         return a is b
 
 
-class CLinkerType:
-    """The C side of a type; kept so that types that have one can be declared."""
-
-    ctype = None
-
-
 class Type(utils.object2, PureType, CLinkerType):
     """What users derive their types from."""
 
@@ -103,7 +98,7 @@ class SingletonType(Type):
         return type(self).__name__
 
 
-class Generic(SingletonType):
+class Generic(CPointer, SingletonType):
     """Any Python object."""
 
     def filter(self, data, strict=False, allow_downcast=None):
@@ -180,38 +175,9 @@ class DisconnectedType(Type):
         return "DisconnectedType"
 
 
-class CDataType(Type):
-    """A value of C that Python passes on unseen."""
+def __getattr__(name):
+    if name in ("CDataType", "CDataTypeConstant", "EnumType", "EnumList", "CEnumType"):
+        from . import enums
 
-    def __init__(
-        self,
-        ctype,
-        freefunc=None,
-        headers=(),
-        header_dirs=(),
-        libraries=(),
-        lib_dirs=(),
-        extra_support_code="",
-        version=None,
-    ):
-        self.ctype, self.freefunc = ctype, freefunc
-
-    def __eq__(self, other):
-        return type(self) is type(other) and (self.ctype, self.freefunc) == (
-            other.ctype,
-            other.freefunc,
-        )
-
-    def __hash__(self):
-        return hash((type(self), self.ctype, self.freefunc))
-
-    def filter(self, data, strict=False, allow_downcast=None):
-        if data is not None and type(data).__name__ != "PyCapsule":
-            raise TypeError(f"CDataType holds a PyCapsule or None, not {type(data).__name__}")
-        return data
-
-    def __str__(self):
-        return f"CDataType{{{self.ctype}}}"
-
-
-__getattr__ = _absent_of("theano.gof.type")
+        return getattr(enums, name)
+    return _absent_of("theano.gof.type")(name)

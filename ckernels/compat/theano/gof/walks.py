@@ -62,7 +62,7 @@ def derived(handle, memo):
         inputs = [handle_of(n, memo) for n in base.inputs]
         nodes = [base] if base.outs is None else [item(base, k) for k in range(len(base.outs))]
         outputs = [handle if n is node else _fresh(n, memo) for n in nodes]
-        if base.op.name == "perform":
+        if base.op.name in ("perform", "perform_unfolded"):
             found = Apply.made(base.attrs["op"].op, inputs, outputs)
         else:
             found = Apply.made(NodeOp(base.op, base.attrs), inputs, outputs)

@@ -1,7 +1,50 @@
-"""The ops that theano.tensor.opt defines; its rewrites are the engine's affair."""
+"""The ops that theano.tensor.opt defines, and where users register rewrites of tensors.
 
+Theano's own rewrites are the engine's affair; these come before it, over the graph as written.
+"""
+
+from ..gof import opt as _opt
+from ..gof.opt import copy_stack_trace, in2out, local_optimizer, out2in  # noqa: F401
+from ..gof.optdb import parts as _parts
 from ..names import absent_of as _absent_of
+from ..raise_op import Assert, assert_op  # noqa: F401
+from .constants import get_scalar_constant_value  # noqa: F401
 from .joining import MakeVector, make_vector  # noqa: F401
 from .shaping import Shape_i, shape_i  # noqa: F401
 
-__getattr__ = _absent_of("theano.tensor.opt")
+
+def _registers(part):
+    def register(lopt, *tags, **kwargs):
+        if isinstance(lopt, str):  # @register_...("tag"): a decorator with more tags
+
+            def decorator(inner):
+                return register(inner, lopt, *tags, **kwargs)
+
+            return decorator
+        name = kwargs.pop("name", None) or getattr(lopt, "__name__", type(lopt).__name__)
+        _parts[part].register(name, lopt, "fast_run", *tags, **kwargs)
+        return lopt
+
+    register.__name__ = f"register_{part}"
+    register.__doc__ = (
+        f"Put a local rewrite among those of `{part}`; a decorator, with more tags if wanted."
+    )
+    return register
+
+
+register_canonicalize = _registers("canonicalize")
+register_stabilize = _registers("stabilize")
+register_specialize = _registers("specialize")
+register_uncanonicalize = _registers("uncanonicalize")
+register_useless = _registers("canonicalize")
+register_specialize_device = _registers("specialize")
+
+
+def __getattr__(name):
+    if name == "NotScalarConstantError":
+        from ..tensor import NotScalarConstantError
+
+        return NotScalarConstantError
+    if hasattr(_opt, name) and not name.startswith("_"):
+        return getattr(_opt, name)
+    return _absent_of("theano.tensor.opt")(name)

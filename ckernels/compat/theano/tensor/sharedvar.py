@@ -333,9 +333,9 @@ def _sparse_constructor(
 ):
     if _no_sparse(value):
         raise TypeError("expected a scipy sparse matrix")
-    from ..sparse import sparse_shared
+    from ..sparse import sparse_constructor
 
-    return sparse_shared(value, name)
+    return sparse_constructor(value, name, borrow=borrow, format=format)
 
 
 def _random_constructor(

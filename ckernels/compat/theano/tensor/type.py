@@ -9,6 +9,7 @@ import numpy as np
 from .... import dtypes
 from ....errors import DTypeError
 from ..config import config
+from ..gof.clinker import CTensor
 from ..gof.type import Type
 from ..names import absent_of as _absent_of
 
@@ -28,7 +29,7 @@ def name_of(dtype):
         raise TypeError(f"tensors cannot have the dtype {dtype}") from None
 
 
-class TensorType(Type):
+class TensorType(CTensor, Type):
     """Tensors of `dtype` whose axes are `broadcastable` (of size 1, for sure) or not."""
 
     filter_checks_isfinite = False
@@ -314,12 +315,6 @@ class TensorType(Type):
 
     def __setstate__(self, state):
         self.__dict__.update(state, numpy_dtype=np.dtype(state["dtype"]))
-
-    # ---- what C Ops ask of it -----------------------------------------------------------------
-
-    def c_element_type(self):
-        """The C type of an element."""
-        return f"npy_{self.dtype}"
 
 
 def values_eq_approx_remove_inf(a, b):

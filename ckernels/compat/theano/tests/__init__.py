@@ -1,1 +1,1 @@
-"""theano.tests: unittest_tools."""
+"""theano.tests: unittest_tools, and the Op PdbBreakpoint."""

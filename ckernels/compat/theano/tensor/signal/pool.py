@@ -26,6 +26,24 @@ def _ints(value, n):
     )
 
 
+def _unknown(value):
+    """Whether the sizes of windows, or their steps, are known only when a function runs."""
+    from ...exceptions import NotScalarConstantError
+    from ..constants import get_scalar_constant_value
+
+    given = value if isinstance(value, (list, tuple)) else [value]
+    for v in given:
+        if not isinstance(v, Handle) or isinstance(getattr(v, "data", None), np.ndarray):
+            continue
+        if v.ndim and v.owner is None:
+            return True
+        try:
+            get_scalar_constant_value(v[0] if v.ndim else v)
+        except NotScalarConstantError:
+            return True
+    return False
+
+
 def _pooled(x, function, options):
     return getattr(own, function)(Tensor(x), **dict(options)).node
 
@@ -68,6 +86,11 @@ def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
             f"no pooling mode is called {mode}: pass 'max', 'sum', 'average_inc_pad' "
             "or 'average_exc_pad'"
         )
+    if any(map(_unknown, (ws, stride, pad))):
+        from .variable_pool import VariablePool
+
+        stride = ws if stride is None else stride
+        return VariablePool(n, bool(ignore_border), mode)(input, ws, stride, pad)
     pad = _ints(pad, n) or (0,) * n
     if any(pad) and not ignore_border:
         raise NotImplementedError(f"pad {pad} needs ignore_border=True")

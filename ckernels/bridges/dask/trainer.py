@@ -1,0 +1,290 @@
+"""The client's side of training on Dask: who takes part, what is lost when a worker dies, state.
+
+A call of `run` is one task per worker, pinned to it, in which all steps happen: the scheduler is
+asked once per call, not per step. When a worker dies the others stop in the step they are in; its
+place is taken by the worker the nanny starts, which gets the state of the one that came furthest.
+"""
+
+import time
+import uuid
+import warnings
+
+import cloudpickle
+import numpy as np
+from distributed import get_client, wait
+
+from ...errors import ArgumentError, CKernelsWarning
+from ..checkpoint import Checkpoints
+from ..replica import Replica, part_of
+from . import member
+from .cluster import install
+
+POLL = 0.2  # seconds between looks at whether all workers are there
+
+
+class DaskTrainer:
+    """Synchronous data-parallel steps on the workers of a Dask cluster.
+
+    f          an ordinary training function of K.function
+    client     by default the current one
+    workers    how many workers take part, or their addresses; by default all there are
+    cost, gradients   as in K.split_updates
+    mean       whether the cost is a mean over rows; False: a sum
+    checkpoint, every, keep   a folder of the client where the state is kept after each `every`
+               steps; the newest is taken up again where the folder has one
+    wait       seconds to wait for a worker in the place of one that died; then the others go on
+    timeout    seconds a worker waits for another one's gradients
+    """
+
+    def __init__(
+        self,
+        f,
+        client=None,
+        workers=None,
+        *,
+        cost=None,
+        gradients=None,
+        mean=True,
+        checkpoint=None,
+        every=100,
+        keep=3,
+        wait=30.0,
+        timeout=300.0,
+    ):
+        self.client = get_client() if client is None else client
+        self.replica = Replica(f, mean, cost, gradients)
+        self.name, self.generation = f"trainer-{uuid.uuid4().hex}", 0
+        self.wait, self.timeout, self.lost, self.corrected = wait, timeout, 0, 0
+        self.checkpoints = None
+        if checkpoint is not None:
+            self.checkpoints = Checkpoints(checkpoint, every, keep)
+            self.checkpoints.clean()
+            found = self.checkpoints.latest()
+            if found is not None:
+                self.replica.load(found[1], found[0])
+        install(self.client)
+        self.addresses, self.kept = self.chosen(workers), self.steps  # kept: where our values are
+        self.join(dict.fromkeys(self.addresses))
+
+    @property
+    def steps(self):
+        """How many steps were made, those before the checkpoint included."""
+        return self.replica.step
+
+    def present(self):
+        """The addresses of the workers there are, in the order in which they came."""
+        return list(self.client.nthreads())
+
+    def chosen(self, workers):
+        there = self.present()
+        if workers is None or isinstance(workers, int):
+            count = len(there) if workers is None else workers
+            if not 0 < count <= len(there):
+                raise ArgumentError(f"the cluster has {len(there)} workers, {count} are to train")
+            return there[:count]
+        missing = [w for w in workers if w not in there]
+        if missing:
+            raise ArgumentError(f"the cluster has no worker {missing[0]}; it has {there}")
+        return list(workers)
+
+    # ---- steps ----------------------------------------------------------------------------------
+
+    def step(self, *arrays):
+        """One step on a batch, whose rows are divided among the workers; the outputs, as floats.
+
+        arrays: NumPy or dask arrays (these stay on the workers), and numbers.
+        """
+        if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)):
+            arrays = arrays[0]
+        return self.steps_of(1, None, list(arrays))[0]
+
+    def run(self, source, steps):
+        """`steps` steps on data the workers get themselves; a list of the outputs of each.
+
+        source(step, rank, size) gives the inputs of one step for worker `rank` of `size`: called on
+        the worker; it has to give the same for the same numbers. `ckernels.dask.Batches` is one.
+        """
+        return self.steps_of(steps, source, None)
+
+    def steps_of(self, count, source, arrays):
+        """The outputs of `count` steps; workers that die are replaced on the way."""
+        begin, outputs, kept = self.steps, {}, self.checkpoints
+        while self.steps < begin + count:
+            todo = begin + count - self.steps
+            if kept is not None:
+                todo = min(todo, kept.every - self.steps % kept.every)
+            first = self.steps
+            results, error = self.attempt(todo, source, arrays)
+            best = max(results.values(), key=lambda r: r[1], default=("", -1, [], 0))
+            outputs.update(enumerate(best[2], first))
+            self.replica.step = max(first, best[1])
+            whole = len(results) == len(self.addresses) and not any(r[0] for r in results.values())
+            if not whole:
+                self.repair()
+            elif len({r[3] for r in results.values()}) > 1:
+                self.correct()
+            if error is not None:
+                raise error
+            if kept is not None and self.steps > first and kept.due(self.steps):
+                kept.save(self.steps, self.fetch())
+        return [outputs[k] for k in range(begin, begin + count)]
+
+    def attempt(self, count, source, arrays):
+        """({address: what `member.run` returned}, what a worker raised or None)."""
+        size, jobs = len(self.addresses), {}
+        for rank, address in enumerate(self.addresses):
+            part = None if arrays is None else self.part(arrays, rank, size, address)
+            jobs[address] = (
+                member.run,
+                *(self.name, self.generation, self.addresses, rank, self.timeout),
+                *(count, source, part),
+            )
+        return self.ask(jobs)
+
+    def ask(self, jobs):
+        """Have workers do {address: (function, arguments)}: ({address: result}, error or None).
+
+        Workers that die on the way are left out; then, and after an error, the others are told to
+        stop.
+        """
+        title = self.replica.spec.name or "step"
+        futures = {
+            address: self.client.submit(
+                *job, workers=[address], pure=False, key=f"train_{title}-{uuid.uuid4().hex}"
+            )
+            for address, job in jobs.items()
+        }
+        waiting, stopped = set(futures), False
+        while waiting:
+            try:
+                wait([futures[w] for w in waiting], timeout=POLL)
+            except TimeoutError:
+                pass
+            waiting = {w for w in waiting if not futures[w].done()}
+            if not waiting:
+                break
+            gone = waiting - set(self.present())
+            for address in gone:
+                futures[address].cancel()
+            waiting -= gone
+            failed = any(f.status == "error" for f in futures.values())
+            if (gone or failed) and not stopped:
+                stopped = True
+                self.each(member.stop, waiting, self.generation)
+        error = next((f.exception() for f in futures.values() if f.status == "error"), None)
+        return {w: f.result() for w, f in futures.items() if f.status == "finished"}, error
+
+    def each(self, function, addresses, *args):
+        """{address: function(name of this trainer, *args)}, in the event loops of workers."""
+        if not addresses:
+            return {}
+        return self.client.run(
+            function, self.name, *args, workers=list(addresses), on_error="ignore"
+        )
+
+    def part(self, arrays, rank, size, address):
+        """The inputs of a rank; those of dask arrays as futures on its worker."""
+        count = next((len(x) for x in arrays if np.ndim(x)), size)
+        if count < size:
+            raise ArgumentError(f"a batch of {count} rows cannot be divided among {size} workers")
+        parts = [x[part_of(count, rank, size)] if np.ndim(x) else x for x in arrays]
+        return [
+            self.client.compute(x, workers=[address]) if hasattr(x, "__dask_graph__") else x
+            for x in parts
+        ]
+
+    # ---- faults ---------------------------------------------------------------------------------
+
+    def repair(self):
+        """Put workers in the place of those that died, and all into the state of the furthest."""
+        time.sleep(POLL)  # for the scheduler to see what a broken connection tells
+        there = set(self.present())
+        self.generation += 1
+        self.lost += sum(w not in there for w in self.addresses)
+        spare = self.replacements(sum(w not in there for w in self.addresses))
+        places = [w if w in there else spare.pop(0) if spare else None for w in self.addresses]
+        self.addresses = [w for w in places if w is not None]
+        if not self.addresses:
+            raise RuntimeError(
+                f"all workers died in step {self.steps}, and none came in their place within "
+                f"wait={self.wait:g} seconds: start workers and make the trainer anew, which goes "
+                "on from its folder of checkpoints"
+            )
+        reached = self.each(member.reached, [w for w in self.addresses if w in there])
+        best = max(reached, key=reached.get, default=None)
+        if best is None or reached[best] < 0:
+            source = self.last_state()
+        else:
+            source = self.client.submit(member.state, self.name, workers=[best], pure=False)
+            self.replica.step = reached[best]
+        todo = [w for w in self.addresses if reached.get(w) != self.replica.step]
+        self.join(dict.fromkeys(todo, source))
+
+    def last_state(self):
+        """What is left when all workers died: the newest checkpoint, or the beginning."""
+        found = self.checkpoints.latest() if self.checkpoints is not None else None
+        if found is not None:
+            self.replica.load(found[1], found[0])
+            self.kept = found[0]
+        self.replica.step = self.kept
+        warnings.warn(
+            f"all workers died: training goes on from step {self.steps}",
+            CKernelsWarning,
+            stacklevel=4,
+        )
+        return self.steps, self.replica.state()
+
+    def replacements(self, count):
+        """Up to `count` workers that do not take part yet, waited for."""
+        end = time.monotonic() + self.wait
+        while True:
+            spare = [w for w in self.present() if w not in self.addresses]
+            if len(spare) >= count or time.monotonic() > end:
+                return spare[:count]
+            time.sleep(POLL)
+
+    def correct(self):
+        """Give all workers the state of the first: their CPUs round differently."""
+        self.corrected += 1
+        first = self.addresses[0]
+        source = self.client.submit(member.state, self.name, workers=[first], pure=False)
+        self.join(dict.fromkeys(self.addresses[1:], source))
+
+    # ---- state ----------------------------------------------------------------------------------
+
+    def join(self, workers):
+        """Make workers members, {address: state as a value or a future, or None}."""
+        payload = cloudpickle.dumps(self.replica)
+        _, error = self.ask(
+            {w: (member.join, self.name, payload, given) for w, given in workers.items()}
+        )
+        if error is not None:
+            raise error
+
+    def fetch(self):
+        """The values of all variables, as they are on the workers."""
+        found = self.client.submit(
+            member.state, self.name, workers=[self.addresses[0]], pure=False
+        ).result()
+        return found[1]
+
+    def pull(self):
+        """Give the variables of this process the values of the workers."""
+        self.kept = self.steps
+        self.replica.load(self.fetch(), self.steps)
+
+    def save(self):
+        """Keep the state in the folder of checkpoints now."""
+        if self.checkpoints is None:
+            raise ArgumentError("the trainer has no folder of checkpoints: Trainer(checkpoint=...)")
+        return self.checkpoints.save(self.steps, self.fetch())
+
+    def close(self):
+        """Let the workers forget the model."""
+        self.client.run(member.leave, self.name, on_error="ignore")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *problem):
+        self.close()

@@ -1,0 +1,979 @@
+"""Rewrites that users write over the graph as it was written, and what walks a graph with them.
+
+A local one gets an Apply and returns what stands for its outputs, or False; a global one gets the
+FunctionGraph. They run before the engine sees the graph; what the engine rewrites, it rewrites
+after them, in its own graph (f.explain(rewrites=True)).
+"""
+
+import inspect
+import sys
+import time
+import traceback
+from collections import deque
+
+from ..config import config
+from ..names import absent_of as _absent_of
+from .fg import InconsistencyError
+from .graph import Constant, Variable, equal_computations
+from .op import Op
+from .toolbox import Feature, NodeFinder, ReplaceValidate
+
+
+class LocalMetaOptimizerSkipAssertionError(AssertionError):
+    """A local rewrite that is not to be tried."""
+
+
+# ---- global ones -----------------------------------------------------------------------------
+
+
+class Optimizer:
+    """A rewrite of a whole FunctionGraph: `apply(fgraph)`; `add_requirements` adds features."""
+
+    name = None
+
+    def apply(self, fgraph):
+        """Change the graph."""
+
+    def add_requirements(self, fgraph):
+        """Add the features that `apply` needs."""
+
+    def optimize(self, fgraph, *args, **kwargs):
+        """add_requirements, then apply."""
+        self.add_requirements(fgraph)
+        return self.apply(fgraph, *args, **kwargs)
+
+    def __call__(self, fgraph):
+        return self.optimize(fgraph)
+
+    def __hash__(self):
+        if not hasattr(self, "_optimizer_idx"):
+            self._optimizer_idx = _number()
+        return self._optimizer_idx
+
+    def __eq__(self, other):
+        return self is other
+
+    def __ne__(self, other):
+        return self is not other
+
+    def print_summary(self, stream=sys.stdout, level=0, depth=-1):
+        """Print the name, indented."""
+        name = getattr(self, "name", None)
+        print(f"{' ' * level}{type(self).__name__} {name} id={id(self)}", file=stream)
+
+    @staticmethod
+    def print_profile(stream, prof, level=0):
+        """Print what a run took."""
+        if prof is not None:
+            print(f"{' ' * level}{prof}", file=stream)
+
+
+def _number(count=[0]):  # noqa: B006 (it counts)
+    count[0] += 1
+    return count[0]
+
+
+class FromFunctionOptimizer(Optimizer):
+    """A function of a FunctionGraph as a rewrite."""
+
+    def __init__(self, fn, requirements=()):
+        self.apply, self.requirements = fn, requirements
+
+    def add_requirements(self, fgraph):
+        for requirement in self.requirements:
+            requirement(fgraph)
+
+    def __call__(self, *args, **kwargs):
+        return self.apply(*args, **kwargs)
+
+    def __str__(self):
+        return getattr(self, "__name__", repr(self))
+
+
+def optimizer(f):
+    """A decorator that makes a function of a FunctionGraph a rewrite."""
+    made = FromFunctionOptimizer(f)
+    made.__name__ = made.name = f.__name__
+    return made
+
+
+def inplace_optimizer(f):
+    """`optimizer`; nothing works in place on this graph."""
+    return optimizer(f)
+
+
+class SeqOptimizer(Optimizer, list):
+    """Rewrites one after the other."""
+
+    def __init__(self, *opts, **kwargs):
+        if len(opts) == 1 and isinstance(opts[0], (list, tuple)):
+            opts = opts[0]
+        list.__init__(self, opts)
+        self.failure_callback = kwargs.pop("failure_callback", None)
+
+    @staticmethod
+    def warn(exc, self, optimizer):
+        """What a failing rewrite comes to by the flag on_opt_error."""
+        if config._get("on_opt_error") == "raise":
+            raise exc
+        print(f"SeqOptimizer: {optimizer} failed: {exc}", file=sys.stderr)
+
+    def apply(self, fgraph):
+        began, took = time.perf_counter(), []
+        for one in list(self):
+            start = time.perf_counter()
+            try:
+                one.optimize(fgraph)
+            except AssertionError:
+                raise
+            except Exception as problem:
+                if self.failure_callback is None:
+                    raise
+                self.failure_callback(problem, self, one)
+            took.append(time.perf_counter() - start)
+        return self, took, time.perf_counter() - began, len(self)
+
+    __eq__, __ne__, __hash__ = Optimizer.__eq__, Optimizer.__ne__, Optimizer.__hash__
+
+    def __str__(self):
+        return f"SeqOpt({list.__str__(self)})"
+
+    __repr__ = list.__repr__
+
+    def print_summary(self, stream=sys.stdout, level=0, depth=-1):
+        super().print_summary(stream, level, depth)
+        for one in self if depth else ():
+            one.print_summary(stream, level + 2, depth - 1)
+
+
+class MergeFeature(Feature):
+    """Kept for programs that attach it: merging needs no watching here."""
+
+
+class MergeOptimizer(Optimizer):
+    """Equal computations become one: the same op on the same inputs, equal constants."""
+
+    def add_requirements(self, fgraph):
+        fgraph.attach_feature(ReplaceValidate())
+
+    def apply(self, fgraph):
+        start, failed, merged, constants = time.perf_counter(), 0, 0, 0
+        known = {}
+        for v in [v for v in fgraph.variables if isinstance(v, Constant)]:
+            key = v.merge_signature() if hasattr(v, "merge_signature") else v.signature()
+            try:
+                first = known.setdefault(key, v)
+            except TypeError:
+                continue
+            if first is not v:
+                fgraph.replace(v, first, reason="MergeOptimizer")
+                constants += 1
+        seen = {}
+        for node in fgraph.toposort():
+            if node not in fgraph.apply_nodes:
+                continue
+            try:
+                key = node.op, tuple(map(id, node.inputs))
+                first = seen.setdefault(key, node)
+            except TypeError:
+                continue
+            if first is not node and self._like(first, node):
+                pairs = list(zip(node.outputs, first.outputs))
+                try:
+                    fgraph.replace_all_validate(pairs, reason="MergeOptimizer")
+                except InconsistencyError:
+                    failed += 1
+                    continue
+                merged += 1
+                for old, new in pairs:
+                    new.name = old.name if new.name is None else new.name
+        return failed, time.perf_counter() - start, None, None, {}, merged + constants, constants
+
+    @staticmethod
+    def _like(first, node):
+        return all(a.type == b.type for a, b in zip(first.outputs, node.outputs))
+
+
+def merge_none_number(v1, v2):
+    """The sum of what are numbers."""
+    return v2 if v1 is None else v1 if v2 is None else v1 + v2
+
+
+def merge_dict(d1, d2):
+    """Sums by key."""
+    return {k: d1.get(k, 0) + d2.get(k, 0) for k in {**d1, **d2}}
+
+
+def is_same_graph_with_merge(var1, var2, givens=None):
+    """Whether two variables compute the same."""
+    pairs = dict(givens.items() if hasattr(givens, "items") else givens or ())
+    return equal_computations([var1], [var2], list(pairs), list(pairs.values()))
+
+
+def pre_constant_merge(vars):
+    """Equal constants in the graphs of variables become one, and the variables come back."""
+    seen, known = set(), {}
+
+    def walk(v):
+        if v in seen or hasattr(v, "fgraph"):
+            return v
+        seen.add(v)
+        if v.owner is not None:
+            v.owner.inputs = [walk(x) for x in v.owner.inputs]
+            return v
+        if isinstance(v, Constant):
+            try:
+                return known.setdefault(v.signature(), v)
+            except TypeError:
+                return v
+        return v
+
+    return [walk(v) for v in vars]
+
+
+def pre_greedy_local_optimizer(list_optimizations, out):
+    """A graph of a variable with local rewrites applied, inputs first; without a FunctionGraph."""
+    done = {}
+
+    def walk(v):
+        if v.owner is None:
+            return v
+        if v in done:
+            return done[v]
+        node = v.owner
+        inputs = [walk(x) for x in node.inputs]
+        if any(a is not b for a, b in zip(inputs, node.inputs)):
+            node = node.clone_with_new_inputs(inputs, strict=False)
+        outputs = node.outputs
+        for one in list_optimizations:
+            if outputs[0].owner is None:
+                break
+            found = one.transform(outputs[0].owner)
+            if found:
+                outputs = list(found) if isinstance(found, (list, tuple)) else outputs
+        for old, new in zip(v.owner.outputs, outputs):
+            done[old] = new
+        return done[v]
+
+    found = pre_constant_merge([out])[0]
+    return walk(found), list(done)
+
+
+# ---- local ones ------------------------------------------------------------------------------
+
+
+class LocalOptimizer:
+    """A rewrite of one Apply: `transform(node)` -> False, or a list of what stands for its outputs,
+    or a dict {variable: variable}."""
+
+    name = None
+
+    def __hash__(self):
+        if not hasattr(self, "_optimizer_idx"):
+            self._optimizer_idx = _number()
+        return self._optimizer_idx
+
+    def __eq__(self, other):
+        return self is other
+
+    def tracks(self):
+        """The ops, or classes of ops, it looks at; None: all."""
+        return None
+
+    def transform(self, node):
+        raise NotImplementedError(f"{type(self).__name__} has no transform(node): define it")
+
+    def add_requirements(self, fgraph):
+        """Add the features that `transform` needs."""
+
+    def print_summary(self, stream=sys.stdout, level=0, depth=-1):
+        """Print the name, indented."""
+        print(f"{' ' * level}{type(self).__name__} id={id(self)}", file=stream)
+
+
+class FromFunctionLocalOptimizer(LocalOptimizer):
+    """A function of a node as a local rewrite."""
+
+    def __init__(self, fn, tracks=None, requirements=()):
+        self.transform, self._tracks, self.requirements = fn, tracks, requirements
+
+    def tracks(self):
+        return self._tracks
+
+    def add_requirements(self, fgraph):
+        for requirement in self.requirements:
+            requirement(fgraph)
+
+    def __call__(self, *args, **kwargs):
+        return self.transform(*args, **kwargs)
+
+    def __str__(self):
+        return getattr(self, "__name__", "<FromFunctionLocalOptimizer>")
+
+    __repr__ = __str__
+
+
+def local_optimizer(tracks, inplace=False, requirements=()):
+    """A decorator that makes a function of a node a local rewrite.
+
+    tracks: the ops, or classes of ops, whose nodes it is given; None for all.
+
+    >>> import ckernels.compat.theano as theano, ckernels.compat.theano.tensor as T
+    >>> @theano.gof.local_optimizer([T.exp])
+    ... def exp_of_log(node):
+    ...     x = node.inputs[0]
+    ...     if node.op == T.exp and x.owner and x.owner.op == T.log:
+    ...         return [x.owner.inputs[0]]
+    >>> v = T.dvector("v")
+    >>> graph = theano.gof.FunctionGraph([v], [T.exp(T.log(v))])
+    >>> _ = theano.gof.TopoOptimizer(exp_of_log).optimize(graph)
+    >>> graph
+    [v]
+    """
+
+    def decorator(f):
+        if tracks is not None:
+            if not tracks:
+                raise ValueError("tracks names at least one op; None stands for all", f.__module__)
+            for one in tracks:
+                if not isinstance(one, Op) and not (
+                    inspect.isclass(one) and issubclass(one, Op) or callable(one)
+                ):
+                    raise ValueError("tracks holds ops and classes of ops", one)
+        made = FromFunctionLocalOptimizer(f, tracks, requirements)
+        made.__name__ = made.name = f.__name__
+        made.__doc__, made.__module__ = f.__doc__, f.__module__
+        return made
+
+    return decorator
+
+
+class LocalOptGroup(LocalOptimizer):
+    """Local rewrites as one: the first that applies, or all in turn (apply_all_opts)."""
+
+    def __init__(self, *optimizers, **kwargs):
+        if len(optimizers) == 1 and isinstance(optimizers[0], (list, tuple)):
+            optimizers = tuple(optimizers[0])
+        self.opts, self.apply_all_opts = optimizers, kwargs.get("apply_all_opts", False)
+
+    def __str__(self):
+        return getattr(self, "__name__", f"LocalOptGroup({','.join(map(str, self.opts))})")
+
+    def tracks(self):
+        found = []
+        for one in self.opts:
+            tracked = one.tracks()
+            if tracked is None:
+                return None
+            found += tracked
+        return found
+
+    def transform(self, node):
+        done = False
+        for one in self.opts:
+            found = one.transform(node)
+            if not found:
+                continue
+            if not self.apply_all_opts or isinstance(found, dict):
+                return found
+            done = found
+            if len(found) != len(node.outputs) or found[0] is None or found[0].owner is None:
+                break
+            node = found[0].owner
+        return done
+
+    def add_requirements(self, fgraph):
+        for one in self.opts:
+            one.add_requirements(fgraph)
+
+
+class OpSub(LocalOptimizer):
+    """Nodes of op1 become nodes of op2 on the same inputs."""
+
+    retains_inputs = True
+
+    def __init__(self, op1, op2, transfer_tags=True):
+        self.op1, self.op2, self.transfer_tags = op1, op2, transfer_tags
+
+    def op_key(self):
+        return self.op1
+
+    def tracks(self):
+        return [self.op1]
+
+    def transform(self, node):
+        if node.op != self.op1:
+            return False
+        made = self.op2.make_node(*node.inputs)
+        if self.transfer_tags:
+            made.tag = node.tag
+            for old, new in zip(node.outputs, made.outputs):
+                new.tag = old.tag
+        return made.outputs
+
+    def __str__(self):
+        return f"{self.op1} -> {self.op2}"
+
+
+class OpRemove(LocalOptimizer):
+    """Nodes of an op go: each output becomes the input of its place."""
+
+    reentrant = False
+
+    def __init__(self, op):
+        self.op = op
+
+    def op_key(self):
+        return self.op
+
+    def tracks(self):
+        return [self.op]
+
+    def transform(self, node):
+        if node.op != self.op:
+            return False
+        if len(node.inputs) != len(node.outputs):
+            raise ValueError(
+                f"{self.op} has {len(node.inputs)} inputs and {len(node.outputs)} outputs here, so "
+                "that none stands for another"
+            )
+        return list(node.inputs)
+
+    def __str__(self):
+        return f"{self.op}(x) -> x"
+
+
+class PatternSub(LocalOptimizer):
+    """A pattern that is replaced by another.
+
+    A pattern is (op, pattern, ...), a name (a string: anything, the same wherever the name is),
+    {"pattern": ..., "constraint": a function of the variable}, a number or a constant, or a
+    variable. The second pattern may also be a function of the matches, {name: variable}.
+
+    tracks, get_nodes: start at nodes of another op inside; then get_nodes(node) gives those to try.
+    """
+
+    def __init__(self, in_pattern, out_pattern, allow_multiple_clients=False,
+                 skip_identities_fn=None, name=None, pdb=False, tracks=(), get_nodes=None,
+                 values_eq_approx=None):  # fmt: skip
+        self.in_pattern, self.out_pattern = in_pattern, out_pattern
+        self.op = in_pattern["pattern"][0] if isinstance(in_pattern, dict) else in_pattern[0]
+        if not isinstance(in_pattern, (list, tuple, dict)):
+            raise TypeError("the pattern to look for begins with an op", in_pattern)
+        self.__doc__ = f"{type(self).__name__}: {in_pattern} -> {out_pattern}"
+        self.allow_multiple_clients = allow_multiple_clients
+        self.skip_identities_fn, self.values_eq_approx = skip_identities_fn, values_eq_approx
+        self._tracks, self.get_nodes = tracks, get_nodes
+        if tracks and get_nodes is None:
+            raise TypeError("tracks without get_nodes does not say which nodes to try")
+        if name:
+            self.__name__ = self.name = name
+
+    def op_key(self):
+        return self.op
+
+    def tracks(self):
+        return list(self._tracks) or [self.op]
+
+    def transform(self, node, get_nodes=True):
+        if get_nodes and self.get_nodes is not None:
+            for one in self.get_nodes(node):
+                if one == "output":
+                    continue
+                found = self.transform(one, get_nodes=False)
+                if found:
+                    return dict(zip(one.outputs, found))
+            return False
+        if node.op != self.op or len(node.outputs) != 1:
+            return False
+        found = self._match(self.in_pattern, node.out, {}, True)
+        if found is None:
+            return False
+        made = self._build(self.out_pattern, found)
+        if made.type != node.outputs[0].type and not _fits(node.outputs[0].type, made.type):
+            return False
+        return [made]
+
+    def _match(self, pattern, v, found, first=False):
+        """`found` with what names of the pattern stand for at `v`, or None."""
+        if isinstance(pattern, dict):
+            inner, constraint = pattern["pattern"], pattern.get("constraint")
+            if constraint is not None and not constraint(v):
+                return None
+            return self._match(inner, v, found, first)
+        if isinstance(pattern, (list, tuple)):
+            node = v.owner
+            if node is None or node.op != pattern[0] or len(node.inputs) != len(pattern) - 1:
+                return None
+            if not first and not self.allow_multiple_clients and len(_clients(v)) > 1:
+                return None
+            for part, x in zip(pattern[1:], node.inputs):
+                found = self._match(part, x, found)
+                if found is None:
+                    return None
+            return found
+        if self.skip_identities_fn is not None:
+            v = self._skipped(v)
+        if isinstance(pattern, str):
+            if pattern not in found:
+                return {**found, pattern: v}
+            return found if _same(found[pattern], v) else None
+        if isinstance(pattern, Variable) and not isinstance(pattern, Constant):
+            return found if pattern is v else None
+        return found if _is_constant(v, pattern) else None
+
+    def _skipped(self, v):
+        while v.owner is not None:
+            inner = self.skip_identities_fn(v)
+            if not inner:
+                return v
+            v = inner
+        return v
+
+    def _build(self, pattern, found):
+        """The variable of the second pattern."""
+        if isinstance(pattern, (list, tuple)):
+            return pattern[0](*[self._build(p, found) for p in pattern[1:]])
+        if isinstance(pattern, str):
+            return found[pattern]
+        if isinstance(pattern, (int, float)) or isinstance(pattern, Variable):
+            return pattern
+        if callable(pattern):
+            return pattern(found)
+        return pattern.clone()
+
+    def __str__(self):
+        def shown(pattern):
+            if isinstance(pattern, (list, tuple)):
+                return f"{pattern[0]}({', '.join(map(shown, pattern[1:]))})"
+            if isinstance(pattern, dict):
+                return f"{shown(pattern['pattern'])} subject to {pattern.get('constraint')}"
+            return str(pattern)
+
+        named = getattr(self, "__name__", None)
+        return named or f"{shown(self.in_pattern)} -> {shown(self.out_pattern)}"
+
+    __repr__ = __str__
+
+
+PatternSubstitution = PatternSub
+
+
+def _clients(v):
+    return getattr(v, "clients", ())
+
+
+def _same(a, b):
+    return a is b or isinstance(a, Constant) and isinstance(b, Constant) and a.equals(b)
+
+
+def _is_constant(v, number):
+    """Whether a variable is a constant with the value of a number (or of a constant)."""
+    if not isinstance(v, Constant):
+        return False
+    if isinstance(number, Constant):
+        return number.equals(v)
+    import numpy as np
+
+    data = np.asarray(v.data)
+    return data.dtype != object and data.size == 1 and bool(data.reshape(()) == number)
+
+
+def _fits(old, new):
+    return getattr(old, "is_super", lambda t: False)(new) or getattr(
+        old, "in_same_class", lambda t: False
+    )(new)
+
+
+# ---- navigators ------------------------------------------------------------------------------
+
+
+class Updater(Feature):
+    """Tells a navigator of what comes in, changes and goes."""
+
+    def __init__(self, importer, pruner, chin, name=None):
+        self.importer, self.pruner, self.chin, self.name = importer, pruner, chin, name
+
+    def on_import(self, fgraph, node, reason):
+        if self.importer:
+            self.importer(node)
+
+    def on_prune(self, fgraph, node, reason):
+        if self.pruner:
+            self.pruner(node)
+
+    def on_change_input(self, fgraph, node, i, r, new_r, reason=None):
+        if self.chin:
+            self.chin(node, i, r, new_r, reason)
+
+
+class NavigatorOptimizer(Optimizer):
+    """Applies a local rewrite to nodes; what walks how is for classes below.
+
+    ignore_newtrees: whether nodes that a rewrite made are left alone ("auto": where the rewrite is
+    not reentrant). failure_callback: what to do with an exception of the rewrite.
+    """
+
+    @staticmethod
+    def warn(exc, nav, repl_pairs, local_opt, node):
+        """What a failing rewrite comes to by the flag on_opt_error."""
+        action = config._get("on_opt_error")
+        if action == "raise":
+            raise exc
+        if action == "pdb":
+            import pdb
+
+            pdb.post_mortem(exc.__traceback__)
+        if action == "warn":
+            print(f"the rewrite {local_opt} failed at {node}: {exc}", file=sys.stderr)
+            traceback.print_exc()
+
+    @staticmethod
+    def warn_inplace(exc, nav, repl_pairs, local_opt, node):
+        """`warn`, but for inconsistencies."""
+        if not isinstance(exc, InconsistencyError):
+            NavigatorOptimizer.warn(exc, nav, repl_pairs, local_opt, node)
+
+    @staticmethod
+    def warn_ignore(exc, nav, repl_pairs, local_opt, node):
+        """Nothing."""
+
+    def __init__(self, local_opt, ignore_newtrees="auto", failure_callback=None):
+        self.local_opt = local_opt
+        if ignore_newtrees == "auto":
+            ignore_newtrees = not getattr(local_opt, "reentrant", True)
+        self.ignore_newtrees, self.failure_callback = ignore_newtrees, failure_callback
+
+    def attach_updater(self, fgraph, importer, pruner, chin=None, name=None):
+        """An Updater on the graph, or None where new nodes are left alone."""
+        if self.ignore_newtrees:
+            importer = None
+        if importer is None and pruner is None:
+            return None
+        made = Updater(importer, pruner, chin, name)
+        fgraph.attach_feature(made)
+        return made
+
+    def detach_updater(self, fgraph, u):
+        """Take it away."""
+        if u is not None:
+            fgraph.remove_feature(u)
+
+    def process_node(self, fgraph, node, lopt=None):
+        """Apply the local rewrite to a node; whether the graph changed."""
+        lopt = lopt or self.local_opt
+        try:
+            found = lopt.transform(node)
+        except Exception as problem:
+            if self.failure_callback is None:
+                raise
+            pairs = [(v, None) for v in node.outputs]
+            self.failure_callback(problem, self, pairs, lopt, node)
+            return False
+        if found is False or found is None:
+            return False
+        pairs, remove = self._pairs(fgraph, node, lopt, found)
+        pairs = [(old, new) for old, new in pairs if old is not new]
+        if not pairs and not remove:
+            return False
+        try:
+            fgraph.replace_all_validate_remove(pairs, reason=lopt, remove=remove)
+            return True
+        except Exception as problem:
+            if self.failure_callback is None:
+                raise
+            self.failure_callback(problem, self, pairs, lopt, node)
+            return False
+
+    def _pairs(self, fgraph, node, lopt, found):
+        """([(variable, what stands for it)], Applys that must go) of what a rewrite gave."""
+        remove = []
+        if isinstance(found, dict):
+            found = dict(found)
+            remove = found.pop("remove", [])
+            old, new = list(found), list(found.values())
+        elif isinstance(found, (list, tuple)):
+            old, new = node.outputs, found
+        else:
+            raise TypeError(
+                f"the rewrite {lopt} gave {found!r}: it gives False, a list of variables or a dict"
+            )
+        if len(old) != len(new):
+            raise ValueError(
+                f"the rewrite {lopt} gave {len(new)} variables for the {len(old)} outputs of {node}"
+            )
+        pairs = []
+        for v, made in zip(old, new):
+            if made is None:
+                if fgraph.clients(v):
+                    raise ValueError(
+                        f"the rewrite {lopt} gave None for an output of {node} that is in use"
+                    )
+                continue
+            if not isinstance(made, Variable):
+                from ..tensor.variables import as_tensor_variable
+
+                made = as_tensor_variable(made)
+            pairs.append((v, made))
+        return pairs, remove
+
+    def add_requirements(self, fgraph):
+        fgraph.attach_feature(ReplaceValidate())
+        required = getattr(self.local_opt, "add_requirements", None)
+        if required is not None:
+            required(fgraph)
+
+
+class TopoOptimizer(NavigatorOptimizer):
+    """One walk over the nodes, inputs first or ('out_to_in') outputs first."""
+
+    def __init__(self, local_opt, order="in_to_out", ignore_newtrees=False, failure_callback=None):
+        if order not in ("out_to_in", "in_to_out"):
+            raise ValueError(f"order is 'out_to_in' or 'in_to_out', not {order!r}")
+        self.order = order
+        NavigatorOptimizer.__init__(self, local_opt, ignore_newtrees, failure_callback)
+
+    def apply(self, fgraph, start_from=None):
+        began = time.perf_counter()
+        todo = deque(
+            fgraph.toposort()
+            if start_from is None
+            else [n for n in fgraph.toposort() if any(o in start_from for o in n.outputs)]
+        )
+        before, changed = len(fgraph.apply_nodes), 0
+        current = [None]
+
+        def importer(node):
+            if node is not current[0]:
+                todo.append(node)
+
+        updater = self.attach_updater(fgraph, importer, None, name=getattr(self, "name", None))
+        try:
+            while todo:
+                node = todo.pop() if self.order == "out_to_in" else todo.popleft()
+                if node not in fgraph.apply_nodes:
+                    continue
+                current[0] = node
+                changed += self.process_node(fgraph, node)
+        finally:
+            self.detach_updater(fgraph, updater)
+        took = time.perf_counter() - began
+        return self, changed, before, len(fgraph.apply_nodes), took, 0, type(self.local_opt)
+
+    def __str__(self):
+        return getattr(self, "__name__", "<TopoOptimizer instance>")
+
+
+def topogroup_optimizer(order, *local_opts, **kwargs):
+    """A TopoOptimizer of several local rewrites."""
+    if len(local_opts) > 1:
+        local_opts = [LocalOptGroup(*local_opts)]
+    name = kwargs.pop("name", None) or str(local_opts[0])
+    made = TopoOptimizer(local_opts[0], order=order, failure_callback=TopoOptimizer.warn_inplace,
+                         **kwargs)  # fmt: skip
+    made.__name__ = made.name = name
+    return made
+
+
+def in2out(*local_opts, **kwargs):
+    """Local rewrites in one walk, inputs first."""
+    return topogroup_optimizer("in_to_out", *local_opts, **kwargs)
+
+
+def out2in(*local_opts, **kwargs):
+    """Local rewrites in one walk, outputs first."""
+    return topogroup_optimizer("out_to_in", *local_opts, **kwargs)
+
+
+class OpKeyOptimizer(NavigatorOptimizer):
+    """A local rewrite with an op_key, applied to the nodes of that op until there are no more."""
+
+    def __init__(self, local_opt, ignore_newtrees=False, failure_callback=None):
+        if not hasattr(local_opt, "op_key"):
+            raise TypeError("OpKeyOptimizer takes a local rewrite with op_key()")
+        NavigatorOptimizer.__init__(self, local_opt, ignore_newtrees, failure_callback)
+
+    def apply(self, fgraph):
+        key = self.local_opt.op_key()
+        keys = key if isinstance(key, (list, tuple)) else [key]
+        todo = deque(n for k in keys for n in fgraph.get_nodes(k))
+        current = [None]
+
+        def importer(node):
+            if node is not current[0] and any(node.op == k for k in keys):
+                todo.append(node)
+
+        updater = self.attach_updater(fgraph, importer, None, name=getattr(self, "name", None))
+        try:
+            while todo:
+                node = todo.pop()
+                if node in fgraph.apply_nodes:
+                    current[0] = node
+                    self.process_node(fgraph, node)
+        finally:
+            self.detach_updater(fgraph, updater)
+
+    def add_requirements(self, fgraph):
+        super().add_requirements(fgraph)
+        fgraph.attach_feature(NodeFinder())
+
+
+class ChangeTracker(Feature):
+    """Whether anything changed since `reset`."""
+
+    def __init__(self):
+        self.changed = False
+
+    def on_import(self, fgraph, node, reason):
+        self.changed = True
+
+    def on_change_input(self, fgraph, node, i, r, new_r, reason=None):
+        self.changed = True
+
+    def reset(self):
+        """Forget."""
+        self.changed = False
+
+    def on_attach(self, fgraph):
+        fgraph.change_tracker = self
+
+    def on_detach(self, fgraph):
+        fgraph.__dict__.pop("change_tracker", None)
+
+
+class EquilibriumOptimizer(NavigatorOptimizer):
+    """Rewrites, local and global, applied over and over until a round changes nothing.
+
+    max_use_ratio: how often each may apply, for every node of the graph; beyond it, it is left out
+    with a warning, for two rewrites may undo each other for ever.
+    """
+
+    def __init__(self, optimizers, failure_callback=None, ignore_newtrees=True,
+                 tracks_on_change_inputs=False, max_use_ratio=None, final_optimizers=None,
+                 cleanup_optimizers=None):  # fmt: skip
+        super().__init__(None, ignore_newtrees, failure_callback)
+        self.local_optimizers = [o for o in optimizers if isinstance(o, LocalOptimizer)]
+        self.global_optimizers = [o for o in optimizers if not isinstance(o, LocalOptimizer)]
+        self.final_optimizers = list(final_optimizers or ())
+        self.cleanup_optimizers = list(cleanup_optimizers or ())
+        if max_use_ratio is None:
+            raise AssertionError("max_use_ratio says how often a rewrite may apply: give it")
+        self.max_use_ratio = max_use_ratio
+
+    def get_local_optimizers(self):
+        return list(self.local_optimizers)
+
+    def add_requirements(self, fgraph):
+        super().add_requirements(fgraph)
+        for one in (*self.local_optimizers, *self.global_optimizers, *self.final_optimizers,
+                    *self.cleanup_optimizers):  # fmt: skip
+            required = getattr(one, "add_requirements", None)
+            if required is not None:
+                required(fgraph)
+
+    def apply(self, fgraph, start_from=None):
+        tracker = ChangeTracker()
+        fgraph.attach_feature(tracker)
+        used, worn = {}, set()
+        limit = max(len(fgraph.apply_nodes), 1) * self.max_use_ratio
+        try:
+            changed = True
+            while changed:
+                changed = self._globally(fgraph, self.global_optimizers, tracker)
+                changed |= self._locally(fgraph, used, worn, limit)
+                changed |= self._globally(fgraph, self.cleanup_optimizers, tracker)
+                if not changed:
+                    changed = self._globally(fgraph, self.final_optimizers, tracker)
+        finally:
+            fgraph.remove_feature(tracker)
+        if worn:
+            print(
+                f"EquilibriumOptimizer stopped {', '.join(map(str, worn))}, applied more than "
+                f"{limit:g} times: two rewrites may undo each other, or the flag "
+                "optdb.max_use_ratio is too small",
+                file=sys.stderr,
+            )
+        return self, used, None
+
+    def _globally(self, fgraph, rewrites, tracker):
+        changed = False
+        for one in rewrites:
+            tracker.reset()
+            if isinstance(one, LocalOptimizer):
+                one = TopoOptimizer(one)
+            one.optimize(fgraph)
+            changed |= tracker.changed
+        return changed
+
+    def _locally(self, fgraph, used, worn, limit):
+        """One round of the local rewrites over all nodes, outputs first; whether one applied."""
+        changed = False
+        todo, current = deque(fgraph.toposort()), [None]
+
+        def importer(node):
+            if node is not current[0]:
+                todo.append(node)
+
+        updater = self.attach_updater(fgraph, importer, None, name=getattr(self, "name", None))
+        try:
+            while todo:
+                node = current[0] = todo.pop()
+                for one in self.local_optimizers:
+                    if node not in fgraph.apply_nodes:
+                        break
+                    if one in worn or not _tracked(one, node):
+                        continue
+                    if self.process_node(fgraph, node, one):
+                        changed = True
+                        used[one] = used.get(one, 0) + 1
+                        if used[one] > limit:
+                            worn.add(one)
+        finally:
+            self.detach_updater(fgraph, updater)
+        return changed
+
+
+def _tracked(rewrite, node):
+    tracks = rewrite.tracks()
+    if not tracks:
+        return True
+    return any(isinstance(node.op, t) if inspect.isclass(t) else node.op == t for t in tracks)
+
+
+# ---- traces ----------------------------------------------------------------------------------
+
+
+def copy_stack_trace(from_var, to_var):
+    """Note where `from_var` was made on `to_var`, too; `to_var` comes back."""
+    given = from_var if isinstance(from_var, (list, tuple)) else [from_var]
+    traces = [t for v in given for t in getattr(v.tag, "trace", ())]
+    for v in to_var if isinstance(to_var, (list, tuple)) else [to_var]:
+        v.tag.trace = [*getattr(v.tag, "trace", ()), *traces]
+    return to_var
+
+
+class inherit_stack_trace:  # noqa: N801 (Theano's name)
+    """A context in which new variables are noted as made where `from_var` was."""
+
+    def __init__(self, from_var):
+        self.from_var = from_var
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *args):
+        return None
+
+
+def check_stack_trace(f_or_fgraph, ops_to_check="last", bug_print="raise"):
+    """Whether the variables of a graph know where they were made."""
+    graph = f_or_fgraph.maker.fgraph if hasattr(f_or_fgraph, "maker") else f_or_fgraph
+    return all(hasattr(o.tag, "trace") for n in graph.toposort() for o in (n, *n.outputs))
+
+
+def __getattr__(name):
+    import importlib
+
+    if name in ("theano", "logging"):  # programs take them from here
+        return importlib.import_module(__package__.rpartition(".")[0] if name == "theano" else name)
+    return _absent_of("theano.gof.opt")(name)

@@ -1,0 +1,101 @@
+"""The dims of gemm and native instructions, word by word: the structs of src/plan/records.h in
+Python. Generated from there by `python -m build_tools.records`; see words() and record_of() of
+instructions.py.
+"""
+
+from .record import Record
+
+(
+    CONV,
+    CONV_INPUT_GRAD,
+    CONV_WEIGHT_GRAD,
+    DEPTHWISE,
+    DEPTHWISE_INPUT_GRAD,
+    DEPTHWISE_WEIGHT_GRAD,
+    POOL_MAX,
+    POOL_SUM,
+    POOL_SUM_GRAD,
+    POOL_MAX_GRAD,
+    POOL_MAX_TAKE,
+    TRANSPOSE,
+    PLANES,
+    PLANES_INPUT_GRAD,
+    PLANES_WEIGHT_GRAD,
+) = range(15)  # native instructions
+
+
+class GemmDims(Record):
+    """C = alpha * op(A) @ op(B) + beta * C, row-major; strides are in elements."""
+
+    FIELDS = (
+        "dtype",  # 0 float32, 1 float64
+        "m",
+        "n",
+        "k",
+        "trans_a",  # 0 or 1
+        "trans_b",  # 0 or 1
+        "lda",
+        "ldb",
+        "ldc",
+        "alpha",  # bits of a double
+        "beta",  # bits of a double
+        "batch",  # how many matrices
+        "step_a",  # from one to the next; 0 allowed for A and B
+        "step_b",  # from one to the next; 0 allowed for A and B
+        "step_c",  # from one to the next; 0 allowed for A and B
+        "unit",  # range of the epilogue for a row
+    )
+    WORDS = 16
+
+
+class AxisDims(Record):
+    """One axis of an image and of the windows over it."""
+
+    FIELDS = (
+        "size",
+        "result",
+        "kernel",
+        "stride",
+        "dilation",
+        "low",  # padding before the first element
+    )
+    WORDS = 6
+
+
+class WindowDims(Record):
+    """All native instructions but the transposition. Images are (n, d, h, w, c), kernels (d, h, w,
+    c, o); strides are in elements.
+    """
+
+    FIELDS = (
+        "op",
+        "dtype",  # 0 float32, 1 float64
+        "batch",
+        "channels",
+        "out",
+        "groups",
+        "axes",
+        "first",  # strides of the first operand
+        "second",  # of the second: a kernel or a result
+        "slots",  # threads that have scratch of their own
+        "unit",  # range of the epilogue for a pixel
+    )
+    NESTED = {"axes": (3, AxisDims), "first": (5, None), "second": (5, None)}
+    WORDS = 36
+
+
+class TransposeDims(Record):
+    """A batch of matrices whose rows become columns: three sizes of the batch, rows and columns of
+    the result, whose columns are contiguous.
+    """
+
+    FIELDS = (
+        "op",
+        "dtype",  # 0 elements of 4 bytes, 1 of 8
+        "sizes",  # near: strides of the operand, far: of the result
+        "near",  # near: strides of the operand, far: of the result
+        "far",  # near: strides of the operand, far: of the result
+        "none",  # native instructions are of one length
+    )
+    NESTED = {"sizes": (5, None), "near": (5, None), "far": (5, None), "none": (19, None)}
+    WORDS = 36

@@ -1,0 +1,65 @@
+/* records.h: what the dims of gemm and native instructions say, word by word: the one place that
+   does. ckernels/plan/records.py is generated from this file by `python -m build_tools.records`.
+
+   Every field is an int64, since sizes of a class of shapes are filled in word by word. The dims
+   of an epilogue follow the record of its instruction. */
+#ifndef CK_RECORDS_H
+#define CK_RECORDS_H
+
+#include <stdint.h>
+
+/* C = alpha * op(A) @ op(B) + beta * C, row-major; strides are in elements. */
+typedef struct {
+    int64_t dtype;                      /* 0 float32, 1 float64 */
+    int64_t m, n, k;
+    int64_t trans_a, trans_b;           /* 0 or 1 */
+    int64_t lda, ldb, ldc;
+    int64_t alpha, beta;                /* bits of a double */
+    int64_t batch;                      /* how many matrices */
+    int64_t step_a, step_b, step_c;     /* from one to the next; 0 allowed for A and B */
+    int64_t unit;                       /* range of the epilogue for a row */
+} ck_gemm_dims;
+
+/* The first word of a native instruction: which one it is. */
+enum {
+    CK_CONV, CK_CONV_INPUT_GRAD, CK_CONV_WEIGHT_GRAD,
+    CK_DEPTHWISE, CK_DEPTHWISE_INPUT_GRAD, CK_DEPTHWISE_WEIGHT_GRAD,
+    CK_POOL_MAX, CK_POOL_SUM, CK_POOL_SUM_GRAD, CK_POOL_MAX_GRAD, CK_POOL_MAX_TAKE,
+    CK_TRANSPOSE, CK_PLANES, CK_PLANES_INPUT_GRAD, CK_PLANES_WEIGHT_GRAD, CK_NATIVES
+};
+
+/* One axis of an image and of the windows over it. */
+typedef struct {
+    int64_t size, result, kernel, stride, dilation;
+    int64_t low;                        /* padding before the first element */
+} ck_axis_dims;
+
+/* All native instructions but the transposition. Images are (n, d, h, w, c), kernels (d, h, w, c,
+   o); strides are in elements. */
+typedef struct {
+    int64_t op;
+    int64_t dtype;                      /* 0 float32, 1 float64 */
+    int64_t batch, channels, out, groups;
+    ck_axis_dims axes[3];
+    int64_t first[5];                   /* strides of the first operand */
+    int64_t second[5];                  /* of the second: a kernel or a result */
+    int64_t slots;                      /* threads that have scratch of their own */
+    int64_t unit;                       /* range of the epilogue for a pixel */
+} ck_window_dims;
+
+/* A batch of matrices whose rows become columns: three sizes of the batch, rows and columns of the
+   result, whose columns are contiguous. */
+typedef struct {
+    int64_t op;
+    int64_t dtype;                      /* 0 elements of 4 bytes, 1 of 8 */
+    int64_t sizes[5], near[5], far[5];  /* near: strides of the operand, far: of the result */
+    int64_t none[19];                   /* native instructions are of one length */
+} ck_transpose_dims;
+
+enum {
+    CK_GEMM_WORDS = sizeof(ck_gemm_dims) / sizeof(int64_t),
+    CK_NATIVE_WORDS = sizeof(ck_window_dims) / sizeof(int64_t)
+};
+_Static_assert(sizeof(ck_transpose_dims) == sizeof(ck_window_dims), "one length");
+
+#endif

@@ -1,0 +1,248 @@
+"""Functions on a Dask cluster of two real worker processes: blocks, training, workers that die."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed", reason="needs Dask: pip install ckernels[dask]")
+import dask.array as da  # noqa: E402
+from distributed import Client, LocalCluster  # noqa: E402
+
+import ckernels as K  # noqa: E402
+import ckernels.dask  # noqa: E402
+from ckernels.errors import ArgumentError, CKernelsWarning, DTypeError, ShapeError  # noqa: E402
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(640, 12)).astype("float32")
+Y = RNG.integers(0, 3, 640).astype("int32")
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    """Two workers with a compiledir each, empty: what one lacks it has from the other."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with Client(cluster) as client:
+        for k, address in enumerate(client.nthreads()):
+            place = str(tmp_path_factory.mktemp(f"worker{k}"))
+            client.run(use, place, workers=[address])
+        yield client
+    cluster.close()
+
+
+def use(place):
+    from ckernels.config import config
+
+    config.compiledir = place
+
+
+# ---- blocks --------------------------------------------------------------------------------------
+
+
+def softmax():
+    x = K.placeholder((None, None), name="x")
+    return K.function([x], K.softmax(x * 2), name="soft")
+
+
+def test_blocks_without_a_cluster():
+    x = da.from_array(X, chunks=(100, 12))
+    y = ckernels.dask.map_blocks(softmax(), x)
+    assert y.dtype == "float32" and y.chunks == x.chunks and type(y._meta) is np.ndarray
+    assert y.name.startswith("soft (test_dask.py:")
+    e = np.exp(2 * X - 2 * X.max(1, keepdims=True))
+    expected = e / e.sum(1, keepdims=True)
+    np.testing.assert_allclose(y.compute(scheduler="sync"), expected, atol=3e-7)
+    again = ckernels.dask.map_blocks(softmax(), x)
+    assert again.name == y.name  # the same graph of the same array: one result
+
+
+def test_axes_that_are_dropped_added_and_broadcast():
+    x, b = K.placeholder((None, None), name="x"), K.placeholder((None,), name="b")
+    d = da.from_array(X, chunks=(100, 6))
+    rows, mean = d.rechunk((100, 12)), X.mean(0)
+    total = ckernels.dask.map_blocks(K.function([x], K.sum(x, 1)), rows, drop_axis=1)
+    np.testing.assert_allclose(total.compute(scheduler="sync"), X.sum(1), atol=1e-5)
+    shifted = ckernels.dask.map_blocks(K.function([x, b], x - b), d, da.from_array(mean, chunks=6))
+    np.testing.assert_array_equal(shifted.compute(scheduler="sync"), X - mean)
+    added = ckernels.dask.map_blocks(K.function([x], K.stack([x, x * x], axis=0)), d, new_axis=0)
+    assert added.shape == (2, *X.shape)
+    np.testing.assert_array_equal(added.compute(scheduler="sync"), np.stack([X, X * X]))
+    kept = ckernels.dask.map_blocks(K.function([x], K.sum(x, 0, keepdims=True)), d)
+    assert kept.chunks == ((1,) * 7, (6, 6))  # one row per block, read off the graph
+    np.testing.assert_allclose(kept.sum(0).compute(scheduler="sync"), X.sum(0), atol=1e-4)
+
+
+def test_values_of_variables_are_those_of_now():
+    x, w = K.placeholder((None, 12), name="x"), K.variable(np.ones(12), name="w")
+    f = K.function([x], x * w)
+    y = ckernels.dask.map_blocks(f, da.from_array(X, chunks=(320, 12)))
+    K.set_value(w, np.zeros(12))
+    np.testing.assert_array_equal(y.compute(scheduler="threads"), X)
+    big = K.function([x], K.dot(x, K.variable(np.eye(12, 4000))))  # a pickle of 190 kB
+    z = ckernels.dask.map_blocks(big, da.from_array(X, chunks=(320, 12)))
+    assert z.shape == (640, 4000)
+    np.testing.assert_array_equal(z[:, :12].compute(scheduler="threads"), X)
+
+
+def test_what_does_not_fit_is_refused_before_it_runs():
+    x, n = K.placeholder((None, 12), name="x"), K.placeholder((None,), dtype="int32", name="n")
+    d, blocks = da.from_array(X, chunks=(100, 12)), ckernels.dask.map_blocks
+    total = K.function([x], K.sum(x, 1))
+    with pytest.raises(ArgumentError, match="gives 1 dimensions for blocks of 2.*drop_axis"):
+        blocks(total, d)
+    with pytest.raises(ShapeError, match=r"12 elements along axis 1.*\[4\]: use x.rechunk"):
+        blocks(total, d.rechunk((100, 4)), drop_axis=1)
+    with pytest.raises(ArgumentError, match="axis 0 is dropped by each block.*7 blocks"):
+        blocks(K.function([x], K.sum(x, 0)), d, drop_axis=0)
+    with pytest.raises(DTypeError, match="n, is int32, and the blocks are float32"):
+        blocks(K.function([n], n), d[:, 0])
+    with pytest.raises(ShapeError, match="has 2 dimensions, and the array has 1"):
+        blocks(total, d[:, 0])
+    with pytest.raises(ArgumentError, match="takes 1 inputs, map_blocks was given 2"):
+        blocks(total, d, d)
+    with pytest.raises(ArgumentError, match="2 outputs"):
+        blocks(K.function([x], [x, x]), d)
+    with pytest.raises(ArgumentError, match="updates variables"):
+        blocks(K.function([x], K.dropout(x, 0.5)), d)
+    with pytest.raises(ArgumentError, match="depends on data: say chunks="):
+        blocks(K.function([x], K.flatten(x)[K.flatten(x) > 0]), d, drop_axis=1)
+
+
+def test_each_kernel_is_compiled_once_in_the_cluster(client):
+    x = K.placeholder((None, 12), name="x")
+    f = K.function([x], K.softmax(K.tanh(x) * 0.731))
+    d = da.from_array(X, chunks=(20, 12))
+    client.run(compiled)  # counting begins
+    y = ckernels.dask.map_blocks(f, d).compute()
+    np.testing.assert_allclose(y.sum(1), 1, atol=1e-6)
+    client.run(lambda data: ckernels.dask.map_blocks(f, data).compute(scheduler="sync"), d[:20])
+    assert sorted(client.run(compiled).values())[0] == 0  # one has it from the other
+
+
+def compiled():
+    """How many kernels this process has compiled since it was asked first."""
+    from ckernels import compiler
+
+    if not hasattr(compiled, "keys"):
+        compiled.keys, inner = [], compiler._compile_all
+
+        def counting(missing, tools):
+            compiled.keys += [key for key, _ in missing]
+            return inner(missing, tools)
+
+        compiler._compile_all = counting
+    return len(compiled.keys)
+
+
+# ---- training ------------------------------------------------------------------------------------
+
+
+def mlp():
+    rng = np.random.default_rng(2)
+    x, y = K.placeholder((None, 12), name="x"), K.placeholder((None,), dtype="int32", name="y")
+    w = K.variable(rng.normal(size=(12, 16)) * 0.3, name="w")
+    v, m = K.variable(rng.normal(size=(16, 3)) * 0.3, name="v"), K.zeros((12, 16), name="m")
+    p = K.softmax(K.dot(K.tanh(K.dot(x, w)), v))
+    loss = K.mean(K.sparse_categorical_crossentropy(p, y))
+    gw, gv = K.gradients(loss, [w, v])
+    moved = 0.9 * m + gw
+    return K.function([x, y], loss, updates=[(m, moved), (w, w - 0.1 * moved), (v, v - 0.1 * gv)])
+
+
+def equal(a, b):
+    return all(np.array_equal(p, q) for p, q in zip(a, b, strict=True))
+
+
+def test_two_workers_do_the_steps_of_one(client):
+    whole = mlp()
+    with ckernels.dask.Trainer(mlp(), client) as trainer:
+        d = da.from_array(X, chunks=(160, 12))
+        for step in range(3):
+            part = slice(64 * step, 64 * step + 64)
+            given = (d[part], Y[part]) if step == 2 else (X[part], Y[part])
+            assert abs(trainer.step(*given) - float(whole(X[part], Y[part]))) < 1e-6
+        expected = [n.attrs["store"].get() for n in trainer.replica.cells]
+        assert not equal(expected, trainer.fetch())  # the client's variables wait for pull()
+        trainer.pull()
+        named = {v.name: v.attrs["store"].get() for v in trainer.replica.cells}
+        for node in whole.info.spec.cells:
+            a, b = node.attrs["store"].get(), named[node.name]
+            assert np.abs(a - b).max() <= 8 * np.spacing(np.abs(a).max())
+        found = client.run(lambda name: digest(name), trainer.name)
+        assert len(found) == 2 and len(set(found.values())) == 1
+
+
+def digest(name):
+    from ckernels.bridges.dask import member
+
+    return member._members[name].replica.digest()
+
+
+def test_a_worker_that_is_killed_costs_no_bit(client, tmp_path):
+    source = ckernels.dask.Batches(X, Y, batch=64, seed=1)
+    with ckernels.dask.Trainer(mlp(), client) as quiet:
+        expected = quiet.run(source, 40)
+        state = quiet.fetch()
+    slow = Slow(source, 0.03)
+    with ckernels.dask.Trainer(mlp(), client, checkpoint=tmp_path, every=16) as trainer:
+        pids = client.run(os.getpid)
+        victim = pids[trainer.addresses[1]]
+        threading.Timer(0.5, os.kill, (victim, signal.SIGKILL)).start()
+        outputs = trainer.run(slow, 40)
+        assert trainer.lost == 1 and trainer.steps == 40 and len(trainer.addresses) == 2
+        assert outputs == expected and equal(trainer.fetch(), state)
+    with ckernels.dask.Trainer(mlp(), client, checkpoint=tmp_path, every=16) as resumed:
+        assert resumed.steps == 32
+        assert resumed.run(source, 8) == expected[32:] and equal(resumed.fetch(), state)
+
+
+def test_all_workers_forget_and_one_never_comes(client, tmp_path):
+    source = ckernels.dask.Batches(X, Y, batch=64, seed=1)
+    with ckernels.dask.Trainer(mlp(), client) as quiet:
+        expected = quiet.run(source, 30)
+        state = quiet.fetch()
+    with ckernels.dask.Trainer(mlp(), client, checkpoint=tmp_path, every=8, wait=0) as trainer:
+        trainer.run(source, 20)
+        trainer.close()  # as if all had been started again
+        with pytest.warns(CKernelsWarning, match="goes on from step 16"):
+            assert trainer.run(source, 10) == expected[20:]
+        assert trainer.steps == 30 and equal(trainer.fetch(), state)
+        trainer.addresses.append("tcp://127.0.0.1:9")  # a third worker, which has gone
+        found = trainer.run(source, 3)
+        assert trainer.lost == 1 and len(trainer.addresses) == 2 and len(found) == 3
+
+
+class Slow:
+    """A source that takes its time, and on one worker stops it for a moment."""
+
+    def __init__(self, source, seconds):
+        self.source, self.seconds = source, seconds
+
+    def __call__(self, step, rank, size):
+        time.sleep(self.seconds * (1 + rank))
+        return self.source(step, rank, size)
+
+
+class Failing(Slow):
+    def __call__(self, step, rank, size):
+        if step == 5 and rank == 1:
+            raise FloatingPointError("bad data in step 5")
+        return self.source(step, rank, size)
+
+
+def test_an_error_of_the_users_ends_all_and_training_goes_on(client):
+    source = ckernels.dask.Batches(X, Y, batch=64)
+    with ckernels.dask.Trainer(mlp(), client) as trainer:
+        with pytest.raises(FloatingPointError, match="step 5"):
+            trainer.run(Failing(source, 0), 10)
+        assert trainer.steps == 5
+        trainer.run(source, 5)
+        with ckernels.dask.Trainer(mlp(), client) as quiet:
+            quiet.run(source, 10)
+            assert equal(trainer.fetch(), quiet.fetch())
+    with pytest.raises(ArgumentError, match="has 2 workers, 5 are to train"):
+        ckernels.dask.Trainer(mlp(), client, 5)

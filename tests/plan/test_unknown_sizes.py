@@ -1,0 +1,64 @@
+"""Programs whose sizes only a call, or its data, knows: slices, loops, draws, empty arrays."""
+
+import numpy as np
+import pytest
+
+import ckernels as K
+
+A = np.arange(60.0, dtype="f").reshape(6, 10)
+
+
+@pytest.fixture(params=["compiled", "reference"])
+def mode(request):
+    with K.config.change(mode=request.param, floatX="float32"):
+        yield request.param
+
+
+def test_an_index_beside_a_slice_of_unknown_length(mode):
+    m, n = K.placeholder((None, None)), K.placeholder((), dtype="int32")
+    f = K.function([m, n], [m[5, :n], m[:n, 5], m[n, 1:]])
+    for k in (0, 4, 3):
+        row, column, rest = f(A, k)
+        assert row.tolist() == A[5, :k].tolist() and column.tolist() == A[:k, 5].tolist()
+        assert rest.tolist() == A[k, 1:].tolist()
+
+
+def test_data_decides_the_steps_of_a_loop(mode):
+    y, h = K.placeholder((None,)), K.placeholder((2,))
+    rows, _ = K.scan(lambda q: q + 1, outputs_info=h, n_steps=K.cast(y[5], "int32"))
+    f = K.function([y, h], rows)
+    for steps in (5, 3, 1):
+        v = np.full(8, steps)
+        assert f(v, np.zeros(2))[:, 0].tolist() == list(range(1, steps + 1))
+
+
+@pytest.mark.parametrize(
+    "rows, last", [(lambda y: K.reshape(y, (-1, 4)), 2), (lambda y: y * K.ones((8,)), 8)]
+)
+def test_a_loop_over_rows_of_unknown_number(mode, rows, last):
+    y = K.placeholder((None,))
+    states, _ = K.scan(lambda r, q: q + K.mean(r), rows(y), outputs_info=K.zeros(()))
+    assert K.function([y], states)(np.ones(8))[-1] == last
+
+
+def test_a_draw_of_unknown_size_in_a_loop(mode):
+    n = K.placeholder((), dtype="int32")
+    r = K.random_uniform((n, 2), seed=1)
+    states, _ = K.scan(lambda q: q + r[0], outputs_info=K.zeros((2,)), n_steps=3)
+    got, draw = K.function([n], [states, r])(4)
+    assert draw.shape == (4, 2) and got[0].tolist() == draw[0].tolist()
+    assert (np.diff(got, axis=0) < 1).all() and (np.diff(got, axis=0) >= 0).all()
+
+
+@pytest.mark.parametrize("name, want", [("sum", 0), ("prod", 1), ("any", 0), ("all", 1)])
+def test_reductions_of_a_reversed_empty_batch(mode, name, want):
+    m = K.placeholder((None, 3))
+    f = K.function([m], getattr(K, name)(m[:, ::-1], axis=0))
+    assert f(np.zeros((0, 3))).tolist() == [want] * 3
+
+
+def test_a_gather_of_nothing_from_no_columns(mode):
+    m, i = K.placeholder((None, None)), K.placeholder((None,), dtype="int32")
+    f = K.function([m, i], K.gather(m, i))
+    assert f(np.zeros((3, 0)), np.zeros(0, int)).shape == (0, 0)
+    assert f(A, [5, 0]).tolist() == A[[5, 0]].tolist()
