@@ -287,12 +287,8 @@ static int renew_constants(const ck_class *c, ck_plan *plan, const int64_t *size
         PyObject *old = PyTuple_GET_ITEM(all, index);
         PyObject *made = constant((PyArrayObject *)old, (PyArrayObject *)PyTuple_GET_ITEM(pair, 1),
                                   sizes);
-        if (!made)
+        if (!made || PyTuple_SetItem(all, index, made) < 0)       /* lets go of the old one */
             Py_CLEAR(all);
-        else {
-            PyTuple_SET_ITEM(all, index, made);
-            Py_DECREF(old);
-        }
     }
     if (!all)
         return -1;
