@@ -12,7 +12,8 @@ SANITIZED = $(or $(ARGS),tests/runtime \
 LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 
-.PHONY: help test slow stress lint demo cnn rbm keras theano pytensor distributed bench golden sanitize clean build
+.PHONY: help test slow stress lint demo cnn rbm keras theano pytensor distributed bench golden sanitize \
+    wheels release clean build
 .DEFAULT_GOAL := help
 
 help:
@@ -32,6 +33,8 @@ help:
 	@echo "bench       run the benchmarks beside the peers that are installed"
 	@echo "golden      rewrite the golden C files after a reviewed change"
 	@echo "sanitize    core tests under AddressSanitizer and UBSan"
+	@echo "wheels      the sdist and the wheels for Linux in dist/ (ARGS='--platform linux-x86_64')"
+	@echo "release     lint, tests, wheels; with their checksums, a bill of materials and the notes"
 	@echo "clean       remove everything that was built, .venv included"
 
 # One stamp for the environment, one for the runtime: a second `make test` starts the tests at once.
@@ -174,6 +177,21 @@ sanitize: build
 	    ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    CKERNELS_FLAGS="cc.cflags=-g -fno-omit-frame-pointer -fsanitize=address,undefined" \
 	    $(abspath $(PY)) -m pytest -x --capture=sys -o timeout=900 -p no:cacheprovider $(SANITIZED)
+
+# On x86-64 Linux; the kernels that come along are recorded with the compiler here.
+KERNELS = build/kernels.json
+$(KERNELS): $(VENV)/.runtime build_tools/prebuilt.py $(shell find ckernels -name '*.py' -o -name '*.in')
+	$(PY) build_tools/prebuilt.py $@
+
+wheels: $(KERNELS)
+	$(PY) -m pip install -q --disable-pip-version-check ziglang auditwheel
+	$(PY) build_tools/wheels.py --kernels $(KERNELS) $(ARGS)
+
+release: lint
+	$(MAKE) test
+	rm -rf dist
+	$(MAKE) wheels
+	$(PY) build_tools/release.py
 
 clean:
 	rm -rf build dist *.egg-info .venv .pytest_cache .ruff_cache .hypothesis

@@ -2,7 +2,8 @@
 
 Imports setuptools and NumPy (for its include directory) only. The runtime is plain C for the
 baseline CPU, because wheels travel; the kernels, not the runtime, use the CPU's vector units.
-CKERNELS_SANITIZE=1 builds it for ASan and UBSan, CKERNELS_WERROR=1 makes warnings fatal.
+CKERNELS_SANITIZE=1 builds it for ASan and UBSan, CKERNELS_WERROR=1 makes warnings fatal,
+CKERNELS_NO_RUNTIME=1 leaves it out.
 """
 
 import os
@@ -53,7 +54,7 @@ def compile_changed(compiler, headers):
 def runtime_extension():
     """The setuptools Extension, or None where there is nothing to build."""
     files = sources()
-    if not files:
+    if not files or os.environ.get("CKERNELS_NO_RUNTIME"):
         return None
     import numpy
     from setuptools import Extension

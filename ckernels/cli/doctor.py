@@ -88,6 +88,10 @@ def tools():
         found = compiler.current_toolchain()
     except CKernelsError as error:
         return [("compiler", False, one_line(error), {})]
+    if not found.path:
+        kernels = compiler.prebuilt.kernels()
+        text = f"none is here; {len(kernels)} kernels for {found.macros} came with the wheel"
+        return [("compiler", False, text, {"kernels": len(kernels), "level": found.macros})]
     there = found.available()
     facts = {
         "command": list(found.command),

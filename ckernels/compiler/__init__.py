@@ -14,7 +14,7 @@ from typing import NamedTuple
 from .. import locks
 from ..config import config
 from ..errors import CompileError, CompilerMissing
-from . import cache, cpu, loader, process, toolchain
+from . import cache, cpu, loader, prebuilt, process, toolchain
 from .entry import keys_of, unseal
 from .progress import Phases, Progress
 from .toolchain import own_flags
@@ -90,7 +90,12 @@ def current_toolchain():
     wanted = (str(config["cc"]), config["arch"], own_flags(), *map(os.environ.get, names))
     if wanted not in _toolchains:
         store = cache.current()
-        found = toolchain.find(store.directory if store.readable else None, store.writable)
+        try:
+            found = toolchain.find(store.directory if store.readable else None, store.writable)
+        except CompilerMissing:
+            if not prebuilt.level():
+                raise
+            found = prebuilt.stand_in(prebuilt.level())
         if found.host == cpu.host_fingerprint():
             cpu.trust(found.detected)
         _toolchains[wanted] = found
@@ -129,6 +134,8 @@ def build(sources):
             (k, s) for k, s in dict(zip(keys, sources)).items() if k in mine and k not in _loaded
         ]
         counts = [len(missing), len(found)]
+        if missing and not tools.available():
+            missing = _without_compiler(missing)
         if missing and not _gone_on(tools):
             counts[0] = _provide(missing, tools)
         elif missing:  # the compiler was upgraded under us: its kernels have other keys
@@ -148,6 +155,18 @@ def build(sources):
     seconds = time.perf_counter() - start
     phases("provided %d kernels: %d compiled, %d from the compiledir,", len(keys), *counts)
     return Build([_loaded[key] for key in keys], keys, *counts, seconds, paths)
+
+
+def _without_compiler(missing):
+    """What is still missing after a look at the kernels that came with the wheel."""
+    if not prebuilt.level():
+        return missing
+    tools, there = prebuilt.stand_in(prebuilt.level()), prebuilt.kernels()
+    for key, source in missing:
+        address = there.get(key_of(source, tools))
+        if address is not None:
+            _loaded[key] = address
+    return [(key, source) for key, source in missing if key not in _loaded]
 
 
 def _provide(missing, tools):
@@ -213,7 +232,14 @@ def _gone_on(tools):
     _toolchains.clear()
     now = current_toolchain()
     if not now.available():
-        raise CompilerMissing(f"the C compiler {tools.path} is gone", toolchain.install_hint())
+        gone = (
+            f"the C compiler {now.path} is gone"
+            if now.path
+            else (
+                "ckernels found no C compiler, and a kernel this program needs did not come with it"
+            )
+        )
+        raise CompilerMissing(gone, toolchain.install_hint())
     process.log("compiler", "info", "%s has changed; using %s", tools.path, now.identity)
     return True
 
@@ -283,6 +309,8 @@ def _all_from_cache(keys, store):
     """Load what the compiledir has of these kernels; the keys found, some beside others."""
     for key in keys:
         _from_cache(key, store)
+    if not current_toolchain().path:  # none is here: kernels of the wheel have their keys
+        _loaded.update((key, a) for key, a in prebuilt.kernels().items() if key in keys)
     found = [key for key in keys if key in _loaded]
     store.hit(found)
     return found

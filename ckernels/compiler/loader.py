@@ -51,7 +51,15 @@ def load(elf):
     reason = implausible(elf)
     if reason:
         raise OSError(f"what should be a shared object {reason}")
-    library = _open(elf)
+    return _read_table(_open(elf))
+
+
+def load_file(path):
+    """The same for a library of the package, which is opened where it lies."""
+    return _read_table(ffi().dlopen(path))
+
+
+def _read_table(library):
     cffi = ffi()
     try:
         table = library.ck_kernels

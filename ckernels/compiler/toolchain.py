@@ -25,11 +25,12 @@ GCC = (*COMMON, "-fvect-cost-model=dynamic", "--param=vect-epilogues-nomask=0")
 CLANG = (*COMMON, "-ffp-contract=fast")  # what gcc does without being asked
 
 INSTALL = {
-    "linux": "Install one with `apt install gcc`, `dnf install gcc`, `apk add gcc musl-dev` or "
-    "`conda install gcc_linux-64`;",
-    "darwin": "Install one with `xcode-select --install`;",
+    "linux": "`apt install gcc`, `dnf install gcc`, `apk add gcc musl-dev` or "
+    "`conda install gcc_linux-64`",
+    "darwin": "`xcode-select --install`",
 }  # fmt: skip
-INSTALL_ANY = " or name one in CKERNELS_CC. Until then everything runs through NumPy."
+INSTALL_ANY = "Install one with `pip install ckernels[compiler]`"
+INSTALL_NAMED = "CKERNELS_CC names another one."
 
 
 class Toolchain(NamedTuple):
@@ -97,10 +98,23 @@ def candidates():
         if value:
             # A whole path may hold spaces; anything else may be a command with arguments.
             yield ((value,) if os.path.isfile(value) else tuple(shlex.split(value))), strict
+    yield from ziglang()
+
+
+def ziglang():
+    """Zig, where `pip install ckernels[compiler]` brought it: run itself, not by way of Python,
+    which would cost 20 ms a run."""
+    import importlib.util  # start-up: only where there is no other compiler
+
+    found = importlib.util.find_spec("ziglang")
+    if found is not None and found.origin:
+        name = "zig.exe" if os.name == "nt" else "zig"
+        yield (os.path.join(os.path.dirname(found.origin), name), "cc"), False
 
 
 def install_hint():
-    return INSTALL.get(sys.platform, "Install gcc or clang;") + INSTALL_ANY
+    others = INSTALL.get(sys.platform)
+    return f"{INSTALL_ANY}{f', or with {others}' if others else ''}; {INSTALL_NAMED}"
 
 
 def probe(command, found, host):

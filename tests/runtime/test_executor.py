@@ -215,7 +215,7 @@ def test_bind_errors_reach_the_user_and_nothing_is_kept():
     with pytest.raises(KeyError):
         f()
     assert f.plans == 0
-    with pytest.raises(TypeError, match="bind must return a Plan, not int"):
+    with pytest.raises(TypeError, match="bind must return a Plan, not <class 'int'>"):
         function(runtime, lambda arrays: 3)()
 
 

@@ -19,7 +19,9 @@
 #include "ckernels.h"
 
 #include <dlfcn.h>
+#ifdef __linux__
 #include <link.h>
+#endif
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -222,20 +224,31 @@ static ck_blas *try_library(const char *path, int mapped_only)
 typedef struct { char path[4096]; int rank; } mapped;
 
 /* NumPy's copy first, then any other OpenBLAS, then BLIS and MKL. */
-static int look(struct dl_phdr_info *info, size_t size, void *out)
+static void look(const char *path, mapped *best)
 {
-    (void)size;
-    const char *file = strrchr(info->dlpi_name, '/');
-    file = file ? file + 1 : info->dlpi_name;
-    int rank = strstr(file, "openblas") ? (strstr(info->dlpi_name, "numpy.libs") ? 3 : 2)
+    const char *file = strrchr(path, '/');
+    file = file ? file + 1 : path;
+    int rank = strstr(file, "openblas") ? (strstr(path, "numpy.libs") ? 3 : 2)
                : strstr(file, "libmkl_rt") || strstr(file, "libblis") ? 1 : 0;
-    mapped *best = out;
-    if (rank > best->rank && strlen(info->dlpi_name) < sizeof best->path) {
-        strcpy(best->path, info->dlpi_name);
+    if (rank > best->rank && strlen(path) < sizeof best->path) {
+        strcpy(best->path, path);
         best->rank = rank;
     }
+}
+
+/* The best of the libraries that this process has open, where the system tells which. */
+#ifdef __linux__
+static int look_at(struct dl_phdr_info *info, size_t size, void *best)
+{
+    (void)size;
+    look(info->dlpi_name, best);
     return 0;
 }
+
+static void look_at_all(mapped *best) { dl_iterate_phdr(look_at, best); }
+#else
+static void look_at_all(mapped *best) { (void)best; }
+#endif
 
 /* Whether OpenBLAS chose kernels for a lesser CPU than the one the built-in gemm uses in full. */
 static int slower_than_builtin(const ck_blas *blas)
@@ -275,7 +288,7 @@ static const ck_blas *search(void)
         found = try_library(hint, 0);
     mapped best = {"", 0};
     if (!found) {
-        dl_iterate_phdr(look, &best);
+        look_at_all(&best);
         if (best.rank)
             found = try_library(best.path, 1);
     }

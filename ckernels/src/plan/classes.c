@@ -126,14 +126,14 @@ static int fits(ck_class *c)
 static PyObject *class_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     PyObject *plan, *tables, *constants;
-    if (kwargs && PyDict_GET_SIZE(kwargs)) {
+    if (kwargs && PyDict_Size(kwargs)) {
         PyErr_SetString(PyExc_TypeError, "Class has no keywords");
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "O!O!O!:Class", &ck_plan_type, &plan, &PyTuple_Type, &tables,
+    if (!PyArg_ParseTuple(args, "O!O!O!:Class", ck_plan_type, &plan, &PyTuple_Type, &tables,
                           &PyList_Type, &constants))
         return NULL;
-    ck_class *c = (ck_class *)type->tp_alloc(type, 0);
+    ck_class *c = (ck_class *)PyType_GenericAlloc(type, 0);
     if (!c)
         return NULL;
     c->plan = (ck_plan *)Py_NewRef(plan);
@@ -159,19 +159,24 @@ static void class_dealloc(PyObject *self)
         Py_XDECREF(c->tables[i]);
     Py_XDECREF(c->constants);
     Py_XDECREF(c->plan);
-    Py_TYPE(self)->tp_free(self);
+    ck_delete(self);
 }
 
-PyTypeObject ck_class_type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "ckernels._runtime.Class",
-    .tp_doc = PyDoc_STR("Class(plan, tables, constants)\n--\n\n"
-                        "A plan and what to change in it for other shapes of its class; see "
-                        "classes.c, and Template.learned of plan/template.py, which makes it."),
-    .tp_basicsize = sizeof(ck_class),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = class_new,
-    .tp_dealloc = class_dealloc,
+static PyType_Slot class_slots[] = {
+    {Py_tp_doc, (void *)
+     "Class(plan, tables, constants)\n--\n\n"
+     "A plan and what to change in it for other shapes of its class; see classes.c, and\n"
+     "Template.learned of plan/template.py, which makes it."},
+    {Py_tp_new, class_new},
+    {Py_tp_dealloc, class_dealloc},
+    {0, NULL},
+};
+
+PyType_Spec ck_class_spec = {
+    .name = "ckernels._runtime.Class",
+    .basicsize = sizeof(ck_class),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = class_slots,
 };
 
 /* ---- using ---- */
@@ -282,16 +287,14 @@ static int renew_constants(const ck_class *c, ck_plan *plan, const int64_t *size
         PyObject *old = PyTuple_GET_ITEM(all, index);
         PyObject *made = constant((PyArrayObject *)old, (PyArrayObject *)PyTuple_GET_ITEM(pair, 1),
                                   sizes);
-        if (!made)
+        if (!made || PyTuple_SetItem(all, index, made) < 0)       /* lets go of the old one */
             Py_CLEAR(all);
-        else {
-            PyTuple_SET_ITEM(all, index, made);
-            Py_DECREF(old);
-        }
     }
     if (!all)
         return -1;
-    Py_SETREF(plan->constants, all);
+    PyObject *before = plan->constants;
+    plan->constants = all;
+    Py_DECREF(before);
     return 0;
 }
 

@@ -283,7 +283,7 @@ static ck_spec *copied_specs(const ck_spec *from, Py_ssize_t n)
    in them and asks ck_plan_ready. */
 ck_plan *ck_plan_copy(ck_plan *from)
 {
-    ck_plan *plan = (ck_plan *)ck_plan_type.tp_alloc(&ck_plan_type, 0);
+    ck_plan *plan = (ck_plan *)PyType_GenericAlloc(ck_plan_type, 0);
     if (!plan)
         return NULL;
     plan->arena = from->arena;
@@ -316,7 +316,7 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOLOOOOd:Plan", names, &instrs, &rows, &dims,
                                      &arena, &constants, &outputs, &updates, &pycalls, &work))
         return NULL;
-    ck_plan *plan = (ck_plan *)type->tp_alloc(type, 0);
+    ck_plan *plan = (ck_plan *)PyType_GenericAlloc(type, 0);
     if (!plan)
         return NULL;
     plan->arena = arena;
@@ -335,6 +335,7 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static int plan_traverse(PyObject *self, visitproc visit, void *arg)
 {
     ck_plan *plan = (ck_plan *)self;
+    Py_VISIT(Py_TYPE(self));
     Py_VISIT(plan->constants);
     Py_VISIT(plan->maker);
     for (Py_ssize_t i = 0; i < plan->n_pycalls; i++)
@@ -378,7 +379,7 @@ static void plan_dealloc(PyObject *self)
                       plan->pycalls, plan->patches, plan->profile, plan->sources};
     for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++)
         PyMem_Free(blocks[i]);
-    Py_TYPE(self)->tp_free(self);
+    ck_delete(self);
 }
 
 static PyObject *plan_repr(PyObject *self)
@@ -388,25 +389,34 @@ static PyObject *plan_repr(PyObject *self)
                                 (long long)plan->arena);
 }
 
-PyTypeObject ck_plan_type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "ckernels._runtime.Plan",
-    .tp_doc = PyDoc_STR(
-        "Plan(instrs, ptrs, dims, arena, constants, outputs, updates, pycalls, work)\n--\n\n"
-        "The program of a function for one set of shapes.\n\n"
-        "instrs: int64 (n, 8), rows laid out as ck_instr of ckernels.h.\n"
-        "ptrs: int64 (m, 3), rows (space, index, byte offset); spaces: 0 arena, 1 input, 2 cell,\n"
-        "3 output, 4 next value of update j, 5 constant.\n"
-        "dims: int64 vector. arena: bytes. constants: list of C-contiguous ndarrays.\n"
-        "outputs: list of (dtype, shape). updates: list of (cell index, dtype, shape).\n"
-        "pycalls: list of (callable, inputs, outputs), both lists of (row of ptrs, dtype, shape,\n"
-        "byte strides). work: estimated ns of one run; above 10000 the GIL is released."),
-    .tp_basicsize = sizeof(ck_plan),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_new = plan_new,
-    .tp_dealloc = plan_dealloc,
-    .tp_traverse = plan_traverse,
-    .tp_clear = plan_clear,
-    .tp_repr = plan_repr,
-    .tp_weaklistoffset = offsetof(ck_plan, weakrefs),
+static PyMemberDef plan_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(ck_plan, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot plan_slots[] = {
+    {Py_tp_doc, (void *)
+     "Plan(instrs, ptrs, dims, arena, constants, outputs, updates, pycalls, work)\n--\n\n"
+     "The program of a function for one set of shapes.\n\n"
+     "instrs: int64 (n, 8), rows laid out as ck_instr of ckernels.h.\n"
+     "ptrs: int64 (m, 3), rows (space, index, byte offset); spaces: 0 arena, 1 input, 2 cell,\n"
+     "3 output, 4 next value of update j, 5 constant.\n"
+     "dims: int64 vector. arena: bytes. constants: list of C-contiguous ndarrays.\n"
+     "outputs: list of (dtype, shape). updates: list of (cell index, dtype, shape).\n"
+     "pycalls: list of (callable, inputs, outputs), both lists of (row of ptrs, dtype, shape,\n"
+     "byte strides). work: estimated ns of one run; above 10000 the GIL is released."},
+    {Py_tp_new, plan_new},
+    {Py_tp_dealloc, plan_dealloc},
+    {Py_tp_traverse, plan_traverse},
+    {Py_tp_clear, plan_clear},
+    {Py_tp_repr, plan_repr},
+    {Py_tp_members, plan_members},
+    {0, NULL},
+};
+
+PyType_Spec ck_plan_spec = {
+    .name = "ckernels._runtime.Plan",
+    .basicsize = sizeof(ck_plan),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = plan_slots,
 };

@@ -10,23 +10,28 @@ static void buffer_dealloc(PyObject *self)
     ck_buffer *b = (ck_buffer *)self;
     if (b->data)
         ck_free(b->data, b->bytes);
-    PyObject_Free(self);
+    ck_delete(self);
 }
 
-PyTypeObject ck_buffer_type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "ckernels._runtime.Buffer",
-    .tp_basicsize = sizeof(ck_buffer),
-    .tp_dealloc = buffer_dealloc,
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .tp_doc = "Owner of pool memory: the base of big arrays. Gives the memory back when it dies.",
+static PyType_Slot buffer_slots[] = {
+    {Py_tp_doc, (void *)
+     "Owner of pool memory: the base of big arrays. Gives the memory back when it dies."},
+    {Py_tp_dealloc, buffer_dealloc},
+    {0, NULL},
+};
+
+PyType_Spec ck_buffer_spec = {
+    .name = "ckernels._runtime.Buffer",
+    .basicsize = sizeof(ck_buffer),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = buffer_slots,
 };
 
 /* near: it may be larger than asked for, and then is sooner one that was used before. */
 ck_buffer *ck_buffer_new(int64_t bytes, int near)
 {
     size_t size = bytes;
-    ck_buffer *b = PyObject_New(ck_buffer, &ck_buffer_type);
+    ck_buffer *b = PyObject_New(ck_buffer, ck_buffer_type);
     if (!b)
         return NULL;
     b->data = near ? ck_alloc_near(bytes, &size) : ck_alloc(bytes);

@@ -244,7 +244,7 @@ static ck_cell **cells_of(PyObject *tuple)
         return (ck_cell **)PyErr_NoMemory();
     for (Py_ssize_t i = 0; i < n; i++) {
         cells[i] = (ck_cell *)PyTuple_GET_ITEM(tuple, i);
-        if (!PyObject_TypeCheck((PyObject *)cells[i], &ck_cell_type)) {
+        if (!PyObject_TypeCheck((PyObject *)cells[i], ck_cell_type)) {
             PyErr_SetString(PyExc_TypeError, "a tuple of Cells is needed");
             PyMem_Free(cells);
             return NULL;
@@ -342,7 +342,7 @@ static PyObject *cell_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     PyObject *value;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:Cell", names, &value))
         return NULL;
-    ck_cell *cell = (ck_cell *)type->tp_alloc(type, 0);
+    ck_cell *cell = (ck_cell *)PyType_GenericAlloc(type, 0);
     if (!cell)
         return NULL;
     PyObject *done = cell_set((PyObject *)cell, value);
@@ -354,6 +354,7 @@ static PyObject *cell_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 
 static int cell_traverse(PyObject *self, visitproc visit, void *arg)
 {
+    Py_VISIT(Py_TYPE(self));
     Py_VISIT(((ck_cell *)self)->array);
     Py_VISIT(((ck_cell *)self)->spare);
     return 0;
@@ -367,7 +368,7 @@ static void cell_dealloc(PyObject *self)
         PyObject_ClearWeakRefs(self);
     Py_XDECREF(cell->array);
     Py_XDECREF(cell->spare);
-    Py_TYPE(self)->tp_free(self);
+    ck_delete(self);
 }
 
 static PyObject *cell_repr(PyObject *self)
@@ -389,19 +390,28 @@ static PyMethodDef cell_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyTypeObject ck_cell_type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "ckernels._runtime.Cell",
-    .tp_doc = PyDoc_STR(
-        "Cell(array)\n--\n\nStorage of one variable: a C-contiguous, aligned, native copy of\n"
-        "`array`. Functions read it and replace it atomically; arrays handed out by get() are\n"
-        "never written to."),
-    .tp_basicsize = sizeof(ck_cell),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_new = cell_new,
-    .tp_dealloc = cell_dealloc,
-    .tp_traverse = cell_traverse,
-    .tp_methods = cell_methods,
-    .tp_repr = cell_repr,
-    .tp_weaklistoffset = offsetof(ck_cell, weakrefs),
+static PyMemberDef cell_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(ck_cell, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot cell_slots[] = {
+    {Py_tp_doc, (void *)
+     "Cell(array)\n--\n\nStorage of one variable: a C-contiguous, aligned, native copy of\n"
+     "`array`. Functions read it and replace it atomically; arrays handed out by get() are\n"
+     "never written to."},
+    {Py_tp_new, cell_new},
+    {Py_tp_dealloc, cell_dealloc},
+    {Py_tp_traverse, cell_traverse},
+    {Py_tp_methods, cell_methods},
+    {Py_tp_repr, cell_repr},
+    {Py_tp_members, cell_members},
+    {0, NULL},
+};
+
+PyType_Spec ck_cell_spec = {
+    .name = "ckernels._runtime.Cell",
+    .basicsize = sizeof(ck_cell),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = cell_slots,
 };

@@ -230,18 +230,20 @@ static PyObject *raw_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     PyObject *function, *arrays, *free_inputs, *instead = NULL;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O!O!O!:CFunction", &ck_function_type, &function, &PyTuple_Type,
+    if (!PyArg_ParseTuple(args, "O!O!O!:CFunction", ck_function_type, &function, &PyTuple_Type,
                           &arrays, &PyTuple_Type, &free_inputs))
         return NULL;
     ck_function *fn = (ck_function *)function;
     if (check_arrays(fn, arrays) < 0)
         return NULL;
-    ck_raw *e = (ck_raw *)type->tp_alloc(type, 0);
+    ck_raw *e = (ck_raw *)PyType_GenericAlloc(type, 0);
     char *is_free = PyMem_Calloc(fn->n_inputs + 1, 1);
+    PyArrayObject **items = PyMem_Calloc(fn->n_inputs + 1, sizeof(*items));
     if (e)
         pthread_mutex_init(&e->lock, NULL);
-    if (e && is_free) {
-        PyArrayObject *const *items = (PyArrayObject *const *)((PyTupleObject *)arrays)->ob_item;
+    if (e && is_free && items) {
+        for (Py_ssize_t i = 0; i < fn->n_inputs; i++)
+            items[i] = (PyArrayObject *)PyTuple_GET_ITEM(arrays, i);
         e->n_inputs = fn->n_inputs;
         e->plan = ck_find_plan(fn, items, &instead);
         if (instead && !PyErr_Occurred())
@@ -251,6 +253,7 @@ static PyObject *raw_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
             Py_CLEAR(e);
     }
     Py_XDECREF(instead);
+    PyMem_Free(items);
     PyMem_Free(is_free);
     return (PyObject *)e;
 }
@@ -269,7 +272,7 @@ static void raw_dealloc(PyObject *self)
     PyMem_Free(e->sizes);
     Py_XDECREF(e->keep);
     Py_XDECREF(e->plan);
-    Py_TYPE(self)->tp_free(self);
+    ck_delete(self);
 }
 
 static PyMethodDef raw_methods[] = {
@@ -279,16 +282,20 @@ static PyMethodDef raw_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyTypeObject ck_raw_type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "ckernels._runtime.CFunction",
-    .tp_doc = PyDoc_STR(
-        "CFunction(function, arrays, free)\n--\n\n"
-        "A plan of `function` for the shapes of `arrays` (a tuple of all inputs) as C functions;\n"
-        "free: indices of the inputs that callers give, the others stay what they are."),
-    .tp_basicsize = sizeof(ck_raw),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = raw_new,
-    .tp_dealloc = raw_dealloc,
-    .tp_methods = raw_methods,
+static PyType_Slot raw_slots[] = {
+    {Py_tp_doc, (void *)
+     "CFunction(function, arrays, free)\n--\n\n"
+     "A plan of `function` for the shapes of `arrays` (a tuple of all inputs) as C functions;\n"
+     "free: indices of the inputs that callers give, the others stay what they are."},
+    {Py_tp_new, raw_new},
+    {Py_tp_dealloc, raw_dealloc},
+    {Py_tp_methods, raw_methods},
+    {0, NULL},
+};
+
+PyType_Spec ck_raw_spec = {
+    .name = "ckernels._runtime.CFunction",
+    .basicsize = sizeof(ck_raw),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = raw_slots,
 };

@@ -6,6 +6,13 @@
 enum { FEW = 16 };               /* inputs whose pointers fit on the stack */
 
 /* ---- arguments ---- */
+static void ck_replace(PyObject **at, PyObject *value)
+{
+    PyObject *old = *at;
+    *at = value;
+    Py_DECREF(old);
+}
+
 static inline int fits(const ck_input *in, PyObject *arg)
 {
     if (!PyArray_CheckExact(arg))
@@ -78,7 +85,7 @@ static int coerce_each(ck_function *fn, PyObject *coerce, PyObject *args, PyArra
     for (Py_ssize_t i = 0; i < fn->n_inputs; i++) {
         PyObject *value = Py_NewRef(PyTuple_GET_ITEM(args, i));
         if (!asked && !fits(fn->inputs + i, value))
-            Py_SETREF(value, PyObject_CallFunction(coerce, "nO", i, value));
+            ck_replace(&value, PyObject_CallFunction(coerce, "nO", i, value));
         arrays[i] = accept(fn->inputs + i, value);
         if (!arrays[i]) {
             drop_arrays(arrays, i);
@@ -98,37 +105,40 @@ static int gather_slowly(ck_function *fn, PyObject *args, PyObject *const *value
     PyObject *coerce = Py_NewRef(fn->coerce);
     int asked = (names && PyTuple_GET_SIZE(names)) || PyTuple_GET_SIZE(args) != fn->n_inputs;
     if (asked)
-        Py_SETREF(args, ask_for_all(coerce, args, values, names));
+        ck_replace(&args, ask_for_all(coerce, args, values, names));
     int code = args ? coerce_each(fn, coerce, args, arrays, asked) : -1;
     Py_XDECREF(args);
     Py_DECREF(coerce);
     return code;
 }
 
+static inline PyObject *nth(PyObject *list, int tuple, PyObject *const *args, Py_ssize_t i)
+{
+    return !list ? args[i] : tuple ? PyTuple_GET_ITEM(list, i) : PyList_GET_ITEM(list, i);
+}
+
 /* Owned references to the input arrays. One list or tuple alone is the list of inputs. */
 static int gather(ck_function *fn, PyObject *const *args, Py_ssize_t n, PyObject *names,
                   PyArrayObject **arrays)
 {
-    PyObject *const *items = args;
     PyObject *list = NULL;
-    int keywords = names && PyTuple_GET_SIZE(names);
+    int keywords = names && PyTuple_GET_SIZE(names), tuple = 0;
     if (n == 1 && !keywords && !fn->positional_only
-        && (PyList_Check(args[0]) || PyTuple_Check(args[0]))) {
+        && (PyList_Check(args[0]) || (tuple = PyTuple_Check(args[0])))) {
         list = args[0];
-        items = PySequence_Fast_ITEMS(list);
-        n = PySequence_Fast_GET_SIZE(list);
+        n = tuple ? PyTuple_GET_SIZE(list) : PyList_GET_SIZE(list);
     }
     Py_ssize_t i = 0;
     if (n == fn->n_inputs && !keywords)
-        for (; i < n && fits(fn->inputs + i, items[i]); i++)
-            arrays[i] = (PyArrayObject *)Py_NewRef(items[i]);
+        for (PyObject *item; i < n && fits(fn->inputs + i, item = nth(list, tuple, args, i)); i++)
+            arrays[i] = (PyArrayObject *)Py_NewRef(item);
     if (i == fn->n_inputs && n == i && !keywords)
         return 0;
     drop_arrays(arrays, i);
     /* Python code runs from here on and could change the list: work on a copy */
     PyObject *copy = PyTuple_New(n);
     for (i = 0; copy && i < n; i++)
-        PyTuple_SET_ITEM(copy, i, Py_NewRef(items[i]));
+        PyTuple_SET_ITEM(copy, i, Py_NewRef(nth(list, tuple, args, i)));
     return gather_slowly(fn, copy, list ? NULL : args + n, names, arrays);
 }
 
@@ -273,6 +283,14 @@ static PyObject *run_held(ck_function *fn, ck_plan *plan, PyArrayObject *const *
     return result;
 }
 
+static PyObject *tuple_of(PyArrayObject *const *arrays, Py_ssize_t n)
+{
+    PyObject *tuple = PyTuple_New(n);
+    for (Py_ssize_t i = 0; tuple && i < n; i++)
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef((PyObject *)arrays[i]));
+    return tuple;
+}
+
 static PyObject *invoke(ck_function *fn, PyArrayObject *const *arrays)
 {
     PyObject *instead, *result;
@@ -285,7 +303,9 @@ static PyObject *invoke(ck_function *fn, PyArrayObject *const *arrays)
             plan = ck_find_plan(fn, arrays, &instead);
     }
     if (instead) {
-        result = PyObject_Vectorcall(instead, (PyObject *const *)arrays, fn->n_inputs, NULL);
+        PyObject *args = tuple_of(arrays, fn->n_inputs);
+        result = args ? PyObject_Call(instead, args, NULL) : NULL;
+        Py_XDECREF(args);
         Py_DECREF(instead);
         return result;
     }

@@ -1,8 +1,6 @@
 /* function.c: the type around executor.c's call path: construction, methods, garbage collection. */
 #include "python/python.h"
 
-#include <structmember.h>
-
 static int parse_inputs(ck_function *fn, PyObject *list)
 {
     Py_ssize_t n = PyList_GET_SIZE(list);
@@ -48,7 +46,7 @@ static int parse_cells(ck_function *fn, PyObject *list)
     }
     for (Py_ssize_t i = 0; i < n; i++) {
         ck_cell *cell = (ck_cell *)PyTuple_GET_ITEM(fn->cell_tuple, i);
-        if (!PyObject_TypeCheck((PyObject *)cell, &ck_cell_type)) {
+        if (!PyObject_TypeCheck((PyObject *)cell, ck_cell_type)) {
             PyErr_Format(PyExc_TypeError, "cells[%zd] is no Cell", i);
             return -1;
         }
@@ -96,7 +94,7 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
         PyErr_SetString(PyExc_TypeError, "bind, coerce and fail must be callable");
         return NULL;
     }
-    ck_function *fn = (ck_function *)type->tp_alloc(type, 0);
+    ck_function *fn = (ck_function *)PyType_GenericAlloc(type, 0);
     if (!fn)
         return NULL;
     fn->vectorcall = ck_call;
@@ -118,6 +116,7 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 static int function_traverse(PyObject *self, visitproc visit, void *arg)
 {
     ck_function *fn = (ck_function *)self;
+    Py_VISIT(Py_TYPE(self));
     Py_VISIT(fn->bind);
     Py_VISIT(fn->coerce);
     Py_VISIT(fn->fail);
@@ -156,7 +155,7 @@ static void function_dealloc(PyObject *self)
     PyMem_Free(fn->layouts);
     PyMem_Free(fn->updates);
     PyMem_Free(fn->flexible);
-    Py_TYPE(self)->tp_free(self);
+    ck_delete(self);
 }
 
 static PyObject *function_clear_plans(PyObject *self, PyObject *unused)
@@ -169,8 +168,8 @@ static PyObject *function_clear_plans(PyObject *self, PyObject *unused)
 static PyObject *function_learn(PyObject *self, PyObject *found)
 {
     ck_function *fn = (ck_function *)self;
-    if (!PyObject_TypeCheck(found, &ck_class_type)) {
-        PyErr_Format(PyExc_TypeError, "learn takes a Class, not %.100s", Py_TYPE(found)->tp_name);
+    if (!PyObject_TypeCheck(found, ck_class_type)) {
+        PyErr_Format(PyExc_TypeError, "learn takes a Class, not %R", (PyObject *)Py_TYPE(found));
         return NULL;
     }
     if ((!fn->classes && !(fn->classes = PyList_New(0))) || PyList_Insert(fn->classes, 0, found) < 0)
@@ -250,6 +249,27 @@ static PyObject *function_address(PyObject *self, PyObject *args, PyObject *kwar
     return result;
 }
 
+/* f(*args, **kwargs) from code that does not know vectorcall. */
+static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(args), named = kwargs ? PyDict_Size(kwargs) : 0, at = 0, i = n;
+    PyObject **all = PyMem_Calloc(n + named + 1, sizeof(*all)), *names = PyTuple_New(named);
+    PyObject *key, *value, *result = NULL;
+    if (!all)
+        PyErr_NoMemory();
+    for (Py_ssize_t j = 0; all && j < n; j++)
+        all[j] = PyTuple_GET_ITEM(args, j);
+    while (all && names && named && PyDict_Next(kwargs, &at, &key, &value)) {
+        PyTuple_SET_ITEM(names, i - n, Py_NewRef(key));
+        all[i++] = value;
+    }
+    if (all && names)
+        result = ck_call(self, all, n, names);
+    Py_XDECREF(names);
+    PyMem_Free(all);
+    return result;
+}
+
 static PyMethodDef function_methods[] = {
     {"address", (PyCFunction)(void (*)(void))function_address, METH_VARARGS | METH_KEYWORDS,
      "address(signature, *arrays, bound=None): a C function; see CompiledFunction.c_function."},
@@ -272,34 +292,38 @@ static PyGetSetDef function_attributes[] = {
 };
 
 static PyMemberDef function_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(ck_function, weakrefs), READONLY, NULL},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(ck_function, vectorcall), READONLY, NULL},
     {"info", T_OBJECT, offsetof(ck_function, info), 0,
      "Any object, for the maker of the function: its attributes show up here."},
     {NULL, 0, 0, 0, NULL},
 };
 
-PyTypeObject ck_function_type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "ckernels._runtime.Function",
-    .tp_doc = PyDoc_STR(
-        "Function(bind, coerce, fail, inputs, cells, updated, single, flexible,\n"
-        "         positional_only=False)\n--\n\n"
-        "A compiled function: f(a, b), or f([a, b]) unless positional_only.\n\n"
-        "bind(arrays) -> Plan for these shapes. coerce(i, value) -> ndarray for input i;\n"
-        "coerce(-1, (args, kwargs)) -> list of all. fail(code, tag, arrays) -> exception.\n"
-        "inputs: list of (dtype, ndim). cells: list of Cell. updated, flexible: indices of cells\n"
-        "that runs replace, that may change their shape. single: return the one output, no list."),
-    .tp_basicsize = sizeof(ck_function),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_vectorcall_offset = offsetof(ck_function, vectorcall),
-    .tp_call = PyVectorcall_Call,
-    .tp_new = function_new,
-    .tp_dealloc = function_dealloc,
-    .tp_traverse = function_traverse,
-    .tp_clear = function_clear,
-    .tp_methods = function_methods,
-    .tp_getset = function_attributes,
-    .tp_members = function_members,
-    .tp_repr = function_repr,
-    .tp_getattro = function_getattro,
-    .tp_weaklistoffset = offsetof(ck_function, weakrefs),
+static PyType_Slot function_slots[] = {
+    {Py_tp_doc, (void *)
+     "Function(bind, coerce, fail, inputs, cells, updated, single, flexible,\n"
+     "         positional_only=False)\n--\n\n"
+     "A compiled function: f(a, b), or f([a, b]) unless positional_only.\n\n"
+     "bind(arrays) -> Plan for these shapes. coerce(i, value) -> ndarray for input i;\n"
+     "coerce(-1, (args, kwargs)) -> list of all. fail(code, tag, arrays) -> exception.\n"
+     "inputs: list of (dtype, ndim). cells: list of Cell. updated, flexible: indices of cells\n"
+     "that runs replace, that may change their shape. single: return the one output, no list."},
+    {Py_tp_new, function_new},
+    {Py_tp_dealloc, function_dealloc},
+    {Py_tp_traverse, function_traverse},
+    {Py_tp_clear, function_clear},
+    {Py_tp_methods, function_methods},
+    {Py_tp_getset, function_attributes},
+    {Py_tp_members, function_members},
+    {Py_tp_repr, function_repr},
+    {Py_tp_getattro, function_getattro},
+    {Py_tp_call, function_call},
+    {0, NULL},
+};
+
+PyType_Spec ck_function_spec = {
+    .name = "ckernels._runtime.Function",
+    .basicsize = sizeof(ck_function),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .slots = function_slots,
 };

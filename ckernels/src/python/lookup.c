@@ -217,9 +217,9 @@ static int check_variables(const ck_function *fn)
 
 static int check_plan(const ck_function *fn, ck_plan *plan, PyArrayObject *const *arrays)
 {
-    if (!PyObject_TypeCheck((PyObject *)plan, &ck_plan_type)) {
-        PyErr_Format(PyExc_TypeError, "bind must return a Plan, not %.100s",
-                     Py_TYPE(plan)->tp_name);
+    if (!PyObject_TypeCheck((PyObject *)plan, ck_plan_type)) {
+        PyErr_Format(PyExc_TypeError, "bind must return a Plan, not %R",
+                     (PyObject *)Py_TYPE(plan));
         return -1;
     }
     if (plan->n_inputs > fn->n_inputs || plan->n_cells > fn->n_cells
@@ -255,7 +255,7 @@ static ck_plan *bind(ck_function *fn, PyArrayObject *const *arrays)
     for (Py_ssize_t i = 0; list && i < fn->n_inputs; i++)
         PyList_SET_ITEM(list, i, Py_NewRef((PyObject *)arrays[i]));
     if (list)
-        plan = PyObject_CallOneArg(hook, list);
+        plan = PyObject_CallFunctionObjArgs(hook, list, NULL);
     Py_XDECREF(list);
     Py_DECREF(hook);
     return (ck_plan *)plan;
@@ -274,7 +274,7 @@ static ck_plan *find_or_bind(ck_function *fn, PyArrayObject *const *arrays, int6
         ck_plan *plan = look_up(fn, key, length, hash);
         if (plan || !(plan = bind(fn, arrays)))
             return plan;
-        if (!PyObject_TypeCheck((PyObject *)plan, &ck_plan_type)
+        if (!PyObject_TypeCheck((PyObject *)plan, ck_plan_type)
             && PyCallable_Check((PyObject *)plan)) {
             *instead = (PyObject *)plan;
             return NULL;

@@ -53,7 +53,7 @@ static int with_path(PyObject *value, int none_allowed, int (*use)(const char *)
     PyObject *bytes = NULL;
     if (!PyUnicode_FSConverter(value, &bytes))
         return -1;
-    int code = use(PyBytes_AS_STRING(bytes));
+    int code = use(PyBytes_AsString(bytes));
     Py_DECREF(bytes);
     return code;
 }
@@ -164,33 +164,57 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "ckernels._runtime",
-    .m_doc = "The C runtime: variables, plans, functions, threads, BLAS and the memory pool.",
-    .m_size = -1,
-    .m_methods = methods,
-};
+PyTypeObject *ck_buffer_type, *ck_cell_type, *ck_plan_type, *ck_class_type, *ck_function_type,
+             *ck_raw_type;
 
-static int add_types(PyObject *module)
+/* Types live as long as the process: a module that is imported again gets the same. */
+static int add_type(PyObject *module, PyTypeObject **type, PyType_Spec *spec)
 {
-    return PyType_Ready(&ck_buffer_type) < 0 || PyModule_AddType(module, &ck_cell_type) < 0
-           || PyModule_AddType(module, &ck_plan_type) < 0
-           || PyModule_AddType(module, &ck_class_type) < 0
-           || PyModule_AddType(module, &ck_function_type) < 0
-           || PyModule_AddType(module, &ck_raw_type) < 0
+    if (!*type && !(*type = (PyTypeObject *)PyType_FromSpec(spec)))
+        return -1;
+    return module ? PyModule_AddType(module, *type) : 0;
+}
+
+/* Locks, the pool and the types are those of the process, and NumPy is of one interpreter too. */
+static int fill(PyObject *module)
+{
+    if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+        PyErr_SetString(PyExc_ImportError, "ckernels works in the main interpreter of a process "
+                        "only, not in subinterpreters: start a process instead");
+        return -1;
+    }
+    import_array1(-1);
+    return ck_cells_ready() < 0 || add_type(NULL, &ck_buffer_type, &ck_buffer_spec) < 0
+           || add_type(module, &ck_cell_type, &ck_cell_spec) < 0
+           || add_type(module, &ck_plan_type, &ck_plan_spec) < 0
+           || add_type(module, &ck_class_type, &ck_class_spec) < 0
+           || add_type(module, &ck_function_type, &ck_function_spec) < 0
+           || add_type(module, &ck_raw_type, &ck_raw_spec) < 0
            || PyModule_AddIntConstant(module, "ABI", CK_ABI) < 0
            || PyModule_AddIntConstant(module, "GEMM_WORDS", CK_GEMM_WORDS) < 0
            || PyModule_AddIntConstant(module, "NATIVE_WORDS", CK_NATIVE_WORDS) < 0 ? -1 : 0;
 }
 
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)fill},
+#if defined Py_mod_multiple_interpreters && !defined Py_LIMITED_API
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#if defined Py_mod_gil && !defined Py_LIMITED_API
+    {Py_mod_gil, Py_MOD_GIL_USED},         /* docs/packagers.md names what the GIL guards */
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "ckernels._runtime",
+    .m_doc = "The C runtime: variables, plans, functions, threads, BLAS and the memory pool.",
+    .m_methods = methods,
+    .m_slots = slots,
+};
+
 PyMODINIT_FUNC PyInit__runtime(void)
 {
-    import_array();
-    if (ck_cells_ready() < 0)
-        return NULL;
-    PyObject *module = PyModule_Create(&definition);
-    if (module && add_types(module) < 0)
-        Py_CLEAR(module);
-    return module;
+    return PyModuleDef_Init(&definition);
 }

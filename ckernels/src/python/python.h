@@ -9,6 +9,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <structmember.h>
 
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #define NPY_TARGET_VERSION NPY_1_23_API_VERSION
@@ -21,6 +22,32 @@
 #include <string.h>
 
 #include "ckernels.h"
+
+/* ---- the stable ABI ----
+   All below is of the limited API of 3.10, so that one binary serves every later Python. Without
+   its macros elements are taken by functions; vectorcall has been the same since 3.9, where types
+   made from a spec could ask for it, though only 3.12 took its names into the limited API. */
+#ifdef Py_LIMITED_API
+#define PyTuple_GET_SIZE PyTuple_Size
+#define PyTuple_GET_ITEM PyTuple_GetItem
+#define PyTuple_SET_ITEM (void)PyTuple_SetItem
+#define PyList_GET_SIZE PyList_Size
+#define PyList_GET_ITEM PyList_GetItem
+#define PyList_SET_ITEM (void)PyList_SetItem
+#if Py_LIMITED_API + 0 < 0x030c0000
+#define Py_TPFLAGS_HAVE_VECTORCALL (1UL << 11)
+#define PyVectorcall_NARGS(n) ((Py_ssize_t)((n) & (SIZE_MAX >> 1)))
+typedef PyObject *(*vectorcallfunc)(PyObject *, PyObject *const *, size_t, PyObject *);
+#endif
+#endif
+
+/* The end of an object of one of the types here, which are made from specs. */
+static inline void ck_delete(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
 
 #define CK_MAXDIMS 32            /* NPY_MAXDIMS of NumPy 1 */
 #define CK_BIG (1 << 20)         /* outputs from here on come from the buffer pool */
@@ -46,7 +73,8 @@ typedef struct {
     Py_ssize_t cell;             /* updates: which cell; outputs: unused */
 } ck_spec;
 
-extern PyTypeObject ck_buffer_type;
+extern PyTypeObject *ck_buffer_type;
+extern PyType_Spec ck_buffer_spec;
 ck_buffer *ck_buffer_new(int64_t bytes, int near);
 PyArrayObject *ck_fresh(PyArray_Descr *descr, int nd, const npy_intp *shape, int64_t bytes);
 PyArray_Descr *ck_native_descr(PyObject *dtype);
@@ -67,7 +95,8 @@ typedef struct {
     int generation;              /* which fork the owner belongs to */
 } ck_cell;
 
-extern PyTypeObject ck_cell_type;
+extern PyTypeObject *ck_cell_type;
+extern PyType_Spec ck_cell_spec;
 int ck_cells_ready(void);
 int ck_lock(ck_cell *const *cells, const char *updates, Py_ssize_t n);
 void ck_unlock(ck_cell *const *cells, const char *updates, Py_ssize_t n);
@@ -146,7 +175,8 @@ typedef struct {
     PyObject *maker;             /* the plan this one was copied from, whose tags it has, or NULL */
 } ck_plan;
 
-extern PyTypeObject ck_plan_type;
+extern PyTypeObject *ck_plan_type;
+extern PyType_Spec ck_plan_spec;
 ck_frame *ck_frame_take(ck_plan *plan);
 void ck_frame_give(ck_plan *plan, ck_frame *frame);
 ck_plan *ck_plan_copy(ck_plan *from);
@@ -206,7 +236,8 @@ typedef struct {
 } ck_function;
 
 /* ---- classes.c: plans of classes of shapes that are known ---- */
-extern PyTypeObject ck_class_type;
+extern PyTypeObject *ck_class_type;
+extern PyType_Spec ck_class_spec;
 ck_plan *ck_plan_of_class(ck_function *fn, PyArrayObject *const *arrays);
 
 ck_plan *ck_find_plan(ck_function *fn, PyArrayObject *const *arrays, PyObject **instead);
@@ -215,9 +246,11 @@ int ck_gone(PyObject *hook);
 
 /* ---- executor.c and function.c ---- */
 PyObject *ck_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
-extern PyTypeObject ck_function_type;
+extern PyTypeObject *ck_function_type;
+extern PyType_Spec ck_function_spec;
 
 /* ---- cfunction.c: a plan as a C function pointer ---- */
-extern PyTypeObject ck_raw_type;
+extern PyTypeObject *ck_raw_type;
+extern PyType_Spec ck_raw_spec;
 
 #endif

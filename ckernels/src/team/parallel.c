@@ -34,6 +34,7 @@ static void at_most(choice *c, int n, const char *rule)
 
 static int affinity_count(void)
 {
+#ifdef __linux__
     for (int cpus = 1024; cpus <= 1 << 20; cpus *= 4) {
         cpu_set_t *set = CPU_ALLOC(cpus);
         size_t size = CPU_ALLOC_SIZE(cpus);
@@ -44,6 +45,7 @@ static int affinity_count(void)
         if (n)
             return n;
     }
+#endif
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n > 0 ? (int)n : 1;
 }

@@ -1,0 +1,250 @@
+"""The kernels that come with a wheel: recorded while common programs run, compiled for each level.
+
+`python build_tools/prebuilt.py OUT.json` runs layers of Keras 2 (forwards, backwards, SGD, Adam)
+and the examples of the guide with the compiler that is here, and writes down every kernel they
+asked for. Kernels hold no sizes, so those of small models serve large ones.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TEXT = 100_000  # characters of C in one run of the compiler
+# What a wheel is compiled with: the flags of ckernels.compiler.toolchain, an instruction set for
+# -march, and for AVX-512 its whole width (see ckernels.compiler.cpu).
+LEVELS = {
+    "x86-64-v4": ("-march=x86_64_v4", "-mprefer-vector-width=512"),
+    "x86-64-v3": ("-march=x86_64_v3",),
+    "armv8-a": (),
+}
+
+
+# ---- recording --------------------------------------------------------------------------------
+
+
+class Recorder:
+    """Stands before `compiler.build` and keeps the sources it is asked for."""
+
+    def __init__(self):
+        from ckernels import compiler
+
+        self.build, self.seen = compiler.build, {}
+        compiler.build = self
+
+    def __call__(self, sources):
+        for source in sources:
+            if "#line" not in source.text:  # no C that the guide shows users to write
+                self.seen[source.name] = [source.name, source.text, source.snippets, source.flags]
+        return self.build(sources)
+
+    def rows(self):
+        return [self.seen[name] for name in sorted(self.seen)]
+
+
+def layers():
+    """Train each kind of net for two steps, with both optimizers."""
+    import numpy as np
+
+    os.environ["KERAS_BACKEND"] = "ckernels.compat.keras2"
+    from keras import layers as L
+    from keras import optimizers
+    from keras.models import Sequential
+
+    relu = dict(activation="relu")
+    nets = {
+        "mlp": [
+            (L.Dense, (16,), dict(activation="relu", input_shape=(8,))),
+            (L.Dropout, (0.2,), {}),
+            (L.Dense, (16,), dict(activation="tanh")),
+            (L.Dense, (12,), dict(activation="sigmoid")),
+            (L.BatchNormalization, (), {}),
+        ],
+        "cnn": [
+            (L.Conv2D, (8, (3, 3)), dict(relu, padding="same", input_shape=(12, 12, 1))),
+            (L.BatchNormalization, (), {}),
+            (L.MaxPooling2D, ((2, 2),), {}),
+            (L.Conv2D, (8, (3, 3)), relu),
+            (L.MaxPooling2D, ((2, 2),), {}),
+            (L.Dropout, (0.25,), {}),
+            (L.Flatten, (), {}),
+            (L.Dense, (16,), relu),
+        ],
+        "cnn without norm": [
+            (L.Conv2D, (8, (3, 3)), dict(relu, input_shape=(12, 12, 3))),
+            (L.Conv2D, (8, (3, 3)), relu),
+            (L.AveragePooling2D, ((2, 2),), {}),
+            (L.Flatten, (), {}),
+        ],
+        "mlp with dropout": [
+            (L.Dense, (16,), dict(relu, input_shape=(8,))),
+            (L.Dropout, (0.2,), {}),
+            (L.Dense, (16,), relu),
+            (L.Dropout, (0.2,), {}),
+        ],
+        "cnn with dropout": [
+            (L.Conv2D, (8, (3, 3)), dict(relu, input_shape=(12, 12, 1))),
+            (L.Conv2D, (8, (3, 3)), relu),
+            (L.MaxPooling2D, ((2, 2),), {}),
+            (L.Dropout, (0.25,), {}),
+            (L.Flatten, (), {}),
+            (L.Dense, (16,), relu),
+            (L.Dropout, (0.5,), {}),
+        ],
+        "cnn of two pools": [
+            (L.Conv2D, (8, (3, 3)), dict(relu, input_shape=(12, 12, 3))),
+            (L.MaxPooling2D, ((2, 2),), {}),
+            (L.Conv2D, (8, (3, 3)), relu),
+            (L.MaxPooling2D, ((2, 2),), {}),
+            (L.Flatten, (), {}),
+            (L.Dense, (16,), relu),
+        ],
+        "lstm with dropout": [
+            (L.LSTM, (8,), dict(input_shape=(6, 5))),
+            (L.Dropout, (0.5,), {}),
+        ],
+        "lstm": [(L.Embedding, (30, 8), dict(input_length=6)), (L.LSTM, (8,), {})],
+        "lstm of rows": [
+            (L.LSTM, (8,), dict(return_sequences=True, input_shape=(6, 5))),
+            (L.LSTM, (8,), {}),
+        ],
+        "gru": [(L.GRU, (8,), dict(input_shape=(6, 5)))],
+        "rnn": [(L.SimpleRNN, (8,), dict(input_shape=(6, 5)))],
+        "conv1d": [
+            (L.Conv1D, (8, 3), dict(relu, input_shape=(12, 4))),
+            (L.MaxPooling1D, (2,), {}),
+            (L.GlobalAveragePooling1D, (), {}),
+        ],
+    }
+    heads = {
+        "categorical_crossentropy": (3, "softmax"),
+        "binary_crossentropy": (1, "sigmoid"),
+        "mse": (1, None),
+    }
+    rng = np.random.default_rng(0)
+    for name, rows in nets.items():
+        for loss, (width, activation) in heads.items():
+            for optimizer in ("sgd", "adam", optimizers.SGD(lr=0.01, momentum=0.9, nesterov=True)):
+                model = Sequential([kind(*args, **named) for kind, args, named in rows])
+                model.add(L.Dense(width, activation=activation))
+                metrics = ["accuracy"] if activation else ["mae"]
+                model.compile(loss=loss, optimizer=optimizer, metrics=metrics)
+                shape = (40, *model.input_shape[1:])
+                x = rng.integers(0, 30, shape) if name == "lstm" else rng.normal(size=shape)
+                y = np.eye(3)[rng.integers(0, 3, 40)] if width == 3 else rng.integers(0, 2, (40, 1))
+                model.fit(x, y, batch_size=16, epochs=1, verbose=0, validation_split=0.25)
+                model.evaluate(x, y, verbose=0)
+                model.predict(x)
+            print(name, loss, flush=True)
+
+
+def guide():
+    """Run the examples of the README and of the guide."""
+    sys.path.insert(0, os.path.join(ROOT, "tests"))
+    import test_docs
+
+    for page in test_docs.PAGES:
+        if "guide" in str(page) or page.name == "README.md":
+            space = test_docs.Page()
+            for _, _, language, text in test_docs.BLOCK.findall(page.read_text()):
+                try:
+                    if language == "python":
+                        space.execute(text, "exec")
+                    elif language == "pycon":
+                        for example in test_docs.doctest.DocTestParser().get_examples(text):
+                            space.execute(example.source, "single")
+                except Exception as error:
+                    print(f"{page.name}: {error}", flush=True)
+
+
+def record(path):
+    recorder = Recorder()
+    layers()
+    guide()
+    rows = recorder.rows()
+    with open(path, "w", encoding="utf-8") as stream:
+        json.dump(rows, stream)
+    print(f"{len(rows)} kernels, {sum(len(r[1]) for r in rows) / 1e6:.1f} MB of C")
+
+
+# ---- compiling --------------------------------------------------------------------------------
+
+
+def compiled(zig, target, level, rows, work):
+    """The bytes of the library of recorded kernels for a target of Zig and an instruction set."""
+    from ckernels import compiler
+    from ckernels.compiler import prebuilt, toolchain
+
+    flags = [*toolchain.CLANG, *LEVELS[level], "-fno-sanitize=undefined", "-g0"]
+    sources = [compiler.KernelSource(r[0], r[1], tuple(r[2]), tuple(r[3])) for r in rows]
+    place = os.path.join(work, "kernels", f"{target}-{level}")
+    shutil.rmtree(place, ignore_errors=True)
+    os.makedirs(place)
+    units = list(batches(sources))
+    tools = prebuilt.stand_in(level)
+    table = [(compiler.key_of(source, tools), source) for source in sources]
+    texts = [(unit[0].flags, translation_unit(unit)) for unit in units] + [((), index(table))]
+    command, objects = [*zig, "-target", target], []
+
+    def build(numbered):
+        number, (extra, text) = numbered
+        made = os.path.join(place, f"{number}.o")
+        with open(made[:-1] + "c", "w", encoding="utf-8") as stream:
+            stream.write(text)
+        run([*command, *flags, *extra, "-c", made[:-1] + "c", "-o", made])
+        return made
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        objects = list(pool.map(build, enumerate(texts)))
+    library = os.path.join(place, f"{level}.so")
+    run([*command, "-shared", "-s", "-o", library, *objects, "-lm"])
+    with open(library, "rb") as stream:
+        return stream.read()
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}\n{done.stderr[:4000]}")
+
+
+def batches(sources):
+    """Sources of the same flags, at most TEXT characters of them together."""
+    unit, size = [], 0
+    for source in sorted(sources, key=lambda s: (s.flags, s.name)):
+        if unit and (unit[0].flags != source.flags or size > TEXT):
+            yield unit
+            unit, size = [], 0
+        unit.append(source)
+        size += len(source.text)
+    if unit:
+        yield unit
+
+
+def translation_unit(sources):
+    from ckernels import compiler
+
+    snippets = dict.fromkeys(s for source in sources for s in source.snippets)
+    hidden = "#pragma GCC visibility push(hidden)"
+    return "\n".join((compiler.PREAMBLE, hidden, *snippets, *(s.text for s in sources)))
+
+
+def index(table):
+    """C of the table of all kernels, by their keys."""
+    from ckernels import compiler
+
+    declared = "".join(
+        f'__attribute__((visibility("hidden"))) '
+        f"int {s.name}(void *const *, const int64_t *, int64_t, int64_t);\n"
+        for _, s in table
+    )
+    rows = "".join(f'    {{ "{key}", {source.name} }},\n' for key, source in table)
+    return "\n".join((compiler.PREAMBLE, declared, compiler.TABLE % rows))
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, ROOT)
+    record(sys.argv[1])

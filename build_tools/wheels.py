@@ -1,0 +1,260 @@
+"""Builds the sdist and the wheels for Linux on one x86-64 Linux machine: `make wheels`.
+
+Zig (from the package index) compiles for each platform; the runtime keeps to the stable ABI of
+Python 3.10, so that one wheel serves all later Pythons. A wheel has no compiler's choices of this
+machine in it: neither -march=native nor the headers of its Python. Two runs give the same bytes.
+"""
+
+import argparse
+import base64
+import gzip
+import hashlib
+import importlib.util
+import io
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import time
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from glob import glob
+from typing import NamedTuple
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+STABLE_ABI = "0x030a0000"  # Python 3.10
+FLAGS = (
+    "-O3", "-g0", "-fPIC", "-pthread", "-std=gnu11", "-Wall", "-Wextra", "-Werror",
+    "-fno-math-errno", "-fno-sanitize=undefined", "-fvisibility=hidden",
+    f"-DPy_LIMITED_API={STABLE_ABI}", "-DNPY_NO_DEPRECATED_API=NPY_1_7_API_VERSION",
+)  # fmt: skip
+EPOCH = 1704067200  # of files in archives, where SOURCE_DATE_EPOCH does not say: 2024-01-01
+
+
+class Platform(NamedTuple):
+    """What a wheel is built for. levels: instruction sets of the kernels that come with it."""
+
+    target: str  # of Zig
+    tags: tuple
+    levels: tuple = ()
+    link: tuple = ()
+    library: str = "_runtime.abi3.so"
+
+
+X86, ARM = ("x86-64-v3", "x86-64-v4"), ("armv8-a",)
+GLIBC = ("-lm", "-ldl")
+PLATFORMS = {
+    "linux-x86_64": Platform(
+        "x86_64-linux-gnu.2.17", ("manylinux_2_17_x86_64", "manylinux2014_x86_64"), X86, GLIBC
+    ),
+    "linux-aarch64": Platform(
+        "aarch64-linux-gnu.2.17", ("manylinux_2_17_aarch64", "manylinux2014_aarch64"), ARM, GLIBC
+    ),
+}
+
+
+def epoch():
+    return int(os.environ.get("SOURCE_DATE_EPOCH", EPOCH))
+
+
+def run(command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def zig():
+    """The Zig of the package ziglang as a C compiler: a command."""
+    found = importlib.util.find_spec("ziglang")
+    if found is None:
+        raise SystemExit("the wheels are built with Zig: pip install ziglang")
+    return [os.path.join(os.path.dirname(found.origin), "zig"), "cc"]
+
+
+# ---- the sdist ------------------------------------------------------------------------------
+
+
+def sdist(out, work):
+    """Path of the sdist in `out`, its members in order and without the time of their writing."""
+    made = os.path.join(work, "sdist")
+    shutil.rmtree(made, ignore_errors=True)
+    run([sys.executable, "setup.py", "-q", "sdist", "-d", made], cwd=ROOT)
+    (path,) = glob(os.path.join(made, "*.tar.gz"))
+    with tarfile.open(path) as archive:
+        members = [
+            (m.name, m.mode, archive.extractfile(m).read() if m.isfile() else None)
+            for m in archive.getmembers()
+        ]
+    target = os.path.join(out, os.path.basename(path))
+    with open(target, "wb") as stream, gzip.GzipFile("", "wb", 9, stream, epoch()) as packed:
+        with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+            for name, mode, data in sorted(members):
+                member = tarfile.TarInfo(name)
+                member.mtime, member.mode = epoch(), 0o755 if mode & 0o100 else 0o644
+                if data is None:
+                    member.type, member.mode = tarfile.DIRTYPE, 0o755
+                else:
+                    member.size = len(data)
+                archive.addfile(member, io.BytesIO(data or b""))
+    return target
+
+
+def unpacked(path, work):
+    """The folder with the files of an sdist: what wheels are made of, and nothing else."""
+    place = os.path.join(work, "tree")
+    shutil.rmtree(place, ignore_errors=True)
+    with tarfile.open(path) as archive:
+        archive.extractall(place, filter="data")
+    (folder,) = os.listdir(place)
+    return os.path.join(place, folder)
+
+
+def pure(tree, work):
+    """{name: bytes} of a wheel without a runtime: the package, its metadata."""
+    made = os.path.join(work, "pure")
+    shutil.rmtree(made, ignore_errors=True)
+    build = f"import setuptools.build_meta as b; b.build_wheel({made!r})"
+    os.makedirs(made)
+    run([sys.executable, "-c", build], cwd=tree, env={**os.environ, "CKERNELS_NO_RUNTIME": "1"})
+    (path,) = glob(os.path.join(made, "*.whl"))
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    return {name: data for name, data in files.items() if not name.endswith(("RECORD", "WHEEL"))}
+
+
+# ---- the runtime ----------------------------------------------------------------------------
+
+
+def python_headers(work):
+    """Python's headers with a pyconfig.h that asks the target's compiler (pyconfig.h beside)."""
+    made = os.path.join(work, "python")
+    shutil.rmtree(made, ignore_errors=True)
+    shutil.copytree(sysconfig.get_path("include"), made)
+    shutil.copy(os.path.join(ROOT, "build_tools", "pyconfig.h"), made)
+    return made
+
+
+def numpy_headers():
+    """NumPy's headers: the sizes of C's types in them are those of all 64-bit Linux platforms."""
+    import numpy
+
+    return numpy.get_include()
+
+
+def compiled(jobs):
+    """Run commands side by side, as many as there are cores."""
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        list(pool.map(run, jobs))
+
+
+def runtime(chosen, tree, work):
+    """The bytes of the runtime for a platform."""
+    place = os.path.join(work, "objects", chosen.target)
+    shutil.rmtree(place, ignore_errors=True)
+    os.makedirs(place)
+    rooms = sorted({os.path.dirname(name) for name in sources(tree, "h") + sources(tree, "c")})
+    headers = [*rooms, python_headers(work), numpy_headers()]
+    compiler = [*zig(), "-target", chosen.target]
+    include = [f"-I{path}" for path in headers[: len(rooms)]]
+    include += [f"-isystem{path}" for path in headers[len(rooms) :]]
+    objects = {
+        name: os.path.join(place, os.path.basename(name) + ".o") for name in sources(tree, "c")
+    }
+    compiled([*compiler, *FLAGS, *include, "-c", name, "-o", to] for name, to in objects.items())
+    target = os.path.join(place, chosen.library)
+    run([*compiler, "-shared", "-s", "-o", target, *objects.values(), "-pthread", *chosen.link])
+    with open(target, "rb") as stream:
+        return stream.read()
+
+
+def sources(tree, suffix):
+    found = glob(os.path.join(tree, "ckernels", "src", "**", f"*.{suffix}"), recursive=True)
+    return sorted(found)
+
+
+# ---- wheels ---------------------------------------------------------------------------------
+
+
+def wheel(out, files, tags):
+    """Path of a wheel with these files: in order, of one time, with its RECORD."""
+    (folder,) = {name.split("/")[0] for name in files if ".dist-info/" in name}
+    text = "Wheel-Version: 1.0\nGenerator: ckernels\nRoot-Is-Purelib: false\n"
+    text += "".join(f"Tag: cp310-abi3-{tag}\n" for tag in tags)
+    files = {**files, f"{folder}/WHEEL": text.encode()}
+    rows = [f"{name},sha256={digest(data)},{len(data)}\n" for name, data in sorted(files.items())]
+    record = f"{folder}/RECORD"
+    files[record] = "".join([*rows, f"{record},,\n"]).encode()
+    path = os.path.join(out, f"{folder.removesuffix('.dist-info')}-cp310-abi3-{'.'.join(tags)}.whl")
+    stamp = time.gmtime(max(epoch(), 315532800))[:6]  # zip knows no time before 1980
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name in sorted(files, key=lambda name: (".dist-info/" in name, name)):
+            member = zipfile.ZipInfo(name, stamp)
+            member.external_attr = 0o644 << 16
+            member.create_system = 3
+            archive.writestr(member, files[name], zipfile.ZIP_DEFLATED, 9)
+    return path
+
+
+def digest(data):
+    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+
+
+def check(path, chosen):
+    """What auditwheel says of a wheel for Linux: it must be allowed the tags that it has."""
+    tag = chosen.tags[0]
+    text = run([sys.executable, "-m", "auditwheel", "show", path])
+    if f'"{tag}"' not in text.replace("\n", " "):
+        raise SystemExit(f"auditwheel does not allow {tag}:\n{text}")
+
+
+def build(out, names, kernels=None):
+    """The sdist and the wheels of some platforms: their paths."""
+    work = os.path.join(ROOT, "build", "wheels")
+    os.makedirs(work, exist_ok=True)
+    os.makedirs(out, exist_ok=True)
+    made = [sdist(out, work)]
+    tree = unpacked(made[0], work)
+    files = pure(tree, work)
+    for name in names:
+        chosen = PLATFORMS[name]
+        own = {f"ckernels/{chosen.library}": runtime(chosen, tree, work)}
+        if kernels:
+            from build_tools import prebuilt
+
+            for level in chosen.levels:
+                library = prebuilt.compiled(zig(), chosen.target, level, kernels, work)
+                own[f"ckernels/prebuilt/{level}.so"] = library
+        made.append(wheel(out, {**files, **own}, chosen.tags))
+        if "linux" in chosen.target:
+            check(made[-1], chosen)
+        print(
+            f"{os.path.getsize(made[-1]) / 1e6:5.2f} MB  {os.path.basename(made[-1])}", flush=True
+        )
+    return made
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", default=os.path.join(ROOT, "dist"))
+    parser.add_argument("--platform", action="append", choices=PLATFORMS, help="all, if not given")
+    parser.add_argument(
+        "--kernels", help="what build_tools/prebuilt.py recorded; none, if not given"
+    )
+    options = parser.parse_args()
+    if platform.machine() != "x86_64" or sys.platform != "linux":
+        raise SystemExit("wheels are built on x86-64 Linux")
+    kernels = None
+    if options.kernels:
+        with open(options.kernels, encoding="utf-8") as stream:
+            kernels = json.load(stream)
+    build(options.out, options.platform or PLATFORMS, kernels)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, ROOT)
+    main()

@@ -1,0 +1,86 @@
+"""build_tools/wheels.py and release.py: archives of the same bytes each time, with records."""
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import ckernels
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+from build_tools import release, wheels  # noqa: E402
+
+FILES = {
+    "ckernels/b.py": b"b = 2\n",
+    "ckernels/a.py": b"a = 1\n" * 100,
+    "ckernels-9.dist-info/METADATA": b"Metadata-Version: 2.1\nName: ckernels\nVersion: 9\n",
+}
+TAGS = ("manylinux_2_17_x86_64", "manylinux2014_x86_64")
+
+
+def made(folder, files, monkeypatch, epoch="1700000000"):
+    folder.mkdir()
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    return Path(wheels.wheel(str(folder), files, TAGS))
+
+
+def test_two_wheels_are_the_same_bytes(tmp_path, monkeypatch):
+    first = made(tmp_path / "a", FILES, monkeypatch)
+    second = made(tmp_path / "b", dict(reversed(FILES.items())), monkeypatch)
+    assert first.name == f"ckernels-9-cp310-abi3-{'.'.join(TAGS)}.whl"
+    assert first.read_bytes() == second.read_bytes()
+    third = made(tmp_path / "c", FILES, monkeypatch, epoch="1600000000")
+    assert third.read_bytes() != first.read_bytes()
+
+
+def test_record_has_every_file(tmp_path, monkeypatch):
+    with zipfile.ZipFile(made(tmp_path / "a", FILES, monkeypatch)) as archive:
+        names = archive.namelist()
+        rows = list(csv.reader(io.StringIO(archive.read("ckernels-9.dist-info/RECORD").decode())))
+        assert names == [*sorted(n for n in names if "dist-info" not in n),
+                         *sorted(n for n in names if "dist-info" in n)]  # fmt: skip
+        assert {row[0] for row in rows} == set(names)
+        for name, digest, size in rows:
+            if not name.endswith("RECORD"):
+                data = archive.read(name)
+                sha = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+                assert (digest, int(size)) == (f"sha256={sha}", len(data))
+        text = archive.read("ckernels-9.dist-info/WHEEL").decode()
+    assert all(f"Tag: cp310-abi3-{tag}\n" in text for tag in TAGS)
+
+
+def test_no_flag_of_this_machine_is_in_a_wheel():
+    flags = [*wheels.FLAGS, *(f for p in wheels.PLATFORMS.values() for f in p.link)]
+    assert not [f for f in flags if "native" in f or "march" in f]
+    assert {p.target.split("-")[0] for p in wheels.PLATFORMS.values()} == {"x86_64", "aarch64"}
+
+
+def test_version_stands_in_one_place():
+    assert release.version() == ckernels.__version__
+    assert f'version = "{ckernels.__version__}"' not in (ROOT / "pyproject.toml").read_text()
+
+
+def test_release_notes_sums_and_bill(tmp_path):
+    text = "# Changelog\n\n## 2.0 (unreleased)\nnew\n\n## 1.9\nold\n"
+    assert release.section(text, "2.0") == "new\n" and release.section(text, "1.9") == "old\n"
+    with pytest.raises(SystemExit, match="no section for 2.1"):
+        release.section(text, "2.1")
+    (tmp_path / "x.whl").write_bytes(b"abc")
+    known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert release.sums(tmp_path, ["x.whl"]) == f"{known}  x.whl\n"
+    bill = json.loads(json.dumps(release.bill(release.dependencies(), "2.0", ["x.whl"])))
+    named = {row["name"] for row in bill["components"]}
+    assert {"numpy", "cffi", "dagre", "x.whl"} <= named and bill["bomFormat"] == "CycloneDX"
+
+
+def test_release_refuses_files_of_another_version(tmp_path):
+    (tmp_path / "ckernels-0.0.1.tar.gz").write_bytes(b"")
+    with pytest.raises(SystemExit, match="0.0.1"):
+        release.write(str(tmp_path))
