@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -161,10 +162,14 @@ def guide():
 
 
 def record(path):
-    recorder = Recorder()
-    layers()
-    guide()
-    rows = recorder.rows()
+    # A compiledir of its own: plans stored by an earlier run would not ask for their kernels.
+    with tempfile.TemporaryDirectory() as place:
+        flags = os.environ.get("CKERNELS_FLAGS", "")
+        os.environ["CKERNELS_FLAGS"] = f"{flags},base_compiledir={place}".lstrip(",")
+        recorder = Recorder()
+        layers()
+        guide()
+        rows = recorder.rows()
     with open(path, "w", encoding="utf-8") as stream:
         json.dump(rows, stream)
     print(f"{len(rows)} kernels, {sum(len(r[1]) for r in rows) / 1e6:.1f} MB of C")

@@ -13,7 +13,7 @@ from .. import dtypes, ops
 from ..errors import ArgumentError, DTypeError, ShapeError, UsageError, with_line
 from ..graph.node import Node, constant
 from ..graph.shapes import show
-from ..ops import indexing
+from ..ops import joining
 
 WEAK = (bool, int, float, complex)
 
@@ -61,8 +61,7 @@ def _has_array(x):
 
 
 def _stacked(x):
-
-    return indexing.stack([node_of(i) for i in x], 0)
+    return joining.stack([node_of(i) for i in x], 0)
 
 
 def as_array(x, what="a value", dtype=None):
