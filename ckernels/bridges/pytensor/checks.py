@@ -16,8 +16,8 @@ from ...ops.shape import known_value, known_values
 from ...rewrite import canonicalise
 
 BROADCAST = (
-    "Runtime broadcasting not allowed: {} has size 1 in axis {}, where others have more, and its "
-    "type does not say so. If it is meant, pass the input through `specify_broadcastable`."
+    "Runtime broadcasting not allowed: sizes {} meet in axis {}, and the type of none of them says "
+    "that its 1 may be repeated. If that is meant, pass the input through `specify_broadcastable`."
 )
 
 
