@@ -16,7 +16,7 @@ Python. Generated from there by `python -m build_tools.records`; see words() and
 instructions.py.
 """
 
-from .record import Record
+from .record import DimsRecord
 
 '''
 STRUCT = re.compile(r"/\* ([^/]*?) \*/\s*typedef struct \{(.*?)\} ck_(\w+)_dims;", re.S)
@@ -50,7 +50,7 @@ def record(name, what, members, words):
     if len(doc) > 100:
         at = what.rindex(" ", 0, 93)
         doc = f'    """{what[:at]}\n    {what[at + 1 :]}\n    """'
-    text = [f"class {class_name(name)}(Record):", doc, "", "    FIELDS = (", *lines, "    )"]
+    text = [f"class {class_name(name)}(DimsRecord):", doc, "", "    FIELDS = (", *lines, "    )"]
     text += [f"    NESTED = {{{', '.join(nested)}}}"] if nested else []
     text += [f"    WORDS = {total}"]
     return "\n".join(text), total

@@ -1,4 +1,4 @@
-"""Record: the words that the dims of an instruction begin with, by name.
+"""DimsRecord: the words that the dims of an instruction begin with, by name.
 
 A tuple whose items have names, as a named tuple; but the classes of records.py are made in 0.1 ms
 instead of 1.4, and a field may be a tuple of words or of records.
@@ -7,8 +7,8 @@ instead of 1.4, and a field may be a tuple of words or of records.
 from operator import itemgetter
 
 
-class Record(tuple):
-    """FIELDS: names in order; NESTED: {field: (how many, their Record or None for ints)}."""
+class DimsRecord(tuple):
+    """FIELDS: names in order; NESTED: {field: (how many, their DimsRecord or None for ints)}."""
 
     __slots__ = ()
     FIELDS, NESTED, WORDS = (), {}, 0

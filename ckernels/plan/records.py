@@ -3,7 +3,7 @@ Python. Generated from there by `python -m build_tools.records`; see words() and
 instructions.py.
 """
 
-from .record import Record
+from .record import DimsRecord
 
 (
     CONV,
@@ -24,7 +24,7 @@ from .record import Record
 ) = range(15)  # native instructions
 
 
-class GemmDims(Record):
+class GemmDims(DimsRecord):
     """C = alpha * op(A) @ op(B) + beta * C, row-major; strides are in elements."""
 
     FIELDS = (
@@ -48,7 +48,7 @@ class GemmDims(Record):
     WORDS = 16
 
 
-class AxisDims(Record):
+class AxisDims(DimsRecord):
     """One axis of an image and of the windows over it."""
 
     FIELDS = (
@@ -62,7 +62,7 @@ class AxisDims(Record):
     WORDS = 6
 
 
-class WindowDims(Record):
+class WindowDims(DimsRecord):
     """All native instructions but the transposition. Images are (n, d, h, w, c), kernels (d, h, w,
     c, o); strides are in elements.
     """
@@ -84,7 +84,7 @@ class WindowDims(Record):
     WORDS = 36
 
 
-class TransposeDims(Record):
+class TransposeDims(DimsRecord):
     """A batch of matrices whose rows become columns: three sizes of the batch, rows and columns of
     the result, whose columns are contiguous.
     """
