@@ -116,7 +116,7 @@ theano: build
 	test -d build/Theano-1.0.5 || { $(PY) -m pip download -q --disable-pip-version-check \
 	    Theano==1.0.5 --no-binary :all: --no-deps -d build && \
 	    tar xzf build/Theano-1.0.5.tar.gz -C build; }
-	$(PY) tests/clients/theano_suite/run.py build/Theano-1.0.5 build/theano_tests $(ARGS)
+	THEANO_FLAGS=$${THEANO_FLAGS-linker=py} $(PY) tests/clients/theano_suite/run.py build/Theano-1.0.5 build/theano_tests $(ARGS)
 
 # PyTensor's tests are in its repository: PEERS is a folder of it, if one is at hand. Its linkers' own
 # suites are run with ours in their place; SUITE="tests/scan ..." runs any of its tests with our mode
