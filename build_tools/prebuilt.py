@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -45,8 +46,81 @@ class Recorder:
         return [self.seen[name] for name in sorted(self.seen)]
 
 
+def kinds(L, units, filters, image, hidden, steps):
+    """{name: [(layer, its arguments, its named ones)]} of nets without their last layer."""
+    relu = dict(activation="relu")
+    return {
+        "mlp": [
+            (L.Dense, (units,), dict(activation="relu", input_shape=(8,))),
+            (L.Dropout, (0.2,), {}),
+            (L.Dense, (units,), dict(activation="tanh")),
+            (L.Dense, (units,), dict(activation="sigmoid")),
+            (L.BatchNormalization, (), {}),
+        ],
+        "cnn": [
+            (
+                L.Conv2D,
+                (filters, (3, 3)),
+                dict(relu, padding="same", input_shape=(image, image, 1)),
+            ),
+            (L.BatchNormalization, (), {}),
+            (L.MaxPooling2D, ((2, 2),), {}),
+            (L.Conv2D, (filters, (3, 3)), relu),
+            (L.MaxPooling2D, ((2, 2),), {}),
+            (L.Dropout, (0.25,), {}),
+            (L.Flatten, (), {}),
+            (L.Dense, (units,), relu),
+        ],
+        "cnn without norm": [
+            (L.Conv2D, (filters, (3, 3)), dict(relu, input_shape=(image, image, 3))),
+            (L.Conv2D, (filters, (3, 3)), relu),
+            (L.AveragePooling2D, ((2, 2),), {}),
+            (L.Flatten, (), {}),
+        ],
+        "mlp with dropout": [
+            (L.Dense, (units,), dict(relu, input_shape=(8,))),
+            (L.Dropout, (0.2,), {}),
+            (L.Dense, (units,), relu),
+            (L.Dropout, (0.2,), {}),
+        ],
+        "cnn with dropout": [
+            (L.Conv2D, (filters, (3, 3)), dict(relu, input_shape=(image, image, 1))),
+            (L.Conv2D, (filters, (3, 3)), relu),
+            (L.MaxPooling2D, ((2, 2),), {}),
+            (L.Dropout, (0.25,), {}),
+            (L.Flatten, (), {}),
+            (L.Dense, (units,), relu),
+            (L.Dropout, (0.5,), {}),
+        ],
+        "cnn of two pools": [
+            (L.Conv2D, (filters, (3, 3)), dict(relu, input_shape=(image, image, 3))),
+            (L.MaxPooling2D, ((2, 2),), {}),
+            (L.Conv2D, (filters, (3, 3)), relu),
+            (L.MaxPooling2D, ((2, 2),), {}),
+            (L.Flatten, (), {}),
+            (L.Dense, (units,), relu),
+        ],
+        "lstm with dropout": [
+            (L.LSTM, (hidden,), dict(input_shape=(steps, 5))),
+            (L.Dropout, (0.5,), {}),
+        ],
+        "lstm": [(L.Embedding, (30, hidden), dict(input_length=steps)), (L.LSTM, (hidden,), {})],
+        "lstm of rows": [
+            (L.LSTM, (hidden,), dict(return_sequences=True, input_shape=(steps, 5))),
+            (L.LSTM, (hidden,), {}),
+        ],
+        "gru": [(L.GRU, (hidden,), dict(input_shape=(steps, 5)))],
+        "rnn": [(L.SimpleRNN, (hidden,), dict(input_shape=(steps, 5)))],
+        "conv1d": [
+            (L.Conv1D, (filters, 3), dict(relu, input_shape=(image, 4))),
+            (L.MaxPooling1D, (2,), {}),
+            (L.GlobalAveragePooling1D, (), {}),
+        ],
+    }
+
+
 def layers():
-    """Train each kind of net for two steps, with both optimizers."""
+    """Train each kind of net for a few steps, small and large, with each optimizer."""
     import numpy as np
 
     os.environ["KERAS_BACKEND"] = "ckernels.compat.keras2"
@@ -54,91 +128,35 @@ def layers():
     from keras import optimizers
     from keras.models import Sequential
 
-    relu = dict(activation="relu")
-    nets = {
-        "mlp": [
-            (L.Dense, (16,), dict(activation="relu", input_shape=(8,))),
-            (L.Dropout, (0.2,), {}),
-            (L.Dense, (16,), dict(activation="tanh")),
-            (L.Dense, (12,), dict(activation="sigmoid")),
-            (L.BatchNormalization, (), {}),
-        ],
-        "cnn": [
-            (L.Conv2D, (8, (3, 3)), dict(relu, padding="same", input_shape=(12, 12, 1))),
-            (L.BatchNormalization, (), {}),
-            (L.MaxPooling2D, ((2, 2),), {}),
-            (L.Conv2D, (8, (3, 3)), relu),
-            (L.MaxPooling2D, ((2, 2),), {}),
-            (L.Dropout, (0.25,), {}),
-            (L.Flatten, (), {}),
-            (L.Dense, (16,), relu),
-        ],
-        "cnn without norm": [
-            (L.Conv2D, (8, (3, 3)), dict(relu, input_shape=(12, 12, 3))),
-            (L.Conv2D, (8, (3, 3)), relu),
-            (L.AveragePooling2D, ((2, 2),), {}),
-            (L.Flatten, (), {}),
-        ],
-        "mlp with dropout": [
-            (L.Dense, (16,), dict(relu, input_shape=(8,))),
-            (L.Dropout, (0.2,), {}),
-            (L.Dense, (16,), relu),
-            (L.Dropout, (0.2,), {}),
-        ],
-        "cnn with dropout": [
-            (L.Conv2D, (8, (3, 3)), dict(relu, input_shape=(12, 12, 1))),
-            (L.Conv2D, (8, (3, 3)), relu),
-            (L.MaxPooling2D, ((2, 2),), {}),
-            (L.Dropout, (0.25,), {}),
-            (L.Flatten, (), {}),
-            (L.Dense, (16,), relu),
-            (L.Dropout, (0.5,), {}),
-        ],
-        "cnn of two pools": [
-            (L.Conv2D, (8, (3, 3)), dict(relu, input_shape=(12, 12, 3))),
-            (L.MaxPooling2D, ((2, 2),), {}),
-            (L.Conv2D, (8, (3, 3)), relu),
-            (L.MaxPooling2D, ((2, 2),), {}),
-            (L.Flatten, (), {}),
-            (L.Dense, (16,), relu),
-        ],
-        "lstm with dropout": [
-            (L.LSTM, (8,), dict(input_shape=(6, 5))),
-            (L.Dropout, (0.5,), {}),
-        ],
-        "lstm": [(L.Embedding, (30, 8), dict(input_length=6)), (L.LSTM, (8,), {})],
-        "lstm of rows": [
-            (L.LSTM, (8,), dict(return_sequences=True, input_shape=(6, 5))),
-            (L.LSTM, (8,), {}),
-        ],
-        "gru": [(L.GRU, (8,), dict(input_shape=(6, 5)))],
-        "rnn": [(L.SimpleRNN, (8,), dict(input_shape=(6, 5)))],
-        "conv1d": [
-            (L.Conv1D, (8, 3), dict(relu, input_shape=(12, 4))),
-            (L.MaxPooling1D, (2,), {}),
-            (L.GlobalAveragePooling1D, (), {}),
-        ],
-    }
     heads = {
         "categorical_crossentropy": (3, "softmax"),
         "binary_crossentropy": (1, "sigmoid"),
         "mse": (1, None),
     }
     rng = np.random.default_rng(0)
-    for name, rows in nets.items():
-        for loss, (width, activation) in heads.items():
-            for optimizer in ("sgd", "adam", optimizers.SGD(lr=0.01, momentum=0.9, nesterov=True)):
-                model = Sequential([kind(*args, **named) for kind, args, named in rows])
-                model.add(L.Dense(width, activation=activation))
-                metrics = ["accuracy"] if activation else ["mae"]
-                model.compile(loss=loss, optimizer=optimizer, metrics=metrics)
-                shape = (40, *model.input_shape[1:])
-                x = rng.integers(0, 30, shape) if name == "lstm" else rng.normal(size=shape)
-                y = np.eye(3)[rng.integers(0, 3, 40)] if width == 3 else rng.integers(0, 2, (40, 1))
-                model.fit(x, y, batch_size=16, epochs=1, verbose=0, validation_split=0.25)
-                model.evaluate(x, y, verbose=0)
-                model.predict(x)
-            print(name, loss, flush=True)
+
+    def programs(nets, losses, batches, count):
+        for name, rows in nets.items():
+            for loss in losses:
+                width, activation = heads[loss]
+                for optimizer in ("sgd", "adam", optimizers.SGD(0.01, momentum=0.9, nesterov=True)):
+                    model = Sequential([kind(*args, **named) for kind, args, named in rows])
+                    model.add(L.Dense(width, activation=activation))
+                    metrics = ["accuracy"] if activation else ["mae"]
+                    model.compile(loss=loss, optimizer=optimizer, metrics=metrics)
+                    shape = (count, *model.input_shape[1:])
+                    x = rng.integers(0, 30, shape) if name == "lstm" else rng.normal(size=shape)
+                    labels = rng.integers(0, width if width > 1 else 2, (count, 1))
+                    y = np.eye(width)[labels[:, 0]] if width > 1 else labels
+                    for batch in batches:
+                        model.fit(x, y, batch_size=batch, verbose=0, validation_split=0.25)
+                    model.evaluate(x, y, verbose=0)
+                    model.predict(x)
+                print(name, loss, flush=True)
+
+    programs(kinds(L, 16, 8, 12, 8, 6), heads, (16,), 40)
+    # Sums over many rows are made in chunks, by kernels of their own: sizes as programs have them.
+    programs(kinds(L, 512, 32, 28, 64, 28), ["categorical_crossentropy"], (64, 256), 352)
 
 
 def guide():
@@ -161,10 +179,14 @@ def guide():
 
 
 def record(path):
-    recorder = Recorder()
-    layers()
-    guide()
-    rows = recorder.rows()
+    # A compiledir of its own: plans stored by an earlier run would not ask for their kernels.
+    with tempfile.TemporaryDirectory() as place:
+        flags = os.environ.get("CKERNELS_FLAGS", "")
+        os.environ["CKERNELS_FLAGS"] = f"{flags},base_compiledir={place}".lstrip(",")
+        recorder = Recorder()
+        layers()
+        guide()
+        rows = recorder.rows()
     with open(path, "w", encoding="utf-8") as stream:
         json.dump(rows, stream)
     print(f"{len(rows)} kernels, {sum(len(r[1]) for r in rows) / 1e6:.1f} MB of C")
