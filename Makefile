@@ -116,11 +116,12 @@ theano: build
 	test -d build/Theano-1.0.5 || { $(PY) -m pip download -q --disable-pip-version-check \
 	    Theano==1.0.5 --no-binary :all: --no-deps -d build && \
 	    tar xzf build/Theano-1.0.5.tar.gz -C build; }
-	$(PY) tests/clients/theano_suite/run.py build/Theano-1.0.5 build/theano_tests $(ARGS)
+	THEANO_FLAGS=$${THEANO_FLAGS-linker=py} $(PY) tests/clients/theano_suite/run.py build/Theano-1.0.5 build/theano_tests $(ARGS)
 
 # PyTensor's tests are in its repository: PEERS is a folder of it, if one is at hand. Its linkers' own
 # suites are run with ours in their place; SUITE="tests/scan ..." runs any of its tests with our mode
-# as the default, MODE=NUMBA the same with another one.
+# as the default, MODE=NUMBA the same with another one. MLX has wheels for some machines only: without
+# it its suite is skipped.
 PYTENSOR ?= 3.3.0
 PYTENSOR_FROM = https://github.com/pymc-devs/pytensor
 PYTENSOR_ENV = $(abspath build/pytensor-$(PYTENSOR))
@@ -133,12 +134,13 @@ NEW_PYTHON ?= $(or $(wildcard $(PYTENSOR_PY)),$(shell for p in $(PYTHON) python3
     $(error make pytensor needs Python 3.12 or newer: NEW_PYTHON=path of one))
 UNDER = PYTHONPATH=$(CURDIR):$(CURDIR)/tests/bridges PYTENSOR_FLAGS=cxx= $(PYTENSOR_PY) -m pytest \
     -p no:cacheprovider -q -W ignore -o addopts=
-pytensor: build
+pytensor:
 	test -x $(PYTENSOR_PY) || $(NEW_PYTHON) -m venv $(PYTENSOR_ENV)
 	test -d "$(PEERS)/tests/link" || git clone -q --depth 1 --branch rel-$(PYTENSOR) $(PYTENSOR_FROM) \
 	    "$(PEERS)" || { echo "PEERS=a folder with the tests/ of PyTensor $(PYTENSOR)"; exit 1; }
 	$(PYTENSOR_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi jax \
-	    pytest pytest-timeout pytest-mock hypothesis pytensor==$(PYTENSOR)
+	    pytest pytest-timeout pytest-mock hypothesis pymc nutpie pytensor==$(PYTENSOR)
+	-$(PYTENSOR_PY) -m pip install -q --disable-pip-version-check "mlx[cpu]"
 	CKERNELS_REQUIRE_RUNTIME=1 $(PYTENSOR_PY) setup.py -q build_ext --inplace
 	PYTHONPATH=. $(PYTENSOR_PY) -m pytest -p no:cacheprovider tests/bridges
 ifdef SUITE

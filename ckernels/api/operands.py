@@ -13,7 +13,6 @@ from .. import dtypes, ops
 from ..errors import ArgumentError, DTypeError, ShapeError, UsageError, with_line
 from ..graph.node import Node, constant
 from ..graph.shapes import show
-from ..ops import joining
 
 WEAK = (bool, int, float, complex)
 
@@ -61,7 +60,8 @@ def _has_array(x):
 
 
 def _stacked(x):
-    return joining.stack([node_of(i) for i in x], 0)
+
+    return ops.stack([node_of(i) for i in x], 0)
 
 
 def as_array(x, what="a value", dtype=None):

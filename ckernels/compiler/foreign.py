@@ -7,7 +7,6 @@ code, sealed, and loaded from memory. It says what it offers in a table of its o
 
 import hashlib
 import os
-import tempfile
 from typing import NamedTuple
 
 from .. import locks
@@ -127,6 +126,8 @@ def _made(source, key, command, flags, tools):
 
 
 def _compiled(source, command):
+    import tempfile  # start-up: programs without C Ops never need it
+
     with tempfile.TemporaryDirectory(prefix="ckernels-") as directory:
         target = os.path.join(directory, "source.so")
         shared = ["-shared", "-undefined", "dynamic_lookup"] if _darwin() else ["-shared"]

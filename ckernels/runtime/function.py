@@ -296,7 +296,7 @@ class CompiledFunction(Shared):
         fast.info = self
         self._fast = weakref.ref(fast)
         if not any(None in n.shape for n in spec.cells):
-            self.program.learn = self.learn
+            self.program.callable = self._fast
         if spec.profile:
             from .profile import watch  # start-up
 
@@ -318,12 +318,6 @@ class CompiledFunction(Shared):
                 raise
             warn_numpy(problem)
             return bind_reference(self.program, arrays)
-
-    def learn(self, found):
-        """Let the C callable make the plans of a class of shapes from now on."""
-        fast = self._fast()
-        if fast is not None:
-            fast.learn(found)
 
     def changing_shapes(self):
         """The present shapes of the variables that may change theirs."""

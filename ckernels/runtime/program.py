@@ -127,7 +127,7 @@ class Program:
         self.assumptions = []  # of the last plan: (text, line, taken)
         self.described = None  # key and order of the graph: see stored.py
         self.lock = locks.rlock()
-        self.learn = None  # what takes a Class of the runtime, which makes plans without us
+        self.callable = None  # weak, of the C callable, which learns to plan without us
 
     def shapes_of(self, arrays):
         """{leaf: shape} for these input arrays; ShapeError where a static size disagrees."""
@@ -199,10 +199,10 @@ class Program:
             plan = _runtime.Plan(**arguments)
             self.told[self.serial] = found.told
             weakref.finalize(plan, self.told.pop, self.serial, None).atexit = False
-            if self.learn is not None:
-                learned = found.learned(plan, written_kind(self, arrays))
-                if learned is not None:
-                    self.learn(learned)
+            fast = self.callable and self.callable()
+            learned = fast and found.learned(plan, written_kind(self, arrays))
+            if learned:
+                fast.learn(learned)
             return plan
 
     def known(self, kind, symbols):

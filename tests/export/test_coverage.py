@@ -67,6 +67,7 @@ def test_templates_are_all_exported_or_left_out_by_name():
         "ctc_collapse",
         "gather",
         "interpolate",
+        "interpolate_grad",
         "kernel",
         "mrg",
         "mrg_choice",

@@ -454,6 +454,13 @@ def resized(rng):
     return Case(lambda x: ops.interpolate(x, 1, count, step, start - 2, 3), [x])
 
 
+@case("arange")
+def counted(rng):
+    start, step = numbers(rng, (), special=[0]), numbers(rng, (), 0.5, 2)
+    stop = start + (int(rng.integers(1, 5)) - 0.5) * step  # differences keep the count
+    return Case(lambda a, b: ops.square(ops.arange(a, float(stop), b)), [start, step])
+
+
 @case("checkpoint", "again")
 def recomputed(rng):
     x, w = numbers(rng, (3,), special=[0]), numbers(rng, (3, 3))

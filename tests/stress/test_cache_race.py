@@ -161,7 +161,10 @@ def test_the_directory_itself_vanishes(tmp_path):
 
 
 def test_there_is_no_lock():
-    """Nothing in the library asks the system for one, or waits for another's file to go away."""
+    """Nothing in the library asks the system for one, or waits for another's file to go away.
+
+    Only the bridges wait: for other machines.
+    """
     for path in sorted((ROOT / "ckernels").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -169,7 +172,8 @@ def test_there_is_no_lock():
                 assert not names & {"fcntl", "msvcrt", "filelock"}, path
             if isinstance(node, ast.Attribute):
                 assert node.attr not in ("lockf", "flock", "O_EXLOCK"), path
-                assert node.attr != "sleep", f"{path}: who waits, waits for somebody"
+                waits = node.attr == "sleep" and "bridges" not in path.parts
+                assert not waits, f"{path}: who waits, waits for somebody"
 
 
 def test_hits_of_many_processes(tmp_path):

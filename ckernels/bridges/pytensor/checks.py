@@ -16,9 +16,8 @@ from ...ops.shape import known_value, known_values
 from ...rewrite import canonicalise
 
 BROADCAST = (
-    "Runtime broadcasting not allowed. One input had a distinct dimension length of 1, "
-    "but was not marked as broadcastable: {} in axis {}. If broadcasting was intended, "
-    "use `specify_broadcastable` on the relevant input."
+    "Runtime broadcasting not allowed: sizes {} meet in axis {}, and the type of none of them says "
+    "that its 1 may be repeated. If that is meant, pass the input through `specify_broadcastable`."
 )
 
 
@@ -128,7 +127,7 @@ def _check_specified(attrs, shape, wanted):
                 f"not marked as broadcastable."
             )
         if attrs["what"] == "Split":
-            raise ShapeError(f"Split sizes do not sum up to input length along axis: {int(size)}")
+            raise ShapeError(f"Split sizes do not sum up to the {int(size)} elements of the axis")
         raise Misspecified(
             f"SpecifyShape: dim {axis} of input has shape {int(size)}, expected {int(want)}."
         )

@@ -242,7 +242,8 @@ def _gradients(cost, targets, known, fixed):
     """A node, None or a NullType for each target."""
     roots = ([] if cost is None else [cost]) + list(known)
     cut = [v for v in (*targets, *known, *fixed) if isinstance(v, Handle)]
-    memo = known_handles([*roots, *targets, *fixed])
+    given = [g for g in known.values() if isinstance(g, Handle)]
+    memo = known_handles([*roots, *targets, *fixed, *given])
     opened = Opened(roots, [v for v in cut if not (cost is not None and v is cost)])
     nodes = {}
     for v, g in known.items():
@@ -250,9 +251,8 @@ def _gradients(cost, targets, known, fixed):
             node = opened.of(v)
             nodes[node] = ops.cast(g.node, node.dtype) if dtypes.is_inexact(node.dtype) else g.node
     start = None if cost is None else opened.roots[0].node
-    found = _engine_grad(
-        start, [opened.of(x) for x in targets], nodes, [opened.of(v) for v in fixed], targets
-    )
+    ends = [start if x is cost else opened.of(x) for x in targets]
+    found = _engine_grad(start, ends, nodes, [opened.of(v) for v in fixed], targets)
     found = opened.closed(found)
     mentioned = (*roots, *known.values())
     return [None if n is None else (n, memo, mentioned) for n in found]

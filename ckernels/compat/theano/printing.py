@@ -298,7 +298,7 @@ def pydotprint(
     base, ending = os.path.splitext(str(outfile or "graph.svg"))
     path = draw(what, base + (ending if ending in (".html", ".htm", ".svg") else ".svg"))
     if print_output_file:
-        print("The output file is available at", path)
+        print(f"the graph is drawn in {path}")
 
 
 def drawable(fct):

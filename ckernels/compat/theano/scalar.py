@@ -7,6 +7,7 @@ generates its own.
 
 import numpy as np
 
+from ... import dtypes, ops
 from ...graph.node import constant as constant_node
 from .gof.clinker import CNumber
 from .gof.graph import Apply, Constant, Variable
@@ -164,7 +165,7 @@ class ScalarFromTensor(KernelOp):
 
 
 class TensorFromScalar(KernelOp):
-    """A number as a tensor without dimensions."""
+    """A number as a tensor without dimensions; the derivative by a whole number is zero."""
 
     def __init__(self):
         KernelOp.__init__(self, _identity, "TensorFromScalar")
@@ -173,10 +174,12 @@ class TensorFromScalar(KernelOp):
         from .tensor.variables import wrap
 
         x = as_scalar(x)
-        return Apply.made(self, [x], [wrap(x.node)])
+        node = ops.zero_grad(x.node) if dtypes.is_discrete(x.node.dtype) else x.node
+        return Apply.made(self, [x], [wrap(node)])
 
     def grad(self, inputs, output_gradients):
-        return [scalar_from_tensor(output_gradients[0])]
+        found = scalar_from_tensor(output_gradients[0])
+        return [found * 0 if dtypes.is_discrete(inputs[0].dtype) else found]
 
     def __reduce__(self):
         return TensorFromScalar, ()

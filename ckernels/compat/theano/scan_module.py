@@ -107,6 +107,7 @@ class _Scan:
         self.seqs = [scan_step.Sequence(k, s) for k, s in enumerate(self.given_seqs)]
         self.states = [scan_step.State(k, s) for k, s in enumerate(self.given_infos)]
         self.go_backwards = go_backwards
+        self.counted = None
         self.steps = self._steps(n_steps)
         self.shared, self.seen, self.single = {}, [], False
 
@@ -122,7 +123,7 @@ class _Scan:
         ):
             raise ValueError(f"n_steps must be whole, not {n_steps} of {type(n_steps)}")
         if n_steps is not None and not isinstance(n_steps, int):
-            n_steps = as_tensor_variable(n_steps)
+            self.counted = n_steps = as_tensor_variable(n_steps)
             known = ops.known_value(n_steps.node) if n_steps.ndim == 0 else None
             n_steps = int(known) if known is not None else n_steps
         if isinstance(n_steps, int) and n_steps < 0:
@@ -167,7 +168,7 @@ class _Scan:
 
     def outer(self):
         """The user's variables that the loop starts from."""
-        found = []
+        found = [] if self.counted is None else [self.counted]
         for s in (*self.given_seqs, *self.given_infos):
             s = s.get("input", s.get("initial")) if isinstance(s, dict) else s
             if isinstance(s, Handle):

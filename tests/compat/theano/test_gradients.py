@@ -1,5 +1,7 @@
 """theano.gradient: handles, disconnected inputs, names, Jacobians, operators, user Ops."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -183,3 +185,61 @@ def test_r_op_of_users():
     y = theano.Rop(T.sqr(Tripled()(T.sin(x))), x, v)
     expected = 2 * 2 * np.sin([0.3]) * 3 * np.cos([0.3])
     np.testing.assert_allclose(theano.function([x, v], y)([0.3], [1.0]), expected)
+
+
+def test_gradients_of_costs_by_themselves_and_of_numbers():
+    x, y = T.dscalars("x", "y")
+    made = y * 2
+    cost = made * x
+    found = theano.function([x, y], T.grad(cost, [y, made, cost]))(3, 5)
+    np.testing.assert_array_equal(found, [6, 3, 1])
+    i = T.iscalar("i")
+    assert float(T.grad(i, i).eval({i: 12})) == 1
+    for number, slope in ((56, 0), (56.0, 1)):  # a whole number's tensor has no slope
+        s = theano.scalar.constant(number)
+        t = T.tensor_from_scalar(s)
+        assert float(t.eval()) == 56 and float(T.grad(t, s).eval()) == slope
+
+
+def test_second_gradients_of_batch_normalisation_with_its_statistics_constant():
+    from ckernels.compat.theano.tensor.nnet import bn
+
+    row = T.TensorType("float64", (True, False))
+    x, dy, dx = T.dmatrices("x", "dy", "dx")
+    scale, bias, dscale = row("scale"), row("bias"), row("dscale")
+    out, mean, invstd = bn.batch_normalization_train(x, scale, bias, (0,), 5e-3)
+    first = T.grad(None, [x, scale], known_grads={out: dy})
+    second = T.grad(
+        None,
+        x,
+        known_grads=dict(zip(first, (dx, dscale))),
+        consider_constant=[x, dy, scale, bias, mean, invstd],
+    )
+    r = np.random.RandomState(0)
+    a, g, h, s, b, k = [r.randn(*size) for size in [(5, 3)] * 3 + [(1, 3)] * 3]
+    m, w = a.mean(0, keepdims=True), 1 / np.sqrt(a.var(0, keepdims=True) + 5e-3)
+
+    def slopes(a):  # of the output by x and scale, m and w held
+        d = a - m
+        c = g * w - d * (g * d).mean(0, keepdims=True) * w**3
+        return np.sum(h * s * (c - c.mean(0, keepdims=True))) + np.sum(k * g * w * d)
+
+    expected, step = np.zeros_like(a), 1e-5
+    for at in np.ndindex(a.shape):
+        e = np.zeros_like(a)
+        e[at] = step
+        expected[at] = (slopes(a + e) - slopes(a - e)) / (2 * step)
+    f = theano.function([x, scale, bias, dy, dx, dscale], second, on_unused_input="ignore")
+    np.testing.assert_allclose(f(a, s, b, g, h, k), expected, rtol=1e-6, atol=1e-8)
+
+
+def test_graphs_of_functions_whose_inputs_are_made_of_others():
+    x, g = [T.dscalar(n).dimshuffle("x", "x") for n in "xg"]
+    f = theano.function([x, g], T.grad(None, x, known_grads={x**2: g}))
+    assert f([[3.0]], [[5.0]]) == 30
+    assert all(v.owner is None for v in f.maker.fgraph.inputs)
+    start, steps = T.dscalar("start"), T.iscalar("steps")
+    rows, updates = theano.scan(lambda v: 2 * v, [], start, n_steps=steps)
+    f = theano.function([start, steps], rows, updates=updates)
+    assert f.maker.fgraph.inputs == [start, steps] and f.maker.fgraph.toposort()
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(f))(1, 3), [2, 4, 8])

@@ -1,6 +1,7 @@
 """f.maker: the inputs, outputs, mode and graph of a function, as Theano shows them."""
 
 from ..gof.fg import FunctionGraph
+from ..gof.walks import replayed
 from ..names import absent_of as _absent_of
 from .callable import Function  # noqa: F401
 from .function import UnusedInputError, function  # noqa: F401
@@ -27,12 +28,13 @@ class Maker:
             self._fgraph = folded(self.function.lowered.fgraph)
         if self._fgraph is None:
             asked = self.function.asked
-            outputs = self.function.lowered.written
+            outputs, inputs = list(self.function.lowered.written), [i.variable for i in asked.ins]
             if asked.givens:
-                from ..gof.walks import replayed
-
-                outputs = replayed(list(outputs), asked.givens)
-            self._fgraph = FunctionGraph([i.variable for i in asked.ins], outputs, clone=False)
+                outputs = replayed(outputs, asked.givens)
+            made = {v: v.type(v.name) for v in inputs if v.owner is not None}
+            if made:  # an input of a function may be made of others, that of a graph may not
+                outputs = replayed(outputs, made)
+            self._fgraph = FunctionGraph([made.get(v, v) for v in inputs], outputs, clone=False)
         return self._fgraph
 
 

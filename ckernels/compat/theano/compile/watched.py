@@ -74,9 +74,7 @@ class NanGuard(Guarded):
         if not words:
             return False
         problem = with_line(
-            NanGuardError(
-                f"{words}: NanGuardMode found an error in {what}, {title(node)}, {span(array)}"
-            ),
+            NanGuardError(f"{words}: NanGuardMode stopped at {what}, {title(node)}, {span(array)}"),
             node,
         )
         action = config._get("NanGuardMode.action")

@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from ..... import ops
 from ...gof.graph import Variable
+from ...gof.op import apply_op
 from ...names import absent_of as _absent_of
-from ..elementwise import inv, sqrt
+from ..elementwise import sqrt
 from ..shaping import addbroadcast, patternbroadcast
 from ..variables import as_tensor_variable
 
@@ -59,7 +61,7 @@ def batch_normalization_train(
     running_mean=None,
     running_var=None,
 ):
-    """[normalised inputs, mean, 1 / sqrt(variance + epsilon)], and running averages where given.
+    """(normalised inputs, mean, 1 / sqrt(variance + epsilon), then running averages where given).
 
     axes: 'per-activation', 'spatial', or those the statistics are taken over. epsilon: at least
     1e-5.
@@ -70,7 +72,8 @@ def batch_normalization_train(
     gamma, beta, mean0, var0 = _parameters(inputs, axes, gamma, beta, running_mean, running_var)
     mean = inputs.mean(axes, keepdims=True)
     var = inputs.var(axes, keepdims=True)
-    invstd = inv(sqrt(var + np.asarray(epsilon, var.dtype)))
+    # one op, whose slope is made of its value: to hold invstd constant ends the path there
+    invstd = apply_op(ops.rsqrt, var + np.asarray(epsilon, var.dtype))
     out = (inputs - mean) * (gamma * invstd) + beta
     results = [out, mean, invstd]
     factor = running_average_factor
@@ -79,7 +82,7 @@ def batch_normalization_train(
     if running_var is not None:
         m = (inputs.size / mean.size).astype(inputs.dtype)
         results.append(_as(var0 * (1.0 - factor) + (m / (m - 1)) * var * factor, running_var))
-    return results
+    return tuple(results)
 
 
 def _as(new, old):
