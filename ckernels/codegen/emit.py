@@ -7,7 +7,6 @@ templates/*.c.in. Every name is a number, so nothing a user wrote can reach the 
 import functools
 import hashlib
 import os
-import re
 from string import Template
 
 from . import mathlib
@@ -19,7 +18,6 @@ from .passes import interleave
 from .print_c import APART, SCHEDULED, Printer
 from .tidy import tidy_body
 
-CALL = re.compile(r"\bck_\w+\(")  # of a function of the math library
 FORMS = {"flat": Flat, "tile": Tile, "rows": Rows, "chunks": Chunks, "columns": Columns,
          "column_chunks": ColumnChunks, "steps": Steps}  # fmt: skip
 _TEMPLATES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "templates")
@@ -46,7 +44,7 @@ def written(kernel):
     printer = Printer(loop)
     form(kernel, printer).write()
     attribute = ""
-    if kernel.form != "steps" and CALL.search("\n".join(printer.lines)):
+    if kernel.form != "steps" and mathlib.snippets("\n".join(printer.lines)):
         attribute = APART
     if kernel.form == "flat" and interleave(kernel):
         attribute = SCHEDULED

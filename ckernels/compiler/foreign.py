@@ -7,6 +7,7 @@ code, sealed, and loaded from memory. It says what it offers in a table of its o
 
 import hashlib
 import os
+import sys
 from typing import NamedTuple
 
 from .. import locks
@@ -130,7 +131,9 @@ def _compiled(source, command):
 
     with tempfile.TemporaryDirectory(prefix="ckernels-") as directory:
         target = os.path.join(directory, "source.so")
-        shared = ["-shared", "-undefined", "dynamic_lookup"] if _darwin() else ["-shared"]
+        shared = (
+            ["-shared", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
+        )
         process.run(
             [*command, "-pipe", *shared, "-x", "c++", "-", "-o", target, *source.libraries],
             source.text.encode(),
@@ -138,7 +141,3 @@ def _compiled(source, command):
         )
         with open(target, "rb") as stream:
             return stream.read()
-
-
-def _darwin():
-    return os.uname().sysname == "Darwin" if hasattr(os, "uname") else False

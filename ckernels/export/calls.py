@@ -6,7 +6,6 @@ where buffers lie was decided before.
 """
 
 from ..dtypes import C_NAMES
-from ..plan.gemm import ONE
 from ..plan.instructions import (
     GEMM,
     IF,
@@ -16,6 +15,7 @@ from ..plan.instructions import (
     Move,
     flatten,
     record_of,
+    word_of,
     words,
     words_after,
 )
@@ -101,7 +101,7 @@ def kernel(calls, instr):
 def gemm(calls, instr):
     calls.title(instr)
     own = record_of(GemmDims, instr.dims)
-    assert own.alpha == ONE and own.beta == 0, "a product that is scaled or added"
+    assert own.alpha == word_of(1.0) and own.beta == 0, "a product that is scaled or added"
     calls.multiplied += calls.times * own.m * own.n * own.k * own.batch
     dtype = "float64" if own.dtype else "float32"
     numbers = calls.numbers(words(own.but(alpha=0, beta=0))[:-1])  # the unit is below

@@ -3,16 +3,14 @@
 A part of Binder (binder.py), which gives layouts and places.
 """
 
-import struct
 from dataclasses import replace
 
 from ..codegen.layout import collapse
 from ..graph.shapes import product
 from ..graph.sizes import estimate, greatest, reaches
-from .instructions import GEMM, Instruction, words
+from .instructions import GEMM, Instruction, word_of, words
 from .records import GemmDims
 
-ONE = struct.unpack("q", struct.pack("d", 1.0))[0]  # 1.0 as a word
 TALL = 512  # rows up to which gemm reads B without packing it: see builtin.c
 
 
@@ -74,7 +72,7 @@ class Products:
             lda=lda,
             ldb=ldb,
             ldc=greatest(n, 1),
-            alpha=ONE,
+            alpha=word_of(1.0),
             beta=0,
             batch=batch,
             step_a=steps[0],

@@ -5,11 +5,17 @@ The dims of gemm and native instructions are the words of a record (records.py),
 kernel that follows panel by panel.
 """
 
+import struct
 from dataclasses import dataclass, field
 
 from .records import GemmDims, WindowDims
 
 KERNEL, GEMM, PYCALL, SCAN, IF, NATIVE = 0, 1, 2, 3, 4, 5  # enum of ckernels.h
+
+
+def word_of(number):
+    """A float64 as a word of dims: the integer of its bits."""
+    return struct.unpack("q", struct.pack("d", number))[0]
 
 
 def words(record):

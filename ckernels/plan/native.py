@@ -17,8 +17,7 @@ from ..graph.sizes import Size, estimate, greatest, reaches, value_of
 from ..graph.walk import consumers
 from ..ops.conv import geometry
 from ..ops.windows import all_pads
-from .gemm import ONE
-from .instructions import GEMM, NATIVE, Instruction, words
+from .instructions import GEMM, NATIVE, Instruction, word_of, words
 from .records import (
     CONV,
     CONV_INPUT_GRAD,
@@ -307,7 +306,7 @@ def dense_input_grad(binder, node, g):
         lda=lda,
         ldb=greatest(1, columns),
         ldc=rows,
-        alpha=ONE,
+        alpha=word_of(1.0),
         beta=0,
         batch=1,
         step_a=0,

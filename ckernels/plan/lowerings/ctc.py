@@ -5,7 +5,6 @@ Samples that run at the same time need scratch of their own: there is one piece 
 samples, and so many blocks that threads find work and the pieces stay small.
 """
 
-import struct
 from dataclasses import replace
 
 from ... import dtypes
@@ -13,17 +12,13 @@ from ...codegen.lower import Launch
 from ...codegen.raw import RawKernel
 from ...graph.sizes import ceil_divide, greatest, smallest
 from ...schedule.cost import work
+from ..instructions import word_of
 
 BLOCKS = 16  # pieces of scratch at most, ...
 SCRATCH = 128 << 20  # ... and bytes of all of them, where two are not more
 NS_STATE, NS_SLOPE = 0.7, 2.0  # a state of the trellis at one step; the same with derivatives
 NS_CLASS = 0.15  # reading the weight of a class
 NS_BEAM, NS_BEAM_CLASS = 60, 0.7  # a prefix at one step; trying one label on it
-
-
-def bits(number):
-    """The bits of a double as an integer, as dims carry it."""
-    return struct.unpack("q", struct.pack("d", number))[0]
 
 
 def blocks(samples, piece):
@@ -125,7 +120,7 @@ def ctc(binder, node):
         ins[2].strides[0],
         ins[3].strides[0],
         attrs["blank"] % classes if classes else 0,
-        bits(attrs["epsilon"]),
+        word_of(attrs["epsilon"]),
         *(outs[1].strides[:2] if slope else (0, 0)),
     ]
     state = NS_SLOPE if slope else NS_STATE
@@ -179,7 +174,7 @@ def beam(binder, node):
         paths,
         *ins[0].strides,
         ins[1].strides[0],
-        bits(attrs["epsilon"]),
+        word_of(attrs["epsilon"]),
     ]
     took = work(width * NS_BEAM, samples, steps)
     took += work(width * NS_BEAM_CLASS + 1, samples, steps, classes)
