@@ -422,7 +422,7 @@ class ShapeClass:
 
     def reaches(self, size, threshold):
         """`size >= threshold` where that is a question of worth: see `reaches` below."""
-        if size.value >= threshold:
+        if size.value >= value_of(threshold):
             return size >= ceil_divide(threshold, REACH)
         return size >= threshold * REACH
 

@@ -64,7 +64,8 @@ def chunking(node):
     if reaches(count, ROWS):
         many = smallest(count, 65536 // greatest(width, 1))
         rows = greatest(greatest(LEAST, ceil_divide(count, 64)), many)
-        return ceil_divide(count, rows) if count > rows else None
+        if reaches(count, rows + 1):
+            return greatest(2, ceil_divide(count, rows))  # never 1: that would end the class
     return None
 
 

@@ -199,6 +199,13 @@ def test_a_threshold_of_worth_is_assumed_with_some_reach(value, answer, inside, 
     assert reaches(n * n, 4) and len(of.assumed) == 1  # n is at least 2
 
 
+def test_a_threshold_may_be_a_size_itself():
+    of, (n, m) = made(10, 8)
+    assert reaches(n, m + 1) and len(of.assumed) == 1  # 2 n > m; nothing of m alone
+    assert evaluated(of, [n, m], [500, 900]) == [500, 900]
+    assert evaluated(of, [n, m], [400, 900]) is None
+
+
 def test_equal_sizes_divide_without_a_question():
     of, (n, m) = made(6, 6)
     assert n == m

@@ -421,6 +421,21 @@ def test_sizes_about_a_threshold_share_a_plan(order):
         assert f.stats()["classes"] == 1 + (order > 0)
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_one_chunk_of_rows_and_two_share_a_plan(order):
+    """16 columns are summed in chunks of 4096 rows; which of them is the last is a size alone."""
+    x = K.placeholder((None, 16, 16, 16))
+    f = K.function([x], K.sum(K.square(x), (0, 1, 2)))
+    with K.config.change(cache="off"):
+        for n in (9, 15, 16, 17, 31, 32)[::order]:
+            np.testing.assert_array_equal(f(np.ones((n, 16, 16, 16), "f")), np.full(16, 256 * n))
+        assert f.stats()["classes"] == 1
+        assert f.steps()[0].endswith("sum" if order > 0 else "partial")
+        for n in (33, 400, 7, 2):
+            np.testing.assert_array_equal(f(np.ones((n, 16, 16, 16), "f")), np.full(16, 256 * n))
+            assert f.stats()["classes"] == 1 + (order > 0), n
+
+
 @pytest.mark.parametrize("threshold", [2, 3, 16, 17, 4096, 4097, 16384, 32768, 65537])
 def test_classes_meet_at_their_thresholds(threshold):
     """Sums, products and rows just below, at and above where plans change, through one function."""
