@@ -43,7 +43,10 @@ Op("partial", "reduce", _infer_partial, doc="A reduction per chunk of the reduce
 
 
 def chunking(node):
-    """Into how many chunks a reduction wants to be split; None for not at all."""
+    """Into how many chunks a reduction wants to be split, at least 2; None for not at all.
+
+    Near the least size that is split one chunk would do: but a 1 would end the class of shapes.
+    """
     x, axes = node.inputs[0], node.attrs["axes"]
     if node.op.name not in SPLITS or not x.size:
         return None
@@ -56,7 +59,7 @@ def chunking(node):
     if not kept:
         if not reaches(count, FULL):
             return None
-        return smallest(MAX_CHUNKS, ceil_divide(count, CHUNK))
+        return smallest(MAX_CHUNKS, greatest(2, ceil_divide(count, CHUNK)))
     width = x.size // count
     leading = reduced and kept and max(reduced) < min(kept)
     if not leading or (reaches(width, NARROW) and not reaches(x.size, IN_CACHE)):
@@ -65,7 +68,7 @@ def chunking(node):
         many = smallest(count, 65536 // greatest(width, 1))
         rows = greatest(greatest(LEAST, ceil_divide(count, 64)), many)
         if reaches(count, rows + 1):
-            return greatest(2, ceil_divide(count, rows))  # never 1: that would end the class
+            return greatest(2, ceil_divide(count, rows))
     return None
 
 

@@ -410,7 +410,7 @@ def test_sizes_about_a_threshold_share_a_plan(order):
     x, y = K.placeholder((None,)), K.placeholder((None, 300))
     f, g = K.function([x], K.sum(x)), K.function([y], K.sum(K.square(y), 0))
     with K.config.change(cache="off"):  # no plan that another test has stored
-        for n in (30_000, 40_000, 50_000, 17_000)[::order]:
+        for n in (30_000, 40_000, 50_000, 16_384)[::order]:
             assert f(np.ones(n, "f")) == n
         for n in (1500, 2000, 3000)[::order]:
             np.testing.assert_array_equal(g(np.ones((n, 300), "f")), np.full(300, n))
