@@ -74,6 +74,8 @@ class Computing:
         name = self.pick(["sum", "sum", "mean", "max", "min", "var", "logsumexp", "square", "prod"])
         over = axes if len(axes) > 1 else axes[0]
         t = x.tensor
+        if name in ("max", "min", "logsumexp") and 0 in [K.int_shape(t)[a] for a in axes]:
+            return  # refused when it is written
         if name == "sum" or name == "square":
             t = K.sum(t if name == "sum" else K.square(t), axis=over, keepdims=kept)
             t = K.tanh(t * 0.25) if self.chance(0.4) else t / self.terms(x, axes)
