@@ -38,8 +38,7 @@ def row_bytes(layout):
 
 def base_of(layout, index=0):
     """(buffer, bytes) of row `index`."""
-    step = layout.strides[0] if index else 0
-    return layout.buffer, (layout.offset + index * step) * itemsize(layout.dtype)
+    return layout.buffer, _start_of(layout, index) * itemsize(layout.dtype)
 
 
 def row_of(layout, index):
@@ -49,8 +48,15 @@ def row_of(layout, index):
         layout.shape[1:],
         layout.strides[1:],
         layout.dtype,
-        layout.offset + index * layout.strides[0],
+        _start_of(layout, index),
     )
+
+
+def _start_of(layout, index):
+    """Elements before row `index`; rows without elements have no place behind the buffer's end."""
+    if not index or 0 in layout.shape[1:]:
+        return layout.offset
+    return layout.offset + index * layout.strides[0]
 
 
 def dense(shape, strides):

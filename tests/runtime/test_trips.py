@@ -156,3 +156,21 @@ def test_rows_of_one_loop_count_the_steps_of_another():
     assert any("scan of n steps" in line for line in functions[0].steps())
     with pytest.raises(ShapeError, match="cannot run -4 steps.*in step 1 of"):
         functions[0](np.array([3, -4]), np.ones(3))
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_rows_without_elements_have_no_place_behind_the_trace(back):
+    """The last of 33 states is written by a step of NumPy; a batch may be empty."""
+    x, h = K.placeholder((None, None, 3)), K.placeholder((None, 3))
+    w = K.placeholder((), dtype="int64")
+    step = lambda r, s: K.tanh(r * 0.5 + s * 0.75)
+    states = K.scan(step, sequences=[x], outputs_info=[h], go_backwards=back)[0]
+    last = K.set_subtensor(states[-1][w:], 0.25)
+    dx, dh = K.gradients(K.sum(K.square(last)), [x, h])
+    f, g = K.function([x, h, w], dx), K.function([x, h, w], dh)
+    for batch in (2, 0, 5):
+        a, s = np.ones((33, batch, 3), "f") / 8, np.ones((batch, 3), "f")
+        got = f(a, s, 1)
+        assert got.shape == a.shape and not got[:, 1:].any() and got[:, :1].all()
+        got = g(a, s, 1)
+        assert got.shape == s.shape and not got[1:].any() and got[:1].all()

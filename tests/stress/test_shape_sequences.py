@@ -88,9 +88,9 @@ class Sequence:
             most = max(elements(v.dims, full) for v in p.pool)
             work = max([size_of(t, full) for t in p.costs], default=0)
             trips = max([size_of(t, full) for t in p.trips], default=0)
-            if most <= ELEMENTS and work <= WORK and trips <= TRIPS:
-                return sizes
             axis = max(AXES, key=lambda a: sizes[a])
+            if not sizes[axis] or most <= ELEMENTS and work <= WORK and trips <= TRIPS:
+                return sizes
             smaller = [n for n in SIZES if n < sizes[axis]]
             sizes = self.resized(sizes, axis, self.pick(smaller[-8:]))
 
