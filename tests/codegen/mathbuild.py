@@ -1,7 +1,7 @@
 """Builds every function of the math library into one shared object, and measures errors in ulp.
 
-One translation unit per test session, with the flags of kernels, for test_math.py (floats)
-and test_math_integers.py (integers, conversions, random numbers).
+One translation unit per test session, with the flags of kernels, for test_mathlib.py (floats)
+and test_mathlib_integers.py (integers, conversions, random numbers).
 """
 
 import ctypes

@@ -168,8 +168,10 @@ def cover(lib, n, block, grain):
 
 def in_python(code, env, timeout=60):
     """Run `code` in a fresh Python that has this module as `native` and the library as `lib`."""
-    start = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-    start += f"import os, numpy as np, native; lib = native.ffi.dlopen({path()!r})\n"
+    start = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
+    start += (
+        f"import os, numpy as np; from src import native; lib = native.ffi.dlopen({path()!r})\n"
+    )
     done = subprocess.run(
         [sys.executable, "-c", start + code],
         env={**os.environ, **env},
