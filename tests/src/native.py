@@ -1,4 +1,4 @@
-"""Builds the Python-free part of the C runtime once per session and calls it through cffi.
+"""Builds the Python-free part of the C runtime once in a run and calls it through cffi.
 
 Beside the runtime the library holds small C kernels written for the tests: an epilogue that counts
 how often it saw each row, a range kernel that marks what it covered, one that fails on demand.
@@ -10,11 +10,11 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import cffi
 import numpy as np
+from once import once
 
 SOURCES = Path(__file__).resolve().parents[2] / "ckernels" / "src"
 FILES = [
@@ -130,7 +130,7 @@ def build(directory, extra=(), files=FILES):
 
 @functools.cache
 def path():
-    return build(tempfile.mkdtemp(prefix="runtime-", dir=os.environ.get("CKERNELS_TESTS_SCRATCH")))
+    return str(once("runtime", build) / "runtime.so")
 
 
 @functools.cache
