@@ -6,8 +6,6 @@ stands beside test_scan.py. Tests of a folder (api/sparse/) or of a file at the 
 
 from pathlib import Path
 
-import pytest
-
 TESTS = Path(__file__).parent
 PACKAGE = TESTS.parent / "ckernels"
 # Tests of more than one room, or of what is none: folders, then files.
@@ -72,11 +70,11 @@ def listed(path):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("path", ALL, ids=str)
-def test_a_test_file_stands_where_its_subject_stands(path):
-    assert subject(path) is not None or listed(path), (
-        f"tests/{path}: there is no ckernels/{path.parent}/{path.stem.removeprefix('test_')}.py. "
-        "Name it after what it tests, or list it in tests/test_mirror.py with the reason"
+def test_a_test_file_stands_where_its_subject_stands():
+    lost = [path.as_posix() for path in ALL if subject(path) is None and not listed(path)]
+    assert not lost, (
+        f"of these files of tests/ none has the name of one of ckernels/: {lost}. Name it after "
+        "what it tests, or list it in tests/test_mirror.py with the reason"
     )
 
 
