@@ -6,9 +6,9 @@ BIN    := $(VENV)/bin
 PY     := $(BIN)/python
 ARGS   ?=
 RUNTIME_SOURCES := $(wildcard ckernels/src/*.h ckernels/src/*/*.[ch])
-SANITIZED = $(or $(ARGS),tests/runtime \
+SANITIZED = $(or $(ARGS),tests/runtime tests/src tests/codegen/forms/test_steps.py \
     $(addprefix tests/stress/test_,threads.py conv_shapes.py fuzz_images.py) \
-    $(addprefix tests/codegen/test_,steps.py random_kernels.py random_graphs.py) -m "not slow")
+    tests/ops/test_random_compiled.py tests/codegen/test_random_graphs.py -m "not slow")
 LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 
@@ -85,7 +85,7 @@ rbm: build
 # Old Keras versions exclude each other: each gets an environment, with this tree in it. The suites of
 # Keras are of pytest 7; its source packages of 1.x have none.
 KERAS_PY = build/keras-$(KERAS)/bin/python
-KERAS_TESTS = $(wildcard tests/clients/test_keras$(firstword $(subst ., ,$(KERAS)))_*.py)
+KERAS_TESTS = $(wildcard tests/c*/test_keras$(firstword $(subst ., ,$(KERAS)))*.py)
 KERAS_TOOLS = "pytest<8" pytest-timeout pytest-xdist flaky pandas pillow scikit-learn pydot requests \
     markdown setuptools wheel
 ifndef KERAS

@@ -22,6 +22,12 @@ def tree_of(path):
     return ast.parse(path.read_text())
 
 
+@cache
+def nodes_of(path):
+    """All nodes of the parsed file, as ast.walk gives them: walked once."""
+    return tuple(ast.walk(tree_of(path)))
+
+
 def room_of(parts):
     """The room of a module given by its parts below the package: ('graph', 'node') -> 'graph'."""
     return parts[0] if parts else "__init__"
@@ -31,7 +37,7 @@ def imports_of(path):
     """(line, parts of the module below the package) for each import of ckernels in a file."""
     here = path.relative_to(PACKAGE).with_suffix("").parts
     found = []
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = list(here[: len(here) - node.level])
             parts = base + (node.module.split(".") if node.module else [])

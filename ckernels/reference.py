@@ -7,6 +7,7 @@ concrete shapes.
 
 import numpy as np
 
+from .dtypes import numpy_name
 from .errors import (
     CKernelsError,
     DTypeError,
@@ -34,14 +35,20 @@ def evaluate(outputs, env=None):
     for node, array in (env or {}).items():
         values[node.uid] = _checked(node, array)
     order = toposort_cut(outputs, values)
-    if any(node.op.name == "choose" for node in order):
-        return _on_demand(outputs, values)
+    with np.errstate(all="ignore"):  # once for all nodes
+        if any(node.op.name == "choose" for node in order):
+            return _on_demand(outputs, values)
+        return _in_order(order, outputs, values)
+
+
+def _in_order(order, outputs, values):
+    """The arrays of `outputs`; every other one goes as soon as nobody needs it any more."""
     pending = _readers(order, outputs)
     for node in order:
         if node.op.kind == "leaf":
             values[node.uid] = _leaf(node)
             continue
-        values[node.uid] = apply_oracle(node, [values[i.uid] for i in node.inputs])
+        values[node.uid] = _applied(node, [values[i.uid] for i in node.inputs])
         for i in node.inputs:
             pending[i.uid] -= 1
             if not pending[i.uid]:
@@ -67,7 +74,7 @@ def _on_demand(outputs, values):
         elif node.op.kind == "leaf":
             values[node.uid] = _leaf(node)
         elif node.op.name != "choose":
-            values[node.uid] = apply_oracle(node, [values[i.uid] for i in needed])
+            values[node.uid] = _applied(node, [values[i.uid] for i in needed])
         elif taken is not None:
             values[node.uid] = values[needed[0].uid]
     return [values[n.uid] for n in outputs]
@@ -100,7 +107,7 @@ def _checked(node, array):
             ),
             node,
         )
-    return array if array.dtype.name == node.dtype else array.astype(node.dtype)
+    return array if numpy_name(array.dtype) == node.dtype else array.astype(node.dtype)
 
 
 def _leaf(node):
@@ -122,11 +129,16 @@ def _leaf(node):
 
 def apply_oracle(node, arrays):
     """The value of `node` (a tuple when it has several outputs) for the values of its inputs."""
+    with np.errstate(all="ignore"):
+        return _applied(node, arrays)
+
+
+def _applied(node, arrays):
+    """`apply_oracle` where NumPy's warnings are off."""
     try:
         if node.op.oracle is None and node.op.lower is not None:
             return _lowered(node, arrays)
-        with np.errstate(all="ignore"):
-            result = node.op.oracle(node.attrs, *arrays)
+        result = node.op.oracle(node.attrs, *arrays)
     except CKernelsError as problem:
         raise with_line(problem, node, arrays) from None
     except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError) as problem:

@@ -1,16 +1,26 @@
-"""For all tests: a compiledir of their own, made before ckernels is imported; --update-golden."""
+"""For all tests: a compiledir of their own, made before ckernels is imported; --update-golden.
 
+The processes of one run share it, and all that outlives a test: what one of them has compiled, the
+others load.
+"""
+
+import compileall
 import os
 import shutil
 import signal
 import tempfile
+from pathlib import Path
 
 import pytest
 
-_directory = tempfile.mkdtemp(prefix="ckernels-tests-")
-os.environ["CKERNELS_TESTS_SCRATCH"] = _directory  # removed at the end; for what outlives a test
-_given = os.environ.get("CKERNELS_FLAGS")
-os.environ["CKERNELS_FLAGS"] = ",".join(filter(None, [f"base_compiledir={_directory}", _given]))
+_first = "PYTEST_XDIST_WORKER" not in os.environ  # the one that starts the others, if there are any
+if _first:
+    _directory = tempfile.mkdtemp(prefix="ckernels-tests-")
+    os.environ["CKERNELS_TESTS_SCRATCH"] = _directory  # removed at the end
+    _given = os.environ.get("CKERNELS_FLAGS")
+    os.environ["CKERNELS_FLAGS"] = ",".join(filter(None, [f"base_compiledir={_directory}", _given]))
+    if os.environ.get("PYTHONDONTWRITEBYTECODE"):  # hundreds of tests start a Python of their own
+        compileall.compile_dir(Path(__file__).parents[1] / "ckernels", quiet=2)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in jobs a shell runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -43,4 +53,5 @@ def stages_keep_to_their_specs():
 
 
 def pytest_unconfigure(config):
-    shutil.rmtree(_directory, ignore_errors=True)
+    if _first:
+        shutil.rmtree(_directory, ignore_errors=True)

@@ -8,7 +8,7 @@ import ast
 import pytest
 
 from build_tools import rooms
-from build_tools.rooms import PACKAGE, imports_of, room_of, tree_of
+from build_tools.rooms import PACKAGE, imports_of, nodes_of, room_of, tree_of
 
 ORDER = [
     "locks",
@@ -101,7 +101,7 @@ def test_no_room_uses_what_runs_text_as_code():
     for path in FILES:
         if path.relative_to(PACKAGE).as_posix() == "compat/theano/misc/pkl_utils.py":
             continue  # dump and load of Theano: pickles are what it is about
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 names = {a.name for a in node.names} | {getattr(node, "module", None)}
                 assert not names & {"pickle", "marshal", "shelve"}, f"{path}:{node.lineno}"
@@ -123,7 +123,7 @@ def _defined(path, name):
 def imported_names(path):
     """{name in the file: room it was imported from}, of other rooms."""
     here, found = path.relative_to(PACKAGE).with_suffix("").parts, {}
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = list(here[: len(here) - node.level])
             parts = base + (node.module.split(".") if node.module else [])
@@ -134,9 +134,9 @@ def imported_names(path):
     return found
 
 
-def assigned(tree):
+def assigned(path):
     """(line, name) of each `name.attribute = ...` and setattr(name, ...)."""
-    for node in ast.walk(tree):
+    for node in nodes_of(path):
         targets = (
             node.targets
             if isinstance(node, ast.Assign)
@@ -154,8 +154,8 @@ def assigned(tree):
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_no_room_writes_into_another(path):
     """What is filled in from outside is registered: a call of a function that says so."""
-    foreign, tree = imported_names(path), tree_of(path)
-    for line, name in assigned(tree):
+    foreign = imported_names(path)
+    for line, name in assigned(path):
         if name in foreign and name != "config":  # flags are there to be set
             raise AssertionError(f"{path.name}:{line} writes into {name} of {foreign[name]}")
 
@@ -163,9 +163,9 @@ def test_no_room_writes_into_another(path):
 def test_registrations_are_known():
     found = {}
     for path in FILES:
-        tree, room = tree_of(path), room_of(path.relative_to(PACKAGE).parts)
+        room = room_of(path.relative_to(PACKAGE).parts)
         room = room.removesuffix(".py")
-        for node in ast.walk(tree):
+        for node in nodes_of(path):
             name = getattr(getattr(node, "func", None), "id", None) or getattr(
                 getattr(node, "func", None), "attr", ""
             )
@@ -213,7 +213,7 @@ MODULES = {module_name(p): p for p in FILES if DIALECT not in p.parents}
 def edges(path):
     """Modules that a file imports, inside functions too."""
     here = path.relative_to(PACKAGE).with_suffix("").parts
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = list(here[: len(here) - node.level])
             parts = base + (node.module.split(".") if node.module else [])
@@ -251,7 +251,7 @@ def test_circles_that_may_be_are_there():
 def test_imports_inside_functions_say_why(path):
     """They buy start-up time; or load what may not be there, or what CIRCLES explains."""
     lines, name = path.read_text().split("\n"), path.relative_to(PACKAGE).as_posix()
-    for function in ast.walk(tree_of(path)):
+    for function in nodes_of(path):
         if not isinstance(function, ast.FunctionDef):
             continue
         for node in ast.walk(function):

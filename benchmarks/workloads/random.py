@@ -1,6 +1,7 @@
 """Random numbers on one core: K.random_* beside NumPy's Generator and the other libraries.
 
-Everybody draws other numbers, so results are not compared; tests/api/test_distributions.py does.
+Everybody draws other numbers, so results are not compared here but with their laws, in
+tests/api/test_random_distributions.py.
 """
 
 import functools

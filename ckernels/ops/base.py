@@ -230,7 +230,7 @@ def elementwise_op(
         return made[dtype], shape
 
     def run(attrs, *arrays):
-        dtype = arrays[-1].dtype.name
+        dtype = dtypes.numpy_name(arrays[-1].dtype)
         compute = dtypes.computed(dtype)
         compute = "float64" if wide and compute == "float32" else compute
         typed = [a.astype(compute, copy=False) for a in arrays[conditions:]]
@@ -320,7 +320,7 @@ def reduction(name, oracle, grad=None, accumulate=None, out=None, takes="biuf", 
         return result_dtype(x.dtype), tuple(d for i, d in enumerate(x.shape) if i not in axes)
 
     def run(attrs, x):
-        dtype = x.dtype.name
+        dtype = dtypes.numpy_name(x.dtype)
         check_empty(x, attrs["axes"])
         with np.errstate(all="ignore"):
             y = oracle(x.astype(dtypes.computed(dtype), copy=False), attrs["axes"])

@@ -25,7 +25,8 @@ def _accumulating(fn):
     """`fn` over axes in an accumulator wider than the result."""
 
     def run(x, axes):
-        return fn(x, axis=axes, dtype=ACCUMULATE_IN.get(x.dtype.name, x.dtype.name))
+        name = dtypes.numpy_name(x.dtype)
+        return fn(x, axis=axes, dtype=ACCUMULATE_IN.get(name, name))
 
     return run
 

@@ -1,18 +1,17 @@
 """Builds every function of the math library into one shared object, and measures errors in ulp.
 
-One translation unit per test session, with the flags of kernels, for test_math.py (floats)
-and test_math_integers.py (integers, conversions, random numbers).
+One translation unit per run of the tests, with the flags of kernels, for test_mathlib.py (floats)
+and test_mathlib_integers.py (integers, conversions, random numbers).
 """
 
 import ctypes
 import functools
-import pathlib
 import shutil
 import subprocess
-import tempfile
 
 import numpy as np
 import pytest
+from once import once
 
 from ckernels.codegen import mathlib
 from ckernels.compiler import PREAMBLE
@@ -74,19 +73,22 @@ def sources():
     )
 
 
+def build(folder):
+    """math.so, and what the compiler says about it."""
+    text = "".join(sources())
+    (folder / "math.c").write_text("\n".join((PREAMBLE, *mathlib.snippets(text), text)))
+    command = [CC, *FLAGS, "-o", folder / "math.so", folder / "math.c", "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:4000]
+    (folder / "messages").write_text(done.stderr)
+
+
 class Library:
     """The compiled kernels; `lib(symbol, out_dtype, *arrays)` runs one."""
 
     def __init__(self, folder):
-        text = "".join(sources())
-        file = folder / "math.c"
-        file.write_text("\n".join((PREAMBLE, *mathlib.snippets(text), text)))
-        self.text = file.read_text()
-        done = subprocess.run(
-            [CC, *FLAGS, "-o", folder / "math.so", file, "-lm"], capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr[:4000]
-        self.messages = done.stderr
+        self.text = (folder / "math.c").read_text()
+        self.messages = (folder / "messages").read_text()
         self.handle = ctypes.CDLL(str(folder / "math.so"))
 
     def __call__(self, symbol, out, *arrays):
@@ -101,8 +103,7 @@ class Library:
 
 @functools.lru_cache(maxsize=1)
 def library():
-    with tempfile.TemporaryDirectory() as folder:
-        return Library(pathlib.Path(folder))
+    return Library(once("math", build))
 
 
 def ulp_error(got, exact, dtype, absolute=False):

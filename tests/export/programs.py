@@ -1,6 +1,6 @@
 """Programs to export: each returns ({name: function}, more arguments of K.export).
 
-Together they use every kind of instruction and every native kernel (test_coverage.py sees to it).
+Together they use every kind of instruction and every native kernel (test_natives.py sees to it).
 """
 
 import numpy as np

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from plan.test_planning_work import calls
+from plan.test_pipeline_work import calls
 
 import ckernels as K
 from ckernels.errors import ShapeError

@@ -92,7 +92,7 @@ def test_numbers_that_cannot_be(mode, count, words):
     assert f(5) == 32
     with pytest.raises(ShapeError, match=words) as found:
         f(count)
-    assert "test_trips.py" in str(found.value)
+    assert "test_scan_trips.py" in str(found.value)
     assert f(5) == 32
 
 

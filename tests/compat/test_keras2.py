@@ -5,12 +5,11 @@ import inspect
 import numpy as np
 import pytest
 from api.signatures import DOCUMENTED
+from clients.keras_support import settings
 from scipy import special
 
 from ckernels.compat import keras2 as K
 from ckernels.errors import DTypeError, NotSupported, ShapeError
-
-from .keras_support import settings
 
 pytestmark = pytest.mark.usefixtures("settings")
 assert settings

@@ -1,6 +1,6 @@
 """Hand-written kernels and plans for the runtime's tests: stand-ins for what codegen produces.
 
-Kernels are compiled once per test session; `plan` puts instructions, pointers and dims together
+Kernels are compiled once in a run; `plan` puts instructions, pointers and dims together
 the way ckernels.h lays them out.
 """
 
@@ -10,6 +10,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from once import once
 
 KERNEL, GEMM, PYCALL, SCAN, IF = 0, 1, 2, 3, 4
 ARENA, INPUT, CELL, OUTPUT, NEXT, CONSTANT = range(6)
@@ -75,18 +76,14 @@ KERNEL(slow)                                         /* sleeps d0 ns */
 NAMES = ("add1", "add1_strided", "axpy", "fma3", "add", "reached", "fails", "says_python", "slow")
 
 
-@pytest.fixture(scope="session")
-def kernels(tmp_path_factory):
-    """Addresses of the kernels above, by name."""
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        pytest.skip("no C compiler: the executor's tests need a few hand-written kernels")
-    folder = tmp_path_factory.mktemp("kernels")
+COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+
+
+def build(folder):
     (folder / "kernels.c").write_text(SOURCE)
-    library = folder / "kernels.so"
     subprocess.run(
         [
-            compiler,
+            COMPILER,
             "-O2",
             "-ffp-contract=off",
             "-Wall",
@@ -94,12 +91,19 @@ def kernels(tmp_path_factory):
             "-shared",
             "-fPIC",
             "-o",
-            str(library),
+            str(folder / "kernels.so"),
             str(folder / "kernels.c"),
         ],
         check=True,
     )
-    loaded = ctypes.CDLL(str(library))
+
+
+@pytest.fixture(scope="session")
+def kernels():
+    """Addresses of the kernels above, by name."""
+    if COMPILER is None:
+        pytest.skip("no C compiler: the executor's tests need a few hand-written kernels")
+    loaded = ctypes.CDLL(str(once("handmade", build) / "kernels.so"))
     table = {name: ctypes.cast(getattr(loaded, name), ctypes.c_void_p).value for name in NAMES}
     return type("Kernels", (), table | {"library": loaded})
 

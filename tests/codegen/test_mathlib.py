@@ -43,7 +43,15 @@ def bessel_i(fn, odd):
     return lambda x: np.where(np.isinf(x), x if odd else np.abs(x), fn(x))
 
 
+def erfinv(x):
+    """SciPy's, asked only where there is a value: that there is none takes it 9 us an element."""
+    y, inside = np.full(x.shape, np.nan), np.abs(x) <= 1
+    y[inside] = special.erfinv(x[inside])
+    return y
+
+
 ORACLE = {
+    "erfinv": erfinv,
     "sigmoid": special.expit,
     "softplus": softplus,
     "log1mexp": log1mexp,

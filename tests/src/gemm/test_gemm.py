@@ -7,10 +7,11 @@ import glob
 import os
 import threading
 
-import native
 import numpy as np
 import pytest
-from native import bits, dims, ffi, pointers
+
+from src import native
+from src.native import bits, dims, ffi, pointers
 
 NUMPY_BLAS = glob.glob(os.path.join(os.path.dirname(np.__file__), "..", "numpy.libs", "*openblas*"))
 LIBRARIES = ["builtin"] + [os.path.abspath(p) for p in NUMPY_BLAS[:1]]
@@ -307,7 +308,7 @@ def test_the_users_blas_threads_are_put_back():
 
 
 FORK = """
-from test_gemm import multiply, check
+from src.gemm.test_gemm import multiply, check
 lib.ck_set_num_threads(2)
 def go():
     c, want, _, _ = multiply(lib, np.random.default_rng(0), 200, 200, 200, np.float32)

@@ -1,15 +1,14 @@
 """Convolution kernels of the runtime against the oracles: geometries, memory, threads, bad dims."""
 
-import native
-import natives
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from natives import call, dims, fenced, oracle, same_for_all_threads
 
 from ckernels import _runtime
 from ckernels.ops.windows import extent
+from src import native, natives
+from src.natives import call, dims, fenced, oracle, same_for_all_threads
 
 RNG = np.random.default_rng(11)
 TOLERANCE = {"float32": 2e-4, "float64": 1e-11}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 runtime = pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
-from handmade import (  # noqa: E402
+from src.handmade import (  # noqa: E402
     ARENA,
     CONSTANT,
     INPUT,

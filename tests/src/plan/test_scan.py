@@ -5,10 +5,11 @@ import signal
 import threading
 import time
 
-import handmade as h
 import numpy as np
 import pytest
-from handmade import ARENA, INPUT, OUTPUT, Failed, instr, kernels, move, scan
+
+from src import handmade as h
+from src.handmade import ARENA, INPUT, OUTPUT, Failed, instr, kernels, move, scan
 
 runtime = pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
 assert kernels  # a fixture

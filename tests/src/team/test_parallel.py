@@ -4,10 +4,11 @@ import ctypes
 import random
 import threading
 
-import native
 import numpy as np
 import pytest
-from native import dims, ffi, pointers
+
+from src import native
+from src.native import dims, ffi, pointers
 
 
 @pytest.fixture

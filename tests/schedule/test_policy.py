@@ -9,7 +9,7 @@ from ckernels.schedule.fuse import fuse
 from ckernels.schedule.policy import MAX_COST, MAX_DEPTH, MAX_MEMBERS, MAX_STREAMS, SLACK
 
 from . import nets
-from .test_partition import groups_of
+from .test_fuse_partition import groups_of
 
 RNG = np.random.default_rng(3)
 

@@ -32,13 +32,13 @@ COMPILERS = {
 }  # fmt: skip
 REASONS = {"gcc": "gcc is not installed", "clang": "clang is not installed",
            "zig": "ziglang is not installed (pip install ziglang)"}  # fmt: skip
-RUNTIME = "program loop loop_numbers choice conv pool"
 API = (
-    "function math random distributions ctc sparse sparse_functions scan scan_gradients rnn "
-    "conv images_everywhere"
+    "function math random random_distributions ctc sparse sparse_functions scan rnn conv "
+    "images_everywhere"
 )
-LONG = ["tests/codegen", *(f"tests/runtime/test_{name}.py" for name in RUNTIME.split()),
-        *(f"tests/api/test_{name}.py" for name in API.split())]  # fmt: skip
+OTHERS = "runtime/program runtime/choice plan/scan plan/scan_trips autodiff/scan_gradient"
+LONG = ["tests/codegen", "tests/src/image", *(f"tests/api/test_{name}.py" for name in API.split()),
+        *("tests/{}/test_{}.py".format(*name.split("/")) for name in OTHERS.split())]  # fmt: skip
 
 
 @pytest.fixture(params=COMPILERS)
@@ -187,7 +187,7 @@ def test_subnormals_and_nan_are_left_alone(chosen):
     assert result[0] != 0 and np.signbit(result[3])
 
 
-ROWS = {  # of tests/codegen/test_compiled_rows.py: what each compiler does in `make test`
+ROWS = {  # of tests/codegen/test_print_c.py: what each compiler does in `make test`
     "test_elementwise_rows": ["float32"],
     "test_reductions": ["bool"],
     "test_reductions_of_special_numbers": [("max", "float32")],
@@ -200,7 +200,7 @@ def test_rows_against_oracles(chosen, test, monkeypatch):
     """clang once lost -inf in maxima: their first value, with `omp simd reduction`, is its own."""
     pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
     monkeypatch.syspath_prepend(str(ROOT / "tests"))
-    rows = importlib.import_module("codegen.test_compiled_rows")
+    rows = importlib.import_module("codegen.test_print_c")
     for words in ROWS[test]:
         getattr(rows, test)(*([words] if isinstance(words, str) else words))
 

@@ -4,12 +4,12 @@ import inspect
 
 import numpy as np
 import pytest
+from clients import keras_numpy as oracle
+from clients.keras_support import settings
 
 from ckernels.compat import keras1 as K
 
-from . import keras_numpy as oracle
 from .keras1_signatures import DOCUMENTED, USED
-from .keras_support import settings
 
 pytestmark = pytest.mark.usefixtures("settings")
 assert settings

@@ -1,6 +1,6 @@
 """Convolutions, pooling, random numbers and values, called as Keras 2's layers call them.
 
-Beside test_keras2_functions; together they call every K function that the installed Keras uses, and
+Beside test_keras2.py; together they call every K function that the installed Keras uses, and
 the last test asks Keras's own source which those are.
 """
 
@@ -10,11 +10,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from clients import keras_numpy as oracle
+from clients.keras_support import installed, settings
 
 from ckernels.compat import keras2 as K
-
-from . import keras_numpy as oracle
-from .keras_support import installed, settings
 
 pytestmark = pytest.mark.usefixtures("settings")
 assert settings
@@ -261,7 +260,7 @@ def test_every_function_keras_uses_is_called_here():
         if "backend" not in path.relative_to(package).parts:
             used |= called(path)
     here = Path(__file__)
-    tested = called(here) | called(here.with_name("test_keras2_functions.py"))
+    tested = called(here) | called(here.with_name("test_keras2.py"))
     tested |= {f"conv{n}d" for n in (1, 2, 3)} | {f"pool{n}d" for n in (2, 3)}
     tested |= {f"conv{n}d_transpose" for n in (2, 3)}
     assert len(used) > 100 and not used - tested - ELSEWHERE

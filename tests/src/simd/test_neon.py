@@ -6,11 +6,12 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from native import SOURCES
 
 from ckernels.export import portable
+from src.native import SOURCES
 
 HERE = platform.machine() in ("aarch64", "arm64")
 
@@ -38,7 +39,7 @@ def test_kernels_for_neon(tmp_path):
     files = [SOURCES / "simd" / "simd.c", *(SOURCES / "image").glob("*.c")]
     files += [SOURCES / "gemm" / "gemm.c", SOURCES / "gemm" / "builtin.c"]
     program = tmp_path / "naive"
-    naive = SOURCES.parents[1] / "tests" / "runtime" / "naive.c"
+    naive = Path(__file__).with_name("naive.c")
     flags = [
         "-O3",
         "-std=gnu11",

@@ -1,13 +1,13 @@
 """Pooling kernels of the runtime against the oracles: windows, NaN, ties, memory, threads."""
 
-import natives
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from natives import bounds, call, dims, fenced, oracle, same_for_all_threads
 
 from ckernels import _runtime
+from src import natives
+from src.natives import bounds, call, dims, fenced, oracle, same_for_all_threads
 
 RNG = np.random.default_rng(12)
 TOLERANCE = {"float32": 1e-4, "float64": 1e-12}

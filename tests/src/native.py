@@ -1,4 +1,4 @@
-"""Builds the Python-free part of the C runtime once per session and calls it through cffi.
+"""Builds the Python-free part of the C runtime once in a run and calls it through cffi.
 
 Beside the runtime the library holds small C kernels written for the tests: an epilogue that counts
 how often it saw each row, a range kernel that marks what it covered, one that fails on demand.
@@ -10,11 +10,11 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import cffi
 import numpy as np
+from once import once
 
 SOURCES = Path(__file__).resolve().parents[2] / "ckernels" / "src"
 FILES = [
@@ -130,7 +130,7 @@ def build(directory, extra=(), files=FILES):
 
 @functools.cache
 def path():
-    return build(tempfile.mkdtemp(prefix="runtime-", dir=os.environ.get("CKERNELS_TESTS_SCRATCH")))
+    return str(once("runtime", build) / "runtime.so")
 
 
 @functools.cache
@@ -168,8 +168,10 @@ def cover(lib, n, block, grain):
 
 def in_python(code, env, timeout=60):
     """Run `code` in a fresh Python that has this module as `native` and the library as `lib`."""
-    start = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-    start += f"import os, numpy as np, native; lib = native.ffi.dlopen({path()!r})\n"
+    start = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
+    start += (
+        f"import os, numpy as np; from src import native; lib = native.ffi.dlopen({path()!r})\n"
+    )
     done = subprocess.run(
         [sys.executable, "-c", start + code],
         env={**os.environ, **env},

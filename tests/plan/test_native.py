@@ -1,12 +1,11 @@
 """Plans of the runtime's own kernels: epilogues, sizes, what is left to the oracles."""
 
 import numpy as np
+from codegen.planned import leaf, plan
 
 from ckernels import ops
 from ckernels.graph.op import REGISTRY
 from ckernels.runtime.function import make_function
-
-from .planned import leaf, plan
 
 RNG = np.random.default_rng(11)
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from natives import DIMS, OPS, bounds, fenced, ffi, load, same_for_all_threads
 
 import ckernels as K
 from ckernels import _runtime
+from src.natives import DIMS, OPS, bounds, fenced, ffi, load, same_for_all_threads
 
 EDGES = (1, 2, 3, 4, 5, 7, 8, 31, 64, 65, 130)
 

@@ -1,0 +1,94 @@
+"""Tests mirror the rooms: what tests ckernels/codegen/ir.py is tests/codegen/test_ir.py.
+
+A part of what is to be said of a file may have one of its own, named after it: test_scan_state.py
+stands beside test_scan.py. Tests of a folder (api/sparse/) or of a file at the top may be a folder.
+"""
+
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+PACKAGE = TESTS.parent / "ckernels"
+# Tests of more than one room, or of what is none: folders, then files.
+FOLDERS = {
+    "clients": "programs and libraries written for others: examples, Keras, natural_bm",
+    "compat/theano": "by chapters of Theano's manual; the modules are Theano's",
+    "stress": "the compiledir, threads and shapes under what may happen, through all rooms",
+}
+FILES = {
+    "api/test_documented.py": "the examples of two documents, in their order",
+    "api/test_empty.py": "every K function, of no elements",
+    "api/test_images_everywhere.py": "every image function in one table, of four files",
+    "api/test_import.py": "what `import ckernels` loads",
+    "api/test_names.py": "names of NumPy, SciPy and Theano, of many files",
+    "api/test_signatures.py": "every K function has its documented signature",
+    "codegen/test_random_graphs.py": "fusion, layouts, forms and plans all at once",
+    "export/test_clean.py": "what a whole export may contain",
+    "export/test_examples.py": "models that train in C, whole",
+    "export/test_machines.py": "whole exports on other processors",
+    "export/test_programs.py": "whole exports, compiled and run",
+    "ops/test_c_expressions.py": "the C of every op",
+    "ops/test_derivatives.py": "the derivatives of every op",
+    "plan/test_unknown_sizes.py": "sizes through planning, staging and scans",
+    "rewrite/test_formulas.py": "every formula of every family",
+    "rewrite/test_near_misses.py": "all recognisers of all families",
+    "rewrite/test_rules.py": "every rule that is code, of every family",
+    "schedule/test_deep.py": "no room recurses along a graph",
+    "test_benchmarks.py": "benchmarks/",
+    "test_bfloat16.py": "one dtype through all rooms",
+    "test_budget.py": "the sizes of all files",
+    "test_contributing.py": "the examples of CONTRIBUTING.md",
+    "test_docs.py": "the examples of docs/ and docstrings",
+    "test_layers.py": "what all files import",
+    "test_mirror.py": "the names of tests",
+    "test_no_compiler.py": "all rooms without a C compiler",
+    "test_wheels.py": "build_tools/",
+    "test_words.py": "the names of all files",
+}
+ALL = sorted(path.relative_to(TESTS) for path in TESTS.rglob("test_*.py"))
+
+
+def stems(folder):
+    """What can be tested in a folder of the package: its files, of Python and of C, and folders."""
+    if not folder.is_dir():
+        return set()
+    found = (p for p in folder.iterdir() if p.is_dir() or p.suffix in (".py", ".c", ".h"))
+    return {p.stem.lstrip("_") for p in found} - {"init", "pycache"}
+
+
+def subject(path):
+    """The file or folder of the package whose name a test file has; None if there is none."""
+    name, folder = path.stem.removeprefix("test_"), path.parent
+    if (PACKAGE / folder).with_suffix(".py").is_file():  # tests/errors/: errors.py
+        return folder.with_suffix(".py")
+    fitting = [s for s in stems(PACKAGE / folder) if name == s or name.startswith(s + "_")]
+    return folder / max(fitting, key=len) if fitting else None
+
+
+def listed(path):
+    return path.as_posix() in FILES or any(
+        path.is_relative_to(folder) for folder in FOLDERS
+    )  # fmt: skip
+
+
+def test_a_test_file_stands_where_its_subject_stands():
+    lost = [path.as_posix() for path in ALL if subject(path) is None and not listed(path)]
+    assert not lost, (
+        f"of these files of tests/ none has the name of one of ckernels/: {lost}. Name it after "
+        "what it tests, or list it in tests/test_mirror.py with the reason"
+    )
+
+
+def test_exceptions_are_needed():
+    for name in FILES:
+        assert (TESTS / name).exists() and subject(Path(name)) is None, name
+    for folder in FOLDERS:
+        assert any(subject(path) is None for path in ALL if path.is_relative_to(folder)), folder
+
+
+def test_subjects_are_found_by_whole_words():
+    assert subject(Path("plan/test_scan_by_rows.py")) == Path("plan/scan_by_rows")
+    assert subject(Path("plan/test_scan_trips.py")) == Path("plan/scan")
+    assert subject(Path("plan/test_scanner.py")) is None
+    assert subject(Path("codegen/test_scan.py")) is None  # a file of another room
+    assert subject(Path("errors/test_calls.py")) == Path("errors.py")
+    assert subject(Path("ops/test_init.py")) is None
