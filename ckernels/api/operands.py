@@ -10,9 +10,10 @@ import sys
 import numpy as np
 
 from .. import dtypes, ops
-from ..errors import ArgumentError, DTypeError, ShapeError, UsageError, with_line
+from ..errors import DTypeError, ShapeError, UsageError, with_line
 from ..graph.node import Node, constant
 from ..graph.shapes import show
+from ..ops.base import refuse_mask
 
 WEAK = (bool, int, float, complex)
 
@@ -88,16 +89,6 @@ def as_array(x, what="a value", dtype=None):
     if not array.flags.aligned:
         array = array.copy()
     return array if dtype is None else converted(array, dtype, what)
-
-
-def refuse_mask(x, what):
-    """ArgumentError for a masked array of which something is masked."""
-    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
-        raise ArgumentError(
-            f"{what} is a masked array, and {int(np.ma.count_masked(x))} of its {x.size} elements "
-            "are masked, which tensors cannot express; pass x.filled(value), and the mask as a "
-            "tensor of its own where it matters"
-        )
 
 
 def _refusal(array, what, x):

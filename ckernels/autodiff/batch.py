@@ -218,6 +218,10 @@ def _solve(b, node):
     return ops.squeeze(wide, -1)
 
 
+def _cofactors_along(b, node):
+    return make(node.op, [b.ranked(i, node.ndim) for i in node.inputs])
+
+
 def _irfft(b, node):
     _no_wide_sizes(b, node)
     return make("irfft", (b.get(node.inputs[0]), node.inputs[1]))
@@ -369,6 +373,7 @@ RULES.update(
         "inverse": _leading,
         "det": _leading,
         "cofactors": _leading,
+        "cofactors_along": _cofactors_along,
         "cholesky": _leading,
         "eigh": _leading,
         "svd": _leading,

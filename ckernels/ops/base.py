@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..config import config
-from ..errors import CKernelsWarning, DTypeError, ShapeError, user_line
+from ..errors import ArgumentError, CKernelsWarning, DTypeError, ShapeError, user_line
 from ..graph.folding import of_sizes
 from ..graph.node import Node, as_node, constant, make, rebuilding
 from ..graph.op import Op
@@ -34,6 +34,19 @@ def is_weak(x):
 def weak_kind(x):
     """bool, int, float or complex: the Python type that `x` counts as."""
     return next((t for t in (bool, int, float, complex) if isinstance(x, t)), int)
+
+
+def refuse_mask(x, what):
+    """ArgumentError for a masked array of which something is masked, and for a list with one."""
+    if type(x) in (list, tuple) and np.ma.MaskedArray in set(map(type, x)):
+        for part in x:
+            refuse_mask(part, what)
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        raise ArgumentError(
+            f"{what} is a masked array, and {int(np.ma.count_masked(x))} of its {x.size} elements "
+            "are masked, which tensors cannot express; pass x.filled(value), and the mask as a "
+            "tensor of its own where it matters"
+        )
 
 
 def to_node(x, name="an operation"):

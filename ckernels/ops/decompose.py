@@ -90,29 +90,62 @@ inverse = _square_op(
 )
 
 
-def _np_cofactors(x):
-    """From x = U S V: det(U) det(V) U S' V, where S' has the products of all other values."""
-    u, s, vt = np.linalg.svd(x)
+def _others(s):
+    """Of each value along the last axis the product of all others."""
     ones = np.ones_like(s[..., :1])
     before = np.cumprod(np.concatenate([ones, s[..., :-1]], -1), -1)
     behind = np.cumprod(np.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
+    return before * behind
+
+
+def _np_cofactors(x):
+    """From x = U S V: det(U) det(V) U S' V, where S' has the products of all other values."""
+    u, s, vt = np.linalg.svd(x)
     sign = np.linalg.det(u) * np.linalg.det(vt)
-    return np.matmul(u * (before * behind * sign[..., None])[..., None, :], vt)
+    return np.matmul(u * (_others(s) * sign[..., None])[..., None, :], vt)
 
 
-def _grad_cofactors(node, g):
-    """Of det(x) inverse(x)^T: for matrices that have an inverse."""
-    x = node.inputs[0]
-    turned = _t(inverse(x))
-    share = sum(mul(g, turned), (x.ndim - 2, x.ndim - 1), keepdims=True)
-    return (sub(mul(share, node), _mm(node, _t(g), turned)),)
+def _np_cofactors_along(x, g):
+    """Between the same U and V, with k = U' g V': -k[j, i] times the product of all values but
+    s[i] and s[j]; on the diagonal the sum of k[j, j] times those products."""
+    u, s, vt = np.linalg.svd(x)
+    one = np.eye(s.shape[-1], dtype=bool)
+    pairs = np.where(one, 0, _others(np.where(one, 1, s[..., None, :])))
+    k = np.matmul(np.matmul(np.swapaxes(u, -1, -2), g), np.swapaxes(vt, -1, -2))
+    total = np.matmul(pairs, np.diagonal(k, 0, -2, -1)[..., None])
+    inner = np.where(one, total, -np.swapaxes(k, -1, -2) * pairs)
+    sign = np.linalg.det(u) * np.linalg.det(vt)
+    return sign[..., None, None] * np.matmul(np.matmul(u, inner), vt)
 
 
+def _grad_cofactors_along(node, h):
+    """By g the same, for det has one second derivative; by x only where x has an inverse."""
+    x, g = node.inputs
+
+    def inner(a, b):
+        return sum(mul(a, b), (node.ndim - 2, node.ndim - 1), keepdims=True)
+
+    c, along, b = cofactors(x), make("cofactors_along", (x, h)), _t(inverse(x))
+    one = sub(mul(inner(b, g), along), _mm(along, _t(g), b))
+    two = sub(_mm(c, _t(g), b, _t(h), b), mul(inner(b, _mm(h, _t(b), g)), c))
+    return unbroadcast(add(one, two), x), unbroadcast(along, g)
+
+
+Op(
+    "cofactors_along",
+    "opaque",
+    lambda attrs, x, g: (x.dtype, broadcast("cofactors", x.shape, g.shape)),
+    _lapack(_np_cofactors_along),
+    _grad_cofactors_along,
+    ulp=1e4,
+    cost=100,
+    doc="The derivative of the cofactors of x along g, of singular x too.",
+)
 cofactors = _square_op(
     "cofactors",
     _np_cofactors,
     lambda x: x.shape,
-    _grad_cofactors,
+    lambda node, g: (make("cofactors_along", (node.inputs[0], g)),),
     "The cofactors of square matrices, of singular ones too: the slope of det.",
 )
 det = _square_op(

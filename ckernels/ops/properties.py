@@ -99,9 +99,9 @@ WITHOUT = {
         **dict.fromkeys(("py_op", "c_op"), OWN), "lstsq": "LAPACK takes one system at a time",
         **dict.fromkeys(("ifelse", "either"), LATE)},
     "lowering": {
-        **dict.fromkeys(("inverse", "cofactors", "det", "solve", "eigh", "svd", "qr", "pinv",
-                         "svd_full", "qr_full", "lstsq", "expm", "slogdet", "eig", "eigvalsh"),
-                        LAPACK),
+        **dict.fromkeys(("inverse", "cofactors", "cofactors_along", "det", "solve", "eigh", "svd",
+                         "qr", "pinv", "svd_full", "qr_full", "lstsq", "expm", "slogdet", "eig",
+                         "eigvalsh"), LAPACK),
         **dict.fromkeys(("rfft", "irfft"), "NumPy transforms"),
         **dict.fromkeys(("searchsorted", "ravel_multi_index", "unravel_index"), "NumPy searches"),
         "py_op": OWN, "either": "NumPy copies the side whose size is found at run time",

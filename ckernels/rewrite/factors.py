@@ -13,7 +13,7 @@ from ..graph.op import having
 from ..graph.sizes import surely, value_of
 from ..ops.composite import extent
 from .engine import Family, behind_views, fit, number, opened, scalar, seen_by
-from .reductions import reduce_of_view
+from .places import FUNCTIONS, reduced_axes
 from .views import RESHAPING, reshaped, undone, viewed, without_lead
 
 family = Family("factors")
@@ -76,7 +76,6 @@ def read(node, limit=MAX_FACTORS):
 
 # --- factors behind views -------------------------------------------------------------------------
 
-FUNCTIONS = {"exp", "sigmoid"}  # their operands are compared as they are
 SEEN = (set(having("view")) | set(having("gathers"))) - {"broadcast_to"}
 OPENS = {"mul", "true_div", "neg", "square", "reciprocal", "add", "sub"} | FUNCTIONS
 
@@ -105,8 +104,9 @@ def shown(view, i, x):
     if i.ndim == 0:
         return i
     if view.op.name not in RESHAPING:
-        whole = surely(i.shape, x.shape)
-        return viewed(view.op.name, i, view.attrs, *view.inputs[1:]) if whole else None
+        if surely(i.shape, x.shape):
+            return viewed(view.op.name, i, view.attrs, *view.inputs[1:])
+        return _shown_broadcast(view, i, x)
     if i.op.name == "neg":
         new = shown(view, i.inputs[0], x)
         return None if new is None else make("neg", (new,))
@@ -122,6 +122,24 @@ def shown(view, i, x):
     while i.op.name in RESHAPING:
         i = i.inputs[0]
     return without_lead(reshaped(i, shape))
+
+
+def _shown_broadcast(view, i, x):
+    """The same for an operand that is broadcast to x: a view along what is repeated is nothing."""
+    lead = x.ndim - i.ndim
+    own = (1,) * lead + i.shape
+    if view.op.name == "transpose":
+        return without_lead(viewed("transpose", reshaped(i, own), view.attrs))
+    repeated = [surely(n, 1) and not surely(d, 1) for n, d in zip(own, x.shape)]
+    if not all(out or surely(n, d) for out, n, d in zip(repeated, own, x.shape)):
+        return None
+    if view.op.name == "slice":
+        pairs = zip(view.attrs["slices"][lead:], repeated[lead:])
+        slices = tuple((None, None, 1) if out else s for s, out in pairs)
+        return viewed("slice", i, {"slices": slices})
+    if view.op.name == "take" and repeated[view.attrs["axis"]]:
+        return i if view.ndim == x.ndim or view.attrs["axis"] < lead else None
+    return None
 
 
 # --- what may cancel ------------------------------------------------------------------------------
@@ -176,48 +194,12 @@ def negated(t):
     return make("neg", (t,))
 
 
-def aligned_axes(node, ndim):
-    """(base, axes): `node` as a tensor from which `axes` of a tensor of `ndim` dimensions were
-    dropped.
-    """
-    lead = ndim - node.ndim
-    if lead < 0:
-        return node, None
-    axes = tuple(range(lead))
-    if node.op.name == "expand":
-        axes += tuple(lead + a for a in node.attrs["axes"])
-        node = node.inputs[0]
-    return node, axes
-
-
-def is_kept(node, op, x):
-    """The axes over which `node` is the reduction `op` of `x`, placed to broadcast against x; or
-    None.
-    """
-    base, axes = aligned_axes(node, x.ndim)
-    if not axes:
-        return None
-    if base.op.name == op and base.attrs["axes"] == axes:
-        if opened(base.inputs[0], x.op.name) is x:
-            return axes
-    return axes if base is _reduced_behind_view(x, op, axes) else None
-
-
-def _reduced_behind_view(x, op, axes):
-    """sum(f(t)) for `x` = f(view(t)): the canonical form of sum(view(f(t))); else None."""
-    if x.op.name not in FUNCTIONS or x.inputs[0].op.name not in ("transpose", "slice"):
-        return None
-    view = x.inputs[0]
-    seen = seen_by([view], make(x.op, view.inputs[:1]))
-    return reduce_of_view(make(op, (seen,), {"axes": axes}))
-
-
 def without_maximum(t, axes):
     """x where t is x - max(x) over `axes`, else t: softmax takes the maximum off itself."""
     if (
         t.op.name == "sub"
         and surely(t.inputs[0].shape, t.shape)
-        and is_kept(t.inputs[1], "max", t.inputs[0]) == axes
+        and reduced_axes(t.inputs[1], "max", t.inputs[0]) == axes
     ):
         return t.inputs[0]
     return t
@@ -247,10 +229,10 @@ def _over(a, b):
     name = a.op.name
     if name == "exp":
         t = a.inputs[0]
-        axes = is_kept(b, "sum", a)
+        axes = reduced_axes(b, "sum", a)
         if axes:
             return softmax_of(t, axes)
-        axes = is_kept(b, "mean", a)
+        axes = reduced_axes(b, "mean", a)
         if axes:
             return make("mul", (softmax_of(t, axes), extent(a, axes, a.dtype)))
         if b.op.name == "add":
@@ -259,7 +241,7 @@ def _over(a, b):
                 if mine is a and other.op.name == "exp":
                     return make("sigmoid", (make("sub", (t, other.inputs[0])),))
     elif name == "softmax":
-        if is_kept(b, "sum", a) == (a.attrs["axis"],):
+        if reduced_axes(b, "sum", a) == (a.attrs["axis"],):
             return a
     elif name == "sigmoid" and b.op.name == "sigmoid":
         if b.inputs[0] is negated(a.inputs[0]):
@@ -310,8 +292,19 @@ def scatters(n):
 def _scattered(a, p):
     """scatter(v / gather(p)) * p is scatter(v): the gradient of log(p[index]) times p.
 
-    The same where v and gather(p) have other factors that meet, as in exp(t)[index] / exp(t), and
-    where the scatter is behind views: p is then seen through their inverses.
+    The same where v and gather(p) have other factors that meet, as in exp(t)[index] / exp(t).
+    """
+    return into_scatter(a, p, _divided)
+
+
+def _divided(f, dtype):
+    simplify(f)
+    return write(f, dtype) if f.removed else None
+
+
+def into_scatter(a, p, combine):
+    """scatter(v) * p as scatter(v * gather(p)) where `combine`(that Fraction, its dtype) gives a
+    better product; else None. Where the scatter is behind views, p is seen through their inverses.
     """
     values = scattered_values(a)
     if values is None or not surely(p.shape, a.shape) or not positive(p):
@@ -326,12 +319,13 @@ def _scattered(a, p):
     parts = [k for k, n in enumerate(values.below) if _part_of(n, p, a)]
     if parts:
         del values.below[parts[0]]
+        new = write(values, a.dtype)
     else:
-        values = simplify(values.times(read(viewed(gather, p, a.attrs, *rest))))
-        if not values.removed:
-            return None
+        new = combine(values.times(read(viewed(gather, p, a.attrs, *rest))), a.dtype)
+    if new is None:
+        return None
     inputs = list(a.inputs)
-    inputs[at] = fit(write(values, a.dtype), inputs[at].shape)
+    inputs[at] = fit(new, inputs[at].shape)
     return seen_by(chain, make(a.op, inputs, a.attrs))
 
 

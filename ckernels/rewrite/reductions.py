@@ -18,11 +18,11 @@ SAME_OVER_ONE = {"sum", "prod", "max", "min", "any", "all"}
 NESTS = {"sum", "prod", "max", "min", "any", "all"}
 
 
-@rule("[reduce]")
+@rule("[reduce]", "mean")
 def reduce_ones(node):
     """A reduction over axes of size 1 is a squeeze; over no axes, nothing."""
     a, axes = node.inputs[0], node.attrs["axes"]
-    if node.op.name not in SAME_OVER_ONE or a.dtype != node.dtype:
+    if node.op.name not in SAME_OVER_ONE | {"mean"} or a.dtype != node.dtype:
         return None
     if not axes:
         return a

@@ -9,7 +9,8 @@ from .. import ops
 from ..graph.node import make
 from .engine import Family, Var, number, through_views
 from .engine import forms as f
-from .factors import is_kept, negated, without_maximum
+from .factors import negated, without_maximum
+from .places import reduced_axes
 
 family = Family("stabilise")
 formula, rule = family.formula, family.rule
@@ -94,7 +95,7 @@ def minus_logsumexp(node):
     a, b = node.inputs
     if b.ndim > a.ndim or node.dtype[0] != "f":
         return None
-    along = is_kept(b, "logsumexp", a)
+    along = reduced_axes(b, "logsumexp", a)
     if along and len(along) == 1:
         return make("log_softmax", (a,), {"axis": along[0]})
     return None

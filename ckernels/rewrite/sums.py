@@ -12,8 +12,10 @@ from .factors import (
     SEEN,
     Fraction,
     inside,
+    into_scatter,
     read,
     scattered_values,
+    scatters,
     simplify,
     write,
 )
@@ -94,6 +96,18 @@ def distributed(f, dtype):
     return None
 
 
+def _into_scatters(f, dtype):
+    """scatter(a / p + b) * p is scatter(a + b * gather(p)), where that takes divisors away: the
+    gradient of e / sum(e) for a part e of exp(t). None elsewhere."""
+    for k, s in enumerate(f.above):
+        for j, p in enumerate(f.above if scatters(s) else ()):
+            new = into_scatter(s, p, distributed) if j != k else None
+            if new is not None:
+                rest = [n for i, n in enumerate(f.above) if i not in (j, k)]
+                return write(Fraction(f.coef, [*rest, new], f.below), dtype)
+    return None
+
+
 def _cost(f):
     """Divisions and exponentials of a Fraction: what distributing must save."""
     hidden = sum(len(scattered_values(n).below) for n in f.above if scattered_values(n) is not None)
@@ -120,6 +134,10 @@ def distribute(node):
     if node.dtype not in REAL:
         return None
     f = simplify(read(node))
-    if not any(n.op.name in ("add", "sub") or n.op.name in SEEN for n in f.above):
+    if f.size() > MAX_FACTORS:
         return None
-    return distributed(f, node.dtype) if f.size() <= MAX_FACTORS else None
+    if any(n.op.name in ("add", "sub") or n.op.name in SEEN for n in f.above):
+        made = distributed(f, node.dtype)
+        if made is not None:
+            return made
+    return _into_scatters(f, node.dtype)

@@ -84,6 +84,9 @@ def test_edges_that_are_fine():
         lambda m: m * K.ones((3,)),
         lambda m: K.set_value(K.ones((3,)), m),
         lambda m: K.concatenate([K.ones((3,)), m]),
+        lambda m: K.ones((3,))[m.astype(int)],
+        lambda m: K.ones((2, 3))[:, m > 0],
+        lambda m: K.variable([m, [1, 2, 3]]),
     ],
 )
 def test_masked_arrays(use):

@@ -491,12 +491,19 @@ def algebra(rng):
     return Case(build, [x, *more])
 
 
-@case("det", "cofactors")
+@case("det", "cofactors", "cofactors_along")
 def determinant_of_a_singular_matrix(rng):
-    n = int(rng.integers(2, 4))
-    x = numbers(rng, (n, n))
-    x[0] = x[1] if rng.uniform() < 0.5 else 0
-    return Case(ops.det, [x], order=1)
+    n = int(rng.integers(1, 5))
+    x = numbers(rng, [(n, n), (2, n, n)][int(rng.integers(2))])
+    x[..., 0, :] = x[..., -1, :] if rng.uniform() < 0.5 else 0
+    return Case(ops.det, [x if rng.uniform() < 0.8 else x * 0])
+
+
+@case("cofactors", "cofactors_along")
+def third_derivatives_of_a_determinant(rng):
+    n = int(rng.integers(1, 4))
+    x, g = far_from_singular(rng, n), numbers(rng, [(n, n), (2, n, n)][int(rng.integers(2))])
+    return Case(lambda x, g: make("cofactors_along", (x, g)), [x, g], order=1)
 
 
 @case("eigh", "svd", "qr", "item")

@@ -123,6 +123,10 @@ FORMULAS = {
     "turned": lambda x, y: ops.transpose(ops.log(1 + ops.transpose(ops.exp(x)))) - y,
     "sum of reversed": lambda x, y: ops.log(kept(ops.sum, ops.exp(x)[..., ::-1])) + y,
     "softmax of reversed": lambda x, y: ops.exp(x)[..., ::-1] / kept(ops.sum, ops.exp(x)) * y,
+    "softmax of turned": lambda x, y: ops.transpose(
+        ops.transpose(ops.exp(x)) / kept(ops.sum, ops.transpose(ops.exp(x)), 0)) * y,
+    "softmax of a part": lambda x, y: ops.exp(x)[..., :0:-1] / kept(
+        ops.sum, ops.exp(x)[..., :0:-1]) * y[..., :1],
     "slices": lambda x, y: ops.log(ops.sigmoid(x)[1:]) - ops.log(1 - ops.sigmoid(y)[:-1]),
     "parts": lambda x, y: ops.concatenate([x[:2], y[2:]], 0) * x[::-1],
 }  # fmt: skip

@@ -47,6 +47,11 @@ def shaped(s, shape):
     return s.reshape(shape) if isinstance(s, np.ndarray) else ops.reshape(s, shape)
 
 
+def square(s):
+    """Rows and columns of which there are as many."""
+    return ops.reshape(s, (2, 2, 2))[:, 0]
+
+
 def ordered(s):
     perm = (2, 0, 1)
     return s.transpose(perm) if isinstance(s, np.ndarray) else ops.transpose(s, perm)
@@ -138,6 +143,54 @@ def test_formulas_behind_views(name, view):
         np.testing.assert_allclose(got[1], wanted[1], rtol=1e-12, atol=1e-14)
 
 
+WEIGHTS = np.random.default_rng(0).normal(size=12)
+
+
+@pytest.mark.parametrize("axis", [-1, 0, (0, 1)])
+@pytest.mark.parametrize("view", VIEWS)
+def test_softmax_of_views(view, axis):
+    """e / sum(e) where e is a view of exp(x), and its gradient."""
+    x, look = placeholder("float64", X.shape, "x"), VIEWS[view]
+    e = look(ops.exp(x))
+    axis = axis if axis != (0, 1) else tuple(range(e.ndim))
+    for mean in (False, True)[: 1 + (axis == -1)]:
+        total = (ops.mean if mean else ops.sum)(e, axis, keepdims=True)
+        for numbers in (SMALL, X):
+            seen = look(numbers)
+            weights = np.resize(WEIGHTS, seen.shape)
+            root = e / total
+            want = np.exp(seen - seen.max(axis, keepdims=True))
+            want /= want.sum(axis, keepdims=True)
+            slope = want * (weights - (want * weights).sum(axis, keepdims=True))
+            slope = np.bincount(places(look), slope.ravel(), X.size).reshape(X.shape)
+            count = seen.size / want.sum() if mean else 1  # elements of a softmax
+            got = rewritten([root, grad(ops.sum(root * constant(weights)), x)], x, numbers)
+            np.testing.assert_allclose(got[0], want * count, rtol=1e-12, atol=1e-14)
+            np.testing.assert_allclose(got[1], slope * count, rtol=1e-11, atol=1e-13)
+
+
+PARTS = {  # e and its sum, written apart: (numerator of e, axes, sum of e as it broadcasts there)
+    "turned": lambda e: (ops.transpose(e), 1, ops.transpose(ops.sum(e, 0, keepdims=True))),
+    "reversed": lambda e: (e[:, ::-1], 1, ops.sum(e, 1, keepdims=True)),
+    "reversed rows": lambda e: (e[::-1], 1, ops.sum(e, 1, keepdims=True)[::-1]),
+    "flat": lambda e: (ops.reshape(e, (-1,)), 0, ops.sum(ops.transpose(e)[:, ::-1])),
+    "flat back": lambda e: (e, (0, 1), ops.sum(ops.reshape(e, (8,))[::-1])),
+    "a row": lambda e: (e[1], 0, ops.sum(e, 1)[1]),
+    "part": lambda e: (shaped(e, (8,))[1:7], 0, ops.sum(shaped(e, (8,))[6:0:-1])),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("before", ["itself", "columns reversed", "transpose", "reversed reshape"])
+def test_softmax_where_sum_and_numerator_are_other_views(part, before):
+    x = placeholder("float64", X.shape, "x")
+    numerator, axis, total = PARTS[part](VIEWS[before](ops.exp(x)))
+    (seen,) = evaluate([PARTS[part](VIEWS[before](x))[0]], {x: X})
+    (got,) = rewritten([numerator / total], x, X)
+    want = np.exp(seen - seen.max(axis, keepdims=True))
+    np.testing.assert_allclose(got, want / want.sum(axis, keepdims=True), rtol=1e-12, atol=1e-14)
+
+
 def named(roots):
     from ckernels.graph.walk import toposort
 
@@ -167,6 +220,27 @@ NEAR_MISSES = {
     "gather of other rows": lambda x: ops.take(E(x), constant(INDEX), 0) / (
         1 + ops.take(E(x), constant(INDEX[::-1].copy()), 0)),
     "broadcast": lambda x: ops.log(ops.reshape(E(x) + E(x[:1]), (8,))),
+    "sum of another row": lambda x: E(x)[::-1, ::-1] / ops.sum(E(x)[:, ::-1], 1, keepdims=True),
+    "sum of a row": lambda x: E(x)[0] / ops.sum(E(x)[1, ::-1]),
+    "sum of other steps": lambda x: E(x)[:, 1::2] / ops.sum(
+        E(x)[:, ::-2][:, ::-1][:, :1], 1, keepdims=True),
+    "turned square": lambda x: square(E(x)) / ops.sum(
+        ops.transpose(square(E(x))), 1, keepdims=True),
+    "turned back": lambda x: ops.transpose(square(E(x)))[::-1] / ops.sum(square(E(x)), 0),
+    "reshaped otherwise": lambda x: shaped(E(x), (4, 2)) / ops.sum(
+        shaped(ops.transpose(E(x)), (4, 2)), 1, keepdims=True),
+    "reshaped and cut": lambda x: shaped(E(x), (4, 2))[1:] / ops.sum(shaped(E(x), (4, 2))[:3], 0),
+    "flat and cut": lambda x: shaped(E(x), (8,))[1:] / ops.sum(E(x)),
+    "gathered sum of other rows": lambda x: ops.take(E(x), constant(INDEX), 0) / ops.sum(
+        ops.take(E(x), constant(INDEX * 0), 0), 1, keepdims=True),
+    "sum of other exps": lambda x: E(x)[:, ::-1] / ops.sum(E(x * 2)[:, ::-1], 1, keepdims=True),
+    "exp of exp": lambda x: E(x)[:, ::-1] / ops.sum(E(E(x))[:, ::-1], 1, keepdims=True),
+    "no exp": lambda x: E(x)[:, ::-1] / ops.sum(x[:, ::-1] + 9, 1, keepdims=True),
+    "largest": lambda x: E(x[:, ::-1] - ops.max(x[:, :3], 1, keepdims=True)),
+    "scattered with a sum": lambda x: ops.set_slice(
+        ops.ones_like(x), 1 / S(x)[:, 1:3] - 2, [WHOLE, (1, 3, 1)]) * S(x),
+    "scattered sum elsewhere": lambda x: ops.set_slice(
+        ops.zeros_like(x), 1 / S(x)[:, 1:3] - 2, [WHOLE, (0, 2, 1)]) * S(x),
 }  # fmt: skip
 WHOLE = (None, None, 1)
 

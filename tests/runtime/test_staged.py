@@ -85,3 +85,15 @@ def test_counts_of_another_class_are_planned():
     for positive, other in ((3, 4), (2, 0)):
         with pytest.raises(ShapeError):
             f(np.concatenate([np.full(positive, 2.0), [-1.0]]), np.arange(other))
+
+
+def test_a_softmax_of_what_a_bound_cuts_off():
+    """As the guide has it: exp of the slice, not a slice of exp."""
+    x, n = K.placeholder((None,)), K.placeholder((), dtype="int32")
+    e = K.exp(x[:n])
+    s = e / K.sum(e)
+    f = K.function([x, n], [s, K.grad(K.sum(K.square(s)), x)])
+    value, slope = f(np.array([300.0, 299.0, 500.0]), 2)
+    p = np.exp([0, -1.0]) / np.exp([0, -1.0]).sum()
+    np.testing.assert_allclose(value, p, rtol=1e-6)
+    np.testing.assert_allclose(slope, [*(2 * p * (p - p @ p)), 0], rtol=1e-5)

@@ -15,7 +15,7 @@ from ...errors import DTypeError, IndexOutOfBounds, ShapeError
 from ...graph.node import Node, constant, make
 from ...graph.shapes import axis_of, show
 from .. import filling, joining
-from ..base import cast, expand, to_node
+from ..base import cast, expand, refuse_mask, to_node
 from ..elementwise import mod, sub
 from ..filling import *  # noqa: F403
 from ..filling import arange
@@ -93,6 +93,7 @@ class Key:
             )
         if isinstance(k, (list, tuple)) and _has_nodes(k):
             return stack([to_node(i, "an index") for i in k])
+        refuse_mask(k, "an index")
         array = np.asarray(k)
         if array.size == 0 and array.dtype.kind == "f":
             array = array.astype("int64")
