@@ -275,8 +275,9 @@ class Lowering:
         outer = [a for a in range(len(sizes)) if sizes[a] != 1 and a not in self.reduced]
         inner = [a for a in group.reduced if sizes[a] != 1]
         lead = self.leading_ref()
-        outer.sort(key=lambda a: -abs(value_of(lead.strides[a])))
         by_out = self.refs[stores[0][0]].strides
+        if not group.partial:  # whose results are written one after the other
+            outer.sort(key=lambda a: -abs(value_of(lead.strides[a])))
         if not inner:
             outer.sort(key=lambda a: -abs(value_of(by_out[a])))
         inner.sort(key=lambda a: -abs(value_of(lead.strides[a])))

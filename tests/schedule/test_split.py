@@ -1,0 +1,41 @@
+"""Reductions in chunks give what NumPy gives, however their operand lies in memory."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import ckernels as K
+
+ROWS = {(24_000, 2, 3): 0, (200, 200, 6): (0, 1), (33, 33, 40): (0, 1, 2)}  # shape -> axes
+
+
+@pytest.mark.parametrize("shape", ROWS)
+def test_chunks_of_transposed_operands(shape):
+    """Results of a chunk stand in the order of the axes, not in that of the operand's memory."""
+    axes, x = ROWS[shape], K.placeholder((None, None, None))
+    results = [K.sum(x, axes), K.max(x, axes), K.var(x, axes)]
+    if axes == 0:
+        results += [K.argmax(x, axes), K.cumsum(x, 0)[-1]]
+    f = K.function([x], results, mode="compiled")
+    numbers = np.random.default_rng(0).integers(-8, 9, shape).astype("f") / 4  # many are equal
+    for order in permutations(range(3)):
+        a = np.ascontiguousarray(numbers.transpose(order)).transpose(np.argsort(order))
+        total, top, var, *rest = f(a)
+        assert any("partial" in step for step in f.steps())
+        np.testing.assert_array_equal(total, a.sum(axes, dtype="f8"))
+        np.testing.assert_array_equal(top, a.max(axes))
+        np.testing.assert_allclose(var, a.var(axes, dtype="f8"), rtol=1e-5)
+        for got, want in zip(rest, (a.argmax(0), a.sum(0))):
+            np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("step", [-1, 2])
+def test_chunks_of_reversed_and_stepped_operands(step):
+    x = K.placeholder((None, None, None))
+    f = K.function([x], [K.sum(x, 0), K.argmin(x, 0)], mode="compiled")
+    numbers = np.random.default_rng(1).integers(-8, 9, (50_000, 6, 4)).astype("f") / 4
+    for a in (numbers[::step], numbers[:, ::step], numbers.swapaxes(1, 2)[::step, ::step, ::step]):
+        total, least = f(a)
+        np.testing.assert_array_equal(total, a.sum(0, dtype="f8"))
+        np.testing.assert_array_equal(least, a.argmin(0))
