@@ -20,9 +20,12 @@ except ImportError:  # run as a program
     from tables import CHANGED, KNOWN, LEFT_OUT, WANTED
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-SEED = 1  # of NumPy, before each test: what a few epochs reach depends on the draws
+# Of NumPy and Python, before each test: what a few epochs reach depends on the draws, and so does
+# which of the applications are tested.
+SEED = 1
 CONFTEST = f"""
 
+import random
 import numpy
 import keras
 keras.backend.tensorflow_backend = keras.backend
@@ -31,6 +34,7 @@ keras.backend.tensorflow_backend = keras.backend
 @pytest.fixture(autouse=True)
 def draws():
     numpy.random.seed({SEED})
+    random.seed({SEED})
 """
 SETTINGS = "[pytest]\ntimeout = 300\nnorecursedirs = build\n"
 FEATURES = "from numpy._core._multiarray_umath import __cpu_dispatch__ as found; print(*found)"
