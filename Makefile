@@ -12,12 +12,13 @@ SANITIZED = $(or $(ARGS),tests/runtime tests/src tests/codegen/forms/test_steps.
 LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 
-.PHONY: help test slow stress lint demo cnn rbm keras theano pytensor distributed bench golden sanitize \
-    wheels release clean build
+.PHONY: help test oldest slow stress lint demo cnn rbm keras theano pytensor distributed bench golden sanitize \
+    wheels again release clean build
 .DEFAULT_GOAL := help
 
 help:
 	@echo "test        run the tests (ARGS='-k name' is passed to pytest)"
+	@echo "oldest      parts of the tests with the oldest NumPy, in an environment of its own"
 	@echo "slow        the long forms: thousands of random graphs, soak tests"
 	@echo "stress      the compiledir under kills, races, faults and forks; gcc, clang and zig"
 	@echo "lint        ruff, and the C runtime built with -Wall -Wextra -Werror"
@@ -33,8 +34,9 @@ help:
 	@echo "bench       run the benchmarks beside the peers that are installed"
 	@echo "golden      rewrite the golden C files after a reviewed change"
 	@echo "sanitize    core tests under AddressSanitizer and UBSan"
-	@echo "wheels      the sdist and the wheels for Linux in dist/ (ARGS='--platform linux-x86_64')"
-	@echo "release     lint, tests, wheels; with their checksums, a bill of materials and the notes"
+	@echo "wheels      the sdist and the wheels in dist/ (ARGS='--platform linux-x86_64': that one)"
+	@echo "again       builds them a second time and compares the bytes"
+	@echo "release     lint, tests, wheels, again; with checksums, a bill of materials and the notes"
 	@echo "clean       remove everything that was built, .venv included"
 
 # One stamp for the environment, one for the runtime: a second `make test` starts the tests at once.
@@ -54,6 +56,23 @@ build: $(VENV)/.runtime
 JOBS ?= 2
 test: build
 	$(PY) -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+
+# The oldest NumPy, with a runtime built for it in a copy of the tree: parts of the tests that meet
+# NumPy's types, headers and functions. NumPy 1.26 is for Python up to 3.12.
+OLDEST_PY = $(abspath build/oldest/bin/python)
+OLDEST = tests/runtime/test_executor.py tests/runtime/test_executor_updates.py \
+    tests/runtime/test_cfunction.py tests/ops/test_elementwise.py tests/ops/test_indexing.py \
+    tests/api/test_function.py
+oldest: build
+	test -x $(OLDEST_PY) || $(PYTHON) -m venv build/oldest
+	$(OLDEST_PY) -m pip install -q --disable-pip-version-check "numpy==1.26.*" "scipy<1.14" cffi \
+	    setuptools pytest pytest-timeout hypothesis mpmath
+	rm -rf build/oldest/tree && mkdir -p build/oldest/tree
+	cp -r ckernels build_tools tests setup.py pyproject.toml build/oldest/tree/
+	rm -f build/oldest/tree/ckernels/_runtime*
+	cd build/oldest/tree && CKERNELS_REQUIRE_RUNTIME=1 CKERNELS_WERROR=1 \
+	    $(OLDEST_PY) setup.py -q build_ext --inplace
+	cd build/oldest/tree && PYTHONPATH=. $(OLDEST_PY) -m pytest -p no:cacheprovider $(OLDEST) $(ARGS)
 
 slow: build
 	$(PY) -m pytest -m slow -o timeout=3600 $(ARGS)
@@ -189,10 +208,18 @@ wheels: $(KERNELS)
 	$(PY) -m pip install -q --disable-pip-version-check ziglang auditwheel
 	$(PY) build_tools/wheels.py --kernels $(KERNELS) $(ARGS)
 
+# Everything in dist/ once more, in other folders and with nothing that Zig keeps: the same bytes.
+again: $(KERNELS)
+	rm -rf build/again
+	ZIG_GLOBAL_CACHE_DIR=$(CURDIR)/build/again/zig $(PY) build_tools/wheels.py --kernels $(KERNELS) \
+	    --work build/again/work --out build/again/dist $(ARGS)
+	$(PY) build_tools/release.py --same build/again/dist
+
 release: lint
 	$(MAKE) test
 	rm -rf dist
 	$(MAKE) wheels
+	$(MAKE) again
 	$(PY) build_tools/release.py
 
 clean:

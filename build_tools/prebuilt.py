@@ -196,8 +196,23 @@ def record(path):
 # ---- compiling --------------------------------------------------------------------------------
 
 
-def compiled(zig, target, level, rows, work):
-    """The bytes of the library of recorded kernels for a target of Zig and an instruction set."""
+_objects = {}  # (target, instruction set) -> those that this run compiled
+
+
+def compiled(zig, kernels, target, level, rows, work):
+    """The bytes of the library of recorded kernels for a target of Zig and an instruction set;
+    kernels: the target for which they are compiled, if only the library is of another."""
+    objects = _objects.get((kernels, level))
+    if objects is None:
+        objects = _objects[kernels, level] = compile_all(zig, kernels, level, rows, work)
+    library = os.path.join(os.path.dirname(objects[0]), f"{target}.so")
+    run([*zig, "-target", target, "-shared", "-s", "-o", library, *objects, "-lm"])
+    with open(library, "rb") as stream:
+        return stream.read()
+
+
+def compile_all(zig, target, level, rows, work):
+    """Paths of the objects of recorded kernels, and of the table of them."""
     from ckernels import compiler
     from ckernels.compiler import prebuilt, toolchain
 
@@ -210,7 +225,7 @@ def compiled(zig, target, level, rows, work):
     tools = prebuilt.stand_in(level)
     table = [(compiler.key_of(source, tools), source) for source in sources]
     texts = [(unit[0].flags, translation_unit(unit)) for unit in units] + [((), index(table))]
-    command, objects = [*zig, "-target", target], []
+    command = [*zig, "-target", target]
 
     def build(numbered):
         number, (extra, text) = numbered
@@ -221,11 +236,7 @@ def compiled(zig, target, level, rows, work):
         return made
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        objects = list(pool.map(build, enumerate(texts)))
-    library = os.path.join(place, f"{level}.so")
-    run([*command, "-shared", "-s", "-o", library, *objects, "-lm"])
-    with open(library, "rb") as stream:
-        return stream.read()
+        return list(pool.map(build, enumerate(texts)))
 
 
 def run(command):

@@ -4,11 +4,11 @@ Reads the files as they are; nothing is uploaded. The version stands in ckernels
 and a release has a section of that name in CHANGELOG.md.
 """
 
+import argparse
 import hashlib
 import json
 import os
 import re
-import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -67,9 +67,7 @@ def dependencies():
 
 def write(folder):
     name = version()
-    files = [
-        n for n in os.listdir(folder) if n.startswith("ckernels-") and n.endswith((".whl", ".gz"))
-    ]
+    files = archives(folder)
     wrong = [n for n in files if not n.startswith(f"ckernels-{name}")]
     if wrong or not any(n.endswith(".tar.gz") for n in files):
         raise SystemExit(
@@ -88,5 +86,35 @@ def write(folder):
     print(f"ckernels {name}: {len(files)} files, {', '.join(made)}")
 
 
+def archives(folder):
+    """Names of the sdist and the wheels in a folder."""
+    return sorted(
+        n for n in os.listdir(folder) if n.startswith("ckernels-") and n.endswith((".whl", ".gz"))
+    )
+
+
+def compare(folder, other):
+    """SystemExit where what was built twice is not the same bytes, file by file."""
+    names = archives(other)
+    if not names:
+        raise SystemExit(f"{other} holds nothing to compare")
+    missing = [name for name in names if name not in archives(folder)]
+    there = [name for name in names if name not in missing]
+    pairs = zip(sums(folder, there).splitlines(), sums(other, there).splitlines())
+    differ = [first.split()[1] for first, second in pairs if first != second]
+    if missing or differ:
+        raise SystemExit(
+            f"built again, these differ: {differ}; these are not in {folder}: {missing}"
+        )
+    print(f"{len(names)} files built again: the same bytes")
+
+
 if __name__ == "__main__":
-    write(sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "dist"))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", default=os.path.join(ROOT, "dist"))
+    parser.add_argument("--same", metavar="OTHER", help="only compare with what is in that folder")
+    options = parser.parse_args()
+    if options.same:
+        compare(options.folder, options.same)
+    else:
+        write(options.folder)

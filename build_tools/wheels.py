@@ -1,4 +1,4 @@
-"""Builds the sdist and the wheels for Linux on one x86-64 Linux machine: `make wheels`.
+"""Builds the sdist and the wheels on one x86-64 Linux machine: `make wheels`.
 
 Zig (from the package index) compiles for each platform; the runtime keeps to the stable ABI of
 Python 3.10, so that one wheel serves all later Pythons. A wheel has no compiler's choices of this
@@ -14,6 +14,7 @@ import io
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -28,7 +29,7 @@ from typing import NamedTuple
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 STABLE_ABI = "0x030a0000"  # Python 3.10
 FLAGS = (
-    "-O3", "-g0", "-fPIC", "-pthread", "-std=gnu11", "-Wall", "-Wextra", "-Werror",
+    "-O3", "-g0", "-std=gnu11", "-Wall", "-Wextra", "-Werror",
     "-fno-math-errno", "-fno-sanitize=undefined", "-fvisibility=hidden",
     f"-DPy_LIMITED_API={STABLE_ABI}", "-DNPY_NO_DEPRECATED_API=NPY_1_7_API_VERSION",
 )  # fmt: skip
@@ -43,17 +44,36 @@ class Platform(NamedTuple):
     levels: tuple = ()
     link: tuple = ()
     library: str = "_runtime.abi3.so"
+    kernels: str = ""  # the target their objects are compiled for, where it is another one
+
+    @property
+    def system(self):
+        return self.target.split("-")[1].split(".")[0]
 
 
 X86, ARM = ("x86-64-v3", "x86-64-v4"), ("armv8-a",)
-GLIBC = ("-lm", "-ldl")
+GLIBC = ("-pthread", "-lm", "-ldl")
+GNU_X86, GNU_ARM = "x86_64-linux-gnu.2.17", "aarch64-linux-gnu.2.17"
+# Kernels call memcpy, memset and a few functions of libm: objects of one libc serve the other.
+# On macOS Python's functions are those of the program; Windows wants a library that names them.
 PLATFORMS = {
     "linux-x86_64": Platform(
-        "x86_64-linux-gnu.2.17", ("manylinux_2_17_x86_64", "manylinux2014_x86_64"), X86, GLIBC
+        GNU_X86, ("manylinux_2_17_x86_64", "manylinux2014_x86_64"), X86, GLIBC
     ),
     "linux-aarch64": Platform(
-        "aarch64-linux-gnu.2.17", ("manylinux_2_17_aarch64", "manylinux2014_aarch64"), ARM, GLIBC
+        GNU_ARM, ("manylinux_2_17_aarch64", "manylinux2014_aarch64"), ARM, GLIBC
     ),
+    "musl-x86_64": Platform("x86_64-linux-musl", ("musllinux_1_2_x86_64",), X86, kernels=GNU_X86),
+    "musl-aarch64": Platform(
+        "aarch64-linux-musl", ("musllinux_1_2_aarch64",), ARM, kernels=GNU_ARM
+    ),
+    "macos-arm64": Platform(
+        "aarch64-macos.11.0", ("macosx_11_0_arm64",), ARM, ("-undefined", "dynamic_lookup")
+    ),
+    "macos-x86_64": Platform(
+        "x86_64-macos.11.0", ("macosx_11_0_x86_64",), (), ("-undefined", "dynamic_lookup")
+    ),
+    "windows-amd64": Platform("x86_64-windows-gnu", ("win_amd64",), library="_runtime.pyd"),
 }
 
 
@@ -139,11 +159,57 @@ def python_headers(work):
     return made
 
 
-def numpy_headers():
-    """NumPy's headers: the sizes of C's types in them are those of all 64-bit Linux platforms."""
+def numpy_headers(chosen, work):
+    """NumPy's headers; for other systems than Linux with the sizes of C's types on those."""
     import numpy
 
-    return numpy.get_include()
+    if chosen.system == "linux":  # the sizes in them are those of all 64-bit platforms
+        return numpy.get_include()
+    made = os.path.join(work, "numpy", chosen.target)
+    shutil.rmtree(made, ignore_errors=True)
+    shutil.copytree(numpy.get_include(), made)
+    path = os.path.join(made, "numpy", "_numpyconfig.h")
+    with open(path, encoding="utf-8") as stream:
+        text = stream.read()
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write(with_sizes(text, *SIZES[chosen.target.split("-", 1)[0], chosen.system]))
+    return made
+
+
+# Bytes of a long and a long double, as Python and NumPy of that system have them.
+SIZES = {
+    ("aarch64", "macos"): (8, 8),
+    ("x86_64", "macos"): (8, 16),
+    ("x86_64", "windows"): (4, 8),
+}
+
+
+def with_sizes(text, long, long_double):
+    """NumPy's table of sizes with those of another system."""
+    sizes = {"LONG": long, "LONGDOUBLE": long_double, "COMPLEX_LONGDOUBLE": 2 * long_double}
+    for name, size in sizes.items():
+        text, count = re.subn(rf"(#define NPY_SIZEOF_{name}) \d+", rf"\1 {size}", text)
+        if count != 1:
+            raise SystemExit(f"NumPy's headers do not say NPY_SIZEOF_{name} once")
+    return text.replace("#define NPY_HAVE_ENDIAN_H 1\n", "")
+
+
+def import_library(chosen, objects, place):
+    """The library by which Windows finds what objects use of python3.dll: its stable ABI, since
+    the headers declare nothing else."""
+    names = set()
+    for path in objects:
+        with open(path, "rb") as stream:
+            found = re.findall(rb"__imp_(_?Py\w+)\0", stream.read())
+        names.update(name.decode() for name in found)
+    definition = os.path.join(place, "python3.def")
+    with open(definition, "w", encoding="ascii") as stream:
+        stream.write("LIBRARY python3.dll\nEXPORTS\n")
+        stream.writelines(f"{name}\n" for name in sorted(names))
+    made = os.path.join(place, "libpython3.a")
+    tool = [zig()[0], "dlltool", "-m", "i386:x86-64", "-D", "python3.dll"]
+    run([*tool, "-d", definition, "-l", made])
+    return made
 
 
 def compiled(jobs):
@@ -158,16 +224,20 @@ def runtime(chosen, tree, work):
     shutil.rmtree(place, ignore_errors=True)
     os.makedirs(place)
     rooms = sorted({os.path.dirname(name) for name in sources(tree, "h") + sources(tree, "c")})
-    headers = [*rooms, python_headers(work), numpy_headers()]
+    headers = [*rooms, python_headers(work), numpy_headers(chosen, work)]
     compiler = [*zig(), "-target", chosen.target]
     include = [f"-I{path}" for path in headers[: len(rooms)]]
     include += [f"-isystem{path}" for path in headers[len(rooms) :]]
     objects = {
         name: os.path.join(place, os.path.basename(name) + ".o") for name in sources(tree, "c")
     }
-    compiled([*compiler, *FLAGS, *include, "-c", name, "-o", to] for name, to in objects.items())
-    target = os.path.join(place, chosen.library)
-    run([*compiler, "-shared", "-s", "-o", target, *objects.values(), "-pthread", *chosen.link])
+    own = () if chosen.system == "windows" else ("-fPIC", "-pthread")
+    flags = [*compiler, *FLAGS, *own, *include]
+    compiled([*flags, "-c", name, "-o", to] for name, to in objects.items())
+    target, link = os.path.join(place, chosen.library), list(chosen.link)
+    if chosen.system == "windows":
+        link.append(import_library(chosen, objects.values(), place))
+    run([*compiler, "-shared", "-s", "-o", target, *objects.values(), *link])
     with open(target, "rb") as stream:
         return stream.read()
 
@@ -205,16 +275,30 @@ def digest(data):
 
 
 def check(path, chosen):
-    """What auditwheel says of a wheel for Linux: it must be allowed the tags that it has."""
+    """Whether a wheel for Linux may have its tags, as auditwheel says."""
     tag = chosen.tags[0]
+    if tag.startswith("musllinux"):
+        return check_musl(path, tag)
     text = run([sys.executable, "-m", "auditwheel", "show", path])
     if f'"{tag}"' not in text.replace("\n", " "):
         raise SystemExit(f"auditwheel does not allow {tag}:\n{text}")
 
 
-def build(out, names, kernels=None):
+def check_musl(path, tag):
+    """A musllinux wheel may need musl's libc alone; auditwheel would look at this machine's."""
+    from elftools.elf.elffile import ELFFile  # auditwheel brings it
+
+    with zipfile.ZipFile(path) as archive:
+        for name in (n for n in archive.namelist() if n.endswith(".so")):
+            dynamic = ELFFile(io.BytesIO(archive.read(name))).get_section_by_name(".dynamic")
+            needed = {t.needed for t in dynamic.iter_tags() if t.entry.d_tag == "DT_NEEDED"}
+            if not needed <= {"libc.so"}:
+                raise SystemExit(f"{name} is not for {tag}: it needs {sorted(needed)}")
+
+
+def build(out, names, kernels=None, work=None):
     """The sdist and the wheels of some platforms: their paths."""
-    work = os.path.join(ROOT, "build", "wheels")
+    work = work or os.path.join(ROOT, "build", "wheels")
     os.makedirs(work, exist_ok=True)
     os.makedirs(out, exist_ok=True)
     made = [sdist(out, work)]
@@ -227,10 +311,11 @@ def build(out, names, kernels=None):
             from build_tools import prebuilt
 
             for level in chosen.levels:
-                library = prebuilt.compiled(zig(), chosen.target, level, kernels, work)
+                objects = chosen.kernels or chosen.target
+                library = prebuilt.compiled(zig(), objects, chosen.target, level, kernels, work)
                 own[f"ckernels/prebuilt/{level}.so"] = library
         made.append(wheel(out, {**files, **own}, chosen.tags))
-        if "linux" in chosen.target:
+        if chosen.system == "linux":
             check(made[-1], chosen)
         print(
             f"{os.path.getsize(made[-1]) / 1e6:5.2f} MB  {os.path.basename(made[-1])}", flush=True
@@ -242,6 +327,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", default=os.path.join(ROOT, "dist"))
     parser.add_argument("--platform", action="append", choices=PLATFORMS, help="all, if not given")
+    parser.add_argument("--work", help="folder of what is made on the way: build/wheels")
     parser.add_argument(
         "--kernels", help="what build_tools/prebuilt.py recorded; none, if not given"
     )
@@ -252,7 +338,7 @@ def main():
     if options.kernels:
         with open(options.kernels, encoding="utf-8") as stream:
             kernels = json.load(stream)
-    build(options.out, options.platform or PLATFORMS, kernels)
+    build(options.out, options.platform or PLATFORMS, kernels, options.work)
 
 
 if __name__ == "__main__":

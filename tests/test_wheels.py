@@ -62,6 +62,33 @@ def test_no_flag_of_this_machine_is_in_a_wheel():
     assert {p.target.split("-")[0] for p in wheels.PLATFORMS.values()} == {"x86_64", "aarch64"}
 
 
+def test_sizes_of_other_systems_replace_those_of_this_one():
+    import numpy
+
+    path = Path(numpy.get_include()) / "numpy" / "_numpyconfig.h"
+    text = wheels.with_sizes(path.read_text(), *wheels.SIZES["x86_64", "windows"])
+    sizes = dict(line.split()[1:3] for line in text.splitlines() if "define NPY_SIZEOF" in line)
+    assert (sizes["NPY_SIZEOF_LONG"], sizes["NPY_SIZEOF_LONGDOUBLE"]) == ("4", "8")
+    assert (sizes["NPY_SIZEOF_LONGLONG"], sizes["NPY_SIZEOF_INTP"]) == ("8", "8")
+    with pytest.raises(SystemExit, match="NPY_SIZEOF_LONG once"):
+        wheels.with_sizes("", 8, 8)
+
+
+def test_what_was_built_twice_is_compared_byte_by_byte(tmp_path, monkeypatch, capsys):
+    first = made(tmp_path / "a", FILES, monkeypatch)
+    second = made(tmp_path / "b", FILES, monkeypatch)
+    release.compare(str(first.parent), str(second.parent))
+    assert "1 files built again: the same bytes" in capsys.readouterr().out
+    data = bytearray(second.read_bytes())
+    data[-30] ^= 1
+    second.write_bytes(data)
+    with pytest.raises(SystemExit, match=f"these differ: .'{first.name}'"):
+        release.compare(str(first.parent), str(second.parent))
+    first.unlink()
+    with pytest.raises(SystemExit, match="not in .*abi3"):
+        release.compare(str(first.parent), str(second.parent))
+
+
 def test_version_stands_in_one_place():
     assert release.version() == ckernels.__version__
     assert f'version = "{ckernels.__version__}"' not in (ROOT / "pyproject.toml").read_text()

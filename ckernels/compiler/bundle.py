@@ -17,7 +17,7 @@ import time
 import zlib
 
 from ..errors import CacheError
-from . import cpu, process, toolchain
+from . import cpu, process, system, toolchain
 from .entry import KEY, keys_of, unseal
 from .upkeep import check, opened
 
@@ -41,7 +41,7 @@ def write(store, path):
                     with contextlib.suppress(OSError, ValueError):  # bad, or evicted meanwhile
                         with opened(store.path(keys[0], "." + suffix)) as (fd, info):
                             check(fd, info, keys[0])
-                            data = process.read_all(fd)
+                            data = system.read_all(fd)
                         add(archive, f"{keys[0]}.{suffix}", data)
                         kernels += len(keys) * (suffix == "so")
                         plans += suffix == "plan"
@@ -53,7 +53,7 @@ def write(store, path):
                 if name.startswith("toolchain-") and NAME.fullmatch(name):
                     with open(os.path.join(store.directory, name), "rb") as stream:
                         add(archive, name, stream.read())
-        os.replace(temporary, path)
+        system.replace(temporary, path)
     except OSError as error:
         process.quietly(os.unlink, temporary)
         reason = error.strerror or error

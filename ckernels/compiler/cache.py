@@ -11,7 +11,7 @@ import time
 
 from .. import locks
 from ..config import config
-from . import cpu, directories, hits, process, usage
+from . import cpu, directories, hits, process, system, usage
 from .directories import compiledir
 from .entry import ABI, KEY, seal, unseal
 from .upkeep import Directory, check, opened
@@ -77,7 +77,7 @@ class Cache(Directory):
             try:
                 with opened(os.path.join(directory, key + ".so")) as (fd, info):
                     check(fd, info, key)
-                    return process.read_all(fd)
+                    return system.read_all(fd)
             except (OSError, ValueError):
                 continue
         return None
@@ -165,7 +165,7 @@ class Cache(Directory):
         try:
             for key in others:  # from the private name: the first key may be replaced at any time
                 self._link(whole, self.path(key, suffix), data)
-            os.replace(whole, self.path(first, suffix))
+            system.replace(whole, self.path(first, suffix))
         except BaseException:
             process.quietly(os.unlink, whole)
             raise
@@ -182,7 +182,7 @@ class Cache(Directory):
                 usage.announce(self.directory, len(data), 0)  # a link would not have cost them
                 process.write_atomically(target, data)
                 return
-            os.replace(temporary, target)
+            system.replace(temporary, target)
         finally:
             process.quietly(os.unlink, temporary)  # rename between two links is no rename
 

@@ -12,6 +12,7 @@ import sys
 
 from ..config import config
 from ..errors import ConfigError
+from . import system
 from .entry import ABI
 
 
@@ -22,11 +23,7 @@ def compiledir():
         return _absolute(named)
     base = config["base_compiledir"]
     if not base:
-        home = os.path.expanduser("~")
-        there = os.path.isabs(home) and os.path.isdir(home)
-        base = os.environ.get("XDG_CACHE_HOME", "")
-        if not os.path.isabs(base):  # relative ones are to be ignored, says the XDG specification
-            base = os.path.join(home, ".cache") if there else ""
+        base = system.cache_home()
         if not base:
             return ""
         base = os.path.join(base, "ckernels")

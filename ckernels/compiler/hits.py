@@ -8,7 +8,7 @@ lost, and over NFS appends may overwrite one another.
 import os
 import re
 
-from . import process
+from . import process, system
 
 NAME = "hits"
 LARGEST = 256 << 10  # bytes of the file beyond which it is summed up
@@ -20,11 +20,7 @@ def record(directory, keys):
     try:
         fd = os.open(
             os.path.join(directory, NAME),
-            os.O_WRONLY
-            | os.O_APPEND
-            | os.O_CREAT
-            | getattr(os, "O_NOFOLLOW", 0)
-            | getattr(os, "O_NONBLOCK", 0),
+            os.O_WRONLY | os.O_APPEND | os.O_CREAT | system.CAREFUL,
             0o600,
         )
         try:

@@ -12,6 +12,7 @@ import struct
 import sys
 
 from .. import locks
+from . import system
 from .directories import compiledir
 
 # build_tools/cffi_module.py compiles this text into `_loader.py` when ckernels is built.
@@ -159,6 +160,8 @@ def _open_copy(elf):
 def _open_in(directory, elf):
     """The file is unlinked as soon as it is open (Windows keeps it until the process ends)."""
     path = os.path.join(directory, "kernels.so")
+    if system.WINDOWS and not _libraries:
+        system.sweep_copies(os.path.dirname(directory))
     try:
         with open(path, "wb") as stream:
             stream.write(elf)

@@ -6,9 +6,12 @@ where that fails, a private temporary directory serves. Imports are late here an
 room: a warm start needs neither subprocess nor tempfile nor logging, 12 ms together.
 """
 
+import contextlib
 import os
 import threading
 import time
+
+from . import system
 
 OUTPUT = 1 << 20  # bytes of a command's output that are kept
 # Variables that change what a compiler does, or what is preloaded into it.
@@ -47,13 +50,14 @@ def run(command, data=b"", timeout=None, fds=()):
             stderr=subprocess.PIPE,
             env=environment(),
             pass_fds=fds,
-            start_new_session=True,
+            **system.apart(),
         )
     except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
         raise Failed(command, getattr(error, "strerror", None) or str(error)) from error
     _running[child] = threading.get_ident()
     try:
-        out, err = _converse(child, data, timeout)
+        talk = _converse_by_threads if system.WINDOWS else _converse
+        out, err = talk(child, data, timeout)
     except BaseException as error:
         stop(child)
         if isinstance(error, TimeoutError):
@@ -106,6 +110,34 @@ def _converse(child, data, timeout):
     return bytes(texts[child.stdout]), bytes(texts[child.stderr])
 
 
+def _converse_by_threads(child, data, timeout):
+    """The same where pipes cannot be waited for together: a thread for each."""
+    limit = None if timeout is None else time.monotonic() + timeout
+    texts = {child.stdout: bytearray(), child.stderr: bytearray()}
+
+    def read(stream, text):
+        while piece := os.read(stream.fileno(), 1 << 16):
+            text += piece[: max(0, OUTPUT - len(text))]
+        stream.close()
+
+    def feed():
+        with contextlib.suppress(OSError):  # it no longer reads
+            child.stdin.write(data)
+        with contextlib.suppress(OSError):
+            child.stdin.close()
+
+    threads = [threading.Thread(target=read, args=pair, daemon=True) for pair in texts.items()]
+    threads.append(threading.Thread(target=feed, daemon=True))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(None if limit is None else max(0.0, limit - time.monotonic()))
+        if thread.is_alive():
+            raise TimeoutError
+    _wait(child, limit)
+    return bytes(texts[child.stdout]), bytes(texts[child.stderr])
+
+
 def _feed(stream, view):
     """How many bytes the program took; all of them when it no longer reads."""
     try:
@@ -127,10 +159,7 @@ def _wait(child, limit):
 
 def stop(child):
     """Kill a command with all it started, and wait for it, so that no zombie stays."""
-    try:
-        os.killpg(child.pid, 9)  # the driver alone would leave cc1 running
-    except (OSError, AttributeError):
-        child.kill()
+    system.kill(child)
     for stream in (child.stdin, child.stdout, child.stderr):
         quietly(stream.close)
     child.wait()
@@ -140,10 +169,7 @@ def stop_those_of(threads):
     """Kill the commands that these threads wait for: the user does not want to wait for them."""
     for child, thread in list(_running.items()):
         if thread in threads:
-            try:
-                os.killpg(child.pid, 9)
-            except (OSError, AttributeError):
-                child.kill()
+            system.kill(child)
 
 
 def _ending(status):
@@ -190,7 +216,7 @@ def _in_memory(command, text, linker, libraries, timeout):
         else:
             link = [*command, "-shared", "-nostdlib", *names, *libraries]
             run(link, b"", timeout, (code, image))
-        return read_all(image)
+        return system.read_all(image)
     finally:
         os.close(code)
         os.close(image)
@@ -210,15 +236,6 @@ def _in_directory(command, text, libraries, timeout):
             return stream.read()
 
 
-def read_all(fd):
-    """The whole of a file through its descriptor, from the start."""
-    parts, size = [], 0
-    while part := os.pread(fd, 1 << 20, size):
-        parts.append(part)
-        size += len(part)
-    return b"".join(parts)
-
-
 def stamp(path):
     """Size and mtime, or "" for a file that is not there."""
     try:
@@ -232,7 +249,7 @@ def write_atomically(path, data):
     """A reader sees the whole file or the file before it."""
     temporary = write_temporary(os.path.dirname(path), data)
     try:
-        os.replace(temporary, path)
+        system.replace(temporary, path)
     except BaseException:
         quietly(os.unlink, temporary)
         raise
@@ -242,7 +259,7 @@ def write_temporary(directory, data):
     """Path of a new private file with `data`. No fsync: what a crash tears, a digest finds."""
     path = temporary_name(directory)
     try:  # from before it is there: Ctrl-C comes when a system call has just been done
-        fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | system.BINARY, 0o600)
         with os.fdopen(fd, "wb") as stream:
             stream.write(data)
     except BaseException:
@@ -282,13 +299,7 @@ def writer_is_dead(name):
     parts = name.split("-")
     if len(parts) != 4 or parts[1] != _machine() or not parts[2].isdecimal():
         return False
-    try:
-        os.kill(int(parts[2]), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, OverflowError):
-        return False  # another user's, or no number of a process
-    return False
+    return system.is_dead(int(parts[2]))
 
 
 def quietly(function, *args):
@@ -303,9 +314,11 @@ def quietly(function, *args):
 def which(name):
     """The path of a program, or None. shutil.which without the 2 ms of importing shutil."""
     places = [""] if os.path.dirname(name) else os.get_exec_path()
-    for path in (os.path.join(place, name) for place in places):
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
+    for place in places:
+        for ending in system.endings():
+            path = os.path.join(place, name + ending)
+            if os.path.isfile(path) and os.access(path, os.X_OK):
+                return path
     return None
 
 

@@ -15,12 +15,13 @@ from typing import NamedTuple
 
 from ..config import config
 from ..errors import CompileError, CompilerMissing
-from . import cpu, directories, process, upkeep, usage
+from . import cpu, directories, process, system, upkeep, usage
 
 # As fast as -O3 and a third cheaper to compile; plain -O2 of gcc 12 vectorises 4 loops of 51.
 # Never -ffast-math: loading such a file changes subnormals for the whole process. The width of
 # vectors is chosen in cpu.py.
-COMMON = ("-O2", "-std=gnu11", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd")
+PLACED = () if system.WINDOWS else ("-fPIC",)  # there all code may lie anywhere
+COMMON = ("-O2", "-std=gnu11", *PLACED, "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd")
 GCC = (*COMMON, "-fvect-cost-model=dynamic", "--param=vect-epilogues-nomask=0")
 CLANG = (*COMMON, "-ffp-contract=fast")  # what gcc does without being asked
 
@@ -63,7 +64,7 @@ class Toolchain(NamedTuple):
         """C text -> bytes of a shared object. CompileError carries the first complaint."""
         command = [*self.command, *self.flags, *extra]
         # Without libm: most kernels call nothing at all, and the two libraries cost 3 ms a link.
-        libraries = ("-lm", "-lgcc") if re.search(r"\bextern\b", text) else ()
+        libraries = system.LIBRARIES if re.search(r"\bextern\b", text) else ()
         try:
             return process.shared_object(command, text, self.linker, libraries, timeout())
         except process.Failed as error:
@@ -72,7 +73,7 @@ class Toolchain(NamedTuple):
     def link_again(self, text, extra=()):
         """As compile, but with libm and libgcc: for an object whose symbols dlopen did not find."""
         command = [*self.command, *self.flags, *extra]
-        return process.shared_object(command, text, "", ("-lm", "-lgcc"), timeout())
+        return process.shared_object(command, text, "", system.LIBRARIES, timeout())
 
 
 def timeout():
@@ -124,7 +125,7 @@ def probe(command, found, host):
     if not version or not version.strip():
         return None
     family = CLANG if "clang" in version.lower() else GCC
-    for base in (family, COMMON, ("-O2", "-fPIC")):
+    for base in (family, COMMON, ("-O2", *PLACED)):
         for arch in cpu.arch_choices(config["arch"]):
             flags = (*base, *arch)
             ours = macros_of(command, flags, limit)
@@ -259,7 +260,7 @@ def recall(memo):
         with upkeep.opened(memo) as (fd, info):
             if not stat.S_ISREG(info.st_mode) or directories.unsafe(info):
                 return None
-            digest, body = process.read_all(fd).decode("utf-8").split("\n", 1)
+            digest, body = system.read_all(fd).decode("utf-8").split("\n", 1)
         if hashlib.sha256(body.encode()).hexdigest() != digest:
             return None
         types = Toolchain.__annotations__

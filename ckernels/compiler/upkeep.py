@@ -10,7 +10,7 @@ import stat
 import time
 
 from ..config import config
-from . import directories, hits, process, usage
+from . import directories, hits, process, system, usage
 from .entry import KEY, unseal
 
 STALE_AFTER = 3600  # seconds after which a temporary file has no writer any more
@@ -166,8 +166,7 @@ class opened:
     """`with opened(path) as (fd, info)`: no link is followed, no pipe waited for."""
 
     def __init__(self, path):
-        flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        self.fd = os.open(path, os.O_RDONLY | flags | getattr(os, "O_BINARY", 0))
+        self.fd = os.open(path, os.O_RDONLY | system.CAREFUL)
 
     def __enter__(self):
         return self.fd, os.fstat(self.fd)
@@ -182,7 +181,7 @@ def check(fd, info, key, own=True, lacking=None):
     reason = reason or directories.unsafe(info, own)
     if reason:
         raise ValueError(reason)
-    return unseal(process.read_all(fd), key, lacking)
+    return unseal(system.read_all(fd), key, lacking)
 
 
 def scan(directory):

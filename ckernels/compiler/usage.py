@@ -10,7 +10,7 @@ import os
 import re
 import time
 
-from . import hits, process
+from . import hits, system
 
 NAME = "usage"
 LARGEST = 256 << 10  # bytes of the account beyond which the next look begins a new one
@@ -18,7 +18,7 @@ LOOK_EVERY = 60  # seconds: what nobody entered (killed writers, other programs)
 ADDED = rb"\+(\d{1,15}) (\d{1,9})\n"  # bytes, files
 SEEN = rb"=(\d{1,15}) (\d{1,9}) (\d{1,9}) (\d{1,12})\n"  # bytes, files, where it began, when
 LINES = re.compile(rb"(?:\+\d{1,15} \d{1,9}\n|=\d{1,15} \d{1,9} \d{1,9} \d{1,12}\n|\n)*")
-FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+FLAGS = os.O_RDWR | os.O_APPEND | system.CAREFUL
 
 
 def announce(directory, size, files):
@@ -58,7 +58,7 @@ def _read(directory):
     """(inode, where the last look began, when, bytes, files), or None where there is no such."""
     fd = os.open(os.path.join(directory, NAME), FLAGS)
     try:
-        text, inode = process.read_all(fd), os.fstat(fd).st_ino
+        text, inode = system.read_all(fd), os.fstat(fd).st_ino
     finally:
         os.close(fd)
     last = re.match(SEEN, text[text.rfind(b"\n=") + 1 :])

@@ -128,6 +128,7 @@ static inline int64_t ck_inner(const ck_instr *in)
 /* ---- parallel.c: the only parallel region of the runtime ---- */
 int ck_parallel_for(ck_fn fn, void *const *p, const int64_t *dims, int64_t n, int64_t block,
                     int64_t grain);
+void ck_yield(void);                          /* let another thread have this cpu */
 int ck_seat(void);                            /* the calling thread's place in the team; 0: none */
 int ck_get_num_threads(void);
 int ck_set_num_threads(int n);                /* n < 1: the default; returns the old one */

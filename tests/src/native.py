@@ -24,6 +24,9 @@ FILES = [
     "gemm/builtin.c",
     "gemm/gemm.c",
     "memory/arena.c",
+    "system/libraries.c",
+    "system/pages.c",
+    "system/threads.c",
     "simd/simd.c",
 ]
 FLAGS = ["-O2", "-pthread", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]

@@ -13,17 +13,10 @@
    fast, but for products of few rows: (m, 512) @ (512, 128), us, built in and OpenBLAS: m = 4: 3.9
    and 3.1; 8: 5.0, 5.9; 32: 19, 32; 400: 248, 333; by a transposed matrix 8: 11.3, 5.8; 16: 17,
    12; 32: 26, 48; (16, 128) @ (512, 128)^T 16, 36. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "ckernels.h"
+#include "system/system.h"
 
-#include <dlfcn.h>
-#ifdef __linux__
-#include <link.h>
-#endif
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +38,7 @@ struct ck_blas {
 
 static const ck_blas builtin;
 static _Atomic(const ck_blas *) current;
-static pthread_mutex_t resolving = PTHREAD_MUTEX_INITIALIZER;
+static ck_mutex resolving = CK_MUTEX;
 static char *hint;
 
 /* ---- looking up symbols ---- */
@@ -57,7 +50,7 @@ static void *symbol(void *lib, const char *prefix, const char *name, const char 
 {
     char text[128];
     snprintf(text, sizeof text, "%s%s%s", prefix, name, suffix);
-    return dlsym(lib, text);
+    return ck_symbol(lib, text);
 }
 
 static void *any_symbol(void *lib, const char *name)
@@ -173,13 +166,13 @@ static int self_test(const ck_blas *blas)
 static void take_thread_control(void *lib, ck_blas *blas, int shared)
 {
     int (*kind)(void) = (int (*)(void))any_symbol(lib, "openblas_get_parallel");
-    void (*mkl)(int) = (void (*)(int))dlsym(lib, "MKL_Set_Num_Threads");
+    void (*mkl)(int) = (void (*)(int))ck_symbol(lib, "MKL_Set_Num_Threads");
     blas->set_threads = (void (*)(int))any_symbol(lib, "openblas_set_num_threads");
     blas->get_threads = (int (*)(void))any_symbol(lib, "openblas_get_num_threads");
     if (kind && kind() == 2)          /* only OpenBLAS on OpenMP keeps the number per thread */
-        blas->set_local = (int (*)(int))dlsym(lib, "openblas_set_num_threads_local");
+        blas->set_local = (int (*)(int))ck_symbol(lib, "openblas_set_num_threads_local");
     if (mkl)
-        blas->set_local = (int (*)(int))dlsym(lib, "MKL_Set_Num_Threads_Local");
+        blas->set_local = (int (*)(int))ck_symbol(lib, "MKL_Set_Num_Threads_Local");
     if (!blas->set_threads || blas->set_local)
         blas->get_threads = NULL;
     if (!shared && blas->get_threads) {
@@ -191,8 +184,8 @@ static void take_thread_control(void *lib, ck_blas *blas, int shared)
 static void describe(void *lib, ck_blas *blas, const char *path)
 {
     char *(*config)(void) = (char *(*)(void))any_symbol(lib, "openblas_get_config");
-    const char *text = config ? config() : "", *file = strrchr(path, '/');
-    snprintf(blas->name, sizeof blas->name, "%s%s%s", file ? file + 1 : path, *text ? ": " : "",
+    const char *text = config ? config() : "";
+    snprintf(blas->name, sizeof blas->name, "%s%s%s", ck_file_of(path), *text ? ": " : "",
              text);
     char *(*core)(void) = (char *(*)(void))any_symbol(lib, "openblas_get_corename");
     snprintf(blas->core, sizeof blas->core, "%s", core ? core() : "");
@@ -203,10 +196,10 @@ static void describe(void *lib, ck_blas *blas, const char *path)
 /* Open, check and describe one library; NULL when it will not do. It stays open for good. */
 static ck_blas *try_library(const char *path, int mapped_only)
 {
-    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    void *lib = ck_library(path, 1);
     int shared = lib != NULL;
     if (!lib && !mapped_only)
-        lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        lib = ck_library(path, 0);
     if (!lib)
         return NULL;
     ck_blas *blas = calloc(1, sizeof *blas);
@@ -217,17 +210,17 @@ static ck_blas *try_library(const char *path, int mapped_only)
             return blas;
     }
     free(blas);
-    dlclose(lib);
+    ck_library_close(lib);
     return NULL;
 }
 
 typedef struct { char path[4096]; int rank; } mapped;
 
 /* NumPy's copy first, then any other OpenBLAS, then BLIS and MKL. */
-static void look(const char *path, mapped *best)
+static void look(const char *path, void *data)
 {
-    const char *file = strrchr(path, '/');
-    file = file ? file + 1 : path;
+    mapped *best = data;
+    const char *file = ck_file_of(path);
     int rank = strstr(file, "openblas") ? (strstr(path, "numpy.libs") ? 3 : 2)
                : strstr(file, "libmkl_rt") || strstr(file, "libblis") ? 1 : 0;
     if (rank > best->rank && strlen(path) < sizeof best->path) {
@@ -235,20 +228,6 @@ static void look(const char *path, mapped *best)
         best->rank = rank;
     }
 }
-
-/* The best of the libraries that this process has open, where the system tells which. */
-#ifdef __linux__
-static int look_at(struct dl_phdr_info *info, size_t size, void *best)
-{
-    (void)size;
-    look(info->dlpi_name, best);
-    return 0;
-}
-
-static void look_at_all(mapped *best) { dl_iterate_phdr(look_at, best); }
-#else
-static void look_at_all(mapped *best) { (void)best; }
-#endif
 
 /* Whether OpenBLAS chose kernels for a lesser CPU than the one the built-in gemm uses in full. */
 static int slower_than_builtin(const ck_blas *blas)
@@ -288,7 +267,7 @@ static const ck_blas *search(void)
         found = try_library(hint, 0);
     mapped best = {"", 0};
     if (!found) {
-        look_at_all(&best);
+        ck_libraries(look, &best);
         if (best.rank)
             found = try_library(best.path, 1);
     }
@@ -307,13 +286,13 @@ const ck_blas *ck_blas_get(void)
     const ck_blas *blas = atomic_load_explicit(&current, memory_order_acquire);
     if (blas)
         return blas;
-    pthread_mutex_lock(&resolving);
+    ck_mutex_lock(&resolving);
     blas = atomic_load(&current);
     if (!blas) {
         blas = search();
         atomic_store(&current, blas);
     }
-    pthread_mutex_unlock(&resolving);
+    ck_mutex_unlock(&resolving);
     return blas;
 }
 
@@ -321,22 +300,22 @@ const ck_blas *ck_blas_get(void)
    gemm in another thread may still be using one. */
 int ck_blas_use(const char *path)
 {
-    pthread_mutex_lock(&resolving);
+    ck_mutex_lock(&resolving);
     const ck_blas *blas = !path ? search() : &builtin;
     if (path && strcmp(path, "builtin"))
         blas = try_library(path, 0);
     if (blas)
         atomic_store(&current, blas);
-    pthread_mutex_unlock(&resolving);
+    ck_mutex_unlock(&resolving);
     return blas ? CK_OK : CK_EVALUE;
 }
 
 void ck_blas_hint(const char *path)
 {
-    pthread_mutex_lock(&resolving);
+    ck_mutex_lock(&resolving);
     free(hint);
     hint = path ? strdup(path) : NULL;
-    pthread_mutex_unlock(&resolving);
+    ck_mutex_unlock(&resolving);
 }
 
 int ck_blas_name(char *text, size_t size)
@@ -351,25 +330,25 @@ int ck_blas_name(char *text, size_t size)
    the first of our gemms at work sets it to one, the last one puts it back (unless somebody
    changed it meanwhile). */
 
-static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static ck_mutex guard = CK_MUTEX;
 static int users, saved, owed;
 
-static void fork_prepare(void) { pthread_mutex_lock(&guard); }
-static void fork_parent(void) { pthread_mutex_unlock(&guard); }
+static void fork_prepare(void) { ck_mutex_lock(&guard); }
+static void fork_parent(void) { ck_mutex_unlock(&guard); }
 static void fork_child(void)
 {
     users = 0;                  /* their threads are gone; the next leave pays what they owe */
-    pthread_mutex_unlock(&guard);
+    ck_mutex_unlock(&guard);
 }
-static void register_fork(void) { pthread_atfork(fork_prepare, fork_parent, fork_child); }
+static void register_fork(void) { ck_at_fork(fork_prepare, fork_parent, fork_child); }
 
 void ck_blas_enter(const ck_blas *blas)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static ck_once once = CK_ONCE;
     if (!blas->get_threads)
         return;
-    pthread_once(&once, register_fork);
-    pthread_mutex_lock(&guard);
+    ck_do_once(&once, register_fork);
+    ck_mutex_lock(&guard);
     if (users++ == 0) {
         if (!owed)
             saved = blas->get_threads();
@@ -377,18 +356,18 @@ void ck_blas_enter(const ck_blas *blas)
         if (saved != 1)
             blas->set_threads(1);
     }
-    pthread_mutex_unlock(&guard);
+    ck_mutex_unlock(&guard);
 }
 
 void ck_blas_leave(const ck_blas *blas)
 {
     if (!blas->get_threads)
         return;
-    pthread_mutex_lock(&guard);
+    ck_mutex_lock(&guard);
     if (users > 0 && --users == 0) {
         if (saved != 1 && blas->get_threads() == 1)
             blas->set_threads(saved);
         owed = 0;
     }
-    pthread_mutex_unlock(&guard);
+    ck_mutex_unlock(&guard);
 }

@@ -8,7 +8,6 @@
    whoever comes to the panels first waits for parts at work, which never wait themselves. */
 #include "ckernels.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -118,7 +117,7 @@ static void pack_shared(gemm *g)
     }
     for (int spin = 0; atomic_load_explicit(&g->ready, memory_order_acquire) < g->parts; spin++)
         if (spin > 1000)
-            sched_yield();
+            ck_yield();
 }
 
 /* What each thread runs: its own tasks, then what others left, whichever range it was given.

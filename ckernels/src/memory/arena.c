@@ -4,15 +4,10 @@
    kB), so from 1 MB on a freed buffer waits in a pool for the next request of its size class.
    From 4 MB on buffers ask for huge pages. The pool holds at most what the flag `pool` says, 512 MB
    unless it is set, and gives up what was not used for longest. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "ckernels.h"
+#include "system/system.h"
 
-#include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define BIG ((size_t)1 << 20)
 #define HUGE_FROM ((size_t)4 << 20)
@@ -28,12 +23,12 @@ static buffer pool[POOL_SLOTS];           /* oldest first */
 static int pooled;
 static size_t pool_bytes;
 static size_t pool_cap = POOL_CAP;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static ck_mutex lock = CK_MUTEX;
+static ck_once fork_once = CK_ONCE;
 
-static void before_fork(void) { pthread_mutex_lock(&lock); }
-static void after_fork(void) { pthread_mutex_unlock(&lock); }
-static void register_fork(void) { pthread_atfork(before_fork, after_fork, after_fork); }
+static void before_fork(void) { ck_mutex_lock(&lock); }
+static void after_fork(void) { ck_mutex_unlock(&lock); }
+static void register_fork(void) { ck_at_fork(before_fork, after_fork, after_fork); }
 
 /* The size really reserved: eight classes per power of two, so at most 1/8 is wasted. */
 static size_t class_of(size_t bytes)
@@ -47,24 +42,10 @@ static size_t class_of(size_t bytes)
 /* Whether buffers of these sizes have pages of one kind. */
 static int same_pages(size_t a, size_t b) { return (a < HUGE_FROM) == (b < HUGE_FROM); }
 
-static char *map(size_t size)
-{
-    size_t extra = size >= HUGE_FROM ? HUGE_PAGE : 0;
-    char *at = mmap(NULL, size + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED)
-        return NULL;
-    if (extra) {                          /* a huge page starts at a multiple of its size */
-        size_t head = (HUGE_PAGE - ((uintptr_t)at & (HUGE_PAGE - 1))) & (HUGE_PAGE - 1);
-        if (head)
-            munmap(at, head);
-        munmap(at + head + size, extra - head);
-        at += head;
-#ifdef MADV_HUGEPAGE
-        madvise(at, size, MADV_HUGEPAGE);
-#endif
-    }
-    return at;
-}
+/* The size of the pages that a buffer asks for; 0: any. */
+static size_t huge_of(size_t size) { return size >= HUGE_FROM ? HUGE_PAGE : 0; }
+
+static char *map(size_t size) { return ck_pages(size, huge_of(size)); }
 
 /* Remove entry i; the caller holds the lock. */
 static buffer take(int i)
@@ -76,32 +57,12 @@ static buffer take(int i)
     return b;
 }
 
-/* A buffer of the pool made larger with the pages it has; NULL where that cannot be. */
-static char *grown(buffer b, size_t size)
-{
-#ifdef MREMAP_MAYMOVE
-    int huge = size >= HUGE_FROM;
-    void *at = mremap(b.data, b.size, size, huge ? 0 : MREMAP_MAYMOVE);
-    if (at == MAP_FAILED && huge) {       /* a huge page moves as one to where such a one may be */
-        char *to = map(size);
-        if (to)
-            at = mremap(b.data, b.size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
-        if (to && at == MAP_FAILED)
-            munmap(to, size);
-    }
-    return at == MAP_FAILED ? NULL : at;
-#else
-    (void)b, (void)size;
-    return NULL;
-#endif
-}
-
 /* The buffer of the pool that serves best for `size` bytes: of that size, the smallest of larger
    ones, the largest of smaller ones. None where all are too different; no data: there is none. */
 static buffer nearest(size_t size)
 {
     int best = -1;
-    pthread_mutex_lock(&lock);
+    ck_mutex_lock(&lock);
     for (int i = pooled - 1; i >= 0; i--) {
         size_t have = pool[i].size, so_far = best < 0 ? 0 : pool[best].size;
         if (have > NEAR * size || size > NEAR * have || (have < size && !same_pages(have, size)))
@@ -112,7 +73,7 @@ static buffer nearest(size_t size)
     buffer b = {NULL, 0};
     if (best >= 0)
         b = take(best);
-    pthread_mutex_unlock(&lock);
+    ck_mutex_unlock(&lock);
     return b;
 }
 
@@ -128,7 +89,7 @@ void *ck_alloc_near(size_t bytes, size_t *size)
     if (!b.data)
         return ck_alloc(bytes);
     *size = b.size < wanted ? wanted : b.size;
-    char *data = b.size < wanted ? grown(b, wanted) : b.data;
+    char *data = b.size < wanted ? ck_pages_grow(b.data, b.size, wanted, huge_of(wanted)) : b.data;
     if (data)
         return data;
     ck_free(b.data, b.size);
@@ -139,11 +100,11 @@ void *ck_alloc_near(size_t bytes, size_t *size)
 static char *recycled(size_t size)
 {
     char *data = NULL;
-    pthread_mutex_lock(&lock);
+    ck_mutex_lock(&lock);
     for (int i = pooled - 1; i >= 0 && !data; i--)     /* the last one freed is the warmest */
         if (pool[i].size == size)
             data = take(i).data;
-    pthread_mutex_unlock(&lock);
+    ck_mutex_unlock(&lock);
     return data;
 }
 
@@ -151,11 +112,9 @@ void *ck_alloc(size_t bytes)
 {
     if (bytes > (size_t)PTRDIFF_MAX - HUGE_PAGE)
         return NULL;
-    if (bytes < BIG) {
-        void *data;
-        return posix_memalign(&data, 64, bytes ? bytes : 1) ? NULL : data;
-    }
-    pthread_once(&fork_once, register_fork);
+    if (bytes < BIG)
+        return ck_aligned(64, bytes ? bytes : 1);
+    ck_do_once(&fork_once, register_fork);
     size_t size = class_of(bytes);
     char *data = recycled(size);
     if (!data)
@@ -172,13 +131,13 @@ void ck_free(void *data, size_t bytes)
     if (!data)
         return;
     if (bytes < BIG) {
-        free(data);
+        ck_aligned_free(data);
         return;
     }
     buffer mine = {data, class_of(bytes)}, old;
     int done = 0;
     do {                                  /* unmapping is slow: never under the lock */
-        pthread_mutex_lock(&lock);
+        ck_mutex_lock(&lock);
         old.data = NULL;
         if (mine.size > pool_cap) {
             old = mine;
@@ -190,18 +149,18 @@ void ck_free(void *data, size_t bytes)
             pool_bytes += mine.size;
             done = 1;
         }
-        pthread_mutex_unlock(&lock);
+        ck_mutex_unlock(&lock);
         if (old.data)
-            munmap(old.data, old.size);
+            ck_pages_free(old.data, old.size);
     } while (!done);
 }
 
 void ck_pool_limit(int64_t bytes)
 {
-    pthread_mutex_lock(&lock);
+    ck_mutex_lock(&lock);
     pool_cap = (size_t)bytes;
     int full = pool_bytes > pool_cap;
-    pthread_mutex_unlock(&lock);
+    ck_mutex_unlock(&lock);
     if (full)
         ck_pool_trim();
 }
@@ -210,20 +169,20 @@ void ck_pool_trim(void)
 {
     buffer old;
     do {
-        pthread_mutex_lock(&lock);
+        ck_mutex_lock(&lock);
         old.data = NULL;
         if (pooled)
             old = take(pooled - 1);
-        pthread_mutex_unlock(&lock);
+        ck_mutex_unlock(&lock);
         if (old.data)
-            munmap(old.data, old.size);
+            ck_pages_free(old.data, old.size);
     } while (old.data);
 }
 
 int64_t ck_pool_bytes(void)
 {
-    pthread_mutex_lock(&lock);
+    ck_mutex_lock(&lock);
     int64_t bytes = (int64_t)pool_bytes;
-    pthread_mutex_unlock(&lock);
+    ck_mutex_unlock(&lock);
     return bytes;
 }

@@ -5,10 +5,10 @@
    depend on the number of threads, so neither do the results. Which scans may run so is decided
    where they are planned (plan/scan_by_rows.py). No Python here. */
 #include "ckernels.h"
+#include "system/system.h"
 
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct {
     const ck_stretch *s;
@@ -17,13 +17,6 @@ typedef struct {
 } job;
 
 enum { CODES = 8 };                  /* more than there are return codes */
-
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static int run_rows(const job *g, void *const *table, const ck_instr *in, int64_t row0, int64_t row1)
 {
@@ -37,10 +30,10 @@ static int run_rows(const job *g, void *const *table, const ck_instr *in, int64_
 
 static int timed(const job *g, void *const *table, int64_t k, int64_t row0, int64_t row1)
 {
-    int64_t *row = g->s->profile + 2 * k, start = now();
+    int64_t *row = g->s->profile + 2 * k, start = ck_now();
     int code = run_rows(g, table, g->s->in + 1 + k, row0, row1);
     __atomic_fetch_add(row, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(row + 1, now() - start, __ATOMIC_RELAXED);
+    __atomic_fetch_add(row + 1, ck_now() - start, __ATOMIC_RELAXED);
     return code;
 }
 

@@ -3,7 +3,6 @@
    pressed. Knows frames, not arguments or updates: those are executor.c's. */
 #include "python/python.h"
 
-#include <time.h>
 
 #define STRETCH 65536            /* steps a kernel takes at most before the scan polls for signals */
 #define POLL_NS 50000000         /* how long a scan runs before it looks for signals */
@@ -17,13 +16,6 @@ typedef struct {
     int64_t beat, beats;         /* steps until the clock is read; from one reading to the next */
     int64_t read, polled;        /* when it was read, when signals were looked for; 0: never */
 } runner;
-
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static PyObject *owner_of_row(runner *r, const ck_row *row)
 {
@@ -110,7 +102,7 @@ static int call_python(runner *r, const ck_pycall *call)
 /* Look for signals every 50 ms or so: Ctrl-C ends a scan as it ends Python code. */
 static int poll_signals(runner *r)
 {
-    int64_t t = now(), since = t - r->read;
+    int64_t t = ck_now(), since = t - r->read;
     if (since < POLL_NS / 16)
         r->beats = r->beats < 1 << 20 ? r->beats * 2 : r->beats;
     else if (since > POLL_NS / 2)
@@ -240,10 +232,10 @@ static inline int step(runner *r, const ck_instr *in)
 /* Run `in`, counted as `at`. Several threads may be in the same plan: the counters are atomic. */
 static int timed(runner *r, const ck_instr *at, const ck_instr *in)
 {
-    int64_t *row = r->plan->profile + 2 * (at - r->plan->instrs), start = now();
+    int64_t *row = r->plan->profile + 2 * (at - r->plan->instrs), start = ck_now();
     int code = step(r, in);
     __atomic_fetch_add(row, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(row + 1, now() - start, __ATOMIC_RELAXED);
+    __atomic_fetch_add(row + 1, ck_now() - start, __ATOMIC_RELAXED);
     return code;
 }
 
@@ -273,7 +265,7 @@ int ck_run(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile)
         r.profile = plan->profile != NULL;
     }
     if (plan->sources)
-        r.read = r.polled = now();
+        r.read = r.polled = ck_now();
     if (plan->long_run)
         r.released = PyEval_SaveThread();
     int code = walk(&r, plan->instrs, plan->instrs + plan->n_instrs);

@@ -5,9 +5,6 @@
    when nobody refers to it, and the next update writes there (double buffering). */
 #include "python/python.h"
 
-#include <pthread.h>
-#include <time.h>
-
 /* ---- locks ----
    Owners are marked under the GIL, all cells of a call at once or none, so calls that hold
    nothing while they wait cannot deadlock and an uncontended lock costs a store. Only nested
@@ -21,22 +18,22 @@ typedef struct waiter {
 
 static waiter *waiters;
 static int generation = 1;               /* forks seen: an owner from before a fork is gone */
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
+static ck_mutex gate = CK_MUTEX;
+static ck_condition released = CK_CONDITION;
 
 static void after_fork_in_child(void)
 {
     generation++;
     waiters = NULL;
-    pthread_mutex_init(&gate, NULL);
-    pthread_cond_init(&released, NULL);
+    ck_mutex_init(&gate);
+    ck_condition_init(&released);
 }
 
 int ck_cells_ready(void)
 {
     static int done = 0;
-    if (!done && pthread_atfork(NULL, NULL, after_fork_in_child) != 0) {
-        PyErr_SetString(PyExc_RuntimeError, "pthread_atfork failed");
+    if (!done && ck_at_fork(NULL, NULL, after_fork_in_child) != 0) {
+        PyErr_SetString(PyExc_RuntimeError, "no hook for forks could be registered");
         return -1;
     }
     done = 1;
@@ -88,15 +85,10 @@ static int wait_for(ck_cell *cell, unsigned long self)
     waiter me = {self, cell, waiters};
     waiters = &me;
     Py_BEGIN_ALLOW_THREADS
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += 50 * 1000 * 1000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_mutex_lock(&gate);
+    ck_mutex_lock(&gate);
     if (__atomic_load_n(&cell->owner, __ATOMIC_ACQUIRE))
-        pthread_cond_timedwait(&released, &gate, &until);
-    pthread_mutex_unlock(&gate);
+        ck_condition_wait_ms(&released, &gate, 50);
+    ck_mutex_unlock(&gate);
     Py_END_ALLOW_THREADS
     waiter **link = &waiters;
     while (*link && *link != &me)
@@ -138,9 +130,9 @@ void ck_unlock(ck_cell *const *cells, const char *updates, Py_ssize_t n)
             __atomic_store_n(&cells[i]->owner, 0, __ATOMIC_RELEASE);
     }
     if (waiters) {
-        pthread_mutex_lock(&gate);
-        pthread_cond_broadcast(&released);
-        pthread_mutex_unlock(&gate);
+        ck_mutex_lock(&gate);
+        ck_condition_wake(&released);
+        ck_mutex_unlock(&gate);
     }
 }
 

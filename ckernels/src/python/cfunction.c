@@ -7,7 +7,6 @@
 #include "python/python.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 typedef struct raw_frame {
@@ -24,7 +23,7 @@ typedef struct {
     Py_ssize_t n_inputs, n_free; /* of the function; of them those that a call gives, in order */
     Py_ssize_t *free;            /* their indices */
     int64_t *sizes;              /* elements of each free input */
-    pthread_mutex_t lock;
+    ck_mutex lock;
     raw_frame *idle;
 } ck_raw;
 
@@ -52,20 +51,20 @@ static raw_frame *frame_new(const ck_plan *plan)
 
 static raw_frame *frame_take(ck_raw *e)
 {
-    pthread_mutex_lock(&e->lock);
+    ck_mutex_lock(&e->lock);
     raw_frame *f = e->idle;
     if (f)
         e->idle = f->next;
-    pthread_mutex_unlock(&e->lock);
+    ck_mutex_unlock(&e->lock);
     return f ? f : frame_new(e->plan);
 }
 
 static void frame_give(ck_raw *e, raw_frame *f)
 {
-    pthread_mutex_lock(&e->lock);
+    ck_mutex_lock(&e->lock);
     f->next = e->idle;
     e->idle = f;
-    pthread_mutex_unlock(&e->lock);
+    ck_mutex_unlock(&e->lock);
 }
 
 /* ---- one run: pointers of the free inputs and of all outputs ---- */
@@ -240,7 +239,7 @@ static PyObject *raw_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     char *is_free = PyMem_Calloc(fn->n_inputs + 1, 1);
     PyArrayObject **items = PyMem_Calloc(fn->n_inputs + 1, sizeof(*items));
     if (e)
-        pthread_mutex_init(&e->lock, NULL);
+        ck_mutex_init(&e->lock);
     if (e && is_free && items) {
         for (Py_ssize_t i = 0; i < fn->n_inputs; i++)
             items[i] = (PyArrayObject *)PyTuple_GET_ITEM(arrays, i);
@@ -266,7 +265,7 @@ static void raw_dealloc(PyObject *self)
         ck_free(f->arena, e->plan->arena ? e->plan->arena : 64);
         free(f);
     }
-    pthread_mutex_destroy(&e->lock);
+    ck_mutex_destroy(&e->lock);
     PyMem_Free(e->fixed);
     PyMem_Free(e->free);
     PyMem_Free(e->sizes);

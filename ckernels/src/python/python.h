@@ -18,10 +18,14 @@
 #define NO_IMPORT_ARRAY
 #endif
 #include <numpy/arrayobject.h>
+#if NPY_ABI_VERSION < 0x02000000         /* headers of NumPy 1: a binary for it alone */
+static inline npy_intp PyDataType_ELSIZE(const PyArray_Descr *descr) { return descr->elsize; }
+#endif
 
 #include <string.h>
 
 #include "ckernels.h"
+#include "system/system.h"
 
 /* ---- the stable ABI ----
    All below is of the limited API of 3.10, so that one binary serves every later Python. Without

@@ -2,26 +2,21 @@
 
    The number is the least of the cpu affinity, the cgroup quota (v1 and v2), OMP_NUM_THREADS and
    OMP_THREAD_LIMIT, unless ck_set_num_threads says otherwise. The threads themselves are in team.c. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "ckernels.h"
+#include "system/system.h"
 
 #include <limits.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- how many threads ---- */
 
 typedef struct { int threads; char rule[64]; } choice;
 
 static choice chosen = {INT_MAX, ""};
-static pthread_once_t choose_once = PTHREAD_ONCE_INIT;
+static ck_once choose_once = CK_ONCE;
 static atomic_int explicit_threads;       /* ck_set_num_threads; 0: the default rules */
 
 static void at_most(choice *c, int n, const char *rule)
@@ -30,24 +25,6 @@ static void at_most(choice *c, int n, const char *rule)
         c->threads = n;
         snprintf(c->rule, sizeof c->rule, "%s (%d)", rule, n);
     }
-}
-
-static int affinity_count(void)
-{
-#ifdef __linux__
-    for (int cpus = 1024; cpus <= 1 << 20; cpus *= 4) {
-        cpu_set_t *set = CPU_ALLOC(cpus);
-        size_t size = CPU_ALLOC_SIZE(cpus);
-        if (!set)
-            break;
-        int n = sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 0;
-        CPU_FREE(set);
-        if (n)
-            return n;
-    }
-#endif
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (int)n : 1;
 }
 
 /* Quota in cpus written in one control group's directory; 0: none. */
@@ -140,7 +117,7 @@ double ck_cgroup_cpus(const char *self_cgroup, const char *mount)
 
 static void choose(void)
 {
-    at_most(&chosen, affinity_count(), "cpu affinity");
+    at_most(&chosen, ck_cpus(), "cpu affinity");
     double quota = ck_cgroup_cpus("/proc/self/cgroup", "/sys/fs/cgroup");
     if (quota > 0 && quota < INT_MAX)
         at_most(&chosen, (int)quota + (quota > (int)quota), "cgroup cpu quota");
@@ -155,7 +132,7 @@ static void choose(void)
 
 static int default_threads(void)
 {
-    pthread_once(&choose_once, choose);
+    ck_do_once(&choose_once, choose);
     return chosen.threads;
 }
 

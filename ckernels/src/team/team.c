@@ -6,14 +6,9 @@
    OpenMP region: its closing barrier waits for all threads, so a worker that has lost its cpu to
    another process costs a time slice per region (softmax 4096 x 1000 on two busy cores: 7.6 ms
    against 2.2 on one thread, 1.1 here). A child of fork starts its own team at its first job. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "ckernels.h"
+#include "system/system.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 
 #define CHUNKS_PER_THREAD 8        /* of at least `grain` each */
@@ -41,9 +36,9 @@ static struct {
     int workers;                   /* started; guarded by `owner` */
 } team;
 
-static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER;      /* whose job it is */
-static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t wake_up = PTHREAD_COND_INITIALIZER;
+static ck_mutex owner = CK_MUTEX;      /* whose job it is */
+static ck_mutex sleep_lock = CK_MUTEX;
+static ck_condition wake_up = CK_CONDITION;
 static _Thread_local int inside;                               /* nested calls run serially */
 static _Thread_local int own_seat;                             /* of a worker: from 1 on */
 
@@ -87,9 +82,8 @@ static int work_waits(int seat)
     return left(atomic_load(&team.ticket)) && seat < atomic_load(&team.seats);
 }
 
-static void *worker(void *argument)
+static void worker(int seat)
 {
-    int seat = (int)(intptr_t)argument;
     own_seat = seat + 1;
     for (;;) {
         for (int spin = 0; spin < SPINS; spin++) {
@@ -97,14 +91,13 @@ static void *worker(void *argument)
                 spin = 0;
             relax();
         }
-        pthread_mutex_lock(&sleep_lock);
+        ck_mutex_lock(&sleep_lock);
         atomic_fetch_add(&team.sleepers, 1);
         while (!work_waits(seat))
-            pthread_cond_wait(&wake_up, &sleep_lock);
+            ck_condition_wait(&wake_up, &sleep_lock);
         atomic_fetch_sub(&team.sleepers, 1);
-        pthread_mutex_unlock(&sleep_lock);
+        ck_mutex_unlock(&sleep_lock);
     }
-    return NULL;
 }
 
 /* In a child of fork only the forking thread lives on, and locks may be held by threads that are gone. */
@@ -113,32 +106,24 @@ static void in_child(void)
     atomic_store(&team.ticket, 0);
     atomic_store(&team.sleepers, 0);
     team.workers = 0;
-    pthread_mutex_init(&owner, NULL);
-    pthread_mutex_init(&sleep_lock, NULL);
-    pthread_cond_init(&wake_up, NULL);
+    ck_mutex_init(&owner);
+    ck_mutex_init(&sleep_lock);
+    ck_condition_init(&wake_up);
 }
 
 static void register_fork(void)
 {
-    pthread_atfork(NULL, NULL, in_child);
+    ck_at_fork(NULL, NULL, in_child);
 }
 
-/* Workers up to `wanted`, as many as the system grants; they take no signals. */
+/* Workers up to `wanted`, as many as the system grants. */
 static void hire(int wanted)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, register_fork);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (team.workers < wanted && team.workers < MAX_WORKERS) {
-        pthread_t thread;
-        if (pthread_create(&thread, NULL, worker, (void *)(intptr_t)team.workers))
-            break;
-        pthread_detach(thread);
-        team.workers++;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    static ck_once once = CK_ONCE;
+    ck_do_once(&once, register_fork);
+    wanted = wanted < MAX_WORKERS ? wanted : MAX_WORKERS;
+    if (team.workers < wanted)
+        team.workers = ck_threads_start(worker, team.workers, wanted);
 }
 
 static void publish(int64_t chunks, int seats)
@@ -149,9 +134,9 @@ static void publish(int64_t chunks, int seats)
     atomic_store(&team.seats, seats);
     atomic_store(&team.ticket, job << 32 | (uint64_t)chunks << 16);
     if (atomic_load(&team.sleepers)) {
-        pthread_mutex_lock(&sleep_lock);
-        pthread_cond_broadcast(&wake_up);
-        pthread_mutex_unlock(&sleep_lock);
+        ck_mutex_lock(&sleep_lock);
+        ck_condition_wake(&wake_up);
+        ck_mutex_unlock(&sleep_lock);
     }
 }
 
@@ -161,7 +146,7 @@ static void wait_for_all(int64_t chunks)
         if (spin < 1000)
             relax();
         else
-            sched_yield();                     /* the worker may want this very cpu */
+            ck_yield();                     /* the worker may want this very cpu */
     }
 }
 
@@ -175,7 +160,7 @@ int ck_parallel_for(ck_fn fn, void *const *p, const int64_t *dims, int64_t n, in
     int64_t worth = n / grain, blocks = (n - 1) / block + 1;
     worth = worth < blocks ? worth : blocks;
     int threads;
-    if (worth < 2 || inside || (threads = ck_get_num_threads()) < 2 || pthread_mutex_trylock(&owner))
+    if (worth < 2 || inside || (threads = ck_get_num_threads()) < 2 || !ck_mutex_try(&owner))
         return fn(p, dims, 0, n);              /* another caller has the team: its cpus are busy */
     hire(threads - 1);
     int64_t most = (int64_t)threads * CHUNKS_PER_THREAD;
@@ -189,6 +174,6 @@ int ck_parallel_for(ck_fn fn, void *const *p, const int64_t *dims, int64_t n, in
         ;
     wait_for_all(chunks);
     int64_t failed = atomic_load(&team.failed);
-    pthread_mutex_unlock(&owner);
+    ck_mutex_unlock(&owner);
     return failed == INT64_MAX ? CK_OK : (int)(uint32_t)failed;
 }
