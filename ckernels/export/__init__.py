@@ -56,8 +56,8 @@ def export(
         raise ArgumentError(f"target is one of {', '.join(TARGETS)}, not {target!r}")
     if weights not in ("const", "extern"):
         raise ArgumentError(f"weights are 'const' or 'extern', not {weights!r}")
-    if batch is not None and (type(batch) is not int or not 1 <= batch <= MOST):
-        raise ArgumentError(f"batch is the largest size n, from 1 to {MOST}, not {batch!r}")
+    if batch is not None and (type(batch) is not int or not 2 <= batch <= MOST):
+        raise ArgumentError(f"batch is the largest size n, from 2 to {MOST}, not {batch!r}")
     folder = Path(folder)
     prefix = prefix or re.sub(r"\W", "_", folder.resolve().name) or "model"
     if not re.fullmatch(r"[A-Za-z_]\w*", prefix, re.A):

@@ -146,8 +146,8 @@ def test_what_is_fixed_takes_no_size(tmp_path):
     assert sized(f, 8).batch == 8
     with pytest.raises(ShapeError, match="or the largest one .* with batch="):
         routine("f", f)
-    with pytest.raises(ArgumentError, match="from 1 to 4096, not 0"):
-        K.export(f, tmp_path, batch=0)
+    with pytest.raises(ArgumentError, match="from 2 to 4096, not 1"):
+        K.export(f, tmp_path, batch=1)
 
 
 def test_too_many_plans_are_refused(monkeypatch):
