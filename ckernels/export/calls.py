@@ -22,7 +22,7 @@ from ..plan.instructions import (
 )
 from ..plan.records import GemmDims, WindowDims
 from . import portable
-from .batch import c_text
+from .argument import c_text
 from .natives import NATIVES, dtype_of, multiplied
 from .routine import COPY, operands
 

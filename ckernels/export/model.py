@@ -14,7 +14,7 @@ from ..dtypes import C_NAMES, is_complex
 from ..graph.shapes import product
 from ..graph.sizes import Size
 from ..plan.binder import SizedConstant
-from .batch import c_text
+from .argument import c_text
 from .calls import WRITERS, Calls, Library, comment
 
 KEYWORDS = frozenset(

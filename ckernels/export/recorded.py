@@ -13,7 +13,7 @@ from ..api.variables import variable
 from ..dtypes import is_complex, is_float
 from ..errors import ArgumentError
 from ..graph.sizes import Size
-from .batch import shape_at
+from .argument import shape_at
 from .model import arguments, c_type, elements, takes_state, values, weights_bytes, wrapped
 from .routine import spec_of
 

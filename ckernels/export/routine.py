@@ -31,7 +31,7 @@ from ..plan.memory import arrange
 from ..plan.native import WITH_SCRATCH
 from ..plan.records import WindowDims
 from . import portable
-from .batch import holds, largest, spans
+from .argument import holds, largest, spans
 
 VARIANTS = 8  # of one function for all n
 COPY = 6  # an instruction of this room: bytes of the arena to a variable

@@ -8,7 +8,7 @@ import pytest
 
 import ckernels as K
 from ckernels.errors import ArgumentError, NotSupported, ShapeError
-from ckernels.export.batch import at, c_text, spans
+from ckernels.export.argument import at, c_text, spans
 from ckernels.export.model import rehearsal
 from ckernels.export.routine import routine
 from ckernels.graph.sizes import ShapeClass
