@@ -321,8 +321,9 @@ def test_a_worker_that_stands_still_is_waited_for(client, other):
             pytest.raises(TimeoutError, match="for 0.5 s in step 5: it hangs"),
         ):
             trainer.run(Stopping(source), 40)
-        assert trainer.steps == 5
-        assert trainer.run(source, 35) == expected[5:]
+        done = trainer.steps
+        assert done in (5, 6)  # 6: the one that stood had all it needs, and finished the step
+        assert trainer.run(source, 40 - done) == expected[done:]
         assert equal(trainer.fetch(), state)
 
 
