@@ -8,6 +8,7 @@ import compileall
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -50,6 +51,28 @@ def stages_keep_to_their_specs():
     emit.emit, rewrite.optimise = lambda kernel: written(kernel.check()), optimise
     yield
     emit.emit, rewrite.optimise = written, rewritten
+
+
+@pytest.fixture
+def mounted(tmp_path):
+    """mounted(options) -> the path of a new tmpfs; skips where mounting is not allowed."""
+    made = []
+
+    def mount(options):
+        path = tmp_path / f"mount{len(made)}"
+        path.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", options, "none", str(path)]
+        if not shutil.which("mount"):
+            pytest.skip("there is no `mount` here")
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            pytest.skip(f"a tmpfs cannot be mounted here: {done.stderr.strip()}")
+        made.append(path)
+        return path
+
+    yield mount
+    for path in made:
+        subprocess.run(["umount", "-l", str(path)], capture_output=True)
 
 
 def pytest_unconfigure(config):

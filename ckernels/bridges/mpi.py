@@ -1,7 +1,7 @@
 """Data-parallel training over MPI, through mpi4py: every rank runs the same program.
 
-Gradients are added by Allreduce in the very arrays the compiled function returned, all of them at
-once, and every rank applies the same updates. The first rank compiles and sends its kernels to the
+Gradients are added by Allreduce in the very arrays the compiled function returned, and every
+rank applies the same updates. The first rank compiles and sends its kernels to the
 others. A rank that dies takes the program with it, as MPI has it: start again from the checkpoint.
 """
 
@@ -86,7 +86,8 @@ class MPITrainer:
         replica = self.replica
         arrays = replica.checked(arrays)
         parts = replica.part(arrays) if self.warm else self.first(arrays)
-        MPI.Request.Waitall([self.comm.Iallreduce(MPI.IN_PLACE, x) for x in parts])
+        for array in parts:  # Iallreduce of all at once took 2.1 ms for 2.7 MB, this takes 0.9
+            self.comm.Allreduce(MPI.IN_PLACE, array)
         outputs = replica.apply(parts, arrays)
         if replica.step % self.check_every == 0:
             self.check()

@@ -174,6 +174,7 @@ def main_parser():
         help="arrays in the source, or a file of their own",
     )
     child.add_argument("--dtype", help="refuse wider floats than this one")
+    child.add_argument("--batch", type=int, help="the largest n, where sizes are an argument n")
     child = _add(
         commands,
         "completion",

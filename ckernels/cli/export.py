@@ -33,6 +33,7 @@ def main(arguments):
         prefix=arguments.prefix,
         weights=arguments.weights,
         dtype=arguments.dtype,
+        batch=arguments.batch,
     )
     print(f"flash      {human(report.constants + report.tables)} and code")
     print(f"memory     {human(report.arena)} for a call, {human(report.state)} of state")

@@ -13,6 +13,7 @@ from pathlib import Path
 from ..errors import ArgumentError
 
 TARGETS = ("c99", "native", "shared")
+MOST = 4096  # of a batch: plans are tried for each size
 
 
 def export(
@@ -23,6 +24,7 @@ def export(
     prefix=None,
     weights="const",
     dtype=None,
+    batch=None,
     examples=None,
     calls=2,
     ulps=64,
@@ -35,14 +37,16 @@ def export(
     PREFIX.py to load it where ckernels is not installed. shapes: {input or
     its name: shape} for inputs whose shape is not declared in full. prefix: of all names in C, by
     default the name of the folder. weights: "const" arrays in the source, or "extern" for a file
-    PREFIX.bin that the caller loads. dtype: "float32" refuses wider floats. examples: [(name,
-    arrays)] to call for the test, by default each function `calls` times with random numbers.
+    PREFIX.bin that the caller loads. dtype: "float32" refuses wider floats. batch: what sizes that
+    neither declarations nor `shapes` tell are at most; the C functions take them as `n`. examples:
+    [(name, arrays)] to call for the test, by default each function `calls` times with random
+    numbers, in sizes for each of its plans.
     ulps: how far results of the test may be off, in units of the last place of the largest one.
 
     Returns a Report with what it takes: flash, memory, multiply-adds. NotSupported, with the
     user's line, where something runs in NumPy. The functions and their variables do not change.
     """
-    from .model import header, model, source  # start-up
+    from .model import header, model, rehearsal, source  # start-up
     from .model import weights as packed  # start-up
     from .recorded import record, test_source  # start-up
     from .report import Report  # start-up
@@ -52,6 +56,8 @@ def export(
         raise ArgumentError(f"target is one of {', '.join(TARGETS)}, not {target!r}")
     if weights not in ("const", "extern"):
         raise ArgumentError(f"weights are 'const' or 'extern', not {weights!r}")
+    if batch is not None and (type(batch) is not int or not 2 <= batch <= MOST):
+        raise ArgumentError(f"batch is the largest size n, from 2 to {MOST}, not {batch!r}")
     folder = Path(folder)
     prefix = prefix or re.sub(r"\W", "_", folder.resolve().name) or "model"
     if not re.fullmatch(r"[A-Za-z_]\w*", prefix, re.A):
@@ -70,7 +76,10 @@ def export(
         raise ArgumentError("a shared library holds its weights: leave out weights='extern'")
     made = model(
         prefix,
-        [routine(name, g, shapes, dtype, hosted) for name, g in functions.items()],
+        [
+            routine(name, g, shapes, dtype, hosted, batch, rehearsal(hosted))
+            for name, g in functions.items()
+        ],
         weights == "extern",
         hosted,
     )

@@ -6,6 +6,7 @@ where buffers lie was decided before.
 """
 
 from ..dtypes import C_NAMES
+from ..graph.sizes import Size, value_of
 from ..plan.instructions import (
     GEMM,
     IF,
@@ -21,10 +22,12 @@ from ..plan.instructions import (
 )
 from ..plan.records import GemmDims, WindowDims
 from . import portable
+from .argument import c_text
 from .natives import NATIVES, dtype_of, multiplied
 from .routine import COPY, operands
 
 WIDTH = 100  # characters of a line
+FEW = 4  # rows of a product: with fewer, no tile of c/gemm.c.in would be full
 
 
 class Calls:
@@ -67,15 +70,19 @@ class Calls:
             if isinstance(name, tuple):  # it does not move
                 return self.place((name[0], name[1] + offset))
         elif buffer[0] == "tmp":
-            return f"arena + {self.offsets[buffer] + offset}"
+            return f"arena + {c_text(self.offsets[buffer] + offset)}"
         else:
             name = self.names[buffer]
-        if not offset:
+        if type(offset) is int and not offset:
             return name if buffer[0] == "row" else f"(void *){name}"
+        offset = c_text(offset)
         return f"{name} + {offset}" if buffer[0] == "row" else f"(char *){name} + {offset}"
 
     def numbers(self, dims, narrow=True):
-        """The C expression of a pointer to these dims."""
+        """The C expression of a pointer to these dims: in a table, or made at each call."""
+        if any(type(d) is Size for d in dims):
+            kind = self.library.index if narrow else "int64_t"
+            return f"(const {kind}[]){{ {', '.join(map(c_text, dims))} }}"
         key = narrow, *(int(d) for d in dims)
         table = self.dims if narrow else self.wide
         if key not in self.known:
@@ -89,7 +96,7 @@ class Calls:
         name, fails = self.library.kernel(kernel, node)
         places = ", ".join(self.place(p) for p in pointers)
         numbers = self.numbers(dims, self.library.narrow(kernel))
-        call = f"{name}((void *const[]){{ {places} }}, {numbers}, 0, {count})"
+        call = f"{name}((void *const[]){{ {places} }}, {numbers}, 0, {c_text(count)})"
         self.put(f"if ((code = {call}) != 0) return code;" if fails else f"{call};")
 
 
@@ -102,11 +109,12 @@ def gemm(calls, instr):
     calls.title(instr)
     own = record_of(GemmDims, instr.dims)
     assert own.alpha == word_of(1.0) and own.beta == 0, "a product that is scaled or added"
-    calls.multiplied += calls.times * own.m * own.n * own.k * own.batch
+    calls.multiplied += calls.times * value_of(own.m * own.n * own.k * own.batch)
     dtype = "float64" if own.dtype else "float32"
     numbers = calls.numbers(words(own.but(alpha=0, beta=0))[:-1])  # the unit is below
     places = ", ".join(calls.place(p) for p in instr.pointers[:3])
-    calls.put(calls.library.gemm(dtype, numbers, places))
+    few = type(own.m) is int and own.m < FEW
+    calls.put(calls.library.gemm(dtype, few, numbers, places))
     if instr.kernel is not None:
         rest, count = words_after(GemmDims, instr.dims), own.m * own.batch * own.unit
         calls.call_kernel(instr.kernel, instr.pointers[3:], rest, count, instr.nodes[-1])
@@ -116,7 +124,7 @@ def native(calls, instr):
     calls.title(instr)
     own = record_of(WindowDims, instr.dims)  # of a transposition: as many words, none is read here
     row, count = NATIVES[own.op], operands(instr)
-    calls.multiplied += calls.times * multiplied(instr.dims)
+    calls.multiplied += calls.times * value_of(multiplied(instr.dims))
     places = ", ".join(calls.place(p) for p in instr.pointers[:count])
     numbers = calls.numbers(words(own.but(slots=1, unit=0)))
     calls.put(calls.library.native(row, dtype_of(instr.dims), numbers, places))
@@ -128,7 +136,7 @@ def native(calls, instr):
 def copy(calls, instr):
     calls.title(instr)
     to, source = (calls.place(p) for p in instr.pointers)
-    calls.put(calls.library.copy(to, source, instr.n))
+    calls.put(calls.library.copy(to, source, c_text(instr.n)))
 
 
 # ---- scans and branches -------------------------------------------------------------------------
@@ -193,6 +201,7 @@ def stepwise(calls, instr, seek, j, most):
         calls.put(line)
     rows, times = instr.scan.rows, calls.times
     limit = instr.scan.limit
+    rows, limit = value_of(rows), value_of(limit)
     calls.times *= min(rows, limit) if limit >= 0 else rows if rows < 1 << 40 else 1
     calls.write(instr.body)
     calls.times = times
@@ -228,17 +237,17 @@ def after(calls, moving, j, count):
     for to, row, first, size in moving.finals:
         source = calls.place((row, 0))
         start = calls.place(first)
-        calls.put(copied(calls.place(to), f"{j} ? (void *)({source}) : (void *)({start})", size))
+        chosen = f"{j} ? (void *)({source}) : (void *)({start})"
+        calls.put(copied(calls.place(to), chosen, c_text(size)))
     low = f"({count} - {j})" if moving.reverse else "0"
     high = count if moving.reverse else j
+    rows = c_text(moving.rows)
     for base, size in moving.traces:
-        at = calls.place(base)
+        at, size = calls.place(base), grouped(size)
         if moving.reverse:
             calls.put(cleared(at, f"(size_t)({low} * {size})"))
         calls.put(
-            cleared(
-                f"(char *)({at}) + {high} * {size}", f"(size_t)(({moving.rows} - {high}) * {size})"
-            )
+            cleared(f"(char *)({at}) + {high} * {size}", f"(size_t)((({rows}) - {high}) * {size})")
         )
     if moving.executed is not None:
         calls.put(copied(calls.place(moving.executed), f"&{j}", 8))
@@ -248,7 +257,8 @@ def declare(calls, moving, body, names, rows):
     """The variables of a scan, before its `body`."""
     j, t, count, most = names
     text = "\n".join(body)
-    whole = [f"{j} = 0", f"{count} = {moving.rows}"]
+    most_rows = grouped(moving.rows)
+    whole = [f"{j} = 0", f"{count} = {most_rows}"]
     if f"{t} = " in text:
         whole.insert(1, t)
     calls.put(f"int64_t {', '.join(whole)};")
@@ -256,9 +266,9 @@ def declare(calls, moving, body, names, rows):
         calls.put(f"char {', '.join(f'*r{row[1]} = 0' for row in rows)};")
     if moving.count is not None:
         calls.put(f"{calls.library.copy(f'&{count}', calls.place(moving.count), 8)}")
-        calls.put(f"{count} = {count} < 0 ? 0 : {count} > {moving.rows} ? {moving.rows} : {count};")
-    limit = moving.limit
-    value = count if limit < 0 else f"{count} < {limit} ? {count} : {limit}"
+        calls.put(f"{count} = {count} < 0 ? 0 : {count} > {most_rows} ? {most_rows} : {count};")
+    limit = grouped(moving.limit)
+    value = count if moving.limit < 0 else f"{count} < {limit} ? {count} : {limit}"
     calls.put(f"const int64_t {most} = {value};")
     for row in rows:
         if not any(
@@ -272,23 +282,33 @@ def moved(calls, move, j, t):
     names = {"j": j, "t": t}
 
     def at(base, index, ring, stride):
-        if ring == 1 or not stride:
+        if ring == 1 or type(stride) is int and not stride:
             return f"(char *)({calls.place(base)})"
         if ring is not None:
             index = f"({index} & {ring - 1})"
-        return f"(char *)({calls.place(base)}) + {index} * {stride}"
+        return f"(char *)({calls.place(base)}) + {index} * {grouped(stride)}"
 
     if move.until is None:
         return at(move.a, t, None, move.a_stride)
     x, y = (names[c] for c in move.by)
-    if move.shift:
-        y = f"({y} - {move.shift})" if move.shift > 0 else f"({y} + {-move.shift})"
+    if type(move.shift) is Size or move.shift:
+        y = (
+            f"({y} - {grouped(move.shift)})"
+            if move.shift > 0
+            else f"({y} + {grouped(-move.shift)})"
+        )
     if move.a is None or move.until <= 0:
         return at(move.b, y, move.b_ring, move.b_stride)
     first = at(move.a, x, move.a_ring, move.a_stride)
     if move.b is None:
         return first
-    return f"{x} < {move.until} ? {first} : {at(move.b, y, move.b_ring, move.b_stride)}"
+    return f"{x} < {grouped(move.until)} ? {first} : {at(move.b, y, move.b_ring, move.b_stride)}"
+
+
+def grouped(size):
+    """A size as C, in brackets where it is more than one number or name."""
+    text = c_text(size)
+    return text if text.lstrip("-").isalnum() else f"({text})"
 
 
 def broken(line, indent):
@@ -312,6 +332,8 @@ WRITERS = {KERNEL: kernel, GEMM: gemm, NATIVE: native, SCAN: scan, IF: branch, C
 class Library:
     """What the file of a model needs besides its plans: kernels, the math library, support."""
 
+    index = "ck_index"  # the type that sizes are counted in
+
     def __init__(self):
         self.snippets, self.kernels, self.support = {}, {}, {}
         self.memory = set()  # of copy and clear: what is used
@@ -331,9 +353,10 @@ class Library:
     def need(self, name, dtype="float32"):
         self.support[portable.support(name, dtype)] = None
 
-    def gemm(self, dtype, numbers, places):
-        self.need("gemm", dtype)
-        return f"ck_gemm_{portable.SUFFIX[dtype]}({numbers}, {places});"
+    def gemm(self, dtype, few, numbers, places):
+        name = "gemm_few" if few else "gemm"
+        self.need(name, dtype)
+        return f"ck_{name}_{portable.SUFFIX[dtype]}({numbers}, {places});"
 
     def native(self, row, dtype, numbers, places):
         self.windows |= row.file != "transpose"

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 from ..compiler import PREAMBLE
+from ..graph.sizes import value_of
 from ..plan import records
 from ..plan.instructions import GEMM, NATIVE, record_of, words, words_after
 from ..plan.records import GemmDims, WindowDims
@@ -56,6 +57,8 @@ HEAD = """\
 class Hosted(Library):
     """A Library of kernels as they are; `sources`: files of the runtime that are needed."""
 
+    index = "int64_t"
+
     def __init__(self):
         super().__init__()
         self.sources = set()
@@ -87,7 +90,7 @@ def call(calls, instr, function, dims):
 def gemm(calls, instr):
     calls.title(instr)
     own = record_of(GemmDims, instr.dims)
-    calls.multiplied += calls.times * own.m * own.n * own.k * own.batch
+    calls.multiplied += calls.times * value_of(own.m * own.n * own.k * own.batch)
     calls.library.sources.update(PRODUCT)
     call(calls, instr, "ck_gemm", instr.dims)
 
@@ -95,7 +98,7 @@ def gemm(calls, instr):
 def windows(calls, instr):
     calls.title(instr)
     dims, op = instr.dims, instr.dims[0]
-    calls.multiplied += calls.times * multiplied(dims)
+    calls.multiplied += calls.times * value_of(multiplied(dims))
     function, source = FUNCTIONS[op]
     calls.library.sources.update((*WINDOWS, source, *ALSO.get(source, ())))
     if op != records.TRANSPOSE:

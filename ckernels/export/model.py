@@ -12,6 +12,9 @@ import numpy as np
 
 from ..dtypes import C_NAMES, is_complex
 from ..graph.shapes import product
+from ..graph.sizes import Size
+from ..plan.binder import SizedConstant
+from .argument import c_text
 from .calls import WRITERS, Calls, Library, comment
 
 KEYWORDS = frozenset(
@@ -58,7 +61,8 @@ class Model:
     initial: list = field(default_factory=list)
     parts: list = field(default_factory=list)
     of: dict = field(default_factory=dict)  # {id of a variable: Part}
-    calls: dict = field(default_factory=dict)  # {name of a routine: Calls}
+    calls: dict = field(default_factory=dict)  # {name of a routine: [Calls of each plan]}
+    known: dict = field(default_factory=dict)  # {dtype, shape and bytes of a constant: Part}
     library: Library = field(default_factory=Library)
     writers: dict = field(default_factory=lambda: WRITERS)
     taken: set = field(default_factory=set)
@@ -92,7 +96,7 @@ def model(prefix, routines, extern=False, hosted=False):
                 made.variables.append(node)
                 made.initial.append(np.array(node.attrs["store"].get()))
     for r in routines:
-        made.calls[r.name] = body(made, r)
+        made.calls[r.name] = [body(made, r, plan, k) for k, plan in enumerate(r.variants)]
     if extern:
         place(made)
     return made
@@ -114,7 +118,7 @@ def part_of(made, name, array):
 
 def arguments(made, r):
     """[(C declaration, name)] of the inputs and outputs of a routine."""
-    taken, found = {p.name for p in made.parts}, []
+    taken, found = {p.name for p in made.parts} | ({"n"} if r.batch else set()), []
     for k, (node, (dtype, _)) in enumerate(zip(r.spec.inputs, r.inputs)):
         name = c_name(node.name, taken, f"in{k}")
         found.append((f"const {c_type(dtype)} *{name}", name))
@@ -124,41 +128,86 @@ def arguments(made, r):
     return found
 
 
-def body(made, r):
-    """The Calls of a routine, written."""
-    names = {}
+def body(made, r, plan, number):
+    """The Calls of one plan of a routine, written."""
+    names, own = {}, []
     for k, node in enumerate(r.cells):
         if id(node) in made.members:
             names["cell", k] = f"state->{made.members[id(node)]}"
-        elif used(r, ("cell", k)):
+        elif used(plan, ("cell", k)):
             if id(node) not in made.of:
                 made.of[id(node)] = part_of(
                     made, node.name or "weights", np.array(node.attrs["store"].get())
                 )
             names["cell", k] = constant(made, made.of[id(node)])
-    for k, value in enumerate(r.constants):
-        if used(r, ("const", k)):
-            names["const", k] = constant(made, part_of(made, f"{r.name}_{k}", np.asarray(value)))
+    for k, value in enumerate(plan.constants):
+        if isinstance(value, SizedConstant):
+            names["const", k] = f"sized_{k}"
+            numbers = [f"({C_NAMES[value.dtype]})({c_text(x)})" for x in value.values]
+            own.append(f"const {C_NAMES[value.dtype]} sized_{k}[] = {{ {', '.join(numbers)} }};")
+        elif used(plan, ("const", k)):
+            names["const", k] = constant(made, shared_part(made, f"{r.name}_{k}", value))
     for k, (_, name) in enumerate(arguments(made, r)):
         count = len(r.inputs)
         names["in" if k < count else "out", k if k < count else k - count] = name
-    calls = Calls(r.name, names, r.offsets, made.library, made.writers)
-    calls.write(r.instructions)
+    calls = Calls(variant_name(r, number), names, plan.offsets, made.library, made.writers)
+    for line in own:
+        calls.put(line)
+    calls.write(plan.instructions)
     return calls
+
+
+def variant_name(r, number):
+    """The C name of one plan of a routine, and what its tables begin with."""
+    return f"{r.name}_way_{number}" if r.batch else r.name
+
+
+class _Anywhere(dict):
+    """Names of buffers for C that is thrown away."""
+
+    def __missing__(self, buffer):
+        return "x"
+
+
+def rehearsal(hosted):
+    """write(plan): write its C and throw it away, for what that assumes of n."""
+    if hosted:
+        from . import hosted as ways  # start-up
+
+        library, writers = ways.Hosted, ways.WRITERS
+    else:
+        library, writers = Library, WRITERS
+
+    def write(plan):
+        for value in plan.constants:
+            if isinstance(value, SizedConstant):
+                list(map(c_text, value.values))
+        Calls("x", _Anywhere(), plan.offsets, library(), writers).write(plan.instructions)
+
+    return write
+
+
+def shared_part(made, name, value):
+    """The Part of a constant; one for all that are equal."""
+    value = np.ascontiguousarray(value)
+    key = value.dtype.name, value.shape, value.tobytes()
+    if key not in made.known:
+        made.known[key] = part_of(made, name, value)
+    return made.known[key]
 
 
 def constant(made, part):
     return f"CK_WEIGHT({part.name})" if made.extern else part.name
 
 
-def used(r, buffer):
-    """Whether any instruction of the routine points into the buffer."""
+def used(plan, buffer):
+    """Whether any instruction of the plan points into the buffer."""
 
     def points(instr):
         bases = [b for b, _ in instr.pointers] + instr.reads + instr.writes
         return buffer in bases or any(map(points, instr.body))
 
-    return any(map(points, r.instructions))
+    return any(map(points, plan.instructions))
 
 
 def c_type(dtype):
@@ -222,8 +271,8 @@ def number(x, dtype):
 HEADER = """\
 /* {prefix}.h: made by ckernels from {what}; do not edit.
 
-   Each function returns 0, 1 where an index is out of bounds, or 4 where lengths do not fit; after
-   an error the state is as it was. Arrays are contiguous, the last axis fastest. */
+   Each function returns 0, 1 where an index is out of bounds, or 4 where lengths do not fit{n};
+   after an error the state is as it was. Arrays are contiguous, the last axis fastest. */
 #ifndef {guard}_H
 #define {guard}_H
 
@@ -263,12 +312,17 @@ def header(made):
     for r in made.routines:
         lines += described(made, r)
     return HEADER.format(
-        prefix=p, guard=up, what=", ".join(r.name for r in made.routines), body="\n".join(lines)
+        n=" (n\n   among them)" if any(r.batch for r in made.routines) else "",
+        prefix=p,
+        guard=up,
+        what=", ".join(r.name for r in made.routines),
+        body="\n".join(lines),
     )
 
 
 def sides(shape):
-    return " x ".join(map(str, shape)) or "one number"
+    sizes = [x.expression() if type(x) is Size else str(x) for x in shape]
+    return " x ".join(f"({x})" if " " in x else x for x in sizes) or "one number"
 
 
 def weight_argument(made):
@@ -277,7 +331,7 @@ def weight_argument(made):
 
 def described(made, r):
     """The prototypes of a routine, with the shapes of what it takes and gives."""
-    lines = []
+    lines = [f"n: from 1 to {r.batch}"] if r.batch else []
     for (_, name), (dtype, shape) in zip(arguments(made, r), r.inputs + r.outputs):
         lines.append(f"{name}: {dtype} {sides(shape)}")
     text = [
@@ -296,9 +350,16 @@ def signature(made, r, given):
     if takes_state(made, r):
         const = "" if r.written else "const "
         declared.append(f"{const}{made.prefix}_state *state")
+    declared += ["int32_t n"] if r.batch else []
     declared += [text for text, _ in arguments(made, r)]
     name = f"{made.prefix}_{r.name}{'_in' if given else ''}"
     return wrapped(f"int {name}(", declared or ["void"], ")")
+
+
+def variant_signature(made, r, number):
+    """The head of the function of one plan."""
+    head = signature(made, r, True).replace("int32_t n", f"{made.library.index} n")
+    return "static " + head.replace(f"{made.prefix}_{r.name}_in(", f"{variant_name(r, number)}(", 1)
 
 
 def wrapped(head, items, tail):
@@ -418,13 +479,49 @@ def table(kind, name, numbers_):
 
 
 def written(made, r):
-    """Both functions of a routine."""
-    calls, p = made.calls[r.name], made.prefix
-    text = "\n".join(calls.lines)
-    lines = []
-    lines += table("ck_index", f"{r.name}_dims", calls.dims)
-    lines += table("int64_t", f"{r.name}_wide", calls.wide)
-    lines += [signature(made, r, True), "{"]
+    """Both functions of a routine, and before them those of its variants where it has several."""
+    p, lines = made.prefix, []
+    for number, calls in enumerate(made.calls[r.name]):
+        lines += table("ck_index", f"{calls.name}_dims", calls.dims)
+        lines += table("int64_t", f"{calls.name}_wide", calls.wide)
+        head = variant_signature(made, r, number) if r.batch else signature(made, r, True)
+        lines += [head, "{", *statements(made, r, calls), "    return 0;", "}", ""]
+    passed = [
+        *(["weights"] if made.extern else []),
+        *(["state"] if takes_state(made, r) else []),
+        *(["n"] if r.batch else []),
+        *(name for _, name in arguments(made, r)),
+    ]
+    if r.batch:
+        lines += [signature(made, r, True), "{"]
+        for number, plan in enumerate(r.variants):
+            call = wrapped(f"        return {variant_name(r, number)}(", ["arena", *passed], ");")
+            lines += [f"    if ({condition(plan.fits)})", call]
+        lines += ["    return CK_EVALUE;", "}", ""]
+    call = wrapped(f"{p}_{r.name}_in(", ["memory.bytes", *passed], ");")
+    lines += [
+        f"#ifndef {p.upper()}_NO_ARENA",
+        signature(made, r, False),
+        "{",
+        "    return " + call.replace("\n", "\n       "),
+        "}",
+        "#endif",
+        "",
+    ]
+    return lines
+
+
+def condition(fits):
+    """Whether n is in one of these spans, as C."""
+    parts = [f"n == {a}" if a == b else f"n >= {a} && n <= {b}" for a, b in fits]
+    if len(parts) == 1:
+        return parts[0]
+    return "\n        || ".join(f"({part})" if "&&" in part else part for part in parts)
+
+
+def statements(made, r, calls):
+    """The lines of the body of a plan."""
+    lines, text = [], "\n".join(calls.lines)
     own = "    unsigned char *const arena_bytes = arena;" if "arena + " in text else None
     text = re.sub(r"\barena \+ ", "arena_bytes + ", text)
     if own:
@@ -435,9 +532,10 @@ def written(made, r):
         "arena",
         *(["weights"] if made.extern else []),
         *(["state"] if takes_state(made, r) else []),
+        *(["n"] if r.batch else []),
         *(n for _, n in arguments(made, r)),
     ]
-    whole = text + (own or "")
+    whole = re.sub(r"/\*.*?\*/", "", text) + (own or "")
     unused = [
         f"(void){n};"
         for n in names
@@ -445,15 +543,4 @@ def written(made, r):
     ]
     if unused:
         lines.append("    " + " ".join(unused))
-    lines += [text, "    return 0;", "}", ""]
-    passed = ["memory.bytes", *names[1:]]
-    lines += [
-        f"#ifndef {p.upper()}_NO_ARENA",
-        signature(made, r, False),
-        "{",
-        "    return " + wrapped(f"{p}_{r.name}_in(", passed, ");").replace("\n", "\n       "),
-        "}",
-        "#endif",
-        "",
-    ]
-    return lines
+    return [*lines, text]

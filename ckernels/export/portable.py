@@ -40,6 +40,11 @@ _EXPECT = re.compile(r"__builtin_expect\((.+), [01]\)( \?)")
 _RUN = re.compile(              # a copy in vectors: plan/lowerings/indexed.py
     r"typedef __typeof__\(\*to\) run .*;\n\s*int64_t i = j;\n\s*for \(; i \+ \d+ <= .*\n"
     r"(\s*)for \(; i < end; i\+\+\)")
+_TILES = (                      # loops over tiles in vectors, before those that do what is left
+    (re.compile(r"^ *typedef [\w$]+ vec __attribute__.*\n", re.M), ""),
+    (re.compile(r", lanes = sizeof\(vec\) / sizeof\([\w$]+\)"), ""),
+    (re.compile(r"^( *)for \(; rows == 4 && j \+ 2 \* lanes <= \w; .*\{\n(?:.*\n)*?\1\}\n", re.M),
+     ""))
 _LEFT = re.compile(r"__builtin_\w+|__attribute__|__typeof__|vector_size|#pragma")
 _STRIPS = re.compile(r"^[ ]*typedef (\w+) v\d+ __attribute__.*", re.M | re.S)   # sparse_dot.py
 # fmt: on
@@ -70,6 +75,9 @@ _SIGNATURE = "int {}(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
 
 def c99(text):
     """`text` without what only some compilers know."""
+    if " vec __attribute__" in text:
+        for pattern, instead in _TILES:
+            text = pattern.sub(instead, text)
     for pattern, instead in _LINES:
         text = pattern.sub(instead, text)
     for old, new in _WORDS.items():

@@ -12,20 +12,24 @@ import numpy as np
 from ..api.variables import variable
 from ..dtypes import is_complex, is_float
 from ..errors import ArgumentError
+from ..graph.sizes import Size
+from .argument import shape_at
 from .model import arguments, c_type, elements, takes_state, values, weights_bytes, wrapped
 from .routine import spec_of
 
 
 @dataclass
 class Recorded:
-    """calls: [(routine, inputs, outputs)] in order; state: {id of a variable: last value}."""
+    """calls: [(routine, n or None, inputs, outputs)] in order; state: {id of a variable: its last
+    value}."""
 
     calls: list
     state: dict = field(default_factory=dict)
 
 
 def record(functions, made, examples=None, count=2):
-    """Call copies of the functions: `examples` [(name, arrays)], or `count` times each."""
+    """Call copies of the functions: `examples` [(name, arrays)], or `count` times each, and for
+    the largest n of each plan."""
     swap = {
         node: variable(value.copy(), dtype=value.dtype.name)
         for node, value in zip(made.variables, made.initial)
@@ -37,28 +41,53 @@ def record(functions, made, examples=None, count=2):
     }
     random = np.random.default_rng(0)
     if examples is None:
+        count = max([count, *(len(r.variants) for r in made.routines)])
         examples = [(r.name, None) for _ in range(count) for r in made.routines]
-    calls = []
+    calls, turns = [], dict.fromkeys(routines, 0)
     for name, arrays in examples:
         if name not in routines:
             raise ArgumentError(
                 f"examples: there is no function {name!r} among {', '.join(routines)}"
             )
         r = routines[name]
+        if arrays is None:
+            n = r.variants[turns[name] % len(r.variants)].n
+            turns[name] += 1
+        else:
+            n = size_of(r, arrays)
+        shapes = [shape_at(shape, n) for _, shape in r.inputs]
         arrays = (
-            [some(random, dtype, shape) for dtype, shape in r.inputs]
+            [some(random, dtype, shape) for (dtype, _), shape in zip(r.inputs, shapes)]
             if arrays is None
             else [
                 np.ascontiguousarray(a, dtype).reshape(shape)
-                for a, (dtype, shape) in zip(arrays, r.inputs)
+                for a, (dtype, _), shape in zip(arrays, r.inputs, shapes)
             ]
         )
         found = copies[name](*arrays)
         found = [found] if r.spec.single else list(found)
-        calls.append((r, arrays, [np.array(x) for x in found]))
+        calls.append((r, n, arrays, [np.array(x) for x in found]))
     return Recorded(
         calls, {id(node): np.array(v.node.attrs["store"].get()) for node, v in swap.items()}
     )
+
+
+def size_of(r, arrays):
+    """The n that these inputs of a routine have; None where its shapes are fixed."""
+    if not r.batch:
+        return None
+    found = {
+        size
+        for a, (_, shape) in zip(arrays, r.inputs)
+        for size, declared in zip(np.shape(a), shape)
+        if type(declared) is Size
+    }
+    if len(found) != 1 or not 1 <= min(found) <= r.batch:
+        raise ArgumentError(
+            f"examples: the inputs of {r.name} have one size n from 1 to {r.batch}, not "
+            f"{' and '.join(map(str, sorted(found)))}"
+        )
+    return found.pop()
 
 
 def some(random, dtype, shape):
@@ -122,8 +151,8 @@ static int read_weights(const char *path)
 def test_source(made, recorded, ulps):
     """The text of the program that calls the C functions and compares."""
     p, lines, body = made.prefix, [], []
-    for k, (r, inputs, outputs) in enumerate(recorded.calls):
-        one_call(made, r, k, inputs, outputs, ulps, lines, body)
+    for k, (r, n, inputs, outputs) in enumerate(recorded.calls):
+        one_call(made, r, n, k, inputs, outputs, ulps, lines, body)
     for node in made.variables:
         name, value = made.members[id(node)], recorded.state[id(node)]
         lines.append(
@@ -171,7 +200,7 @@ def test_source(made, recorded, ulps):
     return "\n".join(head + lines + main)
 
 
-def one_call(made, r, k, inputs, outputs, ulps, lines, body):
+def one_call(made, r, n, k, inputs, outputs, ulps, lines, body):
     """The arrays of one call, and the statements that make and check it."""
     names = []
     for i, value in enumerate(inputs):
@@ -188,6 +217,7 @@ def one_call(made, r, k, inputs, outputs, ulps, lines, body):
             f"static {kind} got{k}_{i}[{size}];\n"
         )
     first = (["weights"] if made.extern else []) + (["&state"] if takes_state(made, r) else [])
+    first += [str(n)] if r.batch else []
     call = wrapped(f"    if ({made.prefix}_{r.name}(", first + names or [""], ") != 0) failures++;")
     body.append(call)
     outs = [name for _, name in arguments(made, r)][len(inputs) :]

@@ -44,9 +44,10 @@ class Report:
         self.constants = made.constant_bytes + sum(
             v.nbytes for v in made.initial if v.tobytes() != bytes(v.nbytes)
         )
-        self.tables = sum(4 * len(c.dims) + 8 * len(c.wide) for c in made.calls.values())
+        every = [c for calls in made.calls.values() for c in calls]
+        self.tables = sum(4 * len(c.dims) + 8 * len(c.wide) for c in every)
         self.arena, self.state = made.arena, made.state_bytes
-        self.multiplied = {name: c.multiplied for name, c in made.calls.items()}
+        self.multiplied = {name: calls[0].multiplied for name, calls in made.calls.items()}
 
     def __repr__(self):
         return (
@@ -58,7 +59,8 @@ class Report:
         """The README."""
         made = self.made
         rows = [
-            f"| {r.name} | {made.calls[r.name].multiplied} | {calls(made, r)} |"
+            f"| {r.name}{f', n = {r.batch}' if r.batch else ''} | {self.multiplied[r.name]} "
+            f"| {calls(made, r)} |"
             for r in made.routines
         ]
         where = f" (in {made.prefix}.bin, {weights_bytes(made)})" if made.extern else ""
@@ -79,7 +81,7 @@ class Report:
 
 
 def calls(made, r):
-    return sum("k_" in line or "ck_" in line for line in made.calls[r.name].lines)
+    return sum("k_" in line or "ck_" in line for line in made.calls[r.name][0].lines)
 
 
 def layout(made):

@@ -1,4 +1,5 @@
-"""One function with shapes that never change: its instructions and where all buffers lie.
+"""One function with shapes that never change, or that follow from one size n: its instructions
+and where all buffers lie.
 
 Plans the function as a call would, up to the compiler, then settles what a running engine does at
 each call: updates write their variable where nothing else needs the old value, or wait in the arena
@@ -11,7 +12,7 @@ from ..config import config
 from ..dtypes import ITEMSIZE, is_float
 from ..errors import ArgumentError, DTypeError, NotSupported, ShapeError, with_line
 from ..graph.shapes import show
-from ..graph.sizes import ShapeClass
+from ..graph.sizes import LEAST, ShapeClass
 from ..plan import pipeline
 from ..plan.instructions import (
     GEMM,
@@ -30,27 +31,52 @@ from ..plan.memory import arrange
 from ..plan.native import WITH_SCRATCH
 from ..plan.records import WindowDims
 from . import portable
+from .argument import holds, largest, spans
 
+VARIANTS = 8  # of one function for all n
 COPY = 6  # an instruction of this room: bytes of the arena to a variable
 
 
 @dataclass
-class Routine:
-    """name: of the C function; instructions: of the top level; offsets: {buffer: bytes in the
-    arena}; cells: variable nodes; written: indices of those that updates write."""
+class Variant:
+    """instructions: of the top level; offsets: {buffer: bytes in the arena}; sizes: the ShapeClass
+    they are expressions of; n: what it was made for; fits: for which n it is right."""
 
-    name: str
-    spec: object
-    shapes: dict
     instructions: list
     offsets: dict
     arena: int
+    constants: list
+    outputs: list  # (dtype, shape)
+    sizes: object = None
+    n: int = None
+    fits: list = field(default_factory=list)
+
+
+@dataclass
+class Routine:
+    """name: of the C function; cells: variable nodes; written: indices of those that updates
+    write; batch: the largest n, or None where all shapes are fixed; variants: one for all n, or
+    several that share them."""
+
+    name: str
+    spec: object
     cells: list
     written: list
-    constants: list
-    inputs: list = field(default_factory=list)  # (dtype, shape)
-    outputs: list = field(default_factory=list)
-    peaks: list = field(default_factory=list)  # (bytes, name) of the largest buffers
+    inputs: list  # (dtype, shape), where sizes may be those of the first plan
+    variants: list
+    batch: int = None
+
+    @property
+    def instructions(self):
+        return self.variants[0].instructions
+
+    @property
+    def outputs(self):
+        return self.variants[0].outputs
+
+    @property
+    def arena(self):
+        return max(plan.arena for plan in self.variants)
 
 
 def spec_of(f):
@@ -62,22 +88,26 @@ def spec_of(f):
     return spec
 
 
-def shapes_of(spec, shapes, name):
-    """{placeholder or variable node: shape}; `shapes`: {placeholder or its name: shape}."""
+def shapes_of(spec, shapes, name, n=None):
+    """{placeholder or variable node: shape}; `shapes`: {placeholder or its name: shape}; n: what
+    stands for sizes that are still open."""
     given = {getattr(k, "node", k): tuple(v) for k, v in (shapes or {}).items()}
     found = {}
     for k, node in enumerate(spec.inputs):
         shape = given.get(node, given.get(node.name, given.get(k, node.shape)))
+        if n is not None:
+            shape = tuple(n if size is None else size for size in shape)
         if None in shape:
             raise with_line(
                 ShapeError(
                     f"{name}: the input {node.name or k} has shape {show(node.shape)}; say its "
-                    f"sizes with shapes={{{node.name or k!r}: (...)}}"
+                    f"sizes with shapes={{{node.name or k!r}: (...)}}, or the largest one that is "
+                    "an argument of the C function with batch="
                 ),
                 node,
             )
         if len(shape) != len(node.shape) or any(
-            a not in (None, b) for a, b in zip(node.shape, shape)
+            a is not None and a is not b and a != b for a, b in zip(node.shape, shape)
         ):
             raise with_line(
                 ShapeError(
@@ -86,31 +116,76 @@ def shapes_of(spec, shapes, name):
                 ),
                 node,
             )
-        found[node] = tuple(map(int, shape))
+        found[node] = tuple(size if size is n else int(size) for size in shape)
     for node in spec.cells:
         if None in node.shape:
             found[node] = node.attrs["store"].get().shape
     return found
 
 
-def routine(name, f, shapes=None, dtype=None, scratch=False):
+def routine(name, f, shapes=None, dtype=None, scratch=False, batch=None, write=None):
     """The Routine of a function; NotSupported where an instruction runs in NumPy.
 
     dtype: "float32" refuses what is computed in wider floats; scratch: keep the memory that the
-    runtime's own convolutions work in. Of two orders, that with the smaller arena, then that with
-    fewer copies.
+    runtime's own convolutions work in. batch: sizes that remain open are n, which is at most that;
+    write(plan): writes the C of a plan and throws it away, for what C assumes of n. Of two orders,
+    that with the smaller arena, then that with fewer copies.
     """
     spec = spec_of(f)
-    leaves = shapes_of(spec, shapes, name)
     orders = (False, True) if spec.updates else (False,)
-    return min(
-        (planned(name, spec, leaves, dtype, scratch, last) for last in orders),
-        key=lambda made: (made.arena, len(made.instructions)),
-    )
+
+    def leaves(n, sizes=None):
+        if n is not None and n >= LEAST:
+            n = sizes.symbol(("n",), "n", n)
+        return shapes_of(spec, shapes, name, n)
+
+    def best(n):
+        found = []
+        for last in orders:
+            sizes = ShapeClass()
+            found.append(planned(name, spec, leaves(n, sizes), dtype, scratch, last, sizes, n))
+        return min(found, key=lambda made: (made.arena, len(made.instructions)))
+
+    if batch is not None and not is_open(spec, shapes):
+        batch = None
+    variants = [best(None)] if batch is None else variants_for_all(best, write, batch, name)
+    shaped = leaves(batch, variants[0].sizes)
+    index = {id(n): i for i, n in enumerate(spec.cells)}
+    written = [index[id(variable)] for variable, _ in spec.updates]
+    inputs = [(n.dtype, shaped[n]) for n in spec.inputs]
+    return Routine(name, spec, spec.cells, written, inputs, variants, batch)
 
 
-def planned(name, spec, leaves, dtype, scratch, last):
-    """The Routine for shapes {leaf: shape}; last: updates wait for those who read the old value."""
+def is_open(spec, shapes):
+    """Whether some input has a size that is neither declared nor given."""
+    mark = object()
+    found = shapes_of(spec, shapes, "", mark)
+    return any(size is mark for shape in found.values() for size in shape)
+
+
+def variants_for_all(best, write, batch, name):
+    """Variants that together are right for each n from 1 to `batch`, the largest first."""
+    left, variants = set(range(1, batch + 1)), []
+    while left:
+        if len(variants) == VARIANTS:
+            reasons = "; ".join(map(str, variants[-1].sizes.assumed.values()))
+            raise NotSupported(
+                f"{name} cannot be exported for each n up to {batch}: it would take more than "
+                f"{VARIANTS} programs, of which one is for {reasons}. Say fixed sizes with shapes="
+            )
+        n = max(left)
+        plan = best(n)
+        write(plan)
+        right = {n} if n < LEAST else {k for k in left if k >= LEAST and holds(plan.sizes, k)}
+        plan.fits = spans(right)
+        left -= right
+        variants.append(plan)
+    return variants
+
+
+def planned(name, spec, leaves, dtype, scratch, last, of, most):
+    """The Variant for shapes {leaf: shape}, whose open size is `most` at most; last: updates wait
+    for those who read the old value."""
     with config.change(openmp=False):
         try:
             draft = pipeline.run(
@@ -120,7 +195,7 @@ def planned(name, spec, leaves, dtype, scratch, last):
                     spec.updates,
                     spec.cells,
                     spec.rules,
-                    ShapeClass(),
+                    of,
                     leaves,
                     {},
                     None,
@@ -136,7 +211,7 @@ def planned(name, spec, leaves, dtype, scratch, last):
     for instr in flatten(instructions):
         check(instr, dtype)
         if instr.kind == NATIVE:
-            settle_scratch(instr, sizes, scratch)
+            settle_scratch(instr, sizes, scratch, most)
     index = {id(n): i for i, n in enumerate(spec.cells)}
     cells = [index[id(variable)] for variable, _ in spec.updates]
     nexts = [leaves.get(n, n.shape) for n, _ in spec.updates]
@@ -144,21 +219,9 @@ def planned(name, spec, leaves, dtype, scratch, last):
         instructions = readers_first(instructions, cells)
     instructions = settle_updates(instructions, cells, spec, nexts, sizes)
     arena = arrange(flatten(instructions), sizes)
-    offsets, total = arena.offsets(arena.sizes)
-    roots = draft.of_outputs()
-    return Routine(
-        name,
-        spec,
-        leaves,
-        instructions,
-        offsets,
-        total,
-        spec.cells,
-        cells,
-        draft.binder.constants,
-        [(n.dtype, leaves[n]) for n in spec.inputs],
-        [(n.dtype, tuple(n.shape)) for n in roots],
-    )
+    offsets, total = arena.offsets([largest(size, most) for size in arena.sizes])
+    outputs = [(n.dtype, tuple(n.shape)) for n in draft.of_outputs()]
+    return Variant(instructions, offsets, total, draft.binder.constants, outputs, of, most)
 
 
 def check(instr, dtype):
@@ -187,7 +250,7 @@ def operands(instr):
     return NATIVES[instr.dims[0]].operands + 1
 
 
-def settle_scratch(instr, sizes, keep):
+def settle_scratch(instr, sizes, keep, most):
     """Leave out the scratch of a native instruction, or (keep) have it for one thread."""
     at = operands(instr)
     if instr.dims[0] not in WITH_SCRATCH:
@@ -198,7 +261,9 @@ def settle_scratch(instr, sizes, keep):
 
         own = words(record_of(WindowDims, instr.dims).but(slots=1))
         instr.dims = own + words_after(WindowDims, instr.dims)
-        sizes[buffer] = _runtime.native_scratch(own)
+        scratch = _runtime.native_scratch
+        ns = range(LEAST, most + 1) if most is not None and most >= LEAST else (None,)
+        sizes[buffer] = max(scratch([at(word, n) for word in own]) for n in ns)
         return
     del instr.pointers[at]
     instr.writes = [b for b in instr.writes if b != buffer]

@@ -6,6 +6,7 @@ from string import Template
 
 from ..errors import CompileError
 from ..graph.shapes import product
+from ..graph.sizes import Size
 from .hosted import FLAGS
 from .model import arguments, takes_state
 
@@ -55,15 +56,25 @@ def run(command):
         raise CompileError(f"the C compiler refused the exported model: {first}")
 
 
+def sizes_text(shape, quote="'"):
+    """A shape as Python; sizes that follow from n in quotes."""
+    sizes = [f"{quote}{x.expression()}{quote}" if type(x) is Size else str(x) for x in shape]
+    return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
+
+
 def loader(made):
     """The text of PREFIX.py."""
-    functions, methods = {}, []
+    functions, methods = [], []
     for r in made.routines:
         names = [name for _, name in arguments(made, r)][: len(r.inputs)]
-        functions[r.name] = (
-            [(n, dtype, tuple(shape)) for n, (dtype, shape) in zip(names, r.inputs)],
-            [(dtype, tuple(map(int, shape))) for dtype, shape in r.outputs],
-            takes_state(made, r),
+        inputs = [
+            f"({name!r}, {dtype!r}, {sizes_text(shape)})"
+            for name, (dtype, shape) in zip(names, r.inputs)
+        ]
+        outputs = [f"({dtype!r}, lambda n: {sizes_text(shape, '')})" for dtype, shape in r.outputs]
+        functions.append(
+            f"    {r.name!r}: ([{', '.join(inputs)}],\n        [{', '.join(outputs)}], "
+            f"{takes_state(made, r)}, {r.batch}),\n"
         )
         given = ", ".join(names)
         methods.append(
@@ -77,10 +88,10 @@ def loader(made):
         offset += max(1, product(value.shape)) * value.itemsize
     first = made.routines[0].name
     return Template((HERE / "loader.py.in").read_text(encoding="utf-8")).substitute(
-        names=", ".join(functions),
+        names=", ".join(r.name for r in made.routines),
         prefix=made.prefix,
         example=f"model.{first}(...)",
-        functions=repr(functions),
+        functions="".join(functions),
         state=repr(state),
         arena=made.arena,
         state_bytes=-(-offset // 8) * 8,

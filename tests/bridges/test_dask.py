@@ -1,9 +1,16 @@
 """Functions on a Dask cluster of two real worker processes: blocks, training, workers that die."""
 
+import collections
+import contextlib
 import os
+import queue
 import signal
+import subprocess
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +21,8 @@ from distributed import Client, LocalCluster  # noqa: E402
 
 import ckernels as K  # noqa: E402
 import ckernels.dask  # noqa: E402
+from ckernels.bridges.checkpoint import Checkpoints  # noqa: E402
+from ckernels.bridges.dask import member  # noqa: E402
 from ckernels.errors import ArgumentError, CKernelsWarning, DTypeError, ShapeError  # noqa: E402
 
 RNG = np.random.default_rng(5)
@@ -114,13 +123,15 @@ def test_what_does_not_fit_is_refused_before_it_runs():
 
 def test_each_kernel_is_compiled_once_in_the_cluster(client):
     x = K.placeholder((None, 12), name="x")
-    f = K.function([x], K.softmax(K.tanh(x) * 0.731))
+    f = K.function([x], K.softmax(K.tanh(x) * 0.731), name="named")
     d = da.from_array(X, chunks=(20, 12))
     client.run(compiled)  # counting begins
     y = ckernels.dask.map_blocks(f, d).compute()
     np.testing.assert_allclose(y.sum(1), 1, atol=1e-6)
     client.run(lambda data: ckernels.dask.map_blocks(f, data).compute(scheduler="sync"), d[:20])
     assert sorted(client.run(compiled).values())[0] == 0  # one has it from the other
+    seen = client.cluster.scheduler.task_prefixes  # what the dashboard shows
+    assert any(name.startswith("named (test_dask.py:") for name in seen), list(seen)
 
 
 def compiled():
@@ -136,6 +147,16 @@ def compiled():
 
         compiler._compile_all = counting
     return len(compiled.keys)
+
+
+@pytest.mark.slow
+def test_data_larger_than_what_the_process_may_use(tmp_path):
+    program = Path(__file__).parents[2] / "examples" / "distributed" / "normalise_zarr.py"
+    options = ["--size", "1.6", "--limit", "1.2", "--folder", tmp_path]
+    command = [sys.executable, program, *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr
+    assert "checked with NumPy" in done.stdout and not list(tmp_path.iterdir())
 
 
 # ---- training ------------------------------------------------------------------------------------
@@ -216,6 +237,125 @@ def test_all_workers_forget_and_one_never_comes(client, tmp_path):
         assert trainer.lost == 1 and len(trainer.addresses) == 2 and len(found) == 3
 
 
+def test_a_full_disk_costs_checkpoints_and_no_step(client, mounted):
+    folder = mounted("size=64k,mode=755") / "states"
+    source = ckernels.dask.Batches(X, Y, batch=64, seed=1)
+    with ckernels.dask.Trainer(mlp(), client) as quiet:
+        expected = quiet.run(source, 30)
+        state = quiet.fetch()
+    with ckernels.dask.Trainer(mlp(), client, checkpoint=folder, every=1, keep=30) as trainer:
+        with pytest.warns(CKernelsWarning, match="No space left on device.*training goes on"):
+            assert trainer.run(source, 30) == expected
+        assert equal(trainer.fetch(), state)
+    kept = Checkpoints(folder).steps()
+    assert kept == list(range(1, len(kept) + 1)) and 0 < len(kept) < 30
+    assert len(os.listdir(folder)) == len(kept)  # nothing half written is left
+    with ckernels.dask.Trainer(mlp(), client, checkpoint=folder, every=100) as resumed:
+        assert resumed.steps == kept[-1]
+        assert resumed.run(source, 30 - kept[-1]) == expected[kept[-1] :]
+        assert equal(resumed.fetch(), state)
+
+
+@pytest.fixture
+def other(client, tmp_path):
+    """(address, process) of a third worker, whose kernels are for another CPU."""
+    flags = f"arch=generic,base_compiledir={tmp_path / 'other'}"
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", client.scheduler.address]
+    process = subprocess.Popen(
+        [*command, "--nthreads=1", "--no-nanny", "--no-dashboard", "--name=other"],
+        env={**os.environ, "CKERNELS_FLAGS": flags, "PYTHONPATH": os.pathsep.join(sys.path)},
+        cwd=tmp_path,
+    )
+    before = set(client.nthreads())
+    client.wait_for_workers(len(before) + 1, timeout=60)
+    (address,) = set(client.nthreads()) - before
+    yield address, process
+    process.send_signal(signal.SIGCONT)
+    process.kill()
+    process.wait()
+    while address in client.nthreads():
+        time.sleep(0.05)
+
+
+def test_a_worker_with_another_cpu_builds_its_own_kernels(client, other):
+    source = ckernels.dask.Batches(X, Y, batch=64, seed=1)
+    pair = [next(iter(client.nthreads())), other[0]]
+    client.run(compiled, workers=pair)  # counting begins
+    with ckernels.dask.Trainer(mlp(), client, pair) as trainer:
+        trainer.run(source, 20)
+        found = client.run(keys_of_all, trainer.name, workers=pair)
+        assert client.run(compiled, workers=pair)[other[0]] == len(found[other[0]]) > 0
+        assert not set(found[pair[0]]) & set(found[other[0]])
+        trainer.run(source, 10)
+        digests = client.run(lambda name: digest(name), trainer.name, workers=pair)
+        assert len(set(digests.values())) == 1 or trainer.corrected
+        state = trainer.fetch()
+    with ckernels.dask.Trainer(mlp(), client, 2) as alike:
+        alike.run(source, 30)
+        for a, b in zip(alike.fetch(), state, strict=True):
+            assert np.abs(a - b).max() <= 32 * np.spacing(np.abs(a).max())
+
+
+def keys_of_all(name):
+    """The keys of the kernels that a trainer runs on this worker."""
+    from ckernels.bridges.dask import member
+
+    split = member._members[name].replica.split
+    return [kernel["key"] for f in split[:2] for kernel in f.info.stats()["kernels"]]
+
+
+def test_a_worker_that_stands_still_is_waited_for(client, other):
+    source = ckernels.dask.Batches(X, Y, batch=64, seed=1)
+    pair, process = [next(iter(client.nthreads())), other[0]], other[1]
+    with ckernels.dask.Trainer(mlp(), client, pair) as quiet:
+        expected = quiet.run(source, 40)
+        state = quiet.fetch()
+    begin = time.monotonic()
+    with ckernels.dask.Trainer(mlp(), client, pair) as trainer, woken(process, 1.0):
+        assert trainer.run(Stopping(source), 40) == expected
+        assert time.monotonic() - begin > 1.0 and trainer.lost == 0
+        assert equal(trainer.fetch(), state)
+    with ckernels.dask.Trainer(mlp(), client, pair, timeout=0.5) as trainer:
+        with (
+            woken(process, 1.5),
+            pytest.raises(TimeoutError, match="for 0.5 s in step 5: it hangs"),
+        ):
+            trainer.run(Stopping(source), 40)
+        done = trainer.steps
+        assert done in (5, 6)  # 6: the one that stood had all it needs, and finished the step
+        assert trainer.run(source, 40 - done) == expected[done:]
+        assert equal(trainer.fetch(), state)
+
+
+@contextlib.contextmanager
+def woken(process, seconds):
+    """Lets a process that stops itself go on, `seconds` after it did."""
+
+    def watch():
+        while open(f"/proc/{process.pid}/stat").read().rsplit(")", 1)[1].split()[0] != "T":
+            time.sleep(0.02)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGCONT)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    yield
+    thread.join(60)
+    assert not thread.is_alive()
+
+
+class Stopping:
+    """A source that stops the process of rank 1 in step 5, as a debugger or a sick machine does."""
+
+    def __init__(self, source):
+        self.source = source
+
+    def __call__(self, step, rank, size):
+        if (step, rank) == (5, 1):
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return self.source(step, rank, size)
+
+
 class Slow:
     """A source that takes its time, and on one worker stops it for a moment."""
 
@@ -246,3 +386,32 @@ def test_an_error_of_the_users_ends_all_and_training_goes_on(client):
             assert equal(trainer.fetch(), quiet.fetch())
     with pytest.raises(ArgumentError, match="has 2 workers, 5 are to train"):
         ckernels.dask.Trainer(mlp(), client, 5)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8])
+def test_sums_have_the_same_bits_on_all_workers(size):
+    parts = [[RNG.normal(size=(3, 4)).astype("float32"), np.ones(1)] for _ in range(size)]
+    expected = [np.sum([p[k].astype("float64") for p in parts], axis=0) for k in range(2)]
+    mail = collections.defaultdict(queue.Queue)
+
+    class Alone(member.Member):
+        """A rank without a network."""
+
+        def __init__(self, rank):
+            self.rank, self.addresses = rank, range(size)
+
+        def send(self, rank, what, arrays):
+            mail[self.rank, what, rank].put([a.copy() for a in arrays])
+
+        def receive(self, rank, what):
+            return mail[rank, what, self.rank].get(timeout=20)
+
+        def sent(self, sending):
+            pass
+
+    with ThreadPoolExecutor(size) as pool:
+        found = list(pool.map(lambda rank: Alone(rank).summed(parts[rank]), range(size)))
+    for sums in found:
+        assert equal(sums, found[0])
+    np.testing.assert_allclose(found[0][0], expected[0], atol=1e-6)
+    assert found[0][1] == size

@@ -470,3 +470,18 @@ def resized():
     x = K.placeholder((2, 4, 5, 3), name="x")
     y = K.resize_images(x, 2, 3, "channels_last", interpolation="bilinear")
     return {"f": K.function([x], [y, *sums([y], [[x]])])}, {}
+
+
+@program
+def factored():
+    x, b = K.placeholder((9, 6), name="x"), K.placeholder((2, 6, 5), name="b")
+    wide = K.placeholder((23, 40), name="wide")
+    a = K.dot(K.transpose(x), x) + np.eye(6, dtype="float32")
+    factor = K.cholesky(a)
+    found = [factor, K.solve_triangular(K.stack([factor, factor]), b, lower=True)]
+    large = K.cholesky(K.dot(wide, K.transpose(wide)) + 9 * np.eye(23, dtype="float32"))
+    upper = K.solve_triangular(K.transpose(large), wide)
+    return {
+        "f": K.function([x, b], [*found, *sums(found[1:], [[b]])]),
+        "g": K.function([wide], [large, upper]),
+    }, {}

@@ -84,8 +84,6 @@ def test_templates_are_all_exported_or_left_out_by_name():
         text = re.sub(r"/\*.*?\*/", "", portable.c99(path.read_text()), flags=re.S)
         left = set(portable._LEFT.findall(text))
         # with FMA hardware; a macro for all inline functions; holes that take one more letter
-        if path.name in ("cholesky.c.in", "triangular.c.in"):  # refused, but for target="native"
-            left -= {"vector_size"}
         assert left <= {"__builtin_fma", "__attribute__"} | {x for x in left if f"{x}$F" in text}, (
             path.name
         )

@@ -1,5 +1,6 @@
 """`ckernels export`, and a shared library that NumPy loads without ckernels."""
 
+import importlib.util
 import subprocess
 import sys
 import textwrap
@@ -30,6 +31,9 @@ def test_the_command_writes_what_compiles(tmp_path, capsys):
     assert "12 multiply-adds" in capsys.readouterr().out
     assert "all as recorded" in run(build(folder, "model"))
     assert "x: float32 4 x 3" in (folder / "model.h").read_text()
+    assert main(["export", f"{tmp_path / 'program.py'}:f", str(folder), "--batch", "6"]) == 0
+    assert "18 multiply-adds" in capsys.readouterr().out
+    assert "x: float32 n x 3" in (folder / "model.h").read_text()
 
 
 @pytest.mark.parametrize(
@@ -57,6 +61,25 @@ def test_weights_in_a_file(tmp_path):
     assert b"first_w1" not in program.read_bytes()
     (tmp_path / "mlp.bin").write_bytes(b"short")
     assert subprocess.run([program], cwd=tmp_path, capture_output=True).returncode == 1
+
+
+@pytest.mark.skipif(GCC is None, reason="there is no C compiler")
+def test_a_library_takes_each_size_up_to_a_batch(tmp_path):
+    x, y = K.placeholder((None, 3), name="x"), K.placeholder((None,), name="y")
+    f = K.function([x, y], [x[::2] * 2, K.sum(x * K.expand_dims(y), 0)], name="run")
+    K.export(f, tmp_path, prefix="sized", target="shared", batch=5)
+    spec = importlib.util.spec_from_file_location("sized", tmp_path / "sized.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    model, random = module.Model(), np.random.default_rng(0)
+    for n in range(1, 6):
+        given = random.standard_normal((n, 3)), random.standard_normal(n)
+        for found, expected in zip(model.run(*given), f(*given), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="run: n is 6, and may be from 1 to 5"):
+        model.run(np.ones((6, 3)), np.ones(6))
+    with pytest.raises(ValueError, match=r"y has shape \(3,\) instead of \(2,\)"):
+        model.run(np.ones((2, 3)), np.ones(3))
 
 
 LOADED = """

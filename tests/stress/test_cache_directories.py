@@ -42,28 +42,6 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs to become anoth
 
 
 @pytest.fixture
-def mounted(tmp_path):
-    """mounted(options) -> the path of a new tmpfs; skips where mounting is not allowed."""
-    made = []
-
-    def mount(options):
-        path = tmp_path / f"mount{len(made)}"
-        path.mkdir()
-        command = ["mount", "-t", "tmpfs", "-o", options, "none", str(path)]
-        if not shutil.which("mount"):
-            pytest.skip("there is no `mount` here")
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            pytest.skip(f"a tmpfs cannot be mounted here: {done.stderr.strip()}")
-        made.append(path)
-        return path
-
-    yield mount
-    for path in made:
-        subprocess.run(["umount", "-l", str(path)], capture_output=True)
-
-
-@pytest.fixture
 def open_place():
     """A directory that any user can reach."""
     path = tempfile.mkdtemp(prefix="ckernels-place-", dir="/tmp")

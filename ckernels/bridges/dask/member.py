@@ -1,19 +1,21 @@
-"""A worker's side of training: a replica, its mailbox, and sums that travel up and down a tree.
+"""A worker's side of training: a replica, its mailbox, and sums that every worker ends up with.
 
-Rank r adds what the ranks above it in the binomial tree send, passes the sum on to its parent, and
-gets the whole sum back the same way. The tree decides the order of additions, not the clock: for a
-number of workers the bits are always the same. All here runs on workers; post() in the event loop.
+In each round a rank and the one that differs in one bit of its number send each other what they
+have, both at once, and both add it up: after log2 N rounds all have the sum, by trees that lie over
+each other. The trees decide the order of additions, not the clock: for a number of workers the
+bits are always the same. All here runs on workers; post() in the event loop.
 """
 
+import asyncio
 import threading
 import time
+from concurrent import futures
 
 import cloudpickle
 import numpy as np
 from distributed import get_worker
 from distributed.comm.core import CommClosedError
 from distributed.protocol import to_serialize
-from distributed.utils import sync
 
 from ..replica import Replica  # noqa: F401  (what is unpickled)
 
@@ -52,17 +54,31 @@ class Member:
     # ---- messages -------------------------------------------------------------------------------
 
     def send(self, rank, what, arrays):
-        """Put arrays into the mailbox of another rank."""
+        """Begin to put arrays into the mailbox of another rank; `sent` waits for the end."""
         key = (self.generation, self.replica.step, what, self.rank)
-        address = self.addresses[rank]
-        try:
-            sync(self.worker.loop, self._send, address, key, arrays)
-        except (OSError, CommClosedError) as problem:
-            raise Lost(f"{address} does not answer") from problem
+        coming = self._send(self.addresses[rank], key, arrays)
+        return rank, asyncio.run_coroutine_threadsafe(coming, self.worker.loop.asyncio_loop)
 
     async def _send(self, address, key, arrays):
         peer = self.worker.rpc(address)
         await peer.ckernels_post(name=self.name, key=key, arrays=to_serialize(arrays))
+
+    def sent(self, sending):
+        """Wait until the other rank has it."""
+        address, future = self.addresses[sending[0]], sending[1]
+        try:
+            future.result(self.timeout)
+        except (TimeoutError, futures.TimeoutError):  # an OSError, and before Python 3.11 another
+            future.cancel()
+            raise TimeoutError(self.late(address, "took")) from None
+        except (OSError, CommClosedError) as problem:
+            raise Lost(f"{address} does not answer") from problem
+
+    def late(self, address, did):
+        return (
+            f"{address} {did} nothing for {self.timeout:g} s in step {self.replica.step}: it "
+            "hangs, or is slower than `timeout` allows"
+        )
 
     def receive(self, rank, what):
         """The arrays another rank sends for this step."""
@@ -74,37 +90,43 @@ class Member:
                     raise Lost("the step was stopped")
                 left = end - time.monotonic()
                 if left <= 0:
-                    raise TimeoutError(
-                        f"{self.addresses[rank]} sent nothing for {self.timeout:g} s in step "
-                        f"{self.replica.step}: it hangs, or is slower than `timeout` allows"
-                    )
+                    raise TimeoutError(self.late(self.addresses[rank], "sent"))
                 self.arrived.wait(min(left, 1.0))
             return self.mail.pop(key)
 
     # ---- a step ---------------------------------------------------------------------------------
 
     def summed(self, parts):
-        """The sums over all ranks: up the tree, and down again."""
-        rank, size, low = self.rank, len(self.addresses), 1
-        while low < size and not rank & low:
-            if rank + low < size:
-                for own, other in zip(parts, self.receive(rank + low, "up")):
-                    np.add(own, other, out=own)
+        """The sums over all ranks. Those above the largest power of two let a partner add."""
+        rank, size = self.rank, len(self.addresses)
+        whole = 1 << size.bit_length() - 1
+        if rank >= whole:
+            self.sent(self.send(rank - whole, "in", parts))
+            return self.receive(rank - whole, "out")
+        if rank + whole < size:
+            added(parts, self.receive(rank + whole, "in"))
+        low = 1
+        while low < whole:
+            other = rank ^ low
+            sending = self.send(other, low, parts)
+            found = self.receive(other, low)
+            self.sent(sending)  # before `parts` change
+            added(parts, found, rank > other)
             low *= 2
-        if rank:
-            low = rank & -rank
-            self.send(rank - low, "up", parts)
-            parts = self.receive(rank - low, "down")
-        while low > 1:
-            low //= 2
-            if rank + low < size:
-                self.send(rank + low, "down", parts)
+        if rank + whole < size:
+            self.sent(self.send(rank + whole, "out", parts))
         return parts
 
     def step(self, arrays):
         arrays = self.replica.checked(arrays)
         parts = [np.asarray(p) for p in self.replica.part(arrays)]
         return self.replica.apply(self.summed(parts), arrays)
+
+
+def added(parts, others, after=False):
+    """Add `others` to `parts`; after: they are the first operands, as on the other side."""
+    for own, other in zip(parts, others):
+        np.add(*((other, own) if after else (own, other)), out=own)
 
 
 async def post(name, key, arrays):
