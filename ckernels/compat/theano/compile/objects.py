@@ -35,7 +35,7 @@ class ObjectFunction(Function):
 
     def __init__(self, asked, mode, name, on_unused):
         self.asked, self.mode, self.name = asked, mode, name
-        self.visible, self.states, self.slots = asked.ins, {}, None
+        self.visible, self.states = asked.ins, {}
         if any(i.update is not None or i.implicit for i in asked.ins):
             raise NotSupportedHere(
                 "a function of variables that are no tensors takes no inputs with an update: keep "
