@@ -16,8 +16,14 @@ from .activations import (
 )
 from .bn import batch_normalization, batch_normalization_test, batch_normalization_train
 from .losses import (
+    CrossentropyCategorical1HotGrad,
+    CrossentropySoftmax1HotWithBiasDx,
     LogSoftmax,
+    Prepend_scalar_constant_to_each_row,
+    Prepend_scalar_to_each_row,
     Softmax,
+    SoftmaxGrad,
+    SoftmaxWithBias,
     binary_crossentropy,
     categorical_crossentropy,
     confusion_matrix,
@@ -28,11 +34,13 @@ from .losses import (
     crossentropy_softmax_max_and_argmax_1hot,
     crossentropy_softmax_max_and_argmax_1hot_with_bias,
     logsoftmax,
+    logsoftmax_op,
     prepend_0_to_each_row,
     prepend_1_to_each_row,
     prepend_scalar_to_each_row,
     sigmoid_binary_crossentropy,
     softmax,
+    softmax_grad,
     softmax_graph,
     softmax_op,
     softmax_with_bias,
