@@ -214,7 +214,6 @@ NAMES = {
     "tensor.nnet": """
         Apply ConvOp CrossentropyCategorical1Hot CrossentropySoftmaxArgmax1HotWithBias
         DisconnectedType ScalarSoftsign abstract_conv2d as_tensor_variable copy_stack_trace
-        crossentropy_categorical_1hot_grad crossentropy_softmax_1hot_with_bias_dx
         crossentropy_to_crossentropy_with_softmax
         crossentropy_to_crossentropy_with_softmax_with_bias elemwise extra_ops gof
         grad_not_implemented graph_merge_softmax_with_crossentropy_softmax

@@ -287,3 +287,30 @@ def test_ops_of_softmax_and_of_its_gradients():
         np.testing.assert_allclose(value(found), wanted)
     with pytest.raises(ValueError, match="dimensions"):
         nnet.softmax_with_bias(v, v)
+
+
+def test_a_flag_has_calls_compare_the_shapes_of_convolutions():
+    conv = T.nnet.abstract_conv
+    x, w, g = T.tensor4s("x", "w", "g")
+    with theano.change_flags([("conv.assert_shape", True)]):
+        y = conv.conv2d(x, w, input_shape=(1, 1, 4, None), filter_shape=(2, 1, 3, 3))
+        z = conv.conv2d_grad_wrt_inputs(g, w, (1, 1, 4, 4), filter_shape=(2, 1, 3, 3))
+    f = theano.function([x, w], y, mode=theano.Mode("py"))
+    h = theano.function([g, w], z, mode=theano.Mode("py"))
+    image, kernel, top = np.ones((1, 1, 4, 5)), np.ones((2, 1, 3, 3)), np.ones((1, 2, 2, 2))
+    assert f(image, kernel).shape == (1, 2, 2, 3) and h(top, kernel).shape == (1, 1, 4, 4)
+    with pytest.raises(AssertionError, match="the input"):
+        f(np.ones((1, 1, 5, 5)), kernel)
+    with pytest.raises(AssertionError, match="the filters"):
+        f(image, np.ones((2, 1, 3, 2)))
+    with pytest.raises(AssertionError, match="the gradient"):
+        h(np.ones((1, 2, 2, 3)), kernel)
+
+
+@pytest.mark.parametrize("dtype, out", [("int8", "float32"), ("float32", "float32"),
+                                        ("int32", "float64"), ("float64", "float64")])  # fmt: skip
+def test_the_fast_sigmoid_has_the_dtype_of_sigmoid(dtype, out):
+    x = np.array([-9, -4, -1, 0, 1, 2, 100], dtype)
+    found = value(T.nnet.ultra_fast_sigmoid(x))
+    assert found.dtype == out
+    np.testing.assert_allclose(found, 1 / (1 + np.exp(-x.astype("float64"))), atol=0.07)

@@ -148,6 +148,10 @@ class CrossentropyCategorical1HotGrad(_OfRows):
         return ops.where(_hot(labels, p), slope, ops.zeros_like(p))
 
 
+crossentropy_softmax_1hot_with_bias_dx = CrossentropySoftmax1HotWithBiasDx()
+crossentropy_categorical_1hot_grad = CrossentropyCategorical1HotGrad()
+
+
 class Prepend_scalar_constant_to_each_row(_OfRows):  # noqa: N801 (Theano's name)
     """A matrix with the number `val` in front of each row."""
 
