@@ -270,7 +270,11 @@ def _engine_grad(cost, targets, known, fixed, handles):
     known = {k: v for k, v in known.items() if dtypes.is_inexact(k.dtype)}
     if cost is not None and not dtypes.is_inexact(cost.dtype):  # a count, a comparison
         reach = _mentioned(cost, known)
-        return [ops.zeros_like(_float_like(t)) if t.uid in reach else None for t in targets]
+        found = [_undefined_path(t, cost, known, reach) for t in targets]
+        return [
+            ops.zeros_like(_float_like(t)) if g is None and t.uid in reach else g
+            for g, t in zip(found, targets)
+        ]
     live = [t for t in targets if dtypes.is_inexact(t.dtype)]
     if cost is None and not known:
         return [None] * len(targets)

@@ -152,7 +152,7 @@ flat = [Flatten(input_shape=(8, 8, 1)), Dense(8, activation="relu"), BatchNormal
 for layers in image, flat:
     model = Sequential(layers)
     model.compile("adam", "categorical_crossentropy")
-    found = model.fit(x, np.eye(2)[labels], epochs=8, batch_size=20, verbose=0).history["loss"]
+    found = model.fit(x, np.eye(2)[labels], epochs=25, batch_size=20, verbose=0).history["loss"]
     assert found[-1] < 0.8 * found[0], found
 print("trained")
 """
