@@ -108,9 +108,8 @@ NAMES = {
         config get_variable_trace_string hash_from_file hist memoize simple_types toposort
         type_guard unique""",
     "gradient": """
-        DebugMode FAST_RUN UndefinedGrad ViewOp consider_constant_ disconnected_type
-        get_debug_values get_mode gof grad_time mode_not_slow null_type tensor undefined_grad_
-        utils zero_grad_""",
+        DebugMode FAST_RUN ViewOp get_debug_values get_mode gof grad_time mode_not_slow null_type
+        tensor utils""",
     "ifelse": """
         Apply CondMerge Op TensorType acceptable_ops clone cond_make_inplace
         cond_merge_ifs_false cond_merge_ifs_true cond_merge_random_op cond_remove_identical gof
@@ -136,8 +135,7 @@ NAMES = {
         A1p134 A1p72 A2p134 A2p72 Apply DotModulo M1 M2 MASK12 MASK13 MASK2 MULT2 NORM Op
         ParamsType TensorType Variable bool_t cast ff_2p134 ff_2p72 function get_vector_length
         gradient int_t local_optimizer matVecModM mrg_next_value mrg_random_make_inplace
-        mrg_uniform mrg_uniform_base multinomial np_int32_vals opt optdb scal shared tensor
-        undefined_grad""",
+        mrg_uniform mrg_uniform_base multinomial np_int32_vals opt optdb scal shared tensor""",
     "scalar": """
         BinaryBitOp Compositef32 DisconnectedType FixedLogicalComparison FunctionGraph
         GammaInc GammaIncC GammaL GammaU InRange IntegerDivisionError LogicalComparison
@@ -152,7 +150,7 @@ NAMES = {
         same_out_nocomplex sympy_dtype theano_dtype unary_out_lookup upcast_out_min8
         upcast_out_no_complex upcast_out_nobool upgrade_to_float64 utils""",
     "scan_module": """
-        config function gof opt safe_new scan_opt scan_perform_ext tensor traverse""",
+        function gof opt safe_new scan_opt scan_perform_ext tensor traverse""",
     "scan_utils": """
         AddFeatureOptimizer Apply DEPRECATED_ARG DisconnectedType In NoOutputFromInplace
         NullType Out PureOp Scan ScanProfileStats Shape_i TensorType Validator
@@ -214,21 +212,17 @@ NAMES = {
         register_stabilize remove_hint_nodes solve spectral_radius_bound tag_solve_triangular
         tensor transinv_to_invtrans""",
     "tensor.nnet": """
-        Apply ConvOp CrossentropyCategorical1Hot CrossentropyCategorical1HotGrad
-        CrossentropySoftmax1HotWithBiasDx CrossentropySoftmaxArgmax1HotWithBias DisconnectedType
-        Prepend_scalar_constant_to_each_row Prepend_scalar_to_each_row ScalarSoftsign
-        SoftmaxGrad SoftmaxWithBias abstract_conv2d as_tensor_variable copy_stack_trace
-        crossentropy_categorical_1hot_grad crossentropy_softmax_1hot_with_bias_dx
+        Apply ConvOp CrossentropyCategorical1Hot CrossentropySoftmaxArgmax1HotWithBias
+        DisconnectedType ScalarSoftsign abstract_conv2d as_tensor_variable copy_stack_trace
         crossentropy_to_crossentropy_with_softmax
         crossentropy_to_crossentropy_with_softmax_with_bias elemwise extra_ops gof
         grad_not_implemented graph_merge_softmax_with_crossentropy_softmax
         local_advanced_indexing_crossentropy_onehot
         local_advanced_indexing_crossentropy_onehot_grad local_argmax_pushdown local_logsoftmax
         local_logsoftmax_grad local_softmax_grad_to_crossentropy_with_softmax_grad
-        local_softmax_with_bias local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc
-        logsoftmax_op opt optdb scalar scalar_sigmoid scalar_softsign sigmoid_inplace
-        softmax_grad softmax_simplifier subtensor tensor values_eq_approx_remove_inf
-        values_eq_approx_remove_nan""",
+        local_softmax_with_bias local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc opt
+        optdb scalar scalar_sigmoid scalar_softsign sigmoid_inplace softmax_simplifier subtensor
+        tensor values_eq_approx_remove_inf values_eq_approx_remove_nan""",
     "tensor.nnet.abstract_conv": """
         Apply Assert BaseCorr3dMM BaseCorrMM ConvOp Corr3dMM Corr3dMM_gradInputs
         Corr3dMM_gradWeights CorrMM CorrMM_gradInputs CorrMM_gradWeights EnumList

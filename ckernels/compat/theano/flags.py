@@ -19,7 +19,7 @@ ROWS = [
     ("device", ("cpu",), "cpu", "a GPU is refused"),
     ("init_gpu_device", str, "", ""),
     ("force_device", bool, False, ""),
-    ("conv.assert_shape", bool, False, ""),
+    ("conv.assert_shape", bool, False, "calls compare sizes with the shapes given to convolutions"),
     ("print_global_stats", bool, False, ""),
     ("contexts", str, "", ""),
     ("print_active_device", bool, True, ""),

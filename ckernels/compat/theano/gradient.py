@@ -53,14 +53,14 @@ def grad_undefined(op, x_pos, x, comment=""):
     )()
 
 
-undefined_grad = grad_undefined
-
-
 def grad_not_implemented(op, x_pos, x, comment=""):
     """The gradient of an op that is not written: an error where it is reached."""
     return NullType(
         f"the gradient of {op} by its input {x_pos} ({x}) is not implemented. {comment}"
     )()
+
+
+disconnected_type = DisconnectedType()
 
 
 # --- grad -------------------------------------------------------------------------------------
@@ -196,6 +196,12 @@ def grad(
     if add_names:
         for g, x in zip(results, targets):
             _named(g, cost, x)
+    if config.compute_test_value != "off":
+        from .test_values import fill  # start-up
+
+        for g in results:
+            if isinstance(g, Handle):
+                fill(g)
     return format_as(use_list, use_tuple, results)
 
 
@@ -264,7 +270,11 @@ def _engine_grad(cost, targets, known, fixed, handles):
     known = {k: v for k, v in known.items() if dtypes.is_inexact(k.dtype)}
     if cost is not None and not dtypes.is_inexact(cost.dtype):  # a count, a comparison
         reach = _mentioned(cost, known)
-        return [ops.zeros_like(_float_like(t)) if t.uid in reach else None for t in targets]
+        found = [_undefined_path(t, cost, known, reach) for t in targets]
+        return [
+            ops.zeros_like(_float_like(t)) if g is None and t.uid in reach else g
+            for g, t in zip(found, targets)
+        ]
     live = [t for t in targets if dtypes.is_inexact(t.dtype)]
     if cost is None and not known:
         return [None] * len(targets)
@@ -278,6 +288,7 @@ def _engine_grad(cost, targets, known, fixed, handles):
             if g is None:
                 reach = _mentioned(cost, known) if reach is None else reach
                 g = _discrete_path(t, cost, known, fixed, reach)
+                g = _undefined_path(t, cost, known, reach) if g is None else g
             found.append(g)
         else:
             reach = _mentioned(cost, known) if reach is None else reach
@@ -361,6 +372,20 @@ def _discrete_path(target, cost, known, fixed, reach):
             passes.add(n.uid)
     ends = ([] if cost is None else [cost]) + list(known)
     return ops.zeros_like(target) if any(e.uid in passes for e in ends) else None
+
+
+def _undefined_path(target, cost, known, reach):
+    """A gradient that does not exist where the cost, of comparisons perhaps, depends on `target`
+    through undefined_grad alone; else None."""
+    if target.uid not in reach:
+        return None
+    made = set()
+    for n in toposort(([] if cost is None else [cost]) + list(known)):
+        if n.uid == target.uid or any(i.uid in made for i in n.inputs):
+            if n.op.name == "undefined_grad":
+                return _without_gradient(n, None)[0]
+            made.add(n.uid)
+    return None
 
 
 def _float_like(node):
@@ -639,6 +664,28 @@ def _clipped(x, low, high):
     return ops.grad_clip(x, low, high)
 
 
+def _without_gradient(node, g):
+    from .gof.perform import null  # start-up
+
+    return (null(node.inputs[0], "undefined_grad is on its way"),)
+
+
+Row(
+    "undefined_grad",
+    "elementwise",
+    lambda attrs, x: (x.dtype, x.shape),
+    lambda attrs, x: x,
+    _without_gradient,
+    "({0})",
+    ulp=0,
+    doc="x, whose gradient does not exist.",
+)
+
+
+def _unsloped(x):
+    return make("undefined_grad", (x,))
+
+
 def _scaled(x, factor):
     return ops.grad_scale(x, factor)
 
@@ -668,6 +715,13 @@ class ZeroGrad(KernelOp):
         KernelOp.__init__(self, _zeroed, "zero_grad")
 
 
+class UndefinedGrad(KernelOp):
+    """The identity, whose gradient does not exist: an error where one is asked for."""
+
+    def __init__(self):
+        KernelOp.__init__(self, _unsloped, "undefined_grad")
+
+
 class GradClip(KernelOp):
     """The identity, whose gradient is limited."""
 
@@ -692,6 +746,9 @@ def disconnected_grad(x):
 disconnected_grad_ = DisconnectedGrad()
 
 
+zero_grad_, consider_constant_ = ZeroGrad(), ConsiderConstant()
+
+
 def consider_constant(x):
     """`x`, whose gradient is zero."""
     warnings.warn(
@@ -705,6 +762,14 @@ def consider_constant(x):
 def zero_grad(x):
     """`x`, whose gradient is zero."""
     return ZeroGrad()(x)
+
+
+def undefined_grad(x):
+    """`x`, whose gradient does not exist: a gradient on a way through it is a NullTypeGradError."""
+    return UndefinedGrad()(x)
+
+
+undefined_grad_ = UndefinedGrad()
 
 
 def grad_clip(x, lower_bound, upper_bound):

@@ -13,6 +13,7 @@ from ...api import scan as own
 from ...api import scan_step
 from ...api.tensor import Tensor
 from ...errors import ArgumentError, UsageError
+from .config import config
 from .exceptions import MissingInputError
 from .gof.graph import Variable
 from .gof.walks import handle_of, known_handles, replayed
@@ -94,6 +95,11 @@ def _spec(entry, key):
     return entry if entry is None else as_tensor_variable(entry)
 
 
+def _tensor_of(entry):
+    """The variable of an entry of sequences or outputs_info."""
+    return entry.get("input", entry.get("initial")) if isinstance(entry, dict) else entry
+
+
 class _Scan:
     """One call of scan on its way to the engine."""
 
@@ -157,6 +163,11 @@ class _Scan:
         )
         memo = known_handles([*others, *self.seen, *self.outer()])
         outputs = [handle_of(node, memo) for node in loop.rows()]
+        if config.compute_test_value != "off":
+            from .test_values import fill  # start-up
+
+            for v in outputs:
+                fill(v)
         updates = OrderedUpdates()
         for v, value in loop.updates.items():
             updates[self.handle(v)] = handle_of(value.node, memo)
@@ -170,7 +181,7 @@ class _Scan:
         """The user's variables that the loop starts from."""
         found = [] if self.counted is None else [self.counted]
         for s in (*self.given_seqs, *self.given_infos):
-            s = s.get("input", s.get("initial")) if isinstance(s, dict) else s
+            s = _tensor_of(s)
             if isinstance(s, Handle):
                 found.append(s)
         return found
@@ -201,6 +212,8 @@ class _Scan:
         handles = handles[:count] + [
             next(rest) if isinstance(x, Handle) else x for x in self.others
         ]
+        if config.compute_test_value != "off":
+            self.give_test_values(handles)
         outputs, updates, condition = returned(self.fn(*handles))
         outputs = self.fitted(outputs)
         self.seen = [*outputs, *[v for v in updates.values() if isinstance(v, Handle)]]
@@ -216,6 +229,14 @@ class _Scan:
             self.seen.append(condition)
             return (*parts, scan_step.until(Tensor(condition.node)))
         return tuple(parts)
+
+    def give_test_values(self, handles):
+        """Let the arguments of the step have test values: those of the first step."""
+        from .test_values import give_step  # start-up
+
+        sequences = [(_tensor_of(s), q.taps) for s, q in zip(self.given_seqs, self.seqs)]
+        states = [(_tensor_of(s), q.taps) for s, q in zip(self.given_infos, self.states) if q.taps]
+        give_step(handles, sequences, self.go_backwards, states, self.others)
 
     def fitted(self, outputs):
         """Outputs with state in the dtype of their first value, where that loses nothing."""

@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 
 from .config import config
-from .gof.graph import Constant
-from .gof.op import run
+from .gof.graph import Constant, apply_order
+from .gof.op import NodeOp, run
 
 
 def get_test_value(v):
@@ -23,10 +23,52 @@ def _value(v):
         return v.data
     if hasattr(v, "container"):
         return v.get_value(borrow=True)
+    fill(v)
     if hasattr(v.tag, "test_value"):
         found = v.type.filter(v.tag.test_value, allow_downcast=None)
         return found
     raise AttributeError(f"{v} has no test value")
+
+
+def _known(v):
+    return isinstance(v, Constant) or hasattr(v, "container") or hasattr(v.tag, "test_value")
+
+
+def fill(v):
+    """Compute the test value of what the engine alone has the graph of: a gradient, a loop."""
+    if hasattr(v.tag, "test_value") or v.owner is None or not isinstance(v.owner.op, NodeOp):
+        return
+    for apply in apply_order([v]):
+        if (
+            isinstance(apply.op, NodeOp)
+            and not all(map(_known, apply.outputs))
+            and all(map(_known, apply.inputs))
+        ):
+            _performed(apply, [np.array(_value(x)) for x in apply.inputs])
+
+
+def _performed(node, inputs):
+    storage = [[None] for _ in node.outputs]
+    run(node.op, node, inputs, storage)
+    for x, cell in zip(node.outputs, storage):
+        x.tag.test_value = cell[0]
+
+
+def give_step(handles, sequences, backwards, states, others):
+    """Test values for the arguments of a step of scan: those of the first step.
+
+    sequences, states: pairs (variable, taps) in the order of the arguments.
+    """
+    rows = []
+    for x, taps in sequences:
+        low, high = min([*taps, 0]), max([*taps, 0])
+        rows += [(x, tap - high - 1 if backwards else tap - low) for tap in taps]
+    for x, taps in states:
+        rows += [(x, None if taps == [-1] else tap - min(taps)) for tap in taps]
+    for handle, (x, place) in zip(handles, [*rows, *((x, None) for x in others)]):
+        if handle is not x and hasattr(handle, "node") and _has(x):
+            value = np.asarray(_value(x))
+            handle.tag.test_value = value if place is None else value[place]
 
 
 def compute(node):
@@ -41,14 +83,11 @@ def compute(node):
             "its tag.test_value"
         )
         if what == "raise":
-            raise AttributeError(text) from problem
+            raise ValueError(text) from problem
         if what == "warn":
             warnings.warn(text, stacklevel=4)
         return
-    storage = [[None] for _ in node.outputs]
-    run(node.op, node, inputs, storage)
-    for x, cell in zip(node.outputs, storage):
-        x.tag.test_value = cell[0]
+    _performed(node, inputs)
 
 
 def _has(v):

@@ -327,11 +327,32 @@ static PyObject *invoke(ck_function *fn, PyArrayObject *const *arrays)
     return result;
 }
 
+/* keywords(self, args, kwargs): a call with keywords of a function that has its own way with them. */
+static PyObject *call_keywords(ck_function *fn, PyObject *const *args, Py_ssize_t n,
+                               PyObject *names)
+{
+    PyObject *keywords = Py_NewRef(fn->keywords), *tuple = PyTuple_New(n), *kwargs = PyDict_New();
+    PyObject *result = NULL;
+    int ready = tuple && kwargs;
+    for (Py_ssize_t i = 0; tuple && i < n; i++)
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[i]));
+    for (Py_ssize_t i = 0; ready && i < PyTuple_GET_SIZE(names); i++)
+        ready = PyDict_SetItem(kwargs, PyTuple_GET_ITEM(names, i), args[n + i]) == 0;
+    if (ready)
+        result = PyObject_CallFunctionObjArgs(keywords, (PyObject *)fn, tuple, kwargs, NULL);
+    Py_XDECREF(kwargs);
+    Py_XDECREF(tuple);
+    Py_DECREF(keywords);
+    return result;
+}
+
 PyObject *ck_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     ck_function *fn = (ck_function *)self;
     PyArrayObject *few[FEW], **arrays = few;
     PyObject *result = NULL;
+    if (names && PyTuple_GET_SIZE(names) && fn->keywords && fn->keywords != Py_None)
+        return call_keywords(fn, args, PyVectorcall_NARGS(nargsf), names);
     if (fn->n_inputs > FEW && !(arrays = PyMem_Malloc(fn->n_inputs * sizeof(*arrays))))
         return PyErr_NoMemory();
     if (gather(fn, args, PyVectorcall_NARGS(nargsf), names, arrays) == 0) {

@@ -121,6 +121,7 @@ static int function_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(fn->coerce);
     Py_VISIT(fn->fail);
     Py_VISIT(fn->info);
+    Py_VISIT(fn->keywords);
     Py_VISIT(fn->cell_tuple);
     Py_VISIT(fn->classes);
     for (int i = 0; i < fn->n_entries; i++)
@@ -136,6 +137,7 @@ static int function_clear(PyObject *self)
     Py_CLEAR(fn->coerce);
     Py_CLEAR(fn->fail);
     Py_CLEAR(fn->info);
+    Py_CLEAR(fn->keywords);
     ck_drop_plans(fn);
     return 0;
 }
@@ -296,6 +298,8 @@ static PyMemberDef function_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(ck_function, vectorcall), READONLY, NULL},
     {"info", T_OBJECT, offsetof(ck_function, info), 0,
      "Any object, for the maker of the function: its attributes show up here."},
+    {"keywords", T_OBJECT, offsetof(ck_function, keywords), 0,
+     "None, or keywords(function, args, kwargs): what a call with keywords does."},
     {NULL, 0, 0, 0, NULL},
 };
 

@@ -230,6 +230,30 @@ def tools_of_tests():
         )
 
 
+def all_of(generator):
+    """One test of a generator of tests: functions, or (function, *arguments)."""
+
+    @functools.wraps(generator)
+    def test(*args):
+        for asked in generator(*args):
+            function, *given = (asked,) if callable(asked) else asked
+            function(*given)
+
+    return test
+
+
+def mark(items, inside):
+    """Note for each test the function that defines it (FILE:line), and whether it is of behaviour:
+    whether the text of that function has nothing of the pattern `inside`."""
+    for item in items:
+        function = inspect.unwrap(getattr(item.obj, "__func__", item.obj))
+        place = pathlib.Path(function.__code__.co_filename)
+        text = inspect.getsource(function)
+        where = f"{place.stem}:{function.__code__.co_firstlineno}"
+        item.user_properties.append(("function", where))
+        item.user_properties.append(("behaviour", str(re.search(inside, text) is None)))
+
+
 def install(folder):
     """Everything, and the facade as theano."""
     old_numpy()

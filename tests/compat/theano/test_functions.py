@@ -1,7 +1,9 @@
 """theano.function: the conventions of calls, inputs, outputs, updates, givens, states, copies."""
 
 import copy
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -128,3 +130,22 @@ def test_axes_that_are_not_there():
         with pytest.raises(ValueError, match="no axis 5 in a tensor of 2 dimensions"):
             change(T.dmatrix(), 5)
     assert T.addbroadcast(T.dmatrix(), -1).broadcastable == (False, True)
+
+
+def test_calls_with_keywords_take_another_way_and_hold_nothing():
+    x, y = T.dscalars("x", "y")
+    f = theano.function([x, y], [x + y, x * y], updates={}.items())
+    assert [float(v) for v in f(y=2, x=3)] == [5, 6]
+    assert [float(v) for v in f(3, 2, output_subset=[1])] == [6]
+    with pytest.raises(TypeError, match="Unknown input"):
+        f(1, z=2)
+    with pytest.raises(TypeError, match="Missing required input: y"):
+        f(1)
+    gone = weakref.ref(f), weakref.ref(f.fast)
+    gc.disable()
+    try:
+        del f
+        assert [g() for g in gone] == [None, None]
+    finally:
+        gc.enable()
+    assert theano.function([x], x.size + x)(1) == 2

@@ -243,3 +243,56 @@ def test_graphs_of_functions_whose_inputs_are_made_of_others():
     f = theano.function([start, steps], rows, updates=updates)
     assert f.maker.fgraph.inputs == [start, steps] and f.maker.fgraph.toposort()
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(f))(1, 3), [2, 4, 8])
+
+
+def test_an_undefined_gradient_stands_in_the_way():
+    x = T.dscalar("x")
+    y = gradient.undefined_grad(x)
+    assert float(theano.function([x], y * 2)(3)) == 6
+    for cost in (y * 2, T.cast(y > 0, "float64"), T.cast(y > 0, "int64")):
+        with pytest.raises(NullTypeGradError):
+            theano.grad(cost, x)
+    assert isinstance(theano.grad(y * 2, x, null_gradients="return").type, NullType)
+    assert float(theano.grad(x * y.zeros_like() + x, x).eval({x: 1.0})) == 1
+
+
+def test_a_graph_that_is_an_op_overrides_the_gradient_of_another():
+    x, y, g = T.dvectors("x", "y", "g")
+    slope = theano.OpFromGraph([x, y, g], [g * y * 2, g * x * 1.5])
+    product = theano.OpFromGraph([x, y], [x * y], grad_overrides=slope)
+    twice = theano.OpFromGraph([x, y, g], [g * y])  # y: the output
+    root = theano.OpFromGraph([x], [T.sqrt(x)], lop_overrides=twice)
+    found = theano.function([x, y], theano.grad(product(x, y).sum(), [x, y]))([1, 2], [3, 4])
+    np.testing.assert_array_equal(found, [[6, 8], [1.5, 3]])
+    np.testing.assert_array_equal(theano.grad(root(x).sum(), x).eval({x: [4.0, 9.0]}), [2, 3])
+    assert theano.OpFromGraph([x, y], [x * 2, x * y]).connection_pattern(None) == [
+        [True, True],
+        [False, True],
+    ]
+
+
+@pytest.fixture
+def testing_values():
+    with theano.change_flags(compute_test_value="raise"):
+        yield
+
+
+def test_loops_and_gradients_have_test_values(testing_values):
+    x, w = T.dvector("x"), theano.shared(np.arange(3.0))
+    x.tag.test_value = np.arange(3.0) + 1
+    seen = []
+
+    def step(now, after, older, old, w):
+        seen.append([float(np.asarray(v.tag.test_value)) for v in (now, after, older, old)])
+        return old + older + now * after
+
+    first = T.as_tensor_variable([5.0, 7.0])
+    rows = {"input": x, "taps": [0, 1]}
+    found, _ = theano.scan(step, rows, {"initial": first, "taps": [-2, -1]}, w, go_backwards=True)
+    assert seen == [[2, 3, 5, 7]]
+    np.testing.assert_array_equal(found.tag.test_value, [18, 27])  # 7 + 5 + 2*3, 18 + 7 + 1*2
+    np.testing.assert_array_equal(theano.grad((x**2).sum(), x).tag.test_value, [2, 4, 6])
+    moved = w - theano.grad((w * x).sum(), w)
+    np.testing.assert_array_equal(moved.tag.test_value, [-1, -1, -1])
+    with pytest.raises(ValueError, match="no test value"):
+        T.dvector("y") + 1

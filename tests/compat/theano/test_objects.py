@@ -1,5 +1,8 @@
 """Variables that are no tensors, sizes known when a function runs, breakpoints, pictures."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -246,3 +249,27 @@ def test_an_op_that_says_no_to_folding_runs_in_each_call():
         f = theano.function([], Counts(folds)(np.ones(3)))
         assert f().tolist() == f().tolist() == [2, 2, 2]
         assert Counts.runs == runs
+
+
+def test_functions_with_lists_have_copies_and_pickles():
+    items, v = typed_list.TypedListType(T.dvector)("items"), T.dvector("v")
+    scale, count = theano.shared(np.ones(2), "scale"), theano.shared(0, "count")
+    f = theano.function(
+        [items, v],
+        [typed_list.append(items, v), items[0] * scale],
+        updates=[(count, count + 1), (scale, scale * 2)],
+    )
+    given = [np.array([1.0, 2.0])], np.array([3.0, 4.0])
+    made = [copy.deepcopy(f), pickle.loads(pickle.dumps(f))]
+    for g in made:  # on shared variables of their own
+        longer, scaled = g(*given)
+        assert [x.tolist() for x in longer] == [[1, 2], [3, 4]] and scaled.tolist() == [1, 2]
+        assert g(*given)[1].tolist() == [2, 4] and count.get_value() == 0
+    other = theano.shared(np.full(2, 10.0))
+    swapped, bare = f.copy(swap={scale: other}), f.copy(delete_updates=True)
+    assert swapped(*given)[1].tolist() == [10, 20] and other.get_value().tolist() == [20, 20]
+    assert scale.get_value().tolist() == [1, 1] and count.get_value() == 1
+    bare(*given)
+    assert count.get_value() == 1
+    with pytest.raises(ValueError, match="does not use"):
+        f.copy(swap={other: scale})

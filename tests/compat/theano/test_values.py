@@ -1,5 +1,7 @@
 """Values and dtypes where Theano's conventions are easily missed, against NumPy and by hand."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
 from ckernels.compat.theano.tensor import inplace
 from ckernels.compat.theano.tensor.opt import Assert
+from ckernels.compat.theano.tensor.shared_randomstreams import RandomStreams
 
 
 def value(x):
@@ -211,3 +214,103 @@ def test_gradients_of_pooling_as_ops(mode):
         found = T.signal.pool.AveragePoolGrad(True, mode)(x, gz, (2, 2))
         wanted = gz.repeat(2, 2).repeat(2, 3) / (1 if mode == "sum" else 4)
     np.testing.assert_allclose(value(found), wanted)
+
+
+def test_functions_of_numpy_are_those_of_tensor():
+    x, a = T.dvector("x"), np.array([0.25, 0.5])
+    for name in ("arccos", "exp2", "deg2rad", "log1p", "absolute", "square", "sign"):
+        function = getattr(np, name)
+        np.testing.assert_allclose(function(x).eval({x: a}), function(a))
+
+
+def test_truncated_normal_numbers_have_the_deviation_asked_for():
+    from scipy.stats import truncnorm
+
+    from ckernels.compat.theano.sandbox import rng_mrg
+
+    np.testing.assert_allclose(rng_mrg.TRUNCATED, truncnorm.std(-2, 2), rtol=1e-12)
+    streams = rng_mrg.MRG_RandomStreams(3)
+    found = value(streams.truncated_normal((60, 50), avg=1.0, std=2.0))
+    assert abs(found.mean() - 1) < 0.15 and abs(found.std() - 2) < 0.15
+    assert 4 < np.abs(found - 1).max() <= 4 / rng_mrg.TRUNCATED
+    for draw in (streams.uniform, streams.normal, streams.truncated_normal, streams.binomial):
+        with pytest.raises(ValueError):
+            draw((2, 0))
+        mean = T.dscalar()
+        key = {"uniform": "low", "binomial": "p"}.get(draw.__name__, "avg")
+        with pytest.raises(theano.gradient.NullTypeGradError):
+            theano.grad(T.cast(draw((), **{key: mean}), "float64"), mean)
+
+
+def test_sizes_of_draws_may_come_from_their_parameters():
+    streams = RandomStreams(7)
+    p = np.array([[[0.1, 0.9], [0.2, 0.8], [0.3, 0.7]]])
+    assert value(streams.multinomial((1, -1), n=9, pvals=p)).sum(-1).tolist() == [[9, 9, 9]]
+    low, column = T.dmatrix("low"), np.array([[3.0], [4.0]])
+    drawn = streams.normal((-1, 3), avg=low)
+    state = copy.deepcopy(drawn.rng.get_value())
+    found = theano.function([low], drawn, mode=theano.Mode("py"))(column)
+    assert found.shape == (2, 3)
+    np.testing.assert_array_equal(found, state.normal(column, 1.0, (2, 3)))
+    assert value(streams.uniform(None, ndim=2)).shape == (1, 1)
+    assert value(streams.choice((3, 2), 10, True, 0)).shape == (3, 2)
+    with pytest.raises(ValueError, match="-1"):
+        streams.uniform((2, -1))
+
+
+def test_statistics_have_the_axes_of_the_parameters():
+    x, g, b = T.dmatrix("x"), T.dvector("g"), T.dvector("b")
+    a = np.arange(6.0).reshape(3, 2) ** 2
+    mean = T.nnet.bn.batch_normalization_train(x, g, b, (0,), 1e-4, 0.5, b, g)
+    f = theano.function([x, g, b], mean, mode=theano.Mode("py"))
+    out, mean, invstd, new_mean, new_var = f(a, [1.0, 2.0], [3.0, 4.0])
+    np.testing.assert_allclose(mean, a.mean(0))
+    np.testing.assert_allclose(invstd, 1 / np.sqrt(a.var(0) + 1e-4))
+    np.testing.assert_allclose(new_mean, [3, 4] / np.array(2.0) + a.mean(0) / 2)
+    np.testing.assert_allclose(new_var, [0.5, 1] + a.var(0, ddof=1) / 2)
+
+
+def test_ops_of_softmax_and_of_its_gradients():
+    nnet, rng = T.nnet, np.random.RandomState(0)
+    v, b, g, w = rng.randn(3, 4), rng.randn(4), rng.rand(3, 4), rng.rand(3)
+    labels, hot = np.array([0, 3, 1]), np.eye(4)[[0, 3, 1]]
+    p = np.exp(v + b) / np.exp(v + b).sum(1, keepdims=True)
+    rows = [
+        (nnet.softmax_with_bias(v, b), p),
+        (nnet.softmax_grad(g, p), g * p - (g * p).sum(1, keepdims=True) * p),
+        (nnet.CrossentropySoftmax1HotWithBiasDx()(w, p, labels), w[:, None] * (p - hot)),
+        (nnet.CrossentropyCategorical1HotGrad()(w, p, labels), -w[:, None] * hot / p),
+        (nnet.Prepend_scalar_constant_to_each_row(4.0)(v), np.c_[np.full(3, 4.0), v]),
+        (nnet.Prepend_scalar_to_each_row()(5.0, v), np.c_[np.full(3, 5.0), v]),
+    ]
+    for found, wanted in rows:
+        np.testing.assert_allclose(value(found), wanted)
+    with pytest.raises(ValueError, match="dimensions"):
+        nnet.softmax_with_bias(v, v)
+
+
+def test_a_flag_has_calls_compare_the_shapes_of_convolutions():
+    conv = T.nnet.abstract_conv
+    x, w, g = T.tensor4s("x", "w", "g")
+    with theano.change_flags([("conv.assert_shape", True)]):
+        y = conv.conv2d(x, w, input_shape=(1, 1, 4, None), filter_shape=(2, 1, 3, 3))
+        z = conv.conv2d_grad_wrt_inputs(g, w, (1, 1, 4, 4), filter_shape=(2, 1, 3, 3))
+    f = theano.function([x, w], y, mode=theano.Mode("py"))
+    h = theano.function([g, w], z, mode=theano.Mode("py"))
+    image, kernel, top = np.ones((1, 1, 4, 5)), np.ones((2, 1, 3, 3)), np.ones((1, 2, 2, 2))
+    assert f(image, kernel).shape == (1, 2, 2, 3) and h(top, kernel).shape == (1, 1, 4, 4)
+    with pytest.raises(AssertionError, match="the input"):
+        f(np.ones((1, 1, 5, 5)), kernel)
+    with pytest.raises(AssertionError, match="the filters"):
+        f(image, np.ones((2, 1, 3, 2)))
+    with pytest.raises(AssertionError, match="the gradient"):
+        h(np.ones((1, 2, 2, 3)), kernel)
+
+
+@pytest.mark.parametrize("dtype, out", [("int8", "float32"), ("float32", "float32"),
+                                        ("int32", "float64"), ("float64", "float64")])  # fmt: skip
+def test_the_fast_sigmoid_has_the_dtype_of_sigmoid(dtype, out):
+    x = np.array([-9, -4, -1, 0, 1, 2, 100], dtype)
+    found = value(T.nnet.ultra_fast_sigmoid(x))
+    assert found.dtype == out
+    np.testing.assert_allclose(found, 1 / (1 + np.exp(-x.astype("float64"))), atol=0.07)

@@ -136,6 +136,29 @@ def test_wrong_counts_and_keywords_ask_for_all(kernels):
         bad()
 
 
+def test_calls_with_keywords_may_have_a_way_of_their_own(kernels):
+    asked, x = [], np.ones(1)
+
+    def way(f, args, kwargs):
+        asked.append((args, kwargs))
+        f.keywords = None  # what is called may be replaced in between
+        return f(*args, *kwargs.values())
+
+    f = add1(runtime, kernels)
+    assert f.keywords is None
+    f.keywords = way
+    assert np.array_equal(f(x), [2]) and np.array_equal(f(x, **{}), [2]) and asked == []
+    assert np.array_equal(f(lr=x), [2])
+    assert asked == [((), {"lr": x})] and f.keywords is None
+
+    def fails(f, args, kwargs):
+        raise KeyError(*kwargs)
+
+    f.keywords = fails
+    with pytest.raises(KeyError, match="lr"):
+        f(1, lr=2)
+
+
 def test_a_list_changed_by_coerce_does_no_harm(kernels):
     values = [np.zeros(()), 0.5, np.zeros(())]
 

@@ -107,8 +107,7 @@ class OpFromGraph(Op):
         """Gradients: those of the graph, but for what was overridden."""
         override = self.overrides
         if callable(override):
-            args = (inputs, outputs, output_grads) if self.with_outputs else (inputs, output_grads)
-            return override(*args)
+            return self._called(override, inputs, outputs, output_grads)
         default = self._default(inputs, output_grads)
         if not isinstance(override, list):
             return [self._one(override, inputs, outputs, output_grads, g) for g in default]
@@ -119,8 +118,23 @@ class OpFromGraph(Op):
             return default
         if _special(override):
             return override
-        args = (inputs, outputs, output_grads) if self.with_outputs else (inputs, output_grads)
-        return override(*args)
+        return self._called(override, inputs, outputs, output_grads)
+
+    def _called(self, override, *given):
+        """What an override makes of inputs, outputs if it asked for them, and gradients: three
+        lists for a function, one variable after the other for an OpFromGraph."""
+        inputs, outputs, grads = given
+        parts = (inputs, outputs, grads) if self.with_outputs else (inputs, grads)
+        if not isinstance(override, OpFromGraph):
+            return override(*parts)
+        return override(*(v for part in parts for v in part), return_list=True)
+
+    def connection_pattern(self, node):
+        """For each input and output whether the one depends on the other."""
+        from ..gof.graph import ancestors
+
+        above = [set(map(id, ancestors([o]))) for o in self.outputs]
+        return [[id(x) in found for found in above] for x in self.inputs]
 
     def _default(self, inputs, output_grads):
         from ..gradient import grad

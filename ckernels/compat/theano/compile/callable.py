@@ -1,11 +1,14 @@
 """Function: what theano.function returns. A thin shell around the engine's callable.
 
-A plain call goes straight to the engine; keywords, states by name and output subsets take the way
-around. `maker`, `fgraph` and `profile` show the graph the way Theano's functions do.
+A plain call goes straight to the engine: `__call__` of a Function is a slot that holds the engine's
+callable, which hands calls with keywords (states by name, output subsets) to Keywords. Functions
+with more to do for each call have a `__call__` of their own. `maker`, `fgraph` and `profile` show
+the graph the way Theano's functions do.
 """
 
 import numpy as np
 
+from ..scalar import Scalar
 from ..tensor.sharedvar import SharedVariable
 
 
@@ -60,39 +63,22 @@ class Default:
         return [self.value]
 
 
-class Function:
-    """A compiled function. `name`, `maker`, `value`, `container`, `copy`, `free`; see theano's
-    documentation of `function`."""
+class Keywords:
+    """What calls with keywords, or with values for states, do. It does not know the Function, which
+    so ends with the last reference to it."""
 
-    trust_input = False
-    nodes_with_inner_function = ()
-    names = None
+    def __init__(self, spec, asked, states):
+        self.spec, self.asked, self.states = spec, asked, states
 
-    def __init__(self, spec, asked, visible, states, lowered, mode):
-        self.spec, self.asked, self.visible, self.states = spec, asked, visible, states
-        self.lowered, self.mode, self.name = lowered, mode, spec.name
-        self.fast = spec.callable()
-        self.unpack_single = asked.single
-        self.slots = None
-        if states:
-            self.slots = [i for i in asked.ins if not i.implicit and i.variable in states]
-
-    def __call__(self, *args, **kwargs):
-        if kwargs or self.slots is not None:
-            return self._detour(args, kwargs)
-        return self.fast(*args)
-
-    def _detour(self, args, kwargs):
-        """A call with keywords, or one that may set states by position."""
+    def __call__(self, fast, args, kwargs):
         subset = kwargs.pop("output_subset", None)
-        args, kwargs = self._set_states(args, kwargs)
-        found = self.fast(*args, **kwargs)
-        return found if subset is None else self._subset(found, subset)
+        if self.states:
+            args, kwargs = self.set_states(args, kwargs)
+        found = fast(*self.spec.arrange(args, kwargs)) if kwargs else fast(*args)
+        return found if subset is None else self.subset(found, subset)
 
-    def _set_states(self, args, kwargs):
+    def set_states(self, args, kwargs):
         """Arguments without those that are states, which are set."""
-        if not self.states:
-            return args, kwargs
         places = [i for i in self.asked.ins if not i.implicit]
         if len(args) > len(places):
             raise TypeError(f"this function takes {len(places)} arguments at most, not {len(args)}")
@@ -112,14 +98,37 @@ class Function:
             self.states[one.variable].container.value = value
         return rest, kwargs
 
-    def _subset(self, found, subset):
-        names = self.names
+    def subset(self, found, subset):
+        """The outputs that a call asked for: positions, of a dict also names."""
+        names = self.asked.names
         chosen = [names.index(k) if isinstance(k, str) else k for k in subset]
         if names is not None:
             return {names[k]: found[names[k]] for k in chosen}
-        if self.unpack_single:
+        if self.asked.single:
             return [found] if list(subset) == [0] else []
         return [found[k] for k in chosen]
+
+
+class Function:
+    """A compiled function. `name`, `maker`, `value`, `container`, `copy`, `free`; see theano's
+    documentation of `function`."""
+
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    trust_input = False
+    nodes_with_inner_function = ()
+
+    def __init__(self, fast, spec, asked, visible, states, lowered, mode):
+        self.spec, self.asked, self.visible, self.states = spec, asked, visible, states
+        self.lowered, self.mode, self.name = lowered, mode, spec.name
+        self.unpack_single = asked.single
+        self.take(fast)
+
+    def take(self, fast):
+        """Run the engine's callable `fast` from now on."""
+        self.fast, self.detour = fast, Keywords(self.spec, self.asked, self.states)
+        if type(self) is Function:
+            fast.keywords = self.detour
+            self.__call__ = fast
 
     # ---- values by name -----------------------------------------------------------------------
 
@@ -218,7 +227,7 @@ class Function:
         made.name = made.spec.name
         made.states = {v: swap.get(s, s) for v, s in self.states.items()}
         made.swapped = {**getattr(self, "swapped", {}), **swap}
-        made.fast = made.spec.callable()
+        made.take(made.spec.callable())
         made.__dict__.pop("_profile", None)
         made.__dict__.pop("_maker", None)
         return made.measured(profile or True) if made.spec.profile else made
@@ -313,13 +322,20 @@ class Function:
         return self.info.explain(rewrites)
 
 
+class CheckedFunction(Function):
+    """A function that has states among its arguments, or does not run in the C runtime."""
+
+    def __call__(self, *args, **kwargs):
+        return self.detour(self.fast, args, kwargs)
+
+
 class StateFunction(Function):
     """A function that gives states of NumPy's generator among its outputs."""
 
     def __call__(self, *args, **kwargs):
         from ..tensor.raw_random import unpacked
 
-        found = self._detour(args, kwargs) if kwargs or self.slots is not None else self.fast(*args)
+        found = self.detour(self.fast, args, kwargs)
         found = [found] if self.unpack_single else found
         found = [
             x if hasattr(v.type, "value_zeros") else unpacked(x)
@@ -334,7 +350,7 @@ class InplaceFunction(Function):
     places = ()  # for each output the place of the argument it is written to, or None
 
     def __call__(self, *args, **kwargs):
-        found = self._detour(args, kwargs) if kwargs else self.fast(*args)
+        found = self.detour(self.fast, args, kwargs)
         values = [found] if self.unpack_single else found
         for k, place in enumerate(self.places):
             if place is not None and place < len(args):
@@ -353,16 +369,19 @@ class InplaceFunction(Function):
 class DictFunction(Function):
     """A function whose outputs are a dict."""
 
-    def __init__(self, spec, asked, *rest):
-        super().__init__(spec, asked, *rest)
-        self.names = asked.names
-
     def __call__(self, *args, **kwargs):
         subset = kwargs.pop("output_subset", None)
-        if kwargs or self.slots is not None:
-            found = self._detour(args, kwargs)
-        else:
-            found = self.fast(*args)
-        if self.names is not None:
-            found = dict(zip(self.names, found))
-        return found if subset is None else self._subset(found, subset)
+        found = dict(zip(self.asked.names, self.detour(self.fast, args, kwargs)))
+        return found if subset is None else self.detour.subset(found, subset)
+
+
+def kind_of(asked, states, fast):
+    """The class of the function of what was asked for, which the engine's `fast` computes."""
+    if any(
+        not hasattr(v.type, "value_zeros") and not isinstance(v.type, Scalar) for v in asked.outs
+    ):
+        return StateFunction
+    if asked.names is not None:
+        return DictFunction
+    placed = any(not i.implicit and i.variable in states for i in asked.ins)
+    return CheckedFunction if placed or not hasattr(type(fast), "keywords") else Function

@@ -5,16 +5,17 @@ the object a user calls. Inputs with an update or without a place in calls becom
 variables.
 """
 
+from collections.abc import ItemsView
+
 import numpy as np
 
 from ..config import config
 from ..exceptions import UnusedInputError
 from ..gof.graph import Constant, Variable
 from ..names import absent_of as _absent_of
-from ..scalar import Scalar
 from ..tensor.sharedvar import Container, SharedVariable, TensorSharedVariable
 from ..tensor.variables import Handle, as_tensor_variable
-from .callable import DictFunction, Function, InplaceFunction, StateFunction
+from .callable import InplaceFunction, StateFunction, kind_of
 from .io import In, SymbolicInput, SymbolicOutput
 from .lowering import Lowered
 from .mode import get_mode
@@ -223,7 +224,7 @@ def _pairs(given, what):
 def _updates(updates):
     if (
         updates is not None
-        and not isinstance(updates, (list, tuple, dict))
+        and not isinstance(updates, (list, tuple, dict, ItemsView))
         and not hasattr(updates, "items")
     ):
         raise ValueError(
@@ -354,18 +355,14 @@ def _compiled(asked, mode, no_default_updates, name, on_unused, profile, accept_
         watch=mode.watch() if hasattr(mode, "watch") else None,
         profile=_is_measured(profile),
     )
-    kind = DictFunction if asked.names is not None else Function
-    if any(
-        not hasattr(v.type, "value_zeros") and not isinstance(v.type, Scalar) for v in asked.outs
-    ):
-        kind = StateFunction
-    elif accept_inplace and not states:
+    fast = spec.callable()
+    kind, places = kind_of(asked, states, fast), ()
+    if accept_inplace and not states and kind is not StateFunction:
         places = _overwritten(asked.outs, [i.variable for i in visible])
-        if any(k is not None for k in places):
-            made = InplaceFunction(spec, asked, visible, states, lowered, mode)
-            made.places = places
-            return made.measured(profile) if spec.profile else made
-    made = kind(spec, asked, visible, states, lowered, mode)
+        kind = kind if places.count(None) == len(places) else InplaceFunction
+    made = kind(fast, spec, asked, visible, states, lowered, mode)
+    if kind is InplaceFunction:
+        made.places = places
     return made.measured(profile) if spec.profile else made
 
 

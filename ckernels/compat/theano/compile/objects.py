@@ -35,7 +35,7 @@ class ObjectFunction(Function):
 
     def __init__(self, asked, mode, name, on_unused):
         self.asked, self.mode, self.name = asked, mode, name
-        self.visible, self.states, self.slots = asked.ins, {}, None
+        self.visible, self.states = asked.ins, {}
         if any(i.update is not None or i.implicit for i in asked.ins):
             raise NotSupportedHere(
                 "a function of variables that are no tensors takes no inputs with an update: keep "
@@ -58,7 +58,9 @@ class ObjectFunction(Function):
         self.inputs = [i.variable for i in asked.ins]
         self._check(written, on_unused)
         self._plan(written)
-        self.spec = SimpleNamespace(defaults={}, name=name, updates=[], profile=False)
+        self.spec = SimpleNamespace(
+            defaults={}, name=name, updates=list(self.updates.items()), profile=False
+        )
         for k, one in enumerate(asked.ins):
             if one.value is not None:
                 self.spec.defaults[k] = self._filtered(k, one.value)
@@ -227,9 +229,36 @@ class ObjectFunction(Function):
             return v.get_value(borrow=True)
         return v.join([self._value(values, t) for t in parts_of(v)])
 
-    def copy(self, **options):
-        """Not for such functions: make them anew."""
-        raise NotSupportedHere("a function of variables that are no tensors cannot be copied")
+    # ---- copies ---------------------------------------------------------------------------------
+
+    def _shared(self):
+        found = super()._shared()
+        return found + [v for v in self.updates if v not in found]
+
+    def copy(self, share_memory=False, swap=None, delete_updates=False, name=None, profile=None):
+        """The same function, on other shared variables (`swap`), without updates; see Function."""
+        swap, held = dict(swap or {}), self._shared()
+        for old, new in swap.items():
+            if not isinstance(old, SharedVariable) or not isinstance(new, SharedVariable):
+                raise TypeError("swap={old: new}: both are shared variables")
+            if old not in held:
+                raise ValueError(
+                    f"swap names the shared variable {old}, which this function does not use"
+                )
+            if old.type != new.type:
+                raise ValueError(f"swap puts a variable of type {new.type} for one of {old.type}")
+        return self._swapped(swap, delete_updates, name or self.name, {})
+
+    def _swapped(self, swap, delete_updates, name, own, profile=None):
+        asked = copy.copy(self.asked)
+        written = [*asked.outs, *asked.updates.values()]
+        written = replayed(replayed(written, asked.givens), swap)
+        asked.outs, asked.givens = written[: len(asked.outs)], {}
+        news = [] if delete_updates else written[len(asked.outs) :]
+        asked.updates = {swap.get(v, v): new for v, new in zip(asked.updates, news)}
+        made = ObjectFunction(asked, self.mode, name, "ignore")
+        made.spec.defaults.update(copy.deepcopy(self.spec.defaults))
+        return made
 
     @property
     def fn(self):

@@ -5,12 +5,18 @@ The generator is that of K.RandomStreams; here draws are variables of the facade
 
 import numpy as np
 
+from ....api.draws import sizes_of
 from ....api.randomstreams import RandomStreams, guess_n_streams  # noqa: F401
 from ..config import config
+from ..gof.graph import Constant
 from ..gof.walks import handle_of
+from ..gradient import undefined_grad
 from ..names import absent_of as _absent_of
 from ..tensor.rules import upcast
 from ..tensor.variables import as_tensor_variable
+
+# Of what normal numbers within two standard deviations have: sqrt(1 - 4 pdf(2) / (2 cdf(2) - 1)).
+TRUNCATED = 0.87962566103423978
 
 
 class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
@@ -59,7 +65,7 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
     def uniform(self, size, low=0.0, high=1.0, ndim=None, dtype=None, nstreams=None, **kwargs):
         """Numbers between low and high."""
         dtype = self._float(dtype, low, high)
-        return super().uniform(_size(size), _number(low), _number(high), ndim, dtype, nstreams)
+        return super().uniform(_size(size), _flat(low), _flat(high), ndim, dtype, nstreams)
 
     def normal(
         self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None, truncate=False, **kwargs
@@ -68,14 +74,14 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
         dtype = self._float(dtype, avg, std)
         if truncate:
             return self._truncated(_size(size), avg, std, dtype, nstreams)
-        return super().normal(_size(size), _number(avg), _number(std), ndim, dtype, nstreams)
+        return super().normal(_size(size), _flat(avg), _flat(std), ndim, dtype, nstreams)
 
     def truncated_normal(
         self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None, **kwargs
     ):
-        """Normal numbers within two standard deviations: those outside are drawn again."""
-        if isinstance(std, (int, float)) and isinstance(avg, (int, float)):
-            std = np.asarray(std, self._float(dtype, avg, std))
+        """Normal numbers cut off at two standard deviations, then scaled so that what is left has
+        the standard deviation `std`; those outside are drawn again."""
+        std = as_tensor_variable(std) / as_tensor_variable(TRUNCATED)
         return self.normal(size, avg, std, ndim, dtype, nstreams, truncate=True)
 
     def _truncated(self, size, avg, std, dtype, nstreams):
@@ -85,6 +91,7 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
         from ..tensor.reductions import prod
         from ..tensor.shaping import reshape
 
+        sizes_of(size)  # its errors
         count = prod(as_tensor_variable(size), dtype="int64")
         pairs = (count + 1) // 2
         u = self.uniform((pairs * 2,), dtype=dtype, nstreams=nstreams)
@@ -108,14 +115,14 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
         second = radius[fixes[0].size :] * sines[fixes[1]]
         z = join(0, parts[0], first, parts[1], second)[:count]
         ndim = len(size) if isinstance(size, (tuple, list)) else None
-        made = reshape(z, size, ndim=ndim) * cast(std, dtype) + cast(avg, dtype)
+        made = reshape(z, size, ndim=ndim) * cast(_flat(std), dtype) + cast(_flat(avg), dtype)
         made.rstate, made.update = u.rstate, u.update
         return made
 
     def binomial(self, size=None, n=1, p=0.5, ndim=None, dtype="int64", nstreams=None, **kwargs):
         """How many of `n` trials of probability `p` succeed."""
         dtype = config.floatX if dtype == "floatX" else dtype
-        return self._fixed(super().binomial, _size(size), n, _number(p), ndim, dtype, nstreams)
+        return self._fixed(super().binomial, _size(size), n, _flat(p), ndim, dtype, nstreams)
 
     def multinomial(
         self, size=None, n=1, pvals=None, ndim=None, dtype="int64", nstreams=None, **kwargs
@@ -123,7 +130,7 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
         """How often each class comes up in `n` draws with each row of `pvals`."""
         dtype = config.floatX if dtype == "floatX" else dtype
         return self._fixed(
-            super().multinomial, size, n, as_tensor_variable(pvals), ndim, dtype, nstreams
+            super().multinomial, size, n, _flat(as_tensor_variable(pvals)), ndim, dtype, nstreams
         )
 
     def choice(
@@ -139,7 +146,7 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
     ):
         """Indices drawn with the probabilities in the rows of `p`."""
         return self._fixed(
-            super().choice, size, a, replace, as_tensor_variable(p), ndim, dtype, nstreams
+            super().choice, size, a, replace, _flat(as_tensor_variable(p)), ndim, dtype, nstreams
         )
 
     def multinomial_wo_replacement(
@@ -158,8 +165,12 @@ def _size(size):
     return size
 
 
-def _number(x):
-    return x if isinstance(x, (int, float)) else as_tensor_variable(x)
+def _flat(x):
+    """A parameter of a distribution: draws have no gradient by it."""
+    if isinstance(x, (int, float)):
+        return x
+    x = as_tensor_variable(x)
+    return x if isinstance(x, Constant) else undefined_grad(x)
 
 
 def multMatVect(v, A, m1, B, m2):  # noqa: N802, N803 (Theano's name)

@@ -54,10 +54,26 @@ def _function(module, name, doc):
     return method
 
 
+# NumPy's functions of one argument that have another name here.
+NUMPY = {"absolute": "abs_", "fabs": "abs_", "negative": "neg", "reciprocal": "inv", "sign": "sgn",
+         "square": "sqr", "conjugate": "conj"}  # fmt: skip
+
+
 class Operators:
     """What a tensor variable can do; mixed into it."""
 
     __slots__ = ()
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        """np.exp(x) is tensor.exp(x), and so on for functions of one argument."""
+        if method == "__call__" and len(inputs) == 1 and not kwargs:
+            from .rules import UNARY
+
+            name = NUMPY.get(ufunc.__name__, ufunc.__name__)
+            if name in UNARY:
+                return _op(name)(self)
+        return super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
+
     __array_priority__ = 1000
 
     __add__, __radd__ = _binary("add"), _binary("add", True)

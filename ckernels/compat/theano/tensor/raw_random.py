@@ -5,6 +5,7 @@ number that may be kept. To users it is a numpy.random.RandomState.
 """
 
 import copy
+import functools
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from ..gof.graph import Apply
 from ..gof.op import Op
 from ..gof.type import Type
 from ..names import absent_of as _absent_of
+from .elementwise import maximum
 from .rules import upcast
 from .sharedvar import Container, TensorSharedVariable
 from .variables import _number, as_tensor_variable, wrap
@@ -141,6 +143,8 @@ def _run(attrs, words, size, *parameters):
     state = unpacked(words)
     shape = tuple(int(d) for d in size) if attrs["sized"] else None
     found = np.asarray(DRAWS[attrs["name"]](state, *parameters, shape, **dict(attrs["options"])))
+    if not attrs["sized"] and found.ndim < attrs["ndim"]:  # more dimensions were asked for
+        found = found.reshape((1,) * (attrs["ndim"] - found.ndim) + found.shape)
     if found.ndim != attrs["ndim"]:
         raise ValueError(
             f"{attrs['name']} gave {found.ndim} dimensions, {attrs['ndim']} are expected"
@@ -251,17 +255,19 @@ class RandomFunction(Op):
 
 
 def _draw(state, name, size, ndim, dtype, parameters, extra=0, options=()):
-    """(new state, sample). size: None, ints and scalars, or a vector."""
+    """(new state, sample). size: None, ints and scalars (-1: as the parameters have it), or a
+    vector."""
     parameters = [as_tensor_variable(p) for p in parameters]
     rank = max([p.ndim for p in parameters] + [0])
     sized = size is not None
     if not sized:
-        size, count = np.zeros(0, "int64"), rank if ndim is None else ndim
+        size, count = np.zeros(0, "int64"), max(rank, ndim or 0)
     else:
         if isinstance(size, (int, np.integer)):
             size = (int(size),)
         if isinstance(size, (tuple, list)):
             count = len(size)
+            size = _filled(size, parameters)
             size = (
                 as_tensor_variable(np.asarray(size, "int64"))
                 if all(isinstance(s, (int, np.integer)) for s in size)
@@ -286,6 +292,23 @@ def _draw(state, name, size, ndim, dtype, parameters, extra=0, options=()):
         sized, count = False, rank
     op = RandomFunction(name, count + extra, dtype, extra, sized, options)
     return op.make_node(state, size, *parameters).outputs
+
+
+def _filled(size, parameters, last=None):
+    """`size` with sizes of the parameters for -1; their axes up to `last` go along it."""
+    found = list(size)
+    for place, asked in enumerate(found):
+        if isinstance(asked, (int, np.integer)) and asked == -1:
+            known = []
+            for p in parameters:
+                rank = p.ndim if last is None else max(p.ndim + last, 0)
+                axis = place - len(found) + rank
+                if axis >= 0:
+                    known.append(p.shape[axis])
+            if not known:
+                raise ValueError(f"no parameter has a size for the -1 at place {place} of {size}")
+            found[place] = functools.reduce(maximum, known)
+    return tuple(found)
 
 
 def _dtype(dtype, *parameters):
@@ -324,7 +347,7 @@ def random_integers(random_state, size=None, low=0, high=1, ndim=None, dtype="in
 
 def choice(random_state, size=None, a=2, replace=True, p=None, ndim=None, dtype="int64"):
     """(new state, entries of `a`, or of range(a), drawn with the probabilities `p`)."""
-    weighted = p is not None
+    weighted = p is not None and as_tensor_variable(p).ndim > 0
     return (
         _draw(
             random_state,
@@ -332,7 +355,7 @@ def choice(random_state, size=None, a=2, replace=True, p=None, ndim=None, dtype=
             size,
             ndim,
             dtype,
-            (a, np.zeros(0) if p is None else p),
+            (a, p if weighted else np.zeros(0)),
             options=(("replace", bool(replace)), ("weighted", weighted)),
         )
         if size is not None
@@ -341,7 +364,7 @@ def choice(random_state, size=None, a=2, replace=True, p=None, ndim=None, dtype=
 
 
 def _single_choice(random_state, a, replace, p, dtype, weighted):
-    a, p = as_tensor_variable(a), as_tensor_variable(np.zeros(0) if p is None else p)
+    a, p = as_tensor_variable(a), as_tensor_variable(p if weighted else np.zeros(0))
     op = RandomFunction(
         "choice", 0, dtype, 0, False, (("replace", bool(replace)), ("weighted", weighted))
     )
@@ -372,6 +395,8 @@ def _sized_multinomial(random_state, size, n, pvals, ndim, dtype):
     if isinstance(size, (int, np.integer)):
         size = (size,)
     count = len(size) if isinstance(size, (tuple, list)) else ndim
+    if isinstance(size, (tuple, list)):
+        size = _filled(size, [pvals], -1)
     sizes = (
         as_tensor_variable([as_tensor_variable(s).astype("int64") for s in size])
         if isinstance(size, (tuple, list))

@@ -38,7 +38,7 @@ def size(x):
 
     x = as_tensor_variable(x)
     if x.ndim == 0:
-        return constant(np.int64(1))
+        return prod(x.shape, dtype="int64")
     if x.ndim == 1:
         return x.shape[0]
     return prod(x.shape)

@@ -85,6 +85,20 @@ def _images(x, ndim, what):
     return x
 
 
+def _asserted(x, shape, what):
+    """`x`, whose sizes each call compares with `shape` where the flag conv.assert_shape says so."""
+    from ...config import config
+
+    if shape is None or not config.conv.assert_shape:
+        return x
+    from ...raise_op import Assert
+    from ..elementwise import eq
+
+    x, known = as_tensor_variable(x), _hint(shape)
+    conditions = [eq(x.shape[k], s) for k, s in enumerate(known) if s is not None]
+    return Assert(f"{what} of a convolution should have the shape {known}")(x, *conditions)
+
+
 def _checked(n, border_mode, subsample, dilation):
     border_mode = _border(border_mode)
     if isinstance(border_mode, str) and border_mode not in ("valid", "full", "half"):
@@ -117,6 +131,9 @@ def _conv(
     border_mode, subsample, dilation = _checked(n, border_mode, subsample, filter_dilation)
     x = _images(input, n + 2, "img")
     w = _images(filters, 2 * n + 2 if unshared else n + 2, "kern")
+    if not unshared:
+        x = _asserted(x, input_shape, "the input")
+        w = _asserted(w, filter_shape, "the filters")
     options = {
         "input_shape": _hint(input_shape),
         "filter_shape": _hint(filter_shape),
@@ -337,6 +354,18 @@ def _grad(
     }
     if unshared:
         options["unshared"] = True
+    if not unshared:
+        asked = tuple(None if s == "?" else s for s in target)
+        shapes = {**hints, where: asked if len(asked) == n + 2 else None}
+        image, kernel = shapes.get("input_shape"), shapes.get("filter_shape")
+        top = None
+        if image is not None and kernel is not None:
+            given = _hint(image), _hint(kernel), border_mode, subsample, dilation
+            top = get_conv_output_shape(*given)
+        if kind == "inputs":
+            x, y = _asserted(x, top, "the gradient"), _asserted(y, kernel, "the filters")
+        else:
+            x, y = _asserted(x, image, "the input"), _asserted(y, top, "the gradient")
     name = f"AbstractConv{n}d_grad{'Inputs' if kind == 'inputs' else 'Weights'}"
     return KernelOp(
         _sized,

@@ -55,16 +55,22 @@ def hard_sigmoid(x):
 
 
 def ultra_fast_sigmoid(x):
-    """An approximation of sigmoid by pieces of x / (1 + x), within 0.07."""
+    """An approximation of sigmoid by pieces of x / (1 + x), within 0.07; its dtype is the same."""
     x = as_tensor_variable(x)
-    half = 0.5 * x
+    dtype = sigmoid(x).dtype
+
+    def number(value):
+        return np.asarray(value, dtype)
+
+    half = cast(x, dtype) * number(0.5)
     size = abs_(half)
+    line = number(0.935409070603099) + number(0.0458812946797165) * (size - number(1.7))
     value = switch(
-        size < 1.7,
-        1.5 * size / (1 + size),
-        switch(size < 3.0, 0.935409070603099 + 0.0458812946797165 * (size - 1.7), 0.99505475368673),
+        size < number(1.7),
+        number(1.5) * size / (number(1) + size),
+        switch(size < number(3), line, number(0.99505475368673)),
     )
-    return 0.5 * (switch(half >= 0, value, -value) + 1.0)
+    return number(0.5) * (switch(half >= number(0), value, -value) + number(1))
 
 
 def h_softmax(

@@ -64,25 +64,30 @@ def batch_normalization_train(
     """(normalised inputs, mean, 1 / sqrt(variance + epsilon), then running averages where given).
 
     axes: 'per-activation', 'spatial', or those the statistics are taken over. epsilon: at least
-    1e-5.
+    1e-5. All but the first result have the axes that gamma has: all, or those not in `axes`.
     """
     inputs = as_tensor_variable(inputs)
     axes = _axes(inputs.ndim, axes)
     _check_epsilon(epsilon)
+    small = as_tensor_variable(gamma).ndim != inputs.ndim
     gamma, beta, mean0, var0 = _parameters(inputs, axes, gamma, beta, running_mean, running_var)
     mean = inputs.mean(axes, keepdims=True)
     var = inputs.var(axes, keepdims=True)
     # one op, whose slope is made of its value: to hold invstd constant ends the path there
     invstd = apply_op(ops.rsqrt, var + np.asarray(epsilon, var.dtype))
     out = (inputs - mean) * (gamma * invstd) + beta
-    results = [out, mean, invstd]
+    found = [mean, invstd]
     factor = running_average_factor
     if running_mean is not None:
-        results.append(_as(mean0 * (1.0 - factor) + mean * factor, running_mean))
+        found.append(mean0 * (1.0 - factor) + mean * factor)
     if running_var is not None:
         m = (inputs.size / mean.size).astype(inputs.dtype)
-        results.append(_as(var0 * (1.0 - factor) + (m / (m - 1)) * var * factor, running_var))
-    return tuple(results)
+        found.append(var0 * (1.0 - factor) + (m / (m - 1)) * var * factor)
+    if small:
+        kept = [i for i in range(inputs.ndim) if i not in axes]
+        found = [v.dimshuffle(kept) for v in found]
+    given = [v for v in (running_mean, running_var) if v is not None]
+    return (out, *found[:2], *map(_as, found[2:], given))
 
 
 def _as(new, old):

@@ -8,7 +8,7 @@ from ..creation import arange, zeros
 from ..elementwise import cast, log
 from ..joining import concatenate, join
 from ..reductions import argmax, max, sum
-from ..rules import floats
+from ..rules import floats, upcast
 from ..shaping import shape_padleft
 from ..variables import as_tensor_variable
 
@@ -46,7 +46,7 @@ def _log_softmax(x):
     return ops.log_softmax(x, -1)
 
 
-softmax_op, _logsoftmax_op = Softmax(), LogSoftmax()
+softmax_op, logsoftmax_op = Softmax(), LogSoftmax()
 
 
 def softmax(c):
@@ -68,12 +68,113 @@ def softmax_graph(c):
 
 def logsoftmax(c):
     """log(softmax(c)), without overflow."""
-    return _logsoftmax_op(c)
+    return logsoftmax_op(c)
 
 
-def softmax_with_bias(x, b):
-    """softmax(x + b)."""
-    return softmax(as_tensor_variable(x) + b)
+class _OfRows(KernelOp):
+    """An op on a matrix of floats and what belongs to its rows: inputs of these ranks."""
+
+    ranks = ()
+
+    def __init__(self, **attrs):
+        KernelOp.__init__(self, type(self).compute, type(self).__name__, **attrs)
+
+    def make_node(self, *inputs):
+        inputs = [as_tensor_variable(x) for x in inputs]
+        if tuple(x.ndim for x in inputs) != self.ranks:
+            raise ValueError(
+                f"{type(self).__name__} takes inputs of {self.ranks} dimensions, not "
+                f"{[str(x.type) for x in inputs]}"
+            )
+        return KernelOp.make_node(self, *inputs)
+
+    def __reduce__(self):
+        return type(self), tuple(self.attrs.values())
+
+
+class SoftmaxWithBias(_OfRows):
+    """softmax(x + b) of a matrix and a vector."""
+
+    ranks = (2, 1)
+
+    @staticmethod
+    def compute(x, b):
+        dtype = upcast(x.dtype, b.dtype)
+        return ops.softmax(ops.add(ops.cast(x, dtype), ops.cast(b, dtype)), -1)
+
+
+softmax_with_bias = SoftmaxWithBias()
+
+
+class SoftmaxGrad(_OfRows):
+    """The gradient by x of softmax(x), which is `y`, from the gradient `g` by its value."""
+
+    ranks = (2, 2)
+
+    @staticmethod
+    def compute(g, y):
+        product = ops.mul(ops.cast(g, y.dtype), y)
+        return ops.sub(product, ops.mul(ops.sum(product, -1, keepdims=True), y))
+
+
+softmax_grad = SoftmaxGrad()
+
+
+def _hot(labels, like):
+    """Ones at the labels of the rows, zeros elsewhere."""
+    classes = ops.arange(0, ops.size_of(like, 1), 1, "int64")
+    return ops.eq(ops.expand(ops.cast(labels, "int64"), (1,)), classes)
+
+
+class CrossentropySoftmax1HotWithBiasDx(_OfRows):
+    """The gradient by x of the cross-entropies of softmax(x + b), `y`, from the `g` of each."""
+
+    ranks = (1, 2, 1)
+
+    @staticmethod
+    def compute(g, y, labels):
+        slope = ops.sub(y, ops.cast(_hot(labels, y), y.dtype))
+        return ops.mul(ops.expand(ops.cast(g, y.dtype), (1,)), slope)
+
+
+class CrossentropyCategorical1HotGrad(_OfRows):
+    """The gradient by probabilities `p` of -log p at the labels, from the `g` of each row."""
+
+    ranks = (1, 2, 1)
+
+    @staticmethod
+    def compute(g, p, labels):
+        slope = ops.neg(ops.true_div(ops.expand(ops.cast(g, p.dtype), (1,)), p))
+        return ops.where(_hot(labels, p), slope, ops.zeros_like(p))
+
+
+crossentropy_softmax_1hot_with_bias_dx = CrossentropySoftmax1HotWithBiasDx()
+crossentropy_categorical_1hot_grad = CrossentropyCategorical1HotGrad()
+
+
+class Prepend_scalar_constant_to_each_row(_OfRows):  # noqa: N801 (Theano's name)
+    """A matrix with the number `val` in front of each row."""
+
+    ranks = (2,)
+
+    def __init__(self, val=0):
+        _OfRows.__init__(self, val=float(val))
+
+    @staticmethod
+    def compute(mat, val):
+        first = ops.full_like(ops.getitem(mat, (slice(None), slice(0, 1))), val)
+        return ops.concatenate([first, mat], 1)
+
+
+class Prepend_scalar_to_each_row(_OfRows):  # noqa: N801 (Theano's name)
+    """A matrix with a number in front of each row."""
+
+    ranks = (0, 2)
+
+    @staticmethod
+    def compute(val, mat):
+        first = ops.zeros_like(ops.getitem(mat, (slice(None), slice(0, 1))))
+        return ops.concatenate([ops.add(first, ops.cast(val, mat.dtype)), mat], 1)
 
 
 def binary_crossentropy(output, target):
