@@ -7,7 +7,8 @@ import sys
 from importlib.util import find_spec
 
 import pytest
-from native import SOURCES
+
+from src.native import SOURCES
 
 ASKS = re.compile(r"\b(_WIN32|__linux__|__APPLE__|pthread_\w+|dlopen|mmap|sched_yield)\b")
 FILES = sorted((SOURCES / "system").glob("*.c"))
