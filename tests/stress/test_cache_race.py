@@ -163,7 +163,7 @@ def test_the_directory_itself_vanishes(tmp_path):
 def test_there_is_no_lock():
     """Nothing in the library asks the system for one, or waits for another's file to go away.
 
-    Only the bridges wait: for other machines.
+    Only the bridges wait, for other machines; and on Windows a rename, for readers of its target.
     """
     for path in sorted((ROOT / "ckernels").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -172,7 +172,8 @@ def test_there_is_no_lock():
                 assert not names & {"fcntl", "msvcrt", "filelock"}, path
             if isinstance(node, ast.Attribute):
                 assert node.attr not in ("lockf", "flock", "O_EXLOCK"), path
-                waits = node.attr == "sleep" and "bridges" not in path.parts
+                may = "bridges" in path.parts or path.name == "system.py"
+                waits = node.attr == "sleep" and not may
                 assert not waits, f"{path}: who waits, waits for somebody"
 
 

@@ -251,6 +251,16 @@ def test_an_op_that_says_no_to_folding_runs_in_each_call():
         assert Counts.runs == runs
 
 
+def test_variables_that_a_graph_has_taken_in_are_pickled_without_it():
+    items, v = typed_list.TypedListType(T.dvector)("items"), T.dvector("v")
+    longer = typed_list.append(items, v)
+    graph = gof.FunctionGraph([items, v], [longer], clone=False, features=[gof.toolbox.History()])
+    (back,) = pickle.loads(pickle.dumps(graph.outputs))
+    assert longer.fgraph is graph and not hasattr(back, "fgraph")
+    f = theano.function(back.owner.inputs, back)
+    assert [x.tolist() for x in f([np.ones(1)], np.zeros(1))] == [[1], [0]]
+
+
 def test_functions_with_lists_have_copies_and_pickles():
     items, v = typed_list.TypedListType(T.dvector)("items"), T.dvector("v")
     scale, count = theano.shared(np.ones(2), "scale"), theano.shared(0, "count")

@@ -117,9 +117,9 @@ class Variable(Node):
         return self
 
     def __getstate__(self):
-        from .pickling import state_of_variable
+        from .pickling import state_of
 
-        return state_of_variable(self)
+        return state_of(self)
 
     def get_test_value(self):
         """What `tag.test_value` holds, or the value of a constant or shared variable."""
@@ -205,6 +205,11 @@ class Apply(Node):
         lower = getattr(op, "_lower", None)  # `lower` is an option of Theano's ops
         if lower is not None:
             lower(self)
+
+    def __getstate__(self):
+        from .pickling import state_of
+
+        return state_of(self)
 
     @classmethod
     def made(cls, op, inputs, outputs):

@@ -11,12 +11,14 @@ import numpy as np
 from ..config import config
 from . import graph as gof
 
+NOT_KEPT = {"_fn_cache", "fgraph", "clients", "deps"}
 
-def state_of_variable(v):
-    """The state of a variable that is no tensor."""
-    state = dict(v.__dict__)
-    state.pop("_fn_cache", None)
-    return state
+
+def state_of(x):
+    """The state of an Apply, or of a variable that is no tensor, without what a FunctionGraph that
+    has taken it in knows of it.
+    """
+    return {k: v for k, v in x.__dict__.items() if k not in NOT_KEPT}
 
 
 def _notes(v):
