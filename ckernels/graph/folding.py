@@ -6,7 +6,7 @@ and the bodies of scans.
 
 import numpy as np
 
-from .known import known
+from .known import DEPTH, known
 from .node import constant, sizes_constant
 from .op import having
 from .sizes import reaches
@@ -31,8 +31,12 @@ def fold(node):
         or node.op.name in EFFECTS
     ):
         return node
-    if node.op.oracle is None or any(i.op.name != "constant" for i in node.inputs):
+    if node.op.oracle is None:
         return node
+    if any(i.op.name != "constant" for i in node.inputs):
+        # users compute sizes in int32, as K.shape gives them
+        wanted = node.op.name == "cast" and node.inputs[0].dtype == "int32"
+        return fold_sizes(node, DEPTH) if wanted else node
     if None in node.shape or reaches(node.size, FOLD + 1):
         return node
     if any(map(of_sizes, node.inputs)):
@@ -43,9 +47,9 @@ def fold(node):
     return constant(np.asarray(value, dtype=node.dtype).reshape(node.shape), sized=sized)
 
 
-def fold_sizes(node):
+def fold_sizes(node, depth=2):
     """The constant of a node computed from sizes, which it may hold; other numbers (floats, say)
     are computed in each call, since they differ from shape to shape."""
-    found = known(node, 2) if node.dtype == "int64" and node.ndim < 2 else None
+    found = known(node, depth) if node.dtype == "int64" and node.ndim < 2 else None
     values = found if isinstance(found, list) else [found]
     return node if None in values else sizes_constant(values, node.shape)

@@ -8,14 +8,19 @@ from .sizes import greatest, smallest
 DEPTH = 64  # expressions of sizes nested deeper than this count as unknown
 
 
-def known(node, depth=DEPTH):
+def known(node, depth=DEPTH, met=None):
     """int, None or (for vectors) a list of them; vectors of unknown length are None."""
     if node.ndim > 1 or not depth:
         return None
     if node.value is not None:
         return node.value.tolist() if dtypes.is_discrete(node.dtype) else None
     rule = _RULES.get(node.op.name)
-    return rule(node, [known(i, depth - 1) for i in node.inputs[:64]]) if rule else None
+    if rule is None:
+        return None
+    met = {} if met is None else met  # n * n asks for n once, and so do its squares
+    if node.uid not in met:
+        met[node.uid] = rule(node, [known(i, depth - 1, met) for i in node.inputs[:64]])
+    return met[node.uid]
 
 
 def _known_slice(node, args):
@@ -87,6 +92,7 @@ _RULES = {
     "floor_div": _elementwise(lambda a, b: a // b if b else None),
     "mod": _elementwise(lambda a, b: a % b if b else None),
     "neg": _elementwise(lambda a: -a),
+    "square": _elementwise(lambda a: a * a),
     "sum": _total(0, lambda a, b: a + b),
     "prod": _total(1, lambda a, b: a * b),
     "maximum": _elementwise(greatest),

@@ -62,3 +62,35 @@ def test_a_gather_of_nothing_from_no_columns(mode):
     f = K.function([m, i], K.gather(m, i))
     assert f(np.zeros((3, 0)), np.zeros(0, int)).shape == (0, 0)
     assert f(A, [5, 0]).tolist() == A[[5, 0]].tolist()
+
+
+SIZES = {
+    "m * m": lambda m: m * m,
+    "m ** 3": lambda m: m**3,
+    "powers": lambda m: (m * m) * (m * m) // m,
+    "square": lambda m: K.square(m) - m,
+    "binomial": lambda m: (m + 1) * (m + 1) - (m - 1) * (m + 1),
+    "half": lambda m: -(-m // 2),
+    "modulo": lambda m: m * m % 7 + 1,
+    "bounds": lambda m: K.maximum(K.minimum(m, 5), 3) + K.clip(m, 2, 6),
+    "vectors": lambda m: K.prod(K.stack([m, m])) + K.sum(K.stack([m, m, m])),
+    "signs": lambda m: K.abs(m - 9) * K.sign(m) - (-m),
+    "floats": lambda m: K.cast(K.sqrt(K.cast(m * m, "float64")) * 2, "int32"),
+    "choice": lambda m: K.switch(K.greater(m, 3), m, m * 0 + 3),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_shapes_computed_from_sizes(size, dtype):
+    """What rewriting makes of the arithmetic, m * m its square, leaves the shape known."""
+    x = K.placeholder((None,))
+    size = size(K.cast(K.shape(x)[0], dtype))
+    rows = K.reshape(K.tile(K.expand_dims(x[:1], 0), (size, 2)), (size * 2,))
+    cube = K.reshape(K.ones((size, size)), (size * size,))
+    outputs = [K.tanh(rows), K.reshape(K.exp(cube), (1, size, size))]
+    f, g = (K.function([x], outputs, mode=mode) for mode in ("compiled", "reference"))
+    for n in (7, 5, 2):
+        for got, want in zip(f(np.full(n, 0.5, "f")), g(np.full(n, 0.5, "f"))):
+            assert got.shape == want.shape
+            np.testing.assert_allclose(got, want, rtol=1e-5)
