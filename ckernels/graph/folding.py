@@ -6,7 +6,7 @@ and the bodies of scans.
 
 import numpy as np
 
-from .known import DEPTH, known
+from .known import known
 from .node import constant, sizes_constant
 from .op import having
 from .sizes import reaches
@@ -36,7 +36,7 @@ def fold(node):
     if any(i.op.name != "constant" for i in node.inputs):
         # users compute sizes in int32, as K.shape gives them
         wanted = node.op.name == "cast" and node.inputs[0].dtype == "int32"
-        return fold_sizes(node, DEPTH) if wanted else node
+        return fold_sizes(node) if wanted else node
     if None in node.shape or reaches(node.size, FOLD + 1):
         return node
     if any(map(of_sizes, node.inputs)):
@@ -47,9 +47,9 @@ def fold(node):
     return constant(np.asarray(value, dtype=node.dtype).reshape(node.shape), sized=sized)
 
 
-def fold_sizes(node, depth=2):
+def fold_sizes(node):
     """The constant of a node computed from sizes, which it may hold; other numbers (floats, say)
     are computed in each call, since they differ from shape to shape."""
-    found = known(node, depth) if node.dtype == "int64" and node.ndim < 2 else None
+    found = known(node) if node.dtype == "int64" and node.ndim < 2 else None
     values = found if isinstance(found, list) else [found]
     return node if None in values else sizes_constant(values, node.shape)

@@ -22,6 +22,11 @@ class Node(utils.object2):
     def get_parents(self):
         raise NotImplementedError
 
+    def __getstate__(self):
+        from .pickling import state_of
+
+        return state_of(self)
+
 
 class Variable(Node):
     """A value of a graph: of `type`, made by `owner` as its output `index`, or by nobody.
@@ -116,11 +121,6 @@ class Variable(Node):
     def __copy__(self):
         return self
 
-    def __getstate__(self):
-        from .pickling import state_of
-
-        return state_of(self)
-
     def get_test_value(self):
         """What `tag.test_value` holds, or the value of a constant or shared variable."""
         from ..test_values import get_test_value
@@ -205,11 +205,6 @@ class Apply(Node):
         lower = getattr(op, "_lower", None)  # `lower` is an option of Theano's ops
         if lower is not None:
             lower(self)
-
-    def __getstate__(self):
-        from .pickling import state_of
-
-        return state_of(self)
 
     @classmethod
     def made(cls, op, inputs, outputs):

@@ -12,9 +12,8 @@ def _number(count=[0]):  # noqa: B006 (it counts)
     return count[0]
 
 
-class LocalOptimizer:
-    """A rewrite of one Apply: `transform(node)` -> False, or a list of what stands for its outputs,
-    or a dict {variable: variable}."""
+class Rewrite:
+    """What rewrites of one Apply and of a whole graph share: each is itself alone."""
 
     name = None
 
@@ -25,6 +24,14 @@ class LocalOptimizer:
 
     def __eq__(self, other):
         return self is other
+
+    def __ne__(self, other):  # of a list too
+        return self is not other
+
+
+class LocalOptimizer(Rewrite):
+    """A rewrite of one Apply: `transform(node)` -> False, or a list of what stands for its outputs,
+    or a dict {variable: variable}."""
 
     def tracks(self):
         """The ops, or classes of ops, it looks at; None: all."""

@@ -22,7 +22,7 @@ from .local_opt import (  # noqa: F401
     OpRemove,
     OpSub,
     PatternSub,
-    _number,
+    Rewrite,
     check_stack_trace,
     copy_stack_trace,
     inherit_stack_trace,
@@ -38,10 +38,8 @@ class LocalMetaOptimizerSkipAssertionError(AssertionError):
 # ---- global ones -----------------------------------------------------------------------------
 
 
-class Optimizer:
+class Optimizer(Rewrite):
     """A rewrite of a whole FunctionGraph: `apply(fgraph)`; `add_requirements` adds features."""
-
-    name = None
 
     def apply(self, fgraph):
         """Change the graph."""
@@ -56,17 +54,6 @@ class Optimizer:
 
     def __call__(self, fgraph):
         return self.optimize(fgraph)
-
-    def __hash__(self):
-        if not hasattr(self, "_optimizer_idx"):
-            self._optimizer_idx = _number()
-        return self._optimizer_idx
-
-    def __eq__(self, other):
-        return self is other
-
-    def __ne__(self, other):
-        return self is not other
 
     def print_summary(self, stream=sys.stdout, level=0, depth=-1):
         """Print the name, indented."""
