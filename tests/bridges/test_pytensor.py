@@ -328,6 +328,15 @@ def test_errors_are_of_pytensors_classes(make, args, error):
         compiled(inputs, out)(*args)
 
 
+def test_a_mask_must_have_the_shape_of_what_it_masks():
+    m = pt.matrix("m", dtype="bool")
+    f = compiled([x, m], pt.inc_subtensor(x[m], 1.0))
+    for shape in ((4, 4), (4, 1), (1, 3)):
+        with pytest.raises(IndexError, match="mask of size"):
+            f(X, np.ones(shape, "bool"))
+    np.testing.assert_allclose(f(X, X > 0), X + (X > 0))
+
+
 # --- around it ------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ the graph.
 import numpy as np
 
 from ... import ops
-from ...errors import CKernelsError, ShapeError
+from ...errors import CKernelsError, IndexOutOfBounds, ShapeError
 from ...graph.node import make
 from ...graph.op import Op
 from ...ops.shape import known_value, known_values
@@ -110,7 +110,7 @@ Op(
 def specified(x, sizes, what="SpecifyShape"):
     """`x`, which must have `sizes`: ints, scalar nodes, or None for any.
 
-    what: whose words an error has: "SpecifyShape", "Alloc" or "Split".
+    what: whose words an error has: "SpecifyShape", "Alloc", "Split" or "Mask".
     """
     vector = ops.pack(*[-1 if s is None else s for s in sizes])
     return make("pytensor_specified", (x, vector), {"what": what})
@@ -125,6 +125,10 @@ def _check_specified(attrs, shape, wanted):
                 f"Runtime broadcasting not allowed. Alloc of an input of size "
                 f"{int(size)} in axis {axis} to the size {int(want)}: the axis was "
                 f"not marked as broadcastable."
+            )
+        if attrs["what"] == "Mask":
+            raise IndexOutOfBounds(
+                f"a mask of size {int(size)} does not fit axis {axis}, whose size is {int(want)}"
             )
         if attrs["what"] == "Split":
             raise ShapeError(f"Split sizes do not sum up to the {int(size)} elements of the axis")

@@ -8,6 +8,8 @@ import numpy as np
 
 from .... import ops
 from ....graph.node import Node, make
+from ....ops.shape import sized
+from ..checks import specified
 from ..registry import translates
 
 
@@ -67,6 +69,7 @@ def inc_subtensor(context, op, node, inputs):
     setting = op.set_instead_of_inc
     mask = key[0] if len(key) == 1 else None
     if isinstance(mask, Node) and mask.dtype == "bool" and mask.ndim == x.ndim and not y.ndim:
+        mask = specified(mask, sized(x), "Mask")
         return ops.where(mask, y if setting else ops.add(x, y), x)
     if type(op).__name__ != "IncSubtensor":
         y = _filling(node.inputs[1].type.shape, y, ops.getitem(x, key))
