@@ -111,7 +111,7 @@ def compile_pymc_model(
             return_transformed=True,
         )
     )
-    n_dim, n_expanded, logp, expand, start, shapes, names = inside._make_functions(
+    n_dim, n_expanded, logp, expand, start, shapes, *names = inside._make_functions(
         model,
         mode="CKERNELS",
         compute_grad=True,
@@ -119,7 +119,8 @@ def compile_pymc_model(
         pymc_initial_point_fn=start,
         var_names=var_names,
     )
-    dims, coords = inside._prepare_dims_and_coords(model, shapes, names)
+    dims, coords = inside._prepare_dims_and_coords(model, shapes, *names)
+    later = {"shared_var_keys": {}, "reparameterized_names": names[0]} if names else {}
     return _model_class()(
         _n_dim=n_dim,
         dims=dims,
@@ -129,13 +130,12 @@ def compile_pymc_model(
         compiled_expand_func=expand_entry(expand, n_expanded),
         initial_point_func=start,
         shared_data={},
-        shared_var_keys={},
         user_data=np.zeros(()),
         n_expanded=n_expanded,
         shape_info=shapes,
         logp_func=logp,
         expand_func=expand,
-        reparameterized_names=names,
+        **later,  # of nutpie 0.16.11; PyMC 5 comes with one before
     )
 
 
