@@ -18,11 +18,11 @@ from ckernels import ops
 NOT_OURS = Path(__file__).with_name("not_ours.txt")
 
 
-def not_ours():
+def not_ours(file):
     """[(part of a test's id with * for anything, reason)] of the tests that are left out."""
     rows = [
         line.split("#", 1)
-        for line in NOT_OURS.read_text().splitlines()
+        for line in file.read_text().splitlines()
         if line.strip() and not line.startswith("#")
     ]
     return [(name.strip(), reason.strip()) for name, reason in rows]
@@ -109,7 +109,12 @@ def _swap_mode(name, linker):
 
 
 def pytest_collection_modifyitems(items):
-    rows = not_ours()
+    leave_out(items, NOT_OURS)
+
+
+def leave_out(items, file):
+    """Mark the tests that a row of `file` names as skipped."""
+    rows = not_ours(file)
     for item in items:
         for name, reason in rows:
             if re.search(re.escape(name).replace(r"\*", ".*"), item.nodeid):

@@ -1,6 +1,8 @@
 """The PyTensor bridge against NumPy: values, gradients, state, exceptions, Python calls."""
 
+import os
 import pickle
+import shutil
 import subprocess
 import sys
 
@@ -292,6 +294,16 @@ def test_updates_see_old_values_and_an_error_leaves_all_as_it_was():
     assert f(np.ones(5)) == 0.0
 
 
+def test_variables_that_become_one_value_do_not_share_its_memory():
+    s, t = pytensor.shared(np.zeros(3)), pytensor.shared(np.zeros(3))
+    for value in (y, y + 1):
+        f = compiled([y], [value, value], updates=[(s, value), (t, value)])
+        arrays = [Y, *f(Y), s.get_value(borrow=True), t.get_value(borrow=True)]
+        for k, a in enumerate(arrays):
+            assert not any(np.may_share_memory(a, b) for b in arrays[:k])
+            assert k == 0 or np.array_equal(a, arrays[1])
+
+
 def test_givens_and_trust_input():
     s = pytensor.shared(np.arange(3.0))
     f = compiled([x], (x * y).sum(), givens=[(y, s)])
@@ -332,9 +344,25 @@ def test_a_mask_must_have_the_shape_of_what_it_masks():
     m = pt.matrix("m", dtype="bool")
     f = compiled([x, m], pt.inc_subtensor(x[m], 1.0))
     for shape in ((4, 4), (4, 1), (1, 3)):
-        with pytest.raises(IndexError, match="mask of size"):
+        with pytest.raises(IndexError, match="mask does not fit"):
             f(X, np.ones(shape, "bool"))
     np.testing.assert_allclose(f(X, X > 0), X + (X > 0))
+
+
+@pytest.mark.parametrize("axis, size", [(0, 4), (1, 3)])
+def test_a_constant_mask_must_have_the_size_of_its_axis(axis, size):
+    from pytensor.compile.mode import get_mode
+
+    mode = get_mode("CKERNELS").excluding("shape_unsafe")
+    for count in (size - 1, size, size + 1):
+        mask = np.arange(count) == 1
+        key = (slice(None),) * axis + (mask,)
+        f = pytensor.function([x], [x[key], pt.inc_subtensor(x[key], 1.0)], mode=mode)
+        if count == size:
+            np.testing.assert_array_equal(f(X)[0], X[key])
+        else:
+            with pytest.raises(IndexError, match="mask does not fit"):
+                f(X)
 
 
 # --- around it ------------------------------------------------------------------------------------
@@ -346,6 +374,41 @@ def test_compiled_functions_pickle():
     f(X)
     g = pickle.loads(pickle.dumps(f))
     np.testing.assert_allclose(g(X), np.tanh(X) + 2)
+
+
+@pytest.mark.slow
+def test_processes_that_load_a_compiled_function_compile_nothing(tmp_path):
+    """As chains of PyMC do: the function travels as a pickle, its kernels by the compiledir."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    runs, wrapper = tmp_path / "runs", tmp_path / "cc"
+    count = f'case "$*" in *" -c "*) echo run >> "{runs}";; esac'
+    wrapper.write_text(f'#!/bin/sh\n{count}\nexec {compiler} "$@"\n')
+    wrapper.chmod(0o755)
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import pathlib, pickle, sys, pytensor, pytensor.tensor as pt, ckernels.pytensor\n"
+        "at, make = pathlib.Path(sys.argv[1]), len(sys.argv) > 2\n"
+        "if make:\n"
+        "    x = pt.dvector('x')\n"
+        "    f = pytensor.function([x], pt.exp(x).sum() * x, mode='CKERNELS')\n"
+        "    at.write_bytes(pickle.dumps(f))\n"
+        "f = f if make else pickle.loads(at.read_bytes())\n"
+        "print(f([0.0, 0.0, 1.0])[2])\n"
+    )
+    flags = f"cc={wrapper},compiledir={tmp_path / 'kernels'}"
+    environment = {**os.environ, "CKERNELS_FLAGS": flags}
+
+    def start(*more):
+        command = [sys.executable, "-W", "ignore", str(program), str(tmp_path / "f"), *more]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+    printed = [start("make").communicate()[0]]
+    made = runs.read_text()
+    printed += [child.communicate()[0] for child in [start(), start(), start(), start()]]
+    assert [float(x) for x in printed] == pytest.approx([2 + np.e] * 5)
+    assert made and runs.read_text() == made
 
 
 def test_the_mode_by_name_and_as_the_default():

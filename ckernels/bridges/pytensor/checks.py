@@ -128,7 +128,7 @@ def _check_specified(attrs, shape, wanted):
             )
         if attrs["what"] == "Mask":
             raise IndexOutOfBounds(
-                f"a mask of size {int(size)} does not fit axis {axis}, whose size is {int(want)}"
+                f"a mask does not fit its tensor: sizes {int(size)} and {int(want)} in axis {axis}"
             )
         if attrs["what"] == "Split":
             raise ShapeError(f"Split sizes do not sum up to the {int(size)} elements of the axis")

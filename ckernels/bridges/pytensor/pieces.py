@@ -6,6 +6,8 @@ how many such calls come one after the other before it. One compiled function co
 level that later levels or the caller need.
 """
 
+import copy
+
 from ... import dtypes
 from ...graph.node import Node
 from ...graph.walk import leaves
@@ -38,6 +40,7 @@ class Pieces:
         with on_behalf_of_user():
             self.take()
             self.outputs = [self.output(v) for v in fgraph.outputs]
+        self.repeated = repeats([x if kind == "slot" else None for kind, x in self.outputs])
         self.functions = [self.compiled(level) for level in self.levels]
 
     @property
@@ -174,10 +177,11 @@ class Pieces:
         if wanted == slots:
             return function
         places = [slots.index(s) for s in wanted]
+        repeated = repeats(places)
 
         def rearranged(*inputs):
             found = function(*inputs)
-            return [found[k] for k in places]
+            return own([found[k] for k in places], repeated)
 
         return rearranged
 
@@ -194,7 +198,20 @@ class Pieces:
                 found = call(*[env[x] if kind == "slot" else x for kind, x in sources])
                 for slot, value in zip(slots, found):
                     env[slot] = value
-        return [env[x] if kind == "slot" else x for kind, x in self.outputs]
+        found = [env[x] if kind == "slot" else x for kind, x in self.outputs]
+        return own(found, self.repeated)
+
+
+def repeats(places):
+    """Which of `places` were there before; None stands for none."""
+    return [k for k, place in enumerate(places) if place is not None and place in places[:k]]
+
+
+def own(results, repeated):
+    """`results`, of which those `repeated` become copies: two variables never share one array."""
+    for k in repeated:
+        results[k] = copy.deepcopy(results[k])
+    return results
 
 
 def free(node):

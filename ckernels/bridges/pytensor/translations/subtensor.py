@@ -38,10 +38,24 @@ def _key(op, parts):
     return tuple(_plain(entry(e)) for e in op.idx_list)
 
 
+def _masked(x, key):
+    """`x`, whose axes must be as long as the constant masks of a key that are meant for them."""
+    sizes, axis = [None] * x.ndim, 0
+    for part in key:
+        mask = isinstance(part, Node) and part.dtype == "bool" and part.value is not None
+        count = part.ndim if mask else part is not None
+        if mask and axis + count <= x.ndim:
+            sizes[axis : axis + count] = part.shape
+        axis += count
+    asked = [s for s, known in zip(sizes, x.shape) if known is None and s is not None]
+    return specified(x, sizes, "Mask") if asked else x
+
+
 @translates("Subtensor", "AdvancedSubtensor", "AdvancedSubtensor1")
 def subtensor(context, op, node, inputs):
     x, *parts = inputs
-    return ops.getitem(x, _key(op, parts))
+    key = _key(op, parts)
+    return ops.getitem(_masked(x, key), key)
 
 
 def _filling(static, y, part):
@@ -66,6 +80,7 @@ def _whole_diagonal(x, key):
 def inc_subtensor(context, op, node, inputs):
     x, y, *parts = inputs
     key, y = _key(op, parts), ops.cast(y, x.dtype)
+    x = _masked(x, key)
     setting = op.set_instead_of_inc
     mask = key[0] if len(key) == 1 else None
     if isinstance(mask, Node) and mask.dtype == "bool" and mask.ndim == x.ndim and not y.ndim:
