@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -51,6 +52,15 @@ def stages_keep_to_their_specs():
     emit.emit, rewrite.optimise = lambda kernel: written(kernel.check()), optimise
     yield
     emit.emit, rewrite.optimise = written, rewritten
+
+
+@pytest.fixture(autouse=True)
+def no_test_leaves_a_seed():
+    """What a test draws never depends on a seed that another one gave the session."""
+    yield
+    ckernels = sys.modules.get("ckernels")
+    if ckernels:
+        ckernels.set_random_seed(None)
 
 
 @pytest.fixture
