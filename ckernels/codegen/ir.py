@@ -111,6 +111,7 @@ class Kernel:
     values: tuple = ()
     stores: tuple = ()  # (operand, value)
     spill: bool = False  # rows of at most ROW_SCRATCH elements
+    stream: bool = False  # long rows, more of them than fit in a core's caches
 
     @functools.cached_property
     def _key(self):
@@ -122,6 +123,7 @@ class Kernel:
             self.values,
             self.stores,
             self.spill,
+            self.stream,
         )
 
     def key(self):
