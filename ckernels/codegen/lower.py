@@ -380,9 +380,12 @@ class Lowering:
             WIDE if value_of(total) >= 2 * WIDE else 16,
         )
 
-    def streams(self, n):
-        """Whether rows of n elements are long, and too many for a core's caches."""
-        return reaches(n, LONG_ROW) and reaches(product(self.group.domain), IN_CACHE)
+    def streams(self, n, values, stores):
+        """Whether cheap loops store rows of n elements that are long and leave a core's caches."""
+        cheap = all(v.cost <= passes.RECOMPUTE_COST for v in values if v.run)
+        if not cheap or not any(values[v].run for _, v in stores):
+            return False
+        return reaches(product(self.group.domain), IN_CACHE) and reaches(n, LONG_ROW)
 
     def chunked(self, form, stores, n, outer, runs, strides, count):
         """A partial reduction: `count` runs or elements dealt to the chunks the shape asked for."""
@@ -414,7 +417,7 @@ class Lowering:
             values,
             stores,
             spill,
-            spill and any(values[v].run for _, v in stores) and self.streams(n),
+            spill and self.streams(n, values, stores),
         )
         ns, total = self.element_ns(values), product(self.group.domain)
         return Launch(

@@ -131,10 +131,10 @@ RULES = (
          "one scale, no upper end and 1.05 ulp: 0.34 ns an element in cache instead of 0.61."),
     KernelRule("exponentials below a finite maximum",
          ("exp", BELOW),
-         ("exp_capped", "d"),
+         ("exp_difference", "d"),
          lambda form, values, found, i: is_zero(values, found), None, True,
-         "The same where a maximum that is not finite counts as 0. Beside an inf or NaN numbers "
-         "may be above 0: their sum is inf or NaN all the same."),
+         "The same where a maximum that is not finite counts as 0, but with an upper end: beside "
+         "an inf or NaN numbers may be above 0."),
     KernelRule("quotients by a root",
          ("true_div", "a", "root"),
          ("mul", "a", ("reciprocal", "root")),

@@ -51,7 +51,7 @@ def erfinv(x):
 
 
 ORACLE = {
-    "exp_capped": lambda x: np.where(x > 71, np.inf, np.exp(x)),
+    "exp_difference": np.exp,
     "erfinv": erfinv,
     "sigmoid": special.expit,
     "softplus": softplus,
@@ -162,7 +162,7 @@ def test_every_float32(lib, name):
 
 
 REFERENCE = {
-    "exp_capped": mpmath.exp,
+    "exp_difference": mpmath.exp,
     "exp2": lambda x: mpmath.mpf(2) ** x,
     "log2": lambda x: mpmath.log(x, 2),
     "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),

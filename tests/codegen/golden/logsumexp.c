@@ -30,7 +30,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             for (int64_t j = b; j < e; j++) {
                 const float v0 = a0[j];
                 const float v5 = v0 - v4;
-                const float v6 = ck_exp_capped_f32(v5);
+                const float v6 = ck_exp_difference_f32(v5);
                 p_7 += v6;
             }
             a_7 += p_7;
