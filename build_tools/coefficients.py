@@ -175,6 +175,7 @@ def exp_q(r):
 FITS = {
     # exp(r) = 1 + r + r^2 Q(r)
     "exp_f32": Fit(exp_q, -HALF_LN2, HALF_LN2, 5, lambda r: abs(r), 24),
+    "exp_shifted_f32": Fit(exp_q, -HALF_LN2, HALF_LN2, 4, lambda r: r ** 2, 24),
     "exp_f64": Fit(exp_q, -HALF_LN2, HALF_LN2, 10, lambda r: abs(r), 53),
     "exp_mid": Fit(exp_q, -HALF_LN2, HALF_LN2, 5, lambda r: r ** 2, 53),
     # log(1 + f) = f - f^2 / 2 + f^3 Q(f)

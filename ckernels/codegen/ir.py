@@ -23,6 +23,7 @@ OWN = {         # ops that only kernels have: what they mean
     "index_of": "(x, best, index): index where x is best or NaN, else the largest of its dtype",
     "random_bits": "(element, seed, stream, call): a draw", "random_uniform": "as random_bits",
     "random_normal": "as random_bits",
+    "exp_shifted": "exp(x) of a difference x <= 0", "exp_difference": "exp(x) of a difference",
 }  # fmt: skip
 
 
@@ -110,6 +111,7 @@ class Kernel:
     values: tuple = ()
     stores: tuple = ()  # (operand, value)
     spill: bool = False  # rows of at most ROW_SCRATCH elements
+    stream: bool = False  # long rows, more of them than fit in a core's caches
 
     @functools.cached_property
     def _key(self):
@@ -121,6 +123,7 @@ class Kernel:
             self.values,
             self.stores,
             self.spill,
+            self.stream,
         )
 
     def key(self):

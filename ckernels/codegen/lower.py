@@ -20,6 +20,8 @@ from .ir import COLUMNS, IN_MEMORY, REDUCTIONS, Kernel, Operand, Value, numeral
 from .layout import collapse, contiguous_strides
 
 LEAST_TILED = 16  # rows and columns: below, tiles are all edges
+LONG_ROW = 256  # elements from which a row is worth asking for what comes next
+IN_CACHE = 1 << 19  # elements of a domain that a core's caches hold, with what it makes
 WIDE = 128  # columns per chunk at least: narrower ones read memory in crumbs
 
 
@@ -378,6 +380,13 @@ class Lowering:
             WIDE if value_of(total) >= 2 * WIDE else 16,
         )
 
+    def streams(self, n, values, stores):
+        """Whether cheap loops store rows of n elements that are long and leave a core's caches."""
+        cheap = all(v.cost <= passes.RECOMPUTE_COST for v in values if v.run)
+        if not cheap or not any(values[v].run for _, v in stores):
+            return False
+        return reaches(product(self.group.domain), IN_CACHE) and reaches(n, LONG_ROW)
+
     def chunked(self, form, stores, n, outer, runs, strides, count):
         """A partial reduction: `count` runs or elements dealt to the chunks the shape asked for."""
         chunks = next(n for n, _ in self.stores if n.op.name == "partial").attrs["chunks"]
@@ -399,6 +408,7 @@ class Lowering:
             if op.run:
                 dims.extend(run)
         values, stores = passes.rewrite(form, self.settle(form, operands), stores)
+        spill = form == "rows" and not runs and again(values) and n <= ROW_SCRATCH
         kernel = Kernel(
             form,
             len(outer),
@@ -406,7 +416,8 @@ class Lowering:
             tuple(operands),
             values,
             stores,
-            form == "rows" and not runs and again(values) and n <= ROW_SCRATCH,
+            spill,
+            spill and self.streams(n, values, stores),
         )
         ns, total = self.element_ns(values), product(self.group.domain)
         return Launch(

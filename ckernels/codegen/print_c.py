@@ -96,6 +96,8 @@ def scalar(op, attrs, dtype, result):
     if op == "index_of":
         hit = "{0} == {1} || {0} != {0}" if dict(attrs)["float"] else "{0} == {1}"
         return f"({hit}) ? {{2}} : ({dtypes.C_NAMES[result]}){LARGEST[result]}"
+    if op in ("exp_shifted", "exp_difference"):
+        return f"ck_{op}_{dtypes.SUFFIX[result]}({{0}})"
     if op.startswith("random_"):
         return f"ck_{op}_{dtypes.SUFFIX[result]}({{0}}, {{1}}, {{2}}, {{3}})"
     return _of_row(REGISTRY[op].c, attrs, dtype)
@@ -240,8 +242,8 @@ class Printer:
     def row_on_stack(self, name, dtype, length):
         self.put(f"{ctype(dtype)} {name}[{length}];")
 
-    def prefetch(self, i, place):
-        self.put(f"__builtin_prefetch(a{i} + {place});")
+    def prefetch(self, i, place, stored=False):
+        self.put(f"__builtin_prefetch(a{i} + {place}{', 1' if stored else ''});")
 
     # ---- values ---------------------------------------------------------------------------------
 

@@ -158,6 +158,7 @@ typedef struct {
     int trans_a, trans_b;
     int64_t lda, ldb, ldc;
     double alpha, beta;
+    int whole;                    /* no panel of a larger product */
 } ck_gemm_shape;
 
 int ck_builtin_gemm(int dtype, const ck_gemm_shape *s, const void *a, const void *b, void *c);
@@ -175,6 +176,7 @@ const char *ck_builtin_name(void);
 /* ---- simd.c: the instruction set of this CPU ---- */
 enum { CK_BASE, CK_AVX2, CK_AVX512 };         /* on other CPUs than x86-64 CK_BASE */
 int ck_simd(void);
+int ck_is_amd(void);
 
 /* ---- blas.c: function pointers, resolved at the first gemm ---- */
 typedef struct ck_blas ck_blas;

@@ -151,6 +151,66 @@ def test_a_top_that_is_no_maximum(shift):
         assert np.isfinite(got).all() and (got > 0.1).all(), got
 
 
+# ---- exponentials of what is at most zero need one scale ----
+
+
+def below(x, top):
+    return ops.exp(x - ops.expand_dims(top, 1))
+
+
+def rows_of_all_kinds(dtype):
+    """Rows with inf, -inf, NaN, nothing else, and all magnitudes of differences."""
+    x = (normal(9, 70) * np.logspace(-6, 2, 9)[:, None]).astype(dtype)
+    x[2, 5], x[3, 6], x[4] = -np.inf, np.nan, -np.inf
+    x[6, 7], x[7, 3:5] = np.inf, (np.inf, np.nan)
+    x[8, :2] = 3e38, -3e38
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "top, name",
+    [(lambda x: ops.max(x, 1), "shifted"), (lambda x: finite(ops.max(x, 1)), "difference")],
+    ids=["maximum", "finite maximum"],
+)
+def test_exponentials_below_a_maximum(top, name, dtype):
+    x = rows_of_all_kinds(dtype)
+    got, text = run(lambda x: ops.sum(below(x, top(x)), 1), x)
+    assert f"ck_exp_{name}_" in text
+    each, text = run(lambda x: ops.stack([below(x, top(x)), below(x, top(x))])[0], x)
+    assert f"ck_exp_{name}_" in text
+    with np.errstate(all="ignore"):
+        most = x.max(1, keepdims=True)
+        most = np.where(np.isfinite(most), most, 0) if name == "difference" else most
+        want = np.exp((x - most).astype("float64")).astype(dtype)
+    tight = {"rtol": 2 * np.finfo(dtype).eps, "atol": 2 * np.finfo(dtype).smallest_subnormal}
+    np.testing.assert_allclose(each, want, **tight)
+    np.testing.assert_allclose(got, want.sum(1), rtol=20 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x: below(x, ops.min(x, 1)),
+        lambda x: below(2 * x, ops.max(x, 1)),
+        lambda x: below(x, ops.max(-x, 1)),
+        lambda x: below(x, ops.mean(x, 1)),
+        lambda x: ops.exp(ops.expand_dims(ops.max(x, 1), 1) - x),
+        lambda x: ops.exp(x + ops.expand_dims(ops.max(x, 1), 1)),
+        lambda x: below(x, ops.where(ops.isfinite(ops.max(x, 1)), ops.max(x, 1), -80)),
+        lambda x: below(x, ops.where(ops.isfinite(ops.min(x, 1)), ops.max(x, 1), 0)),
+    ],
+    ids=["minimum", "twice", "of -x", "mean", "turned", "sum", "not zero", "of another"],
+)
+def test_almost_below_a_maximum(build):
+    x = np.array([[-44, -1, 3, 43], [0, 75, 80, 85], [-90, -80, -1, -0.0]], "float32")
+    got, text = run(build, x)
+    with np.errstate(over="ignore"):
+        want = reference(build, x).astype("float32")
+    np.testing.assert_allclose(got, want, rtol=1e-5)
+    assert "ck_exp_f32" in text and "ck_exp_shifted" not in text and "ck_exp_difference" not in text
+
+
 # ---- quotients by a root that is fixed along a row become products ----
 
 

@@ -12,8 +12,13 @@
    GFLOP/s). Where it runs those for Intel's AVX-512, the built-in gemm is still 1.0 to 2 times as
    fast, but for products of few rows: (m, 512) @ (512, 128), us, built in and OpenBLAS: m = 4: 3.9
    and 3.1; 8: 5.0, 5.9; 32: 19, 32; 400: 248, 333; by a transposed matrix 8: 11.3, 5.8; 16: 17,
-   12; 32: 26, 48; (16, 128) @ (512, 128)^T 16, 36. */
+   12; 32: 26, 48; (16, 128) @ (512, 128)^T 16, 36. On Sapphire Rapids the same: float32, one
+   thread, GFLOP/s built in and OpenBLAS, 1024^3 89 and 60, (128, 784) @ (784, 512) 104 and 72, 512^3
+   84 and 66, (32768, 64) @ (64, 128) 67 and 57, (16, 512) @ (512, 512) 63 and 63; but OpenBLAS has
+   kernels for small products, us: 64^3 7.6 and 6.8, 80^3 13.7 and 12.2, (32, 64) @ (64, 128) 8.1
+   and 7.4, by a transposed matrix 64^3 8.7 and 11.9. */
 #include "ckernels.h"
+#include "simd/simd.h"
 #include "system/system.h"
 
 #include <math.h>
@@ -26,6 +31,8 @@
     void (*)(int, int, int, integer, integer, integer, real, const real *, integer, const real *, \
              integer, real, real *, integer)
 
+enum { SMALL = 700000 };              /* multiply-adds: products of fewer are never cut */
+
 struct ck_blas {
     void *sgemm, *dgemm;              /* NULL: built-in */
     int wide;                         /* its integers have 64 bits */
@@ -33,6 +40,7 @@ struct ck_blas {
     void (*set_threads)(int);
     int (*set_local)(int);            /* for the calling thread only, returns the old number */
     int few;                          /* only for products of few rows */
+    int small;                        /* and for small ones */
     char name[256], core[32];         /* core: the CPU OpenBLAS chose kernels for */
 };
 
@@ -112,6 +120,14 @@ int ck_blas_is_builtin(const ck_blas *blas, const ck_gemm_shape *s)
     return !blas->sgemm || (blas->few && s->m >= 16);
 }
 
+/* Whether a library is left what it is good at, where the built-in gemm does most. */
+static int wanted(const ck_blas *blas, const ck_gemm_shape *s)
+{
+    if (!blas->few || s->m < (s->trans_b ? 16 : 8))
+        return 1;
+    return blas->small && s->whole && !s->trans_b && s->m * s->n * s->k < SMALL;
+}
+
 int ck_blas_gemm(const ck_blas *blas, int dtype, const ck_gemm_shape *shape, const void *a,
                  const void *b, void *c)
 {
@@ -125,7 +141,7 @@ int ck_blas_gemm(const ck_blas *blas, int dtype, const ck_gemm_shape *shape, con
     if (fits && !blas->wide)
         fits = s.m <= INT32_MAX && s.n <= INT32_MAX && s.k <= INT32_MAX && s.lda <= INT32_MAX
                && s.ldb <= INT32_MAX && s.ldc <= INT32_MAX;
-    if (!fits || (blas->few && s.m >= (s.trans_b ? 16 : 8)))
+    if (!fits || !wanted(blas, &s))
         return ck_builtin_gemm(dtype, shape, a, b, c);
     int old = blas->set_local ? blas->set_local(1) : 0;
     call(blas, dtype, &s, a, b, c);
@@ -139,7 +155,7 @@ int ck_blas_gemm(const ck_blas *blas, int dtype, const ck_gemm_shape *shape, con
 
 static int self_test(const ck_blas *blas)
 {
-    const ck_gemm_shape s = {5, 7, 3, 0, 1, 4, 3, 8, 2.0, 0.0};
+    const ck_gemm_shape s = {5, 7, 3, 0, 1, 4, 3, 8, 2.0, 0.0, 1};
     float a[20], b[21], c[40];
     double da[20], db[21], dc[40];
     for (int i = 0; i < 20; i++)
@@ -241,11 +257,12 @@ static int slower_than_builtin(const ck_blas *blas)
     return 1;
 }
 
-static int amd(void)
+/* Whether the built-in gemm is the faster one but for few rows: on AMD's CPUs, and on Intel's since
+   Sapphire Rapids (products of bfloat16 are how those are known). */
+static int faster_builtin(void)
 {
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-    __builtin_cpu_init();
-    return __builtin_cpu_is("amd");
+#ifdef CK_X86
+    return ck_simd() == CK_AVX512 && (ck_is_amd() || __builtin_cpu_supports("avx512bf16"));
 #else
     return 0;
 #endif
@@ -275,7 +292,8 @@ static const ck_blas *search(void)
         found = try_library(system[i], 0);
     if (!found || slower_than_builtin(found))
         return &builtin;
-    found->few = *found->core && ck_simd() == CK_AVX512 && amd();
+    found->few = *found->core && faster_builtin();
+    found->small = found->few && !ck_is_amd();
     return found;
 }
 

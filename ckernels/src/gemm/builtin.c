@@ -32,11 +32,14 @@ CK_DISPATCH(static, kernel, choose)
    512 within 4 %; NC 512 keeps the block of B in a 1 MB L2. B of up to DIRECT_BYTES is not packed
    for DIRECT_TALL rows either, GFLOP/s packed and not: (32, 128) @ (128, 512) 169 and 213, (100,
    784) @ (784, 500) 181 and 205, (400, 128) @ (128, 512) 197 and 223; but (100, 1024) @ (1024,
-   1024) 145 and 128. Where a team packs B, long blocks touch C seldom: 1024^3 float32, GFLOP/s on
+   1024) 145 and 128. Not so on Sapphire Rapids, where only a B that fits in L1 is read for more
+   than FEW_TALL rows: (32, 128) @ (128, 512) 71 and 73, but (64, 128) @ (128, 512) 78 and 72, (128,
+   784) @ (784, 512) 104 and 85, 512^3 85 and 67. Where a team packs B, long blocks touch C seldom: 1024^3 float32, GFLOP/s on
    one and two threads, 4096 bytes of k by 132 rows 218 and 427, 1024 by 192 rows 194 and 333. */
 enum {
     KC = 288, MC = 192, NC = 512, NC_SHARED = 1024, DIRECT_N = 128, DIRECT_M = 24,
-    DIRECT_TALL = 512, DIRECT_BYTES = 2 << 20, SHARED_BYTES = 64 << 20,
+    DIRECT_TALL = 512, DIRECT_BYTES = 2 << 20, FEW_TALL = 48, FEW_BYTES = 32 << 10,
+    SHARED_BYTES = 64 << 20,
     DEEP_BYTES = 4096, MC_DEEP = 132
 };
 
@@ -105,9 +108,13 @@ static int64_t even(int64_t k, int64_t most)
     return round_up((k + blocks - 1) / blocks, 4);
 }
 
+/* Whether tiles read B where it lies, for m rows. */
 static int reads_directly(const kernel *f, int64_t b_col, int64_t m, int64_t n, int64_t k)
 {
-    return b_col == 1 && m <= (k * n <= DIRECT_BYTES / f->size ? DIRECT_TALL : DIRECT_M);
+    int64_t bytes = k * n * f->size, rows = bytes <= DIRECT_BYTES ? DIRECT_TALL : DIRECT_M;
+    if (ck_simd() == CK_AVX512 && bytes > FEW_BYTES && rows > FEW_TALL && !ck_is_amd())
+        rows = FEW_TALL;
+    return b_col == 1 && m <= rows;
 }
 
 /* Where packed data goes, and the blocks: in elements. shared: B packed by a team, or NULL. */

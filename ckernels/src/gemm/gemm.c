@@ -243,6 +243,7 @@ static int multiply(gemm *g)
         for (int64_t i = 0; i < g->batch * g->row_panels; i++)
             atomic_init(&g->left[i], (int)g->col_panels);
     int64_t panels = g->row_panels * g->col_panels;
+    g->shape.whole = panels == 1;
     g->per_task = panels > 1 ? 1 : at_least(1, (int64_t)(PANEL_WORK / 4 / work));
     g->tasks = panels > 1 ? g->batch * panels : ceil_div(g->batch, g->per_task);
     g->homes = at_most(ck_get_num_threads(), HOMES);
@@ -286,7 +287,7 @@ static double bits_to_double(int64_t bits)
 static void begin(gemm *g, void *const *p, const ck_gemm_dims *d, ck_fn epilogue)
 {
     g->shape = (ck_gemm_shape){d->m, d->n, d->k, d->trans_a != 0, d->trans_b != 0, d->lda, d->ldb,
-                               d->ldc, bits_to_double(d->alpha), bits_to_double(d->beta)};
+                               d->ldc, bits_to_double(d->alpha), bits_to_double(d->beta), 0};
     g->dtype = d->dtype != 0;
     g->size = g->dtype ? sizeof(double) : sizeof(float);
     g->batch = d->batch;

@@ -19,3 +19,13 @@ int ck_simd(void)
 #endif
     return CK_BASE;
 }
+
+int ck_is_amd(void)
+{
+#ifdef CK_X86
+    __builtin_cpu_init();
+    return __builtin_cpu_is("amd");
+#else
+    return 0;
+#endif
+}

@@ -20,12 +20,16 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         double a_4 = 0;
         for (int64_t b = 0; b < n; b += 512) {
             const int64_t e = b + 512 < n ? b + 512 : n;
+            for (int64_t j = b; j < e; j += 16) {
+                __builtin_prefetch(a0 + d[2] + j);
+                __builtin_prefetch(a1 + j, 1);
+            }
             float p_4 = 0;
             #pragma omp simd reduction(+:p_4)
             for (int64_t j = b; j < e; j++) {
                 const float v0 = a0[j];
                 const float v2 = v0 - v1;
-                const float v3 = ck_exp_f32(v2);
+                const float v3 = ck_exp_shifted_f32(v2);
                 p_4 += v3;
             }
             a_4 += p_4;

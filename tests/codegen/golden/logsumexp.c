@@ -22,12 +22,15 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         double a_7 = 0;
         for (int64_t b = 0; b < n; b += 512) {
             const int64_t e = b + 512 < n ? b + 512 : n;
+            for (int64_t j = b; j < e; j += 16) {
+                __builtin_prefetch(a0 + d[2] + j);
+            }
             float p_7 = 0;
             #pragma omp simd reduction(+:p_7)
             for (int64_t j = b; j < e; j++) {
                 const float v0 = a0[j];
                 const float v5 = v0 - v4;
-                const float v6 = ck_exp_f32(v5);
+                const float v6 = ck_exp_difference_f32(v5);
                 p_7 += v6;
             }
             a_7 += p_7;

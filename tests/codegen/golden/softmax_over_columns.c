@@ -77,7 +77,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             for (int64_t c = 0; c < w; c++) {
                 const float v0 = b0[c];
                 const float v2 = v0 - s1[c];
-                const float v3 = ck_exp_f32(v2);
+                const float v3 = ck_exp_shifted_f32(v2);
                 a_4[c] += v3;
             }
         }
@@ -95,7 +95,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             for (int64_t c = 0; c < w; c++) {
                 const float v0 = b0[c];
                 const float v2 = v0 - s1[c];
-                const float v3 = ck_exp_f32(v2);
+                const float v3 = ck_exp_shifted_f32(v2);
                 const float v6 = v3 * s5[c];
                 b1[c] = v6;
             }
