@@ -107,9 +107,11 @@ class Node:
         raise DTypeError("a symbolic node has no truth value")
 
 
-def _rank(node):
-    """Where an operand of a commutative op goes: constants last, older nodes first."""
-    return node.op.name == "constant", node.uid
+def _turned(a, b):
+    """Whether the operands of a commutative op are to change places: constants come last, older
+    nodes first."""
+    constant = a.op.name == "constant"
+    return constant if constant is not (b.op.name == "constant") else a.uid > b.uid
 
 
 _first, _uid = operator.itemgetter(0), operator.attrgetter("uid")
@@ -125,13 +127,13 @@ def make(op, inputs=(), attrs=None, line=None, like=None):
         op = REGISTRY[op]
     attrs = attrs or {}
     inputs = tuple(inputs)
-    if op.commutative and len(inputs) == 2 and _rank(inputs[0]) > _rank(inputs[1]):
+    if op.commutative and len(inputs) == 2 and _turned(*inputs):
         inputs = (inputs[1], inputs[0])
     if op.refit is not None:
         attrs = _followed(op, attrs, inputs)
-    attributes = tuple(sorted(attrs.items(), key=_first) if len(attrs) > 1 else attrs.items())
+    attributes = sorted(attrs.items(), key=_first) if len(attrs) > 1 else attrs.items()
     if op.name == "variable":  # by number: a key that holds the store would keep it, and with it
-        attributes = tuple((k, id(v) if k == "store" else v) for k, v in attributes)  # the node
+        attributes = [(k, id(v) if k == "store" else v) for k, v in attributes]  # the node
     key = (op.name, *map(_uid, inputs), *attributes)  # numbers of inputs, pairs of attributes
     found = _table.get(key)  # without the lock: what was added since is found below
     found = None if found is None else found()

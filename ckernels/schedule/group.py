@@ -76,7 +76,7 @@ class Group:
 
     def streams(self):
         """Number of tensors the loop reads from memory: numbers that stay the same are none."""
-        return len(self.varying - self.maps.keys())
+        return len([uid for uid in self.varying if uid not in self.maps])
 
     def seen_as(self, uid):
         """The different maps with which the loop makes or reads a tensor."""
