@@ -156,7 +156,7 @@ def make(op, inputs=(), attrs=None, line=None, like=None):
     return node
 
 
-class _Entry(weakref.ref):
+class _Weak(weakref.ref):
     """What the table holds of a node; it knows its key there. A callback of its own for each node
     took 160 bytes, a fifth of the memory of a graph."""
 
@@ -166,14 +166,14 @@ class _Entry(weakref.ref):
 def _remember(key, node):
     """Enter a node in the table until it goes: what a WeakValueDictionary does, whose Python was a
     tenth of the time of `make`."""
-    _table[key] = entry = _Entry(node, _forget)
-    entry.key = key
+    _table[key] = kept = _Weak(node, _forget)
+    kept.key = key
 
 
-def _forget(entry, table=_table, remove=weakref._remove_dead_weakref):
+def _forget(gone, table=_table, remove=weakref._remove_dead_weakref):
     """Delete an entry whose node has gone, unless another thread has entered a new node there:
     `remove` looks and deletes at once."""
-    remove(table, entry.key)
+    remove(table, gone.key)
 
 
 def _inferred(op, attrs, inputs):
