@@ -599,10 +599,10 @@ def surely(a, b):
     >>> surely(3, 3), surely((2, 3), (2, 3))
     (True, True)
     """
-    if type(a) is tuple or type(a) is list:
-        return len(a) == len(b) and all(map(surely, a, b))
     if a is b:
         return True
+    if type(a) is tuple or type(a) is list:
+        return len(a) == len(b) and all(map(surely, a, b))
     size = a if type(a) is Size else b
     if type(size) is not Size:
         return a == b

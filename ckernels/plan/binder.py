@@ -85,10 +85,16 @@ class Queue:
         return all(unit.done for unit in self.units)
 
 
+def ready(roots):
+    """`roots` as loops are made of them: long reductions in two steps, indices not widened."""
+    return rebuild(roots, step=lambda n: narrow(split(n)))
+
+
 class Binder(Products):
     """Builds the instructions for concrete `outputs` and `updates` (Nodes).
 
-    inputs: {placeholder uid: (index, strides in elements or None)}; cells: {variable uid: index}.
+    These are as `ready` gives them. inputs: {placeholder uid: (index, strides in elements or
+    None)}; cells: {variable uid: index}.
     """
 
     def __init__(self, outputs, updates, inputs, cells):
@@ -106,8 +112,7 @@ class Binder(Products):
 
     def begin(self, ends):
         """Take up a graph: `ends` are (buffer, the node whose value it shall hold)."""
-        roots = rebuild([n for _, n in ends], step=lambda n: narrow(split(n)))
-        self.ends = [(buffer, root) for (buffer, _), root in zip(ends, roots)]
+        self.ends, roots = ends, [root for _, root in ends]
         self.schedules.append(fuse(roots))
         self.order, self.home = self.schedules[-1]
         self.planes = native.in_planes(self.order, roots)
@@ -123,7 +128,7 @@ class Binder(Products):
         buffers that a scan around it only reads."""
         made = copy.copy(self)
         made.outer, made.steady = self, set(steady)
-        made.begin(ends)
+        made.begin(list(zip([buffer for buffer, _ in ends], ready([n for _, n in ends]))))
         made.layouts.update((node.uid, layout) for node, layout in given.items())
         return made
 

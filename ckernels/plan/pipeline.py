@@ -110,8 +110,9 @@ def rewrite(draft):
 
 def schedule(draft):
     """Long reductions are cut, nodes become groups: one future loop nest each."""
-    from .binder import Binder  # start-up
+    from .binder import Binder, ready  # start-up
 
+    draft.roots = ready(draft.roots)  # the graph before is let go of
     inputs, cells = {}, {}
     for i, node in enumerate(draft.inputs):
         leaf = make(node.op, (), {**node.attrs, "shape": tuple(draft.shapes[node])})

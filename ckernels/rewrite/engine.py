@@ -361,9 +361,27 @@ class _Driver:
         self.stopped = False
 
     def run(self, roots, context):
-        final, becomes = self.final, self.becomes
+        final, settled, matcher = self.final, self.settled, self.matcher
         self.roots, self.steps, self.budget = roots, 0, LEAST_STEPS
-        stack = list(reversed(roots))
+        for node in toposort(roots):
+            uid = node.uid
+            if uid in final:
+                continue
+            for i in node.inputs:
+                if final[i.uid] is not i:
+                    break
+            else:  # most nodes of a later sweep are what they were, and met its rules before
+                if not matcher.of(node.op, settled.get(uid)):
+                    final[uid] = node
+                    settled[uid] = matcher
+                    continue
+            self.finish(node, context)
+        return [final[n.uid] for n in roots]
+
+    def finish(self, node, context):
+        """Rewrite a node whose inputs are final, and what it becomes, until no rule applies."""
+        final, becomes, alive = self.final, self.becomes, self.alive
+        stack = [node]
         while stack:
             node = stack[-1]
             uid = node.uid
@@ -387,9 +405,8 @@ class _Driver:
             else:
                 becomes[uid] = result
                 stack.append(result)
-            self.alive.append(node)
-            self.alive.append(result)
-        return [final[n.uid] for n in roots]
+            alive.append(node)
+            alive.append(result)
 
     def step(self, node):
         """`node` on final inputs, or what one rule makes of it."""

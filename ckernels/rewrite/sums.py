@@ -81,10 +81,9 @@ def distributed(f, dtype):
             gain += own.removed
             own.coef *= sign
             made.append(own)
-        safe = all(not _hazard(own, term, rest) for own, (_, term) in zip(made, parts))
         if (
             gain
-            and safe
+            and all(not _hazard(own, term, rest) for own, (_, term) in zip(made, parts))
             and sum(map(_cost, made)) < _cost(rest) + sum(_cost(read(t)) for _, t in parts)
         ):
             total = None

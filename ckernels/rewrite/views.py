@@ -277,6 +277,11 @@ def views_outside(node):
 
     Leaves get the inverse view: f(view(x), leaf) is view(f(x, inverse_view(leaf))).
     """
+    for i in node.inputs:
+        if i.op.name in RESHAPING or i.op.name == "neg":
+            break
+    else:
+        return None
     views = [v for v in map(view_in, node.inputs) if v is not None]
     if not views or node.op.name in KEEP_OPERANDS or node.op.name == "neg":
         return None
@@ -368,8 +373,9 @@ def pushed(view, x, depth, leaves=False, whole=False):
     leaves: whether it is enough that the view of a leaf is undone, which costs nothing. whole:
     whether all operands must undo it.
     """
-    if any(i.ndim and not surely(i.shape, x.shape) for i in x.inputs):
-        return None
+    for i in x.inputs:
+        if i.shape and i.shape is not x.shape and not surely(i.shape, x.shape):
+            return None
     undone, inputs = False, []
     for i in x.inputs:
         new = i

@@ -79,7 +79,9 @@ class _Fuser:
 
     def place(self, node):
         """Put a node into groups that read it, or into one of its own."""
-        wanting = sorted(self.wanting.get(node.uid, ()), key=lambda g: g.number)
+        wanting = list(self.wanting.get(node.uid, ()))
+        if len(wanting) > 1:
+            wanting.sort(key=lambda g: g.number)
         scalar = all(n == 1 for n in node.shape)
         again = node.op.name in GENERATORS or (scalar and node.op.kind == "elementwise")
         readers = sorted(self.units.readers(node), reverse=True)  # the one made last first

@@ -20,7 +20,7 @@ class Group:
         self.reduced = tuple(reduced)
         self.maps = {}
         self.nodes = []  # members, users before inputs until `finish`
-        self.wants = {}  # uid of a possible member -> set of maps it is read with
+        self.wants = {}  # uid of a possible member -> the different maps it is read with, a tuple
         self.partial = False  # a chunked reduction: its results are one per chunk
         self.number = None  # its place in `Units`
         self.varying = set()  # uids in `wants` that change along the loop
@@ -55,10 +55,11 @@ class Group:
         wants, behind = self.wants, self.behind
         for _, _, base, want in reads:
             uid = base.uid
-            if uid in wants:
-                wants[uid].add(want)
-            else:
-                wants[uid] = {want}
+            found = wants.get(uid)
+            if found is None:
+                wants[uid] = (want,)
+            elif want not in found:
+                wants[uid] = (*found, want)
             if want.count(None) < len(want):
                 self.varying.add(uid)
             if behind.get(uid, 0.0) < chain:
@@ -75,11 +76,16 @@ class Group:
 
     def streams(self):
         """Number of tensors the loop reads from memory: numbers that stay the same are none."""
-        return len(self.varying - self.maps.keys())
+        return len([uid for uid in self.varying if uid not in self.maps])
 
     def seen_as(self, uid):
-        """The maps with which the loop makes or reads a tensor."""
-        return {self.maps[uid]} if uid in self.maps else self.wants.get(uid, set())
+        """The different maps with which the loop makes or reads a tensor."""
+        return (self.maps[uid],) if uid in self.maps else self.wants.get(uid, ())
+
+    def sees_alike(self, other, uid):
+        """Whether two loops make or read a tensor with the same maps."""
+        mine, yours = self.seen_as(uid), other.seen_as(uid)
+        return mine == yours or len(mine) > 1 and set(mine) == set(yours)
 
     def compares(self):
         """Whether computed tensors are compared with each other here."""

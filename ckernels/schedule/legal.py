@@ -63,7 +63,7 @@ class Join:
 
     def __init__(self, node, group, users):
         self.node, self.group, self.users = node, group, users
-        self.amap = next(iter(group.wants[node.uid]))
+        self.amap = group.wants[node.uid][0]
         self.covers = {a for a in self.amap if a is not None}
         self.reduced, self.domain = group.reduced, group.domain
 
@@ -190,7 +190,10 @@ JOIN = (is_whole, is_read_one_way, has_room, loops_agree, loop_runs)
 
 def _wide(node):
     """Whether a node has any axis of a size other than 1."""
-    return any(n != 1 for n in node.shape)
+    for n in node.shape:
+        if n != 1:
+            return True
+    return False
 
 
 def in_the_way(units, readers, group):
@@ -225,11 +228,14 @@ def merge_fits(a, b, uid):
     if a.depth + b.depth > MAX_DEPTH and feeds(a, b):
         return TOGETHER_FULL
     shared = a.seen_as(uid)
-    if len(shared) != 1 or shared != b.seen_as(uid) or not set(next(iter(shared))) - {None}:
+    if len(shared) != 1 or shared != b.seen_as(uid) or shared[0].count(None) == len(shared[0]):
         return UNLIKE
-    both = (a.maps.keys() & (b.maps.keys() | b.wants.keys())) | (b.maps.keys() & a.wants.keys())
-    if any(a.seen_as(k) != b.seen_as(k) for k in both):
-        return CROSSED
+    for k in a.maps:
+        if (k in b.maps or k in b.wants) and not a.sees_alike(b, k):
+            return CROSSED
+    for k in b.maps:
+        if k in a.wants and not a.sees_alike(b, k):
+            return CROSSED
     if a.streams() + b.streams() > MAX_STREAMS:
         return TOGETHER_WIDE
     return same_loop(a, b)

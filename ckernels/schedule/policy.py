@@ -60,7 +60,10 @@ def worth_repeating(node, wanting, keep, users, home):
         return False
     sources = {peel(x, (0,) * x.ndim)[0] for x in node.inputs}
     wide = {x.uid for x in sources if x.value is None and surely(x.size, node.size)}
-    return all(len(wide - g.wants.keys() - g.maps.keys()) < 2 and not g.compares() for g in wanting)
+    for g in wanting:
+        if sum([uid not in g.wants and uid not in g.maps for uid in wide]) > 1 or g.compares():
+            return False
+    return True
 
 
 def _read_by_loops_only(node, keep, users, home):

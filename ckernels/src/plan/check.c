@@ -3,6 +3,8 @@
    it. What a kernel itself does with its pointers is codegen's promise and cannot be seen here. */
 #include "python/python.h"
 
+#include <stdlib.h>
+
 #define UNKNOWN ((int64_t)1 << 62)
 enum { GEMM_POINTERS = 3, GEMM_WORDS = CK_GEMM_WORDS };
 
@@ -248,13 +250,42 @@ static int check_instrs(const known *k)
     return 0;
 }
 
-/* The plan alone. Also counts the inputs and cells it uses. */
+static int by_number(const void *a, const void *b)
+{
+    const Py_ssize_t x = *(const Py_ssize_t *)a, y = *(const Py_ssize_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Each cell is updated once. They are sorted: to compare each with each took 0.2 ms for 480. */
+static int check_updates(const ck_plan *plan)
+{
+    Py_ssize_t n = plan->n_updates, *cells = PyMem_Malloc((n + 1) * sizeof(*cells));
+    if (!cells) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t j = 0; j < n; j++)
+        cells[j] = plan->updates[j].cell;
+    qsort(cells, n, sizeof(*cells), by_number);
+    int good = 0;
+    if (n && cells[0] < 0)
+        good = bad("negative cell index in an update:", cells[0]);
+    for (Py_ssize_t j = 1; !good && j < n; j++)
+        if (cells[j] == cells[j - 1])
+            good = bad("updated twice, cell", cells[j]);
+    PyMem_Free(cells);
+    return good;
+}
+
+/* The plan alone. Also counts the inputs and cells it uses. One that was copied from another has
+   the updates of that; its instructions are checked with the arrays it is made for. */
 int ck_plan_check(ck_plan *plan)
 {
     known k = {plan, NULL, NULL};
     if (plan->arena < 0)
         return bad("negative arena of bytes", (Py_ssize_t)plan->arena);
-    if (check_rows(&k) < 0 || ck_scan_check(plan) < 0 || check_instrs(&k) < 0)
+    if (check_rows(&k) < 0 || ck_scan_check(plan) < 0
+        || (!plan->maker && (check_instrs(&k) < 0 || check_updates(plan) < 0)))
         return -1;
     for (Py_ssize_t i = 0; i < plan->n_rows; i++) {
         Py_ssize_t index = plan->rows[i].index + 1;
@@ -262,13 +293,6 @@ int ck_plan_check(ck_plan *plan)
             plan->n_inputs = index;
         if (plan->rows[i].space == CK_CELL && index > plan->n_cells)
             plan->n_cells = index;
-    }
-    for (Py_ssize_t j = 0; j < plan->n_updates; j++) {
-        if (plan->updates[j].cell < 0)
-            return bad("negative cell index in update", j);
-        for (Py_ssize_t other = 0; other < j; other++)
-            if (plan->updates[other].cell == plan->updates[j].cell)
-                return bad("cell updated twice, by update", j);
     }
     return 0;
 }

@@ -333,6 +333,13 @@ ck_plan *ck_plan_of_class(ck_function *fn, PyArrayObject *const *arrays)
                                  length(c, ASSUMED) / 2, symbols, sizes))
             plan = plan_for(c, sizes, sizes + codes);
         PyMem_Free(symbols);
+        if (plan && (plan->n_inputs > fn->n_inputs || plan->n_cells > fn->n_cells
+                     || ck_plan_check_arrays(plan, arrays, fn->cells) < 0))
+            Py_CLEAR(plan);
+        if (plan)
+            plan->fits = 1;
+        else
+            PyErr_Clear();
     }
     Py_XDECREF(all);
     if (!plan)

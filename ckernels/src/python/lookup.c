@@ -241,7 +241,9 @@ static int check_plan(const ck_function *fn, ck_plan *plan, PyArrayObject *const
             return -1;
         }
     }
-    return ck_plan_check_arrays(plan, arrays, fn->cells);
+    int fits = plan->fits;       /* once: a plan of a class was checked when it was made */
+    plan->fits = 0;
+    return fits ? 0 : ck_plan_check_arrays(plan, arrays, fn->cells);
 }
 
 static ck_plan *bind(ck_function *fn, PyArrayObject *const *arrays)

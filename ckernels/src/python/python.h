@@ -177,6 +177,7 @@ typedef struct {
     int n_idle;
     int64_t *profile;            /* per instruction: calls, ns; NULL until asked for */
     PyObject *maker;             /* the plan this one was copied from, whose tags it has, or NULL */
+    int fits;                    /* it was checked with the arrays of the call it was made for */
 } ck_plan;
 
 extern PyTypeObject *ck_plan_type;
