@@ -57,6 +57,8 @@ _NAMES = {
     "FunctionGraph": "gof",
     "Container": "gof",
     "InconsistencyError": "gof",
+    **dict.fromkeys(("CLinker", "DualLinker", "Linker", "LocalLinker"), "gof"),
+    **dict.fromkeys(("OpWiseCLinker", "PerformLinker"), "gof"),
     "OpenMPOp": "gof",
     "FunctionMaker": "compile",
     "SymbolicInput": "compile",

@@ -19,7 +19,7 @@ tensor.nnet.opt tensor.opt_uncanonicalize version
 
 NAMES = {
     "": """
-        CLinker DualLinker Linker LocalLinker OpWiseCLinker PerformLinker disable_log_handler
+        disable_log_handler
         function_dump gpuarray has_handlers logging_default_formatter logging_default_handler
         opt pathparse rpath test theano_logger toolbox utils""",
     "compat": """
@@ -84,9 +84,9 @@ NAMES = {
         safe_no_dnn_workmem_bwd short_platform split_version theano_cfg theano_raw_cfg
         try_blas_flag var warn_cxx warn_default""",
     "gof": """
-        CLinker CVM CachedConstantError CallCache CheckStackTraceOptimization CodeBlock
-        DestroyHandler DualLinker HideC Linker LocalLinker Loop LoopGC OpWiseCLinker
-        PerformLinker Stack VM VM_Linker WrapLinker WrapLinkerMany add_clear_storage
+        CVM CachedConstantError CallCache CheckStackTraceOptimization CodeBlock
+        DestroyHandler HideC Loop LoopGC Stack VM
+        WrapLinker WrapLinkerMany add_clear_storage
         apply_policy calculate_reallocate_info callcache cmodule code_gen compiledir compilelock
         config cutils failure_code failure_code_init gc_helper get_c_cleanup get_c_declare
         get_c_extract get_c_extract_out get_c_init get_c_sync get_lock get_module_cache
@@ -138,7 +138,7 @@ NAMES = {
         mrg_uniform mrg_uniform_base multinomial np_int32_vals opt optdb scal shared tensor""",
     "scalar": """
         BinaryBitOp Compositef32 DisconnectedType FixedLogicalComparison FunctionGraph
-        GammaInc GammaIncC GammaL GammaU InRange IntegerDivisionError LogicalComparison
+        GammaInc GammaIncC GammaL GammaU InRange LogicalComparison
         NumpyAutocaster ScalarSharedVariable SharedVariable SymPyCCode UnaryBitOp
         as_common_dtype autocast_int builtin_bool builtin_complex builtin_float builtin_int
         composite_f32 config convert div_proxy float_out float_out_nocomplex floor_div
@@ -204,8 +204,8 @@ NAMES = {
     "tensor.inplace": """
         elemwise fill_inplace pprint printing scal""",
     "tensor.nlinalg": """
-        AllocDiag Apply Cholesky DimShuffle DisconnectedType Dot Dot22 Eigh EighGrad ExtractDiag
-        Hint HintsFeature HintsOptimizer Op Optimizer QRFull QRIncomplete Solve TensorInv
+        AllocDiag Cholesky DimShuffle DisconnectedType Dot Dot22 Eigh EighGrad ExtractDiag
+        Hint HintsFeature HintsOptimizer Optimizer QRFull QRIncomplete Solve TensorInv
         TensorSolve cholesky eigvalsh hints inv_as_solve is_hint_node is_positive is_psd
         is_symmetric local_det_chol local_log_pow local_log_prod_sqr local_optimizer logger
         no_transpose_symmetric psd psd_solve_with_chol register_canonicalize register_specialize
@@ -317,7 +317,7 @@ NAMES = {
         local_inplace_ger local_optimizer local_print_as_we_go_along optdb pprint res_is_a
         toolbox utils values_eq_approx_remove_inf_nan view_roots""",
     "tensor.raw_random": """
-        choice_helper gof multinomial_helper opt optdb permutation_helper random_integers_helper
+        choice_helper gof multinomial_helper opt optdb random_integers_helper
         random_make_inplace tensor""",
     "tensor.shared_randomstreams": """
         SharedVariable raw_random shared shared_constructor""",

@@ -7,7 +7,6 @@ import pytest
 
 import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
-from ckernels.compat.theano.exceptions import NotSupportedHere
 from ckernels.compat.theano.tensor import nlinalg, slinalg
 from ckernels.compat.theano.tensor.extra_ops import Unique
 
@@ -92,8 +91,24 @@ def test_eig_expm_and_least_squares():
         for ours, theirs in zip(got, np.linalg.lstsq(a, b, rcond=-1)):
             np.testing.assert_allclose(ours, theirs, atol=1e-12)
             assert ours.shape == np.shape(theirs)
-    with pytest.raises(NotSupportedHere, match="rcond"):
-        nlinalg.lstsq()(X, X, T.dscalar())
+
+
+def test_least_squares_with_a_precision_that_is_an_input():
+    x, y, rcond = T.dmatrix(), T.lmatrix(), T.dscalar()
+    f = theano.function([x, y, rcond], nlinalg.lstsq()(x, y, rcond))
+    a, b = np.diag([1.0, 1e-3, 1e-9]), np.arange(6).reshape(3, 2)
+    for limit in (1e-2, 1e-5, -1.0):
+        expected = np.linalg.lstsq(a, b, None if limit < 0 else limit)
+        for ours, theirs in zip(f(a, b, limit), expected):
+            np.testing.assert_allclose(ours, theirs, atol=1e-12)
+            assert ours.shape == np.shape(theirs)
+    v = T.dvector()
+    for limit in (T.dscalar(), T.dvector()):
+        f = theano.function([v, limit], nlinalg.lstsq()(v, v, limit))
+        with pytest.raises(np.linalg.LinAlgError):
+            f([1, 2], np.ones((2,) * limit.ndim))
+    with pytest.raises(theano.gradient.NullTypeGradError):
+        theano.grad(nlinalg.lstsq()(x, y, rcond)[0].sum(), x)
 
 
 def test_searchsorted():

@@ -314,3 +314,111 @@ def test_the_fast_sigmoid_has_the_dtype_of_sigmoid(dtype, out):
     found = value(T.nnet.ultra_fast_sigmoid(x))
     assert found.dtype == out
     np.testing.assert_allclose(found, 1 / (1 + np.exp(-x.astype("float64"))), atol=0.07)
+
+
+@pytest.mark.parametrize("linker", ["py", "cvm"])
+def test_constants_that_do_not_fit_are_an_error_of_the_call(linker):
+    mode = theano.Mode(linker)
+    a, b, x = T.constant(np.ones((5, 4))), T.constant(np.ones((6, 7))), T.dvector("x")
+    product = T.dot(a, b)
+    assert product.ndim == 2 and product.dtype == "float64"
+    with pytest.raises(ValueError, match="Shape mismatch.*5, 4"):
+        theano.function([], product.sum(), mode=mode)()
+    with pytest.raises(ValueError, match="Shape mismatch"):
+        theano.function([], theano.grad((product + b).sum(), b), mode=mode)()
+    total = a + T.constant(np.ones((5, 3)))
+    both = theano.function([x], [x * 2, total[0, 0]], mode=mode)
+    with pytest.raises(ValueError, match="Shape mismatch"):
+        both([1.0])
+    with pytest.raises(TypeError):  # numbers of dimensions are part of the type
+        T.batched_dot(a, T.constant(1.0))
+
+
+@pytest.mark.parametrize("linker", ["py", "cvm"])
+def test_windows_that_do_not_tile_an_image(linker):
+    mode, x = theano.Mode(linker), T.dtensor4("x")
+    image = np.arange(50.0).reshape(2, 1, 5, 5)
+    for way in ("valid", "half", "full"):
+        f = theano.function([x], T.nnet.neighbours.images2neibs(x, (2, 2), mode=way), mode=mode)
+        with pytest.raises(TypeError, match="do not divide"):
+            f(image)
+        with pytest.raises(ValueError, match="do not divide"):
+            f(image)
+        known = T.nnet.neighbours.images2neibs(T.constant(image), (2, 2), mode=way)
+        with pytest.raises(TypeError, match="do not divide"):
+            theano.function([], known, mode=mode)()
+    whole = T.nnet.neighbours.images2neibs(x, (2, 2), mode="ignore_borders")
+    expected = image[:, :, :4, :4].reshape(2, 2, 2, 2, 2).swapaxes(2, 3).reshape(8, 4)
+    np.testing.assert_array_equal(theano.function([x], whole, mode=mode)(image), expected)
+
+
+def test_an_array_that_is_not_1_where_its_type_says_so():
+    x = T.TensorType("float64", (True, False))("x")
+    f = theano.function([x], x.sum(), mode=theano.Mode("cvm"))
+    assert f(np.ones((1, 3))) == 3
+    for kind in (TypeError, ValueError):
+        with pytest.raises(kind, match="axis 0"):
+            f(np.ones((2, 3)))
+
+
+def test_reductions_of_bits_and_of_complex_numbers():
+    x = T.TensorType("uint8", (False, False))("x")
+    a = np.array([[3, 5, 6], [7, 1, 4]], "uint8")
+    for name, fn in (("or_", np.bitwise_or), ("and_", np.bitwise_and), ("xor", np.bitwise_xor)):
+        op = T.elemwise.CAReduce(getattr(theano.scalar, name), axis=(1,))
+        np.testing.assert_array_equal(op(x).eval({x: a}), fn.reduce(a, 1))
+        np.testing.assert_array_equal(op(x).eval({x: a[:, :0]}), fn.reduce(a[:, :0], 1))
+    z = T.TensorType("complex128", (False, False))("z")
+    a = np.array([[1 + 2j, 1 - 3j, 0], [2j, np.nan + 1j, 5]])
+    for ours, theirs in ((T.max, np.max), (T.min, np.min)):
+        for axis in (None, 0, 1, (0, 1)):
+            got = ours(z, axis=axis).eval({z: a})
+            expected = theirs(a, axis=axis)
+            np.testing.assert_array_equal(np.isnan(got), np.isnan(expected))
+            np.testing.assert_array_equal(got[~np.isnan(got)], expected[~np.isnan(expected)])
+
+
+def test_draws_by_a_function_of_ones_own():
+    from ckernels.compat.theano.tensor.raw_random import (
+        RandomFunction,
+        permutation_helper,
+        poisson,
+        random_state_type,
+        uniform,
+    )
+
+    def halves(state, low, size):
+        return state.randint(2, size=size) / 2 + low
+
+    rng = random_state_type()
+    for fn, args in (("uniform", (0.0, 2.0)), (np.random.RandomState.normal, (1.0, 2.0)),
+                     (halves, (3.0,))):  # fmt: skip
+        new, out = RandomFunction(fn, T.dmatrix)(rng, (3, 2), *args)
+        assert out.type == T.dmatrix
+        state, got = theano.function([rng], [new, out])(np.random.RandomState(7))
+        expected = np.random.RandomState(7)
+        draw = getattr(np.random.RandomState, fn) if isinstance(fn, str) else fn
+        np.testing.assert_array_equal(got, draw(expected, *args, (3, 2)))
+        assert state.rand() == expected.rand()
+    rows = RandomFunction(permutation_helper, T.imatrix, ndim_added=1)(rng, (4,), 5)[1]
+    got = theano.function([rng], rows)(np.random.RandomState(7))
+    expected = np.random.RandomState(7)
+    np.testing.assert_array_equal(got, [expected.permutation(5) for _ in range(4)])
+    wrong = RandomFunction("uniform", T.dvector, ndim_added=-1)(rng, (4, 2), 0.0, 1.0)[1]
+    with pytest.raises(ValueError, match="dimensions"):
+        theano.function([rng], wrong)(np.random.RandomState(7))
+    low, high = T.TensorType("float64", (False, True))(), T.TensorType("float64", (True,) * 3)()
+    assert uniform(rng, low=low, high=high)[1].broadcastable == (True, False, True)
+    with pytest.raises(TypeError, match="needs a size"):
+        poisson(rng, ndim=2)
+
+
+def test_integers_divided_as_the_flag_says():
+    x, y = T.lscalars("x", "y")
+    with theano.change_flags(int_division="raise"):
+        with pytest.raises(theano.scalar.IntegerDivisionError, match="int64"):
+            T.div_proxy(x, y)
+        assert T.div_proxy(x, 2.0).dtype == "float64"
+    with theano.change_flags(int_division="floatX"):
+        assert T.div_proxy(x, y).eval({x: 7, y: 2}) == 3.5
+    assert T.div_proxy(x, y).eval({x: 7, y: 2}) == 3

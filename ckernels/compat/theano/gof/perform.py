@@ -228,14 +228,22 @@ def _shaped(op, part, x):
     )
 
 
-Row("perform", "opaque", _infer, _run, _grad, doc="An Op of Theano's kind, written in Python.")
+Row(
+    "perform",
+    "opaque",
+    _infer,
+    _run,
+    _grad,
+    properties={"knows_complex": True},
+    doc="An Op of Theano's kind, written in Python.",
+)
 Row(
     "perform_unfolded",
     "opaque",
     _infer,
     _run,
     _grad,
-    properties={"effect": True},
+    properties={"effect": True, "knows_complex": True},
     doc="`perform` of an Op whose do_constant_folding says no: it runs in each call.",
 )
 ROWS = ("perform", "perform_unfolded")
