@@ -61,6 +61,7 @@ _NAMES = {
     **dict.fromkeys(("OpWiseCLinker", "PerformLinker"), "gof"),
     "OpenMPOp": "gof",
     "FunctionMaker": "compile",
+    "function_dump": "compile",
     "SymbolicInput": "compile",
     "SymbolicOutput": "compile",
 }

@@ -335,3 +335,42 @@ def test_a_scalar_op_whose_gradient_is_not_written():
     np.testing.assert_array_equal(got, [2, 3])
     with pytest.raises(NullTypeGradError, match="not implemented"):
         theano.grad(op(x, 2.0).sum(), x)
+
+
+def test_what_the_gradient_of_a_user_gives_is_the_gradient():
+    given = T.dmatrix("given")
+
+    class Flat(theano.Op):
+        __props__ = ()
+
+        def make_node(self, x):
+            return theano.gof.Apply(self, [x], [T.dscalar()])
+
+        def grad(self, inputs, gout):
+            return [given]
+
+    x = T.dmatrix("x")
+    cost = Flat()(x)
+    assert theano.grad(cost, x) is given
+    assert theano.grad(cost * 2.0, x) is given  # whatever comes in
+    assert theano.grad(cost + x.sum(), x) is not given
+
+
+def test_known_gradients_that_do_not_exist():
+    x, y = T.iscalars("x", "y")
+    cost = x + y
+    with pytest.raises(NullTypeGradError):
+        theano.grad(cost, [x, y], known_grads={cost: NullType("why")()})
+    with pytest.raises(gradient.DisconnectedInputError):
+        theano.grad(cost, x, known_grads={cost: DisconnectedType()()})
+    v, w = T.dscalars("v", "w")
+    first, second = v * 2, w * v
+    known = {first: NullType("why")(), second: T.constant(1.0)}
+    gv, gw = theano.grad(None, [v, w], known_grads=known, null_gradients="return")
+    assert isinstance(gv.type, NullType) and float(gw.eval({v: 3.0})) == 3
+
+
+def test_gradients_have_the_type_of_what_they_are_by():
+    x, y = T.dmatrix("x"), T.TensorType("float64", (True, False))("y")
+    gx, gy = theano.grad(T.dot(y, x).sum(), [x, y])
+    assert (gx.type, gy.type) == (x.type, y.type)

@@ -157,3 +157,14 @@ def test_ops_pickle_and_are_applied_again(op):
     np.testing.assert_allclose(other.eval({x: a - 2}), found.eval({x: a}))
     if isinstance(op, (slinalg.Cholesky, slinalg.Eigvalsh, slinalg.Solve)):
         assert isinstance(op.lower, bool)
+
+
+@pytest.mark.parametrize("mode", ["reduced", "r", "complete", "raw"])
+def test_all_modes_of_qr(mode):
+    a = RNG.randn(4, 3)
+    got = theano.function([X], nlinalg.qr(X, mode))(a)
+    expected = np.linalg.qr(a, mode)
+    for ours, theirs in zip(*[[v] if isinstance(v, np.ndarray) else v for v in (got, expected)]):
+        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+    with pytest.raises(ValueError, match="modes"):
+        nlinalg.qr(X, "none")

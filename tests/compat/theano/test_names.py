@@ -24,7 +24,7 @@ NEVER = "neither here nor in Theano 1.0.5"
         (nlinalg, "QRIncomplete"),
         (slinalg, "CholeskyGrad"),
         (T, "gammainc"),
-        (T.nnet, "CrossentropySoftmaxArgmax1HotWithBias"),
+        (T.nnet, "CrossentropyCategorical1Hot"),
         (T.nnet.abstract_conv, "ConvOp"),
         (theano.compile, "orig_function"),
         (theano.scan_module, "traverse"),

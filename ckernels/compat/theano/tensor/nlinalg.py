@@ -100,10 +100,16 @@ def _qr(x, mode):
 
 
 def qr(a, mode="reduced"):
-    """[q, r] with a = q r; mode='r': r alone."""
+    """[q, r] with a = q r; mode='r': r alone; 'complete': q is square; 'raw': LAPACK's factors.
+
+    Results of 'complete' and 'raw' have no gradient.
+    """
     mode = {"full": "reduced"}.get(mode, mode)
+    if mode in ("complete", "raw"):
+        types = _raw_qr_types if mode == "raw" else _qr_types
+        return list(ByNumPy(np.linalg.qr, "QR", types, mode=mode)(_matrix(a)))
     if mode not in ("reduced", "r"):
-        raise NotImplementedError(f"qr has the modes 'reduced' and 'r' here, not {mode!r}")
+        raise ValueError(f"qr has the modes reduced, complete, r and raw, not {mode!r}")
     return KernelOp(_qr, "QR", mode=mode)(_matrix(a))
 
 
@@ -281,6 +287,15 @@ class lstsq(KernelOp):  # noqa: N801 (Theano's name)
         if known is None or x.ndim != 2:
             return ByNumPy(_numpy_lstsq, "lstsq", _lstsq_types).make_node(x, y, rcond)
         return KernelOp.make_node(lstsq(float(known)), x, y)
+
+
+def _qr_types(a):
+    return [TensorType(floats(a.node).dtype, (False, False))] * 2
+
+
+def _raw_qr_types(a):
+    dtype = floats(a.node).dtype
+    return [TensorType(dtype, (False, False)), TensorType(dtype, (False,))]
 
 
 def _lstsq_types(x, y, rcond):

@@ -436,7 +436,7 @@ def _max_and_arg(x, axis):
 def max_and_argmax(a, axis=None, keepdims=False):
     """[the largest element over axes, its place]."""
     a = as_tensor_variable(a)
-    axis = axes_of(axis, a.ndim)
+    axis = axes_of(list(dict.fromkeys(axis)) if isinstance(axis, list) else axis, a.ndim)
     axes = list(range(a.ndim)) if axis is None else axis
     if not axes:
         from .creation import zeros_like
