@@ -99,24 +99,6 @@ def pfunc(
                     on_unused_input)  # fmt: skip
 
 
-def function_dump(filename, inputs, outputs=None, **options):
-    """Write what `function` is asked for to a file, which another process may load and make.
-
-    >>> import pickle, tempfile, ckernels.compat.theano as theano
-    >>> x = theano.tensor.dvector("x")
-    >>> with tempfile.NamedTemporaryFile(suffix=".pkl") as file:
-    ...     theano.function_dump(file.name, [x], x + 1)
-    ...     asked = pickle.load(open(file.name, "rb"))
-    >>> theano.function(**asked)([1, 2]).tolist()
-    [2.0, 3.0]
-    """
-    import pickle
-
-    options.pop("extra_tag_to_remove", None)
-    with open(filename, "wb") as file:
-        pickle.dump({"inputs": inputs, "outputs": outputs, **options}, file)
-
-
 class _Asked:
     """What was asked for: ins [In], outs [Variable], updates {shared: Variable}, givens {v: v}."""
 
