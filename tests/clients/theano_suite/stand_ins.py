@@ -124,7 +124,8 @@ def old_numpy():
         np.find_common_type = lambda arrays, scalars: np.result_type(*arrays, *scalars)
     for name in ("ceil", "floor", "trunc"):  # of integers, they were floats
         old = functools.partial(
-            lambda f, x, **options: f(np.add(x, 0.0), **options), getattr(np, name)
+            lambda f, x, **options: f(x.astype(np.result_type(x, np.float16)), **options),
+            getattr(np, name),
         )
         old.nin = old.nout = 1
         setattr(np, f"old_{name}", old)

@@ -168,3 +168,18 @@ def test_all_modes_of_qr(mode):
         np.testing.assert_allclose(ours, theirs, atol=1e-12)
     with pytest.raises(ValueError, match="modes"):
         nlinalg.qr(X, "none")
+
+
+def test_kronecker_products():
+    x, y, z = T.dvector(), T.dmatrix(), T.dtensor3()
+    a, b, c = RNG.randn(2), RNG.randn(3, 4), RNG.randn(2, 3, 2)
+    d = RNG.randn(2, 3)
+    w = T.dmatrix()
+    np.testing.assert_allclose(slinalg.kron(y, w).eval({y: b, w: d}), np.kron(b, d))
+    np.testing.assert_allclose(slinalg.kron(x, y).eval({x: a, y: b}), np.kron(a[None], b).ravel())
+    flat = np.multiply.outer(b, a).transpose(1, 0, 2).ravel()
+    np.testing.assert_allclose(slinalg.kron(y, x).eval({x: a, y: b}), flat)
+    blocks = np.multiply.outer(b, c).swapaxes(1, 2).reshape(6, 12, 2)
+    np.testing.assert_allclose(slinalg.kron(y, z).eval({y: b, z: c}), blocks)
+    with pytest.raises(TypeError, match="at least 3"):
+        slinalg.kron(x, x)
