@@ -7,7 +7,10 @@ graphs of their own.
 from .. import dtypes, ops
 from ..errors import DisconnectedError, with_line
 from ..graph.node import making_for
+from ..graph.op import having
 from ..graph.walk import toposort
+
+COMPLEX_RULES = having("knows_complex")
 
 
 def carries(node):
@@ -76,4 +79,7 @@ def _backward(node, g):
             ),
             node,
         )
+    if node.outs is None and dtypes.is_complex(node.dtype) and node.op.name not in COMPLEX_RULES:
+        parts = node.op.grad(node, ops.conj(g))  # of an analytic function: g times conj(f')
+        return parts and [None if p is None else ops.conj(p) for p in parts]
     return node.op.grad(node, g)

@@ -7,6 +7,7 @@ from ..errors import ArgumentError, ShapeError
 from ..graph.node import Node
 from ..graph.shapes import show
 from ..ops.shape import sized, times
+from ..ops.windows import TilingError
 
 MODES = {"valid": "valid", "ignore_borders": "valid", "half": "half", "full": "full",
          "wrap_centered": "valid"}  # fmt: skip
@@ -63,9 +64,9 @@ def images2neibs(ten4, neib_shape, neib_step=None, mode="valid"):
 def _wrapped(x, size):
     for axis, k in ((2, size[0]), (3, size[1])):
         if k % 2 == 0:
-            raise ArgumentError(f"wrap_centered needs windows of odd sizes, not {size}")
+            raise TilingError(f"wrap_centered needs windows of odd sizes, not {size}")
         if x.shape[axis] is not None and x.shape[axis] < k:
-            raise ShapeError(
+            raise TilingError(
                 f"wrap_centered windows {size} are larger than the images {show(x.shape)}"
             )
         half, whole = k // 2, (slice(None),) * axis

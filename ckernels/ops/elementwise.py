@@ -26,7 +26,7 @@ from .base import (
     to_node,
     zeros_like,
 )
-from .logic import ge, gt, isnan, le, lt
+from .logic import eq, ge, gt, isnan, le, lt
 
 __all__ = ["cast", "add", "sub", "mul", "true_div", "masked_mul", "masked_div",
            "floor_div", "mod", "pow", "neg", "abs",
@@ -216,12 +216,19 @@ def _c_neg(attrs, dtype):
 neg = elementwise("neg", _c_neg, np.negative, lambda x, y, g: neg(g), ulp=0, takes="iufc",
                   doc="-x.")
 abs = elementwise("abs", c_kinds(c_builtin("fabs"), "ck_abs_{S}({0})", unsigned="({0})"), np.abs,
-                  lambda x, y, g: mul(g, sign(x)), ulp=0, takes="biufc",
+                  lambda x, y, g: mul(g, _direction(x, y)), ulp=0, takes="biufc",
                   out=lambda d: {"complex64": "float32", "complex128": "float64"}.get(d, d),
                   doc="|x|; the gradient at 0 is 0.")
 sign = elementwise("sign", "ck_sign_{S}({0})", np.sign, lambda x, y, g: zeros_like(x),
                    rule="number", ulp=0, cost=2, takes="iuf", doc="-1, 0 or 1; NaN stays.")
 # fmt: on
+
+
+def _direction(x, size):
+    """x / |x|, and 0 at 0: the sign of a real number."""
+    if not dtypes.is_complex(x.dtype):
+        return sign(x)
+    return where(eq(size, 0), 0, true_div(x, cast(size, x.dtype)))
 
 
 def _c_square(attrs, dtype):
@@ -364,12 +371,22 @@ rad2deg = _scaled("rad2deg", 180 / np.pi, "Radians to degrees.")
 
 
 # --- complex: through the oracle; real tensors never reach these ops --------------------------
+# The cotangent of x + iy is the slope by x plus i times the slope by y, so that of z through a
+# function f with a complex derivative is g conj(f'(z)): autodiff/accumulate.py has it from the rule
+# of real numbers. The functions of the parts have rules of their own, which are these.
 
+# fmt: off
 _part = {"complex64": "float32", "complex128": "float64"}.get
-_real = elementwise("real", None, np.real, out=_part, takes="c", doc="Real part.")
-_imag = elementwise("imag", None, np.imag, out=_part, takes="c", doc="Imaginary part.")
-_conj = elementwise("conj", None, np.conj, takes="c", doc="Complex conjugate.")
-_angle = elementwise("angle", None, np.angle, out=_part, takes="c", doc="Argument.")
+_real = elementwise("real", None, np.real, lambda x, y, g: cast(g, x.dtype), out=_part, takes="c",
+                    doc="Real part.")
+_imag = elementwise("imag", None, np.imag, lambda x, y, g: mul(cast(g, x.dtype), 1j), out=_part,
+                    takes="c", doc="Imaginary part.")
+_conj = elementwise("conj", None, np.conj, lambda x, y, g: conj(g), takes="c",
+                    doc="Complex conjugate.")
+_angle = elementwise("angle", None, np.angle,
+                     lambda x, y, g: true_div(mul(cast(g, x.dtype), 1j), conj(x)), out=_part,
+                     takes="c", doc="Argument.")
+# fmt: on
 
 
 def real(x):

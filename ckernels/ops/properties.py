@@ -27,6 +27,8 @@ TABLES = {
     "effect": ("print", "check"),
     # results that are compared: two loop nests must not round what they compare differently
     "compares": ("eq", "ne", "lt", "le", "gt", "ge", "argmax", "argmin"),
+    # gradients that know of complex numbers; those of other ops are of analytic functions
+    "knows_complex": ("real", "imag", "conj", "angle", "abs", "cast", "py_op", "c_op"),
     # signs of floats: above 0 for all operands; at least 0; of the sign of the operand
     "positive": ("exp", "exp2", "sigmoid", "softmax", "softplus", "cosh"),
     "not_negative": ("square", "abs", "relu"),
@@ -64,7 +66,7 @@ def declare():
 
 
 NO_FLOATS = "its results are no floats: nothing flows back"
-COMPLEX = "complex numbers run in NumPy, and have no gradient"
+COMPLEX = "complex numbers run in NumPy"
 LATE = "made by rewrites, when gradients have been taken and graphs batched"
 RAGGED = "data decides its size, or it is one: a batch of them would be ragged"
 STATES = "each stream has a state of its own; a batch of draws is one larger draw"
@@ -80,7 +82,6 @@ WITHOUT = {
                          "logical_xor", "logical_not", "bit_and", "bit_or", "bit_xor", "bit_not",
                          "left_shift", "right_shift", "isnan", "isinf", "isfinite", "any", "all",
                          "argmax", "argmin"), NO_FLOATS),
-        **dict.fromkeys(("real", "imag", "conj", "angle"), COMPLEX),
         **dict.fromkeys(("moment2", "ifelse", "either"), LATE),
         **dict.fromkeys(("svd_full", "qr_full", "eig"),
                         "its full or complex factors are not differentiable in general"),

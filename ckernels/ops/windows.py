@@ -263,13 +263,17 @@ def _infer_patches(attrs, x):
     return x.dtype, (x.shape[0], *results, *kernel, x.shape[-1])
 
 
+class TilingError(ShapeError, TypeError):
+    """Windows that do not tile an image, as was asked for; Theano called that a TypeError."""
+
+
 def _check_exact(attrs, sizes):
-    """ShapeError where windows leave something of the padded image at the end of an axis."""
+    """TilingError where windows leave something of the padded image at the end of an axis."""
     axes = zip(sizes, attrs["size"], attrs["strides"], attrs["padding"], attrs["dilation"])
     for axis, (size, k, s, spec, d) in enumerate(axes):
         around = size and pads(spec, size, k, s, d)
         if around and (size + sum(around) - extent(k, d)) % s:
-            raise ShapeError(
+            raise TilingError(
                 f"windows of size {k} every {s} elements do not divide the image of "
                 f"size {size}, padded by {around[0]} and {around[1]}, along spatial "
                 f"axis {axis}"

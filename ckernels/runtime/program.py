@@ -127,13 +127,14 @@ class Program:
         self.assumptions = []  # of the last plan: (text, line, taken)
         self.described = None  # key and order of the graph: see stored.py
         self.lock = locks.rlock()
+        self.misfit = ShapeError  # for an array that a static size of its input refuses
         self.callable = None  # weak, of the C callable, which learns to plan without us
 
     def shapes_of(self, arrays):
         """{leaf: shape} for these input arrays; ShapeError where a static size disagrees."""
         shapes = {}
         for node, array in zip(self.inputs, arrays):
-            self.check_shape(node, array)
+            self.check_shape(node, array, self.misfit)
             shapes[node] = array.shape
         for node in self.cells:
             if None in node.shape:
@@ -141,12 +142,12 @@ class Program:
         return shapes
 
     @staticmethod
-    def check_shape(node, array):
+    def check_shape(node, array, misfit=ShapeError):
         wrong = [k for k, (a, b) in enumerate(zip(node.shape, array.shape)) if a not in (None, b)]
         if wrong:
             name = node.name or "an input"
             raise with_line(
-                ShapeError(
+                misfit(
                     f"{name} was declared with shape {show(node.shape)} and got an array of shape "
                     f"{show(array.shape)}: axis {wrong[0]} is {array.shape[wrong[0]]} instead of "
                     f"{node.shape[wrong[0]]}"

@@ -74,6 +74,24 @@ BUILT = {"check": lambda x: ops.check(x, ops.lt(x, 1e9)),
          "polygamma": lambda x: polygamma(2, x)}  # fmt: skip
 
 
+@case("real", "imag", "conj", "angle", "abs", "mul", "true_div", "square", "pow", "exp", "sqrt")
+def complex_parts(rng):
+    """Real functions of x + iy, away from 0 and from the cut of the roots."""
+
+    def build(x, y):
+        z = ops.add(ops.mul(y, 1j), x)
+        far = ops.add(z, 3.0)
+        parts = [
+            ops.real(ops.mul(ops.exp(z), ops.conj(ops.square(z)))),
+            ops.imag(ops.true_div(ops.sqrt(far), ops.pow(far, 3))),
+            ops.abs(ops.mul(z, x)),
+            ops.angle(ops.mul(far, ops.sub(y, 1j))),
+        ]
+        return ops.add(ops.mul(parts[0], parts[1]), ops.add(parts[2], parts[3]))
+
+    return Case(build, [numbers(rng, (2, 3), 0.3, 1.5), numbers(rng, (3,), -0.9, -0.2)])
+
+
 def numbers(rng, shape, low=-2.0, high=2.0, special=()):
     """Numbers of [low, high], about a third of them special."""
     x = rng.uniform(low, high, shape)

@@ -57,8 +57,11 @@ _NAMES = {
     "FunctionGraph": "gof",
     "Container": "gof",
     "InconsistencyError": "gof",
+    **dict.fromkeys(("CLinker", "DualLinker", "Linker", "LocalLinker"), "gof"),
+    **dict.fromkeys(("OpWiseCLinker", "PerformLinker"), "gof"),
     "OpenMPOp": "gof",
     "FunctionMaker": "compile",
+    "function_dump": "compile",
     "SymbolicInput": "compile",
     "SymbolicOutput": "compile",
 }

@@ -19,8 +19,8 @@ tensor.nnet.opt tensor.opt_uncanonicalize version
 
 NAMES = {
     "": """
-        CLinker DualLinker Linker LocalLinker OpWiseCLinker PerformLinker disable_log_handler
-        function_dump gpuarray has_handlers logging_default_formatter logging_default_handler
+        disable_log_handler
+        gpuarray has_handlers logging_default_formatter logging_default_handler
         opt pathparse rpath test theano_logger toolbox utils""",
     "compat": """
         DefaultOrderedDict decode_iter decode_with get_unbound_function ifilter
@@ -30,7 +30,7 @@ NAMES = {
         DisconnectedType NODEFAULT NullType OPT_FAST_COMPILE OPT_FAST_RUN OPT_FAST_RUN_STABLE
         OPT_MERGE OPT_NONE OPT_O2 OPT_O3 OPT_STABILIZE OPT_UNSAFE PrintCurrentFunctionGraph
         ScanProfileStats Supervisor Variable alias_root check_equal config
-        convert_function_input exclude fgraph_updated_vars function_dump get_info_on_inputs gof
+        convert_function_input exclude fgraph_updated_vars get_info_on_inputs gof
         graph infer_reuse_pattern inline_ofg_expansion insert_deepcopy instantiated_default_mode
         io_connection_pattern is_same_graph iter_over_pairs local_useless
         ops_with_inner_function orig_function rebuild_collect_shared register_checker
@@ -41,7 +41,7 @@ NAMES = {
         Variable gof inline_ofg_expansion io_connection_pattern ops_with_inner_function optdb
         orig_function rebuild_collect_shared""",
     "compile.function": """
-        compat function_dump orig_function pfunc""",
+        compat orig_function """,
     "compile.io": """
         SharedVariable gof""",
     "compile.maker": """
@@ -84,9 +84,9 @@ NAMES = {
         safe_no_dnn_workmem_bwd short_platform split_version theano_cfg theano_raw_cfg
         try_blas_flag var warn_cxx warn_default""",
     "gof": """
-        CLinker CVM CachedConstantError CallCache CheckStackTraceOptimization CodeBlock
-        DestroyHandler DualLinker HideC Linker LocalLinker Loop LoopGC OpWiseCLinker
-        PerformLinker Stack VM VM_Linker WrapLinker WrapLinkerMany add_clear_storage
+        CVM CachedConstantError CallCache CheckStackTraceOptimization CodeBlock
+        DestroyHandler HideC Loop LoopGC Stack VM
+        WrapLinker WrapLinkerMany add_clear_storage
         apply_policy calculate_reallocate_info callcache cmodule code_gen compiledir compilelock
         config cutils failure_code failure_code_init gc_helper get_c_cleanup get_c_declare
         get_c_extract get_c_extract_out get_c_init get_c_sync get_lock get_module_cache
@@ -111,7 +111,7 @@ NAMES = {
         DebugMode FAST_RUN ViewOp get_debug_values get_mode gof grad_time mode_not_slow null_type
         tensor utils""",
     "ifelse": """
-        Apply CondMerge Op TensorType acceptable_ops clone cond_make_inplace
+        CondMerge TensorType acceptable_ops clone cond_make_inplace
         cond_merge_ifs_false cond_merge_ifs_true cond_merge_random_op cond_remove_identical gof
         ifelse_lift_single_if_through_acceptable_ops opt optdb""",
     "misc": """
@@ -133,12 +133,12 @@ NAMES = {
         blocksparse conv cuda fourier minimal multinomial neighbours softsign solve""",
     "sandbox.rng_mrg": """
         A1p134 A1p72 A2p134 A2p72 Apply DotModulo M1 M2 MASK12 MASK13 MASK2 MULT2 NORM Op
-        ParamsType TensorType Variable bool_t cast ff_2p134 ff_2p72 function get_vector_length
-        gradient int_t local_optimizer matVecModM mrg_next_value mrg_random_make_inplace
-        mrg_uniform mrg_uniform_base multinomial np_int32_vals opt optdb scal shared tensor""",
+        ParamsType TensorType Variable bool_t cast function get_vector_length
+        gradient int_t local_optimizer mrg_next_value mrg_random_make_inplace
+        mrg_uniform_base multinomial np_int32_vals opt optdb scal shared tensor""",
     "scalar": """
         BinaryBitOp Compositef32 DisconnectedType FixedLogicalComparison FunctionGraph
-        GammaInc GammaIncC GammaL GammaU InRange IntegerDivisionError LogicalComparison
+        GammaInc GammaIncC GammaL GammaU InRange LogicalComparison
         NumpyAutocaster ScalarSharedVariable SharedVariable SymPyCCode UnaryBitOp
         as_common_dtype autocast_int builtin_bool builtin_complex builtin_float builtin_int
         composite_f32 config convert div_proxy float_out float_out_nocomplex floor_div
@@ -157,7 +157,7 @@ NAMES = {
         as_tensor_variable compat compress_outs config expand_empty forced_replace function
         get_scalar_constant_value get_updates_and_outputs gof grad_undefined gradient
         hash_listsDictsTuples infer_shape io_connection_pattern isNaN_or_Inf_or_None
-        map_variables profile_printer rebuild_collect_shared reconstruct_graph safe_new scalar
+        profile_printer rebuild_collect_shared reconstruct_graph safe_new scalar
         scan_args scan_can_remove_outs scan_utils tensor traverse""",
     "tensor": """
         AdvancedBooleanIncSubtensor AdvancedBooleanIndexingError AdvancedIndexingError Apply
@@ -204,15 +204,15 @@ NAMES = {
     "tensor.inplace": """
         elemwise fill_inplace pprint printing scal""",
     "tensor.nlinalg": """
-        AllocDiag Apply Cholesky DimShuffle DisconnectedType Dot Dot22 Eigh EighGrad ExtractDiag
-        Hint HintsFeature HintsOptimizer Op Optimizer QRFull QRIncomplete Solve TensorInv
+        AllocDiag Cholesky DimShuffle DisconnectedType Dot Dot22 Eigh EighGrad ExtractDiag
+        Hint HintsFeature HintsOptimizer Optimizer QRFull QRIncomplete Solve TensorInv
         TensorSolve cholesky eigvalsh hints inv_as_solve is_hint_node is_positive is_psd
         is_symmetric local_det_chol local_log_pow local_log_prod_sqr local_optimizer logger
         no_transpose_symmetric psd psd_solve_with_chol register_canonicalize register_specialize
         register_stabilize remove_hint_nodes solve spectral_radius_bound tag_solve_triangular
         tensor transinv_to_invtrans""",
     "tensor.nnet": """
-        Apply ConvOp CrossentropyCategorical1Hot CrossentropySoftmaxArgmax1HotWithBias
+        Apply ConvOp CrossentropyCategorical1Hot
         DisconnectedType ScalarSoftsign abstract_conv2d as_tensor_variable copy_stack_trace
         crossentropy_to_crossentropy_with_softmax
         crossentropy_to_crossentropy_with_softmax_with_bias elemwise extra_ops gof
@@ -243,14 +243,14 @@ NAMES = {
         sparse_block_gemv sparse_block_gemv_inplace sparse_block_outer
         sparse_block_outer_inplace""",
     "tensor.nnet.bn": """
-        AbstractBatchNormInference AbstractBatchNormTrain AbstractBatchNormTrainGrad Apply
+        AbstractBatchNormInference AbstractBatchNormTrain Apply
         BNComposite Composite Op TensorType add as_common_dtype bn_groupopt copy_stack_trace
         local_abstract_batch_norm_inference local_abstract_batch_norm_train
         local_abstract_batch_norm_train_grad local_optimizer mul register_specialize_device sub
         true_div""",
     "tensor.nnet.conv3d2d": """
         Apply DiagonalSubtensor DisconnectedType IncDiagonalSubtensor Op TopoOptimizer
-        copy_stack_trace diagonal_subtensor get_diagonal_subtensor_view inc_diagonal_subtensor
+        copy_stack_trace diagonal_subtensor inc_diagonal_subtensor
         local_inplace_DiagonalSubtensor tensor""",
     "tensor.nnet.ctc": """
         ConnectionistTemporalClassification GCC_compiler config cpu_contiguous ctc_present gof
@@ -317,7 +317,7 @@ NAMES = {
         local_inplace_ger local_optimizer local_print_as_we_go_along optdb pprint res_is_a
         toolbox utils values_eq_approx_remove_inf_nan view_roots""",
     "tensor.raw_random": """
-        choice_helper gof multinomial_helper opt optdb permutation_helper random_integers_helper
+        choice_helper gof multinomial_helper opt optdb random_integers_helper
         random_make_inplace tensor""",
     "tensor.shared_randomstreams": """
         SharedVariable raw_random shared shared_constructor""",

@@ -58,6 +58,10 @@ class ShapeMismatchError(ShapeError):
     """Shapes that do not fit."""
 
 
+class BroadcastError(ShapeError, TypeError):
+    """An array whose size is not 1 along an axis that its input calls broadcastable."""
+
+
 class NanGuardError(NonFiniteError, AssertionError):
     """NanGuardMode found a number that its switches call an error."""
 

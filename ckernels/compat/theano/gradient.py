@@ -20,6 +20,7 @@ from .differences import GradientError, numeric_grad, verify_grad
 from .exceptions import DisconnectedInputError, NullTypeGradError
 from .gof.graph import Constant, Variable, ancestors, apply_order
 from .gof.op import KernelOp, PureOp, apply_op
+from .gof.perform import noting
 from .gof.type import DisconnectedType, NullType
 from .gof.walks import LAZY, applied, handle_of, is_leaf, known_handles
 from .names import absent_of as _absent_of
@@ -191,7 +192,7 @@ def grad(
     cost = _checked_cost(cost, known)
     found = _gradients(cost, targets, known, list(consider_constant or ()))
     results = [
-        _finished(g, x, cost, disconnected_inputs, return_disconnected, null_gradients)
+        _finished(g, x, cost, disconnected_inputs, return_disconnected, null_gradients, known)
         for g, x in zip(found, targets)
     ]
     if add_names:
@@ -257,12 +258,25 @@ def _gradients(cost, targets, known, fixed):
         if isinstance(g, Handle):
             node = opened.of(v)
             nodes[node] = ops.cast(g.node, node.dtype) if dtypes.is_inexact(node.dtype) else g.node
-    start = None if cost is None else opened.roots[0].node
-    ends = [start if x is cost else opened.of(x) for x in targets]
-    found = _engine_grad(start, ends, nodes, [opened.of(v) for v in fixed], targets)
+    ending = cost is not None and not any(cost is v for v in known)
+    start = opened.roots[0].node if ending else None
+    ends = [opened.roots[0].node if x is cost else opened.of(x) for x in targets]
+    with noting() as returned:
+        found = _engine_grad(start, ends, nodes, [opened.of(v) for v in fixed], targets)
     found = opened.closed(found)
+    memo.update({v.node.uid: v for v in returned if v.node.uid not in memo})
     mentioned = (*roots, *known.values())
-    return [None if n is None else (n, memo, mentioned) for n in found]
+    found = [None if n is None else (n, memo, mentioned, returned) for n in found]
+    return _with_nulls(found, targets, known)
+
+
+def _with_nulls(found, targets, known):
+    """Gradients, with NullTypes for targets that what has none among `known` is made of."""
+    for v, g in known.items():
+        if isinstance(g.type, NullType):
+            above = {id(a) for a in ancestors([v])}
+            found = [g if id(x) in above else f for f, x in zip(found, targets)]
+    return found
 
 
 def _engine_grad(cost, targets, known, fixed, handles):
@@ -394,29 +408,36 @@ def _float_like(node):
     return node if dtypes.is_inexact(node.dtype) else ops.cast(node, config.floatX)
 
 
-def _finished(found, x, cost, disconnected, returned, null_gradients):
+def _finished(found, x, cost, disconnected, wanted, null_gradients, known=()):
     """The variable for a gradient, or what was asked for where there is none."""
     if isinstance(getattr(x, "type", None), DisconnectedType):
         return x
-    if found is None and _counts(x, cost):
+    if found is None and _counts(x, cost) and not known:
         return _zeros(x)
     if found is None:
         _disconnected(x, cost, disconnected)
-        if returned in ("none", "None"):
+        if wanted in ("none", "None"):
             return None
-        if returned in ("Disconnected", "disconnected"):
+        if wanted in ("Disconnected", "disconnected"):
             return DisconnectedType()()
         return _zeros(x)
-    node, memo, mentioned = found
-    why = _null_reason(node)
+    if isinstance(found, Variable):
+        why = found.type.why_null
+    else:
+        node, memo, mentioned, returned = found
+        why = _null_reason(node)
     if why is not None:
         if null_gradients == "raise":
             raise NullTypeGradError(f"a gradient on the way does not exist: {why}")
         return NullType(why)()
     made = handle_of(node, memo)
+    if made in returned:  # what the gradient of a user's Op gave, whole
+        return made
     if made._owner is not LAZY:  # a variable the user has already: a gradient is no alias of it
         made = apply_op(_identity, made)
     made._mentions = mentioned
+    if x.is_tensor and made.dtype == x.dtype and made.ndim == x.ndim:
+        made._type = x.type  # what more is known of its sizes is no part of its type
     return made
 
 

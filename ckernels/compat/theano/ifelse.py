@@ -4,7 +4,8 @@ Where their sizes turn out to differ both are computed, and the one that is take
 """
 
 from ... import ops
-from .gof.op import KernelOp
+from .gof.graph import Apply, Variable
+from .gof.op import KernelOp, Op
 from .names import absent_of as _absent_of
 from .tensor.variables import Handle, as_tensor_variable
 
@@ -40,6 +41,21 @@ def _choose(c, *branches, n_outs):
     ]
 
 
+class ObjectIfElse(Op):
+    """A condition and two variables of one type that are no tensors."""
+
+    __props__ = ()
+
+    def make_node(self, condition, then, other):
+        if then.type != other.type:
+            raise TypeError(f"the branches of ifelse are {then.type} and {other.type}")
+        return Apply(self, [as_tensor_variable(condition), then, other], [then.type()])
+
+    def perform(self, node, inputs, storage, params=None):
+        condition, then, other = inputs
+        storage[0][0] = then if condition else other
+
+
 def ifelse(condition, then_branch, else_branch, name=None):
     """`then_branch` if the scalar `condition` is not zero, else `else_branch`: tensors or lists.
 
@@ -57,6 +73,9 @@ def ifelse(condition, then_branch, else_branch, name=None):
             f"ifelse got {len(then)} values to take where the condition holds and "
             f"{len(other)} where not; both branches need the same number"
         )
+    if any(isinstance(v, Variable) and not hasattr(v, "node") for v in (*then, *other)):
+        chosen = [ObjectIfElse()(condition, a, b) for a, b in zip(then, other)]
+        return chosen if many else chosen[0]
     then, other = zip(*(_alike(a, b) for a, b in zip(then, other)))
     found = IfElse(len(then), name=name)(condition, *then, *other)
     found = list(found) if isinstance(found, list) else [found]

@@ -9,7 +9,7 @@ import importlib
 VERSION = "1.0.5"
 INSTEAD = {     # module or name: what to use
     "theano.gpuarray": "there is no GPU back-end",
-    "theano.gof.CLinker": "the engine compiles graphs; an Op's `c_code` is compiled for it",
+    "theano.gof.WrapLinker": "MonitorMode calls functions before and after each node",
     "theano.tensor.io": "read files with NumPy; the graph computes with tensors",
 }  # fmt: skip
 
@@ -17,8 +17,8 @@ INSTEAD = {     # module or name: what to use
 def missing(module, name):
     """The AttributeError for a name that is not here: whether Theano 1.0 had it.
 
-    >>> print(missing("theano.gof", "CLinker"))  # doctest: +ELLIPSIS
-    theano.gof.CLinker is a name of Theano 1.0.5 that ckernels does not have: the engine ...
+    >>> print(missing("theano.gof", "WrapLinker"))  # doctest: +ELLIPSIS
+    theano.gof.WrapLinker is a name of Theano 1.0.5 that ckernels does not have: Monitor...
     """
     whole = f"{module}.{name}"
     if not known(module, name):

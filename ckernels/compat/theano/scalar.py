@@ -194,10 +194,14 @@ def round_half_away_from_zero_vec(a):
     return np.copysign(np.floor(np.abs(a) + a.dtype.type(0.5)), a).astype(a.dtype)
 
 
+class IntegerDivisionError(Exception):
+    """Integers were divided where the flag int_division says that this is an error."""
+
+
 class ScalarOp(Op):
     """An operation on numbers; `nodes` is what it means to the engine, of any shape."""
 
-    nin, nout, default_output = -1, 1, None
+    nin, nout, default_output, name = -1, 1, None, None
 
     def __init__(self, output_types_preference=None, name=None):
         self.name = name
@@ -263,8 +267,11 @@ class BinaryScalarOp(ScalarOp):
 class NamedOp(ScalarOp):
     """A row of rules.py."""
 
-    def __init__(self, rule):
-        self.rule, self.name = rule, rule
+    rule = None  # of each class its own
+
+    def __init__(self, output_types_preference=None, name=None):
+        ScalarOp.__init__(self, output_types_preference, name or self.rule)
+        rule = self.rule
         self.nin = (
             1
             if rule in rules.UNARY
@@ -273,13 +280,27 @@ class NamedOp(ScalarOp):
                 -1 if rule in ("add", "mul", "maximum", "minimum", "and_", "or_", "xor") else 2,
             )
         )
-        self.nodes = rules.build_of(rule)
+        build = rules.build_of(rule)
+        self.nodes = build if output_types_preference is None else self._preferring(build)
+
+    def _preferring(self, build):
+        """`build` with the result in the type that the preference says."""
+
+        def preferred(*nodes):
+            (kind,) = self.output_types([get_scalar_type(n.dtype) for n in nodes])
+            return rules.cast_to(build(*nodes), kind.dtype)
+
+        return preferred
 
     def __reduce__(self):
-        return _named, (self.rule,)
+        return _named, (self.rule, self.output_types_preference, self.name)
 
     def __eq__(self, other):
-        return isinstance(other, NamedOp) and self.rule == other.rule
+        return (
+            isinstance(other, NamedOp)
+            and self.rule == other.rule
+            and self.output_types_preference == other.output_types_preference
+        )
 
     def __hash__(self):
         return hash(("NamedOp", self.rule))
@@ -288,14 +309,14 @@ class NamedOp(ScalarOp):
 _named_ops = {}
 
 
-def _named(rule):
+def _named(rule, preference=None, name=None):
     found = _named_ops.get(rule)
     if found is None:
         row = rules.UNARY.get(rule) or rules.SEVERAL[rule]
-        kind = type(row[0], (NamedOp,), {"__module__": __name__})
-        found = _named_ops[rule] = kind(rule)
+        kind = type(row[0], (NamedOp,), {"__module__": __name__, "rule": rule})
+        found = _named_ops[rule] = kind()
         globals().setdefault(row[0], kind)
-    return found
+    return found if preference is None else type(found)(preference, name)
 
 
 class Cast(UnaryScalarOp):
@@ -303,6 +324,7 @@ class Cast(UnaryScalarOp):
 
     def __init__(self, dtype):
         self.o_type, self.name = get_scalar_type(dtype), f"Cast{{{dtype}}}"
+        self.output_types_preference = specific_out(self.o_type)
 
     def nodes(self, x):
         return rules.cast_to(x, self.o_type.dtype)
@@ -404,6 +426,12 @@ class transfer_type:  # noqa: N801 (Theano's name)
     def __call__(self, *types):
         return [types[i] if isinstance(i, int) else i for i in self.transfer]
 
+    def __eq__(self, other):
+        return type(self) is type(other) and self.transfer == other.transfer
+
+    def __hash__(self):
+        return hash((type(self), self.transfer))
+
 
 class specific_out:  # noqa: N801
     """Outputs of these types."""
@@ -413,6 +441,12 @@ class specific_out:  # noqa: N801
 
     def __call__(self, *types):
         return list(self.spec)
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.spec == other.spec
+
+    def __hash__(self):
+        return hash((type(self), self.spec))
 
 
 float_and_complex = ("float16", "float32", "float64", "complex64", "complex128")

@@ -18,6 +18,7 @@ from .exceptions import MissingInputError
 from .gof.graph import Variable
 from .gof.walks import handle_of, known_handles, replayed
 from .names import absent_of as _absent_of
+from .tensor.rules import upcast
 from .tensor.sharedvar import SharedVariable, TensorSharedVariable
 from .tensor.variables import Handle, as_tensor_variable, wrap
 from .updates import OrderedUpdates
@@ -68,14 +69,27 @@ def scan(
 
         rows, infos = _listed(sequences), _listed(outputs_info)
         return scan_objects(fn, rows, infos, others, n_steps, return_list)
-    asked = _Scan(fn, sequences, outputs_info, non_sequences, n_steps, go_backwards)
+    infos = _listed(outputs_info)
     options = {
         "strict": False,
         "checkpoint": None,
         "name": name,
         "truncate": -1 if truncate_gradient is None else int(truncate_gradient),
     }
-    return asked.run(strict, return_list, options)
+    while True:
+        asked = _Scan(fn, sequences, infos, non_sequences, n_steps, go_backwards)
+        try:
+            return asked.run(strict, return_list, options)
+        except _Wider as wanted:
+            infos = [*infos]
+            infos[wanted.place] = np.asarray(infos[wanted.place], wanted.dtype)
+
+
+class _Wider(Exception):
+    """A state that starts as a Python number is of another dtype after a step: that of `dtype`."""
+
+    def __init__(self, place, dtype):
+        self.place, self.dtype = place, dtype
 
 
 def _listed(x):
@@ -109,6 +123,10 @@ class _Scan:
         self.fn = fn
         self.given_seqs = [_spec(s, "input") for s in _listed(sequences)]
         self.given_infos = [_info(o) for o in _listed(outputs_info)]
+        self.plain = {"sequences": self.given_seqs, "outputs_info": self.given_infos,
+                      "non_sequences": _listed(non_sequences), "n_steps": n_steps,
+                      "go_backwards": go_backwards}  # fmt: skip
+        self.numbers = [isinstance(o, (bool, int, float)) for o in _listed(outputs_info)]
         self.others = [self._other(x) for x in _listed(non_sequences)]
         self.seqs = [scan_step.Sequence(k, s) for k, s in enumerate(self.given_seqs)]
         self.states = [scan_step.State(k, s) for k, s in enumerate(self.given_infos)]
@@ -163,6 +181,8 @@ class _Scan:
         )
         memo = known_handles([*others, *self.seen, *self.outer()])
         outputs = [handle_of(node, memo) for node in loop.rows()]
+        for k, v in enumerate(outputs):
+            v._mentions, v._loop = (*self.seen, *others, *self.outer()), (self, k)
         if config.compute_test_value != "off":
             from .test_values import fill  # start-up
 
@@ -215,7 +235,10 @@ class _Scan:
         if config.compute_test_value != "off":
             self.give_test_values(handles)
         outputs, updates, condition = returned(self.fn(*handles))
-        outputs = self.fitted(outputs)
+        self.arguments = handles
+        outputs = self.outputs = self.fitted(outputs)
+        if updates or condition is not None:
+            self.plain = None
         self.seen = [*outputs, *[v for v in updates.values() if isinstance(v, Handle)]]
         if self.strict:
             self.check_strict(handles, outputs, updates)
@@ -247,8 +270,10 @@ class _Scan:
                 "output that no later step reads"
             )
         found = []
-        for o, state in zip(outputs, self.states or [None] * len(outputs)):
+        for k, (o, state) in enumerate(zip(outputs, self.states or [None] * len(outputs))):
             if state is not None and state.taps:
+                if self.numbers[k] and upcast(o.dtype, state.init.dtype) != state.init.dtype:
+                    raise _Wider(k, o.dtype)
                 o = _as_state(o, state)
             found.append(o)
         return found
@@ -442,6 +467,8 @@ def scan_checkpoints(
     sequences = _listed(sequences)
     if any(isinstance(s, dict) for s in sequences):
         raise AssertionError("sequences of scan_checkpoints have no taps")
+    if any(isinstance(s, dict) and "taps" in s for s in _listed(outputs_info)):
+        raise RuntimeError("outputs_info of scan_checkpoints has no taps")
     asked = _Scan(fn, sequences, outputs_info, non_sequences, n_steps, False)
     found, updates = asked.run(
         False,
@@ -486,13 +513,13 @@ def clone(output, replace=None, strict=True, share_inputs=True, copy_inputs=None
     many = isinstance(output, (list, tuple))
     outputs = list(output) if many else [output]
     table = {old: replacement(old, new, strict) for old, new in pairs}
+    found = replayed(outputs, table)
     if not share_inputs:
         from .gof.graph import Constant, inputs
 
-        for v in inputs(outputs):
-            if v not in table and not isinstance(v, Constant):
-                table[v] = v.clone()
-    found = replayed(outputs, table)
+        found = replayed(
+            found, {v: v.clone() for v in inputs(found) if not isinstance(v, Constant)}
+        )
     return found if many else found[0]
 
 

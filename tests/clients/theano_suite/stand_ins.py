@@ -123,9 +123,16 @@ def old_numpy():
     if "find_common_type" not in vars(np):
         np.find_common_type = lambda arrays, scalars: np.result_type(*arrays, *scalars)
     for name in ("ceil", "floor", "trunc"):  # of integers, they were floats
-        old = functools.partial(lambda f, x: f(np.add(x, 0.0)), getattr(np, name))
-        old.nin = 1
+        old = functools.partial(
+            lambda f, x, **options: f(x.astype(np.result_type(x, np.float16)), **options),
+            getattr(np, name),
+        )
+        old.nin = old.nout = 1
         setattr(np, f"old_{name}", old)
+    if not hasattr(np, "MAXDIMS"):
+        np.MAXDIMS = 64
+    if not hasattr(np.linalg, "linalg"):
+        np.linalg.linalg = np.linalg
     casts = {"__getitem__": lambda self, dtype: lambda x: np.asarray(x).astype(dtype)}
     np.cast = type("Casts", (), casts)()
     if not hasattr(numpy.testing, "dec"):
@@ -133,9 +140,23 @@ def old_numpy():
         numpy.testing.dec = type("dec", (), {"knownfailureif": plain, "skipif": plain})
 
 
+def dtype_of(kind):
+    """The dtype of a class of NumPy's numbers, abstract ones included, which had one in 2020."""
+    plain = {np.number: float, np.inexact: float, np.floating: float, np.integer: np.int64,
+             np.signedinteger: np.int64, np.unsignedinteger: np.uint64,
+             np.complexfloating: complex}  # fmt: skip
+    return np.dtype(plain.get(kind, kind))
+
+
 def old_scipy():
-    """Functions of small integers had float32 results in the SciPy of 2020, as in Theano."""
+    """Functions of small integers had float32 results in the SciPy of 2020, as in Theano; and
+    scipy.linalg had kron."""
+    import scipy.linalg
     import scipy.special
+
+    if not hasattr(scipy.linalg, "kron"):
+        blocks = np.multiply.outer  # laid side by side along the first two axes
+        scipy.linalg.kron = lambda a, b: np.concatenate(np.concatenate(blocks(a, b), 1), 1)
 
     def of_small(function):
         @functools.wraps(function)

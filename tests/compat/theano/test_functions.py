@@ -149,3 +149,60 @@ def test_calls_with_keywords_take_another_way_and_hold_nothing():
     finally:
         gc.enable()
     assert theano.function([x], x.size + x)(1) == 2
+
+
+def test_what_an_inner_input_hides_is_unused():
+    m = T.dmatrix("m")
+    mt = m.T
+    with pytest.raises(UnusedInputError, match="index 0"):
+        theano.function([m, mt], mt * 2)
+    f = theano.function([m, mt], mt * 2, on_unused_input="ignore")
+    np.testing.assert_array_equal(f(np.zeros((2, 3)), np.ones((3, 2))), np.full((3, 2), 2.0))
+    x, s = T.dscalars("x", "s")
+    with pytest.raises(UnusedInputError):
+        theano.function([s], x)
+    with pytest.raises(MissingInputError):
+        theano.function([s], x, on_unused_input="ignore")
+    with pytest.raises(MissingInputError, match="needs s"):
+        theano.function([theano.In(x, update=s + x)], x)
+
+
+def test_givens_of_more_dimensions_where_that_is_allowed():
+    w, x, y = T.imatrix("w"), T.ivector("x"), T.ivector("y")
+    f = theano.function([w, y], x * y, givens={x: w}, rebuild_strict=False)
+    a, b = np.arange(6, dtype="int32").reshape(2, 3), np.arange(3, dtype="int32")
+    np.testing.assert_array_equal(f(a, b), a * b)
+    with pytest.raises(TypeError, match="cannot stand"):
+        theano.function([w, y], x * y, givens={x: w})
+
+
+def test_pfunc_and_what_it_refuses():
+    x = theano.shared(2.0)
+    x.default_update = x + 1
+    y = T.dscalar("y")
+    f = theano.compile.pfunc(params=[y], outputs=x * y, no_default_updates=[x])
+    assert f(3) == f(3) == 6
+    for wrong in (x, "x"):
+        with pytest.raises(TypeError, match="no_default_updates"):
+            theano.compile.pfunc([y], x * y, no_default_updates=wrong)
+    undefined = theano.gradient.grad_undefined(T.add, 0, y)
+    with pytest.raises(TypeError, match="undefined"):
+        theano.function([y], undefined)
+
+
+def test_functions_are_dumped_as_they_were_asked_for(tmp_path):
+    x, s = T.dvector("x"), theano.shared(np.ones(2), "s")
+    theano.function_dump(tmp_path / "f.pkl", [x], x + s, updates={s: s * 2}, name="twice")
+    with open(tmp_path / "f.pkl", "rb") as file:
+        f = theano.function(**pickle.load(file))
+    assert f.name == "twice"
+    assert [f([1, 2]).tolist(), f([1, 2]).tolist()] == [[2, 3], [3, 4]]
+
+
+def test_a_clone_shares_no_input_where_that_is_asked():
+    x, y, z, s = T.dvector("x"), T.dvector("y"), T.dvector("z"), theano.shared(0.5)
+    made = theano.clone(s * (x + y) ** 2, replace={y: z}, share_inputs=False)
+    found = theano.gof.graph.inputs([made])
+    assert not {x, y, z, s} & set(found) and [v.name for v in found if v.name] == ["x", "z"]
+    kept = theano.clone(s * (x + y) ** 2, replace={y: z})
+    assert {x, z, s} <= set(theano.gof.graph.inputs([kept]))

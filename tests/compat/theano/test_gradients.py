@@ -296,3 +296,81 @@ def test_loops_and_gradients_have_test_values(testing_values):
     np.testing.assert_array_equal(moved.tag.test_value, [-1, -1, -1])
     with pytest.raises(ValueError, match="no test value"):
         T.dvector("y") + 1
+
+
+def test_gradients_through_complex_numbers():
+    """The slopes by both parts, first and second, against differences."""
+    x, y, b = (T.dvector(name) for name in "xyb")
+    point = [np.array(v) for v in ([0.3, -1.2, 0.7], [1.1, 0.4, -0.6], [2.0, 0.5, -1.0])]
+    for build in (
+        lambda x, y, b: abs((T.complex(x, y) * b) ** 2).sum(),
+        lambda x, y, b: 0.5 * T.real(T.complex(x, y) ** 3 * b).sum(),
+        lambda x, y, b: (0.9 * T.imag(T.exp(T.complex(x, y))) * b).sum(),
+        lambda x, y, b: (T.angle(T.complex(x, y)) * b).sum(),
+        lambda x, y, b: (
+            T.real(T.complex_from_polar(abs(x), y)) * T.imag(T.conj(T.complex(b, y)))
+        ).sum(),
+    ):
+        theano.gradient.verify_grad(build, point, rng=np.random.RandomState(1))
+        slopes = theano.grad(build(x, y, b), [x, y, b], disconnected_inputs="ignore")
+        names = dict(zip((x, y, b), range(3)))
+
+        def second(*values, slopes=slopes, names=names):
+            given = {v: values[k] for v, k in names.items()}
+            return theano.clone(sum((s * s).sum() for s in slopes), replace=given)
+
+        theano.gradient.verify_grad(second, point, rng=np.random.RandomState(1))
+
+
+def test_a_scalar_op_whose_gradient_is_not_written():
+    class Times(theano.scalar.ScalarOp):
+        def impl(self, n, x):
+            return x * n
+
+        def grad(self, inputs, gout):
+            return [gradient.grad_not_implemented(self, 0, inputs[0]), gout[0] * inputs[0]]
+
+    op, x = T.Elemwise(Times(theano.scalar.upgrade_to_float)), T.dvector("x")
+    got = theano.grad(op(T.constant([2.0, 3.0]), x).sum(), x).eval({x: [1.0, 1.0]})
+    np.testing.assert_array_equal(got, [2, 3])
+    with pytest.raises(NullTypeGradError, match="not implemented"):
+        theano.grad(op(x, 2.0).sum(), x)
+
+
+def test_what_the_gradient_of_a_user_gives_is_the_gradient():
+    given = T.dmatrix("given")
+
+    class Flat(theano.Op):
+        __props__ = ()
+
+        def make_node(self, x):
+            return theano.gof.Apply(self, [x], [T.dscalar()])
+
+        def grad(self, inputs, gout):
+            return [given]
+
+    x = T.dmatrix("x")
+    cost = Flat()(x)
+    assert theano.grad(cost, x) is given
+    assert theano.grad(cost * 2.0, x) is given  # whatever comes in
+    assert theano.grad(cost + x.sum(), x) is not given
+
+
+def test_known_gradients_that_do_not_exist():
+    x, y = T.iscalars("x", "y")
+    cost = x + y
+    with pytest.raises(NullTypeGradError):
+        theano.grad(cost, [x, y], known_grads={cost: NullType("why")()})
+    with pytest.raises(gradient.DisconnectedInputError):
+        theano.grad(cost, x, known_grads={cost: DisconnectedType()()})
+    v, w = T.dscalars("v", "w")
+    first, second = v * 2, w * v
+    known = {first: NullType("why")(), second: T.constant(1.0)}
+    gv, gw = theano.grad(None, [v, w], known_grads=known, null_gradients="return")
+    assert isinstance(gv.type, NullType) and float(gw.eval({v: 3.0})) == 3
+
+
+def test_gradients_have_the_type_of_what_they_are_by():
+    x, y = T.dmatrix("x"), T.TensorType("float64", (True, False))("y")
+    gx, gy = theano.grad(T.dot(y, x).sum(), [x, y])
+    assert (gx.type, gy.type) == (x.type, y.type)

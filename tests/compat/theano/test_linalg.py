@@ -7,7 +7,6 @@ import pytest
 
 import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
-from ckernels.compat.theano.exceptions import NotSupportedHere
 from ckernels.compat.theano.tensor import nlinalg, slinalg
 from ckernels.compat.theano.tensor.extra_ops import Unique
 
@@ -92,8 +91,24 @@ def test_eig_expm_and_least_squares():
         for ours, theirs in zip(got, np.linalg.lstsq(a, b, rcond=-1)):
             np.testing.assert_allclose(ours, theirs, atol=1e-12)
             assert ours.shape == np.shape(theirs)
-    with pytest.raises(NotSupportedHere, match="rcond"):
-        nlinalg.lstsq()(X, X, T.dscalar())
+
+
+def test_least_squares_with_a_precision_that_is_an_input():
+    x, y, rcond = T.dmatrix(), T.lmatrix(), T.dscalar()
+    f = theano.function([x, y, rcond], nlinalg.lstsq()(x, y, rcond))
+    a, b = np.diag([1.0, 1e-3, 1e-9]), np.arange(6).reshape(3, 2)
+    for limit in (1e-2, 1e-5, -1.0):
+        expected = np.linalg.lstsq(a, b, None if limit < 0 else limit)
+        for ours, theirs in zip(f(a, b, limit), expected):
+            np.testing.assert_allclose(ours, theirs, atol=1e-12)
+            assert ours.shape == np.shape(theirs)
+    v = T.dvector()
+    for limit in (T.dscalar(), T.dvector()):
+        f = theano.function([v, limit], nlinalg.lstsq()(v, v, limit))
+        with pytest.raises(np.linalg.LinAlgError):
+            f([1, 2], np.ones((2,) * limit.ndim))
+    with pytest.raises(theano.gradient.NullTypeGradError):
+        theano.grad(nlinalg.lstsq()(x, y, rcond)[0].sum(), x)
 
 
 def test_searchsorted():
@@ -142,3 +157,29 @@ def test_ops_pickle_and_are_applied_again(op):
     np.testing.assert_allclose(other.eval({x: a - 2}), found.eval({x: a}))
     if isinstance(op, (slinalg.Cholesky, slinalg.Eigvalsh, slinalg.Solve)):
         assert isinstance(op.lower, bool)
+
+
+@pytest.mark.parametrize("mode", ["reduced", "r", "complete", "raw"])
+def test_all_modes_of_qr(mode):
+    a = RNG.randn(4, 3)
+    got = theano.function([X], nlinalg.qr(X, mode))(a)
+    expected = np.linalg.qr(a, mode)
+    for ours, theirs in zip(*[[v] if isinstance(v, np.ndarray) else v for v in (got, expected)]):
+        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+    with pytest.raises(ValueError, match="modes"):
+        nlinalg.qr(X, "none")
+
+
+def test_kronecker_products():
+    x, y, z = T.dvector(), T.dmatrix(), T.dtensor3()
+    a, b, c = RNG.randn(2), RNG.randn(3, 4), RNG.randn(2, 3, 2)
+    d = RNG.randn(2, 3)
+    w = T.dmatrix()
+    np.testing.assert_allclose(slinalg.kron(y, w).eval({y: b, w: d}), np.kron(b, d))
+    np.testing.assert_allclose(slinalg.kron(x, y).eval({x: a, y: b}), np.kron(a[None], b).ravel())
+    flat = np.multiply.outer(b, a).transpose(1, 0, 2).ravel()
+    np.testing.assert_allclose(slinalg.kron(y, x).eval({x: a, y: b}), flat)
+    blocks = np.multiply.outer(b, c).swapaxes(1, 2).reshape(6, 12, 2)
+    np.testing.assert_allclose(slinalg.kron(y, z).eval({y: b, z: c}), blocks)
+    with pytest.raises(TypeError, match="at least 3"):
+        slinalg.kron(x, x)

@@ -1,4 +1,4 @@
-"""The modes that watch: each switch of NanGuardMode, and what MonitorMode shows of a call."""
+"""Modes and linkers: each switch of NanGuardMode, what MonitorMode shows, functions of a graph."""
 
 import pickle
 
@@ -7,6 +7,7 @@ import pytest
 
 import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
+from ckernels.compat.theano import gof
 from ckernels.compat.theano.compile import MonitorMode, NanGuardMode, detect_nan
 from ckernels.errors import NonFiniteError
 
@@ -92,3 +93,65 @@ def test_monitors_of_loops_and_choices():
     )
     assert f([1.0], 3).tolist() == [8.0]
     assert "scan" in names and "log" not in names
+
+
+@pytest.mark.parametrize(
+    "linker",
+    [gof.PerformLinker, gof.CLinker, gof.OpWiseCLinker, gof.VM_Linker, gof.DualLinker],
+)
+def test_linkers_give_functions_of_a_graph(linker):
+    x, y = T.dmatrix("x"), T.drow("y")
+    graph = gof.FunctionGraph([x, y], [x * y, (x - y).sum()])
+    a, b = np.arange(6.0).reshape(2, 3), np.ones((1, 3))
+    product, total = linker().accept(graph).make_function()(a, b)
+    np.testing.assert_array_equal(product, a * b)
+    assert total == (a - b).sum()
+    one = gof.FunctionGraph([x], [x.sum()])
+    made = linker()
+    assert made.accept(graph) is made and made.accept(one) is not made
+    assert made.accept(one).make_function()(a) == 15
+    assert made.accept(one).make_function(unpack_single=False)(a) == [15]
+    with pytest.raises(TypeError, match="broadcastable|declared"):
+        made.make_function()(a, a)
+    if linker is not gof.DualLinker:
+        assert theano.function([x], x.sum(), mode=theano.Mode(linker=linker()))(a) == 15
+
+
+def test_thunks_of_linkers():
+    x = T.dvector("x")
+    out = [None]
+    linker = gof.PerformLinker().accept(gof.FunctionGraph([x], [T.exp(x)]))
+    thunk, (given,), (got,) = linker.make_thunk(output_storage=[out])
+    given.value = [0.0, 1.0]
+    thunk()
+    np.testing.assert_allclose(out[0], np.exp([0.0, 1.0]))
+    assert got.value is out[0]
+    with pytest.raises(TypeError):
+        given.value = "no"
+    with pytest.raises(ValueError, match="accept"):
+        gof.CLinker().make_function()
+
+
+def test_linkers_overwrite_and_compare():
+    x = T.dvector("x")
+    added = T.Elemwise(theano.scalar.Add(theano.scalar.transfer_type(0)), {0: 0})(x, 1)
+    a = np.zeros(2)
+    gof.CLinker().accept(gof.FunctionGraph([x], [added])).make_function()(a)
+    assert a.tolist() == [1, 1]
+
+    class Drifts(theano.Op):
+        __props__, calls = (), 0
+
+        def make_node(self, x):
+            return theano.gof.Apply(self, [x], [x.type()])
+
+        def perform(self, node, inputs, storage):
+            Drifts.calls += 1
+            storage[0][0] = inputs[0] + Drifts.calls
+
+    graph = gof.FunctionGraph([x], [Drifts()(x)])
+    with pytest.raises(Exception, match="differ"):
+        gof.DualLinker().accept(graph).make_function()(a)
+    seen = []
+    gof.DualLinker(lambda p, q: seen.append(p - q)).accept(graph).make_function()(a)
+    assert np.ravel(seen).tolist() == [-1, -1]

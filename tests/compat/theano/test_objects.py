@@ -283,3 +283,12 @@ def test_functions_with_lists_have_copies_and_pickles():
     assert count.get_value() == 1
     with pytest.raises(ValueError, match="does not use"):
         f.copy(swap={other: scale})
+
+
+def test_choices_between_what_is_no_tensor():
+    x, y, c = theano.generic(), theano.generic(), T.iscalar("c")
+    f = theano.function([c, x, y], ifelse(c, x, y))
+    first, second = ["a"], {"b": 1}
+    assert f(1, first, second) is first and f(0, first, second) is second
+    with pytest.raises(TypeError, match="branches"):
+        ifelse(c, x, Double()())

@@ -314,3 +314,227 @@ def test_the_fast_sigmoid_has_the_dtype_of_sigmoid(dtype, out):
     found = value(T.nnet.ultra_fast_sigmoid(x))
     assert found.dtype == out
     np.testing.assert_allclose(found, 1 / (1 + np.exp(-x.astype("float64"))), atol=0.07)
+
+
+@pytest.mark.parametrize("linker", ["py", "cvm"])
+def test_constants_that_do_not_fit_are_an_error_of_the_call(linker):
+    mode = theano.Mode(linker)
+    a, b, x = T.constant(np.ones((5, 4))), T.constant(np.ones((6, 7))), T.dvector("x")
+    product = T.dot(a, b)
+    assert product.ndim == 2 and product.dtype == "float64"
+    with pytest.raises(ValueError, match="Shape mismatch.*5, 4"):
+        theano.function([], product.sum(), mode=mode)()
+    with pytest.raises(ValueError, match="Shape mismatch"):
+        theano.function([], theano.grad((product + b).sum(), b), mode=mode)()
+    total = a + T.constant(np.ones((5, 3)))
+    both = theano.function([x], [x * 2, total[0, 0]], mode=mode)
+    with pytest.raises(ValueError, match="Shape mismatch"):
+        both([1.0])
+    with pytest.raises(TypeError):  # numbers of dimensions are part of the type
+        T.batched_dot(a, T.constant(1.0))
+
+
+@pytest.mark.parametrize("linker", ["py", "cvm"])
+def test_windows_that_do_not_tile_an_image(linker):
+    mode, x = theano.Mode(linker), T.dtensor4("x")
+    image = np.arange(50.0).reshape(2, 1, 5, 5)
+    for way in ("valid", "half", "full"):
+        f = theano.function([x], T.nnet.neighbours.images2neibs(x, (2, 2), mode=way), mode=mode)
+        with pytest.raises(TypeError, match="do not divide"):
+            f(image)
+        with pytest.raises(ValueError, match="do not divide"):
+            f(image)
+        known = T.nnet.neighbours.images2neibs(T.constant(image), (2, 2), mode=way)
+        with pytest.raises(TypeError, match="do not divide"):
+            theano.function([], known, mode=mode)()
+    whole = T.nnet.neighbours.images2neibs(x, (2, 2), mode="ignore_borders")
+    expected = image[:, :, :4, :4].reshape(2, 2, 2, 2, 2).swapaxes(2, 3).reshape(8, 4)
+    np.testing.assert_array_equal(theano.function([x], whole, mode=mode)(image), expected)
+
+
+def test_an_array_that_is_not_1_where_its_type_says_so():
+    x = T.TensorType("float64", (True, False))("x")
+    f = theano.function([x], x.sum(), mode=theano.Mode("cvm"))
+    assert f(np.ones((1, 3))) == 3
+    for kind in (TypeError, ValueError):
+        with pytest.raises(kind, match="axis 0"):
+            f(np.ones((2, 3)))
+
+
+def test_reductions_of_bits_and_of_complex_numbers():
+    x = T.TensorType("uint8", (False, False))("x")
+    a = np.array([[3, 5, 6], [7, 1, 4]], "uint8")
+    for name, fn in (("or_", np.bitwise_or), ("and_", np.bitwise_and), ("xor", np.bitwise_xor)):
+        op = T.elemwise.CAReduce(getattr(theano.scalar, name), axis=(1,))
+        np.testing.assert_array_equal(op(x).eval({x: a}), fn.reduce(a, 1))
+        np.testing.assert_array_equal(op(x).eval({x: a[:, :0]}), fn.reduce(a[:, :0], 1))
+    z = T.TensorType("complex128", (False, False))("z")
+    a = np.array([[1 + 2j, 1 - 3j, 0], [2j, np.nan + 1j, 5]])
+    for ours, theirs in ((T.max, np.max), (T.min, np.min)):
+        for axis in (None, 0, 1, (0, 1)):
+            got = ours(z, axis=axis).eval({z: a})
+            expected = theirs(a, axis=axis)
+            np.testing.assert_array_equal(np.isnan(got), np.isnan(expected))
+            np.testing.assert_array_equal(got[~np.isnan(got)], expected[~np.isnan(expected)])
+
+
+def test_draws_by_a_function_of_ones_own():
+    from ckernels.compat.theano.tensor.raw_random import (
+        RandomFunction,
+        permutation_helper,
+        poisson,
+        random_state_type,
+        uniform,
+    )
+
+    def halves(state, low, size):
+        return state.randint(2, size=size) / 2 + low
+
+    rng = random_state_type()
+    for fn, args in (("uniform", (0.0, 2.0)), (np.random.RandomState.normal, (1.0, 2.0)),
+                     (halves, (3.0,))):  # fmt: skip
+        new, out = RandomFunction(fn, T.dmatrix)(rng, (3, 2), *args)
+        assert out.type == T.dmatrix
+        state, got = theano.function([rng], [new, out])(np.random.RandomState(7))
+        expected = np.random.RandomState(7)
+        draw = getattr(np.random.RandomState, fn) if isinstance(fn, str) else fn
+        np.testing.assert_array_equal(got, draw(expected, *args, (3, 2)))
+        assert state.rand() == expected.rand()
+    rows = RandomFunction(permutation_helper, T.imatrix, ndim_added=1)(rng, (4,), 5)[1]
+    got = theano.function([rng], rows)(np.random.RandomState(7))
+    expected = np.random.RandomState(7)
+    np.testing.assert_array_equal(got, [expected.permutation(5) for _ in range(4)])
+    wrong = RandomFunction("uniform", T.dvector, ndim_added=-1)(rng, (4, 2), 0.0, 1.0)[1]
+    with pytest.raises(ValueError, match="dimensions"):
+        theano.function([rng], wrong)(np.random.RandomState(7))
+    low, high = T.TensorType("float64", (False, True))(), T.TensorType("float64", (True,) * 3)()
+    assert uniform(rng, low=low, high=high)[1].broadcastable == (True, False, True)
+    with pytest.raises(TypeError, match="needs a size"):
+        poisson(rng, ndim=2)
+
+
+def test_integers_divided_as_the_flag_says():
+    x, y = T.lscalars("x", "y")
+    with theano.change_flags(int_division="raise"):
+        with pytest.raises(theano.scalar.IntegerDivisionError, match="int64"):
+            T.div_proxy(x, y)
+        assert T.div_proxy(x, 2.0).dtype == "float64"
+    with theano.change_flags(int_division="floatX"):
+        assert T.div_proxy(x, y).eval({x: 7, y: 2}) == 3.5
+    assert T.div_proxy(x, y).eval({x: 7, y: 2}) == 3
+
+
+def test_states_of_loops_that_start_as_python_numbers():
+    x = T.ivector("x")
+    for start, dtype in ((0, "int32"), (0.0, "float64")):
+        total, _ = theano.scan(lambda a, before: before + a, sequences=x, outputs_info=start)
+        assert total.dtype == dtype
+        assert total.eval({x: [1, 2, 1000]}).tolist() == [1, 3, 1003]
+    with pytest.raises(ValueError, match="int8"):  # an array has the dtype that it has
+        theano.scan(lambda a, b: b + a, sequences=x, outputs_info=np.int8(0))
+    with pytest.raises(RuntimeError, match="taps"):
+        theano.scan_checkpoints(lambda a: a, [], {"initial": x, "taps": [-2]})
+    assert T.constant(0, dtype="floatX").dtype == theano.config.floatX
+
+
+def test_numbers_that_conditions_and_sizes_make():
+    c, x = T.constant(2), T.dscalar("x")
+    assert T.get_scalar_constant_value(Assert()(c, c > 1)) == 2
+    for condition in (c > 2, c > x):
+        with pytest.raises(T.NotScalarConstantError):
+            T.get_scalar_constant_value(Assert()(c, condition))
+    size = T.scalar_from_tensor(T.constant(np.ones((3, 4))).shape[1])
+    assert T.get_scalar_constant_value(size) == 4
+
+
+def test_draws_of_an_mrg_state():
+    from ckernels.compat.theano.sandbox import rng_mrg
+
+    state = np.array([12345] * 6, "int32")
+    streams = rng_mrg.MRG_RandomStreams(12345)
+    states = theano.shared(np.array([state, rng_mrg.ff_2p72(state)]))
+    np.testing.assert_array_equal(states.get_value(), streams.get_substream_rstates(2))
+    np.testing.assert_array_equal(rng_mrg.ff_2p134(state), streams.rstate)
+    new, drawn = rng_mrg.mrg_uniform.new(states, None, "float64", (2,))
+    assert drawn.type == T.dvector
+    first = theano.function([], drawn, updates={states: new})
+    expected = theano.function([], rng_mrg.MRG_RandomStreams(12345).uniform((2,), dtype="float64"))
+    for _ in range(2):
+        np.testing.assert_array_equal(first(), expected())
+    a, s = np.full((3, 3), 2**31 - 5, "int64"), np.array([2**31 - 9, 1, 2], "int32")
+    exact = [sum(int(p) * int(q) for p, q in zip(row, s)) % (2**31 - 1) for row in a]
+    assert rng_mrg.matVecModM(a, s, 2**31 - 1).tolist() == exact
+
+
+def test_kernels_of_interpolation_by_a_variable():
+    ratio = T.iscalar("ratio")
+    for normalize in (False, True):
+        f = theano.function([ratio], T.nnet.abstract_conv.bilinear_kernel_1D(ratio, normalize))
+        for r in (2, 5):
+            line = r - np.abs(np.arange(1 - r, r))
+            np.testing.assert_allclose(f(r), line / (r if normalize else 1))
+    for wrong in (T.lvector(), T.constant([1, 1, 2, 2]), (1, 1, T.lscalar(), 2)):
+        with pytest.raises(ValueError, match="imshp"):
+            T.nnet.abstract_conv.AbstractConv2d(imshp=wrong)
+    assert T.nnet.abstract_conv.AbstractConv2d(kshp=(1, T.constant(3), None, 2)).kshp == (
+        1,
+        3,
+        None,
+        2,
+    )
+
+
+def test_diagonals_as_views():
+    from ckernels.compat.theano.tensor.nnet.conv3d2d import get_diagonal_subtensor_view
+
+    x = np.arange(60.0).reshape(5, 3, 4)
+    view = get_diagonal_subtensor_view(x, 0, 1)
+    assert view.shape == (3, 3, 4) and np.shares_memory(view, x)
+    for a in range(3):
+        for b in range(3):
+            np.testing.assert_array_equal(view[a, b], x[a + 2 - b, b])
+    with pytest.raises(NotImplementedError):
+        get_diagonal_subtensor_view(x, 1, 2)
+
+
+def test_the_gradient_of_batch_normalization_as_an_op():
+    x, dy, g = T.dmatrix("x"), T.dmatrix("dy"), T.drow("g")
+    out, mean, inv = T.nnet.bn.batch_normalization_train(x, g, T.zeros_like(g))
+    expected = theano.grad(None, [x, g], known_grads={out: dy})
+    op = T.nnet.bn.AbstractBatchNormTrainGrad((0,))(x, dy, g, mean, inv)
+    rng = np.random.RandomState(3)
+    point = [rng.randn(5, 3), rng.randn(5, 3), rng.randn(1, 3)]
+    *found, bias = theano.function([x, dy, g], [*expected, *op])(*point)
+    for ours, theirs in zip(found[2:], found[:2]):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(bias, point[1].sum(0, keepdims=True))
+
+
+def test_variables_are_mapped_through_inner_graphs():
+    from ckernels.compat.theano.scan_utils import map_variables
+
+    def replaced(v):
+        return getattr(v.tag, "other", v)
+
+    x, outer = T.dvector("x"), T.dscalar("outer")
+    shared = theano.shared(1.0)
+
+    def step(a, before):
+        new = before + a
+        new.tag.other = outer * (before - a) * shared
+        return new
+
+    total, _ = theano.scan(step, sequences=x, outputs_info=0.0)
+    (other,) = map_variables(replaced, [total * 2])
+    f = theano.function([x, outer], [total, other])
+    np.testing.assert_array_equal(f([1, 2, 3], 1.0), [[1, 3, 6], [-2, -6, -12]])
+    a, b = T.dscalars("a", "b")
+    inner = a + b
+    inner.tag.other = outer * (a - b)
+    (made,) = map_variables(replaced, [theano.OpFromGraph([a, b], [inner])(x[0], x[1]) * 2])
+    assert float(made.eval({x: [5.0, 3.0], outer: 3.0})) == 12
+    shared.default_update = shared + 1
+    with pytest.raises(NotImplementedError, match="update"):
+        map_variables(replaced, [total])
+    same = map_variables(lambda v: v, [total])
+    assert same == [total]

@@ -4,7 +4,7 @@
 from ..exceptions import UnusedInputError
 from ..tensor.sharedvar import SharedVariable, generic, shared, shared_constructor
 from .callable import Function
-from .function import function
+from .function import function, pfunc
 from .io import In, Out, Param, SymbolicInput, SymbolicOutput
 from .mode import (
     FAST_COMPILE,
@@ -25,7 +25,6 @@ from .mode import (
     register_optimizer,
 )
 
-pfunc = function  # what Theano called it inside
 _LAZY = {
     "as_op": "ops",
     "FromFunctionOp": "ops",
@@ -44,6 +43,7 @@ _LAZY = {
     "SpecifyShape": "..tensor",
     "specify_shape": "..tensor",
     "optdb": "..gof.optdb",
+    "function_dump": "..misc.pkl_utils",
 }
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ....errors import user_line
 from ....runtime.function import Spec
+from ..exceptions import BroadcastError
 from ..scalar import Scalar
 from ..tensor.type import TensorType
 
@@ -61,6 +62,11 @@ class Rules(Spec):
 
     def callable(self):
         return super().callable() if self.watch is None else self.watch(self)
+
+    def program(self):
+        made = super().program()
+        made.misfit = BroadcastError
+        return made
 
     def coerce(self, i, arg):
         if i < 0:

@@ -10,8 +10,10 @@ from collections.abc import ItemsView
 import numpy as np
 
 from ..config import config
-from ..exceptions import UnusedInputError
+from ..exceptions import MissingInputError, UnusedInputError
 from ..gof.graph import Constant, Variable
+from ..gof.graph import inputs as graph_inputs
+from ..gof.type import DisconnectedType, NullType
 from ..names import absent_of as _absent_of
 from ..tensor.sharedvar import Container, SharedVariable, TensorSharedVariable
 from ..tensor.variables import Handle, as_tensor_variable
@@ -75,6 +77,26 @@ def function(
         profile,
         accept_inplace,
     )
+
+
+def pfunc(
+    params,
+    outputs=None,
+    mode=None,
+    updates=None,
+    givens=None,
+    no_default_updates=False,
+    accept_inplace=False,
+    name=None,
+    rebuild_strict=True,
+    allow_input_downcast=None,
+    profile=None,
+    on_unused_input=None,
+):
+    """`function`, under the name and with the argument `params` that Theano had inside."""
+    return function(params, outputs, mode, updates, givens, no_default_updates, accept_inplace,
+                    name, rebuild_strict, allow_input_downcast, profile,
+                    on_unused_input)  # fmt: skip
 
 
 class _Asked:
@@ -200,6 +222,9 @@ def _outputs(outputs):
     found = []
     for one in [outputs] if single else outputs:
         one = one.variable if isinstance(one, SymbolicOutput) else one
+        if isinstance(getattr(one, "type", None), (NullType, DisconnectedType)):
+            why = getattr(one.type, "why_null", "nothing flows back there")
+            raise TypeError(f"an output is a gradient that does not exist: {why}")
         if isinstance(one, Variable):
             found.append(one)
         elif hasattr(one, "node") and hasattr(one, "dtype"):
@@ -292,7 +317,7 @@ def replacement(old, new, strict=True):
             new = as_tensor_variable(new)
     new = as_tensor_variable(new)
     if new.type.dtype != old.type.dtype or new.type.ndim != old.type.ndim:
-        if strict or new.type.ndim != old.type.ndim:
+        if strict:
             raise TypeError(
                 f"{new} has the type {new.type} and cannot stand for a {old.type}: "
                 "cast or reshape it to that type first"
@@ -313,6 +338,11 @@ def _compiled(asked, mode, no_default_updates, name, on_unused, profile, accept_
     from .arguments import Rules, type_of_input  # start-up: the runtime, which a graph needs not
 
     states, visible, replace, updates = _states(asked)
+    if not isinstance(no_default_updates, (bool, list)):
+        raise TypeError(
+            "no_default_updates is True, False or a list of shared variables, not "
+            f"{no_default_updates!r}"
+        )
     lowered = Lowered(
         [i.variable for i in visible],
         asked.outs,
@@ -322,7 +352,7 @@ def _compiled(asked, mode, no_default_updates, name, on_unused, profile, accept_
         mode.rewrites() if hasattr(mode, "rewrites") else None,
     )
     lowered.check(on_unused)
-    lowered.prepare("py" if getattr(mode, "linker", None) == "py" else None)
+    lowered.prepare("py" if getattr(mode, "by_python", False) else None)
     types = [type_of_input(i.variable) for i in visible]
     defaults = {}
     for k, one in enumerate(visible):
@@ -390,12 +420,24 @@ def _states(asked):
         if one.update is None and not one.implicit:
             visible.append(one)
             continue
+        if one.update is not None and one.value is None:
+            _check_made_of(one, asked)
         hidden = _hidden(one)
         states[one.variable] = hidden
         replace[one.variable] = hidden
         if one.update is not None:
             updates[hidden] = one.update
     return states, visible, replace, updates
+
+
+def _check_made_of(one, asked):
+    """MissingInputError where an update needs what is no input of the function."""
+    known = {id(i.variable) for i in asked.ins} | {id(v) for v in asked.givens}
+    for v in graph_inputs([one.update]):
+        if id(v) not in known and not isinstance(v, (Constant, SharedVariable)):
+            raise MissingInputError(
+                f"the update of the input {one.variable} needs {v}, which is no input", variable=v
+            )
 
 
 def _hidden(one):

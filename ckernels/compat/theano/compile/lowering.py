@@ -49,7 +49,7 @@ class Lowered:
         for table in (self.given, self.stand_ins):
             if not table:
                 continue
-            inner = {k: v for k, v in table.items() if not is_leaf(k)}
+            inner = {k: v for k, v in table.items() if not is_leaf(k) or k.ndim != v.ndim}
             if inner:
                 if nodes is not None:
                     variables = self.handles(variables, nodes)
@@ -147,6 +147,7 @@ class Lowered:
     def check(self, on_unused):
         """MissingInputError for an input that was not given; what `on_unused` says about others."""
         used = set(leaves(self.outputs + [new for _, new in self.updates], "placeholder"))
+        self._check_unused(used, on_unused)
         for node in used:
             if node not in self.inputs:
                 raise MissingInputError(
@@ -155,10 +156,12 @@ class Lowered:
                     "exception_verbosity='high' shows more)",
                     variable=node,
                 )
+
+    def _check_unused(self, used, on_unused):
         unused = [k for k, n in enumerate(self.inputs) if n not in used]
         if not unused or on_unused == "ignore":
             return
-        mentioned = _mentioned([*self.written, *self.given.values()])
+        mentioned = _mentioned([*self.written, *self.given.values()], set(self.stand_ins))
         wrong = [self.variables[k] for k in unused if id(self.variables[k]) not in mentioned]
         if not wrong:
             return
@@ -196,14 +199,14 @@ def _held(v):
     return isinstance(v, Constant) or hasattr(v, "container")
 
 
-def _mentioned(variables):
-    """The ids of all variables that those of the list were written with.
+def _mentioned(variables, blockers):
+    """The ids of all variables that those of the list were written with, up to inner inputs.
 
     A gradient counts as made of its cost, whatever is left of that in the engine's graph.
     """
     found, todo = set(), list(variables)
     while todo:
-        fresh = [v for v in ancestors(todo) if id(v) not in found]
+        fresh = [v for v in ancestors(todo, blockers) if id(v) not in found]
         found.update(id(v) for v in fresh)
         todo = [m for v in fresh for m in getattr(v, "_mentions", ()) if id(m) not in found]
     return found

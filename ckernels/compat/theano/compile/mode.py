@@ -90,9 +90,14 @@ class Mode:
         found = self.optimizer
         return None if isinstance(found, list) and _empty(found) else found
 
+    @property
+    def by_python(self):
+        """Whether all nodes, Ops of users too, are to run in Python."""
+        return getattr(self.linker, "way", self.linker) == "py"
+
     def engine(self):
         """The word of the engine: compiled, fast_compile or reference."""
-        if self.linker == "py" or not config.cxx:
+        if self.by_python or not config.cxx:
             return "reference"
         named = isinstance(self._optimizer, str) or self._optimizer is None
         rewrites = OPTIMIZERS.get(self._optimizer, "fast_run") if named else "fast_run"

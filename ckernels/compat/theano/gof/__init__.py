@@ -15,11 +15,13 @@ _TOOLBOX = """Bookkeeper Feature History NodeFinder NoOutputFromInplace PrintLis
 ReplaceValidate ReplacementDidntRemovedError Validator""".split()
 _OPTDB = "DB EquilibriumDB LocalGroupDB ProxyDB Query SequenceDB TopoDB".split()
 _TYPES = "CDataType EnumType EnumList CEnumType".split()
+_LINKERS = "CLinker DualLinker Linker LocalLinker OpWiseCLinker PerformLinker VM_Linker".split()
 _LAZY = {
     **dict.fromkeys(_OPT, "opt"),
     **dict.fromkeys(_TOOLBOX, "toolbox"),
     **dict.fromkeys(_OPTDB, "optdb"),
     **dict.fromkeys(_TYPES, "enums"),
+    **dict.fromkeys(_LINKERS, "linkers"),
     **dict.fromkeys(("FunctionGraph", "InconsistencyError", "AlreadyThere"), "fg"),
     **dict.fromkeys(("COp", "OpenMPOp"), "cop"),
     **dict.fromkeys(("ParamsType", "Params"), "params_type"),

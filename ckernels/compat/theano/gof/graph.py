@@ -13,7 +13,10 @@ from ..exceptions import MissingInputError
 from ..names import absent_of as _absent_of
 from . import utils
 
-_numbers = itertools.count()
+
+def number():
+    """The next number that names a variable without a name."""
+    return next(Variable.__count__)
 
 
 class Node(utils.object2):
@@ -35,7 +38,7 @@ class Variable(Node):
     """
 
     owner = index = name = None
-    __count__ = _numbers
+    __count__ = itertools.count()
 
     def __init__(self, type, owner=None, index=None, name=None):
         self.type, self.owner, self.name = type, owner, name
@@ -47,7 +50,7 @@ class Variable(Node):
             raise TypeError("index must be an int", index)
         if name is not None and not isinstance(name, str):
             raise TypeError("name must be a string", name)
-        self.index, self._number = index, next(_numbers)
+        self.index, self._number = index, number()
 
     @property
     def auto_name(self):

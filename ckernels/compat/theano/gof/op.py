@@ -5,6 +5,7 @@ A user's Op has `make_node` and `perform`; it becomes one node of the engine, wh
 engine nodes, with attributes; equal functions and attributes are equal ops.
 """
 
+from ....errors import ShapeError
 from ..names import absent_of as _absent_of
 from . import utils
 from .clinker import CLinkerObject, CLinkerOp  # noqa: F401
@@ -193,9 +194,18 @@ class KernelOp(Op):
 
     def on(self, inputs):
         """The Apply on tensor variables."""
-        found = self.build(*[x.node for x in inputs], **self.attrs)
+        found = self._nodes([x.node for x in inputs])
         nodes = found if isinstance(found, (list, tuple)) else [found]
         return Apply.made(self, inputs, [_wrap(n) for n in nodes])
+
+    def _nodes(self, nodes):
+        """What `build` gives, a node or a list; where known sizes do not fit, what raises that."""
+        try:
+            return self.build(*nodes, **self.attrs)
+        except ShapeError as problem:
+            from .refused import refused
+
+            return refused(self.build, nodes, self.attrs, problem)
 
     def __call__(self, *inputs, **kwargs):
         node = self.make_node(*inputs)
@@ -212,7 +222,7 @@ class KernelOp(Op):
         return outputs[0] if len(outputs) == 1 else outputs
 
     def _lower(self, apply):
-        nodes = self.build(*[x.node for x in apply.inputs], **self.attrs)
+        nodes = self._nodes([x.node for x in apply.inputs])
         for out, node in zip(apply.outputs, nodes if isinstance(nodes, (list, tuple)) else [nodes]):
             out.node = node
 

@@ -4,6 +4,9 @@ Equal Ops on equal inputs are one node, as everywhere. `infer_shape` tells shape
 an Op has it; without it the engine finds out in each call.
 """
 
+import contextlib
+import contextvars
+
 import numpy as np
 
 from .... import dtypes, ops
@@ -15,6 +18,19 @@ from .graph import Apply
 from .op import Op, run
 from .type import DisconnectedType, NullType
 from .utils import MethodNotDefined
+
+_returned = contextvars.ContextVar("returned", default=None)
+
+
+@contextlib.contextmanager
+def noting():
+    """A list that the gradients which Ops of users give are added to, as they give them."""
+    found = []
+    token = _returned.set(found)
+    try:
+        yield found
+    finally:
+        _returned.reset(token)
 
 
 class Performed:
@@ -214,7 +230,10 @@ def _grad(node, g):
         elif not dtypes.is_inexact(x.node.dtype):
             parts.append(None)
         else:
-            parts.append(_shaped(held.op, as_tensor_variable(part).node, x.node))
+            part = as_tensor_variable(part)
+            if _returned.get() is not None:
+                _returned.get().append(part)
+            parts.append(_shaped(held.op, part.node, x.node))
     return parts
 
 
@@ -228,14 +247,22 @@ def _shaped(op, part, x):
     )
 
 
-Row("perform", "opaque", _infer, _run, _grad, doc="An Op of Theano's kind, written in Python.")
+Row(
+    "perform",
+    "opaque",
+    _infer,
+    _run,
+    _grad,
+    properties={"knows_complex": True},
+    doc="An Op of Theano's kind, written in Python.",
+)
 Row(
     "perform_unfolded",
     "opaque",
     _infer,
     _run,
     _grad,
-    properties={"effect": True},
+    properties={"effect": True, "knows_complex": True},
     doc="`perform` of an Op whose do_constant_folding says no: it runs in each call.",
 )
 ROWS = ("perform", "perform_unfolded")

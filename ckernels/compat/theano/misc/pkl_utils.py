@@ -9,6 +9,22 @@ import numpy as np
 from ..names import absent_of as _absent_of
 
 
+def function_dump(filename, inputs, outputs=None, **options):
+    """Write what `function` is asked for to a file, which another process may load and make.
+
+    >>> import pickle, tempfile, ckernels.compat.theano as theano
+    >>> x = theano.tensor.dvector("x")
+    >>> with tempfile.NamedTemporaryFile(suffix=".pkl") as file:
+    ...     theano.function_dump(file.name, [x], x + 1)
+    ...     asked = pickle.load(open(file.name, "rb"))
+    >>> theano.function(**asked)([1, 2]).tolist()
+    [2.0, 3.0]
+    """
+    options.pop("extra_tag_to_remove", None)
+    with open(filename, "wb") as file:
+        pickle.dump({"inputs": inputs, "outputs": outputs, **options}, file)
+
+
 class StripPickler(pickle.Pickler):
     """A pickler that leaves the traces of variables out, as all pickles here do."""
 

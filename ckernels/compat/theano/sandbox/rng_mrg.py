@@ -5,15 +5,18 @@ The generator is that of K.RandomStreams; here draws are variables of the facade
 
 import numpy as np
 
+from .... import ops
 from ....api.draws import sizes_of
 from ....api.randomstreams import RandomStreams, guess_n_streams  # noqa: F401
+from ....ops.mrg import STREAM, SUBSTREAM, ahead
 from ..config import config
 from ..gof.graph import Constant
+from ..gof.op import KernelOp
 from ..gof.walks import handle_of
 from ..gradient import undefined_grad
 from ..names import absent_of as _absent_of
 from ..tensor.rules import upcast
-from ..tensor.variables import as_tensor_variable
+from ..tensor.variables import as_tensor_variable, holds_variables
 
 # Of what normal numbers within two standard deviations have: sqrt(1 - 4 pdf(2) / (2 cdf(2) - 1)).
 TRUNCATED = 0.87962566103423978
@@ -171,6 +174,47 @@ def _flat(x):
         return x
     x = as_tensor_variable(x)
     return x if isinstance(x, Constant) else undefined_grad(x)
+
+
+def ff_2p72(rstate):
+    """The six numbers of a state 2**72 draws after `rstate`: the next substream."""
+    return ahead(np.asarray(rstate, "int32"), SUBSTREAM)
+
+
+def ff_2p134(rstate):
+    """The six numbers of a state 2**134 draws after `rstate`: the next stream."""
+    return ahead(np.asarray(rstate, "int32"), STREAM)
+
+
+def matVecModM(A, s, m):  # noqa: N802, N803 (Theano's name)
+    """A s mod m, of integers that may be large."""
+    found = np.asarray(A, object).dot(np.asarray(s, object)) % int(m)
+    return np.asarray(found, "int64").astype("int32")
+
+
+class mrg_uniform(KernelOp):  # noqa: N801 (Theano's name)
+    """(states, size) to (new states, numbers between 0 and 1) of one dtype."""
+
+    def __init__(self, output_type, inplace=False):
+        KernelOp.__init__(self, _uniform, "mrg_uniform", dtype=output_type.dtype)
+        self.output_type, self.inplace = output_type, inplace
+
+    @classmethod
+    def new(cls, rstate, ndim, dtype, size):
+        """[new states, numbers] for a `size` of ints or a vector; ndim: its length, or None."""
+        size = as_tensor_variable(np.asarray(size, "int64") if not holds_variables(size) else size)
+        from ..tensor.shaping import get_vector_length
+        from ..tensor.type import TensorType
+
+        count = get_vector_length(size) if ndim is None else ndim
+        return cls(TensorType(dtype, (False,) * count))(rstate, size)
+
+    def __reduce__(self):
+        return mrg_uniform, (self.output_type, self.inplace)
+
+
+def _uniform(rstate, size, dtype):
+    return list(ops.mrg_uniform(rstate, size, dtype))
 
 
 def multMatVect(v, A, m1, B, m2):  # noqa: N802, N803 (Theano's name)

@@ -6,6 +6,7 @@ for.
 # ruff: noqa: F401, F403
 
 import importlib
+import sys
 
 from .. import scalar as scal
 from ..gof.graph import Constant, Variable
@@ -13,6 +14,7 @@ from .constants import *
 from .constructors import *
 from .creation import *
 from .elementwise import *
+from .elementwise import Cast as _Cast
 from .extra_ops import *
 from .indexing import *
 from .joining import *
@@ -49,6 +51,7 @@ from .variables import (
     wrap,
 )
 
+basic = sys.modules[__name__]  # so that `from theano.tensor import *` brings it
 abs = abs_  # noqa: F405
 isnan_, isinf_ = isnan, isinf  # noqa: F405
 _dot = Dot()  # noqa: F405
@@ -74,6 +77,8 @@ _ELSEWHERE = {"grad": "gradient", "Rop": "gradient", "Lop": "gradient", "jacobia
 def __getattr__(name):
     from ..names import elsewhere
 
+    if name.startswith("_convert_to_"):
+        return _Cast(name.removeprefix("_convert_to_"))
     if name in _ELSEWHERE:
         module = importlib.import_module(f"ckernels.compat.theano.{_ELSEWHERE[name]}")
         return (

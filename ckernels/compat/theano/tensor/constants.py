@@ -79,7 +79,7 @@ def _single(data):
 
 
 FILLS = ("broadcast_like", "broadcast_to", "expand", "squeeze", "reshape", "identity", "cast",
-         "transpose", "check")  # fmt: skip
+         "transpose", "check", "zero_grad")  # fmt: skip
 FOLDED = (
     "add",
     "sub",
@@ -115,6 +115,8 @@ def _number(node, depth=30):
             return _single(node.value)
         except NotScalarConstantError:
             return None
+    if node.op.name == "check" and not all(_number(c, depth - 1) for c in node.inputs[1:]):
+        return None
     if node.op.name in FILLS:
         found = _number(node.inputs[0], depth - 1)
         return None if found is None else found.astype(node.dtype)

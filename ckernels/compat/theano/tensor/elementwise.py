@@ -256,12 +256,18 @@ def mod_check(x, y):
 
 
 def div_proxy(x, y):
-    """x // y of integers, x / y of others."""
+    """x / y; of integers what the flag int_division says: x // y ('int'), x / y, or an error."""
+    from ..config import config
+    from ..scalar import IntegerDivisionError
     from .variables import as_tensor_variable
 
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     whole = x.dtype in rules.DISCRETE and y.dtype in rules.DISCRETE
-    return _op("int_div" if whole else "true_div")(x, y)
+    if whole and config.int_division == "raise":
+        raise IntegerDivisionError(
+            f"{x.dtype} / {y.dtype} with int_division='raise': write // or true_div"
+        )
+    return _op("int_div" if whole and config.int_division == "int" else "true_div")(x, y)
 
 
 def ceil_intdiv(a, b):

@@ -3,10 +3,11 @@
 import numpy as np
 
 from .... import ops
-from ..exceptions import NotSupportedHere
-from ..gof.op import KernelOp
+from ..gof.graph import Apply
+from ..gof.op import KernelOp, Op
 from ..names import absent_of as _absent_of
-from .rules import floats
+from .rules import floats, upcast
+from .type import TensorType
 from .variables import as_tensor_variable
 
 __path__ = []  # modules of Theano below this one: install.py knows them
@@ -99,10 +100,16 @@ def _qr(x, mode):
 
 
 def qr(a, mode="reduced"):
-    """[q, r] with a = q r; mode='r': r alone."""
+    """[q, r] with a = q r; mode='r': r alone; 'complete': q is square; 'raw': LAPACK's factors.
+
+    Results of 'complete' and 'raw' have no gradient.
+    """
     mode = {"full": "reduced"}.get(mode, mode)
+    if mode in ("complete", "raw"):
+        types = _raw_qr_types if mode == "raw" else _qr_types
+        return list(ByNumPy(np.linalg.qr, "QR", types, mode=mode)(_matrix(a)))
     if mode not in ("reduced", "r"):
-        raise NotImplementedError(f"qr has the modes 'reduced' and 'r' here, not {mode!r}")
+        raise ValueError(f"qr has the modes reduced, complete, r and raw, not {mode!r}")
     return KernelOp(_qr, "QR", mode=mode)(_matrix(a))
 
 
@@ -268,17 +275,67 @@ def _lstsq(x, y, rcond):
 class lstsq(KernelOp):  # noqa: N801 (Theano's name)
     """lstsq()(x, y, rcond): [solution, residuals, rank, singular values] by least squares.
 
-    rcond is a number; below 0: the precision of the dtype.
+    rcond is a number, or a variable; below 0: the precision of the dtype.
     """
 
     def __init__(self, rcond=None):
         KernelOp.__init__(self, _lstsq, "lstsq", rcond=rcond)
 
     def make_node(self, x, y, rcond=-1):
-        known = ops.known_value(as_tensor_variable(rcond).node)
-        if known is None:
-            raise NotSupportedHere("the rcond of lstsq is a number here, not a variable")
-        return KernelOp.make_node(lstsq(float(known)), _matrix(x), as_tensor_variable(y))
+        x, y, rcond = map(as_tensor_variable, (x, y, rcond))
+        known = ops.known_value(rcond.node) if rcond.ndim == 0 else None
+        if known is None or x.ndim != 2:
+            return ByNumPy(_numpy_lstsq, "lstsq", _lstsq_types).make_node(x, y, rcond)
+        return KernelOp.make_node(lstsq(float(known)), x, y)
+
+
+def _qr_types(a):
+    return [TensorType(floats(a.node).dtype, (False, False))] * 2
+
+
+def _raw_qr_types(a):
+    dtype = floats(a.node).dtype
+    return [TensorType(dtype, (False, False)), TensorType(dtype, (False,))]
+
+
+def _lstsq_types(x, y, rcond):
+    dtype = upcast(floats(x.node).dtype, floats(y.node).dtype)
+    return [TensorType(dtype, (False,) * y.ndim), TensorType(dtype, (False,)),
+            TensorType("int64", ()), TensorType(dtype, (False,))]  # fmt: skip
+
+
+def _numpy_lstsq(x, y, rcond):
+    if np.ndim(rcond):
+        raise np.linalg.LinAlgError(f"rcond is one number, not an array of shape {rcond.shape}")
+    wide = np.result_type(x, y, np.float32)
+    found = np.linalg.lstsq(x.astype(wide), y.astype(wide), None if rcond < 0 else rcond)
+    return [found[0], np.ravel(found[1]), np.int64(found[2]), found[3]]
+
+
+class ByNumPy(Op):
+    """A function of NumPy as an op without a gradient: `types(*inputs)` gives those of results."""
+
+    __props__ = ("function", "name", "attrs")
+
+    def __init__(self, function, name, types, **attrs):
+        self.function, self.name, self.types = function, name, types
+        self.attrs = tuple(sorted(attrs.items()))
+
+    def __str__(self):
+        return self.name
+
+    def make_node(self, *inputs):
+        return Apply(self, list(inputs), [t() for t in self.types(*inputs)])
+
+    def perform(self, node, inputs, output_storage, params=None):
+        found = self.function(*inputs, **dict(self.attrs))
+        for cell, value, v in zip(output_storage, found, node.outputs):
+            cell[0] = np.asarray(value, v.type.dtype)
+
+    def grad(self, inputs, output_gradients):
+        from ..gradient import grad_not_implemented
+
+        return [grad_not_implemented(self, k, x) for k, x in enumerate(inputs)]
 
 
 __getattr__ = _absent_of("theano.tensor.nlinalg")

@@ -134,7 +134,9 @@ def _infer(attrs, state, size, *parameters):
     known = ops.known_values(size) if size.ndim == 1 and attrs["sized"] else None
     extra = attrs["extra"]
     shape = (None,) * attrs["ndim"]
-    if known is not None and len(known) + extra == attrs["ndim"]:
+    if attrs["ones"]:
+        shape = tuple(1 if one else None for one in attrs["ones"])
+    if known is not None and extra >= 0 and len(known) + extra == attrs["ndim"]:
         shape = tuple(known) + (None,) * extra
     return [("uint32", (WORDS,)), (attrs["dtype"], shape)]
 
@@ -142,12 +144,17 @@ def _infer(attrs, state, size, *parameters):
 def _run(attrs, words, size, *parameters):
     state = unpacked(words)
     shape = tuple(int(d) for d in size) if attrs["sized"] else None
-    found = np.asarray(DRAWS[attrs["name"]](state, *parameters, shape, **dict(attrs["options"])))
+    name = attrs["name"]
+    draw = name if callable(name) else DRAWS.get(name) or _plain(name)
+    found = np.asarray(draw(state, *parameters, shape, **dict(attrs["options"])))
     if not attrs["sized"] and found.ndim < attrs["ndim"]:  # more dimensions were asked for
         found = found.reshape((1,) * (attrs["ndim"] - found.ndim) + found.shape)
-    if found.ndim != attrs["ndim"]:
+    ndim = found.ndim if shape is None else len(shape) + attrs["extra"]
+    wrong = shape is not None and found.shape[: len(shape)] != shape
+    if not attrs["ndim"] == found.ndim == ndim or wrong:
         raise ValueError(
-            f"{attrs['name']} gave {found.ndim} dimensions, {attrs['ndim']} are expected"
+            f"{name} gave an array of shape {found.shape} for the size {shape}; of a result of "
+            f"{attrs['ndim']} dimensions the size says {attrs['ndim'] - attrs['extra']}"
         )
     return packed(state), found.astype(attrs["dtype"])
 
@@ -184,7 +191,8 @@ def _integers(state, low, high, size):
     return out
 
 
-def _permutation(state, n, size):
+def permutation_helper(state, n, size):
+    """Permutations of range(n) from a RandomState, one in each row of an array (*size, n)."""
     n = int(n)
     shape = () if size is None else tuple(size)
     out = np.empty((*shape, n), "int64")
@@ -212,24 +220,46 @@ def _choice(state, a, p, size, replace, weighted):
 
 
 DRAWS = {"uniform": _plain("uniform"), "normal": _plain("normal"), "binomial": _plain("binomial"),
-         "poisson": _plain("poisson"), "random_integers": _integers, "permutation": _permutation,
-         "multinomial": _multinomial, "choice": _choice}  # fmt: skip
+         "poisson": _plain("poisson"), "random_integers": _integers,
+         "permutation": permutation_helper, "multinomial": _multinomial,
+         "choice": _choice}  # fmt: skip
 
 
 class RandomFunction(Op):
-    """A draw: (state, size, parameters) to (new state, sample)."""
+    """A draw: (state, size, parameters) to (new state, sample), a variable of `outtype`.
 
-    default_output = 1
-    __props__ = ("name", "ndim", "dtype", "extra", "sized", "options")
+    fn: the name of a method of numpy.random.RandomState, or a function of a RandomState, the
+    parameters and the size. ndim_added: how many dimensions a sample has behind those of `size`.
+    inplace is noted and changes nothing: a new state is another value.
+    """
 
-    def __init__(self, name, ndim, dtype, extra=0, sized=True, options=()):
+    __props__ = ("name", "ndim", "dtype", "extra", "sized", "options", "ones")
+    outtype, inplace = None, False
+
+    def __init__(self, fn, outtype, inplace=False, ndim_added=0):
+        self._take(fn, outtype.ndim, outtype.dtype, ndim_added, ones=outtype.broadcastable)
+        self.outtype, self.inplace = outtype, inplace
+        if inplace:
+            self.destroy_map = {0: [0]}
+
+    @classmethod
+    def named(cls, *args):
+        """The op of one of DRAWS."""
+        made = object.__new__(cls)
+        made._take(*args)
+        return made
+
+    def _take(self, name, ndim, dtype, extra=0, sized=True, options=(), ones=()):
         self.name, self.ndim, self.dtype = name, ndim, dtype
-        self.extra, self.sized, self.options = extra, sized, options
+        self.extra, self.sized, self.options, self.ones = extra, sized, options, tuple(ones)
+
+    fn = property(lambda self: self.name)
+    ndim_added = property(lambda self: self.extra)
 
     def make_node(self, r, size, *args):
         if not isinstance(getattr(r, "type", None), RandomStateType):
             raise TypeError(f"the state of a draw must be of RandomStateType, not {r}")
-        size = as_tensor_variable(size)
+        size = as_tensor_variable(np.zeros(0, "int64") if np.shape(size) == (0,) else size)
         args = [as_tensor_variable(a) for a in args]
         made = self.nodes([r.node, size.node, *(a.node for a in args)])
         state, sample = wrap(made[0]), wrap(made[1])
@@ -251,7 +281,7 @@ class RandomFunction(Op):
         return [DisconnectedType()() for _ in inputs]
 
     def __str__(self):
-        return f"RandomFunction{{{self.name}}}"
+        return f"RandomFunction{{{getattr(self.name, '__name__', self.name)}}}"
 
 
 def _draw(state, name, size, ndim, dtype, parameters, extra=0, options=()):
@@ -267,31 +297,65 @@ def _draw(state, name, size, ndim, dtype, parameters, extra=0, options=()):
             size = (int(size),)
         if isinstance(size, (tuple, list)):
             count = len(size)
-            size = _filled(size, parameters)
-            size = (
-                as_tensor_variable(np.asarray(size, "int64"))
-                if all(isinstance(s, (int, np.integer)) for s in size)
-                else as_tensor_variable([as_tensor_variable(s).astype("int64") for s in size])
-            )
+            size = _vector(_filled(size, parameters))
         else:
             size = as_tensor_variable(size).astype("int64")
-            from .shaping import get_vector_length
-
-            if ndim is not None:
-                count = ndim
-            else:
-                try:
-                    count = get_vector_length(size)
-                except ValueError:
-                    raise ValueError(
-                        "the number of dimensions of a draw must be known: give ndim"
-                    ) from None
+            count = _length(size, ndim)
         if ndim is not None and ndim != count:
             raise ValueError(f"ndim should be {count}, but got {ndim}")
     if sized and count == 0 and rank:
         sized, count = False, rank
-    op = RandomFunction(name, count + extra, dtype, extra, sized, options)
+    ones = () if sized else _ones(count, parameters)
+    op = RandomFunction.named(name, count + extra, dtype, extra, sized, options, ones)
     return op.make_node(state, size, *parameters).outputs
+
+
+def _ones(ndim, parameters):
+    """Which axes of a draw without a size are known to have size 1."""
+    known = [True] * ndim
+    for p in parameters:
+        for k, one in enumerate(p.broadcastable, ndim - p.ndim):
+            known[k] = known[k] and one
+    return tuple(known)
+
+
+def _infer_ndim_bcast(ndim, shape, *args):
+    """(dimensions, size, which axes have size 1) of a draw of `shape`, or of these parameters."""
+    args = [as_tensor_variable(a) for a in args]
+    if shape is None:
+        if not args:
+            raise TypeError("neither a size nor parameters say what shape a draw has")
+        ndim = max([a.ndim for a in args] + [ndim or 0])
+        return ndim, as_tensor_variable(np.zeros(0, "int64")), _ones(ndim, args)
+    if isinstance(shape, (tuple, list)):
+        shape = _filled(shape, args)
+        known = tuple(isinstance(d, (int, np.integer)) and d == 1 for d in shape)
+        size = _vector(shape)
+    else:
+        size = as_tensor_variable(shape).astype("int64")
+        known = (False,) * _length(size, ndim)
+    if ndim is not None and ndim != len(known):
+        raise ValueError(f"ndim should be {len(known)}, but got {ndim}")
+    return len(known), size, known
+
+
+def _vector(size):
+    """A tuple of ints and scalars as an int64 vector."""
+    if all(isinstance(s, (int, np.integer)) for s in size):
+        return as_tensor_variable(np.asarray(size, "int64"))
+    return as_tensor_variable([as_tensor_variable(s).astype("int64") for s in size])
+
+
+def _length(size, ndim):
+    """The number of entries of the variable `size`; `ndim` where that is given."""
+    from .shaping import get_vector_length
+
+    if ndim is not None:
+        return ndim
+    try:
+        return get_vector_length(size)
+    except ValueError:
+        raise ValueError("the number of dimensions of a draw must be known: give ndim") from None
 
 
 def _filled(size, parameters, last=None):
@@ -337,6 +401,9 @@ def binomial(random_state, size=None, n=1, p=0.5, ndim=None, dtype="int64", prob
 
 def poisson(random_state, size=None, lam=1.0, ndim=None, dtype="int64"):
     """(new state, numbers of a Poisson distribution)."""
+    lam = as_tensor_variable(lam)
+    if size is None and (ndim or 0) > lam.ndim:
+        raise TypeError(f"lam has {lam.ndim} dimensions, so a draw of {ndim} needs a size")
     return _draw(random_state, "poisson", size, ndim, dtype, (lam,))
 
 
@@ -365,7 +432,7 @@ def choice(random_state, size=None, a=2, replace=True, p=None, ndim=None, dtype=
 
 def _single_choice(random_state, a, replace, p, dtype, weighted):
     a, p = as_tensor_variable(a), as_tensor_variable(p if weighted else np.zeros(0))
-    op = RandomFunction(
+    op = RandomFunction.named(
         "choice", 0, dtype, 0, False, (("replace", bool(replace)), ("weighted", weighted))
     )
     return op.make_node(random_state, np.zeros(0, "int64"), a, p).outputs
@@ -374,7 +441,9 @@ def _single_choice(random_state, a, replace, p, dtype, weighted):
 def permutation(random_state, size=None, n=1, ndim=None, dtype="int64"):
     """(new state, rows that are permutations of range(n))."""
     if size is None or isinstance(size, (tuple, list)) and len(size) == 0:
-        op = RandomFunction("permutation", 1, dtype, 1, True)
+        if ndim not in (None, 0, 1):
+            raise TypeError(f"a permutation without a size is a vector, not of {ndim} dimensions")
+        op = RandomFunction.named("permutation", 1, dtype, 1, True)
         return op.make_node(random_state, np.zeros(0, "int64"), n).outputs
     return _draw(random_state, "permutation", size, ndim, dtype, (n,), extra=1)
 
@@ -385,7 +454,7 @@ def multinomial(random_state, size=None, n=1, pvals=(0.5, 0.5), ndim=None, dtype
     pvals = as_tensor_variable(list(pvals) if isinstance(pvals, tuple) else pvals)
     if size is None or isinstance(size, (tuple, list)) and len(size) == 0:
         lead = max(n.ndim, pvals.ndim - 1)
-        op = RandomFunction("multinomial", lead + 1, dtype, 1, False)
+        op = RandomFunction.named("multinomial", lead + 1, dtype, 1, False)
         return op.make_node(random_state, np.zeros(0, "int64"), n, pvals).outputs
     state, sample = _sized_multinomial(random_state, size, n, pvals, ndim, dtype)
     return state, sample
@@ -402,7 +471,7 @@ def _sized_multinomial(random_state, size, n, pvals, ndim, dtype):
         if isinstance(size, (tuple, list))
         else as_tensor_variable(size)
     )
-    op = RandomFunction("multinomial", count + 1, dtype, 1, True)
+    op = RandomFunction.named("multinomial", count + 1, dtype, 1, True)
     return op.make_node(random_state, sizes, n, pvals).outputs
 
 

@@ -150,8 +150,8 @@ def _bitwise(name, absorbs):
 
 
 BITS = {
-    "and_": _bitwise("and_", lambda one, axis: ops.eq(ops.min(one, axis), 1)),
-    "or_": _bitwise("or_", lambda one, axis: ops.eq(ops.max(one, axis), 1)),
+    "and_": _bitwise("and_", lambda one, axis: ops.eq(ops.sum(ops.sub(1, one), axis), 0)),
+    "or_": _bitwise("or_", lambda one, axis: ops.ne(ops.sum(one, axis), 0)),
     "xor": _bitwise("xor", lambda one, axis: ops.eq(ops.mod(ops.sum(one, axis), 2), 1)),
 }
 SCALARS = {"add": "Sum", "mul": "Prod", "maximum": "Max", "minimum": "Min", "and_": "All",
@@ -218,11 +218,28 @@ def _prod_without_zeros(x, axis):
 
 def _extremum(build):
     def reduce(x, axis=None):
-        if dtypes.is_complex(x.dtype):
-            raise TypeError("complex numbers have no order")
-        return build(x, axis)
+        return _complex_extremum(build, x, axis) if dtypes.is_complex(x.dtype) else build(x, axis)
 
     return reduce
+
+
+def _complex_extremum(build, x, axis):
+    """The first or last of complex numbers as NumPy orders them: by real, then imaginary parts.
+
+    Where one has a part that is NaN, both parts of the result are.
+    """
+    from .rules import complex_
+
+    axis = tuple(range(x.ndim)) if axis is None else axis
+    real, imag = ops.real(x), ops.imag(x)
+    if not axis:
+        return x
+    first = build(real, axis, keepdims=True)
+    worst = constant_node(np.asarray(-np.inf if build is ops.max else np.inf, imag.dtype))
+    second = build(ops.where(ops.eq(real, first), imag, worst), axis)
+    bad = ops.any(ops.isnan(ops.add(real, imag)), axis)
+    nan = constant_node(np.asarray(np.nan, imag.dtype))
+    return complex_(ops.where(bad, nan, ops.squeeze(first, axis)), ops.where(bad, nan, second))
 
 
 def _truth(build):
@@ -419,7 +436,7 @@ def _max_and_arg(x, axis):
 def max_and_argmax(a, axis=None, keepdims=False):
     """[the largest element over axes, its place]."""
     a = as_tensor_variable(a)
-    axis = axes_of(axis, a.ndim)
+    axis = axes_of(list(dict.fromkeys(axis)) if isinstance(axis, list) else axis, a.ndim)
     axes = list(range(a.ndim)) if axis is None else axis
     if not axes:
         from .creation import zeros_like

@@ -115,24 +115,24 @@ solve_symmetric = Solve(A_structure="symmetric")
 
 
 def kron(a, b):
-    """The Kronecker product, as SciPy's: of tensors of at least 2 dimensions together."""
+    """The Kronecker product as Theano has it: blocks along the first two axes of the outer product.
+
+    Of two matrices it is NumPy's. Of a vector and a matrix, in any order, it is a vector.
+    """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.ndim + b.ndim <= 2:
         raise TypeError(
             f"kron of tensors of {a.ndim} and {b.ndim} dimensions: together they need at least 3"
         )
     from .products import tensordot
-    from .shaping import shape_padleft
 
-    if a.ndim < 2:
-        a = shape_padleft(a, 2 - a.ndim)
-    if b.ndim < 2:
-        b = shape_padleft(b, 2 - b.ndim)
     full = tensordot(a, b, axes=0)
-    n = a.ndim
-    pairs = [k for i in range(n) for k in (i, n + i)]
-    shape = [a.shape[i] * b.shape[i] for i in range(n)]
-    return full.dimshuffle(pairs).reshape(shape, ndim=n)
+    if full.ndim == 3:
+        return full.dimshuffle(1, 0, 2).flatten()
+    rest = range(4, full.ndim)
+    sizes = [full.shape[0] * full.shape[2], full.shape[1] * full.shape[3]]
+    sizes += [full.shape[k] for k in rest]
+    return full.dimshuffle(0, 2, 1, 3, *rest).reshape(sizes, ndim=full.ndim - 2)
 
 
 def _expm(a):

@@ -90,7 +90,15 @@ def _grad(node, g):
     return [None if p is None else unbroadcast(p, n) for p, n in zip(rule(node, g), node.inputs)]
 
 
-Row("theano_special", "opaque", _infer, _run, _grad, doc="An elementwise function without C.")
+Row(
+    "theano_special",
+    "opaque",
+    _infer,
+    _run,
+    _grad,
+    properties={"knows_complex": True},
+    doc="An elementwise function without C.",
+)
 
 
 def special(name, *nodes):
@@ -129,12 +137,20 @@ def _grad_scalar(node, g):
     op, ndim = node.attrs["op"], max([n.ndim for n in node.inputs] + [0])
     make_one = wrap if ndim else wrap_scalar
     parts = op.grad([make_one(n) for n in node.inputs], [make_one(g)])
-    return [
-        None
-        if p is None or not dtypes.is_inexact(n.dtype)
-        else unbroadcast(ops.cast(getattr(p, "node", p), n.dtype), n)
-        for p, n in zip(parts, node.inputs)
-    ]
+    return [_part(p, n) for p, n in zip(parts, node.inputs)]
+
+
+def _part(part, n):
+    """What `grad` of a scalar op gave for the operand `n`, as a node or None."""
+    from ..gof.perform import null
+    from ..gof.type import DisconnectedType, NullType
+
+    kind = getattr(part, "type", None)
+    if part is None or isinstance(kind, DisconnectedType) or not dtypes.is_inexact(n.dtype):
+        return None
+    if isinstance(kind, NullType):
+        return null(n, kind.why_null)
+    return unbroadcast(ops.cast(getattr(part, "node", part), n.dtype), n)
 
 
 Row(

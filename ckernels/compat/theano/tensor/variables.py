@@ -18,7 +18,7 @@ from .operators import Operators
 from .type import TensorType
 
 _types = {}
-_number = gof.Variable.__count__.__next__
+_number = gof.number
 
 
 def type_of(node):
@@ -314,7 +314,7 @@ def _of_array(array, name):
 def array_of(x, dtype=None):
     """`x` as an array of a dtype that tensors have; TypeError for what is none."""
     if dtype is not None:
-        return np.array(x, dtype=dtype)
+        return np.array(x, dtype=config.floatX if dtype == "floatX" else dtype)
     if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
         return autocast(x)
     if isinstance(x, np.generic):

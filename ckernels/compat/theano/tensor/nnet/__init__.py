@@ -18,6 +18,7 @@ from .bn import batch_normalization, batch_normalization_test, batch_normalizati
 from .losses import (
     CrossentropyCategorical1HotGrad,
     CrossentropySoftmax1HotWithBiasDx,
+    CrossentropySoftmaxArgmax1HotWithBias,
     LogSoftmax,
     Prepend_scalar_constant_to_each_row,
     Prepend_scalar_to_each_row,

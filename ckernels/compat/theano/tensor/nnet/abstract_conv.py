@@ -20,6 +20,8 @@ from ....convshapes import (  # noqa: F401
     get_conv_output_shape,
     get_conv_shape_1axis,
 )
+from ...config import config
+from ...gof.graph import Constant
 from ...gof.op import KernelOp
 from ...names import absent_of as _absent_of
 from ..rules import upcast
@@ -38,6 +40,18 @@ def _hint(shape):
         if s is not None and not isinstance(s, (int, np.integer, Handle)):
             raise ValueError(f"a shape has integers and None, not {s!r}")
     return tuple(found)
+
+
+def _known_shape(shape, n):
+    """The shape of images or filters that an op was made for: ints, constants and None."""
+    if shape is None:
+        return (None,) * (n + 2)
+    if isinstance(shape, Handle):
+        raise ValueError("imshp and kshp are tuples of ints and None, not a variable")
+    found = tuple(int(s.data) if isinstance(s, Constant) else s for s in shape)
+    if any(isinstance(s, Handle) for s in found):
+        raise ValueError(f"imshp and kshp hold ints, constants and None, not {shape!r}")
+    return found
 
 
 def _border(mode):
@@ -541,8 +555,7 @@ class BaseAbstractConv:
         convdim=None,
     ):
         n = self.n = convdim or self.n
-        self.imshp = tuple(imshp) if imshp is not None else (None,) * (n + 2)
-        self.kshp = tuple(kshp) if kshp is not None else (None,) * (n + 2)
+        self.imshp, self.kshp = _known_shape(imshp, n), _known_shape(kshp, n)
         self.subsample = (1,) * n if subsample is None else tuple(subsample)
         self.filter_dilation = (1,) * n if filter_dilation is None else tuple(filter_dilation)
         self.border_mode, self.filter_flip = border_mode, filter_flip
@@ -638,7 +651,12 @@ class AbstractConv3d_gradWeights(AbstractConv_gradWeights):  # noqa: N801
 
 
 def bilinear_kernel_1D(ratio, normalize=True):  # noqa: N802 (Theano's name)
-    """The weights of linear interpolation by a factor."""
+    """The weights of linear interpolation by a factor, which may be a scalar variable."""
+    if isinstance(ratio, Handle) and not hasattr(ratio, "data"):
+        from ..creation import arange
+
+        line = (ratio - abs(arange(1 - ratio, ratio))).astype(config.floatX)
+        return line / ratio.astype(config.floatX) if normalize else line
     return as_tensor_variable(own.bilinear_kernel_1D(ratio, normalize))
 
 

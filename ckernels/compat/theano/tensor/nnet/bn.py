@@ -4,7 +4,7 @@ import numpy as np
 
 from ..... import ops
 from ...gof.graph import Variable
-from ...gof.op import apply_op
+from ...gof.op import KernelOp, apply_op
 from ...names import absent_of as _absent_of
 from ..elementwise import sqrt
 from ..shaping import addbroadcast, patternbroadcast
@@ -88,6 +88,35 @@ def batch_normalization_train(
         found = [v.dimshuffle(kept) for v in found]
     given = [v for v in (running_mean, running_var) if v is not None]
     return (out, *found[:2], *map(_as, found[2:], given))
+
+
+class AbstractBatchNormTrainGrad(KernelOp):
+    """Gradients of training by the inputs, the scale and the bias, in one op.
+
+    Its inputs: x, the gradient dy by the result, the scale, the mean and 1 / sqrt(variance +
+    epsilon), these three with size 1 along `axes`.
+    """
+
+    def __init__(self, axes=(0,)):
+        KernelOp.__init__(self, _train_grad, "AbstractBatchNormTrainGrad", axes=tuple(axes))
+        self.axes = tuple(axes)
+
+    def make_node(self, x, dy, scale, x_mean, x_invstd, epsilon=None):
+        x, dy = as_tensor_variable(x), as_tensor_variable(dy)
+        return KernelOp.make_node(self, x, dy, *_parameters(x, self.axes, scale, x_mean, x_invstd))
+
+    def __reduce__(self):
+        return AbstractBatchNormTrainGrad, (self.axes,)
+
+
+def _train_grad(x, dy, scale, mean, invstd, axes):
+    far = ops.sub(x, mean)
+    part = ops.mul(dy, invstd)
+    own = ops.mean(ops.mul(dy, far), axes, keepdims=True)
+    slope = ops.sub(part, ops.mul(ops.mul(far, own), ops.pow(invstd, 3)))
+    slope = ops.mul(scale, ops.sub(slope, ops.mean(part, axes, keepdims=True)))
+    dscale = ops.sum(ops.mul(part, far), axes, keepdims=True)
+    return [slope, dscale, ops.sum(dy, axes, keepdims=True)]
 
 
 def _as(new, old):

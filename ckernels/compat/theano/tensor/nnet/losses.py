@@ -152,6 +152,20 @@ crossentropy_softmax_1hot_with_bias_dx = CrossentropySoftmax1HotWithBiasDx()
 crossentropy_categorical_1hot_grad = CrossentropyCategorical1HotGrad()
 
 
+class CrossentropySoftmaxArgmax1HotWithBias(_OfRows):
+    """[-log softmax(x + b) at the labels, softmax(x + b), argmax of the rows], in one op."""
+
+    ranks = (2, 1, 1)
+
+    @staticmethod
+    def compute(x, b, labels):
+        dtype = upcast(x.dtype, b.dtype)
+        z = ops.add(ops.cast(x, dtype), ops.cast(b, dtype))
+        rows = ops.arange(0, ops.size_of(z, 0), 1, "int64")
+        nll = ops.neg(ops.getitem(ops.log_softmax(z, -1), (rows, labels)))
+        return [nll, ops.softmax(z, -1), ops.cast(ops.argmax(z, -1), labels.dtype)]
+
+
 class Prepend_scalar_constant_to_each_row(_OfRows):  # noqa: N801 (Theano's name)
     """A matrix with the number `val` in front of each row."""
 
@@ -196,6 +210,7 @@ def _sigmoid_xent(x, t):
 
 def crossentropy_categorical_1hot(coding_dist, true_one_of_n):
     """-log of the entry of each row that the integer label says."""
+    coding_dist, true_one_of_n = map(as_tensor_variable, (coding_dist, true_one_of_n))
     rows = arange(true_one_of_n.shape[0])
     return -log(coding_dist[rows, true_one_of_n])
 
@@ -225,9 +240,7 @@ def crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx):
         raise ValueError(f"b has to be a vector of floats, not {b.type}")
     if y_idx.ndim != 1 or "int" not in y_idx.dtype:
         raise ValueError(f"the labels y_idx have to be a vector of integers, not {y_idx.type}")
-    z = x + b
-    nll = -logsoftmax(z)[arange(y_idx.shape[0]), y_idx]
-    return [nll, softmax(z), cast(argmax(z, axis=-1), y_idx.dtype)]
+    return CrossentropySoftmaxArgmax1HotWithBias()(x, b, y_idx)
 
 
 def crossentropy_softmax_1hot_with_bias(x, b, y_idx, **kwargs):
