@@ -331,8 +331,8 @@ def rank_sums(name, size):
     return turns(run, 40)
 
 
-def worker_sums(name, size):
-    """Seconds in which two workers of Dask add up `size` bytes."""
+def worker_sums(name, size, shared=False):
+    """Seconds in which two workers of Dask add up `size` bytes, by messages or in shared memory."""
     from distributed import Client, LocalCluster, wait
 
     from ckernels.dask import Trainer
@@ -340,7 +340,7 @@ def worker_sums(name, size):
     x, w = K.placeholder((None,)), K.variable(1.0)
     f = K.function([x], K.mean(x * w), [(w, w - K.grad(K.mean(x * w), w))])
     made = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
-    with made, Client(made) as client, Trainer(f, client) as trainer:
+    with made, Client(made) as client, Trainer(f, client, shared=shared) as trainer:
         trainer.step(np.ones(4, "float32"))  # ranks know each other from here on
 
         def run(count):
@@ -366,7 +366,7 @@ def summed(name, size, count):
 def messages(size):
     """{way: (seconds of a sum over two machines, seconds more for each byte)}."""
     found = {}
-    for way in ("MPI", "Dask"):
+    for way in ("MPI", "Dask", "Dask shared"):
         least, most = (child(f"{way} sums", "", n)[0] for n in (8, size))
         found[way] = least, max(0.0, most - least) / size
         print(
@@ -401,6 +401,8 @@ def simulation(found=None, size=None):
     print("efficiency against one machine that has these rows alone:")
     print(f"{'':<6}{'rows':>6}" + "".join(f"{n:>8}" for n in SIZES[1:]))
     for way, message in costs.items():
+        if way == "Dask shared":  # no two machines share memory
+            continue
         for rows, (part, apply, _) in found.items():
             work = part + apply
             line = [work / (work + communication(way, message, size, count)) for count in SIZES[1:]]
@@ -413,6 +415,7 @@ WAYS = {  # of a child: what it measures, threads of each process
     "Dask": (cluster, "1"),
     "MPI sums": (rank_sums, "1"),
     "Dask sums": (worker_sums, "1"),
+    "Dask shared sums": (functools.partial(worker_sums, shared=True), "1"),
 }
 
 
