@@ -52,8 +52,10 @@ $(VENV)/.runtime: $(VENV)/.installed $(RUNTIME_SOURCES) ckernels/compiler/loader
 
 build: $(VENV)/.runtime
 
-# Two processes share the files of tests; JOBS=0 runs all in one, where pdb and -s work.
+# Two processes share the files of tests; JOBS=0 runs all in one, where pdb and -s work. Kernels stay in
+# build/: more than half of a first run is the C compiler's. Plans of other states of the tree are ignored.
 JOBS ?= 2
+test: export CKERNELS_TESTS_KERNELS = $(abspath build/tests-kernels)
 test: build
 	$(PY) -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 

@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -19,7 +20,9 @@ if _first:
     _directory = tempfile.mkdtemp(prefix="ckernels-tests-")
     os.environ["CKERNELS_TESTS_SCRATCH"] = _directory  # removed at the end
     _given = os.environ.get("CKERNELS_FLAGS")
-    os.environ["CKERNELS_FLAGS"] = ",".join(filter(None, [f"base_compiledir={_directory}", _given]))
+    _kernels = os.environ.get("CKERNELS_TESTS_KERNELS") or _directory  # or kept from run to run
+    os.makedirs(_kernels, 0o700, exist_ok=True)
+    os.environ["CKERNELS_FLAGS"] = ",".join(filter(None, [f"base_compiledir={_kernels}", _given]))
     if os.environ.get("PYTHONDONTWRITEBYTECODE"):  # hundreds of tests start a Python of their own
         compileall.compile_dir(Path(__file__).parents[1] / "ckernels", quiet=2)
 
@@ -51,6 +54,15 @@ def stages_keep_to_their_specs():
     emit.emit, rewrite.optimise = lambda kernel: written(kernel.check()), optimise
     yield
     emit.emit, rewrite.optimise = written, rewritten
+
+
+@pytest.fixture(autouse=True)
+def no_test_leaves_a_seed():
+    """What a test draws never depends on a seed that another one gave the session."""
+    yield
+    ckernels = sys.modules.get("ckernels")
+    if ckernels:
+        ckernels.set_random_seed(None)
 
 
 @pytest.fixture

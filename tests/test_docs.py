@@ -128,7 +128,6 @@ def settings(monkeypatch):
     monkeypatch.setattr("ckernels.compiler._loaded", {})
     with config.change(mode="compiled", floatX="float32", warn_float64="ignore"):
         yield
-    ckernels.set_random_seed(None)
     ckernels.clear_session()
 
 

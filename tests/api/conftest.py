@@ -21,5 +21,4 @@ def settings():
         on_unused_input="ignore",
     ):
         yield
-    K.set_random_seed(None)
     K.clear_session()

@@ -22,7 +22,6 @@ def rbm():
         yield importlib.import_module("rbm_mnist")
     for name in ("rbm_mnist", "mlp_digits"):
         sys.modules.pop(name, None)
-    K.set_random_seed(None)
 
 
 def machine_of(rbm, visible, hidden, scale, seed=0):

@@ -20,7 +20,7 @@ NAMED = pytest.mark.parametrize(
 def test_every_differentiable_row_has_cases():
     missing = [
         n
-        for n, op in REGISTRY.items()
+        for n, op in list(REGISTRY.items())  # a gradient may bring ops with it
         if op.grad
         and n not in CASES
         and n not in NOT_HERE

@@ -1,5 +1,7 @@
 """Steps of shape_programs.py that move: shapes, indices, what data decide, draws and updates."""
 
+import re
+
 import numpy as np
 
 import ckernels as K
@@ -70,7 +72,8 @@ class Moving:
                 return slice(size, None), f"max({d}-{name},0)"
             return slice(size), f"min({d},{name})"
         if kind == "item":
-            at = 0 if d.isdigit() else self.pick(ITEMS)
+            fixed = not re.search("[a-z]", re.sub("max|min", "", d))  # no input says it
+            at = 0 if fixed else self.pick(ITEMS)
             self.positive.append(f"max({d}-{at if at > 0 else 0},0)")
             return at, None
         return {
