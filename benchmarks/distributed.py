@@ -145,6 +145,7 @@ def cnn(side=28, filters=(16, 32), hidden=128):
 
 
 MODELS = {"mlp": (mlp, (784,)), "cnn": (cnn, (28, 28, 1))}
+TURN = {"mlp": 40, "cnn": 10}  # steps of 1024 rows in a turn; a turn is one call of Trainer.run
 
 
 @functools.cache
@@ -201,7 +202,11 @@ def one(name, batch):
         for _ in range(count):
             f(*given)
 
-    return turns(run)
+    return turns(run, steps_of(name, batch))
+
+
+def steps_of(name, batch):
+    return max(5, TURN[name] * 1024 // batch)
 
 
 def ranks(name, batch):
@@ -215,7 +220,7 @@ def ranks(name, batch):
         for _ in range(count):
             trainer.step(*given)
 
-    return turns(run)
+    return turns(run, steps_of(name, batch))
 
 
 def cluster(name, batch):
@@ -227,7 +232,7 @@ def cluster(name, batch):
     made = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
     with made, Client(made) as client, Trainer(MODELS[name][0](), client) as trainer:
         source = Rows(name, batch)
-        return turns(lambda count: trainer.run(source, count))
+        return turns(lambda count: trainer.run(source, count), steps_of(name, batch))
 
 
 PEERS = ("one", "MPI", "Dask")
@@ -326,8 +331,8 @@ def rank_sums(name, size):
     return turns(run, 40)
 
 
-def worker_sums(name, size):
-    """Seconds in which two workers of Dask add up `size` bytes."""
+def worker_sums(name, size, shared=False):
+    """Seconds in which two workers of Dask add up `size` bytes, by messages or in shared memory."""
     from distributed import Client, LocalCluster, wait
 
     from ckernels.dask import Trainer
@@ -335,7 +340,7 @@ def worker_sums(name, size):
     x, w = K.placeholder((None,)), K.variable(1.0)
     f = K.function([x], K.mean(x * w), [(w, w - K.grad(K.mean(x * w), w))])
     made = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
-    with made, Client(made) as client, Trainer(f, client) as trainer:
+    with made, Client(made) as client, Trainer(f, client, shared=shared) as trainer:
         trainer.step(np.ones(4, "float32"))  # ranks know each other from here on
 
         def run(count):
@@ -361,7 +366,7 @@ def summed(name, size, count):
 def messages(size):
     """{way: (seconds of a sum over two machines, seconds more for each byte)}."""
     found = {}
-    for way in ("MPI", "Dask"):
+    for way in ("MPI", "Dask", "Dask shared"):
         least, most = (child(f"{way} sums", "", n)[0] for n in (8, size))
         found[way] = least, max(0.0, most - least) / size
         print(
@@ -396,6 +401,8 @@ def simulation(found=None, size=None):
     print("efficiency against one machine that has these rows alone:")
     print(f"{'':<6}{'rows':>6}" + "".join(f"{n:>8}" for n in SIZES[1:]))
     for way, message in costs.items():
+        if way == "Dask shared":  # no two machines share memory
+            continue
         for rows, (part, apply, _) in found.items():
             work = part + apply
             line = [work / (work + communication(way, message, size, count)) for count in SIZES[1:]]
@@ -408,6 +415,7 @@ WAYS = {  # of a child: what it measures, threads of each process
     "Dask": (cluster, "1"),
     "MPI sums": (rank_sums, "1"),
     "Dask sums": (worker_sums, "1"),
+    "Dask shared sums": (functools.partial(worker_sums, shared=True), "1"),
 }
 
 

@@ -62,6 +62,10 @@ def export(
     prefix = prefix or re.sub(r"\W", "_", folder.resolve().name) or "model"
     if not re.fullmatch(r"[A-Za-z_]\w*", prefix, re.A):
         raise ArgumentError(f"{prefix!r} cannot begin names in C; say prefix=")
+    if re.match(r"ck(_|$)", prefix):
+        raise ArgumentError(
+            f"{prefix!r} begins the names of the export's own functions; say prefix="
+        )
     functions = f if isinstance(f, dict) else {getattr(f, "name", None) or "run": f}
     for name in functions:
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.A) or name in ("reset", "state"):

@@ -27,6 +27,9 @@ from .natives import NATIVES, dtype_of, multiplied
 from .routine import COPY, operands
 
 WIDTH = 100  # characters of a line
+VERSIONS = (
+    6  # of a convolution or a pool at 250 bytes each; that for all sizes takes 700, tables 144
+)
 FEW = 4  # rows of a product: with fewer, no tile of c/gemm.c.in would be full
 
 
@@ -93,11 +96,26 @@ class Calls:
     # ---- kernels --------------------------------------------------------------------------------
 
     def call_kernel(self, kernel, pointers, dims, count, node):
-        name, fails = self.library.kernel(kernel, node)
+        fixed = fixed_sizes((*dims, count))
+        name, fails, own = self.library.kernel(kernel, node, fixed, len(pointers))
         places = ", ".join(self.place(p) for p in pointers)
-        numbers = self.numbers(dims, self.library.narrow(kernel))
-        call = f"{name}((void *const[]){{ {places} }}, {numbers}, 0, {c_text(count)})"
+        if own:
+            call = f"{name}({places})"
+        else:
+            numbers = self.numbers(dims, self.library.narrow(kernel))
+            call = f"{name}((void *const[]){{ {places} }}, {numbers}, 0, {c_text(count)})"
         self.put(f"if ((code = {call}) != 0) return code;" if fails else f"{call};")
+
+    def call_support(self, file, dtype, dims, pointers, flag=""):
+        """Call a function of c/."""
+        name, own = self.library.need(file, dtype, fixed_sizes(dims), flag)
+        given = [] if own else [self.numbers(dims), *([flag] if flag else [])]
+        self.put(f"{name}({', '.join([*given, *map(self.place, pointers)])});")
+
+
+def fixed_sizes(dims):
+    """`dims` as plain numbers, or None where one of them follows from an argument."""
+    return None if any(type(d) is Size for d in dims) else tuple(map(int, dims))
 
 
 def kernel(calls, instr):
@@ -111,10 +129,9 @@ def gemm(calls, instr):
     assert own.alpha == word_of(1.0) and own.beta == 0, "a product that is scaled or added"
     calls.multiplied += calls.times * value_of(own.m * own.n * own.k * own.batch)
     dtype = "float64" if own.dtype else "float32"
-    numbers = calls.numbers(words(own.but(alpha=0, beta=0))[:-1])  # the unit is below
-    places = ", ".join(calls.place(p) for p in instr.pointers[:3])
-    few = type(own.m) is int and own.m < FEW
-    calls.put(calls.library.gemm(dtype, few, numbers, places))
+    file = "gemm_few" if type(own.m) is int and own.m < FEW else "gemm"
+    dims = words(own.but(alpha=0, beta=0))[:-1]  # the unit is below
+    calls.call_support(file, dtype, dims, instr.pointers[:3])
     if instr.kernel is not None:
         rest, count = words_after(GemmDims, instr.dims), own.m * own.batch * own.unit
         calls.call_kernel(instr.kernel, instr.pointers[3:], rest, count, instr.nodes[-1])
@@ -125,9 +142,8 @@ def native(calls, instr):
     own = record_of(WindowDims, instr.dims)  # of a transposition: as many words, none is read here
     row, count = NATIVES[own.op], operands(instr)
     calls.multiplied += calls.times * value_of(multiplied(instr.dims))
-    places = ", ".join(calls.place(p) for p in instr.pointers[:count])
-    numbers = calls.numbers(words(own.but(slots=1, unit=0)))
-    calls.put(calls.library.native(row, dtype_of(instr.dims), numbers, places))
+    dims = words(own.but(slots=1, unit=0))
+    calls.call_support(row.file, dtype_of(instr.dims), dims, instr.pointers[:count], row.flag)
     if instr.kernel is not None:
         rest, rows = words_after(WindowDims, instr.dims), instr.rows * own.unit
         calls.call_kernel(instr.kernel, instr.pointers[count:], rest, rows, instr.nodes[-1])
@@ -330,38 +346,56 @@ WRITERS = {KERNEL: kernel, GEMM: gemm, NATIVE: native, SCAN: scan, IF: branch, C
 
 
 class Library:
-    """What the file of a model needs besides its plans: kernels, the math library, support."""
+    """What the file of a model needs besides its plans: kernels, the math library, support.
+
+    planned: {function: sizes it is called for}, which another Library has `seen`. A function that
+    is called for few fixed sizes is written once for each: compilers then leave out what these
+    sizes do not need, and tables of sizes. None among the sizes: they follow from an argument.
+    """
 
     index = "ck_index"  # the type that sizes are counted in
 
-    def __init__(self):
+    def __init__(self, planned=None):
+        self.planned, self.seen = planned or {}, {}
         self.snippets, self.kernels, self.support = {}, {}, {}
         self.memory = set()  # of copy and clear: what is used
         self.windows = False  # whether anything slides over images
 
-    def kernel(self, kernel, node):
-        """(name, whether it may fail) of a kernel, which is printed once."""
+    def version(self, name, sizes, most):
+        """The number of the version of a function for these sizes, or None: there is one for all.
+
+        most: of how many versions each is smaller than its share of the common one and its table.
+        """
+        self.seen.setdefault(name, {})[sizes] = None
+        found = list(self.planned.get(name, ()))
+        return found.index(sizes) if found and None not in found and len(found) <= most else None
+
+    def kernel(self, kernel, node, fixed=None, pointers=0):
+        """(name, whether it may fail, whether it is for these sizes alone) of a kernel."""
         name, text, snippets = portable.function(kernel, node)
         self.snippets.update(dict.fromkeys(snippets))
-        self.kernels[name] = text
         self.memory |= {k for k in ("copy", "clear") if f"ck_{k}(" in text}
-        return name, portable.fallible(kernel)
+        number = self.version(name, fixed, 2 if portable.alone(text) else 1)
+        if number is not None:
+            text = portable.for_sizes(text, name, number, pointers, fixed)
+            name = f"{name}_{number}"
+        self.kernels[name] = text
+        return name, portable.fallible(kernel), number is not None
 
     def narrow(self, kernel):
         return portable.narrow(kernel)
 
-    def need(self, name, dtype="float32"):
-        self.support[portable.support(name, dtype)] = None
-
-    def gemm(self, dtype, few, numbers, places):
-        name = "gemm_few" if few else "gemm"
-        self.need(name, dtype)
-        return f"ck_{name}_{portable.SUFFIX[dtype]}({numbers}, {places});"
-
-    def native(self, row, dtype, numbers, places):
-        self.windows |= row.file != "transpose"
-        self.need(row.file, dtype)
-        return f"ck_{row.file}_{portable.SUFFIX[dtype]}({numbers}, {row.flags}{places});"
+    def need(self, file, dtype, fixed=None, flag=""):
+        """(name, whether it is for these sizes alone) of the function of a file of c/."""
+        self.windows |= not file.startswith(("gemm", "transpose"))
+        name, text = f"ck_{file}_{portable.SUFFIX[dtype]}", portable.support(file, dtype)
+        key = fixed and (*fixed, flag)
+        number = self.version(name, key, VERSIONS if portable.alone(text) else 1)
+        if number is not None:
+            text = portable.support_for(text, name, number, fixed, flag)
+            name = f"{name}_{number}"
+        self.support[text] = None
+        return name, number is not None
 
     def copy(self, to, source, size):
         self.memory.add("copy")
@@ -376,5 +410,6 @@ class Library:
         parts = [portable.support("prelude")]
         parts += [portable.support(name) for name in sorted(self.memory)]
         if self.windows:
-            parts.append(portable.helpers("".join(self.support)))
+            helpers = portable.helpers("".join(self.support))
+            parts.append(helpers.replace("static inline", "CK_FLAT") if self.planned else helpers)
         return "\n".join([*parts, *self.snippets, *self.support, *self.kernels.values()])

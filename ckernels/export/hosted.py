@@ -63,11 +63,11 @@ class Hosted(Library):
         super().__init__()
         self.sources = set()
 
-    def kernel(self, kernel, node):
+    def kernel(self, kernel, node, fixed=None, pointers=0):
         name, text, snippets = portable.generated(kernel)
         self.snippets.update(dict.fromkeys(snippets))
         self.kernels[name] = text.replace(f"int {name}(", f"CK_NOINLINE static int {name}(")
-        return name, portable.fallible(kernel)
+        return name, portable.fallible(kernel), False
 
     def narrow(self, kernel):
         return False

@@ -95,8 +95,11 @@ def model(prefix, routines, extern=False, hosted=False):
                 made.members[id(node)] = c_name(node.name, made.taken, "variable")
                 made.variables.append(node)
                 made.initial.append(np.array(node.attrs["store"].get()))
-    for r in routines:
-        made.calls[r.name] = [body(made, r, plan, k) for k, plan in enumerate(r.variants)]
+    for again in (False,) if hosted else (False, True):
+        if again:  # now it is known for which sizes functions are called
+            made.library = Library(made.library.seen)
+        for r in routines:
+            made.calls[r.name] = [body(made, r, plan, k) for k, plan in enumerate(r.variants)]
     if extern:
         place(made)
     return made

@@ -12,28 +12,28 @@ from ..plan.instructions import record_of
 
 
 class Native(NamedTuple):
-    """file: of c/; call: arguments after the dims, with {0}, {1}... for pointers."""
+    """file: of c/; operands: how many it reads; flag: what stands between dims and pointers."""
 
     file: str
     operands: int
-    flags: str = ""
+    flag: str = ""
 
 
 NATIVES = {
     records.CONV: Native("conv", 2),
     records.CONV_INPUT_GRAD: Native("conv_input_grad", 2),
     records.CONV_WEIGHT_GRAD: Native("conv_weight_grad", 2),
-    records.DEPTHWISE: Native("depthwise", 2, "0, "),
-    records.DEPTHWISE_INPUT_GRAD: Native("depthwise", 2, "1, "),
+    records.DEPTHWISE: Native("depthwise", 2, "0"),
+    records.DEPTHWISE_INPUT_GRAD: Native("depthwise", 2, "1"),
     records.DEPTHWISE_WEIGHT_GRAD: Native("conv_weight_grad", 2),
-    records.POOL_MAX: Native("pool", 1, "0, "),
-    records.POOL_SUM: Native("pool", 1, "1, "),
+    records.POOL_MAX: Native("pool", 1, "0"),
+    records.POOL_SUM: Native("pool", 1, "1"),
     records.POOL_SUM_GRAD: Native("pool_sum_grad", 1),
-    records.POOL_MAX_GRAD: Native("pool_max_back", 3, "0, "),
-    records.POOL_MAX_TAKE: Native("pool_max_back", 3, "1, "),
+    records.POOL_MAX_GRAD: Native("pool_max_back", 3, "0"),
+    records.POOL_MAX_TAKE: Native("pool_max_back", 3, "1"),
     records.TRANSPOSE: Native("transpose", 1),
-    records.PLANES: Native("depthwise", 2, "0, "),
-    records.PLANES_INPUT_GRAD: Native("depthwise", 2, "1, "),
+    records.PLANES: Native("depthwise", 2, "0"),
+    records.PLANES_INPUT_GRAD: Native("depthwise", 2, "1"),
     records.PLANES_WEIGHT_GRAD: Native("conv_weight_grad", 2),
 }  # fmt: skip
 FIRST_CONVOLUTION, LAST_CONVOLUTION = records.CONV, records.DEPTHWISE_WEIGHT_GRAD

@@ -11,6 +11,7 @@ from pathlib import Path
 from string import Template
 
 from ..codegen.emit import emit
+from ..codegen.forms.rows import BLOCK, ROW_SCRATCH
 from ..codegen.ir import Kernel
 from ..dtypes import C_NAMES, SUFFIX
 from ..errors import NotSupported
@@ -70,6 +71,10 @@ _BACKWARD = """\
 _UNREAD = re.compile(r"^([ ]*)(?:const \w+(?: \*const)?|\w+ \*const) (\w+) = [^;,]+;$")
 _ROW = re.compile(r"\brow = lo / \w+, | row\+\+;|/\*.*?\*/")  # a row that is only counted
 _STRIP = re.compile(r"^ *\w+ (s\d+)\[\d+\];$")
+_BLOCKS = re.compile(  # a sum of rows of one block
+    r"double (a_\w+) = 0;\n +\{ const \w+ b = 0;\n"
+    r"(?:.*\n)*? +\1 \+= (\w+);"
+)
 _SIGNATURE = "int {}(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {{\n"
 
 
@@ -180,6 +185,72 @@ def function(kernel, node=None):
     line = f"    {' '.join(unused)}\n" if unused else ""
     text = text.replace(head, "CK_NOINLINE static " + head + line)
     return name, text.replace("int64_t", "ck_index") if narrow(kernel) else text, snippets
+
+
+# ---- functions for fixed sizes ------------------------------------------------------------------
+
+
+def alone(text):
+    """Whether a text has one function: then it may stand in a file more than once."""
+    return len(re.findall(r"^(?:CK_NOINLINE )?static .*\)(?: \{)?$", text, re.M)) == 1
+
+
+def for_sizes(text, name, number, pointers, sizes):
+    """A kernel for these dims and this range, the last of `sizes`; it takes its pointers only."""
+    head = re.search(rf"{name}\(void \*const \*p, const (\w+) \*d, .*\{{\n", text)
+    body = re.sub(r"\A    (?:\(void\)\w+; ?)+\n", "", text[head.end() :])
+    *dims, count = sizes
+    body = for_short_rows(body, dims[0] if dims else 0)
+    body = re.sub(r"(\w+ = )d\[(\d+)\](?=[,;])", lambda m: f"{m[1]}{dims[int(m[2])]}", body)
+    names = [f"p{k}" for k in range(pointers)]
+    lines = {
+        "p": f"    void *const p[] = {{ {', '.join(names)} }};\n",
+        "d": dims_of(head[1], dims),
+        "lo": f"    {head[1]} lo = 0;\n",
+        "hi": f"    {head[1]} hi = {count};\n",
+    }
+    if not re.search(r"\bp\b", body):
+        lines["p"] = f"    {' '.join(f'(void){x};' for x in names)}\n"
+    used = [line for x, line in lines.items() if x == "p" or re.search(rf"\b{x}\b", body)]
+    declared = ", ".join(f"void *{x}" for x in names) or "void"
+    return f"{text[: head.start()]}{name}_{number}({declared}) {{\n{''.join(used)}{body}"
+
+
+def support_for(text, name, number, dims, flag):
+    """A function of `c/` for these dims and this flag; it takes its pointers only."""
+    head = re.search(rf"{name}\(const ck_index \*d, (?:int (\w+), )?", text)
+    body = text.index("{\n", head.end()) + 2
+    lines = dims_of("ck_index", dims)
+    if head[1]:
+        lines += f"    const int {head[1]} = {flag};\n"
+    start = f"{text[: head.start()]}{name}_{number}({text[head.end() : body]}"
+    return f"{start}{lines}{text[body:]}"
+
+
+def dims_of(kind, dims):
+    return f"    static const {kind} d[] = {{ {', '.join(map(str, dims))} }};\n"
+
+
+def for_short_rows(body, n):
+    """The body of a kernel whose rows have `n` elements: strips on the stack are as long as a row,
+    and where a row is one block of a sum it needs no wider accumulator: the bits are the same."""
+    if not re.search(r"\bn = d\[0\][,;]", body):
+        return body
+    if n <= ROW_SCRATCH:
+        body = re.sub(rf"(?m)^(\s*\w+ t\d+)\[{ROW_SCRATCH}\];", rf"\1[{max(n, 1)}];", body)
+    if 0 < n <= BLOCK:
+        body = body.replace(f"e = b + {BLOCK} < n ? b + {BLOCK} : n;", "e = n;")
+        body = re.sub(
+            rf"for \((\w+) b = 0; b < n; b \+= {BLOCK}\) \{{\n", r"{ const \1 b = 0;\n", body
+        )
+        for name, part in _BLOCKS.findall(body):
+            uses = {f"double {name} = 0", f"{name} += {part}", f"(float){name}"}
+            left = body
+            for use in uses:
+                left = left.replace(use, "")
+            if f"float {part} = 0;" in body and not re.search(rf"\b{name}\b", left):
+                body = body.replace(f"double {name} = 0", f"float {name} = 0")
+    return body
 
 
 def refuse(why, node):

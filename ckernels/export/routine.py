@@ -31,7 +31,7 @@ from ..plan.memory import arrange
 from ..plan.native import WITH_SCRATCH
 from ..plan.records import WindowDims
 from . import portable
-from .argument import holds, largest, spans
+from .argument import holds, largest, shape_at, spans
 
 VARIANTS = 8  # of one function for all n
 COPY = 6  # an instruction of this room: bytes of the arena to a variable
@@ -263,7 +263,7 @@ def settle_scratch(instr, sizes, keep, most):
         instr.dims = own + words_after(WindowDims, instr.dims)
         scratch = _runtime.native_scratch
         ns = range(LEAST, most + 1) if most is not None and most >= LEAST else (None,)
-        sizes[buffer] = max(scratch([at(word, n) for word in own]) for n in ns)
+        sizes[buffer] = max(scratch(list(shape_at(own, n))) for n in ns)
         return
     del instr.pointers[at]
     instr.writes = [b for b in instr.writes if b != buffer]

@@ -1,14 +1,16 @@
 """Functions on a Dask cluster of two real worker processes: blocks, training, workers that die."""
 
-import collections
 import contextlib
+import mmap
 import os
 import queue
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+import types
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from distributed import Client, LocalCluster  # noqa: E402
 import ckernels as K  # noqa: E402
 import ckernels.dask  # noqa: E402
 from ckernels.bridges.checkpoint import Checkpoints  # noqa: E402
-from ckernels.bridges.dask import member  # noqa: E402
+from ckernels.bridges.dask import link, member  # noqa: E402
 from ckernels.errors import ArgumentError, CKernelsWarning, DTypeError, ShapeError  # noqa: E402
 
 RNG = np.random.default_rng(5)
@@ -216,6 +218,9 @@ def test_a_worker_that_is_killed_costs_no_bit(client, tmp_path):
         outputs = trainer.run(slow, 40)
         assert trainer.lost == 1 and trainer.steps == 40 and len(trainer.addresses) == 2
         assert outputs == expected and equal(trainer.fetch(), state)
+        if link.possible():  # with the one that came, and nothing of that with the dead
+            found = client.run(linked, trainer.name).values()
+            assert [mapped for _, mapped in found] == [1, 1]
     with ckernels.dask.Trainer(mlp(), client, checkpoint=tmp_path, every=16) as resumed:
         assert resumed.steps == 32
         assert resumed.run(source, 8) == expected[32:] and equal(resumed.fetch(), state)
@@ -232,6 +237,9 @@ def test_all_workers_forget_and_one_never_comes(client, tmp_path):
         with pytest.warns(CKernelsWarning, match="goes on from step 16"):
             assert trainer.run(source, 10) == expected[20:]
         assert trainer.steps == 30 and equal(trainer.fetch(), state)
+        client.run(member.leave, trainer.name, workers=trainer.addresses[1:])  # one alone
+        trainer.run(source, 2)  # the other does not wait for it
+        assert trainer.steps == 32 and trainer.lost == 0
         trainer.addresses.append("tcp://127.0.0.1:9")  # a third worker, which has gone
         found = trainer.run(source, 3)
         assert trainer.lost == 1 and len(trainer.addresses) == 2 and len(found) == 3
@@ -257,9 +265,9 @@ def test_a_full_disk_costs_checkpoints_and_no_step(client, mounted):
 
 
 @pytest.fixture
-def other(client, tmp_path):
-    """(address, process) of a third worker, whose kernels are for another CPU."""
-    flags = f"arch=generic,base_compiledir={tmp_path / 'other'}"
+def other(client, tmp_path, request):
+    """(address, process) of a third worker; the parameter is its flags."""
+    flags = f"{request.param},base_compiledir={tmp_path / 'other'}".lstrip(",")
     command = [sys.executable, "-m", "distributed.cli.dask_worker", client.scheduler.address]
     process = subprocess.Popen(
         [*command, "--nthreads=1", "--no-nanny", "--no-dashboard", "--name=other"],
@@ -277,9 +285,15 @@ def other(client, tmp_path):
         time.sleep(0.05)
 
 
+def pair_of(client, other):
+    """The addresses of a worker of the cluster's own and of that."""
+    return [next(w for w in client.nthreads() if w != other[0]), other[0]]
+
+
+@pytest.mark.parametrize("other", ["arch=generic"], indirect=True)
 def test_a_worker_with_another_cpu_builds_its_own_kernels(client, other):
     source = ckernels.dask.Batches(X, Y, batch=64, seed=1)
-    pair = [next(iter(client.nthreads())), other[0]]
+    pair = pair_of(client, other)
     client.run(compiled, workers=pair)  # counting begins
     with ckernels.dask.Trainer(mlp(), client, pair) as trainer:
         trainer.run(source, 20)
@@ -304,9 +318,10 @@ def keys_of_all(name):
     return [kernel["key"] for f in split[:2] for kernel in f.info.stats()["kernels"]]
 
 
+@pytest.mark.parametrize("other", [""], indirect=True)  # of the same CPU: of the same bits
 def test_a_worker_that_stands_still_is_waited_for(client, other):
     source = ckernels.dask.Batches(X, Y, batch=64, seed=1)
-    pair, process = [next(iter(client.nthreads())), other[0]], other[1]
+    pair, process = pair_of(client, other), other[1]
     with ckernels.dask.Trainer(mlp(), client, pair) as quiet:
         expected = quiet.run(source, 40)
         state = quiet.fetch()
@@ -318,11 +333,11 @@ def test_a_worker_that_stands_still_is_waited_for(client, other):
     with ckernels.dask.Trainer(mlp(), client, pair, timeout=0.5) as trainer:
         with (
             woken(process, 1.5),
-            pytest.raises(TimeoutError, match="for 0.5 s in step 5: it hangs"),
+            pytest.raises(TimeoutError, match=r"for 0.5 s in step \d+: it hangs"),
         ):
             trainer.run(Stopping(source), 40)
         done = trainer.steps
-        assert done in (5, 6)  # 6: the one that stood had all it needs, and finished the step
+        assert 5 <= done < 20  # a process that stops itself stands after some steps more
         assert trainer.run(source, 40 - done) == expected[done:]
         assert equal(trainer.fetch(), state)
 
@@ -386,19 +401,135 @@ def test_an_error_of_the_users_ends_all_and_training_goes_on(client):
             assert equal(trainer.fetch(), quiet.fetch())
     with pytest.raises(ArgumentError, match="has 2 workers, 5 are to train"):
         ckernels.dask.Trainer(mlp(), client, 5)
+    with pytest.raises(ArgumentError, match="is named twice"):
+        ckernels.dask.Trainer(mlp(), client, 2 * list(client.nthreads()))
 
 
+# ---- links ---------------------------------------------------------------------------------------
+
+
+def linked(name):
+    """{rank: whether it is reached by a link} on a worker, and how much memory links hold."""
+    from ckernels.bridges.dask import member
+
+    with open("/proc/self/maps") as maps:
+        mapped = sum("memfd:ckernels-link" in line for line in maps)
+    own = member._members.get(name)
+    return own and {rank: found is not None for rank, found in own.links.items()}, mapped
+
+
+@pytest.mark.skipif(not link.possible(), reason="this system has no memory without a name")
+def test_links_and_messages_give_the_same_bits_and_leave_nothing(client):
+    source = ckernels.dask.Batches(X, Y, batch=65, seed=1)  # ranks have 32 and 33 rows
+    with ckernels.dask.Trainer(mlp(), client, shared=False) as trainer:
+        expected = trainer.run(source, 12), trainer.fetch()
+        found = client.run(linked, trainer.name)
+        assert sorted(map(str, found.values())) == ["({0: False}, 0)", "({1: False}, 0)"]
+    with ckernels.dask.Trainer(mlp(), client) as trainer:
+        outputs = trainer.run(source, 5) + trainer.run(source, 7)
+        found = client.run(linked, trainer.name)
+        assert sorted(map(str, found.values())) == ["({0: True}, 1)", "({1: True}, 1)"]
+        assert outputs == expected[0] and equal(trainer.fetch(), expected[1])
+    assert [mapped for _, mapped in client.run(linked, trainer.name).values()] == [0, 0]
+
+
+@pytest.mark.skipif(not link.possible(), reason="this system has no memory without a name")
+@pytest.mark.parametrize("problem", ["no memory", "another computer"])
+def test_without_a_link_messages_serve(client, problem):
+    source = ckernels.dask.Batches(X, Y, batch=64, seed=1)
+    with ckernels.dask.Trainer(mlp(), client) as trainer:
+        expected = trainer.run(source, 6), trainer.fetch()
+    client.run(hinder, problem)
+    try:
+        with ckernels.dask.Trainer(mlp(), client) as trainer:
+            assert trainer.run(source, 6) == expected[0] and equal(trainer.fetch(), expected[1])
+            assert [k for k, _ in client.run(linked, trainer.name).values()] in (
+                [{1: False}, {0: False}],
+                [{0: False}, {1: False}],
+            )
+    finally:
+        client.run(hinder, None)
+
+
+def hinder(problem):
+    """Make links impossible on this worker, as a system does that has no memory or is elsewhere."""
+    import resource
+
+    from ckernels.bridges.dask import link
+
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    soft = link.SLOT if problem == "no memory" else hard
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    if not hasattr(hinder, "door"):
+        hinder.door = link.door
+    link.door = shut if problem == "another computer" else hinder.door
+
+
+def shut():
+    """A door nobody is behind: its name is known on another computer only."""
+    listening = hinder.door()
+    return types.SimpleNamespace(getsockname=lambda: listening.getsockname() + b"elsewhere")
+
+
+@pytest.mark.skipif(not link.possible(), reason="this system has no memory without a name")
+def test_ends_of_links_trust_nobody():
+    with link.door() as listening:  # memory that could shrink under its reader
+        knocking = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        knocking.connect(listening.getsockname())
+        fd = os.memfd_create("mine")
+        os.ftruncate(fd, 4 * link.SLOT)
+        socket.send_fds(knocking, [b"m"], [fd])
+        with pytest.raises(PermissionError, match="may shrink"):
+            link.opened(listening)
+        os.close(fd)
+        name = listening.getsockname() if listening.fileno() >= 0 else knocking.getpeername()
+    with pytest.raises(ConnectionRefusedError):  # the door was open once
+        link.knock(name)
+    mine, other = pair(256)
+    parts = [np.ones(3, "float32")]
+    with ThreadPoolExecutor(1) as pool:
+        with pytest.raises(TimeoutError):
+            mine.trade(1, parts, True, np.copyto, 0.05)
+        waiting = pool.submit(other.trade, 2, parts, True, np.copyto, 20)
+        with pytest.raises(ConnectionError, match="the other end is at"):
+            waiting.result(20)  # of another step
+        waiting = pool.submit(mine.trade, 3, parts, True, np.copyto, 20)
+        other.close()
+        with pytest.raises(ConnectionError):
+            waiting.result(20)
+
+
+def pair(size):
+    """Two ends of a link with slots of `size` bytes, in this process."""
+    memory = mmap.mmap(-1, 4 * size)
+    return [link.Link(s, memory, side) for side, s in enumerate(socket.socketpair())]
+
+
+@pytest.mark.parametrize("way", ["messages", "links"])
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 8])
-def test_sums_have_the_same_bits_on_all_workers(size):
-    parts = [[RNG.normal(size=(3, 4)).astype("float32"), np.ones(1)] for _ in range(size)]
-    expected = [np.sum([p[k].astype("float64") for p in parts], axis=0) for k in range(2)]
-    mail = collections.defaultdict(queue.Queue)
+def test_sums_have_the_same_bits_on_all_workers(size, way):
+    parts = [
+        [RNG.normal(size=(30, 41)).astype("float32"), np.ones(1), np.ones(()), np.ones((0, 2))]
+        for _ in range(size)
+    ]
+    expected = [np.sum([p[k].astype("float64") for p in parts], axis=0) for k in range(4)]
+    by_tree = tree([p[0] for p in parts])
+    ranks, links = range(size), {}
+    mail = {(a, w, b): queue.Queue() for a in ranks for b in ranks for w in ("in", "out", 1, 2, 4)}
+    if way == "links":  # of few bytes: a part takes many loads
+        for a in range(size):
+            for b in range(a):
+                links[b, a], links[a, b] = pair(512)
 
     class Alone(member.Member):
         """A rank without a network."""
 
         def __init__(self, rank):
-            self.rank, self.addresses = rank, range(size)
+            self.rank, self.addresses, self.timeout, self.stopped = rank, range(size), 20, False
+            self.replica = types.SimpleNamespace(step=7)
+
+        def link(self, rank):
+            return links.get((self.rank, rank))
 
         def send(self, rank, what, arrays):
             mail[self.rank, what, rank].put([a.copy() for a in arrays])
@@ -413,5 +544,16 @@ def test_sums_have_the_same_bits_on_all_workers(size):
         found = list(pool.map(lambda rank: Alone(rank).summed(parts[rank]), range(size)))
     for sums in found:
         assert equal(sums, found[0])
-    np.testing.assert_allclose(found[0][0], expected[0], atol=1e-6)
-    assert found[0][1] == size
+    assert np.array_equal(found[0][0], by_tree)
+    np.testing.assert_allclose(found[0][0], expected[0], atol=1e-5)
+    assert found[0][1] == found[0][2] == size
+
+
+def tree(arrays):
+    """The sum in the order of the trees: those above a power of two first, then pairs."""
+    whole = 1 << len(arrays).bit_length() - 1
+    rows = [a + arrays[k + whole] if k + whole < len(arrays) else a
+            for k, a in enumerate(arrays[:whole])]  # fmt: skip
+    while len(rows) > 1:
+        rows = [a + b for a, b in zip(rows[::2], rows[1::2])]
+    return rows[0]

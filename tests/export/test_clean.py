@@ -73,3 +73,10 @@ def test_names_that_the_export_needs_are_refused(names, tmp_path):
     f = K.function([], K.constant(1.0) * K.variable(2.0))
     with pytest.raises(ArgumentError, match="cannot be"):
         K.export(dict.fromkeys(names, f), tmp_path)
+
+
+@pytest.mark.parametrize("prefix", ["ck", "ck_gemm", "9", "ü"])
+def test_prefixes_that_clash_or_are_no_names_are_refused(prefix, tmp_path):
+    f = K.function([], K.constant(1.0) * K.variable(2.0))
+    with pytest.raises(ArgumentError, match="say prefix="):
+        K.export({"index": f}, tmp_path, prefix=prefix)

@@ -3,7 +3,8 @@
 In each round a rank and the one that differs in one bit of its number send each other what they
 have, both at once, and both add it up: after log2 N rounds all have the sum, by trees that lie over
 each other. The trees decide the order of additions, not the clock: for a number of workers the
-bits are always the same. All here runs on workers; post() in the event loop.
+bits are always the same. What is sent goes through memory where both are on one computer (link.py),
+else as Dask's messages. All here runs on workers; post() in the event loop.
 """
 
 import asyncio
@@ -17,7 +18,9 @@ from distributed import get_worker
 from distributed.comm.core import CommClosedError
 from distributed.protocol import to_serialize
 
+from ...compiler import process
 from ..replica import Replica  # noqa: F401  (what is unpickled)
+from . import link
 
 _members = {}  # id of a trainer: Member
 
@@ -30,26 +33,38 @@ class Member:
     """A replica on this worker.
 
     generation: a number that grows whenever the set of workers changes; mail of others is old.
+    links: {rank: a link, or None where it is reached by Dask}, of those met in this generation.
     """
 
     def __init__(self, replica, worker):
         self.replica, self.worker = replica, worker
         self.mail, self.arrived = {}, threading.Condition()
         self.generation, self.stopped = 0, False
+        self.links, self.shared = {}, link.possible()
 
-    def begin(self, name, generation, addresses, rank, timeout):
-        """Be `rank` among these workers from now on."""
+    def begin(self, name, generation, addresses, rank, timeout, shared=True):
+        """Be `rank` among these workers from now on; shared: by links where that is possible."""
         self.name, self.addresses, self.rank, self.timeout = name, addresses, rank, timeout
+        self.shared = shared and link.possible()
         with self.arrived:
             self.mail = {k: v for k, v in self.mail.items() if k[0] >= generation}
             if generation != self.generation:
+                self.part()
                 self.generation, self.stopped = generation, False
 
     def stop(self, generation):
         with self.arrived:
             if generation >= self.generation:
                 self.generation, self.stopped = generation, True
+                self.part()
             self.arrived.notify_all()
+
+    def part(self):
+        """Close all links; who waits at one finds it closed."""
+        for made in self.links.values():
+            if made is not None:
+                made.close()
+        self.links = {}
 
     # ---- messages -------------------------------------------------------------------------------
 
@@ -66,13 +81,23 @@ class Member:
     def sent(self, sending):
         """Wait until the other rank has it."""
         address, future = self.addresses[sending[0]], sending[1]
-        try:
-            future.result(self.timeout)
-        except (TimeoutError, futures.TimeoutError):  # an OSError, and before Python 3.11 another
-            future.cancel()
-            raise TimeoutError(self.late(address, "took")) from None
-        except (OSError, CommClosedError) as problem:
-            raise Lost(f"{address} does not answer") from problem
+        end = time.monotonic() + self.timeout
+        while True:
+            left = end - time.monotonic()
+            try:
+                return future.result(max(0, min(left, 0.5)))
+            except (
+                TimeoutError,
+                futures.TimeoutError,
+            ) as problem:  # before Python 3.11 two classes
+                if not future.done() and left > 0 and not self.stopped:
+                    continue
+                future.cancel()
+                if self.stopped:
+                    raise Lost("the step was stopped") from problem
+                raise TimeoutError(self.late(address, "took")) from None
+            except (OSError, CommClosedError) as problem:
+                raise Lost(f"{address} does not answer") from problem
 
     def late(self, address, did):
         return (
@@ -94,39 +119,105 @@ class Member:
                 self.arrived.wait(min(left, 1.0))
             return self.mail.pop(key)
 
+    # ---- links ----------------------------------------------------------------------------------
+
+    def link(self, rank):
+        """The link to a rank, made when the two meet first; None where there can be none."""
+        if rank not in self.links:
+            made = None
+            if self.shared:
+                made = self.welcome(rank) if self.rank < rank else self.visit(rank)
+            with self.arrived:
+                if self.stopped:
+                    raise Lost("the step was stopped")
+                self.links[rank] = made
+        return self.links[rank]
+
+    def welcome(self, rank):
+        """Meet a higher rank: it is told a name, and knocks there."""
+        made, listening = None, self.tried(rank, link.door)
+        self.tell(rank, "door", listening.getsockname() if listening else b"")
+        if self.told(rank, "knocked"):
+            made = self.tried(rank, link.opened, listening)
+        self.tell(rank, "met", b"yes" if made else b"")
+        return made
+
+    def visit(self, rank):
+        """Meet a lower rank."""
+        made = self.tried(rank, link.knock, self.told(rank, "door"))
+        self.tell(rank, "knocked", b"yes" if made else b"")
+        return made if self.told(rank, "met") else None
+
+    def tried(self, rank, meet, *args):
+        """The link that meet(*args) makes, or None: where there is none Dask's messages serve."""
+        try:
+            return meet(*args)
+        except OSError as problem:
+            process.log("cluster", "info", "no link to %s: %s", self.addresses[rank], problem)
+            return None
+
+    def tell(self, rank, what, data):
+        self.sent(self.send(rank, what, [np.frombuffer(data, np.uint8)]))
+
+    def told(self, rank, what):
+        return self.receive(rank, what)[0].tobytes()
+
     # ---- a step ---------------------------------------------------------------------------------
 
+    def trade(self, rank, what, parts, takes=None, gives=True):
+        """Give `parts` to a rank, and takes(own, other) what it gives at the same time."""
+        made = self.link(rank)
+        if made is None:
+            sending = self.send(rank, what, parts) if gives else None
+            found = self.receive(rank, what) if takes else ()
+            if gives:
+                self.sent(sending)  # before `parts` change
+            for own, other in zip(parts, found):
+                takes(own, other)
+            return
+        try:
+            made.trade(self.replica.step, parts, gives, takes, self.timeout)
+        except TimeoutError:
+            raise TimeoutError(self.late(self.addresses[rank], "sent")) from None
+        except OSError as problem:
+            if self.stopped:
+                raise Lost("the step was stopped") from problem
+            raise Lost(f"{self.addresses[rank]} does not answer") from problem
+
     def summed(self, parts):
-        """The sums over all ranks. Those above the largest power of two let a partner add."""
+        """`parts`, which become the sums over all ranks.
+
+        Ranks from the largest power of two on let a partner add for them.
+        """
         rank, size = self.rank, len(self.addresses)
         whole = 1 << size.bit_length() - 1
         if rank >= whole:
-            self.sent(self.send(rank - whole, "in", parts))
-            return self.receive(rank - whole, "out")
+            self.trade(rank - whole, "in", parts)
+            self.trade(rank - whole, "out", parts, np.copyto, gives=False)
+            return parts
         if rank + whole < size:
-            added(parts, self.receive(rank + whole, "in"))
+            self.trade(rank + whole, "in", parts, added, gives=False)
         low = 1
         while low < whole:
-            other = rank ^ low
-            sending = self.send(other, low, parts)
-            found = self.receive(other, low)
-            self.sent(sending)  # before `parts` change
-            added(parts, found, rank > other)
+            self.trade(rank ^ low, low, parts, added_after if rank & low else added)
             low *= 2
         if rank + whole < size:
-            self.sent(self.send(rank + whole, "out", parts))
+            self.trade(rank + whole, "out", parts)
         return parts
 
     def step(self, arrays):
         arrays = self.replica.checked(arrays)
-        parts = [np.asarray(p) for p in self.replica.part(arrays)]
+        parts = [np.asarray(p, order="C") for p in self.replica.part(arrays)]
         return self.replica.apply(self.summed(parts), arrays)
 
 
-def added(parts, others, after=False):
-    """Add `others` to `parts`; after: they are the first operands, as on the other side."""
-    for own, other in zip(parts, others):
-        np.add(*((other, own) if after else (own, other)), out=own)
+def added(own, other):
+    np.add(own, other, out=own)
+
+
+def added_after(own, other):
+    """The same with `other` as the first operand, as on the other side."""
+    np.add(other, own, out=own)
 
 
 async def post(name, key, arrays):
@@ -153,12 +244,12 @@ def join(name, payload, state=None):
     return member.replica.step
 
 
-def run(name, generation, addresses, rank, timeout, count, source, arrays):
+def run(name, generation, addresses, rank, timeout, shared, count, source, arrays):
     """`count` steps; (why it ended early or "", the step reached, outputs, digest)."""
     member = _members.get(name)
     if member is None:
         return "the worker was started again", -1, [], 0
-    member.begin(name, generation, addresses, rank, timeout)
+    member.begin(name, generation, addresses, rank, timeout, shared)
     outputs, reason, size = [], "", len(addresses)
     try:
         for _ in range(count):
@@ -190,4 +281,6 @@ def stop(name, generation):
 
 
 def leave(name):
-    _members.pop(name, None)
+    member = _members.pop(name, None)
+    if member is not None:
+        member.part()

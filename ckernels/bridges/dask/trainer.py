@@ -5,6 +5,7 @@ asked once per call, not per step. When a worker dies the others stop in the ste
 place is taken by the worker the nanny starts, which gets the state of the one that came furthest.
 """
 
+import contextlib
 import time
 import uuid
 import warnings
@@ -19,7 +20,16 @@ from ..replica import Replica, part_of
 from . import member
 from .cluster import install
 
-POLL = 0.2  # seconds between looks at whether all workers are there
+LOOK = 1.0  # seconds between looks at whether all workers are there, while none is at its end
+POLL = 0.2  # seconds between looks otherwise
+
+
+def ended(future):
+    """Whether a worker is at its end before the others: by an error, or by what `run` returned."""
+    if future.status != "finished":
+        return future.status == "error"
+    found = future.result()
+    return isinstance(found, tuple) and bool(found[0])
 
 
 class DaskTrainer:
@@ -34,6 +44,8 @@ class DaskTrainer:
                steps; the newest is taken up again where the folder has one
     wait       seconds to wait for a worker in the place of one that died; then the others go on
     timeout    seconds a worker waits for another one's gradients
+    shared     workers of one computer exchange gradients in memory they share (on Linux); False:
+               as messages, like those of different computers. The bits are the same
     """
 
     def __init__(
@@ -50,11 +62,13 @@ class DaskTrainer:
         keep=3,
         wait=30.0,
         timeout=300.0,
+        shared=True,
     ):
         self.client = get_client() if client is None else client
         self.replica = Replica(f, mean, cost, gradients)
         self.name, self.generation = f"trainer-{uuid.uuid4().hex}", 0
-        self.wait, self.timeout, self.lost, self.corrected = wait, timeout, 0, 0
+        self.wait, self.timeout, self.shared = wait, timeout, shared
+        self.lost, self.corrected = 0, 0
         self.checkpoints = None
         if checkpoint is not None:
             self.checkpoints = Checkpoints(checkpoint, every, keep)
@@ -72,7 +86,7 @@ class DaskTrainer:
         return self.replica.step
 
     def present(self):
-        """The addresses of the workers there are, in the order in which they came."""
+        """The addresses of the workers there are."""
         return list(self.client.nthreads())
 
     def chosen(self, workers):
@@ -85,6 +99,11 @@ class DaskTrainer:
         missing = [w for w in workers if w not in there]
         if missing:
             raise ArgumentError(f"the cluster has no worker {missing[0]}; it has {there}")
+        twice = [w for k, w in enumerate(workers) if w in workers[:k]]
+        if twice:
+            raise ArgumentError(
+                f"the worker {twice[0]} is named twice: each makes a part of a step"
+            )
         return list(workers)
 
     # ---- steps ----------------------------------------------------------------------------------
@@ -136,7 +155,7 @@ class DaskTrainer:
             part = None if arrays is None else self.part(arrays, rank, size, address)
             jobs[address] = (
                 member.run,
-                *(self.name, self.generation, self.addresses, rank, self.timeout),
+                *(self.name, self.generation, self.addresses, rank, self.timeout, self.shared),
                 *(count, source, part),
             )
         return self.ask(jobs)
@@ -156,10 +175,9 @@ class DaskTrainer:
         }
         waiting, stopped = set(futures), False
         while waiting:
-            try:
-                wait([futures[w] for w in waiting], timeout=POLL)
-            except TimeoutError:
-                pass
+            for first, seconds in (("FIRST_COMPLETED", LOOK), ("ALL_COMPLETED", POLL)):
+                with contextlib.suppress(TimeoutError):
+                    wait([futures[w] for w in waiting], seconds, return_when=first)
             waiting = {w for w in waiting if not futures[w].done()}
             if not waiting:
                 break
@@ -167,12 +185,17 @@ class DaskTrainer:
             for address in gone:
                 futures[address].cancel()
             waiting -= gone
-            failed = any(f.status == "error" for f in futures.values())
+            failed = any(map(ended, futures.values()))
             if (gone or failed) and not stopped:
                 stopped = True
                 self.each(member.stop, waiting, self.generation)
         error = next((f.exception() for f in futures.values() if f.status == "error"), None)
-        return {w: f.result() for w, f in futures.items() if f.status == "finished"}, error
+        found = {}
+        for address, future in futures.items():
+            with contextlib.suppress(TimeoutError):  # died with its result: like one that is gone
+                if future.status == "finished":
+                    found[address] = future.result(self.wait + 10)
+        return found, error
 
     def each(self, function, addresses, *args):
         """{address: function(name of this trainer, *args)}, in the event loops of workers."""
