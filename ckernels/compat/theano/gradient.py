@@ -261,7 +261,7 @@ def _gradients(cost, targets, known, fixed):
     ending = cost is not None and not any(cost is v for v in known)
     start = opened.roots[0].node if ending else None
     ends = [opened.roots[0].node if x is cost else opened.of(x) for x in targets]
-    with noting() as returned:
+    with noting(memo) as returned:
         found = _engine_grad(start, ends, nodes, [opened.of(v) for v in fixed], targets)
     found = opened.closed(found)
     memo.update({v.node.uid: v for v in returned if v.node.uid not in memo})

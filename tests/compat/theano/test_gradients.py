@@ -374,3 +374,26 @@ def test_gradients_have_the_type_of_what_they_are_by():
     x, y = T.dmatrix("x"), T.TensorType("float64", (True, False))("y")
     gx, gy = theano.grad(T.dot(y, x).sum(), [x, y])
     assert (gx.type, gy.type) == (x.type, y.type)
+
+
+@pytest.mark.parametrize("how", ["as it comes", "times one", "by its input"])
+def test_what_a_users_gradient_makes_has_its_whole_graph(how):
+    class Same(theano.Op):
+        __props__ = ()
+
+        def make_node(self, x):
+            return theano.Apply(self, [x], [x.type()])
+
+        def perform(self, node, inputs, cells):
+            cells[0][0] = inputs[0].copy()
+
+        def grad(self, inputs, gradients):
+            (x,), (g,) = inputs, gradients
+            return [{"as it comes": g, "times one": g * 1.0, "by its input": x * g}[how]]
+
+    v = T.dvector("v")
+    g = T.grad((Same()(v) ** 2).sum(), v)
+    leaves = [x for x in theano.gof.graph.inputs([g]) if not isinstance(x, theano.Constant)]
+    assert all(x is v for x in leaves) and leaves
+    slope = {"by its input": [2.0, 8.0]}.get(how, [2.0, 4.0])
+    np.testing.assert_array_equal(theano.function([v], g)([1, 2]), slope)

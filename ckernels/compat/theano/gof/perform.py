@@ -18,15 +18,20 @@ from .graph import Apply
 from .op import Op, run
 from .type import DisconnectedType, NullType
 from .utils import MethodNotDefined
+from .walks import handle_of
 
 _returned = contextvars.ContextVar("returned", default=None)
 
 
 @contextlib.contextmanager
-def noting():
-    """A list that the gradients which Ops of users give are added to, as they give them."""
+def noting(memo):
+    """A list that the gradients which Ops of users give are added to, as they give them.
+
+    memo: {uid of a node: handle}: what these Ops get are its handles, so that whatever they make of
+    them has its graph above it.
+    """
     found = []
-    token = _returned.set(found)
+    token = _returned.set((found, memo))
     try:
         yield found
     finally:
@@ -200,12 +205,14 @@ def _grad(node, g):
     from ..tensor.variables import as_tensor_variable, wrap
 
     held = node.attrs["op"]
-    inputs = [wrap(n) for n in node.inputs]
+    noted, memo = _returned.get() or ([], {})
+    inputs = [handle_of(n, memo) for n in node.inputs]
     several = node.outs is not None
     made = [item(node, k) for k in range(len(node.outs))] if several else [node]
     outputs = [wrap(n) for n in made]
     Apply.made(held.op, inputs, outputs)
-    given = [DisconnectedType()() if x is None else wrap(x) for x in (g if several else [g])]
+    flowing = g if several else [g]
+    given = [DisconnectedType()() if x is None else handle_of(x, memo) for x in flowing]
     try:
         found = held.op.L_op(inputs, outputs, given)
     except (MethodNotDefined, AttributeError) as problem:
@@ -231,8 +238,7 @@ def _grad(node, g):
             parts.append(None)
         else:
             part = as_tensor_variable(part)
-            if _returned.get() is not None:
-                _returned.get().append(part)
+            noted.append(part)
             parts.append(_shaped(held.op, part.node, x.node))
     return parts
 
