@@ -62,7 +62,7 @@ test: build
 # The oldest NumPy, with a runtime built for it in a copy of the tree: parts of the tests that meet
 # NumPy's types, headers and functions. NumPy 1.26 is for Python up to 3.12.
 OLDEST_PY = $(abspath build/oldest/bin/python)
-OLDEST = tests/runtime/test_executor.py tests/runtime/test_executor_updates.py \
+OLDEST = tests/src/python/test_executor.py tests/src/python/test_executor_updates.py \
     tests/runtime/test_cfunction.py tests/ops/test_elementwise.py tests/ops/test_indexing.py \
     tests/api/test_function.py
 oldest: build

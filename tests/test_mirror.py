@@ -4,6 +4,7 @@ A part of what is to be said of a file may have one of its own, named after it: 
 stands beside test_scan.py. Tests of a folder (api/sparse/) or of a file at the top may be a folder.
 """
 
+import re
 from pathlib import Path
 
 TESTS = Path(__file__).parent
@@ -92,3 +93,9 @@ def test_subjects_are_found_by_whole_words():
     assert subject(Path("codegen/test_scan.py")) is None  # a file of another room
     assert subject(Path("errors/test_calls.py")) == Path("errors.py")
     assert subject(Path("ops/test_init.py")) is None
+
+
+def test_files_that_the_makefile_names_are_there():
+    named = set(re.findall(r"\btests/[\w/]+\.py\b", (TESTS.parent / "Makefile").read_text()))
+    lost = sorted(name for name in named if not (TESTS.parent / name).exists())
+    assert named and not lost, lost
