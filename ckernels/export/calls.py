@@ -83,6 +83,8 @@ class Calls:
 
     def numbers(self, dims, narrow=True):
         """The C expression of a pointer to these dims: in a table, or made at each call."""
+        if not dims:
+            return "0"
         if any(type(d) is Size for d in dims):
             kind = self.library.index if narrow else "int64_t"
             return f"(const {kind}[]){{ {', '.join(map(c_text, dims))} }}"
@@ -114,8 +116,8 @@ class Calls:
 
 
 def fixed_sizes(dims):
-    """`dims` as plain numbers, or None where one of them follows from an argument."""
-    return None if any(type(d) is Size for d in dims) else tuple(map(int, dims))
+    """`dims` as plain numbers, or None where one follows from an argument or is a C variable."""
+    return None if any(type(d) in (Size, str) for d in dims) else tuple(map(int, dims))
 
 
 def kernel(calls, instr):

@@ -202,7 +202,8 @@ def volumes():
 def planes():
     x, k = K.placeholder((2, 4, 17, 19), name="x"), K.placeholder((3, 3, 4, 1), name="k")
     c = K.depthwise_conv2d(x, k, padding="same", data_format="channels_first")
-    return {"f": K.function([x, k], [c, *sums([c], [[x, k]])])}, {}
+    g = K.placeholder((2, 4, 17, 19), name="g")  # what is read as it lies: no transpose moves
+    return {"f": K.function([x, k, g], [c, *K.gradients(K.sum(c * g), [x, k])])}, {}
 
 
 @program

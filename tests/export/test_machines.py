@@ -8,7 +8,7 @@ from .build import build, run
 from .machines import cases, program
 from .programs import PROGRAMS
 
-QUICK = ("mlp", "lstm")
+QUICK = ("mlp", "lstm", "recurrence")
 SPARSE = pytest.mark.filterwarnings("ignore")
 
 
