@@ -42,7 +42,7 @@ class Profile(list):
         return sum(row.ms for row in self)
 
     def __str__(self):
-        calls = max((row.calls for row in self), default=0)
+        calls = max((row.calls for row in self if not row.name.startswith(" ")), default=0)
         lines = [
             f"{self.title}: {self.ms:.3f} ms in {calls} calls",
             f"{'%':>6} {'ms':>10} {'us/call':>10} {'calls':>7}  instruction",

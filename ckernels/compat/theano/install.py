@@ -5,7 +5,6 @@ imports it. `python -m ckernels.theano program.py args` runs a program that is n
 """
 
 import importlib
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import runpy
@@ -37,8 +36,8 @@ ALIASES = {     # a module of Theano: where its names are here
 }  # fmt: skip
 
 
-class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `theano` and `theano.a.b` as the modules of this package."""
+class _Finder:  # start-up: the classes of importlib.abc bring archives and temporary files
+    """Finds and loads `theano` and `theano.a.b` as the modules of this package."""
 
     def find_spec(self, name, path=None, target=None):
         if name != "theano" and not name.startswith("theano."):

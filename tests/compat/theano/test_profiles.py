@@ -65,6 +65,16 @@ def test_without_calls_and_without_profile(function):
         assert theano.function([X], X.sum(), profile=False).profile is None
 
 
+def test_calls_are_not_the_steps_of_a_loop():
+    powers, _ = theano.scan(lambda p, x: T.dot(p, x), outputs_info=X, non_sequences=X, n_steps=5)
+    f = theano.function([X], powers[-1], profile=True)
+    for _ in range(2):
+        f(np.eye(3))
+    rows = f.info.profile_table()
+    assert f.profile.fct_callcount == 2 and max(row.calls for row in rows) == 10
+    assert "in 2 calls" in str(rows)
+
+
 def test_messages_and_one_profile_for_several():
     one = theano.ProfileStats(atexit_print=False, message="together")
     for y in (T.exp(X), T.log(X)):

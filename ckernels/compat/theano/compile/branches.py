@@ -7,7 +7,6 @@ follow once it has helped.
 """
 
 from ....graph.walk import rebuild, toposort
-from ....rewrite.branches import guarded
 
 
 def callable_of(spec):
@@ -60,6 +59,8 @@ class Stage:
     """
 
     def __init__(self, spec, known):
+        from ....rewrite.branches import guarded  # start-up: the engine's middle
+
         roots = spec.roots()
         roots = _settled(guarded(roots, toposort(roots)), known)
         self.conditions = _next_conditions(roots)
