@@ -263,6 +263,18 @@ def test_a_graph_inside_that_draws_numbers():
 # --- Python calls ---------------------------------------------------------------------------------
 
 
+def test_a_check_that_does_not_hold_comes_before_a_clash_of_shapes():
+    u, v = pt.dvectors("u", "v")
+    held = pytensor.raise_op.Assert("sizes must agree")(u, pt.eq(u.shape[0], v.shape[0]))
+    other = pytensor.raise_op.Assert("never")(u, pt.ge(u.shape[0], 0))
+    f = compiled([u, v], [held + v, other + v])
+    with pytest.raises(AssertionError, match="sizes must agree"):
+        f(np.ones(2), np.ones(3))
+    g = compiled([u, v], other + v)
+    with pytest.raises(ValueError):
+        g(np.ones(2), np.ones(3))
+
+
 def test_an_elementwise_op_of_more_operands_than_perform_takes():
     from pytensor.scalar import ScalarOp, float64
     from pytensor.tensor.elemwise import Elemwise
