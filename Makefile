@@ -11,9 +11,10 @@ SANITIZED = $(or $(ARGS),tests/runtime tests/src tests/codegen/forms/test_steps.
     tests/ops/test_random_compiled.py tests/codegen/test_random_graphs.py -m "not slow")
 LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
+LIBTSAN = $(shell $(CC) -print-file-name=libtsan.so)
 
 .PHONY: help test oldest slow stress lint demo cnn rbm keras theano pytensor distributed bench golden sanitize \
-    wheels again release clean build
+    races wheels again release clean build
 .DEFAULT_GOAL := help
 
 help:
@@ -34,6 +35,7 @@ help:
 	@echo "bench       run the benchmarks beside the peers that are installed"
 	@echo "golden      rewrite the golden C files after a reviewed change"
 	@echo "sanitize    core tests under AddressSanitizer and UBSan"
+	@echo "races       tests of threads under ThreadSanitizer, runtime and kernels"
 	@echo "wheels      the sdist and the wheels in dist/ (ARGS='--platform linux-x86_64': that one)"
 	@echo "again       builds them a second time and compares the bytes"
 	@echo "release     lint, tests, wheels, again; with checksums, a bill of materials and the notes"
@@ -190,16 +192,27 @@ golden: build
 	$(PY) -m pytest --update-golden $(ARGS) tests
 
 # The sanitised runtime is built beside the normal one, in a copy of the package, and never installed.
-sanitize: build
-	rm -rf build/sanitize && mkdir -p build/sanitize
-	cp -r ckernels build_tools tests setup.py pyproject.toml build/sanitize/
-	rm -f build/sanitize/ckernels/_runtime*.so
-	cd build/sanitize && CKERNELS_SANITIZE=1 CKERNELS_REQUIRE_RUNTIME=1 \
+UNDER_SANITIZER = PYTHONPATH=. $(abspath $(PY)) -m pytest -x --capture=sys -o timeout=900 -p no:cacheprovider
+build/sanitize-%: build
+	rm -rf $@ && mkdir -p $@
+	cp -r ckernels build_tools tests setup.py pyproject.toml $@/
+	rm -f $@/ckernels/_runtime*.so
+	cd $@ && CKERNELS_SANITIZE=$* CKERNELS_REQUIRE_RUNTIME=1 \
 	    $(abspath $(PY)) setup.py -q build_ext --inplace
-	cd build/sanitize && LD_PRELOAD="$(LIBASAN) $(LIBUBSAN)" PYTHONPATH=. PYTHONMALLOC=malloc \
+
+BOUNDS = address,undefined
+sanitize: build/sanitize-$(BOUNDS)
+	cd $< && LD_PRELOAD="$(LIBASAN) $(LIBUBSAN)" PYTHONMALLOC=malloc \
 	    ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	    CKERNELS_FLAGS="cc.cflags=-g -fno-omit-frame-pointer -fsanitize=address,undefined" \
-	    $(abspath $(PY)) -m pytest -x --capture=sys -o timeout=900 -p no:cacheprovider $(SANITIZED)
+	    CKERNELS_FLAGS="cc.cflags=-g -fno-omit-frame-pointer -fsanitize=$(BOUNDS)" \
+	    $(UNDER_SANITIZER) $(SANITIZED)
+
+# A race makes the process end with 66, whatever the tests say.
+RACES = $(or $(ARGS),tests/stress/test_threads.py tests/runtime/test_cfunction.py \
+    tests/src/python/test_executor.py tests/src/python/test_executor_updates.py -m "not slow")
+races: build/sanitize-thread
+	cd $< && LD_PRELOAD="$(LIBTSAN)" TSAN_OPTIONS=exitcode=66 \
+	    CKERNELS_FLAGS="cc.cflags=-g -fsanitize=thread" $(UNDER_SANITIZER) $(RACES)
 
 # On x86-64 Linux; the kernels that come along are recorded with the compiler here.
 KERNELS = build/kernels.json

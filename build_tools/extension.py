@@ -2,8 +2,8 @@
 
 Imports setuptools and NumPy (for its include directory) only. The runtime is plain C for the
 baseline CPU, because wheels travel; the kernels, not the runtime, use the CPU's vector units.
-CKERNELS_SANITIZE=1 builds it for ASan and UBSan, CKERNELS_WERROR=1 makes warnings fatal,
-CKERNELS_NO_RUNTIME=1 leaves it out.
+CKERNELS_SANITIZE=address,undefined (or thread) builds it for those sanitizers, CKERNELS_WERROR=1
+makes warnings fatal, CKERNELS_NO_RUNTIME=1 leaves it out.
 """
 
 import os
@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 
 FLAGS = ["-O3", "-g0", "-pthread", "-std=gnu11", "-Wall", "-Wextra", "-fno-math-errno"]
-SANITIZE = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined"]
+SANITIZE = ["-O1", "-g", "-fno-omit-frame-pointer"]
 
 
 def sources(root="."):
@@ -22,9 +22,9 @@ def sources(root="."):
 def flags():
     """(compile flags, link flags) for this build."""
     compile_flags, link_flags = list(FLAGS), ["-pthread"]
-    if os.environ.get("CKERNELS_SANITIZE"):
-        compile_flags += SANITIZE
-        link_flags += SANITIZE
+    if chosen := os.environ.get("CKERNELS_SANITIZE"):
+        compile_flags += [*SANITIZE, f"-fsanitize={chosen}"]
+        link_flags += [*SANITIZE, f"-fsanitize={chosen}"]
     if os.environ.get("CKERNELS_WERROR"):
         compile_flags.append("-Werror")
     return compile_flags, link_flags
