@@ -19,7 +19,7 @@ import pytest
 
 pytest.importorskip("distributed", reason="needs Dask: pip install ckernels[dask]")
 import dask.array as da  # noqa: E402
-from distributed import Client, LocalCluster  # noqa: E402
+from distributed import Client, LocalCluster, get_worker  # noqa: E402
 
 import ckernels as K  # noqa: E402
 import ckernels.dask  # noqa: E402
@@ -403,6 +403,37 @@ def test_an_error_of_the_users_ends_all_and_training_goes_on(client):
         ckernels.dask.Trainer(mlp(), client, 5)
     with pytest.raises(ArgumentError, match="is named twice"):
         ckernels.dask.Trainer(mlp(), client, 2 * list(client.nthreads()))
+
+
+def profiled(dask_worker):
+    return dask_worker.periodic_callbacks["profile"].is_running()
+
+
+class Unwatched:
+    """A source that waits until the worker's profiler rests; worker 1 fails in step 2."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __call__(self, step, rank, size):
+        worker, end = get_worker(), time.monotonic() + 10
+        while profiled(worker):
+            if time.monotonic() > end:
+                raise TimeoutError("the profiler goes on")
+            time.sleep(0.01)
+        if (step, rank) == (2, 1):
+            raise FloatingPointError("step 2")
+        return self.inner(step, rank, size)
+
+
+def test_the_profiler_rests_while_a_worker_trains(client):
+    source = ckernels.dask.Batches(X, Y, batch=64)
+    with ckernels.dask.Trainer(mlp(), client) as trainer:
+        with pytest.raises(FloatingPointError):
+            trainer.run(Unwatched(source), 5)
+        assert trainer.steps == 2 and all(client.run(profiled).values())
+        trainer.run(source, 3)
+        assert all(client.run(profiled).values())
 
 
 # ---- links ---------------------------------------------------------------------------------------

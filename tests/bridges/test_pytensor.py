@@ -189,6 +189,25 @@ def test_scans_and_their_gradients():
     assert same([y, a, h0], outs, RNG.normal(size=7), 0.7, 0.1) == []
 
 
+def test_only_the_last_state_of_a_scan_is_kept():
+    x0, y0, n = pt.dvector("x0"), pt.dvector("y0"), pt.lscalar("n")
+    xs, ys, ws = pytensor.scan(
+        lambda x, y: (x * 0.5 + y, y + 1, x * 2),
+        outputs_info=[x0, y0, None],
+        n_steps=5,
+        return_updates=False,
+    )
+    assert same([x0, y0], [xs, ys[-1], ws[-1]], Y, 2 * Y) == []
+    states = pytensor.scan(lambda x: x * 2, outputs_info=[x0], n_steps=n, return_updates=False)
+    buffer = states.owner.inputs[0]  # its first row is x0
+    f, last = compiled([x0, n], [buffer, buffer[-1]]), compiled([x0, n], buffer[-1])
+    for steps in (0, 1, 2):
+        rows, row = f(Y, steps)
+        np.testing.assert_array_equal(rows, [Y * 2**k for k in range(steps + 1)])
+        np.testing.assert_array_equal(row, rows[-1])
+        np.testing.assert_array_equal(last(Y, steps), row)
+
+
 def test_a_scan_that_ends_early():
     from pytensor.scan.utils import until
 
@@ -229,7 +248,48 @@ def test_op_from_graph():
     assert same([x, y], inner(x, y), X, Y) == []
 
 
+def test_a_graph_inside_that_draws_numbers():
+    from pytensor.compile.builders import OpFromGraph
+
+    rng = pytensor.shared(np.random.default_rng(5))
+    later, draws = pt.random.normal(y, 2.0, rng=rng).owner.outputs
+    inner = OpFromGraph([rng, y], [later, pt.exp(draws)])
+    later, out = inner(rng, y)
+    f, numpys = compiled([y], out, updates={rng: later}), np.random.default_rng(5)
+    for _ in range(2):
+        np.testing.assert_allclose(f(Y), np.exp(numpys.normal(Y, 2.0)), rtol=1e-14)
+
+
 # --- Python calls ---------------------------------------------------------------------------------
+
+
+def test_a_check_that_does_not_hold_comes_before_a_clash_of_shapes():
+    u, v = pt.dvectors("u", "v")
+    held = pytensor.raise_op.Assert("sizes must agree")(u, pt.eq(u.shape[0], v.shape[0]))
+    other = pytensor.raise_op.Assert("never")(u, pt.ge(u.shape[0], 0))
+    f = compiled([u, v], [held + v, other + v])
+    with pytest.raises(AssertionError, match="sizes must agree"):
+        f(np.ones(2), np.ones(3))
+    g = compiled([u, v], other + v)
+    with pytest.raises(ValueError):
+        g(np.ones(2), np.ones(3))
+
+
+def test_an_elementwise_op_of_more_operands_than_perform_takes():
+    from pytensor.scalar import ScalarOp, float64
+    from pytensor.tensor.elemwise import Elemwise
+
+    class Last(ScalarOp):
+        nin = 33
+
+        def output_types(self, types):
+            return [float64]
+
+        def impl(self, *values):
+            return values[-1] - values[0]
+
+    f = compiled([x], Elemwise(Last())(*[x * k for k in range(33)]))
+    np.testing.assert_allclose(f(X), 32 * X)
 
 
 def test_an_op_without_a_row_is_a_call_of_perform_and_reported():

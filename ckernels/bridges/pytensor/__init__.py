@@ -13,7 +13,11 @@ from .linker import CKernelsLinker
 
 __all__ = ["CKERNELS", "CKernelsLinker"]
 
-CKERNELS = _modes.Mode(CKernelsLinker(), RewriteDatabaseQuery(include=["fast_run"]))
+# The second tag shortens the buffers of scans to the rows that are used, as for PyTensor's other
+# linkers that allocate the rows of a loop themselves.
+CKERNELS = _modes.Mode(
+    CKernelsLinker(), RewriteDatabaseQuery(include=["fast_run", "scan_save_mem_no_prealloc"])
+)
 
 
 def _register():

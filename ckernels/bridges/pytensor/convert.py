@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ... import dtypes, ops
-from ...errors import DTypeError, NotSupported, user_line
+from ...errors import DTypeError, NotSupported, ShapeError, user_line
 from ...graph.node import Node, line_of, make, new_uid
 from .perform import performed
 from .registry import TRANSLATIONS, Between, Untranslated, find
@@ -38,7 +38,7 @@ class Converter:
             return [self.typed(x, v) for x, v in zip(found, node.outputs)]
         except Between:
             raise
-        except (Untranslated, DTypeError, NotSupported, AttributeError):
+        except (Untranslated, DTypeError, NotSupported, ShapeError, AttributeError):
             del self.performed[count:]
         for variable in (*node.inputs, *node.outputs):
             if not is_tensor(variable):

@@ -6,6 +6,7 @@ ckernels, so PyTensor's rewrites for them are excluded.
 """
 
 import numpy as np
+from pytensor.graph.fg import FunctionGraph
 from pytensor.link.basic import JITLinker
 from pytensor.link.utils import raise_with_op
 
@@ -82,6 +83,8 @@ class CKernelsLinker(JITLinker):
             try:
                 results = run(*[x[0] for x in taken])
             except Exception as problem:
+                if isinstance(problem, ShapeError) and not self.pieces.converter.chooses:
+                    problem = broken(fgraph, [x[0] for x in taken]) or problem
                 fail(fgraph, problem, nodes, thunk)
             for storage, value in zip(given, results):
                 storage[0] = value
@@ -93,6 +96,25 @@ class CKernelsLinker(JITLinker):
 
     def __getstate__(self):
         return {k: v for k, v in self.__dict__.items() if k != "pieces"}
+
+
+def broken(fgraph, inputs):
+    """What the first CheckAndRaise of the graph that does not hold raises, or None.
+
+    Shapes clash here before anything runs; in PyTensor a check that stands before the clash, and
+    says what is wrong in the user's words, comes first.
+    """
+    for node in fgraph.toposort():
+        if not any(k.__name__ == "CheckAndRaise" for k in type(node.op).__mro__):
+            continue
+        try:
+            conditions = FunctionGraph(fgraph.inputs, node.inputs[1:], clone=True)
+            held = all(Pieces(conditions).callable()(*inputs))
+        except Exception:
+            continue  # what the conditions are made of is broken itself
+        if not held:
+            return Raised(node.op.exc_type(node.op.msg), node)
+    return None
 
 
 def fail(fgraph, problem, nodes, thunk):

@@ -49,7 +49,10 @@ class Call:
                 self.prepare()
             values = [self.given(k, v) for k, v in enumerate(values)]
             with _inner_mode(node.op), np.errstate(all="ignore"):
-                node.op.perform(node, values, storage)
+                if _too_wide(node):
+                    _elementwise(node, values, storage)
+                else:
+                    node.op.perform(node, values, storage)
         except Exception as problem:
             raise Raised(problem, node) from problem
         return [s[0] for s in storage]
@@ -61,6 +64,23 @@ class Call:
         if isinstance(value, np.ndarray) and not value.ndim and is_scalar(self.node.inputs[k]):
             return value[()]
         return value
+
+
+def _too_wide(node):
+    """Whether PyTensor's `perform` refuses an Elemwise for its many operands."""
+    wide = len(node.inputs) + len(node.outputs) > 32
+    return wide and any(k.__name__ == "Elemwise" for k in type(node.op).__mro__)
+
+
+def _elementwise(node, values, storage):
+    """What an Elemwise gives, by a call of its scalar op for each element."""
+    rows = np.broadcast_arrays(*values)
+    for place, v in zip(storage, node.outputs):
+        place[0] = np.empty(rows[0].shape, v.type.dtype)
+    for index in np.ndindex(rows[0].shape):
+        found = node.op.scalar_op.impl(*[row[index] for row in rows])
+        for place, x in zip(storage, found if len(storage) > 1 else [found]):
+            place[0][index] = x
 
 
 def is_scalar(variable):

@@ -13,7 +13,7 @@ from ...graph.node import Node
 from ...graph.walk import leaves
 from ...runtime.function import make_function
 from .convert import Converter, is_tensor, on_behalf_of_user, placeholder
-from .perform import call_of
+from .perform import Call, Raised, call_of
 from .registry import Untranslated
 
 
@@ -112,7 +112,7 @@ class Pieces:
         for variable in node.outputs:
             self.arrives(variable, level + 1)
         self.levels[level].calls.append(
-            (call_of(node), sources, [self.slots[v] for v in node.outputs])
+            (_between(node), sources, [self.slots[v] for v in node.outputs])
         )
 
     def output(self, variable):
@@ -200,6 +200,30 @@ class Pieces:
                     env[slot] = value
         found = [env[x] if kind == "slot" else x for kind, x in self.outputs]
         return own(found, self.repeated)
+
+
+class Inside(Call):
+    """An OpFromGraph between plans, of operands that are no tensors: its graph in pieces."""
+
+    def prepare(self):
+        with self.lock:
+            if not self.ready:
+                self.run = Pieces(self.node.op.fgraph, lazy=False).callable()
+                self.ready = True
+
+    def __call__(self, *values):
+        try:
+            if not self.ready:
+                self.prepare()
+            return self.run(*values)
+        except Raised as problem:
+            raise Raised(problem.error, self.node) from problem
+
+
+def _between(node):
+    """The call of an apply node that runs between plans."""
+    inside = any(k.__name__ == "OpFromGraph" for k in type(node.op).__mro__)
+    return Inside(node) if inside else call_of(node)
 
 
 def repeats(places):

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
@@ -187,6 +188,34 @@ def test_branches_of_one_shape_stay_lazy():
         f(1, [1.0])
 
 
+def test_a_branch_that_is_not_taken_cannot_fail():
+    x, y, c, d = T.dmatrix("x"), T.dmatrix("y"), T.iscalar("c"), T.iscalar("d")
+    a, square = np.ones((2, 3)), np.zeros((2, 2))
+    f = theano.function([c, x, y], ifelse(c, T.dot(x, y), x * 2))
+    for _ in range(2):
+        assert f(0, a, a).tolist() == [[2] * 3] * 2  # no product of (2, 3) and (2, 3)
+        with pytest.raises(ValueError, match="cannot multiply"):
+            f(1, a, a)
+        assert f(1, a, a.T).tolist() == [[3, 3]] * 2
+    f = theano.function([c, x, y], ifelse(c, T.nlinalg.matrix_inverse(x), y))
+    assert f(0, square, a).tolist() == a.tolist()
+    with pytest.raises(np.linalg.LinAlgError):
+        f(1, square, a)
+    total = theano.shared(1.0)
+    inner = ifelse(T.gt(ifelse(d, x.sum(), T.dot(x, x).sum()), 0), y[0, 0], y[7, 0])
+    f = theano.function([c, d, x, y], ifelse(c, inner, T.dot(y, y)[0, 0]),
+                        updates=[(total, total + ifelse(d, x[0, 0], x[5, 5]))])  # fmt: skip
+    assert f(1, 1, a, a * 4) == 4 and total.get_value() == 2
+    for c_value, d_value in ((0, 1), (1, 0)):
+        with pytest.raises(ValueError, match="cannot multiply"):
+            f(c_value, d_value, a, a)
+    assert total.get_value() == 2
+    assert f.copy()(1, 1, a, a * 5) == 5 and total.get_value() == 3
+    slope = theano.function([c, x, y], T.grad(ifelse(c, T.dot(x, y).sum(), x.sum()), x))
+    assert slope(0, a, a).tolist() == [[1] * 3] * 2
+    assert slope(1, a, a.T * 2).tolist() == [[4] * 3] * 2
+
+
 def test_windows_that_are_variables():
     x, w, k = T.dtensor4("x"), T.ivector("w"), T.iscalar("k")
     images = np.random.default_rng(0).random((1, 2, 6, 6))
@@ -283,6 +312,42 @@ def test_functions_with_lists_have_copies_and_pickles():
     assert count.get_value() == 1
     with pytest.raises(ValueError, match="does not use"):
         f.copy(swap={other: scale})
+
+
+class Longer(gof.Op):
+    """A list with 1 behind it."""
+
+    __props__ = ()
+
+    def make_node(self, x):
+        return gof.Apply(self, [x], [theano.generic()])
+
+    def perform(self, node, inputs, storage):
+        storage[0][0] = [*inputs[0], 1]
+
+
+def test_inputs_with_an_update_beside_what_is_no_tensor():
+    thing, total, x = theano.generic(), T.dscalar("total"), T.dscalar("x")
+    kept = theano.In(thing, name="kept", value=["a"], update=Longer()(thing))
+    summed = theano.In(total, name="total", value=10.0, update=total + x)
+    f = theano.function([x, kept, summed], [thing, total * 2])
+    assert f(1.0) == [["a"], 20] and f["kept"] == ["a", 1] and f["total"] == 11
+    twin = f.copy()
+    assert f(2.0) == [["a", 1], 22] and f["total"] == 13
+    assert twin["total"] == 11 and twin(5.0, ["b"]) == [["b"], 22]
+    assert twin["kept"] == ["b", 1] and twin["total"] == 16 and f["kept"] == ["a", 1, 1]
+    f["total"] = 0.0
+    assert f(x=1.0, kept=["c"]) == [["c"], 0] and f["total"] == 1
+    with pytest.raises(TypeError, match="at most"):
+        f(1.0, ["a"], 2.0, 3.0)
+    with pytest.raises(TypeError):  # a state is not changed by a call that fails
+        f("no number")
+    assert f["total"] == 1 and f["kept"] == ["c", 1]
+    matrix = theano.sparse.csr_matrix("m")
+    grown = theano.In(matrix, name="m", value=sp.csr_matrix(np.eye(2)), update=matrix * 2)
+    g = theano.function([thing, grown], [matrix, Longer()(thing)])
+    assert g([0])[0].toarray().tolist() == [[1, 0], [0, 1]]
+    assert g([0])[0].toarray().tolist() == [[2, 0], [0, 2]] and g["m"].toarray()[0, 0] == 4
 
 
 def test_choices_between_what_is_no_tensor():

@@ -538,3 +538,21 @@ def test_variables_are_mapped_through_inner_graphs():
         map_variables(replaced, [total])
     same = map_variables(lambda v: v, [total])
     assert same == [total]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+def test_labels_below_zero_do_not_count_from_the_end(dtype):
+    x, y = T.dmatrix("x"), T.vector("y", dtype=dtype)
+    a = np.random.default_rng(0).random((3, 4))
+    p = np.exp(a) / np.exp(a).sum(1, keepdims=True)
+    for loss in (
+        T.nnet.categorical_crossentropy(T.nnet.softmax(x), y),
+        T.nnet.crossentropy_softmax_1hot(x, y)[0],
+    ):
+        f = theano.function([x, y], [loss, T.grad(loss.sum(), x)])
+        found, slope = f(a, np.array([3, 0, 1], dtype))
+        np.testing.assert_allclose(found, -np.log(p[range(3), [3, 0, 1]]), rtol=1e-12)
+        np.testing.assert_allclose(slope, p - np.eye(4)[[3, 0, 1]], rtol=1e-12)
+        for wrong in (-1, -4, 4):
+            with pytest.raises(IndexError, match="out of bounds for axis 1 of size 4"):
+                f(a, np.array([3, 0, wrong], dtype))

@@ -270,6 +270,19 @@ def test_many_callers(lib):
     assert not bad
 
 
+def test_room_for_packed_operands_is_kept():
+    """Less than a megabyte too: the C library may be told to give it back after each product."""
+    lib = native.load()
+    lib.ck_blas_use(b"builtin")
+    lib.ck_pool_trim()
+    multiply(lib, np.random.default_rng(1), 400, 240, 400, "float32")
+    kept = lib.ck_pool_bytes()
+    multiply(lib, np.random.default_rng(1), 400, 240, 400, "float32")
+    assert 1 << 17 <= kept < 1 << 20 and lib.ck_pool_bytes() == kept
+    lib.ck_pool_trim()
+    lib.ck_blas_use(ffi.NULL)
+
+
 def test_library_choice():
     lib = native.load()
     assert lib.ck_blas_use(b"/no/such/library.so") == 4

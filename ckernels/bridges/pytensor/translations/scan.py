@@ -40,10 +40,7 @@ class Outer:
         self.states = take(len(info.mit_sot_in_slices) + len(info.sit_sot_in_slices))
         untraced = info.__dict__.get("n_untraced_sit_sot", None)
         untraced = info.n_shared_outs if untraced is None else untraced
-        if hasattr(op, "outer_untraced_sit_sot"):  # 3.3: sizes of nit-sots come first
-            self.sizes, self.untraced = take(info.n_nit_sot), take(untraced)
-        else:
-            self.untraced, self.sizes = take(untraced), take(info.n_nit_sot)
+        self.untraced, self.sizes = take(untraced), take(info.n_nit_sot)
         self.others = rest
         self.taps = [tuple(t) for t in info.mit_sot_in_slices + info.sit_sot_in_slices]
 

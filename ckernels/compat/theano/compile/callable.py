@@ -10,6 +10,7 @@ import numpy as np
 
 from ..scalar import Scalar
 from ..tensor.sharedvar import SharedVariable
+from .branches import callable_of
 
 
 class Values:
@@ -227,7 +228,7 @@ class Function:
         made.name = made.spec.name
         made.states = {v: swap.get(s, s) for v, s in self.states.items()}
         made.swapped = {**getattr(self, "swapped", {}), **swap}
-        made.take(made.spec.callable())
+        made.take(callable_of(made.spec))
         made.__dict__.pop("_profile", None)
         made.__dict__.pop("_maker", None)
         return made.measured(profile or True) if made.spec.profile else made

@@ -15,8 +15,9 @@ from ..gof.graph import Constant, Variable
 from ..gof.graph import inputs as graph_inputs
 from ..gof.type import DisconnectedType, NullType
 from ..names import absent_of as _absent_of
-from ..tensor.sharedvar import Container, SharedVariable, TensorSharedVariable
+from ..tensor.sharedvar import Container, SharedVariable, TensorSharedVariable, shared
 from ..tensor.variables import Handle, as_tensor_variable
+from .branches import callable_of
 from .callable import InplaceFunction, StateFunction, kind_of
 from .io import In, SymbolicInput, SymbolicOutput
 from .lowering import Lowered
@@ -67,7 +68,7 @@ def function(
         from .objects import ObjectFunction
 
         unused = config.on_unused_input if on_unused_input is None else on_unused_input
-        return ObjectFunction(asked, get_mode(mode), name, unused)
+        return ObjectFunction(asked, _states(asked), get_mode(mode), name, unused)
     return _compiled(
         asked,
         get_mode(mode),
@@ -385,7 +386,7 @@ def _compiled(asked, mode, no_default_updates, name, on_unused, profile, accept_
         watch=mode.watch() if hasattr(mode, "watch") else None,
         profile=_is_measured(profile),
     )
-    fast = spec.callable()
+    fast = callable_of(spec)
     kind, places = kind_of(asked, states, fast), ()
     if accept_inplace and not states and kind is not StateFunction:
         places = _overwritten(asked.outs, [i.variable for i in visible])
@@ -455,6 +456,11 @@ def _hidden(one):
         value = value.value
     if value is None:
         raise TypeError(f"the input {one.variable} has an update and no value to start from")
+    if not isinstance(one.variable, Handle):
+        value = one.variable.type.filter(value)
+        if getattr(one.variable, "tensor_parts", None):
+            return shared(value, name=one.name)
+        return SharedVariable(one.name, one.variable.type, value, False)
     return TensorSharedVariable(
         one.name,
         one.variable.type,

@@ -10,13 +10,13 @@ from types import SimpleNamespace
 
 from ....errors import user_line
 from ....graph.walk import leaves
-from ..exceptions import MissingInputError, NotSupportedHere, UnusedInputError
+from ..exceptions import MissingInputError, UnusedInputError
 from ..gof.graph import Constant, ancestors, apply_order
 from ..gof.perform import way_of
 from ..gof.walks import replayed
 from ..tensor.sharedvar import SharedVariable
 from ..tensor.variables import wrap
-from .callable import Function
+from .callable import Function, Keywords
 from .lowering import rewritten
 
 
@@ -33,39 +33,36 @@ def parts_of(v):
 class ObjectFunction(Function):
     """A compiled function, some steps of which are Python; called like any other."""
 
-    def __init__(self, asked, mode, name, on_unused):
+    def __init__(self, asked, hidden, mode, name, on_unused):
+        """hidden: (states, visible inputs, replacements, updates), as `function` finds them."""
         self.asked, self.mode, self.name = asked, mode, name
-        self.visible, self.states = asked.ins, {}
-        if any(i.update is not None or i.implicit for i in asked.ins):
-            raise NotSupportedHere(
-                "a function of variables that are no tensors takes no inputs with an update: keep "
-                "the state in a shared variable"
-            )
+        self.states, self.visible, self.given, updates = hidden
         self.names, self.unpack_single = asked.names, asked.single
-        written = [*asked.outs, *asked.updates.values()]
-        if asked.givens:
-            written = replayed(written, asked.givens)
+        written = [*asked.outs, *updates.values()]
+        if self.given:
+            written = replayed(written, self.given)
         fgraph = None
         rewrites = mode.rewrites() if hasattr(mode, "rewrites") else None
         if rewrites is not None:
-            fgraph = rewritten([i.variable for i in asked.ins], written, rewrites)
+            fgraph = rewritten([i.variable for i in self.visible], written, rewrites)
             written = fgraph.outputs
         self.plain = copy.copy(mode)  # the engine's functions have no graph as written
         self.plain.rewrites = lambda: None
         self.outs = written[: len(asked.outs)]
-        self.updates = dict(zip(asked.updates, written[len(asked.outs) :]))
+        self.updates = dict(zip(updates, written[len(asked.outs) :]))
         self.lowered = SimpleNamespace(written=written, fgraph=fgraph, updates=[])
-        self.inputs = [i.variable for i in asked.ins]
+        self.inputs = [i.variable for i in self.visible]
         self._check(written, on_unused)
         self._plan(written)
         self.spec = SimpleNamespace(
             defaults={}, name=name, updates=list(self.updates.items()), profile=False
         )
-        for k, one in enumerate(asked.ins):
+        for k, one in enumerate(self.visible):
             if one.value is not None:
                 self.spec.defaults[k] = self._filtered(k, one.value)
         self.spec.types = [v.type for v in self.inputs]
-        self.keywords = {i.name: k for k, i in enumerate(asked.ins) if i.name}
+        self.keywords = {i.name: k for k, i in enumerate(self.visible) if i.name}
+        self.detour = Keywords(self.spec, asked, self.states)
 
     def _check(self, written, on_unused):
         found = ancestors(written, blockers=set(self.inputs))
@@ -146,6 +143,8 @@ class ObjectFunction(Function):
 
     def __call__(self, *args, **kwargs):
         subset = kwargs.pop("output_subset", None)
+        if self.states:
+            args, kwargs = self.detour.set_states(args, kwargs)
         values = {}
         for v, value in zip(self.inputs, self._arranged(args, kwargs)):
             self._keep(values, v, value)
@@ -164,9 +163,9 @@ class ObjectFunction(Function):
             if not is_tensor(target) and not parts_of(target)
         }
         self._compute(values, *self.last)
+        found = [self._value(values, v) for v in self.outs]
         for target, value in new.items():
             target.container.value = value
-        found = [self._value(values, v) for v in self.outs]
         if self.names is not None:
             found = dict(zip(self.names, found))
             return found if subset is None else {k: found[k] for k in subset}
@@ -198,7 +197,7 @@ class ObjectFunction(Function):
         ]
 
     def _filtered(self, k, value):
-        one = self.asked.ins[k]
+        one = self.visible[k]
         downcast = one.allow_downcast if one.allow_downcast is not None else self.asked.downcast
         try:
             return _filter(one.variable.type, value, one.strict, downcast)
@@ -251,12 +250,16 @@ class ObjectFunction(Function):
 
     def _swapped(self, swap, delete_updates, name, own, profile=None):
         asked = copy.copy(self.asked)
-        written = [*asked.outs, *asked.updates.values()]
-        written = replayed(replayed(written, asked.givens), swap)
+        own = {s: copy.deepcopy(s) for s in self.states.values() if s not in swap}
+        swap = {**own, **swap}
+        states = {v: swap[s] for v, s in self.states.items()}
+        written = replayed([*self.outs, *self.updates.values()], swap)
         asked.outs, asked.givens = written[: len(asked.outs)], {}
         news = [] if delete_updates else written[len(asked.outs) :]
-        asked.updates = {swap.get(v, v): new for v, new in zip(asked.updates, news)}
-        made = ObjectFunction(asked, self.mode, name, "ignore")
+        updates = {swap.get(v, v): new for v, new in zip(self.updates, news)}
+        asked.updates = {v: new for v, new in updates.items() if v not in states.values()}
+        hidden = states, self.visible, {}, updates
+        made = ObjectFunction(asked, hidden, self.mode, name, "ignore")
         made.spec.defaults.update(copy.deepcopy(self.spec.defaults))
         return made
 

@@ -126,6 +126,16 @@ def _hot(labels, like):
     return ops.eq(ops.expand(ops.cast(labels, "int64"), (1,)), classes)
 
 
+def _places(labels, like):
+    """Labels as indices of the columns of a matrix, where those below 0 do not count from the end:
+    less the count of columns they are out of bounds."""
+    if not labels.dtype.startswith("int"):
+        return labels
+    labels = ops.cast(labels, "int64")
+    below = ops.sub(labels, ops.size_of(like, 1))
+    return ops.where(ops.lt(labels, 0), below, labels)
+
+
 class CrossentropySoftmax1HotWithBiasDx(_OfRows):
     """The gradient by x of the cross-entropies of softmax(x + b), `y`, from the `g` of each."""
 
@@ -162,7 +172,8 @@ class CrossentropySoftmaxArgmax1HotWithBias(_OfRows):
         dtype = upcast(x.dtype, b.dtype)
         z = ops.add(ops.cast(x, dtype), ops.cast(b, dtype))
         rows = ops.arange(0, ops.size_of(z, 0), 1, "int64")
-        nll = ops.neg(ops.getitem(ops.log_softmax(z, -1), (rows, labels)))
+        places = _places(labels, z)
+        nll = ops.neg(ops.getitem(ops.log_softmax(z, -1), (rows, places)))
         return [nll, ops.softmax(z, -1), ops.cast(ops.argmax(z, -1), labels.dtype)]
 
 
@@ -209,10 +220,10 @@ def _sigmoid_xent(x, t):
 
 
 def crossentropy_categorical_1hot(coding_dist, true_one_of_n):
-    """-log of the entry of each row that the integer label says."""
+    """-log of the entry of each row that the integer label says; IndexError for one below 0."""
     coding_dist, true_one_of_n = map(as_tensor_variable, (coding_dist, true_one_of_n))
     rows = arange(true_one_of_n.shape[0])
-    return -log(coding_dist[rows, true_one_of_n])
+    return -log(coding_dist[rows, KernelOp(_places, "labels")(true_one_of_n, coding_dist)])
 
 
 def categorical_crossentropy(coding_dist, true_dist):
