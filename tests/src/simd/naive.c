@@ -1,5 +1,5 @@
 /* naive.c: products and native instructions beside loops that do nothing but what they mean, for a
-   CPU this computer is not: test_neon.py compiles it and runs it in an emulator. Operands are small
+   CPU this computer is not: test_simd.py compiles it and runs it in an emulator. Operands are small
    integers, so every sum is exact in any order and results must be equal, not close. */
 #include "image/native.h"
 
