@@ -91,7 +91,7 @@ def new_size(step, batches):
     first, above, start = [], [], clock()
     for arrays in batches:
         first.append(timed(step, arrays)[0])
-        again = min(timed(step, arrays)[0] for _ in range(3))
+        again = median(timed(step, arrays)[0] for _ in range(3))
         above.append(first[-1] - again)
         if clock() - start > BUDGET:
             break

@@ -128,6 +128,16 @@ static int wanted(const ck_blas *blas, const ck_gemm_shape *s)
     return blas->small && s->whole && !s->trans_b && s->m * s->n * s->k < SMALL;
 }
 
+/* Whether a library may get a product of this shape, or a panel of it of at least `rows` rows. */
+int ck_blas_may_call(const ck_blas *blas, const ck_gemm_shape *s, int64_t rows)
+{
+    if (!blas->sgemm || s->m <= 1 || s->n <= 1 || s->k <= 0)
+        return 0;
+    ck_gemm_shape least = *s;
+    least.m = rows;
+    return wanted(blas, &least) || wanted(blas, s);
+}
+
 int ck_blas_gemm(const ck_blas *blas, int dtype, const ck_gemm_shape *shape, const void *a,
                  const void *b, void *c)
 {

@@ -250,9 +250,14 @@ static int multiply(gemm *g)
     for (int64_t i = 0; i < g->homes; i++)
         atomic_init(&g->next[i], g->tasks * i / g->homes);
     int64_t grain = at_least(1, (int64_t)(g->tasks * (double)PANEL_WORK / (work * g->batch)));
-    ck_blas_enter(g->blas);
+    int64_t least = g->row_panels == 1 ? g->shape.m
+                                       : g->shape.m / g->tile / g->row_panels * g->tile;
+    int library = ck_blas_may_call(g->blas, &g->shape, least);
+    if (library)
+        ck_blas_enter(g->blas);
     int code = ck_parallel_for(run, (void *const *)g, NULL, g->tasks, 1, grain);
-    ck_blas_leave(g->blas);
+    if (library)
+        ck_blas_leave(g->blas);
     if (g->shared.data)
         ck_free(g->shared.data, (size_t)g->packed);
     return code;
