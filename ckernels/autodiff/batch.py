@@ -339,6 +339,7 @@ RULES.update(
         "unbroadcast": _unbroadcast,
         "shape": _shape_only,
         "count": _shape_only,
+        "mask_index": _shape_only,
         "mean": _shifted("axes"),
         "var": _shifted("axes"),
         "logsumexp": _shifted("axes"),

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ckernels as K
 from ckernels import ops
 from ckernels.errors import DTypeError, IndexOutOfBounds, ShapeError
 from ckernels.reference import evaluate
@@ -368,3 +369,39 @@ def test_symbolic_gradients():
             lambda x, build=build: build(x, ops.cast(ops.mul(ops.size_of(x, 0), 0), "int64") + 2), x
         )
     assert n.dtype == "int64"
+
+
+MASK = np.array([True, False, True])
+
+
+@pytest.mark.parametrize("shape", [(2,), (4,), (0,), (1,)])
+def test_constant_masks_fit_axes_whose_size_comes_later(shape):
+    x, y = K.placeholder((None,)), K.placeholder((None, None))
+    f = K.function([x], [x[MASK], *K.gradients(K.sum(x[MASK] ** 3), [x])])
+    values = np.arange(3, dtype=np.float32)
+    for _ in range(2):
+        taken, slope = f([values])
+        np.testing.assert_array_equal(taken, values[MASK])
+        np.testing.assert_array_equal(slope, 3 * values**2 * MASK)
+        with pytest.raises(ShapeError, match="a mask of shape"):
+            f([np.ones(shape, np.float32)])
+    grid = np.arange(6, dtype=np.float32).reshape(3, 2)
+    pairs = np.array([[True, False], [True, True], [False, True]])
+    for key in (pairs, (slice(None), MASK[:2]), (MASK, 1)):
+        columns = K.function([y], [y[key]])
+        np.testing.assert_array_equal(columns([grid])[0], grid[key])
+        with pytest.raises(ShapeError, match="a mask of shape"):
+            columns([np.ones((4, 4), np.float32)])
+
+
+def test_constant_masks_in_scans_and_jacobians():
+    x, rows = K.placeholder((None,)), K.placeholder((None, None))
+    taken, _ = K.scan(lambda row: row[MASK] * 2, sequences=[rows])
+    f = K.function([rows], [taken])
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_array_equal(f([values])[0], 2 * values[:, MASK])
+    with pytest.raises(ShapeError, match="a mask of shape"):
+        f([np.ones((2, 4), np.float32)])
+    jacobian = K.function([x], [K.jacobian((x**2)[MASK], x)])
+    expected = np.diag(2 * values[1])[MASK]
+    np.testing.assert_array_equal(jacobian([values[1]])[0], expected)

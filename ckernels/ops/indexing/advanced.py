@@ -412,11 +412,38 @@ Op(
 )
 
 
+def _infer_mask_index(attrs, x, mask):
+    _check_mask(mask.shape, x.shape, attrs["axis"])
+    return "int64", (int(np.count_nonzero(mask.value)),)
+
+
+def _run_mask_index(attrs, x, mask):
+    return _run_mask(attrs, x, mask)[attrs["part"]]
+
+
+def _lower_mask_index(node):
+    return constant(np.nonzero(node.inputs[1].value)[node.attrs["part"]].astype("int64"))
+
+
+Op(
+    "mask_index",
+    "composite",
+    _infer_mask_index,
+    _run_mask_index,
+    lambda node, g: (None, None),
+    lower=_lower_mask_index,
+    doc="One of the index vectors of a constant mask, which must fit the axes of x.",
+)
+
+
 def mask_indices(x, mask, axis):
     """Index vectors equal to `mask` as an index of the axes of `x` from `axis`."""
     if mask.value is not None:
         _check_mask(mask.shape, x.shape, axis)
-        return [constant(i.astype("int64")) for i in np.nonzero(mask.value)]
+        if None not in x.shape[axis : axis + mask.ndim]:
+            return [constant(i.astype("int64")) for i in np.nonzero(mask.value)]
+        parts = range(mask.ndim)
+        return [make("mask_index", (x, mask), {"axis": axis, "part": i}) for i in parts]
     found = make("mask_indices", (x, mask), {"axis": axis})
     return [item(found, i) for i in range(mask.ndim)]
 
