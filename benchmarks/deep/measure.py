@@ -147,7 +147,7 @@ def show(name, value):
     if unit == "s":
         from benchmarks.report import show as seconds
 
-        return seconds(value)
+        return seconds(value) if value >= 0 else "-" + seconds(-value)
     return f"{value:.0f} {unit}".strip()
 
 
@@ -156,6 +156,51 @@ def line(program, peer, found):
     cells = [f"{COLUMNS[n][0]} {show(n, found[n])}" for n in COLUMNS if n in found]
     cells += [found["error"]] if "error" in found else []
     return f"{program.name:15s} {peer:14s} " + "  ".join(cells)
+
+
+PAGE = """# Deep programs beside torch and JAX
+
+Written by `python -m benchmarks deep --page PATH`. A process for each program and library;
+{clock} clock. First result: nothing cached, the import of the library counted. Warm caches: the
+same in another process. New size: the first call with a size that is new, the median of five;
+above a step: what it takes beyond the median of later calls with it (noise of a step shows in it).
+Size 1: the first batch of one sample. Memory: the peak of three steps beyond the process before.
+Plan/node: CPU time from graph to plan for a node, without compiler. The programs are in
+`benchmarks/deep/nets.py` and `chains.py`.
+
+{machine}
+"""
+
+
+def page(everything, clock):
+    """What is known of all programs, in Markdown."""
+    from benchmarks.report import table
+
+    names = [
+        n for n in COLUMNS if any(n in f for found in everything.values() for f in found.values())
+    ]
+    rows = [["program", "library", *(COLUMNS[n][0] for n in names)]]
+    for program, found in everything.items():
+        for peer, measures in found.items():
+            first = program if peer == next(iter(found)) else ""
+            rows.append([first, peer, *(show(n, measures.get(n)) for n in names)])
+    return PAGE.format(clock=clock, machine=described()) + "\n" + table(rows) + "\n"
+
+
+def described():
+    """The machine and the day, a line."""
+    from benchmarks.run import machine
+
+    found = machine(argparse.Namespace(threads=None, rounds=None, quick=None))
+    return f"{found['cpu']}, {found['cores']} cores; Python {found['python']}; {found['date']}."
+
+
+def known(path):
+    """The measures of earlier runs in a file that may not be there yet."""
+    if not path or not os.path.exists(path):
+        return {}
+    with open(path) as file:
+        return json.load(file)
 
 
 def parse(arguments):
@@ -177,13 +222,14 @@ def parse(arguments):
     add("--clock", choices=CLOCKS, default="wall", help="cpu: processor seconds of all processes")
     add("--timeout", type=float, default=240, help="seconds for a process (default 240)")
     add("--peers-python", default=sys.executable, help="a Python that has the peers installed")
-    add("--json", metavar="PATH", help="write the measures there")
+    add("--json", metavar="PATH", help="add the measures to those in this file")
+    add("--page", metavar="PATH", help="write a page of all measures in --json's file")
     return parser.parse_args(arguments)
 
 
 def main(arguments):
     options = parse(arguments)
-    everything = {}
+    everything = known(options.json)
     with tempfile.TemporaryDirectory() as scratch:
         with open(os.path.join(scratch, "log.txt"), "w+") as log:
             for name, program in programs().items():
@@ -198,4 +244,7 @@ def main(arguments):
     if options.json:
         with open(options.json, "w") as file:
             json.dump(everything, file, indent=1)
+    if options.page:
+        with open(options.page, "w") as file:
+            file.write(page(everything, options.clock))
     return 0
