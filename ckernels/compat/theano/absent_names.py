@@ -161,7 +161,7 @@ NAMES = {
         scan_args scan_can_remove_outs scan_utils tensor traverse""",
     "sparse.sandbox.sp": """
         ColScaleCSC Diag EnsureSortedIndices Remove0 RowScaleCSC SpSum SquareDiagonal gof
-        register_specialize scipy_sparse sparse tensor theano""",
+        register_specialize sparse tensor theano""",
     "sparse.sandbox.sp2": """
         AddSSData Cast EliminateZeros HStack MulSDCSC MulSDCSR MulSV MulSVCSR Remove0 SamplingDot
         SamplingDotCSR StructuredAddSV StructuredAddSVCSR VStack add_s_s add_s_s_data gof
