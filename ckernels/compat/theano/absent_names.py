@@ -159,6 +159,15 @@ NAMES = {
         hash_listsDictsTuples infer_shape io_connection_pattern isNaN_or_Inf_or_None
         profile_printer rebuild_collect_shared reconstruct_graph safe_new scalar
         scan_args scan_can_remove_outs scan_utils tensor traverse""",
+    "sparse.sandbox.sp": """
+        ColScaleCSC Diag EnsureSortedIndices Remove0 RowScaleCSC SpSum SquareDiagonal gof
+        register_specialize sparse tensor theano""",
+    "sparse.sandbox.sp2": """
+        AddSSData Cast EliminateZeros HStack MulSDCSC MulSDCSR MulSV MulSVCSR Remove0 SamplingDot
+        SamplingDotCSR StructuredAddSV StructuredAddSVCSR VStack add_s_s add_s_s_data gof
+        local_mul_s_d local_mul_s_v local_sampling_dot_csr local_structured_add_s_v mul_s_d
+        mul_s_d_csc mul_s_d_csr mul_s_s mul_s_v mul_s_v_csr register_specialize sampling_dot_csr
+        structured_add_s_v structured_add_s_v_csr structured_monoid tensor theano""",
     "tensor": """
         AdvancedBooleanIncSubtensor AdvancedBooleanIndexingError AdvancedIndexingError Apply
         BaseAdvancedIncSubtensor BaseAdvancedSubtensor ComplexError Default DisconnectedType

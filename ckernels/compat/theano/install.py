@@ -32,6 +32,7 @@ ALIASES = {     # a module of Theano: where its names are here
     "scan_module.scan_op": "scan_utils", "scan_module.scan_views": "scan_module",
     "typed_list.basic": "typed_list", "typed_list.type": "typed_list",
     "sparse.basic": "sparse", "sparse.type": "sparse", "sparse.sharedvar": "sparse",
+    "sparse.sandbox.truedot": "sparse",
     "sandbox.linalg": "tensor.nlinalg", "sandbox.linalg.ops": "tensor.nlinalg",
 }  # fmt: skip
 

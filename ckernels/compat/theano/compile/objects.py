@@ -115,7 +115,7 @@ class ObjectFunction(Function):
 
     def _opaque(self, apply):
         """Whether an Apply of a user's Op gave its outputs no meaning to the engine."""
-        outs = [v for v in apply.outputs if is_tensor(v)]
+        outs = [t for v in apply.outputs for t in (parts_of(v) or [v]) if is_tensor(t)]
         return any(v.node.op.name == "placeholder" for v in outs)
 
     def _engine(self, needed, updates=()):
