@@ -1,6 +1,8 @@
 """target="native": a C program that is linked with the runtime's sources has the engine's bits."""
 
+import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,8 @@ from ckernels.export.shared import flags
 
 from .build import GCC, run
 from .programs import PROGRAMS, numbers, weight
+
+PACKAGE = Path(K.__file__).parent
 
 
 def products():
@@ -60,3 +64,14 @@ def test_convolutions_have_their_work_space(batch, tmp_path):
     f = K.function([x], K.conv2d(x, weight(numbers(3, 3, 3, 4), "k"), padding="same"))
     report = K.export(f, tmp_path, prefix="m", target="native", batch=batch, calls=1)
     assert (tmp_path / "runtime" / "conv.c").exists() and report.arena > 0
+
+
+def test_what_stands_for_blas_defines_all_that_is_called():
+    called = set()
+    for folder in ("gemm", "image"):
+        for path in (PACKAGE / "src" / folder).glob("*.c"):
+            if path.name != "blas.c":
+                called.update(re.findall(r"\b(ck_blas_\w+)\(", path.read_text()))
+    instead = (PACKAGE / "export/c/no_blas.c.in").read_text()
+    assert "ck_blas_gemm" in called
+    assert called <= set(re.findall(r"^[\w *]*\b(ck_blas_\w+)\(", instead, re.MULTILINE))
