@@ -20,6 +20,7 @@ from ...errors import (
 from . import translations  # noqa: F401  (fills the registry)
 from .perform import Raised, is_scalar
 from .pieces import Pieces
+from .registry import is_a
 
 EXCLUDED = ("cxx_only", "BlasOpt", "inplace", "fusion", "local_careduce_fusion",
             "scan_reduce_trace_prealloc", "scan_save_mem_prealloc",
@@ -105,7 +106,7 @@ def broken(fgraph, inputs):
     says what is wrong in the user's words, comes first.
     """
     for node in fgraph.toposort():
-        if not any(k.__name__ == "CheckAndRaise" for k in type(node.op).__mro__):
+        if not is_a(node.op, "CheckAndRaise"):
             continue
         try:
             conditions = FunctionGraph(fgraph.inputs, node.inputs[1:], clone=True)

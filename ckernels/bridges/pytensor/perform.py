@@ -12,7 +12,7 @@ from ...errors import ShapeError
 from ...graph.node import Node, item, make
 from ...graph.op import Op
 from ...ops.shape import known_values, size_of
-from .registry import Untranslated
+from .registry import Untranslated, is_a
 
 
 class Raised(Exception):
@@ -68,8 +68,7 @@ class Call:
 
 def _too_wide(node):
     """Whether PyTensor's `perform` refuses an Elemwise for its many operands."""
-    wide = len(node.inputs) + len(node.outputs) > 32
-    return wide and any(k.__name__ == "Elemwise" for k in type(node.op).__mro__)
+    return len(node.inputs) + len(node.outputs) > 32 and is_a(node.op, "Elemwise")
 
 
 def _elementwise(node, values, storage):
@@ -93,10 +92,7 @@ class _inner_mode:
 
     def __init__(self, op):
         self.flags = None
-        if any(
-            k.__name__ == "HasInnerFunction" or k.__name__ == "HasInnerGraph"
-            for k in type(op).__mro__
-        ):
+        if is_a(op, "HasInnerFunction", "HasInnerGraph"):
             from pytensor import config
 
             self.flags = config.change_flags(mode="CKERNELS")

@@ -14,7 +14,7 @@ from ...graph.walk import leaves
 from ...runtime.function import make_function
 from .convert import Converter, is_tensor, on_behalf_of_user, placeholder
 from .perform import Call, Raised, call_of
-from .registry import Untranslated
+from .registry import Untranslated, is_a
 
 
 class Level:
@@ -222,8 +222,7 @@ class Inside(Call):
 
 def _between(node):
     """The call of an apply node that runs between plans."""
-    inside = any(k.__name__ == "OpFromGraph" for k in type(node.op).__mro__)
-    return Inside(node) if inside else call_of(node)
+    return Inside(node) if is_a(node.op, "OpFromGraph") else call_of(node)
 
 
 def repeats(places):

@@ -38,6 +38,11 @@ def translates_scalar(*names):
     return add
 
 
+def is_a(op, *names):
+    """Whether the class of `op`, or one it comes from, has one of these names in PyTensor."""
+    return any(kind.__name__ in names for kind in type(op).__mro__)
+
+
 def find(table, op):
     """The row for `op`, or Untranslated."""
     for kind in type(op).__mro__:

@@ -422,7 +422,8 @@ def _run_mask_index(attrs, x, mask):
 
 
 def _lower_mask_index(node):
-    return constant(np.nonzero(node.inputs[1].value)[node.attrs["part"]].astype("int64"))
+    x, mask = node.inputs
+    return constant(_run_mask_index(node.attrs, x, mask.value))
 
 
 Op(

@@ -134,8 +134,8 @@ int ck_blas_may_call(const ck_blas *blas, const ck_gemm_shape *s, int64_t rows)
     if (!blas->sgemm || s->m <= 1 || s->n <= 1 || s->k <= 0)
         return 0;
     ck_gemm_shape least = *s;
-    least.m = rows;
-    return wanted(blas, &least) || wanted(blas, s);
+    least.m = rows;                       /* the whole where it is not cut: then only is it small */
+    return wanted(blas, &least);
 }
 
 int ck_blas_gemm(const ck_blas *blas, int dtype, const ck_gemm_shape *shape, const void *a,

@@ -42,7 +42,7 @@ class Choosing:
         """The results where every condition is known before a branch is planned."""
         known = {}
         while True:
-            key = frozenset((uid, value) for uid, value in known.items())
+            key = frozenset(known.items())
             stage = self.stages.get(key)
             if stage is None:
                 stage = self.stages[key] = Stage(self.spec, known)
