@@ -436,7 +436,8 @@ class ShapeClass:
         if len(d.terms) == 2:
             (m, c), (k, e) = d.terms
             if not m and len(k) == 1 and self.is_symbol(k[0]):
-                self.merged[k[0]] = (-c // e,)
+                if -c // e != 1:  # an axis is treated as none of size 1 from first to last
+                    self.merged[k[0]] = (-c // e,)
             elif c == -e and len(m) == len(k) == 1 and all(map(self.is_symbol, m + k)):
                 self.merged[max(m[0], k[0])] = min(m[0], k[0])
 

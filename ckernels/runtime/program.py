@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import collector, compiler, locks
-from ..errors import CKernelsError, ShapeError, with_line
+from ..config import config
+from ..errors import CKernelsError, KernelsMissing, ShapeError, with_line
 from ..graph.node import current_line
 from ..graph.shapes import show
 from ..graph.sizes import LEAST, ShapeClass
@@ -71,6 +72,8 @@ class Kernels:
             sources.append(found)
         if not sources:
             return []
+        if compiler.ready_made():
+            refuse_missing(kernels, sources)
         build = compiler.build(sources)
         self.built += build.built
         self.from_cache += build.from_cache
@@ -119,7 +122,8 @@ class Program:
         self.rules = rules or choice.chosen()
         self.updates = updates  # [(variable node, new value node)]
         self.cells = cells  # variable nodes, in cell order
-        self.kernels = Kernels()
+        self.kernels, self.refused = Kernels(), frozenset()
+        self.partly = None  # why NumPy runs some of the loops
         self.instructions, self.peak_bytes, self.nodes = [], 0, 0  # those of the last plan
         self.serial, self.told = 0, {}  # {plan's number: its instructions}
         self.bound = None  # shapes of the leaves in the last plan
@@ -301,10 +305,15 @@ class Program:
     def planned(self, sizes, shapes, strides, exact=False):
         """The Template for leaves of these shapes; DataDecides where data decides some shape."""
         phases = compiler.Phases()
-        draft = pipeline.run(
-            self.draft(sizes, shapes, strides, exact),
-            lambda stage: phases("%s", stage.replace("_", " ")),
-        )
+        draft = self.draft(sizes, shapes, strides, exact)
+        try:
+            pipeline.run(draft, lambda stage: phases("%s", stage.replace("_", " ")))
+        except KernelsMissing as problem:
+            if config.on_compile_error == "raise" or self.refused >= problem.kernels:
+                raise
+            self.refused |= problem.kernels  # NumPy runs what they would have computed
+            self.partly = problem
+            return self.planned(sizes, shapes, strides, exact)
         found = draft.template
         self.nodes, self.instructions = found.nodes, found.instructions
         found.told = told(found.instructions)
@@ -323,6 +332,20 @@ class Program:
             strides,
             self.kernels.addresses,
             exact,
+            self.refused,
+        )
+
+
+def refuse_missing(kernels, sources):
+    """KernelsMissing where some of these Kernels, with their sources, cannot be had."""
+    names = compiler.lacking(sources)
+    if names:
+        gone = {k.key() for k, source in zip(kernels, sources) if source.name in names}
+        raise KernelsMissing(
+            f"ckernels found no C compiler, and {len(names)} of the {len(sources)} kernels of a "
+            "function did not come with it",
+            compiler.toolchain.install_hint(),
+            gone,
         )
 
 
