@@ -20,10 +20,11 @@ from .differences import GradientError, numeric_grad, verify_grad
 from .exceptions import DisconnectedInputError, NullTypeGradError
 from .gof.graph import Constant, Variable, ancestors, apply_order
 from .gof.op import KernelOp, PureOp, apply_op
-from .gof.perform import noting
+from .gof.perform import Performed, is_opaque, noting
 from .gof.type import DisconnectedType, NullType
 from .gof.walks import LAZY, applied, handle_of, is_leaf, known_handles
 from .names import absent_of as _absent_of
+from .object_gradients import Flow, at_places, numbers, passed
 from .tensor.rules import DISCRETE
 from .tensor.variables import Handle, as_tensor_variable, wrap
 
@@ -91,6 +92,8 @@ class Opened:
             if isinstance(h, Constant):
                 memo[id(h)] = self._mark(h, h.node)
         for apply in apply_order(self.roots):
+            if Performed.objects and is_opaque(apply):
+                continue  # a leaf to the engine
             inputs = [memo.get(id(x), x) for x in apply.inputs]
             outputs = apply.outputs
             if any(a is not b for a, b in zip(inputs, apply.inputs)):
@@ -190,7 +193,13 @@ def grad(
         return format_as(use_list, use_tuple, found)
     known = _known(known_grads)
     cost = _checked_cost(cost, known)
-    found = _gradients(cost, targets, known, list(consider_constant or ()))
+    fixed = [v if numbers(v) is None else numbers(v) for v in consider_constant or ()]
+    roots = ([] if cost is None else [cost]) + list(known_grads or ())
+    applies = passed(roots, targets)
+    if applies:
+        found = _past_objects(cost, targets, known, fixed, applies)
+    else:
+        found = _gradients(cost, targets, known, fixed)
     results = [
         _finished(g, x, cost, disconnected_inputs, return_disconnected, null_gradients, known)
         for g, x in zip(found, targets)
@@ -238,11 +247,34 @@ def _known(known_grads):
     for v, g in dict(known_grads or {}).items():
         if not isinstance(v, Variable):
             raise TypeError(f"known_grads should be a dictionary of Variables, not {v!r}")
-        found[v] = (
-            g
-            if isinstance(getattr(g, "type", None), (DisconnectedType, NullType))
-            else as_tensor_variable(g)
-        )
+        if isinstance(getattr(g, "type", None), (DisconnectedType, NullType)):
+            found[numbers(v)] = g
+        elif hasattr(v, "tensor_parts"):
+            found[v.data] = at_places(g, v).data
+        else:
+            found[v] = as_tensor_variable(g)
+    return found
+
+
+def _past_objects(cost, targets, known, fixed, applies):
+    """`_gradients`, with what flows through `applies`, which make or take what is no tensor."""
+
+    def gradients(cost, wanted, known):
+        found = _gradients(cost, wanted, known, fixed)
+        return [handle_of(*g[:2]) if isinstance(g, tuple) else g for g in found]
+
+    flow = Flow(targets, applies, known, fixed, gradients)
+    flow.start(cost, known)
+    for apply in reversed(applies):
+        flow.through(apply)
+    mentioned = (*([] if cost is None else [cost]), *known, *known.values())
+    found = []
+    for g in map(flow.total_of_target, targets):
+        if g is None or isinstance(g.type, NullType):
+            found.append(g)
+        else:
+            g._mentions = mentioned
+            found.append((g.node, known_handles([g]), mentioned, [g]))
     return found
 
 
@@ -544,6 +576,7 @@ def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="
                 "a direction has the shape of its variable"
             )
     fs = [as_tensor_variable(y) for y in fs]
+    _needs_tensors("Rop", fs, xs)
     memo = known_handles([*fs, *xs, *vs])
     opened = Opened(fs, xs)
     found = []
@@ -555,6 +588,16 @@ def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="
             found.append(handle_of(opened.closed([node])[0], memo))
             found[-1]._mentions = (y, *xs, *vs)
     return format_as(many_f, tuple_f, found)
+
+
+def _needs_tensors(what, roots, wrt):
+    """An error where a way from `wrt` to `roots` passes an Op on what is no tensor."""
+    if any(hasattr(x, "tensor_parts") for x in wrt):
+        raise TypeError(f"{what} is taken by tensors; by a sparse matrix there is grad")
+    for apply in passed(roots, wrt):
+        raise NotImplementedError(
+            f"{what} does not pass {apply.op}, which takes or makes what is no tensor; grad does"
+        )
 
 
 def _rop(y, xs, vs):
@@ -626,6 +669,7 @@ def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise
         return format_as(
             use_list, use_tuple, grad(expression, targets, consider_constant, disconnected_inputs)
         )
+    _needs_tensors("jacobian", [expression], targets)
     memo = known_handles([expression, *targets])
     opened = Opened([expression], [*targets, *(consider_constant or ())])
     root = opened.roots[0].node

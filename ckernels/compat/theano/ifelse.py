@@ -6,6 +6,7 @@ Where their sizes turn out to differ both are computed, and the one that is take
 from ... import ops
 from .gof.graph import Apply, Variable
 from .gof.op import KernelOp, Op
+from .gof.type import DisconnectedType
 from .names import absent_of as _absent_of
 from .tensor.variables import Handle, as_tensor_variable
 
@@ -54,6 +55,25 @@ class ObjectIfElse(Op):
     def perform(self, node, inputs, storage, params=None):
         condition, then, other = inputs
         storage[0][0] = then if condition else other
+
+    def connection_pattern(self, node):
+        return [[False], [True], [True]]
+
+    def grad(self, inputs, gradients):
+        condition, then, other = inputs
+        if not hasattr(then, "tensor_parts"):
+            from .gradient import grad_not_implemented  # start-up
+
+            why = "only tensors and sparse matrices flow back through ifelse"
+            return [grad_not_implemented(self, k, x, why) for k, x in enumerate(inputs)]
+        from .sparse import sp_zeros_like  # start-up
+
+        (g,) = gradients
+        return [
+            DisconnectedType()(),
+            self(condition, g, sp_zeros_like(then)),
+            self(condition, sp_zeros_like(other), g),
+        ]
 
 
 def ifelse(condition, then_branch, else_branch, name=None):

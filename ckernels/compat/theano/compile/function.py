@@ -9,10 +9,12 @@ from collections.abc import ItemsView
 
 import numpy as np
 
+from ....graph.walk import leaves
 from ..config import config
 from ..exceptions import MissingInputError, UnusedInputError
 from ..gof.graph import Constant, Variable
 from ..gof.graph import inputs as graph_inputs
+from ..gof.perform import Performed
 from ..gof.type import DisconnectedType, NullType
 from ..names import absent_of as _absent_of
 from ..tensor.sharedvar import Container, SharedVariable, TensorSharedVariable, shared
@@ -171,6 +173,10 @@ def _foreign(variables, inputs):
     from ..gof.graph import apply_order
 
     found = [v for v in variables if v.__dict__.get("_memo") is None]
+    if Performed.objects and len(found) < len(variables):  # gradients: asked by their nodes
+        nodes = [v.node for v in variables if v.__dict__.get("_memo") is not None]
+        if any("stands_for" in n.attrs for n in leaves(nodes, "placeholder")):
+            return True
     for apply in apply_order(found, {id(v) for v in inputs}):
         for v in (*apply.inputs, *apply.outputs):
             if getattr(v, "node", None) is None and not isinstance(v, Constant):

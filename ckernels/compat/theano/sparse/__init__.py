@@ -22,6 +22,7 @@ from ....api.tensor import Tensor
 from ..config import config
 from ..gof.graph import Apply, Constant, Variable
 from ..gof.op import Op
+from ..gof.perform import Standing, standing_for
 from ..gof.type import Type
 from ..names import absent_of as _absent_of
 from ..tensor.sharedvar import SharedVariable, TensorSharedVariable
@@ -73,9 +74,13 @@ class SparseType(Type):
         return made
 
     def make_variable(self, name=None):
-        return SparseVariable.on(
-            sparse_placeholder((None, None), self.dtype, name, self.format), self, name
-        )
+        plain = sparse_placeholder((None, None), self.dtype, name, self.format)
+        standing = Standing()
+        data, indices, indptr, extent = (standing_for(node, standing) for node in plain.parts)
+        parts = [Tensor(node) for node in (data, indices, indptr)]
+        made = SparseVariable.on(SparseTensor(*parts, extent, self.format, name), self, name)
+        standing.note(made)
+        return made
 
     def make_constant(self, value, name=None):
         return SparseConstant.of(self.filter(value), name)
@@ -170,6 +175,11 @@ class SparseVariable(SparseTensor, Variable):
         data, indices, indptr, extent = (np.asarray(a) for a in arrays)
         shape = extent.shape[:2] if self.format == "csr" else extent.shape[1::-1]
         return assembled(self.format, data, indices, indptr, shape)
+
+    def part_apply(self, handle):
+        """The Apply that makes `handle`, on the node of one of its parts, of this variable."""
+        parts = [handle if p.node is handle.node else wrap(p.node) for p in self.tensor_parts]
+        return Apply.made(Parts(), [self], parts)
 
     def clone(self):
         return self.type(self.name)
@@ -399,6 +409,20 @@ class SparseOp(Op):
 
     def __str__(self):
         return self.name
+
+
+class Parts(Op):
+    """The tensors that a sparse variable is made of: what gradients are written with."""
+
+    __props__ = ()
+    of_engine = True
+
+    def make_node(self, x):
+        return Apply.made(self, [x], [wrap(p.node) for p in x.tensor_parts])
+
+    def _lower(self, apply):
+        for old, part in zip(apply.outputs, apply.inputs[0].tensor_parts):
+            old.node = part.node
 
 
 def _plain(x):
