@@ -11,13 +11,13 @@ import numpy as np
 
 from ... import dtypes, ops
 from ...autodiff import reverse as engine
-from ...errors import DTypeError, with_line
+from ...errors import ArgumentError, DTypeError, NotSupported, UsageError, with_line
 from ...graph.node import make, new_uid
 from ...graph.op import Op as Row
 from ...graph.walk import rebuild, toposort
 from .config import config
 from .differences import GradientError, numeric_grad, verify_grad
-from .exceptions import DisconnectedInputError, NullTypeGradError
+from .exceptions import DisconnectedInputError, NullTypeGradError, RefusedError
 from .gof.graph import Constant, Variable, ancestors, apply_order
 from .gof.op import KernelOp, PureOp, apply_op
 from .gof.perform import Performed, is_opaque, noting
@@ -38,13 +38,13 @@ __all__ = ["grad", "Rop", "Lop", "subgraph_grad", "jacobian", "hessian", "verify
 def format_as(use_list, use_tuple, outputs):
     """The list `outputs` as a list, a tuple or, if it has one entry, that entry."""
     if use_list and use_tuple:
-        raise AssertionError("use_list and use_tuple exclude each other; set at most one of them")
+        raise RefusedError("use_list and use_tuple exclude each other; set at most one of them")
     if use_list or use_tuple:
         outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
         return list(outputs) if use_list else tuple(outputs)
     if isinstance(outputs, (list, tuple)):
         if len(outputs) != 1:
-            raise AssertionError(f"one output was asked for, not {len(outputs)}: {outputs}")
+            raise RefusedError(f"one output was asked for, not {len(outputs)}: {outputs}")
         return outputs[0]
     return outputs
 
@@ -169,13 +169,13 @@ def grad(
     targets = list(wrt) if use_list or use_tuple else [wrt]
     for x in targets:
         if not isinstance(x, Variable):
-            raise TypeError(f"Expected Variable, got {x} of type {type(x)}")
+            raise UsageError(f"Expected Variable, got {x} of type {type(x)}")
     if disconnected_inputs not in ("raise", "warn", "ignore"):
-        raise ValueError(
+        raise ArgumentError(
             f"disconnected_inputs is 'raise', 'warn' or 'ignore', not {disconnected_inputs!r}"
         )
     if return_disconnected not in ("zero", "none", "None", "Disconnected", "disconnected"):
-        raise ValueError(
+        raise ArgumentError(
             f"return_disconnected is 'zero', 'None' or 'Disconnected', not {return_disconnected!r}"
         )
     if any(hasattr(x, "tensor_parts") for x in targets):
@@ -219,12 +219,12 @@ def grad(
 def _checked_cost(cost, known):
     if cost is None:
         if not known:
-            raise AssertionError("cost and known_grads are both missing; give one of them")
+            raise RefusedError("cost and known_grads are both missing; give one of them")
         return None
     if not isinstance(cost, Variable):
         cost = as_tensor_variable(cost)
     if isinstance(cost.type, NullType):
-        raise ValueError(f"the cost is undefined, so are its gradients: {cost.type.why_null}")
+        raise ArgumentError(f"the cost is undefined, so are its gradients: {cost.type.why_null}")
     if cost.ndim:
         raise with_line(
             TypeErrorOfShape(
@@ -234,7 +234,7 @@ def _checked_cost(cost, known):
             cost.node,
         )
     if getattr(cost, "dtype", "") in dtypes.COMPLEX:
-        raise TypeError("cost must be real, not complex")
+        raise UsageError("cost must be real, not complex")
     return cost
 
 
@@ -246,7 +246,7 @@ def _known(known_grads):
     found = {}
     for v, g in dict(known_grads or {}).items():
         if not isinstance(v, Variable):
-            raise TypeError(f"known_grads should be a dictionary of Variables, not {v!r}")
+            raise UsageError(f"known_grads should be a dictionary of Variables, not {v!r}")
         if isinstance(getattr(g, "type", None), (DisconnectedType, NullType)):
             found[numbers(v)] = g
         elif hasattr(v, "tensor_parts"):
@@ -534,9 +534,9 @@ def subgraph_grad(wrt, end, start=None, cost=None, details=False):
     start: {variable: its gradient}; cost: a cost to add. (gradients by wrt, gradients by end).
     """
     if not isinstance(end, (list, tuple)) or not isinstance(wrt, (list, tuple)):
-        raise AssertionError("wrt and end are lists")
+        raise RefusedError("wrt and end are lists")
     if cost is None and start is None:
-        raise AssertionError("`cost` or `start` must be specified.")
+        raise RefusedError("`cost` or `start` must be specified.")
     params, ends = list(wrt), list(end)
     known, from_start, from_cost = dict(start or {}), None, None
     inputs = list(dict.fromkeys(params + ends))
@@ -568,10 +568,10 @@ def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="
     vs = list(eval_points) if isinstance(eval_points, (list, tuple)) else [eval_points]
     xs, vs = [as_tensor_variable(x) for x in xs], [as_tensor_variable(v) for v in vs]
     if len(xs) != len(vs):
-        raise ValueError(f"{len(xs)} variables in wrt, {len(vs)} eval_points: one for each")
+        raise ArgumentError(f"{len(xs)} variables in wrt, {len(vs)} eval_points: one for each")
     for k, (x, v) in enumerate(zip(xs, vs)):
         if x.ndim != v.ndim:
-            raise ValueError(
+            raise ArgumentError(
                 f"wrt[{k}] has {x.ndim} dimensions, eval_points[{k}] has {v.ndim}: "
                 "a direction has the shape of its variable"
             )
@@ -593,9 +593,9 @@ def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="
 def _needs_tensors(what, roots, wrt):
     """An error where a way from `wrt` to `roots` passes an Op on what is no tensor."""
     if any(hasattr(x, "tensor_parts") for x in wrt):
-        raise TypeError(f"{what} is taken by tensors; by a sparse matrix there is grad")
+        raise UsageError(f"{what} is taken by tensors; by a sparse matrix there is grad")
     for apply in passed(roots, wrt):
-        raise NotImplementedError(
+        raise NotSupported(
             f"{what} does not pass {apply.op}, which takes or makes what is no tensor; grad does"
         )
 
@@ -614,7 +614,7 @@ def _rop(y, xs, vs):
     ]
     for op in users:
         if not (has_own(op) or hasattr(op, "grad") or type(op).L_op is not PureOp.L_op):
-            raise NotImplementedError(f"{op} has no R_op and no gradient")
+            raise NotSupported(f"{op} has no R_op and no gradient")
     xs, vs = [x for x, _ in live], [v for _, v in live]
     return (tangent if any(map(has_own, users)) else engine.Rop)(y, xs, vs)
 
@@ -630,7 +630,7 @@ def _rop_disconnected(y, what, returned):
     if what == "warn":
         warnings.warn(text, stacklevel=3)
     elif what != "ignore":
-        raise ValueError(f"disconnected_outputs is 'raise', 'warn' or 'ignore', not {what!r}")
+        raise ArgumentError(f"disconnected_outputs is 'raise', 'warn' or 'ignore', not {what!r}")
     if returned == "zero":
         return _zeros(y)
     return None if returned in ("None", "none") else DisconnectedType()()
@@ -643,7 +643,7 @@ def Lop(f, wrt, eval_points, consider_constant=None, disconnected_inputs="raise"
     use_list, use_tuple = isinstance(wrt, list), isinstance(wrt, tuple)
     targets = list(wrt) if use_list or use_tuple else [wrt]
     if len(fs) != len(points):
-        raise AssertionError("f and eval_points have different lengths")
+        raise RefusedError("f and eval_points have different lengths")
     found = grad(
         None,
         targets,
@@ -657,9 +657,9 @@ def Lop(f, wrt, eval_points, consider_constant=None, disconnected_inputs="raise"
 def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise"):
     """d expression / d wrt of a scalar or a vector, of shape expression.shape + wrt.shape."""
     if not isinstance(expression, Variable):
-        raise AssertionError(f"jacobian differentiates a Variable, not {type(expression).__name__}")
+        raise RefusedError(f"jacobian differentiates a Variable, not {type(expression).__name__}")
     if expression.ndim > 1:
-        raise AssertionError(
+        raise RefusedError(
             f"jacobian takes a scalar or a vector, but {expression} has "
             f"{expression.ndim} dimensions; flatten it first"
         )
@@ -696,9 +696,9 @@ def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise
 def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):
     """The second derivatives of a scalar by vectors: a matrix for each."""
     if not isinstance(cost, Variable):
-        raise AssertionError(f"hessian differentiates a Variable, not {type(cost).__name__}")
+        raise RefusedError(f"hessian differentiates a Variable, not {type(cost).__name__}")
     if cost.ndim:
-        raise AssertionError(
+        raise RefusedError(
             f"hessian takes a scalar cost, but {cost} has {cost.ndim} dimensions; "
             "sum or average it first"
         )
@@ -707,7 +707,7 @@ def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):
     found = []
     for x in targets:
         if not isinstance(x, Variable) or x.ndim != 1:
-            raise AssertionError(f"hessian is taken by vectors, not by {x}: flatten it first")
+            raise RefusedError(f"hessian is taken by vectors, not by {x}: flatten it first")
         slope = grad(
             cost, x, consider_constant=consider_constant, disconnected_inputs=disconnected_inputs
         )

@@ -8,6 +8,7 @@ comes first, as in any reverse mode. Ops of users on tensors alone are the engin
 import numpy as np
 
 from ... import dtypes
+from ...errors import ArgumentError, UsageError
 from .gof.graph import Apply, apply_order
 from .gof.op import Op
 from .gof.perform import Performed, is_opaque
@@ -193,10 +194,10 @@ def _terms(apply, flows):
                 raise
             found = [NullType(f"{op} has no grad")()] * count
     if len(found) != count:
-        raise ValueError(f"{op}.grad gave {len(found)} gradients for {count} inputs")
+        raise ArgumentError(f"{op}.grad gave {len(found)} gradients for {count} inputs")
     for term in found:
         if term is None:
-            raise TypeError(
+            raise UsageError(
                 f"{op}.grad gave None for an input. Say what it means: zeros_like of the input "
                 "where the slope is 0, disconnected_type() where nothing flows, grad_undefined or "
                 "grad_not_implemented where there is none"

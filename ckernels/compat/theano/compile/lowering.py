@@ -4,6 +4,7 @@ A replaced handle means itself: where it is no leaf, the graph as written above 
 a stand-in (gof/walks.py); leaves have nodes of their own and are replaced in the engine's graph.
 """
 
+from ....errors import ArgumentError
 from ....graph.node import constant as constant_node
 from ....graph.walk import leaves, rebuild, toposort
 from ....ops.scan_ends import scan_updates
@@ -181,7 +182,7 @@ def report_unused(variable, index, on_unused):
     elif on_unused == "raise":
         raise UnusedInputError(text)
     elif on_unused != "ignore":
-        raise ValueError(f"on_unused_input is 'raise', 'warn' or 'ignore', not '{on_unused}'")
+        raise ArgumentError(f"on_unused_input is 'raise', 'warn' or 'ignore', not '{on_unused}'")
 
 
 def rewritten(inputs, variables, rewrites):

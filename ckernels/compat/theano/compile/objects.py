@@ -8,7 +8,7 @@ engine functions, each of which computes the tensors that are needed next. A var
 import copy
 from types import SimpleNamespace
 
-from ....errors import user_line
+from ....errors import ArgumentError, UsageError, user_line
 from ....graph.walk import leaves
 from ..exceptions import MissingInputError
 from ..gof.graph import Constant, ancestors, apply_order
@@ -189,10 +189,10 @@ class ObjectFunction(Function):
         given = dict(enumerate(args))
         for key, value in kwargs.items():
             if key not in self.keywords:
-                raise TypeError(f"Unknown input or state: {key}")
+                raise UsageError(f"Unknown input or state: {key}")
             given[self.keywords[key]] = value
         if len(args) > len(self.inputs):
-            raise TypeError(
+            raise UsageError(
                 f"this function takes {len(self.inputs)} arguments at most, not {len(args)}"
             )
         missing = [
@@ -200,7 +200,7 @@ class ObjectFunction(Function):
         ]
         if missing:
             names = ", ".join(str(self.inputs[k]) for k in missing)
-            raise TypeError(f"Missing required input: {names}")
+            raise UsageError(f"Missing required input: {names}")
         return [
             self._filtered(k, given[k]) if k in given else self.spec.defaults[k]
             for k in range(len(self.inputs))
@@ -249,13 +249,15 @@ class ObjectFunction(Function):
         swap, held = dict(swap or {}), self._shared()
         for old, new in swap.items():
             if not isinstance(old, SharedVariable) or not isinstance(new, SharedVariable):
-                raise TypeError("swap={old: new}: both are shared variables")
+                raise UsageError("swap={old: new}: both are shared variables")
             if old not in held:
-                raise ValueError(
+                raise ArgumentError(
                     f"swap names the shared variable {old}, which this function does not use"
                 )
             if old.type != new.type:
-                raise ValueError(f"swap puts a variable of type {new.type} for one of {old.type}")
+                raise ArgumentError(
+                    f"swap puts a variable of type {new.type} for one of {old.type}"
+                )
         return self._swapped(swap, delete_updates, name or self.name, {})
 
     def _swapped(self, swap, delete_updates, name, own, profile=None):

@@ -11,7 +11,14 @@ import weakref
 import numpy as np
 
 from .... import dtypes, ops
-from ....errors import CKernelsError, DTypeError, ShapeError, UsageError
+from ....errors import (
+    ArgumentError,
+    CKernelsError,
+    DTypeError,
+    NotSupported,
+    ShapeError,
+    UsageError,
+)
 from ....graph.node import constant, item, make
 from ....graph.op import Op as Row
 from ....graph.walk import rebuild, toposort
@@ -130,11 +137,9 @@ def way_of(apply, way=None):
                 return Thunk(apply)
             except (NoC, NotImplementedError, MethodNotDefined) as problem:
                 if way == "c" or type(op).perform is Op.perform and "perform" not in vars(op):
-                    raise NotImplementedError(
-                        f"{op} has no Python, and no C here: {problem}"
-                    ) from None
+                    raise NotSupported(f"{op} has no Python, and no C here: {problem}") from None
         elif way == "c":
-            raise NotImplementedError(f"{op} has no c_code")
+            raise NotSupported(f"{op} has no c_code")
     return lambda inputs, storage: run(op, apply, inputs, storage)
 
 
@@ -222,11 +227,11 @@ def _grad(node, g):
             raise
         return [null(n, f"{held.op} has no grad") for n in node.inputs]
     if len(found) != len(inputs):
-        raise ValueError(f"{held.op}.grad gave {len(found)} gradients for {len(inputs)} inputs")
+        raise ArgumentError(f"{held.op}.grad gave {len(found)} gradients for {len(inputs)} inputs")
     parts = []
     for x, part in zip(inputs, found):
         if part is None:
-            raise TypeError(
+            raise UsageError(
                 f"{held.op}.grad gave None for an input. Say what it means: zeros_like "
                 "of the input where the slope is 0, disconnected_type() where nothing "
                 "flows, grad_undefined or grad_not_implemented where there is none"
@@ -247,7 +252,7 @@ def _grad(node, g):
 
 def _shaped(op, part, x):
     if part.ndim != x.ndim:
-        raise ValueError(
+        raise ArgumentError(
             f"{op}.grad gave a gradient of {part.ndim} dimensions for an input of {x.ndim}"
         )
     return (
