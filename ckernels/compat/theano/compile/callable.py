@@ -6,6 +6,8 @@ with more to do for each call have a `__call__` of their own. `maker`, `fgraph` 
 the graph the way Theano's functions do.
 """
 
+import weakref
+
 import numpy as np
 
 from ....errors import ArgumentError, UsageError
@@ -130,9 +132,19 @@ class Function:
     def take(self, fast):
         """Run the engine's callable `fast` from now on."""
         self.fast, self.detour = fast, Keywords(self.spec, self.asked, self.states)
+        if getattr(fast, "rescue", None) is not None:
+            fast.rescue.owner = weakref.ref(self)
         if type(self) is Function:
             fast.keywords = self.detour
             self.__call__ = fast
+
+    def lead(self, choosing):
+        """Compute conditions first from now on: see branches.py."""
+        self.fast.rescue = None
+        choosing.fast, choosing.detour = self.fast, self.detour
+        self.fast = choosing
+        if type(self) is Function:
+            self.__call__ = choosing
 
     # ---- values by name -----------------------------------------------------------------------
 
