@@ -122,6 +122,10 @@ class ShapeError(CKernelsError, ValueError):
     """Shapes that do not fit together."""
 
 
+class KeyShapeError(ShapeError, IndexError):
+    """A mask or key that does not fit the tensor it is to index: to NumPy an IndexError."""
+
+
 class DTypeError(CKernelsError, TypeError):
     """dtypes that do not fit together, or that an operation does not know."""
 
