@@ -37,6 +37,7 @@ class Recorder:
 
         self.build, self.seen, self.compiles = compiler.build, {}, True
         compiler.build, compiler.ready_made = self, lambda: True
+        compiler.lacking = lambda sources: ()
 
     def __call__(self, sources):
         from ckernels import compiler
