@@ -184,7 +184,9 @@ class Reshape(KernelOp):
 
 def _reshape_to(x, sizes, ndim):
     """Reshape to a vector node of `ndim` sizes."""
-    sizes = ops.reshape(ops.cast(sizes, "int64"), [ndim])  # an error where there are not as many
+    sizes = ops.cast(sizes, "int64")
+    if sizes.shape != (ndim,):
+        sizes = ops.reshape(sizes, [ndim])  # an error where there are not as many
     known = ops.known_values(sizes)
     if known is None:
         known = [None] * ndim
@@ -227,6 +229,7 @@ def _size_for_sure(node):
                 "pack",
                 "getitem",
                 "dynamic_slice",
+                "concatenate",
             )
             or not n.inputs
         ):
