@@ -202,6 +202,14 @@ class CompilerMissing(CKernelsError):
         self.install = install
 
 
+class KernelsMissing(CompilerMissing):
+    """There is no C compiler, and these kernels (keys of a plan's) did not come with ckernels."""
+
+    def __init__(self, message, install="", kernels=()):
+        super().__init__(message, install)
+        self.kernels = frozenset(kernels)
+
+
 class CKernelsWarning(UserWarning):
     """Warnings of ckernels, so that they can be filtered as one."""
 
