@@ -57,6 +57,8 @@ def absent_of(module):
     """The `__getattr__` of a module that holds all it has."""
 
     def __getattr__(name):  # noqa: N807
+        if name == "__path__":  # each import of a name asks: not worth a sentence
+            raise AttributeError(name)
         return elsewhere(module, name)
 
     return __getattr__

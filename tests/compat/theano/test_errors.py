@@ -23,6 +23,7 @@ k, iv, im = T.lscalar("k"), T.lvector("iv"), T.lmatrix("im")
 V2, V3, M23, M33 = np.ones(2), np.ones(3), np.ones((2, 3)), np.ones((3, 3))
 T4 = np.ones((1, 1, 4, 4))
 ONE_HOT = nnet.crossentropy_categorical_1hot
+DX = nnet.losses.crossentropy_softmax_1hot_with_bias_dx
 FUSED = nnet.crossentropy_softmax_argmax_1hot_with_bias
 
 
@@ -167,6 +168,8 @@ BUILDING = [  # refused while the graph is built, or its function made
     ("softmax: dims", ValueError, lambda: nnet.softmax_op(t3)),
     ("softmax bias", ValueError, lambda: nnet.softmax_with_bias(m, n)),
     ("crossentropy: dims", TypeError, lambda: nnet.categorical_crossentropy(m, t3)),
+    ("ravel: floats", TypeError, lambda: T.ravel_multi_index((v, iv), (3, 4))),
+    ("ravel: float sizes", TypeError, lambda: T.ravel_multi_index((iv, iv), (3.5, 4.5))),
     ("1hot: dims", TypeError, lambda: ONE_HOT(v, iv)),
     ("1hot: floats", TypeError, lambda: ONE_HOT(m, v)),
     ("fused: labels", ValueError, lambda: FUSED(m, v, u)),
@@ -243,6 +246,15 @@ CALLS = [  # refused when a function runs
     ("Assert", AssertionError, lambda: call([v], T.opt.Assert("no")(v, T.all(v > 2)), V2)),
     ("specify_shape", AssertionError, lambda: call([v], T.specify_shape(v, (3,)), V2)),
     ("specify_shape: dims", Exception, lambda: call([v], T.specify_shape(v, (3, 1)), V2)),
+    ("specify_shape: few", AssertionError,
+     lambda: call([m, iv], T.specify_shape(m, iv), M23, [2])),
+    ("specify_shape: many", AssertionError,
+     lambda: call([m, iv], T.specify_shape(m, iv), M23, [2, 3, 1])),
+    ("split: known sizes", ValueError, lambda: call([], T.split(shared(V3), [4, -1], 2))),
+    ("tile: too many", AssertionError,
+     lambda: call([v, iv], T.tile(v, iv, ndim=2), V2, [1, 2, 3])),
+    ("labels of Dx", ValueError, lambda: call(
+        [m, iv], DX(V2, m, iv), M23, [0, -1])),
     ("alloc: sizes", ValueError, lambda: call([v], T.alloc(v, 2, 5), V3)),
     ("alloc: negative", ValueError, lambda: call([k], T.alloc(0.0, k), -1)),
     ("inverse: singular", LinAlgError, lambda: call([m], T.nlinalg.matrix_inverse(m), M33)),
@@ -350,6 +362,9 @@ def test_near_misses_of_these_errors_work():
         found, probs, slope = both(M23, V3, labels)
         np.testing.assert_allclose(found, np.log(3) * V2)
         np.testing.assert_allclose(slope, probs - np.eye(3)[labels])
+    for reps in ([3], [2, 3], []):
+        tiled = call([v, iv], T.tile(v, iv, ndim=2), V2, reps)
+        assert (tiled == np.tile(V2[None], reps)).all()
     pair = call([iv], T.unravel_index(iv, (2, 3)), [5, 0])
     assert [a.tolist() for a in pair] == [[1, 0], [2, 0]]
     parts = call([v, iv], T.split(v, iv, 2), V3, [0, 3])

@@ -171,3 +171,28 @@ def test_keras_trains_on_its_own_theano_backend(tmp_path):
         check=False,
     )
     assert done.stdout.strip() == "trained", done.stderr
+
+
+def test_draws_are_made_of_the_variables_they_are_given():
+    """Sizes and parameters of MRG_RandomStreams stand in the graph as written."""
+
+    streams = MRG_RandomStreams(1)
+    x, p = T.dmatrix("x"), T.dvector("p")
+    inner = T.tanh(x)
+    draws = (
+        streams.uniform((inner.shape[0], 2)),
+        streams.normal(inner.shape, avg=p.sum()),
+        streams.binomial(inner.shape, p=p.mean()),
+        streams.multinomial(pvals=inner, n=2),
+        streams.choice(size=2, p=inner),
+        streams.truncated_normal((inner.shape[0] * 2, 3)),
+    )
+    leaves = [theano.gof.graph.inputs([draw]) for draw in draws]
+    assert [x in found for found in leaves] == [True] * 6
+    assert [p in found for found in leaves] == [False, True, True, False, False, False]
+    assert all(inner in theano.gof.graph.ancestors([draw]) for draw in draws)
+    f = theano.function([inner], inner * streams.binomial(inner.shape, dtype="float64"))
+    mask = f(np.ones((30, 40)))
+    assert set(np.unique(mask)) == {0, 1} and abs(mask.mean() - 0.5) < 0.1
+    mask = f.maker.fgraph.outputs[0]  # the graph of the function is whole
+    assert f.maker.fgraph.inputs[0] in theano.gof.graph.inputs([mask])

@@ -3,6 +3,8 @@
 The generator is that of K.RandomStreams; here draws are variables of the facade, in its floatX.
 """
 
+import functools
+
 import numpy as np
 
 from .... import ops
@@ -16,16 +18,50 @@ from ..gof.walks import handle_of
 from ..gradient import undefined_grad
 from ..names import absent_of as _absent_of
 from ..tensor.rules import upcast
-from ..tensor.variables import as_tensor_variable, holds_variables
+from ..tensor.variables import Handle, as_tensor_variable, holds_variables
 
 # Of what normal numbers within two standard deviations have: sqrt(1 - 4 pdf(2) / (2 cdf(2) - 1)).
 TRUNCATED = 0.87962566103423978
+
+
+def near(given, depth=3):
+    """{uid of a node: handle} of the variables among arguments, and of what these are made of:
+    three steps upwards, as far as a size is from the tensor whose size it is."""
+    memo, level = {}, list(given)
+    for _ in range(depth + 1):
+        above = []
+        for x in level:
+            if isinstance(x, (list, tuple)):
+                above += x  # a step, as for the vector that it becomes
+            elif isinstance(x, Handle) and x.node.uid not in memo:
+                memo[x.node.uid] = x
+                above += x.owner.inputs if x.owner is not None else ()
+        level = above
+    return memo
+
+
+def noting(draw):
+    """A draw whose results are made of the very variables it is given."""
+
+    @functools.wraps(draw)
+    def noted(self, *args, **kwargs):
+        if self.given is not None:  # a draw by another draw
+            return draw(self, *args, **kwargs)
+        self.given = near((*args, *kwargs.values()))
+        try:
+            return draw(self, *args, **kwargs)
+        finally:
+            self.given = None
+
+    return noted
 
 
 class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
     """Streams of random variables; each draw owns a state, advanced by functions that use it."""
 
     wanted = None  # the dtype of uniform numbers that a draw is made from, where it is fixed
+
+    given = None  # {uid of a node: handle} of what a draw was given, while it is made
 
     def __init__(self, seed=12345, use_cuda=None):
         super().__init__(seed, None)
@@ -36,16 +72,16 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
 
         state = _shared_on(node_rstate)
         state.name = "rstate"
-        memo = {state.node.uid: state}
+        memo = {**(self.given or {}), state.node.uid: state}
         new, drawn = handle_of(new_rstate.node, memo), handle_of(sample.node, memo)
         state.default_update = new
         drawn.rstate, drawn.update = state, (state, new)
         self.state_updates.append((state, new, size, nstreams))
         return drawn
 
-    @staticmethod
-    def _like(u, node):
-        made = handle_of(node, {u.node.uid: u, u.rstate.node.uid: u.rstate})
+    def _like(self, u, node):
+        memo = {**(self.given or {}), u.node.uid: u, u.rstate.node.uid: u.rstate}
+        made = handle_of(node, memo)
         made.rstate, made.update = u.rstate, u.update
         return made
 
@@ -65,11 +101,13 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
             return config.floatX if dtype == "floatX" else dtype
         return upcast(config.floatX, *(as_tensor_variable(p).dtype for p in parameters))
 
+    @noting
     def uniform(self, size, low=0.0, high=1.0, ndim=None, dtype=None, nstreams=None, **kwargs):
         """Numbers between low and high."""
         dtype = self._float(dtype, low, high)
         return super().uniform(_size(size), _flat(low), _flat(high), ndim, dtype, nstreams)
 
+    @noting
     def normal(
         self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None, truncate=False, **kwargs
     ):
@@ -79,6 +117,7 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
             return self._truncated(_size(size), avg, std, dtype, nstreams)
         return super().normal(_size(size), _flat(avg), _flat(std), ndim, dtype, nstreams)
 
+    @noting
     def truncated_normal(
         self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None, **kwargs
     ):
@@ -122,11 +161,13 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
         made.rstate, made.update = u.rstate, u.update
         return made
 
+    @noting
     def binomial(self, size=None, n=1, p=0.5, ndim=None, dtype="int64", nstreams=None, **kwargs):
         """How many of `n` trials of probability `p` succeed."""
         dtype = config.floatX if dtype == "floatX" else dtype
         return self._fixed(super().binomial, _size(size), n, _flat(p), ndim, dtype, nstreams)
 
+    @noting
     def multinomial(
         self, size=None, n=1, pvals=None, ndim=None, dtype="int64", nstreams=None, **kwargs
     ):
@@ -136,6 +177,7 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
             super().multinomial, size, n, _flat(as_tensor_variable(pvals)), ndim, dtype, nstreams
         )
 
+    @noting
     def choice(
         self,
         size=1,
@@ -152,6 +194,7 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
             super().choice, size, a, replace, _flat(as_tensor_variable(p)), ndim, dtype, nstreams
         )
 
+    @noting
     def multinomial_wo_replacement(
         self, size=None, n=1, pvals=None, ndim=None, dtype="int64", nstreams=None, **kwargs
     ):

@@ -357,6 +357,8 @@ def _dims(dims, count=None):
         if isinstance(dims, Handle)
         else as_tensor_variable(list(dims) if isinstance(dims, tuple) else dims)
     )
+    if dims.dtype not in DISCRETE:
+        raise UsageError(f"dims, the sizes of the axes, are integers, not {dims.dtype}")
     if dims.ndim != 1:
         raise UsageError(f"dims, the sizes of the axes, is a vector, not of {dims.ndim} axes")
     from .shaping import get_vector_length
@@ -401,7 +403,11 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
         if count is None:
             raise UsageError("the number of coordinates must be known: give a tuple of them")
         multi_index = [multi_index[i] for i in range(count)]
-    coordinates = [as_tensor_variable(i).astype("int64") for i in multi_index]
+    coordinates = [as_tensor_variable(i) for i in multi_index]
+    for i in coordinates:
+        if i.dtype not in DISCRETE:
+            raise UsageError(f"the coordinates are integers, not {i.dtype}")
+    coordinates = [i.astype("int64") for i in coordinates]
     sizes, total = _dims(dims, len(coordinates)), 0
     pairs = list(zip(coordinates, sizes))
     for i, d in pairs if order == "C" else reversed(pairs):

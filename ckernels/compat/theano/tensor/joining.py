@@ -3,7 +3,7 @@
 import numpy as np
 
 from .... import ops
-from ....errors import ArgumentError, CKernelsError, IndexOutOfBounds, UsageError
+from ....errors import ArgumentError, CKernelsError, IndexOutOfBounds, ShapeError, UsageError
 from ..exceptions import NotScalarConstantError
 from ..gof.op import KernelOp
 from .rules import DISCRETE, upcast
@@ -260,11 +260,11 @@ def _split(x, axis, splits, len_splits):
     if known is not None and None not in known:
         sizes = [int(k) for k in known]
         if len(sizes) != len_splits:
-            raise ArgumentError(f"In Split, len(splits) = {len(sizes)}, not {len_splits}")
+            raise ShapeError(f"In Split, len(splits) = {len(sizes)}, not {len_splits}")
         if x.shape[axis] is not None and sum(sizes) != x.shape[axis]:
-            raise ArgumentError(f"The splits sum to {sum(sizes)}, expected {x.shape[axis]}")
+            raise ShapeError(f"The splits sum to {sum(sizes)}, expected {x.shape[axis]}")
         if any(s < 0 for s in sizes):
-            raise ArgumentError(f"Split: no part can have a size below 0, as in {sizes}")
+            raise ShapeError(f"Split: no part can have a size below 0, as in {sizes}")
     else:
         total = sizes[0]
         for s in sizes[1:]:

@@ -184,7 +184,9 @@ class Reshape(KernelOp):
 
 def _reshape_to(x, sizes, ndim):
     """Reshape to a vector node of `ndim` sizes."""
-    sizes = ops.reshape(ops.cast(sizes, "int64"), [ndim])  # an error where there are not as many
+    sizes = ops.cast(sizes, "int64")
+    if sizes.shape != (ndim,):
+        sizes = ops.reshape(sizes, [ndim])  # an error where there are not as many
     known = ops.known_values(sizes)
     if known is None:
         known = [None] * ndim
@@ -227,6 +229,7 @@ def _size_for_sure(node):
                 "pack",
                 "getitem",
                 "dynamic_slice",
+                "concatenate",
             )
             or not n.inputs
         ):
@@ -473,15 +476,19 @@ class SpecifyShape(KernelOp):
 
 
 def _specify(x, sizes):
-    known = ops.known_values(ops.cast(sizes, "int64")) or [None] * x.ndim
+    sizes = ops.cast(sizes, "int64")
+    known = ops.known_values(sizes) or [None] * x.ndim
     unknown = [i for i, d in enumerate(known) if d is None]
     if len(unknown) < x.ndim:
         known = tuple(None if d is None else int(d) for d in known)
         x = make("theano_specified", (x,), {"sizes": known})
     if not unknown:
         return x
+    count = ops.eq(ops.size_of(sizes, 0), x.ndim)
+    sizes = ops.concatenate([sizes, ops.zeros_like(ops.shape(x))], 0)  # where there are too few
     return ops.check(
         x,
+        count,
         *[ops.eq(ops.getitem(ops.shape(x), i), ops.getitem(sizes, i)) for i in unknown],
         message="SpecifyShape: the shape is another one",
     )
@@ -549,7 +556,14 @@ def tile(x, reps, ndim=None):
                 raise ArgumentError(
                     "tile cannot tell how many entries the vector reps holds: pass ndim="
                 )
-            reps = [reps[i] for i in range(ndim)]
+            from ..raise_op import Assert
+            from .elementwise import le
+            from .joining import join
+
+            few = le(reps.shape[0], ndim)
+            reps = Assert(f"tile: reps has more than ndim={ndim} entries")(reps, few)
+            count, reps = reps.shape[0], join(0, np.ones(ndim, reps.dtype), reps)
+            reps = [reps[count + i] for i in range(ndim)]  # those that are missing are 1
         else:
             reps = [reps[i] for i in range(reps.node.shape[0])]
     elif not isinstance(reps, (list, tuple)):

@@ -124,7 +124,9 @@ softmax_grad = SoftmaxGrad()
 
 
 def _hot(labels, like):
-    """Ones at the labels of the rows, zeros elsewhere."""
+    """Ones at the labels of the rows, zeros elsewhere; an error for one below 0."""
+    fits = ops.all(ops.ge(labels, 0))
+    labels = ops.check(labels, fits, message="a label is below 0", error="value")
     classes = ops.arange(0, ops.size_of(like, 1), 1, "int64")
     return ops.eq(ops.expand(ops.cast(labels, "int64"), (1,)), classes)
 
