@@ -41,7 +41,10 @@ FUNCTIONS = {               # of a native instruction: its function, and the sou
     records.TRANSPOSE: ("ck_transpose", "image/transpose.c"),
     **dict.fromkeys(range(records.PLANES, records.PLANES + 3), ("ck_planes", "image/planes.c")),
 }  # fmt: skip
-ALSO = {"image/planes.c": ("image/planes.h",)}
+ALSO = {
+    "image/conv.c": ("image/winograd.c", "image/winograd.h"),
+    "image/planes.c": ("image/planes.h",),
+}
 HEAD = """\
 #include <math.h>
 #include "runtime/native.h"

@@ -59,22 +59,25 @@ static int64_t elements_of(const ck_windows *w)
            * w->x.channels;
 }
 
-void ck_choose_bands(ck_windows *w, int64_t pixels, int64_t bytes)
+void ck_choose_bands(ck_windows *w, int64_t pixels, int64_t bytes, int64_t step)
 {
     const ck_axis *a = w->axis;
+    const int64_t tall = ck_max(step, a[1].out_step), wide = ck_max(step, a[2].out_step);
     int64_t all = w->batch * a[0].out, plane = a[1].out * a[2].out;
     w->planes = 1, w->rows = ck_max(1, a[1].out), w->cols = ck_max(1, a[2].out);
     if (plane * 2 <= pixels && a[0].out_step == 1)
         w->planes = part_of(all, pixels / ck_max(1, plane), 1);
     else if (plane > pixels && a[2].out <= pixels)
-        w->rows = part_of(a[1].out, pixels / a[2].out, a[1].out_step);
+        w->rows = part_of(a[1].out, pixels / a[2].out, tall);
     else if (plane > pixels)
-        w->rows = 1, w->cols = part_of(a[2].out, pixels, a[2].out_step);
+        w->rows = ck_min(step, w->rows), w->cols = part_of(a[2].out, pixels, wide);
     while (elements_of(w) * w->x.size > bytes) {
-        int64_t *most = w->planes > 1 ? &w->planes : w->rows > a[1].out_step ? &w->rows : &w->cols;
-        if (most == &w->cols && w->cols <= ck_max(32, a[2].out_step))
+        int64_t *most = w->planes > 1 ? &w->planes : w->rows > tall ? &w->rows : &w->cols;
+        if (most == &w->cols && w->cols <= ck_max(32, wide))
             break;
         *most = ck_ceil_div(*most, 2);
+        if (most != &w->planes)
+            *most = ck_round_up(*most, step);
     }
     w->plane_bands = ck_ceil_div(all, w->planes);
     w->row_bands = ck_ceil_div(a[1].out, w->rows);

@@ -5,7 +5,12 @@
    the thread's scratch, or read where it lies when nothing is missing; then register tiles of
    pixels by channels run over it, panel by panel of the kernel. The epilogue follows while the
    band is in cache. Tasks depend on the shapes alone, so results do not depend on the number of
-   threads. */
+   threads.
+
+   Windows of 3 x 3 one pixel apart with many channels go by squares of 2 x 2 results, with 16
+   products where 36 are defined (winograd.h): an error is then in proportion to the largest number
+   of a window, not to each of them. A band in which a result is not finite is done again as it is
+   defined: inf stays inf, and what would overflow on the way does not. */
 #include "image/native.h"
 #include "simd/simd.h"
 
@@ -19,7 +24,10 @@ enum {
     TASK_WORK = 400000,            /* multiply-adds, at least, of a task */
     PANEL_BYTES = 768 * 1024,      /* of a kernel's panel that is read at once */
     IN_PLACE = 128,                /* channels up to which a kernel is read where it lies */
-    SHORT = 64, AHEAD = 48         /* steps of a short sum; pixels between prefetch and store */
+    SHORT = 64, AHEAD = 48,        /* steps of a short sum; pixels between prefetch and store */
+    PLACES = 16, SQUARES_BYTES = 768 * 1024,       /* of a square; of the windows of a block */
+    MOST_SQUARES = 72, GROUP = 2,  /* of a block; panels that share rows of V in L1 */
+    LEAST_CHANNELS = 16, MOST_WEIGHTS = 1 << 20
 };
 
 typedef struct {
@@ -31,6 +39,8 @@ typedef struct {
     int packed;
     int64_t blocks, group_width;   /* column panels of a group; their columns in memory */
     int64_t splits, tasks;         /* a band may be several tasks, for panels each */
+    const ck_winograd *winograd;   /* NULL: as it is defined */
+    int64_t squares, places_at;    /* squares of a block; bytes of the kernel before its places */
     int64_t weight_bytes, slot_bytes, slots;
     char *scratch;
     const char *kernel;
@@ -73,7 +83,8 @@ static void choose_tasks(conv *c)
         work /= (double)a[k].out_step;
     int64_t all = c->w.batch * a[0].out * a[1].out * a[2].out;
     int64_t least = ck_min(MOST_PIXELS, ck_max(LEAST_PIXELS, (int64_t)(TASK_WORK / (work + 1))));
-    ck_choose_bands(&c->w, ck_max(least, ck_min(MOST_PIXELS, all / TASKS)), BAND_BYTES);
+    ck_choose_bands(&c->w, ck_max(least, ck_min(MOST_PIXELS, all / TASKS)), BAND_BYTES,
+                    c->winograd ? 2 : 1);
     c->splits = 1;
     while (c->w.bands * c->splits < TASKS / 4 && c->splits * 2 <= c->groups * c->blocks
            && work * c->w.pixels / (c->splits * 2) > TASK_WORK)
@@ -93,19 +104,55 @@ static int readable(const conv *c)
            && s[1] == c->taps[2] * s[2] && s[0] == c->taps[1] * s[1];
 }
 
+/* Whether windows go by squares. Turning an image and squares costs in proportion to the channels
+   that come in and go out, products to both together; the kernel is turned once. */
+static int by_squares(const conv *c)
+{
+    const ck_axis *a = c->w.axis;
+    for (int k = 0; k < 3; k++)
+        if (a[k].stride != 1 || a[k].dilation != 1 || a[k].kernel != (k ? 3 : 1))
+            return 0;
+    return c->groups == 1 && ck_min(c->in, c->out) >= c->tile->lanes
+           && c->in * c->out >= LEAST_CHANNELS * (c->in + c->out)
+           && c->in * c->out <= MOST_WEIGHTS
+           && c->w.batch * a[0].out * a[1].out * a[2].out >= LEAST_PIXELS
+           && 5 * ck_round_up(a[1].out, 2) * ck_round_up(a[2].out, 2) <= 6 * a[1].out * a[2].out;
+}
+
+static int64_t plane_of(const conv *c, int64_t width)  /* 64 bytes more: other places in L1 */
+{
+    return c->squares * width + 64 / c->w.x.size;
+}
+
+/* Scratch of a thread for squares: their lists, V and M. */
+static int64_t squares_bytes(const conv *c)
+{
+    int64_t rows = c->w.planes * ck_ceil_div(c->w.rows, 2) * ck_ceil_div(c->w.cols, 2);
+    return rows * (int64_t)sizeof(ck_square) + 16 * (c->squares + c->tile->rows)
+           + PLACES * (plane_of(c, c->in) + plane_of(c, GROUP * c->tile->cols)) * c->w.x.size + 64;
+}
+
 static void plan(conv *c, const ck_window_dims *d)
 {
     read_dims(c, d);
     ck_merge_axes(&c->w, NULL);
+    c->winograd = by_squares(c) ? ck_winograd_of(d->dtype != 0) : NULL;
     c->steps = c->all_taps * c->in;
     c->blocks = ck_ceil_div(c->out, c->tile->cols);
     c->group_width = ck_round_up(c->out, c->tile->lanes);
     choose_tasks(c);
-    c->packed = !readable(c);
+    c->packed = c->winograd || !readable(c);
     int64_t size = c->w.x.size;
     c->weight_bytes = c->packed ? ck_round_up(c->steps * c->group_width * c->groups * size, 64) : 0;
     c->slot_bytes = ck_round_up(c->w.bytes + 16 * (c->w.pixels + c->tile->rows)
                                 + (int64_t)sizeof(ck_run) * c->all_taps, 64);
+    if (!c->winograd)
+        return;
+    int64_t most = SQUARES_BYTES / (PLACES * c->in * size) / c->tile->rows * c->tile->rows;
+    c->squares = ck_max(c->tile->rows, ck_min(MOST_SQUARES, most));
+    c->places_at = c->weight_bytes;
+    c->weight_bytes += ck_round_up(PLACES * c->in * c->group_width * size, 64);
+    c->slot_bytes += ck_round_up(squares_bytes(c), 64);
 }
 
 int64_t ck_conv_scratch(const void *record)
@@ -171,6 +218,20 @@ static int pack(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
     (void)unused;
     for (int64_t i = lo; i < hi; i++)
         pack_tap(c, i / c->all_taps, i % c->all_taps);
+    return CK_OK;
+}
+
+/* Panels of a dense kernel by squares: 16 planes of each from its 9. */
+static int turn(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
+{
+    const conv *c = (const conv *)p;
+    int64_t size = c->w.x.size;
+    (void)unused;
+    for (int64_t block = lo; block < hi; block++) {
+        int64_t at = panel_at(c, 0, block) * size;
+        c->winograd->kernel(c->scratch + at * c->steps, c->in * panel_width(c, block),
+                            c->scratch + c->places_at + at * PLACES * c->in);
+    }
     return CK_OK;
 }
 
@@ -264,6 +325,76 @@ static void run_panel(const conv *c, const task *t, int64_t panel, const phases 
     }
 }
 
+/* The squares of a band, row by row; returns how many. They start at even rows and columns of the
+   result, whatever the band. */
+static int64_t list_squares(const conv *c, const ck_band *b, ck_square *squares)
+{
+    const ck_axis *h = c->w.axis + 1, *w = c->w.axis + 2;
+    int64_t n = 0;
+    for (int64_t plane = b->plane0; plane < b->plane1; plane++)
+        for (int64_t q = b->row0; q < b->row1; q += 2)
+            for (int64_t r = b->col0; r < b->col1; r += 2) {
+                int64_t row = q - b->first[1] + ck_phase_of(h, 0).first;
+                int64_t col = r - b->first[2] + ck_phase_of(w, 0).first;
+                squares[n++] = (ck_square){
+                    ck_plane_at(&c->w, b, plane) + row * b->row + col * b->col,
+                    ((plane * h->out + q) * w->out + r) * c->out,
+                    ck_min(2, b->row1 - q), ck_min(2, b->col1 - r)};
+            }
+    return n;
+}
+
+/* Panels [panel, last) of n squares whose windows are in `v`; whether all results are finite. Rows
+   of V that a tile has brought into L1 serve the next panel too. */
+static int panels_of_squares(const conv *c, const ck_square *squares, int64_t n, int64_t panel,
+                             int64_t last, const char *v, char *m, const int64_t *from, int64_t *at)
+{
+    int64_t size = c->w.x.size, column = panel * c->tile->cols;
+    int64_t width = panel_at(c, 0, last - 1) + panel_width(c, last - 1) - column;
+    const char *u = c->scratch + c->places_at;
+    const ck_run run = {0, 0, c->in};
+    char *to = m;
+    for (int64_t i = 0; i < n; i++)
+        at[i] = i * width;
+    for (int64_t place = 0; place < PLACES; place++, v += plane_of(c, c->in) * size) {
+        for (int64_t i = 0; i < n; i += c->tile->rows)
+            for (int64_t p = panel; p < last; p++) {
+                int64_t cols = panel_width(c, p), first = panel_at(c, 0, p);
+                c->tile->tile((int)ck_min(n - i, c->tile->rows), 1, &run, v, from + i, 1,
+                              u + (first * PLACES + place * cols) * c->in * size, cols,
+                              to + (first - column) * size, at + i, (int)cols, 0);
+            }
+        to += plane_of(c, GROUP * c->tile->cols) * size;
+    }
+    return c->winograd->result(squares, n, m, plane_of(c, GROUP * c->tile->cols), width,
+                               c->result + column * size, c->w.axis[2].out * c->out, c->out,
+                               ck_min(width, c->out - column));
+}
+
+/* All squares of a task, block by block; whether all results are finite. */
+static int run_squares(const conv *c, const task *t, char *space)
+{
+    ck_square *squares = (ck_square *)space;
+    int64_t all = list_squares(c, &t->b, squares), size = c->w.x.size;
+    int64_t *from = (int64_t *)(squares + all), *at = from + c->squares + c->tile->rows;
+    char *v = (char *)(at + c->squares + c->tile->rows);
+    char *m = v + PLACES * plane_of(c, c->in) * size;
+    int64_t blocks = ck_max(1, ck_ceil_div(all, c->squares));
+    int64_t most = ck_min(c->squares, ck_round_up(ck_ceil_div(all, blocks), c->tile->rows));
+    int finite = 1;
+    for (int64_t i = 0; i < all && finite; i += most) {
+        int64_t n = ck_min(most, all - i);
+        for (int64_t k = 0; k < n + c->tile->rows; k++)    /* tiles read beyond the end */
+            from[k] = ck_min(k, n - 1) * c->in, at[k] = 0;
+        c->winograd->image(squares + i, n, t->b.x, t->b.row, t->b.col, c->in, v,
+                           plane_of(c, c->in));
+        for (int64_t panel = t->panel0; panel < t->panel1 && finite; panel += GROUP)
+            finite = panels_of_squares(c, squares + i, n, panel,
+                                       ck_min(panel + GROUP, t->panel1), v, m, from, at);
+    }
+    return finite;
+}
+
 static int finish(const conv *c, const ck_band *b)
 {
     if (!c->epilogue || c->splits > 1)
@@ -283,6 +414,8 @@ static int do_task(const conv *c, int64_t number, char *space)
     t.from = (int64_t *)(t.runs + c->all_taps);
     t.at = t.from + c->w.pixels + c->tile->rows;
     ck_fetch(&c->w, &t.b, space);
+    if (c->winograd && run_squares(c, &t, (char *)(t.at + c->w.pixels + c->tile->rows)))
+        return finish(c, &t.b);
     const ck_axis *a = c->w.axis;
     int64_t p[3] = {t.b.plane0 % a[0].out % a[0].out_step, 0, 0};
     for (p[1] = 0; p[1] < ck_min(a[1].out_step, a[1].out); p[1]++)
@@ -331,6 +464,9 @@ int ck_conv(void *const *p, const void *record, ck_fn epilogue)
     if (c.packed && c.in)
         ck_parallel_for(pack, (void *const *)&c, NULL, c.groups * c.blocks * c.all_taps, 1,
                         1 + 16384 / (c.in * c.tile->cols));
+    if (c.winograd)
+        ck_parallel_for(turn, (void *const *)&c, NULL, c.blocks, 1,
+                        1 + 4096 / (c.in * c.tile->cols));
     atomic_init(&c.next, 0);
     atomic_init(&c.slot, 0);
     int code = ck_parallel_for(run, (void *const *)&c, NULL, ck_min(c.tasks, c.slots), 1, 1);

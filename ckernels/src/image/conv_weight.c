@@ -40,7 +40,7 @@ static void choose_tasks(weight *c)
     int64_t pixels = c->w.batch * a[0].out * a[1].out * a[2].out;
     int64_t bytes = c->rows * c->out * c->groups * c->w.x.size;
     double work = (double)pixels * c->rows * c->out * c->groups;
-    ck_choose_bands(&c->w, PIXELS, BAND_BYTES);
+    ck_choose_bands(&c->w, PIXELS, BAND_BYTES, 1);
     int64_t wanted = work > (double)TASKS * TASK_WORK ? TASKS : 1 + (int64_t)(work / TASK_WORK);
     c->chunks = ck_min(ck_min(wanted, CHUNKS), ck_min(c->w.bands, pixels / CHUNK_PIXELS));
     c->chunks = ck_max(1, ck_min(c->chunks, PARTIAL_BYTES / ck_max(1, bytes)));

@@ -86,7 +86,8 @@ typedef struct {
 
 ck_windows ck_windows_of(const ck_window_dims *d, int back);
 void ck_merge_axes(ck_windows *w, int64_t *other);
-void ck_choose_bands(ck_windows *w, int64_t pixels, int64_t bytes);
+/* step: rows and columns of a band are a multiple of it, where others follow */
+void ck_choose_bands(ck_windows *w, int64_t pixels, int64_t bytes, int64_t step);
 ck_band ck_band_of(const ck_windows *w, int64_t i);
 void ck_fetch(const ck_windows *w, ck_band *b, char *space);
 int64_t ck_plane_at(const ck_windows *w, const ck_band *b, int64_t plane);
@@ -104,6 +105,24 @@ typedef void (*ck_tile_fn)(int rows, int64_t runs, const ck_run *run, const void
                            void *c, const int64_t *at, int cols, int add);
 typedef struct { ck_tile_fn tile; int rows, cols, lanes, size; } ck_tile;
 const ck_tile *ck_tile_of(int dtype);
+
+/* ---- winograd.c ---- */
+
+/* 2 x 2 pixels of a result: where their windows start in x, where they go, how many are there. */
+typedef struct { int64_t from, at, rows, cols; } ck_square;
+
+typedef struct {
+    /* 16 planes of a kernel from its 9, n numbers each */
+    void (*kernel)(const void *kernel, int64_t n, void *places);
+    /* 16 planes of the windows of n squares, (n, channels) each, `plane` numbers apart; there are
+       as many channels as a vector has lanes, at least */
+    void (*image)(const ck_square *squares, int64_t n, const void *image, int64_t row, int64_t col,
+                  int64_t channels, void *places, int64_t plane);
+    /* n squares from 16 planes of sums, (n, width) each; whether all results are finite */
+    int (*result)(const ck_square *squares, int64_t n, const void *places, int64_t plane,
+                  int64_t width, void *result, int64_t row, int64_t col, int64_t cols);
+} ck_winograd;
+const ck_winograd *ck_winograd_of(int dtype);
 
 /* ---- channels.c ---- */
 

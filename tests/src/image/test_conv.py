@@ -102,6 +102,83 @@ def test_more_random_geometries(data, geometry):
     compare(data, *geometry)
 
 
+@st.composite
+def squares(draw, largest):
+    """3 x 3 one pixel apart with many channels, and what is next to that."""
+    n = draw(st.sampled_from((2, 2, 2, 3)))
+    size, one = (
+        st.sampled_from((4, 5, 8, 9, 12, 13, largest)),
+        draw(st.sampled_from((0, 0, 1, 1, 2))),
+    )
+    sizes = [draw(size) for _ in range(n)]
+    kernel, attrs = [1, 3, 3][-n:], {"strides": [1] * n, "dilation": [1] * n, "groups": 1}
+    if one == 2:  # a near miss: one number is another
+        which = draw(st.sampled_from(("strides", "dilation", "kernel")))
+        (kernel if which == "kernel" else attrs[which])[draw(st.integers(0, n - 1))] = 2
+    pads = draw(paddings(sizes, kernel, attrs["dilation"])) if one else ((1, 1),) * n
+    channels, out = (draw(st.sampled_from((15, 16, 17, 32, 40, 64))) for _ in range(2))
+    attrs = {**attrs, "strides": tuple(attrs["strides"]), "dilation": tuple(attrs["dilation"])}
+    image = (draw(st.sampled_from((1, 2, 3))), *sizes, channels)
+    return {**attrs, "padding": pads}, image, tuple(kernel), out
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data(), squares(21))
+def test_many_channels_of_nine_taps(data, geometry):
+    compare(data, *geometry)
+
+
+SAME = {"strides": (1, 1), "dilation": (1, 1), "groups": 1, "padding": ("same",) * 2}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_squares_of_an_image_do_not_depend_on_the_others(dtype):
+    """Large enough for several bands: where a band starts moves no square."""
+    x = RNG.standard_normal((7, 29, 21, 48)).astype(dtype)
+    w = RNG.standard_normal((3, 3, 48, 40)).astype(dtype)
+
+    def run(x):
+        y = np.empty((*x.shape[:-1], 40), dtype)
+        return call("conv", dims("conv", SAME, x.shape, (3, 3), y.shape, (x, w)), (x, w), y)
+
+    several = run(x)
+    close(several, oracle("conv", SAME, x.astype("float64"), w.astype("float64")))
+    for i in range(3):
+        assert run(x[i : i + 1]).tobytes() == several[i : i + 1].tobytes()
+
+
+@pytest.mark.parametrize("name", ["conv", "conv_input_grad"])
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3e38])
+def test_what_is_not_finite_is_so_only_where_it_is_read(name, value):
+    """inf stays inf in each window that has it; what overflows on the way only does not."""
+    x = RNG.standard_normal((2, 13, 12, 32)).astype("float32")
+    w = np.abs(RNG.standard_normal((3, 3, 32, 32))).astype("float32") / 64
+    x[1, 5, 6, 3] = value
+    x[1, 5, 8, 3] = -value if np.isfinite(value) else value  # a square begins with their difference
+    sizes = () if name == "conv" else (np.array(x.shape[1:-1]),)
+    with np.errstate(invalid="ignore"):
+        want = oracle(name, SAME, x.astype("float64"), w.astype("float64"), *sizes)
+    got = call(name, dims(name, SAME, x.shape, (3, 3), x.shape, (x, w)), (x, w), np.empty_like(x))
+    near = np.zeros(x.shape[:3], bool)
+    near[1, 4:7, 5:10] = True
+    np.testing.assert_allclose(got[near], want[near], rtol=1e-5, atol=1e32)
+    np.testing.assert_allclose(got[~near], want[~near], rtol=0, atol=1e-4)
+    assert np.isfinite(got[~near]).all()
+
+
+@pytest.mark.parametrize("channels", [64, 256])
+def test_squares_err_no_more_than_sums_one_by_one(channels):
+    """Of the largest sum of magnitudes: eps, as a sum of 9 * channels terms in a row has."""
+    x = RNG.standard_normal((1, 14, 14, channels), dtype=np.float32)
+    w = RNG.standard_normal((3, 3, channels, 64), dtype=np.float32)
+    got = call(
+        "conv", dims("conv", SAME, x.shape, (3, 3), (1, 14, 14, 64), (x, w)), (x, w), x[..., :64]
+    )
+    wide = [a.astype("float64") for a in (x, w)]
+    sums = oracle("conv", SAME, *map(np.abs, wide)).max()
+    assert np.abs(got - oracle("conv", SAME, *wide)).max() < np.finfo("float32").eps * sums
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.data(), geometries(30), st.sampled_from((1, 2, 3, 5, 8, 16, 23, 64, 70)))
 def test_one_kernel_per_channel(data, geometry, channels):
@@ -198,6 +275,7 @@ def test_kernels_of_lesser_cpus(tmp_path, level):
     @given(st.data(), geometries(30))
     def run(data, geometry):
         compare(data, *geometry, lib=lib)
+        compare(data, *data.draw(squares(21)), lib=lib)
         attrs, (batch, *sizes, c), kernel, _ = geometry
         compare(data, {**attrs, "groups": c}, (batch, *sizes, c), kernel, c, lib, depthwise=True)
 
@@ -248,12 +326,13 @@ def test_results_do_not_depend_on_the_number_of_threads(case, padding):
 
 
 def test_scratch_is_bounded():
-    """A large image needs some tiles and a packed kernel, not its columns (9 * 64 * 4 MB here)."""
+    """A large image needs tiles, windows of some squares and a packed kernel, not its columns (9
+    * 64 * 4 MB here)."""
     image, kernel = (4, 1000, 1000, 64), (3, 3)
     attrs = {"strides": (1, 1), "dilation": (1, 1), "groups": 1, "padding": ("same",) * 2}
     shape = (*kernel, 64, 64)
     x, w = (np.broadcast_to(np.float32(0), s) for s in (image, shape))
-    for k, (operands, limit) in enumerate((((x, w), 2e6), ((x, w), 2e6), ((x, x), 5e6))):
+    for k, (operands, limit) in enumerate((((x, w), 3e6), ((x, w), 3e6), ((x, x), 5e6))):
         d = dims(natives.OPS[k], attrs, image, kernel, image, operands, slots=2)
         assert _runtime.native_scratch(d) < limit
 
