@@ -122,6 +122,10 @@ class ShapeError(CKernelsError, ValueError):
     """Shapes that do not fit together."""
 
 
+class KeyShapeError(ShapeError, IndexError):
+    """A mask or key that does not fit the tensor it is to index: to NumPy an IndexError."""
+
+
 class DTypeError(CKernelsError, TypeError):
     """dtypes that do not fit together, or that an operation does not know."""
 
@@ -196,6 +200,14 @@ class CompilerMissing(CKernelsError):
     def __init__(self, message, install=""):
         super().__init__(f"{message}\n{install}" if install else message)
         self.install = install
+
+
+class KernelsMissing(CompilerMissing):
+    """There is no C compiler, and these kernels (keys of a plan's) did not come with ckernels."""
+
+    def __init__(self, message, install="", kernels=()):
+        super().__init__(message, install)
+        self.kernels = frozenset(kernels)
 
 
 class CKernelsWarning(UserWarning):

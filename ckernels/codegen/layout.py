@@ -26,12 +26,12 @@ def contiguous_strides(shape):
     >>> contiguous_strides((2, 3, 4))
     (12, 4, 1)
     """
-    strides, step = [], 1
-    for n in reversed(shape):
-        strides.append(step)
-        if n > 1:
+    strides, step = [1], 1
+    for n in reversed(shape[1:]):
+        if n != 1 and n != 0:
             step = step * n
-    return tuple(reversed(strides))
+        strides.append(step)
+    return tuple(reversed(strides)) if len(shape) else ()
 
 
 def fresh(buffer, shape, dtype):

@@ -19,8 +19,8 @@ from .entry import keys_of, unseal
 from .progress import Phases, Progress
 from .toolchain import own_flags
 
-__all__ = ["Build", "CompileError", "CompilerMissing", "KernelSource", "Phases", "build",
-           "key_parts"]  # fmt: skip
+__all__ = ["Build", "CompileError", "CompilerMissing", "KernelSource", "Phases", "build", "lacking",
+           "ready_made", "key_parts"]  # fmt: skip
 
 # Generated C includes no headers: they cost more than the kernels (stdio x1.2, immintrin x6).
 PREAMBLE = """\
@@ -100,6 +100,22 @@ def current_toolchain():
             cpu.trust(found.detected)
         _toolchains[wanted] = found
     return _toolchains[wanted]
+
+
+def ready_made():
+    """Whether no kernel will be compiled here, but some came with the wheel: their numbers lie in
+    memory, so that one kernel serves all rates and limits."""
+    try:
+        return not current_toolchain().path
+    except CompilerMissing:
+        return False
+
+
+def lacking(sources):
+    """The names of those kernels that neither this process, nor a compiledir, nor the wheel has."""
+    tools, there, store = current_toolchain(), prebuilt.kernels(), cache.current()
+    keyed = [(source.name, key_of(source, tools)) for source in sources]
+    return {name for name, key in keyed if key not in there and not _from_cache(key, store)}
 
 
 def key_parts(source, tools):

@@ -11,7 +11,7 @@ import operator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-LEAST = 2  # sizes 0 and 1 mean other programs: they stay plain ints
+LEAST = 2  # sizes 0 and 1, met first, mean other programs: they stay plain ints
 REACH = 2  # how far beyond a measured threshold a plan serves that was made on one side of it
 (CONSTANT, SYMBOL, ADD, MULTIPLY, FLOOR_DIVIDE, MODULO, GREATEST, SMALLEST, SCRATCH) = range(
     9
@@ -39,15 +39,21 @@ class Size:
 
     Equal expressions of one class are one object. It is no int: what needs one asks for it, and
     that is noted.
+
+    An axis that calls may give any size is treated as none of size 1, without a question: it is
+    not dropped, and stretches to nothing, though what was made so is right for a 1 as well. What
+    needs a 1 (a squeeze) refuses, and gets a plan for plain numbers.
     """
 
-    __slots__ = ("value", "terms", "of", "low", "high")
+    __slots__ = ("value", "terms", "of", "low", "high", "axis")
     __array_ufunc__ = None  # NumPy numbers leave arithmetic to us
     __hash__ = object.__hash__
 
     def __init__(self, of, terms, value):
         self.of, self.terms, self.value = of, terms, value
         self.low, self.high = of.bounds(terms)
+        ((monomial, c), *rest) = terms
+        self.axis = not rest and c == 1 and all(map(of.is_symbol, monomial))  # or several in one
 
     # ---- arithmetic -----------------------------------------------------------------------------
 
@@ -110,13 +116,12 @@ class Size:
     def __eq__(self, other):
         if self is other:
             return True
-        if type(other) is int and self.low is not None and other < self.low:
-            return False  # `n == 1`, the question asked most
+        if type(other) is int and self.low is not None:
+            if other < self.low or other == 1 and self.axis:
+                return False  # `n == 1`, the question asked most
         return self.of.ask_same(self, other)
 
     def __ne__(self, other):
-        if type(other) is int and self.low is not None and other < self.low:
-            return True
         found = self.__eq__(other)
         return found if found is NotImplemented else not found
 
@@ -420,10 +425,10 @@ class ShapeClass:
         self.note(AT_LEAST, -d)
         return False
 
-    def reaches(self, size, threshold):
+    def reaches(self, size, threshold, down=REACH):
         """`size >= threshold` where that is a question of worth: see `reaches` below."""
         if size.value >= value_of(threshold):
-            return size >= ceil_divide(threshold, REACH)
+            return size >= ceil_divide(threshold, down)
         return size >= threshold * REACH
 
     def merge(self, d):
@@ -431,7 +436,8 @@ class ShapeClass:
         if len(d.terms) == 2:
             (m, c), (k, e) = d.terms
             if not m and len(k) == 1 and self.is_symbol(k[0]):
-                self.merged[k[0]] = (-c // e,)
+                if -c // e != 1:  # an axis is treated as none of size 1 from first to last
+                    self.merged[k[0]] = (-c // e,)
             elif c == -e and len(m) == len(k) == 1 and all(map(self.is_symbol, m + k)):
                 self.merged[max(m[0], k[0])] = min(m[0], k[0])
 
@@ -581,16 +587,17 @@ def smallest(a, b):
     return min(a, b) if of is None else of.smallest(a, b)
 
 
-def reaches(size, threshold):
+def reaches(size, threshold, down=REACH):
     """Whether `size` is at least a threshold beyond which something pays, as measured.
 
     Near it both ways take about as long. So a plan serves on to the double of the threshold, or
-    down to its half, before a class of shapes ends: sizes that lie about it share one plan.
+    down to its half, before a class of shapes ends: sizes that lie about it share one plan. down:
+    how far down instead, where what pays costs little when it does not.
 
     >>> reaches(7, 8), reaches(8, 8)
     (False, True)
     """
-    return size.of.reaches(size, threshold) if type(size) is Size else size >= threshold
+    return size.of.reaches(size, threshold, down) if type(size) is Size else size >= threshold
 
 
 def surely(a, b):

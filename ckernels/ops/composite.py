@@ -199,7 +199,8 @@ def _np_mean(x, axes, keepdims=False):
     return np.sum(x, axis=axes, keepdims=keepdims) / np.float64(size_along(x.shape, axes))
 
 
-LONG = 1024  # elements from which on a variance may be taken in one pass over memory
+LONG = 1024  # elements from which on a variance may be taken in one pass over memory: the scheduler
+LONG_DOWN = 8  # decides, and takes two passes as before where it is short
 
 
 def _np_moment2(x, axes):
@@ -220,7 +221,10 @@ Op(
 
 def _lower_var(node):
     x, axes = wide(node.inputs[0]), node.attrs["axes"]
-    if reaches(size_along(x.shape, axes) or 0, LONG) and x.dtype in ("float32", "float64"):
+    if reaches(size_along(x.shape, axes) or 0, LONG, LONG_DOWN) and x.dtype in (
+        "float32",
+        "float64",
+    ):
         return cast(_per(make("moment2", (x,), {"axes": axes}), x, axes), node.dtype)
     off = sub(x, _mean_kept(x, axes))
     return cast(_per(sum(square(off), axes), x, axes), node.dtype)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..errors import CKernelsError
+from ..errors import ArgumentError, CKernelsError, IndexOutOfBounds
 from ..graph.node import make
 from ..graph.op import Op
 from .base import cast, elementwise_op, to_node
@@ -13,6 +13,17 @@ __all__ = ["print_", "check", "CheckError", "zero_grad", "grad_clip", "grad_scal
 
 class CheckError(CKernelsError, AssertionError):
     """A condition that `check` was told to assert does not hold."""
+
+
+class ArgumentCheckError(CheckError, ArgumentError):
+    """The same of a value that NumPy would refuse by a ValueError."""
+
+
+class IndexCheckError(CheckError, IndexOutOfBounds):
+    """The same of an index or an axis."""
+
+
+CHECKS = {"": CheckError, "value": ArgumentCheckError, "index": IndexCheckError}
 
 
 def _run_print(attrs, x):
@@ -39,7 +50,7 @@ def _run_check(attrs, x, *conditions):
     for i, c in enumerate(conditions):
         if not np.all(c):
             which = f"condition {i + 1} of {len(conditions)} " if len(conditions) > 1 else ""
-            raise CheckError(
+            raise CHECKS[attrs.get("error", "")](
                 f"check failed: {attrs['message'] or 'a condition is false'}"
                 + (f" ({which.strip()})" if which else "")
             )
@@ -56,10 +67,11 @@ Op(
 )
 
 
-def check(x, *conditions, message=""):
-    """`x`; computing it raises CheckError with `message` unless all `conditions` hold."""
+def check(x, *conditions, message="", error=""):
+    """`x`; computing it raises CheckError with `message` unless all `conditions` hold; with
+    error="value" or "index" one that is a ValueError or an IndexError too."""
     nodes = [to_node(x, "check")] + [cast(to_node(c, "check"), "bool") for c in conditions]
-    return make("check", nodes, {"message": str(message)})
+    return make("check", nodes, {"message": str(message), **({"error": error} if error else {})})
 
 
 def _same(name, grad, doc):

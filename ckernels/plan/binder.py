@@ -11,9 +11,10 @@ import heapq
 import itertools
 from dataclasses import replace
 
-from .. import dtypes
+from .. import compiler, dtypes
 from ..codegen.layout import Layout, contiguous_strides, fresh, view
 from ..codegen.lower import Lowering
+from ..errors import CompilerMissing
 from ..graph.folding import of_sizes
 from ..graph.node import make
 from ..graph.op import having, rules
@@ -94,11 +95,11 @@ class Binder(Products):
     """Builds the instructions for concrete `outputs` and `updates` (Nodes).
 
     These are as `ready` gives them. inputs: {placeholder uid: (index, strides in elements or
-    None)}; cells: {variable uid: index}.
+    None)}; cells: {variable uid: index}; refused: keys of kernels whose loops oracles run.
     """
 
-    def __init__(self, outputs, updates, inputs, cells):
-        self.inputs, self.cells = inputs, cells
+    def __init__(self, outputs, updates, inputs, cells, refused=frozenset()):
+        self.inputs, self.cells, self.refused = inputs, cells, refused
         self.constants, self.sizes, self.names = [], {}, itertools.count(1)
         self.outer, self.steady = None, frozenset()
         self.built = {}  # loops lowered so far: see Lowering
@@ -113,7 +114,7 @@ class Binder(Products):
     def begin(self, ends):
         """Take up a graph: `ends` are (buffer, the node whose value it shall hold)."""
         self.ends, roots = ends, [root for _, root in ends]
-        self.schedules.append(fuse(roots))
+        self.schedules.append(fuse(roots, compiler.ready_made()))
         self.order, self.home = self.schedules[-1]
         self.planes = native.in_planes(self.order, roots)
         self.instructions, self.layouts, self.assigned, self.copied = [], {}, {}, {}
@@ -357,14 +358,29 @@ class Binder(Products):
                 made = self.target(node)
                 self.layouts[node.uid] = made
                 stores.append((node, made))
-        lowering = Lowering(unit.group, self.layout, stores, self.built)
-        return self.add_launch(lowering.run(), unit.nodes)
+        launch = Lowering(unit.group, self.layout, stores, self.built).run()
+        if launch.kernel.key() not in self.refused:
+            return self.add_launch(launch, unit.nodes)
+        return self.emit_calls(unit.nodes, {node.uid for node, _ in stores})
+
+    def emit_calls(self, nodes, stored):
+        """A loop whose kernel cannot be had: the oracles of its nodes one after the other.
+
+        stored: uids of those that are laid out already; what others compute for it again it
+        computes again too.
+        """
+        if any(node.op.oracle is None for node in nodes):
+            raise CompilerMissing("part of a loop whose kernel is missing has no oracle")
+        for node in nodes:
+            if node.uid not in stored:
+                self.layouts[node.uid] = self.temp(node.shape, node.dtype)
+            self.emit_call(node)
 
     def emit_call(self, node):
         """An op without C: its oracle, called with views of the operands."""
         ins = [self.layout(i) for i in node.inputs]
         if node.outs is None:
-            outs = [self.target(node)]
+            outs = [self.layouts.get(node.uid) or self.target(node)]
             self.layouts[node.uid] = outs[0]
         else:
             outs = [self.target(node, k) for k in range(len(node.outs))]
@@ -422,7 +438,7 @@ class Binder(Products):
             before = len(self.instructions)
             instr = self.emit_group(other)
             queue.finish(other)
-            if len(self.instructions) == before + 1 and self.fits(gemm, instr):
+            if instr and len(self.instructions) == before + 1 and self.fits(gemm, instr):
                 self.instructions.pop()
                 gemm.kernel, gemm.ns = instr.kernel, gemm.ns + instr.ns
                 gemm.pointers = gemm.pointers + instr.pointers

@@ -38,6 +38,7 @@ class Draft:
     strides: dict
     build: object
     exact: bool = False  # no part may be left to its oracle for want of a shape
+    refused: frozenset = frozenset()  # keys of kernels that cannot be had: oracles run instead
     roots: list = field(default_factory=list)
     binder: object = None
     instructions: list = field(default_factory=list)
@@ -120,7 +121,7 @@ def schedule(draft):
     for i, node in enumerate(draft.cells):
         shape = tuple(draft.shapes.get(node, node.shape))
         cells[make(node.op, (), {**node.attrs, "shape": shape}).uid] = i
-    draft.binder = Binder(draft.of_outputs(), draft.of_updates(), inputs, cells)
+    draft.binder = Binder(draft.of_outputs(), draft.of_updates(), inputs, cells, draft.refused)
 
 
 def lower(draft):

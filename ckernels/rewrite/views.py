@@ -337,7 +337,7 @@ def trailing(view, source, shape):
     if view.op.name == "squeeze":
         return len(source) - 1 - max(view.attrs["axes"])
     k = 0
-    while k < min(len(source), len(shape)) and source[-1 - k] == shape[-1 - k]:
+    while k < min(len(source), len(shape)) and surely(source[-1 - k], shape[-1 - k]):
         k += 1
     return k
 

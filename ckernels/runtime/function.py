@@ -310,6 +310,8 @@ class CompiledFunction(Shared):
         before = self.changing_shapes()
         try:
             plan = self.program.bind(arrays)
+            if self.program.partly is not None:
+                warn_numpy(self.program.partly, " in part")
             return plan if self.changing_shapes() == before else self.steadily()
         except DataDecides:
             return self.in_pieces()
@@ -477,7 +479,7 @@ def no_runtime():
     warn_numpy(problem)
 
 
-def warn_numpy(problem):
+def warn_numpy(problem, part=""):
     """One warning per process when compiled mode is out of reach, with what to do about it."""
     global _warned
     with _warn_lock:
@@ -486,7 +488,7 @@ def warn_numpy(problem):
         advice = getattr(problem, "install", "") or "Other functions may still be compiled."
         reason = str(problem).removesuffix(advice).strip()
         warnings.warn_explicit(
-            f"ckernels runs through NumPy, slowly: {reason}. {advice} "
+            f"ckernels runs{part} through NumPy, slowly: {reason}. {advice} "
             "`ckernels doctor` tells more.",
             CKernelsWarning,
             *(user_line() or ("<unknown>", 0))[:2],

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import collector, compiler, locks
-from ..errors import ShapeError, with_line
+from ..config import config
+from ..errors import CKernelsError, KernelsMissing, ShapeError, with_line
 from ..graph.node import current_line
 from ..graph.shapes import show
 from ..graph.sizes import LEAST, ShapeClass
@@ -71,6 +72,8 @@ class Kernels:
             sources.append(found)
         if not sources:
             return []
+        if compiler.ready_made():
+            refuse_missing(kernels, sources)
         build = compiler.build(sources)
         self.built += build.built
         self.from_cache += build.from_cache
@@ -119,10 +122,12 @@ class Program:
         self.rules = rules or choice.chosen()
         self.updates = updates  # [(variable node, new value node)]
         self.cells = cells  # variable nodes, in cell order
-        self.kernels = Kernels()
+        self.kernels, self.refused = Kernels(), frozenset()
+        self.partly = None  # why NumPy runs some of the loops
         self.instructions, self.peak_bytes, self.nodes = [], 0, 0  # those of the last plan
         self.serial, self.told = 0, {}  # {plan's number: its instructions}
         self.bound = None  # shapes of the leaves in the last plan
+        self.least = LEAST  # sizes below are numbers of the last plan: see `shared`
         self.templates = {}  # {kind of shapes: [Template], latest first}
         self.assumptions = []  # of the last plan: (text, line, taken)
         self.described = None  # key and order of the graph: see stored.py
@@ -158,7 +163,8 @@ class Program:
     def drafted(self, until):
         """The Draft for the shapes of the last call, all contiguous, after the named stage."""
         sizes = ShapeClass(current_line)
-        shapes, _ = leaves_of(self, [Contiguous(self.bound[n]) for n in self.inputs], sizes)
+        arrays = [Contiguous(self.bound[n]) for n in self.inputs]
+        shapes, _ = leaves_of(self, arrays, sizes, self.least)
         return pipeline.run(self.draft(sizes, shapes, {}), until=until)
 
     @property
@@ -191,7 +197,12 @@ class Program:
         with self.lock:
             self.bound = self.shapes_of(arrays)
             kind, symbols = kind_of(self, arrays)
-            found, arguments = self.known(kind, symbols) or self.new(arrays, kind, symbols)
+            self.least = LEAST
+            found, arguments = (
+                self.known(kind, symbols)
+                or self.shared(arrays, kind)
+                or self.new(arrays, kind, symbols)
+            )
             self.instructions, self.nodes = found.instructions, found.nodes
             self.assumptions = found.assumptions
             self.peak_bytes = max(self.peak_bytes, arguments["arena"])
@@ -201,7 +212,7 @@ class Program:
             self.told[self.serial] = found.told
             weakref.finalize(plan, self.told.pop, self.serial, None).atexit = False
             fast = self.callable and self.callable()
-            learned = fast and found.learned(plan, written_kind(self, arrays))
+            learned = fast and found.learned(plan, written_kind(self, arrays, self.least))
             if learned:
                 fast.learn(learned)
             return plan
@@ -216,6 +227,23 @@ class Program:
                     templates.insert(0, templates.pop(k))
                 return found, arguments
         return None
+
+    def shared(self, arrays, kind):
+        """(Template, arguments) of a class of larger sizes for sizes of 1, or None.
+
+        A plan treats no size as 1 that others may have: so those of a class that was met before
+        serve a 1 as well where nothing else that they assume is against it, and where it is, a
+        class beside it shares its kernels. Met first, a 1 has a plan of its own.
+        """
+        wider, symbols = kind_of(self, arrays, 1)
+        if wider == kind or wider not in self.templates:
+            return None
+        self.least = 1
+        try:
+            return self.known(wider, symbols) or self.new(arrays, wider, symbols)
+        except CKernelsError:  # a 1 that stretches to another size, say
+            self.least = LEAST
+            return None
 
     def new(self, arrays, kind, symbols):
         """(Template, arguments) for a class of shapes met for the first time."""
@@ -266,19 +294,26 @@ class Program:
         """(the Template of the class of shapes of these arrays, the arguments of their plan)."""
         sizes = ShapeClass(current_line)
         try:
-            found = self.planned(sizes, *leaves_of(self, arrays, sizes), exact=True)
+            leaves = leaves_of(self, arrays, sizes, self.least)
+            found = self.planned(sizes, *leaves, exact=True)
         except DataDecides:  # or sizes are computed in a way that only numbers can follow
             sizes = ShapeClass()
-            found = self.planned(sizes, *leaves_of(self, arrays, sizes, particular=True))
-        return found, found.fill(kind_of(self, arrays)[1])
+            leaves = leaves_of(self, arrays, sizes, self.least, particular=True)
+            found = self.planned(sizes, *leaves)
+        return found, found.fill(kind_of(self, arrays, self.least)[1])
 
     def planned(self, sizes, shapes, strides, exact=False):
         """The Template for leaves of these shapes; DataDecides where data decides some shape."""
         phases = compiler.Phases()
-        draft = pipeline.run(
-            self.draft(sizes, shapes, strides, exact),
-            lambda stage: phases("%s", stage.replace("_", " ")),
-        )
+        draft = self.draft(sizes, shapes, strides, exact)
+        try:
+            pipeline.run(draft, lambda stage: phases("%s", stage.replace("_", " ")))
+        except KernelsMissing as problem:
+            if config.on_compile_error == "raise" or self.refused >= problem.kernels:
+                raise
+            self.refused |= problem.kernels  # NumPy runs what they would have computed
+            self.partly = problem
+            return self.planned(sizes, shapes, strides, exact)
         found = draft.template
         self.nodes, self.instructions = found.nodes, found.instructions
         found.told = told(found.instructions)
@@ -297,6 +332,20 @@ class Program:
             strides,
             self.kernels.addresses,
             exact,
+            self.refused,
+        )
+
+
+def refuse_missing(kernels, sources):
+    """KernelsMissing where some of these Kernels, with their sources, cannot be had."""
+    names = compiler.lacking(sources)
+    if names:
+        gone = {k.key() for k, source in zip(kernels, sources) if source.name in names}
+        raise KernelsMissing(
+            f"ckernels found no C compiler, and {len(names)} of the {len(sources)} kernels of a "
+            "function did not come with it",
+            compiler.toolchain.install_hint(),
+            gone,
         )
 
 
@@ -320,65 +369,69 @@ class Contiguous:
         self.shape = tuple(shape)
 
 
-def kind_of(program, arrays):
+def kind_of(program, arrays, least=LEAST):
     """(what classes of shapes are looked up by, the values of their symbols).
 
     The kind says of each input whether it is contiguous and of each size that is not declared
     whether it is 0, 1 or more: those are other programs. What is more is a symbol, and so are
-    strides but 0 and 1.
+    strides but 0 and 1. least: 1 makes sizes of 1 symbols too.
     """
     kind, symbols = [], []
 
-    def add(values, least):
+    def add(values, plain):
         for value in values:
-            plain = 0 <= value < 2 if least is None else value < least
-            kind.append(value if plain else None)
-            if not plain:
+            kind.append(value if plain(value) else None)
+            if not plain(value):
                 symbols.append(value)
 
+    def small(n):
+        return n < least
+
     for node, array in zip(program.inputs, arrays):
-        add([n for n, d in zip(array.shape, node.shape) if d is None], LEAST)
+        add([n for n, d in zip(array.shape, node.shape) if d is None], small)
         contiguous = array.flags.c_contiguous
         kind.append(contiguous)
         if not contiguous:
-            add([s // array.itemsize for s in array.strides], None)
+            add([s // array.itemsize for s in array.strides], plain_stride)
     for node in program.cells:
         if None in node.shape:
             shape = program.bound[node]
-            add([n for n, d in zip(shape, node.shape) if d is None], LEAST)
+            add([n for n, d in zip(shape, node.shape) if d is None], small)
     return tuple(kind), symbols
 
 
-def written_kind(program, arrays):
+def plain_stride(s):
+    """Whether plans are made for this very stride (in elements)."""
+    return 0 <= s < 2
+
+
+def written_kind(program, arrays, least=LEAST):
     """The kind of these arrays as the runtime reads it: see classes.c."""
     written = []
     for node, array in zip(program.inputs, arrays):
         written.append(array.ndim)
         for n, declared in zip(array.shape, node.shape):
-            written.append(n if declared is not None else -1 if n >= LEAST else -2 - n)
+            written.append(n if declared is not None else -1 if n >= least else -2 - n)
         written.append(int(array.flags.c_contiguous))
         if not array.flags.c_contiguous:
             steps = [s // array.itemsize for s in array.strides]
-            written.extend(s if 0 <= s < 2 else -1 for s in steps)
+            written.extend(s if plain_stride(s) else -1 for s in steps)
     return written
 
 
-def leaves_of(program, arrays, sizes, particular=False):
+def leaves_of(program, arrays, sizes, least=LEAST, particular=False):
     """({leaf: shape}, {input: strides in elements where they are not contiguous}): the numbers of
     `kind_of` as symbols of `sizes`, a ShapeClass; particular: each one is assumed to stay."""
     shapes, strides = {}, {}
 
-    def symbol(origin, name, value, least):
-        plain = 0 <= value < 2 if least is None else value < least
-        if plain:
-            return value
-        made = sizes.symbol(origin, name, value, least)
+    def symbol(origin, name, value, low):
+        made = sizes.symbol(origin, name, value, low)
         return int(made) if particular else made
 
     def shape(where, node, found):
         name = node.name or f"{where[0]} {where[1]}"
         return tuple(
-            n if d is not None else symbol((*where, k), f"{name}.shape[{k}]", n, LEAST)
+            n if d is not None or n < least else symbol((*where, k), f"{name}.shape[{k}]", n, 1)
             for k, (d, n) in enumerate(zip(node.shape, found))
         )
 
@@ -386,9 +439,10 @@ def leaves_of(program, arrays, sizes, particular=False):
         shapes[node] = shape(("input", i), node, array.shape)
         if not array.flags.c_contiguous:
             name = node.name or f"input {i}"
+            steps = [s // array.itemsize for s in array.strides]
             strides[node] = tuple(
-                symbol(("stride", i, k), f"{name}.strides[{k}]", s // array.itemsize, None)
-                for k, s in enumerate(array.strides)
+                s if plain_stride(s) else symbol(("stride", i, k), f"{name}.strides[{k}]", s, None)
+                for k, s in enumerate(steps)
             )
     for i, node in enumerate(program.cells):
         if None in node.shape:

@@ -5,17 +5,21 @@ in the C text each of them would be a kernel of its own, 0.2 s of the compiler e
 """
 
 LEAST = 4  # loops that are alike at least; fewer keep their numbers in the text
+COMMON = (0.0, 1.0, -1.0, 2.0, 0.5)  # that formulas have, rather than their users
 
 
-def share(groups):
+def share(groups, apart=False):
     """Let loops that compute the same with other numbers become one kernel.
 
-    Sets `numbers` of a group: the uids of the constants it reads from memory.
+    Sets `numbers` of a group: the uids of the constants it reads from memory. apart: all floats but
+    COMMON ones, for kernels made before anybody knows the rates and limits of a program.
     """
     alike = {}
     for group in groups:
         shape, numbers = form(group)
-        if numbers:
+        if apart:
+            group.numbers = frozenset(n.uid for n in numbers if not _is_common(n))
+        elif numbers:
             alike.setdefault(shape, []).append((group, numbers))
     for found in alike.values():
         if len(found) < LEAST:
@@ -51,6 +55,10 @@ def form(group):
 def is_number(node):
     """Whether a loop has the value of `node` in its text."""
     return node.op.name == "constant" and node.value.size == 1 and not node.attrs["value"].sized
+
+
+def _is_common(node):
+    return node.dtype[0] != "f" or node.value.item() in COMMON
 
 
 def _value(node):

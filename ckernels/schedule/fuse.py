@@ -45,14 +45,17 @@ class Schedule:
         return TAKEN
 
 
-def fuse(outputs):
-    """Partition the fusible nodes under `outputs` (concrete shapes) into Groups: a Schedule."""
-    return _Fuser(outputs).run()
+def fuse(outputs, apart=False):
+    """Partition the fusible nodes under `outputs` (concrete shapes) into Groups: a Schedule.
+
+    apart: numbers lie in memory, so that kernels serve programs with others; see alike.py.
+    """
+    return _Fuser(outputs, apart).run()
 
 
 class _Fuser:
-    def __init__(self, outputs):
-        self.order = toposort(outputs)
+    def __init__(self, outputs, apart):
+        self.order, self.apart = toposort(outputs), apart
         self.users = consumers(self.order)
         self.keep = {n.uid for n in outputs}
         self.units = Units(self.users)
@@ -74,7 +77,7 @@ class _Fuser:
         rank = {n.uid: i for i, n in enumerate(self.order)}
         for group in groups:
             group.nodes.sort(key=lambda n: rank[n.uid])
-        share(groups)
+        share(groups, self.apart)
         return Schedule(self.order, self.home, self.missed, self.units.earlier, siblings.apart)
 
     def place(self, node):

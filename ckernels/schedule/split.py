@@ -9,7 +9,7 @@ must be concrete.
 from .. import dtypes, ops
 from ..graph.node import apply, constant, make
 from ..graph.op import Op
-from ..graph.sizes import ceil_divide, greatest, reaches, smallest
+from ..graph.sizes import ceil_divide, estimate, greatest, reaches, smallest
 from ..ops.composite import extent
 
 FULL = 32768  # elements below which one thread reduces everything
@@ -64,11 +64,12 @@ def chunking(node):
     leading = reduced and kept and max(reduced) < min(kept)
     if not leading or (reaches(width, NARROW) and not reaches(x.size, IN_CACHE)):
         return None
-    if reaches(count, ROWS):
-        many = smallest(count, 65536 // greatest(width, 1))
-        rows = greatest(greatest(LEAST, ceil_divide(count, 64)), many)
-        if reaches(count, rows + 1):
-            return greatest(2, ceil_divide(count, rows))
+    if estimate(count) < ROWS and not reaches(count, ROWS):
+        return None
+    many = smallest(count, 65536 // greatest(width, 1))
+    rows = greatest(greatest(LEAST, ceil_divide(count, 64)), many)
+    if reaches(count, rows + 1) and reaches(count, ROWS):
+        return greatest(2, ceil_divide(count, rows))
     return None
 
 

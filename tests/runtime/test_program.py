@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import ckernels as K
 from ckernels import ops
-from ckernels.errors import CKernelsError
+from ckernels.errors import CKernelsError, ShapeError
 from ckernels.graph.node import make, new_uid
 from ckernels.plan.instructions import KERNEL
 from ckernels.plan.memory import ALIGN, offsets
@@ -336,8 +336,105 @@ def test_one_plan_serves_a_class_of_shapes():
         np.testing.assert_allclose(got[1], a.mean(0), rtol=1e-5)
     stats = f.stats()
     assert stats["plans"] == 6 and stats["classes"] <= 2
-    f(np.ones((1, 4), "f"))
+    np.testing.assert_allclose(f(np.ones((1, 4), "f"))[1], np.ones(4))
+    assert f.stats()["classes"] == stats["classes"]
+    with pytest.raises(ShapeError):
+        f(np.ones((1, 3), "f"))
+    f(np.ones((0, 4), "f"))
     assert f.stats()["classes"] == stats["classes"] + 1
+
+
+OF_MANY = {  # programs of x of shape (None, 4)
+    "sums": lambda x: [K.sum(x, axis=0), K.sum(x, axis=1), K.mean(x), K.prod(x, axis=0)],
+    "spread": lambda x: [K.std(x, axis=0), K.var(x), K.std(x, axis=1)],
+    "extremes": lambda x: [K.max(x, axis=0), K.argmax(x, axis=0), K.argmin(x, 1), K.any(x > 0)],
+    "orders": lambda x: [K.cumsum(x, axis=0), K.cumprod(x, axis=1), K.reverse(x, 0)],
+    "products": lambda x: [
+        K.dot(x, K.transpose(x)),
+        K.dot(K.transpose(x), x),
+        K.batch_dot(x, x, 1),
+    ],
+    "shapes": lambda x: [K.reshape(x, (-1,)), K.reshape(x, (-1, 2)), K.transpose(x), K.flatten(x)],
+    "expanded": lambda x: [K.expand_dims(x, 0) + K.expand_dims(x, 1), K.repeat(x, 3)],
+    "repeated": lambda x: [K.repeat_elements(x, 2, 0), K.tile(x, (2, 1)), K.concatenate([x, x], 0)],
+    "parts": lambda x: [x[:1], x[-1], x[:, 1:3], x[::-1] * 2, x[-1:] + x],
+    "softmax": lambda x: [K.softmax(x), K.logsumexp(x, axis=0), K.l2_normalize(x, 0)],
+    "gathered": lambda x: [K.gather(x, K.argmin(x, 1) * 0), K.one_hot(K.argmax(x, 1), 4)],
+    "gradients": lambda x: K.gradients(
+        K.sum(K.square(x - K.mean(x, axis=0))) + K.sum(K.dot(x, K.transpose(x)) ** 2), [x]
+    ),
+    "scans": lambda x: [
+        K.scan(lambda row, s: s * 0.5 + row, sequences=[x], outputs_info=[K.zeros((4,))])[0]
+    ],
+    "sizes": lambda x: [x / K.cast(K.shape(x)[0], "float32"), K.arange(K.shape(x)[0])],
+}
+
+
+@pytest.mark.parametrize("contiguous", [True, False])
+@pytest.mark.parametrize("name", OF_MANY)
+def test_one_after_many_is_one_as_it_is(name, contiguous):
+    """A 1 in the class of larger sizes, and met first: the same numbers, of the same shapes."""
+    x, y = K.placeholder((None, 4)), K.placeholder((None, 4))
+    f, g = K.function([x], OF_MANY[name](x)), K.function([y], OF_MANY[name](y))
+
+    def data(n):
+        a = np.random.default_rng(n).standard_normal((2 * n, 4)).astype("f")
+        return a[:n] if contiguous else a[::2]
+
+    f([data(7)]), f([data(3)])
+    for n in (1, 5, 1):
+        for got, want in zip(f([data(n)]), g([data(n)])):
+            assert got.shape == want.shape and got.dtype == want.dtype
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+def test_a_one_that_stretches_is_no_member_of_the_class():
+    """Near misses: a batch of one beside another size broadcasts, also where gradients sum it."""
+    x, y = K.placeholder((None, 3), name="x"), K.placeholder((None, 3), name="y")
+    f = K.function([x, y], [x * y, *K.gradients(K.sum(x * y * y), [x, y])])
+    rng = np.random.default_rng(0)
+    for n, m in ((4, 4), (6, 6), (1, 4), (4, 1), (1, 1), (1, 6), (6, 1), (0, 1), (1, 0), (5, 5)):
+        a, b = rng.random((n, 3)), rng.random((m, 3))
+        p, da, db = f([a, b])
+        a, b = a.astype("f"), b.astype("f")
+        np.testing.assert_allclose(p, a * b, rtol=1e-6)
+        whole = np.broadcast_shapes(a.shape, b.shape)
+        sum_to = lambda g, n: g.sum(0, keepdims=True) if n == 1 else g  # noqa: E731
+        np.testing.assert_allclose(da, sum_to(np.broadcast_to(b * b, whole), n), rtol=1e-5)
+        np.testing.assert_allclose(db, sum_to(2 * a * b, m), rtol=1e-5)
+    with pytest.raises(ShapeError, match="axis 0 is 2 against 5"):
+        f([np.ones((2, 3)), np.ones((5, 3))])
+    z = K.placeholder((None, 3))
+    g = K.function([z], K.squeeze(z, 0) * 2)
+    with pytest.raises(ShapeError):
+        g([np.ones((2, 3))])
+    np.testing.assert_array_equal(g([np.ones((1, 3))]), 2 * np.ones(3))
+
+
+def test_a_one_met_first_has_a_plan_of_its_own():
+    x = K.placeholder((None, 4))
+    f = K.function([x], K.dot(x, K.ones((4, 5))))
+    for n, classes in ((1, 1), (3, 2), (1, 2), (9, 2)):
+        np.testing.assert_array_equal(f([np.ones((n, 4))]), np.full((n, 5), 4.0))
+        assert f.stats()["classes"] == classes
+    f = K.function([x], K.dot(x, K.ones((4, 5))))
+    for n in (3, 1):
+        f([np.ones((n, 4))])
+        assert "matmul" in f.explain() and f.stats()["classes"] == 1
+
+
+def test_a_batch_of_one_compiles_next_to_nothing():
+    """Layers whose kernels a larger batch has compiled, across the threshold of a long variance."""
+    x, w = K.placeholder((None, 12, 12, 3)), K.variable(np.ones((3, 3, 3, 8)) / 27)
+    y = K.conv2d(x, w, padding="same")
+    y = K.relu((y - K.mean(y, axis=[0, 1, 2])) / (K.std(y, axis=[0, 1, 2]) + 0.1))
+    f = K.function([x], [K.sum(y)], updates=[(w, w - 0.1 * K.gradients(K.sum(y * y), [w])[0])])
+    rng = np.random.default_rng(0)
+    f([rng.random((16, 12, 12, 3))])
+    names = {k["name"] for k in f.stats()["kernels"]}
+    f([rng.random((1, 12, 12, 3))])
+    new = {k["name"] for k in f.stats()["kernels"]} - names
+    assert len(new) <= len(names) // 2, (new, names)
 
 
 def test_plans_of_a_class_are_made_without_python(monkeypatch):

@@ -10,6 +10,8 @@ import functools
 import os
 
 from ...config import config as engine
+from ...errors import ArgumentError, CKernelsError
+from .exceptions import RefusedError
 from .flags import FIXED, ROWS
 
 TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -29,7 +31,7 @@ def flags_of(text):
     for item in filter(None, (i.strip() for i in lexer)):
         name, sign, value = item.partition("=")
         if not sign:
-            raise ValueError(f"THEANO_FLAGS: {item!r} is not of the form name=value")
+            raise ArgumentError(f"THEANO_FLAGS: {item!r} is not of the form name=value")
         found.setdefault(name.strip(), value.strip())
     return found
 
@@ -77,14 +79,14 @@ class ConfigParam:
         if kind is bool:
             word = str(value).lower()
             if word not in TRUE + FALSE:
-                raise ValueError(f"the flag {self.fullname!r} is True or False, not {value!r}")
+                raise ArgumentError(f"the flag {self.fullname!r} is True or False, not {value!r}")
             return word in TRUE
         if isinstance(kind, tuple):
             if self.fullname == "mode" and not isinstance(value, str):
                 return value
             word = str(value)
             if word not in kind:
-                raise ValueError(f"the flag {self.fullname!r} is one of {kind}, not {word!r}")
+                raise ArgumentError(f"the flag {self.fullname!r} is one of {kind}, not {word!r}")
             return word
         return kind(value)
 
@@ -172,7 +174,7 @@ class Config(Section):
             raise AttributeError(f"Theano's configuration has no flag {name!r}")
         value = param.parse(self._sources().get(name, param.default))
         if name == "device" and value != "cpu":
-            raise ValueError("device is cpu: there is no GPU back-end here")
+            raise ArgumentError("device is cpu: there is no GPU back-end here")
         self._values[name] = value
         return value
 
@@ -181,7 +183,7 @@ class Config(Section):
         if param is None:
             raise AttributeError(f"Theano's configuration has no flag {name!r}")
         if not param.allow_override:
-            raise Exception(
+            raise CKernelsError(
                 f"the flag {name} is fixed from the start: set it in THEANO_FLAGS or .theanorc"
             )
         self._values[name] = param.parse(value)
@@ -226,7 +228,7 @@ class change_flags(contextlib.ContextDecorator):  # noqa: N801
         self.flags = {**dict(args), **flags}
         for name in self.flags:
             if name not in config._params:
-                raise AssertionError(f"Theano's configuration has no flag {name!r}")
+                raise RefusedError(f"Theano's configuration has no flag {name!r}")
 
     def _recreate_cm(self):
         return change_flags(**self.flags)

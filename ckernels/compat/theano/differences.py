@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ...errors import ArgumentError, CKernelsError, UsageError
+from .exceptions import RefusedError
 from .gof.graph import Variable
 
 
@@ -15,7 +17,7 @@ class numeric_grad:  # noqa: N801 (Theano's name)
         points = [np.array(p) for p in ([pt] if packed else pt)]
         kinds = {str(p.dtype) for p in points}
         if not kinds <= set(self.type_eps):
-            raise TypeError(f"All function arguments should have float dtypes, not {kinds}")
+            raise UsageError(f"All function arguments should have float dtypes, not {kinds}")
         eps = (
             max(
                 self.type_eps[k]
@@ -51,13 +53,13 @@ class numeric_grad:  # noqa: N801 (Theano's name)
         given = g_pt if isinstance(g_pt, (list, tuple)) else [g_pt]
         own = self.gf if isinstance(self.gf, (list, tuple)) else [self.gf]
         if len(given) != len(own):
-            raise ValueError(
+            raise ArgumentError(
                 "there must be one gradient for each array of pt, not this many", len(given)
             )
         pairs = []
         for a, b in zip(given, own):
             if np.shape(a) != b.shape:
-                raise ValueError("argument element has wrong shape", np.shape(a), b.shape)
+                raise ArgumentError("argument element has wrong shape", np.shape(a), b.shape)
             pairs.append(self.abs_rel_err(np.asarray(a), b))
         return pairs
 
@@ -79,7 +81,7 @@ class numeric_grad:  # noqa: N801 (Theano's name)
         return k, worst[k][1], worst[k][2], worst[k][3]
 
 
-class GradientError(Exception):
+class GradientError(CKernelsError):
     """A gradient differs from the one by differences."""
 
     def __init__(self, arg, err_pos, shape, val1, val2, abs_err, rel_err, abs_tol, rel_tol):
@@ -125,16 +127,16 @@ def verify_grad(
     from .tensor.type import TensorType
 
     if not isinstance(pt, (list, tuple)):
-        raise AssertionError("pt is a list of arrays")
+        raise RefusedError("pt is a list of arrays")
     pt = [np.array(p) for p in pt]
     for k, p in enumerate(pt):
         if p.dtype not in ("float16", "float32", "float64"):
-            raise TypeError(
+            raise UsageError(
                 f"input {k} of verify_grad has dtype {p.dtype}; differences need "
                 "float16, float32 or float64"
             )
     if rng is None:
-        raise TypeError(
+        raise UsageError(
             "verify_grad draws numbers: pass rng=numpy.random.RandomState(seed), or "
             "call theano.tests.unittest_tools.verify_grad, which has one"
         )
@@ -146,7 +148,7 @@ def verify_grad(
     ]
     out = fun(*inputs)
     if not isinstance(out, Variable):
-        raise TypeError("verify_grad can only verify gradients of functions of one output")
+        raise UsageError("verify_grad can only verify gradients of functions of one output")
     value = function(inputs, out, mode=mode, on_unused_input="ignore", name="gradient.py fwd")
     shape = value(*[p.copy() for p in pt]).shape
     # Weights of float64 add the result up in float64: a float32 sum is as coarse as the step.

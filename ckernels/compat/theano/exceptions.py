@@ -6,9 +6,11 @@ So `except ValueError`, `except theano.gradient.DisconnectedInputError` and
 
 from ...errors import (
     ArgumentError,
+    CKernelsError,
     DisconnectedError,
     DTypeError,
     NonFiniteError,
+    NotSupported,
     ShapeError,
     UsageError,
 )
@@ -26,7 +28,15 @@ class UnusedInputError(ArgumentError):
     """An input that no output or update needs."""
 
 
-class AliasedMemoryError(Exception):
+class RefusedError(CKernelsError, AssertionError):
+    """What a function of Theano asserts of its arguments does not hold."""
+
+
+class GivensError(CKernelsError, RuntimeError):
+    """givens that would replace an input."""
+
+
+class AliasedMemoryError(CKernelsError):
     """Two inputs share memory that a function would write to."""
 
 
@@ -38,8 +48,10 @@ class NullTypeGradError(UsageError):
     """A gradient that is undefined or not implemented was reached."""
 
 
-class NotScalarConstantError(Exception):
-    """A variable is not known to be one constant number."""
+class NotScalarConstantError(CKernelsError):
+    """A variable is not known to be one constant number; raised often, so it asks for no line."""
+
+    about_programs = False
 
 
 class EmptyConstantError(NotScalarConstantError):
@@ -66,5 +78,5 @@ class NanGuardError(NonFiniteError, AssertionError):
     """NanGuardMode found a number that its switches call an error."""
 
 
-class NotSupportedHere(NotImplementedError, TypeError):
+class NotSupportedHere(NotSupported, TypeError):
     """A part of Theano that ckernels does not have, with what to use instead."""

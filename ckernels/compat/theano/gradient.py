@@ -11,19 +11,20 @@ import numpy as np
 
 from ... import dtypes, ops
 from ...autodiff import reverse as engine
-from ...errors import DTypeError, with_line
+from ...errors import ArgumentError, DTypeError, NotSupported, UsageError, with_line
 from ...graph.node import make, new_uid
 from ...graph.op import Op as Row
 from ...graph.walk import rebuild, toposort
 from .config import config
 from .differences import GradientError, numeric_grad, verify_grad
-from .exceptions import DisconnectedInputError, NullTypeGradError
+from .exceptions import DisconnectedInputError, NullTypeGradError, RefusedError
 from .gof.graph import Constant, Variable, ancestors, apply_order
 from .gof.op import KernelOp, PureOp, apply_op
-from .gof.perform import noting
+from .gof.perform import Performed, is_opaque, noting
 from .gof.type import DisconnectedType, NullType
 from .gof.walks import LAZY, applied, handle_of, is_leaf, known_handles
 from .names import absent_of as _absent_of
+from .object_gradients import Flow, at_places, numbers, passed
 from .tensor.rules import DISCRETE
 from .tensor.variables import Handle, as_tensor_variable, wrap
 
@@ -37,13 +38,13 @@ __all__ = ["grad", "Rop", "Lop", "subgraph_grad", "jacobian", "hessian", "verify
 def format_as(use_list, use_tuple, outputs):
     """The list `outputs` as a list, a tuple or, if it has one entry, that entry."""
     if use_list and use_tuple:
-        raise AssertionError("use_list and use_tuple exclude each other; set at most one of them")
+        raise RefusedError("use_list and use_tuple exclude each other; set at most one of them")
     if use_list or use_tuple:
         outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
         return list(outputs) if use_list else tuple(outputs)
     if isinstance(outputs, (list, tuple)):
         if len(outputs) != 1:
-            raise AssertionError(f"one output was asked for, not {len(outputs)}: {outputs}")
+            raise RefusedError(f"one output was asked for, not {len(outputs)}: {outputs}")
         return outputs[0]
     return outputs
 
@@ -91,6 +92,8 @@ class Opened:
             if isinstance(h, Constant):
                 memo[id(h)] = self._mark(h, h.node)
         for apply in apply_order(self.roots):
+            if Performed.objects and is_opaque(apply):
+                continue  # a leaf to the engine
             inputs = [memo.get(id(x), x) for x in apply.inputs]
             outputs = apply.outputs
             if any(a is not b for a, b in zip(inputs, apply.inputs)):
@@ -166,13 +169,13 @@ def grad(
     targets = list(wrt) if use_list or use_tuple else [wrt]
     for x in targets:
         if not isinstance(x, Variable):
-            raise TypeError(f"Expected Variable, got {x} of type {type(x)}")
+            raise UsageError(f"Expected Variable, got {x} of type {type(x)}")
     if disconnected_inputs not in ("raise", "warn", "ignore"):
-        raise ValueError(
+        raise ArgumentError(
             f"disconnected_inputs is 'raise', 'warn' or 'ignore', not {disconnected_inputs!r}"
         )
     if return_disconnected not in ("zero", "none", "None", "Disconnected", "disconnected"):
-        raise ValueError(
+        raise ArgumentError(
             f"return_disconnected is 'zero', 'None' or 'Disconnected', not {return_disconnected!r}"
         )
     if any(hasattr(x, "tensor_parts") for x in targets):
@@ -190,7 +193,13 @@ def grad(
         return format_as(use_list, use_tuple, found)
     known = _known(known_grads)
     cost = _checked_cost(cost, known)
-    found = _gradients(cost, targets, known, list(consider_constant or ()))
+    fixed = [v if numbers(v) is None else numbers(v) for v in consider_constant or ()]
+    roots = ([] if cost is None else [cost]) + list(known_grads or ())
+    applies = passed(roots, targets)
+    if applies:
+        found = _past_objects(cost, targets, known, fixed, applies)
+    else:
+        found = _gradients(cost, targets, known, fixed)
     results = [
         _finished(g, x, cost, disconnected_inputs, return_disconnected, null_gradients, known)
         for g, x in zip(found, targets)
@@ -210,12 +219,12 @@ def grad(
 def _checked_cost(cost, known):
     if cost is None:
         if not known:
-            raise AssertionError("cost and known_grads are both missing; give one of them")
+            raise RefusedError("cost and known_grads are both missing; give one of them")
         return None
     if not isinstance(cost, Variable):
         cost = as_tensor_variable(cost)
     if isinstance(cost.type, NullType):
-        raise ValueError(f"the cost is undefined, so are its gradients: {cost.type.why_null}")
+        raise ArgumentError(f"the cost is undefined, so are its gradients: {cost.type.why_null}")
     if cost.ndim:
         raise with_line(
             TypeErrorOfShape(
@@ -225,7 +234,7 @@ def _checked_cost(cost, known):
             cost.node,
         )
     if getattr(cost, "dtype", "") in dtypes.COMPLEX:
-        raise TypeError("cost must be real, not complex")
+        raise UsageError("cost must be real, not complex")
     return cost
 
 
@@ -237,12 +246,35 @@ def _known(known_grads):
     found = {}
     for v, g in dict(known_grads or {}).items():
         if not isinstance(v, Variable):
-            raise TypeError(f"known_grads should be a dictionary of Variables, not {v!r}")
-        found[v] = (
-            g
-            if isinstance(getattr(g, "type", None), (DisconnectedType, NullType))
-            else as_tensor_variable(g)
-        )
+            raise UsageError(f"known_grads should be a dictionary of Variables, not {v!r}")
+        if isinstance(getattr(g, "type", None), (DisconnectedType, NullType)):
+            found[numbers(v)] = g
+        elif hasattr(v, "tensor_parts"):
+            found[v.data] = at_places(g, v).data
+        else:
+            found[v] = as_tensor_variable(g)
+    return found
+
+
+def _past_objects(cost, targets, known, fixed, applies):
+    """`_gradients`, with what flows through `applies`, which make or take what is no tensor."""
+
+    def gradients(cost, wanted, known):
+        found = _gradients(cost, wanted, known, fixed)
+        return [handle_of(*g[:2]) if isinstance(g, tuple) else g for g in found]
+
+    flow = Flow(targets, applies, known, fixed, gradients)
+    flow.start(cost, known)
+    for apply in reversed(applies):
+        flow.through(apply)
+    mentioned = (*([] if cost is None else [cost]), *known, *known.values())
+    found = []
+    for g in map(flow.total_of_target, targets):
+        if g is None or isinstance(g.type, NullType):
+            found.append(g)
+        else:
+            g._mentions = mentioned
+            found.append((g.node, known_handles([g]), mentioned, [g]))
     return found
 
 
@@ -502,9 +534,9 @@ def subgraph_grad(wrt, end, start=None, cost=None, details=False):
     start: {variable: its gradient}; cost: a cost to add. (gradients by wrt, gradients by end).
     """
     if not isinstance(end, (list, tuple)) or not isinstance(wrt, (list, tuple)):
-        raise AssertionError("wrt and end are lists")
+        raise RefusedError("wrt and end are lists")
     if cost is None and start is None:
-        raise AssertionError("`cost` or `start` must be specified.")
+        raise RefusedError("`cost` or `start` must be specified.")
     params, ends = list(wrt), list(end)
     known, from_start, from_cost = dict(start or {}), None, None
     inputs = list(dict.fromkeys(params + ends))
@@ -536,14 +568,15 @@ def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="
     vs = list(eval_points) if isinstance(eval_points, (list, tuple)) else [eval_points]
     xs, vs = [as_tensor_variable(x) for x in xs], [as_tensor_variable(v) for v in vs]
     if len(xs) != len(vs):
-        raise ValueError(f"{len(xs)} variables in wrt, {len(vs)} eval_points: one for each")
+        raise ArgumentError(f"{len(xs)} variables in wrt, {len(vs)} eval_points: one for each")
     for k, (x, v) in enumerate(zip(xs, vs)):
         if x.ndim != v.ndim:
-            raise ValueError(
+            raise ArgumentError(
                 f"wrt[{k}] has {x.ndim} dimensions, eval_points[{k}] has {v.ndim}: "
                 "a direction has the shape of its variable"
             )
     fs = [as_tensor_variable(y) for y in fs]
+    _needs_tensors("Rop", fs, xs)
     memo = known_handles([*fs, *xs, *vs])
     opened = Opened(fs, xs)
     found = []
@@ -555,6 +588,16 @@ def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="
             found.append(handle_of(opened.closed([node])[0], memo))
             found[-1]._mentions = (y, *xs, *vs)
     return format_as(many_f, tuple_f, found)
+
+
+def _needs_tensors(what, roots, wrt):
+    """An error where a way from `wrt` to `roots` passes an Op on what is no tensor."""
+    if any(hasattr(x, "tensor_parts") for x in wrt):
+        raise UsageError(f"{what} is taken by tensors; by a sparse matrix there is grad")
+    for apply in passed(roots, wrt):
+        raise NotSupported(
+            f"{what} does not pass {apply.op}, which takes or makes what is no tensor; grad does"
+        )
 
 
 def _rop(y, xs, vs):
@@ -571,7 +614,7 @@ def _rop(y, xs, vs):
     ]
     for op in users:
         if not (has_own(op) or hasattr(op, "grad") or type(op).L_op is not PureOp.L_op):
-            raise NotImplementedError(f"{op} has no R_op and no gradient")
+            raise NotSupported(f"{op} has no R_op and no gradient")
     xs, vs = [x for x, _ in live], [v for _, v in live]
     return (tangent if any(map(has_own, users)) else engine.Rop)(y, xs, vs)
 
@@ -587,7 +630,7 @@ def _rop_disconnected(y, what, returned):
     if what == "warn":
         warnings.warn(text, stacklevel=3)
     elif what != "ignore":
-        raise ValueError(f"disconnected_outputs is 'raise', 'warn' or 'ignore', not {what!r}")
+        raise ArgumentError(f"disconnected_outputs is 'raise', 'warn' or 'ignore', not {what!r}")
     if returned == "zero":
         return _zeros(y)
     return None if returned in ("None", "none") else DisconnectedType()()
@@ -600,7 +643,7 @@ def Lop(f, wrt, eval_points, consider_constant=None, disconnected_inputs="raise"
     use_list, use_tuple = isinstance(wrt, list), isinstance(wrt, tuple)
     targets = list(wrt) if use_list or use_tuple else [wrt]
     if len(fs) != len(points):
-        raise AssertionError("f and eval_points have different lengths")
+        raise RefusedError("f and eval_points have different lengths")
     found = grad(
         None,
         targets,
@@ -614,9 +657,9 @@ def Lop(f, wrt, eval_points, consider_constant=None, disconnected_inputs="raise"
 def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise"):
     """d expression / d wrt of a scalar or a vector, of shape expression.shape + wrt.shape."""
     if not isinstance(expression, Variable):
-        raise AssertionError(f"jacobian differentiates a Variable, not {type(expression).__name__}")
+        raise RefusedError(f"jacobian differentiates a Variable, not {type(expression).__name__}")
     if expression.ndim > 1:
-        raise AssertionError(
+        raise RefusedError(
             f"jacobian takes a scalar or a vector, but {expression} has "
             f"{expression.ndim} dimensions; flatten it first"
         )
@@ -626,6 +669,7 @@ def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise
         return format_as(
             use_list, use_tuple, grad(expression, targets, consider_constant, disconnected_inputs)
         )
+    _needs_tensors("jacobian", [expression], targets)
     memo = known_handles([expression, *targets])
     opened = Opened([expression], [*targets, *(consider_constant or ())])
     root = opened.roots[0].node
@@ -652,9 +696,9 @@ def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise
 def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):
     """The second derivatives of a scalar by vectors: a matrix for each."""
     if not isinstance(cost, Variable):
-        raise AssertionError(f"hessian differentiates a Variable, not {type(cost).__name__}")
+        raise RefusedError(f"hessian differentiates a Variable, not {type(cost).__name__}")
     if cost.ndim:
-        raise AssertionError(
+        raise RefusedError(
             f"hessian takes a scalar cost, but {cost} has {cost.ndim} dimensions; "
             "sum or average it first"
         )
@@ -663,7 +707,7 @@ def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):
     found = []
     for x in targets:
         if not isinstance(x, Variable) or x.ndim != 1:
-            raise AssertionError(f"hessian is taken by vectors, not by {x}: flatten it first")
+            raise RefusedError(f"hessian is taken by vectors, not by {x}: flatten it first")
         slope = grad(
             cost, x, consider_constant=consider_constant, disconnected_inputs=disconnected_inputs
         )

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...errors import NotSupported
 from .gof.graph import Variable
 
 
@@ -18,7 +19,7 @@ def dot(l, r):  # noqa: E741
             found = method(other)
             if found is not NotImplemented:
                 return found
-    raise NotImplementedError("neither factor of dot is a variable; make one a tensor", l, r)
+    raise NotSupported("neither factor of dot is a variable; make one a tensor", l, r)
 
 
 def _asarray(a, dtype, order=None):

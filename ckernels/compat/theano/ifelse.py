@@ -4,8 +4,10 @@ Where their sizes turn out to differ both are computed, and the one that is take
 """
 
 from ... import ops
+from ...errors import ArgumentError, UsageError
 from .gof.graph import Apply, Variable
 from .gof.op import KernelOp, Op
+from .gof.type import DisconnectedType
 from .names import absent_of as _absent_of
 from .tensor.variables import Handle, as_tensor_variable
 
@@ -20,7 +22,7 @@ class IfElse(KernelOp):
     def make_node(self, c, *args):
         c = as_tensor_variable(c)
         if c.ndim:
-            raise TypeError(
+            raise UsageError(
                 f"ifelse asks one number, 0 or not, but {c} has {c.ndim} dimensions: "
                 "use switch to choose by element"
             )
@@ -48,12 +50,31 @@ class ObjectIfElse(Op):
 
     def make_node(self, condition, then, other):
         if then.type != other.type:
-            raise TypeError(f"the branches of ifelse are {then.type} and {other.type}")
+            raise UsageError(f"the branches of ifelse are {then.type} and {other.type}")
         return Apply(self, [as_tensor_variable(condition), then, other], [then.type()])
 
     def perform(self, node, inputs, storage, params=None):
         condition, then, other = inputs
         storage[0][0] = then if condition else other
+
+    def connection_pattern(self, node):
+        return [[False], [True], [True]]
+
+    def grad(self, inputs, gradients):
+        condition, then, other = inputs
+        if not hasattr(then, "tensor_parts"):
+            from .gradient import grad_not_implemented  # start-up
+
+            why = "only tensors and sparse matrices flow back through ifelse"
+            return [grad_not_implemented(self, k, x, why) for k, x in enumerate(inputs)]
+        from .sparse import sp_zeros_like  # start-up
+
+        (g,) = gradients
+        return [
+            DisconnectedType()(),
+            self(condition, g, sp_zeros_like(then)),
+            self(condition, sp_zeros_like(other), g),
+        ]
 
 
 def ifelse(condition, then_branch, else_branch, name=None):
@@ -69,7 +90,7 @@ def ifelse(condition, then_branch, else_branch, name=None):
     then = list(then_branch) if many else [then_branch]
     other = list(else_branch) if isinstance(else_branch, (list, tuple)) else [else_branch]
     if len(then) != len(other):
-        raise ValueError(
+        raise ArgumentError(
             f"ifelse got {len(then)} values to take where the condition holds and "
             f"{len(other)} where not; both branches need the same number"
         )
@@ -88,9 +109,9 @@ def _alike(a, b):
     """Both branches of one dtype and one number of dimensions."""
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if not isinstance(a, Handle) or not isinstance(b, Handle):
-        raise TypeError("the branches of ifelse are tensors")
+        raise UsageError("the branches of ifelse are tensors")
     if a.ndim != b.ndim:
-        raise TypeError(
+        raise UsageError(
             f"the branches of ifelse are {a.type} and {b.type}: give them the same "
             "number of dimensions"
         )
@@ -99,7 +120,7 @@ def _alike(a, b):
 
         wide = upcast(a.dtype, b.dtype)
         if not (hasattr(a, "data") or hasattr(b, "data")):
-            raise TypeError(
+            raise UsageError(
                 f"the branches of ifelse are {a.type} and {b.type}: cast one so that "
                 "their dtypes are equal"
             )

@@ -2,6 +2,7 @@
 
 import sys
 
+from ...errors import UsageError
 from .gof.graph import Apply, Constant, Variable
 from .gof.op import KernelOp
 from .names import absent_of as _absent_of
@@ -23,7 +24,7 @@ def _roots(obj):
         elif hasattr(one, "outputs"):
             found += one.outputs
         else:
-            raise TypeError(
+            raise UsageError(
                 "debugprint takes variables, Apply nodes, functions or graphs, not", one
             )
     return found
@@ -307,7 +308,7 @@ def drawable(fct):
         return fct
     found = [v for v in _roots(fct) if getattr(v, "node", None) is not None]
     if not found:
-        raise TypeError("a function or tensors are drawn, and there are none here", fct)
+        raise UsageError("a function or tensors are drawn, and there are none here", fct)
     return found
 
 

@@ -1,14 +1,22 @@
 """Assert: a tensor that is computed only if conditions hold."""
 
+from .exceptions import RefusedError
 from .gof.op import KernelOp
 from .names import absent_of as _absent_of
 from .tensor.variables import as_tensor_variable
 
 
-def _check(x, *conditions, message):
+def _check(x, *conditions, message, error=""):
     from ... import ops
 
-    return ops.check(x, *conditions, message=message)
+    return ops.check(x, *conditions, message=message, error=error)
+
+
+def valued(x, message, *conditions, error="value"):
+    """`x`; a call in which a scalar condition is false raises a ValueError, or an IndexError for
+    error="index"."""
+    conditions = [as_tensor_variable(c) for c in conditions]
+    return KernelOp(_check, "Check", message=message, error=error)(x, *conditions)
 
 
 class Assert(KernelOp):
@@ -21,7 +29,7 @@ class Assert(KernelOp):
     def make_node(self, value, *conds):
         conds = [as_tensor_variable(c) for c in conds]
         if any(c.ndim for c in conds):
-            raise AssertionError("the conditions of Assert are scalars")
+            raise RefusedError("the conditions of Assert are scalars")
         return KernelOp.make_node(self, value, *conds)
 
     def __call__(self, value, *conds, **kwargs):

@@ -7,6 +7,7 @@ what its R_op says as its tangent. Ops inside of steps of scan go by their gradi
 from ... import dtypes, ops
 from ...api.tensor import placeholder_node
 from ...autodiff import reverse as engine
+from ...errors import ArgumentError
 from ...graph.node import item
 from ...graph.walk import rebuild, toposort
 from .compile.builders import OpFromGraph
@@ -55,7 +56,9 @@ class _Cut:
         )
         made = [node] if node.outs is None else [item(node, k) for k in range(len(node.outs))]
         if not isinstance(found, (list, tuple)) or len(found) != len(made):
-            raise ValueError(f"R_op of {op} returns a list of {len(made)} variables, not {found!r}")
+            raise ArgumentError(
+                f"R_op of {op} returns a list of {len(made)} variables, not {found!r}"
+            )
         for out, part in zip(made, found):
             if out not in self.xs:
                 self.stand_in(op, out, part)

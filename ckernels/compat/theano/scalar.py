@@ -8,6 +8,7 @@ generates its own.
 import numpy as np
 
 from ... import dtypes, ops
+from ...errors import UsageError
 from ...graph.node import constant as constant_node
 from .gof.clinker import CNumber
 from .gof.graph import Apply, Constant, Variable
@@ -35,7 +36,7 @@ class Scalar(CNumber, Type):
         """`data` as a NumPy scalar of this dtype; TypeError where it does not fit."""
         py = np.asarray(data)
         if strict and py.dtype != self.numpy_dtype:
-            raise TypeError(f"{self} expected a {self.dtype}, got {data} of type {type(data)}")
+            raise UsageError(f"{self} expected a {self.dtype}, got {data} of type {type(data)}")
         cast = py.astype(self.numpy_dtype)
         if not strict and (
             allow_downcast
@@ -45,7 +46,7 @@ class Scalar(CNumber, Type):
             return cast[()]
         if strict:
             return py[()]
-        raise TypeError(
+        raise UsageError(
             f"{data} would change its value as {self.dtype}; pass allow_downcast=True "
             "to accept that"
         )
@@ -129,7 +130,7 @@ def as_scalar(x, name=None):
             return x
         if x.ndim == 0:
             return scalar_from_tensor(x)
-        raise TypeError(f"Cannot convert {x} to Scalar: it has {x.ndim} dimensions")
+        raise UsageError(f"Cannot convert {x} to Scalar: it has {x.ndim} dimensions")
     array = autocast(x) if isinstance(x, (int, float, complex)) else np.asarray(x)
     return ScalarConstant(get_scalar_type(array.dtype.name), array, name)
 
@@ -154,7 +155,7 @@ class ScalarFromTensor(KernelOp):
 
         x = as_tensor_variable(x)
         if x.ndim:
-            raise TypeError(f"a tensor of {x.ndim} dimensions is no single number: {x}")
+            raise UsageError(f"a tensor of {x.ndim} dimensions is no single number: {x}")
         return Apply.made(self, [x], [wrap_scalar(x.node)])
 
     def grad(self, inputs, output_gradients):
@@ -215,7 +216,7 @@ class ScalarOp(Op):
 
     def make_node(self, *inputs):
         if self.nin >= 0 and len(inputs) != self.nin:
-            raise TypeError(f"{self} takes {self.nin} inputs, not {len(inputs)}: {inputs}")
+            raise UsageError(f"{self} takes {self.nin} inputs, not {len(inputs)}: {inputs}")
         inputs = [as_scalar(x) for x in inputs]
         return Apply.made(self, inputs, [wrap_scalar(self.nodes(*[x.node for x in inputs]))])
 
@@ -401,7 +402,7 @@ def upgrade_to_float(*types):
 def upgrade_to_float_no_complex(*types):
     """`upgrade_to_float`; TypeError for complex types."""
     if any("complex" in t.dtype for t in types):
-        raise TypeError(
+        raise UsageError(
             f"this op is for real numbers; its arguments have the dtypes {[t.dtype for t in types]}"
         )
     return upgrade_to_float(*types)

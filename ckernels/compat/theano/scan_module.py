@@ -14,7 +14,7 @@ from ...api import scan_step
 from ...api.tensor import Tensor
 from ...errors import ArgumentError, UsageError
 from .config import config
-from .exceptions import MissingInputError
+from .exceptions import MissingInputError, RefusedError
 from .gof.graph import Variable
 from .gof.walks import handle_of, known_handles, replayed
 from .names import absent_of as _absent_of
@@ -32,7 +32,7 @@ class until:  # noqa: N801 (Theano's name)
     def __init__(self, condition):
         self.condition = as_tensor_variable(condition)
         if self.condition.ndim:
-            raise AssertionError("the condition of until is a scalar")
+            raise RefusedError("the condition of until is a scalar")
 
 
 def scan(
@@ -145,7 +145,7 @@ class _Scan:
             and isinstance(n_steps, (float, np.floating))
             and n_steps != int(n_steps)
         ):
-            raise ValueError(f"n_steps must be whole, not {n_steps} of {type(n_steps)}")
+            raise ArgumentError(f"n_steps must be whole, not {n_steps} of {type(n_steps)}")
         if n_steps is not None and not isinstance(n_steps, int):
             self.counted = n_steps = as_tensor_variable(n_steps)
             known = ops.known_value(n_steps.node) if n_steps.ndim == 0 else None
@@ -153,7 +153,7 @@ class _Scan:
         if isinstance(n_steps, int) and n_steps < 0:
             self.go_backwards, n_steps = not self.go_backwards, -n_steps
         if n_steps is None and not self.seqs:
-            raise ValueError(
+            raise ArgumentError(
                 "scan cannot tell how many steps to take: pass n_steps or a sequence to run over"
             )
         return own._steps(self.seqs, n_steps)
@@ -300,7 +300,7 @@ def _info(entry):
     """An entry of outputs_info, checked."""
     if isinstance(entry, dict):
         if entry.get("initial") is None and entry.get("taps") is not None:
-            raise ValueError(
+            raise ArgumentError(
                 "an output with taps needs its values from before the first step: "
                 "give them as 'initial'",
                 entry,
@@ -311,7 +311,7 @@ def _info(entry):
         if "taps" in entry and isinstance(entry["taps"], int):
             entry["taps"] = [entry["taps"]]
         if set(entry) - {"initial", "taps", "inplace", "steps", "return_steps"}:
-            raise ValueError(f"outputs_info does not know {sorted(set(entry))}")
+            raise ArgumentError(f"outputs_info does not know {sorted(set(entry))}")
     return _spec(entry, "initial")
 
 
@@ -326,7 +326,7 @@ def _as_state(out, state):
         and np.dtype(out.dtype).itemsize <= np.dtype(first).itemsize
     ):
         return out.astype(first)
-    raise ValueError(
+    raise ArgumentError(
         f"the step of scan returns {out} of dtype {out.dtype}, but outputs_info "
         f"starts it as {first}; cast one of them to the dtype of the other"
     )
@@ -466,7 +466,7 @@ def scan_checkpoints(
     """`scan` that stores the state only every save_every_N steps; gradients compute the others."""
     sequences = _listed(sequences)
     if any(isinstance(s, dict) for s in sequences):
-        raise AssertionError("sequences of scan_checkpoints have no taps")
+        raise RefusedError("sequences of scan_checkpoints have no taps")
     if any(isinstance(s, dict) and "taps" in s for s in _listed(outputs_info)):
         raise RuntimeError("outputs_info of scan_checkpoints has no taps")
     asked = _Scan(fn, sequences, outputs_info, non_sequences, n_steps, False)
@@ -507,7 +507,7 @@ def clone(output, replace=None, strict=True, share_inputs=True, copy_inputs=None
         share_inputs = copy_inputs
     pairs = list(replace.items()) if hasattr(replace, "items") else list(replace or ())
     if replace is not None and not isinstance(replace, (dict, list, tuple)) and not pairs:
-        raise ValueError(
+        raise ArgumentError(
             f"replace is a dictionary, a list or tuple of pairs, or None, not {replace}"
         )
     many = isinstance(output, (list, tuple))

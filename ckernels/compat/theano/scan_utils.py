@@ -1,5 +1,6 @@
 """theano.scan_module.scan_utils: names that programs use, and `map_variables`."""
 
+from ...errors import NotSupported
 from .compile.builders import OpFromGraph
 from .gof.graph import Constant, ancestors, apply_order, equal_computations  # noqa: F401
 from .gof.graph import inputs as leaf_variables
@@ -57,7 +58,7 @@ def _inner(replacer, outputs, inputs):
     for v in extra:
         update = getattr(v, "update", None) or getattr(v, "default_update", None)
         if isinstance(v, SharedVariable) and update is not None:
-            raise NotImplementedError(
+            raise NotSupported(
                 f"an inner graph would use the shared variable {v}, which has an update: how often "
                 "it is updated is up to the graph around it"
             )
@@ -71,7 +72,7 @@ def _graph_again(replacer, op):
         return None
     outputs, extra = inner
     if op.overrides != "default" or op.rop_overrides != "default":
-        raise NotImplementedError(f"{op} has gradients of its own, which fit its own graph alone")
+        raise NotSupported(f"{op} has gradients of its own, which fit its own graph alone")
     inside = [v.type() for v in extra]
     outputs = replayed(outputs, dict(zip(extra, inside)))
     return OpFromGraph([*op.inputs, *inside], outputs, op.inline, name=op.name), extra
@@ -83,7 +84,7 @@ def _loop_again(replacer, call):
     if inner is None:
         return None
     if call.plain is None:
-        raise NotImplementedError("a scan with updates or a condition is not mapped inside")
+        raise NotSupported("a scan with updates or a condition is not mapped inside")
 
     def step(*args):
         table = dict(zip(call.arguments, args))

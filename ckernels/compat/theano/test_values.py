@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 
+from ...errors import ArgumentError
 from .config import config
 from .gof.graph import Constant, apply_order
 from .gof.op import NodeOp, run
@@ -83,7 +84,7 @@ def compute(node):
             "its tag.test_value"
         )
         if what == "raise":
-            raise ValueError(text) from problem
+            raise ArgumentError(text) from problem
         if what == "warn":
             warnings.warn(text, stacklevel=4)
         return
@@ -122,6 +123,6 @@ def missing_test_message(message):
 def debug_error_message(message):
     """What is wrong with test values: ValueError, a warning where the flag says so, or nothing."""
     if config.compute_test_value in ("raise", "ignore"):
-        raise ValueError(message)
+        raise ArgumentError(message)
     if config.compute_test_value == "warn":
         warnings.warn(message, stacklevel=3)

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 
+from ...errors import ArgumentError, UsageError
 from .names import absent_of as _absent_of
 from .tensor.sharedvar import SharedVariable
 
@@ -14,19 +15,19 @@ class OrderedUpdates(OrderedDict):
         super().__init__(*key, **kwargs)
         for k in self:
             if not isinstance(k, SharedVariable):
-                raise TypeError("only a shared variable can be updated; this key is none", k)
+                raise UsageError("only a shared variable can be updated; this key is none", k)
 
     def __setitem__(self, key, value):
         if not isinstance(key, SharedVariable):
-            raise TypeError("only a shared variable can be updated; this key is none", key)
+            raise UsageError("only a shared variable can be updated; this key is none", key)
         if getattr(self, "disabled", False):
-            raise ValueError("This OrderedUpdates was disabled.")
+            raise ArgumentError("This OrderedUpdates was disabled.")
         if (
             hasattr(value, "type")
             and getattr(value, "node", None) is not None
             and value.dtype != key.dtype
         ):
-            raise TypeError(f"the update of {key} has dtype {value.dtype}, not {key.dtype}")
+            raise UsageError(f"the update of {key} has dtype {value.dtype}, not {key.dtype}")
         super().__setitem__(key, value)
 
     def update(self, other=None):

@@ -7,7 +7,7 @@ and its size. Negative indices count from the end. Repeated positions are added 
 import numpy as np
 
 from ... import dtypes
-from ...errors import ArgumentError, DTypeError, IndexOutOfBounds, ShapeError
+from ...errors import ArgumentError, DTypeError, IndexOutOfBounds, KeyShapeError, ShapeError
 from ...graph.node import Node, constant, item, make
 from ...graph.op import Op
 from ...graph.shapes import axis_of, broadcast, show
@@ -378,7 +378,7 @@ def advanced_inc(x, y, indices, template):
 def _check_mask(mask, shape, axis):
     part = shape[axis : axis + len(mask)]
     if len(part) != len(mask) or any(None not in (a, b) and a != b for a, b in zip(mask, part)):
-        raise ShapeError(
+        raise KeyShapeError(
             f"a mask of shape {show(mask)} does not fit axes {axis} to "
             f"{axis + len(mask) - 1} of a tensor of shape {show(shape)}"
         )

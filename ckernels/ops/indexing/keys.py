@@ -11,7 +11,7 @@ import operator
 import numpy as np
 
 from ... import dtypes
-from ...errors import DTypeError, IndexOutOfBounds, ShapeError
+from ...errors import DTypeError, IndexOutOfBounds, KeyShapeError, ShapeError
 from ...graph.node import Node, constant, make
 from ...graph.shapes import axis_of, show
 from .. import filling, joining
@@ -64,7 +64,7 @@ class Key:
         key = [self.entry(k) for k in key]
         used = sum(self.width(k) for k in key)
         if sum(k is Ellipsis for k in key) > 1:
-            raise ShapeError("an index can have only one ellipsis (...)")
+            raise KeyShapeError("an index can have only one ellipsis (...)")
         if used > self.x.ndim:
             raise ShapeError(
                 f"{used} indices for a tensor of {self.x.ndim} dimensions, shape "

@@ -193,7 +193,7 @@ static int read_symbols(const ck_class *c, const ck_function *fn, PyArrayObject 
             return 0;
         for (int j = 0; j < nd; j++) {
             int64_t want = *k++, n = PyArray_DIM(a, j);
-            if (want == UNKNOWN ? n < 2 : n != (want <= SMALL ? SMALL - want : want))
+            if (want == UNKNOWN ? n < 1 : n != (want <= SMALL ? SMALL - want : want))
                 return 0;
             if (want == UNKNOWN)
                 *symbols++ = n;

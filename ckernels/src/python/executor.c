@@ -346,6 +346,21 @@ static PyObject *call_keywords(ck_function *fn, PyObject *const *args, Py_ssize_
     return result;
 }
 
+/* The results of rescue(*arrays) where a call failed; its error takes the place of the first. */
+static PyObject *rescued(ck_function *fn, PyArrayObject **arrays)
+{
+    PyObject *rescue = Py_NewRef(fn->rescue), *tuple = NULL, *result = NULL;
+    PyErr_Clear();
+    if ((tuple = PyTuple_New(fn->n_inputs))) {
+        for (Py_ssize_t i = 0; i < fn->n_inputs; i++)
+            PyTuple_SET_ITEM(tuple, i, Py_NewRef((PyObject *)arrays[i]));
+        result = PyObject_Call(rescue, tuple, NULL);
+        Py_DECREF(tuple);
+    }
+    Py_DECREF(rescue);
+    return result;
+}
+
 PyObject *ck_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     ck_function *fn = (ck_function *)self;
@@ -357,6 +372,8 @@ PyObject *ck_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject
         return PyErr_NoMemory();
     if (gather(fn, args, PyVectorcall_NARGS(nargsf), names, arrays) == 0) {
         result = invoke(fn, arrays);
+        if (!result && fn->rescue && fn->rescue != Py_None && PyErr_ExceptionMatches(PyExc_Exception))
+            result = rescued(fn, arrays);
         drop_arrays(arrays, fn->n_inputs);
     }
     if (arrays != few)

@@ -122,6 +122,7 @@ static int function_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(fn->fail);
     Py_VISIT(fn->info);
     Py_VISIT(fn->keywords);
+    Py_VISIT(fn->rescue);
     Py_VISIT(fn->cell_tuple);
     Py_VISIT(fn->classes);
     for (int i = 0; i < fn->n_entries; i++)
@@ -138,6 +139,7 @@ static int function_clear(PyObject *self)
     Py_CLEAR(fn->fail);
     Py_CLEAR(fn->info);
     Py_CLEAR(fn->keywords);
+    Py_CLEAR(fn->rescue);
     ck_drop_plans(fn);
     return 0;
 }
@@ -300,6 +302,8 @@ static PyMemberDef function_members[] = {
      "Any object, for the maker of the function: its attributes show up here."},
     {"keywords", T_OBJECT, offsetof(ck_function, keywords), 0,
      "None, or keywords(function, args, kwargs): what a call with keywords does."},
+    {"rescue", T_OBJECT, offsetof(ck_function, rescue), 0,
+     "None, or rescue(*arrays): what gives the results, or another error, where a call failed."},
     {NULL, 0, 0, 0, NULL},
 };
 

@@ -223,7 +223,7 @@ typedef struct {                 /* a cached plan; key: see lookup.c */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *weakrefs, *bind, *coerce, *fail, *info, *keywords;
+    PyObject *weakrefs, *bind, *coerce, *fail, *info, *keywords, *rescue;
     ck_input *inputs;
     PyObject *cell_tuple;        /* owns what `cells` points at */
     ck_cell **cells;

@@ -11,7 +11,9 @@ import pytest
 import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
 from ckernels.compat.theano.compile import UnusedInputError
+from ckernels.compat.theano.compile.branches import Choosing
 from ckernels.compat.theano.gof import MissingInputError
+from ckernels.compat.theano.ifelse import ifelse
 from ckernels.errors import CKernelsError
 
 
@@ -206,3 +208,28 @@ def test_a_clone_shares_no_input_where_that_is_asked():
     assert not {x, y, z, s} & set(found) and [v.name for v in found if v.name] == ["x", "z"]
     kept = theano.clone(s * (x + y) ** 2, replace={y: z})
     assert {x, z, s} <= set(theano.gof.graph.inputs([kept]))
+
+
+def test_functions_with_choices_are_the_engines_until_a_branch_fails():
+    c, x = T.dscalar("c"), T.dvector("x")
+    made = ifelse(c > 0, x.reshape((2, 2)).sum(axis=0), x - 1)
+    f = theano.function([c, x], made)
+    plain = f.fn
+    assert f(1, np.ones(4)).tolist() == [2, 2] and f(0, np.ones(4)).tolist() == [0, 0, 0, 0]
+    assert not isinstance(f.fn, Choosing) or not hasattr(type(plain), "rescue")
+    assert f(c=0, x=np.ones(3)).tolist() == [0, 0, 0]  # the reshape would fail
+    assert isinstance(f.fn, Choosing)
+    assert f(x=np.ones(4), c=1).tolist() == [2, 2] and f(0, np.ones(5)).tolist() == [0] * 5
+    with pytest.raises(ValueError, match="reshape"):
+        f(1, np.ones(3))
+    with pytest.raises(TypeError):
+        f(1)
+    twin = f.copy()
+    assert twin(0, np.ones(3)).tolist() == [0, 0, 0]
+    named = theano.function([c, x], {"made": made})
+    assert named(0, np.ones(3))["made"].tolist() == [0, 0, 0]
+    assert named(c=1, x=np.ones(4))["made"].tolist() == [2, 2]
+    gone = weakref.ref(f)
+    del f, twin
+    gc.collect()
+    assert gone() is None

@@ -47,12 +47,6 @@ def test_poisson(form):
         f(-a)
 
 
-def test_gradients_stop_at_a_draw():
-    x = sparse.csr_matrix("x", dtype="float64")
-    with pytest.raises(theano.gradient.DisconnectedInputError):
-        theano.grad(sparse.sp_sum(sp2.poisson(x)), x)
-
-
 def test_binomial():
     n, p, shape = T.lscalar("n"), T.dscalar("p"), T.lvector("shape")
     for op, form, dtype in (

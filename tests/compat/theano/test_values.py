@@ -554,5 +554,5 @@ def test_labels_below_zero_do_not_count_from_the_end(dtype):
         np.testing.assert_allclose(found, -np.log(p[range(3), [3, 0, 1]]), rtol=1e-12)
         np.testing.assert_allclose(slope, p - np.eye(4)[[3, 0, 1]], rtol=1e-12)
         for wrong in (-1, -4, 4):
-            with pytest.raises(IndexError, match="out of bounds for axis 1 of size 4"):
+            with pytest.raises(IndexError, match="none of the 4 classes"):
                 f(a, np.array([3, 0, wrong], dtype))

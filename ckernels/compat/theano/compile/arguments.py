@@ -6,7 +6,7 @@ array, a conversion that could lose something is a TypeError, names are keywords
 
 import numpy as np
 
-from ....errors import user_line
+from ....errors import UsageError, user_line
 from ....runtime.function import Spec
 from ..exceptions import BroadcastError
 from ..scalar import Scalar
@@ -104,26 +104,26 @@ class Rules(Spec):
             return super().arrange(args, kwargs)
         given = dict(enumerate(args))
         if len(args) > len(self.inputs):
-            raise TypeError(
+            raise UsageError(
                 f"this function takes {len(self.inputs)} arguments at most, not {len(args)}"
             )
         for key, value in kwargs.items():
             i = self.keywords.get(key)
             if i is None:
-                raise TypeError(
+                raise UsageError(
                     f"Unknown input or state: {key}. The function has "
                     f"{len(self.inputs)} named input(s) "
                     f"({', '.join(sorted(map(str, self.keywords)))})"
                 )
             if i in given:
-                raise TypeError(f"the input {key} was given twice, by position and by name")
+                raise UsageError(f"the input {key} was given twice, by position and by name")
             given[i] = value
         for i, value in self.defaults.items():
             given.setdefault(i, value)
         missing = [i for i in range(len(self.inputs)) if i not in given]
         if missing:
             names = ", ".join(self.inputs[i].name or f"input {i}" for i in missing)
-            raise TypeError(f"Missing required input: {names}")
+            raise UsageError(f"Missing required input: {names}")
         return [self.coerce(i, given[i]) for i in range(len(self.inputs))]
 
 

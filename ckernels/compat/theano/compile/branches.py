@@ -10,29 +10,44 @@ from ....graph.walk import rebuild, toposort
 
 
 def callable_of(spec):
-    """The engine's callable for `spec`; with choices in its graph, a Choosing."""
+    """The engine's callable for `spec`; with choices in its graph, one that a Choosing rescues."""
     fast = spec.callable()
-    if any(n.op.name == "choose" for n in toposort(spec.roots())):
+    if not any(n.op.name == "choose" for n in toposort(spec.roots())):
+        return fast
+    if not hasattr(type(fast), "rescue"):  # not of the C runtime
         return Choosing(spec, fast)
+    fast.rescue = Choosing(spec)
     return fast
 
 
 class Choosing:
-    """The callable of a graph with choices: `fast`, or graphs without them."""
+    """What computes a graph with choices by graphs without them, where `fast` fails.
 
-    def __init__(self, spec, fast):
+    A callable of the C runtime asks it by itself (`rescue`, so `fast` is None), and once it has
+    helped the Function calls it alone: see Function.lead. Others it calls and watches.
+    """
+
+    owner = detour = None  # a weak reference to the Function, and what it does with keywords
+
+    def __init__(self, spec, fast=None):
         self.spec, self.fast = spec, fast
         self.stages = {}  # {what is decided: Stage}
         self.first = False  # whether conditions come first
 
-    def __call__(self, *args):
-        if not self.first:
+    def __call__(self, *args, **kwargs):
+        if kwargs:
+            return self.detour(self, args, kwargs)
+        if self.fast is not None and not self.first:
             try:
                 return self.fast(*args)
             except Exception:
                 pass
         found = self.decided(args)
-        self.first = True
+        if not self.first:
+            self.first = True
+            function = self.owner and self.owner()
+            if function is not None:
+                function.lead(self)
         return found
 
     def __getattr__(self, name):

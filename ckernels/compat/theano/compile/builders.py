@@ -1,5 +1,6 @@
 """OpFromGraph: a graph as an Op, with gradients of one's own where that is wanted."""
 
+from ....errors import ArgumentError, UsageError
 from ..gof.graph import Apply, Constant
 from ..gof.graph import inputs as graph_inputs
 from ..gof.op import Op
@@ -37,15 +38,15 @@ class OpFromGraph(Op):
         **kwargs,
     ):
         if not isinstance(outputs, list) or not isinstance(inputs, list):
-            raise TypeError(f"inputs and outputs must be lists, got {type(outputs)}")
+            raise UsageError(f"inputs and outputs must be lists, got {type(outputs)}")
         for x in inputs + outputs:
             if not hasattr(x, "type"):
-                raise TypeError("inputs and outputs should be Variables", x)
+                raise UsageError("inputs and outputs should be Variables", x)
         if "updates" in kwargs or "givens" in kwargs:
-            raise TypeError("an OpFromGraph takes no updates or givens: write them into its graph")
+            raise UsageError("an OpFromGraph takes no updates or givens: write them into its graph")
         self.inputs, self.outputs, self.name, self.inline = inputs, outputs, name, inline
         if lop_overrides != "default" and grad_overrides != "default":
-            raise ValueError("give lop_overrides or grad_overrides, not both")
+            raise ArgumentError("give lop_overrides or grad_overrides, not both")
         self.overrides = lop_overrides if lop_overrides != "default" else grad_overrides
         self.with_outputs = lop_overrides != "default"
         self.rop_overrides = rop_overrides
@@ -73,11 +74,9 @@ class OpFromGraph(Op):
         return f"{self.name or type(self).__name__}{{inline={self.inline}}}"
 
     def make_node(self, *inputs):
-        given = [t.filter_variable(x) for x, t in zip(inputs, self.input_types)]
         if len(inputs) != len(self.inputs):
-            raise TypeError(
-                f"Wrong number of inputs, expected {len(self.inputs)} but got {len(inputs)}"
-            )
+            raise ArgumentError(f"{self} takes {len(self.inputs)} inputs, not {len(inputs)}")
+        given = [t.filter_variable(x) for x, t in zip(inputs, self.input_types)]
         return Apply(self, given, [t() for t in self.output_types])
 
     def _lower(self, apply):
@@ -169,13 +168,13 @@ class OpFromGraph(Op):
             return [override] * count
         if not isinstance(override, list):
             if not callable(override):
-                raise TypeError(
+                raise UsageError(
                     "rop_overrides are (a list of) 'default', an OpFromGraph, a "
                     f"callable or a variable without a value, not {override!r}"
                 )
             return override(inputs, points)
         if len(override) != count:
-            raise ValueError(f"Need to override {count} Rop, got {len(override)}")
+            raise ArgumentError(f"Need to override {count} Rop, got {len(override)}")
         default = self._default_rop(inputs, points)
         return [
             d if isinstance(o, str) and o == "default" else o if _special(o) else o(inputs, points)

@@ -6,8 +6,11 @@ with more to do for each call have a `__call__` of their own. `maker`, `fgraph` 
 the graph the way Theano's functions do.
 """
 
+import weakref
+
 import numpy as np
 
+from ....errors import ArgumentError, UsageError
 from ..scalar import Scalar
 from ..tensor.sharedvar import SharedVariable
 from .branches import callable_of
@@ -82,7 +85,9 @@ class Keywords:
         """Arguments without those that are states, which are set."""
         places = [i for i in self.asked.ins if not i.implicit]
         if len(args) > len(places):
-            raise TypeError(f"this function takes {len(places)} arguments at most, not {len(args)}")
+            raise UsageError(
+                f"this function takes {len(places)} arguments at most, not {len(args)}"
+            )
         rest = []
         for one, value in zip(places, args):
             if one.variable in self.states:
@@ -93,7 +98,7 @@ class Keywords:
         for key in [k for k in kwargs if k in named]:
             one, value = named[key], kwargs.pop(key)
             if one.implicit:
-                raise TypeError(
+                raise UsageError(
                     f"the input {key} is implicit, so a call cannot set it: use f[{key!r}] = value"
                 )
             self.states[one.variable].container.value = value
@@ -127,9 +132,19 @@ class Function:
     def take(self, fast):
         """Run the engine's callable `fast` from now on."""
         self.fast, self.detour = fast, Keywords(self.spec, self.asked, self.states)
+        if getattr(fast, "rescue", None) is not None:
+            fast.rescue.owner = weakref.ref(self)
         if type(self) is Function:
             fast.keywords = self.detour
             self.__call__ = fast
+
+    def lead(self, choosing):
+        """Compute conditions first from now on: see branches.py."""
+        self.fast.rescue = None
+        choosing.fast, choosing.detour = self.fast, self.detour
+        self.fast = choosing
+        if type(self) is Function:
+            self.__call__ = choosing
 
     # ---- values by name -----------------------------------------------------------------------
 
@@ -144,7 +159,7 @@ class Function:
             if i.variable is key or (isinstance(key, str) and i.name == key)
         ]
         if len(found) > 1:
-            raise TypeError(
+            raise UsageError(
                 f"{len(found)} inputs of this function go by {key}: give each a name "
                 "of its own, or use positions"
             )
@@ -193,15 +208,17 @@ class Function:
         held = self._shared()
         for old, new in swap.items():
             if not isinstance(old, SharedVariable) or not isinstance(new, SharedVariable):
-                raise TypeError("swap={old: new}: both are shared variables")
+                raise UsageError("swap={old: new}: both are shared variables")
             if not any(v.node is old.node for v in held) and not any(
                 v is old.node for v, _ in self.lowered.updates
             ):
-                raise ValueError(
+                raise ArgumentError(
                     f"swap names the shared variable {old}, which this function does not use"
                 )
             if old.type.dtype != new.type.dtype or old.type.ndim != new.type.ndim:
-                raise ValueError(f"swap puts a variable of type {new.type} for one of {old.type}")
+                raise ArgumentError(
+                    f"swap puts a variable of type {new.type} for one of {old.type}"
+                )
         own = {}
         for state in self.states.values():
             own[state] = type(state)(state.name, state.type, state.get_value(), False)

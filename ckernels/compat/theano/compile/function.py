@@ -9,10 +9,13 @@ from collections.abc import ItemsView
 
 import numpy as np
 
+from ....errors import ArgumentError, CKernelsError, UsageError
+from ....graph.walk import leaves
 from ..config import config
-from ..exceptions import MissingInputError, UnusedInputError
+from ..exceptions import GivensError, MissingInputError, RefusedError, UnusedInputError
 from ..gof.graph import Constant, Variable
 from ..gof.graph import inputs as graph_inputs
+from ..gof.perform import Performed
 from ..gof.type import DisconnectedType, NullType
 from ..names import absent_of as _absent_of
 from ..tensor.sharedvar import Container, SharedVariable, TensorSharedVariable, shared
@@ -58,9 +61,9 @@ def function(
     12.0
     """
     if name is not None and not isinstance(name, str):
-        raise TypeError(f"The name of a function is a string, not {name!r}")
+        raise UsageError(f"The name of a function is a string, not {name!r}")
     if not isinstance(inputs, (list, tuple)):
-        raise Exception(
+        raise CKernelsError(
             "inputs is a list of variables: write function([x], ...), also for only one"
         )
     asked = _Asked(inputs, outputs, updates, givens, allow_input_downcast, rebuild_strict)
@@ -130,27 +133,27 @@ class _Asked:
         if isinstance(given, (list, tuple)):
             return _of_tuple(given)
         if isinstance(given, Constant):
-            raise TypeError(f"{given} is a constant, which no call can give a value: leave it out")
+            raise UsageError(f"{given} is a constant, which no call can give a value: leave it out")
         if isinstance(given, SharedVariable):
-            raise TypeError(_shared_as_input(given))
+            raise UsageError(_shared_as_input(given))
         if isinstance(given, Variable):
             return In(given)
         if hasattr(given, "node"):
             return In(as_tensor_variable(given))
-        raise TypeError(f"Unknown parameter type: {type(given)}")
+        raise UsageError(f"Unknown parameter type: {type(given)}")
 
     def _check_inputs(self):
         seen = []
         for one in self.ins:
             v = one.variable
             if isinstance(v, Constant):
-                raise TypeError(f"{v} is a constant, which no call can give a value: leave it out")
+                raise UsageError(f"{v} is a constant, which no call can give a value: leave it out")
             if isinstance(v, SharedVariable):
-                raise TypeError(_shared_as_input(v))
+                raise UsageError(_shared_as_input(v))
             if any(v is s for s in seen):
                 raise UnusedInputError(f"the list of inputs holds the variable {v} twice")
             if any(v is k for k in self.givens):
-                raise RuntimeError(
+                raise GivensError(
                     f"'{v}' is an input, so givens cannot replace it. To compute "
                     "with g(x) in the place of an input x, either take a new input "
                     "y, function([y], out, givens={x: g(y)}), or rewrite the "
@@ -171,6 +174,10 @@ def _foreign(variables, inputs):
     from ..gof.graph import apply_order
 
     found = [v for v in variables if v.__dict__.get("_memo") is None]
+    if Performed.objects and len(found) < len(variables):  # gradients: asked by their nodes
+        nodes = [v.node for v in variables if v.__dict__.get("_memo") is not None]
+        if any("stands_for" in n.attrs for n in leaves(nodes, "placeholder")):
+            return True
     for apply in apply_order(found, {id(v) for v in inputs}):
         for v in (*apply.inputs, *apply.outputs):
             if getattr(v, "node", None) is None and not isinstance(v, Constant):
@@ -201,11 +208,11 @@ def _of_tuple(given):
             if isinstance(variable, (list, tuple)):
                 variable, update = variable
         else:
-            raise TypeError(f"an input of the form {given} is not understood")
+            raise UsageError(f"an input of the form {given} is not understood")
         if isinstance(variable, (list, tuple)):
             variable, update = variable
     if not isinstance(variable, Variable):
-        raise TypeError(f"an input of the form {given} has no variable in its place")
+        raise UsageError(f"an input of the form {given} has no variable in its place")
     return In(variable, name=name, value=value, update=update)
 
 
@@ -214,7 +221,7 @@ def _outputs(outputs):
     names = None
     if isinstance(outputs, dict):
         if any(not isinstance(k, str) for k in outputs):
-            raise AssertionError("the keys of a dict of outputs are strings")
+            raise RefusedError("the keys of a dict of outputs are strings")
         names = sorted(outputs)
         outputs = [outputs[k] for k in names]
     if outputs is None:
@@ -225,7 +232,7 @@ def _outputs(outputs):
         one = one.variable if isinstance(one, SymbolicOutput) else one
         if isinstance(getattr(one, "type", None), (NullType, DisconnectedType)):
             why = getattr(one.type, "why_null", "nothing flows back there")
-            raise TypeError(f"an output is a gradient that does not exist: {why}")
+            raise UsageError(f"an output is a gradient that does not exist: {why}")
         if isinstance(one, Variable):
             found.append(one)
         elif hasattr(one, "node") and hasattr(one, "dtype"):
@@ -233,7 +240,7 @@ def _outputs(outputs):
         elif isinstance(one, (int, float, np.ndarray, np.generic)):
             found.append(as_tensor_variable(one))
         else:
-            raise TypeError(f"an output is a variable or an Out, not {one} ({type(one)})")
+            raise UsageError(f"an output is a variable or an Out, not {one} ({type(one)})")
     return names, single, found
 
 
@@ -243,7 +250,7 @@ def _pairs(given, what):
     pairs = list(given.items()) if hasattr(given, "items") else list(given)
     for pair in pairs:
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            raise ValueError(f"{what} are pairs (variable, value), not {pair!r}")
+            raise ArgumentError(f"{what} are pairs (variable, value), not {pair!r}")
     return pairs
 
 
@@ -253,16 +260,16 @@ def _updates(updates):
         and not isinstance(updates, (list, tuple, dict, ItemsView))
         and not hasattr(updates, "items")
     ):
-        raise ValueError(
+        raise ArgumentError(
             "updates are a dict {shared variable: new value} or a list of such "
             f"pairs, not {type(updates).__name__}"
         )
     found = {}
     for target, value in _pairs(updates, "updates"):
         if not isinstance(target, SharedVariable):
-            raise TypeError("only shared variables can be updated, and this is none", target)
+            raise UsageError("only shared variables can be updated, and this is none", target)
         if target in found:
-            raise ValueError(
+            raise ArgumentError(
                 "two updates were given for one shared variable", (target, found[target])
             )
         found[target] = update_of(target, value)
@@ -282,12 +289,12 @@ def update_of(target, value):
     if value.type.dtype != target.type.dtype or value.type.ndim != target.type.ndim:
         if "float" in value.type.dtype and "float" in target.type.dtype:
             hint = "; where only broadcastable axes differ, tensor.unbroadcast(value, axis) helps"
-        raise TypeError(
+        raise UsageError(
             f"the shared variable {target} has the type {target.type}, its update "
             f"{value} the type {value.type}: make them the same{hint}"
         )
     if any(t and not v for t, v in zip(target.broadcastable, value.broadcastable)):
-        raise TypeError(
+        raise UsageError(
             f"the shared variable {target} has the type {target.type}, its update "
             f"the type {value.type}: an axis is broadcastable in the variable alone"
         )
@@ -299,10 +306,10 @@ def _givens(givens, strict):
     for old, new in _pairs(givens, "givens"):
         if not isinstance(old, Variable):
             if not hasattr(old, "node"):
-                raise TypeError(f"givens replaces variables, not {old!r}")
+                raise UsageError(f"givens replaces variables, not {old!r}")
             old = as_tensor_variable(old)
         if old in found:
-            raise AssertionError(f"givens replaces {old} twice")
+            raise RefusedError(f"givens replaces {old} twice")
         found[old] = replacement(old, new, strict)
     return found
 
@@ -319,13 +326,13 @@ def replacement(old, new, strict=True):
     new = as_tensor_variable(new)
     if new.type.dtype != old.type.dtype or new.type.ndim != old.type.ndim:
         if strict:
-            raise TypeError(
+            raise UsageError(
                 f"{new} has the type {new.type} and cannot stand for a {old.type}: "
                 "cast or reshape it to that type first"
             )
         return new
     if strict and any(o and not n for o, n in zip(old.broadcastable, new.broadcastable)):
-        raise TypeError(
+        raise UsageError(
             f"{new} has the type {new.type} and cannot stand for a {old.type}: its "
             "broadcastable axes differ"
         )
@@ -340,7 +347,7 @@ def _compiled(asked, mode, no_default_updates, name, on_unused, profile, accept_
 
     states, visible, replace, updates = _states(asked)
     if not isinstance(no_default_updates, (bool, list)):
-        raise TypeError(
+        raise UsageError(
             "no_default_updates is True, False or a list of shared variables, not "
             f"{no_default_updates!r}"
         )
@@ -455,7 +462,7 @@ def _hidden(one):
     if isinstance(value, Container):
         value = value.value
     if value is None:
-        raise TypeError(f"the input {one.variable} has an update and no value to start from")
+        raise UsageError(f"the input {one.variable} has an update and no value to start from")
     if not isinstance(one.variable, Handle):
         value = one.variable.type.filter(value)
         if getattr(one.variable, "tensor_parts", None):

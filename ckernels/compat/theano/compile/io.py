@@ -1,5 +1,7 @@
 """In and Out: inputs and outputs of functions with options."""
 
+from ....errors import UsageError
+from ..exceptions import RefusedError
 from ..gof.graph import Variable
 from ..names import absent_of as _absent_of
 
@@ -19,14 +21,14 @@ class SymbolicInput:
         implicit=False,
     ):
         if implicit is None:
-            raise AssertionError("implicit is True or False")
+            raise RefusedError("implicit is True or False")
         self.variable = variable
         self.name = variable.name if autoname and name is None else name
         if self.name is not None and not isinstance(self.name, str):
-            raise TypeError(f"the name of an input is a string, not {self.name!r}")
+            raise UsageError(f"the name of an input is a string, not {self.name!r}")
         self.update = update
         if update is not None and variable.type != getattr(update, "type", variable.type):
-            raise TypeError(
+            raise UsageError(
                 "Variable in input has different type from its update: "
                 f"{variable} has type {variable.type}, but {update} has type "
                 f"{update.type}"
@@ -68,7 +70,7 @@ class In(SymbolicInput):
         if borrow is None:
             borrow = bool(mutable)
         elif mutable and not borrow:
-            raise AssertionError(
+            raise RefusedError(
                 f"the input {variable} (name={name}) was given mutable=True and "
                 "borrow=False: what may be overwritten is borrowed, so leave one "
                 "of them out"
@@ -91,7 +93,7 @@ class In(SymbolicInput):
         )
         self.value = value
         if implicit and value is None:
-            raise TypeError(
+            raise UsageError(
                 f"the input {variable} is implicit, so no call can set it: give it a value"
             )
 

@@ -4,6 +4,7 @@ A replaced handle means itself: where it is no leaf, the graph as written above 
 a stand-in (gof/walks.py); leaves have nodes of their own and are replaced in the engine's graph.
 """
 
+from ....errors import ArgumentError
 from ....graph.node import constant as constant_node
 from ....graph.walk import leaves, rebuild, toposort
 from ....ops.scan_ends import scan_updates
@@ -161,23 +162,27 @@ class Lowered:
         unused = [k for k, n in enumerate(self.inputs) if n not in used]
         if not unused or on_unused == "ignore":
             return
-        mentioned = _mentioned([*self.written, *self.given.values()], set(self.stand_ins))
+        mentioned = mentioned_by([*self.written, *self.given.values()], set(self.stand_ins))
         wrong = [self.variables[k] for k in unused if id(self.variables[k]) not in mentioned]
         if not wrong:
             return
-        text = (
-            f"no output or update needs the input at index {self.variables.index(wrong[0])}: "
-            f"{wrong[0]}.\nLeave it out of the inputs, or call function with "
-            "on_unused_input='warn' or 'ignore'."
-        )
-        if on_unused == "warn":
-            import warnings
+        report_unused(wrong[0], self.variables.index(wrong[0]), on_unused)
 
-            warnings.warn(text, stacklevel=5)
-        elif on_unused == "raise":
-            raise UnusedInputError(text)
-        else:
-            raise ValueError(f"on_unused_input is 'raise', 'warn' or 'ignore', not '{on_unused}'")
+
+def report_unused(variable, index, on_unused):
+    """What `on_unused` ('raise', 'warn', 'ignore') says about an input that nothing needs."""
+    text = (
+        f"no output or update needs the input at index {index}: {variable}.\nLeave it out of the "
+        "inputs, or call function with on_unused_input='warn' or 'ignore'."
+    )
+    if on_unused == "warn":
+        import warnings
+
+        warnings.warn(text, stacklevel=6)
+    elif on_unused == "raise":
+        raise UnusedInputError(text)
+    elif on_unused != "ignore":
+        raise ArgumentError(f"on_unused_input is 'raise', 'warn' or 'ignore', not '{on_unused}'")
 
 
 def rewritten(inputs, variables, rewrites):
@@ -199,7 +204,7 @@ def _held(v):
     return isinstance(v, Constant) or hasattr(v, "container")
 
 
-def _mentioned(variables, blockers):
+def mentioned_by(variables, blockers):
     """The ids of all variables that those of the list were written with, up to inner inputs.
 
     A gradient counts as made of its cost, whatever is left of that in the engine's graph.

@@ -7,7 +7,9 @@ something to watch.
 
 import sys
 
+from ....errors import ArgumentError, CKernelsError
 from ..config import config
+from ..exceptions import RefusedError
 from ..names import absent_of as _absent_of
 
 LINKERS = {"cvm", "c|py", "py", "c", "c|py_nogc", "vm", "vm_nogc", "cvm_nogc"}
@@ -40,9 +42,9 @@ class Mode:
         linker, optimizer = state
         self.provided_linker, self.provided_optimizer = linker, optimizer
         if isinstance(linker, str) and linker not in LINKERS:
-            raise Exception(f"Linker {linker!r} is unknown; known are {sorted(LINKERS)}")
+            raise CKernelsError(f"Linker {linker!r} is unknown; known are {sorted(LINKERS)}")
         if isinstance(optimizer, str) and optimizer not in OPTIMIZERS:
-            raise Exception(f"Optimizer {optimizer!r} is unknown")
+            raise CKernelsError(f"Optimizer {optimizer!r} is unknown")
         self.linker, self._optimizer, self.tags = linker, optimizer, ()
         self.call_time = self.fn_time = 0
 
@@ -186,7 +188,7 @@ class NanGuardMode(Mode):
         }
         switches = {k: get(f"NanGuardMode.{k}") if v is None else v for k, v in given.items()}
         if not any(switches.values()):
-            raise AssertionError("NanGuardMode with all three switches off looks at nothing")
+            raise RefusedError("NanGuardMode with all three switches off looks at nothing")
         Mode.__init__(self, linker or "cvm", optimizer)
         self.__dict__.update(switches)
 
@@ -213,7 +215,7 @@ class MonitorMode(Mode):
 
     def __init__(self, pre_func=None, post_func=None, optimizer="default", linker=None):
         if linker is not None:
-            raise Exception("MonitorMode takes no linker: it brings one of its own", linker)
+            raise CKernelsError("MonitorMode takes no linker: it brings one of its own", linker)
         Mode.__init__(self, "vm", optimizer)
         self.pre_func, self.post_func = pre_func, post_func
 
@@ -271,7 +273,7 @@ def get_mode(orig):
     if found == "MonitorMode":
         return MonitorMode()
     if found not in predefined_modes:
-        raise Exception(f"no mode is called {found!r}; known are {sorted(predefined_modes)}")
+        raise CKernelsError(f"no mode is called {found!r}; known are {sorted(predefined_modes)}")
     return predefined_modes[found]
 
 
@@ -286,21 +288,21 @@ default_mode = "Mode"
 def register_mode(name, mode):
     """Give a Mode a name that `function(mode=name)` knows."""
     if name in predefined_modes:
-        raise ValueError(f"there is a mode {name!r} already: choose another name")
+        raise ArgumentError(f"there is a mode {name!r} already: choose another name")
     predefined_modes[name] = mode
 
 
 def register_linker(name, linker):
     """Give a linker a name."""
     if name in LINKERS:
-        raise ValueError(f"there is a linker {name!r} already: choose another name")
+        raise ArgumentError(f"there is a linker {name!r} already: choose another name")
     LINKERS.add(name)
 
 
 def register_optimizer(name, opt):
     """Give an optimizer a name."""
     if name in OPTIMIZERS:
-        raise ValueError(f"there is an optimizer {name!r} already: choose another name")
+        raise ArgumentError(f"there is an optimizer {name!r} already: choose another name")
     OPTIMIZERS[name], predefined_optimizers[name] = "fast_run", opt
 
 

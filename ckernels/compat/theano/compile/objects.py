@@ -8,16 +8,16 @@ engine functions, each of which computes the tensors that are needed next. A var
 import copy
 from types import SimpleNamespace
 
-from ....errors import user_line
+from ....errors import ArgumentError, UsageError, user_line
 from ....graph.walk import leaves
-from ..exceptions import MissingInputError, UnusedInputError
+from ..exceptions import MissingInputError
 from ..gof.graph import Constant, ancestors, apply_order
-from ..gof.perform import way_of
+from ..gof.perform import is_opaque, way_of
 from ..gof.walks import replayed
 from ..tensor.sharedvar import SharedVariable
 from ..tensor.variables import wrap
 from .callable import Function, Keywords
-from .lowering import rewritten
+from .lowering import mentioned_by, report_unused, rewritten
 
 
 def is_tensor(v):
@@ -30,17 +30,35 @@ def parts_of(v):
     return getattr(v, "tensor_parts", None)
 
 
+def _with_leaves(ins):
+    """(inputs that are leaves, {variable: leaf}): an input that others make is its stand-in."""
+    found, inner = [], {}
+    for one in ins:
+        if one.variable.owner is not None:
+            one = copy.copy(one)
+            leaf = one.variable.type(one.variable.name)
+            inner[one.variable] = leaf
+            one.variable = leaf
+        found.append(one)
+    return found, inner
+
+
 class ObjectFunction(Function):
     """A compiled function, some steps of which are Python; called like any other."""
 
     def __init__(self, asked, hidden, mode, name, on_unused):
         """hidden: (states, visible inputs, replacements, updates), as `function` finds them."""
         self.asked, self.mode, self.name = asked, mode, name
-        self.states, self.visible, self.given, updates = hidden
+        self.states, visible, self.given, updates = hidden
         self.names, self.unpack_single = asked.names, asked.single
         written = [*asked.outs, *updates.values()]
         if self.given:
             written = replayed(written, self.given)
+        self.visible, inner = _with_leaves(visible)
+        stand_ins = {v: k for k, v in inner.items()}
+        named = mentioned_by([*written, *self.given.values()], set(inner))
+        if inner:
+            written = replayed(written, inner)
         fgraph = None
         rewrites = mode.rewrites() if hasattr(mode, "rewrites") else None
         if rewrites is not None:
@@ -52,7 +70,7 @@ class ObjectFunction(Function):
         self.updates = dict(zip(updates, written[len(asked.outs) :]))
         self.lowered = SimpleNamespace(written=written, fgraph=fgraph, updates=[])
         self.inputs = [i.variable for i in self.visible]
-        self._check(written, on_unused)
+        self._check(written, [id(stand_ins.get(v, v)) in named for v in self.inputs], on_unused)
         self._plan(written)
         self.spec = SimpleNamespace(
             defaults={}, name=name, updates=list(self.updates.items()), profile=False
@@ -64,17 +82,14 @@ class ObjectFunction(Function):
         self.keywords = {i.name: k for k, i in enumerate(self.visible) if i.name}
         self.detour = Keywords(self.spec, asked, self.states)
 
-    def _check(self, written, on_unused):
+    def _check(self, written, named, on_unused):
         found = ancestors(written, blockers=set(self.inputs))
         reached = {id(v) for v in found} | {id(v.node) for v in found if is_tensor(v)}
         inner = {id(t.node): v for v in self.inputs for t in parts_of(v) or ()}
-        for v in self.inputs:
+        for k, v in enumerate(self.inputs):
             used = id(v) in reached or any(id(t.node) in reached for t in parts_of(v) or ())
-            if not used and on_unused == "raise":
-                raise UnusedInputError(
-                    f"no output or update needs the input {v}: leave it out, or call function with "
-                    "on_unused_input='ignore'"
-                )
+            if not used and not named[k]:
+                report_unused(v, k, on_unused)
         for v in found:
             held = isinstance(v, (Constant, SharedVariable)) or hasattr(v, "container")
             if is_tensor(v) and id(v.node) in inner:
@@ -96,9 +111,9 @@ class ObjectFunction(Function):
             ends = (*apply.inputs, *apply.outputs)
             if getattr(apply.op, "of_engine", False):
                 continue
-            if all(is_tensor(v) or parts_of(v) for v in ends) and not self._opaque(apply):
+            if all(is_tensor(v) or parts_of(v) for v in ends) and not is_opaque(apply):
                 continue
-            needed = [t for v in apply.inputs for t in (parts_of(v) or [v]) if is_tensor(v)]
+            needed = [t for v in apply.inputs for t in (parts_of(v) or [v]) if is_tensor(t)]
             act = way_of(apply, "py" if getattr(self.mode, "linker", None) == "py" else None)
             self.steps_made.append((*self._engine(needed), apply, act))
             for v in apply.outputs:
@@ -112,11 +127,6 @@ class ObjectFunction(Function):
             elif is_tensor(target):
                 changed[target] = new
         self.last = self._engine([t for t in outs if is_tensor(t)], changed)
-
-    def _opaque(self, apply):
-        """Whether an Apply of a user's Op gave its outputs no meaning to the engine."""
-        outs = [t for v in apply.outputs for t in (parts_of(v) or [v]) if is_tensor(t)]
-        return any(v.node.op.name == "placeholder" for v in outs)
 
     def _engine(self, needed, updates=()):
         """(function or None, its arguments, what it gives): tensors that are not known yet."""
@@ -179,10 +189,10 @@ class ObjectFunction(Function):
         given = dict(enumerate(args))
         for key, value in kwargs.items():
             if key not in self.keywords:
-                raise TypeError(f"Unknown input or state: {key}")
+                raise UsageError(f"Unknown input or state: {key}")
             given[self.keywords[key]] = value
         if len(args) > len(self.inputs):
-            raise TypeError(
+            raise UsageError(
                 f"this function takes {len(self.inputs)} arguments at most, not {len(args)}"
             )
         missing = [
@@ -190,7 +200,7 @@ class ObjectFunction(Function):
         ]
         if missing:
             names = ", ".join(str(self.inputs[k]) for k in missing)
-            raise TypeError(f"Missing required input: {names}")
+            raise UsageError(f"Missing required input: {names}")
         return [
             self._filtered(k, given[k]) if k in given else self.spec.defaults[k]
             for k in range(len(self.inputs))
@@ -239,13 +249,15 @@ class ObjectFunction(Function):
         swap, held = dict(swap or {}), self._shared()
         for old, new in swap.items():
             if not isinstance(old, SharedVariable) or not isinstance(new, SharedVariable):
-                raise TypeError("swap={old: new}: both are shared variables")
+                raise UsageError("swap={old: new}: both are shared variables")
             if old not in held:
-                raise ValueError(
+                raise ArgumentError(
                     f"swap names the shared variable {old}, which this function does not use"
                 )
             if old.type != new.type:
-                raise ValueError(f"swap puts a variable of type {new.type} for one of {old.type}")
+                raise ArgumentError(
+                    f"swap puts a variable of type {new.type} for one of {old.type}"
+                )
         return self._swapped(swap, delete_updates, name or self.name, {})
 
     def _swapped(self, swap, delete_updates, name, own, profile=None):

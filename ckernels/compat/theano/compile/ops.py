@@ -1,5 +1,6 @@
 """Ops of the compile package: as_op, DeepCopyOp, ViewOp."""
 
+from ....errors import ArgumentError, UsageError
 from ..gof.op import KernelOp, Op
 from ..names import absent_of as _absent_of
 
@@ -26,7 +27,7 @@ class FromFunctionOp(Op):
         found = self.__fn(*inputs)
         found = found if isinstance(found, (list, tuple)) else (found,)
         if len(found) != len(outputs):
-            raise ValueError(f"{self} gave {len(found)} results for {len(outputs)} outputs")
+            raise ArgumentError(f"{self} gave {len(found)} results for {len(outputs)} outputs")
         for cell, value in zip(outputs, found):
             cell[0] = value
 
@@ -69,9 +70,9 @@ def as_op(itypes, otypes, infer_shape=None):
     itypes = list(itypes) if isinstance(itypes, (list, tuple)) else [itypes]
     otypes = list(otypes) if isinstance(otypes, (list, tuple)) else [otypes]
     if any(not hasattr(t, "filter") for t in itypes):
-        raise TypeError(f"itypes are types such as T.dmatrix, one for each input, not {itypes}")
+        raise UsageError(f"itypes are types such as T.dmatrix, one for each input, not {itypes}")
     if any(not hasattr(t, "filter") for t in otypes):
-        raise TypeError(f"otypes are types such as T.dmatrix, one for each output, not {otypes}")
+        raise UsageError(f"otypes are types such as T.dmatrix, one for each output, not {otypes}")
 
     def make_op(fn):
         return FromFunctionOp(fn, itypes, otypes, infer_shape)

@@ -4,6 +4,7 @@ A type writes how a C variable is declared, read from a Python object, turned in
 go. c_code.py puts these together with the code of an op.
 """
 
+from ....errors import NotSupported
 from . import utils
 
 
@@ -202,7 +203,7 @@ class CNumber:
 
     def c_literal(self, data):
         if "complex" in self.dtype:
-            raise NotImplementedError("a complex number has no literal in C")
+            raise NotSupported("a complex number has no literal in C")
         return f"((npy_{self.dtype}){data!r})" if self.dtype != "bool" else str(int(data))
 
     def c_declare(self, name, sub, check_input=True):

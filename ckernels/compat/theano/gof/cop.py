@@ -11,6 +11,7 @@ import re
 
 import numpy as np
 
+from ....errors import ArgumentError
 from ..config import config
 from ..names import absent_of as _absent_of
 from .op import Op
@@ -57,9 +58,9 @@ class COp(Op):
             self._split(path, text)
         if func_name is not None:
             if {"op_code", "code"} & set(self.code_sections):
-                raise ValueError("a func_name and a section `code` are two ways to compute")
+                raise ArgumentError("a func_name and a section `code` are two ways to compute")
             if {"op_code_cleanup", "code_cleanup"} & set(self.code_sections):
-                raise ValueError("a func_name and a section `code_cleanup` do not go together")
+                raise ArgumentError("a func_name and a section `code_cleanup` do not go together")
 
     def _split(self, path, text):
         """Note the sections of a file, each with the line it begins at."""
@@ -74,11 +75,11 @@ class COp(Op):
             and mark is MARK
             and not _comment(text[: pieces[0].start()])
         ):
-            raise ValueError(f"{path} holds C before its first #section")
+            raise ArgumentError(f"{path} holds C before its first #section")
         for k, found in enumerate(pieces):
             name = found[1] if mark is MARK else next(v for w, v in OLD.items() if w in found[0])
             if name not in SECTIONS and name not in self.extra_sections:
-                raise ValueError(
+                raise ArgumentError(
                     f"{path}:{text.count(chr(10), 0, found.start()) + 1}: there is no section "
                     f"{name!r}; there are {', '.join(SECTIONS)}"
                 )

@@ -3,6 +3,7 @@
 import ctypes
 import re
 
+from ....errors import ArgumentError, NotSupported, UsageError
 from ..names import absent_of as _absent_of
 from .graph import Constant
 from .type import Type
@@ -33,7 +34,7 @@ class EnumType(Type):
             alias = None
             if isinstance(given, (tuple, list)):
                 if len(given) != 2 or not any(isinstance(g, str) for g in given):
-                    raise TypeError(f"{name} is a value, or a pair of an alias and a value", given)
+                    raise UsageError(f"{name} is a value, or a pair of an alias and a value", given)
                 alias, given = given if isinstance(given[0], str) else reversed(given)
             if not re.fullmatch(r"[A-Z][A-Z0-9_]*", name):
                 raise AttributeError(
@@ -42,18 +43,18 @@ class EnumType(Type):
             if isinstance(given, bool):
                 given = int(given)
             if not isinstance(given, (int, float)):
-                raise TypeError(f"the constant {name} is a number, not {given!r}")
+                raise UsageError(f"the constant {name} is a number, not {given!r}")
             if alias is not None:
                 if alias in self.aliases or alias in constants:
-                    raise TypeError(
+                    raise UsageError(
                         f"the alias {alias!r} is the name of a constant, or stands for two"
                     )
                 self.aliases[alias] = name
             values[name] = given
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_ ]*", self.ctype):
-            raise TypeError(f"{self.ctype!r} is no type of C")
+            raise UsageError(f"{self.ctype!r} is no type of C")
         if not re.fullmatch(r"[A-Za-z_]\w*", self.cname):
-            raise ValueError(f"{self.cname!r} is no name in C")
+            raise ArgumentError(f"{self.cname!r} is no name in C")
         self._values = values
 
     def __getattr__(self, name):
@@ -64,7 +65,7 @@ class EnumType(Type):
 
     def __setattr__(self, name, value):
         if "_values" in self.__dict__:
-            raise NotImplementedError("the constants of an enumeration stay as they are")
+            raise NotSupported("the constants of an enumeration stay as they are")
         object.__setattr__(self, name, value)
 
     def __iter__(self):
@@ -119,7 +120,7 @@ class EnumType(Type):
         if isinstance(data, str) and not strict and self._knows(data):
             return self.fromalias(data)
         if isinstance(data, str) or data not in self._values.values():
-            raise ValueError(f"{data!r} is no value of {self}")
+            raise ArgumentError(f"{data!r} is no value of {self}")
         return data
 
     def values_eq(self, a, b):
@@ -176,7 +177,7 @@ class EnumList(EnumType):
 
     def __init__(self, *names, **options):
         if not options.keys() <= {"ctype", "cname"}:
-            raise TypeError("EnumList takes names, ctype and cname", options)
+            raise UsageError("EnumList takes names, ctype and cname", options)
         found = {}
         for k, one in enumerate(names):
             name, alias = (one, None) if isinstance(one, str) else one
@@ -210,7 +211,7 @@ class CDataType(Type):
     def __init__(self, ctype, freefunc=None, headers=(), header_dirs=(), libraries=(), lib_dirs=(),
                  compile_args=(), extra_support_code="", version=None):  # fmt: skip
         if not isinstance(ctype, str):
-            raise TypeError(f"ctype is the name of a type of C, not {ctype!r}")
+            raise UsageError(f"ctype is the name of a type of C, not {ctype!r}")
         self.ctype, self.freefunc, self.version = ctype, freefunc, version
         self.headers, self.header_dirs = tuple(headers), tuple(header_dirs)
         self.libraries, self.lib_dirs = tuple(libraries), tuple(lib_dirs)
@@ -231,7 +232,7 @@ class CDataType(Type):
 
     def filter(self, data, strict=False, allow_downcast=None):
         if data is not None and type(data).__name__ != "PyCapsule":
-            raise TypeError(f"CDataType holds a PyCapsule or None, not {type(data).__name__}")
+            raise UsageError(f"CDataType holds a PyCapsule or None, not {type(data).__name__}")
         return data
 
     def make_value(self, ptr):

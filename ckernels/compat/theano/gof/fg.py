@@ -4,6 +4,7 @@
 Features watch it change (toolbox.py); rewrites of users change it (opt.py).
 """
 
+from ....errors import ArgumentError, UsageError
 from ..exceptions import MissingInputError  # noqa: F401
 from ..names import absent_of as _absent_of
 from .graph import Constant, apply_order, clone
@@ -32,7 +33,7 @@ class FunctionGraph(object2):
             self.attach_feature(feature)
         for v in self.inputs:
             if v.owner is not None:
-                raise ValueError(f"{v} is made by {v.owner}: inputs of a graph have no owner")
+                raise ArgumentError(f"{v} is made by {v.owner}: inputs of a graph have no owner")
             self._adopt(v)
         for k, v in enumerate(self.outputs):
             self._import(v, "init")
@@ -115,7 +116,7 @@ class FunctionGraph(object2):
             try:
                 new_r = r.type.filter_variable(new_r)
             except TypeError as problem:
-                raise TypeError(
+                raise UsageError(
                     f"{new_r} of type {new_r.type} cannot stand for {r} of type {r.type}"
                     + (f" (by {reason})" if reason else "")
                 ) from problem

@@ -9,6 +9,7 @@ import itertools
 from collections import deque
 from copy import copy
 
+from ....errors import ArgumentError, NotSupported, UsageError
 from ..exceptions import MissingInputError
 from ..names import absent_of as _absent_of
 from . import utils
@@ -43,13 +44,13 @@ class Variable(Node):
     def __init__(self, type, owner=None, index=None, name=None):
         self.type, self.owner, self.name = type, owner, name
         if owner is not None and not isinstance(owner, Apply):
-            raise TypeError(
+            raise UsageError(
                 "only an Apply owns a variable; leave owner out where none made it", owner
             )
         if index is not None and not isinstance(index, int):
-            raise TypeError("index must be an int", index)
+            raise UsageError("index must be an int", index)
         if name is not None and not isinstance(name, str):
-            raise TypeError("name must be a string", name)
+            raise UsageError("name must be a string", name)
         self.index, self._number = index, number()
 
     @property
@@ -110,16 +111,16 @@ class Variable(Node):
         return cache[key](*[given[k] for k in key])
 
     def __lt__(self, other):
-        raise NotImplementedError("this class of variables has no __lt__; define it", type(self))
+        raise NotSupported("this class of variables has no __lt__; define it", type(self))
 
     def __le__(self, other):
-        raise NotImplementedError("this class of variables has no __le__; define it", type(self))
+        raise NotSupported("this class of variables has no __le__; define it", type(self))
 
     def __gt__(self, other):
-        raise NotImplementedError("this class of variables has no __gt__; define it", type(self))
+        raise NotSupported("this class of variables has no __gt__; define it", type(self))
 
     def __ge__(self, other):
-        raise NotImplementedError("this class of variables has no __ge__; define it", type(self))
+        raise NotSupported("this class of variables has no __ge__; define it", type(self))
 
     def __copy__(self):
         return self
@@ -182,25 +183,27 @@ class Apply(Node):
     def __init__(self, op, inputs, outputs):
         self.op, self.inputs, self.outputs = op, [], []
         if not isinstance(inputs, (list, tuple)):
-            raise TypeError(f"Apply takes a list or tuple of inputs, not {type(inputs).__name__}")
+            raise UsageError(f"Apply takes a list or tuple of inputs, not {type(inputs).__name__}")
         if not isinstance(outputs, (list, tuple)):
-            raise TypeError(f"Apply takes a list or tuple of outputs, not {type(outputs).__name__}")
+            raise UsageError(
+                f"Apply takes a list or tuple of outputs, not {type(outputs).__name__}"
+            )
         for x in inputs:
             if not isinstance(x, Variable):
-                raise TypeError(
+                raise UsageError(
                     f"Apply got the input {x}, which is no Variable; wrap it first, "
                     "e.g. with as_tensor_variable"
                 )
             self.inputs.append(x)
         for i, x in enumerate(outputs):
             if not isinstance(x, Variable):
-                raise TypeError(
+                raise UsageError(
                     f"Apply got the output {x}, which is no Variable; call a type to make a new one"
                 )
             if x.owner is None:
                 x.owner, x.index = self, i
             elif x.owner is not self or x.index != i:
-                raise ValueError(
+                raise ArgumentError(
                     f"output {i} of Apply, {x}, has another owner or place already; "
                     "make a new variable for it"
                 )
@@ -237,7 +240,7 @@ class Apply(Node):
         if do is None:
             if len(self.outputs) == 1:
                 return self.outputs[0]
-            raise ValueError(
+            raise ArgumentError(
                 f"{self.op} made {len(self.outputs)} outputs: take one of them, or let "
                 "default_output of the op say which one stands for all"
             )
@@ -326,7 +329,7 @@ class Apply(Node):
 def stack_search(start, expand, mode="bfs", build_inv=False):
     """All that `expand` leads to from the deque `start`, breadth ('bfs') or depth ('dfs') first."""
     if mode not in ("bfs", "dfs"):
-        raise ValueError("mode should be bfs or dfs", mode)
+        raise ArgumentError("mode should be bfs or dfs", mode)
     seen, found, users = {id(x) for x in start}, list(start), {}
     found, todo = [], deque(start)
     seen = set()
@@ -455,14 +458,14 @@ def general_toposort(
             order.append(x)
             continue
         if x in open_:
-            raise ValueError("graph contains cycles")
+            raise ArgumentError("graph contains cycles")
         open_.add(x)
         stack.append((x, True))
         for d in reversed(list(deps(x) or ())):
             if clients is not None:
                 clients.setdefault(d, []).append(x)
             if d in open_:
-                raise ValueError("graph contains cycles")
+                raise ArgumentError("graph contains cycles")
             if d not in done:
                 stack.append((d, False))
     return order
@@ -500,7 +503,7 @@ def view_roots(r):
 def equal_computations(xs, ys, in_xs=None, in_ys=None):
     """Whether the graphs of `xs` and `ys` compute the same, `in_xs` standing for `in_ys`."""
     if len(xs) != len(ys):
-        raise ValueError("The number of graphs in each argument must match.")
+        raise ArgumentError("The number of graphs in each argument must match.")
     same = dict(zip(in_xs or (), in_ys or ()))
     seen = {}
 

@@ -6,6 +6,7 @@ names are also values for `Mode(linker=...)`.
 
 import numpy as np
 
+from ....errors import ArgumentError, CKernelsError, NotSupported
 from .utils import object2
 
 
@@ -50,7 +51,9 @@ class Linker(object2):
         from ..compile import Mode, function  # start-up: graphs need no compiler
 
         if self.fgraph is None:
-            raise ValueError(f"{type(self).__name__} has no graph yet: call accept(fgraph) first")
+            raise ArgumentError(
+                f"{type(self).__name__} has no graph yet: call accept(fgraph) first"
+            )
         return function(
             self.fgraph.inputs,
             self.fgraph.outputs,
@@ -116,7 +119,7 @@ class Cell(object2):
 
 def _cells(variables, given, name):
     if given is not None and len(given) != len(variables):
-        raise ValueError(f"{name} has {len(given)} lists for {len(variables)} variables")
+        raise ArgumentError(f"{name} has {len(given)} lists for {len(variables)} variables")
     return [Cell(v, [None] if given is None else given[k]) for k, v in enumerate(variables)]
 
 
@@ -152,9 +155,7 @@ class VM_Linker(LocalLinker):  # noqa: N801 (Theano's name)
     def __init__(self, allow_gc=None, use_cloop=False, callback=None, lazy=None, schedule=None,
                  c_thunks=None, allow_partial_eval=None):  # fmt: skip
         if callback is not None:
-            raise NotImplementedError(
-                "a callback for each node is what MonitorMode(post_func=...) calls"
-            )
+            raise NotSupported("a callback for each node is what MonitorMode(post_func=...) calls")
         LocalLinker.__init__(self, allow_gc, schedule)
         self.use_cloop, self.lazy, self.c_thunks = use_cloop, lazy, c_thunks
 
@@ -184,8 +185,8 @@ class DualLinker(Linker):
 
 def _differ(a, b):
     if a.dtype != b.dtype or a.shape != b.shape:
-        raise Exception(
+        raise CKernelsError(
             f"interpreted, the result is {a.dtype} {a.shape}; compiled, {b.dtype} {b.shape}"
         )
     if not np.allclose(a, b, rtol=1e-4, atol=1e-5, equal_nan=True):
-        raise Exception(f"interpreted and compiled results differ:\n{a}\n{b}")
+        raise CKernelsError(f"interpreted and compiled results differ:\n{a}\n{b}")

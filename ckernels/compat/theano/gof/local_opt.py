@@ -3,6 +3,7 @@
 import inspect
 import sys
 
+from ....errors import ArgumentError, NotSupported, UsageError
 from .graph import Constant, Variable
 from .op import Op
 
@@ -38,7 +39,7 @@ class LocalOptimizer(Rewrite):
         return None
 
     def transform(self, node):
-        raise NotImplementedError(f"{type(self).__name__} has no transform(node): define it")
+        raise NotSupported(f"{type(self).__name__} has no transform(node): define it")
 
     def add_requirements(self, fgraph):
         """Add the features that `transform` needs."""
@@ -91,12 +92,14 @@ def local_optimizer(tracks, inplace=False, requirements=()):
     def decorator(f):
         if tracks is not None:
             if not tracks:
-                raise ValueError("tracks names at least one op; None stands for all", f.__module__)
+                raise ArgumentError(
+                    "tracks names at least one op; None stands for all", f.__module__
+                )
             for one in tracks:
                 if not isinstance(one, Op) and not (
                     inspect.isclass(one) and issubclass(one, Op) or callable(one)
                 ):
-                    raise ValueError("tracks holds ops and classes of ops", one)
+                    raise ArgumentError("tracks holds ops and classes of ops", one)
         made = FromFunctionLocalOptimizer(f, tracks, requirements)
         made.__name__ = made.name = f.__name__
         made.__doc__, made.__module__ = f.__doc__, f.__module__
@@ -190,7 +193,7 @@ class OpRemove(LocalOptimizer):
         if node.op != self.op:
             return False
         if len(node.inputs) != len(node.outputs):
-            raise ValueError(
+            raise ArgumentError(
                 f"{self.op} has {len(node.inputs)} inputs and {len(node.outputs)} outputs here, so "
                 "that none stands for another"
             )
@@ -216,13 +219,13 @@ class PatternSub(LocalOptimizer):
         self.in_pattern, self.out_pattern = in_pattern, out_pattern
         self.op = in_pattern["pattern"][0] if isinstance(in_pattern, dict) else in_pattern[0]
         if not isinstance(in_pattern, (list, tuple, dict)):
-            raise TypeError("the pattern to look for begins with an op", in_pattern)
+            raise UsageError("the pattern to look for begins with an op", in_pattern)
         self.__doc__ = f"{type(self).__name__}: {in_pattern} -> {out_pattern}"
         self.allow_multiple_clients = allow_multiple_clients
         self.skip_identities_fn, self.values_eq_approx = skip_identities_fn, values_eq_approx
         self._tracks, self.get_nodes = tracks, get_nodes
         if tracks and get_nodes is None:
-            raise TypeError("tracks without get_nodes does not say which nodes to try")
+            raise UsageError("tracks without get_nodes does not say which nodes to try")
         if name:
             self.__name__ = self.name = name
 

@@ -5,7 +5,7 @@ A user's Op has `make_node` and `perform`; it becomes one node of the engine, wh
 engine nodes, with attributes; equal functions and attributes are equal ops.
 """
 
-from ....errors import ShapeError
+from ....errors import ArgumentError, NotSupported, ShapeError, UsageError
 from ..names import absent_of as _absent_of
 from . import utils
 from .clinker import CLinkerObject, CLinkerOp  # noqa: F401
@@ -25,17 +25,17 @@ class PureOp:
             self.__dict__.get("itypes", getattr(self, "itypes", None)) is None
             or getattr(self, "otypes", None) is None
         ):
-            raise NotImplementedError(
+            raise NotSupported(
                 f"{type(self).__name__} says nothing of its inputs and "
                 "outputs: give it make_node, or itypes and otypes"
             )
         if len(inputs) != len(self.itypes):
-            raise ValueError(f"{self} takes {len(self.itypes)} inputs, not {len(inputs)}")
+            raise ArgumentError(f"{self} takes {len(self.itypes)} inputs, not {len(inputs)}")
         from ..tensor.variables import as_tensor_variable
 
         given = [x if hasattr(x, "type") else as_tensor_variable(x) for x in inputs]
         if not all(x.type == t for x, t in zip(given, self.itypes)):
-            raise TypeError(
+            raise UsageError(
                 f"the inputs have the types {[x.type for x in given]}, but this op "
                 f"takes {self.itypes}; cast them first"
             )
@@ -71,7 +71,7 @@ class PureOp:
         return self.grad(inputs, output_grads)
 
     def R_op(self, inputs, eval_points):  # noqa: N802
-        raise NotImplementedError(
+        raise NotSupported(
             f"{self} has no R_op; define R_op(inputs, eval_points) in class {type(self).__name__}"
         )
 

@@ -11,7 +11,9 @@ import time
 import traceback
 from collections import deque
 
+from ....errors import ArgumentError, UsageError
 from ..config import config
+from ..exceptions import RefusedError
 from ..names import absent_of as _absent_of
 from .fg import InconsistencyError
 from .graph import Constant, Variable, equal_computations
@@ -363,18 +365,18 @@ class NavigatorOptimizer(Optimizer):
         elif isinstance(found, (list, tuple)):
             old, new = node.outputs, found
         else:
-            raise TypeError(
+            raise UsageError(
                 f"the rewrite {lopt} gave {found!r}: it gives False, a list of variables or a dict"
             )
         if len(old) != len(new):
-            raise ValueError(
+            raise ArgumentError(
                 f"the rewrite {lopt} gave {len(new)} variables for the {len(old)} outputs of {node}"
             )
         pairs = []
         for v, made in zip(old, new):
             if made is None:
                 if fgraph.clients(v):
-                    raise ValueError(
+                    raise ArgumentError(
                         f"the rewrite {lopt} gave None for an output of {node} that is in use"
                     )
                 continue
@@ -397,7 +399,7 @@ class TopoOptimizer(NavigatorOptimizer):
 
     def __init__(self, local_opt, order="in_to_out", ignore_newtrees=False, failure_callback=None):
         if order not in ("out_to_in", "in_to_out"):
-            raise ValueError(f"order is 'out_to_in' or 'in_to_out', not {order!r}")
+            raise ArgumentError(f"order is 'out_to_in' or 'in_to_out', not {order!r}")
         self.order = order
         NavigatorOptimizer.__init__(self, local_opt, ignore_newtrees, failure_callback)
 
@@ -458,7 +460,7 @@ class OpKeyOptimizer(NavigatorOptimizer):
 
     def __init__(self, local_opt, ignore_newtrees=False, failure_callback=None):
         if not hasattr(local_opt, "op_key"):
-            raise TypeError("OpKeyOptimizer takes a local rewrite with op_key()")
+            raise UsageError("OpKeyOptimizer takes a local rewrite with op_key()")
         NavigatorOptimizer.__init__(self, local_opt, ignore_newtrees, failure_callback)
 
     def apply(self, fgraph):
@@ -525,7 +527,7 @@ class EquilibriumOptimizer(NavigatorOptimizer):
         self.final_optimizers = list(final_optimizers or ())
         self.cleanup_optimizers = list(cleanup_optimizers or ())
         if max_use_ratio is None:
-            raise AssertionError("max_use_ratio says how often a rewrite may apply: give it")
+            raise RefusedError("max_use_ratio says how often a rewrite may apply: give it")
         self.max_use_ratio = max_use_ratio
 
     def get_local_optimizers(self):

@@ -6,6 +6,7 @@ affair, so the tags of those match nothing here.
 
 import copy
 
+from ....errors import ArgumentError, UsageError
 from ..names import absent_of as _absent_of
 from . import opt
 
@@ -20,11 +21,11 @@ class DB:
         """Put in a rewrite under a name and tags; use_db_name_as_tag=False: not this DB's name."""
         own = kwargs.pop("use_db_name_as_tag", True)
         if kwargs:
-            raise TypeError(f"register does not take {sorted(kwargs)}")
+            raise UsageError(f"register does not take {sorted(kwargs)}")
         if not isinstance(obj, (DB, opt.Optimizer, opt.LocalOptimizer)):
-            raise TypeError("a rewrite or a database is registered, and this is neither", obj)
+            raise UsageError("a rewrite or a database is registered, and this is neither", obj)
         if name in self.__db__:
-            raise ValueError(f"The name {name!r} is taken, by a rewrite or as a tag")
+            raise ArgumentError(f"The name {name!r} is taken, by a rewrite or as a tag")
         if own and self.name is not None:
             tags = (*tags, self.name)
         obj.name = name
@@ -42,7 +43,7 @@ class DB:
         obj = self._named(name)
         for tag in tags:
             if tag in self._names:
-                raise ValueError(f"The tag {tag!r} is the name of a rewrite")
+                raise ArgumentError(f"The tag {tag!r} is the name of a rewrite")
             held = self.__db__.setdefault(tag, [])
             if obj not in held:
                 held.append(obj)
@@ -52,7 +53,7 @@ class DB:
         obj = self._named(name)
         for tag in tags:
             if tag in self._names:
-                raise ValueError(f"{tag!r} is the name of a rewrite and no tag")
+                raise ArgumentError(f"{tag!r} is the name of a rewrite and no tag")
             self.__db__[tag].remove(obj)
 
     def _named(self, name):
@@ -95,7 +96,7 @@ class DB:
         if not found:
             raise KeyError(f"nothing is registered for {name!r}")
         if len(found) > 1:
-            raise ValueError(f"{len(found)} rewrites have the tag {name!r}")
+            raise ArgumentError(f"{len(found)} rewrites have the tag {name!r}")
         return found[0]
 
     def __contains__(self, name):
@@ -109,7 +110,7 @@ class DB:
 def query_of(tags, subquery=None):
     """The Query for '+in' (or 'in'), '-out', '&required'."""
     if any(not isinstance(t, str) or not t for t in tags):
-        raise TypeError(f"tags are strings, not {tags}")
+        raise UsageError(f"tags are strings, not {tags}")
     return Query(
         [t.lstrip("+") for t in tags if t[0] not in "-&"],
         [t[1:] for t in tags if t[0] == "&"],
@@ -172,7 +173,7 @@ class EquilibriumDB(DB):
         """final_opt: once, after the others; cleanup: after each round."""
         final, cleanup = kwargs.pop("final_opt", False), kwargs.pop("cleanup", False)
         if final and cleanup:
-            raise ValueError(f"{name}: final_opt and cleanup exclude each other")
+            raise ArgumentError(f"{name}: final_opt and cleanup exclude each other")
         super().register(name, obj, *tags, **kwargs)
         self.__final__[name], self.__cleanup__[name] = final, cleanup
 
@@ -208,7 +209,7 @@ class SequenceDB(DB):
         if position == "last":
             position = max(self.__position__.values(), default=0) + 1
         if not isinstance(position, (int, float)):
-            raise TypeError(f"a position is a number, not {position!r}")
+            raise UsageError(f"a position is a number, not {position!r}")
         super().register(name, obj, *tags, **kwargs)
         self.__position__[name] = position
 
@@ -273,7 +274,7 @@ class ProxyDB(DB):
 
     def __init__(self, db):
         if not isinstance(db, DB):
-            raise TypeError("a ProxyDB stands for a database", db)
+            raise UsageError("a ProxyDB stands for a database", db)
         super().__init__()
         self.db = db
 

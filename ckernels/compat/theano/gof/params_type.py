@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 
+from ....errors import ArgumentError, CKernelsError, NotSupported, UsageError
 from ..names import absent_of as _absent_of
 from .clinker import listed
 from .type import Type
@@ -26,10 +27,10 @@ class Params(dict):
 
     def __init__(self, params_type, **values):
         if not isinstance(params_type, ParamsType):
-            raise TypeError(f"Params need a ParamsType, not {params_type!r}")
+            raise UsageError(f"Params need a ParamsType, not {params_type!r}")
         for field in params_type.fields:
             if field not in values:
-                raise TypeError(f"the parameter {field!r} has no value: {sorted(values)} have")
+                raise UsageError(f"the parameter {field!r} has no value: {sorted(values)} have")
         dict.__init__(self, values)
         self.__dict__["__params_type__"] = params_type
 
@@ -43,7 +44,7 @@ class Params(dict):
         return self[name]
 
     def _fixed(self, *args):
-        raise NotImplementedError("the values of Params stay as they are")
+        raise NotSupported("the values of Params stay as they are")
 
     __setattr__ = __setitem__ = __delattr__ = __delitem__ = _fixed
 
@@ -90,12 +91,12 @@ class ParamsType(Type):
 
     def __init__(self, **types):
         if not types:
-            raise ValueError("a ParamsType needs at least one parameter")
+            raise ArgumentError("a ParamsType needs at least one parameter")
         for name, kind in types.items():
             if not re.fullmatch(r"[A-Za-z_]\w*", name) or name in C_WORDS:
                 raise AttributeError(f"{name!r} cannot name a field of a struct in C")
             if not isinstance(kind, Type):
-                raise TypeError(f"the parameter {name!r} needs a type, not {kind!r}")
+                raise UsageError(f"the parameter {name!r} needs a type, not {kind!r}")
         self.length = len(types)
         self.fields = tuple(sorted(types))
         self.types = tuple(types[f] for f in self.fields)
@@ -155,7 +156,7 @@ class ParamsType(Type):
     def get_enum(self, key):
         """The value of a constant of the enumerations."""
         if key not in self._constants:
-            raise Exception(f"no enumeration of this ParamsType has the constant {key!r}")
+            raise CKernelsError(f"no enumeration of this ParamsType has the constant {key!r}")
         return self._constants[key]
 
     def enum_from_alias(self, alias):
@@ -183,7 +184,7 @@ class ParamsType(Type):
     def filter(self, data, strict=False, allow_downcast=None):
         """`data`, Params with each value of its type."""
         if strict and not isinstance(data, Params):
-            raise TypeError(f"Params are needed, not {type(data).__name__}")
+            raise UsageError(f"Params are needed, not {type(data).__name__}")
         held = {}
         for field, kind in zip(self.fields, self.types):
             try:

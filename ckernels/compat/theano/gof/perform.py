@@ -6,11 +6,19 @@ an Op has it; without it the engine finds out in each call.
 
 import contextlib
 import contextvars
+import weakref
 
 import numpy as np
 
 from .... import dtypes, ops
-from ....errors import CKernelsError, DTypeError, ShapeError, UsageError
+from ....errors import (
+    ArgumentError,
+    CKernelsError,
+    DTypeError,
+    NotSupported,
+    ShapeError,
+    UsageError,
+)
 from ....graph.node import constant, item, make
 from ....graph.op import Op as Row
 from ....graph.walk import rebuild, toposort
@@ -18,7 +26,7 @@ from .graph import Apply
 from .op import Op, run
 from .type import DisconnectedType, NullType
 from .utils import MethodNotDefined
-from .walks import handle_of
+from .walks import handle_of, whole_of
 
 _returned = contextvars.ContextVar("returned", default=None)
 
@@ -44,7 +52,8 @@ class Performed:
     way: "c" or "py" for an Op that is to run in C, or by `perform`; None: as it can.
     """
 
-    act, seen = None, False
+    act = None
+    seen = objects = False  # whether there is an Op of a user; one on what is no tensor
 
     def __init__(self, apply, way=None):
         self.op, self.apply, self.way = apply.op, apply, way
@@ -128,11 +137,9 @@ def way_of(apply, way=None):
                 return Thunk(apply)
             except (NoC, NotImplementedError, MethodNotDefined) as problem:
                 if way == "c" or type(op).perform is Op.perform and "perform" not in vars(op):
-                    raise NotImplementedError(
-                        f"{op} has no Python, and no C here: {problem}"
-                    ) from None
+                    raise NotSupported(f"{op} has no Python, and no C here: {problem}") from None
         elif way == "c":
-            raise NotImplementedError(f"{op} has no c_code")
+            raise NotSupported(f"{op} has no c_code")
     return lambda inputs, storage: run(op, apply, inputs, storage)
 
 
@@ -220,11 +227,11 @@ def _grad(node, g):
             raise
         return [null(n, f"{held.op} has no grad") for n in node.inputs]
     if len(found) != len(inputs):
-        raise ValueError(f"{held.op}.grad gave {len(found)} gradients for {len(inputs)} inputs")
+        raise ArgumentError(f"{held.op}.grad gave {len(found)} gradients for {len(inputs)} inputs")
     parts = []
     for x, part in zip(inputs, found):
         if part is None:
-            raise TypeError(
+            raise UsageError(
                 f"{held.op}.grad gave None for an input. Say what it means: zeros_like "
                 "of the input where the slope is 0, disconnected_type() where nothing "
                 "flows, grad_undefined or grad_not_implemented where there is none"
@@ -245,7 +252,7 @@ def _grad(node, g):
 
 def _shaped(op, part, x):
     if part.ndim != x.ndim:
-        raise ValueError(
+        raise ArgumentError(
             f"{op}.grad gave a gradient of {part.ndim} dimensions for an input of {x.ndim}"
         )
     return (
@@ -299,6 +306,7 @@ def lower(op, apply):
     nodes = [getattr(x, "node", None) for x in apply.inputs]
     outs = [getattr(x, "node", None) for x in apply.outputs]
     if None in nodes or None in outs or not outs:
+        Performed.objects = True
         for x in apply.outputs:
             if getattr(x, "node", None) is not None:
                 x.node = _opaque(x)
@@ -314,8 +322,34 @@ def _opaque(x):
     """A node for a tensor that the engine cannot compute: made of what is no tensor."""
     from ....api.tensor import placeholder_node
 
-    node = placeholder_node(x.node.dtype, x.node.shape, x.name)
-    return node
+    made = standing_for(placeholder_node(x.node.dtype, x.node.shape, x.name))
+    made.attrs["stands_for"].note(x)
+    return made
+
+
+class Standing:
+    """What a placeholder is the value, or a part, of: `whole()` gives that variable.
+
+    The reference is weak: the table of nodes keeps attributes, and variables keep their nodes.
+    """
+
+    def note(self, variable):
+        self.whole = weakref.ref(variable)
+
+
+def standing_for(node, standing=None):
+    """The placeholder `node` with a Standing, a new one by default, among its attributes."""
+    return make(node.op, (), {**node.attrs, "stands_for": standing or Standing()})
+
+
+def is_opaque(apply):
+    """Whether the outputs of an Apply have no meaning to the engine: Python makes them."""
+    for x in apply.outputs:
+        parts = getattr(x, "tensor_parts", None) or [x]
+        for node in (getattr(t, "node", None) for t in parts):
+            if node is None or whole_of(node) is x:
+                return True
+    return False
 
 
 def interpret(op, arrays, count):

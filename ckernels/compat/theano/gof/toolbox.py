@@ -2,6 +2,7 @@
 
 import sys
 
+from ....errors import CKernelsError, UsageError
 from ..names import absent_of as _absent_of
 from . import graph
 from .fg import AlreadyThere, InconsistencyError  # noqa: F401
@@ -175,14 +176,14 @@ class NodeFinder(Bookkeeper):
 
     def on_attach(self, fgraph):
         if self.fgraph is not None:
-            raise Exception("this NodeFinder watches another graph already")
+            raise CKernelsError("this NodeFinder watches another graph already")
         _publish(self, fgraph, get_nodes=self.query)
         self.fgraph = fgraph
         Bookkeeper.on_attach(self, fgraph)
 
     def on_detach(self, fgraph):
         if self.fgraph is not fgraph:
-            raise Exception("this NodeFinder watches another graph")
+            raise CKernelsError("this NodeFinder watches another graph")
         self.fgraph = None
         del fgraph.get_nodes
         Bookkeeper.on_detach(self, fgraph)
@@ -207,7 +208,7 @@ class NodeFinder(Bookkeeper):
         try:
             held = list(self.found.get(op, ()))
         except TypeError:
-            raise TypeError(f"{op} cannot be looked up: it is not hashable") from None
+            raise UsageError(f"{op} cannot be looked up: it is not hashable") from None
         order = {node: k for k, node in enumerate(self.fgraph.toposort())}
         return sorted(held, key=lambda node: order.get(node, 0))
 

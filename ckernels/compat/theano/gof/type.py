@@ -3,6 +3,8 @@
 Tensors are in tensor/type.py. A user's Type needs `filter`; calling a type makes a variable.
 """
 
+from ....errors import ArgumentError, UsageError
+from ..exceptions import RefusedError
 from ..names import absent_of as _absent_of
 from . import utils
 from .clinker import CLinkerType, CPointer
@@ -30,7 +32,7 @@ class PureType:
             if converted is not None:
                 return converted
         if other.type != self:
-            raise TypeError(
+            raise UsageError(
                 f"{other} has the type {other.type} where {self} is needed, and does "
                 "not turn into it by itself; convert it first"
             )
@@ -129,16 +131,16 @@ class NullType(Type):
         self.why_null = why_null
 
     def filter(self, data, strict=False, allow_downcast=None):
-        raise ValueError("a NullType marks a gradient that does not exist and takes no value")
+        raise ArgumentError("a NullType marks a gradient that does not exist and takes no value")
 
     def filter_variable(self, other, allow_convert=True):
-        raise ValueError("a NullType marks a gradient that does not exist; no variable fits it")
+        raise ArgumentError("a NullType marks a gradient that does not exist; no variable fits it")
 
     def may_share_memory(self, a, b):
         return False
 
     def values_eq(self, a, b, force_same_dtype=True):
-        raise ValueError("two gradients that do not exist (NullType) cannot be compared")
+        raise ArgumentError("two gradients that do not exist (NullType) cannot be compared")
 
     def __eq__(self, other):
         return type(self) is type(other)
@@ -154,16 +156,16 @@ class DisconnectedType(Type):
     """The type of a gradient where nothing flows back."""
 
     def filter(self, data, strict=False, allow_downcast=None):
-        raise AssertionError("DisconnectedType is a symbolic placeholder: there is no value")
+        raise RefusedError("DisconnectedType is a symbolic placeholder: there is no value")
 
     def fiter_variable(self, other):
-        raise AssertionError("DisconnectedType is a symbolic placeholder: there is no value")
+        raise RefusedError("DisconnectedType is a symbolic placeholder: there is no value")
 
     def may_share_memory(self, a, b):
         return False
 
     def value_eq(self, a, b, force_same_dtype=True):
-        raise AssertionError("DisconnectedType is a symbolic placeholder: there is no value")
+        raise RefusedError("DisconnectedType is a symbolic placeholder: there is no value")
 
     def __eq__(self, other):
         return type(self) is type(other)

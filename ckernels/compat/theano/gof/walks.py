@@ -56,7 +56,8 @@ def derived(handle, memo):
     if node.op.name == "item":
         index, base = node.attrs["index"], node.inputs[0]
     if base.op.kind == "leaf":
-        return None
+        whole = whole_of(base)
+        return whole.part_apply(handle) if hasattr(whole, "tensor_parts") else None
     found = memo.get(("apply", base.uid))
     if found is None:
         inputs = [handle_of(n, memo) for n in base.inputs]
@@ -76,11 +77,20 @@ def derived(handle, memo):
     return found
 
 
+def whole_of(node):
+    """The variable that a placeholder is, or is a part of (perform.py: Standing), or None."""
+    standing = node.attrs.get("stands_for")
+    return None if standing is None else standing.whole()
+
+
 def handle_of(node, memo):
     """The handle of `memo` on this node, or a new one whose owner is read off the node."""
     found = memo.get(node.uid)
     if found is None:
-        found = memo[node.uid] = _fresh(node, memo)
+        found = whole_of(node)
+        if getattr(found, "node", None) is not node:
+            found = _fresh(node, memo)
+        memo[node.uid] = found
     return found
 
 
@@ -90,7 +100,7 @@ def _fresh(node, memo):
     if node.op.name == "constant":
         return constant_handle(node)
     made = wrap(node)
-    if node.op.kind != "leaf":
+    if node.op.kind != "leaf" or "stands_for" in node.attrs:
         made._owner, made._memo = LAZY, memo
     return made
 
@@ -103,12 +113,19 @@ def lazy(node, memo):
 def known_handles(variables):
     """{uid of a node: handle} of the graph above `variables`; earlier ones of a node win."""
     memo = {}
+
+    def note(v):
+        node = getattr(v, "node", None)
+        if node is None:
+            memo["whole", id(v)] = v  # a node of its parts knows it weakly
+        elif whole_of(node) not in (None, v):
+            return
+        elif v._owner is not None or node.op.kind == "leaf":  # not a part of a sparse variable
+            memo.setdefault(node.uid, v)
+
     for v in variables:
-        if getattr(v, "node", None) is not None:
-            memo.setdefault(v.node.uid, v)
+        note(v)
     for apply in apply_order([v for v in variables if v is not None]):
         for v in (*apply.inputs, *apply.outputs):
-            node = getattr(v, "node", None)
-            if node is not None:
-                memo.setdefault(node.uid, v)
+            note(v)
     return memo

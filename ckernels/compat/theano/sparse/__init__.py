@@ -19,9 +19,11 @@ from ....api.sparsetensor import (
     sparse_placeholder,
 )
 from ....api.tensor import Tensor
+from ....errors import ArgumentError, NotSupported, UsageError
 from ..config import config
 from ..gof.graph import Apply, Constant, Variable
 from ..gof.op import Op
+from ..gof.perform import Standing, standing_for
 from ..gof.type import Type
 from ..names import absent_of as _absent_of
 from ..tensor.sharedvar import SharedVariable, TensorSharedVariable
@@ -48,34 +50,38 @@ class SparseType(Type):
 
     def __init__(self, format, dtype):
         if format not in sparse_formats:
-            raise NotImplementedError(f"sparse matrices are csr or csc here, not {format!r}")
+            raise NotSupported(f"sparse matrices are csr or csc here, not {format!r}")
         self.format, self.dtype = format, name_of(dtype)
         if self.dtype not in all_dtypes:
-            raise NotImplementedError(f"a sparse matrix cannot be of dtype {dtype}")
+            raise NotSupported(f"a sparse matrix cannot be of dtype {dtype}")
 
     def filter(self, value, strict=False, allow_downcast=None):
         """`value` as a SciPy matrix of this type; TypeError where it does not fit."""
         if isinstance(value, Variable):
-            raise TypeError(f"a matrix is needed, not the symbolic {value}")
+            raise UsageError(f"a matrix is needed, not the symbolic {value}")
         if not scipy_sparse().issparse(value):
             if strict or not hasattr(value, "__array__"):
-                raise TypeError(f"{self} is a sparse matrix of SciPy, not {type(value).__name__}")
-            raise TypeError(
+                raise UsageError(f"{self} is a sparse matrix of SciPy, not {type(value).__name__}")
+            raise UsageError(
                 f"{self} needs a sparse matrix: scipy.sparse.{self.format}_matrix(x) makes one"
             )
         if strict and (value.format != self.format or value.dtype != self.dtype):
-            raise TypeError(f"{self} is strict: {value.format} of {value.dtype} was given")
+            raise UsageError(f"{self} is strict: {value.format} of {value.dtype} was given")
         made = compressed(value, self.format, "the matrix")
         if made.dtype != self.dtype:
             if not allow_downcast and not np.can_cast(made.dtype, self.dtype, "safe"):
-                raise TypeError(f"a matrix of {made.dtype} may not fit in {self}: use astype")
+                raise UsageError(f"a matrix of {made.dtype} may not fit in {self}: use astype")
             made = made.astype(self.dtype)
         return made
 
     def make_variable(self, name=None):
-        return SparseVariable.on(
-            sparse_placeholder((None, None), self.dtype, name, self.format), self, name
-        )
+        plain = sparse_placeholder((None, None), self.dtype, name, self.format)
+        standing = Standing()
+        data, indices, indptr, extent = (standing_for(node, standing) for node in plain.parts)
+        parts = [Tensor(node) for node in (data, indices, indptr)]
+        made = SparseVariable.on(SparseTensor(*parts, extent, self.format, name), self, name)
+        standing.note(made)
+        return made
 
     def make_constant(self, value, name=None):
         return SparseConstant.of(self.filter(value), name)
@@ -93,7 +99,7 @@ class SparseType(Type):
     def filter_variable(self, other, allow_convert=True):
         other = as_sparse_variable(other)
         if other.type != self:
-            raise TypeError(f"{other} has the type {other.type} where {self} is needed")
+            raise UsageError(f"{other} has the type {other.type} where {self} is needed")
         return other
 
     @staticmethod
@@ -170,6 +176,11 @@ class SparseVariable(SparseTensor, Variable):
         data, indices, indptr, extent = (np.asarray(a) for a in arrays)
         shape = extent.shape[:2] if self.format == "csr" else extent.shape[1::-1]
         return assembled(self.format, data, indices, indptr, shape)
+
+    def part_apply(self, handle):
+        """The Apply that makes `handle`, on the node of one of its parts, of this variable."""
+        parts = [handle if p.node is handle.node else wrap(p.node) for p in self.tensor_parts]
+        return Apply.made(Parts(), [self], parts)
 
     def clone(self):
         return self.type(self.name)
@@ -262,7 +273,7 @@ class SparseTensorSharedVariable(SparseVariable, SharedVariable):
         """Replace numbers and places by those of a matrix of the same shape."""
         made = self.type.filter(new_value)
         if made.shape != self.int_shape:
-            raise ValueError(f"the matrix has shape {made.shape}, the variable {self.int_shape}")
+            raise ArgumentError(f"the matrix has shape {made.shape}, the variable {self.int_shape}")
         parts = (self.data, self.indices, self.indptr)
         for part, array in zip(parts, self.split(made)):
             part.set_value(array)
@@ -292,7 +303,7 @@ def sparse_constructor(value, name=None, strict=False, allow_downcast=None, borr
                        format=None):  # fmt: skip
     """A shared variable with a SciPy matrix for its value."""
     if not scipy_sparse().issparse(value):
-        raise TypeError(f"a sparse matrix of SciPy is needed, not {type(value).__name__}")
+        raise UsageError(f"a sparse matrix of SciPy is needed, not {type(value).__name__}")
     return SparseTensorSharedVariable.of(compressed(value, format, "the value"), name, borrow)
 
 
@@ -313,7 +324,7 @@ def as_sparse_variable(x, name=None):
     if isinstance(x, SparseTensor):
         return SparseVariable.on(x)
     if not scipy_sparse().issparse(x):
-        raise TypeError(f"{x!r} makes no sparse variable: a SciPy matrix does", type(x))
+        raise UsageError(f"{x!r} makes no sparse variable: a SciPy matrix does", type(x))
     return SparseConstant.of(compressed(x, None, "the constant"), name)
 
 
@@ -329,7 +340,7 @@ def as_sparse_or_tensor_variable(x, name=None):
 def constant(x, name=None):
     """A sparse constant of a SciPy matrix."""
     if not scipy_sparse().issparse(x):
-        raise TypeError("sparse.constant needs a SciPy matrix", x)
+        raise UsageError("sparse.constant needs a SciPy matrix", x)
     return as_sparse_variable(x, name)
 
 
@@ -401,6 +412,20 @@ class SparseOp(Op):
         return self.name
 
 
+class Parts(Op):
+    """The tensors that a sparse variable is made of: what gradients are written with."""
+
+    __props__ = ()
+    of_engine = True
+
+    def make_node(self, x):
+        return Apply.made(self, [x], [wrap(p.node) for p in x.tensor_parts])
+
+    def _lower(self, apply):
+        for old, part in zip(apply.outputs, apply.inputs[0].tensor_parts):
+            old.node = part.node
+
+
 def _plain(x):
     """A variable as a tensor of K alone, whose operators are K's."""
     if isinstance(x, SparseVariable):
@@ -456,7 +481,7 @@ neg, sp_sum, transpose, cast, getitem, sp_zeros_like = map(
 def dot(x, y):
     """The product of two matrices, at least one of them sparse; dense."""
     if not any(isinstance(v, SparseTensor) or scipy_sparse().issparse(v) for v in (x, y)):
-        raise TypeError("one factor of sparse.dot is a sparse matrix; tensor.dot takes dense ones")
+        raise UsageError("one factor of sparse.dot is a sparse matrix; tensor.dot takes dense ones")
     return _apply("dot", own.dot, x, y)
 
 

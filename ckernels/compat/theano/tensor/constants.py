@@ -3,6 +3,7 @@
 import numpy as np
 
 from .... import ops
+from ....errors import UsageError
 from ..exceptions import EmptyConstantError, NotScalarConstantError
 from ..gof.graph import Constant
 from ..gof.type import SingletonType
@@ -19,7 +20,7 @@ class NoneTypeT(SingletonType):
 
     def filter(self, data, strict=False, allow_downcast=None):
         if data is not None:
-            raise TypeError("Expected None!")
+            raise UsageError("Expected None!")
         return data
 
     def __eq__(self, other):

@@ -3,6 +3,7 @@
 `dmatrix` is a type; a call of it makes a variable. `matrix` takes dtype=, floatX by default.
 """
 
+from ....errors import UsageError
 from ..config import config
 from .type import TensorType, name_of
 
@@ -30,7 +31,7 @@ def _constructor(shape, pattern):
 def _multi(*constructors):
     def several(*names, **kwargs):
         if not names:
-            raise TypeError("at least one name, or a number of variables, is needed")
+            raise UsageError("at least one name, or a number of variables, is needed")
         if len(names) == 1:  # a number of variables, or text of which each letter is a name
             names = [None] * names[0] if isinstance(names[0], int) else names[0]
             names = list(names) if names else [names]

@@ -3,8 +3,10 @@
 import numpy as np
 
 from .... import ops
+from ....errors import ArgumentError, NotSupported, UsageError
 from ....graph.node import constant as constant_node
 from ..config import config
+from ..exceptions import RefusedError
 from ..gof.op import KernelOp
 from .rules import DISCRETE, upcast
 from .shaping import as_shape
@@ -27,7 +29,7 @@ class Alloc(KernelOp):
         value = as_tensor_variable(value)
         sizes = [s for one in shape for s in (as_shape([one]))]
         if len(sizes) < value.ndim:
-            raise TypeError(
+            raise UsageError(
                 "alloc cannot fill a shape with a value of more axes: give as many "
                 "sizes as the value has axes, or more",
                 value.ndim,
@@ -83,7 +85,7 @@ def _filled(number, shape, dtype):
     value = constant(np.asarray(number, dtype=dtype))
     sizes = as_shape(shape)
     if isinstance(sizes, Handle):
-        raise ValueError(f"the number of dimensions of the shape {shape} is not known")
+        raise ArgumentError(f"the number of dimensions of the shape {shape} is not known")
     return alloc(value, *sizes)
 
 
@@ -159,7 +161,7 @@ def arange(start, stop=None, step=1, dtype=None):
         start, stop = 0, start
     start, stop, step = map(as_tensor_variable, (start, stop, step))
     if any(x.ndim for x in (start, stop, step)):
-        raise AssertionError("arange takes scalars")
+        raise RefusedError("arange takes scalars")
     if dtype is None:
         dtype = upcast(start.dtype, stop.dtype, step.dtype)
         if dtype in DISCRETE:
@@ -187,7 +189,7 @@ class _Grid:
         ndim = len(args[0])
         for s in args[0]:
             if isinstance(s.step, complex):
-                raise NotImplementedError(
+                raise NotSupported(
                     f"the step {s.step} counts points, as in NumPy's grids, "
                     "which is not supported: give a real step"
                 )
@@ -224,7 +226,7 @@ class Eye(KernelOp):
     def make_node(self, n, m, k):
         n, m, k = map(as_tensor_variable, (n, m, k))
         if any(x.ndim for x in (n, m, k)):
-            raise AssertionError("eye takes scalars")
+            raise RefusedError("eye takes scalars")
         return KernelOp.make_node(self, n, m, k)
 
     def __reduce__(self):
@@ -315,7 +317,7 @@ class ExtractDiag(KernelOp):
     def make_node(self, x):
         x = as_tensor_variable(x)
         if x.ndim < 2:
-            raise ValueError("only a matrix, or a stack of them, has a diagonal: not", x)
+            raise ArgumentError("only a matrix, or a stack of them, has a diagonal: not", x)
         return KernelOp.make_node(self, x)
 
     def __reduce__(self):
@@ -373,7 +375,7 @@ def diag(v, k=0):
         return AllocDiag(k)(v)
     if v.ndim >= 2:
         return diagonal(v, offset=k)
-    raise ValueError("Number of dimensions of `v` must be greater than 0.")
+    raise ArgumentError("Number of dimensions of `v` must be greater than 0.")
 
 
 def nan_to_num(x):

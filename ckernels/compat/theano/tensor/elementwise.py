@@ -4,6 +4,7 @@
 and the rows themselves are in rules.py, the scalar ops in ../scalar.py.
 """
 
+from ....errors import ArgumentError, CKernelsError, UsageError
 from ..gof.op import KernelOp
 from . import rules
 
@@ -29,7 +30,7 @@ class Elemwise(KernelOp):
     def make_node(self, *inputs):
         count = self.scalar_op.nin
         if count >= 0 and len(inputs) != count:
-            raise TypeError(f"{self} takes {count} operands, not {len(inputs)}: {inputs}")
+            raise UsageError(f"{self} takes {count} operands, not {len(inputs)}: {inputs}")
         return KernelOp.make_node(self, *inputs)
 
     def __eq__(self, other):
@@ -54,11 +55,11 @@ def _typed_as(build, place):
     def typed(*nodes):
         found = build(*nodes)
         if rules.dtypes.is_complex(found.dtype) and not rules.dtypes.is_complex(nodes[place].dtype):
-            raise TypeError(f"{found.dtype} cannot overwrite {nodes[place].dtype}")
+            raise UsageError(f"{found.dtype} cannot overwrite {nodes[place].dtype}")
         if found.shape != nodes[place].shape and found.ndim == nodes[place].ndim:
             for a, b in zip(found.shape, nodes[place].shape):
                 if b == 1 and a != 1:
-                    raise ValueError("an operand that is repeated cannot be overwritten")
+                    raise ArgumentError("an operand that is repeated cannot be overwritten")
         return rules.ops.cast(found, nodes[place].dtype)
 
     return typed
@@ -92,15 +93,15 @@ class DimShuffle(KernelOp):
             if j == "x":
                 continue
             if not isinstance(j, int):
-                raise TypeError(
+                raise UsageError(
                     f"the order of axes is made of ints and 'x', not of {j!r} ({type(j).__name__})"
                 )
             if j >= ndim or j < 0:
-                raise ValueError(
+                raise ArgumentError(
                     f"place {k} of the order names axis {j}, and there are {ndim} axes"
                 )
             if j in self.new_order[k + 1 :]:
-                raise ValueError(
+                raise ArgumentError(
                     f"dimshuffle was given axis {j} more than once: name each axis "
                     "of the input at most once",
                     self.new_order,
@@ -108,7 +109,7 @@ class DimShuffle(KernelOp):
         self.drop = [i for i in range(ndim) if i not in self.new_order]
         for i in self.drop:
             if not self.input_broadcastable[i]:
-                raise ValueError(
+                raise ArgumentError(
                     f"axis {i} cannot be left out, as its size is not known to be 1: the broadcast "
                     f"pattern is {self.input_broadcastable}, the order {self.new_order}"
                 )
@@ -121,7 +122,7 @@ class DimShuffle(KernelOp):
         node = KernelOp.make_node(self, *inputs)
         x = node.inputs[0]
         if x.ndim != len(self.input_broadcastable):
-            raise TypeError(
+            raise UsageError(
                 "this DimShuffle was made for inputs with the broadcast pattern "
                 f"{self.input_broadcastable}, and {x.broadcastable} is of another "
                 "length"
@@ -196,7 +197,7 @@ def round(a, mode=None):
         return _op("round_half_away_from_zero")(a)
     if mode == "half_to_even":
         return _op("round_half_to_even")(a)
-    raise Exception(f"round knows the modes half_away_from_zero and half_to_even, not {mode!r}")
+    raise CKernelsError(f"round knows the modes half_away_from_zero and half_to_even, not {mode!r}")
 
 
 def iround(a, mode=None):

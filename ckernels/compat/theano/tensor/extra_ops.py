@@ -3,6 +3,7 @@
 import numpy as np
 
 from .... import ops
+from ....errors import ArgumentError, UsageError
 from ....graph.node import constant as constant_node
 from ..config import config
 from ..gof.graph import Apply
@@ -23,14 +24,14 @@ class CumOp(KernelOp):
 
     def __init__(self, axis=None, mode="add"):
         if mode not in ("add", "mul"):
-            raise ValueError(f'CumOp: Unknown mode "{mode}"')
+            raise ArgumentError(f'CumOp: Unknown mode "{mode}"')
         KernelOp.__init__(self, _cumulated, "CumOp", axis=axis, mode=mode)
 
     def make_node(self, x):
         x = as_tensor_variable(x)
         axis = self.attrs["axis"]
         if axis is not None and not -x.ndim <= axis < x.ndim:
-            raise ValueError(f"axis(={axis}) out of bounds")
+            raise ArgumentError(f"axis(={axis}) out of bounds")
         return KernelOp.make_node(self, x)
 
     def __reduce__(self):
@@ -78,7 +79,7 @@ def diff(x, n=1, axis=-1):
     """Differences of neighbours along `axis`, `n` times."""
     x = as_tensor_variable(x)
     if x.ndim == 0:
-        raise TypeError("diff needs at least one dimension")
+        raise UsageError("diff needs at least one dimension")
     return KernelOp(_diff, "DiffOp", n=int(n), axis=axis % x.ndim)(x)
 
 
@@ -104,9 +105,9 @@ def bincount(x, weights=None, minlength=None, assert_nonneg=False):
 
     x = as_tensor_variable(x)
     if x.ndim != 1:
-        raise TypeError(f"bincount counts the elements of a vector: flatten x (ndim {x.ndim})")
+        raise UsageError(f"bincount counts the elements of a vector: flatten x (ndim {x.ndim})")
     if x.dtype not in DISCRETE:
-        raise TypeError("bincount counts integers")
+        raise UsageError("bincount counts integers")
     if assert_nonneg:
         from ..raise_op import Assert
         from .reductions import all
@@ -146,9 +147,9 @@ class RepeatOp(KernelOp):
     def make_node(self, x, repeats):
         x, repeats = as_tensor_variable(x), as_tensor_variable(repeats)
         if repeats.dtype not in DISCRETE:
-            raise TypeError(f"repeats of dtype {repeats.dtype} are no counts: cast to integers")
+            raise UsageError(f"repeats of dtype {repeats.dtype} are no counts: cast to integers")
         if repeats.dtype == "uint64":
-            raise TypeError("dtype uint64 is not supported for dtype of the 'repeats' parameter")
+            raise UsageError("dtype uint64 is not supported for dtype of the 'repeats' parameter")
         return KernelOp.make_node(self, x, repeats)
 
     def __reduce__(self):
@@ -167,7 +168,7 @@ def repeat(x, repeats, axis=None):
     """Each element of `x` `repeats` times along `axis`, of the flattened tensor for None."""
     repeats = as_tensor_variable(repeats)
     if repeats.ndim > 1:
-        raise ValueError(f"give repeats as a scalar or a vector: it has {repeats.ndim} axes")
+        raise ArgumentError(f"give repeats as a scalar or a vector: it has {repeats.ndim} axes")
     if repeats.ndim == 1 and repeats.broadcastable[0]:
         repeats = repeats[0]
     return RepeatOp(axis)(x, repeats)
@@ -182,9 +183,9 @@ class Bartlett(KernelOp):
     def make_node(self, M):  # noqa: N803 (Theano's name)
         M = as_tensor_variable(M)
         if M.ndim:
-            raise TypeError(f"{type(self).__name__} only works on scalar input")
+            raise UsageError(f"{type(self).__name__} only works on scalar input")
         if M.dtype not in DISCRETE:
-            raise TypeError(
+            raise UsageError(
                 f"{type(self).__name__} needs an integer for the length of the window, "
                 f"not {M.dtype}"
             )
@@ -216,11 +217,11 @@ class FillDiagonal(KernelOp):
     def make_node(self, a, val):
         a, val = as_tensor_variable(a), as_tensor_variable(val)
         if a.ndim < 2:
-            raise TypeError(
+            raise UsageError(
                 f"{type(self).__name__}: a diagonal takes two axes or more, and a has {a.ndim}"
             )
         if val.ndim != 0:
-            raise TypeError(
+            raise UsageError(
                 f"{type(self).__name__}: one value fills the diagonal, give val "
                 f"without axes (ndim {val.ndim})"
             )
@@ -230,7 +231,9 @@ class FillDiagonal(KernelOp):
             else val
         )
         if val.dtype != a.dtype:
-            raise TypeError(f"the value is {val.dtype}, which {a.dtype} cannot hold: cast it first")
+            raise UsageError(
+                f"the value is {val.dtype}, which {a.dtype} cannot hold: cast it first"
+            )
         return KernelOp.make_node(self, a, val)
 
 
@@ -266,9 +269,9 @@ def fill_diagonal_offset(a, val, offset):
     """The matrix `a` with the scalar `val` on the diagonal `offset`."""
     a, val, offset = map(as_tensor_variable, (a, val, offset))
     if a.ndim != 2:
-        raise TypeError(f"fill_diagonal_offset fills a matrix, not a tensor of {a.ndim} axes")
+        raise UsageError(f"fill_diagonal_offset fills a matrix, not a tensor of {a.ndim} axes")
     if val.ndim or offset.ndim or offset.dtype not in DISCRETE:
-        raise TypeError("FillDiagonalOffset: the value and the integer offset must be scalars")
+        raise UsageError("FillDiagonalOffset: the value and the integer offset must be scalars")
     return KernelOp(_on_diagonal, "FillDiagonalOffset")(a, val.astype(a.dtype), offset)
 
 
@@ -355,7 +358,7 @@ def _dims(dims, count=None):
         else as_tensor_variable(list(dims) if isinstance(dims, tuple) else dims)
     )
     if dims.ndim != 1:
-        raise TypeError(f"dims, the sizes of the axes, is a vector, not of {dims.ndim} axes")
+        raise UsageError(f"dims, the sizes of the axes, is a vector, not of {dims.ndim} axes")
     from .shaping import get_vector_length
 
     count = get_vector_length(dims) if count is None else count
@@ -365,12 +368,18 @@ def _dims(dims, count=None):
 def unravel_index(indices, dims, order="C", ndim=None):
     """The coordinates in a grid of sizes `dims` of places in the flattened grid."""
     if order not in ("C", "F"):
-        raise ValueError("order must be 'C' or 'F'")
+        raise ArgumentError("order must be 'C' or 'F'")
     rest = as_tensor_variable(indices)
     if rest.dtype not in DISCRETE:
-        raise TypeError("'indices' must be integers")
+        raise UsageError("'indices' must be integers")
+    from ..raise_op import valued
+    from .reductions import all
+
     rest, found = rest.astype("int64"), []
-    sizes = _dims(dims, ndim)
+    sizes, total = _dims(dims, ndim), 1
+    for d in sizes:
+        total = total * d
+    rest = valued(rest, "an index is outside of the grid", all(rest >= 0), all(rest < total))
     for d in reversed(sizes) if order == "C" else sizes:
         found.append(rest % d)
         rest = rest // d
@@ -380,17 +389,17 @@ def unravel_index(indices, dims, order="C", ndim=None):
 def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     """Places in the flattened grid of sizes `dims` from coordinates."""
     if mode not in ("raise", "wrap", "clip"):
-        raise ValueError("mode must be 'raise', 'wrap' or 'clip'")
+        raise ArgumentError("mode must be 'raise', 'wrap' or 'clip'")
     if order not in ("C", "F"):
-        raise ValueError("order must be 'C' or 'F'")
-    from ..raise_op import Assert
+        raise ArgumentError("order must be 'C' or 'F'")
+    from ..raise_op import valued
     from .elementwise import clip
     from .reductions import all
 
     if isinstance(multi_index, Handle):
         count = multi_index.node.shape[0]
         if count is None:
-            raise ValueError("the number of coordinates must be known: give a tuple of them")
+            raise UsageError("the number of coordinates must be known: give a tuple of them")
         multi_index = [multi_index[i] for i in range(count)]
     coordinates = [as_tensor_variable(i).astype("int64") for i in multi_index]
     sizes, total = _dims(dims, len(coordinates)), 0
@@ -401,7 +410,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
         elif mode == "clip":
             i = clip(i, 0, d - 1)
         else:
-            i = Assert("invalid entry in coordinates array")(i, all(i >= 0), all(i < d))
+            i = valued(i, "invalid entry in coordinates array", all(i >= 0), all(i < d))
         total = total * d + i
     return total
 
@@ -411,7 +420,7 @@ class SearchsortedOp:
 
     def __init__(self, side="left"):
         if side not in ("left", "right"):
-            raise ValueError(f"side is 'left' or 'right', not {side!r}")
+            raise ArgumentError(f"side is 'left' or 'right', not {side!r}")
         self.side = side
 
     def __call__(self, x, v, sorter=None):
@@ -425,16 +434,16 @@ def searchsorted(x, v, side="left", sorter=None):
     """
     x, v = as_tensor_variable(x), as_tensor_variable(v)
     if x.ndim != 1:
-        raise ValueError("x must be a 1-d array")
+        raise ArgumentError("x must be a 1-d array")
     if sorter is not None:
         sorter = as_tensor_variable(sorter, ndim=1)
         if sorter.dtype not in DISCRETE:
-            raise TypeError(
+            raise UsageError(
                 "sorter holds positions in x: give a vector of integers, not", sorter.type
             )
         x = x[sorter]
     if side not in ("left", "right"):
-        raise ValueError(f"side is 'left' or 'right', not {side!r}")
+        raise ArgumentError(f"side is 'left' or 'right', not {side!r}")
     return KernelOp(ops.searchsorted, "SearchsortedOp", side=side)(x, v)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ....errors import ArgumentError, UsageError
 from ..gof.graph import Apply
 from ..gof.op import Op
 from ..names import absent_of as _absent_of
@@ -18,13 +19,13 @@ class RFFTOp(Op):
     def make_node(self, a, s=None):
         a = as_tensor_variable(a)
         if a.ndim < 2:
-            raise TypeError(
+            raise UsageError(
                 f"{type(self).__name__}: the input needs an axis for the batch before "
                 f"those to transform (ndim {a.ndim})"
             )
         s = a.shape[1:] if s is None else as_tensor_variable(s)
         if "int" not in s.dtype:
-            raise TypeError(
+            raise UsageError(
                 f"{type(self).__name__}: s holds the sizes of the axes to transform: "
                 f"give integers, not {s.dtype}"
             )
@@ -56,7 +57,7 @@ class IRFFTOp(Op):
     def make_node(self, a, s=None):
         a = as_tensor_variable(a)
         if a.ndim < 3:
-            raise TypeError(
+            raise UsageError(
                 f"{type(self).__name__} takes at least three axes (batches first, real and "
                 f"imaginary parts last), not {a.ndim}"
             )
@@ -67,7 +68,7 @@ class IRFFTOp(Op):
             s = set_subtensor(s[-1], (s[-1] - 1) * 2)
         s = as_tensor_variable(s)
         if "int" not in s.dtype:
-            raise TypeError(
+            raise UsageError(
                 f"{type(self).__name__}: s holds the sizes of the axes to transform: "
                 f"give integers, not {s.dtype}"
             )
@@ -111,7 +112,7 @@ rfft_op, irfft_op = RFFTOp(), IRFFTOp()
 
 def _norm(norm):
     if norm not in (None, "ortho", "no_norm"):
-        raise ValueError(f"norm={norm} is not known: choose None, 'ortho' or 'no_norm'")
+        raise ArgumentError(f"norm={norm} is not known: choose None, 'ortho' or 'no_norm'")
     return norm
 
 
@@ -126,7 +127,7 @@ def rfft(inp, norm=None):
 def irfft(inp, norm=None, is_odd=False):
     """The inverse of `rfft`; is_odd: whether the last axis of the result is odd."""
     if is_odd not in (True, False):
-        raise ValueError(f"is_odd says yes or no: give True or False, not {is_odd}")
+        raise ArgumentError(f"is_odd says yes or no: give True or False, not {is_odd}")
     from .indexing import set_subtensor
 
     inp, norm = as_tensor_variable(inp), _norm(norm)

@@ -7,6 +7,8 @@ other elements there.
 import numpy as np
 
 from .... import ops
+from ....errors import ArgumentError, IndexOutOfBounds, UsageError
+from ..exceptions import RefusedError
 from ..gof.op import KernelOp
 from ..names import absent_of as _absent_of
 from .rules import DISCRETE, upcast
@@ -57,7 +59,7 @@ class Index:
         if isinstance(k, slice):
             return ("slice", *(self.bound(b) for b in (k.start, k.stop, k.step)))
         if isinstance(k, (bool, np.bool_)):
-            raise TypeError(
+            raise UsageError(
                 "TensorType does not support boolean scalars as indices; use an array of them"
             )
         if isinstance(k, (int, np.integer)):
@@ -70,14 +72,14 @@ class Index:
             elif isinstance(k, (list, tuple)) and not holds_variables(k):
                 k = np.asarray(k)
             return self.operand(as_tensor_variable(k))
-        raise TypeError(f"Expected an integer, a slice, None, ... or an integer array, got {k!r}")
+        raise UsageError(f"Expected an integer, a slice, None, ... or an integer array, got {k!r}")
 
     def operand(self, k):
         if k.dtype not in DISCRETE:
             if getattr(getattr(k, "data", None), "size", 1) == 0:
                 k = constant(k.data.astype("int64"))
             else:
-                raise TypeError("Expected an integer", k, k.dtype)
+                raise UsageError("Expected an integer", k, k.dtype)
         self.operands.append(k)
         return ("operand",)
 
@@ -87,13 +89,13 @@ class Index:
         if isinstance(b, np.ndarray) and b.ndim == 0:
             return ("int", int(b))
         if isinstance(b, (float, np.floating)):
-            raise TypeError(f"Expected an integer as a bound of a slice, got {b!r}")
+            raise UsageError(f"Expected an integer as a bound of a slice, got {b!r}")
         b = as_tensor_variable(b)
         if b.ndim or b.dtype not in DISCRETE:
             if b.ndim == 1 and b.broadcastable[0]:
                 b = b[0]
             else:
-                raise TypeError("Expected an integer scalar as a bound of a slice", b)
+                raise UsageError("Expected an integer scalar as a bound of a slice", b)
         return self.operand(b)
 
 
@@ -183,11 +185,7 @@ def subtensor(x, key):
             if k.ndim:
                 arrays.append(k)
     if used > x.ndim:
-        raise (
-            IndexError("too many indices for array")
-            if not arrays
-            else IndexError("too many indices for array")
-        )
+        raise IndexOutOfBounds("too many indices for array")
     if not arrays:
         return Subtensor(index.template)(x, *index.operands)
     if any(k.dtype == "bool" for k in arrays):
@@ -272,7 +270,7 @@ def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplac
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     what = "set" if set_instead_of_inc else "inc"
     if y.ndim > x.ndim:
-        raise TypeError(
+        raise UsageError(
             f"{what}_subtensor: the value has more axes ({y.ndim}) than the part "
             f"of the tensor ({x.ndim}) that it goes to"
         )
@@ -282,12 +280,12 @@ def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplac
 
         y = addbroadcast(y, *ones)
     if upcast(x.dtype, y.dtype) != x.dtype and not np.can_cast(y.dtype, x.dtype, "same_kind"):
-        raise TypeError(f"Trying to {what}rement a {x.dtype} subtensor with a {y.dtype} value.")
+        raise UsageError(f"Trying to {what}rement a {x.dtype} subtensor with a {y.dtype} value.")
     if upcast(x.dtype, y.dtype) != x.dtype:
-        raise TypeError(f"Trying to {what}rement a {x.dtype} subtensor with a {y.dtype} value.")
+        raise UsageError(f"Trying to {what}rement a {x.dtype} subtensor with a {y.dtype} value.")
     apply = x.owner
     if apply is None:
-        raise TypeError("x was not cut out of another tensor: pass a part of one, such as a[1:]")
+        raise UsageError("x was not cut out of another tensor: pass a part of one, such as a[1:]")
     if isinstance(apply.op, Subtensor):
         kind = KINDS.get(type(apply.op).__name__, IncSubtensor)
         op = kind(apply.op.idx_list, set_instead_of_inc, inplace)
@@ -325,7 +323,7 @@ def _through_view(x, apply, y, put):
         return inc_subtensor(inner, y, set_instead_of_inc=put)
     if getattr(apply.op, "name", "") == "identity":
         return inc_subtensor(inner, y, set_instead_of_inc=put)
-    raise TypeError("x was not cut out of another tensor: pass a part of one, such as a[1:]")
+    raise UsageError("x was not cut out of another tensor: pass a part of one, such as a[1:]")
 
 
 def advanced_inc_subtensor(x, y, *args):
@@ -356,7 +354,7 @@ def take(a, indices, axis=None, mode="raise"):
         a, axis = a.flatten(), 0
     axis = axis % a.ndim
     if mode not in ("raise", "wrap", "clip"):
-        raise ValueError(f"invalid mode '{mode}' for take")
+        raise ArgumentError(f"invalid mode '{mode}' for take")
     if mode == "wrap":
         indices = indices % a.shape[axis]
     elif mode == "clip":
@@ -376,7 +374,7 @@ class Choose(KernelOp):
     def make_node(self, a, choices):
         a = as_tensor_variable(a)
         if a.dtype not in DISCRETE:
-            raise TypeError("choose picks by number: pass integers first, not", a.dtype)
+            raise UsageError("choose picks by number: pass integers first, not", a.dtype)
         if isinstance(choices, (list, tuple)):
             from .joining import stack
 
@@ -414,6 +412,7 @@ def _choose(a, choices, mode):
             a,
             ops.logical_and(ops.ge(a, 0), ops.le(a, last)),
             message="invalid entry in choice array",
+            error="value",
         )
     ndim = max(a.ndim, choices.ndim - 1)
     a = ops.expand(a, tuple(range(ndim - a.ndim)))
@@ -432,7 +431,7 @@ def choose(a, choices, out=None, mode="raise"):
     mode: 'raise', 'wrap' or 'clip' for numbers beyond the last.
     """
     if out is not None:
-        raise AssertionError("choose takes no out")
+        raise RefusedError("choose takes no out")
     return Choose(mode)(a, choices)
 
 
@@ -474,7 +473,7 @@ def nonzero(a, return_matrix=False):
     """The places of the elements that are not zero: a tuple of vectors, or the rows of a matrix."""
     a = as_tensor_variable(a)
     if a.ndim == 0:
-        raise ValueError("nonzero lists places, and a scalar has none: reshape it to (1,)")
+        raise ArgumentError("nonzero lists places, and a scalar has none: reshape it to (1,)")
     found = KernelOp(_nonzero, "Nonzero")(a)
     found = found if isinstance(found, list) else [found]
     if return_matrix:
@@ -492,7 +491,7 @@ def flatnonzero(a):
     """The places in the flattened `a` of the elements that are not zero."""
     a = as_tensor_variable(a)
     if a.ndim == 0:
-        raise ValueError("flatnonzero lists places, and a scalar has none: reshape it to (1,)")
+        raise ArgumentError("flatnonzero lists places, and a scalar has none: reshape it to (1,)")
     return nonzero(a.flatten(), return_matrix=False)[0]
 
 

@@ -3,8 +3,10 @@
 import numpy as np
 
 from .... import ops
+from ....errors import ArgumentError, CKernelsError, IndexOutOfBounds, UsageError
+from ..exceptions import NotScalarConstantError
 from ..gof.op import KernelOp
-from .rules import upcast
+from .rules import DISCRETE, upcast
 from .variables import Handle, as_tensor_variable, constant
 
 __all__ = ["Join", "Split", "join", "join_", "concatenate", "stack", "stacklists", "split",
@@ -22,17 +24,17 @@ class Join(KernelOp):
         axis = _axis(axis)
         tensors = [as_tensor_variable(t) for t in tensors]
         if not tensors:
-            raise ValueError("join was given no tensors: name one or more after the axis")
+            raise ArgumentError("join was given no tensors: name one or more after the axis")
         ndim = tensors[0].ndim
         if any(t.ndim != ndim for t in tensors):
-            raise TypeError(
+            raise UsageError(
                 "join needs tensors with equally many axes, and these have "
                 f"{[t.ndim for t in tensors]}"
             )
         if not ndim:
-            raise TypeError("scalars have no axis to join along: make a vector with stack")
+            raise UsageError("scalars have no axis to join along: make a vector with stack")
         if not -ndim <= axis < ndim:
-            raise IndexError(f"Join axis {axis} out of bounds [0, {ndim})")
+            raise IndexOutOfBounds(f"Join axis {axis} out of bounds [0, {ndim})")
         return KernelOp.make_node(self, constant(np.asarray(axis % ndim)), *tensors)
 
     def __reduce__(self):
@@ -47,11 +49,13 @@ def _axis(axis):
     if isinstance(axis, Handle):
         from .constants import get_scalar_constant_value
 
+        if axis.ndim or axis.dtype not in DISCRETE:
+            raise UsageError(f"an axis is an integer, not {axis.type}")
         return int(get_scalar_constant_value(axis))
     if not isinstance(axis, (int, np.integer)) and not (
         isinstance(axis, np.ndarray) and axis.ndim == 0 and axis.dtype.kind in "iu"
     ):
-        raise TypeError(f"Axis must be an integer, got {axis!r}")
+        raise UsageError(f"Axis must be an integer, got {axis!r}")
     return int(axis)
 
 
@@ -73,17 +77,38 @@ def join(axis, *tensors_list):
         tensors_list = tensors_list[0]
     tensors = [as_tensor_variable(t) for t in tensors_list]
     if not tensors:
-        raise ValueError("join was given no tensors: name one or more after the axis")
-    axis = _axis(axis)
+        raise ArgumentError("join was given no tensors: name one or more after the axis")
+    try:
+        axis = _axis(axis)
+    except NotScalarConstantError:
+        return _join_along(axis, tensors)
     if any(t.ndim != tensors[0].ndim for t in tensors):
-        raise TypeError(
+        raise UsageError(
             f"join needs tensors with equally many axes, and these have {[t.ndim for t in tensors]}"
         )
     if not tensors[0].ndim:
-        raise TypeError("scalars have no axis to join along: make a vector with stack")
+        raise UsageError("scalars have no axis to join along: make a vector with stack")
     if not -tensors[0].ndim <= axis < tensors[0].ndim:
-        raise IndexError(f"Join axis {axis} out of bounds [0, {tensors[0].ndim})")
+        raise IndexOutOfBounds(f"Join axis {axis} out of bounds [0, {tensors[0].ndim})")
     return join_(axis, *tensors)
+
+
+def _join_along(axis, tensors):
+    """`join` along the axis that an integer variable says in each call."""
+    from ..ifelse import ifelse
+    from ..raise_op import valued
+    from .elementwise import eq, ge, lt, switch
+
+    ndim = tensors[0].ndim
+    found = [join(k, *tensors) for k in range(max(ndim, 1))]  # with what join says of bad tensors
+    inside, text = (ge(axis, -ndim), lt(axis, ndim)), f"Join axis out of bounds [0, {ndim})"
+    if ndim == 1:
+        return valued(found[0], text, *inside, error="index")
+    axis, made = valued(axis, text, *inside, error="index"), found[-1]
+    axis = switch(lt(axis, 0), axis + ndim, axis)
+    for k in reversed(range(ndim - 1)):
+        made = ifelse(eq(axis, k), found[k], made)
+    return made
 
 
 join_ = Join()
@@ -92,7 +117,7 @@ join_ = Join()
 def concatenate(tensor_list, axis=0):
     """A list of tensors one after the other along `axis`."""
     if not isinstance(tensor_list, (tuple, list)):
-        raise TypeError(
+        raise UsageError(
             "concatenate takes its tensors in one list or tuple, as in "
             f"concatenate([a, b]), not {tensor_list}"
         )
@@ -102,7 +127,7 @@ def concatenate(tensor_list, axis=0):
 def stack(*tensors, **kwargs):
     """Tensors of one shape along a new axis: stack([a, b], axis=0), or stack(a, b)."""
     if not tensors and not kwargs:
-        raise Exception("theano.tensor.stack(tensors, axis) needs at least one argument")
+        raise CKernelsError("theano.tensor.stack(tensors, axis) needs at least one argument")
     if tensors and isinstance(tensors[0], (list, tuple)) or "tensors" in kwargs:
         many = tensors[0] if tensors else kwargs["tensors"]
         axis = kwargs.get("axis", tensors[1] if len(tensors) > 1 else 0)
@@ -117,13 +142,13 @@ def stack(*tensors, **kwargs):
     else:
         many, axis = tensors, 0
     if len(many) == 0 if not isinstance(many, Handle) else False:
-        raise Exception("stack was given an empty list: put one tensor or more in it")
+        raise CKernelsError("stack was given an empty list: put one tensor or more in it")
     many = [as_tensor_variable(t) for t in many]
     ndim = many[0].ndim + 1
     if not -ndim <= axis < ndim:
-        raise IndexError(f"axis {axis} is out of bounds [-{ndim}, {ndim})")
+        raise IndexOutOfBounds(f"axis {axis} is out of bounds [-{ndim}, {ndim})")
     if any(t.ndim != ndim - 1 for t in many):
-        raise TypeError(
+        raise UsageError(
             f"stack needs tensors with equally many axes, and these have {[t.ndim for t in many]}"
         )
     if ndim == 1:
@@ -146,7 +171,7 @@ class MakeVector(KernelOp):
     def make_node(self, *inputs):
         inputs = [as_tensor_variable(x) for x in inputs]
         if not all(upcast(x.dtype, self.dtype) == self.dtype for x in inputs):
-            raise TypeError(
+            raise UsageError(
                 f"a vector of {self.dtype} cannot hold these without loss: "
                 f"{[x.dtype for x in inputs]}"
             )
@@ -191,10 +216,10 @@ def vertical_stack(*args):
 
 def _stacked(axis, args):
     if len(args) < 2:
-        raise ValueError("Too few arguments")
+        raise ArgumentError("Too few arguments")
     args = [as_tensor_variable(a) for a in args]
     if any(a.ndim != 2 for a in args):
-        raise ValueError("All arguments must be matrices")
+        raise ArgumentError("All arguments must be matrices")
     return concatenate(args, axis=axis)
 
 
@@ -217,7 +242,7 @@ class Split(KernelOp):
             "uint32",
             "uint64",
         ):
-            raise TypeError("splits, the sizes of the parts, is a vector of integers", splits.type)
+            raise UsageError("splits, the sizes of the parts, is a vector of integers", splits.type)
         axis = constant(np.asarray(_axis(axis) % max(x.ndim, 1)))
         return KernelOp.make_node(self, x, axis, splits)
 
@@ -235,11 +260,11 @@ def _split(x, axis, splits, len_splits):
     if known is not None and None not in known:
         sizes = [int(k) for k in known]
         if len(sizes) != len_splits:
-            raise ValueError(f"In Split, len(splits) = {len(sizes)}, not {len_splits}")
+            raise ArgumentError(f"In Split, len(splits) = {len(sizes)}, not {len_splits}")
         if x.shape[axis] is not None and sum(sizes) != x.shape[axis]:
-            raise ValueError(f"The splits sum to {sum(sizes)}, expected {x.shape[axis]}")
+            raise ArgumentError(f"The splits sum to {sum(sizes)}, expected {x.shape[axis]}")
         if any(s < 0 for s in sizes):
-            raise ValueError(f"Split: no part can have a size below 0, as in {sizes}")
+            raise ArgumentError(f"Split: no part can have a size below 0, as in {sizes}")
     else:
         total = sizes[0]
         for s in sizes[1:]:
@@ -252,6 +277,7 @@ def _split(x, axis, splits, len_splits):
             x,
             ops.logical_and(ops.eq(total, size), ops.ge(low, 0)),
             message="Split: the sizes do not add up to that of the axis",
+            error="value",
         )
     for s in sizes:
         end = start + s if isinstance(start, int) and isinstance(s, int) else ops.add(start, s)

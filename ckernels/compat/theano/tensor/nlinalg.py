@@ -3,6 +3,8 @@
 import numpy as np
 
 from .... import ops
+from ....errors import ArgumentError, NotSupported
+from ..exceptions import RefusedError
 from ..gof.graph import Apply
 from ..gof.op import KernelOp, Op
 from ..names import absent_of as _absent_of
@@ -19,7 +21,7 @@ __all__ = ["matrix_inverse", "det", "svd", "qr", "eigh", "pinv", "matrix_dot", "
 def _matrix(x):
     x = as_tensor_variable(x)
     if x.ndim != 2:
-        raise AssertionError(f"a matrix is needed, not {x.ndim} dimensions")
+        raise RefusedError(f"a matrix is needed, not {x.ndim} dimensions")
     return x
 
 
@@ -109,7 +111,7 @@ def qr(a, mode="reduced"):
         types = _raw_qr_types if mode == "raw" else _qr_types
         return list(ByNumPy(np.linalg.qr, "QR", types, mode=mode)(_matrix(a)))
     if mode not in ("reduced", "r"):
-        raise ValueError(f"qr has the modes reduced, complete, r and raw, not {mode!r}")
+        raise ArgumentError(f"qr has the modes reduced, complete, r and raw, not {mode!r}")
     return KernelOp(_qr, "QR", mode=mode)(_matrix(a))
 
 
@@ -124,7 +126,7 @@ def _eigh(x, lower):
 def eigh(a, UPLO="L"):  # noqa: N803 (NumPy's name)
     """[eigenvalues in order, eigenvectors in columns] of a symmetric matrix, from one triangle."""
     if UPLO not in ("L", "U"):
-        raise AssertionError("UPLO is 'L' or 'U'")
+        raise RefusedError("UPLO is 'L' or 'U'")
     return KernelOp(_eigh, "Eigh", lower=UPLO == "L")(_matrix(a))
 
 
@@ -189,15 +191,13 @@ def norm(x, ord):
 
     x = as_tensor_variable(x)
     if x.ndim == 0:
-        raise ValueError("a scalar has no norm here: give a vector or a matrix")
+        raise ArgumentError("a scalar has no norm here: give a vector or a matrix")
     if x.ndim > 2:
-        raise NotImplementedError(
-            f"norm takes a vector or a matrix, not {x.ndim} axes: reshape it first"
-        )
+        raise NotSupported(f"norm takes a vector or a matrix, not {x.ndim} axes: reshape it first")
     ord = {"inf": np.inf, "-inf": -np.inf}.get(ord, ord) if isinstance(ord, str) else ord
     if x.ndim == 1:
         if isinstance(ord, str):
-            raise ValueError(f"no norm of a vector is called {ord!r}")
+            raise ArgumentError(f"no norm of a vector is called {ord!r}")
         if ord is None:
             return sum(x**2) ** 0.5
         if ord == np.inf:
@@ -213,7 +213,7 @@ def norm(x, ord):
         return sum(abs_(x**2)) ** 0.5
     rows = {np.inf: (max, 1), -np.inf: (min, 1), 1: (max, 0), -1: (min, 0)}.get(ord)
     if rows is None:
-        raise ValueError(f"no norm of a matrix is called {ord!r}")
+        raise ArgumentError(f"no norm of a matrix is called {ord!r}")
     return rows[0](sum(abs_(x), rows[1]))
 
 
@@ -223,7 +223,7 @@ def tensorinv(a, ind=2):
 
     a = as_tensor_variable(a)
     if ind <= 0:
-        raise ValueError("Invalid ind argument.")
+        raise ArgumentError("Invalid ind argument.")
     shape = [a.shape[i] for i in range(a.ndim)]
     flat = a.reshape((prod(a.shape[ind:]), -1))
     return matrix_inverse(flat).reshape(shape[ind:] + shape[:ind], ndim=a.ndim)

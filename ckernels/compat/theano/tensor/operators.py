@@ -3,7 +3,7 @@
 Each is the function of the same name in theano.tensor; this file only binds them.
 """
 
-from ....errors import UsageError
+from ....errors import ArgumentError, UsageError
 
 
 def _op(name):
@@ -154,7 +154,7 @@ class Operators:
         from .shaping import reshape
 
         if ndim is not None and not isinstance(ndim, int):
-            raise ValueError(f"reshape takes an int as ndim, not a {type(ndim)}")
+            raise ArgumentError(f"reshape takes an int as ndim, not a {type(ndim)}")
         return reshape(self, shape, ndim=ndim)
 
     def dimshuffle(self, *pattern):
@@ -165,7 +165,7 @@ class Operators:
             pattern = pattern[0]
         if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)):
             pattern = pattern[0]
-        pattern = [p if p == "x" else int(p) for p in pattern]
+        pattern = [p if isinstance(p, str) else int(p) for p in pattern]
         return DimShuffle(self.type.broadcastable, pattern)(self)
 
     def transpose(self, *axes):
@@ -205,7 +205,7 @@ class Operators:
         return subtensor(self, key)
 
     def __setitem__(self, key, value):
-        raise TypeError(
+        raise UsageError(
             f"{self!r} cannot be assigned to; set_subtensor(x[index], value) gives a new tensor"
         )
 
@@ -215,17 +215,17 @@ class Operators:
         try:
             count = get_vector_length(self)
         except (TypeError, ValueError):
-            raise TypeError(
+            raise UsageError(
                 "of symbolic tensors only vectors of known length can be looped over; "
                 "in place of Python's sum or max call theano.tensor's"
             ) from None
         return (self[i] for i in range(count))
 
     def __len__(self):
-        raise TypeError(f"object of type '{type(self).__name__}' has no len()")
+        raise UsageError(f"object of type '{type(self).__name__}' has no len()")
 
     def __contains__(self, value):
-        raise TypeError("`in` needs the elements of a tensor, which is symbolic")
+        raise UsageError("`in` needs the elements of a tensor, which is symbolic")
 
     take = _function("indexing", "take", "Entries at integer places along an axis.")
     choose = _function("indexing", "choose", "Elements of one of several tensors.")
@@ -296,7 +296,7 @@ class Operators:
     def transfer(self, target):
         """On another device: there is the CPU only."""
         if target not in ("cpu", None):
-            raise ValueError(f"Can't transfer to target {target}")
+            raise ArgumentError(f"Can't transfer to target {target}")
         return self
 
     def get_scalar_constant_value(self):

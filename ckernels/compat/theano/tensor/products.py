@@ -3,6 +3,7 @@
 import numpy as np
 
 from .... import ops
+from ....errors import ArgumentError, UsageError
 from ..gof.op import KernelOp
 from ..names import absent_of as _absent_of
 from .rules import upcast
@@ -26,10 +27,10 @@ class Dot(KernelOp):
     def make_node(self, *inputs):
         inputs = [as_tensor_variable(x) for x in inputs]
         if len(inputs) != 2:
-            raise TypeError(f"Dot multiplies two tensors, but got {len(inputs)}")
+            raise UsageError(f"Dot multiplies two tensors, but got {len(inputs)}")
         for k, x in enumerate(inputs):
             if x.ndim not in (1, 2):
-                raise TypeError(
+                raise UsageError(
                     f"Dot takes vectors and matrices, but inputs[{k}] has {x.ndim} "
                     "dimensions; theano.tensor.dot takes any number"
                 )
@@ -80,28 +81,28 @@ def _axes(a, b, axes, batch):
     if isinstance(axes, (int, np.integer)) or np.isscalar(axes) and not isinstance(axes, str):
         axes = int(axes)
         if axes > min(a.ndim, b.ndim):
-            raise ValueError(f"cannot sum over {axes} axes: a has {a.ndim} and b has {b.ndim}")
+            raise ArgumentError(f"cannot sum over {axes} axes: a has {a.ndim} and b has {b.ndim}")
         first = tuple(range(a.ndim - axes, a.ndim))
         second = tuple(range(batch, axes + batch))
         return first, second
     if len(axes) != 2:
-        raise ValueError(
+        raise ArgumentError(
             f"axes is {axes}: give an int, or a pair of the axes of a and the axes of b"
         )
     first, second = (tuple(int(v) for v in np.atleast_1d(x)) for x in axes)
     if len(first) != len(second):
-        raise ValueError(
+        raise ArgumentError(
             f"axes names {len(first)} axes of a but {len(second)} of b: give as many of each"
         )
     for what, x, given in (("a", a, first), ("b", b, second)):
         if len(given) > x.ndim:
-            raise ValueError(f"axes names {len(given)} axes of {what}, which has only {x.ndim}")
+            raise ArgumentError(f"axes names {len(given)} axes of {what}, which has only {x.ndim}")
         if given and (max(given) >= x.ndim or min(given) < -x.ndim):
-            raise ValueError(
+            raise ArgumentError(
                 f"axes {given} are out of range for {what}, which has {x.ndim} dimensions"
             )
         if batch and 0 in given:
-            raise ValueError(f"axis 0 of {what} counts the batch and cannot be summed over")
+            raise ArgumentError(f"axis 0 of {what} counts the batch and cannot be summed over")
     return tuple(v % a.ndim for v in first), tuple(v % b.ndim for v in second)
 
 
@@ -126,9 +127,9 @@ class BatchedDot(KernelOp):
     def make_node(self, *inputs):
         inputs = [as_tensor_variable(x) for x in inputs]
         if len(inputs) != 2:
-            raise TypeError(f"BatchedDot multiplies two tensors, but got {len(inputs)}")
+            raise UsageError(f"BatchedDot multiplies two tensors, but got {len(inputs)}")
         if inputs[0].ndim not in (2, 3) or inputs[1].ndim not in (2, 3):
-            raise TypeError(
+            raise UsageError(
                 "BatchedDot takes tensors of 2 or 3 dimensions, not of "
                 f"{inputs[0].ndim} and {inputs[1].ndim}; theano.tensor.batched_dot "
                 "takes more"
@@ -164,7 +165,7 @@ def batched_dot(a, b):
     """Products for each entry of the first axis: of matrices, of vectors, or of larger tensors."""
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.ndim == 0 or b.ndim == 0:
-        raise TypeError(
+        raise UsageError(
             f"{'a' if a.ndim == 0 else 'b'} is a scalar; batched_dot needs a first axis to go along"
         )
     if a.ndim == 1:

@@ -10,6 +10,7 @@ import functools
 import numpy as np
 
 from .... import ops
+from ....errors import ArgumentError, UsageError
 from ....graph.node import item, make
 from ....graph.op import Op as Row
 from ....runtime.state import Store
@@ -51,7 +52,7 @@ class RandomStateType(Type):
             return packed(data)
         if isinstance(data, np.ndarray) and data.shape == (WORDS,) and data.dtype == np.uint32:
             return data
-        raise TypeError(f"expected a numpy.random.RandomState, not {type(data).__name__}")
+        raise UsageError(f"expected a numpy.random.RandomState, not {type(data).__name__}")
 
     def is_valid_value(self, a):
         return isinstance(a, np.random.RandomState)
@@ -152,7 +153,7 @@ def _run(attrs, words, size, *parameters):
     ndim = found.ndim if shape is None else len(shape) + attrs["extra"]
     wrong = shape is not None and found.shape[: len(shape)] != shape
     if not attrs["ndim"] == found.ndim == ndim or wrong:
-        raise ValueError(
+        raise ArgumentError(
             f"{name} gave an array of shape {found.shape} for the size {shape}; of a result of "
             f"{attrs['ndim']} dimensions the size says {attrs['ndim'] - attrs['extra']}"
         )
@@ -258,7 +259,7 @@ class RandomFunction(Op):
 
     def make_node(self, r, size, *args):
         if not isinstance(getattr(r, "type", None), RandomStateType):
-            raise TypeError(f"the state of a draw must be of RandomStateType, not {r}")
+            raise UsageError(f"the state of a draw must be of RandomStateType, not {r}")
         size = as_tensor_variable(np.zeros(0, "int64") if np.shape(size) == (0,) else size)
         args = [as_tensor_variable(a) for a in args]
         made = self.nodes([r.node, size.node, *(a.node for a in args)])
@@ -302,7 +303,7 @@ def _draw(state, name, size, ndim, dtype, parameters, extra=0, options=()):
             size = as_tensor_variable(size).astype("int64")
             count = _length(size, ndim)
         if ndim is not None and ndim != count:
-            raise ValueError(f"ndim should be {count}, but got {ndim}")
+            raise ArgumentError(f"ndim should be {count}, but got {ndim}")
     if sized and count == 0 and rank:
         sized, count = False, rank
     ones = () if sized else _ones(count, parameters)
@@ -324,7 +325,7 @@ def _infer_ndim_bcast(ndim, shape, *args):
     args = [as_tensor_variable(a) for a in args]
     if shape is None:
         if not args:
-            raise TypeError("neither a size nor parameters say what shape a draw has")
+            raise UsageError("neither a size nor parameters say what shape a draw has")
         ndim = max([a.ndim for a in args] + [ndim or 0])
         return ndim, as_tensor_variable(np.zeros(0, "int64")), _ones(ndim, args)
     if isinstance(shape, (tuple, list)):
@@ -335,7 +336,7 @@ def _infer_ndim_bcast(ndim, shape, *args):
         size = as_tensor_variable(shape).astype("int64")
         known = (False,) * _length(size, ndim)
     if ndim is not None and ndim != len(known):
-        raise ValueError(f"ndim should be {len(known)}, but got {ndim}")
+        raise ArgumentError(f"ndim should be {len(known)}, but got {ndim}")
     return len(known), size, known
 
 
@@ -355,7 +356,7 @@ def _length(size, ndim):
     try:
         return get_vector_length(size)
     except ValueError:
-        raise ValueError("the number of dimensions of a draw must be known: give ndim") from None
+        raise ArgumentError("the number of dimensions of a draw must be known: give ndim") from None
 
 
 def _filled(size, parameters, last=None):
@@ -370,7 +371,9 @@ def _filled(size, parameters, last=None):
                 if axis >= 0:
                     known.append(p.shape[axis])
             if not known:
-                raise ValueError(f"no parameter has a size for the -1 at place {place} of {size}")
+                raise ArgumentError(
+                    f"no parameter has a size for the -1 at place {place} of {size}"
+                )
             found[place] = functools.reduce(maximum, known)
     return tuple(found)
 
@@ -403,7 +406,7 @@ def poisson(random_state, size=None, lam=1.0, ndim=None, dtype="int64"):
     """(new state, numbers of a Poisson distribution)."""
     lam = as_tensor_variable(lam)
     if size is None and (ndim or 0) > lam.ndim:
-        raise TypeError(f"lam has {lam.ndim} dimensions, so a draw of {ndim} needs a size")
+        raise UsageError(f"lam has {lam.ndim} dimensions, so a draw of {ndim} needs a size")
     return _draw(random_state, "poisson", size, ndim, dtype, (lam,))
 
 
@@ -442,7 +445,7 @@ def permutation(random_state, size=None, n=1, ndim=None, dtype="int64"):
     """(new state, rows that are permutations of range(n))."""
     if size is None or isinstance(size, (tuple, list)) and len(size) == 0:
         if ndim not in (None, 0, 1):
-            raise TypeError(f"a permutation without a size is a vector, not of {ndim} dimensions")
+            raise UsageError(f"a permutation without a size is a vector, not of {ndim} dimensions")
         op = RandomFunction.named("permutation", 1, dtype, 1, True)
         return op.make_node(random_state, np.zeros(0, "int64"), n).outputs
     return _draw(random_state, "permutation", size, ndim, dtype, (n,), extra=1)

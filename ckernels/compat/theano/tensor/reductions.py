@@ -7,6 +7,7 @@ engine adds float32 up in double). axis=None means all axes, also for argmax.
 import numpy as np
 
 from .... import dtypes, ops
+from ....errors import ArgumentError, NotSupported, UsageError
 from ....graph.node import constant as constant_node
 from ..gof.graph import Constant
 from ..gof.op import KernelOp
@@ -25,11 +26,11 @@ def axes_of(axis, ndim):
         return None
     if isinstance(axis, Handle):
         if not hasattr(axis, "data"):
-            raise TypeError(
+            raise UsageError(
                 "the axis has to be known when the graph is built, not a variable:", axis
             )
         if axis.dtype not in DISCRETE:
-            raise TypeError(f"an axis is an integer, which {axis} of dtype {axis.dtype} is not")
+            raise UsageError(f"an axis is an integer, which {axis} of dtype {axis.dtype} is not")
         axis = axis.data.tolist() if axis.data.ndim else int(axis.data)
     if isinstance(axis, np.ndarray):
         axis = axis.tolist()
@@ -42,16 +43,16 @@ def axes_of(axis, ndim):
             if isinstance(a, (float, np.floating)) and a == int(a):
                 a = int(a)
             else:
-                raise TypeError(f"an axis is an integer, which {a!r} is not")
+                raise UsageError(f"an axis is an integer, which {a!r} is not")
         if not -ndim <= a < ndim:
-            raise ValueError(
+            raise ArgumentError(
                 f"Not enough dimensions on {ndim} to reduce on axis {a}"
                 if ndim
                 else f"axis {a} does not exist"
             )
         found.append(int(a) % ndim)
     if len(set(found)) != len(found):
-        raise ValueError(f"duplicate axes {axis}")
+        raise ArgumentError(f"duplicate axes {axis}")
     return found
 
 
@@ -78,7 +79,7 @@ class CAReduce(KernelOp):
         if self.axis is not None:
             for a in self.axis:
                 if a >= x.ndim or a < -x.ndim:
-                    raise ValueError(f"Not enough dimensions on {x} to reduce on axis {a}")
+                    raise ArgumentError(f"Not enough dimensions on {x} to reduce on axis {a}")
             self.attrs["axis"] = tuple(a % x.ndim for a in self.axis)
         return KernelOp.make_node(self, x)
 
@@ -135,7 +136,7 @@ def _bitwise(name, absorbs):
 
     def reduce(x, axis=None):
         if not dtypes.is_discrete(x.dtype):
-            raise TypeError(f"a reduction by {name} takes bools and integers, not {x.dtype}")
+            raise UsageError(f"a reduction by {name} takes bools and integers, not {x.dtype}")
         if x.dtype == "bool":
             return absorbs(ops.cast(x, "int64"), axis)
         total = None
@@ -192,7 +193,7 @@ def _accumulated(build):
         if acc_dtype is None and out == "float16":
             acc = "float32"
         if dtypes.is_complex(x.dtype) and not dtypes.is_complex(acc):
-            raise TypeError(f"Cannot cast from {x.dtype} to {acc}: complex numbers stay complex")
+            raise UsageError(f"Cannot cast from {x.dtype} to {acc}: complex numbers stay complex")
         y = build(ops.cast(x, acc), axis)
         return _to(y, out)
 
@@ -201,7 +202,7 @@ def _accumulated(build):
 
 def _to(y, dtype):
     if dtypes.is_complex(y.dtype) and not dtypes.is_complex(dtype):
-        raise TypeError(f"a result of {y.dtype} cannot be {dtype}")
+        raise UsageError(f"a result of {y.dtype} cannot be {dtype}")
     return ops.cast(y, dtype)
 
 
@@ -317,7 +318,7 @@ def _mean_in(x, axis, dtype):
 def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
     """The variance over axes. ddof: what is subtracted from the count."""
     if isinstance(ddof, bool):
-        raise ValueError(
+        raise ArgumentError(
             f"ddof is a number, not {ddof}: the third argument is ddof, the fourth keepdims"
         )
     x = as_tensor_variable(input)
@@ -347,7 +348,7 @@ def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
 def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
     """The standard deviation over axes; see `var`."""
     if isinstance(ddof, bool):
-        raise ValueError(
+        raise ArgumentError(
             f"ddof is a number, not {ddof}: the third argument is ddof, the fourth keepdims"
         )
     from .elementwise import sqrt
@@ -389,7 +390,7 @@ class Argmax(KernelOp):
 
 def _arg_over(x, axis, least=False):
     if dtypes.is_complex(x.dtype):
-        raise TypeError("complex numbers have no order")
+        raise UsageError("complex numbers have no order")
     build = ops.argmin if least else ops.argmax
     if axis is None or len(axis) == x.ndim:
         return build(x, None)
@@ -476,9 +477,9 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     from .products import dot
 
     if fweights is not None or aweights is not None:
-        raise NotImplementedError("cov takes no weights: scale the observations first")
+        raise NotSupported("cov takes no weights: scale the observations first")
     if ddof is not None and ddof != int(ddof):
-        raise ValueError(f"ddof is subtracted from a count and is an integer, not {ddof}")
+        raise ArgumentError(f"ddof is subtracted from a count and is an integer, not {ddof}")
     m = as_tensor_variable(m)
     m = m if rowvar else m.T
     if y is not None:

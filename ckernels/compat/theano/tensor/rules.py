@@ -10,6 +10,7 @@ import functools
 import numpy as np
 
 from .... import dtypes, ops
+from ....errors import UsageError
 from ....graph.node import Node, constant, make
 from ....graph.op import REGISTRY
 from ..config import config
@@ -30,7 +31,7 @@ def floats(x, complex_ok=True):
     """`x` as a float: small integers as float32, wide ones as float64."""
     if dtypes.is_inexact(x.dtype):
         if not complex_ok and dtypes.is_complex(x.dtype):
-            raise TypeError("complex numbers are not supported here")
+            raise UsageError("complex numbers are not supported here")
         return x
     return ops.cast(x, small_or_wide(x.dtype))
 
@@ -66,7 +67,7 @@ def _common(*nodes):
 
 def sub(x, y):
     if x.dtype == "bool" and y.dtype == "bool":
-        raise TypeError("bools have no difference: write a ^ b for where they differ")
+        raise UsageError("bools have no difference: write a ^ b for where they differ")
     return ops.sub(*_common(x, y))
 
 
@@ -120,7 +121,7 @@ def power(x, p):
 
 def neg(x):
     if x.dtype == "bool":
-        raise TypeError("a bool has no negative: write ~a")
+        raise UsageError("a bool has no negative: write ~a")
     return ops.neg(x)
 
 
@@ -155,7 +156,7 @@ def bits(build):
         total = nodes[0]
         for n in nodes:
             if not dtypes.is_discrete(n.dtype):
-                raise TypeError(f"bitwise operations take bools and integers, not {n.dtype}")
+                raise UsageError(f"bitwise operations take bools and integers, not {n.dtype}")
         for n in nodes[1:]:
             total = build(*_common(total, n))
         return total
@@ -165,7 +166,7 @@ def bits(build):
 
 def invert(x):
     if not dtypes.is_discrete(x.dtype):
-        raise TypeError(f"~ takes bools and integers, not {x.dtype}")
+        raise UsageError(f"~ takes bools and integers, not {x.dtype}")
     return ops.logical_not(x) if x.dtype == "bool" else ops.bit_not(x)
 
 
@@ -180,7 +181,7 @@ def rounded(build):
 
 def only_float(x):
     if not dtypes.is_float(x.dtype):
-        raise TypeError(f"round takes floats, not {x.dtype}")
+        raise UsageError(f"round takes floats, not {x.dtype}")
     return x
 
 
@@ -199,7 +200,7 @@ def round_half_away(x):
 
 def sgn(x):
     if dtypes.is_complex(x.dtype):
-        raise TypeError("sgn: complex numbers have no sign")
+        raise UsageError("sgn: complex numbers have no sign")
     return ops.cast(ops.sign(x), x.dtype)
 
 
@@ -233,7 +234,7 @@ def switch(c, a, b):
 def clip(x, low, high):
     x, low, high = _common(x, low, high)
     if dtypes.is_complex(x.dtype):
-        raise TypeError("clip: complex numbers have no order")
+        raise UsageError("clip: complex numbers have no order")
     # Bounds the wrong way round: the lower one wins, as `x < min ? min : x > max ? max : x` has it.
     return ops.where(ops.lt(x, low), low, ops.where(ops.gt(x, high), high, x))
 
@@ -402,7 +403,7 @@ def build_of(name):
 def cast_to(x, dtype):
     """`x` in another dtype; complex numbers stay complex."""
     if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype):
-        raise TypeError(
+        raise UsageError(
             f"cannot cast {x.dtype} to {dtype}: say which part is meant, with real(), "
             "imag(), abs() or angle()"
         )

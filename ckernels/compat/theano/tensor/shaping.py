@@ -3,7 +3,12 @@
 import numpy as np
 
 from .... import ops
+from ....errors import ArgumentError, IndexOutOfBounds, ShapeError, UsageError
 from ....graph.node import constant as constant_node
+from ....graph.node import make
+from ....graph.op import Op as Row
+from ....graph.shapes import show
+from ..exceptions import RefusedError
 from ..gof.op import KernelOp
 from .variables import Handle, as_tensor_variable, constant
 
@@ -95,7 +100,7 @@ def as_shape(sizes):
                 if s.ndim == 1 and s.broadcastable[0]:
                     s = s[0]
                 else:
-                    raise TypeError(f"shape arguments must be scalars, not of {s.ndim} dimensions")
+                    raise UsageError(f"shape arguments must be scalars, not of {s.ndim} dimensions")
             if s.dtype not in (
                 "int8",
                 "int16",
@@ -107,14 +112,14 @@ def as_shape(sizes):
                 "uint64",
                 "bool",
             ):
-                raise TypeError(
+                raise UsageError(
                     f"the shape of a new tensor is made of integers, and {s} is {s.dtype}: cast it"
                 )
             found.append(
                 int(s.data) if hasattr(s, "data") and isinstance(s.data, np.ndarray) else s
             )
         elif isinstance(s, (float, np.floating)) and s != int(s):
-            raise TypeError(f"a size must be an integer, not {s!r}")
+            raise UsageError(f"a size must be an integer, not {s!r}")
         else:
             found.append(int(s))
     return found
@@ -124,10 +129,10 @@ def get_vector_length(v):
     """The length of a vector where it is known; ValueError elsewhere."""
     v = as_tensor_variable(v)
     if v.ndim != 1:
-        raise TypeError(f"only vectors have a length here, and {v} has {v.ndim} dimensions")
+        raise UsageError(f"only vectors have a length here, and {v} has {v.ndim} dimensions")
     if v.node.shape[0] is not None:
         return int(v.node.shape[0])
-    raise ValueError(f"the length of the vector {v} is not known while the graph is built")
+    raise ArgumentError(f"the length of the vector {v} is not known while the graph is built")
 
 
 def _joined_sizes(pattern, sizes):
@@ -167,7 +172,7 @@ class Reshape(KernelOp):
             shp.dtype in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
             or getattr(shp, "data", np.ones(1)).size == 0
         ):
-            raise TypeError("Shape must be integers", shp, shp.dtype)
+            raise UsageError("Shape must be integers", shp, shp.dtype)
         return KernelOp.make_node(self, x, shp)
 
     def __str__(self):
@@ -179,7 +184,7 @@ class Reshape(KernelOp):
 
 def _reshape_to(x, sizes, ndim):
     """Reshape to a vector node of `ndim` sizes."""
-    sizes = ops.cast(sizes, "int64")
+    sizes = ops.reshape(ops.cast(sizes, "int64"), [ndim])  # an error where there are not as many
     known = ops.known_values(sizes)
     if known is None:
         known = [None] * ndim
@@ -239,7 +244,7 @@ def _resolved(x, entries, k):
     count = ops.prod(ops.shape(x)) if x.ndim else constant_node(np.asarray(1, "int64"))
     e = ops.cast(entries[k], "int64")
     left = ops.floor_div(count, ops.maximum(ops.abs(total), 1))
-    return ops.where(ops.lt(e, 0), left, e)
+    return ops.where(ops.eq(e, -1), left, e)
 
 
 def reshape(x, newshape, ndim=None):
@@ -252,14 +257,14 @@ def reshape(x, newshape, ndim=None):
             as_tensor_variable(newshape) if not _empty(newshape) else constant(np.zeros(0, "int64"))
         )
         if newshape.ndim != 1:
-            raise TypeError(
+            raise UsageError(
                 "reshape takes its sizes as a vector, or as a list or tuple of "
                 f"scalars, but {newshape} has {newshape.ndim} dimensions"
             )
         try:
             ndim = get_vector_length(newshape)
         except ValueError:
-            raise ValueError(
+            raise ArgumentError(
                 f"reshape cannot tell how many sizes {newshape} holds: say so with "
                 "ndim=, the number of dimensions of the result"
             ) from None
@@ -296,7 +301,7 @@ def flatten(x, ndim=None, outdim=None):
     ndim = outdim if ndim is None and outdim is not None else (1 if ndim is None else ndim)
     x = as_tensor_variable(x)
     if ndim < 1 or (ndim > 1 and ndim > x.ndim):
-        raise ValueError(f"ndim {ndim} out of bound [1, {x.ndim + 1})")
+        raise ArgumentError(f"ndim {ndim} out of bound [1, {x.ndim + 1})")
     return Flatten(ndim)(x)
 
 
@@ -364,7 +369,7 @@ def shape_padaxis(t, axis):
     t = as_tensor_variable(t)
     ndim = t.ndim + 1
     if not -ndim <= axis < ndim:
-        raise IndexError(f"axis {axis} is out of bounds [-{ndim}, {ndim})")
+        raise IndexOutOfBounds(f"axis {axis} is out of bounds [-{ndim}, {ndim})")
     order = list(range(t.ndim))
     order.insert(axis % ndim, "x")
     return t.dimshuffle(order)
@@ -395,7 +400,7 @@ class Rebroadcast(KernelOp):
         node = KernelOp.on(self, inputs)
         x, y = inputs[0], node.outputs[0]
         if self.axis and max(self.axis) >= x.ndim:
-            raise ValueError(
+            raise ArgumentError(
                 f"no axis {max(self.axis)} to rebroadcast in a tensor of {x.ndim} dimensions"
             )
         y.type = x.type.clone(
@@ -423,7 +428,7 @@ def _rebroadcast(x, axis):
 def _axes_of(x, axes):
     for a in axes:
         if not -x.ndim <= a < x.ndim:
-            raise ValueError(
+            raise ArgumentError(
                 f"there is no axis {a} in a tensor of {x.ndim} dimensions, {x}: give "
                 f"axes from {-x.ndim} to {x.ndim - 1}"
             )
@@ -460,7 +465,7 @@ class SpecifyShape(KernelOp):
     def make_node(self, x, shape):
         x, shape = as_tensor_variable(x), as_tensor_variable(shape)
         if shape.ndim > 1 or shape.ndim == 1 and shape.node.shape[0] not in (None, x.ndim):
-            raise AssertionError("the shape has another number of entries than x has dimensions")
+            raise RefusedError("the shape has another number of entries than x has dimensions")
         return KernelOp.make_node(self, x, shape if shape.ndim else shape_padleft(shape))
 
     def __reduce__(self):
@@ -469,14 +474,44 @@ class SpecifyShape(KernelOp):
 
 def _specify(x, sizes):
     known = ops.known_values(ops.cast(sizes, "int64")) or [None] * x.ndim
-    y = ops.check(
+    unknown = [i for i, d in enumerate(known) if d is None]
+    if len(unknown) < x.ndim:
+        known = tuple(None if d is None else int(d) for d in known)
+        x = make("theano_specified", (x,), {"sizes": known})
+    if not unknown:
+        return x
+    return ops.check(
         x,
-        *[ops.eq(ops.getitem(ops.shape(x), i), ops.getitem(sizes, i)) for i in range(x.ndim)],
-        message=f"SpecifyShape: the shape is not {tuple(known)}",
+        *[ops.eq(ops.getitem(ops.shape(x), i), ops.getitem(sizes, i)) for i in unknown],
+        message="SpecifyShape: the shape is another one",
     )
-    if None not in known:
-        return ops.reshape(y, [int(d) for d in known])
-    return y
+
+
+class SpecifiedShapeError(ShapeError, AssertionError):
+    """A tensor has not the shape that specify_shape says."""
+
+
+def _specified(attrs, x):
+    sizes = attrs["sizes"]
+    if any(None not in (a, b) and a != b for a, b in zip(x.shape, sizes)):
+        raise SpecifiedShapeError(f"the shape is {show(x.shape)}, not {show(sizes)} as specified")
+    return x.dtype, tuple(b if a is None else a for a, b in zip(x.shape, sizes))
+
+
+def _run_specified(attrs, x):
+    _specified(attrs, x)
+    return x
+
+
+Row(
+    "theano_specified",
+    "composite",
+    _specified,
+    _run_specified,
+    lambda node, g: (g,),
+    lower=lambda node: node.inputs[0],
+    doc="x, whose sizes are attrs['sizes'] (None: any); else an error.",
+)
 
 
 specify_shape = SpecifyShape()
@@ -500,7 +535,7 @@ def tile(x, reps, ndim=None):
     """Copies of `x` side by side, `reps` along each axis; the missing ones are 1."""
     x = as_tensor_variable(x)
     if ndim is not None and ndim < x.ndim:
-        raise ValueError(f"tile cannot take ndim={ndim}, as x has {x.ndim} dimensions already")
+        raise ArgumentError(f"tile cannot take ndim={ndim}, as x has {x.ndim} dimensions already")
     if isinstance(reps, (int, np.integer)):
         reps = [int(reps)]
     elif isinstance(reps, (Handle, np.ndarray)):
@@ -508,17 +543,17 @@ def tile(x, reps, ndim=None):
         if reps.ndim == 0:
             reps = [reps]
         elif reps.ndim > 1:
-            raise ValueError(f"reps has {reps.ndim} dimensions; tile takes a scalar or a vector")
+            raise ArgumentError(f"reps has {reps.ndim} dimensions; tile takes a scalar or a vector")
         elif reps.node.shape[0] is None:
             if ndim is None:
-                raise ValueError(
+                raise ArgumentError(
                     "tile cannot tell how many entries the vector reps holds: pass ndim="
                 )
             reps = [reps[i] for i in range(ndim)]
         else:
             reps = [reps[i] for i in range(reps.node.shape[0])]
     elif not isinstance(reps, (list, tuple)):
-        raise ValueError(
+        raise ArgumentError(
             f"reps is a {type(reps).__name__}; tile takes an int, a list, a tuple "
             "or a tensor of integers"
         )
@@ -527,10 +562,10 @@ def tile(x, reps, ndim=None):
         if not isinstance(r, (int, np.integer)) and (
             kind is None or getattr(r, "ndim", 0) != 0 or "int" not in str(kind)
         ):
-            raise ValueError(f"{r!r} in reps is not an integer scalar")
+            raise ArgumentError(f"{r!r} in reps is not an integer scalar")
     count = max(x.ndim, len(reps), ndim or 0)
     if ndim is not None and len(reps) > ndim:
-        raise ValueError(f"reps has {len(reps)} entries, more than ndim={ndim}")
+        raise ArgumentError(f"reps has {len(reps)} entries, more than ndim={ndim}")
     reps = [1] * (count - len(reps)) + list(reps)
     pattern, symbolic = pattern_of([int(r) if isinstance(r, np.integer) else r for r in reps])
     return KernelOp(_tiled, "Tile", pattern=pattern)(x, *symbolic)

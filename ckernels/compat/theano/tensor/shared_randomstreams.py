@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 
+from ....errors import UsageError
 from ..names import absent_of as _absent_of
 from .raw_random import RandomStateSharedVariable, RandomStreamsBase, random_state_shared
 
@@ -47,7 +48,7 @@ class RandomStreams(RandomStreamsBase):
 
     def __setitem__(self, item, value):
         if not isinstance(value, np.random.RandomState):
-            raise TypeError("only values of type RandomState are permitted")
+            raise UsageError("only values of type RandomState are permitted")
         for old, new in self.state_updates:
             if item is old or item is new:
                 old.container.value = value

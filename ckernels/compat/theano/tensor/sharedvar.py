@@ -10,6 +10,7 @@ import copy
 import numpy as np
 
 from ....api.tensor import Variable as StoredVariable
+from ....errors import CKernelsError, IndexOutOfBounds, UsageError
 from ....graph.node import make
 from ....runtime.state import Store
 from ..gof import graph as gof
@@ -50,7 +51,9 @@ class Container:
 
     def _set(self, value):
         if self.readonly:
-            raise Exception(f"the container {self.name} is read-only: its value cannot be replaced")
+            raise CKernelsError(
+                f"the container {self.name} is read-only: its value cannot be replaced"
+            )
         if self.type is not None and value is not None:
             value = self.type.filter(value, strict=self.strict, allow_downcast=self.allow_downcast)
         if self.store is None:
@@ -89,7 +92,7 @@ class _Cell:
 
     def __getitem__(self, i):
         if i not in (0, -1):
-            raise IndexError(i)
+            raise IndexOutOfBounds(i)
         return self.container._get()
 
     def __setitem__(self, i, value):
@@ -108,7 +111,7 @@ class SharedVariable(gof.Variable):
         gof.Variable.__init__(self, type, None, None, name)
         if container is not None:
             if value is not None or strict is not None:
-                raise TypeError(
+                raise UsageError(
                     "a container brings its own value and strictness: leave value and "
                     "strict at None"
                 )
@@ -161,7 +164,7 @@ class TensorSharedVariable(Handle, SharedVariable, StoredVariable):
                 None, None, bool(strict), allow_downcast, name, type, Store(np.asarray(array))
             )
         elif value is not None or strict is not None:
-            raise TypeError(
+            raise UsageError(
                 "a container brings its own value and strictness: leave value and strict at None"
             )
         self.container, self.store = container, container.store
@@ -213,7 +216,7 @@ class TensorSharedVariable(Handle, SharedVariable, StoredVariable):
 
     @property
     def value(self):
-        raise Exception(
+        raise CKernelsError(
             "shared variables have no attribute value: read with get_value() and write "
             "with set_value()"
         )
@@ -247,9 +250,9 @@ def tensor_constructor(
 ):
     """A shared variable of an array."""
     if target not in ("cpu", None):
-        raise TypeError("only the target 'cpu' is there")
+        raise UsageError("only the target 'cpu' is there")
     if not isinstance(value, np.ndarray):
-        raise TypeError()
+        raise UsageError()
     if broadcastable is None:
         broadcastable = (False,) * value.ndim
     type_ = TensorType(value.dtype, broadcastable)
@@ -267,13 +270,13 @@ def scalar_constructor(
 ):
     """A shared variable of a number: a Python float gives float64, an int int64."""
     if target not in ("cpu", None):
-        raise TypeError("only the target 'cpu' is there")
+        raise UsageError("only the target 'cpu' is there")
     if (
         not isinstance(value, (np.number, float, int, complex))
         or isinstance(value, bool)
         and not isinstance(value, np.generic)
     ):
-        raise TypeError()
+        raise UsageError()
     dtype = value.dtype if isinstance(value, np.generic) else np.asarray(value).dtype
     return ScalarSharedVariable(
         type=TensorType(str(dtype), []),
@@ -302,7 +305,7 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
     [1.0, 1.0, 1.0]
     """
     if isinstance(value, gof.Variable):
-        raise TypeError(
+        raise UsageError(
             f"shared() was given the symbolic variable {value}: pass the number or "
             "array to start from"
         )
@@ -322,7 +325,7 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
     except MemoryError as problem:
         problem.args = (*problem.args, "theano.shared(..., borrow=True) makes no copy of the value")
         raise
-    raise TypeError(
+    raise UsageError(
         f"no kind of shared variable takes the value {value!r} with the options "
         f"{kwargs!r}; check the names of the options"
     )
@@ -332,7 +335,7 @@ def _sparse_constructor(
     value, name=None, strict=False, allow_downcast=None, borrow=False, format=None
 ):
     if _no_sparse(value):
-        raise TypeError("expected a scipy sparse matrix")
+        raise UsageError("expected a scipy sparse matrix")
     from ..sparse import sparse_constructor
 
     return sparse_constructor(value, name, borrow=borrow, format=format)
@@ -342,7 +345,7 @@ def _random_constructor(
     value, name=None, strict=False, allow_downcast=None, borrow=False, target="cpu"
 ):
     if not isinstance(value, np.random.RandomState):
-        raise TypeError()
+        raise UsageError()
     from .raw_random import random_state_shared
 
     return random_state_shared(value, name, borrow)

@@ -3,11 +3,13 @@
 import numpy as np
 
 from .... import ops
+from ....errors import ArgumentError, UsageError
 from ....graph.node import constant, make
 from ....graph.op import REGISTRY
 from ....graph.op import Op as Row
 from ....ops.decompose import eye_like
 from ....ops.systems import mirrored
+from ..exceptions import RefusedError
 from ..gof.op import KernelOp
 from ..names import absent_of as _absent_of
 from .constants import NoneConst
@@ -23,13 +25,13 @@ class Cholesky(KernelOp):
 
     def __init__(self, lower=True, on_error="raise"):
         if on_error not in ("raise", "nan"):
-            raise ValueError(f"on_error is 'raise' or 'nan', not {on_error!r}")
+            raise ArgumentError(f"on_error is 'raise' or 'nan', not {on_error!r}")
         KernelOp.__init__(self, _cholesky, "Cholesky", lower=bool(lower), on_error=on_error)
 
     def make_node(self, x):
         x = as_tensor_variable(x)
         if x.ndim != 2:
-            raise AssertionError("Cholesky takes matrices")
+            raise RefusedError("Cholesky takes matrices")
         return KernelOp.make_node(self, x)
 
     def __reduce__(self):
@@ -84,14 +86,14 @@ class Solve(KernelOp):
         overwrite_b=False,
     ):
         if A_structure not in MATRIX_STRUCTURES:
-            raise ValueError("A_structure has to be one of MATRIX_STRUCTURES, not", A_structure)
+            raise ArgumentError("A_structure has to be one of MATRIX_STRUCTURES, not", A_structure)
         KernelOp.__init__(self, _solve, "Solve", structure=A_structure, lower=bool(lower))
         self.A_structure, self.lower = A_structure, lower
 
     def make_node(self, A, b):  # noqa: N803
         A, b = as_tensor_variable(A), as_tensor_variable(b)  # noqa: N806
         if A.ndim != 2 or b.ndim not in (1, 2):
-            raise AssertionError("Solve takes a matrix, and a vector or matrix")
+            raise RefusedError("Solve takes a matrix, and a vector or matrix")
         return KernelOp.make_node(self, A, b)
 
     def __reduce__(self):
@@ -121,7 +123,7 @@ def kron(a, b):
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.ndim + b.ndim <= 2:
-        raise TypeError(
+        raise UsageError(
             f"kron of tensors of {a.ndim} and {b.ndim} dimensions: together they need at least 3"
         )
     from .products import tensordot
@@ -148,7 +150,7 @@ class Expm(KernelOp):
     def make_node(self, a):
         a = as_tensor_variable(a)
         if a.ndim != 2:
-            raise AssertionError("expm takes a matrix")
+            raise RefusedError("expm takes a matrix")
         return KernelOp.make_node(self, a)
 
 
@@ -171,14 +173,14 @@ class Eigvalsh(KernelOp):
 
     def __init__(self, lower=True):
         if lower not in (True, False):
-            raise AssertionError("lower is True or False")
+            raise RefusedError("lower is True or False")
         KernelOp.__init__(self, _eigvalsh, "Eigvalsh", lower=bool(lower))
 
     def make_node(self, a, b=None):
         given = [a] if b is None or b is NoneConst else [a, b]
         given = [as_tensor_variable(x) for x in given]
         if any(x.ndim != 2 for x in given):
-            raise AssertionError("eigvalsh takes matrices")
+            raise RefusedError("eigvalsh takes matrices")
         return KernelOp.make_node(self, *given)
 
     def __reduce__(self):

@@ -3,11 +3,13 @@
 import numpy as np
 
 from .... import ops
+from ....errors import ArgumentError, IndexOutOfBounds, UsageError
 from ....graph.node import constant as node_of
 from ..gof.graph import Constant
 from ..gof.op import KernelOp
 from ..names import absent_of as _absent_of
 from .rules import DISCRETE
+from .type import name_of
 from .variables import as_tensor_variable
 
 __all__ = ["SortOp", "ArgSortOp", "TopKOp", "sort", "argsort", "topk", "argtopk",
@@ -76,6 +78,8 @@ class TopKOp(KernelOp):
     def __init__(
         self, axis=-1, sorted=True, idx_dtype="int64", return_values=True, return_indices=True
     ):
+        if name_of(idx_dtype) not in DISCRETE:
+            raise UsageError(f"the places that topk gives are integers, not {idx_dtype}")
         KernelOp.__init__(
             self,
             _topk,
@@ -89,11 +93,11 @@ class TopKOp(KernelOp):
     def make_node(self, inp, kth):
         x, k = as_tensor_variable(inp), as_tensor_variable(kth)
         if k.ndim or k.dtype not in DISCRETE:
-            raise TypeError(f"topk takes as many elements as an integer says, not {kth}")
+            raise UsageError(f"topk takes as many elements as an integer says, not {kth}")
         if not -x.ndim <= self.attrs["axis"] < x.ndim:
-            raise IndexError(f"{x} has {x.ndim} axes, and no axis {self.attrs['axis']}")
+            raise IndexOutOfBounds(f"{x} has {x.ndim} axes, and no axis {self.attrs['axis']}")
         if getattr(k, "data", 1) == 0:
-            raise ValueError("topk of 0 elements: ask for one or more, or for none of it")
+            raise ArgumentError("topk of 0 elements: ask for one or more, or for none of it")
         return KernelOp.make_node(self, x, k)
 
 
@@ -104,8 +108,14 @@ def _topk(x, k, axis, idx_dtype, return_values, return_indices):
     count = abs(k) if isinstance(k, int) else ops.abs(k)
     size = ops.size_of(x, axis)
     if not isinstance(count, int) or not isinstance(size, int) or count > size:
-        fits = ops.le(_scalar(count), _scalar(size))
-        x = ops.check(x, fits, message="topk asks for more elements than the axis has")
+        some, fits = ops.gt(_scalar(count), 0), ops.le(_scalar(count), _scalar(size))
+        x = ops.check(
+            x,
+            some,
+            fits,
+            message="topk asks for more elements than the axis has, or for none",
+            error="value",
+        )
     low = ops.argsort(x, axis)
     if isinstance(k, int):
         order = low if k < 0 else _largest_first(x, low, axis)

@@ -6,6 +6,7 @@ One engine row whose meaning is a function of NumPy or SciPy; and scalar ops of 
 import numpy as np
 
 from .... import dtypes, ops
+from ....errors import NotSupported
 from ....graph.node import constant, make
 from ....graph.op import Op as Row
 from ....graph.shapes import broadcast
@@ -17,7 +18,7 @@ def _scipy(name):
         try:
             import scipy.special
         except ImportError:
-            raise NotImplementedError(f"{name} needs SciPy") from None
+            raise NotSupported(f"{name} needs SciPy") from None
         return getattr(scipy.special, name)(*arrays)
 
     return function

@@ -7,7 +7,7 @@ through: a conversion that could lose something is a TypeError unless it was all
 import numpy as np
 
 from .... import dtypes
-from ....errors import DTypeError
+from ....errors import DTypeError, UsageError
 from ..config import config
 from ..gof.clinker import CTensor
 from ..gof.type import Type
@@ -26,7 +26,7 @@ def name_of(dtype):
     try:
         return dtypes.name_of(dtype)
     except DTypeError:
-        raise TypeError(f"tensors cannot have the dtype {dtype}") from None
+        raise UsageError(f"tensors cannot have the dtype {dtype}") from None
 
 
 class TensorType(CTensor, Type):
@@ -64,7 +64,7 @@ class TensorType(CTensor, Type):
         from ..gof.graph import Variable
 
         if isinstance(data, Variable):
-            raise TypeError(
+            raise UsageError(
                 f"a number or an array is needed, not the symbolic variable {data}; "
                 "of a shared variable, pass get_value()"
             )
@@ -75,12 +75,12 @@ class TensorType(CTensor, Type):
         else:
             data = self._converted(data, allow_downcast)
         if data.ndim != self.ndim:
-            raise TypeError(
+            raise UsageError(
                 f"the array must have {self.ndim} dimensions; it has {data.ndim}, its "
                 f"shape being {data.shape}"
             )
         if any(b and d != 1 for b, d in zip(self.broadcastable, data.shape)):
-            raise TypeError(
+            raise UsageError(
                 "the array must have size 1 along each broadcastable axis",
                 data.shape,
                 self.broadcastable,
@@ -89,24 +89,26 @@ class TensorType(CTensor, Type):
 
     def _refuse_strict(self, data):
         if not isinstance(data, np.ndarray):
-            raise TypeError(f"{self} is strict: pass a NumPy array", data, type(data))
+            raise UsageError(f"{self} is strict: pass a NumPy array", data, type(data))
         if data.dtype != self.numpy_dtype:
-            raise TypeError(f"{self} is strict: pass an array of {self.dtype}, not of {data.dtype}")
+            raise UsageError(
+                f"{self} is strict: pass an array of {self.dtype}, not of {data.dtype}"
+            )
 
     def _converted(self, data, allow_downcast):
         if isinstance(data, np.ndarray) and not np.ma.is_masked(data):
             if allow_downcast or np.can_cast(data.dtype, self.numpy_dtype, "safe"):
                 return np.asarray(data, self.numpy_dtype)
-            raise TypeError(
+            raise UsageError(
                 f"an array of {data.dtype} may not fit in {self}: convert it with "
                 "astype, or make the function with allow_input_downcast=True. The "
                 f"array: {str(data)[:60]}"
             )
         if data is None:
-            raise TypeError(f"{self} got None; it needs an array of dtype {self.dtype}")
+            raise UsageError(f"{self} got None; it needs an array of dtype {self.dtype}")
         array = np.asarray(data)
         if array.dtype.kind in "OUSVmM":
-            raise TypeError(f"{self} cannot store {type(data).__name__} {data!r}"[:200])
+            raise UsageError(f"{self} cannot store {type(data).__name__} {data!r}"[:200])
         if allow_downcast:
             return array.astype(self.numpy_dtype)
         if allow_downcast is None and type(data) is float and self.dtype == config.floatX:
@@ -118,7 +120,7 @@ class TensorType(CTensor, Type):
                 cast = array.astype(self.numpy_dtype)
         if cast is not None and self.values_eq(array, cast, force_same_dtype=False):
             return cast
-        raise TypeError(
+        raise UsageError(
             f"{self} cannot keep {str(data)[:60]} exactly, only {str(cast)[:60]}: if "
             f"that will do, pass an array of {self.dtype} or make the function with "
             "allow_input_downcast=True"
@@ -238,7 +240,7 @@ class TensorType(CTensor, Type):
             found = self.convert_variable(other)
             if found is not None:
                 return found
-        raise TypeError(
+        raise UsageError(
             f"{other} has type {other.type} where {self} is needed, and no safe "
             "conversion is known: convert it yourself first"
         )

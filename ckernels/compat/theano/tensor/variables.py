@@ -7,6 +7,7 @@ engine sees. Its type is read off the node: what is known to have size 1 is broa
 import numpy as np
 
 from ....api.tensor import Tensor, placeholder_node
+from ....errors import ArgumentError, CKernelsError, UsageError
 from ....graph.node import Literal, Node
 from ....graph.node import constant as constant_node
 from ..config import config
@@ -81,7 +82,7 @@ class Handle(Operators, Tensor):
     def __bool__(self):
         apply = self.owner
         if apply is not None and str(getattr(apply.op, "scalar_op", "")) in COMPARISONS:
-            raise TypeError(
+            raise UsageError(
                 "a symbolic comparison has no truth value, being known only when a "
                 "function runs: choose with theano.tensor.switch. If an array was "
                 "compared with a tensor, write the tensor on the left or call "
@@ -112,7 +113,7 @@ class TensorVariable(Handle, gof.Variable):
 
     def __init__(self, type, owner=None, index=None, name=None):
         if name is not None and not isinstance(name, str):
-            raise TypeError("a variable is named by a string or None", name)
+            raise UsageError("a variable is named by a string or None", name)
         self._type, self.name, self._number = type, name, _number()
         self.node = placeholder_node(type.dtype, type.static, name)
         if owner is not None:
@@ -136,7 +137,7 @@ def warn_float64(type):
         "float32, or set the flag to ignore"
     )
     if config.warn_float64 == "raise":
-        raise Exception(text)
+        raise CKernelsError(text)
     warnings.warn(text, stacklevel=6)
 
 
@@ -296,7 +297,7 @@ def constant(x, name=None, ndim=None, dtype=None):
     array = array_of(x, dtype)
     if ndim is not None:
         if array.ndim > ndim:
-            raise ValueError(
+            raise ArgumentError(
                 f"a constant of {ndim} dimensions cannot hold an array of "
                 f"{array.ndim}, shape {array.shape}"
             )
@@ -351,7 +352,7 @@ def as_tensor_variable(x, name=None, ndim=None):
         return x._as_TensorVariable()
     if isinstance(x, gof.Apply):
         if x.op.default_output is None and len(x.outputs) != 1:
-            raise ValueError(
+            raise ArgumentError(
                 f"this Apply has {len(x.outputs)} outputs and no default: pass one of its outputs",
                 x,
             )
@@ -402,7 +403,7 @@ def _with_ndim(x, ndim):
     if x.ndim > ndim:
         extra = x.ndim - ndim
         if not all(x.broadcastable[:extra]):
-            raise ValueError(
+            raise ArgumentError(
                 f"to get {ndim} dimensions, axes in front are dropped, and one of "
                 "them is not broadcastable",
                 x.type,

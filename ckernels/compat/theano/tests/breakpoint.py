@@ -4,6 +4,7 @@ import importlib
 
 import numpy as np
 
+from ....errors import UsageError
 from ..gof.graph import Apply
 from ..gof.op import Op
 from ..gof.type import DisconnectedType
@@ -28,7 +29,7 @@ class PdbBreakpoint(Op):
     def make_node(self, condition, *monitored_vars):
         condition = as_tensor_variable(condition)
         if condition.ndim:
-            raise TypeError(f"the condition of a breakpoint is a scalar, not {condition.type}")
+            raise UsageError(f"the condition of a breakpoint is a scalar, not {condition.type}")
         kept = [v if hasattr(v, "type") else as_tensor_variable(v) for v in monitored_vars]
         self.inp_types = [v.type for v in kept]
         return Apply(self, [condition, *kept], [v.type() for v in kept])

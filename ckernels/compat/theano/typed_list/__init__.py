@@ -6,6 +6,7 @@ is always a new list.
 
 import numpy as np
 
+from ....errors import ArgumentError, UsageError
 from ..gof.graph import Apply, Constant, Variable
 from ..gof.op import Op
 from ..gof.type import Type
@@ -19,16 +20,16 @@ class TypedListType(Type):
 
     def __init__(self, ttype, depth=0):
         if depth < 0:
-            raise ValueError("the depth of nested lists is 0 or more")
+            raise ArgumentError("the depth of nested lists is 0 or more")
         if not isinstance(ttype, Type):
-            raise TypeError(f"a typed list needs the type of its elements, not {ttype!r}")
+            raise UsageError(f"a typed list needs the type of its elements, not {ttype!r}")
         self.ttype = ttype if depth == 0 else TypedListType(ttype, depth - 1)
 
     def filter(self, x, strict=False, allow_downcast=None):
         """`x` as a list of elements of this type; TypeError where it is none."""
         if not isinstance(x, list):
             if strict or not isinstance(x, (tuple, np.ndarray)):
-                raise TypeError(f"a list of {self.ttype} is needed, not {type(x).__name__}")
+                raise UsageError(f"a list of {self.ttype} is needed, not {type(x).__name__}")
         made = [self.ttype.filter(i, strict, allow_downcast) for i in x]
         return x if strict else made
 
@@ -73,7 +74,7 @@ class _Methods:
         return getitem(self, index)
 
     def __len__(self):
-        raise TypeError("the length of a symbolic list is length(tl), a variable")
+        raise UsageError("the length of a symbolic list is length(tl), a variable")
 
     def append(self, to_append):
         return append(self, to_append)
@@ -127,7 +128,7 @@ class _ListOp(Op):
 
 def _list(x, op):
     if not isinstance(getattr(x, "type", None), TypedListType):
-        raise TypeError(f"{op} takes a typed list, not {x!r}")
+        raise UsageError(f"{op} takes a typed list, not {x!r}")
     return x
 
 
@@ -139,7 +140,7 @@ def _index(x):
     """An index as a variable: an int64 scalar."""
     x = as_tensor_variable(np.int64(x) if isinstance(x, int) else x)
     if x.ndim or x.dtype not in ("int8", "int16", "int32", "int64"):
-        raise TypeError(f"the index of a list is an integer, not {x.type}")
+        raise UsageError(f"the index of a list is an integer, not {x.type}")
     return x
 
 
@@ -192,7 +193,7 @@ class Extend(_Changed):
 
     def make_node(self, x, to_append):
         if _list(x, self).type != _list(to_append, self).type:
-            raise TypeError(f"a {x.type} cannot be extended by a {to_append.type}")
+            raise UsageError(f"a {x.type} cannot be extended by a {to_append.type}")
         return Apply(self, [x, to_append], [x.type()])
 
     def compute(self, kind, x, more):
@@ -238,7 +239,7 @@ def _place(kind, x, value):
     for k, element in enumerate(x):
         if kind.ttype.values_eq(element, value):
             return k
-    raise ValueError(f"{value} is not in the list")
+    raise ArgumentError(f"{value} is not in the list")
 
 
 class Index(_ListOp):
@@ -276,10 +277,10 @@ class MakeList(_ListOp):
 
     def make_node(self, a):
         if not isinstance(a, (list, tuple)) or not a:
-            raise TypeError("make_list takes at least one variable, in a list")
+            raise UsageError("make_list takes at least one variable, in a list")
         made = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in a]
         if any(x.type != made[0].type for x in made):
-            raise TypeError("the elements of a list have one type", [x.type for x in made])
+            raise UsageError("the elements of a list have one type", [x.type for x in made])
         return Apply(self, made, [TypedListType(made[0].type)()])
 
     def __call__(self, a):

@@ -7,6 +7,7 @@ that Theano has here are those of theano.sparse.
 import numpy as np
 
 from .....api.sparsetensor import scipy_sparse
+from .....errors import ArgumentError
 from ...gof.graph import Apply
 from ...gof.op import Op
 from ...names import absent_of as _absent_of
@@ -51,17 +52,17 @@ class ConvolutionIndices(Op):
         ValueError: the kernel does not fit, or an option is none of these.
         """
         if not ws or nkern != 1:
-            raise ValueError("kernels share the patches of an image: ws is True and nkern is 1")
+            raise ArgumentError("kernels share the patches of an image: ws is True and nkern is 1")
         if mode not in ("valid", "full"):
-            raise ValueError(f"mode is 'valid' or 'full', not {mode!r}")
+            raise ArgumentError(f"mode is 'valid' or 'full', not {mode!r}")
         features, image = _sizes(inshp)
         kernel, steps = np.array(kshp), np.array(strides[::-1])
         if len(kernel) != 2 or (kernel < 1).any() or (steps < 1).any():
-            raise ValueError(f"a kernel of shape {kshp} with strides {strides} makes no patches")
+            raise ArgumentError(f"a kernel of shape {kshp} with strides {strides} makes no patches")
         margin = kernel - 1 if mode == "full" else 0 * kernel
         out = -(-(image + 2 * margin - kernel + 1) // steps)
         if (out < 1).any():
-            raise ValueError(
+            raise ArgumentError(
                 f"a kernel of shape {tuple(kshp)} with strides {tuple(strides)} (columns, rows) "
                 f"does not fit in images of shape {tuple(image.tolist())}"
             )
@@ -93,7 +94,7 @@ def _sizes(shape):
     """(features, array of height and width) of such a shape."""
     shape = [int(d) for d in shape]
     if len(shape) not in (2, 3):
-        raise ValueError(
+        raise ArgumentError(
             f"an image has the shape (height, width) or (features, height, width), not {shape}"
         )
     return (shape[0] if len(shape) == 3 else 1), np.array(shape[-2:])

@@ -7,6 +7,8 @@ names that Theano has here are those of theano.sparse.
 import numpy as np
 
 from .....api.sparsetensor import scipy_sparse
+from .....errors import ArgumentError, UsageError
+from ...exceptions import RefusedError
 from ...gof.graph import Apply
 from ...gof.op import Op
 from ...gradient import disconnected_type, grad_undefined
@@ -108,7 +110,7 @@ class Binomial(Draw):
         ):
             if x.dtype not in kinds:
                 kind = "floats" if kinds is float_dtypes else "integers"
-                raise AssertionError(f"{what} of Binomial is of {kind}, not of {x.dtype}: cast it")
+                raise RefusedError(f"{what} of Binomial is of {kind}, not of {x.dtype}: cast it")
         return Apply(self, [n, p, shape], [SparseType(self.format, self.dtype)()])
 
     def perform(self, node, inputs, outputs):
@@ -140,7 +142,7 @@ class Multinomial(Draw):
     def make_node(self, n, p):
         n, p = as_tensor_variable(n), as_sparse_variable(p)
         if n.ndim > 1:
-            raise TypeError(
+            raise UsageError(
                 f"multinomial takes a count of trials or a vector of them, not {n.ndim} axes"
             )
         return Apply(self, [n, p], [p.type()])
@@ -150,7 +152,7 @@ class Multinomial(Draw):
         made = p.tocsr(copy=True)
         rows = made.shape[0]
         if n.ndim and n.shape != (rows,):
-            raise ValueError(f"n has {n.shape[0]} counts of trials for a matrix of {rows} rows")
+            raise ArgumentError(f"n has {n.shape[0]} counts of trials for a matrix of {rows} rows")
         for trials, start, end in zip(np.broadcast_to(n, rows), made.indptr, made.indptr[1:]):
             if start < end:
                 made.data[start:end] = np.random.multinomial(trials, made.data[start:end])

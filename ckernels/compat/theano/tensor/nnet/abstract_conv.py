@@ -7,6 +7,7 @@ given as hints are checked where they are known.
 import numpy as np
 
 from .....api.tensor import Tensor
+from .....errors import ArgumentError, UsageError
 from .... import nnet as own
 from ....convshapes import (  # noqa: F401
     assert_conv_shape,
@@ -38,7 +39,7 @@ def _hint(shape):
             s = int(s.data)
         found.append(int(s) if isinstance(s, (int, np.integer)) else None)
         if s is not None and not isinstance(s, (int, np.integer, Handle)):
-            raise ValueError(f"a shape has integers and None, not {s!r}")
+            raise ArgumentError(f"a shape has integers and None, not {s!r}")
     return tuple(found)
 
 
@@ -47,10 +48,10 @@ def _known_shape(shape, n):
     if shape is None:
         return (None,) * (n + 2)
     if isinstance(shape, Handle):
-        raise ValueError("imshp and kshp are tuples of ints and None, not a variable")
+        raise ArgumentError("imshp and kshp are tuples of ints and None, not a variable")
     found = tuple(int(s.data) if isinstance(s, Constant) else s for s in shape)
     if any(isinstance(s, Handle) for s in found):
-        raise ValueError(f"imshp and kshp hold ints, constants and None, not {shape!r}")
+        raise ArgumentError(f"imshp and kshp hold ints, constants and None, not {shape!r}")
     return found
 
 
@@ -82,7 +83,7 @@ def _common(nodes):
 
     dtype = upcast(*(n.dtype for n in nodes))
     if not dtype.startswith("float"):
-        raise TypeError(f"a convolution needs floats, not {dtype}")
+        raise UsageError(f"a convolution needs floats, not {dtype}")
     return [ops.cast(n, dtype) for n in nodes]
 
 
@@ -95,7 +96,7 @@ def _apply(name, function, tensors, **options):
 def _images(x, ndim, what):
     x = as_tensor_variable(x)
     if x.ndim != ndim:
-        raise TypeError(f"{what} must be {ndim}D tensor, got {x.ndim} dimensions")
+        raise UsageError(f"{what} must be {ndim}D tensor, got {x.ndim} dimensions")
     return x
 
 
@@ -116,16 +117,16 @@ def _asserted(x, shape, what):
 def _checked(n, border_mode, subsample, dilation):
     border_mode = _border(border_mode)
     if isinstance(border_mode, str) and border_mode not in ("valid", "full", "half"):
-        raise ValueError(
+        raise ArgumentError(
             f"border_mode is 'valid', 'full', 'half', an int or a tuple of {n}, not {border_mode!r}"
         )
     if isinstance(border_mode, tuple) and len(border_mode) != n:
-        raise ValueError(f"border_mode {border_mode} needs {n} values, one for each axis")
+        raise ArgumentError(f"border_mode {border_mode} needs {n} values, one for each axis")
     subsample, dilation = _ints(subsample), _ints(dilation)
     if len(subsample) != n:
-        raise ValueError(f"subsample must have {n} elements")
+        raise ArgumentError(f"subsample must have {n} elements")
     if len(dilation) != n:
-        raise ValueError(f"filter_dilation must have {n} elements")
+        raise ArgumentError(f"filter_dilation must have {n} elements")
     return border_mode, subsample, dilation
 
 
@@ -178,13 +179,13 @@ def conv2d(
 ):
     """Images (batch, channels, rows, columns) convolved with filters; see compat.nnet.conv2d."""
     if "imshp_logical" in kwargs or "kshp_logical" in kwargs:
-        raise ValueError(
+        raise ArgumentError(
             "conv2d does not take imshp_logical or kshp_logical, which never "
             "upsampled dependably; in Theano only the old tensor.nnet.conv.conv2d "
             "still has them"
         )
     if image_shape is not None and input_shape is not None:
-        raise ValueError(
+        raise ArgumentError(
             "conv2d got both input_shape and image_shape, which mean the same: pass "
             "input_shape alone"
         )

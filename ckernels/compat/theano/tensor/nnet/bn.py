@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..... import ops
+from .....errors import ArgumentError
 from ...gof.graph import Variable
 from ...gof.op import KernelOp, apply_op
 from ...names import absent_of as _absent_of
@@ -26,7 +27,7 @@ def _axes(ndim, axes):
         int(a) for a in (axes if isinstance(axes, (list, tuple, np.ndarray)) else (axes,))
     )
     if not all(0 <= a < ndim for a in found) or list(found) != sorted(found):
-        raise ValueError(f"invalid axes: {axes}")
+        raise ArgumentError(f"invalid axes: {axes}")
     return found
 
 
@@ -43,7 +44,7 @@ def _parameters(inputs, axes, *given):
             order = iter(range(p.ndim))
             p = p.dimshuffle(["x" if i in axes else next(order) for i in range(inputs.ndim)])
         elif p.ndim != inputs.ndim:
-            raise ValueError(
+            raise ArgumentError(
                 "gamma and beta must have as many dimensions as the input, or as many "
                 "as are not normalised over"
             )
@@ -128,7 +129,7 @@ def _as(new, old):
 
 def _check_epsilon(epsilon):
     if not isinstance(epsilon, Variable) and epsilon < 1e-5:
-        raise ValueError(f"an epsilon of {epsilon} is too small: take 1e-5 or more")
+        raise ArgumentError(f"an epsilon of {epsilon} is too small: take 1e-5 or more")
 
 
 def batch_normalization_test(inputs, gamma, beta, mean, var, axes="per-activation", epsilon=1e-4):

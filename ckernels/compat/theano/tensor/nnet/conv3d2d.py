@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .....errors import NotSupported
 from ...names import absent_of as _absent_of
 from .abstract_conv import _apply, _hint, _images
 
@@ -23,7 +24,7 @@ def get_diagonal_subtensor_view(x, i0, i1):
     `i1` is x[.., a + n - 1 - b, .., b, ..], where axis `i1` has n entries."""
     x = np.asarray(x)
     if x.shape[i0] < x.shape[i1]:
-        raise NotImplementedError(
+        raise NotSupported(
             f"axis {i0} of size {x.shape[i0]} is shorter than axis {i1} of size {x.shape[i1]}"
         )
     last = x.shape[i1] - 1

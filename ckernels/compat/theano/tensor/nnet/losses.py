@@ -3,6 +3,9 @@
 import numpy as np
 
 from ..... import ops
+from .....errors import ArgumentError, IndexOutOfBounds, UsageError
+from .....graph.node import make
+from .....graph.op import Op as Row
 from ...gof.op import KernelOp
 from ..creation import arange, zeros
 from ..elementwise import cast, log
@@ -22,7 +25,7 @@ class Softmax(KernelOp):
     def make_node(self, x):
         x = as_tensor_variable(x)
         if x.ndim not in (1, 2) or x.dtype not in ("float16", "float32", "float64"):
-            raise ValueError(f"{self} takes a vector or a matrix of floats, not {x.type}")
+            raise ArgumentError(f"{self} takes a vector or a matrix of floats, not {x.type}")
         if x.ndim == 1:
             x = shape_padleft(x, n_ones=1)
         return KernelOp.make_node(self, x)
@@ -82,7 +85,7 @@ class _OfRows(KernelOp):
     def make_node(self, *inputs):
         inputs = [as_tensor_variable(x) for x in inputs]
         if tuple(x.ndim for x in inputs) != self.ranks:
-            raise ValueError(
+            raise ArgumentError(
                 f"{type(self).__name__} takes inputs of {self.ranks} dimensions, not "
                 f"{[str(x.type) for x in inputs]}"
             )
@@ -129,11 +132,40 @@ def _hot(labels, like):
 def _places(labels, like):
     """Labels as indices of the columns of a matrix, where those below 0 do not count from the end:
     less the count of columns they are out of bounds."""
-    if not labels.dtype.startswith("int"):
-        return labels
     labels = ops.cast(labels, "int64")
     below = ops.sub(labels, ops.size_of(like, 1))
     return ops.where(ops.lt(labels, 0), below, labels)
+
+
+class LabelError(IndexOutOfBounds, ArgumentError):
+    """A label that is no class."""
+
+
+def _checked_labels(attrs, labels, like):
+    """The labels; LabelError for one that is none of the columns."""
+    wrong = labels[(labels < 0) | (labels >= like.shape[1])]
+    if wrong.size:
+        raise LabelError(
+            f"the label {wrong.flat[0]} is none of the {like.shape[1]} classes, counted from 0"
+        )
+    return labels.astype("int64")
+
+
+Row(
+    "theano_labels",
+    "composite",
+    lambda attrs, labels, like: ("int64", labels.shape),
+    _checked_labels,
+    lambda node, g: (None, None),
+    lower=lambda node: _places(*node.inputs),
+    doc="Labels as indices of the columns of a matrix; compiled, those below 0 are out of bounds.",
+)
+
+
+def _labels(labels, like):
+    if not labels.dtype.startswith("int"):
+        return labels
+    return make("theano_labels", (labels, like))
 
 
 class CrossentropySoftmax1HotWithBiasDx(_OfRows):
@@ -172,7 +204,7 @@ class CrossentropySoftmaxArgmax1HotWithBias(_OfRows):
         dtype = upcast(x.dtype, b.dtype)
         z = ops.add(ops.cast(x, dtype), ops.cast(b, dtype))
         rows = ops.arange(0, ops.size_of(z, 0), 1, "int64")
-        places = _places(labels, z)
+        places = ops.reshape(_labels(labels, z), [ops.size_of(z, 0)])  # one for each row
         nll = ops.neg(ops.getitem(ops.log_softmax(z, -1), (rows, places)))
         return [nll, ops.softmax(z, -1), ops.cast(ops.argmax(z, -1), labels.dtype)]
 
@@ -220,10 +252,14 @@ def _sigmoid_xent(x, t):
 
 
 def crossentropy_categorical_1hot(coding_dist, true_one_of_n):
-    """-log of the entry of each row that the integer label says; IndexError for one below 0."""
+    """-log of the entry of each row that its label says; a ValueError for one that is no class."""
     coding_dist, true_one_of_n = map(as_tensor_variable, (coding_dist, true_one_of_n))
+    if coding_dist.ndim != 2:
+        raise UsageError(f"the probabilities are a matrix, not of type {coding_dist.type}")
+    if true_one_of_n.ndim != 1 or "int" not in true_one_of_n.dtype:
+        raise UsageError(f"labels are a vector of integers, not of type {true_one_of_n.type}")
     rows = arange(true_one_of_n.shape[0])
-    return -log(coding_dist[rows, KernelOp(_places, "labels")(true_one_of_n, coding_dist)])
+    return -log(coding_dist[rows, KernelOp(_labels, "labels")(true_one_of_n, coding_dist)])
 
 
 def categorical_crossentropy(coding_dist, true_dist):
@@ -233,9 +269,9 @@ def categorical_crossentropy(coding_dist, true_dist):
         return -sum(true_dist * log(coding_dist), axis=coding_dist.ndim - 1)
     if true_dist.ndim == coding_dist.ndim - 1:
         if true_dist.dtype.startswith("float"):
-            raise TypeError(f"a vector of labels has to hold integers, not {true_dist.dtype}")
+            raise UsageError(f"a vector of labels has to hold integers, not {true_dist.dtype}")
         return crossentropy_categorical_1hot(coding_dist, true_dist)
-    raise TypeError(
+    raise UsageError(
         f"coding_dist has {coding_dist.ndim} dimensions and true_dist "
         f"{true_dist.ndim}: give true_dist as many, or one fewer where it holds "
         "integer labels"
@@ -246,11 +282,11 @@ def crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx):
     """[-log softmax(x + b) at the labels, softmax(x + b), argmax of the rows]."""
     x, b, y_idx = map(as_tensor_variable, (x, b, y_idx))
     if x.ndim != 2 or not x.dtype.startswith("float"):
-        raise ValueError(f"x has to be a matrix of floats, not {x.type}")
+        raise ArgumentError(f"x has to be a matrix of floats, not {x.type}")
     if b.ndim != 1 or not b.dtype.startswith("float"):
-        raise ValueError(f"b has to be a vector of floats, not {b.type}")
+        raise ArgumentError(f"b has to be a vector of floats, not {b.type}")
     if y_idx.ndim != 1 or "int" not in y_idx.dtype:
-        raise ValueError(f"the labels y_idx have to be a vector of integers, not {y_idx.type}")
+        raise ArgumentError(f"the labels y_idx have to be a vector of integers, not {y_idx.type}")
     return CrossentropySoftmaxArgmax1HotWithBias()(x, b, y_idx)
 
 
@@ -303,7 +339,7 @@ def confusion_matrix(actual, pred):
     actual, pred = as_tensor_variable(actual), as_tensor_variable(pred)
     for what, x in (("actual", actual), ("pred", pred)):
         if x.ndim != 1:
-            raise ValueError(f"{what} has {x.ndim} dimensions; confusion_matrix takes vectors")
+            raise ArgumentError(f"{what} has {x.ndim} dimensions; confusion_matrix takes vectors")
     order = Unique(False, False, False)(concatenate([actual, pred]))
     from ..elementwise import eq
 

@@ -1,6 +1,7 @@
 """images2neibs and neibs2images: patches of images as rows, and back."""
 
 from .....api.tensor import Tensor
+from .....errors import NotSupported
 from .... import nnet as own
 from ...gof.op import KernelOp
 from ...names import absent_of as _absent_of
@@ -13,12 +14,17 @@ def _ints(x):
     return None if x is None else tuple(int(v) for v in x)
 
 
+MODES = "valid", "half", "full", "ignore_borders", "wrap_centered"
+
+
 def _patches(x, shape, step, mode):
     return own.images2neibs(Tensor(x), shape, step, mode).node
 
 
 def images2neibs(ten4, neib_shape, neib_step=None, mode="valid"):
     """Patches of the images (batch, channels, rows, columns), one a row; see compat.nnet."""
+    if mode not in MODES:
+        raise NotSupported(f"images2neibs knows the modes {', '.join(MODES)}, not {mode!r}")
     return KernelOp(
         _patches, "Images2Neibs", shape=_ints(neib_shape), step=_ints(neib_step), mode=mode
     )(as_tensor_variable(ten4))

@@ -1,6 +1,7 @@
 """signal.conv.conv2d: each image with each filter."""
 
 from .....api.tensor import Tensor
+from .....errors import CKernelsError
 from .... import signal as own
 from ...gof.op import KernelOp
 from ...names import absent_of as _absent_of
@@ -24,7 +25,7 @@ def conv2d(
     input, filters = as_tensor_variable(input), as_tensor_variable(filters)
     for what, x in (("input", input), ("filters", filters)):
         if x.ndim not in (2, 3):
-            raise Exception(f"signal.conv2d: the {what} must have 2 or 3 dimensions")
+            raise CKernelsError(f"signal.conv2d: the {what} must have 2 or 3 dimensions")
     options = {
         "border_mode": border_mode,
         "subsample": tuple(subsample),

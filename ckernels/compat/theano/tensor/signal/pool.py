@@ -3,6 +3,7 @@
 import numpy as np
 
 from .....api.tensor import Tensor
+from .....errors import ArgumentError, NotSupported, UsageError
 from .... import signal as own
 from ...gof.op import KernelOp
 from ...names import absent_of as _absent_of
@@ -58,7 +59,7 @@ def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
     ):
         if value is not None:
             if instead is not None:
-                raise ValueError(
+                raise ArgumentError(
                     f"'{old}' is the old name of '{new}' and both were given: pass only '{new}'"
                 )
             warnings.warn(
@@ -68,10 +69,10 @@ def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
     stride = st if stride is None else stride
     pad = pad if padding is None else padding
     if ws is None:
-        raise ValueError("pooling needs the size of its window: pass ws")
+        raise ArgumentError("pooling needs the size of its window: pass ws")
     input = as_tensor_variable(input)
     if input.ndim < n:
-        raise NotImplementedError(
+        raise NotSupported(
             f"pool_{n}d pools the last {n} axes, but its input has only {input.ndim}"
         )
     if n == 1:  # as the rows of an image of one column
@@ -89,7 +90,7 @@ def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
         )
         ignore_border = False
     if mode not in ("max", "sum", "average_inc_pad", "average_exc_pad"):
-        raise ValueError(
+        raise ArgumentError(
             f"no pooling mode is called {mode}: pass 'max', 'sum', 'average_inc_pad' "
             "or 'average_exc_pad'"
         )
@@ -100,15 +101,15 @@ def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
         return VariablePool(n, bool(ignore_border), mode)(input, ws, stride, pad)
     pad = _ints(pad, n) or (0,) * n
     if any(pad) and not ignore_border:
-        raise NotImplementedError(f"pad {pad} needs ignore_border=True")
+        raise NotSupported(f"pad {pad} needs ignore_border=True")
     ws = _ints(ws, n)
     if any(p >= w for p, w in zip(pad, ws)):
-        raise NotImplementedError(
+        raise NotSupported(
             f"pad {pad} is too large for windows of {ws}: on each axis it must be less than ws"
         )
     stride = ws if stride is None else _ints(stride, n)
     if any(s <= 0 for s in stride):
-        raise ValueError("stride must be positive")
+        raise ArgumentError("stride must be positive")
     options = {
         "ws": ws,
         "ignore_border": bool(ignore_border),
@@ -203,7 +204,7 @@ class Pool:
         pad = (0,) * ndim if pad is None else pad
         stride = ws if stride is None else stride
         if len(imgshape) < ndim:
-            raise TypeError(
+            raise UsageError(
                 f"pooling over {ndim} axes needs as many sizes in imgshape; it has {len(imgshape)}"
             )
         lead, sizes = list(imgshape[:-ndim]), imgshape[-ndim:]

@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 
+from .....errors import UsageError
 from ...gof.graph import Apply
 from ...gof.op import Op
 from ...gof.type import DisconnectedType
@@ -23,7 +24,7 @@ class VariablePool(Op):
         x, sizes = as_tensor_variable(x), [as_tensor_variable(s) for s in sizes]
         for s in sizes:
             if "int" not in s.dtype or s.ndim > 1:
-                raise TypeError(f"windows and steps are integers, not {s.type}")
+                raise UsageError(f"windows and steps are integers, not {s.type}")
         kind = TensorType(x.dtype, x.broadcastable[: -self.n] + (False,) * self.n)
         return Apply(self, [x, *sizes], [kind()])
 
