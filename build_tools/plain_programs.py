@@ -107,6 +107,11 @@ def written_out(n, z, known):
     return t, -K.mean(K.sum(t * K.log(y), axis=1)), None, K.argmax(y)
 
 
+def kept_from_zero(n, z, known):
+    t, y = K.placeholder((None, n.classes if known else None), name="t"), K.softmax(z)
+    return t, K.mean(-K.sum(t * K.log(y + 1e-8), axis=-1)), None, y
+
+
 def sparse(n, z, known):
     t, y = K.placeholder((None,), dtype="int32", name="t"), K.softmax(z)
     right = K.cast(K.equal(K.cast(K.argmax(y), "int32"), t), "float32")
@@ -119,12 +124,31 @@ def binary(n, z, known):
     return t, K.mean(K.binary_crossentropy(target=t, output=y)), K.mean(right), y
 
 
+def each_binary(n, z, known):
+    t, y = K.placeholder((None, n.classes if known else None), name="t"), K.sigmoid(z)
+    return t, K.mean(K.binary_crossentropy(target=t, output=y)), None, y
+
+
+def each_squared(n, z, known):
+    t, y = K.placeholder((None, n.classes if known else None), name="t"), K.sigmoid(z)
+    return t, K.mean(K.square(y - t)), None, y
+
+
 def squared(n, z, known):
     t = K.placeholder((None, 1), name="t")
     return t, K.mean(K.square(z - t)), None, z
 
 
-LOSSES = {categorical: "classes", written_out: "classes", sparse: "classes", binary: 1, squared: 1}
+LOSSES = {
+    categorical: "classes",
+    written_out: "classes",
+    kept_from_zero: "classes",
+    sparse: "classes",
+    each_binary: "classes",
+    each_squared: "classes",
+    binary: 1,
+    squared: 1,
+}
 
 
 # ---- optimizers: updates ------------------------------------------------------------------------
@@ -167,6 +191,8 @@ def adam(parameters, gradients, rate):
 OPTIMIZERS = descent, momentum, rmsprop, adam
 
 
+RATES = {"number": lambda: 0.05, "variable": lambda: K.variable(0.1), "input": None}
+
 # ---- programs -----------------------------------------------------------------------------------
 
 
@@ -191,25 +217,34 @@ NETS = {
 
 def programs(n, batches):
     """(inputs of one size after the other, the function) of every net, loss and optimizer."""
-    for (net, losses), optimizer, known, decay in product(
-        NETS.values(), OPTIMIZERS, (True, False), (0.0, 1e-4)
+    for (net, losses), optimizer, rate, decay in product(
+        NETS.values(), OPTIMIZERS, RATES, (0.0, 1e-4)
     ):
+        if optimizer in (rmsprop, adam) and (decay or rate != "number"):
+            continue
+        if decay and rate == "variable":
+            continue
         for loss in losses:
-            if (decay or not known) and optimizer in (rmsprop, adam):
-                continue
-            width = n.classes if LOSSES[loss] == "classes" else 1
-            x, parameters, z = net(n, width, known)
-            t, cost, right, y = loss(n, z, known)
-            if decay:
-                cost += decay * sum(K.sum(K.square(p)) for p in parameters[::2])
-            rate = K.variable(0.1) if known else 0.05
-            updates = optimizer(parameters, K.gradients(cost, parameters), rate)
-            shown = [cost] if right is None or not known else [cost, right]
-            arrays = [data(n, x, t, loss, batch) for batch in batches]
-            yield arrays, K.function([x, t], shown, updates=updates)
-            if optimizer is descent:
-                yield [a[:1] for a in arrays], K.function([x], [y])
-                yield arrays, K.function([x, t], shown)
+            yield from program(n, batches, net, loss, optimizer, rate, decay)
+
+
+def program(n, batches, net, loss, optimizer, rate, decay):
+    """(inputs of one size after the other, the function) of training, loss and predictions."""
+    known = rate != "input"
+    x, parameters, z = net(n, n.classes if LOSSES[loss] == "classes" else 1, known)
+    t, cost, right, y = loss(n, z, known)
+    if decay:
+        cost += decay * sum(K.sum(K.square(p)) for p in parameters[::2])
+    arrays = [data(n, x, t, loss, batch) for batch in batches]
+    given = [K.placeholder((), name="rate")] if rate == "input" else []
+    by = given[0] if given else RATES[rate]()
+    updates = optimizer(parameters, K.gradients(cost, parameters), by)
+    shown = [cost] if right is None or not known else [cost, right]
+    rates = [np.float32(0.1)] * len(given)
+    yield [a + rates for a in arrays], K.function([x, t, *given], shown, updates=updates)
+    if optimizer is descent:
+        yield [a[:1] for a in arrays], K.function([x], [y])
+        yield arrays, K.function([x, t], shown)
 
 
 def data(n, x, t, loss, batch):

@@ -22,7 +22,10 @@ if _first:
     _given = os.environ.get("CKERNELS_FLAGS")
     _kernels = os.environ.get("CKERNELS_TESTS_KERNELS") or _directory  # or kept from run to run
     os.makedirs(_kernels, 0o700, exist_ok=True)
-    os.environ["CKERNELS_FLAGS"] = ",".join(filter(None, [f"base_compiledir={_kernels}", _given]))
+    # With the default cap of 20,000 files a kept directory is always full, mostly of plans of other
+    # states of the tree, and kernels that the next run begins with are pushed out.
+    _flags = [f"base_compiledir={_kernels}", "cache.max_files=100000", _given]
+    os.environ["CKERNELS_FLAGS"] = ",".join(filter(None, _flags))
     if os.environ.get("PYTHONDONTWRITEBYTECODE"):  # hundreds of tests start a Python of their own
         compileall.compile_dir(Path(__file__).parents[1] / "ckernels", quiet=2)
 

@@ -5,6 +5,7 @@ names of files and classes of the rooms that the glossary gives it, and means on
 """
 
 import ast
+import functools
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -52,6 +53,12 @@ def words(name):
     return {w.lower() if w.endswith("ss") else w.lower().removesuffix("s") for w in found}
 
 
+@functools.cache
+def classes(path):
+    tree = ast.walk(ast.parse(path.read_text()))
+    return [node.name for node in tree if isinstance(node, ast.ClassDef)]
+
+
 def names():
     """(name, room, file) of all files and classes; in compat/theano they are Theano's."""
     for path in FILES:
@@ -60,9 +67,8 @@ def names():
         if path.name != "__init__.py":
             yield path.stem, room_of(path), path
         if path.suffix == ".py":
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.ClassDef):
-                    yield node.name, room_of(path), path
+            for name in classes(path):
+                yield name, room_of(path), path
 
 
 def test_every_file_has_a_line_in_the_table_of_its_room():

@@ -16,7 +16,7 @@ from ckernels.graph.sizes import ShapeClass
 from .build import GCC, STRICT, build, run
 from .programs import numbers, sgd, weight
 
-SANITIZE = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SANITIZE = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
 def mlp():

@@ -10,6 +10,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import cffi
@@ -29,7 +30,7 @@ FILES = [
     "system/threads.c",
     "simd/simd.c",
 ]
-FLAGS = ["-O2", "-pthread", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+FLAGS = ["-O2", "-pthread", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fPIC"]
 
 KERNELS = r"""
 #include "ckernels.h"
@@ -111,29 +112,49 @@ ffi = cffi.FFI()
 ffi.cdef(CDEF)
 
 
-def build(directory, extra=(), files=FILES):
-    """Path of the shared library of these files, compiled into `directory`."""
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    kernels = Path(directory) / "kernels.c"
-    kernels.write_text(KERNELS)
+def compiled(parts, target):
+    command = [shutil.which("gcc") or shutil.which("cc"), *FLAGS, "-I", SOURCES, *parts]
+    subprocess.run([*map(str, command), "-o", str(target)], check=True)
+
+
+def link(directory, parts):
+    """Path of the shared library of these sources, objects and flags, in `directory`."""
     target = Path(directory) / "runtime.so"
     # nodelete: unloading the team's code under its sleeping workers would crash the process
-    command = [
-        compiler,
-        *FLAGS,
-        *extra,
-        "-I",
-        SOURCES,
-        *(SOURCES / name for name in files),
-        kernels,
-    ]
-    subprocess.run([*command, "-o", target, "-Wl,-z,nodelete", "-ldl", "-lm"], check=True)
+    compiled([*parts, "-shared", "-Wl,-z,nodelete", "-ldl", "-lm"], target)
     return str(target)
+
+
+def build(directory, extra=(), files=FILES):
+    """Path of the shared library of these files, compiled into `directory`."""
+    kernels = Path(directory) / "kernels.c"
+    kernels.write_text(KERNELS)
+    return link(directory, [*extra, *(SOURCES / name for name in files), kernels])
+
+
+def build_objects(directory):
+    kernels = Path(directory) / "kernels.c"
+    kernels.write_text(KERNELS)
+    sources = [*(SOURCES / name for name in FILES), kernels]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        targets = [kernels.with_name(f"{source.stem}.o") for source in sources]
+        list(pool.map(lambda source, to: compiled(["-c", source], to), sources, targets))
+
+
+def objects():
+    """What `build` compiles for the tests, once in a run."""
+    return sorted(once("objects", build_objects).glob("*.o"))
+
+
+def build_for(level, directory):
+    """The library as a CPU of that level has it: simd.c, which chooses, is all that differs."""
+    parts = [part for part in objects() if part.name != "simd.o"]
+    return link(directory, [*parts, SOURCES / "simd/simd.c", f"-DCK_MAX_SIMD={level}"])
 
 
 @functools.cache
 def path():
-    return str(once("runtime", build) / "runtime.so")
+    return str(once("runtime", lambda folder: link(folder, objects())) / "runtime.so")
 
 
 @functools.cache
