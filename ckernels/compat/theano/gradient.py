@@ -273,7 +273,7 @@ def _past_objects(cost, targets, known, fixed, applies):
         if g is None or isinstance(g.type, NullType):
             found.append(g)
         else:
-            g._mentions = mentioned
+            g._mentions = (*mentioned, *flow.kept)
             found.append((g.node, known_handles([g]), mentioned, [g]))
     return found
 

@@ -44,6 +44,8 @@ def known(module, name):
 
 def elsewhere(module, name):
     """The module that stands for Theano's `module.name`; AttributeError where there is none."""
+    if name.startswith("__"):  # Python asks, for __path__ at each import: no name of Theano's
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
     if not name.startswith("_"):
         from .install import ALIASES, OWN
 
@@ -57,8 +59,6 @@ def absent_of(module):
     """The `__getattr__` of a module that holds all it has."""
 
     def __getattr__(name):  # noqa: N807
-        if name == "__path__":  # each import of a name asks: not worth a sentence
-            raise AttributeError(name)
         return elsewhere(module, name)
 
     return __getattr__

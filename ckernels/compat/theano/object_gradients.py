@@ -54,6 +54,7 @@ class Flow:
         self.fixed, self.given = set(fixed), set(known)
         self.found = {v: [] for v in self.wanted}
         self.objects = {}
+        self.kept = []  # what nodes know weakly (perform.py: Standing), as long as gradients do
 
     def start(self, cost, known):
         for v, g in zip(self.wanted, self.gradients(cost, self.wanted, known)):
@@ -80,6 +81,7 @@ class Flow:
         if all(g is None for g in flows):
             return
         terms = _terms(apply, flows)
+        self.kept += [g for g in flows if g is not None] + terms
         for x, term in zip(apply.inputs, terms):
             if isinstance(term.type, DisconnectedType):
                 continue
@@ -106,7 +108,11 @@ class Flow:
         if tensor is None:
             self.objects.setdefault(x, []).append(g)
         elif dtypes.is_inexact(tensor.dtype):
-            g = at_places(g, x).data if tensor is not x else _tensor(g)
+            if tensor is not x:
+                self.kept.append(at_places(g, x))
+                g = self.kept[-1].data
+            else:
+                g = _tensor(g)
             found = self.gradients(None, self.wanted, {tensor: g})
             self._add(zip(self.wanted, found))
 

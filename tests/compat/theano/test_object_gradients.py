@@ -1,5 +1,6 @@
 """Gradients past Ops of users on sparse matrices, and functions whose inputs stand inside."""
 
+import gc
 import warnings
 
 import numpy as np
@@ -63,6 +64,15 @@ class Elsewhere(Squared):
 
     def grad(self, inputs, gradients):
         return [sparse.csr_from_dense(T.as_tensor_variable(W + 1))]
+
+
+@pytest.fixture(autouse=True)
+def collected_often():
+    """Nodes know variables weakly: what a gradient needs must stay, whatever is collected."""
+    before = gc.get_threshold()
+    gc.set_threshold(50, 3, 3)
+    yield
+    gc.set_threshold(*before)
 
 
 def value(inputs, out, *arrays):
