@@ -292,6 +292,48 @@ def test_an_elementwise_op_of_more_operands_than_perform_takes():
     np.testing.assert_allclose(f(X), 32 * X)
 
 
+def test_sparse_matrices_leave_plans_whole():
+    """A plan holds a sparse matrix in parts: results, and operands of ops that run in Python, are
+    the matrix, though plans beside them use its parts."""
+    import scipy.sparse
+    from pytensor import sparse
+
+    a = scipy.sparse.random(4, 3, 0.5, "csr", random_state=0)
+    b = scipy.sparse.random(3, 4, 0.5, "csc", random_state=1)
+    s = sparse.csc_matrix("s")
+    fixed = sparse.as_sparse_variable(a)
+    turned = fixed.T
+    total = sparse.add(s, turned)
+    outs = [turned, total, sparse.dot(total, x), pt.exp(sparse.dense_from_sparse(total)).sum(), s]
+    f = compiled([s, x], outs)
+    dense = b.toarray() + a.toarray().T
+    wanted = [a.toarray().T, dense, dense @ X, np.exp(dense).sum(), b.toarray()]
+    for _ in range(2):
+        for got, want in zip(f(b, X), wanted, strict=True):
+            got = got.toarray() if scipy.sparse.issparse(got) else got
+            np.testing.assert_allclose(got, want)
+    stacked = sparse.hstack([turned, s], format="csr")
+    got = compiled([s], [stacked, turned.T])(b)
+    np.testing.assert_allclose(got[0].toarray(), scipy.sparse.hstack([a.T, b]).toarray())
+    np.testing.assert_allclose(got[1].toarray(), a.toarray())
+
+
+def test_constants_that_are_no_tensors_are_results():
+    import pytensor.xtensor as px
+
+    c = px.as_xtensor(np.arange(6.0).reshape(2, 3), dims=("a", "b"))
+    f = compiled([x], [c, x * 2])
+    found, doubled = f(X)
+    np.testing.assert_array_equal(np.asarray(found), np.arange(6.0).reshape(2, 3))
+    np.testing.assert_allclose(doubled, 2 * X)
+    rng = pytensor.tensor.random.type.random_generator_type.make_constant(np.random.default_rng(3))
+    drawn = pt.random.normal(0, 1, size=(3,), rng=rng)
+    moved, numbers = compiled([], [drawn.owner.outputs[0], drawn])()
+    want = np.random.default_rng(3)
+    np.testing.assert_allclose(numbers, want.normal(0, 1, 3))
+    assert moved.bit_generator.state == want.bit_generator.state
+
+
 def test_an_op_without_a_row_is_a_call_of_perform_and_reported():
     f = compiled([x], [pt.linalg.expm(x @ x.T) * 2])
     assert [name for name, _ in bridge.report(f)] == ["Expm"] or bridge.report(f)[0][0].startswith(

@@ -90,12 +90,17 @@ class Pieces:
         return self.stand_ins[variable]
 
     def computed(self, variable):
-        """The slot in which the level of `variable` leaves its value."""
+        """The slot in which the level of `variable` leaves its value.
+
+        What plans hold in parts, as the arrays of a sparse matrix, leaves them as a whole: the
+        apply node that made it runs in Python too.
+        """
         if variable in self.slots:
             return self.slots[variable]
         node, wanted = self.values[variable], self.levels[self.level[variable]].wanted
         if not isinstance(node, Node):
-            raise NotImplementedError(f"{variable} of {variable.type} between plans")
+            self.between(variable.owner, self.level[variable])
+            return self.slots[variable]
         if node not in wanted:
             wanted[node] = self.new_slot()
         return wanted[node]
@@ -107,6 +112,7 @@ class Pieces:
             ("constant", v.data) if hasattr(v, "data") else ("slot", self.computed(v))
             for v in node.inputs
         ]
+        level = max([level] + [self.level[v] for v in node.inputs if v in self.slots])
         if level + 1 == len(self.levels):
             self.levels.append(Level())
         for variable in node.outputs:
