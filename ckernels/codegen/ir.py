@@ -6,7 +6,6 @@ which values, until `print_c.py` writes it down; `passes.py` reads and changes i
 graphs with equal Kernels share one compiled function. `check` holds for every kernel.
 """
 
-import functools
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -113,8 +112,8 @@ class Kernel:
     spill: bool = False  # rows of at most ROW_SCRATCH elements
     stream: bool = False  # long rows, more of them than fit in a core's caches
 
-    @functools.cached_property
-    def _key(self):
+    def key(self):
+        """A hashable identity: equal keys mean equal C."""
         return (
             self.form,
             self.outer,
@@ -125,10 +124,6 @@ class Kernel:
             self.spill,
             self.stream,
         )
-
-    def key(self):
-        """A hashable identity: equal keys mean equal C."""
-        return self._key
 
     def check(self):
         """Itself; AssertionError in a sentence when it is no well-formed kernel."""

@@ -359,7 +359,7 @@ class Binder(Products):
                 self.layouts[node.uid] = made
                 stores.append((node, made))
         launch = Lowering(unit.group, self.layout, stores, self.built).run()
-        if launch.kernel.key() not in self.refused:
+        if not self.refused or launch.kernel.key() not in self.refused:
             return self.add_launch(launch, unit.nodes)
         return self.emit_calls(unit.nodes, {node.uid for node, _ in stores})
 

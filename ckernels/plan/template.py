@@ -6,7 +6,6 @@ does not hold. Made by `template` from what the planner wrote; nothing here deci
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -60,11 +59,10 @@ class Template:
     told: list = field(default_factory=list)
     nodes: int = 0
 
-    @cached_property
-    def steady(self):
-        """Whether the shapes of all updates are the same for all shapes of the class, as those of
-        parameters are: to list hundreds of them again takes as long as all other numbers."""
-        return all(type(rows) is tuple for *_, rows in self.updates)
+    def __post_init__(self):
+        # Whether the shapes of all updates are the same for all shapes of the class, as those of
+        # parameters are: to list hundreds of them again takes as long as all other numbers.
+        self.steady = all(type(rows) is tuple for *_, rows in self.updates)
 
     def fill(self, symbols):
         """Arguments of a C Plan with tags from 0; None where these shapes are of another class."""
