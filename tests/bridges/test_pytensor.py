@@ -523,6 +523,16 @@ def test_the_mode_by_name_and_as_the_default():
     assert bridge.report(f) == []
 
 
+def test_the_configuration_pickles_and_knows_the_mode():
+    restored = pickle.loads(pickle.dumps(pytensor.config))
+    with pytensor.config.change_flags(mode="CKERNELS"):
+        assert pytensor.config.mode == "CKERNELS"
+    restored.mode = "CKERNELS"
+    assert restored.mode == "CKERNELS"
+    with pytest.raises(ValueError):
+        restored.mode = "NONE OF THESE"
+
+
 def test_a_program_runs_as_it_is(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(

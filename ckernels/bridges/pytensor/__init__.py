@@ -5,6 +5,8 @@ has to run, convert.py translates it by the functions of translations/, perform.
 no translation.
 """
 
+from functools import partial
+
 from pytensor import config
 from pytensor.compile import mode as _modes
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
@@ -31,8 +33,11 @@ def _register():
 def _known_to_config():
     """Let `pytensor.config.mode = "CKERNELS"` work: its filter has a list of names of its own."""
     parameter = config._config_var_dict["mode"]
-    before = parameter._apply
-    parameter._apply = lambda value: value if value == "CKERNELS" else before(value)
+    parameter._apply = partial(_ours_or, parameter._apply)
+
+
+def _ours_or(before, value):
+    return value if value == "CKERNELS" else before(value)
 
 
 _register()
