@@ -165,8 +165,8 @@ Written by `python -m benchmarks deep --page PATH`. A process for each program a
 same in another process. New size: the first call with a size that is new, the median of five;
 above a step: what it takes beyond the median of later calls with it (noise of a step shows in it).
 Size 1: the first batch of one sample. Memory: the peak of three steps beyond the process before.
-Plan/node: CPU time from graph to plan for a node, without compiler. The programs are in
-`benchmarks/deep/nets.py` and `chains.py`.
+Plan/node: CPU time from graph to plan for a node, without compiler. Rows may be of runs of several
+days: `--json` adds to what is there. The programs are in `benchmarks/deep/nets.py` and `chains.py`.
 
 {machine}
 """
