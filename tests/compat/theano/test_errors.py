@@ -218,6 +218,8 @@ CALLS = [  # refused when a function runs
      lambda: call([t3, m], T.batched_dot(t3, m), np.ones((2, 3, 4)), np.ones((2, 3)))),
     ("tensordot: sizes", ValueError, lambda: call([m, n], T.tensordot(m, n, 1), M23, M23)),
     ("join: sizes", ValueError, lambda: call([m, n], T.join(0, m, n), M23, np.ones((2, 2)))),
+    ("eye: rows", ValueError, lambda: T.eye(-1).eval()),
+    ("eye: columns", ValueError, lambda: call([k], T.eye(2, k), -1)),
     ("join: variable axis", (ValueError, IndexError),
      lambda: call([k, m], T.join(k, m, m), 5, M23)),
     ("stack: sizes", ValueError, lambda: call([v, u], T.stack([v, u]), V2, V3)),
@@ -348,6 +350,22 @@ def test_near_misses_of_these_errors_work():
     assert alone(1, M23, np.ones((2, 1))).shape == (2, 4)
     with pytest.raises(ValueError):
         alone(0, M23, np.ones((2, 1)))
+    tall, wide = np.ones((4, 3)), np.ones((2, 5))  # of which one axis alone fits
+    for axis, other in ((0, tall), (1, wide), (-1, wide), (0, np.ones((0, 3)))):
+        found, slope = f(axis, M23, other)
+        assert (found == np.concatenate([M23, other], axis)).all() and (slope == 2 * M23).all()
+    for axis, other in ((1, tall), (0, wide), (0, M23.T)):
+        with pytest.raises(ValueError):
+            f(axis, M23, other)
+    cube, low = np.arange(24.0).reshape(2, 3, 4), np.ones((2, 1, 4))
+    a, b = T.tensor3(), T.tensor3()
+    joined = function([k, a, b], T.join(k, a, b, a))
+    assert (joined(1, cube, low) == np.concatenate([cube, low, cube], 1)).all()
+    empty = np.ones((0, 3, 4))
+    assert joined(0, empty, cube).shape == (2, 3, 4)
+    with pytest.raises(ValueError):
+        joined(1, cube, np.ones((4, 1, 2)))  # of as many elements along each side of the axis
+    assert T.eye(3, 0).eval().shape == (3, 0) and T.tri(-1).eval().shape == (0, 0)
     assert call([k, v], T.join(k, v, v), -1, V2).shape == (4,)
     with pytest.raises(IndexError):
         call([k, v], T.join(k, v, v), 1, V2)

@@ -234,25 +234,20 @@ class Eye(KernelOp):
 
 
 def _eye(n, m, k, dtype):
-    rows = ops.expand(
-        ops.arange(
-            constant_node(np.asarray(0)),
-            ops.cast(n, "int64"),
-            constant_node(np.asarray(1)),
-            "int64",
-        ),
-        (1,),
-    )
-    columns = ops.expand(
-        ops.arange(
-            constant_node(np.asarray(0)),
-            ops.cast(m, "int64"),
-            constant_node(np.asarray(1)),
-            "int64",
-        ),
-        (0,),
-    )
-    return ops.cast(ops.eq(ops.sub(columns, rows), ops.cast(k, "int64")), dtype)
+    rows, columns = (_not_negative(ops.cast(size, "int64")) for size in (n, m))
+    difference = ops.sub(ops.expand(_count(columns), (0,)), ops.expand(_count(rows), (1,)))
+    return ops.cast(ops.eq(difference, ops.cast(k, "int64")), dtype)
+
+
+def _not_negative(size):
+    fits = ops.ge(size, constant_node(np.asarray(0)))
+    text = "eye makes a matrix of 0 rows and columns or more"
+    return ops.check(size, fits, message=text, error="value")
+
+
+def _count(size):
+    """0, 1 ... up to a size."""
+    return ops.arange(constant_node(np.asarray(0)), size, constant_node(np.asarray(1)), "int64")
 
 
 def eye(n, m=None, k=0, dtype=None):
@@ -282,11 +277,9 @@ class Tri(KernelOp):
 
 
 def _tri(n, m, k, dtype):
-    one = constant_node(np.asarray(1))
-    zero = constant_node(np.asarray(0))
-    rows = ops.expand(ops.arange(zero, ops.cast(n, "int64"), one, "int64"), (1,))
-    columns = ops.expand(ops.arange(zero, ops.cast(m, "int64"), one, "int64"), (0,))
-    return ops.cast(ops.le(columns, ops.add(rows, ops.cast(k, "int64"))), dtype)
+    rows, columns = (_count(ops.cast(size, "int64")) for size in (n, m))
+    last = ops.add(ops.expand(rows, (1,)), ops.cast(k, "int64"))
+    return ops.cast(ops.le(ops.expand(columns, (0,)), last), dtype)
 
 
 def tri(N, M=None, k=0, dtype=None):  # noqa: N803 (Theano's name)

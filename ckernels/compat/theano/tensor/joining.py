@@ -25,14 +25,8 @@ class Join(KernelOp):
         tensors = [as_tensor_variable(t) for t in tensors]
         if not tensors:
             raise ArgumentError("join was given no tensors: name one or more after the axis")
+        _check_axes(tensors)
         ndim = tensors[0].ndim
-        if any(t.ndim != ndim for t in tensors):
-            raise UsageError(
-                "join needs tensors with equally many axes, and these have "
-                f"{[t.ndim for t in tensors]}"
-            )
-        if not ndim:
-            raise UsageError("scalars have no axis to join along: make a vector with stack")
         if not -ndim <= axis < ndim:
             raise IndexOutOfBounds(f"Join axis {axis} out of bounds [0, {ndim})")
         return KernelOp.make_node(self, constant(np.asarray(axis % ndim)), *tensors)
@@ -82,33 +76,47 @@ def join(axis, *tensors_list):
         axis = _axis(axis)
     except NotScalarConstantError:
         return _join_along(axis, tensors)
-    if any(t.ndim != tensors[0].ndim for t in tensors):
-        raise UsageError(
-            f"join needs tensors with equally many axes, and these have {[t.ndim for t in tensors]}"
-        )
-    if not tensors[0].ndim:
-        raise UsageError("scalars have no axis to join along: make a vector with stack")
+    _check_axes(tensors)
     if not -tensors[0].ndim <= axis < tensors[0].ndim:
         raise IndexOutOfBounds(f"Join axis {axis} out of bounds [0, {tensors[0].ndim})")
     return join_(axis, *tensors)
 
 
 def _join_along(axis, tensors):
-    """`join` along the axis that an integer variable says in each call."""
-    from ..ifelse import ifelse
+    """`join` along the axis that an integer variable says in each call: of three axes, as those
+    before it and those behind it are one each."""
     from ..raise_op import valued
-    from .elementwise import eq, ge, lt, switch
+    from .creation import arange
+    from .elementwise import eq, ge, gt, lt, switch
+    from .reductions import all as all_of
+    from .reductions import prod
 
     ndim = tensors[0].ndim
-    found = [join(k, *tensors) for k in range(max(ndim, 1))]  # with what join says of bad tensors
-    inside, text = (ge(axis, -ndim), lt(axis, ndim)), f"Join axis out of bounds [0, {ndim})"
-    if ndim == 1:
-        return valued(found[0], text, *inside, error="index")
-    axis, made = valued(axis, text, *inside, error="index"), found[-1]
+    _check_axes(tensors)
+    axis = valued(
+        axis, f"Join axis out of bounds [0, {ndim})", ge(axis, -ndim), lt(axis, ndim), error="index"
+    )
     axis = switch(lt(axis, 0), axis + ndim, axis)
-    for k in reversed(range(ndim - 1)):
-        made = ifelse(eq(axis, k), found[k], made)
-    return made
+    places = arange(ndim)
+    others = [switch(eq(places, axis), 1, t.shape) for t in tensors]
+    text = "a tensor differs from the first one along another axis than that it is joined along"
+    tensors = tensors[:1] + [
+        valued(t, text, all_of(eq(others[0], other))) for t, other in zip(tensors[1:], others[1:])
+    ]
+    before = prod(switch(lt(places, axis), others[0], 1))
+    behind = prod(switch(gt(places, axis), others[0], 1))
+    made = join(1, *(t.reshape(stack([before, t.shape[axis], behind])) for t in tensors))
+    return made.reshape(switch(eq(places, axis), made.shape[1], others[0]), ndim=ndim)
+
+
+def _check_axes(tensors):
+    ndim = tensors[0].ndim
+    if any(t.ndim != ndim for t in tensors):
+        raise UsageError(
+            f"join needs tensors with equally many axes, and these have {[t.ndim for t in tensors]}"
+        )
+    if not ndim:
+        raise UsageError("scalars have no axis to join along: make a vector with stack")
 
 
 join_ = Join()
