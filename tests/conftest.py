@@ -13,7 +13,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# A slow machine, or one under a sanitizer, is no failure.
+hypothesis.settings.register_profile(
+    "ckernels", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("ckernels")
 
 _first = "PYTEST_XDIST_WORKER" not in os.environ  # the one that starts the others, if there are any
 if _first:

@@ -357,3 +357,20 @@ def test_choices_between_what_is_no_tensor():
     assert f(1, first, second) is first and f(0, first, second) is second
     with pytest.raises(TypeError, match="branches"):
         ifelse(c, x, Double()())
+
+
+def test_functions_of_numpy_on_variables():
+    """A layer library computes sizes by np.prod of shapes that hold symbols."""
+    n, x = T.iscalar(), T.vector()
+    size = np.prod((n, 2, 3))
+    assert size.eval({n: 4}) == 24 and np.sum([n, n, 1]).eval({n: 4}) == 9
+    assert np.array([n, 2])[0] is n and np.asarray(x)[()] is x
+    found = [np.clip(x, 0, 1), np.argmax(x), np.reshape(x, (2, -1)), np.dot(x, x), np.cumsum(x)]
+    values = theano.function([x], found)([3.0, 0.5, -1.0, 2.0])
+    a = np.array([3.0, 0.5, -1.0, 2.0])
+    wanted = [a.clip(0, 1), a.argmax(), a.reshape(2, -1), a.dot(a), a.cumsum()]
+    for value, expected in zip(values, wanted):
+        np.testing.assert_array_equal(value, expected)
+    assert np.ndim(x) == 1 and np.shape(x).type.ndim == 1
+    with pytest.raises(TypeError):
+        np.asarray(x, "float64")

@@ -279,10 +279,11 @@ def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplac
         from .shaping import addbroadcast
 
         y = addbroadcast(y, *ones)
-    if upcast(x.dtype, y.dtype) != x.dtype and not np.can_cast(y.dtype, x.dtype, "same_kind"):
-        raise UsageError(f"Trying to {what}rement a {x.dtype} subtensor with a {y.dtype} value.")
     if upcast(x.dtype, y.dtype) != x.dtype:
-        raise UsageError(f"Trying to {what}rement a {x.dtype} subtensor with a {y.dtype} value.")
+        raise UsageError(
+            f"{what}_subtensor: a value of {y.dtype} does not fit into a tensor of {x.dtype} "
+            f"without loss: cast it, as in value.astype({x.dtype!r})"
+        )
     apply = x.owner
     if apply is None:
         raise UsageError("x was not cut out of another tensor: pass a part of one, such as a[1:]")

@@ -3,6 +3,8 @@
 Each is the function of the same name in theano.tensor; this file only binds them.
 """
 
+import numpy as np
+
 from ....errors import ArgumentError, UsageError
 
 
@@ -73,6 +75,22 @@ class Operators:
             if name in UNARY:
                 return _op(name)(self)
         return super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
+
+    def __array_function__(self, function, types, args, kwargs):
+        """np.clip(x, 0, 1) is x.clip(0, 1), and so on for functions that x has as methods."""
+        method = getattr(type(self), function.__name__, None)
+        given = {k: v for k, v in kwargs.items() if v is not None and v is not np._NoValue}
+        if not callable(method) or not args or args[0] is not self or "out" in given:
+            return super().__array_function__(function, types, args, kwargs)
+        return method(self, *args[1:], **given)
+
+    def __array__(self, dtype=None, copy=None):
+        """An object in an array: np.prod((n, 2, 3)) of a symbolic n is n * 2 * 3."""
+        if dtype is not None and np.dtype(dtype) != object:
+            return super().__array__(dtype)
+        made = np.empty((), object)
+        made[()] = self
+        return made
 
     __array_priority__ = 1000
 
