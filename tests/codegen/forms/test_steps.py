@@ -296,15 +296,47 @@ def test_scatter_is_the_same_for_any_thread_count(width):
     g = RNG.standard_normal((40000, width)).astype("float32")
     want = np.zeros_like(x)
     np.add.at(want, i, g)
-    before = K.get_num_threads()
+    before, found = K.get_num_threads(), []
     try:
         for threads in (1, 2, 3, 8):
             K.set_num_threads(threads)
-            np.testing.assert_array_equal(
-                run(lambda x, i, g: ops.scatter_add(x, i, g), x, i, g), want
-            )
+            found.append(run(lambda x, i, g: ops.scatter_add(x, i, g), x, i, g))
+            np.testing.assert_array_equal(found[-1], found[0])
+        np.testing.assert_allclose(found[0], want, rtol=1e-5, atol=2e-5)
     finally:
         K.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64"])
+def test_many_indices(dtype):
+    """Stretches in which all indices are in range, some are negative, one is wrong."""
+    x, i = numbers((85,)), RNG.integers(0, 85, 2100).astype(dtype)
+    below = i.copy()
+    if dtype[0] != "u":
+        below[1500] = -85
+    for at in (i, np.sort(i), below):
+        place = at.astype("int64")
+        agree(lambda x, i: ops.advanced_take(x, [i], "a"), x[place], x, at)
+        want, y = x.copy(), numbers(2100)
+        np.add.at(want, place, y)
+        agree(lambda x, y, i: ops.advanced_inc(x, y, [i], "a"), want, x, y, at)
+    leaves = [leaf(x), leaf(x), leaf(i)]
+    take = make_function([leaves[0], leaves[2]], [ops.advanced_take(leaves[0], [leaves[2]], "a")])
+    inc = make_function(leaves, [ops.advanced_inc(leaves[0], leaves[1], [leaves[2]], "a")])
+    for where in (0, 700, 1023, 1024, 2099):
+        wrong = i.copy()
+        wrong[where] = 85
+        for f, arrays in ((take, [x, wrong]), (inc, [x, numbers(2100), wrong])):
+            with pytest.raises(IndexOutOfBounds, match="index 85 is out of bounds"):
+                f(*arrays)
+
+
+@pytest.mark.parametrize("n", range(10))
+def test_few_additions(n):
+    """Each index is seen once, whatever is left of a division by four."""
+    i, y, want = RNG.integers(-3, 3, n), numbers(n), np.zeros(3, "float32")
+    np.add.at(want, i, y)
+    agree(lambda y, i: ops.scatter_add(constant(np.zeros(3, "float32")), i, y), want, y, i)
 
 
 # ---- wrong indices ------------------------------------------------------------------------------
