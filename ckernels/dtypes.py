@@ -5,6 +5,8 @@ the Theano manual document it (int32 with float32 gives float64) unless ``cast_p
 This file knows nothing of graphs.
 """
 
+import sys
+
 import numpy as np
 
 from . import config as _config
@@ -196,3 +198,15 @@ def accumulator(name):
     if name in ("bool",) + SIGNED:
         return "int64"
     return "uint64" if name in UNSIGNED else name
+
+
+def masked_arrays():
+    """NumPy's class of masked arrays, or None while numpy.ma is not loaded (17 ms) and nobody can
+    have one."""
+    return getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+
+
+def is_masked(x):
+    """Whether `x` is a masked array of which something is masked."""
+    kind = masked_arrays()
+    return kind is not None and isinstance(x, kind) and bool(np.ma.is_masked(x))

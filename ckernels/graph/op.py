@@ -7,7 +7,6 @@ register for ops.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 REGISTRY: dict[str, "Op"] = {}
@@ -18,9 +17,8 @@ PROPERTIES: dict[str, dict[str, Any]] = {}  # {property: {name of an op: value}}
 KINDS = ("leaf", "elementwise", "reduce", "movement", "gemm", "composite", "opaque")
 
 
-@dataclass(frozen=True, eq=False)
 class Op:
-    """One operation.
+    """One operation. It never changes.
 
     name    unique lower-case name
     kind    leaf: placeholder, variable, constant. elementwise: same value at every index of the
@@ -48,26 +46,33 @@ class Op:
             ops/properties.py explains them and says them of most ops.
     """
 
-    name: str
-    kind: str
-    infer: Callable = field(repr=False)
-    oracle: Callable = field(repr=False, default=None)
-    grad: Callable = field(repr=False, default=None)
-    c: Any = field(repr=False, default=None)
-    lower: Callable = field(repr=False, default=None)
-    cost: float = 1.0
-    ulp: float = 1.0
-    commutative: bool = False
-    refit: Callable = field(repr=False, default=None)
-    doc: str = field(repr=False, default="")
-    properties: dict = field(repr=False, default_factory=dict)
+    __slots__ = ("name", "kind", "infer", "oracle", "grad", "c", "lower", "cost", "ulp",
+                 "commutative", "refit", "doc", "properties", "__weakref__")  # fmt: skip
 
-    def __post_init__(self):
-        assert self.kind in KINDS, self.kind
-        assert self.name not in REGISTRY, f"op {self.name} is declared twice"
-        REGISTRY[self.name] = self
-        for name, value in self.properties.items():
-            having(name)[self.name] = value
+    def __init__(
+        self,
+        name,
+        kind,
+        infer,
+        oracle=None,
+        grad=None,
+        c=None,
+        lower=None,
+        cost=1.0,
+        ulp=1.0,
+        commutative=False,
+        refit=None,
+        doc="",
+        properties=None,
+    ):
+        assert kind in KINDS, kind
+        assert name not in REGISTRY, f"op {name} is declared twice"
+        self.name, self.kind, self.infer, self.oracle, self.grad = name, kind, infer, oracle, grad
+        self.c, self.lower, self.cost, self.ulp, self.commutative = c, lower, cost, ulp, commutative
+        self.refit, self.doc, self.properties = refit, doc, properties or {}
+        REGISTRY[name] = self
+        for property, value in self.properties.items():
+            having(property)[name] = value
 
     def __repr__(self):
         return self.name

@@ -8,7 +8,6 @@ always right, at worst particular. Evaluating a class for other shapes is the ru
 """
 
 import operator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 LEAST = 2  # sizes 0 and 1, met first, mean other programs: they stay plain ints
@@ -20,8 +19,7 @@ SAME, OTHER, AT_LEAST = range(3)  # what is assumed of a size beside 0
 SIGNS = {SAME: "==", OTHER: "!=", AT_LEAST: ">="}
 
 
-@dataclass(frozen=True)
-class Assumption:
+class Assumption(NamedTuple):
     """`size` is SAME as 0, OTHER than 0 or AT_LEAST 0; line: the user's line it was asked for."""
 
     kind: int

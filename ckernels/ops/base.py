@@ -38,10 +38,10 @@ def weak_kind(x):
 
 def refuse_mask(x, what):
     """ArgumentError for a masked array of which something is masked, and for a list with one."""
-    if type(x) in (list, tuple) and np.ma.MaskedArray in set(map(type, x)):
-        for part in x:
+    if type(x) in (list, tuple):
+        for part in x if dtypes.masked_arrays() in set(map(type, x)) else ():
             refuse_mask(part, what)
-    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+    elif dtypes.is_masked(x):
         raise ArgumentError(
             f"{what} is a masked array, and {int(np.ma.count_masked(x))} of its {x.size} elements "
             "are masked, which tensors cannot express; pass x.filled(value), and the mask as a "

@@ -27,10 +27,10 @@ from ..schedule.group import Group
 from ..schedule.split import split
 from . import native, scan  # noqa: F401  (scan: its lowerings)
 from .gemm import Products
-from .instructions import GEMM, KERNEL, PYCALL, Instruction, OracleCall, record_of, words
+from .instructions import GEMM, KERNEL, PYCALL, Instruction, record_of, words
 from .lowerings.movement import narrow, part
 from .records import GemmDims, WindowDims
-from .template import SizedConstant
+from .template import OracleCall, SizedConstant
 
 RESHAPES, LOWERINGS = having("reshapes"), rules("lowering")
 

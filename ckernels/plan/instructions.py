@@ -8,8 +8,6 @@ kernel that follows panel by panel.
 import struct
 from dataclasses import dataclass, field
 
-from .records import GemmDims, WindowDims
-
 KERNEL, GEMM, PYCALL, SCAN, IF, NATIVE = 0, 1, 2, 3, 4, 5  # enum of ckernels.h
 
 
@@ -49,19 +47,6 @@ def record_of(kind, dims):
 def words_after(kind, dims):
     """What dims hold behind a record of this kind."""
     return dims[kind.WORDS :]
-
-
-def check_records(runtime):
-    """ImportError where the runtime was built when records had another number of words."""
-    wanted = {"GEMM_WORDS": GemmDims.WORDS, "NATIVE_WORDS": WindowDims.WORDS}
-    found = {name: getattr(runtime, name, count) for name, count in wanted.items()}
-    if found != wanted:
-        raise ImportError(
-            f"{runtime.__file__} was built from other sources than the Python files beside it: "
-            f"its instructions have {tuple(found.values())} words, here they have "
-            f"{tuple(wanted.values())}. Build it again: python setup.py build_ext --inplace, or "
-            f"install ckernels again."
-        )
 
 
 @dataclass
@@ -169,17 +154,3 @@ def touched(instr):
         reads += more[0]
         writes += more[1]
     return reads, writes
-
-
-class OracleCall:
-    """The callable of an op without C of its own: fills the outputs with its oracle's results."""
-
-    def __init__(self, node):
-        self.node = node
-
-    def __call__(self, inputs, outputs):
-        from ..reference import apply_oracle  # start-up
-
-        result = apply_oracle(self.node, inputs)
-        for out, value in zip(outputs, result if self.node.outs is not None else (result,)):
-            out[...] = value

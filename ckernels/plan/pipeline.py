@@ -10,16 +10,12 @@ from dataclasses import dataclass, field
 
 from .. import collector
 from ..errors import ShapeError, with_line
-from ..graph.folding import fold
-from ..graph.node import line_of, make
+from ..graph.node import make
 from ..graph.shapes import show
-from ..graph.walk import rebuild, toposort
+from ..graph.walk import toposort
 from ..ops.bodies import Body, shapes_known
+from .concrete import DataDecides, concretise, unknown
 from .instructions import flatten
-
-
-class DataDecides(Exception):
-    """No plan can be made: some shape follows from the values of a call."""
 
 
 @dataclass
@@ -50,23 +46,6 @@ class Draft:
 
     def of_updates(self):
         return self.roots[len(self.outputs) :]
-
-
-def concretise(roots, shapes):
-    """`roots` with the leaves in `shapes` ({leaf Node: shape}) of that shape, constants folded."""
-    replace = {}
-    for leaf, shape in shapes.items():
-        if leaf.shape != tuple(shape):
-            with line_of(leaf):
-                replace[leaf] = make(leaf.op, (), {**leaf.attrs, "shape": tuple(shape)})
-        else:
-            replace[leaf] = leaf
-    return rebuild(roots, replace, fold)
-
-
-def unknown(order):
-    """Those of some nodes whose shape data decides, though the shapes of the inputs are known."""
-    return [n for n in order if n.outs is None and None in n.shape]
 
 
 def lost_inside(order):

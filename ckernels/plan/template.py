@@ -5,7 +5,6 @@ inputs, and the assumptions under which they are right.
 does not hold. Made by `template` from what the planner wrote; nothing here decides anything.
 """
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -15,13 +14,11 @@ from ..graph.sizes import Size, Written, value_of
 TABLES = ("instrs", "ptrs", "dims")
 
 
-@dataclass
 class SizedConstant:
     """A constant computed from sizes: its elements, in row-major order."""
 
-    dtype: str
-    shape: tuple
-    values: list
+    def __init__(self, dtype, shape, values):
+        self.dtype, self.shape, self.values = dtype, shape, values
 
 
 class InstructionSummary(NamedTuple):
@@ -35,31 +32,23 @@ class InstructionSummary(NamedTuple):
     kernel: object = None
 
 
-@dataclass
 class Template:
     """tables: arrays with the numbers of the shapes it was made for; patches: {table: (flat
     positions, rows of the code)} for those that differ from shape to shape. What is nested is made
     of rows of the code, or a tuple that never changes: shapes of outputs, updates, arguments of
     calls, elements of constants.
+
+    arena: sizes, patch of sizes, starts, below, slots: rows (slot, block). constants: arrays, or
+    (dtype, shape, rows of the code). assumptions: in words, (text, line, taken).
     """
 
-    code: np.ndarray
-    args: np.ndarray
-    assumed: np.ndarray
-    tables: dict
-    patches: dict
-    arena: dict  # sizes, patch of sizes, starts, below, slots: rows (slot, block)
-    constants: list  # arrays, or (dtype, shape, rows of the code)
-    outputs: list
-    updates: list
-    calls: list
-    work: float
-    assumptions: list = field(default_factory=list)  # in words: (text, line, taken)
-    instructions: list = field(default_factory=list)
-    told: list = field(default_factory=list)
-    nodes: int = 0
-
-    def __post_init__(self):
+    def __init__(self, code, args, assumed, tables, patches, arena, constants, outputs, updates,
+                 calls, work, assumptions=(), instructions=(), told=(), nodes=0):  # fmt: skip
+        self.code, self.args, self.assumed = code, args, assumed
+        self.tables, self.patches, self.arena = tables, patches, arena
+        self.constants, self.outputs, self.updates, self.calls = constants, outputs, updates, calls
+        self.work, self.assumptions, self.instructions = work, assumptions, instructions
+        self.told, self.nodes = told, nodes
         # Whether the shapes of all updates are the same for all shapes of the class, as those of
         # parameters are: to list hundreds of them again takes as long as all other numbers.
         self.steady = all(type(rows) is tuple for *_, rows in self.updates)
@@ -254,3 +243,17 @@ def template(of, tables, constants, outputs, updates):
         for i in tables.instructions
     ]
     return found
+
+
+class OracleCall:
+    """The callable of an op without C of its own: fills the outputs with its oracle's results."""
+
+    def __init__(self, node):
+        self.node = node
+
+    def __call__(self, inputs, outputs):
+        from ..reference import apply_oracle  # start-up
+
+        result = apply_oracle(self.node, inputs)
+        for out, value in zip(outputs, result if self.node.outs is not None else (result,)):
+            out[...] = value

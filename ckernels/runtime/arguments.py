@@ -58,7 +58,7 @@ class Arguments:
                 ),
                 node,
             )
-        if isinstance(arg, np.ma.MaskedArray) and np.ma.is_masked(arg):
+        if dtypes.is_masked(arg):
             raise with_line(
                 ArgumentError(
                     f"{self.label(i)} got a masked array with {int(np.ma.count_masked(arg))} of "

@@ -5,8 +5,8 @@ The reasons are those of the scheduler (schedule/reasons.py); nothing is decided
 """
 
 from ..graph.printing import location
+from ..plan.concrete import concretise
 from ..plan.instructions import flatten
-from ..plan.pipeline import concretise
 from ..schedule.group import AXIS_VIEWS
 from ..schedule.legal import whole
 from .program import show_assumption

@@ -30,11 +30,12 @@ from ..errors import (
 from ..graph.pickled import Graph
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
-from ..plan.instructions import check_records
+from ..plan.agreement import check_records
+from ..plan.concrete import DataDecides
 from . import choice
 from .arguments import Arguments
 from .decided import data_decides
-from .program import DataDecides, Program, bind_reference, show_assumption
+from .program import Program, bind_reference, show_assumption
 from .shared import Shared, apply_updates, finish, pickled, updating
 from .state import snapshot
 

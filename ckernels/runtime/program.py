@@ -19,9 +19,7 @@ from ..graph.node import current_line
 from ..graph.shapes import show
 from ..graph.sizes import LEAST, ShapeClass
 from ..graph.walk import toposort
-from ..plan import pipeline
-from ..plan.instructions import SCAN
-from ..plan.pipeline import DataDecides, concretise, unknown
+from ..plan.concrete import DataDecides, concretise, unknown
 from . import choice, stored
 
 SERIAL = 1 << 20  # tags of instructions: number of the plan * SERIAL + position
@@ -165,6 +163,8 @@ class Program:
         sizes = ShapeClass(current_line)
         arrays = [Contiguous(self.bound[n]) for n in self.inputs]
         shapes, _ = leaves_of(self, arrays, sizes, self.least)
+        from ..plan import pipeline  # start-up: stored plans do without
+
         return pipeline.run(self.draft(sizes, shapes, {}), until=until)
 
     @property
@@ -277,6 +277,8 @@ class Program:
 
     def around(self, tag):
         """Names of the scans around the instruction with this tag, innermost first."""
+        from ..plan.instructions import SCAN  # start-up
+
         serial, at = divmod(tag, SERIAL)
         found = self.told.get(serial, ())[: at + 1]
         depth = found[-1].depth if found else 0
@@ -304,6 +306,8 @@ class Program:
 
     def planned(self, sizes, shapes, strides, exact=False):
         """The Template for leaves of these shapes; DataDecides where data decides some shape."""
+        from ..plan import pipeline  # start-up
+
         phases = compiler.Phases()
         draft = self.draft(sizes, shapes, strides, exact)
         try:
@@ -321,7 +325,9 @@ class Program:
 
     def draft(self, sizes, shapes, strides, exact=False):
         """The Draft of a plan for leaves of these shapes."""
-        return pipeline.Draft(
+        from ..plan.pipeline import Draft  # start-up
+
+        return Draft(
             self.inputs,
             self.outputs,
             self.updates,

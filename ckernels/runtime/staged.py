@@ -11,8 +11,9 @@ from .. import locks, reference
 from ..graph.node import item, make, new_uid
 from ..graph.sizes import LEAST, ShapeClass, Written
 from ..graph.walk import leaves, rebuild, toposort
+from ..plan.concrete import concretise
 from ..plan.template import ints
-from .program import Program, concretise
+from .program import Program
 from .shared import Shared, updating
 from .state import snapshot
 from .steady import held, value_of

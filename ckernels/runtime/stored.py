@@ -24,8 +24,7 @@ from ..graph.node import Literal, make, new_uid
 from ..graph.op import REGISTRY
 from ..graph.sizes import Size
 from ..graph.walk import toposort
-from ..plan.instructions import OracleCall
-from ..plan.template import InstructionSummary, Template
+from ..plan.template import InstructionSummary, OracleCall, Template
 
 FORMAT = 3
 CLASSES = 16  # plans that are kept for one graph and kind of shapes

@@ -10,7 +10,8 @@ import pytest
 from build_tools.records import HEADER, MODULE, generate
 from ckernels import _runtime
 from ckernels.plan import records
-from ckernels.plan.instructions import check_records, record_of, words, words_after
+from ckernels.plan.agreement import check_records
+from ckernels.plan.instructions import record_of, words, words_after
 from ckernels.plan.records import AxisDims, GemmDims, TransposeDims, WindowDims
 
 STRUCTS = {

@@ -26,9 +26,10 @@ TRAIN = """
     f = K.function([x], [loss], updates=[K.update_sub(w, 0.1 * g)
                                          for g in K.gradients(loss, [w])])
     values = [f([rng.random((4, 5))])[0].item() for _ in range(3)]
-    planned = "ckernels.schedule.fuse" in sys.modules
+    late = ("schedule.fuse", "plan.pipeline", "plan.instructions", "codegen.lower")
+    planned = {{"numpy.ma", *("ckernels." + name for name in late)}} & sys.modules.keys()
     steps = [s.split(": ")[1] for s in f.steps()]
-    print(json.dumps([values, planned, steps, len(f.stats()["kernels"]), f.source()]))
+    print(json.dumps([values, len(planned), steps, len(f.stats()["kernels"]), f.source()]))
 """
 
 

@@ -119,8 +119,11 @@ class Computing:
         x = self.of(ndim=1, exact=True)
         if x is not None:
             axis = self.pick(range(len(x.dims)))
+            position = self.pick([K.argmax, K.argmin])
+            if K.int_shape(x.tensor)[axis] == 0:
+                return  # refused when it is written
             self.positive.append(x.dims[axis])
-            found = self.floats(self.pick([K.argmax, K.argmin])(x.tensor, axis=axis))
+            found = self.floats(position(x.tensor, axis=axis))
             self.add(found / self.terms(x, [axis]), x.dims[:axis] + x.dims[axis + 1 :])
 
     # ---- products -----------------------------------------------------------------------------

@@ -419,9 +419,20 @@ def test_the_gil_is_released_for_long_runs(kernels):
     steps = [instr(fn=kernels.slow, n=1)] * 5
     program = plan(runtime, steps, [(INPUT, 0, 0)], [40000000], work=2e8)
     f = function(runtime, lambda arrays: program, [("float64", 0)], single=False)
-    start = time.perf_counter()
-    in_threads(4, lambda i: f(np.array(1.0)))
-    assert time.perf_counter() - start < 0.6  # 4 x 0.2 s, side by side
+    inside, turns = threading.Event(), 0
+
+    def call():
+        inside.set()
+        f(np.array(1.0))  # 0.2 s
+        inside.clear()
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    inside.wait()
+    while inside.is_set():
+        turns += 1
+    thread.join()
+    assert turns > 1000  # a call that kept the lock would leave a handful
 
 
 def test_a_waiting_thread_can_be_interrupted(kernels, interruptible):

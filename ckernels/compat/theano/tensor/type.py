@@ -96,7 +96,7 @@ class TensorType(CTensor, Type):
             )
 
     def _converted(self, data, allow_downcast):
-        if isinstance(data, np.ndarray) and not np.ma.is_masked(data):
+        if isinstance(data, np.ndarray) and not dtypes.is_masked(data):
             if allow_downcast or np.can_cast(data.dtype, self.numpy_dtype, "safe"):
                 return np.asarray(data, self.numpy_dtype)
             raise UsageError(
