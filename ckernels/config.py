@@ -164,6 +164,8 @@ FLAGS = [
          "use the compiledir: on, readonly, off"),
     Flag("cache.max_size", byte_size, 1 << 30, "bytes the compiledir may hold"),
     Flag("cache.max_files", count, 20_000, "files the compiledir may hold"),
+    Flag("cache.patience", number, 10.0,
+         "seconds to wait for kernels that another process builds; 0: build them here as well"),
     Flag("cache.path", text, "", "read-only compiledirs to look in first, separated as in PATH"),
     Flag("openmp", boolean, True, "use more than one thread"),
     Flag("openmp_elemwise_minsize", count, 0,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from .. import locks
 from ..config import config
 from ..errors import CompileError, CompilerMissing
-from . import cache, cpu, loader, prebuilt, process, toolchain
+from . import cache, cpu, loader, neighbours, prebuilt, process, toolchain
 from .entry import keys_of, unseal
 from .progress import Phases, Progress
 from .toolchain import own_flags
@@ -63,7 +63,7 @@ class Build(NamedTuple):
     addresses: list  # of the functions, aligned with the sources
     keys: list
     built: int  # kernels compiled by this call
-    from_cache: int  # kernels read from a compiledir by this call
+    from_cache: int  # kernels this call read from a compiledir, or got from another process
     seconds: float
     paths: list  # where each entry is in the compiledir, whether or not it could be written
 
@@ -154,6 +154,7 @@ def build(sources):
             missing = _without_compiler(missing)
         if missing and not _gone_on(tools):
             counts[0] = _provide(missing, tools)
+            counts[1] += len(missing) - counts[0]
         elif missing:  # the compiler was upgraded under us: its kernels have other keys
             _release(mine, None)
             return build(sources)
@@ -188,29 +189,36 @@ def _without_compiler(missing):
 def _provide(missing, tools):
     """Compile [(key, source)], but for those that other processes compile; how many it compiled."""
     todo, count = dict(missing), 0
-    for _ in range(ROUNDS if _others is not None else 0):
-        mine = _others.claim(list(todo))
-        count += len(mine)
-        try:
-            if mine:
-                _compile_all([(key, todo.pop(key)) for key in mine], tools)
-        finally:
-            _others.done(mine, sealed([key for key in mine if key in _loaded]))
-        for data in _others.wait(list(todo)) if todo else ():
-            adopt(data)
-        todo = {key: source for key, source in todo.items() if key not in _loaded}
-        if not todo:
-            return count
+    others = _others or neighbours.Neighbours(cache.current(), list(todo))
+    try:
+        for _ in range(ROUNDS):
+            mine = others.claim(list(todo))
+            count += len(mine)
+            try:
+                if mine:
+                    _compile_all([(key, todo.pop(key)) for key in mine], tools)
+            finally:
+                others.done(mine)
+            if todo:
+                for data in others.wait(list(todo)):
+                    adopt(data)
+                _all_from_cache(list(todo), cache.current())
+            todo = {key: source for key, source in todo.items() if key not in _loaded}
+            if not todo:
+                return count
+    finally:
+        others.close()
     _compile_all(list(todo.items()), tools)  # what nobody could give
     return count + len(todo)
 
 
 def register_others(others):
-    """Let processes share the work of compiling: None, or an object with three methods.
+    """Let processes share the work of compiling in another way than by the compiledir: None, or an
+    object with four methods.
 
-    claim(keys): those this process is to compile; done(keys, entries): they were compiled, or could
-    not be; wait(keys): the entries of kernels that others compile, as soon as these are done.
-    Nothing is raised: what fails is compiled here.
+    claim(keys): those this process is to compile; done(keys): they were compiled, or could not be
+    (`sealed` has their entries); wait(keys): the entries of kernels that others compile, as soon as
+    these are done; close(): no more of that. Nothing is raised: what fails is compiled here.
     """
     global _others
     _others = others
@@ -467,6 +475,7 @@ def _after_fork():
     """A child has the loaded kernels, but no thread that would finish those under way."""
     _building.clear()
     process._running.clear()
+    neighbours.after_fork()
 
 
 if hasattr(os, "register_at_fork"):

@@ -16,7 +16,7 @@ from .entry import KEY, unseal
 STALE_AFTER = 3600  # seconds after which a temporary file has no writer any more
 LOW = 7 / 8  # of the caps: how far eviction goes, so that one look serves many writes
 ENTRIES = ("so", "plan")
-BESIDE = re.compile(r"toolchain-[0-9a-f]{32}|failed-[0-9a-f]{16}\.c")
+BESIDE = re.compile(r"toolchain-[0-9a-f]{32}|failed-[0-9a-f]{16}\.c|claims")
 OWN = (hits.NAME, usage.NAME)  # counted as they are at each write: they grow between looks
 
 

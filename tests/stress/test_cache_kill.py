@@ -77,7 +77,7 @@ def test_random_points(tmp_path, count, number):
     names = os.listdir(tmp_path / "kernels")
     assert all(
         name.split(".")[-1] in ("so", "json", "plan")
-        or name in ("hits", "usage")
+        or name in ("hits", "usage", "claims")
         or name.startswith(("toolchain-", "failed-"))
         for name in names
     )
@@ -97,7 +97,7 @@ def test_interrupted_work_leaves_nothing(tmp_path):
 
 
 def test_a_stopped_writer_holds_nobody_up(tmp_path):
-    """SIGSTOP in the middle of everything: others neither wait nor notice. There is no lock."""
+    """SIGSTOP in the middle of everything: others do not wait for what it was about to build."""
     flags = {"compiledir": str(tmp_path)}
     for delay in (0.0, 0.02, 0.05, 0.1, 0.2):
         stopped = Child(compiling, 50, flags=flags)

@@ -1,5 +1,5 @@
 """Many processes on one compiledir: cold on one key, on different keys, readers during eviction,
-`clear` in a loop while others build. No lock, so nobody waits; every result is right.
+`clear` in a loop while others build. Nobody waits to read or write; every result is right.
 """
 
 import ast
@@ -35,7 +35,8 @@ def together(directory, work, arguments):
 @pytest.mark.parametrize("count", MANY)
 def test_cold_on_one_key(tmp_path, count):
     made = together(tmp_path / "kernels", check, [(1, 2)] * count)
-    assert all(built + found == 2 for built, found in made) and sum(b for b, _ in made) >= 2
+    assert all(built + found == 2 for built, found in made)
+    assert sum(built for built, _ in made) == 2  # each kernel once: see test_cache_claims.py
     assert_sound(tmp_path / "kernels")
     assert run(check, 1, 2, flags={"compiledir": str(tmp_path / "kernels")})[0] == [0, 2]
 
@@ -160,22 +161,24 @@ def test_the_directory_itself_vanishes(tmp_path):
         assert len(errors.splitlines()) <= turns, errors
 
 
-def test_there_is_no_lock():
-    """Nothing in the library asks the system for one, or waits for another's file to go away.
+def test_only_claims_are_locked():
+    """Nothing in the library asks the system for a lock, or waits for another's file to go away.
 
-    Only the bridges wait, for other machines, and seal memory by fcntl; and on Windows a rename
-    waits for readers of its target.
+    Only who is about to compile asks whether somebody else does (test_cache_claims.py); the bridges
+    wait, for other machines, and seal memory by fcntl; and on Windows a rename waits for readers of
+    its target.
     """
     for path in sorted((ROOT / "ckernels").rglob("*.py")):
-        bridge = "bridges" in path.parts
-        locks = {"msvcrt", "filelock"} | (set() if bridge else {"fcntl"})
+        bridge, claims = "bridges" in path.parts, path.name == "neighbours.py"
+        locks = {"msvcrt", "filelock"} | (set() if bridge or claims else {"fcntl"})
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 names = {alias.name for alias in node.names} | {getattr(node, "module", None)}
                 assert not names & locks, path
             if isinstance(node, ast.Attribute):
-                assert node.attr not in ("lockf", "flock", "O_EXLOCK"), path
-                may = bridge or path.name == "system.py"
+                assert node.attr not in ("flock", "O_EXLOCK"), path
+                assert claims or node.attr != "lockf", path
+                may = bridge or claims or path.name == "system.py"
                 waits = node.attr == "sleep" and not may
                 assert not waits, f"{path}: who waits, waits for somebody"
 

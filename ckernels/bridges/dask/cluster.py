@@ -88,13 +88,17 @@ class Others:
         mine = self.ask("ckernels_claim", keys, keys=keys, worker=self.worker.address)
         return [key for key in keys if key in set(mine)]
 
-    def done(self, keys, entries):
+    def done(self, keys):
         if keys:
+            entries = compiler.sealed(keys)
             kept = dict(keys=list(keys), entries=entries, worker=self.worker.address)
             self.ask("ckernels_done", None, **kept)
 
     def wait(self, keys):
         return self.ask("ckernels_wait", [], keys=keys)
+
+    def close(self):
+        """Nothing is kept open between two questions."""
 
 
 class SharedKernels(WorkerPlugin):
