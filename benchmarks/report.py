@@ -6,7 +6,7 @@ people, in notes.ini, one section per case.
 
 import configparser
 
-from benchmarks.workload import OURS, PEERS, SETS, Target
+from benchmarks.workload import NEAR, OURS, PEERS, SETS, Target
 
 HEAD = """# ckernels beside its peers
 
@@ -65,6 +65,9 @@ def judge(record):
             count = record["stats"].get(OURS, {}).get("kernels")
             verdicts.append((str(target), str(count or "-"), count and count <= ratio))
             continue
+        if against == "won":
+            verdicts.append((str(target), *won(record, ratio)))
+            continue
         other = best_peer(record)[1] if against == "peers" else seconds.get(against)
         reached = other / ours if ours and other else None
         text = "-" if reached is None else f"{reached:.2f}x"
@@ -72,6 +75,20 @@ def judge(record):
             text = f"{reached:.0%}"
         verdicts.append((str(target), text, None if reached is None else reached >= ratio))
     return verdicts + parity(record, verdicts)
+
+
+def won(record, ratio):
+    """(what was reached as text, passed or None): so many times the best peer, or ahead of it and
+    near the limit. Where a workload has no peer or no limit the other one decides."""
+    ours, limit = record["seconds"].get(OURS), record["seconds"].get("limit")
+    taken = best_peer(record)[1]
+    if not ours or not (taken or limit):
+        return "-", None
+    ahead, near = taken and taken / ours, limit and limit / ours
+    if ahead and ahead >= ratio:
+        return f"{ahead:.2f}x", True
+    parts = ([f"{ahead:.2f}x"] if ahead else []) + ([f"{near:.0%}"] if near else [])
+    return ", ".join(parts), bool((ahead or 1) >= 1 and near and near >= NEAR)
 
 
 def parity(record, verdicts):

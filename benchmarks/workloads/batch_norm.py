@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from benchmarks.workload import Case, Target, Workload
+from benchmarks.workload import WON, Case, Workload
 
 EPSILON, MOMENTUM = 1e-3, 0.99
 FIRST = "channels_first"
@@ -33,8 +33,8 @@ class BatchNorm(Workload):
     rtol, atol = 1e-3, 2e-3  # gradients of scale and shift are sums of 8192 float32
 
     def cases(self):
-        step = Case("batch norm step", {"form": "rows"}, (Target("peers", 1.3),))
-        ahead = (Target("peers", 1),)
+        step = Case("batch norm step", {"form": "rows"}, (WON,))
+        ahead = (WON,)
         return [step] + [Case(f"batch norm {f}", {"form": f}, ahead) for f in list(SHAPES)[1:]]
 
     def data(self, rng, form):

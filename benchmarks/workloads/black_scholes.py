@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.workload import Case, Target, Workload
+from benchmarks.workload import WON, Case, Workload
 
 RATE, VOLATILITY = 0.03, 0.2
 
@@ -14,7 +14,7 @@ class BlackScholes(Workload):
     rtol, atol = 1e-9, 1e-9
 
     def cases(self):
-        return [Case("Black-Scholes f64 4e6", {"n": 4_000_000}, (Target("peers", 1.3),))]
+        return [Case("Black-Scholes f64 4e6", {"n": 4_000_000}, (WON,))]
 
     def data(self, rng, n):
         return rng.uniform(10, 50, n), rng.uniform(10, 50, n), rng.uniform(0.2, 2, n)

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from benchmarks.momentum import ckernels_updates, jax_step, torch_step
-from benchmarks.workload import Case, Target, Workload
+from benchmarks.workload import WON, Case, Workload
 
 BATCH, RATE, MOMENTUM = 64, 0.05, 0.9
 FLAT = 12 * 12 * 64
@@ -21,7 +21,7 @@ class Cnn(Workload):
     peers = ("numpy", "torch", "torch-compile", "jax", "ckernels")
 
     def cases(self):
-        return [Case("CNN step", {}, (Target("peers", 1.2),))]
+        return [Case("CNN step", {}, (WON,))]
 
     def data(self, rng):
         x = rng.random((BATCH, 28, 28, 1), dtype=np.float32)

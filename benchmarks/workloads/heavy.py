@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.workload import Case, Target, Workload
+from benchmarks.workload import WON, Case, Workload
 
 
 def sigmoid(xp, x):
@@ -22,7 +22,7 @@ class Heavy(Workload):
     numexpr = "tanh(x)*exp(y) + 1/(1 + exp(y - x)) - log1p(x*x)"
 
     def cases(self):
-        target = (Target("peers", 1.3),)
+        target = (WON,)
         sizes = {"1e3": 1000, "1e5": 100_000, "1e7": 10_000_000}
         return [
             Case(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.workload import Case, Target, Workload
+from benchmarks.workload import WON, Case, Workload
 
 
 class Light(Workload):
@@ -13,11 +13,10 @@ class Light(Workload):
     constants = {"a": np.float32(1.5), "b": np.float32(0.5)}
 
     def cases(self):
-        ahead = (Target("peers", 1),)
         return [
-            Case("light f32 1e3", {"n": 1000}, ahead),
-            Case("light f32 1e5", {"n": 100_000}, ahead),
-            Case("light f32 1e7", {"n": 10_000_000}, (*ahead, Target("limit", 0.9))),
+            Case("light f32 1e3", {"n": 1000}, (WON,)),
+            Case("light f32 1e5", {"n": 100_000}, (WON,)),
+            Case("light f32 1e7", {"n": 10_000_000}, (WON,)),
         ]
 
     def data(self, rng, n):

@@ -7,7 +7,7 @@ import functools
 
 import numpy as np
 
-from benchmarks.workload import Case, Target, Workload
+from benchmarks.workload import WON, Case, Workload
 
 SAMPLES, FEATURES, RATE, DECAY = 400, 784, 0.1, 0.01
 
@@ -20,7 +20,7 @@ class Logistic(Workload):
     rtol, atol = 1e-6, 1e-5  # torch.compile's float64 softplus is off by 4e-6
 
     def cases(self):
-        return [Case("logistic regression step", {}, (Target("peers", 1.5),))]
+        return [Case("logistic regression step", {}, (WON,))]
 
     def data(self, rng):
         x = rng.standard_normal((SAMPLES, FEATURES))

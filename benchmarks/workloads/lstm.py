@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-from benchmarks.workload import Case, Target, Workload
+from benchmarks.workload import WON, Case, Workload
 
 STEPS, BATCH, INPUTS, UNITS, RATE = 50, 32, 64, 128, 0.1
 
@@ -32,7 +32,7 @@ class Lstm(Workload):
 
     def cases(self):
         label = "LSTM fwd+bwd" if self.gradient else "LSTM fwd"
-        return [Case(label, {}, (Target("peers", 1.5),))]
+        return [Case(label, {}, (WON,))]
 
     def data(self, rng):
         shapes = [(STEPS, BATCH, INPUTS), (INPUTS, 4 * UNITS), (UNITS, 4 * UNITS), (4 * UNITS,)]
@@ -170,7 +170,7 @@ class LstmTraining(Lstm):
         self.title += ", float32, gradient descent"
 
     def cases(self):
-        return [Case("LSTM training step", {}, (Target("peers", 1.5),))]
+        return [Case("LSTM training step", {}, (WON,))]
 
     def data(self, rng, steps=STEPS):
         x, *parameters = super().data(rng)

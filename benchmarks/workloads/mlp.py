@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from benchmarks.momentum import ckernels_updates, jax_step, torch_step
-from benchmarks.workload import Case, Target, Workload
+from benchmarks.workload import WON, Case, Workload
 
 SIZES, BATCH, RATE, MOMENTUM = (784, 512, 256, 10), 128, 0.1, 0.9
 
@@ -29,7 +29,7 @@ class Mlp(Workload):
     rtol, atol = 1e-3, 1e-4
 
     def cases(self):
-        return [Case("MLP step", {}, (Target("peers", 1.5),))]
+        return [Case("MLP step", {}, (WON,))]
 
     def data(self, rng):
         return data(rng)

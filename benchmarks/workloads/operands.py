@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.workload import Case, Target, Workload
+from benchmarks.workload import WON, Case, Workload
 
 SIDE = 4096
 
@@ -13,7 +13,7 @@ class Operands(Workload):
     limit_is = "C loop with OpenMP (16 x 16 tiles for the transpose)"
 
     def cases(self):
-        targets = (Target("numpy", 3), Target("peers", 1))
+        targets = (WON,)
         return [
             Case(label, {"kind": kind}, targets)
             for kind, label in (

@@ -8,7 +8,7 @@ import functools
 
 import numpy as np
 
-from benchmarks.workload import Case, Target, Workload
+from benchmarks.workload import WON, Case, Workload
 
 VISIBLE, HIDDEN, BATCH, K_STEPS, RATE, MOMENTUM = 784, 500, 100, 25, 0.05, 0.9
 
@@ -22,7 +22,7 @@ class Rbm(Workload):
     atol = 60.0  # nats, of the mean difference of free energies
 
     def cases(self):
-        return [Case("RBM CD-25 step", {}, (Target("peers", 1.5),))]
+        return [Case("RBM CD-25 step", {}, (WON,))]
 
     def data(self, rng):
         v = (rng.random((BATCH, VISIBLE)) < 0.2).astype(np.float32)

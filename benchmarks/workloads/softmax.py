@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.workload import Case, Target, Workload
+from benchmarks.workload import WON, Case, Target, Workload
 
 ROWS, COLUMNS = 4096, 1000
 
@@ -68,7 +68,7 @@ class Family(Workload):
     def cases(self):
         label = f"{self.kind} {'fwd+bwd' if self.gradient else 'fwd'}"
         kernels = Target("kernels", 2 if self.gradient else 1)
-        return [Case(label, {}, (Target("peers", 1.3), kernels))]
+        return [Case(label, {}, (WON, kernels))]
 
     def data(self, rng):
         x = 3 * rng.standard_normal((ROWS, COLUMNS), dtype=np.float32)
