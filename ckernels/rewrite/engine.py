@@ -10,8 +10,7 @@ from itertools import permutations
 
 import numpy as np
 
-from ..graph import node as _nodes
-from ..graph.node import constant, make, sizes_constant
+from ..graph.node import constant, make, making, sizes_constant
 from ..graph.op import REGISTRY, having
 from ..graph.printing import location
 from ..graph.sizes import surely
@@ -446,7 +445,7 @@ def rewrite(roots, matcher, trace=None, settled=None):
     sweeps of three over 8,000 nodes then take half as long.
     """
     driver = _Driver(matcher, trace, {} if settled is None else settled)
-    context = _nodes._context
+    context = making
     before = getattr(context, "line", None)
     try:
         return driver.run(roots, context)
