@@ -265,7 +265,7 @@ reciprocal = elementwise("reciprocal", lambda a, d: f"{c_number(1, d)} / ({{0}})
 
 
 def _rounding(name, fn, doc):
-    row = elementwise(
+    op = elementwise(
         name,
         f"ck_{name}_{{S}}({{0}})",
         fn,
@@ -277,7 +277,7 @@ def _rounding(name, fn, doc):
 
     def build(x):
         x = scalar_or_node(x, name)
-        return x if dtypes.is_discrete(x.dtype) else row(x)
+        return x if dtypes.is_discrete(x.dtype) else op(x)
 
     build.__name__ = build.__qualname__ = name
     build.__doc__ = doc

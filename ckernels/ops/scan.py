@@ -202,7 +202,7 @@ def _run(attrs, steps, *operands):
 
 
 def _fitted(attrs, arrays):
-    """(Layout of the arrays, body for their shapes); ShapeError where rows are missing."""
+    """(ScanSignature of the arrays, body for their shapes); ShapeError where rows are missing."""
     sig, total = ScanSignature(attrs, arrays), int(arrays[0])
     for k, (_, rows) in enumerate(sig.seqs):
         _check_rows(k, rows, total, label(attrs))

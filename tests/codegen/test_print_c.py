@@ -1,7 +1,7 @@
-"""Every elementwise and reduction row, compiled, against its oracle: all dtypes, layouts, edges.
+"""Every elementwise op and reduction, compiled, against its oracle: all dtypes, layouts, edges.
 
 Rows are compiled in batches: each one is an output of one function per dtype, kept apart from its
-neighbours by inputs of its own shape, so that a wrong row shows as itself.
+neighbours by inputs of its own shape, so that a wrong op shows as itself.
 """
 
 import numpy as np
@@ -47,7 +47,7 @@ def c_of(op, dtype):
 
 
 def node_of(op, dtype, ndim=1):
-    """The row applied to fresh leaves of `dtype`, and those leaves."""
+    """The op applied to fresh leaves of `dtype`, and those leaves."""
     leaves = [leaf(ndim, dtype) for _ in range(operand_count(op))]
     if op.name == "where":
         leaves[0] = leaf(ndim, "bool")
@@ -55,7 +55,7 @@ def node_of(op, dtype, ndim=1):
 
 
 def accepts(op, dtype):
-    """Whether the row has C for `dtype`."""
+    """Whether the op has C for `dtype`."""
     for count in (1, 2, 3):
         leaves = [leaf(1, "bool" if op.name == "where" and k == 0 else dtype) for k in range(count)]
         try:
@@ -135,7 +135,7 @@ def check(what, op, node, got, want, arrays=()):
 
 
 def run_batch(batch):
-    """batch: [(what, op, node, leaves, arrays)]: one function; all rows that fail are told."""
+    """batch: [(what, op, node, leaves, arrays)]: one function; all ops that fail are told."""
     leaves = [n for b in batch for n in b[3]]
     arrays = [a for b in batch for a in b[4]]
     function = make_function(leaves, [b[2] for b in batch], positional_only=True, downcast=False)

@@ -1,4 +1,4 @@
-"""Placeholders, awkward numbers, and an evaluator of graphs in mpmath: the truth for the rows."""
+"""Placeholders, awkward numbers, and an evaluator of graphs in mpmath: the truth for formulas."""
 
 import mpmath
 import numpy as np
