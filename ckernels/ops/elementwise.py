@@ -97,6 +97,8 @@ def _c_cast(attrs, dtype):
         return "(({0}) ? 1.0 : 0.0)" if to == "float64" else "(({0}) ? 1.0f : 0.0f)"
     if to in dtypes.C_STORED:
         name = dtypes.C_STORED[to]
+        if (dtype, to) == ("float64", "float16"):  # rounded once, as by NumPy
+            return "ck_half_to_float(ck_double_to_half({0}))"
         return f"ck_{name}_to_float(ck_float_to_{name}((float)({{0}})))"
     if dtype in dtypes.FLOATS and to in dtypes.INTEGERS:
         start = "f64" if dtype == "float64" else "f32"

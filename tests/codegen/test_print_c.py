@@ -244,6 +244,16 @@ def test_shapes_of_elementwise(shape):
     run_batch(batch)
 
 
+def test_doubles_become_halves_with_one_rounding():
+    """By way of a float, a number just above the middle of two halves became the lower one."""
+    steps = np.float64(2) ** np.arange(-24, 15)
+    middles = np.concatenate([steps * (1 + 2.0**-11), steps * (1 + 3 * 2.0**-11)])
+    near = np.concatenate([middles * (1 + off) for off in (0, 2.0**-40, -(2.0**-40))])
+    array = np.concatenate([near, -near, [np.inf, -np.inf, np.nan, 65519.99999999, 65520.0]])
+    op, x = REGISTRY["cast"], leaf(1, "float64")
+    run_batch([("cast", op, make(op, (x,), {"dtype": "float16"}), [x], [array])])
+
+
 def reduction_case(name, dtype, array, axes):
     op = REGISTRY[name]
     x = leaf(array.ndim, dtype)
