@@ -160,6 +160,36 @@ def test_no_room_writes_into_another(path):
             raise AssertionError(f"{path.name}:{line} writes into {name} of {foreign[name]}")
 
 
+def modules_of(path):
+    """{name in the file: file} of the modules of the package that it imports."""
+    here, found = path.relative_to(PACKAGE).with_suffix("").parts, {}
+    for node in nodes_of(path):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = PACKAGE.joinpath(*here[: len(here) - node.level])
+            folder = base.joinpath(*(node.module or "").split("."))
+            for alias in node.names:
+                if (folder / f"{alias.name}.py").exists() or (folder / alias.name).is_dir():
+                    found[alias.asname or alias.name] = alias.name
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+def test_a_private_name_stays_in_its_file(path):
+    """_name is of one file: what another one needs has a public name there."""
+    if DIALECT in path.parents:
+        return  # its files are Theano's modules: there _name is what Theano does not have
+    modules = modules_of(path)
+    for node in nodes_of(path):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            private = {a.name for a in node.names if a.name[0] == "_"} - {*modules.values()}
+            assert private <= {"_runtime", "__version__"}, f"{path.name}:{node.lineno}: {private}"
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            private = node.attr[0] == "_" and node.attr[:2] != "__"
+            assert not (private and node.value.id in modules), (
+                f"{path.name}:{node.lineno}: {node.value.id}.{node.attr}"
+            )
+
+
 def test_registrations_are_known():
     found = {}
     for path in FILES:

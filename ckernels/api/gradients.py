@@ -62,7 +62,7 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=No
     }
     fixed = [need_tensor(c, "consider_constant").node for c in consider_constant or ()]
     word = _word(disconnected)
-    found = _engine().grad(
+    found = engine().grad(
         None if cost is None else cost.node,
         nodes,
         known_grads=known or None,
@@ -73,7 +73,7 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=No
     return results[0] if single else results
 
 
-def _engine():
+def engine():
     """The gradient room, loaded with the first derivative: plain programs need none."""
     from ..autodiff import reverse  # start-up
 
@@ -98,7 +98,7 @@ def jacobian(expression, wrt, disconnected="raise"):
     word = _word(disconnected)
 
     def one(x):
-        found = _engine().jacobian(node, _target(x), word)
+        found = engine().jacobian(node, _target(x), word)
         return None if found is None else Tensor(found)
 
     return _each(wrt, one)
@@ -113,7 +113,7 @@ def hessian(cost, wrt):
            [ 0., 12.]], dtype=float32)
     """
     node = need_tensor(cost, "the cost of a Hessian").node
-    return _each(wrt, lambda x: Tensor(_engine().hessian(node, _target(x))))
+    return _each(wrt, lambda x: Tensor(engine().hessian(node, _target(x))))
 
 
 def _target(x):
@@ -135,7 +135,7 @@ def Rop(f, wrt, eval_points):  # noqa: N802
     array([2., 0.], dtype=float32)
     """
     xs, vs = _lists(wrt, eval_points, "wrt and eval_points")
-    return _each(f, lambda y: Tensor(_engine().Rop(y.node, xs, vs)))
+    return _each(f, lambda y: Tensor(engine().Rop(y.node, xs, vs)))
 
 
 def Lop(f, wrt, eval_points):  # noqa: N802
@@ -147,7 +147,7 @@ def Lop(f, wrt, eval_points):  # noqa: N802
     """
     ys, vs = _lists(f, eval_points, "f and eval_points")
     xs = [t.node for t in (wrt if isinstance(wrt, (list, tuple)) else [wrt])]
-    found = _engine().Lop(ys, xs, vs)
+    found = engine().Lop(ys, xs, vs)
     wrapped = [Tensor(g) for g in found]
     return wrapped if isinstance(wrt, (list, tuple)) else wrapped[0]
 

@@ -1,6 +1,6 @@
 """Operations of the user's own in a graph: a Python function, or a body of C.
 
-Both behave like any other operation: they have shapes and gradients, run in loops and updates, and
+Both behave like any other operation: they have shapes and gradients, run in scans and updates, and
 errors name the line that made them. What they mean to the engine is in ops/own.py.
 """
 

@@ -105,7 +105,7 @@ def scalar(op, attrs, dtype, result):
 
 @functools.lru_cache(4096)
 def _of_row(c, attrs, dtype):
-    """The C that the row of an op gives for operands of `dtype`."""
+    """The C that the declaration of an op gives for operands of `dtype`."""
     attrs, wide = dict(attrs), dtypes.computed(dtype)
     text = c(attrs, dtype) if callable(c) else c
     return text.format("{0}", "{1}", "{2}", T=dtypes.C_NAMES[wide], S=dtypes.SUFFIX[wide], **attrs)

@@ -474,7 +474,7 @@ def _note(key, source, tools, extra):
 def _after_fork():
     """A child has the loaded kernels, but no thread that would finish those under way."""
     _building.clear()
-    process._running.clear()
+    process.forget()
     neighbours.after_fork()
 
 

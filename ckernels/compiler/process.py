@@ -38,6 +38,11 @@ def environment():
 _running = {}  # process -> the thread that waits for it
 
 
+def forget():
+    """A child of fork waits for none of its parent's compilers."""
+    _running.clear()
+
+
 def run(command, data=b"", timeout=None, fds=()):
     """Run to the end and return stdout; Failed otherwise. On any exception its whole group dies."""
     import subprocess  # 5 ms that a warm start never pays

@@ -22,7 +22,7 @@ from .sizes import Size
 _table = {}  # {key: weak reference to the node}; see _remember
 _lock = locks.lock()
 _uids = itertools.count()
-_context = threading.local()
+making = threading.local()  # line: of the user, on behalf of which nodes are being made
 
 
 class Literal:
@@ -145,7 +145,7 @@ def make(op, inputs=(), attrs=None, line=None, like=None):
         node.outs, node.dtype, node.shape = like.outs, like.dtype, like.shape
     else:
         node.outs, node.dtype, node.shape = _inferred(op, attrs, inputs)
-    node.line = line or getattr(_context, "line", None) or user_line()
+    node.line = line or getattr(making, "line", None) or user_line()
     with _lock:
         found = _table.get(key)
         found = None if found is None else found()
@@ -181,7 +181,7 @@ def _inferred(op, attrs, inputs):
     try:
         out = op.infer(attrs, *inputs)
     except CKernelsError as problem:  # in a rebuild: not this line's fault, but the node's
-        raise with_line(problem, _context, inputs) from problem.__cause__
+        raise with_line(problem, making, inputs) from problem.__cause__
     return (tuple(out), None, None) if isinstance(out, list) else (None, out[0], tuple(out[1]))
 
 
@@ -204,7 +204,7 @@ def _followed(op, attrs, inputs):
     try:
         return op.refit(attrs, inputs)
     except CKernelsError as problem:
-        raise with_line(problem, _context, inputs) from problem.__cause__
+        raise with_line(problem, making, inputs) from problem.__cause__
 
 
 def apply(name, *inputs, **attrs):
@@ -264,7 +264,7 @@ def new_uid():
 
 def rebuilding():
     """Whether nodes are being made on behalf of another one: by a rewrite or a gradient."""
-    return getattr(_context, "line", None) is not None
+    return getattr(making, "line", None) is not None
 
 
 def register_operators(methods):
@@ -277,34 +277,34 @@ def register_operators(methods):
 
 def current_line():
     """The user's line on behalf of which nodes are being made, or None."""
-    return getattr(_context, "line", None)
+    return getattr(making, "line", None)
 
 
 @contextmanager
 def line_of(node):
     """Nodes made inside carry the user's line of `node`: rewrites and gradients run under it."""
-    before = getattr(_context, "line", None)
-    _context.line = node.line or before
+    before = getattr(making, "line", None)
+    making.line = node.line or before
     try:
         yield
     finally:
-        _context.line = before
+        making.line = before
 
 
 @contextmanager
 def making_for():
     """Gives line(node): nodes made from then on carry the user's line of `node`, or where it has
     none that of those around. For walks: to enter `line_of` costs 2 us a node."""
-    context = _context
-    before = getattr(context, "line", None)
+    here = making  # this thread's
+    before = getattr(here, "line", None)
 
     def line(node):
-        context.line = node.line or before
+        here.line = node.line or before
 
     try:
         yield line
     finally:
-        context.line = before
+        here.line = before
 
 
 def _infer_leaf(attrs):

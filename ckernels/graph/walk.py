@@ -67,11 +67,6 @@ def consumers(order):
     return users
 
 
-def depends_on(outputs, leaf):
-    """Whether any of `outputs` is or uses the node `leaf`."""
-    return any(n is leaf for n in toposort(outputs))
-
-
 def read_from_outside(roots, inside):
     """The nodes that those of `inside` (uids) read from elsewhere, each once, from `roots` down."""
     found, seen, stack = [], set(), list(reversed(roots))

@@ -215,7 +215,7 @@ def check_kind(name, dtype, takes):
 
 
 def elementwise_op(
-    name, c, oracle, grad=None, out=None, takes="biuf", wide=False, conditions=0, **row
+    name, c, oracle, grad=None, out=None, takes="biuf", wide=False, conditions=0, **declared
 ):
     """Declare an elementwise Op (see `elementwise`); conditions: leading operands that are bool."""
 
@@ -268,11 +268,11 @@ def elementwise_op(
         run,
         node_grad if grad else None,
         None if c is None else scalar_c,
-        **row,
+        **declared,
     )
 
 
-def elementwise(name, c, oracle, grad=None, rule="same", out=None, widen=False, **row):
+def elementwise(name, c, oracle, grad=None, rule="same", out=None, widen=False, **declared):
     """Declare an elementwise op and return its build function.
 
     c: see `Op.c`; complex dtypes never get C. oracle(*arrays) -> array; float16
@@ -284,7 +284,7 @@ def elementwise(name, c, oracle, grad=None, rule="same", out=None, widen=False, 
     takes: letters of the dtype kinds it accepts (NumPy's b i u f c), default all but complex.
     wide: float32 comes to the oracle as float64. widen: see `operands`.
     """
-    op = elementwise_op(name, c, oracle, grad, out, **row)
+    op = elementwise_op(name, c, oracle, grad, out, **declared)
 
     def build(*args):
         nodes = operands(args, name, widen)
@@ -304,11 +304,13 @@ def elementwise(name, c, oracle, grad=None, rule="same", out=None, widen=False, 
         return make(op, [cast(n, dtype) for n in nodes])
 
     build.__name__ = build.__qualname__ = name
-    build.__doc__ = row.get("doc") or f"Elementwise {name}."
+    build.__doc__ = declared.get("doc") or f"Elementwise {name}."
     return build
 
 
-def reduction(name, oracle, grad=None, accumulate=None, out=None, takes="biuf", empty=True, **row):
+def reduction(
+    name, oracle, grad=None, accumulate=None, out=None, takes="biuf", empty=True, **declared
+):
     """Declare a reduction over attrs["axes"] and return its build function (x, axis, keepdims).
 
     oracle(array, axes) -> array; float16 and bfloat16 come as float32. grad(x, y, g, axes) ->
@@ -343,7 +345,7 @@ def reduction(name, oracle, grad=None, accumulate=None, out=None, takes="biuf", 
         axes = node.attrs["axes"]
         return (grad(node.inputs[0], expand(node, axes), expand(g, axes), axes),)
 
-    op = Op(name, "reduce", infer, run, node_grad if grad else None, **row)
+    op = Op(name, "reduce", infer, run, node_grad if grad else None, **declared)
 
     def build(x, axis=None, keepdims=False):
         x = to_node(x, name)
@@ -354,7 +356,7 @@ def reduction(name, oracle, grad=None, accumulate=None, out=None, takes="biuf", 
         return expand(y, axes) if keepdims else y
 
     build.__name__ = build.__qualname__ = name
-    build.__doc__ = row.get("doc") or f"Reduction {name}."
+    build.__doc__ = declared.get("doc") or f"Reduction {name}."
     return build
 
 

@@ -13,7 +13,7 @@ from ..graph.shapes import show
 from .base import cast, to_node, zeros_like
 from .bodies import merge
 from .logic import ne
-from .scan import _dtype
+from .scan import dtype_of
 
 __all__ = ["choose"]
 
@@ -114,7 +114,7 @@ def _infer_ifelse(attrs, condition, *captured):
 
 
 def _refit_ifelse(attrs, inputs):
-    types = [(_dtype(x), x.shape) for x in inputs[1:]]
+    types = [(dtype_of(x), x.shape) for x in inputs[1:]]
     constants = {
         k: x
         for k, x in enumerate(inputs[1:])

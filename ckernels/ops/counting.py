@@ -18,7 +18,7 @@ from .composite import mean
 from .control import check
 from .elementwise import abs, add, clip, maximum, mod, sub, true_div, where
 from .filling import arange
-from .indexing.advanced import _int_indices, flatnonzero, scatter_add, take, take_along_axis
+from .indexing.advanced import flatnonzero, int_indices, scatter_add, take, take_along_axis
 from .indexing.keys import getitem
 from .indexing.slicing import dynamic_slice
 from .joining import concatenate, stack
@@ -53,7 +53,7 @@ def bincount(x, weights=None, minlength=0):
     Its length is the largest of `x` and one more, and at least `minlength`. Negative numbers raise
     IndexOutOfBounds.
     """
-    x = _int_indices(x, "bincount")
+    x = int_indices(x, "bincount")
     if x.ndim != 1:
         raise ShapeError(f"bincount needs a vector, got shape {show(x.shape)}")
     weights = to_node(1 if weights is None else weights, "bincount")
@@ -208,7 +208,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     if not isinstance(multi_index, (list, tuple)):
         whole = to_node(multi_index, "ravel_multi_index")
         multi_index = [getitem(whole, k) for k in range(vector.shape[0])]
-    index = [cast(_int_indices(i, "ravel_multi_index"), "int64") for i in multi_index]
+    index = [cast(int_indices(i, "ravel_multi_index"), "int64") for i in multi_index]
     if len(index) != vector.shape[0]:
         raise ShapeError(f"ravel_multi_index got {len(index)} indices for {vector.shape[0]} axes")
     return make("ravel_multi_index", (vector, *index), {"mode": mode, "order": order})
@@ -222,7 +222,7 @@ def unravel_index(flat, dims, order="C"):
     count = vector.shape[0]
     found = make(
         "unravel_index",
-        (cast(_int_indices(flat, "unravel_index"), "int64"), vector),
+        (cast(int_indices(flat, "unravel_index"), "int64"), vector),
         {"count": count, "order": order},
     )
     return tuple(item(found, k) for k in range(count))
@@ -237,7 +237,7 @@ def choose_from(index, choices, mode="raise"):
     choices: tensors, or one whose first axis counts them. mode: see `take`.
     """
     _check_words("C", mode)
-    index = cast(_int_indices(index, "choose"), "int64")
+    index = cast(int_indices(index, "choose"), "int64")
     if not isinstance(choices, (list, tuple)):
         choices = to_node(choices, "choose")
         if not choices.ndim or choices.shape[0] is None:
@@ -309,7 +309,7 @@ def cov(x, y=None, rowvar=True, bias=False, ddof=None):
 
 def bartlett(n, dtype=None):
     """The triangle of `n` points (an int or a scalar node) that rises from 0 to 1 and falls."""
-    n = n if isinstance(n, numbers.Integral) else cast(_int_indices(n, "bartlett"), "int64")
+    n = n if isinstance(n, numbers.Integral) else cast(int_indices(n, "bartlett"), "int64")
     dtype = dtypes.name_of(dtype or dtypes.floatx())
     k = cast(arange(0, n, 1, "int64"), dtype)
     half = true_div(cast(sub(to_node(n), 1), dtype), 2)

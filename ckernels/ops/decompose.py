@@ -23,18 +23,22 @@ from .shape import size_of
 __all__ = ["solve", "inverse", "det", "cholesky", "svd", "qr", "eigh", "pinv", "eye_like"]
 
 
-def _t(x):
+def swapped(x):
+    """Each matrix transposed."""
     return swapaxes(x, -1, -2)
 
 
-def _mm(*xs):
+def chain(*xs):
+    """The product of all matrices."""
     total = xs[0]
     for x in xs[1:]:
         total = matmul(total, x)
     return total
 
 
-def _square(name):
+def square_only(name):
+    """check(x): refuses what is no square matrix, or a stack of them."""
+
     def check(x):
         if x.ndim < 2 or (None not in x.shape[-2:] and x.shape[-1] != x.shape[-2]):
             raise ShapeError(f"{name} needs square matrices, got shape {show(x.shape)}")
@@ -42,7 +46,8 @@ def _square(name):
     return check
 
 
-def _float_matrix(x, name):
+def float_matrix(x, name):
+    """`x` as a node of floats."""
     x = to_node(x, name)
     return cast(x, dtypes.to_float(x.dtype))
 
@@ -62,8 +67,8 @@ def _lapack(fn):
     return run
 
 
-def _square_op(name, fn, out, grad, doc):
-    check = _square(name)
+def square_op(name, fn, out, grad, doc):
+    check = square_only(name)
 
     def infer(attrs, x):
         check(x)
@@ -73,7 +78,7 @@ def _square_op(name, fn, out, grad, doc):
     op = Op(name, "opaque", infer, _lapack(fn), grad, ulp=1e4, cost=100, doc=doc)
 
     def build(x):
-        node = make(op, (_float_matrix(x, name),))
+        node = make(op, (float_matrix(x, name),))
         return node if node.outs is None else tuple(item(node, i) for i in range(len(node.outs)))
 
     build.__name__ = build.__qualname__ = name
@@ -81,11 +86,11 @@ def _square_op(name, fn, out, grad, doc):
     return build
 
 
-inverse = _square_op(
+inverse = square_op(
     "inverse",
     np.linalg.inv,
     lambda x: x.shape,
-    lambda node, g: (neg(_mm(_t(node), g, _t(node))),),
+    lambda node, g: (neg(chain(swapped(node), g, swapped(node))),),
     "The inverse of square matrices.",
 )
 
@@ -125,9 +130,9 @@ def _grad_cofactors_along(node, h):
     def inner(a, b):
         return sum(mul(a, b), (node.ndim - 2, node.ndim - 1), keepdims=True)
 
-    c, along, b = cofactors(x), make("cofactors_along", (x, h)), _t(inverse(x))
-    one = sub(mul(inner(b, g), along), _mm(along, _t(g), b))
-    two = sub(_mm(c, _t(g), b, _t(h), b), mul(inner(b, _mm(h, _t(b), g)), c))
+    c, along, b = cofactors(x), make("cofactors_along", (x, h)), swapped(inverse(x))
+    one = sub(mul(inner(b, g), along), chain(along, swapped(g), b))
+    two = sub(chain(c, swapped(g), b, swapped(h), b), mul(inner(b, chain(h, swapped(b), g)), c))
     return unbroadcast(add(one, two), x), unbroadcast(along, g)
 
 
@@ -141,14 +146,14 @@ Op(
     cost=100,
     doc="The derivative of the cofactors of x along g, of singular x too.",
 )
-cofactors = _square_op(
+cofactors = square_op(
     "cofactors",
     _np_cofactors,
     lambda x: x.shape,
     lambda node, g: (make("cofactors_along", (node.inputs[0], g)),),
     "The cofactors of square matrices, of singular ones too: the slope of det.",
 )
-det = _square_op(
+det = square_op(
     "det",
     np.linalg.det,
     lambda x: x.shape[:-2],
@@ -169,12 +174,12 @@ def eye_like(x):
 
 def _grad_cholesky(node, g):
     inv = inverse(node)
-    s = _mm(_t(inv), _half_diagonal(_mm(_t(node), g)), inv)
-    return (mul(add(s, _t(s)), 0.5),)
+    s = chain(swapped(inv), _half_diagonal(chain(swapped(node), g)), inv)
+    return (mul(add(s, swapped(s)), 0.5),)
 
 
 def _infer_cholesky(attrs, x):
-    _square("cholesky")(x)
+    square_only("cholesky")(x)
     return x.dtype, x.shape
 
 
@@ -206,11 +211,11 @@ Op(
 
 def cholesky(x):
     """The lower triangular L with L L^T = x, for positive definite x."""
-    return make("cholesky", (_float_matrix(x, "cholesky"),))
+    return make("cholesky", (float_matrix(x, "cholesky"),))
 
 
 def _infer_solve(attrs, a, b):
-    _square("solve")(a)
+    square_only("solve")(a)
     k = b.shape[-1 if attrs["vector"] else -2] if b.ndim else None
     if not b.ndim or (None not in (k, a.shape[-1]) and k != a.shape[-1]):
         raise ShapeError(
@@ -230,11 +235,11 @@ def _run_solve(attrs, a, b):
 
 def _grad_solve(node, g):
     a, b = node.inputs
-    gb = make("solve", (_t(a), g), node.attrs)
+    gb = make("solve", (swapped(a), g), node.attrs)
     if node.attrs["vector"]:
         ga = neg(mul(expand(gb, (gb.ndim,)), expand(node, (node.ndim - 1,))))
     else:
-        ga = neg(matmul(gb, _t(node)))
+        ga = neg(matmul(gb, swapped(node)))
     return unbroadcast(ga, a), unbroadcast(gb, b)
 
 
@@ -252,7 +257,7 @@ Op(
 
 def solve(a, b):
     """The x with a . x = b, for `b` a vector or matrices; axes before the last two broadcast."""
-    a, b = operands((_float_matrix(a, "solve"), _float_matrix(b, "solve")), "solve")
+    a, b = operands((float_matrix(a, "solve"), float_matrix(b, "solve")), "solve")
     return make("solve", (a, b), {"vector": b.ndim == 1})
 
 
@@ -265,7 +270,7 @@ def _parts(node, g):
     return outs, [mul(o, 0) if c is None else c for o, c in zip(outs, g)]
 
 
-def _diagonal_matrix(v):
+def diagonal_matrix(v):
     """Vectors in the last axis as diagonal matrices."""
     n = size_of(v, v.ndim - 1)
     return mul(expand(v, (v.ndim,)), eye(n, n, 0, v.dtype))
@@ -280,13 +285,13 @@ def _gaps(v):
 
 def _grad_eigh(node, g):
     (w, v), (gw, gv) = _parts(node, g)
-    inner = add(_diagonal_matrix(gw), mul(_gaps(w), _mm(_t(v), gv)))
-    s = _mm(v, inner, _t(v))
+    inner = add(diagonal_matrix(gw), mul(_gaps(w), chain(swapped(v), gv)))
+    s = chain(v, inner, swapped(v))
     # NumPy reads the lower triangle only: what falls on the upper one belongs to its mirror image.
-    return (sub(tril(add(s, _t(s))), mul(eye_like(s), s)),)
+    return (sub(tril(add(s, swapped(s))), mul(eye_like(s), s)),)
 
 
-eigh = _square_op(
+eigh = square_op(
     "eigh",
     lambda x: tuple(np.linalg.eigh(x)),
     lambda x: [(x.dtype, x.shape[:-1]), (x.dtype, x.shape)],
@@ -312,7 +317,7 @@ def _any_op(name, fn, outs, grad, doc):
     op = Op(name, "opaque", infer, _lapack(fn), grad, ulp=1e4, cost=100, doc=doc)
 
     def build(x):
-        node = make(op, (_float_matrix(x, name),))
+        node = make(op, (float_matrix(x, name),))
         return node if node.outs is None else tuple(item(node, i) for i in range(len(node.outs)))
 
     build.__name__ = build.__qualname__ = name
@@ -323,20 +328,20 @@ def _any_op(name, fn, outs, grad, doc):
 def _grad_svd(node, g):
     """Townsend 2016, for distinct singular values; with the parts outside the range of U and V."""
     (u, s, vt), (gu, gs, gvt) = _parts(node, g)
-    v, gv = _t(vt), _t(gvt)
+    v, gv = swapped(vt), swapped(gvt)
     f = _gaps(mul(s, s))
     s_row, s_column = expand(s, (s.ndim - 1,)), expand(s, (s.ndim,))
-    utu, vtv = _mm(_t(u), gu), _mm(_t(v), gv)
+    utu, vtv = chain(swapped(u), gu), chain(swapped(v), gv)
     inner = add(
-        add(mul(mul(f, sub(utu, _t(utu))), s_row), _diagonal_matrix(gs)),
-        mul(s_column, mul(f, sub(vtv, _t(vtv)))),
+        add(mul(mul(f, sub(utu, swapped(utu))), s_row), diagonal_matrix(gs)),
+        mul(s_column, mul(f, sub(vtv, swapped(vtv)))),
     )
-    total = _mm(u, inner, vt)
+    total = chain(u, inner, vt)
     inverse_s = true_div(1, s_row)
-    outside_u = sub(gu, _mm(u, utu))
-    outside_v = sub(gv, _mm(v, vtv))
-    total = add(total, _mm(mul(outside_u, inverse_s), vt))
-    return (add(total, _mm(u, _t(mul(outside_v, inverse_s)))),)
+    outside_u = sub(gu, chain(u, utu))
+    outside_v = sub(gv, chain(v, vtv))
+    total = add(total, chain(mul(outside_u, inverse_s), vt))
+    return (add(total, chain(u, swapped(mul(outside_v, inverse_s)))),)
 
 
 _svd = _any_op(
@@ -378,9 +383,9 @@ def _grad_qr(node, g):
     if None not in x.shape[-2:] and x.shape[-2] < x.shape[-1]:
         raise ShapeError(f"qr of shape {show(x.shape)} has no gradient: it needs rows >= columns")
     (q, r), (gq, gr) = _parts(node, g)
-    m = sub(_mm(r, _t(gr)), _mm(_t(gq), q))
-    symmetric = add(tril(m, -1), _t(tril(m)))  # the lower triangle copied to the upper one
-    return (_t(_solve(r, _t(add(gq, _mm(q, _t(symmetric)))))),)
+    m = sub(chain(r, swapped(gr)), chain(swapped(gq), q))
+    symmetric = add(tril(m, -1), swapped(tril(m)))  # the lower triangle copied to the upper one
+    return (swapped(_solve(r, swapped(add(gq, chain(q, swapped(symmetric)))))),)
 
 
 def _solve(a, b):
@@ -420,10 +425,10 @@ def qr(x, mode="reduced"):
 def _grad_pinv(node, g):
     """Golub and Pereyra 1973, for constant rank."""
     a, p = node.inputs[0], node
-    pt, gt = _t(p), _t(g)
-    outside = _mm(sub(gt, _mm(a, p, gt)), p, pt)  # (1 - A P) G^T P P^T
-    inside = _mm(pt, p, sub(gt, _mm(gt, p, a)))  # P^T P G^T (1 - P A)
-    return (add(neg(_mm(pt, g, pt)), add(outside, inside)),)
+    pt, gt = swapped(p), swapped(g)
+    outside = chain(sub(gt, chain(a, p, gt)), p, pt)  # (1 - A P) G^T P P^T
+    inside = chain(pt, p, sub(gt, chain(gt, p, a)))  # P^T P G^T (1 - P A)
+    return (add(neg(chain(pt, g, pt)), add(outside, inside)),)
 
 
 pinv = _any_op(

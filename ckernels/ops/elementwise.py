@@ -97,6 +97,8 @@ def _c_cast(attrs, dtype):
         return "(({0}) ? 1.0 : 0.0)" if to == "float64" else "(({0}) ? 1.0f : 0.0f)"
     if to in dtypes.C_STORED:
         name = dtypes.C_STORED[to]
+        if (dtype, to) == ("float64", "float16"):  # rounded once, as by NumPy
+            return "ck_half_to_float(ck_double_to_half({0}))"
         return f"ck_{name}_to_float(ck_float_to_{name}((float)({{0}})))"
     if dtype in dtypes.FLOATS and to in dtypes.INTEGERS:
         start = "f64" if dtype == "float64" else "f32"
@@ -265,7 +267,7 @@ reciprocal = elementwise("reciprocal", lambda a, d: f"{c_number(1, d)} / ({{0}})
 
 
 def _rounding(name, fn, doc):
-    row = elementwise(
+    op = elementwise(
         name,
         f"ck_{name}_{{S}}({{0}})",
         fn,
@@ -277,7 +279,7 @@ def _rounding(name, fn, doc):
 
     def build(x):
         x = scalar_or_node(x, name)
-        return x if dtypes.is_discrete(x.dtype) else row(x)
+        return x if dtypes.is_discrete(x.dtype) else op(x)
 
     build.__name__ = build.__qualname__ = name
     build.__doc__ = doc

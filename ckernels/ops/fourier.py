@@ -15,7 +15,7 @@ from .base import cast, expand, to_node
 from .elementwise import add, mul, rsqrt, sub, true_div, where
 from .filling import arange
 from .logic import eq, logical_or
-from .movement import _vector_values
+from .movement import vector_values
 from .shape import shape_vector, size_of, sized, times
 
 __all__ = ["rfft", "irfft"]
@@ -40,7 +40,7 @@ def _run_rfft(attrs, x):
 
 
 def _infer_irfft(attrs, z, sizes):
-    sizes = _vector_values("irfft", sizes)
+    sizes = vector_values("irfft", sizes)
     k = len(sizes)
     if z.ndim <= k or z.shape[-1] not in (2, None):
         raise ShapeError(

@@ -15,16 +15,16 @@ from ..graph.op import Op
 from ..graph.shapes import product, show
 from .base import expand, operands, to_node, zeros_like
 from .decompose import (
-    _diagonal_matrix,
-    _float_matrix,
-    _mm,
-    _square,
-    _square_op,
-    _t,
+    chain,
+    diagonal_matrix,
     eigh,
     eye_like,
+    float_matrix,
     inverse,
     solve,
+    square_only,
+    square_op,
+    swapped,
 )
 from .elementwise import add, mul, sub
 from .filling import tril
@@ -71,13 +71,13 @@ def _np_expm(x):
 
 def _grad_expm(node, g):
     """The corner of expm([[x^T, g], [0, x^T]])."""
-    x = _t(node.inputs[0])
+    x = swapped(node.inputs[0])
     n, zeros = size_of(x, x.ndim - 1), zeros_like(x)
     block = concatenate([concatenate([x, g], -1), concatenate([zeros, x], -1)], -2)
     return (getitem(expm(block), (Ellipsis, slice(None, n), slice(n, None))),)
 
 
-expm = _square_op(
+expm = square_op(
     "expm", _np_expm, lambda x: x.shape, _grad_expm, "The exponential of square matrices."
 )
 
@@ -89,10 +89,10 @@ def _grad_slogdet(node, g):
     if g[1] is None:
         return (None,)
     x = node.inputs[0]
-    return (mul(expand(g[1], (x.ndim - 2, x.ndim - 1)), _t(inverse(x))),)
+    return (mul(expand(g[1], (x.ndim - 2, x.ndim - 1)), swapped(inverse(x))),)
 
 
-slogdet = _square_op(
+slogdet = square_op(
     "slogdet",
     lambda x: tuple(np.linalg.slogdet(x)),
     lambda x: [(x.dtype, x.shape[:-2]), (x.dtype, x.shape[:-2])],
@@ -106,7 +106,7 @@ def _complex_of(dtype):
 
 
 def _infer_eig(attrs, x):
-    _square("eig")(x)
+    square_only("eig")(x)
     wide = _complex_of(x.dtype)
     return [(wide, x.shape[:-1]), (wide, x.shape)]
 
@@ -134,17 +134,17 @@ def eig(x):
     Both are complex, also where all are real. It has no gradient; that of symmetric matrices
     (eigh) has one.
     """
-    found = make("eig", (_float_matrix(x, "eig"),))
+    found = make("eig", (float_matrix(x, "eig"),))
     return item(found, 0), item(found, 1)
 
 
 def _grad_eigvalsh(node, g):
     _, v = eigh(node.inputs[0])
-    s = _mm(v, _diagonal_matrix(g), _t(v))
-    return (sub(tril(add(s, _t(s))), mul(eye_like(s), s)),)
+    s = chain(v, diagonal_matrix(g), swapped(v))
+    return (sub(tril(add(s, swapped(s))), mul(eye_like(s), s)),)
 
 
-eigvalsh = _square_op(
+eigvalsh = square_op(
     "eigvalsh",
     np.linalg.eigvalsh,
     lambda x: x.shape[:-1],
@@ -169,7 +169,7 @@ def kron(a, b):
 def matrix_power(x, n):
     """The product of `n` (an int) factors `x`; of inverses for a negative `n`."""
     x = to_node(x, "matrix_power")
-    _square("matrix_power")(x)
+    square_only("matrix_power")(x)
     if isinstance(n, bool) or not isinstance(n, numbers.Integral):
         raise ArgumentError(f"the exponent of matrix_power is an int, not {n!r}")
     if n < 0:
@@ -204,7 +204,7 @@ def _check_square(name, x, rows, columns):
 
 def tensorinv(x, ind=2):
     """np.linalg.tensorinv: the inverse of `x` as a map from its last axes to its first `ind`."""
-    x = _float_matrix(x, "tensorinv")
+    x = float_matrix(x, "tensorinv")
     if not 0 < ind < x.ndim:
         raise ArgumentError(
             f"ind of tensorinv is between 0 and the {x.ndim} dimensions of the tensor, got {ind}"
@@ -216,9 +216,7 @@ def tensorinv(x, ind=2):
 
 def tensorsolve(a, b, axes=None):
     """np.linalg.tensorsolve: the x with tensordot(a, x, x.ndim) = b; `axes` of `a` go last."""
-    a, b = operands(
-        (_float_matrix(a, "tensorsolve"), _float_matrix(b, "tensorsolve")), "tensorsolve"
-    )
+    a, b = operands((float_matrix(a, "tensorsolve"), float_matrix(b, "tensorsolve")), "tensorsolve")
     if axes is not None:
         last = [int(k) % a.ndim for k in axes]
         a = transpose(a, [k for k in range(a.ndim) if k not in last] + last)

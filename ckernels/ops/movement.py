@@ -156,7 +156,7 @@ def squeeze(x, axes=None):
 # --- reshape ----------------------------------------------------------------------------------
 
 
-def _vector_values(what, vector):
+def vector_values(what, vector):
     if vector.dtype != "int64" or vector.ndim != 1:
         raise ShapeError(
             f"{what} needs an int64 vector of sizes, got {vector.dtype} of shape "
@@ -172,7 +172,7 @@ def _vector_values(what, vector):
 
 
 def _infer_reshape(attrs, x, vector):
-    new = _vector_values("reshape", vector)
+    new = vector_values("reshape", vector)
     holes = [i for i, d in enumerate(new) if d == -1]
     if len(holes) > 1 or any(d is not None and d < -1 for d in new):
         raise ShapeError(
@@ -244,7 +244,7 @@ def flatten(x, ndim=1):
 
 
 def _infer_broadcast_to(attrs, x, vector):
-    new = _vector_values("broadcast_to", vector)
+    new = vector_values("broadcast_to", vector)
     lead = len(new) - x.ndim
     if (
         lead < 0

@@ -18,7 +18,7 @@ from ..graph.node import item, make
 from ..graph.op import Op
 from ..graph.shapes import show
 from .base import cast, to_node
-from .movement import _vector_values
+from .movement import vector_values
 from .random import drawn_shape, without_end
 from .shape import shape_vector
 
@@ -114,7 +114,7 @@ def _infer_uniform(attrs, rstate, vector):
             "mrg_uniform needs states of shape (streams, 6) and dtype int32, got "
             f"{rstate.dtype} of shape {show(rstate.shape)}"
         )
-    sizes = tuple(_vector_values("mrg_uniform", vector))
+    sizes = tuple(vector_values("mrg_uniform", vector))
     if any(d is not None and d < 0 for d in sizes):
         raise ShapeError(f"mrg_uniform: shape {show(sizes)} has a negative size")
     if rstate.shape[0] == 0 and 0 not in sizes:

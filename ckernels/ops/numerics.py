@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 
-def _each(fn):
+def each_element(fn):
     ufunc = np.frompyfunc(fn, 1, 1)
     return lambda x: np.asarray(ufunc(np.asarray(x, dtype="float64"))).astype("float64")
 
@@ -30,10 +30,10 @@ def _gammaln(x):
         return math.inf
 
 
-erf = _each(math.erf)
-erfc = _each(math.erfc)
-gamma = _each(_gamma)
-gammaln = _each(_gammaln)
+erf = each_element(math.erf)
+erfc = each_element(math.erfc)
+gamma = each_element(_gamma)
+gammaln = each_element(_gammaln)
 
 
 def erfcinv(y):

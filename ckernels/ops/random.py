@@ -26,7 +26,7 @@ from .filling import arange
 from .indexing.keys import getitem
 from .joining import concatenate
 from .logic import eq, ge, le, lt
-from .movement import _vector_values, broadcast_to, shape
+from .movement import broadcast_to, shape, vector_values
 from .reduce import sum
 from .running import cumsum
 from .shape import shape_vector, size_of, sized
@@ -124,7 +124,7 @@ def _generator(name, values, accepts, doc):
                 f"{name} needs a state of 3 int64 words, got {state.dtype} of shape "
                 f"{show(state.shape)}"
             )
-        known = _vector_values(name, vector)
+        known = vector_values(name, vector)
         if any(d is not None and d < 0 for d in known):
             raise ShapeError(f"{name}: shape {show(known)} has a negative size")
         return attrs["dtype"], tuple(known)

@@ -71,13 +71,13 @@ class ScanSignature:
 
     def types(self):
         """(dtype, shape) of each input of the body, as the operands have it."""
-        found = [(_dtype(rows), rows.shape[1:]) for _, rows in self.seqs]
+        found = [(dtype_of(rows), rows.shape[1:]) for _, rows in self.seqs]
         for init, taps in zip(self.inits, self.attrs["taps"]):
-            found += [(_dtype(init), init.shape[1:])] * len(taps)
-        return found + [(_dtype(x), x.shape) for x in self.others]
+            found += [(dtype_of(init), init.shape[1:])] * len(taps)
+        return found + [(dtype_of(x), x.shape) for x in self.others]
 
 
-def _dtype(x):
+def dtype_of(x):
     return x.dtype if isinstance(x.dtype, str) else x.dtype.name
 
 
@@ -202,7 +202,7 @@ def _run(attrs, steps, *operands):
 
 
 def _fitted(attrs, arrays):
-    """(Layout of the arrays, body for their shapes); ShapeError where rows are missing."""
+    """(ScanSignature of the arrays, body for their shapes); ShapeError where rows are missing."""
     sig, total = ScanSignature(attrs, arrays), int(arrays[0])
     for k, (_, rows) in enumerate(sig.seqs):
         _check_rows(k, rows, total, label(attrs))

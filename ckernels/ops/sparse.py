@@ -28,7 +28,7 @@ __all__ = ["csr_dot", "csr_sample", "csr_dense", "csr_take", "csr_rows", "csr_or
 # --- shapes and checks -------------------------------------------------------------------------
 
 
-def _structure(name, indices, indptr, extent, data=None):
+def structure_of(name, indices, indptr, extent, data=None):
     """(rows, columns) of a matrix, as far as known; ShapeError where its parts are no vectors."""
     ranks = [(indices, 1), (indptr, 1), (extent, 3)] + ([(data, 1)] if data is not None else [])
     if any(n.ndim != rank for n, rank in ranks):
@@ -48,7 +48,7 @@ def _same(name, what, found, wanted):
         raise ShapeError(f"{name}: {what} has the size {found} where {wanted} is needed")
 
 
-def _rows_of(name, indices, indptr, shape):
+def rows_of(name, indices, indptr, shape):
     """The row of each stored number, checked; padding is left out."""
     rows, columns = shape[:2]
     if len(indptr) != rows + 1:
@@ -72,7 +72,7 @@ def _rows_of(name, indices, indptr, shape):
     return np.repeat(np.arange(rows), held)
 
 
-def _check_data(name, data, indices):
+def check_data(name, data, indices):
     if data.shape != indices.shape:
         raise ShapeError(f"{name}: {len(data)} stored numbers have {len(indices)} indices")
 
@@ -81,7 +81,7 @@ def _check_data(name, data, indices):
 
 
 def _infer_dot(attrs, data, indices, indptr, extent, y):
-    rows, columns = _structure("the dot product", indices, indptr, extent, data)
+    rows, columns = structure_of("the dot product", indices, indptr, extent, data)
     if y.ndim != 2:
         raise ShapeError(
             f"the dot product of a sparse matrix needs a dense matrix, not the shape "
@@ -100,8 +100,8 @@ def _infer_dot(attrs, data, indices, indptr, extent, y):
 
 
 def _run_dot(attrs, data, indices, indptr, extent, y):
-    rows = _rows_of("the dot product", indices, indptr, extent.shape)
-    _check_data("the dot product", data, indices)
+    rows = rows_of("the dot product", indices, indptr, extent.shape)
+    check_data("the dot product", data, indices)
     near, far = (rows, indices[: len(rows)]) if attrs["back"] else (indices[: len(rows)], rows)
     if y.shape[0] != extent.shape[0 if attrs["back"] else 1]:
         raise ShapeError(
@@ -135,7 +135,7 @@ Op(
 
 
 def _infer_sample(attrs, indices, indptr, extent, u, v):
-    rows, columns = _structure("sampling", indices, indptr, extent)
+    rows, columns = structure_of("sampling", indices, indptr, extent)
     if u.ndim != 2 or v.ndim != 2:
         raise ShapeError(
             f"sampling a product needs two matrices, got shapes {show(u.shape)} and {show(v.shape)}"
@@ -150,7 +150,7 @@ def _infer_sample(attrs, indices, indptr, extent, u, v):
 
 def _run_sample(attrs, indices, indptr, extent, u, v):
     _infer_sample(attrs, *(_Known(a) for a in (indices, indptr, extent, u, v)))
-    rows = _rows_of("sampling", indices, indptr, extent.shape)
+    rows = rows_of("sampling", indices, indptr, extent.shape)
     wide = {"float16": "float64", "float32": "float64"}.get(u.dtype.name, u.dtype)
     out = np.zeros(indices.shape, u.dtype)
     out[: len(rows)] = (u[rows].astype(wide) * v[indices[: len(rows)]]).sum(1)
@@ -191,12 +191,12 @@ Op(
 
 
 def _infer_dense(attrs, data, indices, indptr, extent):
-    return data.dtype, _structure("to_dense", indices, indptr, extent, data)
+    return data.dtype, structure_of("to_dense", indices, indptr, extent, data)
 
 
 def _run_dense(attrs, data, indices, indptr, extent):
-    rows = _rows_of("to_dense", indices, indptr, extent.shape)
-    _check_data("to_dense", data, indices)
+    rows = rows_of("to_dense", indices, indptr, extent.shape)
+    check_data("to_dense", data, indices)
     out = np.zeros(extent.shape[:2], data.dtype)
     np.add.at(out, (rows, indices[: len(rows)]), data[: len(rows)])
     return out
@@ -219,7 +219,7 @@ Op(
 
 
 def _infer_take(attrs, indices, indptr, extent, x):
-    rows, columns = _structure("reading at stored places", indices, indptr, extent)
+    rows, columns = structure_of("reading at stored places", indices, indptr, extent)
     if x.ndim != 2:
         raise ShapeError(
             f"a sparse matrix meets dense matrices only, not the shape {show(x.shape)}"
@@ -231,7 +231,7 @@ def _infer_take(attrs, indices, indptr, extent, x):
 
 def _run_take(attrs, indices, indptr, extent, x):
     _infer_take(attrs, *(_Known(a) for a in (indices, indptr, extent, x)))
-    rows = _rows_of("reading at stored places", indices, indptr, extent.shape)
+    rows = rows_of("reading at stored places", indices, indptr, extent.shape)
     out = np.zeros(indices.shape, x.dtype)
     out[: len(rows)] = x[rows, indices[: len(rows)]]
     return out
@@ -257,12 +257,12 @@ Op(
 
 
 def _infer_rows(attrs, indices, indptr, extent):
-    _structure("the rows of a sparse matrix", indices, indptr, extent)
+    structure_of("the rows of a sparse matrix", indices, indptr, extent)
     return indices.dtype, indices.shape
 
 
 def _run_rows(attrs, indices, indptr, extent):
-    rows = _rows_of("the rows of a sparse matrix", indices, indptr, extent.shape)
+    rows = rows_of("the rows of a sparse matrix", indices, indptr, extent.shape)
     return np.append(rows, np.zeros(len(indices) - len(rows))).astype(indices.dtype)
 
 
@@ -278,12 +278,12 @@ Op(
 
 
 def _infer_order(attrs, indices, indptr, extent):
-    _, columns = _structure("turning a sparse matrix", indices, indptr, extent)
+    _, columns = structure_of("turning a sparse matrix", indices, indptr, extent)
     return [("int64", indices.shape), (indptr.dtype, (None if columns is None else columns + 1,))]
 
 
 def _run_order(attrs, indices, indptr, extent):
-    rows = _rows_of("turning a sparse matrix", indices, indptr, extent.shape)
+    rows = rows_of("turning a sparse matrix", indices, indptr, extent.shape)
     used = indices[: len(rows)]
     order = np.append(np.argsort(used, kind="stable"), np.arange(len(rows), len(indices)))
     ends = np.bincount(used.astype("int64"), minlength=extent.shape[1]).cumsum()
@@ -328,7 +328,7 @@ Op(
 
 
 def _run_merge(attrs, indices, indptr, extent):
-    rows = _rows_of("merging places", indices, indptr, extent.shape)
+    rows = rows_of("merging places", indices, indptr, extent.shape)
     places = rows * extent.shape[1] + indices[: len(rows)].astype("int64")
     kept, target = np.unique(places, return_inverse=True)
     columns = max(extent.shape[1], 1)
@@ -341,7 +341,7 @@ def _run_merge(attrs, indices, indptr, extent):
 
 
 def _infer_merge(attrs, indices, indptr, extent):
-    rows, _ = _structure("merging places", indices, indptr, extent)
+    rows, _ = structure_of("merging places", indices, indptr, extent)
     return [
         ("int64", indices.shape),
         (indices.dtype, (None,)),

@@ -18,7 +18,7 @@ from .joining import concatenate
 from .movement import broadcast_to, transpose
 from .running import cumsum
 from .shape import pack
-from .sparse import _check_data, _rows_of, _structure, csr_order, csr_rows
+from .sparse import check_data, csr_order, csr_rows, rows_of, structure_of
 
 __all__ = ["csr_product", "csr_product_places"]
 
@@ -27,8 +27,8 @@ BLOCK = 1 << 18  # products of two numbers that the oracles look at together
 
 def _check(name, first, second, data=(None, None)):
     """(rows, columns) of the product of matrices given as (indices, indptr, extent)."""
-    rows, inner = _structure(name, *first, data[0])
-    near, columns = _structure(name, *second, data[1])
+    rows, inner = structure_of(name, *first, data[0])
+    near, columns = structure_of(name, *second, data[1])
     if None not in (inner, near) and inner != near:
         raise ShapeError(
             f"cannot multiply a sparse matrix of shape {show((rows, inner))} with one "
@@ -46,8 +46,8 @@ def _pairs(first, second):
             f"and {show(second[2].shape[:2])}"
         )
     rows, _ = (
-        _rows_of(name, *first[:2], first[2].shape),
-        _rows_of(name, *second[:2], second[2].shape),
+        rows_of(name, *first[:2], first[2].shape),
+        rows_of(name, *second[:2], second[2].shape),
     )
     held, middle = np.diff(second[1].astype("int64")), first[0][: len(rows)].astype("int64")
     many = held[middle]
@@ -149,9 +149,9 @@ def _infer_product(attrs, data, *parts):
 def _run_product(attrs, data, *parts):
     first, second, third = parts[:3], parts[4:7], parts[7:]
     name = "the product of two sparse matrices"
-    _check_data(name, data, first[0])
-    _check_data(name, parts[3], second[0])
-    rows, columns = _rows_of(name, *third[:2], third[2].shape), max(third[2].shape[1], 1)
+    check_data(name, data, first[0])
+    check_data(name, parts[3], second[0])
+    rows, columns = rows_of(name, *third[:2], third[2].shape), max(third[2].shape[1], 1)
     wide = {"float16": "float64", "float32": "float64"}.get(data.dtype.name, data.dtype)
     wanted, where = np.unique(rows * columns + third[0][: len(rows)], return_inverse=True)
     total = np.zeros(len(wanted), wide)

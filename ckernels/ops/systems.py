@@ -12,7 +12,7 @@ from ..graph.node import item, make
 from ..graph.op import REGISTRY, Op
 from ..graph.shapes import broadcast, show
 from .base import cast, expand, operands, unbroadcast
-from .decompose import _float_matrix, _square, _t, cholesky, eye_like, pinv, solve
+from .decompose import cholesky, eye_like, float_matrix, pinv, solve, square_only, swapped
 from .elementwise import add, mul, neg, square, sub
 from .filling import tril, triu
 from .linalg import dot, matmul
@@ -42,7 +42,7 @@ def _substitute(a, b, lower):
 
 
 def _infer_triangular(attrs, a, b):
-    _square("solve_triangular")(a)
+    square_only("solve_triangular")(a)
     k = b.shape[-1 if attrs["vector"] else -2] if b.ndim > (not attrs["vector"]) else None
     few = b.ndim < (1 if attrs["vector"] else 2)
     if few or (None not in (k, a.shape[-1]) and k != a.shape[-1]):
@@ -88,7 +88,7 @@ def _grad_triangular(node, g):
         left, right = expand(gb, (gb.ndim,)), expand(node, (node.ndim,))
     else:
         left, right = gb, node
-    ga = neg(matmul(right, _t(left)) if attrs["trans"] else matmul(left, _t(right)))
+    ga = neg(matmul(right, swapped(left)) if attrs["trans"] else matmul(left, swapped(right)))
     off = 1 if attrs["unit"] else 0
     ga = tril(ga, -off) if attrs["lower"] else triu(ga, off)
     return unbroadcast(ga, a), unbroadcast(gb, b)
@@ -118,7 +118,7 @@ def solve_triangular(a, b, lower=False, trans=False, unit_diagonal=False):
         raise ArgumentError(
             f"trans of solve_triangular is False or True ('N' or 'T'), not {trans!r}"
         )
-    a, b = operands((_float_matrix(a, name), _float_matrix(b, name)), name)
+    a, b = operands((float_matrix(a, name), float_matrix(b, name)), name)
     return make(
         name,
         (a, b),
@@ -147,7 +147,7 @@ STRUCTURES = {"gen": "gen", "general": "gen", "sym": "sym", "symmetric": "sym", 
 def mirrored(a, lower):
     """The symmetric matrices of which `a` holds one triangle."""
     part = tril(a) if lower else triu(a)
-    return sub(add(part, _t(part)), mul(part, eye_like(a)))
+    return sub(add(part, swapped(part)), mul(part, eye_like(a)))
 
 
 def solve_structured(a, b, assume_a="gen", lower=False, trans=False):
@@ -159,9 +159,9 @@ def solve_structured(a, b, assume_a="gen", lower=False, trans=False):
         raise ArgumentError(f"assume_a is one of {', '.join(STRUCTURES)}, not {assume_a!r}")
     kind = STRUCTURES[assume_a]
     if kind == "gen":
-        a = _float_matrix(a, "solve")
-        return solve(_t(a) if trans else a, b)
-    a = mirrored(_float_matrix(a, "solve"), lower)
+        a = float_matrix(a, "solve")
+        return solve(swapped(a) if trans else a, b)
+    a = mirrored(float_matrix(a, "solve"), lower)
     return solve(a, b) if kind == "sym" else cho_solve(cholesky(a), b)
 
 
@@ -195,8 +195,8 @@ def _grad_lstsq(node, g):
         return None, None
     p = pinv(a)
     matrix = b.ndim == 2
-    outer = matmul(gx, _t(b)) if matrix else matmul(expand(gx, (1,)), expand(b, (0,)))
-    return REGISTRY["pinv"].grad(p, outer)[0], dot(_t(p), gx)
+    outer = matmul(gx, swapped(b)) if matrix else matmul(expand(gx, (1,)), expand(b, (0,)))
+    return REGISTRY["pinv"].grad(p, outer)[0], dot(swapped(p), gx)
 
 
 Op(
@@ -217,7 +217,7 @@ def lstsq(a, b, rcond=None):
 
     rcond: singular values below this part of the largest count as zero (NumPy's default).
     """
-    a, b = operands((_float_matrix(a, "lstsq"), _float_matrix(b, "lstsq")), "lstsq")
+    a, b = operands((float_matrix(a, "lstsq"), float_matrix(b, "lstsq")), "lstsq")
     found = make("lstsq", (a, b), {"rcond": None if rcond is None else float(rcond)})
     x = item(found, 0)
     return x, cast(sum(square(sub(dot(a, x), b)), 0), a.dtype), item(found, 1)

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from .numerics import _each, erfc
+from .numerics import each_element, erfc
 
 
 def _erfcx(x):
@@ -30,7 +30,7 @@ def _erfcx(x):
         return math.inf
 
 
-erfcx = _each(_erfcx)
+erfcx = each_element(_erfcx)
 
 
 def log_ndtr(x):

@@ -8,246 +8,131 @@ import numpy as np
 
 from .. import dtypes
 from ..graph.node import make
-from .engine import Family, Var, fit, number, scalar
-from .views import zeros
+from .engine import Family, Formula, Var, a_number, number
+from .engine import forms as f
 
 family = Family("canonicalise")
-rule, formula = family.rule, family.formula
-x, y, c = Var("x"), Var("y"), Var("c")
+x, y, z = Var("x"), Var("y"), Var("z")
+c, d = (a_number(name, lambda n: n.ndim == 0 and number(n) is not None) for name in "cd")
+# fmt: off
+
+
+def is_any(dtype):
+    return True
+
+
+def is_signed(dtype):
+    """Whether a number times -1 is one of that dtype."""
+    return dtype not in dtypes.UNSIGNED
+
+
+def is_no_bool(dtype):
+    return dtype != "bool"
+
+
+def exact(left, right, takes=is_any):
+    """A formula for all dtypes. Views are not opened: other rules bring them outside."""
+    return Formula(left, right, takes=takes, views=False)
+
+
+def rule(name, *formulas, doc=""):
+    """A rule of formulas; (left, right, takes) is an exact one."""
+    family.formulas(name, *(exact(*p) if isinstance(p, tuple) else p for p in formulas), doc=doc)
 
 
 # --- neutral elements -----------------------------------------------------------------------------
 
+rule("plus_zero", (x + 0, x), (x - 0, x), (0 - x, -x), doc="-0.0 + 0 keeps its sign.")
+rule("times_one",
+     (x * 1, x), (x / 1, x), (x * -1, -x, is_signed), (x / -1, -x, is_signed),
+     (x * 0, 0, dtypes.is_discrete),
+     doc="A float times 0 may be NaN.")
 
-def _discrete(node):
-    return dtypes.is_discrete(node.dtype)
+there = a_number("c", number)  # a number other than 0
+rule("mask_decided",
+     (f.masked_mul(there, x), there * x), (f.masked_div(there, x), there / x),
+     doc="A mask of a number other than 0 masks nothing.")
 
+rule("minus_itself", (x - x, 0, dtypes.is_discrete), doc="A float may be NaN or inf.")
 
-@rule("add", "sub")
-def plus_zero(node):
-    """x + 0, x - 0 is x (-0.0 + 0 keeps its sign); 0 - x is -x."""
-    a, b = node.inputs
-    if number(b) == 0:
-        return a
-    if number(a) == 0:
-        return b if node.op.name == "add" else make("neg", (b,))
-    return None
+rule("pow_by_constant",
+     (x ** 0, 1), (x ** 1, x), (x ** 2, f.square(x)), (x ** 3, x * f.square(x)),
+     (x ** 4, f.square(f.square(x))),
+     *(exact(left, right, dtypes.is_inexact) for left, right in (
+         (x ** -1, 1 / x), (x ** -2, 1 / f.square(x)), (x ** 0.5, f.sqrt(x)),
+         (x ** 1.5, x * f.sqrt(x)), (x ** -0.5, 1 / f.sqrt(x)))),
+     doc="x ** 0.5 and sqrt(x) differ at -inf (inf against NaN). x ** 0 is 1, of NaN too.")
 
-
-@rule("mul", "true_div")
-def times_one(node):
-    """x * 1, x / 1 is x; x * -1, x / -1 is -x; an integer times 0 is 0 (a float may be NaN)."""
-    a, b = node.inputs
-    if node.op.name == "mul" and a.op.name == "constant":
-        a, b = b, a
-    if b.op.name != "constant":
-        return None
-    value = number(b)
-    if value == 1:
-        return a
-    if value == -1 and node.dtype not in dtypes.UNSIGNED:
-        return make("neg", (a,))
-    if value == 0 and node.op.name == "mul" and _discrete(node):
-        return zeros(node.dtype, node.shape)
-    return None
-
-
-@rule("masked_mul", "masked_div")
-def mask_decided(node):
-    """masked_mul and masked_div of a number other than 0 are the plain product and quotient."""
-    a, b = node.inputs
-    plain = {"masked_mul": "mul", "masked_div": "true_div"}[node.op.name]
-    return make(plain, (a, b)) if number(a) else None
-
-
-@rule("sub")
-def minus_itself(node):
-    """x - x is 0 for integers (a float may be NaN or inf)."""
-    a, b = node.inputs
-    return zeros(node.dtype, node.shape) if a is b and _discrete(node) else None
-
-
-@rule("pow")
-def pow_by_constant(node):
-    """x ** c for c in 0, 1, 2, 3, 4, -1, -2, +-0.5, 1.5: products, quotients and roots.
-
-    x ** 0.5 becomes sqrt(x): they differ at -inf (inf against NaN). x ** 0 is 1, of NaN too.
-    """
-    base, p = node.inputs
-    p = number(p)
-    if p is None or p not in _POWERS:
-        return None
-    if dtypes.is_discrete(node.dtype) and p not in (0, 1, 2, 3, 4):
-        return None
-    return _POWERS[p](base)
-
-
-def _square(base):
-    return make("square", (base,))
-
-
-def _ratio(base):
-    return make("true_div", (scalar(1, base.dtype), base))
-
-
-def _sqrt(base):
-    return make("sqrt", (base,))
-
-
-_POWERS = {
-    0: lambda b: fit(scalar(1, b.dtype), b.shape),
-    1: lambda b: b,
-    2: _square,
-    3: lambda b: make("mul", (b, _square(b))),
-    4: lambda b: _square(_square(b)),
-    -1: _ratio,
-    -2: lambda b: _ratio(_square(b)),
-    0.5: _sqrt,
-    1.5: lambda b: make("mul", (b, _sqrt(b))),
-    -0.5: lambda b: _ratio(_sqrt(b)),
-}  # fmt: skip
-
-
-@rule("identity", "stop_gradient", "checkpoint")
-def no_mark(node):
-    """identity, stop_gradient and checkpoint have done their work when gradients exist."""
-    return node.inputs[0]
+rule("no_mark",
+     (f.identity(x), x), (f.stop_gradient(x), x), (f.checkpoint(x), x),
+     doc="Marks have done their work when gradients exist.")
 
 
 # --- signs travel outwards ------------------------------------------------------------------------
 
+factor = a_number("c", lambda n: n.ndim == 0 and number(n) not in (None, 1, -1))
+rule("neg_of",
+     (f.neg(-x), x), (f.neg(x - y), y - x),
+     (-(x * factor), x * (lambda c: -c)),
+     (-(factor / x), (lambda c: -c) / x), (-(x / factor), x / (lambda c: -c)))
 
-@rule("neg")
-def neg_of(node):
-    """--x is x; -(a - b) is b - a; -(x * c) is x * -c; -(c / x) is -c / x."""
-    a = node.inputs[0]
-    name = a.op.name
-    if name == "neg":
-        return a.inputs[0]
-    if name == "sub":
-        return make("sub", (a.inputs[1], a.inputs[0]))
-    if name in ("mul", "true_div"):
-        p, q = a.inputs
-        for k, i in enumerate((p, q)):
-            value = number(i)
-            if value is not None and value not in (1, -1) and i.ndim == 0:
-                pair = [p, q]
-                pair[k] = scalar(-i.value, i.dtype)
-                return make(name, pair)
-    return None
+rule("add_of_neg", (-x + -y, -(x + y)), (x + -y, x - y))
+rule("sub_of_neg", (x - -y, x + y), (-x - y, -(x + y)))
+rule("product_of_neg",
+     (-x * -y, x * y), (-x * y, -(x * y)),
+     (-x / -y, x / y), (-x / y, -(x / y)), (x / -y, -(x / y)))
 
 
-@rule("add")
-def add_of_neg(node):
-    """x + -y is x - y; -x + -y is -(x + y)."""
-    a, b = node.inputs
-    if b.op.name == "neg":
-        if a.op.name == "neg":
-            return make("neg", (make("add", (a.inputs[0], b.inputs[0])),))
-        return make("sub", (a, b.inputs[0]))
-    if a.op.name == "neg":
-        return make("sub", (b, a.inputs[0]))
-    return None
+def is_not_complex(dtype):
+    return not dtypes.is_complex(dtype)
 
 
-@rule("sub")
-def sub_of_neg(node):
-    """x - -y is x + y; -x - y is -(x + y)."""
-    a, b = node.inputs
-    if b.op.name == "neg":
-        return make("add", (a, b.inputs[0]))
-    if a.op.name == "neg":
-        return make("neg", (make("add", (a.inputs[0], b)),))
-    return None
+rule("even_of_neg",
+     (f.abs(f.abs(x)), f.abs(x)), (f.abs(-x), f.abs(x)),
+     *((op(sign(x)), op(x), is_not_complex)
+       for op in (f.square, f.cosh, f.cos) for sign in (f.neg, f.abs)),
+     doc="These do not see a sign.")
+
+rule("equal_factors", (x * x, f.square(x), is_no_bool))
 
 
-@rule("mul", "true_div")
-def product_of_neg(node):
-    """-x * y is -(x * y), -x * c is x * -c; the same for quotients."""
-    a, b = node.inputs
-    sign, new = 1, []
-    for i in (a, b):
-        if i.op.name == "neg":
-            sign, i = -sign, i.inputs[0]
-        new.append(i)
-    if new[0] is a and new[1] is b:
-        return None
-    made = make(node.op, new)
-    return make("neg", (made,)) if sign < 0 else made
+# --- constants side by side -----------------------------------------------------------------------
 
 
-@rule("abs", "square", "cosh", "cos")
-def even_of_neg(node):
-    """abs, square, cos and cosh do not see a sign."""
-    a = node.inputs[0]
-    if a.op.name == "neg" or (a.op.name == "abs" and node.op.name != "abs"):
-        return None if dtypes.is_complex(a.dtype) else make(node.op, (a.inputs[0],))
-    return a if a.op.name == "abs" else None
+def normal(function):
+    """A number made by `function`, where it is a normal one: others stay apart."""
+
+    def of(c, d):
+        value = function(c, d)
+        info = dtypes.finfo(value.dtype)
+        return value if info.tiny <= abs(value) <= info.max else None
+
+    return of
 
 
-@rule("mul")
-def equal_factors(node):
-    """x * x is x squared."""
-    a, b = node.inputs
-    return make("square", (a,)) if a is b and a.dtype != "bool" else None
+def is_single_or_double(dtype):
+    return dtype in ("float32", "float64")
 
 
-@rule("mul", "true_div")
-def merge_factors(node):
-    """(x * c) * d is x * (c * d), one rounding less, where c * d is a normal number; / alike."""
-    a, b = node.inputs
-    if node.op.name == "mul" and a.op.name == "constant":
-        a, b = b, a
-    if number(b) is None or b.ndim or node.dtype not in ("float32", "float64"):
-        return None
-    if a.op.name not in ("mul", "true_div"):
-        return None
-    return _merged(node, a, b.value)
+def is_integer(dtype):
+    return dtype in dtypes.INTEGERS
 
 
-@np.errstate(over="ignore", under="ignore")  # such numbers stay as they are
-def _merged(node, a, d):
-    p, q = a.inputs
-    divide = node.op.name == "true_div"
-    if a.op.name == "mul":
-        for k, kept in ((p, q), (q, p)):
-            if number(k) is not None and k.ndim == 0:
-                return _scaled(kept, k.value / d if divide else k.value * d, "mul")
-    elif number(p) is not None and p.ndim == 0:
-        return _scaled(q, p.value / d if divide else p.value * d, "true_div")
-    elif number(q) is not None and q.ndim == 0:
-        if divide:
-            return _scaled(p, q.value * d, "over")
-        return _scaled(p, d / q.value, "mul")
-    return None
+product, ratio = normal(lambda c, d: c * d), normal(lambda c, d: c / d)
+rule("merge_factors",
+     *(exact(left, right, is_single_or_double) for left, right in (
+         ((x * c) * d, x * product), ((c / x) * d, product / x),
+         ((x / c) * d, x * normal(lambda c, d: d / c)),
+         ((x * c) / d, x * ratio), ((c / x) / d, ratio / x), ((x / c) / d, x / product))),
+     doc="One rounding less.")
 
-
-def _scaled(kept, value, how):
-    info = dtypes.finfo(value.dtype)
-    if not info.tiny <= abs(value) <= info.max:
-        return None
-    value = scalar(value, kept.dtype)
-    if how == "true_div":
-        return make("true_div", (value, kept))
-    return make("mul" if how == "mul" else "true_div", (kept, value))
-
-
-@rule("add", "sub")
-def merge_terms(node):
-    """(x + c) + d is x + (c + d) for integers; floats are rounded as written."""
-    a, b = node.inputs
-    if node.dtype not in dtypes.INTEGERS:
-        return None
-    if node.op.name == "add" and number(a) is not None:
-        a, b = b, a
-    if number(b) is None or a.op.name not in ("add", "sub"):
-        return None
-    p, q = a.inputs
-    if number(p) is not None and a.op.name == "add":
-        p, q = q, p
-    if number(q) is None:
-        return None
-    return make(a.op, (p, make("add" if a.op is node.op else "sub", (q, b))))
+one, other = a_number("c"), a_number("d")
+rule("merge_terms",
+     *(exact(left, right, is_integer) for left, right in (
+         ((x + one) + other, x + (one + other)), ((x - one) + other, x - (one - other)),
+         ((x + one) - other, x + (one - other)), ((x - one) - other, x - (one + other)))),
+     doc="Floats are rounded as written.")
+# fmt: on
 
 
 # --- casts ----------------------------------------------------------------------------------------
@@ -261,7 +146,7 @@ def _lossless(source, target):
     return bool(np.can_cast(source, target, "safe"))
 
 
-@rule("cast")
+@family.rule("cast")
 def merge_casts(node):
     """A cast of a cast that lost nothing is one cast; a cast to its own dtype is nothing."""
     a, to = node.inputs[0], node.dtype
@@ -280,37 +165,16 @@ def merge_casts(node):
 
 # --- choices --------------------------------------------------------------------------------------
 
+# fmt: off
+rule("useless_where",
+     (f.where(x, y, y), y),
+     (f.where(one, x, y), lambda c, x, y: x if number(c) else y),
+     (f.where(f.logical_not(x), y, z), f.where(x, z, y)))
 
-@rule("where")
-def useless_where(node):
-    """where of a constant condition, of two equal branches, of a negated condition."""
-    cond, a, b = node.inputs
-    if a is b:
-        return a
-    value = number(cond)
-    if value is not None:
-        return a if value else b
-    if cond.op.name == "logical_not":
-        return make("where", (cond.inputs[0], b, a))
-    return None
-
-
-@rule("maximum", "minimum", "logical_and", "logical_or", "bit_and", "bit_or")
-def same_operands(node):
-    """max(x, x), x & x and the like are x."""
-    a, b = node.inputs
-    return a if a is b else None
-
-
-@rule("logical_not")
-def not_not(node):
-    """not not x is x."""
-    a = node.inputs[0]
-    return a.inputs[0] if a.op.name == "logical_not" else None
-
-
-@rule("floor", "ceil", "trunc", "round", "relu", "sign")
-def idempotent(node):
-    """floor(floor(x)) is floor(x), and so for the others."""
-    a = node.inputs[0]
-    return a if a.op.name == node.op.name else None
+rule("same_operands",
+     *((op(x, x), x) for op in (f.maximum, f.minimum, f.logical_and, f.logical_or,
+                                f.bit_and, f.bit_or)))
+rule("not_not", (f.logical_not(f.logical_not(x)), x))
+rule("idempotent",
+     *((op(op(x)), op(x)) for op in (f.floor, f.ceil, f.trunc, f.round, f.relu, f.sign)))
+# fmt: on

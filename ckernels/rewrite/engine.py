@@ -1,8 +1,8 @@
 """The rewrite engine: rules indexed by root op, patterns as expressions, one driver.
 
-A rule takes a node whose inputs are already rewritten and returns an equal node, or None. Rows are
-rules given as (pattern, replacement). The driver knows nothing of mathematics; it keeps dtype,
-shape and the user's line, remembers what it did, and stops at a bound whatever the rules do.
+A rule takes a node whose inputs are already rewritten and returns an equal node, or None. It is a
+function, or formulas: (pattern, replacement). The driver knows nothing of mathematics; it keeps
+dtype, shape and the user's line, remembers what it did, and stops at a bound whatever the rules do.
 """
 
 from functools import wraps
@@ -10,8 +10,7 @@ from itertools import permutations
 
 import numpy as np
 
-from ..graph import node as _nodes
-from ..graph.node import constant, make, sizes_constant
+from ..graph.node import constant, make, making, sizes_constant
 from ..graph.op import REGISTRY, having
 from ..graph.printing import location
 from ..graph.sizes import surely
@@ -91,9 +90,7 @@ def opened(node, op):
 
 
 def through_views(run):
-    """A rule of functions f(x) of one operand that also finds x behind views and gathers:
-    f(view(x)) is view(f(x)).
-    """
+    """A rule of functions f(x) that finds x behind views and gathers: f(view(x)) is view(f(x))."""
 
     @wraps(run)
     def seen(node):
@@ -115,13 +112,17 @@ def through_views(run):
 
 
 class Pattern:
-    """An op applied to patterns, with attributes to be equal (or bound, where they are Var)."""
+    """An op applied to patterns, with attributes to be equal (or bound, where they are Var).
+
+    On the right side an attribute may be a function of what is bound, and an operand a function of
+    numbers that are: x * (lambda c: 1 / c).
+    """
 
     __slots__ = ("op", "args", "attrs")
 
     def __init__(self, op, args, attrs=None):
         self.op, self.attrs = op, attrs or {}
-        self.args = tuple(a if isinstance(a, Pattern) else Number(a) for a in args)
+        self.args = tuple(pattern_of(a) for a in args)
 
     def __repr__(self):
         inner = [repr(a) for a in self.args] + [f"{k}={v!r}" for k, v in self.attrs.items()]
@@ -129,18 +130,21 @@ class Pattern:
 
 
 class Var(Pattern):
-    """A pattern variable: any node (that `when(node)` accepts), the same at each place of its
-    name.
-    """
+    """Any node (that `when(node)` accepts), the same wherever its name stands. op: of all those."""
 
     __slots__ = ("name", "when")
 
-    def __init__(self, name, when=None):
-        super().__init__(None, ())
+    def __init__(self, name, when=None, op=None):
+        super().__init__(op, ())
         self.name, self.when = name, when
 
     def __repr__(self):
         return self.name
+
+
+def a_number(name, when=lambda node: number(node) is not None):
+    """A Var for constants of one element."""
+    return Var(name, when, "constant")
 
 
 class Number(Pattern):
@@ -154,6 +158,36 @@ class Number(Pattern):
 
     def __repr__(self):
         return repr(self.value)
+
+
+class Computed(Pattern):
+    """A number made of numbers that are bound, by their names; where it is None nothing is made."""
+
+    __slots__ = ("function", "names")
+
+    def __init__(self, function):
+        super().__init__(None, ())
+        self.function, self.names = function, names_of(function)
+
+    def __repr__(self):
+        return f"a number of {', '.join(self.names)}"
+
+    def build(self, bound, dtype):
+        with np.errstate(all="ignore"):
+            value = self.function(*(bound[name].value for name in self.names))
+        return None if value is None else scalar(value, dtype)
+
+
+def names_of(function):
+    """The names of its arguments."""
+    return function.__code__.co_varnames[: function.__code__.co_argcount]
+
+
+def pattern_of(x):
+    """`x`, or the pattern of a number or of a function of numbers."""
+    if isinstance(x, Pattern):
+        return x
+    return Computed(x) if callable(x) else Number(x)
 
 
 class _Forms:
@@ -188,9 +222,10 @@ Pattern.__neg__ = lambda a: Pattern("neg", (a,))
 forms = _Forms()
 
 
-def match(pattern, node, bound):
-    """Each way in which `node` has the form of `pattern`, as a dict of bindings extending
-    `bound`. Views and gathers on the way are taken of what a function is of: see opened.
+def match(pattern, node, bound, views=True):
+    """Each way in which `node` has the form of `pattern`, as a dict of bindings extending `bound`.
+
+    views: those on the way, and gathers, are taken of what a function is of: see opened.
     """
     kind = type(pattern)
     if kind is Var:
@@ -204,7 +239,8 @@ def match(pattern, node, bound):
         if number(node) == pattern.value:
             yield bound
         return
-    node = opened(node, pattern.op)
+    if views:
+        node = opened(node, pattern.op)
     if node.op.name != pattern.op:
         return
     for key, want in pattern.attrs.items():
@@ -215,45 +251,98 @@ def match(pattern, node, bound):
         elif want != have:
             return
     args = pattern.args
-    orders = permutations(args) if node.op.commutative and len(args) == 2 else (args,)
-    for order in orders:
-        yield from _match_all(order, node.inputs, bound)
+    either = node.op.commutative and len(args) == 2
+    for order in permutations(args) if either else (args,):
+        yield from _match_all(order, node.inputs, bound, views)
 
 
-def _match_all(patterns, nodes, bound):
+def _match_all(patterns, nodes, bound, views):
     if len(patterns) == 1:
-        yield from match(patterns[0], nodes[0], dict(bound))
+        yield from match(patterns[0], nodes[0], dict(bound), views)
         return
-    for found in match(patterns[0], nodes[0], dict(bound)):
-        yield from _match_all(patterns[1:], nodes[1:], found)
+    for found in match(patterns[0], nodes[0], dict(bound), views):
+        yield from _match_all(patterns[1:], nodes[1:], found, views)
 
 
 def build(pattern, bound, dtype):
-    """The node that `pattern` stands for under the bindings; numbers take `dtype`."""
+    """The node that `pattern` stands for under the bindings; numbers take `dtype`. None where a
+    Computed one is."""
     kind = type(pattern)
     if kind is Var:
         return bound[pattern.name]
     if kind is Number:
         return scalar(pattern.value, dtype)
-    attrs = {k: bound[v.name] if type(v) is Var else v for k, v in pattern.attrs.items()}
-    return make(pattern.op, [build(a, bound, dtype) for a in pattern.args], attrs)
+    if kind is Computed:
+        return pattern.build(bound, dtype)
+    args = [build(a, bound, dtype) for a in pattern.args]
+    if any(a is None for a in args):
+        return None
+    attrs = {key: attribute(value, bound) for key, value in pattern.attrs.items()}
+    return make(pattern.op, args, attrs)
+
+
+def attribute(value, bound):
+    """An attribute of the right side: as given, bound on the left, or a function of what is."""
+    if type(value) is Var:
+        return bound[value.name]
+    return value(*(bound[name] for name in names_of(value))) if callable(value) else value
 
 
 # --- rules --------------------------------------------------------------------------------------
 
 
+def is_real(dtype):
+    """Whether a formula of real numbers holds for it, but for rounding. (Not bfloat16: its graphs
+    are rewritten before they are computed in float32.)"""
+    return dtype[0] == "f"
+
+
+class Formula:
+    """left, a pattern, is right: a pattern too, or a function of the bindings -> Node.
+
+    when(**bindings): a further condition. takes(dtype): which dtypes it holds for; numbers on the
+    right take that of the root. views: see match.
+    """
+
+    __slots__ = ("left", "right", "when", "takes", "views", "wanted", "same")
+
+    def __init__(self, left, right, when=None, takes=is_real, views=True):
+        self.left, self.when, self.takes, self.views = left, when, takes, views
+        self.right = right if callable(right) else pattern_of(right)
+        self.wanted = frozenset(a.op for a in left.args if a.op is not None)
+        names = [a.name if type(a) is Var else None for a in left.args]
+        twice = [[k for k, n in enumerate(names) if n == name] for name in names if name]
+        self.same = next((tuple(at) for at in twice if len(at) == 2), None)
+
+    def __repr__(self):
+        return f"{self.left} -> {self.right}"
+
+    def run(self, node):
+        """What `node`, the operands of which are of the wanted ops, is by this formula, or None."""
+        if self.same and node.inputs[self.same[0]] is not node.inputs[self.same[1]]:
+            return None
+        if not self.takes(node.dtype):
+            return None
+        for bound in match(self.left, node, {}, self.views):
+            if self.when is None or self.when(**bound):
+                if isinstance(self.right, Pattern):
+                    return build(self.right, bound, node.dtype)
+                return self.right(**bound)
+        return None
+
+
 class Rule:
     """name, family (its table), ops: names of the root ops it can apply to, run(node) -> Node or
-    None.
+    None. formulas: those it consists of; none where it is code.
 
     `ops` may also name a kind of op in brackets: "[elementwise]".
     """
 
-    __slots__ = ("name", "family", "ops", "run", "left", "right", "when", "doc")
+    __slots__ = ("name", "family", "ops", "run", "formulas", "doc")
 
-    def __init__(self, name, family, ops, run, left=None, right=None, when=None, doc=""):
+    def __init__(self, name, family, ops, run, formulas=(), doc=""):
         self.name, self.family, self.ops, self.run = name, family, tuple(ops), run
-        self.left, self.right, self.when, self.doc = left, right, when, doc
+        self.formulas, self.doc = tuple(formulas), doc
 
     def __repr__(self):
         return f"<rule {self.family}.{self.name}>"
@@ -275,31 +364,43 @@ class Family(list):
 
         return add
 
-    def formula(self, name, left, right, when=None, doc=""):
-        """A rule given by two formulas. right: a pattern like left, or a function of the bindings.
+    def formula(self, name, left, right, doc="", **how):
+        """A rule given by one formula."""
+        self.formulas(name, Formula(left, right, **how), doc=doc)
 
-        when(**bindings): a further condition. Numbers on the right take the dtype of the root, and
-        such rules apply to real floats only.
-        """
-        wanted = tuple(a.op for a in left.args if a.op is not None)
+    def formulas(self, name, *formulas, doc=""):
+        """A rule given by formulas, tried in their order."""
+        by_op, (views,) = {}, {formula.views for formula in formulas}
+        for formula in formulas:
+            by_op.setdefault(formula.left.op, []).append(formula)
+        # Most nodes are of no formula by the ops of their operands alone.
+        needed = {
+            op: frozenset().union(*(f.wanted for f in found))
+            for op, found in by_op.items()
+            if all(f.wanted for f in found)
+        }
 
-        @through_views
-        def run(node):
-            if wanted:
-                have = [behind_views(i)[0].op.name for i in node.inputs]
-                for op in wanted:
-                    if op not in have:
-                        return None
-            if node.dtype[0] != "f":
-                return None
-            for bound in match(left, node, {}):
-                if when is None or when(**bound):
-                    if isinstance(right, Pattern):
-                        return build(right, bound, node.dtype)
-                    return right(**bound)
+        def first(node):
+            op, inputs = node.op.name, node.inputs
+            if views:
+                inputs = [behind_views(i)[0] for i in inputs]
+            if op in needed:
+                ops = needed[op]
+                for i in inputs:
+                    if i.op.name in ops:
+                        break
+                else:
+                    return None
+            have = [i.op.name for i in inputs]
+            for formula in by_op[op]:
+                if formula.wanted.issubset(have):
+                    result = formula.run(node)
+                    if result is not None:
+                        return result
             return None
 
-        self.append(Rule(name, self.name, (left.op,), run, left, right, when, doc))
+        run = through_views(first) if views else first
+        self.append(Rule(name, self.name, by_op, run, formulas, doc))
 
 
 class Matcher:
@@ -344,7 +445,7 @@ def rewrite(roots, matcher, trace=None, settled=None):
     sweeps of three over 8,000 nodes then take half as long.
     """
     driver = _Driver(matcher, trace, {} if settled is None else settled)
-    context = _nodes._context
+    context = making
     before = getattr(context, "line", None)
     try:
         return driver.run(roots, context)

@@ -9,7 +9,9 @@ import math
 from .. import dtypes
 from ..graph.node import make
 from ..ops import cast
-from .engine import Family, number, scalar
+from .canonicalise import is_no_bool, is_single_or_double
+from .engine import Family, Var, a_number, number
+from .engine import forms as f
 from .views import INVERSE_DEPTH, KEEP_OPERANDS, pushed
 
 family = Family("specialise")
@@ -57,37 +59,24 @@ def transposes_meet(node):
     return pushed(node, x, INVERSE_DEPTH, leaves=True)
 
 
-@rule("true_div")
-def divide_by_power_of_two(node):
-    """x / c is x * (1 / c) where c is a power of two: the same bits."""
-    a, b = node.inputs
-    value = number(b)
-    if value is None or not math.isfinite(value) or value == 0 or b.ndim:
-        return None
+def is_power_of_two(node):
+    """Whether a constant divides and multiplies with the same bits: 2 ** k, of either sign."""
+    value = None if node.ndim else number(node)
+    if value is None or not math.isfinite(value):
+        return False
     mantissa, exponent = math.frexp(value)
-    if (
-        abs(mantissa) != 0.5
-        or abs(exponent) > (120 if node.dtype == "float32" else 1000)
-        or node.dtype not in ("float32", "float64")
-    ):
-        return None
-    return make("mul", (a, scalar(1 / value, node.dtype)))
+    return abs(mantissa) == 0.5 and abs(exponent) <= (120 if node.dtype == "float32" else 1000)
 
 
-@rule("true_div")
-def one_over_sqrt(node):
-    """1 / sqrt(x) is rsqrt(x)."""
-    a, b = node.inputs
-    if number(a) == 1 and b.op.name == "sqrt" and node.dtype[0] == "f":
-        return make("rsqrt", b.inputs)
-    return None
-
-
-@rule("matmul")
-def outer_product(node):
-    """(m, 1) @ (1, n) is a product with broadcasting, which fuses with what is around it."""
-    a, b = node.inputs
-    return make("mul", (a, b)) if a.shape[-1] == 1 and node.dtype != "bool" else None
+x, y, power = Var("x"), Var("y"), a_number("c", is_power_of_two)
+# fmt: off
+family.formula("divide_by_power_of_two", x / power, x * (lambda c: 1 / c),
+               takes=is_single_or_double, views=False, doc="The same bits.")
+family.formula("one_over_sqrt", 1 / f.sqrt(x), f.rsqrt(x), views=False)
+family.formula("outer_product", f.matmul(x, y), x * y, takes=is_no_bool, views=False,
+               when=lambda x, y: x.shape[-1] == 1,
+               doc="(m, 1) @ (1, n) broadcasts: it fuses with what is around it.")
+# fmt: on
 
 
 @rule("matmul")

@@ -5,9 +5,11 @@ accurate the right side equals it; elsewhere the right side is the true value. Q
 factors.py.
 """
 
+import math
+
 from .. import ops
 from ..graph.node import make
-from .engine import Family, Var, number, through_views
+from .engine import Family, Formula, Var, a_number, number
 from .engine import forms as f
 from .factors import negated, without_maximum
 from .places import reduced_axes
@@ -16,8 +18,7 @@ family = Family("stabilise")
 formula, rule = family.formula, family.rule
 x, y, z = Var("x"), Var("y"), Var("z")
 # fmt: off
-axes = Var("axes")
-c = Var("c", when=lambda node: number(node) is not None)
+axes, axis = Var("axes"), Var("axis")
 
 
 # --- logarithms -----------------------------------------------------------------------------------
@@ -49,44 +50,28 @@ formula(
     f.log(f.mean(f.exp(x), axes=axes)),
     lambda x, axes: ops.sub(ops.logsumexp(x, axes), ops.log(ops.count(x, axes, x.dtype))),
 )
+formula("log_of_softmax", f.log(f.softmax(x, axis=axis)), f.log_softmax(x, axis=axis))
+family.formulas(
+    "exp_of_log_softmax",
+    Formula(f.exp(f.log_softmax(x, axis=axis)), f.softmax(x, axis=axis)),
+    Formula(f.exp(-f.softplus(x)), lambda x: make("sigmoid", (negated(x),))),
+)
+
+
+def exponent(node):
+    """The number by which a power is taken, where that is one, finite, and not 0; else None."""
+    value = None if node.ndim else number(node)
+    return value if value is not None and math.isfinite(value) and value else None
+
+
+even = a_number("c", lambda node: exponent(node) and number(node) % 2 == 0)
+odd = a_number("c", exponent)
+family.formulas(
+    "log_of_power",
+    Formula(f.log(x ** even), even * f.log(f.abs(x))), Formula(f.log(x ** odd), odd * f.log(x)),
+    doc="The power may overflow. NaN where it was.",
+)
 # fmt: on
-
-
-@rule("log")
-@through_views
-def log_of_power(node):
-    """log(x ** c) is c * log(x), of |x| where c is even: the power may overflow. NaN where it
-    was.
-    """
-    power = node.inputs[0]
-    if power.op.name != "pow" or node.dtype[0] != "f":
-        return None
-    base, p = power.inputs
-    value = number(p)
-    if value is None or p.ndim or value == 0 or abs(value) == float("inf") or value != value:
-        return None
-    base = make("abs", (base,)) if value % 2 == 0 else base
-    return make("mul", (p, make("log", (base,))))
-
-
-@rule("log")
-@through_views
-def log_of_softmax(node):
-    """log(softmax(x)) is log_softmax(x)."""
-    s = node.inputs[0]
-    return make("log_softmax", s.inputs, s.attrs) if s.op.name == "softmax" else None
-
-
-@rule("exp")
-@through_views
-def exp_of_log_softmax(node):
-    """exp(log_softmax(x)) is softmax(x); exp(x - logsumexp(x)) too."""
-    a = node.inputs[0]
-    if a.op.name == "log_softmax":
-        return make("softmax", a.inputs, a.attrs)
-    if a.op.name == "neg" and a.inputs[0].op.name == "softplus":
-        return make("sigmoid", (negated(a.inputs[0].inputs[0]),))
-    return None
 
 
 @rule("sub")

@@ -84,9 +84,9 @@ def test_reference_pieces_and_scans_are_drawn():
     pieces([[1.0, -1.0]])
     assert len(data_of(K.draw(pieces))) == 1
     trace, _ = K.scan(lambda s: K.tanh(s), outputs_info=[x], n_steps=3)
-    loop = K.function([x], trace, mode="compiled")
-    loop([[1.0, 2.0]])
-    assert any("scan" in b["label"] for b in data_of(K.draw(loop))[0]["boxes"])
+    scan = K.function([x], trace, mode="compiled")
+    scan([[1.0, 2.0]])
+    assert any("scan" in b["label"] for b in data_of(K.draw(scan))[0]["boxes"])
 
 
 def test_files_and_notebooks(trained, tmp_path):

@@ -1,6 +1,6 @@
 """Every distribution of K.random_* and RandomStreams against its law: Kolmogorov-Smirnov where it
 is continuous, chi-square where it is not, with fixed seeds. Also what must not matter: the number
-of threads, the way of running, being inside a loop. `-m slow` draws millions.
+of threads, the way of running, being inside a scan. `-m slow` draws millions.
 """
 
 import numpy as np
@@ -260,9 +260,9 @@ def test_a_loop_draws_what_calls_draw(mode):
         ]
 
     outputs, updates = K.scan(tensors, n_steps=4)
-    loop, calls = K.function([], outputs, updates=updates), K.function([], tensors())
-    for _ in range(2):  # the states go on after the loop
-        rows = loop()
+    scanned, calls = K.function([], outputs, updates=updates), K.function([], tensors())
+    for _ in range(2):  # the states go on after the scan
+        rows = scanned()
         for step in range(4):
             for a, b in zip(rows, calls()):
                 np.testing.assert_allclose(a[step], b, rtol=3e-6, atol=1e-6)

@@ -1,4 +1,4 @@
-"""K.rnn against the same steps in NumPy: masks, directions, constants, unrolled and as a loop."""
+"""K.rnn against the same steps in NumPy: masks, directions, constants, unrolled and as a scan."""
 
 import numpy as np
 import pytest

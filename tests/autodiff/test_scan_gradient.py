@@ -1,4 +1,4 @@
-"""Gradients through loops: against central differences, and against the same steps written out."""
+"""Gradients through scans: against central differences, and against the same steps written out."""
 
 import numpy as np
 import pytest

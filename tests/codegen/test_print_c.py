@@ -1,7 +1,7 @@
-"""Every elementwise and reduction row, compiled, against its oracle: all dtypes, layouts, edges.
+"""Every elementwise op and reduction, compiled, against its oracle: all dtypes, layouts, edges.
 
 Rows are compiled in batches: each one is an output of one function per dtype, kept apart from its
-neighbours by inputs of its own shape, so that a wrong row shows as itself.
+neighbours by inputs of its own shape, so that a wrong op shows as itself.
 """
 
 import numpy as np
@@ -47,7 +47,7 @@ def c_of(op, dtype):
 
 
 def node_of(op, dtype, ndim=1):
-    """The row applied to fresh leaves of `dtype`, and those leaves."""
+    """The op applied to fresh leaves of `dtype`, and those leaves."""
     leaves = [leaf(ndim, dtype) for _ in range(operand_count(op))]
     if op.name == "where":
         leaves[0] = leaf(ndim, "bool")
@@ -55,7 +55,7 @@ def node_of(op, dtype, ndim=1):
 
 
 def accepts(op, dtype):
-    """Whether the row has C for `dtype`."""
+    """Whether the op has C for `dtype`."""
     for count in (1, 2, 3):
         leaves = [leaf(1, "bool" if op.name == "where" and k == 0 else dtype) for k in range(count)]
         try:
@@ -135,7 +135,7 @@ def check(what, op, node, got, want, arrays=()):
 
 
 def run_batch(batch):
-    """batch: [(what, op, node, leaves, arrays)]: one function; all rows that fail are told."""
+    """batch: [(what, op, node, leaves, arrays)]: one function; all ops that fail are told."""
     leaves = [n for b in batch for n in b[3]]
     arrays = [a for b in batch for a in b[4]]
     function = make_function(leaves, [b[2] for b in batch], positional_only=True, downcast=False)
@@ -242,6 +242,16 @@ def test_shapes_of_elementwise(shape):
         arrays = [np.resize(samples(n.dtype, rng), shape) for n in leaves]
         batch.append((f"{name} {shape}", op, node, leaves, arrays))
     run_batch(batch)
+
+
+def test_doubles_become_halves_with_one_rounding():
+    """By way of a float, a number just above the middle of two halves became the lower one."""
+    steps = np.float64(2) ** np.arange(-24, 15)
+    middles = np.concatenate([steps * (1 + 2.0**-11), steps * (1 + 3 * 2.0**-11)])
+    near = np.concatenate([middles * (1 + off) for off in (0, 2.0**-40, -(2.0**-40))])
+    array = np.concatenate([near, -near, [np.inf, -np.inf, np.nan, 65519.99999999, 65520.0]])
+    op, x = REGISTRY["cast"], leaf(1, "float64")
+    run_batch([("cast", op, make(op, (x,), {"dtype": "float16"}), [x], [array])])
 
 
 def reduction_case(name, dtype, array, axes):

@@ -1,7 +1,7 @@
-"""Random cases of every differentiable row: a graph, a point, and where it may be moved.
+"""Random cases of every differentiable op: a graph, a point, and where it may be moved.
 
-`CASES` maps the name of a row to functions of a random generator that give a Case. Points are
-generic, or have zeros, ones and other special numbers where the row is smooth there. `check` holds
+`CASES` maps the name of an op to functions of a random generator that give a Case. Points are
+generic, or have zeros, ones and other special numbers where the op is smooth there. `check` holds
 the derivatives of a case against central differences in float64.
 """
 
@@ -45,7 +45,7 @@ def case(*names):
 
 # --- elementwise ------------------------------------------------------------------------------
 
-# name -> (low, high, special points inside where the row is smooth)
+# name -> (low, high, special points inside where the op is smooth)
 UNARY = {
     "exp": (-3, 3, [0, -40]), "exp2": (-3, 3, [0, -60]), "expm1": (-3, 3, [0, 1e-9]),
     "log": (0.1, 5, [1]), "log2": (0.1, 5, [1, 2]), "log10": (0.1, 5, [1]),
@@ -654,7 +654,7 @@ NOT_HERE = {
 
 
 def discrete(op):
-    """Whether no operand of the row gets a cotangent: its `grad` gives None for all."""
+    """Whether no operand of the op gets a cotangent: its `grad` gives None for all."""
 
     class Any:
         inputs = (None,) * 12

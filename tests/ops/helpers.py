@@ -1,6 +1,6 @@
-"""A small interpreter over oracles, a reverse mode over `grad` rows and finite differences.
+"""A small interpreter over oracles, a reverse mode over the `grad` of ops and finite differences.
 
-Independent of ckernels.reference and ckernels.autodiff on purpose: rows are tested alone.
+Independent of ckernels.reference and ckernels.autodiff on purpose: ops are tested alone.
 """
 
 import itertools
@@ -24,7 +24,7 @@ def leaf(shape, dtype="float64", name=None):
 
 def evaluate(outputs, env):
     """Arrays of the nodes `outputs`, given arrays of the leaves. Every result is checked against
-    the dtype and shape that its row inferred."""
+    the dtype and shape that its op inferred."""
     memo = {k.uid: np.asarray(v) for k, v in env.items()}
     for node in toposort(outputs):
         if node.uid not in memo:
@@ -60,7 +60,7 @@ def lowered(nodes):
 
 
 def check_gradient(build, *arrays, wrt=None, step=1e-6, rtol=2e-6, atol=1e-7, static=False):
-    """The rows' gradient of sum(build(...) * w) against central differences, in float64, by the
+    """The ops' gradient of sum(build(...) * w) against central differences, in float64, by the
     oracles and by the lowered graph."""
     arrays = [np.array(a, dtype="float64") for a in arrays]
     leaves = [leaf(a.shape if static else (None,) * a.ndim) for a in arrays]

@@ -1,4 +1,4 @@
-"""The scalar C of every row that needs no math library, compiled alone, against its oracle."""
+"""The scalar C of every op that needs no math library, compiled alone, against its oracle."""
 
 import ctypes
 import shutil
@@ -33,7 +33,7 @@ def samples(dtype, rng):
 
 
 def cases():
-    """(symbol, node, C text) of each row and dtype that the row accepts."""
+    """(symbol, node, C text) of each op and dtype that the op accepts."""
     for op in list(REGISTRY.values()):
         if op.kind != "elementwise" or op.c is None:
             continue
@@ -72,7 +72,7 @@ def source(symbol, node, text):
 def test_c_expressions_against_oracles(tmp_path):
     found = list(cases())
     assert len(found) > 300
-    file, library = tmp_path / "rows.c", tmp_path / "rows.so"
+    file, library = tmp_path / "ops.c", tmp_path / "ops.so"
     file.write_text("#include <stdint.h>\n" + "".join(source(*case) for case in found))
     done = subprocess.run(
         [

@@ -1,4 +1,4 @@
-"""Composite rows: oracle and lowered form against NumPy, gradients against differences."""
+"""Composite ops: oracle and lowered form against NumPy, gradients against differences."""
 
 import mpmath
 import numpy as np

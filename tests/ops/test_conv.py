@@ -1,4 +1,4 @@
-"""Convolution rows against a loop over windows and SciPy; gradients to second order."""
+"""Convolutions against a loop over windows and SciPy; gradients to second order."""
 
 import numpy as np
 import pytest

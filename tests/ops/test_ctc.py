@@ -1,4 +1,4 @@
-"""The rows of CTC: against sums over all paths, finite differences and each other; bad input."""
+"""The ops of CTC: against sums over all paths, finite differences and each other; bad input."""
 
 import itertools
 from functools import partial

@@ -1,4 +1,4 @@
-"""All derivatives of all differentiable rows against differences: first, second, mixed, Rop, Lop,
+"""All derivatives of all differentiable ops against differences: first, second, mixed, Rop, Lop,
 Hessians; at generic points and at zeros, ones and stationary points."""
 
 import numpy as np

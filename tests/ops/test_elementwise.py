@@ -1,4 +1,4 @@
-"""Elementwise rows: values against NumPy and mpmath, gradients against differences, dtypes."""
+"""Elementwise ops: values against NumPy and mpmath, gradients against differences, dtypes."""
 
 import math
 
@@ -16,7 +16,7 @@ from .helpers import check_gradient, evaluate, gradient, leaf, run
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-30, -1e-30, 30.0, -30.0, 1e4, np.inf, -np.inf, np.nan]
 FLOATS = ("float16", "float32", "float64")
 
-# row, the NumPy function that says what it means
+# op, the NumPy function that says what it means
 LIKE_NUMPY = {
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
     "log10": np.log10, "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan,
@@ -56,7 +56,7 @@ def _mp(fn):
 
 
 mpmath.mp.dps = 80  # exp(-100) next to 1 leaves 36 digits
-# row: (exact function, arguments, largest relative error, absolute error allowed near zeros)
+# op: (exact function, arguments, largest relative error, absolute error allowed near zeros)
 EXACT = {
     "erf": (mpmath.erf, np.linspace(-6, 6, 61), 4e-16, 0),
     "erfc": (mpmath.erfc, np.linspace(-6, 26, 61), 1e-15, 0),
@@ -144,7 +144,7 @@ BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "floor_div": np
 @pytest.mark.parametrize("a", dtypes.ALL)
 @pytest.mark.parametrize("b", dtypes.ALL)
 def test_result_dtypes_for_all_pairs(a, b):
-    """NumPy's promotion for all rows it agrees on; refused where NumPy refuses."""
+    """NumPy's promotion for all ops it agrees on; refused where NumPy refuses."""
     x, z = leaf((2,), a), leaf((2,), b)
     for name, fn in BINARY.items():
         if name in ("true_div", "atan2"):  # small ints give float32: the Theano rule, tested below

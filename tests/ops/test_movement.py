@@ -1,4 +1,4 @@
-"""Movement rows against NumPy: any layout, unknown and concrete shapes, empty and 0-d tensors."""
+"""Movement ops against NumPy: any layout, unknown and concrete shapes, empty and 0-d tensors."""
 
 import numpy as np
 import pytest

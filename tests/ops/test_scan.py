@@ -1,4 +1,4 @@
-"""The rows scan, choose and ifelse: shapes, meaning in NumPy, refitting to known shapes, errors."""
+"""The ops scan, choose and ifelse: shapes, meaning in NumPy, refitting to known shapes, errors."""
 
 import numpy as np
 import pytest

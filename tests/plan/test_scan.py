@@ -1,4 +1,4 @@
-"""Scans as one C loop: every result against the NumPy oracle, over what a scan can be asked for."""
+"""Scans in C: every result against the NumPy oracle, over what a scan can be asked for."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Placeholders, awkward numbers, and an evaluator of graphs in mpmath: the truth for the rows."""
+"""Placeholders, awkward numbers, and an evaluator of graphs in mpmath: the truth for formulas."""
 
 import mpmath
 import numpy as np
@@ -119,6 +119,9 @@ MEANING = {
 }
 
 
+REDUCTIONS = ("sum", "mean")
+
+
 def truth(root, env, digits=DIGITS):
     """Exact values of an elementwise (and sum, mean) graph, rounded to float64."""
     values = {n.uid: to_exact(a) for n, a in env.items()}
@@ -145,7 +148,7 @@ def to_exact(array):
 
 def _apply(node, inputs):
     name = node.op.name
-    if name in ("sum", "mean"):
+    if name in REDUCTIONS:
         total = np.sum(inputs[0], axis=node.attrs["axes"])
         count = inputs[0].size / max(np.size(total), 1)
         return np.asarray(total if name == "sum" else total / mpmath.mpf(count), dtype=object)

@@ -164,7 +164,11 @@ EXAMPLES = {
     ]
     + [E(lambda x, p=p: x**p, 7) for p in (0, 1)]
     + [E(lambda x: x**3, 7, dtype=ints)],
-    "no_mark": [E(ops.stop_gradient, 7), E(ops.identity, 7)],
+    "no_mark": [
+        E(ops.stop_gradient, 7),
+        E(ops.identity, 7),
+        E(lambda x: make("checkpoint", (x,)), 7),
+    ],
     "neg_of": [
         E(lambda x: ops.neg(ops.neg(x)), 7),
         E(lambda x: -(x - 1.5), 7),
@@ -188,9 +192,9 @@ EXAMPLES = {
         E(lambda x: ops.exp(x) / -x, 7),
         E(lambda x: -x * -x, 7, dtype=ints),
     ],
-    "even_of_neg": [E(lambda x, fn=fn: fn(-x), 7)
-                    for fn in (ops.abs, ops.square, ops.cosh, ops.cos)]
-    + [E(lambda x: ops.square(ops.abs(x)), 7), E(lambda x: ops.abs(ops.abs(x)), 7)],
+    "even_of_neg": [E(lambda x, fn=fn, sign=sign: fn(sign(x)), 7)
+                    for fn in (ops.abs, ops.square, ops.cosh, ops.cos)
+                    for sign in (ops.neg, ops.abs)],
     "equal_factors": [E(lambda x: x * x, 7)],
     "merge_factors": [
         C(lambda x: x * 3 * 7, 7),
@@ -216,9 +220,12 @@ EXAMPLES = {
         E(lambda x: ops.where(True, x, ops.exp(x)), 7),
         E(lambda x: ops.where(ops.logical_not(ops.gt(x, 0)), x, ops.exp(x)), 7),
     ],
-    "same_operands": [E(lambda x: ops.maximum(x, x), 7), E(lambda x: ops.minimum(x, x), 7)],
+    "same_operands": [E(lambda x, fn=fn: fn(x, x), 7) for fn in (ops.maximum, ops.minimum)]
+    + [E(lambda x, fn=fn: fn(x, x), 4, dtype="bool") for fn in (ops.logical_and, ops.logical_or)]
+    + [E(lambda x, fn=fn: fn(x, x), 7, dtype=ints) for fn in (ops.bit_and, ops.bit_or)],
     "not_not": [E(lambda x: ops.logical_not(ops.logical_not(x)), 3, dtype="bool")],
-    "idempotent": [E(lambda x: ops.floor(ops.floor(x)), 7), E(lambda x: ops.relu(ops.relu(x)), 7)],
+    "idempotent": [E(lambda x, fn=fn: fn(fn(x)), 7)
+                   for fn in (ops.floor, ops.ceil, ops.trunc, ops.round, ops.relu, ops.sign)],
     "reduce_ones": [
         E(lambda x: ops.sum(x, 1), 3, 1),
         E(lambda x: ops.max(x, (0, 1)), 3, 1),
@@ -440,7 +447,41 @@ def test_rule_keeps_the_value(name, index):
 
 
 def test_every_rule_has_examples():
-    assert {r.name for r in rules() if r.left is None} == set(EXAMPLES)
+    assert {r.name for r in rules() if not r.formulas} <= set(EXAMPLES) <= {r.name for r in rules()}
+
+
+# rule of formulas -> (dtype, graphs of x that it almost fits)
+NEAR = {
+    "plus_zero": (F, [lambda x: x + 1, lambda x: x * 0]),
+    "times_one": (F, [lambda x: x * 0, lambda x: 1 / x, lambda x: x * 1.5]),
+    "mask_decided": (F, [lambda x: ops.masked_mul(constant(0.0, F), x),
+                         lambda x: ops.masked_div(x, constant(2.0, F))]),
+    "minus_itself": (F, [lambda x: x - x]),
+    "pow_by_constant": (F, [lambda x: x**5, lambda x: x**x, lambda x: ops.pow(2.0, x)]),
+    "neg_of": (F, [lambda x: -(x + ops.exp(x)), lambda x: -(x * ops.exp(x))]),
+    "add_of_neg": (F, [lambda x: x + ops.abs(x)]),
+    "product_of_neg": (F, [lambda x: x * ops.abs(x), lambda x: x / ops.exp(-x)]),
+    "even_of_neg": ("complex128", [lambda x: ops.square(-x)]),
+    "equal_factors": (F, [lambda x: x * -x, lambda x: x / x]),
+    "merge_factors": (F, [lambda x: x * 1e200 * 1e200, lambda x: x * 3 + 3, lambda x: x * (x * x)]),
+    "merge_terms": (F, [lambda x: x + 3 + 7, lambda x: 3 - x + 7]),
+    "useless_where": (F, [lambda x: ops.where(ops.gt(x, 0), x, -x)]),
+    "same_operands": (F, [lambda x: ops.maximum(x, -x)]),
+    "idempotent": (F, [lambda x: ops.floor(ops.ceil(x)), lambda x: ops.exp(ops.exp(x))]),
+    "divide_by_power_of_two": (F, [lambda x: x / 3, lambda x: x / 0.0, lambda x: 2 / x]),
+    "one_over_sqrt": (F, [lambda x: 2 / ops.sqrt(x), lambda x: 1 / ops.exp(x)]),
+    "log_of_power": (F, [lambda x: ops.log(ops.pow(x, ops.exp(x))), lambda x: ops.log(x**0),
+                         lambda x: ops.log(ops.pow(x, constant(np.inf, F)))]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEAR)
+def test_formulas_leave_what_almost_fits(name):
+    dtype, graphs = NEAR[name]
+    for fn in graphs:
+        trace = []
+        optimise([fn(placeholder(dtype, (7,)))], include={name}, trace=trace)
+        assert not trace, trace
 
 
 # --- documented exceptions ------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def wrong_sinh():
     """The C of sinh is that of cosh."""
     row, right = REGISTRY["sinh"], REGISTRY["sinh"].c
     program._emitted.clear()
-    object.__setattr__(row, "c", REGISTRY["cosh"].c)  # rows are frozen
+    object.__setattr__(row, "c", REGISTRY["cosh"].c)  # ops are frozen
     yield
     object.__setattr__(row, "c", right)
     program._emitted.clear()

@@ -4,7 +4,7 @@ from ... import ops
 from ...graph.node import constant, make
 from ...graph.walk import toposort
 from ...ops import sparse as rows
-from ..gradients import _engine
+from ..gradients import engine
 from ..tensor import Tensor, need_tensor
 from .construct import as_sparse_variable, other_way
 
@@ -32,7 +32,7 @@ def regular_grad(cost, wrt):
         readers += [
             (n, scaled[k], piece, turned) for n in order for k, piece in _reader(n, scaled, where)
         ]
-    stored, *slopes = _engine().grad(total, [data, *(n for n, *_ in readers)])
+    stored, *slopes = engine().grad(total, [data, *(n for n, *_ in readers)])
     ones = rows.csr_dense(ops.ones_like(data), *places)
     parts = []
     for (_, times, piece, turned), g in zip(readers, slopes):

@@ -16,7 +16,7 @@ from .linker import CKernelsLinker
 __all__ = ["CKERNELS", "CKernelsLinker"]
 
 # The second tag shortens the buffers of scans to the rows that are used, as for PyTensor's other
-# linkers that allocate the rows of a loop themselves.
+# linkers that allocate the rows of a scan themselves.
 CKERNELS = _modes.Mode(
     CKernelsLinker(), RewriteDatabaseQuery(include=["fast_run", "scan_save_mem_no_prealloc"])
 )

@@ -31,7 +31,7 @@ def check_range(indices, axis, size):
         )
 
 
-def _int_indices(indices, what):
+def int_indices(indices, what):
     node = to_node(indices, what)
     if node.dtype not in dtypes.INTEGERS:
         raise DTypeError(f"the indices of {what} must be integers, not {node.dtype}")
@@ -83,7 +83,7 @@ def take(x, indices, axis=0, mode="raise"):
 
     mode: "raise" (negative indices count from the end), "wrap" (modulo) or "clip" to the ends.
     """
-    x, indices = to_node(x, "take"), _int_indices(indices, "take")
+    x, indices = to_node(x, "take"), int_indices(indices, "take")
     axis = axis_of(axis, x.ndim)
     if mode == "wrap":
         indices = mod(cast(indices, "int64"), size_of(x, axis))
@@ -130,7 +130,7 @@ def scatter_add(like, indices, g, axis=0):
     like = to_node(like, "scatter_add")
     return make(
         "scatter_add",
-        (like, _int_indices(indices, "scatter_add"), to_node(g, "scatter_add")),
+        (like, int_indices(indices, "scatter_add"), to_node(g, "scatter_add")),
         {"axis": axis_of(axis, like.ndim)},
     )
 
@@ -204,7 +204,7 @@ def take_along_axis(x, indices, axis):
     x = to_node(x, "take_along_axis")
     return make(
         "take_along_axis",
-        (x, _int_indices(indices, "take_along_axis")),
+        (x, int_indices(indices, "take_along_axis")),
         {"axis": axis_of(axis, x.ndim)},
     )
 
@@ -214,7 +214,7 @@ def put_along_axis_add(like, indices, g, axis):
     like = to_node(like, "put_along_axis_add")
     return make(
         "put_along_axis_add",
-        (like, _int_indices(indices, "put_along_axis_add"), to_node(g, "put_along_axis_add")),
+        (like, int_indices(indices, "put_along_axis_add"), to_node(g, "put_along_axis_add")),
         {"axis": axis_of(axis, like.ndim)},
     )
 
@@ -353,7 +353,7 @@ Op("advanced_last", "opaque", _infer_advanced, _run_last, _grad_last,
 
 def _advanced(name, first, indices, template):
     return make(
-        name, first + [_int_indices(i, "an index") for i in indices], {"template": tuple(template)}
+        name, first + [int_indices(i, "an index") for i in indices], {"template": tuple(template)}
     )
 
 

@@ -1,6 +1,6 @@
 """Lowerings of ops that are no loops of scalar expressions: copies into parts, gathers, scatters.
 
-Registered are lowering(binder, node) -> bool by op: True when it added the steps that
+Registered are lowering(binder, node) -> bool by op: True when it added the instructions that
 compute the node, False to leave it to the op's oracle. Lowerings see layouts (buffers and strides)
 and never touch data.
 """
@@ -72,12 +72,12 @@ def around(shape, slices):
 
 
 def copy(binder, node, source, target):
-    """A step that copies `source` (broadcast) to `target`, unless there is nothing to copy."""
+    """An instruction that copies `source` (broadcast) to `target`, where there is something to."""
     combine(binder, node, None, [source], target)
 
 
 def combine(binder, node, op, sources, target):
-    """A step that stores op(*sources), broadcast, in `target`; no op: the one source itself."""
+    """An instruction that stores op(*sources), broadcast, in `target`; no op: the one source."""
     if 0 in target.shape:
         return
     shape = target.shape

@@ -1,4 +1,4 @@
-"""Passes on loops: what they make of a graph, and that they do not change what it computes."""
+"""Passes on scans: what they make of a graph, and that they do not change what it computes."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def same(roots, leaves, rtol=1e-12):
     return new
 
 
-def loop(x, carries=(), outs=(), **options):
+def scanned(x, carries=(), outs=(), **options):
     """A scan over the rows of x: carries [(first, step(row, own))], outs [step(row, *owns)]."""
     row = leaf(*x.shape[1:])
     own = [leaf(*first.shape) for first, _ in carries]
@@ -62,7 +62,7 @@ def loop(x, carries=(), outs=(), **options):
 
 def test_products_of_rows_are_one_product_before_the_loop():
     x, h, w, u = leaf(6, 2, 3), leaf(2, 4), leaf(3, 4), leaf(4, 4)
-    node = loop(x, [(h, lambda r, h: ops.tanh(ops.add(ops.matmul(r, w), ops.matmul(h, u))))])
+    node = scanned(x, [(h, lambda r, h: ops.tanh(ops.add(ops.matmul(r, w), ops.matmul(h, u))))])
     new = same([item(node, 0)], [x, h, w, u])
     assert inside(scans(new)[0]).count("matmul") == 1
     assert outside(new).count("matmul") == 1
@@ -70,7 +70,7 @@ def test_products_of_rows_are_one_product_before_the_loop():
 
 def test_also_with_the_batch_first_and_weights_on_the_left():
     x, w = leaf(2, 6, 3), leaf(4, 3)
-    node = loop(
+    node = scanned(
         ops.transpose(x, (1, 0, 2)),
         [
             (
@@ -82,7 +82,7 @@ def test_also_with_the_batch_first_and_weights_on_the_left():
     new = same([item(node, 0)], [x, w])
     assert inside(scans(new)[0]) == ["add", "tanh"]
     column = leaf(6, 3)
-    node = loop(
+    node = scanned(
         column,
         [
             (
@@ -99,7 +99,7 @@ def test_also_with_the_batch_first_and_weights_on_the_left():
 
 def test_products_that_make_results_are_one_product_after_the_loop():
     x, h, w, b = leaf(6, 2, 3), leaf(2, 3), leaf(3, 5), leaf(5)
-    node = loop(
+    node = scanned(
         x,
         [(h, lambda r, h: ops.tanh(ops.add(r, h)))],
         [lambda r, h: ops.softmax(ops.add(ops.matmul(ops.tanh(ops.add(r, h)), w), b))],
@@ -117,7 +117,7 @@ def test_products_with_one_left_operand_are_one():
         a, b, c = (ops.matmul(h, w) for w in ws)
         return ops.add(ops.mul(ops.tanh(a), ops.sigmoid(b)), ops.add(c, r))
 
-    new = same([item(loop(x, [(h, step)]), 0)], [x, h, *ws])
+    new = same([item(scanned(x, [(h, step)]), 0)], [x, h, *ws])
     assert inside(scans(new)[0]).count("matmul") == 1
     assert "concatenate" in outside(new)
 
@@ -131,7 +131,7 @@ def test_gates_written_one_by_one_are_joined_forwards_and_backwards():
         a, b, c = (ops.add(ops.matmul(r, w), ops.matmul(h, u)) for w, u in zip(ws, us))
         return ops.add(ops.mul(ops.tanh(a), ops.sigmoid(b)), ops.mul(ops.sin(c), h))
 
-    node = loop(x, [(h, step)])
+    node = scanned(x, [(h, step)])
     grads = reverse.grad(ops.sum(ops.sin(item(node, 0))), [*ws, *us])
     new = same(grads, [x, h, *ws, *us], rtol=1e-10)
     assert [inside(s).count("matmul") for s in scans(new)] == [1, 1]
@@ -151,23 +151,23 @@ def test_products_of_columns_are_one_where_they_cover_the_matrix():
 
 def test_what_does_not_vary_leaves_the_loop():
     x, w = leaf(6, 3), leaf(3)
-    node = loop(x, outs=[lambda r: ops.mul(r, ops.exp(ops.sin(w)))])
+    node = scanned(x, outs=[lambda r: ops.mul(r, ops.exp(ops.sin(w)))])
     new = same([item(node, 0)], [x, w])
     assert inside(scans(new)[0]) == ["mul"]
 
 
 def test_loops_over_the_same_steps_are_one():
     x, h, g = leaf(6, 3), leaf(3), leaf(3)
-    one = loop(x, [(h, lambda r, h: ops.tanh(ops.add(r, h)))])
-    two = loop(x, [(g, lambda r, h: ops.sin(ops.mul(r, h)))])
+    one = scanned(x, [(h, lambda r, h: ops.tanh(ops.add(r, h)))])
+    two = scanned(x, [(g, lambda r, h: ops.sin(ops.mul(r, h)))])
     assert len(scans(same([item(one, 0), item(two, 1)], [x, h, g]))) == 1
-    after = loop(item(one, 0), [(g, lambda r, h: ops.sin(ops.mul(r, h)))])
+    after = scanned(item(one, 0), [(g, lambda r, h: ops.sin(ops.mul(r, h)))])
     assert len(scans(same([item(one, 0), item(after, 1)], [x, h, g]))) == 2
 
 
 def test_the_forward_loop_of_a_gradient_runs_once():
     x, h, w = leaf(6, 2, 3), leaf(2, 3), leaf(3, 3)
-    node = loop(
+    node = scanned(
         x,
         [(h, lambda r, h: ops.tanh(ops.add(ops.matmul(h, w), r)))],
         [lambda r, h: ops.sigmoid(ops.matmul(h, w))],
@@ -198,7 +198,7 @@ def test_until_loops_merge_only_with_themselves():
 
 def test_unused_results_go_with_what_only_they_need():
     x, h, g = leaf(6, 3), leaf(3), leaf(3)
-    node = loop(
+    node = scanned(
         x,
         [(h, lambda r, h: ops.tanh(ops.add(r, h))), (g, lambda r, g: ops.sin(g))],
         [lambda r, h, g: ops.exp(g), lambda r, h, g: ops.cos(h)],
@@ -212,7 +212,7 @@ def test_unused_results_go_with_what_only_they_need():
 
 def test_the_last_row_of_a_trace_is_the_last_state():
     x, h = leaf(6, 3), leaf(3)
-    node = loop(x, [(h, lambda r, h: ops.tanh(ops.add(r, h)))], [lambda r, h: ops.mul(r, h)])
+    node = scanned(x, [(h, lambda r, h: ops.tanh(ops.add(r, h)))], [lambda r, h: ops.mul(r, h)])
     for index in (0, 2):
         last = ops.slice_(item(node, index), [(5, 6, 1), (0, 2, 1)])
         new = same([last], [x, h])
@@ -223,7 +223,7 @@ def test_the_last_row_of_a_trace_is_the_last_state():
 
 def test_results_that_are_there_already():
     x, h, c = leaf(6, 3), leaf(3), leaf(3)
-    node = loop(
+    node = scanned(
         x,
         [(h, lambda r, h: ops.add(r, h)), (c, lambda r, c: c)],
         [
@@ -273,7 +273,7 @@ def test_loops_that_end_early_keep_their_products():
 
 def test_a_step_that_reads_a_table_by_its_row_stays():
     x, table, w = leaf(6), leaf(9, 4), leaf(4, 4)
-    node = loop(
+    node = scanned(
         x,
         outs=[
             lambda r: ops.matmul(
@@ -286,7 +286,7 @@ def test_a_step_that_reads_a_table_by_its_row_stays():
 
 def test_bodies_are_rewritten_and_lowered():
     x = leaf(6, 3)
-    node = loop(x, outs=[lambda r: ops.softmax(ops.add(ops.mul(r, 1.0), 0.0))])
+    node = scanned(x, outs=[lambda r: ops.softmax(ops.add(ops.mul(r, 1.0), 0.0))])
     body = scans(same([item(node, 0)], [x]))[0].attrs["body"]
     assert all(n.op.kind != "composite" for n in toposort(body.outputs))
     assert "mul" not in [n.op.name for n in toposort(body.outputs)][:1]
@@ -294,7 +294,7 @@ def test_bodies_are_rewritten_and_lowered():
 
 def test_the_passes_can_be_left_out():
     x, w = leaf(6, 2, 3), leaf(3, 3)
-    node = loop(x, outs=[lambda r: ops.tanh(ops.matmul(r, w))])
+    node = scanned(x, outs=[lambda r: ops.tanh(ops.matmul(r, w))])
     kept = optimise([item(node, 0)], exclude=frozenset({"scans"}))
     assert "matmul" in inside(scans(kept)[0])
     assert "composite" not in {n.op.kind for n in toposort(kept)}
@@ -361,7 +361,7 @@ def test_gates_add_up_their_own_columns(bounds, moved):
         one, two = (ops.tanh(z[:, slice(*s)]) for s in bounds)
         return ops.tanh(ops.add(h, ops.add(ops.sum(one, 1, True), ops.sum(two, 1, True))))
 
-    node = loop(x, [(h, step)])
+    node = scanned(x, [(h, step)])
     new = same([item(node, 0)], [x, h, w, b])
     sums = [
         n
@@ -378,7 +378,7 @@ def test_what_others_read_too_is_added_up_once():
         z = ops.add(ops.matmul(h, w), row)
         return ops.mul(ops.tanh(z[:, :3]), ops.add(z[:, 3:], ops.sum(z)))
 
-    new = same([item(loop(x, [(h, step)]), 0)], [x, h, w])
+    new = same([item(scanned(x, [(h, step)]), 0)], [x, h, w])
     assert inside(scans(new)[0]).count("matmul") == 1
     assert [
         n.shape for n in toposort(scans(new)[0].attrs["body"].outputs) if n.op.name == "add"

@@ -1,4 +1,4 @@
-"""Steps and rows of loops that nobody reads: which are run and stored, and that values stay."""
+"""Steps and rows of scans that nobody reads: which are run and stored, and that values stay."""
 
 import numpy as np
 import pytest

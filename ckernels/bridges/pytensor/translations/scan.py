@@ -1,9 +1,9 @@
-"""Scan: PyTensor's loops as the loops of ckernels.
+"""Scan: PyTensor's scans as those of ckernels.
 
-PyTensor hands a loop its states as buffers that hold the first rows and room for the others, and
+PyTensor hands a scan its states as buffers that hold the first rows and room for the others, and
 gets the buffers back; when fewer rows are kept than there are steps, the last ones stay. Here a
-loop has first rows and a trace, and the buffer is their concatenation, of which only what is used
-is computed. A mit-mot state, which gradients of loops are made of, is a window that moves along its
+scan has first rows and a trace, and the buffer is their concatenation, of which only what is used
+is computed. A mit-mot state, which gradients of scans are made of, is a window that moves along its
 buffer: a sequence enters it at one end and its rows leave at the other.
 """
 
@@ -77,7 +77,7 @@ class Window:
         ]
 
     def result(self, left, finals):
-        """The buffer after the loop: rows before, those that left, those still held, the rest."""
+        """The buffer after the scan: rows before, those that left, those still held, the rest."""
         parts = [ops.slice_(self.buffer, [(0, self.low, 1)])] if self.low else []
         parts += [left, *[ops.expand(f, (0,)) for f in finals]]
         parts.append(ops.dynamic_slice(self.buffer, [(ops.add(self.steps, self.high), None, 1)]))
@@ -85,7 +85,7 @@ class Window:
 
 
 class ScanMaker:
-    """One Scan on its way to a loop of ckernels."""
+    """One Scan on its way to a scan of ckernels."""
 
     def __init__(self, context, op, inputs):
         self.op, self.info, outer = op, op.info, Outer(op, inputs)
@@ -179,11 +179,11 @@ class ScanMaker:
         return ran(rows) if self.until is not None else rows
 
     def buffer(self, x, first, i):
-        """The buffer of a state after the loop; its last row is the last state."""
+        """The buffer of a state after the scan; its last row is the last state."""
         if first == 1 and x.shape[0] == 1:
             return ops.expand(self.final(i), (0,))
         if self.until is not None and first > 1:
-            raise Untranslated("a window of a loop that ends early")
+            raise Untranslated("a window of a scan that ends early")
         rows = ops.concatenate(
             [ops.slice_(x, [(0, first, 1)]), self.trace(self.layout.trace(i))], 0
         )
