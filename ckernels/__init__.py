@@ -70,7 +70,7 @@ with _collector.later(for_good=True):
         tensorinv,
         tensorsolve,
     )
-    from .api.draw import draw
+    from .api.draw import draw, explain
     from .api.fourier import (
         irfft,
         rfft,

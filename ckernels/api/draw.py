@@ -1,4 +1,4 @@
-"""Pictures of graphs and of compiled functions."""
+"""Graphs and compiled functions to look at: pictures, and what became of them in words."""
 
 import os
 
@@ -35,3 +35,20 @@ def draw(what, path=None):
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
     return path
+
+
+def explain(function):
+    """What became of a compiled function, as a text: `function.explain(rewrites=True)`.
+
+    First the rewrites of its graph that were made, with the lines of yours they were made of; then
+    what each instruction of the last plan computes, and why it does not compute more.
+
+    >>> x = K.placeholder((3,), name="x")
+    >>> f = K.function([x], K.log(1 + K.exp(x)))
+    >>> _ = f([[0, 1, 2]])
+    >>> print(K.explain(f).partition("  ")[0])
+    log_of_one_plus_exp: log(add) is now softplus(x)
+    """
+    if not hasattr(function, "explain"):
+        raise ArgumentError(f"explain takes what K.function returns, not {function!r}")
+    return function.explain(rewrites=True)

@@ -283,7 +283,7 @@ NO_TENSORS = set(
     "locks manual_variable_initialization "
     "moving_average_update ndim ones ops placeholder plan pp print_tensor "
     "random_normal_variable random_uniform_variable reference reset_uids rewrite runtime "
-    "Split collector dask draw mpi pytensor split_updates theano "
+    "Split collector dask draw explain mpi pytensor split_updates theano "
     "schedule set_epsilon set_floatx set_image_data_format set_image_dim_ordering set_intx "
     "set_learning_phase set_num_threads set_random_seed set_value shared threads_info until "
     "update update_add update_sub variable zeros".split()

@@ -10,12 +10,24 @@ import numpy as np
 import pytest
 
 import ckernels as K
+import ckernels.errors
 from ckernels.runtime import picture
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium to show the page in")
+
+
+def test_explain_begins_with_the_rewrites_and_takes_functions_only():
+    x = K.placeholder((3,), name="x")
+    f = K.function([x], K.log(1 + K.exp(x)), mode="compiled")
+    f([[0, 1, 2]])
+    lines = K.explain(f).split("\n")
+    assert lines[0].startswith("log_of_one_plus_exp: log(add) is now softplus(x)  (")
+    assert "test_draw.py:" in lines[0] and K.explain(f) == f.explain(rewrites=True)
+    with pytest.raises(ckernels.errors.ArgumentError, match="explain takes what K.function"):
+        K.explain(x)
 
 
 @pytest.fixture(scope="module")
