@@ -315,7 +315,9 @@ class Formula:
         self.same = next((tuple(at) for at in twice if len(at) == 2), None)
 
     def __repr__(self):
-        return f"{self.left} -> {self.right}"
+        if isinstance(self.right, Pattern):
+            return f"{self.left} -> {self.right}"
+        return f"{self.left} -> what a function makes of it"
 
     def run(self, node):
         """What `node`, the operands of which are of the wanted ops, is by this formula, or None."""
