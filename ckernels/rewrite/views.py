@@ -234,9 +234,6 @@ def of_shape(node, shape):
     return fit(node, shape)
 
 
-VIEW_OPERANDS = {"broadcast_to", "expand", "squeeze", "reshape", "transpose"}
-
-
 @family.rule("[elementwise]")
 def bare_operands(node):
     """f(broadcast(x), y) is broadcast(f(x, y)): nothing is computed twice, constants are 0-d."""
