@@ -68,9 +68,7 @@ def terms(node):
 
 
 def distributed(f, dtype):
-    """(a / p + b) * p is a + b * p: a factor that is a sum, where this takes divisors away; or
-    None.
-    """
+    """(a / p + b) * p as a + b * p, where that takes divisors away; else None."""
     for k, s in enumerate(f.above):
         parts = terms(s)
         if not parts:
