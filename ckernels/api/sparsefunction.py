@@ -11,6 +11,7 @@ import numpy as np
 
 from ..config import config
 from ..errors import ArgumentError, CKernelsWarning, ShapeError, UsageError, with_line
+from ..graph.op import having
 from ..graph.shapes import show
 from ..graph.walk import toposort
 from .sparsetensor import (
@@ -26,11 +27,7 @@ from .sparsetensor import (
 from .tensor import Tensor
 
 EXACT = 4  # different numbers of entries that get a plan of their own
-# Operands of the rows of compressed matrices that may hold padding, and those that pad the result.
-PADDED = {"csr_dot": ((0, 1), ()), "csr_dense": ((0, 1), ()), "csr_sample": ((0,), (0,)),
-          "csr_take": ((0,), (0,)), "csr_rows": ((0,), (0,)), "take": ((1,), (1,)),
-          "broadcast_like": ((1,), (1,)), "csr_counts": ((0, 3), ()), "csr_places": ((0, 3), ()),
-          "csr_product": ((0, 1, 4, 5, 8), (8,))}  # fmt: skip
+PADDED = having("padding")
 
 
 def expanded(pairs):

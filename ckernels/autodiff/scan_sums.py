@@ -7,11 +7,12 @@ anyway are taken after the scan too; the rest is carried.
 
 from .. import ops
 from ..graph.node import make, new_uid
+from ..graph.op import having
 from ..graph.sizes import surely
 from ..graph.walk import toposort
 from ..ops.shape import sized, times
 
-MOVES = ("transpose", "expand", "squeeze", "reshape")
+MOVES = having("moves")
 
 
 def leaf(dtype, shape):

@@ -26,9 +26,7 @@ def install():
 
 
 def _plain_epsilon(common):
-    """Its epsilon as a Python float: a first start writes it to natural_bm.json, which takes no
-    float32 of NumPy.
-    """
+    """Its epsilon as a Python float, which natural_bm.json takes when a first start writes it."""
     common.set_epsilon(float(common.epsilon()))
 
 

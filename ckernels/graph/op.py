@@ -25,7 +25,7 @@ class Op:
             broadcast shape. reduce: over attrs["axes"] (a sorted tuple of non-negative ints), which
             are dropped. movement: a view (stride arithmetic, no data is touched). gemm: matrix
             products. composite: `lower` rewrites it into other ops before fusion. opaque: all
-            else; runs through `lower_steps` of the code generator or through its oracle.
+            else; runs through its lowering in the plan room, or through its oracle.
     infer   infer(attrs, *inputs) -> (dtype, shape), or a list of such pairs for several outputs.
             Inputs have .dtype, .shape (ints, None where unknown), .ndim, .value (ndarray when
             constant). Raises ShapeError/DTypeError with a sentence.

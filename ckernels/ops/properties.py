@@ -34,6 +34,12 @@ TABLES = {
     "not_negative": ("square", "abs", "relu"),
     "keeps_sign": ("sqrt", "square", "abs", "reciprocal", "rsqrt", "sum", "mean", "prod", "max",
                    "min", "transpose", "broadcast_to", "slice", *GATHERS, *RESHAPES),
+    # the operand's elements, each once, in another shape or order
+    "moves": (*RESHAPES, "transpose"),
+    # reductions of which one of another is one over all axes, and one of a single element is it
+    "nests": ("sum", "prod", "max", "min", "any", "all"),
+    # of these a divisor may be 0 for finite operands: exp(-1000)
+    "vanishes": ("sigmoid", "softmax", "exp"),
     # sums of large numbers of both signs: the error is relative to the operands, not the result
     "cancels": ("add", "sub", "mean", "var", "cumsum"),
 }  # fmt: skip
@@ -50,6 +56,13 @@ VALUES = {
     "indices": {"take": (1, None), "take_along_axis": (1, None), "advanced_take": (1, None),
                 "scatter_add": (1, 2), "put_along_axis_add": (1, 2), "advanced_set": (2, None),
                 "advanced_inc": (2, None)},
+    # the first of the operands, to the last, that say the shape
+    "sized_by": {"reshape": 1, "broadcast_to": 1, "arange": 0, "dynamic_slice": 1,
+                 "scan_steps": 0, "random_uniform": 1, "random_normal": 1, "random_bits": 1,
+                 "nonzero": 0, "mask_indices": 0, "repeat_index": 1},
+    # (operands that may hold padding behind the numbers of a sparse matrix, those of them that pad
+    # the result too); others are in sparse.py and sparseproduct.py
+    "padding": {"take": ((1,), (1,)), "broadcast_like": ((1,), (1,))},
     # attributes that are closed graphs
     "bodies": {"scan": ("body",), "scan_debug": ("body",), "ifelse": ("then", "other")},
 }  # fmt: skip

@@ -130,6 +130,7 @@ Op(
     _run_dot,
     _grad_dot,
     ulp=64,
+    properties={"padding": ((0, 1), ())},
     doc="The matrix times the dense y; with attrs['back'] its transpose times y.",
 )
 
@@ -183,6 +184,7 @@ Op(
     _run_sample,
     _grad_sample,
     ulp=64,
+    properties={"padding": ((0,), (0,))},
     doc="u @ v.T at the places of the stored numbers only; 0 for padding.",
 )
 
@@ -214,6 +216,7 @@ Op(
     _run_dense,
     _grad_dense,
     ulp=2,
+    properties={"padding": ((0, 1), ())},
     doc="The matrix, dense: numbers stored for one place are added.",
 )
 
@@ -249,6 +252,7 @@ Op(
     _run_take,
     _grad_take,
     ulp=0,
+    properties={"padding": ((0,), (0,))},
     doc="The elements of a dense matrix at the places of the stored numbers; 0 for padding.",
 )
 
@@ -273,6 +277,7 @@ Op(
     _run_rows,
     lambda node, g: (None,) * 3,
     ulp=0,
+    properties={"padding": ((0,), (0,))},
     doc="The row of each stored number; 0 for padding.",
 )
 

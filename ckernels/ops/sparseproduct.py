@@ -97,6 +97,7 @@ Op(
     _run_counts,
     lambda node, g: (None,) * 6,
     ulp=0,
+    properties={"padding": ((0, 3), ())},
     doc="How many places each row of the product of two sparse matrices has.",
 )
 
@@ -125,6 +126,7 @@ Op(
     _run_places,
     lambda node, g: (None,) * 8,
     ulp=0,
+    properties={"padding": ((0, 3), ())},
     doc="""The column of each place of the product, rising in each row. The last two operands: where
    its rows begin and end, and a vector that has one element for each place.""",
 )
@@ -193,6 +195,7 @@ Op(
     _run_product,
     _grad_product,
     ulp=64,
+    properties={"padding": ((0, 1, 4, 5, 8), (8,))},
     doc="""The numbers of the product of two sparse matrices at the stored places of a third one, of
    which equal ones get the same number; 0 for padding.""",
 )

@@ -315,9 +315,8 @@ class Formula:
         self.same = next((tuple(at) for at in twice if len(at) == 2), None)
 
     def __repr__(self):
-        if isinstance(self.right, Pattern):
-            return f"{self.left} -> {self.right}"
-        return f"{self.left} -> what a function makes of it"
+        right = self.right if isinstance(self.right, Pattern) else "what a function makes of it"
+        return f"{self.left} -> {right}"
 
     def run(self, node):
         """What `node`, the operands of which are of the wanted ops, is by this formula, or None."""

@@ -32,9 +32,7 @@ REAL = ("float32", "float64", "float16", "bfloat16")
 
 
 class Fraction:
-    """coef * prod(above) / prod(below). `events` counts replacements, `removed` divisors among
-    them.
-    """
+    """coef * prod(above) / prod(below). events: replacements so far; removed: divisors of them."""
 
     __slots__ = ("coef", "above", "below", "events", "removed")
 
@@ -81,9 +79,7 @@ OPENS = {"mul", "true_div", "neg", "square", "reciprocal", "add", "sub"} | FUNCT
 
 
 def inside(n, depth=3):
-    """view(f(x)) as f(view(x)), so that factors behind a view or a gather are seen; `n` where that
-    cannot be.
-    """
+    """view(f(x)) as f(view(x)): so factors behind views and gathers are seen. Else `n` itself."""
     x = n.inputs[0]
     if x.op.name in SEEN:
         x = inside(x, depth)
@@ -269,9 +265,7 @@ SCATTERS = {
 
 
 def scattered_values(n):
-    """The Fraction of the values that a scatter puts into zeros, also behind views that show all of
-    it; None for other nodes.
-    """
+    """The Fraction of what a scatter puts into zeros, if all of it is seen; else None."""
     if not scatters(n):
         return None
     n = behind_views(n)[0]
@@ -388,9 +382,7 @@ def _simplify_once(f):
 
 
 def write(f, dtype):
-    """The tree of a Fraction: scalars first and by themselves, then small factors before large
-    ones.
-    """
+    """The tree of a Fraction: scalars by themselves, then small factors before large ones."""
     above, below = ([n for n in part if n.ndim] for part in (f.above, f.below))
     result = None
     for n in sorted(above, key=lambda n: (value_of(n.size), n.uid)):

@@ -7,6 +7,7 @@ order, which accumulates in a wider type. Everything else is exact.
 import functools
 
 from ..graph.node import make
+from ..graph.op import having
 from ..graph.sizes import surely
 from .engine import Family, fit
 from .views import reshaped, reverses
@@ -14,15 +15,14 @@ from .views import reshaped, reverses
 family = Family("reductions")
 rule = family.rule
 
-SAME_OVER_ONE = {"sum", "prod", "max", "min", "any", "all"}
-NESTS = {"sum", "prod", "max", "min", "any", "all"}
+NESTS = having("nests")
 
 
 @rule("[reduce]", "mean")
 def reduce_ones(node):
     """A reduction over axes of size 1 is a squeeze; over no axes, nothing."""
     a, axes = node.inputs[0], node.attrs["axes"]
-    if node.op.name not in SAME_OVER_ONE | {"mean"} or a.dtype != node.dtype:
+    if node.op.name not in (*NESTS, "mean") or a.dtype != node.dtype:
         return None
     if not axes:
         return a
@@ -40,7 +40,7 @@ def reduce_ones(node):
 def reduce_of_view(node):
     """A reduction of a transpose, expand, reversal or broadcast is one of what is behind it."""
     a, axes, name = node.inputs[0], node.attrs["axes"], node.op.name
-    if name not in SAME_OVER_ONE:
+    if name not in NESTS:
         return None
     if a.op.name == "transpose":
         perm = a.attrs["perm"]

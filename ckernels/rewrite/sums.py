@@ -5,6 +5,7 @@ graph, because a sum that was multiplied out no longer matches another use of it
 """
 
 from ..graph.node import make
+from ..graph.op import having
 from .engine import Family, scalar
 from .factors import (
     MAX_FACTORS,
@@ -22,7 +23,7 @@ from .factors import (
 
 family = Family("sums")
 MAX_TERMS = 4
-VANISH = {"sigmoid", "softmax", "exp"}  # divisors that may be 0 for finite operands
+VANISH = having("vanishes")
 
 
 def wanted(nodes):
@@ -67,9 +68,7 @@ def terms(node):
 
 
 def distributed(f, dtype):
-    """(a / p + b) * p is a + b * p: a factor that is a sum, where this takes divisors away; or
-    None.
-    """
+    """(a / p + b) * p as a + b * p, where that takes divisors away; else None."""
     for k, s in enumerate(f.above):
         parts = terms(s)
         if not parts:

@@ -20,9 +20,7 @@ UNIFORM_LIMIT = 1 << 16  # elements up to which constants are looked at for bein
 
 
 def reshaped(x, shape):
-    """`x` in another shape of as many elements: itself, expand and squeeze where they do, or
-    reshape.
-    """
+    """`x` in another shape of as many elements: by expand and squeeze if they do, or reshape."""
     if x.shape == shape:
         return x
     i = j = 0
@@ -214,9 +212,7 @@ def without_lead(x):
 
 
 def bare(x):
-    """The operand that broadcasts to what `x` broadcasts to, with as little of a shape as
-    possible.
-    """
+    """The smallest operand that broadcasts to what `x` broadcasts to."""
     name = x.op.name
     if name == "constant" and x.ndim:
         short = uniform(x)
@@ -232,9 +228,6 @@ def of_shape(node, shape):
     if lead > 0 and shape[lead:] == node.shape and all(d == 1 for d in shape[:lead]):
         return make("expand", (node,), {"axes": tuple(range(lead))})
     return fit(node, shape)
-
-
-VIEW_OPERANDS = {"broadcast_to", "expand", "squeeze", "reshape", "transpose"}
 
 
 @family.rule("[elementwise]")
@@ -254,9 +247,7 @@ def bare_operands(node):
 
 
 def free(node, depth=2):
-    """Whether a view of `node` costs nothing wherever it stands: leaves and a little arithmetic
-    on them.
-    """
+    """Whether a view of `node` costs nothing: of a leaf, or of a little arithmetic on leaves."""
     while node.op.kind == "movement":
         node = node.inputs[0]
     return node.op.kind == "leaf" or (

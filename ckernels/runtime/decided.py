@@ -7,15 +7,13 @@ values come from.
 """
 
 from ..graph.node import line_of, make
+from ..graph.op import having
 from ..graph.walk import rebuild, toposort
 from ..ops.bodies import Body
 from ..ops.scan import ScanSignature
 
 SIZE = ("squeeze", "slice", "shape", "scan_steps")  # how a scan asks for a number of steps
-SIZED_BY = {                # ops whose shape follows from operands: the first of these, to the last
-    "reshape": 1, "broadcast_to": 1, "arange": 0, "dynamic_slice": 1, "scan_steps": 0,
-    "random_uniform": 1, "random_normal": 1, "random_bits": 1, "nonzero": 0, "mask_indices": 0,
-    "repeat_index": 1}  # fmt: skip
+SIZED_BY = having("sized_by")
 
 
 class Origins:

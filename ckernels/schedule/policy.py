@@ -47,7 +47,7 @@ def is_tail(node, group, users, fusible):
 
 
 def worth_repeating(node, wanting, keep, users, home):
-    """Whether each loop of `wanting` had better compute a cheap `node` than one of them store it.
+    """Whether a cheap `node` is better computed by each loop of `wanting` than stored by one.
 
     Then nobody writes or reads it, and each loop reads at most one tensor of that size instead.
     Not where values are compared: two loops may round a sum of products differently.

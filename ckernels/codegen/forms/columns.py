@@ -72,7 +72,7 @@ class Columns(Nest):
     # ---- values of a strip ----------------------------------------------------------------------
 
     def gap_of(self, i):
-        """How many loops over rows come before value i of a column is known; None: not such a one.
+        """How many loops over rows come before value i of a column is known; None where it is none.
 
         What is loaded or indexed is no value of a gap: each loop that needs it takes it anew.
         """

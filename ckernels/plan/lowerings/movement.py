@@ -307,9 +307,7 @@ def advanced_shape(node):
 
 
 def running(op):
-    """The lowering of cumsum, cumprod and linear_recurrence: floats run in the next wider dtype,
-    ints wrap.
-    """
+    """The lowering of a running op: floats run in the next wider dtype, ints wrap."""
 
     def lower(binder, node):
         if not real(node) or node.dtype == "bool":

@@ -42,9 +42,14 @@ def strided(array):
 
 def run(build, *arrays, oracle=()):
     """build(*leaves) compiled and called; asserts that nothing but `oracle` ran in Python."""
-    leaves = [leaf(a) for a in arrays]
-    f = make_function(leaves, [build(*leaves)], single=True)
-    got = f(*arrays)
+    return run_all(build, [arrays], oracle)[0]
+
+
+def run_all(build, cases, oracle=()):
+    """The same for each of several lists of arrays, in one function: compiled at once."""
+    leaves = [[leaf(a) for a in arrays] for arrays in cases]
+    f = make_function(sum(leaves, []), [build(*own) for own in leaves])
+    got = f(*(a for arrays in cases for a in arrays))
     calls = [s.name for s in f.info.program.instructions if s.kind == 2]
     assert set(calls) == set(oracle), calls
     return got
@@ -52,9 +57,9 @@ def run(build, *arrays, oracle=()):
 
 def agree(build, expect, *arrays, oracle=(), layouts=True):
     """Equal to NumPy, contiguous and on strided views."""
-    for change in (lambda a: a, strided)[: 1 + layouts]:
-        got = run(build, *[change(a) for a in arrays], oracle=oracle)
-        want = expect(*arrays) if callable(expect) else expect
+    want = expect(*arrays) if callable(expect) else expect
+    cases = [arrays, [strided(a) for a in arrays]]
+    for got in run_all(build, cases[: 1 + layouts], oracle):
         assert got.dtype == want.dtype and got.shape == want.shape, (
             got.dtype,
             got.shape,
