@@ -3,10 +3,18 @@ Threefry's published vectors.
 """
 
 import ctypes
+import importlib.util
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
+from ckernels.codegen import mathlib
+from ckernels.compiler import PREAMBLE, toolchain
+
+from . import mathbuild
 from .mathbuild import DTYPE, FLOAT, INT_BINARY, INTS, edges, library, needs_gcc, ulp_error
 
 special = pytest.importorskip("scipy.special")
@@ -97,6 +105,22 @@ def test_halves(lib):
                 np.testing.assert_array_equal(got, want)
                 keep = ~np.isnan(want)
                 assert (np.signbit(got) == np.signbit(want))[keep].all()
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("ziglang"), reason="ziglang is not installed")
+@pytest.mark.parametrize(
+    "machine, up, down",
+    [("aarch64", "fcvtl", "fcvtn"), ("haswell", "vcvtph2ps.*ymm", "vcvtps2ph.*ymm")],
+)
+def test_halves_by_the_cpu(tmp_path, machine, up, down):
+    """NEON and F16C convert several at once; numbers are those of the CPU's own instructions."""
+    text = "".join(k for k in mathbuild.sources() if "_half(" in k or "half_to_" in k)
+    source, made = tmp_path / "half.c", tmp_path / "half.s"
+    source.write_text("\n".join((PREAMBLE, *mathlib.snippets(text), text)))
+    target = ["x86_64-linux", f"-mcpu={machine}"] if machine == "haswell" else [f"{machine}-linux"]
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", *target, *toolchain.CLANG]
+    subprocess.run([*command, "-S", "-o", made, source], check=True)
+    assert re.search(up, made.read_text()) and re.search(down, made.read_text())
 
 
 def test_bfloats(lib):

@@ -188,7 +188,7 @@ def test_subnormals_and_nan_are_left_alone(chosen):
 
 
 ROWS = {  # of tests/codegen/test_print_c.py: what each compiler does in `make test`
-    "test_elementwise_rows": ["float32"],
+    "test_elementwise_rows": ["float32", "float16"],
     "test_reductions": ["bool"],
     "test_reductions_of_special_numbers": [("max", "float32")],
     "test_layouts_of_elementwise": ["floor_div"],
