@@ -256,12 +256,12 @@ Op("conv_weight_grad", "opaque", _infer_weight_grad, _run_weight_grad, _grad_wei
 # --- build functions --------------------------------------------------------------------------
 
 
-def _attrs(what, n, groups, **windows):
+def _attrs(what, n, groups, *windows):
     if isinstance(groups, bool) or not isinstance(groups, (int, np.integer)) or groups < 1:
         raise ArgumentError(f"{what}: groups must be an integer of at least 1, not {groups!r}")
     if n < 1:
         raise ShapeError(f"{what} needs images of at least 3 dimensions: (batch, size, channels)")
-    return {**window_attrs(what, n, **windows), "groups": int(groups)}
+    return {**window_attrs(what, n, *windows), "groups": int(groups)}
 
 
 def conv(x, w, strides=1, padding="valid", dilation=1, groups=1):
@@ -271,16 +271,8 @@ def conv(x, w, strides=1, padding="valid", dilation=1, groups=1):
     "causal", an int, or per axis one of these or a pair (low, high).
     """
     x, w = operands((to_node(x, "conv"), to_node(w, "conv")), "conv")
-    attrs = _attrs(
-        "conv",
-        x.ndim - 2,
-        groups,
-        strides=strides,
-        padding=padding,
-        dilation=dilation,
-        sizes=x.shape[1:-1],
-        kernel=w.shape[:-2] if w.ndim == x.ndim else None,
-    )
+    sizes, kernel = x.shape[1:-1], w.shape[:-2] if w.ndim == x.ndim else None
+    attrs = _attrs("conv", x.ndim - 2, groups, strides, padding, dilation, sizes, kernel)
     return make("conv", (x, w), attrs)
 
 
@@ -289,16 +281,8 @@ def conv_input_grad(g, w, sizes, strides=1, padding="valid", dilation=1, groups=
     what = "conv_input_grad"
     g, w = operands((to_node(g, what), to_node(w, what)), what)
     sizes, n = shape_vector(sizes, "sizes"), g.ndim - 2
-    attrs = _attrs(
-        what,
-        n,
-        groups,
-        strides=strides,
-        padding=padding,
-        dilation=dilation,
-        sizes=known_sizes(sizes, n, what),
-        kernel=w.shape[:-2] if w.ndim == g.ndim else None,
-    )
+    known, kernel = known_sizes(sizes, n, what), w.shape[:-2] if w.ndim == g.ndim else None
+    attrs = _attrs(what, n, groups, strides, padding, dilation, known, kernel)
     return make(what, (g, w, sizes), attrs)
 
 
@@ -307,14 +291,6 @@ def conv_weight_grad(x, g, kernel, strides=1, padding="valid", dilation=1, group
     what = "conv_weight_grad"
     x, g = operands((to_node(x, what), to_node(g, what)), what)
     kernel, n = shape_vector(kernel, "kernel sizes"), x.ndim - 2
-    attrs = _attrs(
-        what,
-        n,
-        groups,
-        strides=strides,
-        padding=padding,
-        dilation=dilation,
-        sizes=x.shape[1:-1],
-        kernel=known_sizes(kernel, n, what),
-    )
+    known = known_sizes(kernel, n, what)
+    attrs = _attrs(what, n, groups, strides, padding, dilation, x.shape[1:-1], known)
     return make(what, (x, g, kernel), attrs)
