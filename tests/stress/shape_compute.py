@@ -111,8 +111,8 @@ class Computing:
         x = self.of(ndim=1)
         if x is not None:
             axis = self.pick(range(len(x.dims)))
-            terms = self.terms(x, [axis])
-            self.add(K.cumsum(x.tensor / terms, axis=axis), x.dims)
+            # divided last: sums that come back to a value are equal; roundings would break the tie
+            self.add(K.cumsum(x.tensor, axis=axis) / self.terms(x, [axis]), x.dims)
 
     def position(self):
         """argmax of exact numbers, as floats."""
