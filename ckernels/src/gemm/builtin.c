@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+enum { BY_COLUMNS = 256 << 10 };       /* bytes of a matrix whose columns are summed up in registers */
+
 typedef struct {
     void (*tile)(int64_t k, const void *a, int64_t arow, int64_t ak, const void *b, int64_t bk,
                  const char *next, void *c, int64_t ldc, int rows, int cols, double alpha,

@@ -249,17 +249,41 @@ TARGET static void NAME(dots)(const void *matrix, int64_t ld, int64_t rows, int6
     }
 }
 
-/* y[:] = x @ matrix (rows, len), eight rows at a time so that y is read and written seldom. */
-TARGET static void NAME(sums)(const void *matrix, int64_t ld, int64_t rows, int64_t len,
+/* y[:] of some vectors, which stay in registers: each sum is that of a tile, term by term. */
+INLINE void NAME(column_sums)(const REAL *matrix, int64_t ld, int64_t rows, const REAL *x, REAL *y,
+                              const int wide)
+{
+    vec sum[8] = {{0}};
+    for (int64_t i = 0; i < rows; i++)
+#pragma GCC unroll 8
+        for (int q = 0; q < wide; q++)
+            sum[q] = vfma(sum[q], vload(matrix + i * ld + q * LANES), vbroadcast(x[i]));
+#pragma GCC unroll 8
+    for (int q = 0; q < wide; q++)
+        vstore(y + q * LANES, sum[q]);
+}
+
+/* y[:] = x @ matrix (rows, len). Of a small matrix some columns at a time: a step of a scan of 64
+   units, one example, took 200 ns, and takes 130 (Zen 5). Of others eight rows at a time, so that the
+   matrix is read as it lies, and y is read and written seldom. */
+TARGET static void NAME(sums)(const void *pmatrix, int64_t ld, int64_t rows, int64_t len,
                              const void *px, void *py)
 {
-    const REAL *x = px;
+    const REAL *x = px, *matrix = pmatrix;
     REAL *y = py;
-    memset(y, 0, sizeof(REAL) * (size_t)len);
-    int64_t i = 0;
-    for (; i + 8 <= rows; i += 8) {
-        const REAL *r = (const REAL *)matrix + i * ld;
-        int64_t j = 0;
+    int64_t i = 0, first = 0;
+    if (rows * len * (int64_t)sizeof(REAL) <= BY_COLUMNS) {
+        for (; first + 8 * LANES <= len; first += 8 * LANES)
+            NAME(column_sums)(matrix + first, ld, rows, x, y + first, 8);
+        for (; first + 4 * LANES <= len; first += 4 * LANES)
+            NAME(column_sums)(matrix + first, ld, rows, x, y + first, 4);
+        for (; first + LANES <= len; first += LANES)
+            NAME(column_sums)(matrix + first, ld, rows, x, y + first, 1);
+    }
+    memset(y + first, 0, sizeof(REAL) * (size_t)(len - first));
+    for (; first < len && i + 8 <= rows; i += 8) {
+        const REAL *r = matrix + i * ld;
+        int64_t j = first;
         for (; j + LANES <= len; j += LANES) {
             vec sum = vload(y + j);
 #pragma GCC unroll 8
@@ -271,9 +295,9 @@ TARGET static void NAME(sums)(const void *matrix, int64_t ld, int64_t rows, int6
             for (int q = 0; q < 8; q++)
                 y[j] += r[q * ld + j] * x[i + q];
     }
-    for (; i < rows; i++)
-        for (int64_t j = 0; j < len; j++)
-            y[j] += ((const REAL *)matrix)[i * ld + j] * x[i];
+    for (; first < len && i < rows; i++)
+        for (int64_t j = first; j < len; j++)
+            y[j] += matrix[i * ld + j] * x[i];
 }
 
 /* c[i * stride] = alpha * y[i] + beta * c[i * stride] */
