@@ -51,6 +51,15 @@ def forget_everything():
     cache._opened.clear()
 
 
+@pytest.fixture
+def unnamed(monkeypatch):
+    """No compiler is asked for by name, whatever these tests are run with: it is searched."""
+    for name in ("CC", "CKERNELS_CC"):
+        monkeypatch.delenv(name, raising=False)
+    with config.change(cc=""):
+        yield
+
+
 @pytest.fixture(autouse=True)
 def private_directory(tmp_path, monkeypatch):
     """The compiledir of last resort is one of the test's own too."""

@@ -120,10 +120,8 @@ def test_another_cpu_finds_nothing(compiledir, source, restart, monkeypatch):
     assert build([source(1)]).built == 1
 
 
-def test_no_compiler(compiledir, source, monkeypatch, tmp_path):
+def test_no_compiler(compiledir, source, monkeypatch, tmp_path, unnamed):
     monkeypatch.setenv("PATH", str(tmp_path))
-    for name in ("CC", "CKERNELS_CC"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setitem(sys.modules, "ziglang", None)
     monkeypatch.setattr(prebuilt, "level", lambda: "")
     with pytest.raises(CompilerMissing, match="found no C compiler") as caught:
@@ -133,7 +131,7 @@ def test_no_compiler(compiledir, source, monkeypatch, tmp_path):
 
 
 def test_kernels_outlive_their_compiler(
-    compiledir, source, call, expected, restart, monkeypatch, script
+    compiledir, source, call, expected, restart, monkeypatch, script, unnamed
 ):
     wrapper = script("gcc", f'PATH={os.environ["PATH"]} exec {CC} "$@"')
     monkeypatch.setenv("PATH", os.path.dirname(wrapper))
@@ -148,7 +146,7 @@ def test_kernels_outlive_their_compiler(
         build([source(2)])
 
 
-def test_order_of_compilers(compiledir, script, monkeypatch, restart):
+def test_order_of_compilers(compiledir, script, monkeypatch, restart, unnamed):
     wrapper = script("wrapper", f'exec {CC} "$@"')
     broken = script("broken", "exit 1")
     monkeypatch.setenv("CC", broken)

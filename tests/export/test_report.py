@@ -23,8 +23,8 @@ def symbols(folder, prefix):
     text = (folder / f"{prefix}.h").read_text()
     state = f"char probe_state[sizeof({prefix}_state)];" if f"{prefix}_state;" in text else ""
     probe.write_text(f'#include "{prefix}.c"\n{state}\n')
-    subprocess.run(
-        [GCC, "-std=c99", "-Os", "-c", probe, "-o", folder / "probe.o"], check=True, cwd=folder
+    subprocess.run(  # without optimisation: clang leaves out a constant that it has put in place
+        [GCC, "-std=c99", "-O0", "-c", probe, "-o", folder / "probe.o"], check=True, cwd=folder
     )
     done = subprocess.run(
         ["nm", "-S", folder / "probe.o"], check=True, text=True, capture_output=True
