@@ -4,8 +4,9 @@
 
 Each model and engine has a process of its own, run twice on one empty cache: cold, then warm. The
 seconds are CPU seconds of `model.logp_dlogp_function` and the first call, compilers included;
-`rewriting` is the part that PyTensor itself takes, the same for every engine. A call is PyTensor's
-raveled function, the best of many rounds. Values are compared with numba's, or the first engine's.
+`rewriting` is the part of PyTensor's rewriters, `engine` that of the engine: linking and the first
+call; the rest is PyMC building the graph of the gradient. A call is PyTensor's raveled function,
+the best of many rounds. Values are compared with numba's, or the first engine's.
 """
 
 import argparse
@@ -32,7 +33,7 @@ def child(name, peer):
         import ckernels.pytensor  # noqa: F401
     made = MODELS[name](pm)
     made.logp_dlogp_function(ravel_inputs=True, mode="FAST_COMPILE")  # imports, once
-    rewriting = time_rewriting()
+    rewriting, linking = time_inside("prepare_fgraph", staticmethod), time_inside("create")
     start, used = time.perf_counter(), cpu()
     function = made.logp_dlogp_function(ravel_inputs=True, mode=PEERS[peer])
     function.set_extra_values({})
@@ -40,9 +41,9 @@ def child(name, peer):
     rng = np.random.default_rng(7)
     size = sum(np.size(v) for v in made.initial_point().values())
     point = 0.3 * rng.normal(size=size)
-    start = time.perf_counter()
+    start, calling = time.perf_counter(), cpu()
     logp, gradient = function._pytensor_function(point)
-    first, used = time.perf_counter() - start, cpu() - used
+    first, calling, used = time.perf_counter() - start, cpu() - calling, cpu() - used
     print(
         json.dumps(
             {
@@ -52,7 +53,8 @@ def child(name, peer):
                 "first": first,
                 "cpu": used,
                 "rewriting": rewriting[0],
-                "call_us": 1e6 * best(function._pytensor_function, point),
+                "engine": linking[0] + calling,
+                "call_us": 1e6 * best(function._pytensor_function, point, peer == "jax"),
                 "logp": float(logp),
                 "gradient": np.asarray(gradient, float).tolist(),
                 "peak_mb": peak_memory(),
@@ -68,11 +70,11 @@ def cpu():
     return times.user + times.system + times.children_user + times.children_system
 
 
-def time_rewriting():
-    """[CPU seconds PyTensor's rewriters take], filled in as functions are made."""
+def time_inside(name, kind=lambda method: method):
+    """[CPU seconds in this method of PyTensor's FunctionMaker], filled in as functions are made."""
     from pytensor.compile.maker import FunctionMaker
 
-    total, before = [0.0], FunctionMaker.prepare_fgraph
+    total, before = [0.0], getattr(FunctionMaker, name)
 
     def timed(*args, **kwargs):
         start = cpu()
@@ -81,20 +83,26 @@ def time_rewriting():
         finally:
             total[0] += cpu() - start
 
-    FunctionMaker.prepare_fgraph = staticmethod(timed)
+    setattr(FunctionMaker, name, kind(timed))
     return total
 
 
-def best(function, point):
-    """Seconds of the best call: the least mean of a round."""
+def best(function, point, later):
+    """Seconds of the best call: the least mean of a round. `later`: until its values are there."""
     import time
 
     least = float("inf")
     function.trust_input = True
+
+    def waited(point):
+        for value in function(point):
+            value.block_until_ready()
+
+    call = waited if later else function
     for _ in range(ROUNDS):
         start = time.perf_counter()
         for _ in range(PER_ROUND):
-            function(point)
+            call(point)
         least = min(least, (time.perf_counter() - start) / PER_ROUND)
         if least > 5e-3:
             break
@@ -126,6 +134,8 @@ def measure(name, peer, threads):
             "NUMBA_CACHE_DIR": f"{cache}/numba",
             "OMP_NUM_THREADS": str(threads),
         }
+        if threads == 1:
+            env["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
         rows = []
         for _ in range(2):
             done = subprocess.run(
@@ -168,7 +178,8 @@ def show(name, found):
         compared = "" if "error" in base[0] else f"{difference(cold, base[0]):8.1e}"
         print(
             f"{name:22} {peer:9} cold {cold['cpu']:6.2f} s  warm {warm['cpu']:6.2f} s "
-            f"(rewriting {warm['rewriting']:5.2f})  call "
+            f"(rewriting {warm['rewriting']:5.2f}; engine {cold['engine']:5.2f} and "
+            f"{warm['engine']:5.2f})  call "
             f"{min(cold['call_us'], warm['call_us']):8.1f} us  {cold['peak_mb']:5.0f} MB "
             f"{compared} {' '.join(cold['python'] or [])}",
             flush=True,

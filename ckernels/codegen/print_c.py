@@ -194,6 +194,9 @@ class Printer:
     def rest(self, name, end):
         return self.block(f"for (; {name} < {end}; {name}++)")
 
+    def if_(self, condition):
+        return self.block(f"if ({condition})")
+
     def while_(self, condition):
         return self.block(f"while ({condition})")
 

@@ -74,6 +74,8 @@ def _run_triangular(attrs, a, b):
     singular = (np.diagonal(a, 0, -2, -1) == 0).any(-1)
     if attrs.get("nan"):
         a = np.where(singular[..., None, None], np.eye(a.shape[-1], dtype=a.dtype), a)
+    elif singular.any():  # elimination may miss it by a rounding
+        raise np.linalg.LinAlgError("Singular matrix")
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     x = _substitute(a, np.broadcast_to(b, batch + b.shape[-2:]), lower)
     if attrs.get("nan"):

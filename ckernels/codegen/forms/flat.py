@@ -44,10 +44,31 @@ class Flat(Nest):
 
     def row(self, read, written, first, last):
         self.fixed_values(read)
+        still, moving = self.stores_apart()
+        if still and moving:
+            with self.c.if_(f"{first} < {last}"):
+                self.put_all(still, written, "0")
+        else:
+            moving = self.k.stores
         with self.c.vector("i", first, last, unroll=passes.interleave(self.k)):
             self.varying_values(read, "i")
-            for operand, value in self.k.stores:
-                self.store(operand, written, "i", self.c.name(value))
+            self.put_all(moving, written, "i")
+
+    def stores_apart(self):
+        """(stores of one number to one place, other stores).
+
+        GCC makes no vectors of a loop with the first kind in it: the covariances of a Gaussian
+        process of 100 points, with exp of two scalars kept for its gradient, took 102 us, not 19.
+        """
+        apart = [], []
+        for operand, value in self.k.stores:
+            moves = self.k.operands[operand].inner != 0 or self.k.values[value].vec
+            apart[moves].append((operand, value))
+        return apart
+
+    def put_all(self, stores, pointer, j):
+        for operand, value in stores:
+            self.store(operand, pointer, j, self.c.name(value))
 
 
 class Tile(Nest):

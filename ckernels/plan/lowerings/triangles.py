@@ -1,8 +1,8 @@
 """Launches on triangular matrices: Cholesky factors and substitution. A unit is one matrix.
 
 Small matrices are what counts: calling LAPACK through NumPy takes 5 to 20 us before the first
-number. Rows of four and strips of two vectors stay in registers; larger matrices than MOST are left
-to the oracles, whose blocked LAPACK is faster there.
+number. Rows of four and strips of two vectors stay in registers, a single column is a vector;
+larger matrices than MOST are left to the oracles, whose blocked LAPACK is faster there.
 """
 
 from ... import dtypes
@@ -46,7 +46,8 @@ def cholesky(binder, node):
         "indefinite": nans if node.attrs.get("nan") else RAISE,
     }
     took = work(NS_STEP / 3, product(x.shape), n) + work(NS_ROW, product(x.shape[:-1]))
-    add(binder, node, "cholesky", fields, dims, [layout], made, took, target)
+    units = product(x.shape[:-2])
+    add(binder, node, "cholesky", fields, dims, [layout], made, took, target, units)
     return True
 
 
@@ -61,19 +62,22 @@ def solve_triangular(binder, node):
     target, made = result(binder, node)
     if not product(target.shape):
         return True
-    width = 0 if attrs["vector"] else 2
-    batch = target.shape[:-2] if width else target.shape[:-1]
+    width = 1 if attrs["vector"] else 2  # axes of a right side
+    batch = target.shape[:-width]
     over = spread(binder.layout(a), batch + a.shape[-2:])
-    right = spread(binder.layout(b), batch + b.shape[-2 if width else -1 :])
+    right = spread(binder.layout(b), batch + b.shape[-width:])
+    along = right.strides[-width]
+    if width == 2 and b.shape[-1] == 1:
+        width = 1
     down, across = over.strides[-2:][:: -1 if attrs["trans"] else 1]
     lower = attrs["lower"] != attrs["trans"]
     dims = Dims()
-    for number in (n, b.shape[-1], down, across, *right.strides[-2:]) if width else (
-        n, down, across, right.strides[-1]):  # fmt: skip
+    for number in (n, b.shape[-1], down, across, *right.strides[-2:]) if width == 2 else (
+        n, down, across, along):  # fmt: skip
         dims.put(number)
     lines, rows = unravel("row", batch, dims)
     kind, _, align = TYPES[a.dtype]
-    every = "n * m" if width else "n"
+    every = "n * m" if width == 2 else "n"
     nans = NANS.format(count=every, to=f"(y + row * {every})") + " continue;"
     lead = len(batch)
     fields = {
@@ -87,21 +91,21 @@ def solve_triangular(binder, node):
         "unit": str(int(attrs["unit"])),
         "singular": nans if attrs.get("nan") else RAISE,
     }
-    if width:
+    if width == 2:
         form = "triangular"
-        fields["upper"] = str(int(not lower))
+        fields.update(upper=str(int(not lower)), most=str(MOST))
     else:
         form = "triangular_vector"
-        fields.update(one_by_one(kind, lower, attrs["unit"], across == 1))
-    steps = product(target.shape)
-    took = work(NS_STEP, steps, n) + work(NS_ROW, steps if not width else product(batch + (n,)))
-    add(binder, node, form, fields, dims, [over, right], made, took, target)
+        fields.update(one_by_one(kind, lower, attrs["unit"], across == 1, down == 1))
+    took = work(NS_STEP, product(target.shape), n) + work(NS_ROW, product(batch + (n,)))
+    units = product(batch)
+    add(binder, node, form, fields, dims, [over, right], made, took, target, units)
     return True
 
 
-def one_by_one(kind, lower, unit, rows):
+def one_by_one(kind, lower, unit, rows, columns):
     """The holes of a system with one right side: by dot products where rows have no gaps, else
-    each number that is found is taken off from all others."""
+    each number that is found is taken off from all others (columns: they have no gaps)."""
     divisor = "" if unit else " / t[i * (d[1] + d[2])]"
     behind, ahead = (("0", "i"), ("i + 1", "n"))[:: 1 if lower else -1]
     if rows:
@@ -117,9 +121,12 @@ def one_by_one(kind, lower, unit, rows):
             f"x[i] = s{divisor};",
         ]
     else:
+        place = "k" if columns else "k * d[1]"
         solve = [
-            f"x[i] = x[i]{divisor};",
-            "for (int64_t k = first; k < last; k++) x[k] -= t[k * d[1] + i * d[2]] * x[i];",
+            f"const {kind} found = x[i]{divisor};",
+            "x[i] = found;",
+            "#pragma GCC ivdep",
+            f"for (int64_t k = first; k < last; k++) x[k] -= t[{place} + i * d[2]] * found;",
         ]
     first, last = behind if rows else ahead
     return {
@@ -139,7 +146,7 @@ def result(binder, node):
     return target, binder.temp(target.shape, target.dtype)
 
 
-def add(binder, node, form, fields, dims, ins, made, took, target):
+def add(binder, node, form, fields, dims, ins, made, took, target, units):
     """The launch, and a copy where its result belongs elsewhere."""
     size = dtypes.ITEMSIZE[made.dtype]
     kernel = RawKernel(
@@ -152,7 +159,7 @@ def add(binder, node, form, fields, dims, ins, made, took, target):
             kernel,
             [(lay.buffer, lay.offset * size) for lay in (*ins, made)],
             dims.values,
-            product(target.shape[: -1 if form == "triangular_vector" else -2]),
+            units,
             1,
             took,
             [lay.buffer for lay in ins],

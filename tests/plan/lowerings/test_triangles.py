@@ -36,7 +36,7 @@ def test_factors(dtype, rtol):
     x = place(None, None, dtype=dtype)
     lower = K.function([x], Tensor(ops.cholesky(x.node)))
     upper = K.function([x], Tensor(ops.transpose(ops.cholesky(ops.transpose(x.node)))))
-    for n in (1, 2, 5, 8, 19, 40):
+    for n in (1, 2, 5, 8, 19, 40, 67):
         a, kept = positive(n, dtype), np.tri(n, dtype=bool)
         want = np.linalg.cholesky(a)
         np.testing.assert_allclose(lower(np.where(kept, a, np.nan)), want, rtol=rtol, atol=rtol)
@@ -52,7 +52,8 @@ def test_a_batch_of_factors_and_none():
     got = f(a)
     np.testing.assert_allclose(got[[0, 2]], np.linalg.cholesky(a[[0, 2]]), rtol=1e-12)
     assert np.isnan(got[1]).all() and native(f)
-    np.testing.assert_array_equal(got, f.info.spec.like(mode="reference").callable()(a))
+    want = f.info.spec.like(mode="reference").callable()(a)
+    np.testing.assert_allclose(got, want, rtol=1e-14)
     with pytest.raises(LinearAlgebraError, match="ositive definite"):
         K.function([x], Tensor(ops.cholesky(x.node)))(a)
 
@@ -77,7 +78,7 @@ def test_systems(lower, trans, unit):
     outs = [solve(a.node, b.node), solve(a.node, v.node)]
     outs += [solve(turned, ops.flip(b.node, 0)), solve(turned, v.node)]
     f = K.function([a, b, v], outs)
-    for n, m in ((1, 1), (3, 2), (4, 8), (9, 21), (18, 16)):
+    for n, m in ((1, 1), (3, 2), (4, 8), (9, 21), (18, 16), (19, 37), (23, 1)):
         t = RNG.normal(size=(n, n)) / 4 + 2 * np.eye(n)
         right, vector = RNG.normal(size=(n, m)), RNG.normal(size=n)
         kept = np.tri(n, dtype=bool) if lower else np.tri(n).T > 0
@@ -90,6 +91,17 @@ def test_systems(lower, trans, unit):
             want = scipy.linalg.solve_triangular(matrix, vector, *options)
             np.testing.assert_allclose(got[at + 1], want, rtol=1e-9, atol=1e-10)
     assert native(f)
+
+
+def test_one_column_is_a_vector():
+    a, b = place(2, 1, 6, 6), place(3, 6, 1)
+    attrs = {"lower": False, "trans": False, "unit": False, "vector": False, "nan": True}
+    t, right = RNG.normal(size=(2, 1, 6, 6)) + 4 * np.eye(6), RNG.normal(size=(3, 6, 1))
+    f = K.function([a, b], Tensor(make("solve_triangular", (a.node, b.node), attrs)))
+    np.testing.assert_allclose(f(t, right), np.linalg.solve(np.triu(t), right), rtol=1e-11)
+    t[1, 0, 2, 2] = 0
+    got = f(t, right[:, ::-1])
+    assert np.isnan(got[1]).all() and np.isfinite(got[0]).all() and native(f)
 
 
 def test_systems_of_a_batch_and_without_solution():
