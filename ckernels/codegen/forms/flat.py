@@ -58,7 +58,7 @@ class Flat(Nest):
         """(stores of one number to one place, other stores).
 
         GCC makes no vectors of a loop with the first kind in it: the covariances of a Gaussian
-        process of 100 points, with exp of two scalars kept for its gradient, took 102 us, not 19.
+        process of 100 points, with exp of two scalars kept for its gradient, took twice as long.
         """
         apart = [], []
         for operand, value in self.k.stores:
