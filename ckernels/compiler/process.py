@@ -11,7 +11,7 @@ import os
 import threading
 import time
 
-from . import system
+from . import directories, system
 
 OUTPUT = 1 << 20  # bytes of a command's output that are kept
 # Variables that change what a compiler does, or what is preloaded into it.
@@ -30,9 +30,28 @@ class Failed(Exception):
         self.first_line = (errors or lines or [f"{command[0]} {reason}"])[0].strip()
 
 
-def environment():
+def environment(command=()):
     kept = {name: value for name, value in os.environ.items() if name not in DROPPED}
+    if "ziglang" in command or os.path.basename(command[0] if command else "").startswith("zig"):
+        place = _place_for_zig()
+        if place:
+            kept.setdefault("ZIG_GLOBAL_CACHE_DIR", place)
     return {**kept, "LC_ALL": "C"}
+
+
+def _place_for_zig():
+    """Where Zig is to keep what it prepares, "" where it may be in the user's cache, as usual: it
+    compiles nothing where it cannot write there."""
+    usual = system.cache_home()
+    at = os.path.join(usual, "zig")
+    while usual and not os.path.exists(at) and os.path.dirname(at) != at:
+        at = os.path.dirname(at)
+    if usual and os.access(at, os.W_OK | os.X_OK):
+        return ""
+    private = directories.private_directory()
+    if not private or directories.make(private):
+        return ""
+    return os.path.join(private, "zig")
 
 
 _running = {}  # process -> the thread that waits for it
@@ -53,7 +72,7 @@ def run(command, data=b"", timeout=None, fds=()):
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=environment(),
+            env=environment(command),
             pass_fds=fds,
             **system.apart(),
         )

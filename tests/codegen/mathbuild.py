@@ -6,6 +6,7 @@ and test_mathlib_integers.py (integers, conversions, random numbers).
 
 import ctypes
 import functools
+import platform
 import shutil
 import subprocess
 
@@ -20,8 +21,9 @@ CC = shutil.which("gcc")
 needs_gcc = pytest.mark.skipif(CC is None, reason="no gcc")
 FLAGS = ["-O2", "-std=gnu11", "-fPIC", "-shared", "-Wall", "-Wextra", "-fno-math-errno",
          "-fno-trapping-math", "-fopenmp-simd", "-fvect-cost-model=dynamic",
-         "--param=vect-epilogues-nomask=0", "-march=native",
-         "-mprefer-vector-width=512", "-fopt-info-vec"]  # fmt: skip
+         "--param=vect-epilogues-nomask=0", "-fopt-info-vec"]  # fmt: skip
+if platform.machine() in ("x86_64", "AMD64"):
+    FLAGS += ["-march=native", "-mprefer-vector-width=512"]
 FLOAT = {"f32": "float", "f64": "double"}
 INTS = {f"{k}{b}": f"{t}{b}_t" for k, t in (("i", "int"), ("u", "uint")) for b in (8, 16, 32, 64)}
 DTYPE = {"f32": "float32", "f64": "float64", "u16h": "uint16",

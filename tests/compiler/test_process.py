@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 import warnings
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 
 import ckernels as K
 from ckernels import compiler
-from ckernels.compiler import build, cache, cpu, loader, process
+from ckernels.compiler import build, cache, cpu, directories, loader, process, system
 from ckernels.config import config
 from ckernels.errors import CKernelsWarning, CompileError
 from ckernels.runtime import function
@@ -238,3 +239,20 @@ def test_no_warning_when_all_is_well(compiledir, source):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         build([source(1)])
+
+
+def test_where_zig_keeps_what_it_prepares(tmp_path, monkeypatch):
+    """In the user's cache, in a private place where there is none, or where it was told to."""
+    name, zig = "ZIG_GLOBAL_CACHE_DIR", (sys.executable, "-m", "ziglang", "cc")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(system, "cache_home", lambda: str(tmp_path / "home"))
+    assert name not in process.environment(zig)
+    monkeypatch.setattr(system, "cache_home", lambda: "")
+    assert name not in process.environment(("gcc", "-O2"))
+    for command in (zig, ("/opt/ziglang/zig", "cc")):
+        place = Path(process.environment(command)[name])
+        assert place.name == "zig" and place.parent.parent == tmp_path
+        assert not directories.distrust(str(place.parent))
+    monkeypatch.setenv(name, "/mine")
+    assert process.environment(zig)[name] == "/mine"
