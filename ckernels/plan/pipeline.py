@@ -47,6 +47,21 @@ class Draft:
     def of_updates(self):
         return self.roots[len(self.outputs) :]
 
+    @property
+    def schedules(self):
+        """The Schedule of the graph and those of all bodies inside of it."""
+        return self.binder.schedules
+
+    @property
+    def constants(self):
+        """The constants that the instructions read."""
+        return self.binder.constants
+
+    @property
+    def buffer_sizes(self):
+        """{name of a buffer between instructions: its bytes}."""
+        return self.binder.sizes
+
 
 def lost_inside(order):
     """Whether the body of some scan or branch has a node of unknown shape: with numbers in the
