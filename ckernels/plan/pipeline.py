@@ -1,4 +1,4 @@
-"""The way from a graph to a plan, as a tuple of stages that can be read aloud.
+"""The way from a graph to a plan, as a tuple of stages in the order they run.
 
 A Draft is what is known of the plan so far; each stage adds its part. `run` tells its listener the
 name of each stage when it is done. What the stages do stands in rooms of their own; they are
@@ -107,7 +107,7 @@ def schedule(draft):
     """Long reductions are cut, nodes become groups: one future loop nest each."""
     from .binder import Binder, ready  # start-up
 
-    draft.roots = ready(draft.roots)  # the graph before is let go of
+    draft.roots = ready(draft.roots)  # frees the graph as it was before
     inputs, cells = {}, {}
     for i, node in enumerate(draft.inputs):
         leaf = make(node.op, (), {**node.attrs, "shape": tuple(draft.shapes[node])})
