@@ -117,6 +117,16 @@ def _defined(path, name):
     return any(isinstance(n, ast.FunctionDef) and n.name == name for n in tree_of(path).body)
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+def test_the_binder_stays_in_the_planning_room(path):
+    """Other rooms ask the Draft: a binder handed on would tie them to its attributes unseen."""
+    if PACKAGE / "plan" in path.parents:
+        return
+    for node in nodes_of(path):
+        name = getattr(node, "id", getattr(node, "attr", getattr(node, "arg", None)))
+        assert name != "binder", f"{path.relative_to(PACKAGE)}:{node.lineno} uses a binder"
+
+
 # ---- what one file does to another but by imports ------------------------------------------------
 
 

@@ -234,7 +234,7 @@ def _choose(b, node):
 
 
 def _again(b, node):
-    """What waits for rows of cotangents, waits for all of them."""
+    """A value that waits for one row of cotangents waits for the whole batch."""
     return make("again", (b.full(node.inputs[0]), b.get(node.inputs[1])))
 
 
@@ -292,7 +292,7 @@ def _from_channels(b, y, groups, channels):
 
 
 def _conv(b, node):
-    """Many images are more images, many kernels or results more channels, many of both groups."""
+    """Batched images are more images, kernels or results more channels, both together groups."""
     _no_wide_sizes(b, node)
     first, second, *sizes = node.inputs
     groups, channels, name = node.attrs["groups"], node.shape[-1], node.op.name

@@ -1,4 +1,4 @@
-"""The walk that gives what depends on some nodes one more axis, by the batch rules of its ops.
+"""The walk that gives nodes one more axis, and what depends on them, by the rules of ops.
 
 The rules are in batch.py, those of scans in scan_batch.py; this file finds them by name.
 """

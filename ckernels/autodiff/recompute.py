@@ -42,7 +42,7 @@ def _grad(node, g):
     (anew,) = rebuild([y], fresh)
     targets = [fresh.get(x, x) for x in xs] + captured
     wanted = [t for t in targets if carries(t)]
-    ends = {t.uid for t in wanted}  # what is before them is the business of the walk outside
+    ends = {t.uid for t in wanted}  # the walk outside goes on from here to what is before them
     found = dict(zip(wanted, accumulate({anew: g}, wanted, (), ends)))
     return [None, *(found.get(t) for t in targets)]
 

@@ -16,7 +16,7 @@ MOVED = 0.15  # ns to write a byte and read it back in another scan
 READ = 0.06  # ns to read a byte that is stored anyway
 UNIT = 0.05  # ns per element and unit of an elementwise op's cost
 FLOP = 0.02  # ns per multiplication and addition of a product
-EXPENSIVE = 1e6  # ns of what has no model: nested scans, decompositions, sorting
+EXPENSIVE = 1e6  # ns of ops whose cost nobody modelled: nested scans, decompositions, sorting
 READS, EFFECTS = having("reads"), having("effect")
 
 

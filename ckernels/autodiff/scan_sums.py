@@ -72,7 +72,7 @@ class Sums:
         return ("emitted", self.gradient.emit(x))
 
     def sum_of_rows(self, k, moves, inner, varies):
-        """Whether a term is a sum of something that is a per-step result anyway: note it."""
+        """Whether a term sums what is a per-step result anyway; if so, the sum is noted."""
         if inner.op.name != "unbroadcast":
             return False
         g, like = inner.inputs

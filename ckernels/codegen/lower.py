@@ -19,10 +19,10 @@ from .forms.rows import ROW_SCRATCH
 from .ir import COLUMNS, IN_MEMORY, REDUCTIONS, Kernel, Operand, Value, numeral
 from .layout import collapse, contiguous_strides
 
-LEAST_TILED = 16  # rows and columns: below, tiles are all edges
-LONG_ROW = 256  # elements from which a row is worth asking for what comes next
+LEAST_TILED = 16  # least rows and columns for tiles: below, all tiles are cut off at an edge
+LONG_ROW = 256  # elements from which prefetching the next row is worth it
 IN_CACHE = 1 << 19  # elements of a domain that a core's caches hold, with what it makes
-WIDE = 128  # columns per chunk at least: narrower ones read memory in crumbs
+WIDE = 128  # columns per chunk at least: narrower ones read memory in small pieces
 
 
 @dataclass

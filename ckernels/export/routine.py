@@ -207,7 +207,7 @@ def planned(name, spec, leaves, dtype, scratch, last, of, most):
                 f"{name} cannot be exported: the shape of what it computes follows "
                 "from values, and exported memory is laid out in advance"
             ) from None
-    instructions, sizes = draft.instructions, draft.binder.sizes
+    instructions, sizes = draft.instructions, draft.buffer_sizes
     for instr in flatten(instructions):
         check(instr, dtype)
         if instr.kind == NATIVE:
@@ -221,7 +221,7 @@ def planned(name, spec, leaves, dtype, scratch, last, of, most):
     arena = arrange(flatten(instructions), sizes)
     offsets, total = arena.offsets([largest(size, most) for size in arena.sizes])
     outputs = [(n.dtype, tuple(n.shape)) for n in draft.of_outputs()]
-    return Variant(instructions, offsets, total, draft.binder.constants, outputs, of, most)
+    return Variant(instructions, offsets, total, draft.constants, outputs, of, most)
 
 
 def check(instr, dtype):

@@ -1,4 +1,4 @@
-"""Whether the runtime and the planner speak of the same records."""
+"""Whether the runtime and the planner have the same layout of records."""
 
 from .records import GemmDims, WindowDims
 

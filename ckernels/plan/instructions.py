@@ -1,4 +1,4 @@
-"""Instruction: one of a plan to be, in the words of Python.
+"""Instruction: an element of a plan while it is made, as a Python object.
 
 Scans and branches hold the instructions inside of them; in a C Plan those follow in the flat array.
 The dims of gemm and native instructions are the words of a record (records.py), then those of the

@@ -1,4 +1,4 @@
-"""The way from a graph to a plan, as a tuple of stages that can be read aloud.
+"""The way from a graph to a plan, as a tuple of stages in the order they run.
 
 A Draft is what is known of the plan so far; each stage adds its part. `run` tells its listener the
 name of each stage when it is done. What the stages do stands in rooms of their own; they are
@@ -47,6 +47,21 @@ class Draft:
     def of_updates(self):
         return self.roots[len(self.outputs) :]
 
+    @property
+    def schedules(self):
+        """The Schedule of the graph and those of all bodies inside of it."""
+        return self.binder.schedules
+
+    @property
+    def constants(self):
+        """The constants that the instructions read."""
+        return self.binder.constants
+
+    @property
+    def buffer_sizes(self):
+        """{name of a buffer between instructions: its bytes}."""
+        return self.binder.sizes
+
 
 def lost_inside(order):
     """Whether the body of some scan or branch has a node of unknown shape: with numbers in the
@@ -92,7 +107,7 @@ def schedule(draft):
     """Long reductions are cut, nodes become groups: one future loop nest each."""
     from .binder import Binder, ready  # start-up
 
-    draft.roots = ready(draft.roots)  # the graph before is let go of
+    draft.roots = ready(draft.roots)  # frees the graph as it was before
     inputs, cells = {}, {}
     for i, node in enumerate(draft.inputs):
         leaf = make(node.op, (), {**node.attrs, "shape": tuple(draft.shapes[node])})

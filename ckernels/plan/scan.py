@@ -168,7 +168,7 @@ class ScanPlanner:
         self.given[self.body.inputs[index]] = layout
 
     def moved(self, move, shape, strides, dtype):
-        """The layout of a row that moves so."""
+        """The layout of a row whose address changes by this Move."""
         name = self.name()
         self.moving.moves[name] = move
         return Layout(name, tuple(shape), tuple(strides), dtype)

@@ -1,7 +1,7 @@
 """When two computations of one node count as equal: for mode="debug".
 
 Rounding differs between NumPy and kernels (fused multiply-add, the order of sums, stable forms), so
-a number is right when it is near any of several honest opinions: NumPy's, NumPy's in double
+a number is right when it is near any of several opinions on it: NumPy's, NumPy's in double
 precision, NumPy's of the rewritten graph, or NumPy's from the very operands the kernel had.
 """
 

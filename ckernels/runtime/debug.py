@@ -1,4 +1,4 @@
-"""Functions that distrust what they compute: mode="debug", and check="nan".
+"""Functions that check what they compute: mode="debug", and check="nan".
 
 DebugFunction compares every call with NumPy, node by node, and the rewritten graph with the written
 one. CheckedFunction runs the kernels as they are, looks at the results before any variable changes,

@@ -20,14 +20,14 @@ def explain(program, rewrites=False):
     if program.bound is None:
         return NOT_YET
     draft = program.drafted("lower")
-    binder, instructions = draft.binder, flatten(draft.instructions)
+    schedules, instructions = draft.schedules, flatten(draft.instructions)
     lines = rewritten(program) + [""] if rewrites else []
     made = {n.uid: k for k, instr in reversed(list(enumerate(instructions))) for n in instr.nodes}
-    others = beside(binder.schedules, made)
+    others = beside(schedules, made)
     for k, instr in enumerate(instructions):
         lines.append(f"{k}: {'  ' * instr.depth}{instr.name}")
         lines += [INDENT + line for line in computed(instr)]
-        lines += [INDENT + line for line in read(instr, k, binder.schedules, made)]
+        lines += [INDENT + line for line in read(instr, k, schedules, made)]
         lines += [INDENT + line for line in others.get(k, ())]
     lines += [f"assumes {show_assumption(*row)}" for row in program.assumptions]
     return "\n".join(lines)

@@ -75,7 +75,7 @@ def table(program, data, title):
 
 def without_inner(data, known):
     """`data` with the time of scans and branches without that of the instructions inside."""
-    own, around = [], []  # around: positions of the scans we are in
+    own, around = [], []  # around: positions of the scans that enclose this instruction
     for at, ((tag, calls, ns), instruction) in enumerate(zip(data, known)):
         depth = instruction.depth if instruction else 0
         del around[depth:]

@@ -131,7 +131,7 @@ class Program:
         self.described = None  # key and order of the graph: see stored.py
         self.lock = locks.rlock()
         self.misfit = ShapeError  # for an array that a static size of its input refuses
-        self.callable = None  # weak, of the C callable, which learns to plan without us
+        self.callable = None  # weak, of the C callable, which learns to plan without this object
 
     def shapes_of(self, arrays):
         """{leaf: shape} for these input arrays; ShapeError where a static size disagrees."""

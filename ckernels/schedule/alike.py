@@ -4,8 +4,8 @@ A sum of 1,500 sines of k * x becomes a hundred loops that differ in the k's alo
 in the C text each of them would be a kernel of its own, 0.2 s of the compiler each.
 """
 
-LEAST = 4  # loops that are alike at least; fewer keep their numbers in the text
-COMMON = (0.0, 1.0, -1.0, 2.0, 0.5)  # that formulas have, rather than their users
+LEAST = 4  # so many loops must be alike; fewer keep their numbers in the C text
+COMMON = (0.0, 1.0, -1.0, 2.0, 0.5)  # numbers of formulas, not chosen by users
 
 
 def share(groups, apart=False):
@@ -53,7 +53,7 @@ def form(group):
 
 
 def is_number(node):
-    """Whether a loop has the value of `node` in its text."""
+    """Whether the C text of a loop holds the value of `node`."""
     return node.op.name == "constant" and node.value.size == 1 and not node.attrs["value"].sized
 
 

@@ -1,8 +1,8 @@
-"""What work takes, roughly: the numbers by which a plan decides how many threads run it.
+"""Roughly how long work takes: from these times a plan decides how many threads run it.
 
 Times are of one core; `build_tools/cost_constants.py` measures them on the machine at hand. A plan
 serves a class of shapes, so work is a size: picoseconds, counted with the sizes of the inputs. An
-estimate may be wrong by a factor of two: it decides who works, never what comes out.
+estimate may be wrong by a factor of two: it decides how many threads work, never the result.
 """
 
 from ..config import config

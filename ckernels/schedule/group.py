@@ -75,7 +75,7 @@ class Group:
         return weight(node) + (0.0 if loops else self.behind.get(node.uid, 0.0))
 
     def streams(self):
-        """Number of tensors the loop reads from memory: numbers that stay the same are none."""
+        """Number of tensors read from memory, without values that stay the same along the loop."""
         return len([uid for uid in self.varying if uid not in self.maps])
 
     def seen_as(self, uid):

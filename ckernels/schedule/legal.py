@@ -68,7 +68,7 @@ class Join:
         self.reduced, self.domain = group.reduced, group.domain
 
     def why_not(self):
-        """The Reason against this join as far as the two alone decide it; None when it fits."""
+        """The Reason against this join as far as node and group decide it; None when it fits."""
         for question in JOIN:
             reason = question(self)
             if reason is not None:

@@ -19,14 +19,14 @@ MOST_COPIES = 5  # loops that compute a cheap value again
 MAX_MEMBERS = 64  # operations
 MAX_COST = 128  # cost of all of them: 21 transcendentals, 0.35 s of gcc
 MAX_DEPTH = 40  # cost of a chain of operations that wait for each other
-SLACK = 1.25  # what a full loop still takes in beyond that:
+SLACK = 1.25  # what a loop at these bounds may still be given:
 TAIL = 6  # few operations that nothing follows
 SERIAL_REDUCTION = 65536  # a single row longer than this deserves more than one thread
 LEAST_ROWS = 64  # rows that give all threads work
 
 
 def is_tail(node, group, users, fusible):
-    """Whether `node` and all that only it needs are few operations: no good place for a cut.
+    """Whether `node`, with all that only it needs, is few operations: a bad place to end a loop.
 
     Stored, the result would cost a stream; computed here it needs what lies in memory anyway. In
     sum(sin(k * x)) over many k the sums so far are good places, the single sines are none.

@@ -1,4 +1,4 @@
-"""Why two things do not share a loop: a sentence about a value and a loop, written when read."""
+"""Why two things do not share a loop: a sentence about a value and a loop, worded when printed."""
 
 from ..graph.node import Node
 from ..graph.printing import location

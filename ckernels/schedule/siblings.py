@@ -8,7 +8,7 @@ time stays in proportion.
 from .group import AXIS_VIEWS, Group, weight
 from .legal import BETWEEN, feeds, merge_fits
 
-NEAR = 16  # loops of one tensor that each of them is tried with in vain
+NEAR = 16  # refusals after which a loop of a tensor gives up on the others
 LOOK = 64  # units between two loops that are looked at for what to cut
 
 
@@ -48,7 +48,7 @@ class Siblings:
                         self.apart[a, b] = uid, reason
                         missed += 1
                 if not b.nodes:
-                    after[before] = after[b]  # nobody meets it again
+                    after[before] = after[b]  # `b` is empty now: try no loop with it again
                 else:
                     before = b
                 b = after[b]

@@ -1,5 +1,5 @@
-"""Long reductions in two steps, so that they run on all threads and give the same bits on any
-number.
+"""Long reductions in two steps, so that all threads work and any number of
+threads gives the same bits.
 
 A full reduction of many elements, or a reduction over many leading rows, becomes `partial` (one
 result per chunk of a grid fixed by the shape) followed by a small reduction of the chunks. Shapes

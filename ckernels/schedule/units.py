@@ -22,8 +22,8 @@ class Units:
         self.users = users
         self.home, self.single = {}, {}
         self.units, self.mark, self.bits, self.below = [], [], [], []
-        self.shared = set()  # numbers of units that were cut in two: their bits are one's
-        self.readings = {}  # uid -> uids of what reads it
+        self.shared = set()  # numbers of units that were cut in two: both halves share their bits
+        self.readings = {}  # uid of a node -> uids of the nodes that read it
         self.earlier = {}  # number -> numbers of the groups it was merged or cut from
 
     def add_group(self, group):
@@ -125,7 +125,7 @@ class Units:
         if not found or target.number not in self.shared:
             return bool(found)
         seen = set()
-        while found:  # bits of units that were cut say only: one of the two
+        while found:  # a bit that two halves share does not say which one
             at = found.pop()
             if at == target.number:
                 return True

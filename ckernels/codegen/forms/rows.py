@@ -1,8 +1,8 @@
 """Row programs: reductions along the vector loop, with everything that is ready between them.
 
 One outer index at a time: scalars of the row, a loop that reduces, scalars that use the result, the
-next loop. Dear values that several loops need are kept in a row on the stack. Chunked reductions
-are rows too.
+next loop. Expensive values that several loops need are kept in a row on the stack. Chunked
+reductions are rows too.
 """
 
 from contextlib import ExitStack
@@ -152,14 +152,14 @@ class Rows(Nest):
     # ---- prefetching ----------------------------------------------------------------------------
 
     def ahead(self, level):
-        """[(operand, how far, whether it is stored)] to ask for in the second loop over a row.
+        """[(operand, how far, whether it is stored)] to prefetch in the second loop over a row.
 
-        The row is in cache by then, and memory would idle: the loop asks for the next row, and for
+        The row is in cache by then, and memory would idle: the loop prefetches the next row, and
         what later loops read and store of this one. On one core, ms: mean and variance of 4096 x
         4096 2.4 instead of 2.8, softmax of 4096 x 1000 3.5 instead of 4.6, layer norm of 4096 x
-        768 2.3 instead of 3.1 (where it asks for the next row alone, it gains nothing). A cheap
-        loop over rows that are stored asks only where they come from memory: layer norms of 64 x
-        768 and of 100000 x 10 took 1.1 and 1.4 times as long.
+        768 2.3 instead of 3.1 (prefetching the next row alone gains nothing). A cheap
+        loop over rows that are stored prefetches only where they come from memory: layer norms of
+        64 x 768 and of 100000 x 10 took 1.1 and 1.4 times as long.
         """
         k, loops = self.k, self.loops
         if k.runs or list(loops)[1:2] != [level] or not (k.form == "chunks" or k.spill):
@@ -195,7 +195,7 @@ class Rows(Nest):
         ]
 
     def prefetch(self, wanted):
-        """Ask for the part of rows, or of the next chunk, that lies below this block."""
+        """Prefetch the part of rows, or of the next chunk, that lies below this block."""
         if wanted:
             step = 64 // max(dtypes.ITEMSIZE[self.k.operands[i].dtype] for i, _, _ in wanted)
             with self.c.loop("j", "b", "e", step):

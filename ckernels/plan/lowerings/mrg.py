@@ -63,7 +63,7 @@ def uniform(binder, node):
 
 
 def choice(binder, node):
-    """The lowering of mrg_choice; without replacement the rows are copied and then worn down."""
+    """The lowering of mrg_choice; without replacement, rows are copied and lose what was drawn."""
     p, u = (contiguous(binder, i) for i in node.inputs)
     chosen = binder.target(node)
     binder.layouts[node.uid] = chosen
