@@ -6,7 +6,7 @@ Strides and offsets count elements. Nothing here allocates or copies.
 
 from dataclasses import dataclass, replace
 
-from ..graph.sizes import indices, surely
+from ..graph.sizes import indices, surely, value_of
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,11 @@ def reshape_strides(shape, strides, new):
             out.append(0)
             continue
         if not pending:
-            if i >= len(old):
-                return None
+            if i >= len(old):  # as many elements: what is left is 1, if only in these calls
+                if value_of(n) != 1:
+                    return None
+                out.append(0)
+                continue
             pending = [list(old[i])]
             i += 1
         run, stride = pending[0]

@@ -94,3 +94,16 @@ def test_shapes_computed_from_sizes(size, dtype):
         for got, want in zip(f(np.full(n, 0.5, "f")), g(np.full(n, 0.5, "f"))):
             assert got.shape == want.shape
             np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("sizes", [[(2, 3), (1, 3), (4, 2), (1, 1), (1, 5)], [(1, 3), (2, 3)]])
+def test_an_axis_split_into_one_that_is_1_in_some_calls(sizes):
+    """(a, b * a) as (a, b, a): a class of larger sizes takes no axis for 1, and serves a = 1 too."""
+    x, y = K.placeholder((None, None)), K.placeholder((None, None))
+    a, b = K.shape(y)[0], K.shape(y)[1]
+    f = K.function([x, y], [K.reshape(x * 2, (a, b, a)) * K.expand_dims(y, 2)])
+    for m, n in sizes:
+        left = np.arange(m * n * m, dtype="float32").reshape(m, n * m)
+        right = np.arange(1, 1 + m * n, dtype="float32").reshape(m, n)
+        want = (left * 2).reshape(m, n, m) * right[:, :, None]
+        np.testing.assert_array_equal(f([left, right])[0], want)
