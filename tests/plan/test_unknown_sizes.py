@@ -98,7 +98,7 @@ def test_shapes_computed_from_sizes(size, dtype):
 
 @pytest.mark.parametrize("sizes", [[(2, 3), (1, 3), (4, 2), (1, 1), (1, 5)], [(1, 3), (2, 3)]])
 def test_an_axis_split_into_one_that_is_1_in_some_calls(sizes):
-    """(a, b * a) as (a, b, a): a class of larger sizes takes no axis for 1, and serves a = 1 too."""
+    """(a, b * a) as (a, b, a): a class of larger sizes takes no axis for 1, but serves a = 1."""
     x, y = K.placeholder((None, None)), K.placeholder((None, None))
     a, b = K.shape(y)[0], K.shape(y)[1]
     f = K.function([x, y], [K.reshape(x * 2, (a, b, a)) * K.expand_dims(y, 2)])
