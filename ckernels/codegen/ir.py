@@ -22,7 +22,7 @@ OWN = {         # ops that only kernels have: what they mean
     "index_of": "(x, best, index): index where x is best or NaN, else the largest of its dtype",
     "random_bits": "(element, seed, stream, call): a draw", "random_uniform": "as random_bits",
     "random_normal": "as random_bits",
-    "exp_shifted": "exp(x) of a difference x <= 0", "exp_difference": "exp(x) of a difference",
+    "exp_shifted": "exp(x) of a difference x <= 0",
 }  # fmt: skip
 
 

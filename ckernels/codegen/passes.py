@@ -13,7 +13,7 @@ from ..graph.op import REGISTRY
 from .ir import COLUMNS, REDUCTIONS, Value
 
 RECOMPUTE_COST = 4.0  # a value cheaper than this is computed again rather than kept in a row
-COMMUTATIVE = ("add", "mul")
+COMMUTATIVE = ("add", "mul", "maximum")
 TOLD = ("sqrt",)  # ops that a load names when they made what it reads
 
 
@@ -87,16 +87,16 @@ def per_row_root(form, values, found, i):
     )
 
 
-def is_zero(values, found):
-    return values[found["zero"]].number == 0
+def is_lowest(values, found):
+    lowest = values[found["lowest"]]
+    return lowest.number == dtypes.finfo(lowest.dtype).min
 
 
-TOP = Bound(
-    "top", Either((("max", "x"), ("where", ("isfinite", "m"), Bound("m", ("max", "x")), "zero")))
-)
+TOP = Bound("top", Either((("max", "x"), ("maximum", ("max", "x"), "lowest"))))
 BELOW = Bound("d", ("sub", "x", TOP))
 SUMMED = Bound("e", ("exp", BELOW))
-TOTAL = ("add", ("log", ("sum", SUMMED)), "top")
+TOTAL = ("where", ("isfinite", "top"), ("add", ("log", ("sum", SUMMED)), "top"), "top")
+HIGHEST = ("neg", "lowest")
 
 
 def _ops(pattern):
@@ -117,24 +117,19 @@ RULES = (
          "element against 0.49. The sum is at least 1, since x - max(x) is 0 somewhere, so that "
          "its reciprocal is normal and the product within 1.5 ulp of the quotient."),
     KernelRule("logsumexp's exponentials",
-         ("exp", ("sub", "x", Bound("y", ("where", ("isfinite", "l"), Bound("l", TOTAL), "zero")))),
-         ("mul", "e", ("exp", ("sub", "top", "y"))),
-         lambda form, values, found, i: is_zero(values, found), 1, False,
+         ("exp", ("sub", "x", Bound("y", ("maximum", TOTAL, "lowest")))),
+         ("mul", "e", ("exp", ("sub", ("minimum", "top", HIGHEST), ("minimum", "y", HIGHEST)))),
+         lambda form, values, found, i: is_lowest(values, found), 1, False,
          "A logsumexp's gradient needs no exponential per element beyond those it summed. top <= y "
-         "<= top + log(n), so that exp(top - y) is between 1/n and 1; where y is not finite and so "
-         "0, top is 0 too."),
+         "<= top + log(n), so that exp(top - y) is between 1/n and 1; where all are -inf both are "
+         "the lowest number, and beside an inf both are inf, so that the factor is 1."),
     KernelRule("exponentials below a maximum",
-         ("exp", Bound("d", ("sub", "x", ("max", "x")))),
+         ("exp", BELOW),
          ("exp_shifted", "d"),
          lambda form, values, found, i: True, None, True,
          "x - max(x) is at most 0 or NaN and has been rounded, so that an exponential may do with "
-         "one scale, no upper end and 1.05 ulp: 0.34 ns an element in cache instead of 0.61."),
-    KernelRule("exponentials below a finite maximum",
-         ("exp", BELOW),
-         ("exp_difference", "d"),
-         lambda form, values, found, i: is_zero(values, found), None, True,
-         "The same where a maximum that is not finite counts as 0, but with an upper end: beside "
-         "an inf or NaN numbers may be above 0."),
+         "one scale, no upper end and 1.05 ulp: 0.34 ns an element in cache instead of 0.61. So is "
+         "x less anything above its maximum."),
     KernelRule("quotients by a root",
          ("true_div", "a", "root"),
          ("mul", "a", ("reciprocal", "root")),
@@ -288,14 +283,17 @@ def cone_cost(kernel, i, kept=()):
     return sum(kernel.values[j].cost for j in needed(kernel, [i], kept) if j not in kept)
 
 
-def in_blocks(kernel, i):
-    """Whether reduction i sums expensive floats: a block in float, the blocks in double.
+def in_blocks(kernel, i, cached=False):
+    """Whether reduction i sums floats that nothing waits for: a block in float, blocks in double.
 
-    Cheap sums wait for memory and stay in double throughout, which is exact to the last bit.
+    Such are expensive ones, and those of a row that several loops read (`cached`): layer norm of
+    4096 x 768 takes 0.24 ms instead of 0.29 on two threads of Zen 5. Cheap sums wait for memory and
+    stay in double throughout, which is exact to the last bit.
     """
     v = kernel.values[i]
     narrow = dtypes.computed(kernel.values[v.args[0]].dtype) == "float32"
-    return v.op == "sum" and narrow and cone_cost(kernel, v.args[0]) > RECOMPUTE_COST
+    cheap = not cached and cone_cost(kernel, v.args[0]) <= RECOMPUTE_COST
+    return v.op == "sum" and narrow and not cheap
 
 
 # ---- ciphers ------------------------------------------------------------------------------------

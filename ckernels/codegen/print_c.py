@@ -96,7 +96,7 @@ def scalar(op, attrs, dtype, result):
     if op == "index_of":
         hit = "{0} == {1} || {0} != {0}" if dict(attrs)["float"] else "{0} == {1}"
         return f"({hit}) ? {{2}} : ({dtypes.C_NAMES[result]}){LARGEST[result]}"
-    if op in ("exp_shifted", "exp_difference"):
+    if op == "exp_shifted":
         return f"ck_{op}_{dtypes.SUFFIX[result]}({{0}})"
     if op.startswith("random_"):
         return f"ck_{op}_{dtypes.SUFFIX[result]}({{0}}, {{1}}, {{2}}, {{3}})"

@@ -108,8 +108,9 @@ _log_softmax = Op(
 )
 
 
-def _finite_or_zero(x):
-    return where(isfinite(x), x, 0)
+def _above_minus_inf(x):
+    """x, and the lowest number for -inf: what -inf may be measured against."""
+    return maximum(x, constant(dtypes.finfo(x.dtype).min, x.dtype))
 
 
 def _lower_logsumexp(node):
@@ -117,14 +118,14 @@ def _lower_logsumexp(node):
     if size_along(x.shape, axes) == 0:
         empty = constant(np.asarray(-np.inf, dtype=node.dtype))
         return make("broadcast_to", (empty, sizes_constant(node.shape, (node.ndim,))))
-    top = _finite_or_zero(max(x, axes))
+    top = _above_minus_inf(max(x, axes))
     total = sum(exp(sub(x, expand(top, axes))), axes)
-    return cast(add(log(total), top), node.dtype)
+    return cast(where(isfinite(top), add(log(total), top), top), node.dtype)
 
 
 def _grad_logsumexp(node, g):
     x, axes = node.inputs[0], node.attrs["axes"]
-    return (mul(expand(g, axes), exp(sub(x, expand(_finite_or_zero(node), axes)))),)
+    return (mul(expand(g, axes), exp(sub(x, expand(_above_minus_inf(node), axes)))),)
 
 
 _logsumexp = Op(

@@ -115,28 +115,34 @@ def test_almost_a_softmax(build, arrays):
 # ---- the exponential of x - logsumexp(x) is a multiple of the summed ones ----
 
 
-def exp_less_logsumexp(x, top):
-    """exp(x - y), y = log(sum(exp(x - top))) + top, 0 where that is not finite."""
+LOWEST = np.finfo("float32").min
+
+
+def exp_less_logsumexp(x, top, lowest=LOWEST):
+    """exp(x - y), y = log(sum(exp(x - top))) + top; both at least `lowest`."""
+    top = ops.maximum(top, np.float32(lowest))
     y = ops.log(ops.sum(ops.exp(x - ops.expand_dims(top, 1)), 1)) + top
-    return ops.exp(x - ops.expand_dims(finite(y), 1))
+    y = ops.maximum(ops.where(ops.isfinite(top), y, top), np.float32(lowest))
+    return ops.exp(x - ops.expand_dims(y, 1))
 
 
 def finite(x):
     return ops.where(ops.isfinite(x), x, 0)
 
 
-def test_a_logsumexps_gradient_takes_one_exponential_per_element():
-    x = 20 * normal(5, 40)
-    x[1, 3], x[2] = -np.inf, -np.inf
-    got, text = run(lambda x: exp_less_logsumexp(x, finite(ops.max(x, 1))), x)
+@pytest.mark.parametrize("lowest", [LOWEST, -60])
+def test_a_logsumexps_gradient_takes_one_exponential_per_element(lowest):
+    x = 20 * normal(6, 40)
+    x[1, 3], x[2], x[3, :2], x[4, 5] = -np.inf, -np.inf, np.inf, np.nan
+    x[5] = -80
+    got, text = run(lambda x: exp_less_logsumexp(x, ops.max(x, 1), lowest), x)
     wide = x.astype("float64")
-    top = wide.max(1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0)
-    with np.errstate(divide="ignore"):
+    top = np.maximum(wide.max(1, keepdims=True), lowest)
+    with np.errstate(divide="ignore", invalid="ignore"):
         y = np.log(np.exp(wide - top).sum(1, keepdims=True)) + top
-    want = np.exp(wide - np.where(np.isfinite(y), y, 0))
+        want = np.exp(wide - np.maximum(np.where(np.isfinite(top), y, top), lowest))
     np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-38)
-    assert "ck_exp" not in text.rsplit("for (", 1)[1]
+    assert ("ck_exp" in text.rsplit("for (", 1)[1]) == (lowest != LOWEST)
 
 
 @pytest.mark.parametrize("shift", [95, 100, 103])
@@ -146,6 +152,7 @@ def test_a_top_that_is_no_maximum(shift):
     for build in (
         lambda x, b: exp_less_logsumexp(x, ops.max(b, 1)),
         lambda x, b: exp_less_logsumexp(x, finite(ops.max(b, 1))),
+        lambda x, b: exp_less_logsumexp(x, ops.maximum(ops.max(x, 1), ops.max(b, 1))),
     ):
         got, _ = run(build, x, full(shift))
         assert np.isfinite(got).all() and (got > 0.1).all(), got
@@ -168,20 +175,19 @@ def rows_of_all_kinds(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize(
-    "top, name",
-    [(lambda x: ops.max(x, 1), "shifted"), (lambda x: finite(ops.max(x, 1)), "difference")],
-    ids=["maximum", "finite maximum"],
-)
-def test_exponentials_below_a_maximum(top, name, dtype):
+@pytest.mark.parametrize("least", [None, -1, 40], ids=["maximum", "a lower one", "a higher one"])
+def test_exponentials_below_a_maximum(least, dtype):
+    def top(x):
+        return ops.max(x, 1) if least is None else ops.maximum(ops.max(x, 1), least)
+
     x = rows_of_all_kinds(dtype)
     got, text = run(lambda x: ops.sum(below(x, top(x)), 1), x)
-    assert f"ck_exp_{name}_" in text
+    assert "ck_exp_shifted_" in text
     each, text = run(lambda x: ops.stack([below(x, top(x)), below(x, top(x))])[0], x)
-    assert f"ck_exp_{name}_" in text
+    assert "ck_exp_shifted_" in text
     with np.errstate(all="ignore"):
         most = x.max(1, keepdims=True)
-        most = np.where(np.isfinite(most), most, 0) if name == "difference" else most
+        most = most if least is None else np.maximum(most, x.dtype.type(least))
         want = np.exp((x - most).astype("float64")).astype(dtype)
     tight = {"rtol": 2 * np.finfo(dtype).eps, "atol": 2 * np.finfo(dtype).smallest_subnormal}
     np.testing.assert_allclose(each, want, **tight)
@@ -197,10 +203,25 @@ def test_exponentials_below_a_maximum(top, name, dtype):
         lambda x: below(x, ops.mean(x, 1)),
         lambda x: ops.exp(ops.expand_dims(ops.max(x, 1), 1) - x),
         lambda x: ops.exp(x + ops.expand_dims(ops.max(x, 1), 1)),
+        lambda x: below(x, ops.maximum(ops.min(x, 1), 4)),
+        lambda x: below(x, ops.minimum(ops.max(x, 1), 4)),
+        lambda x: below(x, finite(ops.max(x, 1))),
         lambda x: below(x, ops.where(ops.isfinite(ops.max(x, 1)), ops.max(x, 1), -80)),
         lambda x: below(x, ops.where(ops.isfinite(ops.min(x, 1)), ops.max(x, 1), 0)),
     ],
-    ids=["minimum", "twice", "of -x", "mean", "turned", "sum", "not zero", "of another"],
+    ids=[
+        "minimum",
+        "twice",
+        "of -x",
+        "mean",
+        "turned",
+        "sum",
+        "above a minimum",
+        "at most",
+        "finite",
+        "not zero",
+        "of another",
+    ],
 )
 def test_almost_below_a_maximum(build):
     x = np.array([[-44, -1, 3, 43], [0, 75, 80, 85], [-90, -80, -1, -0.0]], "float32")
@@ -208,7 +229,7 @@ def test_almost_below_a_maximum(build):
     with np.errstate(over="ignore"):
         want = reference(build, x).astype("float32")
     np.testing.assert_allclose(got, want, rtol=1e-5)
-    assert "ck_exp_f32" in text and "ck_exp_shifted" not in text and "ck_exp_difference" not in text
+    assert "ck_exp_f32" in text and "ck_exp_shifted" not in text
 
 
 # ---- quotients by a root that is fixed along a row become products ----

@@ -101,6 +101,7 @@ def test_infinities_in_the_softmax_family():
     y = ops.logsumexp(a)
     (g,) = gradient(y, [a], ops.ones_like(y))
     np.testing.assert_array_equal(evaluate([g], {a: np.array([-INF, -INF])})[0], [0, 0])
+    np.testing.assert_array_equal(evaluate([g], {a: np.array([INF, 1])})[0], [NAN, 0])
 
 
 def test_logaddexp_and_logdiffexp():

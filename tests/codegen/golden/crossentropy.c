@@ -39,14 +39,19 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         const float v4 = (float)a_4;
         const float v5 = ck_log_f32(v4);
         double a_9 = 0;
-        #pragma omp simd reduction(+:a_9)
-        for (int64_t j = 0; j < n; j++) {
-            const float v0 = a0[j];
-            const float v2 = v0 - v1;
-            const float v6 = v2 - v5;
-            const float v7 = a1[j];
-            const float v8 = v6 * v7;
-            a_9 += v8;
+        for (int64_t b = 0; b < n; b += 512) {
+            const int64_t e = b + 512 < n ? b + 512 : n;
+            float p_9 = 0;
+            #pragma omp simd reduction(+:p_9)
+            for (int64_t j = b; j < e; j++) {
+                const float v0 = a0[j];
+                const float v2 = v0 - v1;
+                const float v6 = v2 - v5;
+                const float v7 = a1[j];
+                const float v8 = v6 * v7;
+                p_9 += v8;
+            }
+            a_9 += p_9;
         }
         const float v9 = (float)a_9;
         const float v10 = -v9;

@@ -17,8 +17,8 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             bad_1 |= v0 != v0;
         }
         const float v1 = bad_1 ? __builtin_nanf("") : (float)a_1;
-        const _Bool v2 = __builtin_fabsf(v1) < __builtin_inff();
-        const float v4 = v2 ? v1 : (0.0f);
+        const float v3 = ck_max_f32(v1, (-3.4028235e+38f));
+        const _Bool v4 = __builtin_fabsf(v3) < __builtin_inff();
         double a_7 = 0;
         for (int64_t b = 0; b < n; b += 512) {
             const int64_t e = b + 512 < n ? b + 512 : n;
@@ -29,16 +29,17 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             #pragma omp simd reduction(+:p_7)
             for (int64_t j = b; j < e; j++) {
                 const float v0 = a0[j];
-                const float v5 = v0 - v4;
-                const float v6 = ck_exp_difference_f32(v5);
+                const float v5 = v0 - v3;
+                const float v6 = ck_exp_shifted_f32(v5);
                 p_7 += v6;
             }
             a_7 += p_7;
         }
         const float v7 = (float)a_7;
         const float v8 = ck_log_f32(v7);
-        const float v9 = v4 + v8;
-        a1[0] = v9;
+        const float v9 = v3 + v8;
+        const float v10 = v4 ? v9 : v3;
+        a1[0] = v10;
     }
     return 0;
 }
