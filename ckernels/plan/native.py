@@ -177,7 +177,7 @@ def convolution(which):
     return lower
 
 
-# ---- depthwise convolution of planes (channels first) -------------------------------------------
+# ---- planes (channels first): depthwise convolution, maxima of 2 x 2 pixels ----------------------
 
 
 PLANE_TAPS = 16  # rows and columns of a kernel, at most
@@ -201,18 +201,30 @@ def moved(layout, perm):
 
 
 def in_planes(order, roots):
-    """{uid} of depthwise convolutions and gradients between transposes from channels first and
-    back: they are computed as they lie. The runtime has them for steps of one pixel.
+    """{uid} of what stands between transposes from channels first and back and is computed as it
+    lies: depthwise convolutions and gradients, which the runtime has for steps of one pixel, and
+    maxima of 2 x 2 pixels side by side with their gradients.
     """
-    found = [n for n in order if n.op.name in CONVOLUTIONS and _are_planes(n)]
+    found = [n for n in order if n.op.name in IN_PLANES and IN_PLANES[n.op.name](n)]
     if not found:
         return frozenset()
     users, kept = consumers(order), {root.uid for root in roots}
+
+    def only(n, others=frozenset()):
+        """Whether none but transposes back, and the nodes `others`, use a node."""
+        return n.uid not in kept and all(
+            is_turned(u, first) or u.uid in others for u in users[n.uid]
+        )
+
+    back = {n.uid for n in found if n.op.name == "pool_max_grad" and only(n)}
+    most = {n.uid for n in found if n.op.name == "pool_max" and only(n, back)}
     return frozenset(
         n.uid
         for n in found
-        if n.op.name == "conv_weight_grad"
-        or (n.uid not in kept and all(is_turned(u, first) for u in users[n.uid]))
+        if n.uid in most
+        or (n.uid in back and n.inputs[1].uid in most)
+        or n.op.name == "conv_weight_grad"
+        or (n.op.name in CONVOLUTIONS and only(n))
     )
 
 
@@ -234,8 +246,50 @@ def _are_planes(node):
     )
 
 
+def _are_fours(node):
+    """Whether a maximum is of 2 x 2 pixels side by side in images with channels first."""
+    pads = [p for p in node.attrs["padding"] if p != "valid" and tuple(p) != (0, 0)]
+    return (
+        node.dtype in FLOATS
+        and is_turned(node.inputs[0], last)
+        and node.attrs["size"] == node.attrs["strides"] == (2, 2)
+        and not pads
+    )
+
+
+IN_PLANES = {
+    **dict.fromkeys(CONVOLUTIONS, _are_planes),
+    "pool_max": _are_fours,
+    "pool_max_grad": _are_fours,
+}
+
+
+def fours(binder, node, op, big, small):
+    """Maxima of 2 x 2 pixels as they lie: each channel of each image is one of a single channel."""
+    sources = []
+    for i in node.inputs:
+        lay = moved(binder.layout(i), first(4))
+        alone = contiguous_strides(lay.shape)
+        sources.append(lay if lay.strides == alone else binder.copy(lay))
+    axes = [
+        AxisDims(size=s, result=r, kernel=2, stride=2, dilation=1, low=0)
+        for s, r in zip(big[1:-1], small[1:-1])
+    ]
+    strides = [big[1] * big[2], 0, big[2], 1, 1]
+    dims = window(op, node.dtype, big[0] * big[3], 1, 1, 1, axes, strides, [0] * 5)
+    bytes_moved = ITEMSIZE[node.dtype] * (estimate(*big) + estimate(*small))
+    return emit(binder, node, dims, sources, bytes_moved / 10, target=plane_target(binder, node))
+
+
+def plane_target(binder, node):
+    """Where a node goes that is computed in planes: with channels first, as its users want it."""
+    shape = tuple(node.shape[p] for p in first(node.ndim))
+    buffer = binder.assigned.get(node.uid) or binder.temp(shape, node.dtype).buffer
+    return moved(fresh(buffer, shape, node.dtype), last(node.ndim))
+
+
 def planes(binder, node, g, which):
-    """The instruction; the result lies with channels first, as its users want it."""
+    """The instruction of a depthwise convolution of planes."""
 
     def image(i):
         lay = binder.layout(i)
@@ -245,11 +299,7 @@ def planes(binder, node, g, which):
 
     x, other = node.inputs[:2]
     sources = [image(x), (image if which == CONV_WEIGHT_GRAD else binder.layout)(other)]
-    target = None
-    if which != CONV_WEIGHT_GRAD:
-        shape = tuple(node.shape[p] for p in first(node.ndim))
-        buffer = binder.assigned.get(node.uid) or binder.temp(shape, node.dtype).buffer
-        target = moved(fresh(buffer, shape, node.dtype), last(node.ndim))
+    target = None if which == CONV_WEIGHT_GRAD else plane_target(binder, node)
     strides = image_strides if which == CONV_WEIGHT_GRAD else kernel_strides
     dims = window(
         PLANES + which,
@@ -346,6 +396,8 @@ def pooling(op, image, result, count=1):
         if node.dtype not in FLOATS or len(size) > 3:
             return False
         big, small = image(node).shape, result(node).shape
+        if node.uid in binder.planes:
+            return fours(binder, node, op, big, small)
         pads = all_pads(attrs, big[1:-1], size)
         axes = [
             AxisDims(size=s, result=r, kernel=k, stride=t, dilation=1, low=low)

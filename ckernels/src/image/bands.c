@@ -18,6 +18,17 @@ ck_windows ck_windows_of(const ck_window_dims *d, int back)
     return w;
 }
 
+int ck_are_2x2(const ck_windows *w)
+{
+    const ck_axis *a = w->axis;
+    int fours = a->in == 1 && a->out == 1 && a->kernel == 1 && !a->low && w->x.channels == 1
+                && w->x.strides[3] == 1;
+    for (int k = 1; k < 3; k++)
+        fours &= a[k].kernel == 2 && a[k].stride == 2 && a[k].dilation == 1 && !a[k].low
+                 && a[k].out <= a[k].in / 2;
+    return fours;
+}
+
 /* A kernel of one element that moves over all of the image: all pixels are one row. `other`:
    strides of the result when it is an operand too, or NULL. */
 void ck_merge_axes(ck_windows *w, int64_t *other)

@@ -309,8 +309,45 @@ TARGET static void NAME(take)(const ck_taps *t, const void *x, const void *y, co
     NAME(first)(t, x, y, g, out, 1, 0);
 }
 
+/* Neighbours in a row: the compiler takes every other one of a vector. */
+TARGET static void NAME(max_2x2)(const void *px, int64_t pitch, void *py, int64_t rows,
+                                 int64_t cols)
+{
+    const REAL *a = px;
+    REAL *y = py;
+    for (int64_t r = 0; r < rows; r++, a += 2 * pitch, y += cols)
+        for (int64_t i = 0; i < cols; i++) {
+            const REAL v[4] = {a[2 * i], a[2 * i + 1], a[pitch + 2 * i], a[pitch + 2 * i + 1]};
+            REAL most = v[0];
+            for (int k = 1; k < 4; k++)
+                most = ((v[k] > most) | (v[k] != v[k])) ? v[k] : most;
+            y[i] = most;
+        }
+}
+
+TARGET static void NAME(give_2x2)(const void *px, int64_t pitch, const void *py, const void *pg,
+                                  void *pout, int64_t rows, int64_t cols)
+{
+    const REAL *a = px, *y = py, *g = pg;
+    REAL *restrict out = pout;
+    for (int64_t r = 0; r < rows; r++, a += 2 * pitch, y += cols, g += cols, out += 2 * pitch)
+        for (int64_t i = 0; i < cols; i++) {
+            const REAL v[4] = {a[2 * i], a[2 * i + 1], a[pitch + 2 * i], a[pitch + 2 * i + 1]};
+            const REAL most = y[i], given = g[i];
+            REAL put[4];
+            INTEGER left = -1;
+            for (int k = 0; k < 4; k++) {
+                INTEGER hit = left & -((v[k] == most) | ((v[k] != v[k]) & (most != most)));
+                left &= ~hit;
+                put[k] = hit ? given : 0;
+            }
+            out[2 * i] = put[0], out[2 * i + 1] = put[1];
+            out[pitch + 2 * i] = put[2], out[pitch + 2 * i + 1] = put[3];
+        }
+}
+
 static const ck_channels NAME(kernel) = {NAME(slide), NAME(two_rows), NAME(dot), NAME(dots),
-                                         NAME(give), NAME(take)};
+                                         NAME(give), NAME(take), NAME(max_2x2), NAME(give_2x2)};
 
 #undef FEW
 #undef ANY

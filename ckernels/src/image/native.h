@@ -85,6 +85,8 @@ typedef struct {
 } ck_band;
 
 ck_windows ck_windows_of(const ck_window_dims *d, int back);
+/* Whether windows are 2 x 2 pixels side by side of one channel, whose rows are contiguous. */
+int ck_are_2x2(const ck_windows *w);
 void ck_merge_axes(ck_windows *w, int64_t *other);
 /* step: rows and columns of a band are a multiple of it, where others follow */
 void ck_choose_bands(ck_windows *w, int64_t pixels, int64_t bytes, int64_t step);
@@ -152,6 +154,11 @@ typedef struct {
     void (*give)(const ck_taps *t, const void *x, const void *y, const void *g, void *out, int add);
     /* what g, whose taps are t->w apart, holds at the first maximum */
     void (*take)(const ck_taps *t, const void *x, const void *y, const void *g, void *out);
+    /* maxima of 2 x 2 pixels of one channel, `rows` by `cols` of them; rows of x are `pitch` apart */
+    void (*max_2x2)(const void *x, int64_t pitch, void *y, int64_t rows, int64_t cols);
+    /* and `give` for them; rows of out are as far apart as those of x */
+    void (*give_2x2)(const void *x, int64_t pitch, const void *y, const void *g, void *out,
+                     int64_t rows, int64_t cols);
 } ck_channels;
 const ck_channels *ck_channels_of(int dtype);
 

@@ -24,6 +24,7 @@ typedef struct {
     columns columns;               /* of the only phase, when there is one */
     const ck_channels *kernels;
     int what, each, alone;         /* each: rows of a unit, at most; alone: before the pairs */
+    int fours;                     /* maxima of 2 x 2 pixels of one channel */
     int64_t units;                 /* of a plane */
     int64_t strides[3];            /* of the kernel, when there is one */
     const char *kernel;
@@ -158,6 +159,18 @@ static int64_t first_row(const pool *c, int64_t unit)
     return unit / c->units * height + ck_max(0, unit % c->units * 2 - c->alone);
 }
 
+static void do_fours(const pool *c, int64_t lo, int64_t hi)
+{
+    const int64_t *s = c->w.x.strides, height = c->w.axis[1].out, width = c->w.axis[2].out;
+    const int64_t size = c->w.x.size;
+    for (int64_t n; lo < hi; lo += n) {
+        int64_t plane = lo / height, row = lo % height;
+        n = ck_min(hi - lo, height - row);
+        c->kernels->max_2x2(c->w.image + (plane * s[0] + 2 * row * s[2]) * size, s[2],
+                            c->result + lo * width * size, n, width);
+    }
+}
+
 static int rows(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
 {
     const pool *c = (const pool *)p;
@@ -165,7 +178,9 @@ static int rows(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
     (void)unused;
     for (int64_t first = lo; first < hi; first += block) {
         int64_t last = ck_min(hi, first + block);
-        for (int64_t i = first; i < last; i++) {
+        if (c->fours)
+            do_fours(c, first, last);
+        for (int64_t i = first; !c->fours && i < last; i++) {
             int64_t index = first_row(c, i);
             if (first_row(c, i + 1) - index == 2)
                 do_two_rows(c, index);
@@ -196,6 +211,7 @@ static int run(pool *c, const ck_window_dims *d, ck_fn epilogue)
     c->columns = columns_of(a + 2, 0);
     c->epilogue = epilogue, c->d = (const int64_t *)(d + 1), c->unit = d->unit;
     c->each = c->what == CK_OF_PRODUCTS && are_nine(a) ? 2 : 1;
+    c->fours = c->what == CK_OF_MAX && ck_are_2x2(&c->w);
     c->alone = a[1].low & 1;
     c->units = c->each == 2 ? ck_ceil_div(a[1].out + c->alone, 2) : a[1].out;
     int64_t all = c->w.batch * a[0].out * c->units, taps = 1;

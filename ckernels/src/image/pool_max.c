@@ -13,6 +13,7 @@ typedef struct {
     ck_windows w;
     const ck_channels *kernels;
     int take, add, clear;          /* clear: some of the image is in no window, or in several */
+    int fours;                     /* windows are 2 x 2 pixels of one channel */
     int64_t parts;                 /* of the channels */
     const char *y, *g;
     char *result;
@@ -47,6 +48,15 @@ static void do_row(const pool *c, int64_t image, const int64_t q[2], int64_t c0,
     }
 }
 
+static void do_fours(const pool *c, int64_t image)
+{
+    const ck_axis *a = c->w.axis;
+    const int64_t *s = c->w.x.strides;
+    int64_t size = c->w.x.size, x = image * s[0] * size, y = image * a[1].out * a[2].out * size;
+    c->kernels->give_2x2(c->w.image + x, s[2], c->y + y, c->g + y, c->result + x, a[1].out,
+                         a[2].out);
+}
+
 static void clear(const pool *c, int64_t image, int64_t c0, int64_t c1)
 {
     int64_t pixels = c->w.x.sizes[0] * c->w.x.sizes[1] * c->w.x.sizes[2];
@@ -71,7 +81,9 @@ static int units(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
         int64_t c0 = ck_min(channels, part * width), c1 = ck_min(channels, c0 + width);
         if (c->clear)
             clear(c, image, c0, c1);
-        for (q[0] = 0; c1 > c0 && q[0] < a[0].out; q[0]++)
+        if (c->fours)
+            do_fours(c, image);
+        for (q[0] = 0; !c->fours && c1 > c0 && q[0] < a[0].out; q[0]++)
             for (q[1] = 0; q[1] < a[1].out; q[1]++)
                 do_row(c, image, q, c0, c1);
     }
@@ -91,6 +103,7 @@ int ck_pool_max_back(void *const *p, const void *record, ck_fn epilogue)
         work *= ck_max(a[k].out, a[k].in);
     }
     c.clear = !c.take && (c.clear || c.add);
+    c.fours = !c.take && ck_are_2x2(&c.w);
     c.w.image = p[0], c.y = p[1], c.g = p[2], c.result = p[3];
     if (c.w.batch <= 0 || work <= 0)
         return CK_OK;

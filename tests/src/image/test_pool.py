@@ -73,6 +73,29 @@ def compare(attrs, image, dtype, seed):
     np.testing.assert_array_equal(got, want)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.tuples(*[st.sampled_from([2, 3, 5, 8, 13, 30, 31, 33, 66, 70])] * 2),
+    st.integers(0, 9),
+    st.sampled_from(("float32", "float64")),
+    st.integers(0, 99),
+)
+def test_two_by_two_pixels_of_one_channel(sizes, batch, dtype, seed):
+    """Rows are vectors there: odd sizes, NaN, ties, and rows that are further apart."""
+    attrs = {"size": (2, 2), "strides": (2, 2), "padding": ((0, 0), (0, 0))}
+    image = (batch, *sizes, 1)
+    rng = np.random.default_rng(seed)
+    x = numbers(rng, image, dtype)
+    y = oracle("pool_max", attrs, x)
+    far = np.zeros((batch, sizes[0], sizes[1] + 5, 1), dtype)
+    far[:, :, : sizes[1]] = x
+    for operand in (fenced(x), fenced(far)[:, :, : sizes[1]], fenced(x[:, ::-1])[:, ::-1]):
+        d = dims("pool_max", attrs, image, (2, 2), y.shape, [operand])
+        got = call("pool_max", d, [operand], np.empty(y.shape, dtype))
+        np.testing.assert_array_equal(got, y)
+    compare(attrs, image, dtype, seed)
+
+
 @settings(max_examples=80, deadline=None)
 @given(geometries(30), st.sampled_from(("float32", "float64")), st.integers(0, 99))
 def test_random_windows(geometry, dtype, seed):
