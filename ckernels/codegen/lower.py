@@ -20,6 +20,8 @@ from .ir import COLUMNS, IN_MEMORY, REDUCTIONS, Kernel, Operand, Value, numeral
 from .layout import collapse, contiguous_strides
 
 LEAST_TILED = 16  # least rows and columns for tiles: below, all tiles are cut off at an edge
+SHORT_ROW = 16  # elements of a vector of floats: rows below go side by side, if there are so many:
+LEAST_ROWS = 32
 LONG_ROW = 256  # elements from which prefetching the next row is worth it
 IN_CACHE = 1 << 19  # elements of a domain that a core's caches hold, with what it makes
 WIDE = 128  # columns per chunk at least: narrower ones read memory in small pieces
@@ -291,7 +293,9 @@ class Lowering:
         )
         if not inner:
             return self.flat(stores, o_sizes, o_rows)
-        column = bool(o_sizes) and (group.partial or self.is_column(lead, outer, inner))
+        column = bool(o_sizes) and (
+            group.partial or self.is_column(lead, outer, inner) or self.are_short(o_sizes, r_sizes)
+        )
         if column:
             return self.columns(stores, o_sizes, o_rows, r_sizes, r_rows)
         return self.rows(stores, o_sizes, o_rows, r_sizes, r_rows)
@@ -312,6 +316,15 @@ class Lowering:
         near = [steps[a] for a in inner if steps[a]]
         far = [steps[a] for a in outer if steps[a]]
         return bool(far) and (not near or min(far) < min(near))
+
+    @staticmethod
+    def are_short(o_sizes, r_sizes):
+        """Whether rows are shorter than a vector and there are enough of them to be its lanes.
+
+        Softmax of 20000 rows of 10, two threads of Zen 5: 0.1 ms as columns, 0.6 as rows, one
+        element after the other; of 16 it is 0.17 and 0.15.
+        """
+        return not reaches(product(r_sizes), SHORT_ROW) and reaches(o_sizes[-1], LEAST_ROWS)
 
     def flat(self, stores, sizes, rows):
         if not sizes:

@@ -456,12 +456,15 @@ class Binder(Products):
     def fits(gemm, instr):
         """Whether a kernel walks the rows of C in order, so that panels of it are panels of C."""
         rows, n = gemm.rows, gemm.columns
-        kernel, c = instr.kernel, gemm.writes[0]
+        kernel, c, dims = instr.kernel, gemm.writes[0], instr.dims
         if kernel.form == "flat":
             if instr.n != rows * n:
                 return False
-        elif kernel.form != "rows" or instr.n != rows or instr.dims[0] != n or kernel.runs:
-            return False
+        elif kernel.form == "rows":
+            if instr.n != rows or dims[0] != n or kernel.runs:
+                return False
+        elif kernel.form != "columns" or kernel.outer or dims[:2] != [rows, n] or kernel.runs != 1:
+            return False  # columns: the rows of C side by side, each read along its run
         at = 1 + kernel.outer + kernel.runs
         sizes = instr.dims[1 : 1 + kernel.outer] + (
             [instr.dims[0]] if kernel.form == "flat" else []
@@ -476,12 +479,16 @@ class Binder(Products):
                 inner, at = instr.dims[at], at + 1
             far = tuple(instr.dims[at : at + kernel.outer]) if op.outer else (0,) * kernel.outer
             at += kernel.outer if op.outer else 0
-            at += kernel.runs if op.run else 0
+            run = instr.dims[at : at + kernel.runs] if op.run else []
+            at += len(run)
             if op.role == "index":
                 continue
             buffer, offset = instr.pointers[pointer]
             pointer += 1
             if buffer == c:
+                if kernel.form == "columns":
+                    inner, far, want = (run or [0])[0], (inner,), (n,)
+                    sizes = [rows]
                 got = far + ((inner,) if kernel.form == "flat" else ())
                 sizes_ok = all(g == w or s == 1 for g, w, s in zip(got, want, sizes))
                 if offset or inner != 1 or not sizes_ok:

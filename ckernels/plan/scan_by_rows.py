@@ -132,18 +132,20 @@ def row_by_row(instr, rows, sizes):
 
 def kernel_fits(kernel, pointers, dims, count, rows, sizes):
     """The same for a kernel over `count` units, of which each row takes as many."""
-    if not isinstance(kernel, Kernel) or kernel.form not in ("flat", "rows") or count % rows:
+    forms = ("flat", "rows", "columns")
+    if not isinstance(kernel, Kernel) or kernel.form not in forms or count % rows:
         return False
     n, outer = dims[0], dims[1 : 1 + kernel.outer]
     runs = dims[1 + kernel.outer : 1 + kernel.outer + kernel.runs]
-    flat = kernel.form == "flat"
+    along = kernel.form == "rows"  # whether the vector loop runs along a row
     for buffer, offset, size, inner, far, run in operands(kernel, pointers, dims):
         if buffer not in sizes:
             continue
-        piece, rest = sizes[buffer] // rows, [] if flat else [(n, inner), *zip(runs, run)]
+        piece = sizes[buffer] // rows
+        rest = [*([(n, inner)] if along else []), *zip(runs, run)]
         if sizes[buffer] % rows:
             return False
-        walked = list(zip(outer, far)) + ([(n, inner)] if flat else [])
+        walked = list(zip(outer, far)) + ([] if along else [(n, inner)])
         within = beyond_rows(walked, rows, piece // size) if piece % size == 0 else None
         if within is None:
             return False

@@ -60,7 +60,7 @@ def test_goldens_belong_to_graphs():
 
 def test_equal_kernels_have_equal_text_whatever_the_sizes():
     texts = set()
-    for rows, columns in ((20, 30), (21, 33), (500, 7)):
+    for rows, columns in ((20, 30), (21, 33), (500, 17)):
         _, (kernel,) = plan(lambda x: ops.softmax(x, -1), numbers(rows, columns))
         texts.add(emit(kernel)[1])
     assert len(texts) == 1

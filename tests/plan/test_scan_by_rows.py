@@ -59,6 +59,15 @@ def test_recurrent_nets(dtype, batch, wanted):
     assert found.rows == batch and 8 <= found.part < batch
 
 
+@pytest.mark.parametrize("batch", [32, 33, 100])
+def test_sums_of_rows_that_are_lanes_of_a_vector(batch):
+    """Seven units: the rows of the batch go side by side, in each part by themselves."""
+    leaves, node, arrays = recurrent(batch, units=7)
+    f = check(leaves, [item(node, int(k)) for k in "014"], *arrays, rtol=1e-4)
+    (found,) = parts(f)
+    assert found.rows == batch and 8 <= found.part < batch
+
+
 @pytest.mark.parametrize(
     "rows, part",
     [
