@@ -10,11 +10,20 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         float *const a1 = y1 + r0 * d[3];
         float a_1 = -__builtin_inff();
         int bad_1 = 0;
+        const int64_t m0 = n < 16 ? n : n - n % 16;
         CK_SIMD_EXTREME(reduction(max:a_1) reduction(|:bad_1))
-        for (int64_t j = 0; j < n; j++) {
+        for (int64_t j = 0; j < m0; j++) {
             const float v0 = a0[j];
             a_1 = v0 > a_1 ? v0 : a_1;
             bad_1 |= v0 != v0;
+        }
+        if (m0 < n) {
+            CK_SIMD_EXTREME(reduction(max:a_1) reduction(|:bad_1))
+            for (int64_t j = n - 16; j < n; j++) {
+                const float v0 = a0[j];
+                a_1 = v0 > a_1 ? v0 : a_1;
+                bad_1 |= v0 != v0;
+            }
         }
         const float v1 = bad_1 ? __builtin_nanf("") : (float)a_1;
         const float v3 = ck_max_f32(v1, (-3.4028235e+38f));
@@ -26,12 +35,22 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
                 __builtin_prefetch(a0 + d[2] + j);
             }
             float p_7 = 0;
+            const int64_t m1 = e < 16 ? e : e - (e - b) % 16;
             #pragma omp simd reduction(+:p_7)
-            for (int64_t j = b; j < e; j++) {
+            for (int64_t j = b; j < m1; j++) {
                 const float v0 = a0[j];
                 const float v5 = v0 - v3;
                 const float v6 = ck_exp_shifted_f32(v5);
                 p_7 += v6;
+            }
+            if (m1 < e) {
+                #pragma omp simd reduction(+:p_7)
+                for (int64_t j = e - 16; j < e; j++) {
+                    const float v0 = a0[j];
+                    const float v5 = v0 - v3;
+                    const float v6 = ck_exp_shifted_f32(v5);
+                    p_7 += (j >= m1 ? v6 : 0);
+                }
             }
             a_7 += p_7;
         }
