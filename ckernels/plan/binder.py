@@ -463,7 +463,7 @@ class Binder(Products):
         elif kernel.form == "rows":
             if instr.n != rows or dims[0] != n or kernel.runs:
                 return False
-        elif kernel.form != "columns" or kernel.outer or dims[:2] != [rows, n] or kernel.runs != 1:
+        elif kernel.form != "columns" or kernel.outer or kernel.runs != 1:
             return False  # columns: the rows of C side by side, each read along its run
         at = 1 + kernel.outer + kernel.runs
         sizes = instr.dims[1 : 1 + kernel.outer] + (
@@ -494,7 +494,7 @@ class Binder(Products):
                 if offset or inner != 1 or not sizes_ok:
                     return False
                 seen = True
-        return seen
+        return seen and (kernel.form != "columns" or dims[:2] == [rows, n])
 
 
 def bare_node(node):
