@@ -13,6 +13,11 @@ import struct
 import sys
 import time
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
 from .. import locks
 from ..config import config
 from . import system, usage
@@ -51,8 +56,6 @@ class Neighbours:
     def take(self, key):
         if self.fd is None or self.holder(key) < 0:
             return True
-        import fcntl
-
         try:
             fcntl.lockf(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _byte(key))
         except (BlockingIOError, PermissionError):
@@ -70,8 +73,6 @@ class Neighbours:
         self.release(keys)
 
     def release(self, keys):
-        import fcntl
-
         for key in self.ours.intersection(keys):
             with contextlib.suppress(OSError):
                 fcntl.lockf(self.fd, fcntl.LOCK_UN, 1, _byte(key))
@@ -101,8 +102,6 @@ class Neighbours:
         """1: another process compiles this kernel; 0: nobody does; -1: one that is stopped."""
         if self.fd is None:
             return 0
-        import fcntl
-
         if ASKED is None:
             try:
                 fcntl.lockf(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _byte(key))
@@ -144,9 +143,7 @@ def _stopped(pid):
 def _opened(path):
     """The file of claims, open; None where that cannot be. Locks of a process on a file go when it
     closes any descriptor of the file, so all its builds have one."""
-    try:
-        import fcntl  # noqa: F401
-    except ImportError:
+    if fcntl is None:
         return None
     with _lock:
         if path not in _open:

@@ -65,20 +65,24 @@ def test_what_another_process_builds_is_waited_for(store, holder, asked):
     ours.close()
 
 
-def test_a_killed_process_holds_nobody_up(store, holder, asked):
-    ours = neighbours.Neighbours(store, [ONE])
-    assert ours.claim([ONE]) == []
-    holder.signal(signal.SIGKILL)
-    ours.wait([ONE])
-    assert ours.claim([ONE]) == [ONE] and time.monotonic() < ours.until
-    ours.close()
+STOPS = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="the system does not say")
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="the system does not say")
-def test_a_stopped_process_holds_nobody_up(store, holder):
+@pytest.mark.parametrize(
+    "number, told",
+    [
+        (signal.SIGKILL, True),
+        (signal.SIGKILL, False),
+        pytest.param(signal.SIGSTOP, True, marks=STOPS),
+    ],
+    ids=["killed", "killed, nobody says whose", "stopped"],
+)
+def test_a_process_that_does_not_go_on_holds_nobody_up(store, holder, number, told, monkeypatch):
+    if not told:
+        monkeypatch.setattr(neighbours, "ASKED", None)
     ours = neighbours.Neighbours(store, [ONE])
     assert ours.claim([ONE]) == []
-    holder.signal(signal.SIGSTOP)
+    holder.signal(number)
     ours.wait([ONE])
     assert ours.claim([ONE]) == [ONE] and time.monotonic() < ours.until
     ours.close()
