@@ -11,8 +11,8 @@ import numpy as np
 
 import ckernels as K
 
-SIZES = (  # of a small net and a large one; the batches each is planned for
-    (SimpleNamespace(features=8, units=16, classes=3, image=12, filters=4, steps=6), (16, 1)),
+SIZES = (  # of a net of many classes and a large one of few; the batches each is planned for
+    (SimpleNamespace(features=8, units=16, classes=20, image=12, filters=4, steps=6), (16, 1)),
     (SimpleNamespace(features=784, units=512, classes=10, image=28, filters=32, steps=28), (256, 64)),  # noqa: E501
 )  # fmt: skip
 
