@@ -11,8 +11,8 @@ import numpy as np
 
 import ckernels as K
 
-SIZES = (  # of a net of many classes and a large one of few; the batches each is planned for
-    (SimpleNamespace(features=8, units=16, classes=20, image=12, filters=4, steps=6), (16, 1)),
+SIZES = (  # of a small net and a large one; the batches each is planned for
+    (SimpleNamespace(features=8, units=16, classes=3, image=12, filters=4, steps=6), (16, 1)),
     (SimpleNamespace(features=784, units=512, classes=10, image=28, filters=32, steps=28), (256, 64)),  # noqa: E501
 )  # fmt: skip
 
@@ -215,6 +215,9 @@ NETS = {
 }
 
 
+MANY = SimpleNamespace(features=8, units=16, classes=20)  # rows of 16 numbers have other kernels
+
+
 def programs(n, batches):
     """(inputs of one size after the other, the function) of every net, loss and optimizer."""
     for (net, losses), optimizer, rate, decay in product(
@@ -261,5 +264,13 @@ def asked():
     """Plan every program for every size."""
     for n, batches in SIZES:
         for arrays, function in programs(n, batches):
-            for inputs in arrays:
-                function.info.program.plan_arguments(inputs)
+            plan(arrays, function)
+    for loss, kind in LOSSES.items():
+        if kind == "classes":
+            for arrays, function in program(MANY, (16, 1), dense(), loss, descent, "number", 0.0):
+                plan(arrays, function)
+
+
+def plan(arrays, function):
+    for inputs in arrays:
+        function.info.program.plan_arguments(inputs)

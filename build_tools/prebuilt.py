@@ -137,17 +137,17 @@ def layers():
     from keras.models import Sequential
 
     heads = {
-        "categorical_crossentropy": (None, "softmax"),
+        "categorical_crossentropy": (3, "softmax"),
         "binary_crossentropy": (1, "sigmoid"),
         "mse": (1, None),
     }
     rng = np.random.default_rng(0)
 
-    def programs(nets, losses, batches, count, classes):
+    def programs(nets, losses, batches, count, classes=None):
         for name, rows in nets.items():
             for loss in losses:
                 width, activation = heads[loss]
-                width = width or classes
+                width = classes or width
                 for optimizer in ("sgd", "adam", optimizers.SGD(0.01, momentum=0.9, nesterov=True)):
                     model = Sequential([kind(*args, **named) for kind, args, named in rows])
                     model.add(L.Dense(width, activation=activation))
@@ -164,10 +164,12 @@ def layers():
                     model.predict(x)
                 print(name, loss, flush=True)
 
-    # Rows of fewer than 16 numbers have kernels of their own: many classes here, few below.
-    programs(kinds(L, 16, 8, 12, 8, 6), heads, (16,), 40, 20)
+    small = kinds(L, 16, 8, 12, 8, 6)
+    programs(small, heads, (16,), 40)
+    # Rows of 16 numbers and more have kernels of their own.
+    programs({"mlp": small["mlp"]}, ["categorical_crossentropy"], (16,), 40, 20)
     # Sums over many rows are made in chunks, by kernels of their own: sizes as programs have them.
-    programs(kinds(L, 512, 32, 28, 64, 28), ["categorical_crossentropy"], (64, 256), 352, 10)
+    programs(kinds(L, 512, 32, 28, 64, 28), ["categorical_crossentropy"], (64, 256), 352)
 
 
 def guide():

@@ -325,9 +325,11 @@ def build(out, names, kernels=None, work=None):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", default=os.path.join(ROOT, "dist"))
+    parser.add_argument("--out", type=os.path.abspath, default=os.path.join(ROOT, "dist"))
     parser.add_argument("--platform", action="append", choices=PLATFORMS, help="all, if not given")
-    parser.add_argument("--work", help="folder of what is made on the way: build/wheels")
+    parser.add_argument(
+        "--work", type=os.path.abspath, help="folder of what is made on the way: build/wheels"
+    )
     parser.add_argument(
         "--kernels", help="what build_tools/prebuilt.py recorded; none, if not given"
     )
