@@ -205,7 +205,7 @@ def _scaled_far(x, order):
     for k in range(1, 8):
         term = term * -(4 * order * order - (2 * k - 1) ** 2) / (8 * k * x)
         total = total + term
-    return total / np.sqrt(2 * np.pi * x)
+    return total / (np.sqrt(2 * np.pi) * np.sqrt(x))
 
 
 def i0e(x):

@@ -1,8 +1,8 @@
 """The functions that distributions are made of: beta, incomplete gamma and beta, normal.
 
-betaln, erfcx and log_ndtr have C; the incomplete functions, Owen's T and Bessel functions of any
-order run through SciPy, which has to be installed for them. Slopes by a parameter that have no
-closed form raise NotSupported when they are computed, and only then.
+betaln, erfcx, log_ndtr, i0e and i1e have C; the incomplete functions, Owen's T and Bessel functions
+of any order run through SciPy, which has to be installed for them. Slopes by a parameter that have
+no closed form raise NotSupported when they are computed, and only then.
 """
 
 import importlib
@@ -75,6 +75,27 @@ log_ndtr = function(
 def ndtr(x):
     """The distribution function of the normal law."""
     return mul(erfc(mul(x, -ROOT_HALF)), 0.5)
+
+
+i0e = function(
+    "i0e",
+    numerics.i0e,
+    lambda x, y, g: mul(g, sub(i1e(x), mul(sign(x), y))),
+    20,
+    6,
+    doc="exp(-|x|) I0(x), which does not overflow.",
+)
+
+
+def _grad_i1e(x, y, g):
+    none = eq(x, 0)
+    ratio = where(none, 0.5, true_div(y, where(none, 1, x)))
+    return mul(g, sub(sub(i0e(x), ratio), mul(sign(x), y)))
+
+
+i1e = function(
+    "i1e", numerics.i1e, _grad_i1e, 20, 6, doc="exp(-|x|) I1(x), which does not overflow."
+)
 
 
 # --- through SciPy ----------------------------------------------------------------------------
@@ -189,39 +210,6 @@ def _grad_owens_t(h, a, y, g):
 
 
 owens_t = _row("owens_t", _grad_owens_t, "Owen's T: the normal probability of X > h, 0 < Y < a X.")
-
-i0e = elementwise(
-    "i0e",
-    None,
-    numerics.i0e,
-    lambda x, y, g: mul(g, sub(i1e(x), mul(sign(x), y))),
-    rule="float",
-    wide=True,
-    takes="f",
-    cost=200,
-    ulp=64,
-    doc="exp(-|x|) I0(x), which does not overflow.",
-)
-
-
-def _grad_i1e(x, y, g):
-    none = eq(x, 0)
-    ratio = where(none, 0.5, true_div(y, where(none, 1, x)))
-    return mul(g, sub(sub(i0e(x), ratio), mul(sign(x), y)))
-
-
-i1e = elementwise(
-    "i1e",
-    None,
-    numerics.i1e,
-    _grad_i1e,
-    rule="float",
-    wide=True,
-    takes="f",
-    cost=200,
-    ulp=64,
-    doc="exp(-|x|) I1(x), which does not overflow.",
-)
 
 
 def _grad_ive(v, x, y, g):

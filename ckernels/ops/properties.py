@@ -133,5 +133,5 @@ WITHOUT = {
         **dict.fromkeys(("iota", "random_bits", "random_uniform", "random_normal"),
                         "made from the index of an element: codegen writes it"),
         **dict.fromkeys(("trigamma", "polygamma", "unknown_slope", "gammainc", "gammaincc",
-                         "betainc", "owens_t", "i0e", "i1e", "ive", "kve"), SPECIAL)},
+                         "betainc", "owens_t", "ive", "kve"), SPECIAL)},
 }  # fmt: skip

@@ -73,6 +73,7 @@ ORACLE = {
     "min": np.minimum,
     "i0": bessel_i(special.i0, False),
     "i1": bessel_i(special.i1, True),
+    "i1e": lambda x: np.copysign(special.i1e(x), x),  # SciPy: 0 at -inf
 }  # fmt: skip
 # what a function is not meant for; where SciPy follows another rule at poles or is too coarse:
 # tested by values below
@@ -178,6 +179,8 @@ REFERENCE = {
     "gammaln": lambda x: mpmath.log(abs(mpmath.gamma(x))),
     "i0": lambda x: mpmath.besseli(0, x),
     "i1": lambda x: mpmath.besseli(1, x),
+    "i0e": lambda x: mpmath.besseli(0, x) * mpmath.exp(-abs(x)),
+    "i1e": lambda x: mpmath.besseli(1, x) * mpmath.exp(-abs(x)),
     "j0": lambda x: mpmath.besselj(0, x),
     "j1": lambda x: mpmath.besselj(1, x),
     "erfcx": lambda x: mpmath.exp(x * x) * mpmath.erfc(x),
@@ -202,14 +205,16 @@ DOMAIN = {
     "digamma": (-9, 30),
     "i0": (-40, 40),
     "i1": (-40, 40),
+    "i0e": (-1500, 1500),
+    "i1e": (-1500, 1500),
     "sin": (-400, 400),
     "cos": (-400, 400),
     "tan": (-400, 400),
     "erfcx": (-26, 80),
     "log_ndtr": (-60, 8),
 }  # fmt: skip
-SLOW = ("erfinv", "erfcinv", "gammaln", "gamma", "digamma", "i0", "i1", "j0", "j1", "erfc",
-        "erfcx", "log_ndtr")  # fmt: skip
+SLOW = ("erfinv", "erfcinv", "gammaln", "gamma", "digamma", "i0", "i1", "i0e", "i1e", "j0", "j1",
+        "erfc", "erfcx", "log_ndtr")  # fmt: skip
 
 
 def float64_samples(name, rng):

@@ -118,6 +118,8 @@ def test_polygamma_against_mpmath(order):
         ("digamma", [0.0, -0.0, -2, np.inf, -np.inf], [-np.inf, np.inf, np.nan, np.inf, np.nan]),
         ("i0", [0, np.inf, -np.inf, np.nan, 1e5], [1, np.inf, np.inf, np.nan, np.inf]),
         ("i1", [0, np.inf, -np.inf, np.nan], [0, np.inf, -np.inf, np.nan]),
+        ("i0e", [0, np.inf, -np.inf, np.nan, 1e306], [1, 0, 0, np.nan, 3.989422804014327e-154]),
+        ("i1e", [0, np.inf, -np.inf, np.nan, -1e306], [0, 0, 0, np.nan, -3.989422804014327e-154]),
         ("j0", [0, np.inf, np.nan], [1, 0, np.nan]),
         ("j1", [0, 1e-9, -1e-9, -np.inf], [0, 5e-10, -5e-10, 0]),
         ("sigmoid", [1000, -1000, np.nan], [1, 0, np.nan]),

@@ -20,8 +20,8 @@ WIDE = np.concatenate([RNG.normal(size=20) * 5, [0.0, -0.0, np.inf, -np.inf, np.
 POSITIVE = np.abs(WIDE[:20]) + 0.01
 CASES = {
     "erfcx": (special.erfcx, WIDE), "ndtr": (special.ndtr, WIDE),
-    "log_ndtr": (special.log_ndtr, WIDE), "i0e": (special.i0e, WIDE[:20]),
-    "i1e": (special.i1e, np.append(WIDE[:20], [900, -900, 0])),
+    "log_ndtr": (special.log_ndtr, WIDE), "i0e": (special.i0e, WIDE),
+    "i1e": (special.i1e, WIDE),
     "betaln": (special.betaln, POSITIVE, RNG.permutation(POSITIVE)),
     "gammainc": (special.gammainc, POSITIVE, RNG.permutation(POSITIVE)),
     "gammaincc": (special.gammaincc, POSITIVE, RNG.permutation(POSITIVE)),
