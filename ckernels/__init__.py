@@ -304,6 +304,7 @@ with _collector.later(for_good=True):
         logaddexp,
         logical_xor,
         ndtr,
+        ndtri_exp,
         owens_t,
         psi,
         rad2deg,

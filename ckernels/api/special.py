@@ -104,6 +104,13 @@ log_ndtr = unary(
     "[0.0, -40.0]",
     "[-0.693, -804.608]",
 )
+ndtri_exp = unary(
+    ops.ndtri_exp,
+    "ndtri_exp",
+    "The inverse of `log_ndtr`: the normal quantile of exp(x).",
+    "[-0.693147, -804.608]",
+    "[0.0, -40.0]",
+)
 SCIPY = "Through SciPy."
 gammainc = binary(
     ops.gammainc,

@@ -1,8 +1,8 @@
 """The functions that distributions are made of: beta, incomplete gamma and beta, normal.
 
-betaln, erfcx, log_ndtr, i0e and i1e have C; the incomplete functions, Owen's T and Bessel functions
-of any order run through SciPy, which has to be installed for them. Slopes by a parameter that have
-no closed form raise NotSupported when they are computed, and only then.
+betaln, erfcx, log_ndtr, ndtri_exp, i0e and i1e have C; the incomplete functions, Owen's T and
+Bessel functions of any order run through SciPy, which has to be installed for them. Slopes by a
+parameter that have no closed form raise NotSupported when they are computed, and only then.
 """
 
 import importlib
@@ -18,8 +18,8 @@ from .logic import eq
 from .special import digamma, erf, erfc, gammaln
 from .transcendental import exp, function, log, log1p
 
-__all__ = ["betaln", "erfcx", "ndtr", "log_ndtr", "gammainc", "gammaincc", "betainc", "chi2sf",
-           "owens_t", "i0e", "i1e", "ive", "kve"]  # fmt: skip
+__all__ = ["betaln", "erfcx", "ndtr", "log_ndtr", "ndtri_exp", "gammainc", "gammaincc", "betainc",
+           "chi2sf", "owens_t", "i0e", "i1e", "ive", "kve"]  # fmt: skip
 
 ROOT_HALF = math.sqrt(0.5)
 
@@ -69,6 +69,16 @@ log_ndtr = function(
     30,
     6,
     doc="The logarithm of the distribution function of the normal law.",
+)
+
+
+ndtri_exp = function(
+    "ndtri_exp",
+    tails.ndtri_exp,
+    lambda x, y, g: mul(g, mul(exp(add(x, mul(square(y), 0.5))), math.sqrt(2 * math.pi))),
+    40,
+    6,
+    doc="The number that the normal law does not exceed with probability exp(x).",
 )
 
 

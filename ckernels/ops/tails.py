@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from .numerics import each_element, erfc
+from .numerics import each_element, erfc, erfcinv
 
 
 def _erfcx(x):
@@ -42,6 +42,23 @@ def log_ndtr(x):
         right = np.log1p(-half * np.exp(-0.5 * size * size))
         near = np.log1p(-0.5 * erfc(np.where(size > 1, 1, x) * math.sqrt(0.5)))
         return np.where(x < -1, np.log(half) - 0.5 * x * x, np.where(x > 1, right, near))
+
+
+def ndtri_exp(x):
+    """The normal quantile of exp(x): by erfcinv of exp(x) or 1 - exp(x); where exp(x) is subnormal
+    by Newton's method for half the square of the result, in the asymptotic series of log_ndtr."""
+    x = np.asarray(x, dtype="float64")
+    with np.errstate(all="ignore"):
+        right = erfcinv(2 * np.where(x > -0.4, -np.expm1(x), 0.25))
+        left = -erfcinv(2 * np.exp(np.clip(x, -690, -0.4)))
+        w = np.where(x < -690, -x, 690)
+        u = w - 0.5 * np.log(w) - 0.5 * math.log(4 * math.pi)
+        for _ in range(3):
+            r = 0.5 / u
+            mills = np.log1p(-r * (1 - r * (3 - r * (15 - r * (105 - r * 945)))))
+            u = u - (u - w + 0.5 * np.log(u) + 0.5 * math.log(4 * math.pi) - mills) / (1 + r)
+        value = np.where(x > -0.4, right, np.where(x < -690, -np.sqrt(u), left)) * math.sqrt(2)
+        return np.where(x == -np.inf, -np.inf, np.where(x <= 0, value, np.nan))
 
 
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)

@@ -191,7 +191,8 @@ case("Lop", lambda x, v: K.Lop(K.tanh(x), x, v), "nm nm")
 
 for _name in (
     "angle arccosh arcsinh arctanh conj deg2rad erfcinv erfcx erfinv gamma gammaln i0 i0e i1 i1e "
-    "imag isfinite j0 j1 log1mexp log_ndtr ndtr psi rad2deg real tri_gamma trunc zero_grad"
+    "imag isfinite j0 j1 log1mexp log_ndtr ndtr ndtri_exp psi rad2deg real tri_gamma "
+    "trunc zero_grad"
 ).split():
     case(_name, getattr(K, _name), "nm")
 for _name in "arctan2 logaddexp betaln chi2sf gammainc gammaincc ive kve owens_t".split():

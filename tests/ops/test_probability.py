@@ -22,6 +22,7 @@ CASES = {
     "erfcx": (special.erfcx, WIDE), "ndtr": (special.ndtr, WIDE),
     "log_ndtr": (special.log_ndtr, WIDE), "i0e": (special.i0e, WIDE),
     "i1e": (special.i1e, WIDE),
+    "ndtri_exp": (special.ndtri_exp, np.append(-np.abs(WIDE), [0.5, -0.4, -1e-12, -1e150])),
     "betaln": (special.betaln, POSITIVE, RNG.permutation(POSITIVE)),
     "gammainc": (special.gammainc, POSITIVE, RNG.permutation(POSITIVE)),
     "gammaincc": (special.gammaincc, POSITIVE, RNG.permutation(POSITIVE)),
@@ -55,6 +56,14 @@ def test_betaln_of_large_numbers():
     """Where gammaln(a) + gammaln(b) - gammaln(a + b) has no digit left."""
     got = evaluate([ops.betaln(np.array([1e15, 3.0]), np.array([2.0, 1e20]))], {})[0]
     np.testing.assert_allclose(got, [-69.07755278982137, -137.4619583990828], rtol=1e-13)
+
+
+def test_ndtri_exp_far_out():
+    """Where exp(x) is no double: mpmath's quantiles, by log_ndtr of 60 digits."""
+    x = np.array([-690.5, -745.2, -1e3, -16777215, -1e9, -1e300, -np.inf, 0, 1])
+    want = [-37.039663728563376, -38.48714235380105, -44.6157477319694, -5792.616924451676,
+            -44721.359290004926, -1.4142135623730951e150, -np.inf, np.inf, np.nan]  # fmt: skip
+    agree(ops.ndtri_exp, np.array(want), x, rtol=5e-16)
 
 
 def test_log_ndtr_stays_steep():
