@@ -442,6 +442,33 @@ def test_errors_are_of_pytensors_classes(make, args, error):
         compiled(inputs, out)(*args)
 
 
+@pytest.mark.parametrize(
+    "sizes, rows, message",
+    [
+        ([2, 2, 2], 6, "Length of splits is not equal to n_splits"),
+        ([2, 4], 7, "Split sizes (do not sum up to the 7 elements|sum to 6; expected 7)"),
+        ([-2, 8], 6, "Split sizes cannot be negative"),
+    ],
+)
+def test_splits_that_do_not_fit(sizes, rows, message):
+    lengths = pt.lvector("lengths")
+    given, known = pt.split(x, lengths, n_splits=2), pt.split(x, sizes, n_splits=2)
+    for inputs, parts, more in (([x, lengths], given, [np.array(sizes)]), ([x], known, [])):
+        with pytest.raises(ValueError, match=message):
+            compiled(inputs, parts)(np.zeros((rows, 4)), *more)
+
+
+def test_i0e_i1e_and_ndtri_exp_are_kernels():
+    special = pytest.importorskip("scipy.special")
+    dist_math = pytest.importorskip("pymc.distributions.dist_math", reason="needs PyMC")
+    f = compiled([y], [dist_math.i0e(y), dist_math.i1e(y), pt.ndtri_exp(y)])
+    assert bridge.report(f) == []
+    at = np.array([-800.0, -30, -2, -0.3])
+    for got, function in zip(f(at), (special.i0e, special.i1e, special.ndtri_exp)):
+        np.testing.assert_allclose(got, function(at), rtol=1e-14)
+    assert same([y], [pytensor.grad(pt.ndtri_exp(y).sum(), y)], np.array([-40.0, -2, -0.3])) == []
+
+
 def test_a_mask_must_have_the_shape_of_what_it_masks():
     m = pt.matrix("m", dtype="bool")
     f = compiled([x, m], pt.inc_subtensor(x[m], 1.0))
