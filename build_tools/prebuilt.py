@@ -221,9 +221,10 @@ def compiled(zig, kernels, target, level, rows, work):
     objects = _objects.get((kernels, level))
     if objects is None:
         objects = _objects[kernels, level] = compile_all(zig, kernels, level, rows, work)
-    library = os.path.join(os.path.dirname(objects[0]), f"{target}.so")
-    run([*zig, "-target", target, "-shared", "-s", "-o", library, *objects, "-lm"])
-    with open(library, "rb") as stream:
+    place, library = os.path.dirname(objects[0]), f"{target}.so"
+    # macOS writes into a library where it was made: as seen from there
+    run([*zig, "-target", target, "-shared", "-s", "-o", library, *objects, "-lm"], cwd=place)
+    with open(os.path.join(place, library), "rb") as stream:
         return stream.read()
 
 
@@ -257,8 +258,8 @@ def compile_all(zig, target, level, rows, work):
         return list(pool.map(build, enumerate(texts)))
 
 
-def run(command):
-    done = subprocess.run(command, capture_output=True, text=True)
+def run(command, cwd=None):
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}\n{done.stderr[:4000]}")
 

@@ -234,12 +234,19 @@ def runtime(chosen, tree, work):
     own = () if chosen.system == "windows" else ("-fPIC", "-pthread")
     flags = [*compiler, *FLAGS, *own, *include]
     compiled([*flags, "-c", name, "-o", to] for name, to in objects.items())
-    target, link = os.path.join(place, chosen.library), list(chosen.link)
+    link = list(chosen.link)
     if chosen.system == "windows":
         link.append(import_library(chosen, objects.values(), place))
-    run([*compiler, "-shared", "-s", "-o", target, *objects.values(), *link])
-    with open(target, "rb") as stream:
-        return stream.read()
+    # macOS writes into a library where it was made: as seen from there
+    run([*compiler, "-shared", "-s", "-o", chosen.library, *objects.values(), *link], cwd=place)
+    with open(os.path.join(place, chosen.library), "rb") as stream:
+        return undated(stream.read()) if chosen.system == "windows" else stream.read()
+
+
+def undated(data):
+    """A library of Windows without the time it was linked, in the header behind "PE"."""
+    at = int.from_bytes(data[0x3C:0x40], "little") + 8
+    return data[:at] + bytes(4) + data[at + 4 :]
 
 
 def sources(tree, suffix):
