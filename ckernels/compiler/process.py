@@ -32,11 +32,15 @@ class Failed(Exception):
 
 def environment(command=()):
     kept = {name: value for name, value in os.environ.items() if name not in DROPPED}
-    if "ziglang" in command or os.path.basename(command[0] if command else "").startswith("zig"):
+    if command and ("ziglang" in command or is_zig(command[0])):
         place = _place_for_zig()
         if place:
             kept.setdefault("ZIG_GLOBAL_CACHE_DIR", place)
     return {**kept, "LC_ALL": "C"}
+
+
+def is_zig(program):
+    return os.path.basename(program).startswith("zig")
 
 
 def _place_for_zig():

@@ -163,9 +163,11 @@ def programs(command, found):
 
     A wrapper stays as it is when the compiler behind it is upgraded: `ccache gcc` names that, a
     script's is asked for (cc1), and `python -m ziglang cc` is Zig's, whatever Python runs it.
+    The cc of `zig cc` is no program.
     """
     path = os.path.realpath(found)
-    behind = [process.which(word) for word in command[1:] if not word.startswith("-")]
+    words = () if process.is_zig(found) else command[1:]
+    behind = [process.which(word) for word in words if not word.startswith("-")]
     if len(command) > 2 and command[1] == "-m":
         code = "import sys, importlib.util as u; print(u.find_spec(sys.argv[1]).origin)"
         origin = (process.output([found, "-c", code, command[2]]) or "").strip()

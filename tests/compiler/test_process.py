@@ -156,6 +156,15 @@ def test_an_upgrade_behind_a_wrapper(compiledir, source, script):
         assert compiler.key_of(source(1), after) != compiler.key_of(source(1), before)
 
 
+def test_the_word_behind_zig_is_no_program(compiledir, script):
+    """The cc of `zig cc` is Zig's own: an upgrade of the system's compiler is none of Zig."""
+    zig = script("zig", f'shift; exec {CC} "$@"')
+    with config.change(cc=f"{zig} cc"):
+        found = compiler.current_toolchain()
+        assert found.path == os.path.realpath(zig) and found.command[1] == "cc"
+        assert not any(os.path.realpath(shutil.which("cc")) in line for line in found.behind)
+
+
 def test_a_compiler_removed_and_none_left(compiledir, source, script, monkeypatch):
     wrapper = script("gcc", f'exec {CC} "$@"')
     with config.change(cc=wrapper):
