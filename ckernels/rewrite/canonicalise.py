@@ -7,7 +7,6 @@ sums are not reordered, floats times 0 stay (NaN and inf count), and x - x stays
 import numpy as np
 
 from .. import dtypes
-from ..graph.node import make
 from .engine import Family, Formula, Var, a_number, number
 from .engine import forms as f
 
@@ -30,9 +29,9 @@ def is_no_bool(dtype):
     return dtype != "bool"
 
 
-def exact(left, right, takes=is_any):
+def exact(left, right, takes=is_any, when=None):
     """A formula for all dtypes. Views are not opened: other rules bring them outside."""
-    return Formula(left, right, takes=takes, views=False)
+    return Formula(left, right, when, takes, views=False)
 
 
 def rule(name, *formulas, doc=""):
@@ -146,21 +145,21 @@ def _lossless(source, target):
     return bool(np.can_cast(source, target, "safe"))
 
 
-@family.rule("cast")
-def merge_casts(node):
-    """A cast of a cast that lost nothing is one cast; a cast to its own dtype is nothing."""
-    a, to = node.inputs[0], node.dtype
-    if a.dtype == to:
-        return a
-    if a.op.name != "cast":
-        return None
-    base = a.inputs[0]
-    if base.dtype == to and _lossless(base.dtype, a.dtype):
-        return base
-    through_float = dtypes.is_inexact(a.dtype) and dtypes.is_discrete(to)
-    if _lossless(base.dtype, a.dtype) and not through_float:
-        return make("cast", (base,), {"dtype": to})
-    return None
+def _merges(x, via, to):
+    """Whether a cast of `x` to `to` gives what it gives by way of `via`."""
+    through_float = dtypes.is_inexact(via) and dtypes.is_discrete(to)
+    return _lossless(x.dtype, via) and not through_float
+
+
+# fmt: off
+to, via = Var("to"), Var("via")
+twice = f.cast(f.cast(x, dtype=via), dtype=to)
+rule("merge_casts",
+     exact(f.cast(x, dtype=to), x, when=lambda x, to: x.dtype == to),
+     exact(twice, x, when=lambda x, via, to: x.dtype == to and _lossless(to, via)),
+     exact(twice, f.cast(x, dtype=to), when=_merges),
+     doc="A cast of a cast that lost nothing is one cast; a cast to its own dtype is nothing.")
+# fmt: on
 
 
 # --- choices --------------------------------------------------------------------------------------

@@ -10,37 +10,49 @@ import math
 
 from ..graph.node import make
 from ..graph.sizes import surely
-from .engine import Family
+from .canonicalise import is_any, is_single_or_double
+from .engine import Family, Formula, Var
+from .engine import forms as f
+from .reductions import of_transpose
 from .views import KEEP_OPERANDS, inverse, reshaped, turned
 
 family = Family("channels")
-rule = family.rule
+formula, rule = family.formula, family.rule
+x, y = Var("x"), Var("y")
+axes, perm, slices, widths = Var("axes"), Var("perm"), Var("slices"), Var("widths")
+turned_x = f.transpose(x, perm=perm)
 
 
-def is_image(x):
-    """Whether `x` is a transpose of something larger than a matrix that keeps the first axis."""
-    return x.op.name == "transpose" and x.ndim > 2 and x.attrs["perm"][0] == 0
+def is_image(perm):
+    """Whether a transpose is of something larger than a matrix and keeps the first axis."""
+    return len(perm) > 2 and perm[0] == 0
 
 
 def shared(nodes):
-    """The perm of the transposes `nodes`; None unless all are transposes with the same one."""
-    if not nodes or not all(map(is_image, nodes)):
+    """The perm of the transposes `nodes` of images; None unless all are such with the same one."""
+    if not nodes or nodes[0].op.name != "transpose":
         return None
     perm = nodes[0].attrs["perm"]
-    return perm if all(n.attrs["perm"] == perm for n in nodes) else None
+    alike = all(n.op is nodes[0].op and n.attrs["perm"] == perm for n in nodes)
+    return perm if alike and is_image(perm) else None
 
 
-@rule("transpose")
-def only_ones_move(node):
-    """A transpose that changes the places of axes of size 1 only is a reshape."""
-    x, perm = node.inputs[0], node.attrs["perm"]
+def ones_move(x, perm, node):
+    """Whether a transpose of `x` changes the places of axes of size 1 only."""
     wide = [p for p in perm if x.shape[p] != 1]
-    return reshaped(x, node.shape) if wide == sorted(wide) and node.size else None
+    return wide == sorted(wide) and node.size
+
+
+formula("only_ones_move", turned_x, lambda x, node: reshaped(x, node.shape), when=ones_move,
+        takes=is_any, views=False, doc="Such a transpose is a reshape.")  # fmt: skip
 
 
 @rule("[elementwise]")
 def elementwise_inside(node):
-    """f(T(x), T(y), z) is T(f(x, y, T'(z))) for z that are broadcast: channels stay last."""
+    """f(T(x), T(y), z) is T(f(x, y, T'(z))) for z that are broadcast: channels stay last.
+
+    Code: f is any elementwise op, of any number of operands.
+    """
     if node.op.name in KEEP_OPERANDS:
         return None
     perm = shared([i for i in node.inputs if surely(i.shape, node.shape)])
@@ -58,21 +70,22 @@ def elementwise_inside(node):
     return turned(make(node.op, inputs, node.attrs), perm)
 
 
-@rule("[reduce]")
-def reduction_inside(node):
-    """sum(T(x)) is sum(x) over the axes they were, in the order they had."""
-    x, axes = node.inputs[0], node.attrs["axes"]
-    if not is_image(x) or (node.op.name.startswith("arg") and len(axes) > 1):
-        return None
-    perm = x.attrs["perm"]
-    inner = make(node.op, x.inputs, {**node.attrs, "axes": tuple(sorted(perm[a] for a in axes))})
-    kept = [p for k, p in enumerate(perm) if k not in axes]
-    return turned(inner, tuple(sorted(kept).index(p) for p in kept))
+def along_one(perm, axes):
+    """Whether that transpose is of an image, and its elements are numbered along one axis only."""
+    return is_image(perm) and len(axes) < 2
+
+
+family.formulas(
+    "reduction_inside",
+    *(Formula(op(turned_x, axes=axes), of_transpose, when, is_any, views=False)
+      for op, when in ((f.argmax, along_one), (f.argmin, along_one), (f.moment2, is_image))),
+    doc="argmax(T(x)) is argmax(x) over the axis it was; for sums see reduce_of_view.",
+)  # fmt: skip
 
 
 @rule("concatenate")
 def concatenate_inside(node):
-    """concatenate(T(x), T(y)) is T(concatenate(x, y))."""
+    """concatenate(T(x), T(y)) is T(concatenate(x, y)). (Code: any number of operands.)"""
     perm = shared(node.inputs)
     if perm is None:
         return None
@@ -80,61 +93,51 @@ def concatenate_inside(node):
     return turned(make("concatenate", parts, {"axis": perm[node.attrs["axis"]]}), perm)
 
 
-@rule("slice")
-def slice_inside(node):
-    """A slice of T(x) is T of a slice of x."""
-    x = node.inputs[0]
-    if not is_image(x):
-        return None
-    perm, attrs = x.attrs["perm"], dict(node.attrs)
-    attrs["slices"] = tuple(attrs["slices"][k] for k in inverse(perm))
+def turned_slice(x, perm, slices, node):
+    """A slice of T(x) as T of a slice of `x`; attrs["exact"] names axes."""
+    attrs = {**node.attrs, "slices": tuple(slices[k] for k in inverse(perm))}
     if "exact" in attrs:
         attrs["exact"] = tuple(sorted(perm[a] for a in attrs["exact"]))
-    return turned(make("slice", x.inputs, attrs), perm)
+    return turned(make("slice", (x,), attrs), perm)
 
 
-@rule("pad")
-def pad_inside(node):
-    """pad(T(x)) is T(pad(x))."""
-    x, value = node.inputs
-    if not is_image(x):
-        return None
-    perm, widths = x.attrs["perm"], node.attrs["widths"]
-    inner = make("pad", (x.inputs[0], value), {"widths": tuple(widths[k] for k in inverse(perm))})
-    return turned(inner, perm)
+formula("slice_inside", f.slice(turned_x, slices=slices), turned_slice,
+        when=is_image, takes=is_any, views=False)  # fmt: skip
+formula("pad_inside", f.pad(turned_x, y, widths=widths),
+        f.transpose(f.pad(x, y, widths=lambda perm, widths: tuple(
+            widths[k] for k in inverse(perm))), perm=perm),
+        when=is_image, takes=is_any, views=False, doc="pad(T(x)) is T(pad(x)).")  # fmt: skip
 
 
 LEAST_CHANNELS = 8  # pools are vectorised over channels
 
 
-@rule("sum")
-def windows_summed(node):
-    """The sums over windows side by side are a pool, which reads an image row by row, unless the
-    image is computed on the way: then nothing has to be stored."""
-    x, axes = node.inputs[0], node.attrs["axes"]
-    n = len(axes)
-    if (
-        x.op.name != "reshape"
-        or n not in (2, 3)
-        or x.ndim != 2 * n + 2
-        or None in x.shape
-        or axes != tuple(range(2, 2 * n + 1, 2))
-        or node.dtype not in ("float32", "float64")
-    ):
-        return None
-    image, base = x.inputs[0], x.inputs[0]
+def is_cut_into_windows(x, axes, node):
+    """Whether `node` is a sum over `axes` of an image `x` that is stored, reshaped so that these
+    are the axes of windows side by side."""
+    shape, n, base = node.inputs[0].shape, len(axes), x
+    if n not in (2, 3) or len(shape) != 2 * n + 2 or axes != tuple(range(2, 2 * n + 1, 2)):
+        return False
     while base.op.kind == "movement":
         base = base.inputs[0]
-    small, size = x.shape[1:-1:2], x.shape[2:-1:2]
-    large = (x.shape[0], *(a * b for a, b in zip(small, size)), x.shape[-1])
-    if (
-        image.shape != large
-        or x.shape[-1] < LEAST_CHANNELS
-        or 0 in large
-        or math.prod(size) > 64
-        or base.op.kind == "elementwise"
-        or image.dtype != node.dtype
-    ):
-        return None
-    attrs = {"size": size, "strides": size, "padding": ((0, 0),) * n}
-    return make("pool_sum", (image,), attrs)
+    small, size = shape[1:-1:2], shape[2:-1:2]
+    large = (shape[0], *(a * b for a, b in zip(small, size)), shape[-1])
+    return (
+        None not in shape
+        and x.shape == large
+        and shape[-1] >= LEAST_CHANNELS
+        and 0 not in large
+        and math.prod(size) <= 64
+        and base.op.kind != "elementwise"
+    )
+
+
+def window(node):
+    return node.inputs[0].shape[2:-1:2]
+
+
+formula("windows_summed", f.sum(f.reshape(x, y), axes=axes),
+        f.pool_sum(x, size=window, strides=window, padding=lambda axes: ((0, 0),) * len(axes)),
+        when=is_cut_into_windows, takes=is_single_or_double, views=False,
+        doc="They are a pool, which reads an image row by row, unless the image is computed on the "
+            "way: then nothing has to be stored.")  # fmt: skip

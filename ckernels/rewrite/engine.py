@@ -115,7 +115,7 @@ class Pattern:
     """An op applied to patterns, with attributes to be equal (or bound, where they are Var).
 
     On the right side an attribute may be a function of what is bound, and an operand a function of
-    numbers that are: x * (lambda c: 1 / c).
+    numbers that are: x * (lambda c: 1 / c). The names of a function's arguments say what it is of.
     """
 
     __slots__ = ("op", "args", "attrs")
@@ -243,17 +243,24 @@ def match(pattern, node, bound, views=True):
         node = opened(node, pattern.op)
     if node.op.name != pattern.op:
         return
-    for key, want in pattern.attrs.items():
-        have = node.attrs.get(key)
-        if type(want) is Var:
-            if bound.setdefault(want.name, have) != have:
-                return
-        elif want != have:
-            return
+    if pattern.attrs and not has_attributes(pattern, node, bound):
+        return
     args = pattern.args
     either = node.op.commutative and len(args) == 2
     for order in permutations(args) if either else (args,):
         yield from _match_all(order, node.inputs, bound, views)
+
+
+def has_attributes(pattern, node, bound):
+    """Whether `node` has those of the pattern; what they are is added to `bound`."""
+    for key, want in pattern.attrs.items():
+        have = node.attrs.get(key)
+        if type(want) is Var:
+            if bound.setdefault(want.name, have) != have:
+                return False
+        elif want != have:
+            return False
+    return True
 
 
 def _match_all(patterns, nodes, bound, views):
@@ -285,7 +292,12 @@ def attribute(value, bound):
     """An attribute of the right side: as given, bound on the left, or a function of what is."""
     if type(value) is Var:
         return bound[value.name]
-    return value(*(bound[name] for name in names_of(value))) if callable(value) else value
+    return given(value, bound) if callable(value) else value
+
+
+def given(function, bound):
+    """The value of a function of what is bound, by the names of its arguments."""
+    return function(*map(bound.__getitem__, names_of(function)))
 
 
 # --- rules --------------------------------------------------------------------------------------
@@ -298,13 +310,14 @@ def is_real(dtype):
 
 
 class Formula:
-    """left, a pattern, is right: a pattern too, or a function of the bindings -> Node.
+    """left, a pattern, is right: a pattern too, or a function of what is bound -> Node.
 
-    when(**bindings): a further condition. takes(dtype): which dtypes it holds for; numbers on the
-    right take that of the root. views: see match.
+    when: a further condition, a function of what is bound. takes(dtype): which dtypes it holds for;
+    numbers on the right take that of the root. views: see match. What is bound: nodes and
+    attributes by their names on the left, and `node`, the root that matched.
     """
 
-    __slots__ = ("left", "right", "when", "takes", "views", "wanted", "same")
+    __slots__ = ("left", "right", "when", "takes", "views", "wanted", "same", "plain")
 
     def __init__(self, left, right, when=None, takes=is_real, views=True):
         self.left, self.when, self.takes, self.views = left, when, takes, views
@@ -313,6 +326,9 @@ class Formula:
         names = [a.name if type(a) is Var else None for a in left.args]
         twice = [[k for k, n in enumerate(names) if n == name] for name in names if name]
         self.same = next((tuple(at) for at in twice if len(at) == 2), None)
+        plain = all(type(a) is Var and a.when is a.op is None for a in left.args)
+        one_order = plain and len(set(names)) == len(names) and not REGISTRY[left.op].commutative
+        self.plain = names if one_order else None  # the operands may be any: no need to match them
 
     def __repr__(self):
         right = self.right if isinstance(self.right, Pattern) else "what a function makes of it"
@@ -324,11 +340,18 @@ class Formula:
             return None
         if not self.takes(node.dtype):
             return None
-        for bound in match(self.left, node, {}, self.views):
-            if self.when is None or self.when(**bound):
+        if self.plain is None:
+            ways = match(self.left, node, {}, self.views)
+        else:
+            bound = dict(zip(self.plain, node.inputs))
+            fits = not self.left.attrs or has_attributes(self.left, node, bound)
+            ways = (bound,) if fits else ()
+        for bound in ways:
+            bound["node"] = node
+            if self.when is None or given(self.when, bound):
                 if isinstance(self.right, Pattern):
                     return build(self.right, bound, node.dtype)
-                return self.right(**bound)
+                return given(self.right, bound)
         return None
 
 
@@ -370,7 +393,7 @@ class Family(list):
         self.formulas(name, Formula(left, right, **how), doc=doc)
 
     def formulas(self, name, *formulas, doc=""):
-        """A rule given by formulas, tried in their order."""
+        """A rule given by formulas, tried in their order; its function node -> Node or None."""
         by_op, (views,) = {}, {formula.views for formula in formulas}
         for formula in formulas:
             by_op.setdefault(formula.left.op, []).append(formula)
@@ -402,6 +425,7 @@ class Family(list):
 
         run = through_views(first) if views else first
         self.append(Rule(name, self.name, by_op, run, formulas, doc))
+        return run
 
 
 class Matcher:

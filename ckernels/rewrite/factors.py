@@ -419,7 +419,8 @@ def _in_range(coef, dtype):
 def collect(node):
     """Factors that cancel or combine, through products and quotients.
 
-    x * exp(t) / exp(t) becomes x where exp(t) is rounded to 0 or inf too; x * y / y stays.
+    x * exp(t) / exp(t) becomes x where exp(t) is rounded to 0 or inf too; x * y / y stays. Code:
+    any pair of up to MAX_FACTORS factors, wherever they stand.
     """
     if node.dtype not in REAL:
         return None
@@ -432,7 +433,10 @@ def collect(node):
 
 @family.rule("sub", "add")
 def common_factor(node):
-    """u - u * sigmoid(t) is u * sigmoid(-t): the gradient of a quotient like e / (1 + e)."""
+    """u - u * sigmoid(t) is u * sigmoid(-t): the gradient of a quotient like e / (1 + e).
+
+    Code: u is a product of any factors, in any order on the two sides.
+    """
     a, b = node.inputs
     if node.dtype not in REAL or not (_product(a) or _product(b)):
         return None

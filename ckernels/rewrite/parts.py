@@ -46,7 +46,10 @@ def disjoint(parts):
 
 @family.rule("add")
 def parts_side_by_side(node):
-    """Parts written into zeros and added are one tensor of parts; without gaps, a concatenation."""
+    """Parts written into zeros and added are one tensor of parts; without gaps, a concatenation.
+
+    Code: any number of parts.
+    """
     a, b = node.inputs
     if a.op.name != "set_slice" or b.op.name != "set_slice" or not surely(a.shape, b.shape):
         return None

@@ -5,104 +5,138 @@ order, which accumulates in a wider type. Everything else is exact.
 """
 
 import functools
+import math
 
 from ..graph.node import make
 from ..graph.op import having
 from ..graph.sizes import surely
-from .engine import Family, fit
-from .views import reshaped, reverses
+from .canonicalise import is_any
+from .engine import Family, Formula, Var, fit
+from .engine import forms as f
+from .views import reshaped, reverses, turned
 
 family = Family("reductions")
 rule = family.rule
 
-NESTS = having("nests")
+NESTS = tuple(having("nests"))
+x, y = Var("x"), Var("y")
+axes, inner, new, perm = Var("axes"), Var("inner"), Var("new"), Var("perm")
 
 
-@rule("[reduce]", "mean")
-def reduce_ones(node):
-    """A reduction over axes of size 1 is a squeeze; over no axes, nothing."""
-    a, axes = node.inputs[0], node.attrs["axes"]
-    if node.op.name not in (*NESTS, "mean") or a.dtype != node.dtype:
+def each(formulas, ops=NESTS):
+    """The formulas for each of the ops, from tuples of (left, right, when) made for it."""
+    return [Formula(*parts, takes=is_any, views=False)
+            for op in ops for parts in formulas(getattr(f, op))]  # fmt: skip
+
+
+# --- axes of size 1, and none ---------------------------------------------------------------------
+
+
+def ones(x, axes):
+    """The axes of size 1 among those."""
+    return tuple([k for k in axes if x.shape[k] == 1])
+
+
+def without_ones(x, axes):
+    """The other ones of those axes, as they are numbered without axes of size 1 among them."""
+    gone = ones(x, axes)
+    return tuple(k - sum(o < k for o in gone) for k in axes if k not in gone)
+
+
+family.formulas("reduce_ones", *each(lambda op: [
+    (op(x, axes=()), x),
+    (op(x, axes=axes), op(f.squeeze(x, axes=ones), axes=without_ones),
+     lambda x, axes, node: x.dtype == node.dtype and ones(x, axes)),
+], (*NESTS, "mean")))  # fmt: skip
+
+
+# --- views ----------------------------------------------------------------------------------------
+
+
+def turned_back(perm, axes):
+    """Of what is behind a transpose: which axes are `axes` of it."""
+    return tuple(sorted(perm[k] for k in axes))
+
+
+def order_kept(perm, axes):
+    """The order in which the axes of a transpose other than `axes` stand."""
+    kept = [p for k, p in enumerate(perm) if k not in axes]
+    return tuple(sorted(kept).index(p) for p in kept)
+
+
+def of_transpose(x, perm, axes, node):
+    """The reduction `node` of a transpose of `x` as a transpose of one of `x`."""
+    made = make(node.op, (x,), {**node.attrs, "axes": turned_back(perm, axes)})
+    return turned(made, order_kept(perm, axes))
+
+
+def of_expand(x, new, axes, node):
+    """The reduction `node` of `x` with axes `new` as one of `x`; None where that changes dtype."""
+    old = [k for k in range(x.ndim + len(new)) if k not in new]
+    inner = tuple(old.index(k) for k in axes if k in old)
+    made = make(node.op, (x,), {"axes": inner}) if inner else x
+    return reshaped(made, node.shape) if made.dtype == node.dtype else None
+
+
+def of_reversed(x, axes, node):
+    """The reduction `node` of `x` reversed: as one of `x`, with other axes reversed outside."""
+    view = node.inputs[0]
+    made = make(node.op, (x,), {"axes": axes})
+    kept = tuple(s for k, s in enumerate(view.attrs["slices"]) if k not in axes)
+    inside = set(reverses(view)) <= set(axes)
+    return made if inside else make("slice", (made,), {"slices": kept})
+
+
+def of_broadcast(x, axes, node):
+    """The reduction `node` of `x` broadcast: a sum counts how often; max, min, any, all do not.
+    None where nothing is repeated along its axes.
+    """
+    wide = node.inputs[0]
+    lead = wide.ndim - x.ndim
+    if x.dtype != node.dtype or wide.size == 0:
         return None
-    if not axes:
-        return a
-    ones = tuple(k for k in axes if a.shape[k] == 1)
-    if not ones:
-        return None
-    squeezed = make("squeeze", (a,), {"axes": ones})
-    if len(ones) == len(axes):
-        return squeezed
-    rest = tuple(k - sum(o < k for o in ones) for k in axes if k not in ones)
-    return make(node.op, (squeezed,), {"axes": rest})
-
-
-@rule("[reduce]")
-def reduce_of_view(node):
-    """A reduction of a transpose, expand, reversal or broadcast is one of what is behind it."""
-    a, axes, name = node.inputs[0], node.attrs["axes"], node.op.name
-    if name not in NESTS:
-        return None
-    if a.op.name == "transpose":
-        perm = a.attrs["perm"]
-        kept = [p for k, p in enumerate(perm) if k not in axes]
-        made = make(node.op, a.inputs, {"axes": tuple(sorted(perm[k] for k in axes))})
-        order = sorted(kept)
-        if kept == order:
-            return made
-        return make("transpose", (made,), {"perm": tuple(order.index(p) for p in kept)})
-    if a.op.name == "expand":
-        new = [k for k in range(a.ndim) if k not in a.attrs["axes"]]
-        inner = tuple(new.index(k) for k in axes if k in new)
-        made = make(node.op, a.inputs, {"axes": inner}) if inner else a.inputs[0]
-        return reshaped(made, node.shape) if made.dtype == node.dtype else None
-    if a.op.name == "slice":
-        return _reduce_reversed(node, a, axes)
-    if a.op.name == "reshape" and len(axes) == a.ndim:
-        return make(node.op, a.inputs[:1], {"axes": tuple(range(a.inputs[0].ndim))})
-    if a.op.name == "broadcast_to":
-        return _reduce_broadcast(node, a, axes)
-    return None
-
-
-def _reduce_reversed(node, a, axes):
-    """sum(x[::-1]) is sum(x), and a reversal of other axes stands outside."""
-    turned = reverses(a)
-    if not turned:
-        return None
-    made = make(node.op, a.inputs, {"axes": axes})
-    kept = tuple(s for k, s in enumerate(a.attrs["slices"]) if k not in axes)
-    return made if set(turned) <= set(axes) else make("slice", (made,), {"slices": kept})
-
-
-def _reduce_broadcast(node, a, axes):
-    """sum(broadcast(x)) is sum(x) * count; max, min, any and all do not count."""
-    base = a.inputs[0]
-    lead = a.ndim - base.ndim
-    if node.op.name == "prod" or base.dtype != node.dtype or a.size == 0:
-        return None
-    repeated = [k for k in axes if k < lead or base.shape[k - lead] != a.shape[k]]
+    repeated = [k for k in axes if k < lead or x.shape[k - lead] != wide.shape[k]]
     if not repeated:
         return None
-    count = 1
-    for k in repeated:
-        count *= a.shape[k]
     inner = tuple(k - lead for k in axes if k >= lead)
-    made = make(node.op, (base,), {"axes": inner}) if inner else base
+    made = make(node.op, (x,), {"axes": inner}) if inner else x
     if node.op.name == "sum":
+        count = math.prod(wide.shape[k] for k in repeated)
         size = make("extent", (), {"size": count, "dtype": node.dtype})  # not baked into a kernel
         made = make("mul", (made, size))
     return fit(made, node.shape)
 
 
-@rule("[reduce]")
-def reduce_of_reduce(node):
-    """sum(sum(x)) is one sum over all the axes; so for prod, max, min, any, all."""
-    a, axes = node.inputs[0], node.attrs["axes"]
-    if a.op.name != node.op.name or node.op.name not in NESTS:
-        return None
-    inner = a.attrs["axes"]
-    kept = [k for k in range(a.inputs[0].ndim) if k not in inner]
-    return make(node.op, a.inputs, {"axes": tuple(sorted(inner + tuple(kept[k] for k in axes)))})
+family.formulas(
+    "reduce_of_view",
+    *each(lambda op: [
+        (op(f.transpose(x, perm=perm), axes=axes), of_transpose),
+        (op(f.expand(x, axes=new), axes=axes), of_expand),
+        (op(f.slice(x), axes=axes), of_reversed, lambda node: reverses(node.inputs[0])),
+        (op(f.reshape(x, y), axes=axes), op(x, axes=lambda x: tuple(range(x.ndim))),
+         lambda axes, node: len(axes) == node.inputs[0].ndim),
+    ]),
+    *each(lambda op: [(op(f.broadcast_to(x, y), axes=axes), of_broadcast)],
+          [name for name in NESTS if name != "prod"]),
+    doc="A reduction of a view is one of what is behind it.",
+)  # fmt: skip
+
+
+# --- reductions of reductions ---------------------------------------------------------------------
+
+
+def joined(x, inner, axes):
+    """The axes of `x` that a reduction over `inner`, then over `axes` of what is left, drops."""
+    kept = [k for k in range(x.ndim) if k not in inner]
+    return tuple(sorted(inner + tuple(kept[k] for k in axes)))
+
+
+family.formulas("reduce_of_reduce", *each(lambda op: [
+    (op(op(x, axes=inner), axes=axes), op(x, axes=joined)),
+]), doc="sum(sum(x)) is one sum over all the axes.")  # fmt: skip
+
+
+# --- sums of products -----------------------------------------------------------------------------
 
 
 @rule("sum")
@@ -111,7 +145,7 @@ def sum_of_product(node):
     alike.
 
     Rounding and overflow are those of the new order: an overflow of c * x that c would undo is
-    avoided.
+    avoided. Code: all factors of a nest of products that are constant along the axes leave at once.
     """
     a, axes = node.inputs[0], node.attrs["axes"]
     if a.size == 0 or not axes:

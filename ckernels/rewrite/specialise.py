@@ -10,7 +10,7 @@ from .. import dtypes
 from ..graph.node import make
 from ..ops import cast
 from .canonicalise import is_no_bool, is_single_or_double
-from .engine import Family, Var, a_number, number
+from .engine import Family, Formula, Var, a_number, number
 from .engine import forms as f
 from .views import INVERSE_DEPTH, KEEP_OPERANDS, pushed
 
@@ -20,7 +20,7 @@ rule = family.rule
 
 @rule("[composite]")
 def lower(node):
-    """A composite op is replaced by what it is made of."""
+    """A composite op is replaced by what it is made of. (Code: each op says what that is.)"""
     return node.op.lower(node)
 
 
@@ -43,7 +43,10 @@ def lower(node):
     "csr_product",
 )
 def half_in_single(node):
-    """What adds up float16 or bfloat16 does so in float32: f(x) is cast(f(cast(x))), and has C."""
+    """What adds up float16 or bfloat16 does so in float32: f(x) is cast(f(cast(x))), and has C.
+
+    Code: the same for sixteen ops, of any number of operands, with all their attributes.
+    """
     if node.dtype not in dtypes.COMPUTED:
         return None
     wide = [cast(i, dtypes.computed(i.dtype)) for i in node.inputs]
@@ -52,7 +55,10 @@ def half_in_single(node):
 
 @rule("transpose")
 def transposes_meet(node):
-    """transpose(f(transpose(x), y)) is f(x, transpose(y)): what is stored need not be copied."""
+    """transpose(f(transpose(x), y)) is f(x, transpose(y)): what is stored need not be copied.
+
+    Code: f is any elementwise op, and the inner transpose may be INVERSE_DEPTH of them further in.
+    """
     x = node.inputs[0]
     if x.op.kind != "elementwise" or not x.inputs or x.op.name in KEEP_OPERANDS:
         return None
@@ -76,35 +82,22 @@ family.formula("one_over_sqrt", 1 / f.sqrt(x), f.rsqrt(x), views=False)
 family.formula("outer_product", f.matmul(x, y), x * y, takes=is_no_bool, views=False,
                when=lambda x, y: x.shape[-1] == 1,
                doc="(m, 1) @ (1, n) broadcasts: it fuses with what is around it.")
-# fmt: on
+family.formula("inner_product", f.matmul(x, y),
+               f.expand(f.sum(f.squeeze(x, axes=(0,)) * f.squeeze(y, axes=(1,)), axes=(0,)),
+                        axes=(0, 1)),
+               views=False, when=lambda x, y, node: x.ndim == y.ndim == 2 and node.shape == (1, 1),
+               doc="(1, k) @ (k, 1) is a sum.")
 
 
-@rule("matmul")
-def inner_product(node):
-    """(1, k) @ (k, 1) is sum(a * b)."""
-    a, b = node.inputs
-    if a.ndim != 2 or b.ndim != 2 or node.shape != (1, 1) or node.dtype[0] != "f":
-        return None
-    flat = [make("squeeze", (a,), {"axes": (0,)}), make("squeeze", (b,), {"axes": (1,)})]
-    total = make("sum", (make("mul", flat),), {"axes": (0,)})
-    return make("expand", (total,), {"axes": (0, 1)}) if total.dtype == node.dtype else None
-
-
-@rule("matmul")
-def scale_outside(node):
-    """(c * a) @ b is c * (a @ b) for a scalar c and a stored: no scaled copy of a is made."""
-    for k, i in enumerate(node.inputs):
-        if i.op.name != "mul" or i.dtype[0] != "f":
-            continue
-        for scale, rest in (i.inputs, i.inputs[::-1]):
-            if scale.ndim == 0 and _stored(rest):
-                pair = list(node.inputs)
-                pair[k] = rest
-                return make("mul", (make("matmul", pair), scale))
-    return None
-
-
-def _stored(node):
+def is_stored(node):
     while node.op.kind == "movement":
         node = node.inputs[0]
     return node.op.kind in ("leaf", "gemm")
+
+
+stored, scale = Var("a", is_stored), Var("c", lambda node: node.ndim == 0)
+family.formulas("scale_outside",
+                Formula(f.matmul(scale * stored, y), f.matmul(stored, y) * scale, views=False),
+                Formula(f.matmul(x, scale * stored), f.matmul(x, stored) * scale, views=False),
+                doc="For a number c, and a stored: no scaled copy of a is made.")
+# fmt: on

@@ -7,15 +7,15 @@ factors.py.
 
 import math
 
-from .. import ops
+from .. import dtypes, ops
 from ..graph.node import make
 from .engine import Family, Formula, Var, a_number, number
 from .engine import forms as f
-from .factors import negated, without_maximum
+from .factors import negated
 from .places import reduced_axes
 
 family = Family("stabilise")
-formula, rule = family.formula, family.rule
+formula = family.formula
 x, y, z = Var("x"), Var("y"), Var("z")
 # fmt: off
 axes, axis = Var("axes"), Var("axis")
@@ -74,24 +74,27 @@ family.formulas(
 # fmt: on
 
 
-@rule("sub")
-def minus_logsumexp(node):
-    """x - logsumexp(x) is log_softmax(x)."""
-    a, b = node.inputs
-    if b.ndim > a.ndim or node.dtype[0] != "f":
-        return None
-    along = reduced_axes(b, "logsumexp", a)
-    if along and len(along) == 1:
-        return make("log_softmax", (a,), {"axis": along[0]})
-    return None
+def summed_axis(x, y):
+    """The axis over which `y` is logsumexp(x), where that is one; else None."""
+    along = reduced_axes(y, "logsumexp", x)
+    return along[0] if along and len(along) == 1 else None
 
 
-@rule("softmax", "log_softmax")
-def maximum_taken_off(node):
-    """softmax(x - max(x)) is softmax(x), which takes the maximum off itself."""
-    a = node.inputs[0]
-    base = without_maximum(a, (node.attrs["axis"],))
-    return make(node.op, (base,), node.attrs) if base is not a else None
+def is_maximum(x, y, axis):
+    """Whether `y` is max(x) over that axis."""
+    return reduced_axes(y, "max", x) == (axis,)
+
+
+formula("minus_logsumexp", x - y, f.log_softmax(x, axis=summed_axis), views=False,
+        when=lambda x, y: summed_axis(x, y) is not None)  # fmt: skip
+family.formulas(
+    "maximum_taken_off",
+    *(
+        Formula(op(x - y, axis=axis), op(x, axis=axis), is_maximum, dtypes.is_inexact, views=False)
+        for op in (f.softmax, f.log_softmax)
+    ),
+    doc="softmax takes the maximum off itself.",
+)
 
 
 # --- exponentials and logistic functions ----------------------------------------------------------

@@ -128,7 +128,10 @@ def _hazard(f, term, rest):
 
 @family.rule("mul", "true_div")
 def distribute(node):
-    """(a / p + b / q) * p * q is a * q + b * p, where that takes every vanishing divisor away."""
+    """(a / p + b / q) * p * q is a * q + b * p, where that takes every vanishing divisor away.
+
+    Code: any number of terms and factors, and whether it is worth it is known only when it is done.
+    """
     if node.dtype not in REAL:
         return None
     f = simplify(read(node))

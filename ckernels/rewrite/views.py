@@ -9,11 +9,25 @@ from ..graph.folding import fold_sizes, of_sizes
 from ..graph.node import constant, make
 from ..graph.op import REGISTRY, having
 from ..graph.sizes import indices, reaches, surely
-from .engine import Family, fit, scalar, shape_vector
+from .engine import Family, Formula, Var, fit, scalar, shape_vector
+from .engine import forms as f
 
 family = Family("views")
+x, y, z = Var("x"), Var("y"), Var("z")
+axes, inner, perm, slices = Var("axes"), Var("inner"), Var("perm"), Var("slices")
 RESHAPING, KEEP_OPERANDS = having("reshapes"), having("generator")
 UNIFORM_LIMIT = 1 << 16  # elements up to which constants are looked at for being all the same
+
+
+def rule(name, *formulas, doc=""):
+    """A rule of formulas, tuples of (left, right, when), for all dtypes; its function."""
+    made = [Formula(*parts, takes=lambda dtype: True, views=False) for parts in formulas]
+    return family.formulas(name, *made, doc=doc)
+
+
+def without(items, axes):
+    """A tuple of something for each axis without `axes`."""
+    return tuple(item for k, item in enumerate(items) if k not in axes)
 
 
 # --- chains of reshape, expand, squeeze -----------------------------------------------------------
@@ -43,91 +57,101 @@ def reshaped(x, shape):
 
 @family.rule("reshape", "expand", "squeeze")
 def merge_reshapes(node):
-    """reshape, expand and squeeze of each other are one of them, or nothing."""
+    """reshape, expand and squeeze of each other are one of them, or nothing.
+
+    Code: a chain of any length is left at once, and what replaces it depends on two shapes alone.
+    """
     x = behind_reshapes(node.inputs[0])
     if x.op.name == "broadcast_to" and x.inputs[0].ndim == 0:
         return fit(x.inputs[0], node.shape)
     return reshaped(x, node.shape)
 
 
-@family.rule("transpose")
-def merge_transposes(node):
-    """transpose of transpose; transpose that moves nothing; expand moves outside."""
-    x, perm = node.inputs[0], node.attrs["perm"]
-    if perm == tuple(range(len(perm))):
-        return x
-    if x.op.name == "transpose":
-        return make("transpose", (x.inputs[0],), {"perm": tuple(x.attrs["perm"][p] for p in perm)})
-    if x.op.name == "expand":
-        axes = x.attrs["axes"]
-        kept = [a for a in range(x.ndim) if a not in axes]
-        inner = tuple(kept.index(p) for p in perm if p not in axes)
-        y = (
-            make("transpose", (x.inputs[0],), {"perm": inner})
-            if inner != tuple(range(len(inner)))
-            else x.inputs[0]
-        )
-        return make("expand", (y,), {"axes": tuple(k for k, p in enumerate(perm) if p in axes)})
-    return None
+# --- transposes -----------------------------------------------------------------------------------
 
 
-@family.rule("broadcast_to")
-def merge_broadcasts(node):
-    """broadcast_to of broadcast_to, of leading expands, to the same shape."""
-    x = node.inputs[0]
-    if surely(x.shape, node.shape):
-        return x
-    if x.op.name == "broadcast_to":
-        return fit(x.inputs[0], node.shape)
-    if surely(x.size, node.size) and surely(node.shape[node.ndim - x.ndim :], x.shape):
-        return of_shape(x, node.shape)
-    short = without_lead(x)
-    return fit(short, node.shape) if short is not x else None
+def inner_perm(perm, axes):
+    """How a transpose by `perm` orders the axes other than `axes`, which an expand puts in."""
+    kept = [k for k in range(len(perm)) if k not in axes]
+    return tuple(kept.index(p) for p in perm if p not in axes)
 
 
-@family.rule("slice")
-def merge_slices(node):
-    """A slice of a slice; a slice of everything; a slice of a broadcast scalar or of an expand."""
-    x, slices = node.inputs[0], node.attrs["slices"]
-    if all(s in ((None, None, 1), (None, None, None)) for s in slices):
-        return x
-    if x.op.name == "slice":
-        base = x.inputs[0]
-        lines = [indices(a, d).within(b) for d, a, b in zip(base.shape, x.attrs["slices"], slices)]
-        return make(
-            "slice", (base,), {"slices": tuple(r.bounds(d) for r, d in zip(lines, base.shape))}
-        )
-    if x.op.name == "broadcast_to":
-        base = x.inputs[0]
-        wide = zip(base.shape, slices[x.ndim - base.ndim :])
-        kept = tuple((None, None, 1) if surely((d,), (1,)) else s for d, s in wide)
-        return fit(make("slice", (base,), {"slices": kept}) if kept else base, node.shape)
-    if x.op.name == "expand":
-        return _slice_of_expand(node, x)
-    return None
+def expand_outside(x, axes, perm):
+    """A transpose of an expand of `x` as an expand of a transpose, if that moves anything."""
+    places = tuple(k for k, p in enumerate(perm) if p in axes)
+    return make("expand", (turned(x, inner_perm(perm, axes)),), {"axes": places})
 
 
-def _slice_of_expand(node, x):
-    """expand(x)[key] as an expand of a slice, where the new axes are kept."""
-    axes, slices = x.attrs["axes"], node.attrs["slices"]
-    if not all(surely((node.shape[k],), (1,)) for k in axes):
-        return None
-    inner = tuple(s for k, s in enumerate(slices) if k not in axes)
-    return make("expand", (make("slice", x.inputs, {"slices": inner}),), x.attrs)
+merge_transposes = rule(
+    "merge_transposes",
+    (f.transpose(x, perm=perm), x, lambda perm: perm == tuple(range(len(perm)))),
+    (f.transpose(f.transpose(x, perm=inner), perm=perm),
+     f.transpose(x, perm=lambda inner, perm: tuple(inner[p] for p in perm))),
+    (f.transpose(f.expand(x, axes=axes), perm=perm), expand_outside),
+)  # fmt: skip
 
 
-@family.rule("transpose", "squeeze")
-def broadcast_outside(node):
-    """transpose(broadcast_to(x)) is broadcast_to(transpose(x)); squeeze alike."""
-    x = node.inputs[0]
-    if x.op.name != "broadcast_to":
-        return None
-    source = x.inputs[0]
-    short = reshaped(source, (1,) * (x.ndim - source.ndim) + source.shape)
-    if node.op.name == "transpose":
-        return fit(turned(short, node.attrs["perm"]), node.shape)
-    kept = tuple(d for k, d in enumerate(short.shape) if k not in node.attrs["axes"])
-    return fit(reshaped(short, kept), node.shape)
+# --- broadcasts -----------------------------------------------------------------------------------
+
+
+def only_leads(x, node):
+    """Whether `node`, `x` broadcast, has as many elements: only axes of size 1 come before."""
+    return surely(x.size, node.size) and surely(node.shape[node.ndim - x.ndim :], x.shape)
+
+
+rule("merge_broadcasts",
+     (f.broadcast_to(x, y), x, lambda x, node: surely(x.shape, node.shape)),
+     (f.broadcast_to(f.broadcast_to(x, y), z), lambda x, node: fit(x, node.shape)),
+     (f.broadcast_to(x, y), lambda x, node: of_shape(x, node.shape), only_leads),
+     (f.broadcast_to(f.expand(x, axes=axes), y),
+      lambda node: fit(without_lead(node.inputs[0]), node.shape), lambda axes: axes[0] == 0),
+     doc="Of leading axes of size 1 too, and to the shape that is there.")  # fmt: skip
+
+
+def behind_broadcast(x, node):
+    """`x`, of which the view `node` shows a broadcast, with as many axes as that."""
+    return reshaped(x, (1,) * (node.inputs[0].ndim - x.ndim) + x.shape)
+
+
+def squeeze_inside(x, axes, node):
+    short = behind_broadcast(x, node)
+    return fit(reshaped(short, without(short.shape, axes)), node.shape)
+
+
+rule("broadcast_outside",
+     (f.transpose(f.broadcast_to(x, y), perm=perm),
+      lambda x, perm, node: fit(turned(behind_broadcast(x, node), perm), node.shape)),
+     (f.squeeze(f.broadcast_to(x, y), axes=axes), squeeze_inside),
+     doc="transpose(broadcast_to(x)) is broadcast_to(transpose(x)); squeeze alike.")  # fmt: skip
+
+
+# --- slices ---------------------------------------------------------------------------------------
+
+WHOLE = ((None, None, 1), (None, None, None))
+
+
+def composed(x, inner, slices):
+    """The slices by which `x` is cut at once, that is cut by `inner`, then by `slices`."""
+    lines = [indices(a, d).within(b) for d, a, b in zip(x.shape, inner, slices)]
+    return tuple(line.bounds(d) for line, d in zip(lines, x.shape))
+
+
+def slice_inside(x, slices, node):
+    """A slice of `x` broadcast as a broadcast of a slice: what is repeated stays whole."""
+    wide = zip(x.shape, slices[len(slices) - x.ndim :])
+    kept = tuple(WHOLE[0] if surely((d,), (1,)) else s for d, s in wide)
+    return fit(make("slice", (x,), {"slices": kept}) if kept else x, node.shape)
+
+
+merge_slices = rule(
+    "merge_slices",
+    (f.slice(x, slices=slices), x, lambda slices: all(s in WHOLE for s in slices)),
+    (f.slice(f.slice(x, slices=inner), slices=slices), f.slice(x, slices=composed)),
+    (f.slice(f.broadcast_to(x, y), slices=slices), slice_inside),
+    (f.slice(f.expand(x, axes=axes), slices=slices),
+     f.expand(f.slice(x, slices=lambda axes, slices: without(slices, axes)), axes=axes),
+     lambda axes, node: all(surely((node.shape[k],), (1,)) for k in axes)),
+)  # fmt: skip
 
 
 # --- views that lose nothing ----------------------------------------------------------------------
@@ -232,7 +256,10 @@ def of_shape(node, shape):
 
 @family.rule("[elementwise]")
 def bare_operands(node):
-    """f(broadcast(x), y) is broadcast(f(x, y)): nothing is computed twice, constants are 0-d."""
+    """f(broadcast(x), y) is broadcast(f(x, y)): nothing is computed twice, constants are 0-d.
+
+    Code: f is any elementwise op, of any number of operands.
+    """
     for i in node.inputs:
         if i.op.name in ("broadcast_to", "expand") or (i.op.name == "constant" and i.shape):
             break
@@ -266,7 +293,8 @@ def view_in(operand):
 def views_outside(node):
     """f(view(x), view(y)) is view(f(x, y)) for equal views; operands they do not touch may stay.
 
-    Leaves get the inverse view: f(view(x), leaf) is view(f(x, inverse_view(leaf))).
+    Leaves get the inverse view: f(view(x), leaf) is view(f(x, inverse_view(leaf))). Code: f is any
+    elementwise op, of any number of operands.
     """
     for i in node.inputs:
         if i.op.name in RESHAPING or i.op.name == "neg":
@@ -336,16 +364,18 @@ def trailing(view, source, shape):
 INVERSE_DEPTH = 3
 
 
-@family.rule("reshape", "expand", "squeeze", "transpose", "slice")
-def sign_outside(node):
-    """view(-x) is -view(x): signs go further out than views."""
-    x = node.inputs[0]
-    return make("neg", (again(node, x.inputs[0]),)) if x.op.name == "neg" else None
+VIEWS_OF_NEG = (f.reshape(-x, y), f.expand(-x), f.squeeze(-x), f.transpose(-x), f.slice(-x))
+rule("sign_outside",
+     *((left, lambda x, node: make("neg", (again(node, x),))) for left in VIEWS_OF_NEG),
+     doc="view(-x) is -view(x): signs go further out than views.")  # fmt: skip
 
 
 @family.rule("reshape", "expand", "squeeze", "transpose", "slice")
 def inverse_views_meet(node):
-    """view(f(inverse_view(x), y)) is f(x, view(y)): a reshape around a few operations goes away."""
+    """view(f(inverse_view(x), y)) is f(x, view(y)): a reshape around a few operations goes away.
+
+    Code: f is any elementwise op, and the inverse view may be INVERSE_DEPTH of them further in.
+    """
     x = node.inputs[0]
     if x.op.kind != "elementwise" or not x.inputs or x.op.name in KEEP_OPERANDS:
         return None
@@ -420,7 +450,7 @@ FOLD_ELEMENTS = 64
 
 @family.rule("[elementwise]", "[reduce]", "[movement]")
 def fold_constants(node):
-    """An op on small constants is a constant."""
+    """An op on small constants is a constant. (Code: any op, by its meaning in NumPy.)"""
     if not node.inputs or node.op.name in KEEP_OPERANDS or node.op.oracle is None:
         return None
     for i in node.inputs:
@@ -446,5 +476,8 @@ COMPOSITES = ("unbroadcast", "broadcast_like", "count")
 
 @family.rule(*COMPOSITES)
 def shapes_known(node):
-    """unbroadcast is a sum over known axes, broadcast_like a broadcast_to, count a number."""
+    """unbroadcast is a sum over known axes, broadcast_like a broadcast_to, count a number.
+
+    Code: each op says itself what it is made of.
+    """
     return REGISTRY[node.op.name].lower(node)

@@ -32,7 +32,7 @@ def wanted(order):
 
 @family.rule("dynamic_slice")
 def static_slice(node):
-    """A slice whose bounds have become known is a view."""
+    """A slice whose bounds have become known is a view. (Code: any number of bounds.)"""
     x, bounds = node.inputs[0], node.inputs[1:]
     if any(b.value is None for b in bounds):
         return None
@@ -46,7 +46,10 @@ def static_slice(node):
 
 @family.rule("slice")
 def last_row_is_final(node):
-    """The last row of a trace is the last state, which is there without storing the trace."""
+    """The last row of a trace is the last state, which is there without storing the trace.
+
+    Code: whether the scan runs all steps is read from its step.
+    """
     trace = node.inputs[0]
     if trace.op.name != "item" or not is_scan(trace.inputs[0]):
         return None
@@ -63,7 +66,7 @@ def last_row_is_final(node):
 
 @family.rule("slice")
 def slice_of_one_part(node):
-    """A slice that lies in one of the tensors joined is a slice of that."""
+    """A slice that lies in one of the tensors joined is a slice of that. (Code: any number.)"""
     joined = node.inputs[0]
     if joined.op.name != "concatenate":
         return None
