@@ -6,6 +6,7 @@ NaN, and so do these.
 """
 
 from .... import ops
+from ....autodiff.batch import NoBatchRule, batched
 from ....graph.node import make
 from ..checks import agreed
 from ..registry import TRANSLATIONS, Untranslated, find, translates
@@ -26,10 +27,43 @@ def blockwise(context, op, node, inputs):
 
 
 def unbatched(context, op, node, inputs):
-    """The row of the core op where there is no batch."""
-    if node.outputs[0].type.ndim != len(op.outputs_sig[0]):
-        raise Untranslated(f"a batch of {type(op.core_op).__name__}")
-    return find(TRANSLATIONS, op.core_op)(context, op.core_op, node, inputs)
+    """The row of the core op where there is no batch; else that row for all of the batch at once,
+    by the rules that Jacobians use.
+    """
+    if node.outputs[0].type.ndim == len(op.outputs_sig[0]):
+        return find(TRANSLATIONS, op.core_op)(context, op.core_op, node, inputs)
+    core = op._create_dummy_core_node(node.inputs)
+    row = find(TRANSLATIONS, op.core_op)
+    ranks = [len(sig) for sig in op.inputs_sig]
+
+    def translated(values):
+        found = row(context, op.core_op, core, values)
+        return found if isinstance(found, list) else [found]
+
+    try:
+        return _for_all(translated, agreed(node, inputs, ranks), ranks)
+    except NoBatchRule as problem:
+        raise Untranslated(f"a batch of {problem}") from None
+
+
+def _for_all(translated, inputs, ranks):
+    """`translated(inputs)` with the axes before the last `ranks` as a batch, one after another.
+
+    The graph is first made for sums over the batch; of these only the shapes are left in the end.
+    """
+    if all(x.ndim == rank for x, rank in zip(inputs, ranks)):
+        return translated(inputs)
+    wide, inner = {}, []
+    for x in inputs:
+        if x.shape[0] == 1:
+            inner.append(ops.to_node(x.value[0]) if x.value is not None else ops.squeeze(x, 0))
+        else:
+            inner.append(ops.cast(ops.sum(x, (0,)), x.dtype))
+            wide[inner[-1]] = x
+    outs = _for_all(translated, inner, ranks)
+    if not wide:
+        return [ops.expand(x, (0,)) for x in outs]
+    return batched(outs, wide, fixed=[x.uid for x in inputs])
 
 
 def _real(node, x):
