@@ -123,8 +123,7 @@ def is_cut_into_windows(x, axes, node):
     small, size = shape[1:-1:2], shape[2:-1:2]
     large = (shape[0], *(a * b for a, b in zip(small, size)), shape[-1])
     return (
-        None not in shape
-        and x.shape == large
+        x.shape == large
         and shape[-1] >= LEAST_CHANNELS
         and 0 not in large
         and math.prod(size) <= 64
