@@ -36,6 +36,17 @@ def batched(outputs, wide, fixed=()):
 # --- rules ------------------------------------------------------------------------------------
 
 
+def still(rule, first=1, what="indices"):
+    """`rule`, for operands that from `first` on are the same for all of the batch."""
+
+    def checked(b, node):
+        if any(b.has(i) for i in node.inputs[first:]):
+            raise NoBatchRule(f"{node.op.name} with {what} that vary")
+        return rule(b, node)
+
+    return checked
+
+
 def _elementwise(b, node):
     return make(node.op, [b.ranked(i, node.ndim) for i in node.inputs], node.attrs)
 
@@ -124,30 +135,44 @@ def _matmul(b, node):
 
 def _take(b, node):
     x, indices = node.inputs
-    return make("take", (b.get(x), indices), {"axis": node.attrs["axis"] + 1})
+    axis = node.attrs["axis"]
+    if not b.has(indices):
+        return make("take", (b.get(x), indices), {"axis": axis + 1})
+    if not b.has(x):
+        return ops.moveaxis(make("take", (x, b.get(indices)), node.attrs), axis, 0)
+    x, indices = ops.moveaxis(b.get(x), axis + 1, 1), b.get(indices)
+    which = ops.expand(ops.arange(b.count), tuple(range(1, indices.ndim)))
+    y = ops.advanced_take(x, (which, indices), ("a", "a") + (":",) * (x.ndim - 2))
+    n = indices.ndim
+    return ops.transpose(y, (0, *range(n, n + axis), *range(1, n), *range(n + axis, y.ndim)))
 
 
 def _scatter(b, node):
     like, indices, g = node.inputs
+    if b.has(indices):
+        raise NoBatchRule("scatter_add with indices that vary")
     if not b.has(g):
         return None
     return make("scatter_add", (b.full(like), indices, b.get(g)), {"axis": node.attrs["axis"] + 1})
 
 
-def _take_along(b, node):
-    x, indices = node.inputs
+def _alike(b, node):
+    """Ops along attrs["axis"] of operands of one rank that are broadcast against each other."""
     return make(
-        "take_along_axis", (b.get(x), ops.expand(indices, (0,))), {"axis": node.attrs["axis"] + 1}
+        node.op,
+        [b.get(i) if b.has(i) else ops.expand(i, (0,)) for i in node.inputs],
+        {**node.attrs, "axis": node.attrs["axis"] + 1},
     )
 
 
 def _put_along(b, node):
     like, indices, g = node.inputs
-    if not b.has(g):
+    if not b.has(g) and not b.has(indices):
         return None
+    indices = b.get(indices) if b.has(indices) else ops.expand(indices, (0,))
     return make(
         "put_along_axis_add",
-        (b.full(like), ops.expand(indices, (0,)), b.get(g)),
+        (b.full(like), indices, b.full(g)),
         {"axis": node.attrs["axis"] + 1},
     )
 
@@ -328,18 +353,18 @@ RULES.update(
         "transpose": _transpose,
         "expand": _shifted("axes"),
         "squeeze": _shifted("axes"),
-        "reshape": _reshape,
-        "broadcast_to": _broadcast_to,
+        "reshape": still(_reshape, what="sizes"),
+        "broadcast_to": still(_broadcast_to, what="sizes"),
         "slice": _with_slices("slices"),
         "set_slice": _with_slices("slices"),
         "inc_slice": _with_slices("slices"),
-        "dynamic_slice": _with_slices("template"),
-        "dynamic_write": _with_slices("template"),
+        "dynamic_slice": still(_with_slices("template")),
+        "dynamic_write": still(_with_slices("template"), 2),
         "broadcast_like": _broadcast_like,
         "unbroadcast": _unbroadcast,
         "shape": _shape_only,
         "count": _shape_only,
-        "mask_index": _shape_only,
+        "mask_index": still(_shape_only, 0, "a mask"),
         "mean": _shifted("axes"),
         "var": _shifted("axes"),
         "logsumexp": _shifted("axes"),
@@ -358,12 +383,12 @@ RULES.update(
         "argsort": _axis,
         "take": _take,
         "scatter_add": _scatter,
-        "take_along_axis": _take_along,
+        "take_along_axis": _alike,
         "put_along_axis_add": _put_along,
-        "advanced_take": _advanced_read,
-        "advanced_last": _advanced_read,
-        "advanced_set": _advanced_write,
-        "advanced_inc": _advanced_write,
+        "advanced_take": still(_advanced_read),
+        "advanced_last": still(_advanced_read),
+        "advanced_set": still(_advanced_write, 2),
+        "advanced_inc": still(_advanced_write, 2),
         "pad": _pad,
         "diagonal": _shifted("axes"),
         "diagonal_place": _diagonal_place,
@@ -386,8 +411,8 @@ RULES.update(
         "rfft": _leading,
         "irfft": _irfft,
         "choose": _choose,
-        "scan_last": _first_operand,
-        "scan_rows": _first_operand,
+        "scan_last": still(_first_operand, what="steps"),
+        "scan_rows": still(_first_operand, what="steps"),
         "conv": _conv,
         "conv_input_grad": _conv,
         "conv_weight_grad": _conv,
