@@ -1,4 +1,4 @@
-"""Batching any operands of an op, indices and conditions too: the same as one by one, or no rule."""
+"""Batching any operands of an op, indices and conditions too: as one by one, or no rule."""
 
 from itertools import combinations
 
