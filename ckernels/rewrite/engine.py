@@ -125,7 +125,7 @@ class Pattern:
         self.args = tuple(pattern_of(a) for a in args)
 
     def __repr__(self):
-        inner = [repr(a) for a in self.args] + [f"{k}={v!r}" for k, v in self.attrs.items()]
+        inner = [repr(a) for a in self.args] + [f"{k}={told(v)}" for k, v in self.attrs.items()]
         return f"{self.op}({', '.join(inner)})"
 
 
@@ -176,6 +176,11 @@ class Computed(Pattern):
         with np.errstate(all="ignore"):
             value = self.function(*(bound[name].value for name in self.names))
         return None if value is None else scalar(value, dtype)
+
+
+def told(value):
+    """An attribute in words that are the same in every process: not where a function lies."""
+    return f"a function of {', '.join(names_of(value))}" if callable(value) else repr(value)
 
 
 def names_of(function):

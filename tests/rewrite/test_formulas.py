@@ -58,6 +58,11 @@ PROVED = [(r.name, f) for r, f in ALL if has_a_truth(r, f)]
 of_each = pytest.mark.parametrize("name,formula", PROVED, ids=[f"{n}: {f}" for n, f in PROVED])
 
 
+def test_formulas_read_the_same_in_every_process():
+    """They are named in reports, and by the tests, which several processes collect."""
+    assert not [str(f) for _, f in ALL if " at 0x" in str(f)]
+
+
 def names(pattern, found=None):
     found = {} if found is None else found
     if isinstance(pattern, Var):
