@@ -143,7 +143,8 @@ theano: build
 
 # PyTensor's tests are in its repository: PEERS is a folder of it, if one is at hand. Its linkers' own
 # suites are run with ours in their place; SUITE="tests/scan ..." runs any of its tests with our mode
-# as the default, MODE=NUMBA the same with another one. MLX has wheels for some machines only: without
+# as the default, MODE=NUMBA the same with another one; BENCHMARKS=tests/benchmarks times CKERNELS
+# beside NUMBA in PyTensor's own benchmarks. MLX has wheels for some machines only: without
 # it its suite is skipped.
 PYTENSOR ?= 3.3.0
 PYTENSOR_FROM = https://github.com/pymc-devs/pytensor
@@ -162,11 +163,14 @@ pytensor:
 	test -d "$(PEERS)/tests/link" || git clone -q --depth 1 --branch rel-$(PYTENSOR) $(PYTENSOR_FROM) \
 	    "$(PEERS)" || { echo "PEERS=a folder with the tests/ of PyTensor $(PYTENSOR)"; exit 1; }
 	$(PYTENSOR_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi jax \
-	    pytest pytest-timeout pytest-mock hypothesis pymc nutpie pytensor==$(PYTENSOR)
+	    pytest pytest-timeout pytest-mock pytest-benchmark hypothesis pymc nutpie \
+	    pytensor==$(PYTENSOR)
 	-$(PYTENSOR_PY) -m pip install -q --disable-pip-version-check "mlx[cpu]"
 	CKERNELS_REQUIRE_RUNTIME=1 $(PYTENSOR_PY) setup.py -q build_ext --inplace
 	PYTHONPATH=. $(PYTENSOR_PY) -m pytest -p no:cacheprovider tests/bridges
-ifdef SUITE
+ifdef BENCHMARKS
+	cd $(PEERS) && $(UNDER) -p benchmark_row $(BENCHMARKS) $(ARGS)
+else ifdef SUITE
 	cd $(PEERS) && $(UNDER) -p default_mode --mode-under-test $(MODE) $(SUITE) $(ARGS)
 else
 	cd $(PEERS) && $(UNDER) -p reaim $(addprefix tests/link/,$(LINKS)) $(ARGS)
