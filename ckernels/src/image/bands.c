@@ -176,3 +176,18 @@ int64_t ck_plane_at(const ck_windows *w, const ck_band *b, int64_t plane)
     return (plane / w->axis[0].out - b->plane0 / w->axis[0].out) * w->x.strides[0]
            + depths(w, plane).first * w->x.strides[1];
 }
+
+ck_source ck_source_of(const ck_windows *w, int64_t i)
+{
+    ck_source s = {NULL, NULL};
+    if (i >= w->bands)
+        return s;
+    ck_band b = ck_band_of(w, i);
+    int64_t first, last, row = w->x.strides[2] * w->x.size;
+    ck_axis_reads(w->axis + 1, b.row0, b.row1, &first, &last);
+    const char *from = image_at(w, b.plane0) + ck_max(first, 0) * row;
+    const char *end = image_at(w, b.plane1 - 1) + ck_min(last, w->x.sizes[1]) * row;
+    if (end - from <= 2 * w->bytes)
+        s.from = from, s.end = end;
+    return s;
+}

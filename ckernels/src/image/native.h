@@ -92,6 +92,9 @@ void ck_merge_axes(ck_windows *w, int64_t *other);
 void ck_choose_bands(ck_windows *w, int64_t pixels, int64_t bytes, int64_t step);
 ck_band ck_band_of(const ck_windows *w, int64_t i);
 void ck_fetch(const ck_windows *w, ck_band *b, char *space);
+/* Bytes in which lies what band i reads, to be prefetched; none where it is far apart. */
+typedef struct { const char *from, *end; } ck_source;
+ck_source ck_source_of(const ck_windows *w, int64_t i);
 int64_t ck_plane_at(const ck_windows *w, const ck_band *b, int64_t plane);
 
 /* ---- tile.c ---- */
