@@ -6,10 +6,11 @@ with one plan for all. Nothing is assumed of sizes here: what follows from shape
 values come from.
 """
 
-from ..graph.node import line_of, make
+from .. import ops
+from ..graph.node import constant, line_of, make
 from ..graph.op import having
-from ..graph.walk import rebuild, toposort
-from ..ops.bodies import Body
+from ..graph.walk import leaves, rebuild, toposort
+from ..ops.bodies import Body, param
 from ..ops.scan import ScanSignature
 
 SIZE = ("squeeze", "slice", "shape", "scan_steps")  # how a scan asks for a number of steps
@@ -132,3 +133,72 @@ def _counted(roots, order, scan, number):
         return node.inputs[0] if there else node
 
     return rebuild(roots, {scan: new}, step)
+
+
+# --- sizes inside of a step ----------------------------------------------------------------------
+
+# ops of a step whose sizes may come from outside: the operand that holds them
+MADE_OF_SIZES = {
+    "broadcast_to": 1,
+    "random_uniform": 1,
+    "random_normal": 1,
+    "random_bits": 1,
+    "scan_steps": 0,
+}
+
+
+def sizes_outside(roots):
+    """`roots` with what makes a shape inside of a scan's step as the shape of an operand.
+
+    Numbers that stay the same in all steps and are computed from data are values to the plan of a
+    step, so that no shape made of them would be known. As the shape of an array of such sizes, of
+    which no element is read, they are: the array is made before the scan, which data decides.
+    """
+    return _sized_outside(list(roots), Origins())
+
+
+def _sized_outside(roots, origins):
+    return rebuild(roots, step=lambda n: _lifted(n, origins) if n.op.name == "scan" else n)
+
+
+def _lifted(scan, origins):
+    sig = ScanSignature.of(scan)
+    body, first = sig.body, sig.first_other
+    given = dict(zip(body.inputs[first:], sig.others))
+    inside = Origins()  # of this body: its inputs are as their operands
+    inside.memo = {p.uid: p not in given or origins.from_data(given[p]) for p in body.inputs}
+    if not any(inside.memo[p.uid] for p in given):
+        return scan
+    added = {}  # sizes in the body: (operand, input of the body)
+
+    def step(node):
+        at = MADE_OF_SIZES.get(node.op.name)
+        sizes = None if at is None else node.inputs[at]
+        if sizes is None or not inside.from_data(sizes):
+            return node
+        if not given.keys() >= set(leaves([sizes], "placeholder")):
+            return node
+        if sizes not in added:
+            with line_of(node):
+                operand = _of_sizes(rebuild([sizes], given)[0], sig.steps)
+            index = len(body.inputs) + len(added)
+            added[sizes] = operand, param(index, operand.dtype, operand.shape)
+        known = ops.shape(added[sizes][1])
+        inputs = list(node.inputs)
+        inputs[at] = known if sizes.ndim else known[0]
+        return make(node.op, inputs, node.attrs)
+
+    outputs = rebuild(_sized_outside(list(body.outputs), inside), step=step)
+    if not added and tuple(outputs) == body.outputs:
+        return scan
+    operands, inputs = [o for o, _ in added.values()], [p for _, p in added.values()]
+    new = Body([*body.inputs, *inputs], outputs)
+    return make(scan.op, [*scan.inputs, *operands], {**scan.attrs, "body": new})
+
+
+def _of_sizes(sizes, steps):
+    """An array of these sizes. Where no step runs nobody asks whether they are negative."""
+    sizes = ops.where(steps > 0, sizes, ops.maximum(sizes, 0))
+    if not sizes.ndim:
+        return make("scan_steps", (sizes,))
+    return ops.broadcast_to(constant(False, "bool"), sizes)

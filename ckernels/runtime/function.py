@@ -199,13 +199,14 @@ class Spec(Arguments):
         return self.outputs + [new for _, new in self.updates]
 
     def counted(self):
-        """This Spec with scans that run as often as an input says without a plan for each."""
+        """This Spec with scans that run as often as an input says without a plan for each, and
+        without sizes computed from data inside of their steps."""
         if not self.scans:
             return self
-        from .decided import count_steps  # start-up
+        from .decided import count_steps, sizes_outside  # start-up
 
         roots = self.roots()
-        new = count_steps(roots)
+        new = sizes_outside(count_steps(roots))
         if new == roots:
             return self
         count = len(self.outputs)

@@ -97,3 +97,93 @@ def test_a_softmax_of_what_a_bound_cuts_off():
     p = np.exp([0, -1.0]) / np.exp([0, -1.0]).sum()
     np.testing.assert_allclose(value, p, rtol=1e-6)
     np.testing.assert_allclose(slope, [*(2 * p * (p - p @ p)), 0], rtol=1e-5)
+
+
+# --- sizes inside of a step ----------------------------------------------------------------------
+
+
+def compiled_steps(monkeypatch):
+    """From here on a scan that its oracle runs fails the test."""
+
+    def walk(*args):
+        raise AssertionError("the steps were run in Python")
+
+    monkeypatch.setattr("ckernels.ops.scan.walk", walk)
+
+
+def growing(inner=None):
+    """A function of k, x, n: states that start as x and of which each step makes (k, 2 k)."""
+    x, k, n = K.placeholder(()), K.placeholder((), dtype="int64"), K.placeholder((), dtype="int64")
+
+    def step(state, k):
+        wide = K.broadcast_to(K.tanh(state), (k, 2 * k)) * K.cast(K.arange(2 * k), "float32")
+        return K.sum(wide if inner is None else inner(k, wide)) / K.cast(k, "float32")
+
+    states, _ = K.scan(step, outputs_info=x, non_sequences=[k], n_steps=n)
+    return K.function([k, x, n], [states, K.gradients(states[-1], [x])[0]])
+
+
+def grown(k, x, n, times):
+    states, slope, factor = [x], 1.0, times * (2 * k - 1) * k
+    for _ in range(n):
+        slope *= factor * (1 - np.tanh(states[-1]) ** 2)
+        states.append(factor * np.tanh(states[-1]))
+    return states[1:], slope
+
+
+SIZED = [(3, 0.01, 2), (1, 0.25, 3), (3, 0.125, 1), (5, -0.001, 2), (2, 0.03, 2), (3, 0.01, 2)]
+
+
+@pytest.mark.parametrize("k,x,n", SIZED)
+def test_an_input_gives_the_sizes_inside_of_a_step(k, x, n, monkeypatch):
+    f = growing()
+    compiled_steps(monkeypatch)
+    for got, true in zip(f(k, x, n), grown(k, x, n, 1)):
+        np.testing.assert_allclose(got, true, rtol=2e-6)
+
+
+@pytest.mark.parametrize("k,x,n", SIZED)
+def test_an_input_gives_the_sizes_two_scans_deep(k, x, n, monkeypatch):
+    def inner(k, wide):
+        rows, _ = K.scan(
+            lambda row, wide, k: row + wide * K.sum(K.broadcast_to(K.sum(row) * 0 + 1, (k,))),
+            outputs_info=wide,
+            non_sequences=[wide, k],
+            n_steps=2,
+        )
+        return rows[-1]
+
+    f = growing(inner)
+    compiled_steps(monkeypatch)
+    for got, true in zip(f(k, x, n), grown(k, x, n, 1 + 2 * k)):
+        np.testing.assert_allclose(got, true, rtol=2e-6)
+
+
+def test_sizes_inside_of_a_step_may_be_wrong():
+    x, k, n = K.placeholder(()), K.placeholder((), dtype="int64"), K.placeholder((), dtype="int64")
+    states, _ = K.scan(
+        lambda s, k, x: x + K.sum(K.broadcast_to(s, (k,))),
+        outputs_info=x,
+        non_sequences=[k, x],
+        n_steps=n,
+    )
+    f = K.function([k, x, n], states)
+    np.testing.assert_array_equal(f(2, 1.0, 3), [3, 7, 15])
+    with pytest.raises(ShapeError, match=r"\(-1,\)[^$]*lambda s, k, x: x \+ K.sum"):
+        f(-1, 1.0, 3)
+    assert f(-1, 1.0, 0).shape == (0,)  # no step, no wrong size
+    np.testing.assert_array_equal(f(2, 1.0, 3), [3, 7, 15])
+
+
+def test_draws_of_sizes_that_an_input_gives(monkeypatch):
+    k = K.placeholder((), dtype="int64")
+    rows, _ = K.scan(
+        lambda s, k: s + K.sum(K.random_uniform((k, 2), 1.0, 1.0)),
+        outputs_info=K.constant(0.0),
+        non_sequences=[k],
+        n_steps=3,
+    )
+    f = K.function([k], rows)
+    compiled_steps(monkeypatch)
+    np.testing.assert_array_equal(f(4), [8, 16, 24])
+    np.testing.assert_array_equal(f(1), [2, 4, 6])
