@@ -1,9 +1,9 @@
 """The kernel IR: what one generated kernel computes, free of sizes, strides, names and C.
 
 A Kernel is a nest (outer rows, reduced runs, one vector loop), operands with their stride class
-along the vector loop, values in single-assignment order and stores. A value says which op it is of
-which values, until `print_c.py` writes it down; `passes.py` reads and changes it before that. Two
-graphs with equal Kernels share one compiled function. `check` holds for every kernel.
+along the vector loop, values in single-assignment order and stores. A value names its op and
+the values that are its operands; `passes.py` reads and rewrites values, `print_c.py` turns them
+into C. Two graphs with equal Kernels share one compiled function. `check` says what is well formed.
 """
 
 from dataclasses import dataclass
@@ -86,12 +86,13 @@ class Value(NamedTuple):
 
     @property
     def ready(self):
-        """The loop before which it is known."""
+        """The number of the first loop before which it is known."""
         return self.level + self.reduces
 
 
 def numeral(dtype, number):
-    """`number` as an attribute of a literal: text that tells -0.0 from 0.0 and equals itself."""
+    """`number` as an attribute of a literal: text, which tells -0.0 from 0.0 and, unlike NaN,
+    equals itself."""
     return repr(float(number)) if dtypes.is_float(dtype) else str(int(number))
 
 

@@ -70,7 +70,7 @@ def _slice(node, x):
     offset, strides, empty = x.offset, [], any(n == 0 for n in node.shape)
     for bounds, n, s in zip(node.attrs["slices"], x.shape, x.strides):
         first, _, step = indices(bounds, n)
-        if not empty:  # nothing may be read: no place behind the end of the buffer
+        if not empty:  # an empty view keeps its offset: another may lie behind the buffer
             offset += first * s
         strides.append(s * step)
     return replace(x, shape=node.shape, strides=tuple(strides), offset=offset)
@@ -91,7 +91,7 @@ def reshape_strides(shape, strides, new):
             out.append(0)
             continue
         if not pending:
-            if i >= len(old):  # as many elements: what is left is 1, if only in these calls
+            if i >= len(old):  # no old dims are left: what remains is 1, at least in these calls
                 if value_of(n) != 1:
                     return None
                 out.append(0)

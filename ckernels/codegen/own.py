@@ -20,7 +20,7 @@ class OwnKernel(RawKernel):
 def own_kernel(title, body, support, inputs, outputs, parallel):
     """The OwnKernel of a body; inputs, outputs: [(name, dtype, ndim)].
 
-    title: what compilers name in their complaints instead of a file; their lines are the body's.
+    title: what compilers name in their messages instead of a file; lines are those of the body.
     """
     lines, at = [], 0
     for k, (name, dtype, ndim) in enumerate((*inputs, *outputs)):

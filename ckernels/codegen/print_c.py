@@ -30,7 +30,7 @@ WRITTEN = {dtype: f"ck_float_to_{name}({{0}})" for dtype, name in dtypes.C_STORE
 STEP = {"sum": "{a} += {v};", "prod": "{a} *= {v};", "any": "{a} |= ({v} != 0);",
         "all": "{a} &= ({v} != 0);", "max": "{a} = {v} > {a} ? {v} : {a};",
         "min": "{a} = {v} < {a} ? {v} : {a};"}  # fmt: skip
-STEP["first"] = STEP["min"]  # the least index where something holds: growing along a row
+STEP["first"] = STEP["min"]  # the least index at which something holds; indices rise along a row
 CLAUSE = {"sum": "+", "prod": "*", "any": "|", "all": "&", "max": "max", "min": "min",
           "first": "min"}  # fmt: skip
 START = {"sum": "0", "prod": "1", "any": "0", "all": "1"}
@@ -188,7 +188,8 @@ class Printer:
         return self.block(f"for (int64_t {name} = {begin}; {name} < {end}; {by})")
 
     def whole_blocks(self, name, end, size):
-        """A variable from where it is, while a block of `size` fits before the end."""
+        """A loop that goes on from the present value of `name`, while a block of `size` fits before
+        the end."""
         return self.block(f"for (; {name} + {size} <= {end}; {name} += {size})")
 
     def rest(self, name, end):
@@ -322,7 +323,7 @@ class Printer:
         return text
 
     def better_block(self, i):
-        """Keep the best of a block, and in w_i where the block begins."""
+        """Keep the best value of all blocks so far, and in w_i where its block begins."""
         better = f"p_{i} {BETTER[self.k.values[i].op]} a_{i}"
         if self.accumulators[i].nan:
             self.put(f"if (q_{i} && !bad_{i}) {{ bad_{i} = 1; w_{i} = b; }}")

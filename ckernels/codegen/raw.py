@@ -31,7 +31,7 @@ class RawKernel:
         return "".join(line + "\n" for line in text.split("\n") if line.strip())
 
     def check(self):
-        """Itself: what is C already has no spec."""
+        """Itself: there is no spec for text that is C already."""
         return self
 
 

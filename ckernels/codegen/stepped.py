@@ -1,8 +1,8 @@
 """A loop over steps inside of a kernel: for recurrences of single numbers.
 
-Where the body of a scan is one loop over one element, the calls are all its cost. Such a kernel
-takes the steps itself: sequences and traces are walked by strides, states stay in registers. Which
-pointers are what is decided by the planner; forms/steps.py says what the loop looks like.
+Where the body of a scan is one loop over one element, nearly all of its time goes into calls. Such
+a kernel takes the steps itself: sequences and traces are walked by strides, states stay in
+registers. The planner decides the part of each pointer; forms/steps.py has the loop.
 """
 
 from dataclasses import dataclass

@@ -29,7 +29,7 @@ def _without_aliases(lines):
     for match in filter(None, found):
         meanings.setdefault(match[1], set()).add(match[2])
     alias = {}
-    for name, values in meanings.items():  # in order: what a name stands for comes first
+    for name, values in meanings.items():  # in order: the meaning of a name is declared before it
         value = next(iter(values))
         if len(values) == 1 and _MOVED.fullmatch(name) and _ALIAS.match(value):
             alias[name] = alias.get(value, value)
@@ -43,7 +43,8 @@ def _without_aliases(lines):
 
 
 def _without_unused(lines):
-    """From the end: what a constant that nothing reads was made of stands above it."""
+    """Lines without constants that nothing reads, looked for from the end: a constant that only
+    an unread one reads comes before it."""
     words = [_WORD.findall(line) for line in lines]
     count = Counter(w for line in words for w in line)
     kept = []

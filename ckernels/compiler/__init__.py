@@ -103,8 +103,8 @@ def current_toolchain():
 
 
 def ready_made():
-    """Whether no kernel will be compiled here, but some came with the wheel: their numbers lie in
-    memory, so that one kernel serves all rates and limits."""
+    """Whether there is no compiler, but some kernels came with the wheel. Those read numbers such
+    as learning rates from memory, so that one kernel serves all of them."""
     try:
         return not current_toolchain().path
     except CompilerMissing:
@@ -155,7 +155,7 @@ def build(sources):
         if missing and not _gone_on(tools):
             counts[0] = _provide(missing, tools)
             counts[1] += len(missing) - counts[0]
-        elif missing:  # the compiler was upgraded under us: its kernels have other keys
+        elif missing:  # the compiler was upgraded meanwhile: its kernels have other keys
             _release(mine, None)
             return build(sources)
         _release(mine, None)
@@ -208,7 +208,7 @@ def _provide(missing, tools):
                 return count
     finally:
         others.close()
-    _compile_all(list(todo.items()), tools)  # what nobody could give
+    _compile_all(list(todo.items()), tools)  # those that no other process provided
     return count + len(todo)
 
 
@@ -250,7 +250,7 @@ def adopt(data):
 
 
 def _gone_on(tools):
-    """Whether the compiler is another one now than when it was asked; CompilerMissing: none."""
+    """Whether the compiler was replaced since it was probed; CompilerMissing where it is gone."""
     if tools.available():
         return False
     _toolchains.clear()

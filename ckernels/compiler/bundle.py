@@ -1,8 +1,8 @@
 """A compiledir in one file: `bundle` writes it, `restore` takes it apart on another machine.
 
 The file is a compressed tar of entries, plans, their notes and remembered compilers, so that an
-image without a compiler finds the kernels built elsewhere. `restore` trusts nothing in it but what
-its digests vouch for, and no name it would not have given itself. A digest is no signature: like a
+image without a compiler finds the kernels built elsewhere. `restore` takes only members whose
+digests are right and whose names it would have given itself. A digest is no signature: like a
 wheel, a bundle is code, and its maker must be trusted.
 """
 
@@ -149,7 +149,7 @@ def restore(store, path):
             f"the bundle {path} cannot be read: {reason}. {done.kernels} kernels were "
             "restored before that"
         ) from error
-    if entries:  # the notes were not counted
+    if entries:  # of the first pass: notes were not counted in it
         store.evict()
     return done
 

@@ -36,7 +36,7 @@ class Cache(Directory):
         super().__init__(directory)
         self.mode, self.trouble, self.last = mode, "", False
         self.spare = ""  # None: to be looked for at the first miss
-        self._complained = False  # that files cannot be read: one line is enough
+        self._complained = False  # whether it was logged that files cannot be read
         self.layers = [layer for layer in layers if _layer_is_fine(layer)]
         self.readable = mode != "off" and self._open(mode == "on")
         if mode == "on" and self.readable and not os.access(directory, os.W_OK | os.X_OK):
@@ -102,7 +102,7 @@ class Cache(Directory):
             return body
         except FileNotFoundError:
             return None
-        except OSError as error:  # the disk, not the entry: it is replaced, if that can be done
+        except OSError as error:  # of the disk, not the entry, which is written anew if possible
             level, self._complained = ("debug" if self._complained else "warning"), True
             reason = error.strerror or error
             process.log("cache", level, "%s cannot be read: %s; building it again", path, reason)
@@ -179,12 +179,12 @@ class Cache(Directory):
             except FileNotFoundError:
                 raise  # the directory is gone, not the ability to link
             except OSError:
-                usage.announce(self.directory, len(data), 0)  # a link would not have cost them
+                usage.announce(self.directory, len(data), 0)  # a link adds no bytes
                 process.write_atomically(target, data)
                 return
             system.replace(temporary, target)
         finally:
-            process.quietly(os.unlink, temporary)  # rename between two links is no rename
+            process.quietly(os.unlink, temporary)  # a rename to a link of itself leaves both
 
     def hit(self, keys):
         """Count kernels that were read from here, for `ckernels-cache list`."""
@@ -244,7 +244,7 @@ def publish(action):
     if action(store):
         return True
     with _lock:
-        if current() is not store:  # another thread has found that out
+        if current() is not store:  # another thread has replaced it already
             return action(current())
         if store.mode != "on" or store.last:
             return False

@@ -26,7 +26,7 @@ class Foreign(NamedTuple):
     flags: tuple = ()  # for the compiler: -I, -D, -O, ...
     libraries: tuple = ()  # for the linker, after the object: -L, -l
     without: tuple = ()  # flags of ours that its author does not want
-    stamp: str = ""  # what else decides the machine code: versions of headers
+    stamp: str = ""  # of all else that decides the machine code, such as versions of headers
     compiler: str = ""  # a C++ compiler by name; "": the one beside the C compiler
 
 

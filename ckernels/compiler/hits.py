@@ -1,7 +1,7 @@
 """How often each kernel was read from the compiledir, for people who ask which ones are used.
 
 Each process appends the keys it found, in one write to one file: no lock, no counter to lose. The
-file is summed up when it has grown. Counts are for reading only: appends that meet a summing up are
+file is summed up when it has grown. Counts are only for people: appends during a summing up are
 lost, and over NFS appends may overwrite one another.
 """
 
@@ -16,7 +16,7 @@ LINE = re.compile(rb"([0-9a-f]{64})(?: (\d{1,18}))?")
 
 
 def record(directory, keys):
-    """Note that these kernels were read from the directory. Failures are of no interest."""
+    """Note that these kernels were read from the directory. Failures are ignored."""
     try:
         fd = os.open(
             os.path.join(directory, NAME),

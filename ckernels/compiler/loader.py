@@ -1,9 +1,9 @@
 """Opens the bytes of a shared object and reads its table of kernels.
 
-The bytes are what the cache verified or the compiler just wrote, never a path: they are copied
-into a memory file and opened there, so nothing that happens to the compiledir (eviction, `clear`,
-another machine on a shared home, a noexec mount) can reach a running process. Costs 45-150 us.
-cffi only finds the functions here; calling them is the executor's work.
+The bytes were verified by the cache or just written by the compiler. They are copied into a memory
+file and opened there, never by their path, so nothing that happens to the compiledir (eviction,
+`clear`, another machine on a shared home, a noexec mount) can reach a running process. It costs
+45 to 150 us. cffi only finds the functions here; calling them is the executor's work.
 """
 
 import itertools

@@ -1,10 +1,11 @@
 """Processes with one compiledir share the work of compiling, so that each kernel is built once.
 
-Who is about to compile a kernel locks the byte of the file `claims` that the kernel's key names,
-and lets go when the kernel is published or could not be made; the system lets go where a process
-ends, however it ends. Others wait for what it makes, but not for a process that is stopped, nor
-longer than `cache.patience`: then they compile too. Nothing is right only because of a lock: where
-there are none (Windows, some file systems), everyone compiles what they need.
+A process that is about to compile a kernel locks the byte of the file `claims` that belongs to the
+kernel's key, and unlocks it when the kernel is published or could not be made; the system unlocks
+it when a process ends, however it ends. Other processes wait for the kernel, but not for a process
+that is stopped, nor longer than `cache.patience`: then they compile it too. Correctness never
+depends on a lock: where there are none (Windows, some file systems), each process compiles what it
+needs.
 """
 
 import contextlib
@@ -63,7 +64,7 @@ class Neighbours:
         except OSError:  # no locks here
             return True
         self.ours.add(key)
-        if key not in self.unfit and self.published(key):  # while this process made up its mind
+        if key not in self.unfit and self.published(key):  # before it had the lock
             self.release([key])
             return False
         return True
@@ -79,7 +80,7 @@ class Neighbours:
             self.ours.discard(key)
 
     def close(self):
-        """Let go of everything. In a process forked meanwhile nothing is held."""
+        """Release all locks; a process forked meanwhile holds none."""
         self.release(list(self.ours))
         if self.fd is not None:
             _closed(os.path.join(self.store.directory, NAME))
@@ -132,7 +133,7 @@ def _byte(key):
 
 
 def _stopped(pid):
-    """Whether Linux says so of a process; False of one that cannot be seen from here."""
+    """Whether Linux says that a process is stopped; False where it cannot be seen from here."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as stream:
             return stream.read().rpartition(b")")[2].split()[0] in STOPPED

@@ -181,7 +181,7 @@ def _wait(child, limit):
 
     try:
         child.wait(None if limit is None else max(0.0, limit - time.monotonic()))
-    except subprocess.TimeoutExpired:  # it closed its outputs and went on
+    except subprocess.TimeoutExpired:  # it closed its outputs and still runs
         raise TimeoutError from None
 
 
@@ -228,7 +228,7 @@ def shared_object(command, text, linker, libraries, timeout):
         except (Failed, OSError) as error:
             output = getattr(error, "output", "")
             if getattr(error, "timed_out", False) or "error:" in output and "/proc/" not in output:
-                raise  # about the source, not about the files
+                raise  # a complaint about the source, not a failure of memory files
     return _in_directory(command, text, libraries, timeout)
 
 
@@ -286,7 +286,7 @@ def write_atomically(path, data):
 def write_temporary(directory, data):
     """Path of a new private file with `data`. No fsync: what a crash tears, a digest finds."""
     path = temporary_name(directory)
-    try:  # from before it is there: Ctrl-C comes when a system call has just been done
+    try:  # around the call too: Ctrl-C may come right after the file was made
         fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | system.BINARY, 0o600)
         with os.fdopen(fd, "wb") as stream:
             stream.write(data)
@@ -314,7 +314,7 @@ def _machine():
             with open("/proc/sys/kernel/random/boot_id", "rb") as stream:
                 parts.append(stream.read().hex())
         except OSError:
-            parts.append(os.urandom(8).hex())  # nobody's: only age tells
+            parts.append(os.urandom(8).hex())  # of no machine: only a file's age tells
         _machine_name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
     return _machine_name
 

@@ -1,7 +1,7 @@
 """What people see while kernels are compiled: a line on a terminal, once it takes over a second.
 
 With the flag `print_progress` each phase is a line of its own, terminal or not. Everything goes to
-stderr, which is looked up anew each time: programs and tests put others in its place.
+stderr, looked up at each write, since programs and tests replace it.
 """
 
 import sys

@@ -20,7 +20,7 @@ from . import cpu, directories, process, system, upkeep, usage
 # As fast as -O3 and a third cheaper to compile; plain -O2 of gcc 12 vectorises 4 loops of 51.
 # Never -ffast-math: loading such a file changes subnormals for the whole process. The width of
 # vectors is chosen in cpu.py.
-PLACED = () if system.WINDOWS else ("-fPIC",)  # there all code may lie anywhere
+PLACED = () if system.WINDOWS else ("-fPIC",)  # Windows code is position-independent anyway
 COMMON = ("-O2", "-std=gnu11", *PLACED, "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd")
 GCC = (*COMMON, "-fvect-cost-model=dynamic", "--param=vect-epilogues-nomask=0")
 CLANG = (*COMMON, "-ffp-contract=fast")  # what gcc does without being asked
@@ -213,9 +213,11 @@ def find(directory=None, writable=True):
 
 
 def orphan(directory, host):
-    """No compiler now, but there was one: its kernels still serve (an image that dropped gcc).
+    """The remembered Toolchain of a compiler that is gone, whose kernels can still be used (as in
+    an image without gcc), or None.
 
-    One that was found on this kind of CPU, or one whose features this CPU has, the most of them.
+    Taken is one that was found on this kind of CPU, else the one with most features of those whose
+    features this CPU has.
     """
     try:
         names = sorted(n for n in os.listdir(directory or "") if n.startswith("toolchain-"))

@@ -1,4 +1,4 @@
-"""Looking after a compiledir: what is in it, what is too much, what is bad, what writers left.
+"""Upkeep of a compiledir: lists, evicts and verifies entries, and sweeps what dead writers left.
 
 Every operation may meet other processes that do the same at the same time: a file that is gone is
 no failure, and nothing a running process has loaded depends on a file still being there.
@@ -14,10 +14,10 @@ from . import directories, hits, process, system, usage
 from .entry import KEY, unseal
 
 STALE_AFTER = 3600  # seconds after which a temporary file has no writer any more
-LOW = 7 / 8  # of the caps: how far eviction goes, so that one look serves many writes
+LOW = 7 / 8  # of the caps: eviction goes this far, so that many writes follow before the next one
 ENTRIES = ("so", "plan")
 BESIDE = re.compile(r"toolchain-[0-9a-f]{32}|failed-[0-9a-f]{16}\.c|claims")
-OWN = (hits.NAME, usage.NAME)  # counted as they are at each write: they grow between looks
+OWN = (hits.NAME, usage.NAME)  # their sizes are read at each write, since they grow between looks
 
 
 class Directory:

@@ -1,9 +1,11 @@
-"""How full the compiledir is, by an account that all writers keep instead of a look at all files.
+"""How full the compiledir is, by an account that all writers keep, so that they need not look at
+all files.
 
-Each writer appends what it is about to add, each look at the whole directory what it saw. From the
-last look on the sum bounds what is there: near the caps a write reads one small file instead of
-20 000 inodes. No lock: appends do not overwrite one another, and a write that a look may have
-missed is entered again. Whatever cannot be read or believed means a look.
+Each writer appends the bytes it is about to add; who looks at the whole directory appends what it
+saw. The last look plus what was added since bounds what is there, so that near the caps a write
+reads one small file instead of 20 000 inodes. There is no lock: appends do not overwrite one
+another, and a write that a look may have missed is entered again. Where the account cannot be read,
+or makes no sense, the directory is looked at.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Arguments: what a call was given, as one aligned array of the right dtype and rank per input.
 
-The C callable takes arrays that fit as they are; everything else comes through here: lists,
-keywords, defaults, other dtypes. What does not fit is said in a sentence, before any state changes.
+The C callable takes arrays that already fit; lists, keywords, defaults and other dtypes come
+through here. What cannot be made to fit raises an error before any state changes.
 """
 
 import numpy as np

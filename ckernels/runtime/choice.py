@@ -1,7 +1,7 @@
 """Which rewrites a function gets: mode and the flags `optimizer...`, as they are when it is made.
 
-Later changes of the flags are for later functions. What the code generator cannot do without always
-runs. The rewrite room is only imported to check names, so that a warm start stays fast.
+Later changes of the flags only affect functions made later. Rules that the code generator needs
+always run. The rewrite room is only imported to check names, so that a warm start stays fast.
 """
 
 from typing import NamedTuple

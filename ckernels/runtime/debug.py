@@ -184,7 +184,7 @@ class DebugFunction(Guarded):
         )
 
     def check_nodes(self, arrays, opinions):
-        """The first node, in the order of computation, whose compiled value NumPy does not get."""
+        """The first node, in order of computation, whose compiled value differs from NumPy's."""
         values = dict(zip((n.uid for n in self.nodes), self.every(*arrays)))
         values.update((n.uid, a) for n, a in zip(self.inputs_of_all, arrays))
         for node in self.nodes:
@@ -203,7 +203,7 @@ class DebugFunction(Guarded):
 
 
 def without_messages(node):
-    """Comparing prints nothing."""
+    """`node` without its message: a comparison must not print."""
     return node.inputs[0] if node.op.name == "print" else node
 
 

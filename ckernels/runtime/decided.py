@@ -1,9 +1,9 @@
 """What is decided by data: shapes that are known in a call only, and how often scans run.
 
-A number of steps is a shape, of which each has its own plan: rows of sequences and of results need
-that. A scan without sequences of which only last states are read does not: it is run by the value,
-with one plan for all. Nothing is assumed of sizes here: what follows from shapes is told by where
-values come from.
+The number of steps of a scan is a size of its sequences and results, so each number has a plan of
+its own. A scan without sequences, of which only the last states are read, has no such arrays: it
+takes the number as a value, and one plan serves all. No size is assumed here: whether a value
+follows from shapes alone is decided by the leaves that it is computed from.
 """
 
 from .. import ops
@@ -13,7 +13,7 @@ from ..graph.walk import leaves, rebuild, toposort
 from ..ops.bodies import Body, param
 from ..ops.scan import ScanSignature
 
-SIZE = ("squeeze", "slice", "shape", "scan_steps")  # how a scan asks for a number of steps
+SIZE = ("squeeze", "slice", "shape", "scan_steps")  # from a number to the steps of a scan
 SIZED_BY = having("sized_by")
 
 
@@ -60,7 +60,7 @@ def data_decides(order):
 
 
 def count_steps(roots):
-    """`roots` with scans reading the number of their steps itself, where that is enough."""
+    """`roots` with scans that take their number of steps as a value, where no shape needs it."""
     roots = rebuild(roots, step=_counted_inside)
     if all(n.op.name != "scan_steps" for n in toposort(roots)):
         return roots
@@ -84,7 +84,7 @@ def count_steps(roots):
 
 
 def _counted_inside(node):
-    """`node` with such scans inside of its step, where a row may say how often they run."""
+    """`node` with such scans inside of its step; there a row of a sequence may be the number."""
     if node.op.name != "scan":
         return node
     body = node.attrs["body"]
@@ -95,7 +95,7 @@ def _counted_inside(node):
 
 
 def _number(scan, items):
-    """The node of the number of steps, where the scan needs no more than its value; else None."""
+    """The node of the number of steps, where the scan needs only its value; else None."""
     lay, node = ScanSignature.of(scan), scan.inputs[0]
     finals = range(lay.carries, 2 * lay.carries)
     if (

@@ -281,7 +281,7 @@ class CompiledFunction(Shared):
         self.steady = None  # a SteadyFunction, once shapes changed while a plan was made
 
     def callable(self):
-        """The C callable; it owns this object, which only knows it weakly."""
+        """The C callable; it owns this object, which refers to it weakly."""
         spec = self.spec
         index = {id(n): i for i, n in enumerate(spec.cells)}
         fast = _runtime.Function(
@@ -498,11 +498,10 @@ def warn_numpy(problem, part=""):
 
 
 def apply_flags():
-    """Hand the flags `openmp`, `blas` and `pool` to the runtime when they are first seen or have
-    changed.
+    """Hand the flags `openmp`, `blas` and `pool` to the runtime, once for each new value.
 
-    A number of threads or a BLAS that was set through functions stays: only a flag that is not at
-    its default acts, and only once for each value.
+    A flag at its default does nothing, so that a number of threads or a BLAS that was set through
+    functions stays.
     """
     global _applied
     wanted = (config.openmp, config.blas, config.pool)

@@ -1,6 +1,6 @@
 """Where the time of a compiled function goes: one row per instruction, with the user's line.
 
-The C side counts calls and nanoseconds of each instruction of a plan once told to (`profile=True`).
+With `profile=True` the C side counts calls and nanoseconds of each instruction of a plan.
 The table is of the plan used last, since plans for other shapes have other instructions. With the
 flag `profile` every function is watched and the tables are printed when the process ends.
 """

@@ -93,7 +93,7 @@ class Kernels:
         return build.addresses
 
     def adopt(self, records, build):
-        """Count the kernels of a stored plan as this function's."""
+        """Count the kernels of a stored plan among those of this function."""
         self.from_cache += build.from_cache
         for record in records:
             self.records.setdefault(record.name, record)
@@ -231,9 +231,9 @@ class Program:
     def shared(self, arrays, kind):
         """(Template, arguments) of a class of larger sizes for sizes of 1, or None.
 
-        A plan treats no size as 1 that others may have: so those of a class that was met before
-        serve a 1 as well where nothing else that they assume is against it, and where it is, a
-        class beside it shares its kernels. Met first, a 1 has a plan of its own.
+        The plan of a class does not assume that its sizes are above 1. So a class that was met
+        before serves a size of 1 too, unless another of its assumptions refuses it; then a new
+        class is made that shares its kernels. A size of 1 that comes first has a plan of its own.
         """
         wider, symbols = kind_of(self, arrays, 1)
         if wider == kind or wider not in self.templates:
@@ -241,7 +241,7 @@ class Program:
         self.least = 1
         try:
             return self.known(wider, symbols) or self.new(arrays, wider, symbols)
-        except CKernelsError:  # a 1 that stretches to another size, say
+        except CKernelsError:  # as where a size of 1 would be broadcast to another
             self.least = LEAST
             return None
 
@@ -298,7 +298,7 @@ class Program:
         try:
             leaves = leaves_of(self, arrays, sizes, self.least)
             found = self.planned(sizes, *leaves, exact=True)
-        except DataDecides:  # or sizes are computed in a way that only numbers can follow
+        except DataDecides:  # or sizes are computed in ways that symbols cannot express
             sizes = ShapeClass()
             leaves = leaves_of(self, arrays, sizes, self.least, particular=True)
             found = self.planned(sizes, *leaves)
@@ -376,11 +376,11 @@ class Contiguous:
 
 
 def kind_of(program, arrays, least=LEAST):
-    """(what classes of shapes are looked up by, the values of their symbols).
+    """(the kind by which classes of shapes are looked up, the values of their symbols).
 
-    The kind says of each input whether it is contiguous and of each size that is not declared
-    whether it is 0, 1 or more: those are other programs. What is more is a symbol, and so are
-    strides but 0 and 1. least: 1 makes sizes of 1 symbols too.
+    The kind says of each input whether it is contiguous, and of each size that is not declared
+    whether it is 0, 1 or larger, since each of these needs a plan of its own. Larger sizes are
+    symbols, and so are strides other than 0 and 1. least: 1 makes sizes of 1 symbols too.
     """
     kind, symbols = [], []
 
@@ -407,7 +407,7 @@ def kind_of(program, arrays, least=LEAST):
 
 
 def plain_stride(s):
-    """Whether plans are made for this very stride (in elements)."""
+    """Whether a plan holds for this stride (in elements) alone: strides of 0 and 1."""
     return 0 <= s < 2
 
 

@@ -1,6 +1,6 @@
 """What all functions have in common, whichever way they run: what users may ask, how updates end.
 
-Here is neither a call nor a plan: see function.py, debug.py, staged.py, steady.py.
+Calls and plans are in function.py, debug.py, staged.py and steady.py.
 """
 
 import numpy as np

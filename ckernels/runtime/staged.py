@@ -1,8 +1,8 @@
 """StagedFunction: where data decides a shape: compiled pieces of the graph with NumPy between them.
 
-What follows from the shapes at hand is worked out once for a class of shapes and kept: where the
-graph is cut, where the operands of the cut come from, and which piece comes next. A call then only
-looks it up; another number of things that a mask finds is another member of the class.
+Where the graph is cut, where the operands of each cut come from and which piece comes next are
+worked out once for a class of shapes and kept: later calls look them up. A mask that selects
+another number of elements gives another member of the same class, not a new class.
 """
 
 import numpy as np
@@ -27,9 +27,9 @@ class StagedFunction(Shared):
     """Compiled pieces with NumPy between them, cut where data decides a shape.
 
     Each cut node is computed by its oracle from values of the piece before; the next piece gets the
-    result as an input, so its plans are kept per shape like those of any function. So are variables
-    inputs of the pieces: each call reads all of them once, at one moment, and a function with
-    updates has others that update them wait until its last piece has written.
+    result as an input, so its plans are kept per shape like those of any function. Variables are
+    inputs of the pieces too: each call reads all of them once, at one moment. While a function with
+    updates runs, other functions that update the same variables wait for its last piece.
     """
 
     def __init__(self, spec):
@@ -94,7 +94,8 @@ class StagedFunction(Shared):
             shapes += tuple([env[n].shape for n in stage.kept + stage.leaves])
 
     def follow(self, stage, shapes, env):
-        """The Stage after `stage` for these shapes of what it knows: of their class, or planned."""
+        """The Stage after `stage` for these shapes of its known leaves: found by their class, else
+        planned."""
         from .. import _runtime
 
         of, sized, kind, symbols = ShapeClass(), {n: a.shape for n, a in env.items()}, [], []
@@ -148,7 +149,8 @@ class StagedFunction(Shared):
 
     @staticmethod
     def next_cut(roots, shapes):
-        """The first node whose shape those of the leaves do not give, with known operands."""
+        """The first node with operands of known shapes whose own shape does not follow from those
+        of the leaves; None where all do."""
         asked = [
             n for n in toposort(roots) if n.outs is None and None in n.shape and n.op.kind != "leaf"
         ]
@@ -284,7 +286,8 @@ class Stage:
 
 
 def costly(roots, computed):
-    """What `roots` need of the nodes behind `computed` and should not compute once more."""
+    """Expensive nodes that `computed` and `roots` both depend on: a piece that computes the first
+    hands them on, so that the second does not compute them again."""
     made, found, seen, stack = {n.uid for n in toposort(computed)}, [], set(), list(roots)
     while stack:
         node = stack.pop()

@@ -1,7 +1,7 @@
 """SteadyFunction: for calls beside threads that give variables other shapes while a plan is made.
 
-The variables are read once and handed over as inputs, so no plan depends on what others write. It
-is not the usual way: inputs cannot be updated in place, so new values are copied once more.
+The variables are read once and handed over as inputs, so no plan depends on what others write.
+Other calls do not do so, as inputs cannot be updated in place: new values are copied once more.
 """
 
 from contextlib import contextmanager
@@ -42,7 +42,7 @@ def value_of(variable):
 
 @contextmanager
 def held(stores):
-    """Inside, functions that update these variables wait, and no other is updating them."""
+    """A context in which no other function updates these variables: it waits for those that do."""
     cells = tuple(store.cell for store in stores)
     _runtime.hold(cells, True)
     try:

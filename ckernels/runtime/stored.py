@@ -1,11 +1,11 @@
 """Plans kept in the compiledir: a process that builds what was built before skips rewriting,
 fusion and emission.
 
-The key is the SHA-256 of the graph as the user wrote it (neither names nor the order of creation
-matter), with all that decides what is made of it, the kind of shapes and a number: a graph has a
-plan for each class of shapes it met. The value is a Template, with kernels named by their keys.
-What cannot be written down in full has no key, or is not stored: nothing here is needed for a right
-result.
+The key is the SHA-256 of the graph as the user wrote it (names and the order of creation do not
+matter), of all settings that change its plan, of the kind of shapes, and of a number, since a graph
+has a plan for each class of shapes it met. The value is a Template, which names kernels by their
+keys. A graph that cannot be written down in full has no key, and its plans are not stored: results
+never depend on this file.
 """
 
 import hashlib
@@ -135,7 +135,7 @@ class Description:
         return f"{{{inner.add(body.outputs)}}}"
 
     def order(self):
-        """All nodes in an order that is the same for graphs of the same digest."""
+        """All nodes, in an order that graphs of one digest share."""
         return [self.nodes[digest] for digest in sorted(self.nodes)]
 
 

@@ -72,9 +72,10 @@ class Columns(Nest):
     # ---- values of a strip ----------------------------------------------------------------------
 
     def gap_of(self, i):
-        """How many loops over rows come before value i of a column is known; None where it is none.
+        """How many loops over rows come before value i is known for each column; None where it is
+        not one number per column.
 
-        What is loaded or indexed is no value of a gap: each loop that needs it takes it anew.
+        Loads and indices count as None: each loop that needs one takes it anew.
         """
         v = self.k.values[i]
         if not (v.reduces or v.computed and v.vec and not v.run):
@@ -99,7 +100,8 @@ class Columns(Nest):
     def needed(self, roots, gap=None):
         """Values to compute inside one vector loop so that `roots` are known there.
 
-        In the loop of a gap they end at what earlier gaps left, in one over rows at what any did.
+        gap: the loop after that many loops over rows, which reads what earlier gaps kept in arrays;
+        None: a loop over rows, which reads what any gap kept.
         """
         seen, stack = set(), list(roots)
         while stack:
@@ -128,7 +130,8 @@ class Columns(Nest):
         return found
 
     def between(self, gap, starts=(), stores=()):
-        """What is ready per column after `gap` loops over rows, and the next loop's start."""
+        """The loop over the columns after `gap` loops over rows: values that are known by then, and
+        the accumulators of the next loop over rows at their start."""
         c, values = self.c, self.k.values
         kept = [i for i in self.kept if self.gap_of(i) == gap]
         order = self.needed([*kept, *(v for _, v in stores)], gap)

@@ -29,7 +29,7 @@ class Flat(Nest):
             return
         rows = [f"r{i}" for i in range(len(sizes))]
         c.var_digits(rows, sizes, "row")
-        with self.row_ends():  # two divisions a row cost as much as 20 additions of floats
+        with self.row_ends():  # two divisions per row cost as much as 20 additions of floats
             self.shift(rows, "a")
             self.row("a", "a", "j", "end")
             c.update("lo += end - j", "j = 0")

@@ -68,7 +68,7 @@ class Nest:
         at = "0" if inner == "0" else j if inner == "1" else f"{j} * {inner}"
         if self.k.operands[i].role != "index":
             return f"{pointer}{i}{tag}[{at}]"
-        if pointer == "x":  # nothing moved it yet
+        if pointer == "x":  # no index variable has moved it yet
             return f"({at})"
         return f"({pointer}{i}{tag} + {at})" if inner != "0" else f"{pointer}{i}{tag}"
 

@@ -1,8 +1,8 @@
-"""Row programs: reductions along the vector loop, with everything that is ready between them.
+"""Row programs: reductions along the vector loop, and what can be computed between them.
 
-One outer index at a time: scalars of the row, a loop that reduces, scalars that use the result, the
-next loop. Expensive values that several loops need are kept in a row on the stack. Chunked
-reductions are rows too.
+One row (outer index) at a time: scalars of the row, a loop that reduces, scalars that use its
+result, the next loop. Expensive values that several loops need are kept in an array of one row on
+the stack. Chunked reductions are rows too.
 """
 
 from contextlib import ExitStack
@@ -63,7 +63,7 @@ class Rows(Nest):
         return {i: level for i, level in kept.items() if not self.feeds_only(i, kept)}
 
     def feeds_only(self, i, spills):
-        """Whether every later use of value i goes through another value kept before that."""
+        """Whether every later use of value i goes through another value that is kept by then."""
         for level, (reductions, stores) in self.loops.items():
             kept = {j for j, made in spills.items() if made < level and j != i}
             if level != spills[i] and i in self.needed(self.roots(reductions, stores), kept):
@@ -146,11 +146,11 @@ class Rows(Nest):
         self.c.let(e=f"b + {BLOCK} < n ? b + {BLOCK} : n")
 
     def has_rest(self, level):
-        """Whether what is left of a row behind the last whole vector is done as a vector too.
+        """Whether the elements of a row after the last whole vector are computed as a vector too.
 
-        It overlaps the one before: numbers are stored again as they were, maxima do not change, and
-        sums leave out what they have. One by one, eight exponentials at the end of 1000 take a
-        tenth of the time of all.
+        That vector ends with the row and overlaps the one before: stores repeat the same numbers,
+        maxima do not change, and sums leave out elements they already have. Computed one by one,
+        the last eight exponentials of a row of 1000 take a tenth of its time.
         """
         k, (reductions, stores) = self.k, self.loops[level]
         earlier = {i for i, loop in self.spills.items() if loop < level}

@@ -48,7 +48,7 @@ class Steps(Nest):
             self.take_over(states)
 
     def take_over(self, states):
-        """States get their new values."""
+        """Assign their new values to the states."""
         c, new = self.c, dict(self.k.stores)
         found = {i: c.name(new[self.ways[self.k.values[i].operand][1]]) for i in states}
         if len(found) > 1:  # all at once: one may be another's old value
