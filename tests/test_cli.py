@@ -313,7 +313,7 @@ def test_completion(line, wanted):
         f"{script}\nCOMP_WORDS=({array}); COMP_CWORD={len(words) - 1}; _ckernels; "
         'printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, timeout=240)
     assert done.returncode == 0 and not done.stderr
     assert set(done.stdout.split()) == wanted
 
@@ -328,7 +328,7 @@ def test_completion_in_fish(tmp_path):
         capture_output=True,
         text=True,
         env={**os.environ, "HOME": str(tmp_path)},
-        timeout=60,
+        timeout=240,
     )
     assert done.returncode == 0 and not done.stderr
     answers = [
@@ -391,7 +391,7 @@ def command(*words, **environment):
         text=True,
         capture_output=True,
         stdin=subprocess.DEVNULL,
-        timeout=60,
+        timeout=240,
     )
 
 

@@ -140,7 +140,7 @@ def finish():
     """finish(process) -> (stdout, stderr); it must have ended well."""
 
     def wait(process):
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=240)
         assert process.returncode == 0, err
         return out, err
 

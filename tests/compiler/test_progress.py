@@ -43,7 +43,7 @@ def on_terminal(code, **environment):
     except OSError:  # the child closed its end
         pass
     os.close(leader)
-    out, _ = child.communicate(timeout=60)
+    out, _ = child.communicate(timeout=240)
     assert child.returncode == 0
     return out, seen.decode()
 

@@ -141,7 +141,7 @@ def test_a_program_is_heard_by_threads_where_pipes_cannot_wait_together(monkeypa
     monkeypatch.setattr(process, "OUTPUT", 1000)
     assert process.run([sys.executable, "-c", "print('y' * 99999)"]) == b"y" * 1000
     with pytest.raises(process.Failed, match="was stopped") as failed:
-        process.run([sys.executable, "-c", "import time; time.sleep(60)"], data, timeout=0.3)
+        process.run([sys.executable, "-c", "import time; time.sleep(600)"], data, timeout=0.3)
     assert failed.value.timed_out
 
 

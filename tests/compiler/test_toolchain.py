@@ -185,7 +185,7 @@ def test_slow_compiler_is_stopped_with_its_children(compiledir, source, script, 
     slow = script(
         "slow",
         f"""case "$*" in *-dM*|*--version*|*print-prog*) exec {CC} "$@";; esac
-    sleep 60 & echo $! > {tmp_path}/pid; wait; exit 1""",
+    sleep 600 & echo $! > {tmp_path}/pid; wait; exit 1""",
     )
     start = time.perf_counter()
     with config.change({"cc": slow, "cc.timeout": 0.5}):

@@ -76,7 +76,7 @@ def test_the_flag_prints_all_tables_at_exit(tmp_path):
     flags = f"profile=True,base_compiledir={tmp_path}"
     env = {**os.environ, "PYTHONPATH": str(root), "CKERNELS_FLAGS": flags}
     done = subprocess.run(
-        [sys.executable, "-c", program], env=env, text=True, capture_output=True, timeout=60
+        [sys.executable, "-c", program], env=env, text=True, capture_output=True, timeout=240
     )
     assert done.returncode == 0 and "first" in done.stderr and "exp" in done.stderr, done.stderr
     assert "never" not in done.stderr

@@ -190,7 +190,7 @@ def cover(lib, n, block, grain):
     return code == 0 and bool((counts[:n] == 1).all()), notes[0] == 0, int(notes[1])
 
 
-def in_python(code, env, timeout=60):
+def in_python(code, env, timeout=240):
     """Run `code` in a fresh Python that has this module as `native` and the library as `lib`."""
     start = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
     start += (

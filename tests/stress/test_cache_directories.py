@@ -350,7 +350,7 @@ def test_no_home_at_all(tmp_path):
         cwd=tmp_path,
         text=True,
         capture_output=True,
-        timeout=60,
+        timeout=240,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["none", "[1, 0]"]

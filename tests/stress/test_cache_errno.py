@@ -135,7 +135,7 @@ def library(tmp_path_factory):
         str(source),
         "-ldl",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     return path
 

@@ -340,4 +340,4 @@ for _ in range(5):
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=os.path.basename)
 def test_gemm_after_fork(library):
-    native.in_python(FORK, {"CKERNELS_BLAS": library}, timeout=60)
+    native.in_python(FORK, {"CKERNELS_BLAS": library}, timeout=240)

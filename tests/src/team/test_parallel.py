@@ -163,7 +163,7 @@ busy.join()
 
 @pytest.mark.parametrize("code", [FORK, FORK_WHILE_BUSY], ids=["idle", "busy"])
 def test_fork_does_not_hang(code):
-    native.in_python(code, {}, timeout=60)
+    native.in_python(code, {}, timeout=240)
 
 
 @pytest.fixture
