@@ -21,6 +21,10 @@ ENVIRONMENT = "CKERNELS_FLAGS"
 class UnknownFlag(ConfigError, AttributeError):
     """No such flag. An AttributeError too, so that `hasattr(config, name)` works."""
 
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.obj = None  # left out, Python 3.12 and later append a guess to ours
+
 
 class Flag(NamedTuple):
     name: str

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
@@ -182,6 +183,14 @@ def test_the_flags_the_manuals_name_are_there():
         optimizer_including optimizer_excluding floatX cast_policy warn_float64 on_unused_input
         exception_verbosity profile print_progress seed""".split()
     assert not [name for name in wanted if ALIASES.get(name, name) not in TABLE]
+
+
+def test_only_we_guess_which_flag_was_meant():
+    """Python 3.12 and later append a guess of their own to most attribute errors."""
+    with pytest.raises(AttributeError, match="did you mean `floatX`") as caught:
+        config.floatY  # noqa: B018
+    text = "".join(traceback.format_exception_only(caught.value))
+    assert text.lower().count("did you mean") == 1, text
 
 
 def test_every_flag_is_read_somewhere():
