@@ -177,6 +177,7 @@ const char *ck_builtin_name(void);
 enum { CK_BASE, CK_AVX2, CK_AVX512 };         /* on other CPUs than x86-64 CK_BASE */
 int ck_simd(void);
 int ck_is_amd(void);
+int ck_has_bf16(void);                        /* products of bfloat16, with AVX-512 */
 
 /* ---- blas.c: function pointers, resolved at the first gemm ---- */
 typedef struct ck_blas ck_blas;

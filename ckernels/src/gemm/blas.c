@@ -271,11 +271,7 @@ static int slower_than_builtin(const ck_blas *blas)
    Sapphire Rapids (products of bfloat16 are how those are known). */
 static int faster_builtin(void)
 {
-#ifdef CK_X86
-    return ck_simd() == CK_AVX512 && (ck_is_amd() || __builtin_cpu_supports("avx512bf16"));
-#else
-    return 0;
-#endif
+    return ck_simd() == CK_AVX512 && (ck_is_amd() || ck_has_bf16());
 }
 
 static const ck_blas *search(void)

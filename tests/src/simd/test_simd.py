@@ -1,6 +1,7 @@
 """Kernels for NEON, AVX2 and x86-64 without AVX beside naive loops (naive.c), in an emulator."""
 
 import importlib.util
+import os
 import platform
 import re
 import shutil
@@ -52,6 +53,38 @@ def check(command, chosen):
     assert count and int(count[1]) > 1000, done.stdout
 
 
+ASKED = """
+#include "ckernels.h"
+#include <stdio.h>
+int main(void)
+{
+    printf("%d %d %d\\n", ck_simd(), ck_is_amd(), ck_has_bf16());
+    return 0;
+}
+"""
+AVX2, AVX512 = {"avx2", "fma"}, {"avx512f", "avx512vl", "avx512dq", "avx512bw"}
+ZIG = [sys.executable, "-m", "ziglang", "cc"] if importlib.util.find_spec("ziglang") else None
+COMPILERS = {"gcc": ["gcc"], "clang": ["clang"], "zig": ZIG}
+
+
+@pytest.mark.skipif(not X86 or not sys.platform.startswith("linux"), reason="reads /proc/cpuinfo")
+@pytest.mark.parametrize("name", COMPILERS)
+def test_every_compiler_finds_the_instructions_of_this_cpu(name, tmp_path):
+    command = COMPILERS[name]
+    if not command or not shutil.which(command[0]):
+        pytest.skip(f"{name} is not installed")
+    (tmp_path / "asked.c").write_text(ASKED)
+    files = [tmp_path / "asked.c", SOURCES / "simd" / "simd.c"]
+    made = tmp_path / "asked"
+    subprocess.run([*command, "-std=gnu11", "-I", SOURCES, *files, "-o", made], check=True)
+    found = subprocess.run([made], capture_output=True, text=True, check=True).stdout.split()
+    text = Path("/proc/cpuinfo").read_text()
+    words = set(re.search(r"^flags\s*: (.*)$", text, re.M)[1].split())
+    simd = 2 if words >= AVX512 else 1 if words >= AVX2 else 0
+    wanted = [simd, int("AuthenticAMD" in text), int("avx512_bf16" in words)]
+    assert [int(n) for n in found] == wanted
+
+
 @pytest.mark.slow  # 15 s: a compiler and an emulator
 @pytest.mark.skipif(compiler() is None, reason="no compiler for aarch64: gcc or ziglang")
 @pytest.mark.skipif(EMULATOR == [None], reason="there is no qemu-aarch64")
@@ -67,3 +100,16 @@ def test_kernels_of_lesser_x86(tmp_path):
     made = program(tmp_path, ["gcc"])
     for model, chosen in SETS.items():
         check(["qemu-x86_64", "-cpu", model, made], chosen)
+
+
+@pytest.mark.slow  # a minute: a compiler, and Wine
+@pytest.mark.skipif(not X86 or not ZIG, reason="needs Zig on x86-64")
+def test_kernels_for_windows(tmp_path):
+    """They compile for it; where Wine runs them every case is equal."""
+    made = program(tmp_path, [*ZIG, "-target", "x86_64-windows-gnu"])
+    wine = shutil.which("wine64", path="/usr/lib/wine") or shutil.which("wine")
+    if wine:
+        env = {**os.environ, "WINEPREFIX": str(tmp_path / "wine"), "WINEDEBUG": "-all"}
+        made = made.rename(made.with_suffix(".exe"))
+        done = subprocess.run([wine, made], capture_output=True, text=True, env=env)
+        assert re.match(r"builtin.*: \d+ cases, 0 failures\s", done.stdout), done
