@@ -174,7 +174,7 @@ static void window(ck_window_dims d)
     snprintf(what, sizeof what, "%s (op %d), batch %d, channels %d to %d in %d groups",
              names[which], (int)d.op, (int)d.batch, (int)d.channels, (int)d.out, (int)d.groups);
     int64_t bytes = ck_native_scratch(&d);
-    void *scratch = aligned_alloc(64, (size_t)(bytes < 0 ? 64 : bytes + 64) / 64 * 64);
+    void *scratch = ck_alloc((size_t)(bytes < 0 ? 0 : bytes));
     void *const conv[] = {parts[first], parts[second], parts[to], scratch};
     void *const pool[] = {parts[first], parts[to], scratch};
     if (bytes < 0 || ck_native(pools && !planes ? pool : conv, &d, NULL)) {
@@ -184,7 +184,7 @@ static void window(ck_window_dims d)
     compare(what, parts[to], wanted, boxes[to].n, dtype);
     for (int kind = 0; kind < 3; kind++)
         free(parts[kind]);
-    free(wanted), free(scratch);
+    free(wanted), ck_free(scratch, (size_t)(bytes < 0 ? 0 : bytes));
 }
 
 static ck_axis_dims axis(int64_t size, int64_t kernel, int64_t stride, int64_t dilation)
