@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -196,7 +197,7 @@ def huge(kind, keys, whole):
         return [("toolchain-" + "0" * 32, zeros, None)], "more than a file"
     return [
         ("longname", zeros, tarfile.GNUTYPE_LONGNAME if kind == "name" else tarfile.XHDTYPE)
-    ], "a header claims"
+    ], "a header claims|(invalid|end of file) header"  # Python 3.14 says less
 
 
 @pytest.mark.parametrize("kind", ["notes", "entry", "compiler", "name", "header"])
@@ -228,7 +229,7 @@ def test_restore_of_members_that_claim_too_much(run, filled, tmp_path, kind):
         text=True,
         env={**os.environ, "CKERNELS_FLAGS": f"compiledir={image}"},
     )
-    assert done.returncode == 1 and words in done.stdout + done.stderr, done.stderr
+    assert done.returncode == 1 and re.search(words, done.stdout + done.stderr), done.stderr
     assert int(done.stdout.split("grown")[1]) < 40 << 10  # kB; the traps hold 64 MB each
     assert not list(image.glob("*.json"))
     assert (image / f"{keys[0]}.so").exists() == (kind == "notes")

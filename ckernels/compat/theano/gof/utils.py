@@ -64,8 +64,11 @@ def add_tag_trace(thing, user_line=None):
     limit = config._get("traceback.limit") if user_line is None else user_line
     frame = user_frame()[0]
     if frame is not None and limit:
-        tag = thing.tag
-        tag.trace = [traceback.extract_stack(frame, None if limit < 0 else limit)]
+        stack = traceback.extract_stack(frame, None if limit < 0 else limit)
+        for row in stack:
+            if getattr(row, "_code", None) is not None:  # Python 3.14's, and code is not pickled
+                row._code = None
+        thing.tag.trace = [stack]
     return thing
 
 
