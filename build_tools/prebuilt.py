@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEXT = 100_000  # characters of C in one run of the compiler
@@ -128,7 +129,8 @@ def kinds(L, units, filters, image, hidden, steps):
 
 
 def layers():
-    """Train each kind of net for a few steps, small and large, with each optimizer."""
+    """Train each kind of net for a few steps, small and large, with each optimizer, with and
+    without a metric."""
     import numpy as np
 
     os.environ["KERAS_BACKEND"] = "ckernels.compat.keras2"
@@ -143,25 +145,31 @@ def layers():
     }
     rng = np.random.default_rng(0)
 
+    def train(model, width, batches, count, words):
+        shape = (count, *model.input_shape[1:])
+        x = rng.integers(0, 30, shape) if words else rng.normal(size=shape)
+        labels = rng.integers(0, width if width > 1 else 2, (count, 1))
+        y = np.eye(width)[labels[:, 0]] if width > 1 else labels
+        for batch in batches:
+            model.fit(x, y, batch_size=batch, verbose=0, validation_split=0.25)
+        model.train_on_batch(x[:1], y[:1])  # one sample: its axes are left out
+        model.evaluate(x, y, verbose=0)
+        model.predict(x)
+
     def programs(nets, losses, batches, count, classes=None):
         for name, rows in nets.items():
             for loss in losses:
                 width, activation = heads[loss]
                 width = classes or width
-                for optimizer in ("sgd", "adam", optimizers.SGD(0.01, momentum=0.9, nesterov=True)):
+                metric = "accuracy" if activation else "mae"
+                for chosen, metrics in product(("sgd", "adam", "nesterov"), ([metric], [])):
+                    optimizer = chosen
+                    if chosen == "nesterov":
+                        optimizer = optimizers.SGD(0.01, momentum=0.9, nesterov=True)
                     model = Sequential([kind(*args, **named) for kind, args, named in rows])
                     model.add(L.Dense(width, activation=activation))
-                    metrics = ["accuracy"] if activation else ["mae"]
                     model.compile(loss=loss, optimizer=optimizer, metrics=metrics)
-                    shape = (count, *model.input_shape[1:])
-                    x = rng.integers(0, 30, shape) if name == "lstm" else rng.normal(size=shape)
-                    labels = rng.integers(0, width if width > 1 else 2, (count, 1))
-                    y = np.eye(width)[labels[:, 0]] if width > 1 else labels
-                    for batch in batches:
-                        model.fit(x, y, batch_size=batch, verbose=0, validation_split=0.25)
-                    model.train_on_batch(x[:1], y[:1])  # one sample: its axes are left out
-                    model.evaluate(x, y, verbose=0)
-                    model.predict(x)
+                    train(model, width, batches, count, name == "lstm")
                 print(name, loss, flush=True)
 
     small = kinds(L, 16, 8, 12, 8, 6)
