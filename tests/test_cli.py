@@ -146,6 +146,7 @@ def test_bundle_and_restore(run, filled, tmp_path, monkeypatch):
         for store in (compiler._loaded, compiler._toolchains, cache._opened):
             store.clear()
         monkeypatch.setenv("PATH", "/nonexistent")
+        monkeypatch.setitem(sys.modules, "ziglang", None)
         assert build([kernel(n) for n in range(3)]).from_cache == 3
 
 
