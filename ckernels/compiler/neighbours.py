@@ -166,7 +166,8 @@ def _closed(path):
         if held is not None:
             held[1] -= 1
             if not held[1]:
-                os.close(_open.pop(path)[0])
+                with contextlib.suppress(OSError):  # a full disk of another machine says so here
+                    os.close(_open.pop(path)[0])
 
 
 def after_fork():
