@@ -13,13 +13,14 @@ LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 LIBTSAN = $(shell $(CC) -print-file-name=libtsan.so)
 
-.PHONY: help test oldest slow stress lint demo cnn rbm keras theano pytensor distributed bench golden sanitize \
+.PHONY: help test oldest bridges slow stress lint demo cnn rbm keras theano pytensor distributed bench golden sanitize \
     races wheels again release clean build
 .DEFAULT_GOAL := help
 
 help:
 	@echo "test        run the tests (ARGS='-k name' is passed to pytest)"
 	@echo "oldest      parts of the tests with the oldest NumPy, in an environment of its own"
+	@echo "bridges     the tests of the bridge to PyTensor, with PyMC, in an environment of its own"
 	@echo "slow        the long forms: thousands of random graphs, soak tests"
 	@echo "stress      the compiledir under kills, races, faults and forks; gcc, clang and zig"
 	@echo "lint        ruff, and the C runtime built with -Wall -Wextra -Werror"
@@ -77,6 +78,19 @@ oldest: build
 	cd build/oldest/tree && CKERNELS_REQUIRE_RUNTIME=1 CKERNELS_WERROR=1 \
 	    $(OLDEST_PY) setup.py -q build_ext --inplace
 	cd build/oldest/tree && PYTHONPATH=. $(OLDEST_PY) -m pytest -p no:cacheprovider $(OLDEST) $(ARGS)
+
+# The tests that need PyTensor and PyMC, and their example, with the newest of both for this Python.
+BRIDGES_PY = $(abspath build/bridges/bin/python)
+bridges: build
+	test -x $(BRIDGES_PY) || $(PYTHON) -m venv build/bridges
+	$(BRIDGES_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi pytest \
+	    pytest-timeout pytest-xdist hypothesis mpmath pytensor pymc nutpie
+	rm -rf build/bridges/tree && mkdir -p build/bridges/tree
+	cp -r ckernels build_tools benchmarks tests examples setup.py pyproject.toml build/bridges/tree/
+	rm -f build/bridges/tree/ckernels/_runtime*
+	cd build/bridges/tree && CKERNELS_REQUIRE_RUNTIME=1 $(BRIDGES_PY) setup.py -q build_ext --inplace
+	cd build/bridges/tree && PYTHONPATH=. $(BRIDGES_PY) -m pytest -p no:cacheprovider -n $(JOBS) \
+	    tests/bridges $(ARGS)
 
 slow: build
 	$(PY) -m pytest -m slow -o timeout=3600 $(ARGS)

@@ -306,11 +306,17 @@ def test_only_the_last_state_of_a_scan_is_kept():
     states = pytensor.scan(lambda x: x * 2, outputs_info=[x0], n_steps=n, return_updates=False)
     buffer = states.owner.inputs[0]  # its first row is x0
     f, last = compiled([x0, n], [buffer, buffer[-1]]), compiled([x0, n], buffer[-1])
+    # Rewritten by PyTensor 2.38, all its own modes take one step too many for none.
+    theirs = pytensor.function(
+        [x0, n], buffer[-1], mode=pytensor.compile.mode.Mode("py", "fast_run")
+    )
+    np.testing.assert_array_equal(last(Y, 0), theirs(Y, 0))
     for steps in (0, 1, 2):
         rows, row = f(Y, steps)
         np.testing.assert_array_equal(rows, [Y * 2**k for k in range(steps + 1)])
         np.testing.assert_array_equal(row, rows[-1])
-        np.testing.assert_array_equal(last(Y, steps), row)
+        if steps:
+            np.testing.assert_array_equal(last(Y, steps), row)
 
 
 def test_a_scan_that_ends_early():
@@ -563,14 +569,23 @@ def test_splits_that_do_not_fit(sizes, rows, message):
             compiled(inputs, parts)(np.zeros((rows, 4)), *more)
 
 
-def test_i0e_i1e_and_ndtri_exp_are_kernels():
-    special = pytest.importorskip("scipy.special")
+def test_i0e_and_i1e_are_kernels():
     dist_math = pytest.importorskip("pymc.distributions.dist_math", reason="needs PyMC")
-    f = compiled([y], [dist_math.i0e(y), dist_math.i1e(y), pt.ndtri_exp(y)])
+    are_kernels({"i0e": dist_math.i0e(y), "i1e": dist_math.i1e(y)})
+
+
+def are_kernels(results):
+    special = pytest.importorskip("scipy.special")
+    f = compiled([y], list(results.values()))
     assert bridge.report(f) == []
     at = np.array([-800.0, -30, -2, -0.3])
-    for got, function in zip(f(at), (special.i0e, special.i1e, special.ndtri_exp)):
-        np.testing.assert_allclose(got, function(at), rtol=1e-14)
+    for got, name in zip(f(at), results):
+        np.testing.assert_allclose(got, getattr(special, name)(at), rtol=1e-14)
+
+
+@pytest.mark.skipif(not hasattr(pt, "ndtri_exp"), reason="this PyTensor has no ndtri_exp")
+def test_ndtri_exp_is_a_kernel():
+    are_kernels({"ndtri_exp": pt.ndtri_exp(y)})
     assert same([y], [pytensor.grad(pt.ndtri_exp(y).sum(), y)], np.array([-40.0, -2, -0.3])) == []
 
 
