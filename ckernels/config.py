@@ -96,7 +96,7 @@ def one_of(*choices, **aliases):
         try:
             return words[str(value).strip().lower()]
         except KeyError:
-            import difflib
+            import difflib  # start-up
 
             near = difflib.get_close_matches(str(value).strip(), choices, n=1)
             hint = f" (did you mean `{near[0]}`?)" if near else ""
@@ -189,7 +189,7 @@ def lookup(name):
     name = name.strip()
     flag = TABLE.get(ALIASES.get(name, name))
     if flag is None:
-        import difflib
+        import difflib  # start-up
 
         near = difflib.get_close_matches(name, TABLE, n=1, cutoff=0.5)
         hint = f"; did you mean `{near[0]}`?" if near else ""
@@ -220,7 +220,7 @@ def from_ini(filename):
     """Items of ~/.ckernelsrc: names of `[global]` as they are, of `[section]` as section.name."""
     if not os.path.isfile(filename):
         return
-    import configparser
+    import configparser  # start-up
 
     parser = configparser.ConfigParser(interpolation=None)
     parser.optionxform = str
@@ -237,7 +237,7 @@ def from_keras(filename):
     """The three settings ckernels shares with Keras. A bad file is Keras's affair: one warning."""
     if not os.path.isfile(filename):
         return
-    import json
+    import json  # start-up
 
     try:
         with open(filename, encoding="utf-8") as stream:

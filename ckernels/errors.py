@@ -253,7 +253,7 @@ def _short(sentence):
 
 def _place(line):
     """'model.py:12   h = K.dot(x, w)': where, what is written there, and for what."""
-    import linecache
+    import linecache  # start-up
 
     text = linecache.getline(line[0], line[1]).strip()[:SHOWN]
     place = f"{line[0]}:{line[1]}" + (f"   {text}" if text else "")

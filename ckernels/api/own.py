@@ -200,7 +200,7 @@ class OwnC:
 
     def call(self, arrays, units):
         """Run the kernel; ArgumentError in the user's words where it returns a number."""
-        import ctypes
+        import ctypes  # start-up
 
         dims = [n for a in arrays for n in (*a.shape, *(s // a.itemsize for s in a.strides))]
         pointers = (ctypes.c_void_p * len(arrays))(*(a.ctypes.data for a in arrays))

@@ -190,7 +190,7 @@ class Version(argparse.Action):
     """Prints the version, looked up only then, whether or not a command follows."""
 
     def __call__(self, parser, *rest):
-        from importlib import metadata
+        from importlib import metadata  # start-up
 
         try:
             print(f"ckernels {metadata.version('ckernels')}")
@@ -237,7 +237,7 @@ def main(argv=None):
 
 
 def _run(parser, argv):
-    import importlib
+    import importlib  # start-up
 
     arguments = parser.parse_args(argv)
     module, name = arguments.run.split(":")

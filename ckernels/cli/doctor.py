@@ -46,9 +46,9 @@ def run_probe():
 
 
 def versions():
-    import importlib.metadata
+    import importlib.metadata  # start-up
 
-    import numpy
+    import numpy  # start-up
 
     def version(name):
         try:
@@ -230,7 +230,7 @@ def compiledir():
 
 def keras():
     """What importing Keras on ckernels changes for the whole process, where there is one."""
-    import importlib.metadata
+    import importlib.metadata  # start-up
 
     try:
         version = importlib.metadata.version("keras")

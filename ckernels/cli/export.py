@@ -14,7 +14,7 @@ from .output import human
 
 def main(arguments):
     """The command: 0 when the files were written."""
-    import ckernels
+    import ckernels  # start-up
 
     path, _, name = arguments.program.rpartition(":")
     if not path or not name.isidentifier():

@@ -115,7 +115,7 @@ class Cache(Directory):
 
     def put(self, elf, keys, notes, features=()):
         """Publish a shared object under every key in it; `notes` is {key: dict} for people."""
-        import json
+        import json  # start-up
 
         data = seal(elf, keys, features)
         texts = {key: json.dumps(notes[key], indent=1, default=str).encode() for key in keys}
@@ -196,7 +196,7 @@ class Cache(Directory):
         for directory in ([self.directory] if self.writable else []) + [None]:
             try:
                 if directory is None:
-                    import tempfile
+                    import tempfile  # start-up
 
                     directory = tempfile.mkdtemp(prefix="ckernels-failed-")
                 path, data = os.path.join(directory, f"failed-{key[:16]}.c"), text.encode()

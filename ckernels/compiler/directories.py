@@ -56,7 +56,7 @@ def _user():
 
 
 def _directory_name():
-    import platform
+    import platform  # start-up
 
     known = {
         "system": lambda: sys.platform,

@@ -133,7 +133,7 @@ def unique_path(fd, serial):
 
 def _open_copy(elf):
     """A private copy, in the first directory from which files may be run."""
-    import tempfile
+    import tempfile  # start-up
 
     reasons = []
     for place in dict.fromkeys((None, "/dev/shm", os.environ.get("XDG_RUNTIME_DIR"), compiledir())):

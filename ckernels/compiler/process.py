@@ -107,7 +107,7 @@ def _converse(child, data, timeout):
     TimeoutError when that takes too long. Popen.communicate would keep whatever a compiler gone
     mad prints until memory is full.
     """
-    import selectors
+    import selectors  # start-up
 
     limit = None if timeout is None else time.monotonic() + timeout
     texts = {child.stdout: bytearray(), child.stderr: bytearray()}
@@ -177,7 +177,7 @@ def _feed(stream, view):
 
 
 def _wait(child, limit):
-    import subprocess
+    import subprocess  # start-up
 
     try:
         child.wait(None if limit is None else max(0.0, limit - time.monotonic()))
@@ -204,7 +204,7 @@ def _ending(status):
     """'exit status 1', 'killed by SIGSEGV'."""
     if status > 0:
         return f"exit status {status}"
-    import signal
+    import signal  # start-up
 
     try:
         return f"was killed by {signal.Signals(-status).name}"
@@ -251,7 +251,7 @@ def _in_memory(command, text, linker, libraries, timeout):
 
 
 def _in_directory(command, text, libraries, timeout):
-    import tempfile
+    import tempfile  # start-up
 
     with tempfile.TemporaryDirectory(prefix="ckernels-") as directory:
         target = os.path.join(directory, "kernels.so")
@@ -306,7 +306,7 @@ def _machine():
     """Names the set of processes whose numbers mean what they mean here: boot and pid namespace."""
     global _machine_name
     if _machine_name is None:
-        import hashlib
+        import hashlib  # start-up
 
         parts = [os.uname().nodename if hasattr(os, "uname") else ""]
         try:
@@ -352,7 +352,7 @@ def which(name):
 
 def log(room, level, message, *args):
     """A line in the log `ckernels.<room>`."""
-    import logging
+    import logging  # start-up
 
     getattr(logging.getLogger(f"ckernels.{room}"), level)(message, *args)
 

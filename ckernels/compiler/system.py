@@ -55,7 +55,7 @@ def is_dead(pid, windows=WINDOWS):
 
 
 def _windows_is_dead(pid):
-    import ctypes
+    import ctypes  # start-up
 
     SYNCHRONIZE, INVALID_PARAMETER = 0x100000, 87
     if not 0 < pid < 1 << 32:
@@ -80,7 +80,7 @@ def apart(windows=WINDOWS):
 def kill(child, windows=WINDOWS):
     """Kill a program started `apart` with all it started: the driver alone leaves cc1 running."""
     if windows:
-        import subprocess
+        import subprocess  # start-up
 
         tree = ["taskkill", "/T", "/F", "/PID", str(child.pid)]
         try:

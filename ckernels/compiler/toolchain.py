@@ -86,7 +86,7 @@ def own_flags():
 
 def candidates():
     """(command, asked for by name) of every compiler to try, in order."""
-    import shlex
+    import shlex  # start-up
 
     for value, strict in (
         (str(config["cc"]), True),

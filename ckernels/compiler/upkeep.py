@@ -152,7 +152,7 @@ class Directory:
 
     def note(self, key):
         """What is written beside an entry for people: {} when there is none."""
-        import json
+        import json  # start-up
 
         try:
             with open(self.path(key, ".json"), encoding="utf-8") as stream:

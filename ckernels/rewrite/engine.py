@@ -582,7 +582,7 @@ class _Driver:
         if self.stopped:
             return
         self.stopped = True
-        import logging
+        import logging  # start-up
 
         logging.getLogger("ckernels.rewrite").warning(
             "rewriting stopped after %d steps, more than %d for each node of the graph: the rule "

@@ -32,7 +32,7 @@ def names(flag):
 
         known = {name for rule in rules() for name in (rule.name, rule.family)}
         for name in sorted(found - known):
-            from difflib import get_close_matches
+            from difflib import get_close_matches  # start-up
 
             near = get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f"; did you mean `{near[0]}`?" if near else ""

@@ -227,7 +227,7 @@ def _as_node(size):
 
 def _call_infer(infer, node, shapes):
     """infer_shape of PyTensor 3.3 (node, shapes) or before (fgraph, node, shapes)."""
-    import inspect
+    import inspect  # start-up
 
     count = len(inspect.signature(infer).parameters)
     if count == 2:

@@ -134,7 +134,7 @@ def main(argv=None):
         sys.path.insert(0, "")
         runpy.run_module(argv[1], run_name="__main__", alter_sys=True)
         return 0
-    import os
+    import os  # no name of this module
 
     sys.argv = argv
     sys.path.insert(0, os.path.dirname(os.path.abspath(argv[0])))

@@ -232,7 +232,7 @@ def _print_node(x, message, attrs, global_fn):
 
 
 def _run_print(row, x):
-    import numpy as np
+    import numpy as np  # no name of this module
 
     if row["fn"] is not None:
         row["fn"](_Seen(row["message"], row["attrs"]), x)
@@ -270,9 +270,9 @@ _register()
 
 def hex_digest(x):
     """The SHA-256 of an array, with its strides where they are unusual."""
-    import hashlib
+    import hashlib  # start-up
 
-    import numpy as np
+    import numpy as np  # no name of this module
 
     text = hashlib.sha256(np.ascontiguousarray(x)).hexdigest()
     strides, shape = ",".join(map(str, x.strides)), ",".join(map(str, x.shape))
@@ -286,8 +286,8 @@ def pydotprint(
 
     return_image: the SVG as text, and no file. Other options of Theano's are accepted.
     """
-    import os
-    import tempfile
+    import os  # no name of this module
+    import tempfile  # start-up
 
     from ...api.draw import draw
 

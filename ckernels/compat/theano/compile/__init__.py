@@ -48,7 +48,7 @@ _LAZY = {
 
 
 def __getattr__(name):
-    import importlib
+    import importlib  # no name of this module
 
     from ..names import elsewhere
 

@@ -254,7 +254,7 @@ class Function:
         return self.copy()
 
     def __deepcopy__(self, memo):
-        import copy
+        import copy  # start-up
 
         shared = {v: copy.deepcopy(v, memo) for v in self._shared()}
         own = {s: copy.deepcopy(s, memo) for s in self.states.values()}

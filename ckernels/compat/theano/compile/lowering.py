@@ -176,7 +176,7 @@ def report_unused(variable, index, on_unused):
         "inputs, or call function with on_unused_input='warn' or 'ignore'."
     )
     if on_unused == "warn":
-        import warnings
+        import warnings  # no name of this module
 
         warnings.warn(text, stacklevel=6)
     elif on_unused == "raise":

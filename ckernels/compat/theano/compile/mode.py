@@ -237,7 +237,7 @@ class MonitorMode(Mode):
 
 def detect_nan(i, node, fn):
     """A post_func for MonitorMode: prints the first nodes whose results hold NaN."""
-    import numpy as np
+    import numpy as np  # no name of this module
 
     from ..printing import debugprint
 

@@ -32,7 +32,7 @@ class FromFunctionOp(Op):
             cell[0] = value
 
     def __reduce__(self):
-        import importlib
+        import importlib  # no name of this module
 
         module = self.__fn.__module__
         name = self.__fn.__name__
@@ -50,7 +50,7 @@ class FromFunctionOp(Op):
 
 def load_back(mod, name):
     """The FromFunctionOp called `name` in a module."""
-    import importlib
+    import importlib  # no name of this module
 
     return getattr(importlib.import_module(mod), name)
 

@@ -83,7 +83,7 @@ class NanGuard(Guarded):
         if action == "warn":
             warnings.warn(str(problem), stacklevel=4)
         else:
-            import pdb
+            import pdb  # start-up
 
             print(problem)
             pdb.set_trace()

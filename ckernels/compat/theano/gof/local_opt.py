@@ -333,7 +333,7 @@ def _is_constant(v, number):
         return False
     if isinstance(number, Constant):
         return number.equals(v)
-    import numpy as np
+    import numpy as np  # no name of this module
 
     data = np.asarray(v.data)
     return data.dtype != object and data.size == 1 and bool(data.reshape(()) == number)

@@ -291,7 +291,7 @@ class NavigatorOptimizer(Optimizer):
         if action == "raise":
             raise exc
         if action == "pdb":
-            import pdb
+            import pdb  # start-up
 
             pdb.post_mortem(exc.__traceback__)
         if action == "warn":
@@ -611,7 +611,7 @@ def _tracked(rewrite, node):
 
 
 def __getattr__(name):
-    import importlib
+    import importlib  # no name of this module
 
     if name in ("theano", "logging"):  # programs take them from here
         return importlib.import_module(__package__.rpartition(".")[0] if name == "theano" else name)

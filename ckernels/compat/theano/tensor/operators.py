@@ -48,7 +48,7 @@ def _unary(name):
 
 def _function(module, name, doc):
     def method(self, *args, **kwargs):
-        from importlib import import_module
+        from importlib import import_module  # no name of this module
 
         return getattr(import_module(f"{__package__}.{module}"), name)(self, *args, **kwargs)
 

@@ -130,7 +130,7 @@ class TensorVariable(Handle, gof.Variable):
 
 def warn_float64(type):
     """Do what the flag warn_float64 says about a new variable of `type`."""
-    import warnings
+    import warnings  # no name of this module
 
     text = (
         "a variable of float64 was made, which the flag warn_float64 asks to report; make it "

@@ -64,7 +64,7 @@ def __getattr__(name):
         return getattr(importlib.import_module(".abstract_conv", __name__), name)
     if name in _MODULES:
         if _MODULES[name] is None:
-            import sys
+            import sys  # no name of this module
 
             return sys.modules[__name__]
         return importlib.import_module("." + _MODULES[name], __name__)

@@ -56,7 +56,7 @@ def softmax(c):
     """exp(x) / sum(exp(x)) of each row; of a vector a matrix of one row."""
     c = as_tensor_variable(c)
     if c.ndim == 1 and c.broadcastable[0]:
-        import warnings
+        import warnings  # no name of this module
 
         warnings.warn(
             "softmax of a vector that has one element is 1, whatever its value", stacklevel=2

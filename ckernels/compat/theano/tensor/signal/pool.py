@@ -50,7 +50,7 @@ def _pooled(x, function, options):
 
 
 def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
-    import warnings
+    import warnings  # no name of this module
 
     for old, new, value, instead in (
         ("ds", "ws", ds, ws),
