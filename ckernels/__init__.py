@@ -351,11 +351,11 @@ with _collector.later(for_good=True):
     from .export import export
     from .graph.printing import debugprint, pp
 
-# `from ckernels import config` finds the flags, not the module of that name; whoever then asks for
-# the module's `config` means them too.
+# `ckernels.config` is the flags, which hide the module of that name; for programs that expect the
+# module, `ckernels.config.config` is the flags too.
 vars(config)["config"] = config
 
-_watch(__name__, _refuse)  # as the backend of Keras; ckernels.compat.keras2 is the one
+_watch(__name__, _refuse)  # Keras's backend is ckernels.compat.keras2, not this
 
 
 def __getattr__(name):

@@ -1,9 +1,9 @@
 """Python's collector of cycles, put off while a gradient or a plan is made.
 
-A plan makes some ten thousand objects that stay until it is done and hardly a cycle among them: the
-collector went through them, and through all else the process holds, again and again: 5 % to 15 %
-of the time of planning, more where other libraries hold many objects. This room imports nothing of
-ckernels but locks.
+Planning makes some ten thousand objects that live until it is done and hold hardly any cycles. The
+collector would visit them, and all other objects of the process, again and again, which takes 5 %
+to 15 % of the time of planning, more where other libraries hold many objects. This file imports
+nothing of ckernels but locks.
 """
 
 import gc
@@ -13,15 +13,15 @@ from contextlib import contextmanager
 from . import locks
 
 _lock = locks.lock()
-_users, _was_on = 0, False  # how many threads are inside `later`, and what they found
+_users, _was_on = 0, False  # threads inside `later`; whether the collector was on before
 
 
 @contextmanager
 def later(for_good=False):
-    """Cycles are collected after this block; threads may be inside it at the same time.
+    """A context without collections; several threads may be inside it at the same time.
 
-    for_good: what is made in it stays, and counts as old at once, so that no first pass goes over
-    it either (4 ms after `import ckernels`).
+    for_good: objects made in it stay (as modules do). They count as old at once, which spares the
+    first collection a visit to them (4 ms after `import ckernels`).
     """
     global _users, _was_on
     with _lock:
@@ -36,13 +36,13 @@ def later(for_good=False):
             _users = max(_users - 1, 0)
             if not _users and _was_on:
                 if for_good and not gc.get_freeze_count():
-                    gc.freeze()  # both only hang lists of objects over
+                    gc.freeze()  # these two move all objects to the oldest generation
                     gc.unfreeze()
                 gc.enable()
 
 
 def _after_fork():
-    """The other threads that were inside are not in this process; one that forks is not inside."""
+    """In a child of fork no thread is inside of `later`: the one that forked was not either."""
     global _users
     if _users and _was_on:
         gc.enable()

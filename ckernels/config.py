@@ -23,7 +23,7 @@ class UnknownFlag(ConfigError, AttributeError):
 
     def __init__(self, *args):
         super().__init__(*args)
-        self.obj = None  # left out, Python 3.12 and later append a guess to ours
+        self.obj = None  # not set, Python 3.12 and later append a guess to the message
 
 
 class Flag(NamedTuple):
@@ -64,7 +64,7 @@ def count(text):
 
 def number(text):
     try:
-        if (value := float(text)) >= 0:  # NaN is not
+        if (value := float(text)) >= 0:  # false for NaN
             return value
     except (TypeError, ValueError):
         pass
@@ -106,7 +106,7 @@ def one_of(*choices, **aliases):
 
 
 def float_name(value):
-    """The name of a float dtype; bfloat16 where the package is that brings its arrays."""
+    """The name of a float dtype; bfloat16 only with the package ml_dtypes."""
     plain = ("float16", "float32", "float64")
     if str(value).strip().lower() != "bfloat16":
         return one_of(*plain, "bfloat16")(value)
@@ -285,7 +285,7 @@ class Config:
         with self._lock:
             if self._values is None:
                 home = os.path.expanduser("~")
-                if not os.path.isabs(home):  # there is none: never a file of the working directory
+                if not os.path.isabs(home):  # no home: no file of the working directory
                     home = os.devnull
                 rc = os.path.join(home, ".ckernelsrc")
                 keras = os.environ.get("KERAS_HOME") or os.path.join(home, ".keras")

@@ -34,8 +34,8 @@ SUFFIX = {
     "float64": "f64",
 }  # fmt: skip
 ITEMSIZE = {**{name: np.dtype(name).itemsize for name in ALL}, **dict.fromkeys(FOREIGN, 2)}
-# What is only stored in a dtype, and computed in another; ck_<C>_to_float and ck_float_to_<C> of
-# the math library lead from memory to a register and back.
+# dtypes that are only stored, and the dtype they are computed in. ck_<C>_to_float and
+# ck_float_to_<C> of the math library convert, with the <C> of C_STORED.
 COMPUTED = {"float16": "float32", "bfloat16": "float32"}
 C_STORED = {"float16": "half", "bfloat16": "bfloat"}
 
@@ -67,7 +67,7 @@ def name_of(dtype):
 
 
 def _supplied(name):
-    """`name`, a dtype that NumPy knows once the package ml_dtypes is there."""
+    """`name`, a dtype that NumPy knows only with the package ml_dtypes; DTypeError without it."""
     try:
         import ml_dtypes  # noqa: F401 (it registers its dtypes)
     except ImportError as problem:
@@ -173,7 +173,7 @@ def _pair(a, b):
 
 
 def _with_bfloat(other):
-    """The dtype that holds bfloat16 and `other`: as for float16, which itself needs float32."""
+    """The dtype that holds bfloat16 and `other`: as float16 promotes; with float16, float32."""
     if other == "float16":
         return "float32"
     common = np.promote_types("float16", other).name
@@ -194,19 +194,19 @@ def to_float(name):
 
 
 def accumulator(name):
-    """The dtype a sum or product of `name` is returned in: small ints widen to 64 bits."""
+    """The dtype a sum or product of `name` is returned in: bool and ints widen to 64 bits."""
     if name in ("bool",) + SIGNED:
         return "int64"
     return "uint64" if name in UNSIGNED else name
 
 
 def masked_arrays():
-    """NumPy's class of masked arrays, or None while numpy.ma is not loaded (17 ms) and nobody can
-    have one."""
+    """NumPy's class of masked arrays; None while numpy.ma is not imported, when there can be none.
+    Importing it takes 17 ms."""
     return getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
 
 
 def is_masked(x):
-    """Whether `x` is a masked array of which something is masked."""
+    """Whether `x` is a masked array with a masked element."""
     kind = masked_arrays()
     return kind is not None and isinstance(x, kind) and bool(np.ma.is_masked(x))

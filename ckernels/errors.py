@@ -1,9 +1,9 @@
-"""The exceptions and warnings of ckernels; every sentence a user reads starts from one of these.
+"""The exceptions and warnings of ckernels; their messages name lines of the user's program.
 
-Each class also derives from the built-in a NumPy user would expect, so `except ValueError` around a
-shape error works. An error knows the user's line it is about: the line being run when it was
-raised, and the line that made the tensor in question when that is another one (`with_line`). This
-room imports nothing of ckernels.
+Each class also derives from the built-in that a NumPy user would expect, so `except ValueError`
+around a shape error works. A message names the line that was running when the error was raised, and
+the line that made the tensor it is about where that is another one (`with_line`). This file imports
+nothing of ckernels.
 """
 
 import os
@@ -13,27 +13,27 @@ from numpy.linalg import LinAlgError
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _API = os.path.join(_PACKAGE, "api", "")
-SHOWN = 160  # characters of a list of operands, or of a source line, that a message bears
-WIDE, LONG = 600, 10  # characters of a line, and lines, of a sentence
-_trees = None  # what register_trees was given
+SHOWN = 160  # most characters of a list of operands, or of a source line, in a message
+WIDE, LONG = 600, 10  # most characters of a line, and most lines, of a message
+_trees = None  # the function that register_trees was given
 _foreign = (_PACKAGE, "<frozen")  # beginnings of the names of files that are not the user's
-_owners = {}  # {name of a file: whose it is}, as far as asked for: a dozen frames for each node
-_doing = str  # () -> what a library above ckernels is at work on, "" for nothing
+_owners = {}  # {name of a file: whose it is}: a cache, since each node asks for a dozen frames
+_doing = str  # () -> what a library that calls ckernels is doing, "" for nothing
 
 
 def register_trees(lines_of):
-    """Let errors print lines_of(node, operands): the tree of an expression, which errors know not.
+    """Let errors print lines_of(node, operands), the tree of an expression: graph.printing has it.
 
-    graph.printing, which does, gives [] unless the flag exception_verbosity is high.
+    It gives [] unless the flag exception_verbosity is high.
     """
     global _trees
     _trees = lines_of
 
 
 def add_library(directory, doing):
-    """Count the files of a library that calls ckernels for the user as not the user's.
+    """Do not count files in `directory`, of a library that calls ckernels, as the user's.
 
-    doing() names what the library is at work on (the layer it builds); lines then bear it.
+    doing() says what the library is doing (which layer it builds); messages print it at lines.
     """
     global _foreign, _doing
     directory = os.path.join(directory, "")
@@ -42,14 +42,14 @@ def add_library(directory, doing):
 
 
 def _whose(name):
-    """Whose a file is: "ckernels", the "user", or of a "library" that calls ckernels for them."""
+    """Whose file this is: "ckernels", "user", or "library" for one that calls ckernels."""
     if name.startswith(_PACKAGE):
         return "ckernels"
     return "library" if name.startswith(_foreign) else "user"
 
 
 def user_frame():
-    """(the innermost frame of the user's, or None; the frame of ckernels that was called)."""
+    """(the innermost frame of user code, or None; the frame of ckernels that other code called)."""
     inner, frame, inside = None, sys._getframe(1), True
     while frame is not None:
         name = frame.f_code.co_filename
@@ -86,12 +86,12 @@ class CKernelsError(Exception):
 
     line      (file, line number, function) of the user's code that was running
     made      the same of the code that made the tensor the error is about, or None
-    scans     the same of the scans around what `made` made, innermost first
+    scans     the same of the scans that hold the tensor of `made`, innermost first
     operands  the tensors that the K function at `line` was given, as text, or ""
     tree      with exception_verbosity=high: the lines of the expression the error is about
     """
 
-    about_programs = True  # False: about the machine, no line of the user's is to blame
+    about_programs = True  # False: about the machine, so no line of the program is noted
 
     def __init__(self, *args):
         super().__init__(*args)
@@ -101,7 +101,7 @@ class CKernelsError(Exception):
             self.locate(*user_frame())
 
     def locate(self, frame, inner):
-        """Note the user's frame and the tensors that the frame of ckernels it called was given."""
+        """Note the line of the user's `frame`, and the tensors that `inner` was called with."""
         self.line = _line_of(frame)
         self.operands = _operands(inner)
 
@@ -123,7 +123,7 @@ class ShapeError(CKernelsError, ValueError):
 
 
 class KeyShapeError(ShapeError, IndexError):
-    """A mask or key that does not fit the tensor it is to index: to NumPy an IndexError."""
+    """A mask or key that does not fit the tensor it indexes; an IndexError, as in NumPy."""
 
 
 class DTypeError(CKernelsError, TypeError):
@@ -163,7 +163,7 @@ class LinearAlgebraError(CKernelsError, LinAlgError):
 
 
 class OutOfMemory(CKernelsError, MemoryError):
-    """There was not enough memory for a result of a call, or for what lies between."""
+    """There was not enough memory for a result of a call, or for an intermediate value."""
 
 
 class ConfigError(CKernelsError, ValueError):
@@ -203,7 +203,7 @@ class CompilerMissing(CKernelsError):
 
 
 class KernelsMissing(CompilerMissing):
-    """There is no C compiler, and these kernels (keys of a plan's) did not come with ckernels."""
+    """There is no C compiler, and kernels of a plan (their keys) did not come with ckernels."""
 
     def __init__(self, message, install="", kernels=()):
         super().__init__(message, install)
@@ -220,9 +220,9 @@ SCANS = ("scan", "scan_debug")
 def with_line(error, node, operands=()):
     """`error` with the user's line that made `node`; returns the error.
 
-    operands: nodes or arrays whose dtypes and shapes help to see what went wrong. The first node
-    wins: an error that has a line already stays as it is. Errors of other classes get the line
-    appended to their sentence.
+    operands: nodes or arrays whose dtypes and shapes help to see what went wrong. An error that
+    has the line of a node already keeps it; a scan around that node is noted too. Errors of other
+    classes get the line appended to their message.
     """
     line = getattr(node, "line", None)
     about = _trees(node, operands) if _trees is not None else []
@@ -245,14 +245,14 @@ def with_line(error, node, operands=()):
 
 
 def _short(sentence):
-    """The lines of a sentence, cut where it quotes a whole array."""
+    """The lines of a message, cut where it quotes a large array."""
     lines = sentence.split("\n")
     lines = [line if len(line) <= WIDE else line[:WIDE] + " ..." for line in lines]
     return lines if len(lines) <= LONG else [*lines[:LONG], "  ..."]
 
 
 def _place(line):
-    """'model.py:12   h = K.dot(x, w)': where, what is written there, and for what."""
+    """'model.py:12   h = K.dot(x, w)': where, the text there, and what a library did."""
     import linecache  # start-up
 
     text = linecache.getline(line[0], line[1]).strip()[:SHOWN]

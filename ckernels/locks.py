@@ -1,9 +1,9 @@
 """Locks that a child of fork finds open.
 
-A lock that another thread held at the moment of a fork would stay locked in the child for ever: its
-owner is not there. Every lock of ckernels is made here and is new in each child. What it guards is
-always in a state others may see between two bytecodes, so nothing else needs repair. This room
-imports nothing of ckernels.
+A lock that another thread held at the moment of a fork would stay locked in the child for ever,
+where its owner does not exist. Every lock of ckernels is made here and is new in each child. Data
+that a lock guards is consistent after every bytecode, so a child has nothing else to repair. This
+file imports nothing of ckernels.
 """
 
 import os

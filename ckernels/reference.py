@@ -1,8 +1,7 @@
-"""The NumPy interpreter of a graph: every op through its oracle. Its meaning, and the fallback.
+"""The NumPy interpreter of a graph, op by op: what tests compare with, and the fallback.
 
-Walks the topological order once, frees what nobody needs any more, handles ops with several
-outputs, and appends the user's line to errors. Composites without an oracle are lowered at the
-concrete shapes.
+Calls the oracle of each op in topological order, frees values after their last use, and adds the
+user's line to errors. A composite op without an oracle is lowered for the shapes of its operands.
 """
 
 import numpy as np
@@ -29,7 +28,7 @@ def evaluate(outputs, env=None):
     """The arrays of the nodes `outputs`.
 
     env: {node: array} for placeholders, and for any other node whose value shall be taken as given.
-    Variables that are not in env read their store. Results may share memory with the inputs.
+    Variables that are not in env are read. Results may share memory with the inputs.
     """
     values = {}
     for node, array in (env or {}).items():
@@ -42,7 +41,7 @@ def evaluate(outputs, env=None):
 
 
 def _in_order(order, outputs, values):
-    """The arrays of `outputs`; every other one goes as soon as nobody needs it any more."""
+    """The arrays of `outputs`; every other one is freed after its last use."""
     pending = _readers(order, outputs)
     for node in order:
         if node.op.kind == "leaf":
@@ -81,7 +80,7 @@ def _on_demand(outputs, values):
 
 
 def _readers(order, outputs):
-    """{uid: how many reads are still to come}; outputs count one that never comes."""
+    """{uid: number of reads left}; outputs have one more, so that they are never freed."""
     pending = {}
     for node in order:
         for i in node.inputs:
@@ -92,7 +91,7 @@ def _readers(order, outputs):
 
 
 def _checked(node, array):
-    """`array` as a value of the leaf `node`."""
+    """`array` as the value of `node`: in its dtype; ShapeError where the shape does not fit."""
     if node.outs is not None:
         return array
     array = np.asarray(array)
@@ -142,14 +141,14 @@ def _applied(node, arrays):
     except CKernelsError as problem:
         raise with_line(problem, node, arrays) from None
     except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError) as problem:
-        if getattr(problem, "by_user", False):  # of py_op: the user's own class and words
+        if getattr(problem, "by_user", False):  # raised by the function of a py_op
             raise
         raise with_line(_explained(problem, node, arrays), node) from problem
     return result if node.outs is not None else np.asarray(result)
 
 
 def _explained(problem, node, arrays):
-    """NumPy's complaint with the op, the shapes and the dtypes; of a class with the same base."""
+    """NumPy's error with the op, dtypes and shapes; of our class that derives from its class."""
     shown = ", ".join(f"{a.dtype.name} {show(a.shape)}" for a in arrays[:6] if hasattr(a, "shape"))
     text = f"{node.op.name} of {shown}: {problem}"
     ours = {
@@ -169,7 +168,7 @@ def _explained(problem, node, arrays):
 
 
 def _lowered(node, arrays):
-    """A composite without an oracle: what it lowers to at these shapes."""
+    """A composite without an oracle: the value of what it lowers to for these shapes."""
     inputs = [
         i
         if i.op.name == "constant"

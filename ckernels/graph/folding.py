@@ -1,4 +1,4 @@
-"""Constant folding: a node of constants becomes one, a question about a known shape its answer.
+"""Constant folding: ops of constants, and shapes that are known, become constants.
 
 Used wherever graphs are rebuilt with shapes that have become known: functions at their first call,
 and the bodies of scans.
@@ -21,7 +21,7 @@ def of_sizes(node):
 
 
 def fold(node):
-    """A constant when all inputs are constants (or only a shape is asked for), else the node."""
+    """A constant when all inputs are constants (or it is a known shape), else the node."""
     if node.op.name == "shape" and None not in node.inputs[0].shape:
         return sizes_constant(node.inputs[0].shape, node.shape)
     if (
@@ -48,8 +48,8 @@ def fold(node):
 
 
 def fold_sizes(node):
-    """The constant of a node computed from sizes, which it may hold; other numbers (floats, say)
-    are computed in each call, since they differ from shape to shape."""
+    """The constant of the sizes that a node computes from sizes. Where it computes other numbers
+    (floats, say), the node: they differ from shape to shape, so each call computes them."""
     found = known(node) if node.dtype == "int64" and node.ndim < 2 else None
     values = found if isinstance(found, list) else [found]
     return node if None in values else sizes_constant(values, node.shape)

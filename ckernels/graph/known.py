@@ -9,7 +9,7 @@ DEPTH = 64  # expressions of sizes nested deeper than this count as unknown
 
 
 def known(node, depth=DEPTH, met=None):
-    """int, None or (for vectors) a list of them; vectors of unknown length are None."""
+    """The value of `node`: an int, or a list for a vector; None in place of what is unknown."""
     if node.ndim > 1 or not depth:
         return None
     if node.value is not None:
@@ -17,7 +17,7 @@ def known(node, depth=DEPTH, met=None):
     rule = _RULES.get(node.op.name)
     if rule is None:
         return None
-    met = {} if met is None else met  # n * n asks for n once, and so do its squares
+    met = {} if met is None else met  # so that n * n, and squares of that, look at n once
     if node.uid not in met:
         met[node.uid] = rule(node, [known(i, depth - 1, met) for i in node.inputs[:64]])
     return met[node.uid]

@@ -22,15 +22,15 @@ from .sizes import Size
 _table = {}  # {key: weak reference to the node}; see _remember
 _lock = locks.lock()
 _uids = itertools.count()
-making = threading.local()  # line: of the user, on behalf of which nodes are being made
+making = threading.local()  # line: the user's line for which nodes are being made
 
 
 class Literal:
     """A constant array as a dictionary key: by content when small, by identity when large.
 
-    sized: it was computed from the sizes of tensors; kernels read such numbers from memory, so that
-    they serve other sizes too. While a plan is made it may hold sizes of its class: then `array` is
-    one of objects, and `dtype` int64.
+    sized: the value was computed from sizes of tensors; kernels read such numbers from memory, so
+    that they serve other sizes too. While a plan is made, elements may be of the class Size: then
+    `array` has NumPy's dtype object, and `dtype` is int64.
     """
 
     __slots__ = ("array", "sized", "_key")
@@ -121,7 +121,8 @@ def make(op, inputs=(), attrs=None, line=None, like=None):
     """The node `op(*inputs, **attrs)`, new or the one that exists already.
 
     inputs: Nodes; attrs: dict of hashable values. Raises what `op.infer` raises. like: a node of
-    this op with these attrs, whose type is taken over where the inputs are of the types of its own.
+    this op with these attrs; its dtype and shape are taken over where its inputs have the dtypes
+    and shapes of `inputs`, which saves a call of `op.infer`.
     """
     if isinstance(op, str):
         op = REGISTRY[op]
@@ -132,10 +133,10 @@ def make(op, inputs=(), attrs=None, line=None, like=None):
     if op.refit is not None:
         attrs = _followed(op, attrs, inputs)
     attributes = sorted(attrs.items(), key=_first) if len(attrs) > 1 else attrs.items()
-    if op.name == "variable":  # by number: a key that holds the store would keep it, and with it
-        attributes = [(k, id(v) if k == "store" else v) for k, v in attributes]  # the node
+    if op.name == "variable":  # the store by id: a key that held it
+        attributes = [(k, id(v) if k == "store" else v) for k, v in attributes]  # would keep it
     key = (op.name, *map(_uid, inputs), *attributes)  # numbers of inputs, pairs of attributes
-    found = _table.get(key)  # without the lock: what was added since is found below
+    found = _table.get(key)  # without the lock; added meanwhile, it is found below
     found = None if found is None else found()
     if found is not None:
         return found
@@ -157,22 +158,22 @@ def make(op, inputs=(), attrs=None, line=None, like=None):
 
 
 class _Weak(weakref.ref):
-    """What the table holds of a node; it knows its key there. A callback of its own for each node
-    took 160 bytes, a fifth of the memory of a graph."""
+    """The table's weak reference to a node, with the node's key. A callback for each node, which
+    would know its key, took 160 bytes, a fifth of the memory of a graph."""
 
     __slots__ = ("key",)
 
 
 def _remember(key, node):
-    """Enter a node in the table until it goes: what a WeakValueDictionary does, whose Python was a
-    tenth of the time of `make`."""
+    """Enter a node in the table for as long as it lives. A WeakValueDictionary does the same, in
+    Python that took a tenth of the time of `make`."""
     _table[key] = kept = _Weak(node, _forget)
     kept.key = key
 
 
 def _forget(gone, table=_table, remove=weakref._remove_dead_weakref):
     """Delete an entry whose node has gone, unless another thread has entered a new node there:
-    `remove` looks and deletes at once."""
+    `remove` checks and deletes in one step."""
     remove(table, gone.key)
 
 
@@ -180,14 +181,14 @@ def _inferred(op, attrs, inputs):
     """(outs, dtype, shape) of a new node."""
     try:
         out = op.infer(attrs, *inputs)
-    except CKernelsError as problem:  # in a rebuild: not this line's fault, but the node's
+    except CKernelsError as problem:  # in a rebuild it names the line of the rebuilt node
         raise with_line(problem, making, inputs) from problem.__cause__
     return (tuple(out), None, None) if isinstance(out, list) else (None, out[0], tuple(out[1]))
 
 
 def _of_types(inputs, others):
-    """Whether each node has the dtype and shape of its other; no question is asked. A shape may
-    follow from the values of integers and constants, so these have to be the same nodes."""
+    """Whether each input has the dtype and shape of its partner; nothing is assumed of sizes. As a
+    shape may follow from values of integers and leaves, these have to be the same nodes."""
     for a, b in zip(inputs, others):
         if a is not b and (
             a.dtype != b.dtype
@@ -200,7 +201,7 @@ def _of_types(inputs, others):
 
 
 def _followed(op, attrs, inputs):
-    """`attrs` refitted to `inputs`; what does not fit is an error of the line being made."""
+    """`attrs` refitted to `inputs`; an error names the line that nodes are being made for."""
     try:
         return op.refit(attrs, inputs)
     except CKernelsError as problem:
@@ -268,8 +269,8 @@ def rebuilding():
 
 
 def register_operators(methods):
-    """Give nodes Python operators, {name of a special method: function}: the ops room, which has
-    the functions."""
+    """Give nodes Python operators: {name of a special method: function}. The ops room, which has
+    the functions, calls this."""
     for name, method in methods.items():
         method.__name__ = name
         setattr(Node, name, method)
@@ -293,8 +294,8 @@ def line_of(node):
 
 @contextmanager
 def making_for():
-    """Gives line(node): nodes made from then on carry the user's line of `node`, or where it has
-    none that of those around. For walks: to enter `line_of` costs 2 us a node."""
+    """A context that gives line(node), after which new nodes carry the user's line of `node`; where
+    it has none, the line from before. For walks: entering `line_of` costs 2 us for each node."""
     here = making  # this thread's
     before = getattr(here, "line", None)
 

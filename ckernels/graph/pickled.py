@@ -1,9 +1,9 @@
 """Nodes on their way to another process: pickles of graphs as flat tables, read through `make`.
 
-Nothing but what the user wrote travels: ops by name, attributes, constants, lines. A leaf is
-pickled by itself, so that all that is in one pickle shares it; the nodes above are rows in the
-order in which they were made. Where a pickle is read they are inferred, checked and hash-consed
-like any others. Placeholders are new ones, and the stores of variables pickle themselves.
+A pickle holds only what the user wrote: ops by name, attributes, constants, lines. A leaf is
+pickled by itself, so that all graphs of one pickle share it; other nodes are entries of a list, in
+the order in which they were made. Where a pickle is read, nodes are inferred, checked and
+hash-consed like any others. Placeholders become new ones; stores of variables pickle themselves.
 """
 
 import copyreg
@@ -13,7 +13,7 @@ from .node import Literal, Node, make, new_uid
 from .op import REGISTRY
 from .walk import toposort
 
-FORMAT = 1  # of the rows
+FORMAT = 1  # of that list
 
 
 class Graph:
@@ -54,7 +54,7 @@ def _read(version, leaves, rows, ends):
 
 
 def _renumbered(attrs, numbers):
-    """Attributes with another number for a node that is equal to none but itself."""
+    """`attrs` with a new uid in place of one of the other process; numbers: {old: new}."""
     if attrs and type(attrs.get("uid")) is int:
         uid = attrs["uid"]
         if uid not in numbers:
@@ -73,7 +73,7 @@ def _root(graph):
 
 def _node(node):
     if node.op.kind == "leaf":
-        # No dict: a variable whose default update reads it would be read before the dict is filled.
+        # No dict: a variable whose default update reads it would be made before the dict is filled.
         return _leaf, (node.op.name, node.line, *node.attrs.items())
     return _root, (Graph([node]),)
 

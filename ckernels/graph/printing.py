@@ -1,9 +1,9 @@
 """Graphs as text: `pp` writes a node as math, `debugprint` as a tree with ids.
 
 Both take nodes, the handles users hold, and compiled functions (their graph after rewriting,
-once they were called; before that the user's). `pp` never prints a shared subexpression more
-than a line can bear: long graphs name their shared parts first. This room knows ops by name only
-to choose a notation; an op it does not know prints as a call.
+once they were called; before that the user's). Where its text would be long, `pp` first names
+subexpressions that occur more than once. This file knows ops by name only to choose a notation; an
+op it does not know prints as a call.
 """
 
 import sys
@@ -41,7 +41,7 @@ INFIX = {
 PREFIX = {"neg": ("-", 10), "bit_not": ("~", 10), "logical_not": ("not ", 2)}
 ATOM = 12
 TREE = 60  # lines of a tree that an error prints
-LINE = 400  # characters beyond which `pp` names shared subexpressions
+LINE = 400  # characters of the whole text beyond which `pp` names subexpressions
 NAME_FROM = 24  # a shared subexpression shorter than this is repeated rather than named
 
 
@@ -102,7 +102,7 @@ def _outermost(node, texts, names):
 
 
 def _length(order, nodes):
-    """Characters the full expansion would take, without making it."""
+    """About how many characters the text takes without names for subexpressions."""
     size = {}
     for node in order:
         own = len(leaf_name(node)) if node.op.kind == "leaf" else len(node.op.name) + 4
@@ -153,7 +153,7 @@ def _call(node, args):
 
 
 def _extras(node):
-    """The attributes worth showing, as 'name=value'. Of ops with bodies, those that are set."""
+    """The attributes worth showing, as 'name=value'; of ops with bodies, not the defaults."""
     holds = node.op.refit is not None
     return [
         f"{k}={_attr(v)}"
@@ -280,7 +280,7 @@ def _print_trees(outputs, ids, lines, bodies, options):
 
 
 def _inputs_of(node):
-    """What the inputs of a body stand for: '_0 row of x, _1 state 0 before, _2 W'."""
+    """What the inputs of a body stand for: '_0 row of x, _1 state 0 at t-1, _2 W'."""
     attrs, rest = node.attrs, list(node.inputs)[1:]
     if "seqs" not in attrs:
         return ", ".join(f"_{k} {_name(i)}" for k, i in enumerate(rest))

@@ -1,7 +1,7 @@
 """Static shapes: tuples of ints with None where a size is unknown until the call.
 
-Broadcasting is NumPy's; a conflict between known sizes is an error when the graph is built. The
-sentences name the shapes; the user's line is added by the error itself.
+Broadcasting is NumPy's; a conflict between known sizes is an error when the graph is built.
+Messages name the shapes; errors add the user's line by themselves.
 """
 
 import operator
@@ -37,7 +37,7 @@ def _same_number(a, b):
 
 
 def known_same(a, b):
-    """Whether two static shapes are seen to be equal at once, axis by axis; no question is asked.
+    """Whether two static shapes are equal as they stand, None like None; nothing is assumed.
 
     >>> known_same((None, 3), (None, 3)), known_same((2, 3), (3,))
     (True, False)
@@ -46,8 +46,8 @@ def known_same(a, b):
 
 
 def _broadcast_alike(a, b):
-    """The broadcast of two shapes where each axis is the same or 1 in one of them, as it is nearly
-    always; else None."""
+    """The broadcast of two shapes whose sizes are pairwise the same or 1, which is the usual case;
+    else None."""
     if len(a) < len(b):
         a, b = b, a
     lead = len(a) - len(b)

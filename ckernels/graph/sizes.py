@@ -3,29 +3,30 @@ function's inputs.
 
 A plan made with them serves a whole class of shapes. Arithmetic builds expressions; a comparison
 answers for the present value and is noted as an assumption of the plan, unless it holds for every
-shape of the class. Where a bare int is taken out, the assumption is that the size never changes:
-always right, at worst particular. Evaluating a class for other shapes is the runtime's: sizes.c.
+shape of the class. Where an int is taken out of a size, the plan assumes that the size is always
+that int: this is never wrong, but the plan serves fewer shapes. The runtime evaluates expressions
+and assumptions for other shapes (sizes.c).
 """
 
 import operator
 from typing import NamedTuple
 
-LEAST = 2  # sizes 0 and 1, met first, mean other programs: they stay plain ints
-REACH = 2  # how far beyond a measured threshold a plan serves that was made on one side of it
+LEAST = 2  # by default of a symbol: sizes of 0 and 1 need other plans and stay plain ints
+REACH = 2  # a plan made on one side of a measured threshold serves sizes beyond it by this factor
 (CONSTANT, SYMBOL, ADD, MULTIPLY, FLOOR_DIVIDE, MODULO, GREATEST, SMALLEST, SCRATCH) = range(
     9
-)  # operations of a written class: enum of sizes.c
+)  # operations of a class as written for the runtime: the enum of sizes.c
 SAME, OTHER, AT_LEAST = range(3)  # what is assumed of a size beside 0
 SIGNS = {SAME: "==", OTHER: "!=", AT_LEAST: ">="}
 
 
 class Assumption(NamedTuple):
-    """`size` is SAME as 0, OTHER than 0 or AT_LEAST 0; line: the user's line it was asked for."""
+    """`size` is SAME as 0, OTHER than 0 or AT_LEAST 0; line: the user's, being planned."""
 
     kind: int
     size: "Size"
     line: tuple = None
-    taken: bool = False  # a bare int was taken out: the plan is for this value alone
+    taken: bool = False  # an int was taken out: the plan is for this value alone
 
     def __str__(self):
         left, right = self.size.sides()
@@ -33,14 +34,14 @@ class Assumption(NamedTuple):
 
 
 class Size:
-    """An integer of a plan in the making. Made by a ShapeClass and by arithmetic on its sizes.
+    """An integer in a plan while it is made. Made by a ShapeClass and by arithmetic on its sizes.
 
-    Equal expressions of one class are one object. It is no int: what needs one asks for it, and
-    that is noted.
+    Equal expressions of one class are one object. A Size is no int: int(size) gives one, and notes
+    the assumption that the size is always that int.
 
-    An axis that calls may give any size is treated as none of size 1, without a question: it is
-    not dropped, and stretches to nothing, though what was made so is right for a 1 as well. What
-    needs a 1 (a squeeze) refuses, and gets a plan for plain numbers.
+    An axis whose size may be another in each call counts as one of a size other than 1, and that is
+    no assumption: it is not dropped, and not broadcast. What is made so is right for a size of 1
+    too. An op that needs a 1 (squeeze) raises, and then a plan is made for plain numbers.
     """
 
     __slots__ = ("value", "terms", "of", "low", "high", "axis")
@@ -116,7 +117,7 @@ class Size:
             return True
         if type(other) is int and self.low is not None:
             if other < self.low or other == 1 and self.axis:
-                return False  # `n == 1`, the question asked most
+                return False  # `n == 1`, the most frequent comparison
         return self.of.ask_same(self, other)
 
     def __ne__(self, other):
@@ -159,7 +160,7 @@ class Size:
     def __format__(self, spec):
         return format(self.__index__(), spec)
 
-    def __repr__(self):  # only looks: shapes in messages are those of this call
+    def __repr__(self):  # without an assumption: messages show the shapes of this call
         return str(self.value)
 
     def __reduce__(self):
@@ -205,9 +206,9 @@ def _multiply(a, b):
 
 
 class ShapeClass:
-    """The sizes of one plan in the making and what was assumed of them.
+    """The sizes of one plan while it is made, and what was assumed of them.
 
-    line() gives the user's line that is being planned, for those who ask why.
+    line() gives the user's line that is being planned; assumptions keep it for messages.
     """
 
     def __init__(self, line=lambda: None):
@@ -215,16 +216,18 @@ class ShapeClass:
         self.assumed = {}  # {(kind, id of the size): Assumption}
         self.sizes = {}  # {terms: Size}
         self.memo = {}  # {(operation, a, b): result}
-        self.atoms = []  # (operation, a, b) or (SYMBOL, name), low, high, value
+        # (what, low, high), what: (SYMBOL, number, name), (operation, a, b) or (SCRATCH, dims)
+        self.atoms = []
         self.origins = []  # of the symbols, in their order
-        self.merged = {}  # {atom: the one, or number in a tuple, that it is equal to}
+        self.merged = {}  # {atom: the atom it is equal to, or (the number it is equal to,)}
 
     # ---- making ---------------------------------------------------------------------------------
 
     def symbol(self, origin, name, value, least=LEAST):
-        """The size `value` of an input, which other calls may give otherwise.
+        """The size `value` of an input, which may be another in later calls.
 
-        origin: who knows it (any tuple); name: for people; least: what it is at least, or None.
+        origin: a tuple that tells the caller which size it is; name: for messages; least: the least
+        value it may have, or None.
         """
         number = len(self.origins)
         self.origins.append(origin)
@@ -281,7 +284,7 @@ class ShapeClass:
         return self.make(rule(a.terms, terms), value)
 
     def bounds(self, terms):
-        """The least and the greatest value of an expression that are known; None: unknown."""
+        """(least, greatest) value of an expression, as far as is known; None: unknown."""
         low = high = 0
         for monomial, c in terms:
             least = most = c
@@ -300,7 +303,7 @@ class ShapeClass:
         return low, high
 
     def shifted_bounds(self, terms):
-        """The same by counting each atom from its least value: n * m - n is then at least 2."""
+        """The same, atoms split into least value and rest: n * m - n is >= 2 for n, m >= 2."""
         lows = {a: self.atoms[a][1] for m, _ in terms for a in m}
         if None in lows.values() or max(len(m) for m, _ in terms) > 4:
             return None, None
@@ -317,7 +320,7 @@ class ShapeClass:
         )
 
     def divide(self, operation, a, b):
-        """a // b or a % b, without a question where it comes out even for every shape."""
+        """a // b or a % b; assumes that b is not 0, unless that is known."""
         a, b = _operand(a), _operand(b)
         if a is None or b is None:
             return NotImplemented
@@ -373,7 +376,7 @@ class ShapeClass:
         return self.atom((MODULO, a, b), value, None, None)
 
     def exact(self, a, b):
-        """a / b where b divides every term of a, else None. One term of b only."""
+        """a / b where b has one term that divides every term of a, or b is a; else None."""
         divisor = b.terms if type(b) is Size else (((), b),)
         terms = a.terms if type(a) is Size else (((), a),)
         if len(divisor) != 1:
@@ -424,17 +427,17 @@ class ShapeClass:
         return False
 
     def reaches(self, size, threshold, down=REACH):
-        """`size >= threshold` where that is a question of worth: see `reaches` below."""
+        """`size >= threshold` for a threshold of speed alone: see `reaches` below."""
         if size.value >= value_of(threshold):
             return size >= ceil_divide(threshold, down)
         return size >= threshold * REACH
 
     def merge(self, d):
-        """Remember where `d`, which is 0, says that two sizes of inputs are equal."""
+        """Remember where d == 0 says that a size of an input equals another one, or a number."""
         if len(d.terms) == 2:
             (m, c), (k, e) = d.terms
             if not m and len(k) == 1 and self.is_symbol(k[0]):
-                if -c // e != 1:  # an axis is treated as none of size 1 from first to last
+                if -c // e != 1:  # never 1: such axes count as of another size throughout
                     self.merged[k[0]] = (-c // e,)
             elif c == -e and len(m) == len(k) == 1 and all(map(self.is_symbol, m + k)):
                 self.merged[max(m[0], k[0])] = min(m[0], k[0])
@@ -443,7 +446,7 @@ class ShapeClass:
         return self.atoms[atom][0][0] == SYMBOL
 
     def reduced(self, size):
-        """`size` in the first of the symbols that were found to be equal."""
+        """`size` in which the first of equal symbols stands for all of them."""
         if not self.merged or type(size) is int:
             return size
         total = {}
@@ -465,7 +468,7 @@ class ShapeClass:
         return atom
 
     def note(self, kind, size, taken=False):
-        """Assume what holds of `size` now. The first term is made positive for equations."""
+        """Assume what holds of `size` now. Of a == 0 and -a == 0 one form is noted."""
         if kind != AT_LEAST and size.terms[0][1] < 0:
             size = -size
         key = kind, size
@@ -474,17 +477,17 @@ class ShapeClass:
         return kind
 
     def take(self, size):
-        """A bare int is taken out of `size`: the plan is for this value alone."""
+        """Assume that `size` is always its present value, as an int is taken out of it."""
         left = size - size.value
         if type(left) is not int:
             self.note(SAME, left, True)
 
     def greatest(self, a, b):
-        """max(a, b) as a size; no question is asked."""
+        """max(a, b) as a size; nothing is assumed."""
         return self.choice(GREATEST, max, a, b)
 
     def smallest(self, a, b):
-        """min(a, b) as a size; no question is asked."""
+        """min(a, b) as a size; nothing is assumed."""
         return self.choice(SMALLEST, min, a, b)
 
     def choice(self, operation, rule, a, b):
@@ -506,7 +509,7 @@ class ShapeClass:
         return self.atom((operation, a, b), rule(value_of(a), value_of(b)), low, high)
 
     def scratch(self, dims, value):
-        """Bytes of scratch of a native instruction with these dims, whatever its sizes are."""
+        """Bytes of scratch of a native instruction with these dims, as a size of any shape."""
         return self.atom((SCRATCH, tuple(dims)), value, 0, None)
 
     # ---- telling --------------------------------------------------------------------------------
@@ -588,9 +591,9 @@ def smallest(a, b):
 def reaches(size, threshold, down=REACH):
     """Whether `size` is at least a threshold beyond which something pays, as measured.
 
-    Near it both ways take about as long. So a plan serves on to the double of the threshold, or
-    down to its half, before a class of shapes ends: sizes that lie about it share one plan. down:
-    how far down instead, where what pays costs little when it does not.
+    Near the threshold both ways take about as long. So a plan made below it serves sizes up to its
+    double, and a plan made above it sizes down to its half: sizes near it share one plan. down: the
+    factor downwards instead of 2, where the way for large sizes costs small ones little.
 
     >>> reaches(7, 8), reaches(8, 8)
     (False, True)
@@ -599,7 +602,7 @@ def reaches(size, threshold, down=REACH):
 
 
 def surely(a, b):
-    """Whether two sizes are equal for all shapes of the class; no question is asked.
+    """Whether two sizes are equal for all shapes of the class; nothing is assumed.
 
     >>> surely(3, 3), surely((2, 3), (2, 3))
     (True, True)
@@ -627,7 +630,7 @@ def ceil_divide(a, b):
 
 
 def sizes_in(x):
-    """All sizes in nested tuples and lists, dictionaries and slices."""
+    """All sizes in nested tuples, lists and dictionaries."""
     if type(x) is Size:
         yield x
     elif isinstance(x, (tuple, list)):
@@ -639,7 +642,7 @@ def sizes_in(x):
 
 
 def bare(x):
-    """`x` with plain ints in the place of its sizes, each of which is assumed to stay."""
+    """`x` with plain ints in the place of its sizes, each of which is assumed never to change."""
     if type(x) is Size:
         return int(x)
     if type(x) in (tuple, list):
@@ -681,7 +684,7 @@ class SizeRange(NamedTuple):
         return self._replace(start=self.start + by)
 
     def within(self, bounds):
-        """The places that a slice of these takes."""
+        """The places that the slice `bounds` of these takes."""
         inner = indices(bounds, self.count)
         return SizeRange(self.start + inner.start * self.step, inner.count, self.step * inner.step)
 
@@ -696,7 +699,7 @@ class SizeRange(NamedTuple):
 
 
 def indices(bounds, n):
-    """The Line that the slice (start, stop, step) takes of an axis of n elements.
+    """The SizeRange that the slice (start, stop, step) takes of an axis of n elements.
 
     >>> indices((None, None, -1), 4), indices((-9, 2, None), 4)
     (SizeRange(start=3, count=4, step=-1), SizeRange(start=0, count=2, step=1))
@@ -728,8 +731,8 @@ def _clip(at, n, low, high):
 
 
 class Written:
-    """A class of shapes as numbers for the runtime: rows of code that define sizes from earlier
-    ones, and rows of assumptions. `number(x)` gives the row of a size or an int, made when new.
+    """A class of shapes as numbers for the runtime: `code`, where each entry computes a size from
+    earlier ones, and `assumed`. `number(x)` gives the entry of a size or an int, added when new.
     """
 
     def __init__(self, of):

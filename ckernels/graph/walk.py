@@ -9,9 +9,9 @@ def toposort(outputs):
 
 
 def rebuild(outputs, replace=None, step=None):
-    """`outputs` made anew bottom-up. `replace`: {node: node} cuts; `step(node) -> node` sees each.
+    """`outputs` made anew, inputs first. Nodes keep the user's lines; unchanged ones are kept.
 
-    Nodes whose inputs did not change are kept. The user's lines are kept.
+    replace: {node: node that takes its place}; step(node) -> node: applied to each node.
     """
     memo = {k.uid: v for k, v in (replace or {}).items()}
     with making_for() as line:
