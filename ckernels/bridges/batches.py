@@ -1,4 +1,4 @@
-"""Batches: which rows a machine reads in which step; the same for any number of machines."""
+"""Batches: the rows each machine reads in each step; together the same for any number of them."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ class Batches:
     """A source of steps: source(step, rank, size) gives that machine's rows of the arrays.
 
     arrays: anything that is sliced by rows (NumPy, memory maps, Zarr), and numbers, which go to
-    every machine. batch: rows of a whole step; what is left at the end of an epoch is left out.
+    every machine. batch: rows of a whole step; rows after the last whole batch are left out.
     seed: shuffle the rows of each epoch anew (needs arrays that take an array of indices).
 
     >>> from ckernels.bridges.batches import Batches

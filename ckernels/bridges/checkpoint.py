@@ -1,8 +1,8 @@
-"""Checkpoints: a training state in a file that is whole or not there.
+"""Checkpoints: a training state in a file that is either complete or absent.
 
 A file is a line that names the format, a header as JSON, the arrays, and the SHA-256 of all of it.
-It is written under a private name, brought to the disk, and renamed. A damaged one is found by its
-digest and the one before it is taken. No pickle: a file of somebody else's can at worst be refused.
+It is written under a temporary name, synced to the disk, and renamed. Where the digest shows that a
+file is damaged, the one before it is taken. No pickle is used: no file can make a reader run code.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ class CheckpointError(CacheError):
 
 
 def encode(step, arrays):
-    """The bytes of a state but for the digest, in parts."""
+    """The bytes of a state without the digest, in parts."""
     arrays = [np.ascontiguousarray(a).reshape(np.shape(a)) for a in arrays]
     header = {"step": step, "arrays": [(a.dtype.str, a.shape) for a in arrays]}
     text = json.dumps(header).encode()
@@ -36,7 +36,7 @@ def encode(step, arrays):
 
 
 def write(path, step, arrays):
-    """Write a state; the file is there as a whole or as it was. CheckpointError: it cannot be."""
+    """Write a state. Where that fails, CheckpointError: the file is as it was."""
     folder, name = os.path.split(os.path.abspath(path))
     temporary = os.path.join(folder, f".{name.removesuffix('.ckpt')}.{uuid.uuid4().hex}.tmp")
     digest = hashlib.sha256()
@@ -60,7 +60,7 @@ def write(path, step, arrays):
 
 
 def _sync(folder):
-    """Bring a rename to the disk, where directories can be synced."""
+    """Sync a rename to the disk, where the system can sync directories."""
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY)
         try:
@@ -94,9 +94,9 @@ def read(path):
 
 
 class Checkpoints:
-    """A folder of checkpoints, one for each step that was kept; `keep` of them stay.
+    """A folder of checkpoints, one for each step that was saved; the newest `keep` stay.
 
-    every: after how many steps `due` says so.
+    every: `due` is true of each step number that this divides.
     """
 
     def __init__(self, folder, every=100, keep=3):
@@ -112,14 +112,14 @@ class Checkpoints:
         return os.path.join(self.folder, f"step-{step:012d}.ckpt")
 
     def steps(self):
-        """The steps that are kept, in order."""
+        """The steps that have a checkpoint, in order."""
         return sorted(int(m[1]) for m in map(NAME.fullmatch, os.listdir(self.folder)) if m)
 
     def due(self, step):
         return step % self.every == 0
 
     def save(self, step, arrays):
-        """Write a state and delete what is too old. A full disk: a warning, and False."""
+        """Write a state and delete what is too old. Where that fails (disk full) warn; False."""
         try:
             write(self.path(step), step, arrays)
         except CheckpointError as problem:
@@ -137,7 +137,7 @@ class Checkpoints:
                 os.unlink(os.path.join(self.folder, name))
 
     def latest(self):
-        """(step, arrays) of the newest whole checkpoint, or None; each damaged one is a warning."""
+        """(step, arrays) of the newest whole checkpoint, or None; warns of damaged ones."""
         for step in reversed(self.steps()):
             try:
                 return read(self.path(step))

@@ -1,8 +1,8 @@
 """nutpie on ckernels: a compiled model whose log-density, gradient and trace are C functions.
 
-nutpie samples in threads and calls C function pointers; numba's cfuncs, in its own models. What
-nutpie does around them (initial points, names, dimensions) is left to it; the class that hands over
-addresses (`_make_model`) is the one place where this file knows its insides.
+nutpie samples in threads and calls C function pointers, in its own models those of numba's cfuncs.
+All around them (initial points, names, dimensions) is left to nutpie. This file uses private names
+of nutpie: in `compile_pymc_model`, and in `_make_model`, which hands over the addresses.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ EXPAND = "int64_t (uint64_t, uint64_t, double *, double *, void *)"
 
 
 class Interpreted:
-    """What CFunction is, for functions that call Python: a callback that takes the GIL."""
+    """Takes the place of a CFunction where a function calls Python: a callback with the GIL."""
 
     user_data = 0
 
@@ -47,7 +47,7 @@ def logp_entry(function):
     def call(n, x, gradient, logp, _):
         try:
             value, slope = function(_doubles(x, n).copy())
-        except Exception:  # nutpie asks for a code, and tries another point
+        except Exception:  # nutpie expects an error code, and tries another point
             return 1
         _doubles(logp, 1)[0], _doubles(gradient, n)[:] = value, slope
         return 0 if np.isfinite(value) and np.isfinite(slope).all() else 4
@@ -56,7 +56,7 @@ def logp_entry(function):
 
 
 def expand_entry(function, n_expanded):
-    """What the trace keeps of a point, likewise."""
+    """The function from a point to what the trace keeps of it, as by `logp_entry`."""
     try:
         return address(function, EXPAND)
     except NotSupported:
@@ -91,8 +91,8 @@ def compile_pymc_model(
     """A model for `nutpie.sample`, compiled by ckernels.
 
     model: of PyMC; var_names: what the trace keeps; initial_points, default_initialization_strategy
-    and jitter_rvs as in `nutpie.compile_pymc_model`. Data (`pm.Data`) have the values of now;
-    `with_data` of the result replaces them.
+    and jitter_rvs as in `nutpie.compile_pymc_model`. Data (`pm.Data`) have their present
+    values; `with_data` of the result replaces them.
 
     >>> compiled = ckernels.pytensor.compile_pymc_model(model)             # doctest: +SKIP
     >>> trace = nutpie.sample(compiled, chains=4)                          # doctest: +SKIP
@@ -135,7 +135,7 @@ def compile_pymc_model(
         shape_info=shapes,
         logp_func=logp,
         expand_func=expand,
-        **later,  # of nutpie 0.16.11; PyMC 5 comes with one before
+        **later,  # fields since nutpie 0.16.11; PyMC 5 comes with an earlier one
     )
 
 

@@ -1,8 +1,8 @@
 """Replica: one of several equal copies of a model that is trained on parts of each batch.
 
-A step is three calls: `part` gives what is added over the machines, the trainer adds it up (how is
-its business: bridges/mpi.py, bridges/dask/), `apply` takes the sums. The same sums give the same
-bits everywhere, so the copies stay equal; `digest` tells. Nothing here communicates.
+A step has three parts: `part` gives arrays, a trainer (bridges/mpi.py, bridges/dask/) adds them up
+over the machines, `apply` takes the sums. The same sums give the same bits on every machine, so the
+copies stay equal, which `digest` shows. Nothing here communicates.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from ..runtime.state import exchange, snapshot
 
 
 class Replica:
-    """A training function divided for many machines, with the state it trains. Pickles by graph.
+    """A training function divided for many machines, with the state it trains. Pickled as a graph.
 
     step: how many steps were applied. mean: whether the cost is a mean over rows (else a sum).
     """
@@ -31,7 +31,7 @@ class Replica:
     # ---- a step ---------------------------------------------------------------------------------
 
     def part(self, arrays):
-        """What these inputs contribute: arrays to be added elementwise to those of the others."""
+        """Arrays that these inputs give, to be added elementwise to those of other machines."""
         return self.split.gradients(*arrays)
 
     def apply(self, sums, arrays):
@@ -105,10 +105,10 @@ class Replica:
 
 
 def part_of(count, rank, size):
-    """slice of the rows of `rank`: parts of `size` machines differ by one row at most."""
+    """The slice of `count` rows for `rank`; parts of `size` machines differ by one row at most."""
     return slice(count * rank // size, count * (rank + 1) // size)
 
 
 def rows_of(arrays, rank, size):
-    """The part of a machine of each input of a step; scalars whole."""
+    """One machine's rows of each input of a step; scalars as they are."""
     return [x[part_of(len(x), rank, size)] if np.ndim(x) else x for x in arrays]

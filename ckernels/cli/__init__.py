@@ -2,8 +2,8 @@
 
 They read the same flags as the library, CKERNELS_FLAGS included. Tables at a terminal, plain text
 in a pipe, JSON with --json. Exit status: 0 all is well, 1 something is wrong or was not found, 2
-the command line or a flag is, 130 interrupted. argparse serves: a library for commands would cost
-every user a dependency, and every start its import, for two dozen words.
+the command line or a flag is wrong, 130 interrupted. The parsers are argparse's: another library
+would cost every user a dependency, and every start its import, for a few commands.
 """
 
 import argparse
@@ -187,7 +187,7 @@ def main_parser():
 
 
 class Version(argparse.Action):
-    """Prints the version, looked up only then, whether or not a command follows."""
+    """Prints the version, which is looked up only then; no command is needed."""
 
     def __call__(self, parser, *rest):
         from importlib import metadata  # start-up
@@ -204,7 +204,7 @@ def _version(parser):
 
 
 def _shape(text):
-    """'x=32,784': ("x", (32, 784)); 'x=' is the shape of one number."""
+    """'x=32,784': ("x", (32, 784)); 'x=' is the shape of a scalar."""
     name, equals, sizes = text.partition("=")
     try:
         return name, tuple(int(n) for n in sizes.split(",") if n or not equals or not name)
@@ -242,7 +242,7 @@ def _run(parser, argv):
     arguments = parser.parse_args(argv)
     module, name = arguments.run.split(":")
     try:
-        config["mode"]  # a flag that is wrong is said before anything else
+        config["mode"]  # a wrong flag is reported before anything else
         status = getattr(importlib.import_module(f".{module}", __name__), name)(arguments)
         sys.stdout.flush()
         return status

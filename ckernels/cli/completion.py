@@ -1,7 +1,7 @@
 """Tab completion: `ckernels completion SHELL` prints what a shell needs to complete both commands.
 
-The script is made from the parsers, so it knows every command and option; keys of kernels are asked
-for when they are wanted. No dependency: the words of two small commands need no library.
+The script is made from the parsers, so it knows every command and option; keys of kernels are
+looked up while one is typed. Two small commands need no library for this.
 """
 
 import argparse
@@ -78,7 +78,7 @@ def fish(parsers):
 
 
 def commands(parser):
-    """{name: parser} of the commands below a parser, those for people."""
+    """{name: parser} of the commands of a parser, but `keys`, which only completion calls."""
     for action in parser._subparsers._group_actions:
         if isinstance(action, argparse._SubParsersAction):
             return {name: child for name, child in action.choices.items() if name != "keys"}
@@ -100,7 +100,7 @@ def words(parser):
 
 
 def chosen(parser):
-    """{option: the words it takes} of the options that take one of a few."""
+    """{option: the words it takes} of the options that take one of a few words."""
     return {
         word: action.choices
         for action in parser._actions

@@ -1,7 +1,7 @@
 """`ckernels doctor`: what works here, what does not, and which rule decided.
 
-Every row is (name, state, text, facts): state True or False is a part compiled mode needs, None is
-only good to know; facts are for --json.
+Each line of the report is (name, state, text, facts). state: whether a part works that compiled
+mode needs, None for what is only good to know; facts: a dict for --json.
 """
 
 import os
@@ -161,7 +161,7 @@ def runtime():
     try:
         apply_flags()
         refused = ""
-    except ValueError as error:  # the flag blas names what is none
+    except ValueError as error:  # the flag blas names no library that can be used
         refused = f"flag blas: {one_line(error)}"
     threads, blas = _runtime.threads_info(), _runtime.blas_info()
     rule = blas_rule(blas["name"], blas["builtin"])
@@ -229,7 +229,7 @@ def compiledir():
 
 
 def keras():
-    """What importing Keras on ckernels changes for the whole process, where there is one."""
+    """What importing Keras on ckernels changes for the whole process, if Keras is installed."""
     import importlib.metadata  # start-up
 
     try:

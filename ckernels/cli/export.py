@@ -1,7 +1,7 @@
 """`ckernels export program.py:function FOLDER`: runs a program and writes its function as C.
 
-The program is run as `python program.py` would, but its name is not "__main__"; after the colon
-stands a name of its top level that holds a function or {name: function}.
+The program is run as by `python program.py`, but its `__name__` is not "__main__". After the colon
+comes a name of its top level, whose value is a function or {name: function}.
 """
 
 import os

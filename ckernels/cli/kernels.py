@@ -1,7 +1,6 @@
 """The commands of `ckernels-cache`, and the small ones of `ckernels`.
 
-Each takes the parsed arguments and returns the exit status. They look at the compiledir as it is:
-nothing but `restore` creates it.
+Each takes the parsed arguments and returns the exit status. Only `restore` creates the compiledir.
 """
 
 import os
@@ -17,7 +16,7 @@ from .output import ago, as_json, bold, counted, human, on_terminal, plain, tabl
 
 
 def opened(create=False):
-    """The compiledir the flags name, read and written whatever `cache=` says."""
+    """The compiledir that the flags name; it is read and written whatever `cache=` is."""
     directory = cache.compiledir()
     if not directory:
         raise CacheError(
@@ -222,7 +221,7 @@ def clear(arguments):
     if not arguments.yes:
         try:
             answer = input(f"Delete {what} in {store.directory}? [y/N] ")
-        except EOFError:  # nobody there to answer
+        except EOFError:  # stdin is closed: nobody can answer
             answer = ""
             print()
         if answer.strip().lower() not in ("y", "yes"):

@@ -1,7 +1,7 @@
 """What the commands print: tables for people at a terminal, plain tab-separated text in a pipe.
 
-A pipe gets whole values and no headings, so that `cut -f1` and `sort` work; `--json` gets all there
-is. Nothing is coloured but headings and marks, and those only where NO_COLOR is not set.
+A pipe gets whole values and no headings, so that `cut -f1` and `sort` work; `--json` prints all
+there is. Headings and names are bold on a terminal, unless NO_COLOR is set.
 """
 
 import json
@@ -71,5 +71,5 @@ def table(headings, rows, right=()):
 
 
 def plain(value):
-    """A cell without what could drive a terminal or split a line: notes are plain files."""
+    """A cell without control characters and line ends, which the files it is read from may have."""
     return "".join(c if c.isprintable() else "?" for c in str(value))

@@ -1,8 +1,8 @@
 """Dask runs compiled functions: over blocks of arrays, and as equal copies that train one model.
 
-Dask distributes, schedules and starts again; here is what it lacks: pickles of functions (their
-graphs), kernels that are compiled once in a cluster (cluster.py), blocks (blocks.py), and
-synchronous steps whose gradients go from worker to worker (member.py, trainer.py).
+Dask distributes, schedules and restarts tasks. This folder adds what Dask lacks: pickles of
+functions (their graphs), kernels that are compiled once in a cluster (cluster.py), blocks
+(blocks.py), and synchronous steps whose gradients go from worker to worker (member.py, trainer.py).
 """
 
 try:

@@ -1,8 +1,8 @@
 """map_blocks: a compiled function over the blocks of dask arrays.
 
 The graph of the function tells dtype, rank and the sizes of every block, so nothing runs before
-`compute`. A function travels once: its pickle (the graph, and the values its variables have now) is
-named by its SHA-256, and each process makes one function of it.
+`compute`. The pickle of a function (the graph, and the values its variables have now) is known by
+its SHA-256, and each process makes one function of it.
 """
 
 import hashlib
@@ -22,8 +22,8 @@ from ...plan.pipeline import concretise
 from ...runtime import stored
 from .cluster import install
 
-SMALL = 1 << 15  # bytes of a pickle that goes with each task; others are a task of their own
-KEPT = 64  # functions a process keeps
+SMALL = 1 << 15  # bytes up to which a pickle is part of each task; a larger one is a task itself
+KEPT = 64  # functions that a process keeps
 _functions = {}  # digest of a pickle -> function
 _lock = locks.lock()
 
@@ -60,7 +60,7 @@ def function_of(digest, data):
 
 
 def call(*blocks, block):
-    """`block` of blocks: for functions that are a task of their own."""
+    """block(*blocks), for a function that is a task of its own: Dask gives its result here."""
     return block(*blocks)
 
 
@@ -116,7 +116,7 @@ def _axes(axes):
 
 
 def _spec(f):
-    """What was asked for of a function that map_blocks can run, or a sentence."""
+    """The Spec of a function, or an error where map_blocks cannot run it."""
     spec = getattr(getattr(f, "info", f), "spec", None)
     if spec is None:
         raise UsageError(f"map_blocks takes a function made by K.function, not {f!r}")
@@ -135,7 +135,7 @@ def _spec(f):
 
 
 def _check(spec, arrays):
-    """Number, dtypes, ranks and fixed sizes of the blocks."""
+    """Raise unless number, dtypes, ranks and sizes of the arrays fit the inputs."""
     if len(arrays) != len(spec.inputs):
         raise ArgumentError(
             f"{spec.title()} takes {len(spec.inputs)} inputs, map_blocks was given {len(arrays)} "
@@ -174,7 +174,8 @@ def _check(spec, arrays):
 class Blocks:
     """The sizes of the blocks of a result, from those of the arrays and the graph of a function.
 
-    Axes count from the last one, as they are broadcast; `ndim` axes before any is dropped or added.
+    Arrays are aligned at their last axes, as in broadcasting; `ndim`: axes before any is dropped or
+    added.
     """
 
     def __init__(self, spec, arrays, dropped, added):
@@ -249,14 +250,14 @@ class Blocks:
 
 
 def _title(spec, name):
-    """The name of tasks: dashboards show what stands before the first hyphen."""
+    """The name of tasks, without hyphens: dashboards show only what is before the first."""
     line = spec.outputs[0].line
     at = f" ({os.path.basename(line[0])}:{line[1]})" if line else ""
     return f"{name or spec.name or spec.outputs[0].op.name}{at}".replace("-", "_")
 
 
 def _token(spec, data):
-    """What equal functions with equal values share: a digest of the graph, or of the pickle."""
+    """A token of the graph and the values, equal for equal functions; else of the pickle."""
     graph = stored.describe(spec.program())[0]
     if graph is None:
         return hashlib.sha256(data).hexdigest()

@@ -1,8 +1,8 @@
 """Kernels in a cluster: each is compiled by one worker, and the others get it from the scheduler.
 
-The scheduler remembers who compiles which kernel, and the entries that came out (sealed, as they
-lie in a compiledir). A worker that dies gives back what it had claimed. Workers with another CPU
-ask for other keys. When the scheduler cannot be asked, a worker compiles for itself.
+The scheduler remembers who compiles which kernel, and the resulting entries (sealed, as in a
+compiledir). When a worker dies, its claims end. Workers with another CPU ask for other keys. When
+the scheduler does not answer, a worker compiles for itself.
 """
 
 import asyncio
@@ -36,13 +36,13 @@ class Claims(SchedulerPlugin):
         )
 
     async def claim(self, keys, worker):
-        """The keys nobody has compiled or compiles: from now on this worker does."""
+        """The keys that nobody has compiled or is compiling: `worker` now claims them."""
         mine = [k for k in keys if k not in self.entries and k not in self.owners]
         self.owners.update(dict.fromkeys(mine, worker))
         return mine
 
     async def done(self, keys, entries, worker):
-        """What a worker had claimed was compiled (its entries are here), or could not be."""
+        """A worker's claim on `keys` ends: `entries` has those that could be compiled."""
         for data in entries:
             found = keys_of(data)
             self.bytes += len(data) * (found[0] not in self.entries)
@@ -55,7 +55,7 @@ class Claims(SchedulerPlugin):
         self.release(key for key in keys if self.owners.get(key) == worker)
 
     async def wait(self, keys):
-        """The entries of these kernels, as soon as nobody is at work on any of them."""
+        """The entries of these kernels, as soon as nobody claims any of them."""
         while any(key in self.owners for key in keys):
             await self.changed.wait()
         return list({id(e): e for e in map(self.entries.get, keys) if e is not None}.values())
@@ -98,7 +98,7 @@ class Others:
         return self.ask("ckernels_wait", [], keys=keys)
 
     def close(self):
-        """Nothing is kept open between two questions."""
+        """Nothing to close: no connection of ours stays open between requests."""
 
 
 class SharedKernels(WorkerPlugin):

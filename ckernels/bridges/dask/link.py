@@ -1,9 +1,9 @@
 """Links: memory that two workers of one computer share, through which their sums go.
 
-A link is a pair of connected sockets, for a few bytes that say "written", and a piece of memory.
-Neither has a name in a file system, so nothing is left when a process ends, however it ends; the
-kernel gives the memory to the two ends alone. Whether two workers are on one computer is tried:
-one connects to a random name that the other told it. Linux has these; elsewhere there are no links.
+A link is a pair of connected sockets, for short messages that say what was written, and a piece of
+shared memory. Neither has a name in a file system, so nothing is left when a process ends, however
+it ends, and no other process can open the memory. To find out whether two workers are on one
+computer, one connects to a random name that the other sent it. Links exist on Linux only.
 """
 
 import mmap
@@ -20,16 +20,17 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-SLOT = 1 << 20  # bytes written at once: what one core has written another reads from a cache
-WORD = struct.Struct("<qqII")  # step, number of the load, what the arrays are like, bytes written
+SLOT = 1 << 20  # bytes written at once: few, so that the reader finds them in a cache
+WORD = struct.Struct("<qqII")  # a message: step, number of the load, CRC of what is sent, bytes
 PEER = struct.Struct("iII")  # process, user, group at the other end of a socket
 
 
 class Link:
-    """One end. In each direction there are two slots, used in turns.
+    """One end of a link. In each direction there are two slots, used in turns.
 
-    Both ends write a load, say so, wait for the other's word and read. A word says that its writer
-    has read all earlier loads: so the slot of the load before the last is free again.
+    Both ends write a load (what fits a slot), send a message, wait for the other's message, and
+    read. A message also says that its sender has read all earlier loads, so the slot of the load
+    before the last is free again.
     """
 
     def __init__(self, connected, memory, side):
@@ -38,10 +39,11 @@ class Link:
         self.own, self.others = rows[side], rows[1 - side]
 
     def trade(self, step, parts, gives, takes, timeout):
-        """Give `parts` to the other end, which calls this with arrays like them, or take its own.
+        """Exchange `parts` with the other end, which calls this with arrays of the same shapes.
 
-        takes(own, other) is called for pieces of both, in order; None: nothing is taken.
-        ConnectionError: the other end is gone, or this one was closed. TimeoutError.
+        gives: whether `parts` are sent. takes(own, other): called with each piece of `parts` and
+        the same piece of the other end's, in order; None: nothing is read. Raises ConnectionError
+        where the other end is gone or this one was closed, and TimeoutError.
         """
         own, others = self.own, self.others
         if own is None or others is None:
@@ -62,10 +64,10 @@ class Link:
                         takes(piece, others[turn, at : at + piece.nbytes].view(piece.dtype))
                 self.sent += 1
         finally:
-            own = others = None  # errors are kept, and with them what is named here
+            own = others = None  # an error that is kept would keep these views of the memory
 
     def heard(self, step, like):
-        """Wait for the other end's word, which has to be about the same load."""
+        """Wait for the other end's message, which has to be about the same load."""
         word = b""
         while len(word) < WORD.size:
             more = self.socket.recv(WORD.size - len(word))
@@ -77,7 +79,7 @@ class Link:
             raise ConnectionError(f"the other end is at {found}, this one {step, self.sent, like}")
 
     def close(self):
-        """Let both ends know, and the memory go; from any thread. Who waits finds it closed."""
+        """Close the link, from any thread; who waits at either end gets ConnectionError."""
         self.own = self.others = None
         try:
             self.socket.shutdown(socket.SHUT_RDWR)
@@ -119,11 +121,10 @@ def door():
 
 
 def knock(name):
-    """The end of a link whose other end is behind this door; OSError where there is none.
+    """This end of a link to the worker whose `door` has this name; OSError where that fails.
 
-    name: empty where there is no door. The memory is allocated here, so nobody runs into memory
-    that there is not, and cannot be made smaller, by either end: reading beyond the end of a file
-    would kill a process.
+    name: empty where that worker has no door. The memory is allocated now and sealed, so that
+    neither end can make it smaller: access to memory that is missing would kill a process.
     """
     if not name:
         raise OSError("the other worker has no door")
@@ -145,9 +146,9 @@ def knock(name):
 
 
 def opened(listening):
-    """The end of a link to whoever knocked; OSError where it is no process of this user's."""
+    """This end of a link to the process that knocked; OSError unless it is of this user."""
     with listening:
-        listening.settimeout(1.0)  # who says it knocked has done so
+        listening.settimeout(1.0)  # short: the other worker has said that it knocked
         connected, _ = listening.accept()
     fds = []
     try:

@@ -1,10 +1,10 @@
-"""A worker's side of training: a replica, its mailbox, and sums that every worker ends up with.
+"""A worker's side of training: a replica, its mailbox, and the exchange that sums over workers.
 
-In each round a rank and the one that differs in one bit of its number send each other what they
-have, both at once, and both add it up: after log2 N rounds all have the sum, by trees that lie over
-each other. The trees decide the order of additions, not the clock: for a number of workers the
-bits are always the same. What is sent goes through memory where both are on one computer (link.py),
-else as Dask's messages. All here runs on workers; post() in the event loop.
+In each round two ranks whose numbers differ in one bit send each other what they have, both at
+once, and both add it up: after log2 N rounds all ranks have the sum. The order of additions follows
+from the ranks, not from timing: for a given number of workers the bits are always the same. What is
+sent goes through shared memory where both are on one computer (link.py), else as Dask's messages.
+All here runs on workers; post() in the event loop.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from ..replica import Replica  # noqa: F401  (what is unpickled)
 from . import link
 
 _members = {}  # id of a trainer: Member
-_resting = weakref.WeakKeyDictionary()  # worker: for how many runs its profiler rests
+_resting = weakref.WeakKeyDictionary()  # {worker: number of runs for which its profiler is off}
 
 
 class Lost(Exception):
@@ -36,8 +36,8 @@ class Lost(Exception):
 class Member:
     """A replica on this worker.
 
-    generation: a number that grows whenever the set of workers changes; mail of others is old.
-    links: {rank: a link, or None where it is reached by Dask}, of those met in this generation.
+    generation: a number that grows whenever the set of workers changes; older mail is dropped.
+    links: {rank: a link, or None where Dask's messages are used}, made in this generation.
     """
 
     def __init__(self, replica, worker):
@@ -64,7 +64,7 @@ class Member:
             self.arrived.notify_all()
 
     def part(self):
-        """Close all links; who waits at one finds it closed."""
+        """Close all links; who waits at one gets an error."""
         for made in self.links.values():
             if made is not None:
                 made.close()
@@ -83,7 +83,7 @@ class Member:
         await peer.ckernels_post(name=self.name, key=key, arrays=to_serialize(arrays))
 
     def sent(self, sending):
-        """Wait until the other rank has it."""
+        """Wait until the other rank has what `send` sends."""
         address, future = self.addresses[sending[0]], sending[1]
         end = time.monotonic() + self.timeout
         while True:
@@ -138,7 +138,7 @@ class Member:
         return self.links[rank]
 
     def welcome(self, rank):
-        """Meet a higher rank: it is told a name, and knocks there."""
+        """Make the link to a higher rank: it gets the name of our door, and knocks there."""
         made, listening = None, self.tried(rank, link.door)
         self.tell(rank, "door", listening.getsockname() if listening else b"")
         if self.told(rank, "knocked"):
@@ -147,13 +147,13 @@ class Member:
         return made
 
     def visit(self, rank):
-        """Meet a lower rank."""
+        """Make the link to a lower rank: knock at its door."""
         made = self.tried(rank, link.knock, self.told(rank, "door"))
         self.tell(rank, "knocked", b"yes" if made else b"")
         return made if self.told(rank, "met") else None
 
     def tried(self, rank, meet, *args):
-        """The link that meet(*args) makes, or None: where there is none Dask's messages serve."""
+        """What meet(*args) gives, or None where it fails: then Dask's messages are used."""
         try:
             return meet(*args)
         except OSError as problem:
@@ -169,7 +169,7 @@ class Member:
     # ---- a step ---------------------------------------------------------------------------------
 
     def trade(self, rank, what, parts, takes=None, gives=True):
-        """Give `parts` to a rank, and takes(own, other) what it gives at the same time."""
+        """Send `parts` to a rank (gives), and call takes(own, other) with what it sends."""
         made = self.link(rank)
         if made is None:
             sending = self.send(rank, what, parts) if gives else None
@@ -189,9 +189,9 @@ class Member:
             raise Lost(f"{self.addresses[rank]} does not answer") from problem
 
     def summed(self, parts):
-        """`parts`, which become the sums over all ranks.
+        """`parts`, changed in place to the sums over all ranks.
 
-        Ranks from the largest power of two on let a partner add for them.
+        Ranks from the largest power of two on send theirs to a partner, which adds for them.
         """
         rank, size = self.rank, len(self.addresses)
         whole = 1 << size.bit_length() - 1
@@ -220,7 +220,7 @@ def added(own, other):
 
 
 def added_after(own, other):
-    """The same with `other` as the first operand, as on the other side."""
+    """As `added`, with `other` as the first operand: the same sum as on the other side."""
     np.add(other, own, out=own)
 
 
@@ -240,10 +240,10 @@ async def post(name, key, arrays):
 
 @contextlib.contextmanager
 def unwatched(worker):
-    """Let Dask's profiler of this worker rest.
+    """A context in which Dask's profiler of this worker is off.
 
-    It looks at the thread 100 times a second, and all it can see is one call of C. That takes 3.5 %
-    of a core, for which in each step all workers wait.
+    It samples the thread 100 times a second, and all it can see is one call of C. That takes 3.5 %
+    of a core, and all workers wait for the slowest one in each step.
     """
     worker.loop.add_callback(rest, worker, 1)
     try:
@@ -253,10 +253,10 @@ def unwatched(worker):
 
 
 def rest(worker, runs):
-    """One run more or less for which the profiler rests; in the event loop."""
+    """`runs` more (or, below 0, fewer) for which the profiler is off; in the event loop."""
     before = _resting.get(worker, 0)
     _resting[worker] = after = before + runs
-    watch = worker.periodic_callbacks.get("profile")  # none where Dask's configuration says so
+    watch = worker.periodic_callbacks.get("profile")  # None where Dask's configuration turns it off
     if watch is not None and not after:
         if worker.status in WORKER_ANY_RUNNING:
             watch.start()
@@ -278,7 +278,7 @@ def join(name, payload, state=None):
 
 
 def run(name, generation, addresses, rank, timeout, shared, count, source, arrays):
-    """`count` steps; (why it ended early or "", the step reached, outputs, digest)."""
+    """Make `count` steps: (why it ended early or "", the step reached, outputs, digest)."""
     member = _members.get(name)
     if member is None:
         return "the worker was started again", -1, [], 0
@@ -309,7 +309,7 @@ def reached(name):
 
 
 def stop(name, generation):
-    """End what this trainer is at; run in the event loop, so that it reaches a waiting worker."""
+    """End the step this trainer is in; called in the event loop, to reach a waiting worker."""
     if name in _members:
         _members[name].stop(generation)
 

@@ -1,8 +1,8 @@
-"""The client's side of training on Dask: who takes part, what is lost when a worker dies, state.
+"""The client's side of training on Dask: which workers take part, their replacement, their state.
 
 A call of `run` is one task per worker, pinned to it, in which all steps happen: the scheduler is
-asked once per call, not per step. When a worker dies the others stop in the step they are in; its
-place is taken by the worker the nanny starts, which gets the state of the one that came furthest.
+asked once per call, not per step. When a worker dies, the others stop in the step they are in; its
+place is taken by the worker that Dask's nanny starts, with the state of the one with most steps.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ from ..replica import Replica, part_of
 from . import member
 from .cluster import install
 
-LOOK = 1.0  # seconds between looks at whether all workers are there, while none is at its end
-POLL = 0.2  # seconds between looks otherwise
+LOOK = 1.0  # seconds between checks that all workers are there, while none has ended
+POLL = 0.2  # seconds between checks once one has
 
 
 def ended(future):
-    """Whether a worker is at its end before the others: by an error, or by what `run` returned."""
+    """Whether a worker ended too early: by an error, or with a reason that `run` returned."""
     if future.status != "finished":
         return future.status == "error"
     found = future.result()
@@ -41,8 +41,8 @@ class DaskTrainer:
     cost, gradients   as in K.split_updates
     mean       whether the cost is a mean over rows; False: a sum
     checkpoint, every, keep   a folder of the client where the state is kept after each `every`
-               steps; the newest is taken up again where the folder has one
-    wait       seconds to wait for a worker in the place of one that died; then the others go on
+               steps; training goes on from the newest there, if there is one
+    wait       seconds to wait for a replacement of a worker that died; then the others go on
     timeout    seconds a worker waits for another one's gradients
     shared     workers of one computer exchange gradients in memory they share (on Linux); False:
                as messages, like those of different computers. The bits are the same
@@ -77,7 +77,7 @@ class DaskTrainer:
             if found is not None:
                 self.replica.load(found[1], found[0])
         install(self.client)
-        self.addresses, self.kept = self.chosen(workers), self.steps  # kept: where our values are
+        self.addresses, self.kept = self.chosen(workers), self.steps  # kept: step of our values
         self.join(dict.fromkeys(self.addresses))
 
     @property
@@ -86,7 +86,7 @@ class DaskTrainer:
         return self.replica.step
 
     def present(self):
-        """The addresses of the workers there are."""
+        """The addresses of all workers of the cluster."""
         return list(self.client.nthreads())
 
     def chosen(self, workers):
@@ -120,8 +120,9 @@ class DaskTrainer:
     def run(self, source, steps):
         """`steps` steps on data the workers get themselves; a list of the outputs of each.
 
-        source(step, rank, size) gives the inputs of one step for worker `rank` of `size`: called on
-        the worker; it has to give the same for the same numbers. `ckernels.dask.Batches` is one.
+        source(step, rank, size) gives the inputs of one step for worker `rank` of `size`. It is
+        called on the worker, and must give equal inputs for equal numbers. `ckernels.dask.Batches`
+        is one.
         """
         return self.steps_of(steps, source, None)
 
@@ -192,7 +193,7 @@ class DaskTrainer:
         error = next((f.exception() for f in futures.values() if f.status == "error"), None)
         found = {}
         for address, future in futures.items():
-            with contextlib.suppress(TimeoutError):  # died with its result: like one that is gone
+            with contextlib.suppress(TimeoutError):  # a worker that died with its result
                 if future.status == "finished":
                     found[address] = future.result(self.wait + 10)
         return found, error
@@ -219,8 +220,8 @@ class DaskTrainer:
     # ---- faults ---------------------------------------------------------------------------------
 
     def repair(self):
-        """Put workers in the place of those that died, and all into the state of the furthest."""
-        time.sleep(POLL)  # for the scheduler to see what a broken connection tells
+        """Replace workers that died; all get the state of the worker with most steps."""
+        time.sleep(POLL)  # until the scheduler knows of a worker whose connection broke
         there = set(self.present())
         self.generation += 1
         self.lost += sum(w not in there for w in self.addresses)
@@ -244,7 +245,7 @@ class DaskTrainer:
         self.join(dict.fromkeys(todo, source))
 
     def last_state(self):
-        """What is left when all workers died: the newest checkpoint, or the beginning."""
+        """(step, arrays) when all workers died: the newest checkpoint, or the values here."""
         found = self.checkpoints.latest() if self.checkpoints is not None else None
         if found is not None:
             self.replica.load(found[1], found[0])
@@ -267,7 +268,7 @@ class DaskTrainer:
             time.sleep(POLL)
 
     def correct(self):
-        """Give all workers the state of the first: their CPUs round differently."""
+        """Give all workers the state of the first, where their CPUs rounded differently."""
         self.corrected += 1
         first = self.addresses[0]
         source = self.client.submit(member.state, self.name, workers=[first], pure=False)
