@@ -1,8 +1,8 @@
 """The bridge to PyTensor: importing it registers the linker `ckernels` and the mode `CKERNELS`.
 
-Users import `ckernels.pytensor`. linker.py answers to PyTensor, pieces.py cuts a graph where Python
-has to run, convert.py translates it by the functions of translations/, perform.py calls what has
-no translation.
+Users import `ckernels.pytensor`. linker.py has what PyTensor calls, pieces.py cuts a graph where
+Python has to run, convert.py translates it by the functions of translations/, perform.py calls what
+has no translation.
 """
 
 from functools import partial
@@ -31,7 +31,7 @@ def _register():
 
 
 def _known_to_config():
-    """Let `pytensor.config.mode = "CKERNELS"` work: its filter has a list of names of its own."""
+    """Let `pytensor.config.mode = "CKERNELS"` work: PyTensor checks it against a list of names."""
     parameter = config._config_var_dict["mode"]
     parameter._apply = partial(_ours_or, parameter._apply)
 

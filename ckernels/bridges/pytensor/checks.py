@@ -1,9 +1,9 @@
-"""Ops that check sizes when they become known and are nothing afterwards.
+"""Ops that check sizes when they become known and then go away.
 
-`pytensor_agreed` holds operands of an Elemwise to PyTensor's rule that only axes of a type of size
-1 broadcast; `pytensor_specified` holds a tensor to the sizes of a SpecifyShape; `pytensor_asserted`
-is a CheckAndRaise. All are their first operand; a rewrite takes them out before any other looks at
-the graph.
+`pytensor_agreed` checks operands of an Elemwise by PyTensor's rule that only axes with size 1 in
+their type broadcast; `pytensor_specified` checks a tensor by the sizes of a SpecifyShape;
+`pytensor_asserted` is a CheckAndRaise. The value of each is its first operand; a rule takes them
+out before any other rule sees the graph.
 """
 
 import numpy as np
@@ -32,8 +32,8 @@ class DotMismatch(CKernelsError, TypeError):
 def agreed(node, inputs, core=(), error="broadcast"):
     """The values of the inputs of an Elemwise (or Blockwise), the first with a check of the rest.
 
-    core: how many last axes of each input do not take part in broadcasting; error: "batch" for what
-    PyTensor says of a BatchedDot, "indexed" of what is written at indices.
+    core: how many last axes of each input do not take part in broadcasting; error: whose message of
+    PyTensor an error has: "batch" of a BatchedDot, "indexed" of writing at indices.
     """
     kinds = [v.type for v in node.inputs]
     core = core or (0,) * len(inputs)
@@ -110,7 +110,7 @@ Op(
 def specified(x, sizes, what="SpecifyShape"):
     """`x`, which must have `sizes`: ints, scalar nodes, or None for any.
 
-    what: whose words an error has: "SpecifyShape", "Alloc", "Split" or "Mask".
+    what: whose message an error has: "SpecifyShape", "Alloc", "Split" or "Mask".
     """
     vector = ops.pack(*[-1 if s is None else s for s in sizes])
     return make("pytensor_specified", (x, vector), {"what": what})
@@ -151,7 +151,7 @@ def _run_specified(attrs, x, vector):
 
 
 def _lower_specified(node):
-    """Nothing, or a check of each call where the sizes are data."""
+    """The tensor alone; where sizes are data, with a check in each call."""
     x, vector = node.inputs
     wanted = known_values(vector)
     if wanted is not None and None not in wanted:
@@ -247,5 +247,5 @@ Op(
 
 @canonicalise.family.rule("pytensor_agreed", "pytensor_specified", "pytensor_asserted")
 def checked(node):
-    """Sizes are known now and were checked: what is left is the tensor itself."""
+    """Sizes are known by now and were checked: the tensor alone is left."""
     return node.op.lower(node)

@@ -14,7 +14,7 @@ from ...graph.node import Node, line_of, make, new_uid
 from .perform import performed
 from .registry import TRANSLATIONS, Between, Untranslated, find
 
-LARGE = 1 << 16  # bytes from which a constant is an argument of each call instead
+LARGE = 1 << 16  # bytes from which a constant is passed as an argument in each call
 
 
 class Converter:
@@ -30,7 +30,7 @@ class Converter:
         self.performed.append(node)
 
     def outputs(self, node, inputs):
-        """The values of the outputs of an apply node for values of its inputs; Untranslated."""
+        """The nodes of an apply node's outputs for those of its inputs; may raise Untranslated."""
         count = len(self.performed)
         try:
             found = find(TRANSLATIONS, node.op)(self, node.op, node, inputs)

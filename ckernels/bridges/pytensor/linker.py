@@ -1,7 +1,7 @@
 """The linker: PyTensor's graph to a callable, with PyTensor's storage and PyTensor's exceptions.
 
-Shared variables are inputs and updates are outputs, as in PyTensor's other linkers: arrays change
-hands by reference, nothing is copied in or out. Fusion, work in place and BLAS are left to
+Shared variables are inputs and updates are outputs, as in PyTensor's other linkers: arrays are
+passed by reference, nothing is copied in or out. Fusion, work in place and BLAS are left to
 ckernels, so PyTensor's rewrites for them are excluded.
 """
 
@@ -46,7 +46,7 @@ class CKernelsLinker(JITLinker):
         return self.choosing(fgraph, run) if self.pieces.converter.chooses else run
 
     def choosing(self, fgraph, run):
-        """`run` until the sides of a choice turn out to have different shapes."""
+        """`run`; once the sides of a choice differ in shape, pieces that compute both."""
 
         def call(*inputs):
             nonlocal run
@@ -102,8 +102,8 @@ class CKernelsLinker(JITLinker):
 def broken(fgraph, inputs):
     """What the first CheckAndRaise of the graph that does not hold raises, or None.
 
-    Shapes clash here before anything runs; in PyTensor a check that stands before the clash, and
-    says what is wrong in the user's words, comes first.
+    ckernels finds shapes that do not fit before anything runs; in PyTensor a check in front of them
+    raises first, with the user's message.
     """
     for node in fgraph.toposort():
         if not is_a(node.op, "CheckAndRaise"):
@@ -112,7 +112,7 @@ def broken(fgraph, inputs):
             conditions = FunctionGraph(fgraph.inputs, node.inputs[1:], clone=True)
             held = all(Pieces(conditions).callable()(*inputs))
         except Exception:
-            continue  # what the conditions are made of is broken itself
+            continue  # the conditions cannot be computed either
         if not held:
             return Raised(node.op.exc_type(node.op.msg), node)
     return None

@@ -2,7 +2,7 @@
 
 A plan knows the shape of everything it holds, so the shapes of the results are operands of the
 call: computed by the op's `infer_shape`, which PyTensor gives as a graph of sizes. Where an op
-cannot say them, there is Untranslated, and the graph is cut (see pieces.py).
+cannot infer them, Untranslated is raised, and the graph is cut (see pieces.py).
 """
 
 import numpy as np
@@ -58,7 +58,7 @@ class Call:
         return [s[0] for s in storage]
 
     def given(self, k, value):
-        """Input `k` as PyTensor has it: numbers for scalars, copies of what is written to."""
+        """Input `k` as PyTensor has it: numbers for scalars, a copy if `perform` writes to it."""
         if k in self.destroyed:
             value = value.copy() if isinstance(value, np.ndarray) else value
         if isinstance(value, np.ndarray) and not value.ndim and is_scalar(self.node.inputs[k]):
@@ -107,7 +107,7 @@ class _inner_mode:
 
 
 class Choice(Call):
-    """What an IfElse gives when both sides are there: PyTensor has no `perform` for it."""
+    """The value of an IfElse whose sides are both computed: PyTensor has no `perform` for it."""
 
     def __call__(self, condition, *sides):
         count = self.node.op.n_outs

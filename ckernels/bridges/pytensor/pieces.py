@@ -3,7 +3,8 @@
 A call stands between pieces where its operands or results are no tensors (random generators, lists,
 sparse matrices), or where PyTensor cannot say the shape of its result. Each apply node has a level:
 how many such calls come one after the other before it. One compiled function computes all of a
-level that later levels or the caller need.
+level that later levels or the caller need. A slot is the number of a value in the list that `run`
+hands from level to level.
 """
 
 import copy
@@ -18,7 +19,7 @@ from .registry import Untranslated, is_a
 
 
 class Level:
-    """What one level computes: {node: slot} by a compiled function, then calls in Python."""
+    """What one level computes. wanted: {node: slot}, compiled; calls: in Python, after that."""
 
     def __init__(self):
         self.wanted, self.calls = {}, []
@@ -27,8 +28,8 @@ class Level:
 class Pieces:
     """The pieces of a FunctionGraph. `call(*inputs)` gives the list of its outputs.
 
-    performed: the apply nodes that run in Python, inside of plans or between them. lazy: sides of
-    choices have one shape, so that only the side that is taken is computed.
+    performed: the apply nodes that run in Python, inside of plans or between them. lazy: take it
+    that both sides of a choice have one shape, so that only the side that is taken is computed.
     """
 
     def __init__(self, fgraph, lazy=True):
@@ -92,7 +93,7 @@ class Pieces:
     def computed(self, variable):
         """The slot in which the level of `variable` leaves its value.
 
-        What plans hold in parts, as the arrays of a sparse matrix, leaves them as a whole: the
+        Of a value that a plan holds in parts (a sparse matrix), later levels need the whole: the
         apply node that made it runs in Python too.
         """
         if variable in self.slots:
@@ -160,12 +161,12 @@ class Pieces:
         )
 
     def callable(self):
-        """The function of the values of the inputs: the compiled one itself where that is all."""
+        """The function of the values of the inputs: the compiled one where that is `whole`."""
         return self.single() if self.whole else self.run
 
     @property
     def whole(self):
-        """Whether one compiled function takes all inputs as they are, and does all there is."""
+        """Whether one compiled function takes all inputs as they are and gives all results."""
         inputs = self.fgraph.inputs
         return len(self.levels) == 1 and not self.outside and all(map(is_tensor, inputs))
 
@@ -232,7 +233,7 @@ def _between(node):
 
 
 def repeats(places):
-    """Which of `places` were there before; None stands for none."""
+    """The indices of `places` that occur earlier too; None is no place."""
     return [k for k, place in enumerate(places) if place is not None and place in places[:k]]
 
 

@@ -1,9 +1,9 @@
 """The registry of translations: one function per PyTensor op, found by the names of its classes.
 
-Names, not classes, so that rows exist for ops of several PyTensor versions and nothing of PyTensor
-is imported for an op no graph has. A translation is called with (context, op, apply node, values of
-its inputs) and returns the value of its output, or a list of them. Values are nodes of ckernels;
-for slices and None they are Python's own.
+Names, not classes, so that ops of several PyTensor versions have translations, and nothing of
+PyTensor is imported for an op that no graph has. A translation is called with (context, op, apply
+node, values of its inputs) and returns the value of its output, or a list of them. Values are nodes
+of ckernels; for slices and None they are Python's own.
 """
 
 TRANSLATIONS = {}
@@ -11,7 +11,7 @@ SCALARS = {}
 
 
 class Untranslated(Exception):
-    """An op, or this use of it, has no row: PyTensor's own `perform` computes it."""
+    """An op, or this use of it, has no translation: PyTensor's own `perform` computes it."""
 
 
 class Between(Untranslated):
@@ -39,12 +39,12 @@ def translates_scalar(*names):
 
 
 def is_a(op, *names):
-    """Whether the class of `op`, or one it comes from, has one of these names in PyTensor."""
+    """Whether the class of `op`, or a base of it, has one of these names."""
     return any(kind.__name__ in names for kind in type(op).__mro__)
 
 
 def find(table, op):
-    """The row for `op`, or Untranslated."""
+    """The translation of `op`; Untranslated where there is none."""
     for kind in type(op).__mro__:
         if kind.__name__ in table:
             return table[kind.__name__]

@@ -14,7 +14,7 @@ def inner_graph(context, op, node, inputs):
 
 @translates("IfElse")
 def ifelse(context, op, node, inputs):
-    """Lazy where both sides have one shape; else the graph is cut here, and a piece is chosen."""
+    """Lazy where both sides have one shape; else the graph is cut here, with both computed."""
     condition, *sides = inputs
     then, other = sides[: op.n_outs], sides[op.n_outs :]
     tensors = all(isinstance(x, Node) for x in sides)

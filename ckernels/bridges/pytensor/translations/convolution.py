@@ -10,7 +10,7 @@ LARGE = 512  # elements of a kernel of two axes; larger ones are left to SciPy, 
 
 @translates("Convolve1d", "Convolve2d")
 def convolve(context, op, node, inputs):
-    """numpy.convolve(x, y) by the convolution of images, which does not turn the kernel around."""
+    """numpy.convolve(x, y) by ops.conv, which does not turn the kernel around: `y` is flipped."""
     dtype = node.outputs[0].type.dtype
     x, y = [ops.cast(i, dtype) for i in inputs[:2]]
     mode = inputs[2].value

@@ -1,7 +1,7 @@
 """Elemwise, CAReduce and DimShuffle: PyTensor's loops over elements.
 
 PyTensor does not broadcast an axis that its type does not mark as of size 1, even where its size
-happens to be 1 in a call; `agreed` holds the operands to that.
+happens to be 1 in a call; `agreed` checks that.
 """
 
 from .... import dtypes, ops

@@ -1,8 +1,8 @@
 """Linear algebra, alone or under Blockwise: the ops here take axes before the last two as a batch.
 
-What ckernels has as an op of its own has a row; decompositions with other conventions (permuted LU,
-Schur, ...) run through PyTensor's perform. Where there is no factor or no solution PyTensor gives
-NaN, and so do these.
+What ckernels has as an op of its own is translated; decompositions with other conventions (permuted
+LU, Schur, ...) run through PyTensor's perform. Where there is no factor or no solution PyTensor
+gives NaN, and so do these.
 """
 
 from .... import ops
@@ -27,8 +27,8 @@ def blockwise(context, op, node, inputs):
 
 
 def unbatched(context, op, node, inputs):
-    """The row of the core op where there is no batch; else that row for all of the batch at once,
-    by the rules that Jacobians use.
+    """The translation of the core op; for a batch, of all of it at once, by the batch rules that
+    Jacobians use.
     """
     if node.outputs[0].type.ndim == len(op.outputs_sig[0]):
         return find(TRANSLATIONS, op.core_op)(context, op.core_op, node, inputs)
@@ -49,7 +49,8 @@ def unbatched(context, op, node, inputs):
 def _for_all(translated, inputs, ranks):
     """`translated(inputs)` with the axes before the last `ranks` as a batch, one after another.
 
-    The graph is first made for sums over the batch; of these only the shapes are left in the end.
+    The graph is first made for sums over the batch, which have the shape of one element of it;
+    then `batched` puts the whole batch in their place.
     """
     if all(x.ndim == rank for x, rank in zip(inputs, ranks)):
         return translated(inputs)

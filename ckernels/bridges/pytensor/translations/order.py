@@ -6,7 +6,7 @@ from ..registry import Untranslated, translates
 
 
 def _along(op, inputs):
-    """(tensor, axis): of PyTensor 3.3.7, where the axis is the op's, and before, an input."""
+    """(tensor, axis). The axis is a property of the op in PyTensor 3.3.7, before that an input."""
     if len(inputs) == 1:
         return inputs[0], op.axis
     x, axis = inputs

@@ -12,13 +12,13 @@ def _floats(node, inputs):
     return [ops.cast(x, dtype) for x in inputs]
 
 
-FEW, MANY = 8, 64  # columns, and rows from which they are worth keeping apart
+FEW, MANY = 8, 64  # at most so many columns, and at least so many rows: see `dot`
 
 
 @translates("Dot", "Dot22")
 def dot(context, op, node, inputs):
-    """The product; one of few columns is computed as its transpose, so that a loop over them, such
-    as the softmax of a row of classes, has its long side inside: 500 x 4 94 us, so 12."""
+    """The product; one of few columns is computed as its transpose, so that loops over it (as the
+    softmax over a few classes) have the long axis inside: 12 us instead of 94 us for 500 x 4."""
     x, y = _floats(node, inputs)
     if x.ndim == y.ndim == 2 and None not in (x.shape[0], y.shape[1]):
         if 1 < y.shape[1] <= FEW and x.shape[0] >= MANY:

@@ -1,7 +1,7 @@
-"""Scalar ops: what an Elemwise computes per element. Each row says in which dtype it computes.
+"""Scalar ops: what an Elemwise computes per element, and in which dtype.
 
-Operands come in the dtypes of PyTensor's graph and the result in the one PyTensor chose; a row
-casts between them as PyTensor's `impl` does. What is not here is computed by the op's own `impl`.
+Operands have the dtypes of PyTensor's graph and the result the one that PyTensor chose; a
+translation casts between them as PyTensor's `impl` does. Ops without one are computed by `impl`.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..registry import SCALARS, Untranslated, find, translates_scalar
 
 
 def apply_scalar(op, operands, dtype):
-    """The node of the scalar `op` on nodes `operands`, in `dtype`; Untranslated where none fits."""
+    """The node of the scalar `op` on nodes `operands`, in `dtype`; may raise Untranslated."""
     if dtypes.is_complex(dtype) or any(dtypes.is_complex(x.dtype) for x in operands):
         if type(op).__name__ not in COMPLEX:
             raise Untranslated(f"complex {type(op).__name__}")
@@ -171,7 +171,7 @@ def _invert(op, operands, dtype):
 
 @translates_scalar("Clip")
 def _clip(op, operands, dtype):
-    """PyTensor asks for the lower bound first, so that it wins where it is the larger one."""
+    """PyTensor compares with the lower bound first: with low > high, x < low gives low."""
     x, low, high = (ops.cast(i, dtype) for i in operands)
     if low.value is not None and high.value is not None and (low.value <= high.value).all():
         return ops.clip(x, low, high)

@@ -1,4 +1,4 @@
-"""Softmax and its kin, which PyTensor 3.3 gives as graphs of their own: one op here, stable."""
+"""Softmax and its kin, which PyTensor 3.3 has as inner graphs: here each is one op, stable."""
 
 from .... import ops
 from ..registry import Untranslated, translates
@@ -12,7 +12,7 @@ def _axes(op, x):
 
 
 def _flat(op, x, fn):
-    """fn(matrix, 1) over several axes at once."""
+    """fn(x, axis); for all axes at once fn of a matrix of one row."""
     axes = _axes(op, x)
     if len(axes) == 1:
         return fn(x, axes[0])

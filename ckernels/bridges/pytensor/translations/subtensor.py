@@ -39,7 +39,7 @@ def _key(op, parts):
 
 
 def _masked(x, key):
-    """`x`, whose axes must be as long as the constant masks of a key that are meant for them."""
+    """`x` with a check that its axes are as long as the constant masks that index them."""
     sizes, axis = [None] * x.ndim, 0
     for part in key:
         mask = isinstance(part, Node) and part.dtype == "bool" and part.value is not None
@@ -59,15 +59,15 @@ def subtensor(context, op, node, inputs):
 
 
 def _filling(static, y, part):
-    """`y`, whose axes of unknown size must be as long as those of the `part` it goes to."""
+    """`y` with a check that its axes of unknown size are as long as those of `part`, its target."""
     lead = part.ndim - y.ndim
     axes = tuple((k, (0, 1)) for k, size in enumerate(static) if size is None and lead == 0)
     return make("pytensor_agreed", (y, part), {"axes": axes, "error": "indexed"}) if axes else y
 
 
 def _whole_diagonal(x, key):
-    """Whether a key is the diagonal of a square matrix: then a loop over the matrix does for it,
-    which other loops can join, as most matrices of covariances are made."""
+    """Whether a key is the diagonal of a square matrix. It is then written by a loop over the
+    matrix, which can fuse with others: most matrices of covariances are made so."""
     if len(key) != 2 or x.ndim != 2 or None in x.shape or x.shape[0] != x.shape[1]:
         return False
     whole = np.arange(x.shape[0])
