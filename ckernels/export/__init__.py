@@ -13,7 +13,7 @@ from pathlib import Path
 from ..errors import ArgumentError
 
 TARGETS = ("c99", "native", "shared")
-MOST = 4096  # of a batch: plans are tried for each size
+MOST = 4096  # of `batch`: plans are checked for each n up to it
 
 
 def export(
@@ -33,15 +33,15 @@ def export(
 
     f: what K.function returned, or {name: function} for several over one state. target: "c99" for
     any compiler and machine; "native" for gcc and clang, with the runtime's own sources: the same
-    bits as the engine's, as fast on one thread; "shared" that compiled to libPREFIX.so, with
-    PREFIX.py to load it where ckernels is not installed. shapes: {input or
-    its name: shape} for inputs whose shape is not declared in full. prefix: of all names in C, by
-    default the name of the folder. weights: "const" arrays in the source, or "extern" for a file
-    PREFIX.bin that the caller loads. dtype: "float32" refuses wider floats. batch: what sizes that
-    neither declarations nor `shapes` tell are at most; the C functions take them as `n`. examples:
-    [(name, arrays)] to call for the test, by default each function `calls` times with random
-    numbers, in sizes for each of its plans.
-    ulps: how far results of the test may be off, in units of the last place of the largest one.
+    bits as the engine's, as fast on one thread; "shared" the same compiled to libPREFIX.so, with
+    PREFIX.py to load it where ckernels is not installed. shapes: {input or its name: shape} for
+    inputs whose shape is not declared in full. prefix: of all names in C, by default the name of
+    the folder. weights: "const" for arrays in the source, "extern" for a file PREFIX.bin that the
+    caller loads. dtype: "float32" refuses wider floats. batch: the largest value of sizes that
+    neither declarations nor `shapes` give; the C functions take these sizes as one argument `n`.
+    examples: [(name, arrays)] to call for the test, by default each function `calls` times with
+    random numbers, at least once for each of its plans. ulps: how far results of the test may be
+    off, in units of the last place of the largest one.
 
     Returns a Report with what it takes: flash, memory, multiply-adds. NotSupported, with the
     user's line, where something runs in NumPy. The functions and their variables do not change.

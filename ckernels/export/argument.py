@@ -1,8 +1,9 @@
 """Sizes that follow from the argument `n` of an exported function: their values, and their C.
 
-A plan for a class of sizes holds expressions over n and assumptions of it (graph/sizes.py). Here
-they are evaluated for each n that a caller may give, which tells for which the plan is right, and
-written as C. What cannot be written takes its present value, and the plan is for that n alone.
+A plan for a class of shapes has expressions over n and assumptions about n (graph/sizes.py). Here
+they are evaluated for each n that a caller may give, which shows for which n the plan is right, and
+written as C. Where C cannot compute an expression, its present value is written, and the plan is
+for that n alone.
 """
 
 from ..graph.sizes import (
@@ -91,7 +92,7 @@ def c_text(size):
     try:
         return _terms(size)
     except ValueError:
-        return str(int(size))  # noted: the plan is for this value
+        return str(int(size))  # an assumption: the plan is for this value alone
 
 
 def _terms(size):
@@ -103,13 +104,13 @@ def _terms(size):
 
 
 def _atom(what):
-    """One atom as C. ValueError where C would compute another number, or has none."""
+    """One atom as C; ValueError where C would compute another number, or cannot compute it."""
     if what[0] == SYMBOL:
         return "n"
     if what[0] not in (FLOOR_DIVIDE, MODULO, GREATEST, SMALLEST):
         raise ValueError
     if what[0] in (FLOOR_DIVIDE, MODULO) and any(_low(x) is None or _low(x) < 0 for x in what[1:]):
-        raise ValueError  # C rounds towards 0
+        raise ValueError  # C rounds towards 0, Python down
     a, b = (f"({_terms(x)})" if type(x) is Size else str(x) for x in what[1:])
     if what[0] == FLOOR_DIVIDE:
         return f"({a} / {b})"

@@ -28,7 +28,7 @@ from .routine import COPY, operands
 
 WIDTH = 100  # characters of a line
 VERSIONS = (
-    6  # of a convolution or a pool at 250 bytes each; that for all sizes takes 700, tables 144
+    6  # of a convolution or pool, 250 bytes each; one for all sizes takes 700, its tables 144
 )
 FEW = 4  # rows of a product: with fewer, no tile of c/gemm.c.in would be full
 
@@ -37,7 +37,7 @@ class Calls:
     """Lines of the body of the C function `name`.
 
     names: {buffer that is no row and not in the arena: C expression of its pointer}; offsets:
-    {buffer of the arena: bytes}; library: what is told which kernels and support are used;
+    {buffer of the arena: bytes}; library: the Library that notes which functions are used;
     writers: {kind of instruction: function(calls, instr)}.
     """
 
@@ -46,7 +46,7 @@ class Calls:
         self.names, self.offsets, self.library = names, offsets, library
         self.writers = writers or WRITERS
         self.lines, self.depth = [], 1
-        self.dims, self.wide, self.known = [], [], {}  # wide: of kernels that count in 64 bits
+        self.dims, self.wide, self.known = [], [], {}  # tables; wide: in 64 bits
         self.scans = 0
         self.rows, self.multiplied, self.times = {}, 0, 1
 
@@ -70,7 +70,7 @@ class Calls:
         buffer, offset = base
         if buffer[0] == "row":
             name = self.rows[buffer]
-            if isinstance(name, tuple):  # it does not move
+            if isinstance(name, tuple):  # the same at each step
                 return self.place((name[0], name[1] + offset))
         elif buffer[0] == "tmp":
             return f"arena + {c_text(self.offsets[buffer] + offset)}"
@@ -132,7 +132,7 @@ def gemm(calls, instr):
     calls.multiplied += calls.times * value_of(own.m * own.n * own.k * own.batch)
     dtype = "float64" if own.dtype else "float32"
     file = "gemm_few" if type(own.m) is int and own.m < FEW else "gemm"
-    dims = words(own.but(alpha=0, beta=0))[:-1]  # the unit is below
+    dims = words(own.but(alpha=0, beta=0))[:-1]  # but `unit`, used below
     calls.call_support(file, dtype, dims, instr.pointers[:3])
     if instr.kernel is not None:
         rest, count = words_after(GemmDims, instr.dims), own.m * own.batch * own.unit
@@ -141,7 +141,7 @@ def gemm(calls, instr):
 
 def native(calls, instr):
     calls.title(instr)
-    own = record_of(WindowDims, instr.dims)  # of a transposition: as many words, none is read here
+    own = record_of(WindowDims, instr.dims)  # of a transposition only `op` is right
     row, count = NATIVES[own.op], operands(instr)
     calls.multiplied += calls.times * value_of(multiplied(instr.dims))
     dims = words(own.but(slots=1, unit=0))
@@ -233,7 +233,7 @@ def stepwise(calls, instr, seek, j, most):
 
 
 def stepped(calls, instr, seek, j, most):
-    """The body is one kernel that takes the steps itself; afterwards rows are those of the last."""
+    """The body is one kernel that loops over the steps; rows end as those of the last step."""
     inner = instr.body[0]
     calls.put(f"if ({most} > 0) {{")
     calls.depth += 1
@@ -350,9 +350,9 @@ WRITERS = {KERNEL: kernel, GEMM: gemm, NATIVE: native, SCAN: scan, IF: branch, C
 class Library:
     """What the file of a model needs besides its plans: kernels, the math library, support.
 
-    planned: {function: sizes it is called for}, which another Library has `seen`. A function that
-    is called for few fixed sizes is written once for each: compilers then leave out what these
-    sizes do not need, and tables of sizes. None among the sizes: they follow from an argument.
+    planned: {function: sizes it is called for}, which an earlier Library has `seen`. A function
+    that is called for few fixed sizes is written once for each: compilers then leave out code that
+    these sizes do not need, and tables of sizes. None stands for sizes that an argument decides.
     """
 
     index = "ck_index"  # the type that sizes are counted in
@@ -360,13 +360,13 @@ class Library:
     def __init__(self, planned=None):
         self.planned, self.seen = planned or {}, {}
         self.snippets, self.kernels, self.support = {}, {}, {}
-        self.memory = set()  # of copy and clear: what is used
-        self.windows = False  # whether anything slides over images
+        self.memory = set()  # those of copy and clear that are used
+        self.windows = False  # whether there is a convolution or a pool
 
     def version(self, name, sizes, most):
-        """The number of the version of a function for these sizes, or None: there is one for all.
+        """The number of the version of a function for these sizes; None for one of all sizes.
 
-        most: of how many versions each is smaller than its share of the common one and its table.
+        most: up to how many versions are smaller than one for all sizes with its tables.
         """
         self.seen.setdefault(name, {})[sizes] = None
         found = list(self.planned.get(name, ()))
@@ -408,7 +408,7 @@ class Library:
         return f"ck_clear({to}, 0, {size});"
 
     def text(self):
-        """The C of all of it, what is needed first."""
+        """The C of all of it, definitions before their uses."""
         parts = [portable.support("prelude")]
         parts += [portable.support(name) for name in sorted(self.memory)]
         if self.windows:

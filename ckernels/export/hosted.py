@@ -1,8 +1,8 @@
-"""The same instructions for a computer with gcc or clang: kernels as the engine has them, products
-and convolutions by the runtime's own sources, which are copied beside the model.
+"""Instructions as C for a computer with gcc or clang: kernels as the engine has them, products and
+convolutions by the runtime's own sources, which are copied beside the model.
 
-With the flags of the engine the results are the same bits as its own with `blas=builtin`. One
-thread; work space of large products comes from malloc. What differs from C99 is in `WRITERS`.
+Compiled with the engine's flags, results are bit for bit those of the engine with `blas=builtin`.
+One thread; work space of large products comes from malloc. `WRITERS` has what differs from C99.
 """
 
 import re
@@ -82,7 +82,7 @@ class Hosted(Library):
 
 
 def call(calls, instr, function, dims):
-    """A call of the runtime, which runs the kernel that follows panel by panel."""
+    """A call of the runtime, which also runs the epilogue, panel by panel."""
     follows = calls.library.kernel(instr.kernel, instr.node)[0] if instr.kernel else "NULL"
     places = ", ".join(calls.place(p) for p in instr.pointers)
     numbers = calls.numbers(dims, False)
@@ -114,13 +114,13 @@ WRITERS = {**PLAIN, GEMM: gemm, NATIVE: windows}
 
 
 def alone(text):
-    """A source of the runtime whose includes are named without their rooms."""
+    """A source of the runtime with its includes named without folders."""
     return re.sub(r'(#(?:include|define TEMPLATE) ")\w+/', r"\1", text)
 
 
 def runtime_files(library):
-    """{name below the model's folder: text} of the runtime's sources and of what they stand on,
-    all in one folder: no compiler has to be told where headers are."""
+    """{name below the model's folder: text} of the runtime's sources and headers, all in one
+    folder, so that compilers need no include path."""
     found = {
         f"runtime/{Path(name).name}": alone((SOURCES / name).read_text(encoding="utf-8"))
         for name in sorted(library.sources | {*HEADERS, "image/native.h"})

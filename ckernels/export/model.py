@@ -23,7 +23,7 @@ KEYWORDS = frozenset(
     "union unsigned void volatile while arena state weights code main bool true "
     "false memory arena_bytes".split()
 )
-ALIGN = 64  # of parts of a file of weights
+ALIGN = 64  # bytes, of parts of a file of weights
 
 
 def c_name(text, taken, plain="v"):
@@ -161,7 +161,7 @@ def body(made, r, plan, number):
 
 
 def variant_name(r, number):
-    """The C name of one plan of a routine, and what its tables begin with."""
+    """The C name of one plan of a routine; names of its tables begin with it."""
     return f"{r.name}_way_{number}" if r.batch else r.name
 
 
@@ -173,7 +173,7 @@ class _Anywhere(dict):
 
 
 def rehearsal(hosted):
-    """write(plan): write its C and throw it away, for what that assumes of n."""
+    """write(plan), which writes the C of a plan only to note what the C assumes of n."""
     if hosted:
         from . import hosted as ways  # start-up
 

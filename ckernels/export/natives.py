@@ -1,6 +1,6 @@
-"""The runtime's own kernels and their C in an export: one row for each native instruction.
+"""The runtime's own kernels and their C in an export: a table by native instruction.
 
-A row says which file of `c/` has the function, how it is called, and how many operands it reads.
+It says which file of `c/` has the function, how it is called, and how many operands it reads.
 `multiplied` counts the multiply-adds of an instruction for the report.
 """
 
@@ -40,14 +40,14 @@ FIRST_CONVOLUTION, LAST_CONVOLUTION = records.CONV, records.DEPTHWISE_WEIGHT_GRA
 
 
 def dtype_of(dims):
-    """The dtype a native instruction works in; of a transposition, one of its width."""
+    """The dtype a native instruction works in; of a transposition, one as wide."""
     if dims[0] == records.TRANSPOSE:
         return ("uint32", "uint64")[dims[1]]
     return ("float32", "float64")[dims[1]]
 
 
 def multiplied(dims):
-    """Multiply-adds of a native instruction, padding counted."""
+    """Multiply-adds of a native instruction, those in the padding included."""
     op = dims[0]
     if op == records.TRANSPOSE or records.POOL_MAX <= op <= records.POOL_MAX_TAKE:
         return 0

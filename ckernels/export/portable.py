@@ -2,7 +2,7 @@
 
 Works on the text of generated functions and of the math library, line by line and word by word: no
 pragmas, attributes or builtins of one compiler remain, and math.h has the functions they stood for.
-What cannot be written in C99 is refused by the name of the kernel. Knows no graphs and no plans.
+What cannot be written in C99 raises NotSupported. Knows no graphs and no plans.
 """
 
 import functools
@@ -41,7 +41,7 @@ _EXPECT = re.compile(r"__builtin_expect\((.+), [01]\)( \?)")
 _RUN = re.compile(              # a copy in vectors: plan/lowerings/indexed.py
     r"typedef __typeof__\(\*to\) run .*;\n\s*int64_t i = j;\n\s*for \(; i \+ \d+ <= .*\n"
     r"(\s*)for \(; i < end; i\+\+\)")
-_TILES = (                      # loops over tiles in vectors, before those that do what is left
+_TILES = (                      # loops over tiles in vectors; scalar loops behind them do the rest
     (re.compile(r"^ *typedef [\w$]+ vec __attribute__.*\n", re.M), ""),
     (re.compile(r", lanes = sizeof\(vec\) / sizeof\([\w$]+\)"), ""),
     (re.compile(r"^( *)for \(; rows == 4 && j \+ 2 \* lanes <= \w; .*\{\n(?:.*\n)*?\1\}\n", re.M),
@@ -69,9 +69,9 @@ _BACKWARD = """\
 }}
 """
 _UNREAD = re.compile(r"^([ ]*)(?:const \w+(?: \*const)?|\w+ \*const) (\w+) = [^;,]+;$")
-_ROW = re.compile(r"\brow = lo / \w+, | row\+\+;|/\*.*?\*/")  # a row that is only counted
+_ROW = re.compile(r"\brow = lo / \w+, | row\+\+;|/\*.*?\*/")  # a number of a row that nothing reads
 _STRIP = re.compile(r"^ *\w+ (s\d+)\[\d+\];$")
-_BLOCKS = re.compile(  # a sum of rows of one block
+_BLOCKS = re.compile(  # a sum over a row that is one block
     r"double (a_\w+) = 0;\n +\{ const \w+ b = 0;\n"
     r"(?:.*\n)*? +\1 \+= (\w+);"
 )
@@ -79,7 +79,7 @@ _SIGNATURE = "int {}(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
 
 
 def c99(text):
-    """`text` without what only some compilers know."""
+    """`text` without what only some compilers understand."""
     if " vec __attribute__" in text:
         for pattern, instead in _TILES:
             text = pattern.sub(instead, text)
@@ -91,14 +91,14 @@ def c99(text):
     text = _RUN.sub(r"for (int64_t i = j; i < end; i++)", text)
     text = _EXPECT.sub(r"(\1)\2", text)
     strips = _STRIPS.search(text)
-    if strips:  # of the columns of a dense matrix, in vectors
+    if strips:  # vectors over columns of a dense matrix: scalar loops instead
         scalar = _FORWARD if "int64_t first = indptr[r]" in text[: strips.start()] else _BACKWARD
         text = text[: strips.start()] + scalar.format(strips[1])
     return text
 
 
 def without_unread(text):
-    """`text` without constants that their block never reads, and strips that nobody does."""
+    """`text` without constants that their block never reads, and strips that nothing reads."""
     if len(re.findall(r"\brows\b", re.sub(r"/\*.*?\*/", "", text, flags=re.S))) == 1:
         text = text.replace("const int64_t rows = d[0], ", "const int64_t ")
     if not re.search(r"\brow\b", _ROW.sub("", text)):
@@ -111,7 +111,7 @@ def without_unread(text):
             if all(re.match(rf" *for \(.*\) {strip[1]}\[c\] = ", x) for x in users):
                 lines = [x for x in lines if x != line and x not in users]
     kept = []
-    for k in range(len(lines) - 1, -1, -1):  # from the end: what was read by what went
+    for k in range(len(lines) - 1, -1, -1):  # from the end: some are read only by what is left out
         match = _UNREAD.match(lines[k])
         if match and not read_below(match, kept):
             continue
@@ -158,7 +158,7 @@ def fallible(kernel):
 
 
 def narrow(kernel):
-    """Whether all 64-bit integers in the C of a kernel are sizes and places."""
+    """Whether all 64-bit integers in the C of a kernel are sizes and indices."""
     if not isinstance(kernel, Kernel):
         return kernel.form == "steps" and narrow(kernel.kernel)
     return not any("64" in x.dtype and "int" in x.dtype for x in (*kernel.operands, *kernel.values))
@@ -191,12 +191,12 @@ def function(kernel, node=None):
 
 
 def alone(text):
-    """Whether a text has one function: then it may stand in a file more than once."""
+    """Whether a text is one function, of which a file may then have several versions."""
     return len(re.findall(r"^(?:CK_NOINLINE )?static .*\)(?: \{)?$", text, re.M)) == 1
 
 
 def for_sizes(text, name, number, pointers, sizes):
-    """A kernel for these dims and this range, the last of `sizes`; it takes its pointers only."""
+    """A kernel for fixed sizes: its dims, then its range; its arguments are pointers only."""
     head = re.search(rf"{name}\(void \*const \*p, const (\w+) \*d, .*\{{\n", text)
     body = re.sub(r"\A    (?:\(void\)\w+; ?)+\n", "", text[head.end() :])
     *dims, count = sizes
@@ -217,7 +217,7 @@ def for_sizes(text, name, number, pointers, sizes):
 
 
 def support_for(text, name, number, dims, flag):
-    """A function of `c/` for these dims and this flag; it takes its pointers only."""
+    """A function of `c/` for these dims and this flag; its arguments are pointers only."""
     head = re.search(rf"{name}\(const ck_index \*d, (?:int (\w+), )?", text)
     body = text.index("{\n", head.end()) + 2
     lines = dims_of("ck_index", dims)

@@ -1,8 +1,8 @@
 """Recorded calls: what the functions compute here, and a C program that compares.
 
-Functions are called as copies on variables of their own, so nothing of the user's changes. The
-program exits with the number of results that are further off than the bound; integers must be
-equal.
+Copies of the functions are called, on variables of their own, so that the user's do not change. The
+exit status of the program is the number of results that are further off than the bound; integers
+must be equal.
 """
 
 from dataclasses import dataclass, field

@@ -1,9 +1,9 @@
 """One function with shapes that never change, or that follow from one size n: its instructions
 and where all buffers lie.
 
-Plans the function as a call would, up to the compiler, then settles what a running engine does at
-each call: updates write their variable where nothing else needs the old value, or wait in the arena
-until the end. What has no C is refused here, by its name and the user's line. Writes no C.
+Plans the function as a call would, up to the compiler, then decides what the runtime decides in a
+call: an update writes to its variable where nothing else needs the old value, else it waits in the
+arena until the end. What has no C is refused here, by its name and the user's line. Writes no C.
 """
 
 from dataclasses import dataclass, field, replace
@@ -33,14 +33,14 @@ from ..plan.records import WindowDims
 from . import portable
 from .argument import holds, largest, shape_at, spans
 
-VARIANTS = 8  # of one function for all n
-COPY = 6  # an instruction of this room: bytes of the arena to a variable
+VARIANTS = 8  # of one function, at most
+COPY = 6  # a kind that only this room has: bytes of the arena are copied to a variable
 
 
 @dataclass
 class Variant:
     """instructions: of the top level; offsets: {buffer: bytes in the arena}; sizes: the ShapeClass
-    they are expressions of; n: what it was made for; fits: for which n it is right."""
+    of their expressions; n: for which it was made; fits: spans of the n for which it is right."""
 
     instructions: list
     offsets: dict
@@ -56,7 +56,7 @@ class Variant:
 class Routine:
     """name: of the C function; cells: variable nodes; written: indices of those that updates
     write; batch: the largest n, or None where all shapes are fixed; variants: one for all n, or
-    several that share them."""
+    several for parts of them."""
 
     name: str
     spec: object
@@ -127,9 +127,9 @@ def routine(name, f, shapes=None, dtype=None, scratch=False, batch=None, write=N
     """The Routine of a function; NotSupported where an instruction runs in NumPy.
 
     dtype: "float32" refuses what is computed in wider floats; scratch: keep the memory that the
-    runtime's own convolutions work in. batch: sizes that remain open are n, which is at most that;
-    write(plan): writes the C of a plan and throws it away, for what C assumes of n. Of two orders,
-    that with the smaller arena, then that with fewer copies.
+    runtime's own convolutions work in. batch: the largest n; sizes that remain open are n.
+    write(plan): notes what the C of a plan assumes of n. Of two orders of updates, the one with the
+    smaller arena is taken, then the one with fewer copies.
     """
     spec = spec_of(f)
     orders = (False, True) if spec.updates else (False,)
@@ -184,8 +184,8 @@ def variants_for_all(best, write, batch, name):
 
 
 def planned(name, spec, leaves, dtype, scratch, last, of, most):
-    """The Variant for shapes {leaf: shape}, whose open size is `most` at most; last: updates wait
-    for those who read the old value."""
+    """The Variant for shapes {leaf: shape}, whose open size is `most` at most; last: updates
+    come after all that reads the old value, where they can."""
     with config.change(openmp=False):
         try:
             draft = pipeline.run(
@@ -251,7 +251,7 @@ def operands(instr):
 
 
 def settle_scratch(instr, sizes, keep, most):
-    """Leave out the scratch of a native instruction, or (keep) have it for one thread."""
+    """Leave out the scratch memory of a native instruction, or (keep) make it one thread's."""
     at = operands(instr)
     if instr.dims[0] not in WITH_SCRATCH:
         return
@@ -273,8 +273,8 @@ def settle_scratch(instr, sizes, keep, most):
 
 
 def settle_updates(instructions, cells, spec, shapes, sizes):
-    """The instructions with all ("next", i) renamed: the variable's own memory, or a place in the
-    arena that is copied to it at the end."""
+    """The instructions with buffers ("next", i), the new values, renamed: to the memory of the
+    variable, or to a buffer in the arena that is copied to it at the end."""
     names = {}
     for i in range(len(spec.updates)):
         if in_place(instructions, ("next", i), ("cell", cells[i])):
@@ -305,8 +305,8 @@ def settle_updates(instructions, cells, spec, shapes, sizes):
 
 
 def readers_first(instructions, cells):
-    """The instructions with updates behind all who read the old value, where only they can go
-    there: nobody reads what they write."""
+    """The instructions with each update after the last that reads the old value, unless anything
+    later uses what the update writes."""
     order = list(instructions)
     for i, cell in enumerate(cells):
         seen = [touched(instr) for instr in order]
