@@ -1,7 +1,7 @@
-"""What NumPy's functions do with tensors: arithmetic makes graphs, the rest says what to call.
+"""What NumPy's functions do with tensors: arithmetic makes graphs, all else an error with advice.
 
 NumPy asks its operands before it computes (`__array_ufunc__`, `__array_function__`). Operators of
-arrays and tensors come through here as ufuncs; what has no meaning for symbols is refused in words.
+arrays and tensors come here as ufuncs; for other functions an error names the K function to use.
 """
 
 import operator
@@ -59,7 +59,7 @@ _names = frozenset()  # of the public functions
 
 
 def register_names(names):
-    """Let refusals point to these functions: the public names of K."""
+    """Let errors name one of these functions to use instead: the public names of K."""
     global _names
     _names = frozenset(names)
 

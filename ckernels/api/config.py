@@ -136,7 +136,7 @@ _resets = []
 
 
 def register_reset(reset):
-    """Let `clear_session` call `reset` too: for files that keep something of a session."""
+    """Let `clear_session` call `reset` too: for files that hold state of a session."""
     _resets.append(reset)
 
 
@@ -184,7 +184,7 @@ def _runtime():
 
 
 class _NumPyOnly:
-    """What there is to say and to set where NumPy computes everything: one thread, its BLAS."""
+    """Stands for the C runtime where that is missing: NumPy computes, in one thread."""
 
     set_num_threads = staticmethod(lambda n: None)
     get_num_threads = staticmethod(lambda: 1)

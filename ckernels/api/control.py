@@ -25,8 +25,8 @@ def check(x, *conditions, message=""):
 
 
 def zero_grad(x):
-    """`x`, with zeros as the gradient behind it: the cost still depends on what is there, unlike
-    behind `stop_gradient`.
+    """`x`, through which gradients are zero; unlike with `stop_gradient`, a cost still counts as
+    depending on `x`.
 
     >>> x = K.variable(3.0)
     >>> float(K.grad(K.zero_grad(x) * x, x).eval())
@@ -36,7 +36,7 @@ def zero_grad(x):
 
 
 def grad_clip(x, low, high):
-    """`x`; what the gradient is here is limited to [low, high] on its way back, elementwise.
+    """`x`; the gradient that comes back to it is limited to [low, high], elementwise.
 
     >>> x = K.variable(3.0)
     >>> float(K.grad(K.grad_clip(x, -1, 1) ** 2, x).eval())
@@ -46,7 +46,7 @@ def grad_clip(x, low, high):
 
 
 def grad_scale(x, factor):
-    """`x`; the gradient is multiplied by the number `factor` here on its way back.
+    """`x`; the gradient that comes back to it is multiplied by the number `factor`.
 
     >>> x = K.variable(3.0)
     >>> float(K.grad(K.grad_scale(x, -1.0) ** 2, x).eval())

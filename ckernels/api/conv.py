@@ -375,8 +375,9 @@ def local_conv1d(inputs, kernel, kernel_size, strides, data_format=None):
 def local_conv2d(inputs, kernel, kernel_size, strides, output_shape, data_format=None):
     """A 2D convolution with another kernel at each place.
 
-    kernel: (output rows * output columns, rows * columns * channels, filters), places and offsets
-    row by row (with channels_first the channel comes before rows and columns, as in Keras).
+    kernel: (output rows * output columns, rows * columns * channels, filters): the first axis has
+    pixels of the result, the second elements of a window, both row by row (with channels_first the
+    channel comes before rows and columns, as in Keras).
     output_shape: (output rows, output columns).
 
     >>> x, kernel = K.ones((2, 5, 5, 3)), K.ones((12, 18, 7))

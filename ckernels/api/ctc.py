@@ -25,7 +25,7 @@ def _rows():
 def ctc_label_dense_to_sparse(labels, label_lengths):
     """The first label_lengths[i] labels of each row of `labels`, as a sparse tensor of its shape.
 
-    labels: (samples, length), label_lengths: (samples,) or (samples, 1). Classes 0 are stored too.
+    labels: (samples, length), label_lengths: (samples,) or (samples, 1). Labels 0 are stored too.
 
     >>> import scipy.sparse
     >>> s = K.ctc_label_dense_to_sparse(np.array([[3, 0], [1, 9]]), np.array([2, 1]))
@@ -171,6 +171,6 @@ def _greedy(y, lengths):
 
 
 def _cut(sequences, counts):
-    """`sequences` (samples, steps) up to the longest of the batch, 0 for an empty batch."""
+    """`sequences` (samples, steps), steps cut to the longest of the batch (0 if it is empty)."""
     longest = ops.max(ops.concatenate([counts, np.zeros(1, "int64")]))
     return ops.getitem(sequences, (slice(None), slice(None, longest)))

@@ -74,7 +74,7 @@ def eig(x):
 
 
 def pinv(x):
-    """The Moore-Penrose inverse; its gradient is that at constant rank.
+    """The Moore-Penrose inverse; its gradient takes the rank as constant.
 
     >>> K.pinv(np.array([[2.0, 0.0], [0.0, 0.0], [0.0, 4.0]])).eval()
     array([[0.5 , 0.  , 0.  ],
@@ -89,7 +89,7 @@ def pinv(x):
 def solve_triangular(a, b, lower=False, trans=False, unit_diagonal=False):
     """The x with a . x = b, where only one triangle of `a` is read. b: a vector or matrices.
 
-    trans: solve with the transpose of `a`. unit_diagonal: the diagonal is taken for ones.
+    trans: solve with the transpose of `a`. unit_diagonal: the diagonal counts as ones.
 
     >>> a = np.array([[2.0, 9.0], [1.0, 4.0]])
     >>> K.solve_triangular(a, np.array([2.0, 5.0]), lower=True).eval()
@@ -112,8 +112,8 @@ def lstsq(a, b, rcond=None):
     """(x, residuals, rank): the x with the least |a . x - b|, of these the shortest; the sum of
     squares that is left for each column of `b`; the rank of `a`, int64.
 
-    rcond: singular values below this part of the largest count as 0. The gradient is that at
-    constant rank.
+    rcond: singular values below this part of the largest count as 0. The gradient
+    takes the rank as constant.
 
     >>> x, left, rank = K.lstsq(np.array([[1.0], [1.0]]), np.array([1.0, 3.0]))
     >>> x.eval(), left.eval(), rank.eval()

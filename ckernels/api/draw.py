@@ -1,4 +1,4 @@
-"""Graphs and compiled functions to look at: pictures, and what became of them in words."""
+"""Pictures of graphs and of compiled functions, and explanations of compiled functions in words."""
 
 import os
 
@@ -7,12 +7,13 @@ from ..graph.printing import nodes_of
 
 
 def draw(what, path=None):
-    """A picture of a compiled function, of a tensor or of several: the text of a page, or `path`.
+    """A picture of a compiled function, of a tensor or of several: the text of an HTML page.
 
-    path: a file to write, .html or .svg. The page needs no network: it shows a function as kernels,
-    after rewriting and as written (before its first call only as written), a tensor as written.
-    Drag to move, turn the wheel to zoom, search, click a box for its line, its operations and its
-    C. With `K.function(..., profile=True)` kernels are coloured by the time they take.
+    path: a file to write and return instead, .html or .svg. The page needs no network. It shows a
+    function as kernels, after rewriting and as written (before its first call only as written), a
+    tensor as written. Drag to move, turn the wheel to zoom, search, click a box for its line, its
+    operations and its C. With `K.function(..., profile=True)` kernels are coloured by the time they
+    take.
 
     >>> x = K.placeholder((None, 3), name="x")
     >>> K.draw(K.tanh(x) * 2).startswith("<!DOCTYPE html>")
@@ -38,10 +39,10 @@ def draw(what, path=None):
 
 
 def explain(function):
-    """What became of a compiled function, as a text: `function.explain(rewrites=True)`.
+    """How a function was compiled, as a text: `function.explain(rewrites=True)`.
 
-    First the rewrites of its graph that were made, with the lines of yours they were made of; then
-    what each instruction of the last plan computes, and why it does not compute more.
+    First the rewrites of its graph, with the lines of your program that they changed; then what
+    each instruction of the last plan computes, and why it does not compute more.
 
     >>> x = K.placeholder((3,), name="x")
     >>> f = K.function([x], K.log(1 + K.exp(x)))

@@ -1,6 +1,6 @@
-"""What a draw of RandomStreams may be asked for, and what not: seeds, sizes, dtypes, counts.
+"""The arguments of draws of RandomStreams, checked: seeds, sizes, dtypes, counts.
 
-Checked before anything is drawn: a refused draw leaves the streams as they were.
+They are checked before anything is drawn: a draw that fails leaves the streams as they were.
 """
 
 import numbers
@@ -97,7 +97,7 @@ def handle(d):
 
 
 def float_of(dtype, *bounds):
-    """The dtype of a draw: as asked, or floatx() and that of the tensors it is scaled by."""
+    """The dtype of a draw; for None, what floatx() and the tensors in `bounds` promote to."""
     if dtype is None:
         tensors = [b.dtype for b in bounds if isinstance(b, Node)]
         dtype = dtypes.promote([dtypes.floatx(), *tensors])

@@ -1,8 +1,8 @@
 """K.function: checks everything a user hands over, then gives the engine one closed graph.
 
-Closed means: `givens` substituted, default updates collected, defaulted placeholders filled in,
-every input a placeholder. What is wrong is said here, in the user's words and with the user's
-line; the engine (`ckernels.runtime.function`) sees only graphs that make sense.
+Closed means: `givens` substituted, default updates collected, placeholders that have a default
+filled in, every input a placeholder. Wrong arguments raise errors here, with the user's line; the
+engine (`ckernels.runtime.function`) gets only graphs that make sense.
 """
 
 import warnings
@@ -81,9 +81,8 @@ def function(
 
     inputs   placeholders (or `In`); any other tensor may be an input too and is then not computed
     outputs  one tensor (the call returns an array) or a list (it returns a list; may be empty)
-    updates  pairs (variable, new value), a dict, or results of `update`, `update_add`, ...;
-    computed from
-             the old values, applied together after the outputs
+    updates  pairs (variable, new value), a dict, or results of `update`, `update_add`, ...; all are
+             computed from the old values, and applied together after the outputs
     givens   pairs or a dict: tensors and what stands for them in this function only
     mode     "compiled", "fast_compile", "reference" or "debug"; None: the flag `mode`
     on_unused_input  "ignore", "warn" or "raise"; None: the flag
@@ -316,7 +315,7 @@ class _Graph:
 
     @staticmethod
     def _input_node(one):
-        """The placeholder for an input: its own, or a new one (other name, inner tensor)."""
+        """The placeholder for an input: itself, or a new one (for another name or tensor)."""
         node = one.variable.node
         name = one.name or one.variable.name
         if node.op.name == "placeholder" and name == node.name:
@@ -324,13 +323,13 @@ class _Graph:
         return placeholder_node(node.dtype, node.shape, name)
 
     def _substituted(self, nodes):
-        """`nodes` with all givens put in at once (so they have no order), then the inputs."""
+        """`nodes` with all givens substituted at once, in no order, and then the inputs."""
         if self.givens:
             nodes = rebuild(nodes, {**self.cuts, **self.givens})
         return rebuild(nodes, self.cuts) if self.cuts else nodes
 
     def add_default_updates(self, excluded):
-        """Collect the default updates of all variables in use, and of those these use."""
+        """Collect the default updates of all variables in use, and of those that updates use."""
         if excluded is True:
             return
         skip = {need_variable(v, "no_default_updates").node for v in excluded or ()}
@@ -368,7 +367,7 @@ class _Graph:
             self.updates = [(v, new) for (v, _), new in zip(self.updates, roots[count:])]
 
     def check_inputs(self, on_unused):
-        """ValueError for a placeholder no input gives; the asked reaction to unused inputs."""
+        """ArgumentError for a placeholder that is no input; on_unused: see `function`."""
         used = self.placeholders()
         for node in used:
             if node not in self.inputs:

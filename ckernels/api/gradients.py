@@ -29,9 +29,9 @@ def gradients(loss, variables, disconnected="raise"):
 def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=None):
     """The gradient of the scalar `cost`: a tensor for a tensor `wrt`, a list for a list.
 
-    The gradient by a sparse tensor is sparse: by its stored numbers.
-    known_grads: {tensor: its gradient}, from where to start (then cost may be None).
-    consider_constant: tensors that are not differentiated through.
+    With respect to a sparse tensor it is sparse: that for its stored numbers.
+    known_grads: {tensor: gradient of the cost with respect to it}, to start from (cost may then be
+    None). consider_constant: tensors that are not differentiated through.
 
     >>> x = K.variable(3.0)
     >>> K.grad(x ** 2, x).eval(), K.grad(K.grad(x ** 3, x), x).eval()
@@ -185,9 +185,10 @@ def checkpoint(function):
     no memory and is computed a second time. A chain of n layers in segments of sqrt(n), each in a
     checkpoint, needs memory for 2 sqrt(n) layers instead of n, for one more run of the layers.
 
-    function: takes tensors (and whatever else), gives a tensor, or a list or tuple of them: a
-    result is recomputed for itself. Tensors it captures from outside are not computed again; a
-    gradient by a tensor inside is not connected. Random draws inside are the same both times.
+    function: takes tensors (and whatever else), gives a tensor, or a list or tuple of them: each
+    result is recomputed separately. Tensors it captures from outside are not computed again; a
+    gradient with respect to a tensor that it makes is not connected. Random draws
+    inside are the same both times.
 
     >>> x = K.variable([0.5, 1.0])
     >>> block = K.checkpoint(lambda t: K.tanh(K.tanh(t) * 2.0))

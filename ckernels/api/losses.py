@@ -1,4 +1,4 @@
-"""Cross-entropies. They take an `output` that is a softmax or sigmoid apart: nothing saturates."""
+"""Cross-entropies. For an `output` of softmax or sigmoid they use its logits: nothing saturates."""
 
 import warnings
 
@@ -33,7 +33,7 @@ def categorical_crossentropy(output, target, from_logits=False):
 def _warn_of_order(name, output, target):
     """Warn where the operands look exchanged: Keras from 2.0.7 on and Theano have the target first.
 
-    That is where the second is a softmax or a sigmoid, and the first is neither.
+    They look so where the second is a softmax or a sigmoid, and the first is neither.
     """
     if _made_by(output) in ACTIVATIONS or _made_by(target) not in ACTIVATIONS:
         return
@@ -63,7 +63,7 @@ def _operands(output, target):
 
 
 def _logits(output, from_logits, activation):
-    """The logits of `output`, or None: it holds probabilities of unknown making."""
+    """The logits of `output`; None where it holds probabilities that were made otherwise."""
     if activation == "softmax" and output.ndim == 0:
         raise ShapeError(
             "a cross-entropy over classes needs an output with a class axis, got a scalar"

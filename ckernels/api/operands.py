@@ -115,7 +115,7 @@ def _refusal(array, what, x):
 def converted(array, dtype, what="the value"):
     """`array` with `dtype` (a name), or DTypeError naming both where its meaning would change.
 
-    Precision may go (float64 -> float32), kinds may widen (int -> float); otherwise every element
+    Precision may be lost (float64 -> float32), kinds may widen (int -> float); else every element
     must keep its value: a float may become an integer when it is one, complex never becomes real.
     """
     target = np.dtype(dtypes.name_of(dtype))

@@ -45,8 +45,8 @@ def py_op(function, inputs, outputs, infer_shape=None, gradient=None, name=None)
     outputs: what one result is: a tensor of `inputs` (same dtype and shape), or (dtype, shape) with
         None for unknown sizes, or a dtype for a scalar; a list of these for several results.
     infer_shape: infer_shape(*shapes of the inputs) -> the shape, or shapes, of the results. Sizes
-        are integers, None while unknown. With neither it nor full shapes the function that holds
-        the operation runs in pieces.
+        are integers, None while unknown. With neither this nor full shapes in `outputs`, functions
+        with the operation run in pieces.
     gradient: gradient(inputs, outputs, cotangents) -> for each input a tensor, the gradient of a
         cost by it, or None where there is none. All three are lists of tensors; a cotangent is the
         gradient of the cost by that output. It builds a graph: it is not called with arrays.
@@ -156,14 +156,14 @@ def c_op(
 
 
 class OwnC:
-    """Runs the kernel of a body of C on arrays: the meaning of the operation."""
+    """Runs the kernel of a body of C on arrays: the oracle of the operation."""
 
     def __init__(self, name, kernel, errors, body, support):
         self.name, self.kernel, self.errors = name, kernel, errors
         self.texts = {"": body, " support": support}
 
     def address(self):
-        """Of the machine code; OwnCodeError with the compiler's words about the user's lines."""
+        """The address of the machine code; OwnCodeError has the compiler's message and line."""
         from .. import compiler  # start-up
         from ..codegen.emit import emit  # start-up
 
@@ -175,7 +175,7 @@ class OwnC:
             raise OwnCodeError(self.complaint(str(problem)), problem.source) from None
 
     def complaint(self, text):
-        """The sentence for what the compiler said."""
+        """The message of the error for what the compiler said."""
         words = text.splitlines()[0].partition(": ")[2] or text
         found = re.search(re.escape(self.name) + r"( support)?:(\d+):(?:\d+:)? *(.*)", words)
         if not found:
@@ -187,7 +187,7 @@ class OwnC:
         return f"the {where} of c_op {self.name} does not compile, line {line}: {said}{shown}"
 
     def fitted(self, own):
-        """This for the results of `own`: function of arrays."""
+        """A function of arrays that gives the results of `own`."""
         return partial(self.run, own)
 
     def run(self, own, *arrays):
@@ -292,12 +292,12 @@ def _type(output, inputs, nodes):
 
 
 def _slopes(gradient):
-    """The gradient function over nodes of one over tensors."""
+    """A gradient function of tensors as one of nodes; None stays."""
     return None if gradient is None else Slopes(gradient)
 
 
 class Slopes:
-    """`gradient`, a function over tensors, over nodes; a class, for closures have no pickle."""
+    """`gradient`, a function of tensors, as one of nodes; a class, as closures have no pickle."""
 
     def __init__(self, gradient):
         self.gradient = gradient

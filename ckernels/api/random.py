@@ -111,7 +111,7 @@ def random_uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
     span = high - low if not hasattr(low, "op") and not hasattr(high, "op") else ops.sub(high, low)
     if not whole:
         y = ops.cast(_scaled(u, span, low, "minval and maxval"), dtype)
-        # A product with u < 1 is rounded below the other factor where that is a normal number.
+        # u * high with u < 1 is rounded to less than `high`, unless that is a subnormal number.
         exact = (
             _is(low, 0)
             and isinstance(high, (int, float))

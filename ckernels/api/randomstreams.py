@@ -2,7 +2,7 @@
 
 Each draw owns a state, a Variable of shape (streams, 6), whose default update is the state after
 the draw; draws start 2**134 numbers apart, their streams 2**72. The generator is in ops/mrg.py;
-here is how Theano deals seeds and streams out and what it makes of uniform numbers.
+this file gives seeds and streams to draws, and makes other numbers of uniform ones, as Theano does.
 """
 
 import math
@@ -98,7 +98,7 @@ class RandomStreams:
     def get_substream_rstates(self, n_streams, dtype=None, inc_rstate=True):
         """An int32 matrix (n_streams, 6) of states 2**72 numbers apart, from `rstate` on.
 
-        inc_rstate: move `rstate` on afterwards. dtype is what Theano asked for; it means nothing.
+        inc_rstate: move `rstate` on afterwards. dtype is an argument of Theano's, without effect.
         """
         count = integer(n_streams, "the number of streams")
         if count < 1:
@@ -159,7 +159,7 @@ class RandomStreams:
         check_fits(sizes, avg=avg, std=std)
         count = times(*sizes)
         even = count + count % 2 if isinstance(count, int) else ops.add(count, ops.mod(count, 2))
-        # Theano counts with an int64, not with a Python int: 15360 streams for any size.
+        # In Theano this size is a NumPy int64, not a Python int: it gets 15360 streams.
         held = (np.int64(even) if isinstance(even, int) else Tensor(even),)
         u = self._draw(held, [even], dtype, nstreams)
         half = even // 2 if isinstance(even, int) else ops.floor_div(even, 2)
@@ -249,7 +249,7 @@ class RandomStreams:
         return self.pretty_return(state, Tensor(new), Tensor(sample), size, nstreams)
 
     def _choices(self, p, count, what, nstreams, replace, strict=False):
-        """(uniform numbers, chosen indices (rows, count)); Theano gives these 15360 streams."""
+        """(uniform numbers, chosen indices (rows, count)); Theano has 15360 streams for them."""
         count = operand(count, what)
         if isinstance(count, Node):
             if count.ndim or not dtypes.is_discrete(count.dtype):

@@ -1,7 +1,7 @@
 """K.rnn: a Keras step function along the time axis, with masks, as one scan or unrolled.
 
 The step takes and returns what Keras documents: step(input, states) -> (output, new states). Time
-is made the first axis, the rest is `make_scan`.
+becomes the first axis; `make_scan` does the rest.
 """
 
 from .. import ops
@@ -123,7 +123,7 @@ def _mask(mask, time_major):
 
 
 def _time(xs, input_length):
-    """The number of times: an int, or a scalar node."""
+    """The length of the time axis: an int, or a scalar node."""
     size = ops.size_of(xs[0], 0)
     if isinstance(size, int) or input_length is None:
         return size
@@ -131,7 +131,7 @@ def _time(xs, input_length):
 
 
 class _Cell:
-    """The step function of a user, given rows and past values, returning nodes."""
+    """The step function of a user, as one that takes and returns nodes."""
 
     def __init__(self, function, several, inputs, states, constants, masked, zeros):
         self.function, self.several, self.inputs = function, several, inputs
@@ -167,7 +167,7 @@ def _where(mask, a, b):
 def _scanned(cell, rows, states, steps):
     before = cell.masked and not cell.zeros
     first = []
-    if before:  # the shape of an output: what the step makes of the first inputs, as zeros
+    if before:  # zeros in the shape of an output, from a call of the step on the first rows
         head = [ops.squeeze(ops.slice_(x, [(0, 1, 1)]), (0,)) for x in rows]
         first = [ops.zeros_like(cell(head, states, None)[0])]
 

@@ -46,8 +46,8 @@ def scan(
     function       called once, with placeholders: a row of each sequence (one per tap), the results
                    of earlier steps (one per tap), then non_sequences. Returns outputs (a tensor or
                    a list), updates of variables (a dict or pairs) or both, then `until(condition)`
-    sequences      tensors whose first axis is gone along, or dicts(input=, taps=[0]): tap k is the
-                   row k steps ahead. The shortest one ends the scan
+    sequences      tensors, of which each step gets one row, or dicts(input=, taps=[0]): tap k is
+                   the row k steps ahead. The shortest one ends the scan
     outputs_info   for each output None, or its value before the first step, or
                    dict(initial=, taps=[-1]): with other taps `initial` holds that many rows.
                    A result keeps the dtype and the shape of its first value
@@ -262,7 +262,7 @@ class _Traced:
 
 
 def call(step, rows, past, others):
-    """The Result of one call of the step function; wrong numbers of arguments are said plainly."""
+    """The Result of one call of the step function; UsageError for wrong numbers of arguments."""
     args = [*rows, *past, *others]
     try:
         inspect.signature(step).bind(*args)

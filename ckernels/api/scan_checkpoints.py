@@ -1,7 +1,7 @@
-"""Checkpointed scans: a scan over segments of a scan, of which only the states between are stored.
+"""Checkpointed scans: a scan over segments of a scan; only states between segments are stored.
 
-Its gradient runs each segment again before it goes back through it: memory for the states of
-sqrt(steps) instead of steps, for about one more run of the scan.
+Its gradient runs each segment again before it goes back through it. With segments of sqrt(steps)
+steps the memory for states grows as sqrt(steps), not as steps, for about one more run of the scan.
 """
 
 from .. import ops

@@ -1,4 +1,4 @@
-"""A scan that was made, by the outputs of the step: where their rows and last values are."""
+"""MadeScan: where a scan has the rows and the last value of each output of its step function."""
 
 from .. import ops
 from ..graph.node import item
@@ -8,12 +8,13 @@ from .scan_step import Updates
 
 
 class MadeScan:
-    """A scan that was made, by output of its step.
+    """A scan that was made, seen from the outputs of its step function.
 
-    parts    for each output ("carry", i) or ("out", k); states: the same for its last values
-    wrap     what makes the rows of an output of a result of the scan, where they are not the same
+    parts    where the rows of each output are: ("carry", i) or ("out", k)
+    states   the same for last values
+    wrap     a function from a result of the scan to the rows of an output; None: they are the same
     updates  {variable: value after the scan}
-    windows  for each carry whether it is the last rows of a state, of which the last is the value
+    windows  for each carry whether it holds several rows of a state, of which the last is its value
     """
 
     def __init__(self, node, parts, count, wrap=None, states=None, windows=()):

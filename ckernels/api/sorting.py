@@ -86,5 +86,5 @@ def diff(x, n=1, axis=-1):
 
 
 def _plain(x):
-    """A handle's node; what is none as it is."""
+    """The node of a handle; anything else as it is."""
     return getattr(x, "node", x)

@@ -1,8 +1,9 @@
 """Functions with sparse inputs and outputs: SciPy matrices outside, four dense tensors each inside.
 
-The number of stored entries is a size like any other, and a new size is a new plan. So that
-minibatches do not make a plan each, sizes beyond the first few are rounded up (by at most an
-eighth) and the rest is padding, wherever nothing but kernels that know where the rows end reads it.
+The number of stored entries is a size like any other, and each size has a plan. So that not every
+minibatch needs a new plan, numbers of entries after the first few are rounded up (by at most an
+eighth, to at least a multiple of 8) and filled with zeros. This is done where only kernels read the
+entries that know where the rows end.
 """
 
 import warnings
@@ -26,7 +27,7 @@ from .sparsetensor import (
 )
 from .tensor import Tensor
 
-EXACT = 4  # different numbers of entries that get a plan of their own
+EXACT = 4  # the first numbers of entries, which are not rounded up
 PADDED = having("padding")
 
 
@@ -92,7 +93,7 @@ class SparseFunction:
         return SparseFunction, (self.inner, self.sources, self.wanted, self.single)
 
     def __getattr__(self, name):
-        if name == "inner":  # not there yet: nobody to ask
+        if name == "inner":  # not set yet: no function to ask
             raise AttributeError(name)
         return getattr(self.inner, name)
 
@@ -107,7 +108,7 @@ class SparseFunction:
         return results[0] if self.single else results
 
     def flat(self, args, kwargs):
-        """The arguments with the arrays of sparse ones in their place."""
+        """The arguments, with four arrays in the place of each sparse one."""
         if len(args) == 1 and isinstance(args[0], (list, tuple)) and not kwargs:
             args = args[0]
         flat = []
@@ -155,7 +156,7 @@ class SparseFunction:
         )
 
     def paddable(self, x, roots):
-        """Whether nothing can tell the numbers of `x` from the same with padding behind them."""
+        """Whether zeros behind the numbers of `x` change no result."""
         tainted = {x.data.node.uid, x.indices.node.uid}
         for node in toposort(roots):
             touched = [k for k, i in enumerate(node.inputs) if i.uid in tainted]
@@ -180,7 +181,7 @@ class SparseFunction:
         )
 
     def report_unused(self, action):
-        """Do what was asked for about sparse inputs that nothing reads."""
+        """Warn, raise or neither (`action`) for inputs that nothing reads."""
         used = {
             n.uid for n in toposort(self.inner.outputs + [new for _, new in self.inner.updates])
         }
@@ -219,7 +220,7 @@ def plain(source, value):
 
 
 def capacity(count):
-    """`count` rounded up to one of eight sizes between powers of two."""
+    """`count` rounded up: to one of eight sizes between powers of two, and a multiple of 8."""
     step = 1 << max(3, count.bit_length() - 4)
     return -(-count // step) * step
 

@@ -36,7 +36,7 @@ def _functions():
 class SparseTensor:
     """A symbolic sparse matrix, compressed along rows (`format` "csr") or columns ("csc").
 
-    data     the stored numbers, a vector; those behind indptr[-1] are none
+    data     the stored numbers, a vector; behind indptr[-1] there is padding
     indices  the column (csr) or row (csc) of each
     indptr   slice(indptr[i], indptr[i + 1]) of both is row (csr) or column (csc) i
     extent   a node of shape (rows, columns, 0) for csr, (columns, rows, 0) for csc
@@ -80,7 +80,7 @@ class SparseTensor:
         return self.data.node, self.indices.node, self.indptr.node, self.extent
 
     def with_data(self, data):
-        """The same places with other numbers."""
+        """The same structure with other numbers."""
         data = data if isinstance(data, Tensor) else Tensor(data)
         return SparseTensor(data, self.indices, self.indptr, self.extent, self.format)
 
@@ -163,7 +163,7 @@ class SparseTensor:
 
 
 class SparseVariable(SparseTensor):
-    """A sparse matrix whose numbers, and places, are kept between calls.
+    """A sparse matrix whose numbers and structure are kept between calls.
 
     Updates change its stored numbers: `updates=[(v.data, v.data - rate * gradient.data)]`.
     """
@@ -191,7 +191,7 @@ class SparseVariable(SparseTensor):
         return assembled(self.format, *parts, self.int_shape)
 
     def set_value(self, value, borrow=False):
-        """Replace numbers and places by those of a SciPy matrix of the same shape.
+        """Replace numbers and structure by those of a SciPy matrix of the same shape.
 
         A function that runs in another thread meanwhile may see parts of both.
         """
@@ -249,7 +249,7 @@ def arrays_of(matrix, dtype, what):
 
 
 def empty(shape):
-    """The array that carries a shape."""
+    """An array without elements, whose first sizes are `shape`."""
     return np.empty((*shape, 0), bool)
 
 

@@ -1,9 +1,9 @@
 """split_updates: an ordinary training function in two, cut at the gradients, for many machines.
 
-The gradients are found, not remembered: those of the cost are built once more, and as equal
-expressions are one node, the nodes of the updates that are gradients are these very nodes. What the
-updates need beside gradients, state and scalars is then known, and refused where it cannot be
-averaged. Here is no communication: see bridges/replica.py.
+To find the gradients in the updates, those of the cost are built once more: as equal expressions
+are one node, these very nodes occur in the updates. What else the updates need beside variables and
+scalar inputs is then known, and refused where it cannot be averaged. Nothing here communicates: see
+bridges/replica.py.
 """
 
 from typing import NamedTuple
@@ -149,7 +149,7 @@ class Cut:
     # ---- what else the updates need -------------------------------------------------------------
 
     def is_statistic(self, variable, new):
-        """Whether an update depends on data beside gradients; ArgumentError: what has no mean."""
+        """Whether an update depends on data not only by gradients; an error if it has no mean."""
         order = toposort_cut([new], {g.uid for _, g in self.gradients})
         scalars = {self.spec.inputs[k].uid for k in self.shared}
         data = [n for n in order if n.op.name == "placeholder" and n.uid not in scalars]
@@ -193,7 +193,7 @@ class Cut:
         return [*zip([v for v, _ in plain], news), *averaged.items()]
 
     def split(self):
-        """The Split of gradients and means as they are."""
+        """The Split of gradients and statistics as they are."""
         grads, stats = self.taken()
         out = [*self.spec.outputs, *(g for _, g in self.gradients)]
         out += [new for _, new in self.statistics]
@@ -202,8 +202,9 @@ class Cut:
     def summed(self, mean=True):
         """The Split whose first function gives what is added over machines, the second takes sums.
 
-        The first gives the float64 vector (rows, cost or output * rows, ...), then gradients (of a
-        mean: times the rows), then statistics times the rows; the second takes that vector first.
+        The first gives the float64 vector (number of rows, outputs times that, or the cost where it
+        is a sum), gradients (of a mean: times the number of rows), and statistics times the number
+        of rows. The second takes the sums of these in the same order, then scalars.
         """
         rows = ops.cast(ops.size_of(self.rows_of(), 0), "float64")
         scalars = [

@@ -164,7 +164,7 @@ class Variable(Tensor):
 
     @property
     def default_update(self):
-        """The tensor this variable becomes after every function that uses it, or None."""
+        """The value this variable gets after each call of a function that uses it, or None."""
         node = self.store.default_update
         return None if node is None else Tensor(node)
 
@@ -173,11 +173,11 @@ class Variable(Tensor):
         self.store.default_update = None if value is None else update_value(self, value)
 
 
-_make_function = None  # K.function, which needs handles itself
+_make_function = None  # K.function: its file, which needs handles, registers it
 
 
 def register_function(make):
-    """Let `eval` of handles make its functions by `make`: K.function."""
+    """Let `eval` of handles make functions by `make`, which is K.function."""
     global _make_function
     _make_function = make
 

@@ -1,10 +1,10 @@
 # ruff: noqa: F401
 """Functions of sparse matrices, named as in Theano's sparse module: K.sparse.
 
-A sparse operand is a SparseTensor or a SciPy matrix. Gradients with respect to a sparse tensor are
-sparse, with its places: what Theano calls structured; `regular_grad` is that to all elements. What
-decides by the numbers which places are stored (`clean`, slices, sums of two sparse matrices) runs
-through NumPy in between; the rest as C kernels.
+A sparse operand is a SparseTensor or a SciPy matrix. Gradients with respect to a sparse tensor have
+its structure (Theano calls them structured); `regular_grad` gives those for all elements. Functions
+whose result has a structure that follows from numbers (`clean`, slices, sums of two sparse
+matrices) run partly in NumPy; all else runs as C kernels.
 """
 
 from .arithmetic import (

@@ -74,7 +74,7 @@ def _dense_matrix(x):
 
 
 def _on_union(x, y, build):
-    """build of the numbers of two sparse matrices at every place that one of them stores."""
+    """`build` of the numbers of two sparse matrices, where at least one of them stores one."""
     y = as_format(y, x.format)
     total = [ops.concatenate(pair) for pair in zip(x.parts[:2], y.parts[:2])]
     data, indices = total
@@ -213,7 +213,7 @@ structured_maximum = _with_number("structured_maximum", ops.maximum, "max(x, y)"
 
 
 def sp_ones_like(x):
-    """1 at the places of `x`."""
+    """Ones with the structure of `x`."""
     x = as_sparse_variable(x)
     return x.with_data(ops.ones_like(x.data.node))
 

@@ -147,7 +147,7 @@ def csm_shape(csm):
 
 
 def dense_from_sparse(x):
-    """The matrix as a dense tensor; numbers stored for one place are added.
+    """The matrix as a dense tensor; several numbers stored for one element are added.
 
     >>> x = K.sparse.csr_matrix(shape=(2, 2))
     >>> import scipy.sparse as sp

@@ -1,4 +1,4 @@
-"""Products of matrices of which one or both are sparse, and sums along an axis: products too."""
+"""Products of matrices of which one or both are sparse; sums along an axis, products with ones."""
 
 from ... import ops
 from ...errors import ArgumentError, ShapeError, UsageError

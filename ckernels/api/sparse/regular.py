@@ -1,4 +1,4 @@
-"""Gradients to all elements of a sparse tensor, stored or not: what Theano calls regular."""
+"""Gradients for all elements of a sparse tensor, stored or not: what Theano calls regular."""
 
 from ... import ops
 from ...graph.node import constant, make
@@ -12,10 +12,10 @@ from .construct import as_sparse_variable, other_way
 def regular_grad(cost, wrt):
     """The gradient of the scalar `cost` by each element of the sparse tensor `wrt`, dense.
 
-    K.grad gives the gradient to the stored numbers (structured). Here an element that is not
+    K.grad gives the gradient for the stored numbers (structured). Here an element that is not
     stored counts as a 0 that could be another number, wherever `wrt`, or it times a number, is
-    multiplied by a matrix (dot, sp_sum, products of two sparse tensors), or made dense; what other
-    functions read of it are the stored numbers. The result takes the memory of the dense matrix.
+    multiplied by a matrix (dot, sp_sum, products of two sparse tensors), or made dense; in other
+    functions only stored numbers count. The result takes the memory of the dense matrix.
 
     >>> import scipy.sparse as sp
     >>> x = K.variable(sp.eye(2), dtype="float32")
@@ -48,7 +48,7 @@ def regular_grad(cost, wrt):
 
 
 def _multiples(order, data):
-    """{node: the number it is times `data`} for the vectors that are `data` times a number."""
+    """{node: factor} of the vectors that are `data` times a factor."""
     found = {data: ops.cast(constant(1), data.dtype)}
     for node in order:
         name, inputs = node.op.name, node.inputs

@@ -1,4 +1,4 @@
-"""Joining, cutting and tidying sparse matrices: what changes the places that are stored."""
+"""Joining, cutting and tidying sparse matrices: what changes their structure."""
 
 import numpy as np
 
