@@ -42,7 +42,7 @@ def later(for_good=False):
 
 
 def _after_fork():
-    """In a child of fork no thread is inside of `later`: the one that forked was not either."""
+    """In a child of fork no thread is inside of `later`: the one that forked was outside."""
     global _users
     if _users and _was_on:
         gc.enable()

@@ -23,7 +23,7 @@ class UnknownFlag(ConfigError, AttributeError):
 
     def __init__(self, *args):
         super().__init__(*args)
-        self.obj = None  # not set, Python 3.12 and later append a guess to the message
+        self.obj = None  # else Python 3.12 and later append a guess to the message
 
 
 class Flag(NamedTuple):
@@ -234,7 +234,7 @@ def from_ini(filename):
 
 
 def from_keras(filename):
-    """The three settings ckernels shares with Keras. A bad file is Keras's affair: one warning."""
+    """The three settings shared with Keras. The file is Keras's: a bad one gives just a warning."""
     if not os.path.isfile(filename):
         return
     import json  # start-up

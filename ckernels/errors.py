@@ -22,7 +22,7 @@ _doing = str  # () -> what a library that calls ckernels is doing, "" for nothin
 
 
 def register_trees(lines_of):
-    """Let errors print lines_of(node, operands), the tree of an expression: graph.printing has it.
+    """Let errors print lines_of(node, operands), the tree of an expression, by graph.printing.
 
     It gives [] unless the flag exception_verbosity is high.
     """

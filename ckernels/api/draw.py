@@ -9,7 +9,7 @@ from ..graph.printing import nodes_of
 def draw(what, path=None):
     """A picture of a compiled function, of a tensor or of several: the text of an HTML page.
 
-    path: a file to write and return instead, .html or .svg. The page needs no network. It shows a
+    path: where to write a file instead, .html or .svg. The page needs no network. It shows a
     function as kernels, after rewriting and as written (before its first call only as written), a
     tensor as written. Drag to move, turn the wheel to zoom, search, click a box for its line, its
     operations and its C. With `K.function(..., profile=True)` kernels are coloured by the time they

@@ -292,7 +292,7 @@ def _type(output, inputs, nodes):
 
 
 def _slopes(gradient):
-    """A gradient function of tensors as one of nodes; None stays."""
+    """`gradient`, a function of tensors, as a function of nodes; None for None."""
     return None if gradient is None else Slopes(gradient)
 
 

@@ -2,8 +2,8 @@
 
 The number of stored entries is a size like any other, and each size has a plan. So that not every
 minibatch needs a new plan, numbers of entries after the first few are rounded up (by at most an
-eighth, to at least a multiple of 8) and filled with zeros. This is done where only kernels read the
-entries that know where the rows end.
+eighth, or to a multiple of 8) and zeros fill the rest. This is done where the entries are read only
+by kernels that know where the rows end.
 """
 
 import warnings

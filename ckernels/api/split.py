@@ -149,7 +149,7 @@ class Cut:
     # ---- what else the updates need -------------------------------------------------------------
 
     def is_statistic(self, variable, new):
-        """Whether an update depends on data not only by gradients; an error if it has no mean."""
+        """Whether an update needs data beside gradients; an error where it has no mean."""
         order = toposort_cut([new], {g.uid for _, g in self.gradients})
         scalars = {self.spec.inputs[k].uid for k in self.shared}
         data = [n for n in order if n.op.name == "placeholder" and n.uid not in scalars]

@@ -1,4 +1,4 @@
-"""Batches: the rows each machine reads in each step; together the same for any number of them."""
+"""Batches: the rows each machine reads in each step. The number of machines changes no batch."""
 
 import numpy as np
 

@@ -119,7 +119,7 @@ class Checkpoints:
         return step % self.every == 0
 
     def save(self, step, arrays):
-        """Write a state and delete what is too old. Where that fails (disk full) warn; False."""
+        """Write a state, delete what is too old. If that fails (disk full), a warning and False."""
         try:
             write(self.path(step), step, arrays)
         except CheckpointError as problem:

@@ -1,6 +1,6 @@
 """Replica: one of several equal copies of a model that is trained on parts of each batch.
 
-A step has three parts: `part` gives arrays, a trainer (bridges/mpi.py, bridges/dask/) adds them up
+A step has three stages: `part` gives arrays, a trainer (bridges/mpi.py, bridges/dask/) adds them up
 over the machines, `apply` takes the sums. The same sums give the same bits on every machine, so the
 copies stay equal, which `digest` shows. Nothing here communicates.
 """

@@ -198,7 +198,7 @@ def loading():
 
 
 def compiledir():
-    """Where kernels are kept, and whether that place can be written and run from."""
+    """Where kernels are kept, and whether files can be written and run there."""
     store = cache.current()
     wanted = cache.compiledir()
     facts = {

@@ -1,7 +1,7 @@
 """The instructions of a routine as lines of C: calls of kernels, scans and branches around them.
 
 One function for each kind of instruction, in `WRITERS`. Buffers are named here: arguments of the C
-function, members of the state, places in the arena, rows of a scan. What the kernels compute and
+function, members of the state, offsets in the arena, rows of a scan. What the kernels compute and
 where buffers lie was decided before.
 """
 
@@ -132,7 +132,7 @@ def gemm(calls, instr):
     calls.multiplied += calls.times * value_of(own.m * own.n * own.k * own.batch)
     dtype = "float64" if own.dtype else "float32"
     file = "gemm_few" if type(own.m) is int and own.m < FEW else "gemm"
-    dims = words(own.but(alpha=0, beta=0))[:-1]  # but `unit`, used below
+    dims = words(own.but(alpha=0, beta=0))[:-1]  # without `unit`, which is used below
     calls.call_support(file, dtype, dims, instr.pointers[:3])
     if instr.kernel is not None:
         rest, count = words_after(GemmDims, instr.dims), own.m * own.batch * own.unit

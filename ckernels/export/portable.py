@@ -69,7 +69,7 @@ _BACKWARD = """\
 }}
 """
 _UNREAD = re.compile(r"^([ ]*)(?:const \w+(?: \*const)?|\w+ \*const) (\w+) = [^;,]+;$")
-_ROW = re.compile(r"\brow = lo / \w+, | row\+\+;|/\*.*?\*/")  # a number of a row that nothing reads
+_ROW = re.compile(r"\brow = lo / \w+, | row\+\+;|/\*.*?\*/")  # a row number that nothing reads
 _STRIP = re.compile(r"^ *\w+ (s\d+)\[\d+\];$")
 _BLOCKS = re.compile(  # a sum over a row that is one block
     r"double (a_\w+) = 0;\n +\{ const \w+ b = 0;\n"

@@ -133,8 +133,9 @@ def make(op, inputs=(), attrs=None, line=None, like=None):
     if op.refit is not None:
         attrs = _followed(op, attrs, inputs)
     attributes = sorted(attrs.items(), key=_first) if len(attrs) > 1 else attrs.items()
-    if op.name == "variable":  # the store by id: a key that held it
-        attributes = [(k, id(v) if k == "store" else v) for k, v in attributes]  # would keep it
+    if op.name == "variable":
+        # The store by its id: a key that held the store would keep it alive, and so the node.
+        attributes = [(k, id(v) if k == "store" else v) for k, v in attributes]
     key = (op.name, *map(_uid, inputs), *attributes)  # numbers of inputs, pairs of attributes
     found = _table.get(key)  # without the lock; added meanwhile, it is found below
     found = None if found is None else found()

@@ -21,7 +21,7 @@ SIGNS = {SAME: "==", OTHER: "!=", AT_LEAST: ">="}
 
 
 class Assumption(NamedTuple):
-    """`size` is SAME as 0, OTHER than 0 or AT_LEAST 0; line: the user's, being planned."""
+    """`size` is SAME as 0, OTHER than 0 or AT_LEAST 0; line: see ShapeClass."""
 
     kind: int
     size: "Size"

@@ -1,8 +1,8 @@
 """Links: memory that two workers of one computer share, through which their sums go.
 
 A link is a pair of connected sockets, for short messages that say what was written, and a piece of
-shared memory. Neither has a name in a file system, so nothing is left when a process ends, however
-it ends, and no other process can open the memory. To find out whether two workers are on one
+shared memory, which goes to the other end through the sockets. Neither has a name in a file system,
+so nothing is left when a process ends, however it ends. To find out whether two workers are on one
 computer, one connects to a random name that the other sent it. Links exist on Linux only.
 """
 

@@ -253,7 +253,7 @@ def unwatched(worker):
 
 
 def rest(worker, runs):
-    """`runs` more (or, below 0, fewer) for which the profiler is off; in the event loop."""
+    """Count `runs` more (if negative: fewer) with the profiler off; in the event loop."""
     before = _resting.get(worker, 0)
     _resting[worker] = after = before + runs
     watch = worker.periodic_callbacks.get("profile")  # None where Dask's configuration turns it off

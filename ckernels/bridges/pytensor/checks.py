@@ -32,8 +32,8 @@ class DotMismatch(CKernelsError, TypeError):
 def agreed(node, inputs, core=(), error="broadcast"):
     """The values of the inputs of an Elemwise (or Blockwise), the first with a check of the rest.
 
-    core: how many last axes of each input do not take part in broadcasting; error: whose message of
-    PyTensor an error has: "batch" of a BatchedDot, "indexed" of writing at indices.
+    core: how many last axes of each input do not take part in broadcasting; error: which message of
+    PyTensor an error has: "batch", that of a BatchedDot, "indexed", that of writes at indices.
     """
     kinds = [v.type for v in node.inputs]
     core = core or (0,) * len(inputs)

@@ -216,7 +216,7 @@ def _size(x):
 
 
 def steps_of(x):
-    """The number of steps as an int64 scalar: where it is data, a size with plans of its own."""
+    """The number of steps as an int64 scalar: where it is data, a size, so that each has a plan."""
     x = ops.cast(x, "int64")
     known = known_value(x)
     if known is not None:
