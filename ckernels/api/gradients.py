@@ -74,7 +74,7 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=No
 
 
 def engine():
-    """The gradient room, loaded with the first derivative: plain programs need none."""
+    """The autodiff room, loaded with the first derivative: other programs do not need it."""
     from ..autodiff import reverse  # start-up
 
     return reverse

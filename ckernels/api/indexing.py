@@ -121,8 +121,8 @@ def take_along_axis(x, indices, axis):
 def choose(index, choices, mode="raise"):
     """At each place the element of choices[index[place]]; all of them broadcast.
 
-    choices: tensors, or one tensor whose first axis counts them. mode: what is no choice raises
-    CheckError ("raise"), wraps around ("wrap") or is limited to the ends ("clip").
+    choices: tensors, or one tensor whose first axis counts them. mode: an index out of range
+    raises CheckError ("raise"), wraps around ("wrap") or is limited to the ends ("clip").
 
     >>> K.choose(np.array([1, 0]), [np.array([1, 2]), np.array([10, 20])]).eval()
     array([10,  2])

@@ -188,7 +188,7 @@ def function_of(inputs, output):
 
 
 def placeholder_node(dtype, shape, name=None, default=None):
-    """A fresh input node; `default` is an array it has when a function does not list it."""
+    """A new input node; default: the array it is in functions that do not list it."""
     attrs = {"uid": new_uid(), "dtype": dtypes.name_of(dtype), "shape": tuple(shape), "name": name}
     if default is not None:
         attrs["default"] = default
