@@ -201,6 +201,11 @@ class Printer:
     def while_(self, condition):
         return self.block(f"while ({condition})")
 
+    def unrolled(self, name, begin, end, step):
+        """A loop of four turns, written out by the compiler."""
+        self.put("#pragma GCC unroll 4")
+        return self.loop(name, begin, end, step)
+
     def vector(self, name, begin, end, taken=(), unroll=0):
         """A loop for vector instructions; taken: (reduction, its accumulator, its NaN flag)."""
         self.pragma(taken)
@@ -306,6 +311,10 @@ class Printer:
     def partial_sum(self, name):
         """An accumulator of a block, in float."""
         self.put(f"float {name} = 0;")
+
+    def sums(self, name, size):
+        """Accumulators of several elements side by side."""
+        self.put(f"double {name}[{size}] = {{0}};")
 
     def accumulate(self, i, name, bad, text):
         """Take the value called `text` into the accumulator `name`, NaN into the flag `bad`."""

@@ -37,6 +37,18 @@ enum { CK_EINDEX = 1, CK_EVALUE = 4 }; /* what kernels return when not 0: ckerne
 #else
 #define CK_SIMD_EXTREME(...) _Pragma(CK_TEXT(omp simd __VA_ARGS__))
 #endif
+#if defined(__AVX512F__) /* floats in a vector */
+#define CK_LANES 16
+#elif defined(__AVX__)
+#define CK_LANES 8
+#else
+#define CK_LANES 4
+#endif
+#ifdef __clang__ /* sums several vectors side by side of itself */
+#define CK_SIDE_BY_SIDE(n, block) ((n) * 0)
+#else
+#define CK_SIDE_BY_SIDE(n, block) ((n) < 2 * (block) ? 0 : (n) - (n) % (block))
+#endif
 """
 TABLE = """\
 typedef int (*ck_fn)(void *const *p, const int64_t *dims, int64_t lo, int64_t hi);

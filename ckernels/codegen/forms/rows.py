@@ -15,6 +15,7 @@ ROW_SCRATCH = 4096  # elements of a row kept on the stack between two loops over
 BLOCK = 512  # floats summed in float before they join the double
 AHEAD = 2  # operands prefetched at a time
 REST = 16  # elements of the vector that ends with the row
+AWAY = 2048  # elements between what is summed side by side and what is prefetched
 NEUTRAL = {"sum": 0, "prod": 1}  # reductions that must not take an element twice
 
 
@@ -116,6 +117,8 @@ class Rows(Nest):
                 for i in blocks:
                     c.partial_sum(f"p_{i}")
             taken = [(i, self.accumulator_of(i), f"bad_{i}") for i in reductions]
+            if not ahead and self.side_by_side(level):
+                begin = self.sum_side_by_side(level, taken)
             whole = end
             if self.has_rest(level):
                 whole, size = f"m{level}", end if begin == "0" else f"({end} - {begin})"
@@ -182,6 +185,65 @@ class Rows(Nest):
             c.accumulate(i, accumulator, flag, text)
         for operand, value in stores:
             self.store(operand, pointer, "j", c.name(value))
+
+    # ---- sums of several vectors side by side ---------------------------------------------------
+
+    def side_by_side(self, level):
+        """Whether a loop only sums, in double, what it reads or computes at next to no cost.
+
+        Each addition to one vector of sums waits for the one before; four vectors do not wait.
+        Doubles in the second-level cache take 0.032 ns each instead of 0.061 with AVX-512, 0.035
+        instead of 0.12 with AVX2 (one core of Zen 5). Floats gain by the prefetch that comes with
+        it: 4 million in the third-level cache take 90 us instead of 109 on two cores, 149 instead
+        of 179 with AVX2. Floats of several operands gain nothing, and rows of 256 took 1.4 times
+        as long.
+        """
+        k, (reductions, stores) = self.k, self.loops[level]
+        roots = self.roots(reductions, stores)
+        values = self.needed(roots)
+        floats = (k.form == "chunks" or not k.outer) and len(self.loads(level)) == 1
+        return (
+            not (k.runs or stores or self.blocks)
+            and (floats or self.is_wide(values))
+            and all(k.values[i].op == "sum" for i in reductions)
+            and all(self.is_plain(i) for i in values)
+            and all(passes.cone_cost(k, i) <= passes.RECOMPUTE_COST for i in roots)
+        )
+
+    def is_wide(self, values):
+        return any(self.k.values[i].dtype == "float64" for i in values)
+
+    def is_plain(self, i):
+        """Whether value i is a float of 4 or 8 bytes, and no part of a row on the stack; if it is
+        read, one after the other or always the same."""
+        v = self.k.values[i]
+        if v.dtype not in ("float32", "float64") or v.op == "index" or i in self.spills:
+            return False
+        return v.op != "load" or self.k.operands[v.operand].inner in (0, 1)
+
+    def sum_side_by_side(self, level, taken):
+        """Sum blocks of four vectors into the accumulators; returns where the rest begins."""
+        c, k = self.c, self.k
+        values = self.needed(self.roots(*self.loops[level]))
+        wide, begin = self.is_wide(values), f"s{level}"
+        lanes, block = ("CK_LANES / 2", "2 * CK_LANES") if wide else ("CK_LANES", "4 * CK_LANES")
+        c.let(**{begin: f"CK_SIDE_BY_SIDE(n, {block})"})
+        with c.if_(f"{begin} > 0"):
+            for i, _, _ in taken:
+                c.sums(f"s_{i}", block)
+            with c.loop("b", "0", begin, block):
+                if k.form == "chunks" and not wide:
+                    with c.unrolled("q", "b", f"b + {block}", 64 // dtypes.ITEMSIZE["float32"]):
+                        c.prefetch(*self.loads(level), f"q + {AWAY}")
+                with c.unrolled("q", "0", block, lanes), c.vector("u", "q", f"q + {lanes}"):
+                    for i in values:
+                        self.define(i, "a", "b + u")
+                    for i, _, _ in taken:
+                        c.accumulate(i, f"s_{i}[u]", None, c.name(k.values[i].args[0]))
+            with c.vector("q", "0", block, taken):
+                for i, accumulator, _ in taken:
+                    c.accumulate(i, accumulator, None, f"s_{i}[q]")
+        return begin
 
     # ---- prefetching ----------------------------------------------------------------------------
 

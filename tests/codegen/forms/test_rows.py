@@ -133,3 +133,72 @@ def test_only_dear_loops_and_extremes_take_the_rest_as_a_vector():
     assert ends(lambda x: ops.sum(ops.square(x), 1)) == 0
     assert ends(normalised) == 0
     assert ends(lambda x: ops.max(x, 1)) == 1
+
+
+# ---- sums of several vectors side by side ----
+
+SUMS = {
+    "sum": lambda x, y: ops.sum(x),
+    "of squares": lambda x, y: ops.sum(ops.square(x)),
+    "of products": lambda x, y: ops.sum(x * y),
+    "two": lambda x, y: ops.sum(x) - ops.sum(x * 2 + 1),
+    "of rows": lambda x, y: ops.sum(x * y, -1),
+    "of a number": lambda x, y: ops.sum(x * 0 + y[0, 0]),
+}
+AROUND_BLOCKS = [0, 1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 130, 191, 192, 200, 1000, 4097]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", SUMS)
+def test_each_element_is_summed_once(name, dtype):
+    """Sums of whole numbers are exact, whatever their order; NaN and infinities come through."""
+    x, y = leaf((None, None), dtype), leaf((None, None), dtype)
+    f = make_function([x, y], [SUMS[name](x, y)], positional_only=True)
+    shapes = [(1, n) for n in AROUND_BLOCKS] + [(3, 129), (700, 131), (2, 16384), (5, 16391)]
+    for shape in shapes:
+        if name == "of a number" and not shape[1]:
+            continue
+        a, b = (RNG.integers(-40, 40, shape).astype(dtype) for _ in range(2))
+        (want,) = evaluate([SUMS[name](x, y)], {x: a, y: b})
+        np.testing.assert_array_equal(f(a, b)[0], want, err_msg=str(shape))
+        for at in range(0, a.size, max(1, a.size // 37)):
+            for number in (np.nan, np.inf):
+                spoilt = a.copy()
+                spoilt.flat[at] = number
+                with np.errstate(invalid="ignore"):
+                    (want,) = evaluate([SUMS[name](x, y)], {x: spoilt, y: b})
+                np.testing.assert_array_equal(f(spoilt, b)[0], want, err_msg=f"{shape} {at}")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("axis", [None, 1])
+def test_a_second_loop_over_the_same_numbers(axis, dtype):
+    """It prefetches in blocks of its own."""
+    x = leaf((None, None), dtype)
+    roots = [ops.sum(x, axis), ops.var(x, axis), ops.sum(ops.square(x - ops.max(x)), axis)]
+    f = make_function([x], roots, positional_only=True)
+    for shape in [(1, n) for n in AROUND_BLOCKS[1:]] + [(700, 131), (2, 16384), (5, 16391)]:
+        a = RNG.integers(-40, 40, shape).astype(dtype)
+        for got, want in zip(f(a), evaluate(roots, {x: a.astype("float64")})):
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-9, err_msg=str(shape))
+
+
+def test_which_sums_are_taken_side_by_side():
+    def blocks(build, shape, dtype="float32"):
+        s = leaf((None,) * len(shape), dtype)
+        f = make_function([s], [build(s)], positional_only=True)
+        a = np.ones(shape, dtype)
+        np.testing.assert_allclose(f(a)[0], evaluate([build(s)], {s: a.astype("float64")})[0], 1e-3)
+        return f.info.source().count("CK_SIDE_BY_SIDE(")
+
+    large, small = (300, 400), (30, 40)
+    assert blocks(ops.sum, large) == 2  # of floats, and of the double of each chunk
+    assert blocks(ops.sum, small, "float64") == 1
+    assert blocks(lambda x: ops.sum(x, 1), large, "float64") == 1
+    assert blocks(lambda x: ops.sum(x, 1), large) == 0  # rows of floats
+    assert blocks(lambda x: ops.sum(x * x[::-1]), large) == 1  # floats of two operands
+    assert blocks(lambda x: ops.sum(x[:, ::2], 1), large, "float64") == 0  # every other number
+    assert blocks(lambda x: ops.sum(ops.exp(x), 1), large, "float64") == 0  # dear
+    assert blocks(lambda x: ops.prod(x, 1), large, "float64") == 0
+    assert blocks(lambda x: ops.sum(x, 1), large, "int64") == 0
+    assert blocks(lambda x: ops.sum(x, 1), large, "float16") == 0
