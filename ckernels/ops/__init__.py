@@ -49,12 +49,7 @@ for _room in (
     "pool",
     "interpolate",
 ):
-    try:
-        _module = importlib.import_module(f"{__name__}.{_room}")
-    except ModuleNotFoundError as problem:
-        if problem.name != f"{__name__}.{_room}":
-            raise
-        continue
+    _module = importlib.import_module(f"{__name__}.{_room}")
     globals().update({_name: getattr(_module, _name) for _name in _build_functions(_module)})
 
 operators.register()
