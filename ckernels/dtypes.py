@@ -190,7 +190,12 @@ def to_float(name):
         return name
     if _config.config.cast_policy == "keep_float":
         return floatx()
-    return "float32" if name in ("bool", "int8", "int16", "uint8", "uint16") else "float64"
+    return small_or_wide(name)
+
+
+def small_or_wide(name):
+    """float32 for integers of at most 16 bits and bools, else float64 (the Theano rule)."""
+    return "float32" if ITEMSIZE[name] <= 2 else "float64"
 
 
 def accumulator(name):

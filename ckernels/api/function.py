@@ -354,17 +354,10 @@ class _Graph:
 
     def close(self):
         """Fill placeholders that have a default and are no inputs."""
-        roots = self.outputs + [value for _, value in self.updates]
-        fill = {
-            n: constant(n.attrs["default"].array)
-            for n in self.placeholders()
-            if "default" in n.attrs and n not in self.inputs
-        }
-        if fill:
-            roots = rebuild(roots, fill)
-            count = len(self.outputs)
-            self.outputs = roots[:count]
-            self.updates = [(v, new) for (v, _), new in zip(self.updates, roots[count:])]
+        placeholders = self.placeholders()
+        self.outputs, self.updates = with_defaults(
+            placeholders, self.inputs, self.outputs, self.updates
+        )
 
     def check_inputs(self, on_unused):
         """ArgumentError for a placeholder that is no input; on_unused: see `function`."""
@@ -393,6 +386,20 @@ class _Graph:
             if on_unused == "raise":
                 raise ArgumentError(text)
             warnings.warn(text, CKernelsWarning, stacklevel=4)
+
+
+def with_defaults(placeholders, inputs, outputs, updates):
+    """(outputs, updates) with the values of those placeholders that have a default and are no
+    inputs."""
+    fill = {
+        n: constant(n.attrs["default"].array)
+        for n in placeholders
+        if "default" in n.attrs and n not in inputs
+    }
+    if not fill:
+        return outputs, updates
+    roots = rebuild([*outputs, *(new for _, new in updates)], fill)
+    return roots[: len(outputs)], [(v, new) for (v, _), new in zip(updates, roots[len(outputs) :])]
 
 
 def default_of(variable):

@@ -67,14 +67,8 @@ def _lapack(fn):
     return run
 
 
-def square_op(name, fn, out, grad, doc):
-    check = square_only(name)
-
-    def infer(attrs, x):
-        check(x)
-        found = out(x)
-        return found if isinstance(found, list) else (x.dtype, found)
-
+def _decomposition(name, infer, fn, grad, doc):
+    """The function of an op on matrices, which it declares: what it gives, a Node or several."""
     op = Op(name, "opaque", infer, _lapack(fn), grad, ulp=1e4, cost=100, doc=doc)
 
     def build(x):
@@ -84,6 +78,17 @@ def square_op(name, fn, out, grad, doc):
     build.__name__ = build.__qualname__ = name
     build.__doc__ = doc
     return build
+
+
+def square_op(name, fn, out, grad, doc):
+    check = square_only(name)
+
+    def infer(attrs, x):
+        check(x)
+        found = out(x)
+        return found if isinstance(found, list) else (x.dtype, found)
+
+    return _decomposition(name, infer, fn, grad, doc)
 
 
 inverse = square_op(
@@ -314,15 +319,7 @@ def _any_op(name, fn, outs, grad, doc):
             raise ShapeError(f"{name} needs matrices, got shape {show(x.shape)}")
         return outs(x)
 
-    op = Op(name, "opaque", infer, _lapack(fn), grad, ulp=1e4, cost=100, doc=doc)
-
-    def build(x):
-        node = make(op, (float_matrix(x, name),))
-        return node if node.outs is None else tuple(item(node, i) for i in range(len(node.outs)))
-
-    build.__name__ = build.__qualname__ = name
-    build.__doc__ = doc
-    return build
+    return _decomposition(name, infer, fn, grad, doc)
 
 
 def _grad_svd(node, g):

@@ -219,12 +219,17 @@ Op(
 
 def reshape(x, sizes):
     """`x` with other sizes (ints, scalar nodes, or a vector node); one may be -1 (or None)."""
-    x = to_node(x, "reshape")
-    vector = shape_vector(sizes, "the shape of reshape")
+    return _of_sizes("reshape", x, sizes)
+
+
+def _of_sizes(name, x, sizes):
+    """`x` in other sizes by the movement op `name`; itself where it is known to have them."""
+    x = to_node(x, name)
+    vector = shape_vector(sizes, f"the shape of {name}")
     known = known_values(vector)
     if known is not None and None not in x.shape and tuple(known) == x.shape:
         return x
-    return make("reshape", (x, vector))
+    return make(name, (x, vector))
 
 
 def flatten(x, ndim=1):
@@ -280,12 +285,7 @@ Op(
 
 def broadcast_to(x, sizes):
     """`x` repeated along its axes of size 1 (and new leading ones) to the given sizes."""
-    x = to_node(x, "broadcast_to")
-    vector = shape_vector(sizes, "the shape of broadcast_to")
-    known = known_values(vector)
-    if known is not None and None not in x.shape and tuple(known) == x.shape:
-        return x
-    return make("broadcast_to", (x, vector))
+    return _of_sizes("broadcast_to", x, sizes)
 
 
 # --- slice ------------------------------------------------------------------------------------

@@ -158,18 +158,7 @@ def convolution(which):
         if g.groups == g.channels == g.out_channels and g.channels > 1:
             op += DEPTHWISE
             first, second = side_by_side(binder, first), side_by_side(binder, second)
-        strides = image_strides if which == CONV_WEIGHT_GRAD else kernel_strides
-        dims = window(
-            op,
-            node.dtype,
-            g.batch,
-            g.channels,
-            g.out_channels,
-            g.groups,
-            axes_of(g),
-            image_strides(first),
-            strides(second),
-        )
+        dims = dims_of(op, which, node, g, first, second)
         work = estimate(g.batch, *g.results, *g.kernel, g.out_channels)
         ns = work * max(1, value_of(g.channels) // max(1, g.groups)) / 30
         return emit(binder, node, dims, [first, second], ns, node.shape[-1])
@@ -300,20 +289,16 @@ def planes(binder, node, g, which):
     x, other = node.inputs[:2]
     sources = [image(x), (image if which == CONV_WEIGHT_GRAD else binder.layout)(other)]
     target = None if which == CONV_WEIGHT_GRAD else plane_target(binder, node)
-    strides = image_strides if which == CONV_WEIGHT_GRAD else kernel_strides
-    dims = window(
-        PLANES + which,
-        node.dtype,
-        g.batch,
-        g.channels,
-        g.out_channels,
-        g.groups,
-        axes_of(g),
-        image_strides(sources[0]),
-        strides(sources[1]),
-    )
+    dims = dims_of(PLANES + which, which, node, g, *sources)
     work = estimate(g.batch, *g.results, *g.kernel, g.channels)
     return emit(binder, node, dims, sources, work / 30, target=target)
+
+
+def dims_of(op, which, node, g, first, second):
+    """The words of the convolution `which` of geometry `g`, run by the instruction `op`."""
+    strides = image_strides if which == CONV_WEIGHT_GRAD else kernel_strides
+    numbers = g.batch, g.channels, g.out_channels, g.groups, axes_of(g)
+    return window(op, node.dtype, *numbers, image_strides(first), strides(second))
 
 
 def side_by_side(binder, layout):

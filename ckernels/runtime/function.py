@@ -140,8 +140,12 @@ class Spec(Arguments):
 
     def like(self, **changes):
         """The Spec with other `outputs`, `updates`, `mode`, ..."""
+        return Spec(**self.options(changes))
+
+    def options(self, changes):
+        """The arguments that make this Spec, with `changes`."""
         names = ("inputs", "outputs", "updates", *KEPT)
-        return Spec(**{**{name: getattr(self, name) for name in names}, **changes})
+        return {name: getattr(self, name) for name in names} | changes
 
     def plain(self, outputs, **changes):
         """The Spec of a function that only computes the list `outputs`: no updates, no checks."""

@@ -19,10 +19,7 @@ from ..sparsetensor import (
 )
 from ..tensor import Tensor
 
-all_dtypes = frozenset(
-    {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32",
-     "float64", "complex64", "complex128"}
-)  # fmt: skip
+all_dtypes = frozenset((*dtypes.INTEGERS, "float32", "float64", *dtypes.COMPLEX))
 
 
 def is_sparse_tensor(x):

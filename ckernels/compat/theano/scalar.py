@@ -20,7 +20,7 @@ from .tensor.type import name_of
 from .tensor.variables import Handle, autocast, autocast_float, autocast_float_as  # noqa: F401
 
 __path__ = []  # modules of Theano below this one: install.py knows them
-int_types_names = ("int8", "int16", "int32", "int64")
+int_types_names = dtypes.SIGNED
 
 
 class Scalar(CNumber, Type):
@@ -391,7 +391,7 @@ def upgrade_to_float(*types):
         get_scalar_type(
             upcast(
                 *(
-                    t.dtype if t.dtype in float_and_complex else rules.small_or_wide(t.dtype)
+                    t.dtype if t.dtype in float_and_complex else dtypes.small_or_wide(t.dtype)
                     for t in types
                 )
             )
@@ -452,20 +452,10 @@ class specific_out:  # noqa: N801
 
 float_and_complex = ("float16", "float32", "float64", "complex64", "complex128")
 bool = get_scalar_type("bool")
-for _dtype in (
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    *float_and_complex,
-):
+for _dtype in (*dtypes.INTEGERS, *float_and_complex):
     globals()[_dtype] = get_scalar_type(_dtype)
-int_types = tuple(get_scalar_type(d) for d in ("int8", "int16", "int32", "int64"))
-uint_types = tuple(get_scalar_type(d) for d in ("uint8", "uint16", "uint32", "uint64"))
+int_types = tuple(get_scalar_type(d) for d in dtypes.SIGNED)
+uint_types = tuple(get_scalar_type(d) for d in dtypes.UNSIGNED)
 float_types = tuple(get_scalar_type(d) for d in ("float16", "float32", "float64"))
 complex_types = tuple(get_scalar_type(d) for d in ("complex64", "complex128"))
 integer_types = int_types + uint_types

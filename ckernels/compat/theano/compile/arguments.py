@@ -35,21 +35,7 @@ class Rules(Spec):
         self.downcasts, self.keywords = downcasts, keywords
 
     def like(self, **changes):
-        names = (
-            "inputs",
-            "outputs",
-            "updates",
-            "single",
-            "name",
-            "mode",
-            "defaults",
-            "downcast",
-            "positional_only",
-            "check",
-            "profile",
-            "rules",
-        )
-        made = type(self)(**{**{name: getattr(self, name) for name in names}, **changes})
+        made = type(self)(**self.options(changes))
         if len(made.inputs) == len(self.types):
             made.set_rules(self.types, self.strict, self.downcasts, self.keywords)
         made.watch = self.watch

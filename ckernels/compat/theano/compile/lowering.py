@@ -4,8 +4,8 @@ A replaced handle means itself: where it is no leaf, the graph as written above 
 a stand-in (gof/walks.py); leaves have nodes of their own and are replaced in the engine's graph.
 """
 
+from ....api.function import with_defaults
 from ....errors import ArgumentError
-from ....graph.node import constant as constant_node
 from ....graph.walk import leaves, rebuild, toposort
 from ....ops.scan_ends import scan_updates
 from ..exceptions import MissingInputError, UnusedInputError
@@ -124,17 +124,10 @@ class Lowered:
 
     def close(self):
         """Fill in placeholders with a default (the learning phase of K) that are no inputs."""
-        roots = self.outputs + [new for _, new in self.updates]
-        fill = {
-            n: constant_node(n.attrs["default"].array)
-            for n in leaves(roots, "placeholder")
-            if "default" in n.attrs and n not in self.inputs
-        }
-        if fill:
-            roots = rebuild(roots, fill)
-            count = len(self.outputs)
-            self.outputs = roots[:count]
-            self.updates = [(v, new) for (v, _), new in zip(self.updates, roots[count:])]
+        placeholders = leaves(self.outputs + [new for _, new in self.updates], "placeholder")
+        self.outputs, self.updates = with_defaults(
+            placeholders, self.inputs, self.outputs, self.updates
+        )
 
     def prepare(self, way):
         """Compile the C of users' Ops, or with way="py" have them run by `perform`."""

@@ -31,8 +31,7 @@ from ..tensor.type import TensorType, name_of
 from ..tensor.variables import as_tensor_variable, wrap
 
 sparse_formats = ["csc", "csr"]
-all_dtypes = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32",
-              "float64", "complex64", "complex128"}  # fmt: skip
+all_dtypes = set(own.all_dtypes)
 complex_dtypes = sorted(d for d in all_dtypes if d.startswith("complex"))
 float_dtypes = sorted(d for d in all_dtypes if d.startswith("float"))
 int_dtypes = sorted(d for d in all_dtypes if d.startswith("int"))

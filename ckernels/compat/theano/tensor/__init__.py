@@ -8,6 +8,7 @@ for.
 import importlib
 import sys
 
+from .... import dtypes as _dtypes
 from .. import scalar as scal
 from ..gof.graph import Constant, Variable
 from .constants import *
@@ -57,8 +58,7 @@ isnan_, isinf_ = isnan, isinf  # noqa: F405
 _dot = Dot()  # noqa: F405
 _shared = tensor_constructor
 Tensor = TensorType
-integer_dtypes = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-int_dtypes, uint_dtypes = integer_dtypes[:4], integer_dtypes[4:]
+integer_dtypes, int_dtypes, uint_dtypes = _dtypes.INTEGERS, _dtypes.SIGNED, _dtypes.UNSIGNED
 float_dtypes, complex_dtypes = ("float16", "float32", "float64"), ("complex64", "complex128")
 continuous_dtypes = float_dtypes + complex_dtypes
 discrete_dtypes = ("bool",) + integer_dtypes

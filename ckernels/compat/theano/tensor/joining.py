@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .... import ops
+from .... import dtypes, ops
 from ....errors import ArgumentError, CKernelsError, IndexOutOfBounds, ShapeError, UsageError
 from ..exceptions import NotScalarConstantError
 from ..gof.op import KernelOp
@@ -240,16 +240,7 @@ class Split(KernelOp):
 
     def make_node(self, x, axis, splits):
         x, splits = as_tensor_variable(x), as_tensor_variable(splits)
-        if splits.dtype not in (
-            "int8",
-            "int16",
-            "int32",
-            "int64",
-            "uint8",
-            "uint16",
-            "uint32",
-            "uint64",
-        ):
+        if splits.dtype not in dtypes.INTEGERS:
             raise UsageError("splits, the sizes of the parts, is a vector of integers", splits.type)
         axis = constant(np.asarray(_axis(axis) % max(x.ndim, 1)))
         return KernelOp.make_node(self, x, axis, splits)

@@ -33,12 +33,7 @@ def floats(x, complex_ok=True):
         if not complex_ok and dtypes.is_complex(x.dtype):
             raise UsageError("complex numbers are not supported here")
         return x
-    return ops.cast(x, small_or_wide(x.dtype))
-
-
-def small_or_wide(name):
-    """The float dtype in which functions of integers of this dtype are computed."""
-    return "float32" if name in ("bool", "int8", "int16", "uint8", "uint16") else "float64"
+    return ops.cast(x, dtypes.small_or_wide(x.dtype))
 
 
 def number(value, like):

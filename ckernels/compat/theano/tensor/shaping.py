@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .... import ops
+from .... import dtypes, ops
 from ....errors import ArgumentError, IndexOutOfBounds, ShapeError, UsageError
 from ....graph.node import constant as constant_node
 from ....graph.node import make
@@ -101,17 +101,7 @@ def as_shape(sizes):
                     s = s[0]
                 else:
                     raise UsageError(f"shape arguments must be scalars, not of {s.ndim} dimensions")
-            if s.dtype not in (
-                "int8",
-                "int16",
-                "int32",
-                "int64",
-                "uint8",
-                "uint16",
-                "uint32",
-                "uint64",
-                "bool",
-            ):
+            if s.dtype not in (*dtypes.INTEGERS, "bool"):
                 raise UsageError(
                     f"the shape of a new tensor is made of integers, and {s} is {s.dtype}: cast it"
                 )
@@ -168,10 +158,7 @@ class Reshape(KernelOp):
             )
         x = as_tensor_variable(x)
         shp = as_tensor_variable(shp, ndim=1)
-        if not (
-            shp.dtype in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-            or getattr(shp, "data", np.ones(1)).size == 0
-        ):
+        if not (shp.dtype in dtypes.INTEGERS or getattr(shp, "data", np.ones(1)).size == 0):
             raise UsageError("Shape must be integers", shp, shp.dtype)
         return KernelOp.make_node(self, x, shp)
 

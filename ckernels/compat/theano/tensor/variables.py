@@ -7,6 +7,7 @@ engine sees. Its type is read off the node: what is known to have size 1 is broa
 import numpy as np
 
 from ....api.tensor import Tensor, placeholder_node
+from ....dtypes import SIGNED
 from ....errors import ArgumentError, CKernelsError, UsageError
 from ....graph.node import Literal, Node
 from ....graph.node import constant as constant_node
@@ -215,8 +216,6 @@ def constant_handle(node):
 
 # --- from values to variables -----------------------------------------------------------------
 
-_INTEGERS = ("int8", "int16", "int32", "int64")
-
 
 def autocast(x):
     """A Python number as an array: the narrowest dtype that holds it, as the flags say.
@@ -261,7 +260,7 @@ class NumericAutoCaster:
         return autocast(x)
 
 
-autocast_int = NumericAutoCaster(_INTEGERS)
+autocast_int = NumericAutoCaster(SIGNED)
 autocast_float = NumericAutoCaster(("float16", "float32", "float64"))
 
 

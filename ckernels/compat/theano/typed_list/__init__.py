@@ -6,6 +6,7 @@ is always a new list.
 
 import numpy as np
 
+from .... import dtypes
 from ....errors import ArgumentError, UsageError
 from ..gof.graph import Apply, Constant, Variable
 from ..gof.op import Op
@@ -139,7 +140,7 @@ def _element(kind, x):
 def _index(x):
     """An index as a variable: an int64 scalar."""
     x = as_tensor_variable(np.int64(x) if isinstance(x, int) else x)
-    if x.ndim or x.dtype not in ("int8", "int16", "int32", "int64"):
+    if x.ndim or x.dtype not in dtypes.SIGNED:
         raise UsageError(f"the index of a list is an integer, not {x.type}")
     return x
 

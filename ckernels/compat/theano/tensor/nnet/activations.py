@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..... import dtypes
 from ...names import absent_of as _absent_of
 from ..creation import arange
 from ..elementwise import (  # noqa: F401
@@ -15,7 +16,6 @@ from ..elementwise import (  # noqa: F401
     softplus,
     switch,
 )
-from ..rules import small_or_wide
 from ..variables import as_tensor_variable, constant
 
 
@@ -49,7 +49,7 @@ def softsign(x):
 def hard_sigmoid(x):
     """0.2 x + 0.5, limited to [0, 1]."""
     x = as_tensor_variable(x)
-    dtype = x.dtype if x.dtype.startswith("float") else small_or_wide(x.dtype)
+    dtype = x.dtype if x.dtype.startswith("float") else dtypes.small_or_wide(x.dtype)
     slope, shift = constant(np.asarray(0.2, dtype)), constant(np.asarray(0.5, dtype))
     return clip(cast(x, dtype) * slope + shift, 0, 1)
 
