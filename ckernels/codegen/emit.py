@@ -10,6 +10,7 @@ import os
 from string import Template
 
 from . import mathlib
+from .forms.bands import BandedChunks
 from .forms.columns import ColumnChunks, Columns
 from .forms.flat import Flat, Tile
 from .forms.rows import Chunks, Rows
@@ -19,7 +20,14 @@ from .print_c import APART, SCHEDULED, Printer
 from .tidy import tidy_body
 
 FORMS = {"flat": Flat, "tile": Tile, "rows": Rows, "chunks": Chunks, "columns": Columns,
-         "column_chunks": ColumnChunks, "steps": Steps}  # fmt: skip
+         "column_chunks": ColumnChunks, "bands": BandedChunks, "steps": Steps}  # fmt: skip
+HEAD = "int $name(void *const *p, const int64_t *d, int64_t lo, int64_t hi)"
+ROWS_HEAD = "static " + HEAD.replace("$name", "$name_rows")
+COLUMNS_HEAD = (
+    "static "
+    + HEAD.replace("$name", "$name_columns")[:-1]
+    + ",\n                          void *const *rows_p, const int64_t *rows_d)"
+)
 _TEMPLATES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "templates")
 
 
@@ -32,10 +40,22 @@ def template(name):
 
 def emit(kernel):
     """(name, text, snippets) of the C function for `kernel`; equal kernels give equal text."""
-    text = written(kernel) if kernel.form in FORMS else kernel.filled(template(kernel.form))
+    if kernel.form == "bands":
+        text = both(kernel)
+    else:
+        text = written(kernel) if kernel.form in FORMS else kernel.filled(template(kernel.form))
     name = "k_" + hashlib.sha256(text.encode()).hexdigest()[:16]
     text = text.replace("$name", name)
     return name, text, mathlib.snippets(text)
+
+
+def both(bands):
+    """The text of two loops as one kernel: a function of each; $name calls the second."""
+    parts = [(bands.rows, ROWS_HEAD), (bands, COLUMNS_HEAD)]
+    texts = [written(kernel).replace(HEAD, head) for kernel, head in parts]
+    pointers = sum(o.role != "index" for o in bands.rows.operands)
+    call = f"    return $name_columns(p + {pointers}, d + {bands.dims}, lo, hi, p, d);\n}}\n"
+    return "\n".join([*texts, HEAD + " {\n" + call])
 
 
 def written(kernel):

@@ -226,6 +226,11 @@ class Printer:
         text = f"CK_SIMD_EXTREME({text})" if extreme else f"#pragma omp simd {text}"
         self.put(text if clauses else "#pragma GCC ivdep")
 
+    def call_rows(self, begin, end):
+        """Compute the rows from begin on up to end; what goes wrong there ends the kernel."""
+        self.put(f"const int failed = $name_rows(rows_p, rows_d, {begin}, {end});")
+        self.update("return failed", when="failed")
+
     # ---- memory ---------------------------------------------------------------------------------
 
     def pointers(self):

@@ -199,6 +199,7 @@ def planned(name, spec, leaves, dtype, scratch, last, of, most):
                     leaves,
                     {},
                     None,
+                    bands=False,
                 ),
                 until="lower",
             )

@@ -35,6 +35,7 @@ class Draft:
     build: object
     exact: bool = False  # no part may be left to its oracle for want of a shape
     refused: frozenset = frozenset()  # keys of kernels that cannot be had: oracles run instead
+    bands: bool = True  # whether two loops may become one kernel
     roots: list = field(default_factory=list)
     binder: object = None
     instructions: list = field(default_factory=list)
@@ -120,7 +121,11 @@ def schedule(draft):
 
 def lower(draft):
     """Groups become kernels, all else other instructions, in an order; buffers have names."""
+    from .bands import banded  # start-up
+
     draft.instructions = draft.binder.run()
+    if draft.bands:
+        draft.instructions = banded(draft.instructions, draft.refused)
 
 
 def compile_kernels(draft):

@@ -12,6 +12,7 @@ import pytest
 
 import ckernels as K
 from ckernels.codegen import lower  # noqa: F401 (loaded, so that thresholds can be changed)
+from ckernels.plan import bands  # noqa: F401
 from ckernels.runtime import program
 from ckernels.runtime.function import make_function
 from ckernels.schedule import split  # noqa: F401
@@ -57,11 +58,15 @@ def low_thresholds(monkeypatch):
         "FULL": 20,
         "CHUNK": 7,
         "ROWS": 5,
+        "LEAST": 3,
+        "IN_CACHE": 1,
+        "LEAST_CHUNKS": 1,
+        "BAND": 9,
     }
     rooms = [
         m
         for name, m in sys.modules.items()
-        if name.startswith(("ckernels.codegen.", "ckernels.schedule."))
+        if name.startswith(("ckernels.codegen.", "ckernels.schedule.", "ckernels.plan."))
     ]
     for name, value in low.items():
         known = [room for room in rooms if hasattr(room, name)]

@@ -1,0 +1,30 @@
+"""Rows and the sums of their columns: a band of rows is computed, then added to the sums."""
+
+from .columns import ColumnChunks
+
+BAND = 24576  # elements of a band: what it reads and writes stays in the second-level cache
+
+
+class BandedChunks(ColumnChunks):
+    """A partial reduction per column of rows that $name_rows computes band by band.
+
+    Layer norm with its gradients, 4096 x 768 on two threads of Zen 5: 0.68 ms with bands of 16, 32
+    or 64 rows, 0.78 of 128, 0.83 for one kernel after the other.
+    """
+
+    note = "rows, and a partial column reduction of them: one chunk of rows per unit of the range"
+
+    def __init__(self, bands, printer):
+        super().__init__(bands.kernel, printer)
+
+    def loop(self, level, reductions, stores, first, last):
+        if level != self.levels[0]:
+            super().loop(level, reductions, stores, first, last)
+            return
+        c = self.c
+        c.let(band=f"n < {BAND} ? {BAND} / n : 1")
+        with c.loop("b", first, last, "band"):
+            c.let(e=f"b + band < {last} ? b + band : {last}")
+            with c.if_("j0 == 0"):
+                c.call_rows("b", "e")
+            super().loop(level, reductions, stores, "b", "e")

@@ -1,0 +1,116 @@
+"""A kernel of rows and the column sums that follow it become one kernel, where that is right.
+
+The sums read what the rows read or made. As one kernel (codegen/bands.py) they find it in cache.
+"""
+
+from dataclasses import replace
+
+from ..codegen.bands import Bands
+from ..codegen.ir import Kernel
+from ..graph.sizes import Size, estimate
+from .instructions import KERNEL
+
+LEAST_CHUNKS = 32  # as many threads then have work, as they would have in the rows alone
+
+
+def banded(instructions, refused=frozenset()):
+    """`instructions` with such neighbours as one; refused: keys of kernels that cannot be had."""
+    made = []
+    for instr in instructions:
+        if made and joins(made[-1], instr):
+            both = joined(made[-1], instr)
+            if both.kernel.key() not in refused:
+                made[-1] = both
+                continue
+        made.append(instr)
+    return made
+
+
+def joined(rows, sums):
+    """The Instruction that does both."""
+    return replace(
+        sums,
+        name=f"{rows.name} then {sums.name}",
+        pointers=rows.pointers + sums.pointers,
+        dims=rows.dims + sums.dims,
+        grain=1,
+        ns=rows.ns + sums.ns,
+        reads=rows.reads + [r for r in sums.reads if r not in rows.writes],
+        writes=rows.writes + sums.writes,
+        kernel=Bands(rows.kernel, sums.kernel, len(rows.dims)),
+        nodes=rows.nodes + sums.nodes,
+    )
+
+
+def joins(rows, sums):
+    """Whether a band of the sums needs no other rows than those of the band.
+
+    The sums may read what the rows read; of what the rows write only row r for row r.
+    """
+    if not (of_form(rows, "rows", outer=1, runs=0) and of_form(sums, "column_chunks", 0, 1)):
+        return False
+    if estimate(sums.n) < LEAST_CHUNKS:
+        return False
+    if not equal(rows.n, sums.dims[1]) or {*rows.reads, *rows.writes} & {*sums.writes}:
+        return False
+    if not {*rows.reads, *rows.writes} & {*sums.reads}:
+        return False
+    made = [w for w in walks(rows) if w.role == "out"]
+    return all(
+        any(same_row(w, r, equal(rows.dims[0], sums.dims[0])) for w in made)
+        for r in walks(sums)
+        if r.role == "in" and r.pointer[0] in rows.writes
+    )
+
+
+def of_form(instr, form, outer, runs):
+    """Whether an instruction is a kernel of the IR of this form and so many dims."""
+    k = instr.kernel
+    return (
+        instr.kind == KERNEL
+        and type(k) is Kernel
+        and (k.form, k.outer, k.runs) == (form, outer, runs)
+    )
+
+
+class Walk:
+    """How an operand of an instruction moves: its pointer, its stride class along the columns, and
+    its stride from row to row (None: it does not move)."""
+
+    def __init__(self, role, pointer, inner, step):
+        self.role, self.pointer, self.inner, self.step = role, pointer, inner, step
+
+
+def walks(instr):
+    """The Walk of each pointer. Rows are the outer dim of a kernel of rows, the run of sums."""
+    k = instr.kernel
+    pointers, at = iter(instr.pointers), 1 + k.outer + k.runs + (k.form == "column_chunks")
+    found = []
+    for op in k.operands:
+        at += op.inner == "n"
+        step = None
+        for moves, count in ((op.outer, k.outer), (op.run, k.runs)):
+            if moves and count:
+                step, at = instr.dims[at], at + count
+        if op.role != "index":
+            found.append(Walk(op.role, next(pointers), op.inner, step))
+    return found
+
+
+def same_row(made, read, as_long):
+    """Whether row r of `read` lies in row r of `made`; as_long: both have rows of one length."""
+    return (
+        made.pointer[0] == read.pointer[0]
+        and equal(made.pointer[1], read.pointer[1])
+        and made.step is not None
+        and read.step is not None
+        and equal(made.step, read.step)
+        and (made.inner, read.inner) in ((0, 0), (1, 1) if as_long else (0, 0))
+    )
+
+
+def equal(a, b):
+    """Whether two sizes are equal whatever the shapes; nothing is assumed."""
+    d = a - b
+    d = d.of.reduced(d) if type(d) is Size else d
+    return type(d) is not Size and d == 0
