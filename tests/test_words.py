@@ -7,6 +7,7 @@ names of files and classes of the rooms that the glossary gives it, and means on
 import ast
 import functools
 import re
+import tokenize
 from collections import defaultdict
 from pathlib import Path
 
@@ -104,3 +105,43 @@ def test_no_two_classes_have_one_name():
         if name != path.stem and not name.startswith("_"):
             found[name].add(path.relative_to(ROOT).as_posix())
     assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
+# ---- files that are spoken of ----
+
+SPOKEN = re.compile(r"(?<![\w/.{}$`-])((?:[a-z_]\w*/)*[a-z_]\w*\.(?:py|c|h|md))\b(?![.(])")
+ELSEWHERE = {"train.py", "model.c", "model.h", "mine.h", "math.h"}  # of users, of libm
+
+
+def prose(path):
+    """The docstrings and comments of a file."""
+    text = path.read_text()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+            yield ast.get_docstring(node) or ""
+    with path.open() as lines:
+        for token in tokenize.generate_tokens(lines.readline):
+            if token.type == tokenize.COMMENT:
+                yield token.string
+
+
+def unknown_files(texts, known):
+    """What `texts` call files, with or without a folder, and is none of the paths `known`."""
+    found = {name for text in texts for name in SPOKEN.findall(text)} - ELSEWHERE
+    return {n for n in found if not any(f"/{path}".endswith(f"/{n}") for path in known)}
+
+
+def test_files_that_docstrings_name_exist():
+    known = [
+        p.relative_to(ROOT).as_posix()
+        for part in ("ckernels", "tests", "docs", "build_tools", "benchmarks", "examples")
+        for p in (ROOT / part).rglob("*.*")
+    ]
+    assert "ckernels/graph/node.py" in known
+    assert unknown_files(["see graph/node.py, node.py and api/node.py"], known) == {"api/node.py"}
+    wrong = {
+        path.relative_to(ROOT).as_posix(): names
+        for path in PACKAGE.rglob("*.py")
+        if (names := unknown_files(prose(path), known))
+    }
+    assert not wrong

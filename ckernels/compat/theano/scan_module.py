@@ -1,6 +1,6 @@
 """scan, map, reduce, foldl, foldr with Theano's signatures, `until`, and `clone`.
 
-A step is called once, on variables; the engine's scan (api/loops.py) runs it. Its results get their
+A step is called once, on variables; the engine's scan (api/scan.py) runs it. Its results get their
 graph from the engine's, with the user's own variables at its ends.
 """
 

@@ -1,7 +1,7 @@
 """Launches of the ops on compressed sparse rows: one template, a body for each op.
 
 Each kernel looks at all indices it is going to follow before it follows one. All are parallel over
-rows but `order`. Products are in sparsedot.py and sparseproduct.py.
+rows but `order`. Products are in sparse_dot.py and sparseproduct.py.
 """
 
 from ... import dtypes
