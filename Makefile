@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PY     := $(BIN)/python
 ARGS   ?=
 RUNTIME_SOURCES := $(wildcard ckernels/src/*.h ckernels/src/*/*.[ch])
-SANITIZED = $(or $(ARGS),tests/runtime tests/src tests/codegen/forms/test_steps.py \
+SANITIZED = $(or $(ARGS),tests/runtime tests/src tests/codegen/forms tests/plan/test_bands.py \
     $(addprefix tests/stress/test_,threads.py conv_shapes.py fuzz_images.py) \
     tests/ops/test_random_compiled.py tests/codegen/test_random_graphs.py -m "not slow")
 LIBASAN = $(shell $(CC) -print-file-name=libasan.so)

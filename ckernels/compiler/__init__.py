@@ -45,9 +45,9 @@ enum { CK_EINDEX = 1, CK_EVALUE = 4 }; /* what kernels return when not 0: ckerne
 #define CK_LANES 4
 #endif
 #ifdef __clang__ /* sums several vectors side by side of itself */
-#define CK_SIDE_BY_SIDE(n, block) ((n) * 0)
+#define CK_SIDE_BY_SIDE(n, block, least) ((n) * 0)
 #else
-#define CK_SIDE_BY_SIDE(n, block) ((n) < 2 * (block) ? 0 : (n) - (n) % (block))
+#define CK_SIDE_BY_SIDE(n, block, least) ((n) < (least) ? 0 : (n) - (n) % (block))
 #endif
 """
 TABLE = """\

@@ -16,6 +16,7 @@ BLOCK = 512  # floats summed in float before they join the double
 AHEAD = 2  # operands prefetched at a time
 REST = 16  # elements of the vector that ends with the row
 AWAY = 2048  # elements between what is summed side by side and what is prefetched
+LONG = 2048  # floats of a row at least that are summed side by side
 NEUTRAL = {"sum": 0, "prod": 1}  # reductions that must not take an element twice
 
 
@@ -26,7 +27,7 @@ class Rows(Nest):
 
     def __init__(self, kernel, printer):
         super().__init__(kernel, printer)
-        self.loops, self.spills = self.loops_of(), {}
+        self.loops, self.spills, self.several = self.loops_of(), {}, {}
         cached = kernel.form == "rows" and len(self.loops) > 1
         self.blocks = {
             i
@@ -40,6 +41,7 @@ class Rows(Nest):
         self.spills = self.planned_spills()
         for i in sorted(self.spills):
             c.row_on_stack(f"t{i}", self.k.values[i].dtype, ROW_SCRATCH)
+        self.let_side_by_side()
         with c.loop("r", "lo", "hi"):
             self.shift(self.rows_of("r"), "a")
             self.stages("0", None)
@@ -117,13 +119,16 @@ class Rows(Nest):
                 for i in blocks:
                     c.partial_sum(f"p_{i}")
             taken = [(i, self.accumulator_of(i), f"bad_{i}") for i in reductions]
-            if not ahead and self.side_by_side(level):
+            if level in self.several:
                 begin = self.sum_side_by_side(level, taken)
             whole = end
             if self.has_rest(level):
                 whole, size = f"m{level}", end if begin == "0" else f"({end} - {begin})"
                 c.let(**{whole: f"{end} < {REST} ? {end} : {end} - {size} % {REST}"})
-            with c.vector("j", begin, whole, taken):
+            with ExitStack() as rest:
+                if level in self.several:  # GCC adds up parts of sums after a loop of no turns, too
+                    rest.enter_context(c.if_(f"{begin} < {whole}"))
+                rest.enter_context(c.vector("j", begin, whole, taken))
                 self.body(level, taken, stores, pointer)
             if whole != end:
                 with c.block(f"if ({whole} < {end})"), c.vector("j", f"{end} - {REST}", end, taken):
@@ -195,13 +200,13 @@ class Rows(Nest):
         Doubles in the second-level cache take 0.032 ns each instead of 0.061 with AVX-512, 0.035
         instead of 0.12 with AVX2 (one core of Zen 5). Floats gain by the prefetch that comes with
         it: 4 million in the third-level cache take 90 us instead of 109 on two cores, 149 instead
-        of 179 with AVX2. Floats of several operands gain nothing, and rows of 256 took 1.4 times
-        as long.
+        of 179 with AVX2; by rows of 2048, 89 instead of 101. Floats of several operands gain
+        nothing, and rows of 256 took 1.4 times as long.
         """
         k, (reductions, stores) = self.k, self.loops[level]
         roots = self.roots(reductions, stores)
         values = self.needed(roots)
-        floats = (k.form == "chunks" or not k.outer) and len(self.loads(level)) == 1
+        floats = len(self.loads(level)) == 1
         return (
             not (k.runs or stores or self.blocks)
             and (floats or self.is_wide(values))
@@ -221,18 +226,27 @@ class Rows(Nest):
             return False
         return v.op != "load" or self.k.operands[v.operand].inner in (0, 1)
 
+    def let_side_by_side(self):
+        """How many elements of a row each loop sums so that may do it at all."""
+        for level in self.loops:
+            if not self.ahead(level) and self.side_by_side(level):
+                wide = self.is_wide(self.needed(self.roots(*self.loops[level])))
+                block = "2 * CK_LANES" if wide else "4 * CK_LANES"
+                least = f"2 * {block}" if wide or self.k.form == "chunks" else LONG
+                self.several[level] = wide, block
+                self.c.let(**{f"s{level}": f"CK_SIDE_BY_SIDE(n, {block}, {least})"})
+
     def sum_side_by_side(self, level, taken):
         """Sum blocks of four vectors into the accumulators; returns where the rest begins."""
         c, k = self.c, self.k
         values = self.needed(self.roots(*self.loops[level]))
-        wide, begin = self.is_wide(values), f"s{level}"
-        lanes, block = ("CK_LANES / 2", "2 * CK_LANES") if wide else ("CK_LANES", "4 * CK_LANES")
-        c.let(**{begin: f"CK_SIDE_BY_SIDE(n, {block})"})
+        begin, (wide, block) = f"s{level}", self.several[level]
+        lanes = "CK_LANES / 2" if wide else "CK_LANES"
         with c.if_(f"{begin} > 0"):
             for i, _, _ in taken:
                 c.sums(f"s_{i}", block)
             with c.loop("b", "0", begin, block):
-                if k.form == "chunks" and not wide:
+                if not wide:
                     with c.unrolled("q", "b", f"b + {block}", 64 // dtypes.ITEMSIZE["float32"]):
                         c.prefetch(*self.loads(level), f"q + {AWAY}")
                 with c.unrolled("q", "0", block, lanes), c.vector("u", "q", f"q + {lanes}"):
@@ -364,6 +378,7 @@ class Chunks(Rows):
                 self.stages("first", "last")
             else:
                 c.let(n="last - first")
+                self.let_side_by_side()
                 self.shift([], "a", extra="first")
                 self.stages("0", None)
 

@@ -142,7 +142,8 @@ SUMS = {
     "of squares": lambda x, y: ops.sum(ops.square(x)),
     "of products": lambda x, y: ops.sum(x * y),
     "two": lambda x, y: ops.sum(x) - ops.sum(x * 2 + 1),
-    "of rows": lambda x, y: ops.sum(x * y, -1),
+    "of rows": lambda x, y: ops.sum(x, -1),
+    "of products of rows": lambda x, y: ops.sum(x * y, -1),
     "of a number": lambda x, y: ops.sum(x * 0 + y[0, 0]),
 }
 AROUND_BLOCKS = [0, 1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 130, 191, 192, 200, 1000, 4097]
@@ -155,6 +156,7 @@ def test_each_element_is_summed_once(name, dtype):
     x, y = leaf((None, None), dtype), leaf((None, None), dtype)
     f = make_function([x, y], [SUMS[name](x, y)], positional_only=True)
     shapes = [(1, n) for n in AROUND_BLOCKS] + [(3, 129), (700, 131), (2, 16384), (5, 16391)]
+    shapes += [(3, n) for n in (2047, 2048, 2049, 2112, 5000)]
     for shape in shapes:
         if name == "of a number" and not shape[1]:
             continue
@@ -195,7 +197,8 @@ def test_which_sums_are_taken_side_by_side():
     assert blocks(ops.sum, large) == 2  # of floats, and of the double of each chunk
     assert blocks(ops.sum, small, "float64") == 1
     assert blocks(lambda x: ops.sum(x, 1), large, "float64") == 1
-    assert blocks(lambda x: ops.sum(x, 1), large) == 0  # rows of floats
+    assert blocks(lambda x: ops.sum(x, 1), large) == 1  # rows of floats; of 2048 at least
+    assert blocks(lambda x: ops.sum(x * x[::-1], 1), large) == 0
     assert blocks(lambda x: ops.sum(x * x[::-1]), large) == 1  # floats of two operands
     assert blocks(lambda x: ops.sum(x[:, ::2], 1), large, "float64") == 0  # every other number
     assert blocks(lambda x: ops.sum(ops.exp(x), 1), large, "float64") == 0  # dear

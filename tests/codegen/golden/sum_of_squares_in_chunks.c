@@ -7,9 +7,9 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         const int64_t first = r * chunk;
         const int64_t last = first + chunk < total ? first + chunk : total;
         const int64_t n = last - first;
+        const int64_t s0 = CK_SIDE_BY_SIDE(n, 4 * CK_LANES, 2 * 4 * CK_LANES);
         const float *const a0 = x0 + first;
         double a_2 = 0;
-        const int64_t s0 = CK_SIDE_BY_SIDE(n, 4 * CK_LANES);
         if (s0 > 0) {
             double s_2[4 * CK_LANES] = {0};
             for (int64_t b = 0; b < s0; b += 4 * CK_LANES) {
@@ -32,11 +32,13 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
                 a_2 += s_2[q];
             }
         }
-        #pragma omp simd reduction(+:a_2)
-        for (int64_t j = s0; j < n; j++) {
-            const float v0 = a0[j];
-            const float v1 = v0 * v0;
-            a_2 += v1;
+        if (s0 < n) {
+            #pragma omp simd reduction(+:a_2)
+            for (int64_t j = s0; j < n; j++) {
+                const float v0 = a0[j];
+                const float v1 = v0 * v0;
+                a_2 += v1;
+            }
         }
         const double v2 = (double)a_2;
         y1[r] = v2;
@@ -49,9 +51,9 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
     const double *const x0 = p[0];
     float *const y1 = p[1];
     const int64_t n = d[0];
+    const int64_t s0 = CK_SIDE_BY_SIDE(n, 2 * CK_LANES, 2 * 2 * CK_LANES);
     for (int64_t r = lo; r < hi; r++) {
         double a_1 = 0;
-        const int64_t s0 = CK_SIDE_BY_SIDE(n, 2 * CK_LANES);
         if (s0 > 0) {
             double s_1[2 * CK_LANES] = {0};
             for (int64_t b = 0; b < s0; b += 2 * CK_LANES) {
@@ -69,10 +71,12 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
                 a_1 += s_1[q];
             }
         }
-        #pragma omp simd reduction(+:a_1)
-        for (int64_t j = s0; j < n; j++) {
-            const double v0 = x0[j];
-            a_1 += v0;
+        if (s0 < n) {
+            #pragma omp simd reduction(+:a_1)
+            for (int64_t j = s0; j < n; j++) {
+                const double v0 = x0[j];
+                a_1 += v0;
+            }
         }
         const double v1 = (double)a_1;
         const float v2 = (float)v1;
