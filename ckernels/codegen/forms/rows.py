@@ -231,8 +231,10 @@ class Rows(Nest):
         for level in self.loops:
             if not self.ahead(level) and self.side_by_side(level):
                 wide = self.is_wide(self.needed(self.roots(*self.loops[level])))
-                block = "2 * CK_LANES" if wide else "4 * CK_LANES"
-                least = f"2 * {block}" if wide or self.k.form == "chunks" else LONG
+                vectors = 2 if wide else 4  # of floats, as long as four of the numbers
+                block = f"{vectors} * CK_LANES"
+                long = self.k.form == "rows" and not wide
+                least = LONG if long else f"{2 * vectors} * CK_LANES"
                 self.several[level] = wide, block
                 self.c.let(**{f"s{level}": f"CK_SIDE_BY_SIDE(n, {block}, {least})"})
 

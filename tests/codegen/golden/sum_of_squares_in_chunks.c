@@ -7,7 +7,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         const int64_t first = r * chunk;
         const int64_t last = first + chunk < total ? first + chunk : total;
         const int64_t n = last - first;
-        const int64_t s0 = CK_SIDE_BY_SIDE(n, 4 * CK_LANES, 2 * 4 * CK_LANES);
+        const int64_t s0 = CK_SIDE_BY_SIDE(n, 4 * CK_LANES, 8 * CK_LANES);
         const float *const a0 = x0 + first;
         double a_2 = 0;
         if (s0 > 0) {
@@ -51,7 +51,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
     const double *const x0 = p[0];
     float *const y1 = p[1];
     const int64_t n = d[0];
-    const int64_t s0 = CK_SIDE_BY_SIDE(n, 2 * CK_LANES, 2 * 2 * CK_LANES);
+    const int64_t s0 = CK_SIDE_BY_SIDE(n, 2 * CK_LANES, 4 * CK_LANES);
     for (int64_t r = lo; r < hi; r++) {
         double a_1 = 0;
         if (s0 > 0) {
