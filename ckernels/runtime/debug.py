@@ -63,6 +63,12 @@ class Guarded(Shared):
     def source(self):
         return self.function.source()
 
+    def steps(self):
+        return self.function.steps()
+
+    def assumptions(self):
+        return self.function.assumptions()
+
     def explain(self, rewrites=False):
         return self.function.explain(rewrites)
 

@@ -433,10 +433,14 @@ class CompiledFunction(Shared):
 
     def source(self):
         """The C of all kernels of this function, after its first call."""
+        if self.pieces is not None:
+            return self.pieces.source()
         return "\n".join(r.text for r in self.program.kernels.records.values())
 
     def steps(self):
         """One line per instruction of the last plan, in order; those of scans are indented."""
+        if self.pieces is not None:
+            return self.pieces.steps()
         return [f"{k}: {'  ' * s.depth}{s.name}" for k, s in enumerate(self.program.instructions)]
 
 

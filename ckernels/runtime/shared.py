@@ -96,6 +96,10 @@ class Shared:
         """What the last plan assumes of sizes; nothing where there is none."""
         return []
 
+    def steps(self):
+        """One line per instruction of the last plan; none where all runs in NumPy."""
+        return []
+
 
 def pickled(function):
     """What pickle and copy keep of a function: what was asked for, from which it is made anew."""

@@ -230,6 +230,10 @@ class StagedFunction(Shared):
         """The C of all kernels of all pieces, after the first call."""
         return "\n".join(f.source() for f in self.pieces.values())
 
+    def steps(self):
+        """The lines of all compiled pieces, one after the other; each counts from 0."""
+        return [line for f in self.pieces.values() for line in f.steps()]
+
     def explain(self, rewrites=False):
         """The texts of all compiled pieces; each counts its instructions from 0."""
         return "\n\n".join(f.explain(rewrites) for f in self.pieces.values())

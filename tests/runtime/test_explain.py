@@ -121,3 +121,32 @@ def test_functions_in_pieces_answer():
     x = K.placeholder((None,), name="x")
     f = called([x], [K.exp(K.gather(x * 2, K.nonzero(K.relu(x))[0]))], [0, 1, 2])
     assert len(re.findall("^0: ", f.explain(), re.MULTILINE)) > 1
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        ({}, ["0: mul+exp"]),
+        ({"check": "nan"}, ["0: mul+exp"]),
+        ({"mode": "debug"}, ["0: mul+exp"]),
+        ({"mode": "reference"}, []),
+    ],
+    ids=str,
+)
+def test_every_function_has_steps(options, expected):
+    x = K.placeholder((None,))
+    f = K.function([x], K.exp(x * 2), **options)
+    f([np.ones(3)])
+    assert f.steps() == expected
+    assert bool(f.source()) == bool(expected)
+    assert isinstance(f.assumptions(), list)
+
+
+def test_steps_of_pieces_stand_one_after_the_other():
+    """Cut where a mask decides a shape."""
+    x = K.placeholder((None,))
+    f = K.function([x], K.sum(K.exp(x)[x > 0]))
+    assert f.steps() == []
+    np.testing.assert_allclose(f([np.array([1.0, -1.0, 2.0])]), np.exp([1.0, 2.0]).sum(), 1e-6)
+    assert sum(line.startswith("0: ") for line in f.steps()) >= 1
+    assert len(f.steps()) == f.stats()["instructions"]
