@@ -200,8 +200,13 @@ def _without_compiler(missing):
 
 def _provide(missing, tools):
     """Compile [(key, source)], but for those that other processes compile; how many it compiled."""
-    todo, count = dict(missing), 0
-    others = _others or neighbours.Neighbours(cache.current(), list(todo))
+    todo, count, store = dict(missing), 0, cache.current()
+    there = [key for key in todo if os.path.exists(store.path(key))]
+    _all_from_cache(there, store)  # published since the first look
+    todo = {key: source for key, source in todo.items() if key not in _loaded}
+    if not todo:
+        return 0
+    others = _others or neighbours.Neighbours(store, [key for key in there if key in todo])
     try:
         for _ in range(ROUNDS):
             mine = others.claim(list(todo))

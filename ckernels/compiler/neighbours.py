@@ -37,7 +37,7 @@ class Neighbours:
     """The other processes, for one build; see `compiler.register_others` for the methods."""
 
     def __init__(self, store, keys):
-        """store: the Cache; keys: kernels that it does not have, or has but cannot give."""
+        """store: the Cache; keys: kernels that were there, but could not be read."""
         self.store, self.fd, self.ours = store, None, set()
         self.patience = config["cache.patience"] if store.writable else 0
         self.until = None  # when waiting ends: once for the whole build
