@@ -96,7 +96,7 @@ slow: build
 	$(PY) -m pytest -m slow -o timeout=3600 $(ARGS)
 
 # Short and long forms of all tests of the compiledir; with zig from PyPI beside gcc (and clang).
-STRESS = tests/stress tests/test_cli.py tests/test_config.py tests/compiler
+STRESS = tests/stress tests/test_cli.py tests/base/test_config.py tests/compiler
 stress: build
 	$(PY) -m pip install -q --disable-pip-version-check -e ".[compilers]" --no-build-isolation
 	$(PY) -m pytest -m "slow or not slow" -o timeout=3600 $(STRESS) $(ARGS)

@@ -297,7 +297,7 @@ def kernels(count=8):
 def empty(place):
     """On a worker: a compiledir of its own, and count from now on what is compiled."""
     from ckernels import compiler
-    from ckernels.config import config
+    from ckernels.base.config import config
 
     config.compiledir, inner = place, compiler._compile_all
     compiler.counted = []

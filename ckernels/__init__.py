@@ -6,7 +6,8 @@ file only names what is public; some names hide Python's own (abs, all, any, max
 sum), as in Keras.
 """
 
-from . import collector as _collector
+from . import errors
+from .base import collector as _collector
 
 with _collector.later(for_good=True):
     from .api.arrays import register_names as _register_names

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels import dtypes
+from ckernels.base import dtypes
+from ckernels.base.errors import ConfigError, DTypeError
 from ckernels.codegen.emit import emit
-from ckernels.errors import ConfigError, DTypeError
 from ckernels.runtime import stored
 
 needs_ml_dtypes = pytest.mark.skipif(not dtypes.available("bfloat16"), reason="no ml_dtypes")

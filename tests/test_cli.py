@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ckernels import cli, compiler
+from ckernels.base.config import config
 from ckernels.compiler import KernelSource, build, cache
-from ckernels.config import config
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.skipif(

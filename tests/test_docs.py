@@ -26,8 +26,8 @@ import pytest
 
 import ckernels
 from ckernels import compiler
-from ckernels.config import config
-from ckernels.errors import CompilerMissing
+from ckernels.base.config import config
+from ckernels.base.errors import CompilerMissing
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [p for p in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if p.exists()]

@@ -59,7 +59,7 @@ def stems(folder):
 def subject(path):
     """The file or folder of the package whose name a test file has; None if there is none."""
     name, folder = path.stem.removeprefix("test_"), path.parent
-    if (PACKAGE / folder).with_suffix(".py").is_file():  # tests/errors/: errors.py
+    if (PACKAGE / folder).with_suffix(".py").is_file():  # tests/base/errors/: errors.py
         return folder.with_suffix(".py")
     fitting = [s for s in stems(PACKAGE / folder) if name == s or name.startswith(s + "_")]
     return folder / max(fitting, key=len) if fitting else None
@@ -91,7 +91,7 @@ def test_subjects_are_found_by_whole_words():
     assert subject(Path("plan/test_scan_trips.py")) == Path("plan/scan")
     assert subject(Path("plan/test_scanner.py")) is None
     assert subject(Path("codegen/test_scan.py")) is None  # a file of another room
-    assert subject(Path("errors/test_calls.py")) == Path("errors.py")
+    assert subject(Path("base/errors/test_calls.py")) == Path("base/errors.py")
     assert subject(Path("ops/test_init.py")) is None
 
 

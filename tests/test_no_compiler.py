@@ -190,7 +190,7 @@ def test_a_compiler_that_does_not_work(tmp_path):
 @pytest.mark.parametrize("block", ["", BLOCK], ids=["runtime", "no_runtime"])
 def test_raise_instead(tmp_path, block):
     text = textwrap.dedent("""
-        from ckernels.errors import CompilerMissing
+        from ckernels.base.errors import CompilerMissing
         try:
             K.function([], K.variable([1.0, 2.0]) * 2)()
         except CompilerMissing as problem:

@@ -26,7 +26,7 @@ FILES = sorted(
 
 
 def room_of(path):
-    """'graph' for ckernels/graph/node.py; 'errors' for ckernels/errors.py."""
+    """'graph' for ckernels/graph/node.py; 'dask' for ckernels/dask.py."""
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 

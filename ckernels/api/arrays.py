@@ -8,7 +8,7 @@ import operator
 
 import numpy as np
 
-from ..errors import UsageError
+from ..base.errors import UsageError
 
 OPERATORS = {
     np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "truediv",

@@ -1,13 +1,13 @@
 """Settings the K functions share: float type, epsilon, image layout, identifiers, threads.
 
-The values live in `ckernels.config`; these are their documented names.
+The values live in `base/config.py`; these are their documented names.
 """
 
 import collections
 
-from .. import dtypes, locks
-from ..config import config
-from ..errors import ArgumentError
+from ..base import dtypes, locks
+from ..base.config import config
+from ..base.errors import ArgumentError
 from .operands import as_array, converted, integer
 
 _uids = collections.Counter()

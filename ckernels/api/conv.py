@@ -8,7 +8,7 @@ Images are (batch, *sizes, channels), or (batch, channels, *sizes) with data_for
 import numbers
 
 from .. import ops
-from ..errors import ArgumentError, ShapeError
+from ..base.errors import ArgumentError, ShapeError
 from ..graph.node import Node
 from ..graph.shapes import show
 from ..ops.windows import extent, pads, window_attrs

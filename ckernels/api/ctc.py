@@ -7,8 +7,9 @@ samples.
 
 import numpy as np
 
-from .. import dtypes, ops
-from ..errors import ShapeError
+from .. import ops
+from ..base import dtypes
+from ..base.errors import ShapeError
 from ..graph.shapes import show
 from .config import epsilon
 from .operands import integer, node_of

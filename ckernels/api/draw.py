@@ -2,7 +2,7 @@
 
 import os
 
-from ..errors import ArgumentError
+from ..base.errors import ArgumentError
 from ..graph.printing import nodes_of
 
 

@@ -7,8 +7,9 @@ import numbers
 
 import numpy as np
 
-from .. import dtypes, ops
-from ..errors import ArgumentError, DTypeError, ShapeError, UsageError, with_line
+from .. import ops
+from ..base import dtypes
+from ..base.errors import ArgumentError, DTypeError, ShapeError, UsageError, with_line
 from ..graph.node import Node
 from ..graph.shapes import show
 from ..ops.mrg import M1, M2

@@ -10,8 +10,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..config import config, lookup, parsed
-from ..errors import ArgumentError, CKernelsWarning, DTypeError, ShapeError, UsageError, with_line
+from ..base.config import config, lookup, parsed
+from ..base.errors import (
+    ArgumentError,
+    CKernelsWarning,
+    DTypeError,
+    ShapeError,
+    UsageError,
+    with_line,
+)
 from ..graph.node import Node, constant
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort

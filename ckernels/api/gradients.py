@@ -4,7 +4,7 @@ import functools
 
 from .. import ops
 from ..autodiff import recompute
-from ..errors import ArgumentError, ShapeError, UsageError, with_line
+from ..base.errors import ArgumentError, ShapeError, UsageError, with_line
 from ..graph.shapes import show
 from .operands import node_of
 from .sparsetensor import SparseTensor

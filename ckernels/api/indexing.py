@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from .. import dtypes, ops
-from ..errors import ArgumentError, DTypeError
+from .. import ops
+from ..base import dtypes
+from ..base.errors import ArgumentError, DTypeError
 from .config import floatx
 from .operands import integer, node_of, operand
 from .tensor import Tensor, need_tensor

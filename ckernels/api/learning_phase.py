@@ -6,8 +6,9 @@ it from the caller, any other takes 0, unless `set_learning_phase` fixed it.
 
 import numpy as np
 
-from .. import locks, ops
-from ..errors import ArgumentError, ShapeError, with_line
+from .. import ops
+from ..base import locks
+from ..base.errors import ArgumentError, ShapeError, with_line
 from ..graph.node import Literal
 from ..graph.shapes import show
 from .config import register_reset

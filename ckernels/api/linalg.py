@@ -1,7 +1,7 @@
 """Products of tensors and linear algebra."""
 
 from .. import ops
-from ..errors import ArgumentError
+from ..base.errors import ArgumentError
 from .operands import is_sparse_matrix, node_of, operand
 from .sparsetensor import SparseTensor, sparse_constant
 from .tensor import Tensor

@@ -2,8 +2,9 @@
 
 import warnings
 
-from .. import dtypes, ops
-from ..errors import CKernelsWarning, ShapeError, user_line
+from .. import ops
+from ..base import dtypes
+from ..base.errors import CKernelsWarning, ShapeError, user_line
 from ..graph.shapes import show
 from .config import epsilon
 from .operands import node_of

@@ -1,6 +1,7 @@
 """Elementwise functions, comparisons and reductions."""
 
-from .. import dtypes, ops
+from .. import ops
+from ..base import dtypes
 from ..graph.shapes import axis_of
 from .config import floatx
 from .elementwise import binary as _binary

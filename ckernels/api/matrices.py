@@ -1,6 +1,7 @@
 """Triangles and diagonals of matrices, covariances, windows."""
 
-from .. import dtypes, ops
+from .. import ops
+from ..base import dtypes
 from .config import floatx
 from .operands import node_of, operand
 from .tensor import Tensor

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from .. import dtypes, ops
-from ..errors import ShapeError, UsageError
+from .. import ops
+from ..base import dtypes
+from ..base.errors import ShapeError, UsageError
 from ..graph.node import Node
 from ..graph.shapes import axis_of
 from .operands import clipped, node_of, operand, reshaped

@@ -2,8 +2,9 @@
 
 import numbers
 
-from .. import dtypes, ops
-from ..errors import ArgumentError, ShapeError
+from .. import ops
+from ..base import dtypes
+from ..base.errors import ArgumentError, ShapeError
 from ..graph.node import Node
 from ..graph.shapes import axes_of, show
 from .config import data_format_of

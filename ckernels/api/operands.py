@@ -9,8 +9,9 @@ import sys
 
 import numpy as np
 
-from .. import dtypes, ops
-from ..errors import DTypeError, ShapeError, UsageError, with_line
+from .. import ops
+from ..base import dtypes
+from ..base.errors import DTypeError, ShapeError, UsageError, with_line
 from ..graph.node import Node, constant
 from ..graph.shapes import show
 from ..ops.base import refuse_mask

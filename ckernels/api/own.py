@@ -9,8 +9,9 @@ from functools import partial
 
 import numpy as np
 
-from .. import dtypes, ops
-from ..errors import (
+from .. import ops
+from ..base import dtypes
+from ..base.errors import (
     ArgumentError,
     CompileError,
     CompilerMissing,

@@ -4,8 +4,9 @@ Images are (batch, *sizes, channels), or (batch, channels, *sizes) with data_for
 "channels_first". Padding is never a maximum, and with "avg" it does not count.
 """
 
-from .. import dtypes, ops
-from ..errors import ArgumentError, ShapeError
+from .. import ops
+from ..base import dtypes
+from ..base.errors import ArgumentError, ShapeError
 from ..graph.node import Node
 from .conv import from_last, image
 from .operands import integer

@@ -10,9 +10,10 @@ import math
 
 import numpy as np
 
-from .. import dtypes, locks, ops
-from ..config import config
-from ..errors import ArgumentError, DTypeError, ShapeError, with_line
+from .. import ops
+from ..base import dtypes, locks
+from ..base.config import config
+from ..base.errors import ArgumentError, DTypeError, ShapeError, with_line
 from ..graph.node import Node
 from ..graph.shapes import show
 from .config import float_dtype

@@ -10,8 +10,9 @@ import warnings
 
 import numpy as np
 
-from .. import dtypes, ops
-from ..errors import ArgumentError, CKernelsWarning, NotSupported, ShapeError, UsageError
+from .. import ops
+from ..base import dtypes
+from ..base.errors import ArgumentError, CKernelsWarning, NotSupported, ShapeError, UsageError
 from ..graph.node import Node, constant
 from ..graph.shapes import show
 from ..ops.mrg import STREAM, ahead, substreams

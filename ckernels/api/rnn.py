@@ -5,7 +5,7 @@ becomes the first axis; `make_scan` does the rest.
 """
 
 from .. import ops
-from ..errors import ArgumentError, ShapeError, with_line
+from ..base.errors import ArgumentError, ShapeError, with_line
 from ..graph.shapes import show
 from .operands import integer, node_of
 from .scan import make_scan

@@ -8,7 +8,7 @@ states of random tensors, become carried state.
 import inspect
 
 from .. import ops
-from ..errors import ArgumentError, ShapeError, UsageError, with_line
+from ..base.errors import ArgumentError, ShapeError, UsageError, with_line
 from ..graph.node import Node, as_node, constant
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort_cut

@@ -5,7 +5,7 @@ steps the memory for states grows as sqrt(steps), not as steps, for about one mo
 """
 
 from .. import ops
-from ..errors import ArgumentError, NotSupported
+from ..base.errors import ArgumentError, NotSupported
 from ..graph.node import Node, as_node, constant, item
 from ..ops.scan import Carry, ScanSignature, scan_node
 from ..ops.shape import sized

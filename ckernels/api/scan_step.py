@@ -7,8 +7,9 @@ itself is made in scan.py.
 
 from collections.abc import Mapping
 
-from .. import dtypes, ops
-from ..errors import ArgumentError, DTypeError, ShapeError, with_line
+from .. import ops
+from ..base import dtypes
+from ..base.errors import ArgumentError, DTypeError, ShapeError, with_line
 from ..graph.node import Node, make
 from ..graph.shapes import show
 from ..ops.shape import known_value

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import ops
-from ..errors import ShapeError, UsageError
+from ..base.errors import ShapeError, UsageError
 from ..graph.shapes import axes_of, axis_of, show
 from .operands import integer, node_of, reshaped, shape_vector
 from .sparsetensor import SparseTensor

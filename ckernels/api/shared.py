@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..base.errors import ShapeError
 from ..graph.shapes import show
 from .operands import as_array, static_shape
 from .tensor import Variable

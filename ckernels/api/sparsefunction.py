@@ -10,8 +10,8 @@ import warnings
 
 import numpy as np
 
-from ..config import config
-from ..errors import ArgumentError, CKernelsWarning, ShapeError, UsageError, with_line
+from ..base.config import config
+from ..base.errors import ArgumentError, CKernelsWarning, ShapeError, UsageError, with_line
 from ..graph.op import having
 from ..graph.shapes import show
 from ..graph.walk import toposort

@@ -7,7 +7,7 @@ plans are ordinary too. SciPy is imported where a matrix of its own comes in or 
 import numpy as np
 
 from .. import ops
-from ..errors import ArgumentError, DTypeError, NotSupported, ShapeError, UsageError, user_line
+from ..base.errors import ArgumentError, DTypeError, NotSupported, ShapeError, UsageError, user_line
 from ..graph.node import constant, make
 from ..graph.shapes import show
 from .operands import converted, is_sparse_matrix

@@ -8,8 +8,9 @@ bridges/replica.py.
 
 from typing import NamedTuple
 
-from .. import dtypes, ops
-from ..errors import ArgumentError, DTypeError, UsageError, with_line
+from .. import ops
+from ..base import dtypes
+from ..base.errors import ArgumentError, DTypeError, UsageError, with_line
 from ..graph.printing import location
 from ..graph.walk import rebuild, toposort, toposort_cut
 from .tensor import Tensor, need_variable, placeholder_node

@@ -7,8 +7,8 @@ hash by identity. Operators and methods build nodes; nothing is computed before 
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import DTypeError, ShapeError, UsageError
+from ..base import dtypes
+from ..base.errors import DTypeError, ShapeError, UsageError
 from ..graph.node import Node, make, new_uid, user_line
 from ..graph.shapes import show
 from ..runtime.state import Store

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from .. import dtypes, ops
-from ..errors import ArgumentError, DTypeError, ShapeError
+from .. import ops
+from ..base import dtypes
+from ..base.errors import ArgumentError, DTypeError, ShapeError
 from ..graph.node import constant as constant_node
 from ..graph.shapes import product, show
 from .config import float_dtype

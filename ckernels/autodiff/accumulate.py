@@ -4,8 +4,9 @@ The heart of reverse.py, by itself because the gradients of scans and of checkpo
 graphs of their own.
 """
 
-from .. import dtypes, ops
-from ..errors import DisconnectedError, with_line
+from .. import ops
+from ..base import dtypes
+from ..base.errors import DisconnectedError, with_line
 from ..graph.node import making_for
 from ..graph.op import having
 from ..graph.walk import toposort

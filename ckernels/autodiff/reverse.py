@@ -9,9 +9,11 @@ here carry the forward node's line.
 
 import numpy as np
 
+from .. import ops
+
 # scan_gradient has the rule of scan, recompute that of checkpoint.
-from .. import collector, dtypes, ops
-from ..errors import ArgumentError, DisconnectedError, DTypeError, ShapeError, with_line
+from ..base import collector, dtypes
+from ..base.errors import ArgumentError, DisconnectedError, DTypeError, ShapeError, with_line
 from ..graph.node import as_node, constant, line_of, make, new_uid
 from ..graph.op import Op
 from ..graph.printing import location

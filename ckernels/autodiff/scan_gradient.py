@@ -7,7 +7,8 @@ and one product after the scan sums all steps. The gradient scan is a scan like 
 a gradient itself.
 """
 
-from .. import dtypes, ops
+from .. import ops
+from ..base import dtypes
 from ..graph.node import constant, item
 from ..graph.op import register_rule
 from ..graph.walk import rebuild, toposort, toposort_cut

@@ -7,7 +7,7 @@ that is expensive is stored; cheap functions of rows and states are recomputed.
 
 import math
 
-from .. import dtypes
+from ..base import dtypes
 from ..graph.op import having
 from ..graph.walk import toposort
 

@@ -5,7 +5,7 @@ only the call knows. Its own gradient is taken of this form.
 """
 
 from .. import ops
-from ..errors import NotSupported
+from ..base.errors import NotSupported
 from ..graph.node import constant
 from ..graph.walk import rebuild
 from ..ops.scan import Carry, ScanSignature, scan_node

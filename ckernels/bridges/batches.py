@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..base.errors import ArgumentError
 from .replica import part_of
 
 

@@ -15,7 +15,7 @@ import warnings
 
 import numpy as np
 
-from ..errors import CacheError, CKernelsWarning
+from ..base.errors import CacheError, CKernelsWarning
 
 MAGIC = b"ckernels checkpoint 1\n"
 NAME = re.compile(r"step-(\d{12})\.ckpt")

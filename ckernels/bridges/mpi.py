@@ -8,7 +8,7 @@ rank dies, MPI ends the whole program: start it again, and it goes on from the c
 import numpy as np
 
 from .. import compiler
-from ..errors import ArgumentError
+from ..base.errors import ArgumentError
 from .checkpoint import Checkpoints
 from .replica import Replica, part_of, rows_of
 

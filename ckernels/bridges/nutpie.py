@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 
-from ..errors import CKernelsWarning, NotSupported
+from ..base.errors import CKernelsWarning, NotSupported
 from .pytensor.raw import address
 from .pytensor.report import report
 

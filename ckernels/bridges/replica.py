@@ -10,7 +10,7 @@ import hashlib
 import numpy as np
 
 from ..api.split import cut
-from ..errors import ArgumentError
+from ..base.errors import ArgumentError
 from ..graph.shapes import show
 from ..runtime.state import exchange, snapshot
 

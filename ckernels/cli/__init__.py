@@ -10,8 +10,8 @@ import argparse
 import os
 import sys
 
-from ..config import config
-from ..errors import CKernelsError
+from ..base.config import config
+from ..base.errors import CKernelsError
 from . import completion
 
 __all__ = ["cache_main", "main"]

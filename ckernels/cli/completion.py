@@ -6,7 +6,7 @@ looked up while one is typed. Two small commands need no library for this.
 
 import argparse
 
-from ..config import TABLE as FLAGS
+from ..base.config import TABLE as FLAGS
 
 SHELLS = ("bash", "zsh", "fish")
 BASH = """\

@@ -9,9 +9,9 @@ import platform
 import time
 
 from .. import compiler
+from ..base.config import FLAGS, config
+from ..base.errors import CKernelsError
 from ..compiler import cache, cpu, directories, loader, process, toolchain
-from ..config import FLAGS, config
-from ..errors import CKernelsError
 from .output import as_json, bold, human, plain
 
 PROBE = """\

@@ -8,7 +8,7 @@ import os
 import runpy
 import sys
 
-from ..errors import ArgumentError
+from ..base.errors import ArgumentError
 from .output import human
 
 

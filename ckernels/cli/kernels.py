@@ -7,10 +7,10 @@ import os
 import sys
 import time
 
+from ..base.config import FLAGS, config
+from ..base.errors import CacheError
 from ..compiler import bundle as bundles
 from ..compiler import cache, directories, hits
-from ..config import FLAGS, config
-from ..errors import CacheError
 from . import completion
 from .output import ago, as_json, bold, counted, human, on_terminal, plain, table
 

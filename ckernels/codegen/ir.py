@@ -9,7 +9,7 @@ into C. Two graphs with equal Kernels share one compiled function. `check` says 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .. import dtypes
+from ..base import dtypes
 from ..graph.op import REGISTRY
 
 FORMS = ("flat", "tile", "rows", "columns", "chunks", "column_chunks")

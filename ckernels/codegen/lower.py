@@ -7,7 +7,7 @@ strides are not part of a kernel: they are numbers of its launch.
 
 from dataclasses import dataclass, field, replace
 
-from .. import dtypes
+from ..base import dtypes
 from ..graph.shapes import product
 from ..graph.sizes import Size, reaches, value_of
 from ..schedule import cost

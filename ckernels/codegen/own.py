@@ -6,7 +6,7 @@ user makes the operation.
 
 from dataclasses import dataclass
 
-from ..dtypes import C_NAMES
+from ..base.dtypes import C_NAMES
 from .raw import RawKernel
 
 

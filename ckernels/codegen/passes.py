@@ -8,7 +8,7 @@ Bound(name, pattern) or Either(patterns).
 
 from typing import NamedTuple
 
-from .. import dtypes
+from ..base import dtypes
 from ..graph.op import REGISTRY
 from .ir import COLUMNS, REDUCTIONS, Value
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from .. import dtypes
+from ..base import dtypes
 from ..graph.op import REGISTRY
 from . import passes
 from .tidy import tidy_expression

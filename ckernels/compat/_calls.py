@@ -16,7 +16,7 @@ from ..api.operands import node_of
 from ..api.tensor import Tensor, need_variable
 from ..api.updates import Update, update_value
 from ..api.variables import is_sparse
-from ..errors import ArgumentError, UsageError
+from ..base.errors import ArgumentError, UsageError
 from ..graph.walk import rebuild
 from ._values import places_of_scalars, with_scalars
 

@@ -9,7 +9,7 @@ import importlib
 import sys
 import types
 
-from ..errors import ArgumentError
+from ..base.errors import ArgumentError
 
 LOADERS = ("keras.backend", "keras.backend.load_backend")  # 2.2.0-2.2.4 and 2.2.5-2.3.1
 _names = types.ModuleType.__dict__["__dict__"]

@@ -10,7 +10,7 @@ from ..api.config import epsilon
 from ..api.ctc import batch_cost
 from ..api.operands import node_of
 from ..api.tensor import Tensor, need_tensor
-from ..errors import ArgumentError
+from ..base.errors import ArgumentError
 
 tensorflow2 = True  # False while Keras 2.2 is loaded, which came before TensorFlow 2
 

@@ -18,7 +18,7 @@ import types
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..base.errors import ArgumentError
 from . import _values
 
 ArgSpec = collections.namedtuple("ArgSpec", "args varargs keywords defaults")

@@ -10,7 +10,7 @@ import types
 
 import numpy as np
 
-from ..errors import ArgumentError, NotSupported, ShapeError
+from ..base.errors import ArgumentError, NotSupported, ShapeError
 from . import _modern
 
 MODES = {"nearest": "NEAREST", "lanczos": "LANCZOS", "bilinear": "BILINEAR", "bicubic": "BICUBIC",

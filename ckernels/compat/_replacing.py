@@ -10,7 +10,7 @@ import os
 import runpy
 import sys
 
-from ..errors import UsageError
+from ..base.errors import UsageError
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -7,7 +7,7 @@ unique until `reset`. The stack of open scopes also tells which layer is being b
 import contextlib
 import threading
 
-from .. import locks
+from ..base import locks
 
 _lock = locks.lock()
 _taken = {}

@@ -13,8 +13,8 @@ import sys
 from ..api import config as settings
 from ..api.function import function
 from ..api.tensor import Tensor, Variable
-from ..config import config
-from ..errors import add_library
+from ..base.config import config
+from ..base.errors import add_library
 from . import _losses, _modern, _scopes
 
 SETTINGS = (

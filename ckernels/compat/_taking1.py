@@ -10,8 +10,8 @@ import os
 import sys
 
 from ..api import config as settings
-from ..config import config
-from ..errors import ArgumentError, add_library
+from ..base.config import config
+from ..base.errors import ArgumentError, add_library
 from . import _modern, _pictures, _replacing, _windows1
 
 PLACE = "keras.backend.theano_backend"

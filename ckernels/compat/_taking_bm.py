@@ -8,7 +8,7 @@ values, and from there on its functions are those of `ckernels.compat.natural_bm
 import os
 import sys
 
-from ..errors import add_library
+from ..base.errors import add_library
 from . import _modern, _replacing
 
 PLACE = "natural_bm.backend.theano_backend"

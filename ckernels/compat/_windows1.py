@@ -14,7 +14,7 @@ from ..api.conv import separable_conv2d as separable
 from ..api.operands import node_of
 from ..api.pool import pool
 from ..api.tensor import Tensor
-from ..errors import ArgumentError
+from ..base.errors import ArgumentError
 
 BACKENDS = ("tensorflow", "theano")
 FORMATS = {"th": "channels_first", "tf": "channels_last"}

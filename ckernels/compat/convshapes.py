@@ -9,7 +9,7 @@ import numbers
 from .. import ops
 from ..api.operands import node_of
 from ..api.tensor import Tensor
-from ..errors import ArgumentError, ShapeError
+from ..base.errors import ArgumentError, ShapeError
 from ..graph.shapes import show
 from ..ops.control import CheckError
 from ..ops.windows import axis_paddings, count, extent, pads

@@ -26,7 +26,7 @@ from ..api.nn import batch_normalization, l2_normalize, relu, softmax  # noqa: F
 from ..api.operands import node_of as _node_of
 from ..api.rnn import rnn as _rnn
 from ..api.tensor import Tensor as _Tensor
-from ..errors import ArgumentError as _ArgumentError
+from ..base.errors import ArgumentError as _ArgumentError
 from . import _loading, _losses, _values, _windows1
 from ._losses import ctc_batch_cost  # noqa: F401
 from ._shared import *  # noqa: F403

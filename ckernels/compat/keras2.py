@@ -44,9 +44,9 @@ from ..api.shape import expand_dims, temporal_padding  # noqa: F401
 from ..api.tensor import Tensor as _Tensor
 from ..api.tensor import need_tensor as _need_tensor
 from ..api.updates import Update as _Update
-from ..errors import ArgumentError as _ArgumentError
-from ..errors import NotSupported as _NotSupported
-from ..errors import ShapeError as _ShapeError
+from ..base.errors import ArgumentError as _ArgumentError
+from ..base.errors import NotSupported as _NotSupported
+from ..base.errors import ShapeError as _ShapeError
 from . import _loading, _losses, _scopes, _taking, _values
 from ._calls import control_dependencies, function, identity  # noqa: F401
 from ._losses import (  # noqa: F401

@@ -12,7 +12,7 @@ NumPy. Its epsilon and integer type are its own; the float type is that of ckern
 # ruff: noqa: F401, F811
 import numpy as np
 
-from .. import dtypes, ops
+from .. import ops
 from ..api import function as _function
 from ..api import gradients as _gradients
 from ..api import linalg as _linalg
@@ -75,7 +75,8 @@ from ..api.shape import (
 )
 from ..api.tensor import Tensor, Variable, need_variable
 from ..api.variables import cast, dtype, eval, get_value, ndim, ones_like, zeros_like
-from ..errors import ArgumentError, ShapeError
+from ..base import dtypes
+from ..base.errors import ArgumentError, ShapeError
 from ..graph.node import Node
 from ..graph.shapes import axis_of, show
 

@@ -3,7 +3,7 @@
 from .. import ops
 from ..api.operands import integer, node_of
 from ..api.tensor import Tensor
-from ..errors import ArgumentError, ShapeError
+from ..base.errors import ArgumentError, ShapeError
 from ..graph.node import Node
 from ..graph.shapes import show
 from ..ops.shape import sized, times

@@ -11,7 +11,7 @@ from .. import ops
 from ..api.conv import from_last, to_last
 from ..api.operands import integer, node_of
 from ..api.tensor import Tensor
-from ..errors import ArgumentError, ShapeError
+from ..base.errors import ArgumentError, ShapeError
 from ..graph.node import Node
 from ..graph.shapes import show
 from . import unshared as _unshared

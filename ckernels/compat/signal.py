@@ -9,7 +9,7 @@ from .. import ops
 from ..api.conv import from_last
 from ..api.operands import integer, node_of
 from ..api.tensor import Tensor
-from ..errors import ArgumentError, CKernelsWarning, NotSupported, ShapeError
+from ..base.errors import ArgumentError, CKernelsWarning, NotSupported, ShapeError
 from ..graph.node import Node, make
 from ..graph.shapes import show
 from ..ops.shape import sized, times

@@ -8,7 +8,7 @@ from .. import ops
 from ..api.conv import from_last, to_last
 from ..api.operands import integer, node_of
 from ..api.tensor import Tensor
-from ..errors import ShapeError
+from ..base.errors import ShapeError
 from ..graph.shapes import show
 
 

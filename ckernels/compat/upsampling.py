@@ -5,11 +5,12 @@ import math
 
 import numpy as np
 
-from .. import dtypes, ops
+from .. import ops
 from ..api.conv import from_last, image
 from ..api.operands import integer
 from ..api.tensor import Tensor
-from ..errors import ArgumentError
+from ..base import dtypes
+from ..base.errors import ArgumentError
 from ..graph.node import Node, constant
 
 

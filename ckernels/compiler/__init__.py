@@ -11,9 +11,9 @@ import threading
 import time
 from typing import NamedTuple
 
-from .. import locks
-from ..config import config
-from ..errors import CompileError, CompilerMissing
+from ..base import locks
+from ..base.config import config
+from ..base.errors import CompileError, CompilerMissing
 from . import cache, cpu, loader, neighbours, prebuilt, process, toolchain
 from .entry import keys_of, unseal
 from .progress import Phases, Progress

@@ -16,7 +16,7 @@ import tarfile
 import time
 import zlib
 
-from ..errors import CacheError
+from ..base.errors import CacheError
 from . import cpu, process, system, toolchain
 from .entry import KEY, keys_of, unseal
 from .upkeep import check, opened

@@ -9,8 +9,8 @@ temporary directory serves, then memory. docs/compiledir.md states the promises.
 import os
 import time
 
-from .. import locks
-from ..config import config
+from ..base import locks
+from ..base.config import config
 from . import cpu, directories, hits, process, system, usage
 from .directories import compiledir
 from .entry import ABI, KEY, seal, unseal

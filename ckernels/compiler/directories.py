@@ -10,8 +10,8 @@ import re
 import stat
 import sys
 
-from ..config import config
-from ..errors import ConfigError
+from ..base.config import config
+from ..base.errors import ConfigError
 from . import system
 from .entry import ABI
 

@@ -10,8 +10,8 @@ import os
 import sys
 from typing import NamedTuple
 
-from .. import locks
-from ..errors import CompileError, CompilerMissing
+from ..base import locks
+from ..base.errors import CompileError, CompilerMissing
 from . import cache, current_toolchain, loader, process, toolchain
 
 _lock = locks.lock()

@@ -11,7 +11,7 @@ import os
 import struct
 import sys
 
-from .. import locks
+from ..base import locks
 from . import system
 from .directories import compiledir
 

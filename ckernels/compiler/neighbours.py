@@ -19,8 +19,8 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-from .. import locks
-from ..config import config
+from ..base import locks
+from ..base.config import config
 from . import system, usage
 
 NAME = "claims"

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from ..config import config
+from ..base.config import config
 
 PATIENCE = 1.0  # seconds before anything is shown
 CLEAR = "\r\x1b[K"

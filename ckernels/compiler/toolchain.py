@@ -13,8 +13,8 @@ import stat
 import sys
 from typing import NamedTuple
 
-from ..config import config
-from ..errors import CompileError, CompilerMissing
+from ..base.config import config
+from ..base.errors import CompileError, CompilerMissing
 from . import cpu, directories, process, system, upkeep, usage
 
 # As fast as -O3 and a third cheaper to compile; plain -O2 of gcc 12 vectorises 4 loops of 51.

@@ -9,7 +9,7 @@ import re
 import stat
 import time
 
-from ..config import config
+from ..base.config import config
 from . import directories, hits, process, system, usage
 from .entry import KEY, unseal
 

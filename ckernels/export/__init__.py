@@ -10,7 +10,7 @@ import os
 import re
 from pathlib import Path
 
-from ..errors import ArgumentError
+from ..base.errors import ArgumentError
 
 TARGETS = ("c99", "native", "shared")
 MOST = 4096  # of `batch`: plans are checked for each n up to it

@@ -5,7 +5,7 @@ function, members of the state, offsets in the arena, rows of a scan. What the k
 where buffers lie was decided before.
 """
 
-from ..dtypes import C_NAMES
+from ..base.dtypes import C_NAMES
 from ..graph.sizes import Size, value_of
 from ..plan.instructions import (
     GEMM,

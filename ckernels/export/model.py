@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..dtypes import C_NAMES, is_complex
+from ..base.dtypes import C_NAMES, is_complex
 from ..graph.shapes import product
 from ..graph.sizes import Size
 from ..plan.binder import SizedConstant

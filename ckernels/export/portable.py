@@ -10,11 +10,11 @@ import re
 from pathlib import Path
 from string import Template
 
+from ..base.dtypes import C_NAMES, SUFFIX
+from ..base.errors import NotSupported
 from ..codegen.emit import emit
 from ..codegen.forms.rows import BLOCK, ROW_SCRATCH
 from ..codegen.ir import Kernel
-from ..dtypes import C_NAMES, SUFFIX
-from ..errors import NotSupported
 
 HERE = Path(__file__).parent / "c"
 BUILTINS = ("sqrt", "fabs", "floor", "ceil", "trunc", "rint", "copysign", "fma")
@@ -255,7 +255,7 @@ def for_short_rows(body, n):
 
 def refuse(why, node):
     """Raise NotSupported for the op of `node`, with the user's line."""
-    from ..errors import with_line  # start-up
+    from ..base.errors import with_line  # start-up
 
     name = node.op.name if node is not None else "an instruction"
     raise with_line(NotSupported(f"{name} cannot be exported: {why}"), node)

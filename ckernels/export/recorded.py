@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..api.variables import variable
-from ..dtypes import is_complex, is_float
-from ..errors import ArgumentError
+from ..base.dtypes import is_complex, is_float
+from ..base.errors import ArgumentError
 from ..graph.sizes import Size
 from .argument import shape_at
 from .model import arguments, c_type, elements, takes_state, values, weights_bytes, wrapped

@@ -8,9 +8,9 @@ arena until the end. What has no C is refused here, by its name and the user's l
 
 from dataclasses import dataclass, field, replace
 
-from ..config import config
-from ..dtypes import ITEMSIZE, is_float
-from ..errors import ArgumentError, DTypeError, NotSupported, ShapeError, with_line
+from ..base.config import config
+from ..base.dtypes import ITEMSIZE, is_float
+from ..base.errors import ArgumentError, DTypeError, NotSupported, ShapeError, with_line
 from ..graph.shapes import show
 from ..graph.sizes import LEAST, ShapeClass
 from ..plan import pipeline

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 from string import Template
 
-from ..errors import CompileError
+from ..base.errors import CompileError
 from ..graph.shapes import product
 from ..graph.sizes import Size
 from .hosted import FLAGS

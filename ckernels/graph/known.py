@@ -2,7 +2,7 @@
 computed from them. Knows the few ops that size arithmetic is made of; all else is unknown.
 """
 
-from .. import dtypes
+from ..base import dtypes
 from .sizes import greatest, smallest
 
 DEPTH = 64  # expressions of sizes nested deeper than this count as unknown

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from .. import dtypes, locks
-from ..errors import CKernelsError, DTypeError, user_line, with_line
+from ..base import dtypes, locks
+from ..base.errors import CKernelsError, DTypeError, user_line, with_line
 from .op import REGISTRY, Op
 from .shapes import known_same
 from .sizes import Size

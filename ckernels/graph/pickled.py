@@ -8,7 +8,7 @@ hash-consed like any others. Placeholders become new ones; stores of variables p
 
 import copyreg
 
-from ..errors import ArgumentError
+from ..base.errors import ArgumentError
 from .node import Literal, Node, make, new_uid
 from .op import REGISTRY
 from .walk import toposort

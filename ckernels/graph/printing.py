@@ -8,8 +8,8 @@ op it does not know prints as a call.
 
 import sys
 
-from .. import errors
-from ..config import config
+from ..base import errors
+from ..base.config import config
 from .node import Node, as_node
 from .shapes import show
 from .walk import consumers, toposort

@@ -6,7 +6,7 @@ Messages name the shapes; errors add the user's line by themselves.
 
 import operator
 
-from ..errors import ShapeError, UsageError
+from ..base.errors import ShapeError, UsageError
 
 # How people call the operations whose shapes conflict most often.
 VERBS = {"add": "add", "sub": "subtract", "mul": "multiply", "true_div": "divide",

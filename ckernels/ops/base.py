@@ -8,9 +8,9 @@ import warnings
 
 import numpy as np
 
-from .. import dtypes
-from ..config import config
-from ..errors import ArgumentError, CKernelsWarning, DTypeError, ShapeError, user_line
+from ..base import dtypes
+from ..base.config import config
+from ..base.errors import ArgumentError, CKernelsWarning, DTypeError, ShapeError, user_line
 from ..graph.folding import of_sizes
 from ..graph.node import Node, as_node, constant, make, rebuilding
 from ..graph.op import Op

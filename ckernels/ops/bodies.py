@@ -6,7 +6,7 @@ their shapes become known, the body is rebuilt with them. Bodies hold no variabl
 placeholders but their own.
 """
 
-from ..errors import ShapeError
+from ..base.errors import ShapeError
 from ..graph.folding import fold
 from ..graph.node import as_node, make
 from ..graph.pickled import Graph

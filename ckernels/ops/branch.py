@@ -6,7 +6,7 @@ work that only one side needs inside, when a function is made.
 
 import numpy as np
 
-from ..errors import DTypeError, ShapeError
+from ..base.errors import DTypeError, ShapeError
 from ..graph.node import item, make
 from ..graph.op import Op
 from ..graph.shapes import show

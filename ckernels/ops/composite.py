@@ -7,8 +7,8 @@ family is in softmax.py.
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import ShapeError
+from ..base import dtypes
+from ..base.errors import ShapeError
 from ..graph.node import constant, make, sizes_constant
 from ..graph.op import Op
 from ..graph.shapes import axes_of, broadcast, show

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..errors import ArgumentError, CKernelsError, IndexOutOfBounds
+from ..base.errors import ArgumentError, CKernelsError, IndexOutOfBounds
 from ..graph.node import make
 from ..graph.op import Op
 from .base import cast, elementwise_op, to_node

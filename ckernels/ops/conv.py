@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError, ShapeError
+from ..base.errors import ArgumentError, ShapeError
 from ..graph.node import make
 from ..graph.op import Op
 from ..graph.shapes import show

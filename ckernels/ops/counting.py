@@ -8,8 +8,8 @@ import numbers
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import ArgumentError, ShapeError
+from ..base import dtypes
+from ..base.errors import ArgumentError, ShapeError
 from ..graph.node import Node, constant, item, make
 from ..graph.op import Op
 from ..graph.shapes import axis_of, broadcast, show

@@ -8,8 +8,8 @@ used. The oracles work on logarithms.
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import ArgumentError, DTypeError, IndexOutOfBounds, NotSupported, ShapeError
+from ..base import dtypes
+from ..base.errors import ArgumentError, DTypeError, IndexOutOfBounds, NotSupported, ShapeError
 from ..graph.node import item, make
 from ..graph.op import Op
 from ..graph.shapes import distinct, show

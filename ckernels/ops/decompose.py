@@ -6,8 +6,8 @@ need distinct values. float16 computes in float32, integers in a float. Leading 
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import ArgumentError, ShapeError
+from ..base import dtypes
+from ..base.errors import ArgumentError, ShapeError
 from ..graph.node import item, make
 from ..graph.op import Op
 from ..graph.shapes import broadcast, show

@@ -6,8 +6,8 @@ So each is the other's gradient, but for weights of the half of the spectrum tha
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import ArgumentError, ShapeError
+from ..base import dtypes
+from ..base.errors import ArgumentError, ShapeError
 from ..graph.node import Node, make
 from ..graph.op import Op
 from ..graph.shapes import show

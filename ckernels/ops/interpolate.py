@@ -7,8 +7,8 @@ two numbers in a row, of which there are only `unit` different pairs, whatever t
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import DTypeError, ShapeError
+from ..base import dtypes
+from ..base.errors import DTypeError, ShapeError
 from ..graph.node import make
 from ..graph.op import Op
 from ..graph.shapes import show

@@ -8,7 +8,7 @@ import numbers
 
 import numpy as np
 
-from ..errors import DTypeError, ShapeError
+from ..base.errors import DTypeError, ShapeError
 from ..graph.node import Node, make
 from ..graph.op import Op
 from ..graph.shapes import axis_of, show

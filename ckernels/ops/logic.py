@@ -5,7 +5,7 @@ bool is one byte holding 0 or 1, and every C expression here keeps that.
 
 import numpy as np
 
-from .. import dtypes
+from ..base import dtypes
 from .base import elementwise, full_like, is_weak, operands, to_node
 
 __all__ = ["eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor",

@@ -6,7 +6,7 @@ ints, scalar nodes or a vector node; sizes stay None where only the call knows t
 
 import numpy as np
 
-from ..errors import IndexOutOfBounds, ShapeError
+from ..base.errors import IndexOutOfBounds, ShapeError
 from ..graph.node import Node, make
 from ..graph.op import Op
 from ..graph.shapes import axes_of, axis_of, product, show

@@ -2,7 +2,7 @@
 stay identity, because Nodes are dictionary keys; use `eq` and `ne`.
 """
 
-from ..errors import DTypeError, ShapeError
+from ..base.errors import DTypeError, ShapeError
 from ..graph.node import register_operators
 from . import elementwise, logic
 from .indexing.keys import getitem

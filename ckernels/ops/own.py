@@ -8,7 +8,7 @@ import os
 
 import numpy as np
 
-from ..errors import ArgumentError, CKernelsError, DisconnectedError, DTypeError, ShapeError
+from ..base.errors import ArgumentError, CKernelsError, DisconnectedError, DTypeError, ShapeError
 from ..graph.node import item, make
 from ..graph.op import Op
 from ..graph.shapes import show

@@ -7,8 +7,8 @@ window. Averages are composites: a sum of windows over counts known at concrete 
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import ShapeError
+from ..base import dtypes
+from ..base.errors import ShapeError
 from ..graph.node import constant, make
 from ..graph.op import Op
 from ..graph.shapes import product, show

@@ -8,7 +8,7 @@ parameter that have no closed form raise NotSupported when they are computed, an
 import importlib
 import math
 
-from ..errors import NotSupported
+from ..base.errors import NotSupported
 from ..graph.node import make
 from ..graph.op import Op
 from . import numerics, tails

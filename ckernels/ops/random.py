@@ -15,8 +15,8 @@ import numbers
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import DTypeError, ShapeError
+from ..base import dtypes
+from ..base.errors import DTypeError, ShapeError
 from ..graph.node import constant, make
 from ..graph.op import Op
 from ..graph.shapes import show

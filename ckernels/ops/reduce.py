@@ -7,8 +7,8 @@ goes to every element that equals the result (Theano's rule), so ties get it in 
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import ShapeError
+from ..base import dtypes
+from ..base.errors import ShapeError
 from ..graph.node import make
 from ..graph.shapes import axes_of
 from .base import broadcast_like, reduction, to_node

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import DTypeError, ShapeError
+from ..base import dtypes
+from ..base.errors import DTypeError, ShapeError
 from ..graph.node import make
 from ..graph.op import Op
 from ..graph.shapes import broadcast, show

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import CKernelsError, DTypeError, ShapeError
+from ..base.errors import CKernelsError, DTypeError, ShapeError
 from ..graph.node import constant, make
 from ..graph.op import Op, rules
 from ..graph.shapes import show

@@ -5,7 +5,7 @@ What users and gradients read off a scan, apart from the row itself (scan.py).
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..base.errors import ShapeError
 from ..graph.node import constant, item, make
 from ..graph.op import Op
 from .base import expand

@@ -10,8 +10,8 @@ import numbers
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import DTypeError, ShapeError
+from ..base import dtypes
+from ..base.errors import DTypeError, ShapeError
 from ..graph.known import known
 from ..graph.node import Node, constant, make, sizes_constant
 from ..graph.op import Op

@@ -6,8 +6,8 @@ elementwise + reduce + expand over one axis, so that each becomes one row progra
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import ShapeError
+from ..base import dtypes
+from ..base.errors import ShapeError
 from ..graph.node import constant, make, sizes_constant
 from ..graph.op import Op
 from ..graph.shapes import axis_of, broadcast, show

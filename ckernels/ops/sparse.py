@@ -8,8 +8,8 @@ the transpose of such a one. Numbers behind indptr[-1] are padding; equal places
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import ArgumentError, DTypeError, IndexOutOfBounds, ShapeError
+from ..base import dtypes
+from ..base.errors import ArgumentError, DTypeError, IndexOutOfBounds, ShapeError
 from ..graph.node import constant, item, make
 from ..graph.op import Op
 from ..graph.shapes import show

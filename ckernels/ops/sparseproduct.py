@@ -7,7 +7,7 @@ differentiation. None makes more than the result holds. Matrices are those of sp
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError, ShapeError
+from ..base.errors import ArgumentError, DTypeError, ShapeError
 from ..graph.node import constant, make
 from ..graph.op import Op
 from ..graph.shapes import show

@@ -6,8 +6,8 @@ solved by blocks in NumPy, without SciPy.
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import ArgumentError, ShapeError
+from ..base import dtypes
+from ..base.errors import ArgumentError, ShapeError
 from ..graph.node import item, make
 from ..graph.op import REGISTRY, Op
 from ..graph.shapes import broadcast, show

@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import ArgumentError, DTypeError, ShapeError
+from ..base import dtypes
+from ..base.errors import ArgumentError, DTypeError, ShapeError
 from ..graph.node import make
 from ..graph.op import Op
 from ..graph.shapes import show

@@ -11,10 +11,11 @@ import heapq
 import itertools
 from dataclasses import replace
 
-from .. import compiler, dtypes
+from .. import compiler
+from ..base import dtypes
+from ..base.errors import CompilerMissing
 from ..codegen.layout import Layout, contiguous_strides, fresh, view
 from ..codegen.lower import Lowering
-from ..errors import CompilerMissing
 from ..graph.folding import of_sizes
 from ..graph.node import make
 from ..graph.op import having, rules

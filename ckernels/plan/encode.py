@@ -5,7 +5,7 @@ row of a scan becomes a slot of its own wherever it is used, and a line in the s
 says how the slot moves (ck_scan in ckernels.h).
 """
 
-from ..dtypes import ITEMSIZE
+from ..base.dtypes import ITEMSIZE
 from .instructions import PYCALL, Move, flatten
 from .memory import arrange
 

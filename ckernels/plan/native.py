@@ -9,8 +9,8 @@ is a buffer of the arena; the runtime says how much it needs. dims: see records.
 import os
 from dataclasses import replace
 
+from ..base.dtypes import ITEMSIZE
 from ..codegen.layout import collapse, contiguous_strides, fresh
-from ..dtypes import ITEMSIZE
 from ..graph.op import rules
 from ..graph.shapes import product
 from ..graph.sizes import Size, estimate, greatest, reaches, value_of

@@ -8,8 +8,8 @@ imported when they are needed, so that a process that finds its plans stored nev
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
-from .. import collector
-from ..errors import ShapeError, with_line
+from ..base import collector
+from ..base.errors import ShapeError, with_line
 from ..graph.node import make
 from ..graph.shapes import show
 from ..graph.walk import toposort

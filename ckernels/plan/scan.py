@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .. import dtypes
+from ..base import dtypes
 from ..codegen.layout import Layout, contiguous_strides, fresh
 from ..graph.op import rules
 from ..graph.shapes import product

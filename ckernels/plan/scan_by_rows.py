@@ -7,9 +7,9 @@ compared is memory: every buffer written in the body is cut into as many pieces 
 and row r of an instruction may only touch piece r.
 """
 
-from .. import dtypes
+from ..base import dtypes
+from ..base.config import config
 from ..codegen.ir import Kernel
-from ..config import config
 from ..graph.sizes import ceil_divide, estimate, greatest, value_of
 from .instructions import GEMM, KERNEL, BatchParts, record_of, words_after
 from .records import GemmDims

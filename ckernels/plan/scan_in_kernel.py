@@ -5,7 +5,7 @@ one thread of Zen 5), with a call for each step 6 ms. Everything else about such
 in scan.py.
 """
 
-from .. import dtypes
+from ..base import dtypes
 from ..codegen.ir import Kernel
 from ..codegen.stepped import FIXED, SLIDE, SLIDE_ONE, STATE, Stepped
 from .instructions import KERNEL, Move

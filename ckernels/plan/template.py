@@ -252,7 +252,7 @@ class OracleCall:
         self.node = node
 
     def __call__(self, inputs, outputs):
-        from ..reference import apply_oracle  # start-up
+        from ..ops.reference import apply_oracle  # start-up
 
         result = apply_oracle(self.node, inputs)
         for out, value in zip(outputs, result if self.node.outs is not None else (result,)):

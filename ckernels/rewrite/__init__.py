@@ -9,7 +9,7 @@ scans or choices take one more turn between the sweeps; what these hold is rewri
 
 from functools import lru_cache
 
-from ..config import config
+from ..base.config import config
 from ..graph.walk import toposort
 from . import (
     canonicalise,

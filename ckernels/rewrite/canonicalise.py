@@ -6,7 +6,7 @@ sums are not reordered, floats times 0 stay (NaN and inf count), and x - x stays
 
 import numpy as np
 
-from .. import dtypes
+from ..base import dtypes
 from .engine import Family, Formula, Var, a_number, number
 from .engine import forms as f
 

@@ -7,7 +7,7 @@ that are never 0 before rounding cancel: x / y * y is NaN where y is 0, as in Nu
 
 import numpy as np
 
-from .. import dtypes
+from ..base import dtypes
 from ..graph.node import make
 from ..graph.op import having
 from ..graph.sizes import surely, value_of

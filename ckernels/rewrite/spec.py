@@ -4,7 +4,7 @@ Shapes and dtypes are known, composites are gone, and operands broadcast to what
 them. Looks at present sizes and asks no questions about them. For tests and mode="debug".
 """
 
-from .. import dtypes
+from ..base import dtypes
 from ..graph.op import REGISTRY
 from ..graph.sizes import value_of
 from ..graph.walk import toposort

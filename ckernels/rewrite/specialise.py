@@ -6,7 +6,7 @@ product of matrices only where they touch fewer elements behind it.
 
 import math
 
-from .. import dtypes
+from ..base import dtypes
 from ..graph.node import make
 from ..ops import cast
 from .canonicalise import is_no_bool, is_single_or_double

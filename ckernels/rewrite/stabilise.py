@@ -7,7 +7,8 @@ factors.py.
 
 import math
 
-from .. import dtypes, ops
+from .. import ops
+from ..base import dtypes
 from ..graph.node import make
 from .engine import Family, Formula, Var, a_number, number
 from .engine import forms as f

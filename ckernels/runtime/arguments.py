@@ -6,8 +6,8 @@ through here. What cannot be made to fit raises an error before any state change
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import ArgumentError, DTypeError, ShapeError, UsageError, with_line
+from ..base import dtypes
+from ..base.errors import ArgumentError, DTypeError, ShapeError, UsageError, with_line
 from ..graph.shapes import show
 
 

@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 
-from ..errors import ArgumentError, NotSupported, ShapeError
+from ..base.errors import ArgumentError, NotSupported, ShapeError
 from ..graph.shapes import show
 
 # The signatures, in the order of src/python/cfunction.c; all end with the entry itself.

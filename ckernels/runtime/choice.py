@@ -6,8 +6,8 @@ always run. The rewrite room is only imported to check names, so that a warm sta
 
 from typing import NamedTuple
 
-from ..config import config
-from ..errors import ConfigError
+from ..base.config import config
+from ..base.errors import ConfigError
 
 
 class Rules(NamedTuple):

@@ -7,10 +7,11 @@ precision, NumPy's of the rewritten graph, or NumPy's from the very operands the
 
 import numpy as np
 
-from .. import dtypes, reference
+from ..base import dtypes
 from ..graph.node import constant, make
 from ..graph.op import having
 from ..graph.walk import toposort
+from ..ops import reference
 from ..ops.bodies import Body
 
 TOLERANCE = {"float16": 2e-2, "bfloat16": 0.15, "float32": 2e-4, "float64": 1e-9, "complex64": 2e-4,

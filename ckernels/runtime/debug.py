@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import dtypes, reference
-from ..errors import CKernelsWarning, DebugModeError, NonFiniteError, with_line
+from ..base import dtypes
+from ..base.errors import CKernelsWarning, DebugModeError, NonFiniteError, with_line
 from ..graph.node import make, new_uid
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
+from ..ops import reference
 from ..ops.scan import in_step, is_scan, walk
 from .compare import Opinions, evaluated, widened
 from .shared import Shared, apply_updates, finish, updating

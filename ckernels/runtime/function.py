@@ -12,11 +12,9 @@ import warnings
 import weakref
 from contextlib import nullcontext
 
-from .. import locks, reference
-from ..compiler import CompilerMissing
-from ..compiler.toolchain import install_hint
-from ..config import config
-from ..errors import (
+from ..base import locks
+from ..base.config import config
+from ..base.errors import (
     ArgumentError,
     CKernelsWarning,
     CompileError,
@@ -27,9 +25,12 @@ from ..errors import (
     user_line,
     with_line,
 )
+from ..compiler import CompilerMissing
+from ..compiler.toolchain import install_hint
 from ..graph.pickled import Graph
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
+from ..ops import reference
 from ..plan.agreement import check_records
 from ..plan.concrete import DataDecides
 from . import choice

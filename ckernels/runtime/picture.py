@@ -5,7 +5,7 @@ or a page, is in pages.py. Functions in pieces, and functions never called, have
 view: no plan is made for a picture.
 """
 
-from ..errors import CKernelsError
+from ..base.errors import CKernelsError
 from ..graph.printing import location
 from ..graph.shapes import show
 from ..graph.walk import toposort

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import NamedTuple
 
-from ..config import config
+from ..base.config import config
 
 _watched = []  # functions whose tables are printed at exit: kept alive on purpose
 

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import collector, compiler, locks
-from ..config import config
-from ..errors import CKernelsError, KernelsMissing, ShapeError, with_line
+from .. import compiler
+from ..base import collector, locks
+from ..base.config import config
+from ..base.errors import CKernelsError, KernelsMissing, ShapeError, with_line
 from ..graph.node import current_line
 from ..graph.shapes import show
 from ..graph.sizes import LEAST, ShapeClass
@@ -458,7 +459,8 @@ def leaves_of(program, arrays, sizes, least=LEAST, particular=False):
 
 def bind_reference(program, arrays):
     """A Plan of one call of the reference interpreter: used where kernels cannot be compiled."""
-    from .. import _runtime, reference  # start-up
+    from .. import _runtime  # start-up
+    from ..ops import reference  # start-up
 
     leaves, concrete = program.interpreted(program.shapes_of(arrays))
     count = len(program.inputs)

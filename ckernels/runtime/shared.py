@@ -5,8 +5,8 @@ Calls and plans are in function.py, debug.py, staged.py and steady.py.
 
 import numpy as np
 
-from .. import locks
-from ..errors import NotSupported, ShapeError, with_line
+from ..base import locks
+from ..base.errors import NotSupported, ShapeError, with_line
 from ..graph.shapes import show
 from ..graph.walk import toposort
 from .state import exchange

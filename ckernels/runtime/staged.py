@@ -7,10 +7,11 @@ another number of elements gives another member of the same class, not a new cla
 
 import numpy as np
 
-from .. import locks, reference
+from ..base import locks
 from ..graph.node import item, make, new_uid
 from ..graph.sizes import LEAST, ShapeClass, Written
 from ..graph.walk import leaves, rebuild, toposort
+from ..ops import reference
 from ..plan.concrete import concretise
 from ..plan.template import ints
 from .program import Program

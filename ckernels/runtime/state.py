@@ -6,7 +6,7 @@ extension was not built.
 
 import numpy as np
 
-from .. import locks
+from ..base import locks
 
 try:
     from .. import _runtime

@@ -18,8 +18,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from .. import compiler
+from ..base.config import config
 from ..compiler import process
-from ..config import config
 from ..graph.folding import of_sizes
 from ..graph.node import Literal, make, new_uid
 from ..graph.op import REGISTRY

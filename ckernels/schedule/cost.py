@@ -5,7 +5,7 @@ serves a class of shapes, so work is a size: picoseconds, counted with the sizes
 estimate may be wrong by a factor of two: it decides how many threads work, never the result.
 """
 
-from ..config import config
+from ..base.config import config
 from ..graph.shapes import product
 from ..graph.sizes import ceil_divide, greatest
 

@@ -4,7 +4,7 @@ A Join is a node that wants to be computed in a group that reads it; JOIN are th
 to pass, the cheap ones first. Sizes are compared with ==, thresholds are asked last.
 """
 
-from ..dtypes import COMPLEX
+from ..base.dtypes import COMPLEX
 from ..graph.shapes import product
 from ..graph.sizes import reaches
 from .group import AXIS_VIEWS, GENERATORS, peel, weight

@@ -6,7 +6,8 @@ result per chunk of a grid fixed by the shape) followed by a small reduction of 
 must be concrete.
 """
 
-from .. import dtypes, ops
+from .. import ops
+from ..base import dtypes
 from ..graph.node import apply, constant, make
 from ..graph.op import Op
 from ..graph.sizes import ceil_divide, estimate, greatest, reaches, smallest

@@ -7,7 +7,7 @@ import os
 import pytest
 
 import ckernels as K
-from ckernels.config import config
+from ckernels.base.config import config
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import ArgumentError, DTypeError, ShapeError
+from ckernels.base.errors import ArgumentError, DTypeError, ShapeError
 from ckernels.graph.walk import toposort
 from ckernels.rewrite import optimise
 from ckernels.rewrite.branches import lazify

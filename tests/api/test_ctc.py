@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import ArgumentError, IndexOutOfBounds, ShapeError
+from ckernels.base.errors import ArgumentError, IndexOutOfBounds, ShapeError
 
 LABELS = np.asarray([[0, 1, 2, 1, 0], [0, 1, 1, 0, -1]])
 PROBABILITIES = np.asarray(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import CKernelsError
+from ckernels.base.errors import CKernelsError
 
 from .empty_cases import CASES, NO_TENSORS
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import CKernelsWarning
+from ckernels.base.errors import CKernelsWarning
 
 
 def scalars(*names, dtype="float64"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import DisconnectedError
+from ckernels.base.errors import DisconnectedError
 
 
 def vector(name=None, dtype="float64"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import DTypeError, UsageError
+from ckernels.base.errors import DTypeError, UsageError
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(3, 4)).astype("float64")

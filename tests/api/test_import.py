@@ -11,7 +11,7 @@ import sys, numpy
 before = set(sys.modules)
 import ckernels
 print(*sorted(m for m in set(sys.modules) - before))
-from ckernels.config import config
+from ckernels.base.config import config
 assert config._values is None
 """
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 import ckernels as K
-from ckernels.errors import CKernelsError
+from ckernels.base.errors import CKernelsError
 
 from .signatures import DOCUMENTED
 from .test_math import close, run, value

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels import dtypes
+from ckernels.base import dtypes
 
 from .test_math import close, run, value
 

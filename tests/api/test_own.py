@@ -7,8 +7,8 @@ import pytest
 
 import ckernels as K
 from ckernels import compiler
-from ckernels.config import config
-from ckernels.errors import (
+from ckernels.base.config import config
+from ckernels.base.errors import (
     ArgumentError,
     CompilerMissing,
     DisconnectedError,

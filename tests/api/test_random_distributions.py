@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.config import config
+from ckernels.base.config import config
 
 stats = pytest.importorskip("scipy.stats")
 

@@ -8,7 +8,7 @@ import pytest
 
 import ckernels as K
 from ckernels.api.randomstreams import guess_n_streams
-from ckernels.errors import CKernelsWarning
+from ckernels.base.errors import CKernelsWarning
 
 M1, M2 = 2**31 - 1, 2**31 - 21069
 SIGNATURES = """

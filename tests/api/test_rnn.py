@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import ArgumentError, ShapeError
+from ckernels.base.errors import ArgumentError, ShapeError
 
 B, T, D, H = 3, 4, 2, 5
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import ArgumentError, DTypeError, ShapeError, UsageError
+from ckernels.base.errors import ArgumentError, DTypeError, ShapeError, UsageError
 
 F = "float64"
 

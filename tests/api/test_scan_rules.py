@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.config import config
-from ckernels.errors import IndexOutOfBounds
+from ckernels.base.config import config
+from ckernels.base.errors import IndexOutOfBounds
 
 F = "float64"
 

@@ -5,7 +5,7 @@ import pytest
 
 import ckernels as K
 from ckernels.api.scan_step import Updates
-from ckernels.errors import ArgumentError, DTypeError, NotSupported
+from ckernels.base.errors import ArgumentError, DTypeError, NotSupported
 
 F = "float64"
 

@@ -9,7 +9,7 @@ import pytest
 
 import ckernels as K
 from ckernels.api.sparsefunction import EXACT, capacity
-from ckernels.errors import (
+from ckernels.base.errors import (
     ArgumentError,
     CKernelsWarning,
     DTypeError,

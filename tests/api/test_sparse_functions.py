@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import ArgumentError, DTypeError, ShapeError, UsageError
+from ckernels.base.errors import ArgumentError, DTypeError, ShapeError, UsageError
 
 from .sparse_helpers import FORMATS, S, close, matrix, sp, value
 

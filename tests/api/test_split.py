@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import ckernels as K
+from ckernels.base.errors import ArgumentError, CKernelsWarning, DTypeError
 from ckernels.bridges.checkpoint import CheckpointError, Checkpoints, read, write
 from ckernels.bridges.replica import Replica, rows_of
-from ckernels.errors import ArgumentError, CKernelsWarning, DTypeError
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(48, 6)).astype("float32")

@@ -7,7 +7,7 @@ from ops.agree import leaf
 from ckernels import ops
 from ckernels.autodiff.batch import NoBatchRule, batch
 from ckernels.graph.node import make
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 
 RNG = np.random.default_rng(9)
 B = 3

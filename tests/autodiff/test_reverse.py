@@ -6,10 +6,10 @@ from ops.agree import check_gradient, leaf
 
 from ckernels import ops
 from ckernels.autodiff import reverse
-from ckernels.errors import DisconnectedError, DTypeError, ShapeError
+from ckernels.base.errors import DisconnectedError, DTypeError, ShapeError
 from ckernels.graph.node import constant
 from ckernels.graph.walk import toposort
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 
 RNG = np.random.default_rng(17)
 

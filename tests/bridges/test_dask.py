@@ -23,9 +23,9 @@ from distributed import Client, LocalCluster, get_worker  # noqa: E402
 
 import ckernels as K  # noqa: E402
 import ckernels.dask  # noqa: E402
+from ckernels.base.errors import ArgumentError, CKernelsWarning, DTypeError, ShapeError  # noqa: E402
 from ckernels.bridges.checkpoint import Checkpoints  # noqa: E402
 from ckernels.bridges.dask import link, member  # noqa: E402
-from ckernels.errors import ArgumentError, CKernelsWarning, DTypeError, ShapeError  # noqa: E402
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(640, 12)).astype("float32")
@@ -46,7 +46,7 @@ def client(tmp_path_factory):
 
 
 def use(place):
-    from ckernels.config import config
+    from ckernels.base.config import config
 
     config.compiledir = place
 

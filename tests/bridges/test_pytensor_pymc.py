@@ -99,7 +99,7 @@ def test_a_model_with_python_in_it_is_a_callback():
 
 
 def bridge_warning():
-    from ckernels.errors import CKernelsWarning
+    from ckernels.base.errors import CKernelsWarning
 
     return CKernelsWarning
 

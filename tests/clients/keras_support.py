@@ -10,7 +10,7 @@ import tempfile
 
 import pytest
 
-from ckernels.config import config
+from ckernels.base.config import config
 
 VERSIONS = ("2.2.", "2.3.")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ckernels.config import config
+from ckernels.base.config import config
 
 from . import keras_numpy as oracle
 from .keras_support import compiled, installed, settings

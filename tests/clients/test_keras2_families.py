@@ -9,7 +9,7 @@ import inspect
 import numpy as np
 import pytest
 
-from ckernels.config import config
+from ckernels.base.config import config
 
 from .keras_support import keras_or_skip, settings
 from .test_keras2_layers import LAYERS, MERGES, STOCHASTIC, model_of

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from ckernels.config import config
+from ckernels.base.config import config
 
 from . import keras_numpy as oracle
 from .keras_support import keras_or_skip, settings

@@ -137,7 +137,7 @@ def test_a_label_that_is_no_class_ends_the_sequence(compiled):
 
 @pytest.mark.parametrize("mode", ["compiled", "reference"])
 def test_a_label_behind_the_end_is_an_error(mode):
-    from ckernels.config import config
+    from ckernels.base.config import config
 
     y, labels = softmaxes(1, 6, 5), np.array([[0, 4, 1]])
     with config.change(mode=mode), pytest.raises(ValueError, match="label 1 of sample 0"):

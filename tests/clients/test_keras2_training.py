@@ -287,7 +287,7 @@ def test_sparse_input_matrices():
 
 
 def test_float64_models():
-    from ckernels.config import config
+    from ckernels.base.config import config
 
     with config.change(floatX="float64"):
         model = Sequential([L.Dense(2, input_shape=(3,))])

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ckernels.graph.node import make, new_uid
+from ckernels.ops.reference import evaluate
 from ckernels.plan.instructions import flatten
-from ckernels.reference import evaluate
 from ckernels.runtime.function import make_function
 
 

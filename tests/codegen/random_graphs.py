@@ -7,10 +7,10 @@ rounding) are taken only of numbers that are exact, where no rounding can tip th
 import numpy as np
 
 from ckernels import ops
-from ckernels.errors import ShapeError
+from ckernels.base.errors import ShapeError
 from ckernels.graph.node import make, new_uid
 from ckernels.graph.walk import toposort
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 
 from .pages import guarded
 

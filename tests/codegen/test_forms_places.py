@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ckernels import dtypes, ops
+from ckernels import ops
+from ckernels.base import dtypes
 from ckernels.runtime.function import make_function
 
 from .planned import leaf, plan

@@ -5,7 +5,7 @@ import pytest
 
 from ckernels import ops
 from ckernels.autodiff.reverse import grad
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 from ckernels.runtime.function import make_function
 
 from .planned import leaf

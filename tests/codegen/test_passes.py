@@ -11,7 +11,7 @@ import pytest
 from ckernels import ops
 from ckernels.codegen import passes
 from ckernels.codegen.ir import Kernel, Operand, Value
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 from ckernels.runtime.function import make_function
 
 from .planned import leaf

@@ -7,8 +7,9 @@ neighbours by inputs of its own shape, so that a wrong op shows as itself.
 import numpy as np
 import pytest
 
-from ckernels import dtypes, ops  # noqa: F401
-from ckernels.errors import DTypeError
+from ckernels import ops  # noqa: F401
+from ckernels.base import dtypes
+from ckernels.base.errors import DTypeError
 from ckernels.graph.node import make, new_uid
 from ckernels.graph.op import REGISTRY
 from ckernels.runtime.function import make_function

@@ -8,8 +8,8 @@ from api.signatures import DOCUMENTED
 from clients.keras_support import settings
 from scipy import special
 
+from ckernels.base.errors import DTypeError, NotSupported, ShapeError
 from ckernels.compat import keras2 as K
-from ckernels.errors import DTypeError, NotSupported, ShapeError
 
 pytestmark = pytest.mark.usefixtures("settings")
 assert settings

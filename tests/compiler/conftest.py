@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ckernels import compiler
+from ckernels.base.config import config
 from ckernels.compiler import KernelSource, cache, loader
-from ckernels.config import config
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -104,7 +104,7 @@ import os, sys
 sys.path.insert(0, {here!r})
 from conftest import make_source as source, call_kernel as call, right as expected
 from ckernels.compiler import build, cache
-from ckernels.config import config
+from ckernels.base.config import config
 def check(*numbers):
     made = build([source(n) for n in numbers])
     for n, address in zip(numbers, made.addresses):

@@ -11,8 +11,8 @@ import time
 import pytest
 
 from ckernels import compiler
+from ckernels.base.config import config
 from ckernels.compiler import build, cache, process
-from ckernels.config import config
 
 compiler_there = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 pytestmark = pytest.mark.skipif(not compiler_there, reason="needs a C compiler")

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from ckernels import compiler
+from ckernels.base.errors import CompilerMissing
 from ckernels.compiler import KernelSource, build, cpu, prebuilt
-from ckernels.errors import CompilerMissing
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, ROOT)

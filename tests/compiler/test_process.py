@@ -18,9 +18,9 @@ import pytest
 
 import ckernels as K
 from ckernels import compiler
+from ckernels.base.config import config
+from ckernels.base.errors import CKernelsWarning, CompileError
 from ckernels.compiler import build, cache, cpu, directories, loader, process, system
-from ckernels.config import config
-from ckernels.errors import CKernelsWarning, CompileError
 from ckernels.runtime import function
 
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")

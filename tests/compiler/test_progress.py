@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from ckernels.base.config import config
 from ckernels.compiler import progress
-from ckernels.config import config
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = """

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from ckernels import compiler
+from ckernels.base.config import config
+from ckernels.base.errors import CompileError, CompilerMissing
 from ckernels.compiler import KernelSource, build, cpu, loader, prebuilt, process, toolchain
-from ckernels.config import config
-from ckernels.errors import CompileError, CompilerMissing
 
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 pytestmark = pytest.mark.skipif(not CC, reason="needs a C compiler")

@@ -21,8 +21,8 @@ import pytest
 
 import ckernels as K
 from ckernels import compiler
+from ckernels.base.config import config
 from ckernels.compiler import KernelSource, build, cpu, loader
-from ckernels.config import config
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPILERS = {

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import ArgumentError, NotSupported, ShapeError
+from ckernels.base.errors import ArgumentError, NotSupported, ShapeError
 from ckernels.export.argument import at, c_text, spans
 from ckernels.export.model import rehearsal
 from ckernels.export.routine import routine

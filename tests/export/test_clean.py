@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import ckernels as K
-from ckernels.errors import ArgumentError
+from ckernels.base.errors import ArgumentError
 
 from .build import GCC, build, run
 from .programs import PROGRAMS

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import ckernels as K
-from ckernels.errors import DTypeError, NotSupported, ShapeError
+from ckernels.base.errors import DTypeError, NotSupported, ShapeError
 from ckernels.export.calls import WRITERS
 from ckernels.export.natives import NATIVES
 from ckernels.export.routine import routine

@@ -11,7 +11,7 @@ from ckernels.autodiff import reverse
 from ckernels.graph.folding import fold
 from ckernels.graph.node import constant, make, new_uid
 from ckernels.graph.walk import rebuild, toposort
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 
 
 def leaf(shape, dtype="float64", name=None):

@@ -14,8 +14,8 @@ from ckernels import ops
 from ckernels.autodiff import recompute, reverse
 from ckernels.graph.node import constant, make
 from ckernels.ops import sparse, sparseproduct
+from ckernels.ops.reference import evaluate
 from ckernels.ops.special import polygamma
-from ckernels.reference import evaluate
 
 from .agree import leaf, outputs_of
 

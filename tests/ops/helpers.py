@@ -7,7 +7,8 @@ import itertools
 
 import numpy as np
 
-from ckernels import dtypes, ops
+from ckernels import ops
+from ckernels.base import dtypes
 from ckernels.graph.node import constant, make
 from ckernels.graph.walk import rebuild, toposort
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.config import config
-from ckernels.errors import CKernelsWarning, DTypeError
+from ckernels.base.config import config
+from ckernels.base.errors import CKernelsWarning, DTypeError
 
 
 def operands():

@@ -7,8 +7,9 @@ import subprocess
 import numpy as np
 import pytest
 
-from ckernels import dtypes, ops  # noqa: F401
-from ckernels.errors import DTypeError
+from ckernels import ops  # noqa: F401
+from ckernels.base import dtypes
+from ckernels.base.errors import DTypeError
 from ckernels.graph.node import make
 from ckernels.graph.op import REGISTRY
 

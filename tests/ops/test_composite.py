@@ -4,8 +4,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from ckernels import dtypes, ops
-from ckernels.errors import DTypeError, ShapeError
+from ckernels import ops
+from ckernels.base import dtypes
+from ckernels.base.errors import DTypeError, ShapeError
 from ckernels.graph.node import make
 from ckernels.graph.walk import toposort
 

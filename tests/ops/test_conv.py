@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from ckernels import dtypes, ops
-from ckernels.errors import ArgumentError, DTypeError, ShapeError
+from ckernels import ops
+from ckernels.base import dtypes
+from ckernels.base.errors import ArgumentError, DTypeError, ShapeError
 from ckernels.graph.node import constant, make
 from ckernels.graph.walk import rebuild
 from ckernels.ops.conv import geometry
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 
 from .agree import agree, check_gradient, fold, leaf
 from .loops import convolved as loops

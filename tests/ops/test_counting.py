@@ -5,9 +5,9 @@ import pytest
 
 import ckernels as K
 from ckernels import ops
-from ckernels.errors import ArgumentError, IndexOutOfBounds, ShapeError
+from ckernels.base.errors import ArgumentError, IndexOutOfBounds, ShapeError
 from ckernels.ops.control import CheckError
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 
 from .agree import agree
 

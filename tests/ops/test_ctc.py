@@ -9,7 +9,7 @@ import pytest
 import ckernels as K
 from ckernels import ops
 from ckernels.autodiff import reverse
-from ckernels.errors import ArgumentError, IndexOutOfBounds, NotSupported, ShapeError
+from ckernels.base.errors import ArgumentError, IndexOutOfBounds, NotSupported, ShapeError
 from ckernels.ops.ctc import ctc_beam, ctc_collapse, ctc_cost
 from ckernels.runtime.function import make_function
 

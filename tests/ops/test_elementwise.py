@@ -6,8 +6,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from ckernels import dtypes, ops
-from ckernels.errors import DTypeError, ShapeError
+from ckernels import ops
+from ckernels.base import dtypes
+from ckernels.base.errors import DTypeError, ShapeError
 from ckernels.graph.op import REGISTRY
 from ckernels.ops.special import polygamma
 

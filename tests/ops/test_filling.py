@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ckernels import ops
-from ckernels.errors import DTypeError, ShapeError
-from ckernels.reference import evaluate
+from ckernels.base.errors import DTypeError, ShapeError
+from ckernels.ops.reference import evaluate
 
 from .agree import agree, check_gradient, leaf
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import ckernels as K
 from ckernels import ops
-from ckernels.errors import DTypeError, IndexOutOfBounds, ShapeError
-from ckernels.reference import evaluate
+from ckernels.base.errors import DTypeError, IndexOutOfBounds, ShapeError
+from ckernels.ops.reference import evaluate
 
 from .agree import agree, check_gradient, leaf
 

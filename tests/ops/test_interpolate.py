@@ -5,10 +5,10 @@ import pytest
 
 import ckernels as K
 from ckernels import ops
-from ckernels.errors import DTypeError, ShapeError
+from ckernels.base.errors import DTypeError, ShapeError
 from ckernels.graph.node import make
 from ckernels.graph.walk import rebuild
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 from ckernels.runtime.function import make_function
 
 from .agree import agree, check_gradient, fold, leaf

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ckernels import dtypes, ops
+from ckernels import ops
 from ckernels.autodiff import reverse
-from ckernels.errors import DTypeError, ShapeError
-from ckernels.reference import evaluate
+from ckernels.base import dtypes
+from ckernels.base.errors import DTypeError, ShapeError
+from ckernels.ops.reference import evaluate
 
 from .agree import agree, check_gradient, leaf
 

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ckernels import dtypes, ops
-from ckernels.errors import IndexOutOfBounds, ShapeError
+from ckernels import ops
+from ckernels.base import dtypes
+from ckernels.base.errors import IndexOutOfBounds, ShapeError
 from ckernels.ops.shape import known_values
 
 from .agree import agree, check_gradient, leaf

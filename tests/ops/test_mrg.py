@@ -6,10 +6,10 @@ import pytest
 import ckernels as K
 from ckernels import ops
 from ckernels.api.tensor import Tensor
-from ckernels.errors import DTypeError, ShapeError
+from ckernels.base.errors import DTypeError, ShapeError
 from ckernels.graph.node import constant
 from ckernels.ops.mrg import M1, M2, ahead, draw, jump, substreams
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 
 from .agree import leaf
 

@@ -5,11 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
-from ckernels import dtypes, ops
-from ckernels.errors import ArgumentError, DTypeError, ShapeError
+from ckernels import ops
+from ckernels.base import dtypes
+from ckernels.base.errors import ArgumentError, DTypeError, ShapeError
 from ckernels.graph.walk import rebuild
+from ckernels.ops.reference import evaluate
 from ckernels.ops.windows import all_pads
-from ckernels.reference import evaluate
 from ckernels.runtime.function import make_function
 
 from .agree import agree, check_gradient, fold, leaf

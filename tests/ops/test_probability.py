@@ -9,9 +9,9 @@ from scipy import special
 import ckernels as K
 from ckernels import ops
 from ckernels.autodiff import reverse
-from ckernels.errors import NotSupported
+from ckernels.base.errors import NotSupported
 from ckernels.graph.node import constant
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 
 from .agree import agree, leaf
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from ckernels import ops
-from ckernels.errors import DTypeError, ShapeError
+from ckernels.base.errors import DTypeError, ShapeError
 from ckernels.graph.node import constant
 from ckernels.ops.random import threefry2x32, words
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 
 from .agree import leaf
 

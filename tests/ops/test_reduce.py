@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from ckernels import dtypes, ops
+from ckernels import ops
 from ckernels.autodiff.reverse import grad
-from ckernels.errors import ShapeError
+from ckernels.base import dtypes
+from ckernels.base.errors import ShapeError
 from ckernels.graph.node import constant
 
 from .agree import check_gradient as agreeing

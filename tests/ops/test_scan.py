@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from ckernels import ops
-from ckernels.errors import DTypeError, ShapeError
+from ckernels.base.errors import DTypeError, ShapeError
 from ckernels.graph.folding import fold
 from ckernels.graph.node import constant, item, make, new_uid
 from ckernels.graph.walk import rebuild
 from ckernels.ops import bodies, branch, scan_ends
+from ckernels.ops.reference import evaluate
 from ckernels.ops.scan import Carry, ScanSignature, scan_node
-from ckernels.reference import evaluate
 
 
 def leaf(shape, dtype="float64", name=None):

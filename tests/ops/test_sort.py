@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ckernels import dtypes, ops
-from ckernels.errors import DTypeError, IndexOutOfBounds, ShapeError
+from ckernels import ops
+from ckernels.base import dtypes
+from ckernels.base.errors import DTypeError, IndexOutOfBounds, ShapeError
 
 from .agree import agree, check_gradient, leaf
 
@@ -55,7 +56,7 @@ def test_running_sums_keep_small_terms():
 
 
 def agree_last(build, x):
-    from ckernels.reference import evaluate
+    from ckernels.ops.reference import evaluate
 
     n = leaf(x.shape, x.dtype.name)
     return evaluate([build(n)], {n: x})[0][-1]

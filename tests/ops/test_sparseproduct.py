@@ -6,7 +6,7 @@ import pytest
 import ckernels as K
 from ckernels import ops
 from ckernels.autodiff import reverse
-from ckernels.errors import ArgumentError, IndexOutOfBounds, ShapeError
+from ckernels.base.errors import ArgumentError, IndexOutOfBounds, ShapeError
 from ckernels.ops import sparse as rows
 from ckernels.ops import sparseproduct as products
 

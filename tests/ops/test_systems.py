@@ -7,9 +7,9 @@ import scipy.linalg
 import ckernels as K
 from ckernels import ops
 from ckernels.autodiff import reverse
-from ckernels.errors import ArgumentError, LinearAlgebraError, ShapeError
+from ckernels.base.errors import ArgumentError, LinearAlgebraError, ShapeError
 from ckernels.graph.node import constant
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 
 from .agree import agree, leaf
 

@@ -7,12 +7,12 @@ import pytest
 
 import ckernels as K
 from ckernels import ops
+from ckernels.base.errors import IndexOutOfBounds
 from ckernels.codegen import bands as codegen
 from ckernels.codegen.forms import bands as forms
-from ckernels.errors import IndexOutOfBounds
+from ckernels.ops.reference import evaluate
 from ckernels.plan import bands
 from ckernels.plan.instructions import PYCALL
-from ckernels.reference import evaluate
 from ckernels.runtime import program
 from ckernels.runtime.function import make_function
 

@@ -8,7 +8,7 @@ from codegen.test_random_graphs import search
 
 import ckernels as K
 from ckernels import compiler
-from ckernels.errors import CKernelsWarning
+from ckernels.base.errors import CKernelsWarning
 from ckernels.runtime import function as functions
 from ckernels.runtime import stored
 

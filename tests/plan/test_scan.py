@@ -5,13 +5,14 @@ import threading
 import numpy as np
 import pytest
 
-from ckernels import dtypes, ops
+from ckernels import ops
+from ckernels.base import dtypes
 from ckernels.graph.node import as_node, constant, item, make, new_uid
 from ckernels.ops.bodies import closed
 from ckernels.ops.branch import ifelse_node
+from ckernels.ops.reference import evaluate
 from ckernels.ops.scan import Carry, ScanSignature, scan_node
 from ckernels.plan.instructions import PYCALL, SCAN
-from ckernels.reference import evaluate
 from ckernels.runtime.function import make_function
 from ckernels.runtime.state import Store
 

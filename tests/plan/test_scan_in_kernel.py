@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ckernels import dtypes, ops
+from ckernels import ops
+from ckernels.base import dtypes
 
 from .test_scan import check, everything, item, leaf, numbers, scan
 

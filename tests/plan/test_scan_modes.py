@@ -10,7 +10,7 @@ import pytest
 
 import ckernels as K
 from ckernels import config
-from ckernels.errors import NonFiniteError
+from ckernels.base.errors import NonFiniteError
 
 pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
 

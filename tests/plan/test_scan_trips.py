@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import ShapeError
+from ckernels.base.errors import ShapeError
 
 F = "float64"
 N = np.arange(1, 90)

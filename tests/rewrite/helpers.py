@@ -6,7 +6,7 @@ import numpy as np
 from ckernels import ops  # noqa: F401  (attaches operators)
 from ckernels.graph.node import make, new_uid
 from ckernels.graph.walk import toposort
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 
 DIGITS = 720  # enough for 1 - exp(-5e-324)
 MANY_DIGITS = 9000  # enough for 1 - sigmoid(1e4)

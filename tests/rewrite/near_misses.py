@@ -10,10 +10,10 @@ import numpy as np
 
 from ckernels import ops
 from ckernels.autodiff.reverse import grad
-from ckernels.errors import CKernelsError
+from ckernels.base.errors import CKernelsError
 from ckernels.graph.node import constant, make
 from ckernels.graph.walk import rebuild, toposort
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 
 from .helpers import placeholder
 

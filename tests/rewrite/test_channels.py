@@ -7,7 +7,7 @@ import ckernels as K
 from ckernels import ops
 from ckernels.graph.node import constant
 from ckernels.graph.walk import toposort
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 from ckernels.rewrite import optimise
 
 from .helpers import placeholder

@@ -32,7 +32,7 @@ def test_exclude_by_name_and_by_family():
 
 
 def test_flag_leaves_rules_out():
-    from ckernels.config import config
+    from ckernels.base.config import config
 
     x = placeholder("float64", (3,))
     with config.change(optimizer_excluding="log_of_one_plus:factors"):
@@ -144,7 +144,7 @@ def test_several_uses_of_one_node():
 
 
 def test_optimizer_none_only_lowers():
-    from ckernels.config import config
+    from ckernels.base.config import config
 
     x = placeholder("float64", (3,))
     with config.change(optimizer="none"):

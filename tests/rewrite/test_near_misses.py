@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 from ckernels.rewrite import optimise
 from ckernels.runtime.function import make_function
 

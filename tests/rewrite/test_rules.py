@@ -12,8 +12,8 @@ import pytest
 
 from ckernels import ops
 from ckernels.graph.node import constant, item, make
+from ckernels.ops.reference import evaluate
 from ckernels.ops.scan import Carry, scan_node
-from ckernels.reference import evaluate
 from ckernels.rewrite import ALWAYS, optimise, rules
 
 from .helpers import awkward, placeholder, ulps, value

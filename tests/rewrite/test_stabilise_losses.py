@@ -12,7 +12,7 @@ import pytest
 
 from ckernels import ops
 from ckernels.autodiff.reverse import grad
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 from ckernels.rewrite import optimise
 
 from .helpers import placeholder, ulps

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import ArgumentError, NotSupported, ShapeError
+from ckernels.base.errors import ArgumentError, NotSupported, ShapeError
 
 NUMBER = "double (double, void *)"
 NUMBERS = "double (int, double *, void *)"

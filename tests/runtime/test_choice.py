@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.config import config
-from ckernels.errors import ConfigError
+from ckernels.base.config import config
+from ckernels.base.errors import ConfigError
 from ckernels.rewrite import rules
 from ckernels.runtime import choice
 

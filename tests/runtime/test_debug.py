@@ -7,7 +7,7 @@ import pytest
 
 import ckernels as K
 from ckernels import config
-from ckernels.errors import CKernelsWarning, ConfigError, DebugModeError, NonFiniteError
+from ckernels.base.errors import CKernelsWarning, ConfigError, DebugModeError, NonFiniteError
 from ckernels.graph.op import REGISTRY
 from ckernels.rewrite import _matchers, canonicalise
 from ckernels.rewrite.engine import Rule

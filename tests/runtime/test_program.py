@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import ckernels as K
 from ckernels import ops
-from ckernels.errors import CKernelsError, ShapeError
+from ckernels.base.errors import CKernelsError, ShapeError
 from ckernels.graph.node import make, new_uid
 from ckernels.plan.instructions import KERNEL
 from ckernels.plan.memory import ALIGN, offsets

@@ -7,7 +7,7 @@ import pytest
 from plan.test_pipeline_work import calls
 
 import ckernels as K
-from ckernels.errors import ShapeError
+from ckernels.base.errors import ShapeError
 
 TABLES = [np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 4.0]])]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import CKernelsError
+from ckernels.base.errors import CKernelsError
 from ckernels.runtime.staged import StagedFunction
 
 DATA = np.random.default_rng(0).standard_normal((103, 7)).astype("float32")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.config import config
+from ckernels.base.config import config
 from ckernels.runtime.program import kind_of
 from ckernels.schedule import cost
 

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import pytest
 
+from ckernels.base.config import config
 from ckernels.compiler import cache
-from ckernels.config import config
 
 ROOT = Path(__file__).resolve().parents[2]
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")

@@ -6,8 +6,8 @@ import random
 import pytest
 
 from ckernels import compiler
+from ckernels.base.config import config
 from ckernels.compiler import KernelSource, build, cache, hits, loader, upkeep, usage
-from ckernels.config import config
 
 from .harness import Child, forget, needs_compiler, needs_fork
 

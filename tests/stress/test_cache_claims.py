@@ -12,8 +12,8 @@ import time
 import pytest
 
 from ckernels import compiler
+from ckernels.base.config import config
 from ckernels.compiler import cache, neighbours, process
-from ckernels.config import config
 
 from .harness import Child, check, needs_compiler, needs_fork, run
 

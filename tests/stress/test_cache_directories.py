@@ -21,9 +21,9 @@ import numpy as np
 import pytest
 
 import ckernels as K
+from ckernels.base.config import config
+from ckernels.base.errors import CompileError
 from ckernels.compiler import build, cache, directories
-from ckernels.config import config
-from ckernels.errors import CompileError
 
 from .harness import (
     ROOT,

@@ -37,7 +37,7 @@ library = ctypes.CDLL(None)
 
 def touchy(numbers, old):
     # entries last used long ago, so that a hit renews them, and a cap, so that something is evicted
-    from ckernels.config import config
+    from ckernels.base.config import config
     for name in os.listdir(config.compiledir) if os.path.isdir(config.compiledir) else ():
         if old and name.endswith(".so"):
             os.utime(os.path.join(config.compiledir, name), (1e9, 1e9))
@@ -50,7 +50,7 @@ def prepare(warm):
         forget()
 
 def life():
-    from ckernels.config import config
+    from ckernels.base.config import config
     with config.change({"cache.max_files": 9}):
         made = check(1, 2, 3)
         forget()

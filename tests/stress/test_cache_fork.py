@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels import locks
-from ckernels.config import config
+from ckernels.base import locks
+from ckernels.base.config import config
 
 from .harness import ROOT, Child, needs_compiler, needs_fork
 

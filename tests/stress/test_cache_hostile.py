@@ -13,8 +13,8 @@ import pytest
 
 import ckernels as K
 from ckernels import compiler
+from ckernels.base.config import config
 from ckernels.cli import output
-from ckernels.config import config
 
 from .harness import CC, check, forget, needs_compiler
 

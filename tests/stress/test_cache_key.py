@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from ckernels import compiler
+from ckernels.base.config import config
 from ckernels.compiler import cache, entry
-from ckernels.config import config
 
 from .harness import CC, ROOT, needs_compiler, source
 

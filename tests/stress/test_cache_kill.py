@@ -13,8 +13,8 @@ from contextlib import suppress
 
 import pytest
 
+from ckernels.base.config import config
 from ckernels.compiler import build, cache, process
-from ckernels.config import config
 
 from .harness import Child, assert_sound, check, forget, needs_compiler, needs_fork, run, source
 

@@ -11,8 +11,8 @@ import time
 import pytest
 
 from ckernels import cli
+from ckernels.base.config import config
 from ckernels.compiler import cache, hits
-from ckernels.config import config
 
 from .harness import ROOT, Child, assert_sound, check, forget, needs_compiler, needs_fork, run
 

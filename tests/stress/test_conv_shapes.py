@@ -7,7 +7,7 @@ import pytest
 from ops.loops import convolved
 
 import ckernels as K
-from ckernels.errors import ArgumentError, ShapeError
+from ckernels.base.errors import ArgumentError, ShapeError
 
 QUICK, LONG = 60, 3000
 

@@ -11,7 +11,7 @@ import pytest
 import ckernels as K
 from ckernels import ops
 from ckernels.autodiff import reverse
-from ckernels.errors import CKernelsError
+from ckernels.base.errors import CKernelsError
 from ckernels.ops import ctc, sparse, sparseproduct
 from ckernels.runtime.function import make_function
 

@@ -15,7 +15,7 @@ from codegen.pages import guarded
 from codegen.test_random_graphs import low_thresholds  # noqa: F401 (a fixture)
 
 import ckernels as K
-from ckernels.errors import CKernelsError, IndexOutOfBounds, ShapeError
+from ckernels.base.errors import CKernelsError, IndexOutOfBounds, ShapeError
 
 from .shape_programs import WAYS, Program
 from .shape_values import AXES, size_of

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ... import ops
-from ...errors import ShapeError, UsageError
+from ...base.errors import ShapeError, UsageError
 from ...graph.node import Node, constant, make
 from ...graph.shapes import show
 from ...ops import sparse as rows

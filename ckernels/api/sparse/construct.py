@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from ... import dtypes, ops
-from ...errors import ArgumentError, DTypeError, ShapeError
+from ... import ops
+from ...base import dtypes
+from ...base.errors import ArgumentError, DTypeError, ShapeError
 from ...graph.node import Node, constant
 from ...graph.shapes import show
 from ...ops import sparse as rows

@@ -1,7 +1,7 @@
 """Products of matrices of which one or both are sparse; sums along an axis, products with ones."""
 
 from ... import ops
-from ...errors import ArgumentError, ShapeError, UsageError
+from ...base.errors import ArgumentError, ShapeError, UsageError
 from ...graph.node import constant
 from ...graph.shapes import show
 from ...ops import sparse as rows

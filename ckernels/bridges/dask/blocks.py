@@ -15,8 +15,8 @@ import numpy as np
 from dask.base import tokenize
 from distributed import default_client
 
-from ... import locks
-from ...errors import ArgumentError, DTypeError, ShapeError, UsageError, with_line
+from ...base import locks
+from ...base.errors import ArgumentError, DTypeError, ShapeError, UsageError, with_line
 from ...graph.shapes import show
 from ...plan.pipeline import concretise
 from ...runtime import stored

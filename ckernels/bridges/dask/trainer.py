@@ -14,7 +14,7 @@ import cloudpickle
 import numpy as np
 from distributed import get_client, wait
 
-from ...errors import ArgumentError, CKernelsWarning
+from ...base.errors import ArgumentError, CKernelsWarning
 from ..checkpoint import Checkpoints
 from ..replica import Replica, part_of
 from . import member

@@ -9,7 +9,7 @@ out before any other rule sees the graph.
 import numpy as np
 
 from ... import ops
-from ...errors import CKernelsError, IndexOutOfBounds, ShapeError
+from ...base.errors import CKernelsError, IndexOutOfBounds, ShapeError
 from ...graph.node import make
 from ...graph.op import Op
 from ...ops.shape import known_value, known_values

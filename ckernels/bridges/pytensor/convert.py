@@ -8,8 +8,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ... import dtypes, ops
-from ...errors import DTypeError, NotSupported, ShapeError, user_line
+from ... import ops
+from ...base import dtypes
+from ...base.errors import DTypeError, NotSupported, ShapeError, user_line
 from ...graph.node import Node, line_of, make, new_uid
 from .perform import performed
 from .registry import TRANSLATIONS, Between, Untranslated, find

@@ -10,7 +10,7 @@ from pytensor.graph.fg import FunctionGraph
 from pytensor.link.basic import JITLinker
 from pytensor.link.utils import raise_with_op
 
-from ...errors import (
+from ...base.errors import (
     DTypeError,
     IndexOutOfBounds,
     LinearAlgebraError,

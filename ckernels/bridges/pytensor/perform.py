@@ -7,8 +7,9 @@ cannot infer them, Untranslated is raised, and the graph is cut (see pieces.py).
 
 import numpy as np
 
-from ... import locks, ops
-from ...errors import ShapeError
+from ... import ops
+from ...base import locks
+from ...base.errors import ShapeError
 from ...graph.node import Node, item, make
 from ...graph.op import Op
 from ...ops.shape import known_values, size_of

@@ -9,7 +9,7 @@ hands from level to level.
 
 import copy
 
-from ... import dtypes
+from ...base import dtypes
 from ...graph.node import Node
 from ...graph.walk import leaves
 from ...runtime.function import make_function

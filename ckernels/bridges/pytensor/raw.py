@@ -1,6 +1,6 @@
 """C functions of PyTensor's functions: C function pointers, shared variables bound to values."""
 
-from ...errors import NotSupported
+from ...base.errors import NotSupported
 
 
 def address(function, signature, *arrays):

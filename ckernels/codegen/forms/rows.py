@@ -7,7 +7,7 @@ the stack. Chunked reductions are rows too.
 
 from contextlib import ExitStack
 
-from ... import dtypes
+from ...base import dtypes
 from .. import passes
 from .nest import Nest
 

@@ -9,8 +9,8 @@ import contextlib
 import functools
 import os
 
-from ...config import config as engine
-from ...errors import ArgumentError, CKernelsError
+from ...base.config import config as engine
+from ...base.errors import ArgumentError, CKernelsError
 from .exceptions import RefusedError
 from .flags import FIXED, ROWS
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...errors import ArgumentError, CKernelsError, UsageError
+from ...base.errors import ArgumentError, CKernelsError, UsageError
 from .exceptions import RefusedError
 from .gof.graph import Variable
 

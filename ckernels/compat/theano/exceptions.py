@@ -4,7 +4,7 @@ So `except ValueError`, `except theano.gradient.DisconnectedInputError` and
 `except ckernels.errors.CKernelsError` all catch what they name.
 """
 
-from ...errors import (
+from ...base.errors import (
     ArgumentError,
     CKernelsError,
     DisconnectedError,

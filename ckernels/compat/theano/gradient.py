@@ -9,9 +9,10 @@ import warnings
 
 import numpy as np
 
-from ... import dtypes, ops
+from ... import ops
 from ...autodiff import reverse as engine
-from ...errors import ArgumentError, DTypeError, NotSupported, UsageError, with_line
+from ...base import dtypes
+from ...base.errors import ArgumentError, DTypeError, NotSupported, UsageError, with_line
 from ...graph.node import make, new_uid
 from ...graph.op import Op as Row
 from ...graph.walk import rebuild, toposort

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...errors import NotSupported
+from ...base.errors import NotSupported
 from .gof.graph import Variable
 
 

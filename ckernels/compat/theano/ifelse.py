@@ -4,7 +4,7 @@ Where their sizes turn out to differ both are computed, and the one that is take
 """
 
 from ... import ops
-from ...errors import ArgumentError, UsageError
+from ...base.errors import ArgumentError, UsageError
 from .gof.graph import Apply, Variable
 from .gof.op import KernelOp, Op
 from .gof.type import DisconnectedType

@@ -7,8 +7,8 @@ comes first, as in any reverse mode. Ops of users on tensors alone are the engin
 
 import numpy as np
 
-from ... import dtypes
-from ...errors import ArgumentError, UsageError
+from ...base import dtypes
+from ...base.errors import ArgumentError, UsageError
 from .gof.graph import Apply, apply_order
 from .gof.op import Op
 from .gof.perform import Performed, is_opaque

@@ -2,7 +2,7 @@
 
 import sys
 
-from ...errors import UsageError
+from ...base.errors import UsageError
 from .gof.graph import Apply, Constant, Variable
 from .gof.op import KernelOp
 from .names import absent_of as _absent_of

@@ -4,10 +4,11 @@ The engine makes J v of two gradients; a result of such an Op is cut out of the 
 what its R_op says as its tangent. Ops inside of steps of scan go by their gradients.
 """
 
-from ... import dtypes, ops
+from ... import ops
 from ...api.tensor import placeholder_node
 from ...autodiff import reverse as engine
-from ...errors import ArgumentError
+from ...base import dtypes
+from ...base.errors import ArgumentError
 from ...graph.node import item
 from ...graph.walk import rebuild, toposort
 from .compile.builders import OpFromGraph

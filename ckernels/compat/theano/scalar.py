@@ -7,8 +7,9 @@ generates its own.
 
 import numpy as np
 
-from ... import dtypes, ops
-from ...errors import UsageError
+from ... import ops
+from ...base import dtypes
+from ...base.errors import UsageError
 from ...graph.node import constant as constant_node
 from .gof.clinker import CNumber
 from .gof.graph import Apply, Constant, Variable

@@ -12,7 +12,7 @@ from ... import ops
 from ...api import scan as own
 from ...api import scan_step
 from ...api.tensor import Tensor
-from ...errors import ArgumentError, UsageError
+from ...base.errors import ArgumentError, UsageError
 from .config import config
 from .exceptions import MissingInputError, RefusedError
 from .gof.graph import Variable

@@ -1,6 +1,6 @@
 """theano.scan_module.scan_utils: names that programs use, and `map_variables`."""
 
-from ...errors import NotSupported
+from ...base.errors import NotSupported
 from .compile.builders import OpFromGraph
 from .gof.graph import Constant, ancestors, apply_order, equal_computations  # noqa: F401
 from .gof.graph import inputs as leaf_variables

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from ...errors import ArgumentError
+from ...base.errors import ArgumentError
 from .config import config
 from .gof.graph import Constant, apply_order
 from .gof.op import NodeOp, run

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 
-from ...errors import ArgumentError, UsageError
+from ...base.errors import ArgumentError, UsageError
 from .names import absent_of as _absent_of
 from .tensor.sharedvar import SharedVariable
 

@@ -6,8 +6,8 @@ and its size. Negative indices count from the end. Repeated positions are added 
 
 import numpy as np
 
-from ... import dtypes
-from ...errors import ArgumentError, DTypeError, IndexOutOfBounds, KeyShapeError, ShapeError
+from ...base import dtypes
+from ...base.errors import ArgumentError, DTypeError, IndexOutOfBounds, KeyShapeError, ShapeError
 from ...graph.node import Node, constant, item, make
 from ...graph.op import Op
 from ...graph.shapes import axis_of, broadcast, show

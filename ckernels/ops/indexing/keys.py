@@ -10,8 +10,8 @@ import operator
 
 import numpy as np
 
-from ... import dtypes
-from ...errors import DTypeError, IndexOutOfBounds, KeyShapeError, ShapeError
+from ...base import dtypes
+from ...base.errors import DTypeError, IndexOutOfBounds, KeyShapeError, ShapeError
 from ...graph.node import Node, constant, make
 from ...graph.shapes import axis_of, show
 from .. import filling, joining

@@ -6,8 +6,8 @@ IndexOutOfBounds. Reading a static slice is a view and lives in movement.py.
 
 import numpy as np
 
-from ... import dtypes
-from ...errors import DTypeError, ShapeError
+from ...base import dtypes
+from ...base.errors import DTypeError, ShapeError
 from ...graph.node import Node, constant, make
 from ...graph.op import Op
 from ...graph.shapes import show

@@ -7,7 +7,7 @@ samples, and so many blocks that threads find work and the pieces stay small.
 
 from dataclasses import replace
 
-from ... import dtypes
+from ...base import dtypes
 from ...codegen.lower import Launch
 from ...codegen.raw import RawKernel
 from ...graph.sizes import ceil_divide, greatest, smallest

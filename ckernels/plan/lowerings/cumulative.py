@@ -5,7 +5,7 @@ Floats run in the next wider dtype, as the oracles do, so results agree bit for 
 Parallel over rows or columns, never along the axis.
 """
 
-from ... import dtypes
+from ...base import dtypes
 from ...codegen.forms.columns import STRIP
 from ...codegen.layout import collapse
 from ...codegen.lower import Launch

@@ -8,7 +8,7 @@ not depend on the number of threads, nor does the result.
 
 from dataclasses import dataclass
 
-from ... import dtypes
+from ...base import dtypes
 from ...codegen.layout import collapse
 from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, at, block, moved, times, unravel

@@ -3,7 +3,7 @@
 A unit of the range is one row of the result: all that lies behind the axis, at one place along it.
 """
 
-from ... import dtypes
+from ...base import dtypes
 from ...codegen.layout import collapse
 from ...codegen.lower import Launch
 from ...codegen.raw import RawKernel

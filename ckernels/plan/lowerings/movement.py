@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ... import dtypes
+from ...base import dtypes
 from ...codegen.layout import contiguous_strides, fresh
 from ...codegen.lower import Lowering
 from ...graph.node import make

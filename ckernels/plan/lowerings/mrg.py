@@ -3,7 +3,7 @@
 The states are the range: a stream belongs to one thread, so results do not depend on their number.
 """
 
-from ... import dtypes
+from ...base import dtypes
 from ...codegen.layout import contiguous_strides
 from ...codegen.lower import Launch
 from ...codegen.raw import RawKernel, block

@@ -4,7 +4,7 @@ The kernel was written and compiled when the user made the operation; here it on
 A unit of the range is all of the work, or, if it is parallel, one place along the first axis.
 """
 
-from ... import dtypes
+from ...base import dtypes
 from ...codegen.lower import Launch
 from ...schedule.cost import work
 

@@ -6,7 +6,7 @@ else one addition per place in the window. Padding is written around a copy of t
 
 from dataclasses import replace
 
-from ... import dtypes
+from ...base import dtypes
 from ...ops.windows import all_pads, extent, taps
 from .movement import around, combine, copy, part, placed, real, zero
 

@@ -4,7 +4,7 @@ Each kernel looks at all indices it is going to follow before it follows one. Al
 rows but `order`. Products are in sparse_dot.py and sparseproduct.py.
 """
 
-from ... import dtypes
+from ...base import dtypes
 from ...codegen.layout import contiguous_strides
 from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, block

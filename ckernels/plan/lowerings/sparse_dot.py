@@ -5,7 +5,7 @@ matrix, so that no two threads write to one place and the result is the same on 
 threads.
 """
 
-from ... import dtypes
+from ...base import dtypes
 from ...schedule.cost import work
 from .sparse import NS_BYTE, NS_ENTRY, PADDING, WORDS, SparseKernel, c_type, fits, gapless, result
 

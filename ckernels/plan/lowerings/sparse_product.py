@@ -5,7 +5,7 @@ many chunks as scratch allows: memory is that of the result and of a few rows. C
 on the number of threads, nor do results.
 """
 
-from ... import dtypes
+from ...base import dtypes
 from ...schedule.cost import work
 from .sparse import NS_ENTRY, PADDING, WORDS, SparseKernel, c_type, fits, gapless, result
 

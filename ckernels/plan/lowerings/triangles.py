@@ -5,7 +5,7 @@ number. Rows of four and strips of two vectors stay in registers, a single colum
 larger matrices than MOST are left to the oracles, whose blocked LAPACK is faster there.
 """
 
-from ... import dtypes
+from ...base import dtypes
 from ...codegen.layout import contiguous_strides
 from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, block, moved, unravel

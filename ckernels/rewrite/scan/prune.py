@@ -8,7 +8,7 @@ other: the first hands its states to the second, and each stores only rows that 
 from math import prod
 
 from ... import ops
-from ...dtypes import ITEMSIZE
+from ...base.dtypes import ITEMSIZE
 from ...graph.node import constant, line_of, make
 from ...graph.op import having
 from ...graph.sizes import SizeRange, indices, reaches

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ckernels import ops
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
 from ckernels.runtime.function import make_function
 
 from ..planned import leaf

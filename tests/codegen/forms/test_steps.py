@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels import dtypes, ops
+from ckernels import ops
+from ckernels.base import dtypes
+from ckernels.base.errors import IndexOutOfBounds
 from ckernels.codegen import emit as emission
-from ckernels.errors import IndexOutOfBounds
 from ckernels.graph.node import constant, make, new_uid
 from ckernels.runtime.function import make_function
 

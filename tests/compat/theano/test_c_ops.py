@@ -5,7 +5,7 @@ import pytest
 
 import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
-from ckernels import errors
+from ckernels.base import errors
 from ckernels.compat.theano import gof
 
 pytestmark = pytest.mark.skipif(

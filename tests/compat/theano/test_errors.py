@@ -6,12 +6,12 @@ from numpy.linalg import LinAlgError
 
 import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
+from ckernels.base.errors import CKernelsError
 from ckernels.compat.theano.exceptions import AsTensorError, NotScalarConstantError
 from ckernels.compat.theano.gradient import DisconnectedInputError, NullTypeGradError
 from ckernels.compat.theano.ifelse import ifelse
 from ckernels.compat.theano.tensor import nnet
 from ckernels.compat.theano.tensor.signal import pool
-from ckernels.errors import CKernelsError
 
 MissingInputError, UnusedInputError = theano.gof.MissingInputError, theano.compile.UnusedInputError
 function, In, shared = theano.function, theano.In, theano.shared

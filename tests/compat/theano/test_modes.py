@@ -7,9 +7,9 @@ import pytest
 
 import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
+from ckernels.base.errors import NonFiniteError
 from ckernels.compat.theano import gof
 from ckernels.compat.theano.compile import MonitorMode, NanGuardMode, detect_nan
-from ckernels.errors import NonFiniteError
 
 X = T.dvector("x")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import IndexOutOfBounds
+from ckernels.base.errors import IndexOutOfBounds
 from ckernels.plan.lowerings.indexed import SHORT, STRETCH
 
 RNG = np.random.default_rng(11)

@@ -9,7 +9,7 @@ import scipy.linalg
 import ckernels as K
 from ckernels import ops
 from ckernels.api.tensor import Tensor
-from ckernels.errors import LinearAlgebraError
+from ckernels.base.errors import LinearAlgebraError
 from ckernels.graph.node import make
 from ckernels.plan.instructions import PYCALL
 from ckernels.plan.lowerings.triangles import MOST

@@ -7,8 +7,8 @@ from ckernels import ops
 from ckernels.autodiff import reverse
 from ckernels.graph.node import constant, item, make, new_uid
 from ckernels.graph.walk import toposort
+from ckernels.ops.reference import evaluate
 from ckernels.ops.scan import Carry, ScanSignature, is_scan, scan_node
-from ckernels.reference import evaluate
 from ckernels.rewrite import optimise, parts
 from ckernels.rewrite.scan import opened, passes
 

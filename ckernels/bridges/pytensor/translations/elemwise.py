@@ -4,7 +4,8 @@ PyTensor does not broadcast an axis that its type does not mark as of size 1, ev
 happens to be 1 in a call; `agreed` checks that.
 """
 
-from .... import dtypes, ops
+from .... import ops
+from ....base import dtypes
 from ....ops.reduce import prod
 from ..checks import agreed
 from ..registry import Untranslated, translates

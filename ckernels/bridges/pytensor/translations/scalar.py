@@ -6,7 +6,8 @@ translation casts between them as PyTensor's `impl` does. Ops without one are co
 
 import numpy as np
 
-from .... import dtypes, ops
+from .... import ops
+from ....base import dtypes
 from ....ops.special import polygamma
 from ..registry import SCALARS, Untranslated, find, translates_scalar
 

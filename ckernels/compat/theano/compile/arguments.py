@@ -6,7 +6,7 @@ array, a conversion that could lose something is a TypeError, names are keywords
 
 import numpy as np
 
-from ....errors import UsageError, user_line
+from ....base.errors import UsageError, user_line
 from ....runtime.function import Spec
 from ..exceptions import BroadcastError
 from ..scalar import Scalar

@@ -1,6 +1,6 @@
 """OpFromGraph: a graph as an Op, with gradients of one's own where that is wanted."""
 
-from ....errors import ArgumentError, UsageError
+from ....base.errors import ArgumentError, UsageError
 from ..gof.graph import Apply, Constant
 from ..gof.graph import inputs as graph_inputs
 from ..gof.op import Op

@@ -10,7 +10,7 @@ import weakref
 
 import numpy as np
 
-from ....errors import ArgumentError, UsageError
+from ....base.errors import ArgumentError, UsageError
 from ..scalar import Scalar
 from ..tensor.sharedvar import SharedVariable
 from .branches import callable_of

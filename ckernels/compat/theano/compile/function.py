@@ -9,7 +9,7 @@ from collections.abc import ItemsView
 
 import numpy as np
 
-from ....errors import ArgumentError, CKernelsError, UsageError
+from ....base.errors import ArgumentError, CKernelsError, UsageError
 from ....graph.walk import leaves
 from ..config import config
 from ..exceptions import GivensError, MissingInputError, RefusedError, UnusedInputError

@@ -1,6 +1,6 @@
 """In and Out: inputs and outputs of functions with options."""
 
-from ....errors import UsageError
+from ....base.errors import UsageError
 from ..exceptions import RefusedError
 from ..gof.graph import Variable
 from ..names import absent_of as _absent_of

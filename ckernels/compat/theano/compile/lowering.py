@@ -5,7 +5,7 @@ a stand-in (gof/walks.py); leaves have nodes of their own and are replaced in th
 """
 
 from ....api.function import with_defaults
-from ....errors import ArgumentError
+from ....base.errors import ArgumentError
 from ....graph.walk import leaves, rebuild, toposort
 from ....ops.scan_ends import scan_updates
 from ..exceptions import MissingInputError, UnusedInputError

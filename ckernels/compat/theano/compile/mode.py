@@ -7,7 +7,7 @@ something to watch.
 
 import sys
 
-from ....errors import ArgumentError, CKernelsError
+from ....base.errors import ArgumentError, CKernelsError
 from ..config import config
 from ..exceptions import RefusedError
 from ..names import absent_of as _absent_of

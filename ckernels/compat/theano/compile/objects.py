@@ -8,7 +8,7 @@ engine functions, each of which computes the tensors that are needed next. A var
 import copy
 from types import SimpleNamespace
 
-from ....errors import ArgumentError, UsageError, user_line
+from ....base.errors import ArgumentError, UsageError, user_line
 from ....graph.walk import leaves
 from ..exceptions import MissingInputError
 from ..gof.graph import Constant, ancestors, apply_order

@@ -1,6 +1,6 @@
 """Ops of the compile package: as_op, DeepCopyOp, ViewOp."""
 
-from ....errors import ArgumentError, UsageError
+from ....base.errors import ArgumentError, UsageError
 from ..gof.op import KernelOp, Op
 from ..names import absent_of as _absent_of
 

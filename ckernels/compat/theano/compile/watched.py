@@ -9,11 +9,11 @@ import warnings
 
 import numpy as np
 
-from .... import dtypes
-from ....errors import with_line
+from ....base import dtypes
+from ....base.errors import with_line
 from ....graph.node import item
 from ....graph.walk import toposort
-from ....reference import apply_oracle, evaluate
+from ....ops.reference import apply_oracle, evaluate
 from ....runtime.debug import Guarded, span, title
 from ....runtime.shared import Shared, apply_updates, finish, updating
 from ....runtime.state import snapshot

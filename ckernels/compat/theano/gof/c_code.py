@@ -16,8 +16,8 @@ import sysconfig
 
 import numpy as np
 
+from ....base.errors import CompileError, CompilerMissing, OwnCodeError
 from ....compiler.foreign import Foreign, offer, provide
-from ....errors import CompileError, CompilerMissing, OwnCodeError
 from ..config import config
 from .clinker import asked, listed
 

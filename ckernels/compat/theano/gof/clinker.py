@@ -4,7 +4,7 @@ A type writes how a C variable is declared, read from a Python object, turned in
 go. c_code.py puts these together with the code of an op.
 """
 
-from ....errors import NotSupported
+from ....base.errors import NotSupported
 from . import utils
 
 

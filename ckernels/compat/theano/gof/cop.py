@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 
-from ....errors import ArgumentError
+from ....base.errors import ArgumentError
 from ..config import config
 from ..names import absent_of as _absent_of
 from .op import Op

@@ -3,7 +3,7 @@
 import ctypes
 import re
 
-from ....errors import ArgumentError, NotSupported, UsageError
+from ....base.errors import ArgumentError, NotSupported, UsageError
 from ..names import absent_of as _absent_of
 from .graph import Constant
 from .type import Type

@@ -4,7 +4,7 @@
 Features watch it change (toolbox.py); rewrites of users change it (opt.py).
 """
 
-from ....errors import ArgumentError, UsageError
+from ....base.errors import ArgumentError, UsageError
 from ..exceptions import MissingInputError  # noqa: F401
 from ..names import absent_of as _absent_of
 from .graph import Constant, apply_order, clone

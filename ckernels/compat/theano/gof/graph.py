@@ -9,7 +9,7 @@ import itertools
 from collections import deque
 from copy import copy
 
-from ....errors import ArgumentError, NotSupported, UsageError
+from ....base.errors import ArgumentError, NotSupported, UsageError
 from ..exceptions import MissingInputError
 from ..names import absent_of as _absent_of
 from . import utils

@@ -6,7 +6,7 @@ names are also values for `Mode(linker=...)`.
 
 import numpy as np
 
-from ....errors import ArgumentError, CKernelsError, NotSupported
+from ....base.errors import ArgumentError, CKernelsError, NotSupported
 from .utils import object2
 
 

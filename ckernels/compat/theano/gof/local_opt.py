@@ -3,7 +3,7 @@
 import inspect
 import sys
 
-from ....errors import ArgumentError, NotSupported, UsageError
+from ....base.errors import ArgumentError, NotSupported, UsageError
 from .graph import Constant, Variable
 from .op import Op
 

@@ -5,7 +5,7 @@ A user's Op has `make_node` and `perform`; it becomes one node of the engine, wh
 engine nodes, with attributes; equal functions and attributes are equal ops.
 """
 
-from ....errors import ArgumentError, NotSupported, ShapeError, UsageError
+from ....base.errors import ArgumentError, NotSupported, ShapeError, UsageError
 from ..names import absent_of as _absent_of
 from . import utils
 from .clinker import CLinkerObject, CLinkerOp  # noqa: F401

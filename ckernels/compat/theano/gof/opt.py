@@ -11,7 +11,7 @@ import time
 import traceback
 from collections import deque
 
-from ....errors import ArgumentError, UsageError
+from ....base.errors import ArgumentError, UsageError
 from ..config import config
 from ..exceptions import RefusedError
 from ..names import absent_of as _absent_of

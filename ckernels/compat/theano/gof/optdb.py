@@ -6,7 +6,7 @@ affair, so the tags of those match nothing here.
 
 import copy
 
-from ....errors import ArgumentError, UsageError
+from ....base.errors import ArgumentError, UsageError
 from ..names import absent_of as _absent_of
 from . import opt
 

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-from ....errors import ArgumentError, CKernelsError, NotSupported, UsageError
+from ....base.errors import ArgumentError, CKernelsError, NotSupported, UsageError
 from ..names import absent_of as _absent_of
 from .clinker import listed
 from .type import Type

@@ -10,8 +10,9 @@ import weakref
 
 import numpy as np
 
-from .... import dtypes, ops
-from ....errors import (
+from .... import ops
+from ....base import dtypes
+from ....base.errors import (
     ArgumentError,
     CKernelsError,
     DTypeError,
@@ -354,7 +355,7 @@ def is_opaque(apply):
 
 def interpret(op, arrays, count):
     """The values of a KernelOp or NodeOp on arrays, by the engine's NumPy interpreter."""
-    from ....reference import evaluate
+    from ....ops.reference import evaluate
 
     nodes = [constant(np.asarray(a)) for a in arrays]
     if hasattr(op, "build"):

@@ -4,9 +4,9 @@ Types of Theano know which axes have size 1, and no other size. So a graph of co
 fit can be written, and its error comes in the calls of a function that needs it.
 """
 
-from .... import dtypes
 from ....api.tensor import placeholder_node
-from ....errors import CKernelsError
+from ....base import dtypes
+from ....base.errors import CKernelsError
 from ....graph.node import item, make
 from ....graph.op import Op as Row
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from ....errors import CKernelsError, UsageError
+from ....base.errors import CKernelsError, UsageError
 from ..names import absent_of as _absent_of
 from . import graph
 from .fg import AlreadyThere, InconsistencyError  # noqa: F401

@@ -3,7 +3,7 @@
 Tensors are in tensor/type.py. A user's Type needs `filter`; calling a type makes a variable.
 """
 
-from ....errors import ArgumentError, UsageError
+from ....base.errors import ArgumentError, UsageError
 from ..exceptions import RefusedError
 from ..names import absent_of as _absent_of
 from . import utils

@@ -3,7 +3,7 @@
 import sys
 import traceback
 
-from ....errors import user_frame
+from ....base.errors import user_frame
 from ..names import absent_of as _absent_of
 
 

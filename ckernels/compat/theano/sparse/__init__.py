@@ -19,7 +19,7 @@ from ....api.sparsetensor import (
     sparse_placeholder,
 )
 from ....api.tensor import Tensor
-from ....errors import ArgumentError, NotSupported, UsageError
+from ....base.errors import ArgumentError, NotSupported, UsageError
 from ..config import config
 from ..gof.graph import Apply, Constant, Variable
 from ..gof.op import Op

@@ -8,7 +8,7 @@ for.
 import importlib
 import sys
 
-from .... import dtypes as _dtypes
+from ....base import dtypes as _dtypes
 from .. import scalar as scal
 from ..gof.graph import Constant, Variable
 from .constants import *

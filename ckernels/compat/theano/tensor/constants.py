@@ -3,7 +3,7 @@
 import numpy as np
 
 from .... import ops
-from ....errors import UsageError
+from ....base.errors import UsageError
 from ..exceptions import EmptyConstantError, NotScalarConstantError
 from ..gof.graph import Constant
 from ..gof.type import SingletonType

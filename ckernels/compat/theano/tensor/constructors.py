@@ -3,7 +3,7 @@
 `dmatrix` is a type; a call of it makes a variable. `matrix` takes dtype=, floatX by default.
 """
 
-from ....errors import UsageError
+from ....base.errors import UsageError
 from ..config import config
 from .type import TensorType, name_of
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .... import ops
-from ....errors import ArgumentError, NotSupported, UsageError
+from ....base.errors import ArgumentError, NotSupported, UsageError
 from ....graph.node import constant as constant_node
 from ..config import config
 from ..exceptions import RefusedError

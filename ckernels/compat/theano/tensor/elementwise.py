@@ -4,7 +4,7 @@
 and the rows themselves are in rules.py, the scalar ops in ../scalar.py.
 """
 
-from ....errors import ArgumentError, CKernelsError, UsageError
+from ....base.errors import ArgumentError, CKernelsError, UsageError
 from ..gof.op import KernelOp
 from . import rules
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .... import ops
-from ....errors import ArgumentError, UsageError
+from ....base.errors import ArgumentError, UsageError
 from ....graph.node import constant as constant_node
 from ..config import config
 from ..gof.graph import Apply

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ....errors import ArgumentError, UsageError
+from ....base.errors import ArgumentError, UsageError
 from ..gof.graph import Apply
 from ..gof.op import Op
 from ..names import absent_of as _absent_of

@@ -7,7 +7,7 @@ other elements there.
 import numpy as np
 
 from .... import ops
-from ....errors import ArgumentError, IndexOutOfBounds, UsageError
+from ....base.errors import ArgumentError, IndexOutOfBounds, UsageError
 from ..exceptions import RefusedError
 from ..gof.op import KernelOp
 from ..names import absent_of as _absent_of

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from .... import dtypes, ops
-from ....errors import ArgumentError, CKernelsError, IndexOutOfBounds, ShapeError, UsageError
+from .... import ops
+from ....base import dtypes
+from ....base.errors import ArgumentError, CKernelsError, IndexOutOfBounds, ShapeError, UsageError
 from ..exceptions import NotScalarConstantError
 from ..gof.op import KernelOp
 from .rules import DISCRETE, upcast

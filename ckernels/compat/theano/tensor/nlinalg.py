@@ -3,7 +3,7 @@
 import numpy as np
 
 from .... import ops
-from ....errors import ArgumentError, NotSupported
+from ....base.errors import ArgumentError, NotSupported
 from ..exceptions import RefusedError
 from ..gof.graph import Apply
 from ..gof.op import KernelOp, Op

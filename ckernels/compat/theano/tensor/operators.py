@@ -5,7 +5,7 @@ Each is the function of the same name in theano.tensor; this file only binds the
 
 import numpy as np
 
-from ....errors import ArgumentError, UsageError
+from ....base.errors import ArgumentError, UsageError
 
 
 def _op(name):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .... import ops
-from ....errors import ArgumentError, UsageError
+from ....base.errors import ArgumentError, UsageError
 from ..gof.op import KernelOp
 from ..names import absent_of as _absent_of
 from .rules import upcast

@@ -10,7 +10,7 @@ import functools
 import numpy as np
 
 from .... import ops
-from ....errors import ArgumentError, UsageError
+from ....base.errors import ArgumentError, UsageError
 from ....graph.node import item, make
 from ....graph.op import Op as Row
 from ....runtime.state import Store

@@ -6,8 +6,9 @@ engine adds float32 up in double). axis=None means all axes, also for argmax.
 
 import numpy as np
 
-from .... import dtypes, ops
-from ....errors import ArgumentError, NotSupported, UsageError
+from .... import ops
+from ....base import dtypes
+from ....base.errors import ArgumentError, NotSupported, UsageError
 from ....graph.node import constant as constant_node
 from ..gof.graph import Constant
 from ..gof.op import KernelOp

@@ -9,8 +9,9 @@ import functools
 
 import numpy as np
 
-from .... import dtypes, ops
-from ....errors import UsageError
+from .... import ops
+from ....base import dtypes
+from ....base.errors import UsageError
 from ....graph.node import Node, constant, make
 from ....graph.op import REGISTRY
 from ..config import config

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from .... import dtypes, ops
-from ....errors import ArgumentError, IndexOutOfBounds, ShapeError, UsageError
+from .... import ops
+from ....base import dtypes
+from ....base.errors import ArgumentError, IndexOutOfBounds, ShapeError, UsageError
 from ....graph.node import constant as constant_node
 from ....graph.node import make
 from ....graph.op import Op as Row

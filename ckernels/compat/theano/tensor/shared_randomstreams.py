@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 
-from ....errors import UsageError
+from ....base.errors import UsageError
 from ..names import absent_of as _absent_of
 from .raw_random import RandomStateSharedVariable, RandomStreamsBase, random_state_shared
 

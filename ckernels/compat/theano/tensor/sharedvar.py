@@ -10,7 +10,7 @@ import copy
 import numpy as np
 
 from ....api.tensor import Variable as StoredVariable
-from ....errors import CKernelsError, IndexOutOfBounds, UsageError
+from ....base.errors import CKernelsError, IndexOutOfBounds, UsageError
 from ....graph.node import make
 from ....runtime.state import Store
 from ..gof import graph as gof

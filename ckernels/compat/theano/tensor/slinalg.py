@@ -3,7 +3,7 @@
 import numpy as np
 
 from .... import ops
-from ....errors import ArgumentError, UsageError
+from ....base.errors import ArgumentError, UsageError
 from ....graph.node import constant, make
 from ....graph.op import REGISTRY
 from ....graph.op import Op as Row

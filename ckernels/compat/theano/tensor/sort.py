@@ -3,7 +3,7 @@
 import numpy as np
 
 from .... import ops
-from ....errors import ArgumentError, IndexOutOfBounds, UsageError
+from ....base.errors import ArgumentError, IndexOutOfBounds, UsageError
 from ....graph.node import constant as node_of
 from ..gof.graph import Constant
 from ..gof.op import KernelOp

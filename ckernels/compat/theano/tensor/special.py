@@ -5,8 +5,9 @@ One engine row whose meaning is a function of NumPy or SciPy; and scalar ops of 
 
 import numpy as np
 
-from .... import dtypes, ops
-from ....errors import NotSupported
+from .... import ops
+from ....base import dtypes
+from ....base.errors import NotSupported
 from ....graph.node import constant, make
 from ....graph.op import Op as Row
 from ....graph.shapes import broadcast

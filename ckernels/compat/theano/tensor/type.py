@@ -6,8 +6,8 @@ through: a conversion that could lose something is a TypeError unless it was all
 
 import numpy as np
 
-from .... import dtypes
-from ....errors import DTypeError, UsageError
+from ....base import dtypes
+from ....base.errors import DTypeError, UsageError
 from ..config import config
 from ..gof.clinker import CTensor
 from ..gof.type import Type

@@ -7,8 +7,8 @@ engine sees. Its type is read off the node: what is known to have size 1 is broa
 import numpy as np
 
 from ....api.tensor import Tensor, placeholder_node
-from ....dtypes import SIGNED
-from ....errors import ArgumentError, CKernelsError, UsageError
+from ....base.dtypes import SIGNED
+from ....base.errors import ArgumentError, CKernelsError, UsageError
 from ....graph.node import Literal, Node
 from ....graph.node import constant as constant_node
 from ..config import config

@@ -6,8 +6,8 @@ is always a new list.
 
 import numpy as np
 
-from .... import dtypes
-from ....errors import ArgumentError, UsageError
+from ....base import dtypes
+from ....base.errors import ArgumentError, UsageError
 from ..gof.graph import Apply, Constant, Variable
 from ..gof.op import Op
 from ..gof.type import Type

@@ -7,7 +7,7 @@ that Theano has here are those of theano.sparse.
 import numpy as np
 
 from .....api.sparsetensor import scipy_sparse
-from .....errors import ArgumentError
+from .....base.errors import ArgumentError
 from ...gof.graph import Apply
 from ...gof.op import Op
 from ...names import absent_of as _absent_of

@@ -7,7 +7,7 @@ names that Theano has here are those of theano.sparse.
 import numpy as np
 
 from .....api.sparsetensor import scipy_sparse
-from .....errors import ArgumentError, UsageError
+from .....base.errors import ArgumentError, UsageError
 from ...exceptions import RefusedError
 from ...gof.graph import Apply
 from ...gof.op import Op

@@ -7,7 +7,7 @@ given as hints are checked where they are known.
 import numpy as np
 
 from .....api.tensor import Tensor
-from .....errors import ArgumentError, UsageError
+from .....base.errors import ArgumentError, UsageError
 from .... import nnet as own
 from ....convshapes import (  # noqa: F401
     assert_conv_shape,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..... import dtypes
+from .....base import dtypes
 from ...names import absent_of as _absent_of
 from ..creation import arange
 from ..elementwise import (  # noqa: F401

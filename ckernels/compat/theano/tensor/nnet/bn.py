@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..... import ops
-from .....errors import ArgumentError
+from .....base.errors import ArgumentError
 from ...gof.graph import Variable
 from ...gof.op import KernelOp, apply_op
 from ...names import absent_of as _absent_of

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .....errors import NotSupported
+from .....base.errors import NotSupported
 from ...names import absent_of as _absent_of
 from .abstract_conv import _apply, _hint, _images
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..... import ops
-from .....errors import ArgumentError, IndexOutOfBounds, UsageError
+from .....base.errors import ArgumentError, IndexOutOfBounds, UsageError
 from .....graph.node import make
 from .....graph.op import Op as Row
 from ...gof.op import KernelOp

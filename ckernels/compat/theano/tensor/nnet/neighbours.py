@@ -1,7 +1,7 @@
 """images2neibs and neibs2images: patches of images as rows, and back."""
 
 from .....api.tensor import Tensor
-from .....errors import NotSupported
+from .....base.errors import NotSupported
 from .... import nnet as own
 from ...gof.op import KernelOp
 from ...names import absent_of as _absent_of

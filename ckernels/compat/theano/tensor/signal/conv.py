@@ -1,7 +1,7 @@
 """signal.conv.conv2d: each image with each filter."""
 
 from .....api.tensor import Tensor
-from .....errors import CKernelsError
+from .....base.errors import CKernelsError
 from .... import signal as own
 from ...gof.op import KernelOp
 from ...names import absent_of as _absent_of

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .....api.tensor import Tensor
-from .....errors import ArgumentError, NotSupported, UsageError
+from .....base.errors import ArgumentError, NotSupported, UsageError
 from .... import signal as own
 from ...gof.op import KernelOp
 from ...names import absent_of as _absent_of

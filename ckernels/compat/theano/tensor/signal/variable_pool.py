@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from .....errors import UsageError
+from .....base.errors import UsageError
 from ...gof.graph import Apply
 from ...gof.op import Op
 from ...gof.type import DisconnectedType

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from ckernels import collector
+from ckernels.base import collector
 
 
 @pytest.fixture(autouse=True)

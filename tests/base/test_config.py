@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ckernels.config import ALIASES, FLAGS, TABLE, Config, byte_size, config
-from ckernels.errors import CKernelsWarning, ConfigError
+from ckernels.base.config import ALIASES, FLAGS, TABLE, Config, byte_size, config
+from ckernels.base.errors import CKernelsWarning, ConfigError
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture

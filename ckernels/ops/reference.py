@@ -6,8 +6,8 @@ user's line to errors. A composite op without an oracle is lowered for the shape
 
 import numpy as np
 
-from .dtypes import numpy_name
-from .errors import (
+from ..base.dtypes import numpy_name
+from ..base.errors import (
     CKernelsError,
     DTypeError,
     IndexOutOfBounds,
@@ -16,10 +16,10 @@ from .errors import (
     ShapeError,
     with_line,
 )
-from .graph.node import make, new_uid
-from .graph.shapes import show
-from .graph.walk import toposort_cut
-from .ops.bodies import register_interpreter
+from ..graph.node import make, new_uid
+from ..graph.shapes import show
+from ..graph.walk import toposort_cut
+from .bodies import register_interpreter
 
 __all__ = ["evaluate", "apply_oracle"]
 

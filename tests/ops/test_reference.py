@@ -4,14 +4,14 @@ import weakref
 
 import numpy as np
 import pytest
-from ops.agree import leaf
 
 from ckernels import ops
-from ckernels.errors import CKernelsError, IndexOutOfBounds, ShapeError
+from ckernels.base.errors import CKernelsError, IndexOutOfBounds, ShapeError
 from ckernels.graph.node import item, make
 from ckernels.graph.op import REGISTRY, Op
 from ckernels.ops.control import CheckError
-from ckernels.reference import evaluate
+from ckernels.ops.reference import evaluate
+from ops.agree import leaf
 
 
 def test_env_may_cut_the_graph():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import (
+from ckernels.base.errors import (
     ArgumentError,
     CKernelsError,
     CKernelsWarning,

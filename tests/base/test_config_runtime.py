@@ -45,7 +45,7 @@ def test_minsize_keeps_small_loops_on_one_thread():
     import numpy as np
 
     import ckernels as K
-    from ckernels.config import config
+    from ckernels.base.config import config
 
     grains = []
     for least in (0, 10**9):
@@ -62,7 +62,7 @@ def test_the_pool_of_freed_arrays_may_be_off():
 
     import ckernels as K
     from ckernels import _runtime
-    from ckernels.config import config
+    from ckernels.base.config import config
 
     x = K.placeholder((None,))
     big = np.ones(1 << 19, "float32")  # 2 MB

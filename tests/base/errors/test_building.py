@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import (
+from ckernels.base.errors import (
     ArgumentError,
     ConfigError,
     DisconnectedError,

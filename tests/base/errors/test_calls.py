@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.config import config
-from ckernels.errors import (
+from ckernels.base.config import config
+from ckernels.base.errors import (
     ArgumentError,
     CKernelsError,
     DisconnectedError,

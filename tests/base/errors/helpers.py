@@ -8,7 +8,7 @@ import inspect
 
 import pytest
 
-from ckernels.errors import CKernelsError
+from ckernels.base.errors import CKernelsError
 
 
 class Programs(list):
