@@ -136,6 +136,9 @@ def make(op, inputs=(), attrs=None, line=None, like=None):
     if op.name == "variable":
         # The store by its id: a key that held the store would keep it alive, and so the node.
         attributes = [(k, id(v) if k == "store" else v) for k, v in attributes]
+    elif attrs and float in map(type, attrs.values()):
+        # -0.0 equals 0.0 and NaN not even itself.
+        attributes = [(k, float, repr(v)) if type(v) is float else (k, v) for k, v in attributes]
     key = (op.name, *map(_uid, inputs), *attributes)  # numbers of inputs, pairs of attributes
     found = _table.get(key)  # without the lock; added meanwhile, it is found below
     found = None if found is None else found()

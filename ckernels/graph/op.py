@@ -6,6 +6,7 @@ only their form, the registry that finds one by name, and the tables of rules th
 register for ops.
 """
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ REGISTRY: dict[str, "Op"] = {}
 
 RULES: dict[str, dict[str, Callable]] = {}  # {transformation: {name of an op: rule}}
 PROPERTIES: dict[str, dict[str, Any]] = {}  # {property: {name of an op: value}}
+PACKAGE = __name__.partition(".")[0]
 
 KINDS = ("leaf", "elementwise", "reduce", "movement", "gemm", "composite", "opaque")
 
@@ -44,10 +46,12 @@ class Op:
             own, which has to follow when the shapes of the operands become known.
     properties   {property: value}, e.g. {"effect": True}: what other rooms ask of ops in general;
             ops/properties.py explains them and says them of most ops.
+    home    the module that declares it: what an op of another package means may have changed when
+            a later process meets its name again.
     """
 
     __slots__ = ("name", "kind", "infer", "oracle", "grad", "c", "lower", "cost", "ulp",
-                 "commutative", "refit", "doc", "properties", "__weakref__")  # fmt: skip
+                 "commutative", "refit", "doc", "properties", "home", "__weakref__")  # fmt: skip
 
     def __init__(
         self,
@@ -70,12 +74,24 @@ class Op:
         self.name, self.kind, self.infer, self.oracle, self.grad = name, kind, infer, oracle, grad
         self.c, self.lower, self.cost, self.ulp, self.commutative = c, lower, cost, ulp, commutative
         self.refit, self.doc, self.properties = refit, doc, properties or {}
+        self.home = _declaring_module()
         REGISTRY[name] = self
         for property, value in self.properties.items():
             having(property)[name] = value
 
     def __repr__(self):
         return self.name
+
+
+def _declaring_module():
+    """The name of the module that declares the op being made: of the first frame on the way out
+    that is the top level of a module or no function of this package's."""
+    frame = sys._getframe(2)
+    while frame.f_back and frame.f_code.co_name != "<module>":
+        if frame.f_globals.get("__name__", "").partition(".")[0] != PACKAGE:
+            break
+        frame = frame.f_back
+    return frame.f_globals.get("__name__", "")
 
 
 def having(property):

@@ -63,6 +63,8 @@ VALUES = {
     # (operands that may hold padding behind the numbers of a sparse matrix, those of them that pad
     # the result too); others are in sparse.py and sparseproduct.py
     "padding": {"take": ((1,), (1,)), "broadcast_like": ((1,), (1,))},
+    # attributes that decide neither values nor shapes nor a plan: names in messages
+    "inert": {"scan": ("name",), "scan_debug": ("name",)},
     # attributes that are closed graphs
     "bodies": {"scan": ("body",), "scan_debug": ("body",), "ifelse": ("then", "other")},
 }  # fmt: skip

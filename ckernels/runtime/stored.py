@@ -1,11 +1,11 @@
 """Plans kept in the compiledir: a process that builds what was built before skips rewriting,
 fusion and emission.
 
-The key is the SHA-256 of the graph as the user wrote it (names and the order of creation do not
-matter), of all settings that change its plan, of the kind of shapes, and of a number, since a graph
-has a plan for each class of shapes it met. The value is a Template, which names kernels by their
-keys. A graph that cannot be written down in full has no key, and its plans are not stored: results
-never depend on this file.
+The key is the SHA-256 of the graph as the user wrote it (names of leaves and the order of creation
+do not matter; attributes do, but for those that their op declares inert), of all settings that
+change its plan, of the kind of shapes, and of a number, since a graph has a plan for each class of
+shapes it met. The value is a Template, which names kernels by their keys. A graph that cannot be
+written down in full has no key, and its plans are not stored: results never depend on this file.
 """
 
 import hashlib
@@ -22,15 +22,16 @@ from ..base.config import config
 from ..compiler import process
 from ..graph.folding import of_sizes
 from ..graph.node import Literal, make, new_uid
-from ..graph.op import REGISTRY
+from ..graph.op import PACKAGE, REGISTRY, having
 from ..graph.sizes import Size
 from ..graph.walk import toposort
 from ..plan.template import InstructionSummary, OracleCall, Template
 
-FORMAT = 3
+FORMAT = 4
 CLASSES = 16  # plans that are kept for one graph and kind of shapes
 LARGEST = 1 << 20  # bytes of constants that a stored plan may hold
 FLAGS = ("optimizer", "openmp_elemwise_minsize", "on_compile_error")
+INERT = having("inert")
 _code = None
 
 
@@ -103,13 +104,16 @@ class Description:
         name = node.op.name
         if name in ("placeholder", "variable"):
             raise Unknown(f"{name} from outside")
+        if node.op.home.partition(".")[0] != PACKAGE:
+            raise Unknown(f"{name}, which {node.op.home} declares")
         attrs = ""
         if node.attrs:
+            inert = INERT.get(name, ())
             attrs = ";".join(
                 [
                     f"{k}={self.attribute(k, v)}"
                     for k, v in sorted(node.attrs.items())
-                    if k != "name"
+                    if k not in inert
                 ]
             )
         inputs = [self.digests[i.uid] for i in node.inputs]
@@ -126,7 +130,10 @@ class Description:
             return f"({','.join([self.attribute('', v) for v in value])})"
         if type(value) is Literal:
             array = value.array
-            return f"{array.dtype}{array.shape}{hashlib.sha256(array.tobytes()).hexdigest()}"
+            if array.dtype == object:
+                raise Unknown("a constant of sizes")
+            content = hashlib.sha256(array.tobytes()).hexdigest()
+            return f"{array.dtype}{array.shape}{value.sized}{content}"
         if hasattr(value, "inputs") and hasattr(value, "outputs"):
             return self.body(value)
         raise Unknown(f"attribute {key} of type {type(value).__name__}")
