@@ -2,9 +2,12 @@
 
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pytest
 
 from benchmarks import chart, workloads
+from benchmarks.matrix import __main__ as matrix
+from benchmarks.matrix import layouts, measure, operations
 
 ALONE = ("threads, heavy f32 1e7", "size")  # ckernels beside itself, megabytes
 
@@ -36,3 +39,40 @@ def test_a_chart_has_a_dot_per_case_and_colours_what_is_behind():
     assert [dot.get("fill") for dot in dots] == [chart.BEHIND, chart.AHEAD]
     assert float(dots[0].get("cx")) < chart.place(1) < float(dots[1].get("cx"))
     assert "1.00x in the geometric mean of 2" in root.find("{*}text").text
+
+
+# ---- the matrix ----
+
+
+@pytest.mark.parametrize("name", layouts.LAYOUTS)
+def test_layouts_lie_as_their_names_say(name):
+    (x, y) = measure.arrays(name, "int32", 2)
+    assert x.dtype == y.dtype == np.int32 and np.broadcast_shapes(x.shape, y.shape) == x.shape
+    if name == "all transposed":
+        assert x.flags.f_contiguous and y.flags.f_contiguous and not x.flags.c_contiguous
+    if "reversed" in name:
+        assert x.strides[-1] == -4
+    assert x.flags.aligned != (name == "unaligned")
+
+
+def test_a_cell_is_checked_and_measured_beside_its_peer():
+    best = measure.measured(operations.OPERATIONS["clip"], "tiny", "float32")
+    assert set(best) == {"ckernels", "numpy"} and min(best.values()) > 0
+
+
+def test_a_wrong_cell_is_an_error():
+    wrong = operations.OPERATIONS["clip"]._replace(peer=lambda xp, x: x - 1)
+    with pytest.raises(AssertionError, match="clip tiny float32"):
+        measure.measured(wrong, "tiny", "float32")
+
+
+def test_the_page_lists_what_is_behind():
+    found = {
+        ("add", "flat", "float32"): {"ckernels": 1.0, "numpy": 4.0},
+        ("add", "tiny", "float32"): {"ckernels": 4.0, "numpy": 1.0},
+        ("add", "0-d", "float32"): {"ckernels": 1.05, "numpy": 1.0},
+        ("add", "row", "float32"): {"ckernels": 1.0},  # no peer
+    }
+    text = matrix.page(found, 1)
+    assert text.startswith("3 cells, 1 thread: 0.98x") and "1 behind" in text
+    assert text.count("| add |") == 1 and "| add | tiny | float32 | 0.25x |" in text

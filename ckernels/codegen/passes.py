@@ -13,7 +13,7 @@ from ..graph.op import REGISTRY
 from .ir import COLUMNS, REDUCTIONS, Value
 
 RECOMPUTE_COST = 4.0  # a value cheaper than this is computed again rather than kept in a row
-COMMUTATIVE = ("add", "mul", "maximum")
+COMMUTATIVE = ("add", "mul", "maximum", "minimum")
 TOLD = ("sqrt",)  # ops that a load names if its operand is the result of one
 
 
@@ -92,6 +92,13 @@ def is_lowest(values, found):
     return lowest.number == dtypes.finfo(lowest.dtype).min
 
 
+def is_limit(form, values, found, i):
+    """Whether an extremum of floats is with a number that is no NaN."""
+    limit = values[found["limit"]]
+    number = limit.number
+    return dtypes.is_float(limit.dtype) and number is not None and number == number
+
+
 TOP = Bound("top", Either((("max", "x"), ("maximum", ("max", "x"), "lowest"))))
 BELOW = Bound("d", ("sub", "x", TOP))
 SUMMED = Bound("e", ("exp", BELOW))
@@ -138,6 +145,13 @@ RULES = (
          "infinite and 0, so that the product is within 1.5 ulp of the quotient. A layer norm and "
          "its gradient divide three times per element: 1.6 ms of 4096 x 768 on one core, 2.3 "
          "before."),
+    KernelRule("a lower limit", ("maximum", "x", "limit"), ("at_least", "x", "limit"),
+         is_limit, 1, False,
+         "A number that is no NaN need not be asked for it, and where x is one the comparison is "
+         "false and x stays: one comparison and one choice instead of two of each. A clip of "
+         "floats in cache took 2.1 times NumPy's time before."),
+    KernelRule("an upper limit", ("minimum", "x", "limit"), ("at_most", "x", "limit"),
+         is_limit, 1, False, "As a lower limit."),
 )  # fmt: skip
 ROWS_OF = {}
 for _rule in RULES:
@@ -294,6 +308,12 @@ def in_blocks(kernel, i, cached=False):
     narrow = dtypes.computed(kernel.values[v.args[0]].dtype) == "float32"
     cheap = not cached and cone_cost(kernel, v.args[0]) <= RECOMPUTE_COST
     return v.op == "sum" and narrow and not cheap
+
+
+def limits(kernel):
+    """Whether a kernel limits numbers more than once, each time by a choice."""
+    found = sum(v.op in ("at_least", "at_most", "maximum", "minimum") for v in kernel.values)
+    return found > 1
 
 
 # ---- ciphers ------------------------------------------------------------------------------------

@@ -22,6 +22,9 @@ SCHEDULED = '__attribute__((optimize("schedule-insns")))\n'
 # then leaves the loop scalar: log-densities with log, exp and digamma 51 us with it, 17 without.
 # Loops that look up indices are slower without (gathers 4 and 7 us), so it is for others alone.
 APART = '__attribute__((optimize("no-tree-pre")))\n'
+# What one limit says of a number decides the next one there: gcc threads those jumps and keeps
+# masks of all cases apart, a clip of floats in cache in 0.37 ns an element instead of 0.06.
+LIMITED = '__attribute__((optimize("no-tree-pre", "no-thread-jumps")))\n'
 READ = {
     "bool": "{0} != 0",  # from memory to a register
     **{dtype: f"ck_{name}_to_float({{0}})" for dtype, name in dtypes.C_STORED.items()},
@@ -35,6 +38,7 @@ CLAUSE = {"sum": "+", "prod": "*", "any": "|", "all": "&", "max": "max", "min": 
           "first": "min"}  # fmt: skip
 START = {"sum": "0", "prod": "1", "any": "0", "all": "1"}
 BETTER = {"max": ">", "min": "<"}
+BOUNDED = {"at_least": "{1} > {0} ? {1} : {0}", "at_most": "{1} < {0} ? {1} : {0}"}
 LARGEST = {"int32": "0x7fffffff", "int64": "0x7fffffffffffffff"}
 _NAME = re.compile(r"v\d+\w*|s\d+\[c\]|count")
 
@@ -96,6 +100,8 @@ def scalar(op, attrs, dtype, result):
     if op == "index_of":
         hit = "{0} == {1} || {0} != {0}" if dict(attrs)["float"] else "{0} == {1}"
         return f"({hit}) ? {{2}} : ({dtypes.C_NAMES[result]}){LARGEST[result]}"
+    if op in BOUNDED:
+        return BOUNDED[op]
     if op == "exp_shifted":
         return f"ck_{op}_{dtypes.SUFFIX[result]}({{0}})"
     if op.startswith("random_"):

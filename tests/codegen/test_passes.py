@@ -447,3 +447,43 @@ def test_patterns():
     assert find(passes.Either((("exp", "x"), ("sub", "x", "y"))), 2) == [{"x": 0, "y": 1}]
     assert find(("add", "z", passes.Bound("d", ("sub", "x", "z"))), 3) == [{"z": 1, "d": 2, "x": 0}]
     assert find(("sub", "x"), 2) == [] == find(("exp", "x"), 2)
+
+
+# ---- limits: extrema with a number that is no NaN ----
+
+EDGES = [np.nan, -np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-45, -7.0, 1.0, 2.0, 3.0, 9.0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_limits_are_one_comparison_each(dtype):
+    x = np.array(EDGES * 7, dtype)
+    got, text = run(lambda x: ops.minimum(ops.maximum(x, 1), 3), x)
+    np.testing.assert_array_equal(got, np.minimum(np.maximum(x, dtype_of(x)(1)), dtype_of(x)(3)))
+    assert "ck_max" not in text and "ck_min" not in text
+    got, text = run(lambda x: ops.maximum(-2, x), x)  # the number first
+    np.testing.assert_array_equal(got, np.maximum(dtype_of(x)(-2), x))
+    assert "ck_max" not in text
+
+
+def dtype_of(x):
+    return x.dtype.type
+
+
+@pytest.mark.parametrize("limit", [np.nan, "scalar", "row"])
+def test_a_limit_that_may_be_nan_is_asked_for_it(limit):
+    x = np.array(EDGES, "float32")
+    if limit is np.nan:
+        got, text = run(lambda x: ops.maximum(x, np.float32(np.nan)), x)
+        assert np.isnan(got).all()
+    else:
+        y = np.array(np.nan, "float32") if limit == "scalar" else x[::-1].copy()
+        got, text = run(ops.maximum, x, y)
+        np.testing.assert_array_equal(got, np.maximum(x, y))
+    assert "ck_max" in text
+
+
+def test_limits_of_integers_are_left_to_their_own_extrema():
+    x = np.arange(-5, 5, dtype="int32")
+    got, text = run(lambda x: ops.minimum(ops.maximum(x, -2), 3), x)
+    np.testing.assert_array_equal(got, np.clip(x, -2, 3))
+    assert "ck_max_i32" in text

@@ -26,7 +26,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             }
         }
         const float v1 = bad_1 ? __builtin_nanf("") : (float)a_1;
-        const float v3 = ck_max_f32(v1, (-3.4028235e+38f));
+        const float v3 = (-3.4028235e+38f) > v1 ? (-3.4028235e+38f) : v1;
         const _Bool v4 = __builtin_fabsf(v3) < __builtin_inff();
         double a_7 = 0;
         for (int64_t b = 0; b < n; b += 512) {
