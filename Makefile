@@ -21,7 +21,7 @@ help:
 	@echo "test        run the tests (ARGS='-k name' is passed to pytest)"
 	@echo "oldest      parts of the tests with the oldest NumPy, in an environment of its own"
 	@echo "bridges     the tests of the bridge to PyTensor, with PyMC, in an environment of its own"
-	@echo "slow        the long forms: thousands of random graphs, soak tests"
+	@echo "slow        the long forms: thousands of random graphs (CASES=10000), soak tests"
 	@echo "stress      the compiledir under kills, races, faults and forks; gcc, clang and zig"
 	@echo "lint        ruff, and the C runtime built with -Wall -Wextra -Werror"
 	@echo "demo        train a classifier of handwritten digits (DATA=path of an .npz: on that)"
@@ -92,6 +92,9 @@ bridges: build
 	cd build/bridges/tree && PYTHONPATH=. $(BRIDGES_PY) -m pytest -p no:cacheprovider -n $(JOBS) \
 	    tests/bridges $(ARGS)
 
+# CASES: how many the generators draw that take a count.
+CASES ?= 10000
+slow: export CKERNELS_TESTS_CASES = $(CASES)
 slow: build
 	$(PY) -m pytest -m slow -o timeout=3600 $(ARGS)
 

@@ -76,6 +76,12 @@ def no_test_leaves_a_seed():
 
 
 @pytest.fixture
+def many():
+    """How many cases a slow test draws: `make slow CASES=500`."""
+    return int(os.environ.get("CKERNELS_TESTS_CASES") or 10_000)
+
+
+@pytest.fixture
 def mounted(tmp_path):
     """mounted(options) -> the path of a new tmpfs; skips where mounting is not allowed."""
     made = []

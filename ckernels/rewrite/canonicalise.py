@@ -87,7 +87,7 @@ def is_not_complex(dtype):
 
 
 rule("even_of_neg",
-     (f.abs(f.abs(x)), f.abs(x)), (f.abs(-x), f.abs(x)),
+     (f.abs(f.abs(x)), f.abs(x)), (f.abs(-x), f.abs(x), is_signed),
      *((op(sign(x)), op(x), is_not_complex)
        for op in (f.square, f.cosh, f.cos) for sign in (f.neg, f.abs)),
      doc="These do not see a sign.")
