@@ -381,6 +381,7 @@ RULES.update(
         "product_of_others": _shifted("axes"),
         "sort": _axis,
         "argsort": _axis,
+        "first_places": _axis,
         "take": _take,
         "scatter_add": _scatter,
         "take_along_axis": _alike,

@@ -36,6 +36,7 @@ NATIVES = {
     records.PLANES_INPUT_GRAD: Native("depthwise", 2, "1"),
     records.PLANES_WEIGHT_GRAD: Native("conv_weight_grad", 2),
 }  # fmt: skip
+REFUSED = {records.ORDER: "exports have no C that sorts"}
 FIRST_CONVOLUTION, LAST_CONVOLUTION = records.CONV, records.DEPTHWISE_WEIGHT_GRAD
 
 

@@ -32,6 +32,7 @@ from ..plan.native import WITH_SCRATCH
 from ..plan.records import WindowDims
 from . import portable
 from .argument import holds, largest, shape_at, spans
+from .natives import NATIVES, REFUSED
 
 VARIANTS = 8  # of one function, at most
 COPY = 6  # a kind that only this room has: bytes of the arena are copied to a variable
@@ -229,6 +230,8 @@ def check(instr, dtype):
     """Refuse what has no C, and floats wider than `dtype`."""
     if instr.kind == PYCALL:
         portable.refuse("it runs in NumPy", instr.node)
+    if instr.kind == NATIVE and instr.dims[0] in REFUSED:
+        portable.refuse(REFUSED[instr.dims[0]], instr.node)
     for node in instr.nodes if dtype else ():
         if is_float(node.dtype) and ITEMSIZE[node.dtype] > ITEMSIZE[dtype]:
             raise with_line(
@@ -246,8 +249,6 @@ def operands(instr):
     """How many pointers of a gemm or native instruction are its own; its epilogue's follow."""
     if instr.kind == GEMM:
         return 3
-    from .natives import NATIVES  # start-up
-
     return NATIVES[instr.dims[0]].operands + 1
 
 

@@ -121,7 +121,6 @@ WITHOUT = {
         **dict.fromkeys(("rfft", "irfft"), "NumPy transforms"),
         **dict.fromkeys(("searchsorted", "ravel_multi_index", "unravel_index"), "NumPy searches"),
         "py_op": OWN, "either": "NumPy copies the side whose size is found at run time",
-        **dict.fromkeys(("sort", "argsort"), "NumPy sorts"),
         **dict.fromkeys(("print", "check"), "its effect is Python's"),
         **dict.fromkeys(("shape", "item", "choose", "checkpoint", "scan_steps", "dynamic_slice",
                          "dynamic_write", "arange", "nonzero", "mask_indices", "repeat_index"),

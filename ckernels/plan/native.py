@@ -24,6 +24,7 @@ from .records import (
     CONV_WEIGHT_GRAD,
     DEPTHWISE,
     DEPTHWISE_WEIGHT_GRAD,
+    ORDER,
     PLANES,
     PLANES_INPUT_GRAD,
     PLANES_WEIGHT_GRAD,
@@ -135,7 +136,7 @@ def scratch(dims):
     return found if sizes is None else sizes.of.scratch(dims, found)
 
 
-WITH_SCRATCH = (CONV, CONV_INPUT_GRAD, CONV_WEIGHT_GRAD, DEPTHWISE_WEIGHT_GRAD, PLANES,
+WITH_SCRATCH = (CONV, CONV_INPUT_GRAD, CONV_WEIGHT_GRAD, DEPTHWISE_WEIGHT_GRAD, ORDER, PLANES,
                 PLANES_INPUT_GRAD, PLANES_WEIGHT_GRAD)  # fmt: skip
 
 

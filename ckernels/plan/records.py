@@ -21,7 +21,8 @@ from .record import DimsRecord
     PLANES,
     PLANES_INPUT_GRAD,
     PLANES_WEIGHT_GRAD,
-) = range(15)  # native instructions
+    ORDER,
+) = range(16)  # native instructions
 
 
 class GemmDims(DimsRecord):
@@ -63,8 +64,8 @@ class AxisDims(DimsRecord):
 
 
 class WindowDims(DimsRecord):
-    """All native instructions but the transposition. Images are (n, d, h, w, c), kernels (d, h, w,
-    c, o); strides are in elements.
+    """The native instructions of images. Images are (n, d, h, w, c), kernels (d, h, w, c, o);
+    strides are in elements.
     """
 
     FIELDS = (
@@ -98,4 +99,29 @@ class TransposeDims(DimsRecord):
         "none",  # native instructions are of one length
     )
     NESTED = {"sizes": (5, None), "near": (5, None), "far": (5, None), "none": (19, None)}
+    WORDS = 36
+
+
+class OrderDims(DimsRecord):
+    """Rows in order, along an axis of `length` elements `step` apart; the rows lie by three sizes
+    and strides. There are `count` results of each row, `apart`.
+    """
+
+    FIELDS = (
+        "op",
+        "width",  # 0 elements of 1 byte, 1 of 2, 2 of 4, 3 of 8
+        "kind",  # 0 unsigned, 1 signed, 2 float16, 3 bfloat16, 4 float
+        "what",  # 0 sorted values, 1 the places that sort
+        "falling",  # 1: places in falling order
+        "length",
+        "count",
+        "step",
+        "apart",
+        "sizes",  # near: strides of the operand, far: of the result
+        "near",  # near: strides of the operand, far: of the result
+        "far",  # near: strides of the operand, far: of the result
+        "slots",  # threads that have scratch of their own
+        "none",  # native instructions are of one length
+    )
+    NESTED = {"sizes": (3, None), "near": (3, None), "far": (3, None), "none": (17, None)}
     WORDS = 36

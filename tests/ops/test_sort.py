@@ -6,9 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import ckernels as K
 from ckernels import ops
 from ckernels.base import dtypes
 from ckernels.base.errors import DTypeError, IndexOutOfBounds, ShapeError
+from ckernels.plan.instructions import PYCALL
 
 from .agree import agree, check_gradient, leaf
 
@@ -72,6 +74,63 @@ def test_top_k(x, data):
     agree(lambda x: ops.top_k(x, k)[0], values, x)
     if not np.isnan(x).any():
         agree(lambda x: list(ops.top_k(x, k)), [values, indices], x)
+
+
+def compiled(build, dtype, ndim):
+    x = K.placeholder(shape=(None,) * ndim, dtype=dtype)
+    return K.function([x], build(x))
+
+
+@pytest.mark.parametrize("axis", range(5))
+def test_compiled_along_any_axis_of_any_layout(axis):
+    """Rows by more axes than an instruction has are copied first; one function, all sizes."""
+    f = compiled(lambda x: [K.sort(x, axis), K.argsort(x, axis), *K.top_k(x, 2, axis)], "int32", 5)
+    for size in (3, 2, 7):
+        whole = RNG.integers(0, 9, (4, size, 6, 2 * size, 5)).astype("int32")
+        every = whole[:, ::-1, ::2, ::2].swapaxes(1, 4)
+        for x in (whole, every, np.broadcast_to(whole[:, :1], whole.shape)):
+            if x.shape[axis] < 2:
+                continue
+            order = np.argsort(x, axis, kind="stable")
+            got = f(x)
+            np.testing.assert_array_equal(got[0], np.sort(x, axis))
+            np.testing.assert_array_equal(got[1], order)
+            falling = (
+                x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+            )
+            first = np.take(falling, [0, 1], axis)
+            np.testing.assert_array_equal(got[3], first)
+            np.testing.assert_array_equal(got[2], np.take_along_axis(x, first, axis))
+    assert PYCALL not in {instruction.kind for instruction in f.info.program.instructions}
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (1, 1)])
+def test_compiled_of_nothing(shape):
+    x = np.zeros(shape, "float32")
+    f = compiled(lambda x: [K.sort(x), K.argsort(x), K.sort(x, 0), K.top_k(x, 0)[1]], "float32", 2)
+    for got, want in zip(f(x), (x, x.astype("int64"), x, np.zeros((shape[0], 0), "int64"))):
+        assert got.shape == want.shape and got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_zeros_keep_their_signs_and_nan_comes_last(dtype):
+    x = np.array([0, np.nan, -0.0, 1, 0, -np.inf, -0.0, -np.nan, np.inf], dtype)
+    for big in (x, np.tile(x, 9), np.tile(x, 500)):
+        want = np.sort(big)
+        zeros, negative = int((big == 0).sum()), int(np.signbit(big[big == 0]).sum())
+        for mode in (None, "reference"):
+            v = K.placeholder(shape=(None,), dtype=dtype)
+            got = K.function([v], K.sort(v), mode=mode)(big)
+            np.testing.assert_array_equal(got, want)
+            signs = np.signbit(got[got == 0])
+            assert signs.tolist() == [True] * negative + [False] * (zeros - negative)
+
+
+def test_top_k_of_a_size_that_only_the_call_knows():
+    f = compiled(lambda x: K.top_k(x, 3)[0], "float64", 2)
+    np.testing.assert_array_equal(f(np.array([[1.0, 5, 2, 4]])), [[5, 4, 2]])
+    np.testing.assert_array_equal(f(np.array([[1.0, 5]])), [[5, 1]])
 
 
 def test_in_top_k():

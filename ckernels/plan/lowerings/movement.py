@@ -381,6 +381,8 @@ rules("lowering").update(
         **dict.fromkeys(("interpolate", "interpolate_grad"), later("interpolate", "interpolate")),
         "patches": later("patches", "patches"),
         "patches_grad": later("patches", "patches_grad"),
+        "sort": later("order", "sort"),
+        **dict.fromkeys(("argsort", "first_places"), later("order", "places")),
         "mrg_uniform": later("mrg", "uniform"),
         "mrg_choice": later("mrg", "choice"),
         "c_op": later("own", "own"),

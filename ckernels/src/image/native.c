@@ -26,6 +26,7 @@ static const native natives[CK_NATIVES] = {
     [CK_PLANES] = {ck_planes, ck_planes_scratch, 2, {X, W}, Y},
     [CK_PLANES_INPUT_GRAD] = {ck_planes, ck_planes_scratch, 2, {Y, W}, X},
     [CK_PLANES_WEIGHT_GRAD] = {ck_planes, ck_planes_scratch, 2, {X, Y}, W},
+    [CK_ORDER] = {ck_order, ck_order_scratch, 1, {X}, Y},
 };
 
 int ck_native(void *const *p, const void *record, ck_fn epilogue)
@@ -79,6 +80,21 @@ static int sane_transposition(const ck_transpose_dims *d)
     return (d->dtype | 1) == 1 && d->far[4] == 1;
 }
 
+/* Kinds of elements have their widths; places are counted in the low 31 bits of a word. */
+static int sane_order(const ck_order_dims *d)
+{
+    static const int widths[] = {15, 15, 2, 2, 12};        /* bits: of each kind, those it may have */
+    int64_t all = 1;
+    for (int k = 0; k < 3; k++)
+        if (d->sizes[k] < 0 || !product(&all, d->sizes[k], MOST))
+            return 0;
+    return d->kind >= 0 && d->kind < 5 && d->width >= 0 && d->width < 4
+           && widths[d->kind] >> d->width & 1 && (d->what | 1) == 1 && (d->falling | 1) == 1
+           && d->length >= 0 && d->length <= INT32_MAX && product(&all, d->length, MOST)
+           && d->count >= 0 && d->count <= d->length && (d->what || d->count == d->length)
+           && d->slots >= 1 && d->slots <= 1024;
+}
+
 /* Whether sizes are sane. Windows may lie anywhere: what is outside of the image is not read. */
 static int sane(const void *record)
 {
@@ -87,6 +103,8 @@ static int sane(const void *record)
     int64_t channels = d->channels, out = d->out, batch = d->batch;
     if (d->op == CK_TRANSPOSE)
         return sane_transposition(record);
+    if (d->op == CK_ORDER)
+        return sane_order(record);
     if (d->op < 0 || d->op >= CK_NATIVES || (d->dtype | 1) != 1 || groups < 1
         || batch < 0 || channels < 0 || out < 0 || channels % groups || out % groups
         || d->slots < 1 || d->slots > 1024 || d->unit < 0)
@@ -148,6 +166,15 @@ static void dense(const int64_t shape[5], int64_t strides[5])
         strides[k] = step, step *= shape[k] ? shape[k] : 1;
 }
 
+/* Rows and their results. */
+static int span_of_order(const ck_order_dims *d, int result, ck_operand *out)
+{
+    const int64_t *rows = result ? d->far : d->near, size = result && d->what ? 8 : 1 << d->width;
+    int64_t shape[5] = {d->sizes[0], d->sizes[1], d->sizes[2], result ? d->count : d->length, 1};
+    int64_t strides[5] = {rows[0], rows[1], rows[2], result ? d->apart : d->step, 1};
+    return span_of(shape, strides, size, out) ? 1 : -1;
+}
+
 int ck_native_operand(const void *record, int which, ck_operand *out)
 {
     const ck_window_dims *d = record;
@@ -163,6 +190,8 @@ int ck_native_operand(const void *record, int which, ck_operand *out)
         out->high = n->scratch(d);
         return out->high < 0 ? -1 : 1;
     }
+    if (d->op == CK_ORDER)
+        return span_of_order(record, which, out);
     if (d->op == CK_TRANSPOSE)
         return span_of(t->sizes, which ? t->far : t->near, size, out) ? 1 : -1;
     shape_of(d, which == n->operands ? n->result : n->kinds[which], shape);

@@ -180,6 +180,10 @@ int64_t ck_planes_scratch(const void *record);
 int ck_pool_max_back(void *const *p, const void *record, ck_fn epilogue);
 int ck_depthwise_weight(void *const *p, const void *record, ck_fn epilogue);
 int64_t ck_depthwise_weight_scratch(const void *record);
+/* ---- order/order.c ---- */
+int ck_order(void *const *p, const void *record, ck_fn epilogue);
+int64_t ck_order_scratch(const void *record);
+
 void ck_add_chunks(int64_t size, int64_t chunks, int64_t stride, const char *sums, char *result,
                    int64_t elements);
 

@@ -25,7 +25,8 @@ enum {
     CK_CONV, CK_CONV_INPUT_GRAD, CK_CONV_WEIGHT_GRAD,
     CK_DEPTHWISE, CK_DEPTHWISE_INPUT_GRAD, CK_DEPTHWISE_WEIGHT_GRAD,
     CK_POOL_MAX, CK_POOL_SUM, CK_POOL_SUM_GRAD, CK_POOL_MAX_GRAD, CK_POOL_MAX_TAKE,
-    CK_TRANSPOSE, CK_PLANES, CK_PLANES_INPUT_GRAD, CK_PLANES_WEIGHT_GRAD, CK_NATIVES
+    CK_TRANSPOSE, CK_PLANES, CK_PLANES_INPUT_GRAD, CK_PLANES_WEIGHT_GRAD,
+    CK_ORDER, CK_NATIVES
 };
 
 /* One axis of an image and of the windows over it. */
@@ -34,7 +35,7 @@ typedef struct {
     int64_t low;                        /* padding before the first element */
 } ck_axis_dims;
 
-/* All native instructions but the transposition. Images are (n, d, h, w, c), kernels (d, h, w, c,
+/* The native instructions of images. Images are (n, d, h, w, c), kernels (d, h, w, c,
    o); strides are in elements. */
 typedef struct {
     int64_t op;
@@ -56,10 +57,26 @@ typedef struct {
     int64_t none[19];                   /* native instructions are of one length */
 } ck_transpose_dims;
 
+/* Rows in order, along an axis of `length` elements `step` apart; the rows lie by three sizes and
+   strides. There are `count` results of each row, `apart`. */
+typedef struct {
+    int64_t op;
+    int64_t width;                      /* 0 elements of 1 byte, 1 of 2, 2 of 4, 3 of 8 */
+    int64_t kind;                       /* 0 unsigned, 1 signed, 2 float16, 3 bfloat16, 4 float */
+    int64_t what;                       /* 0 sorted values, 1 the places that sort */
+    int64_t falling;                    /* 1: places in falling order */
+    int64_t length, count;
+    int64_t step, apart;
+    int64_t sizes[3], near[3], far[3];  /* near: strides of the operand, far: of the result */
+    int64_t slots;                      /* threads that have scratch of their own */
+    int64_t none[17];                   /* native instructions are of one length */
+} ck_order_dims;
+
 enum {
     CK_GEMM_WORDS = sizeof(ck_gemm_dims) / sizeof(int64_t),
     CK_NATIVE_WORDS = sizeof(ck_window_dims) / sizeof(int64_t)
 };
 _Static_assert(sizeof(ck_transpose_dims) == sizeof(ck_window_dims), "one length");
+_Static_assert(sizeof(ck_order_dims) == sizeof(ck_window_dims), "one length");
 
 #endif

@@ -3,6 +3,8 @@
 #define CK_IMPORTS_NUMPY
 #include "python/python.h"
 
+#include "order/order.h"
+
 enum { TEXT = 512 };
 
 /* ---- threads ---- */
@@ -175,6 +177,18 @@ static int add_type(PyObject *module, PyTypeObject **type, PyType_Spec *spec)
     return module ? PyModule_AddType(module, *type) : 0;
 }
 
+/* NumPy's sorts of numbers know no interpreter, so that teams may call them: order/ does. */
+static void lend_sorters(void)
+{
+    static const int words[] = {0, NPY_UINT16, NPY_UINT32, NPY_UINT64};
+    for (int k = 1; k < 4; k++) {
+        PyArray_Descr *descr = PyArray_DescrFromType(words[k]);
+        PyArray_SortFunc *sorter = PyDataType_GetArrFuncs(descr)->sort[NPY_QUICKSORT];
+        ck_sorters[k] = (ck_sorter)sorter;
+        Py_DECREF(descr);
+    }
+}
+
 /* Locks, the pool and the types are those of the process, and NumPy is of one interpreter too. */
 static int fill(PyObject *module)
 {
@@ -184,6 +198,7 @@ static int fill(PyObject *module)
         return -1;
     }
     import_array1(-1);
+    lend_sorters();
     return ck_cells_ready() < 0 || add_type(NULL, &ck_buffer_type, &ck_buffer_spec) < 0
            || add_type(module, &ck_cell_type, &ck_cell_spec) < 0
            || add_type(module, &ck_plan_type, &ck_plan_spec) < 0

@@ -20,6 +20,10 @@
 #include <numpy/arrayobject.h>
 #if NPY_ABI_VERSION < 0x02000000         /* headers of NumPy 1: a binary for it alone */
 static inline npy_intp PyDataType_ELSIZE(const PyArray_Descr *descr) { return descr->elsize; }
+static inline PyArray_ArrFuncs *PyDataType_GetArrFuncs(const PyArray_Descr *descr)
+{
+    return descr->f;
+}
 #endif
 
 #include <string.h>

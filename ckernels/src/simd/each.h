@@ -5,6 +5,10 @@
    a loop has all registers. */
 #include "simd/simd.h"
 
+#ifndef EACH
+#define EACH "simd/each_type.h"        /* includes it for each type of one instruction set */
+#endif
+
 #define JOIN_(x, y) x##_##y
 #define JOIN(x, y) JOIN_(x, y)
 #define NAME(x) JOIN(x, SUFFIX)
@@ -13,16 +17,16 @@
 
 #ifdef __aarch64__
 #include "simd/neon.h"
-#include "simd/each_type.h"
+#include EACH
 #else
 #include "simd/base.h"
-#include "simd/each_type.h"
+#include EACH
 #endif
 #ifdef CK_X86
 #include "simd/avx2.h"
-#include "simd/each_type.h"
+#include EACH
 #include "simd/avx512.h"
-#include "simd/each_type.h"
+#include EACH
 #endif
 
 #undef JOIN_
@@ -31,3 +35,4 @@
 #undef INLINE
 #undef APART
 #undef TEMPLATE
+#undef EACH

@@ -1,0 +1,74 @@
+"""Launches of what needs the order of elements along an axis: rows that the runtime sorts.
+
+The rows lie by up to three axes; a tensor that lies by more is copied first. Results are
+contiguous. Complex numbers are left to the oracle.
+"""
+
+from ...base.dtypes import ITEMSIZE
+from ...codegen.layout import collapse
+from ...graph.shapes import product
+from ...graph.sizes import estimate
+from ...plan.instructions import words
+from ...plan.records import ORDER, OrderDims
+from ..native import emit, slots
+
+UNSIGNED, SIGNED, HALF, BFLOAT, FLOAT = range(5)  # order.h
+KINDS = {
+    "bool": UNSIGNED,
+    **{f"uint{8 << k}": UNSIGNED for k in range(4)},
+    **{f"int{8 << k}": SIGNED for k in range(4)},
+    "float16": HALF,
+    "bfloat16": BFLOAT,
+    "float32": FLOAT,
+    "float64": FLOAT,
+}
+SORT, PLACES = range(2)
+NS_SORT, NS_PLACES = 4, 8  # per element, on one core
+MOST_ROWS = 3  # axes of rows
+
+
+def rows_of(source, target, axis):
+    """(sizes, strides of the operand, of the result) of the rows; fewer axes where they fit."""
+    rest = [k for k, n in enumerate(target.shape) if n != 1 and k != axis]
+    return collapse(
+        [target.shape[k] for k in rest],
+        [[lay.strides[k] for k in rest] for lay in (source, target)],
+    )
+
+
+def lower(what):
+    """The lowering of an op along attrs["axis"]: sorted values, or places."""
+
+    def ordered(binder, node):
+        x, axis = node.inputs[0], node.attrs["axis"]
+        if x.dtype not in KINDS:
+            return False
+        source, target = binder.layout(x), binder.target(node)
+        sizes, (near, far) = rows_of(source, target, axis)
+        if len(sizes) > MOST_ROWS:
+            source = binder.compact(source)
+            sizes, (near, far) = rows_of(source, target, axis)
+        pad = (0,) * (MOST_ROWS - len(sizes))
+        record = OrderDims(
+            op=ORDER,
+            width=ITEMSIZE[x.dtype].bit_length() - 1,
+            kind=KINDS[x.dtype],
+            what=what,
+            falling=int(node.attrs.get("falling", False)),
+            length=x.shape[axis],
+            count=node.shape[axis],
+            step=source.strides[axis],
+            apart=target.strides[axis],
+            sizes=(*(1 for _ in pad), *sizes),
+            near=(*pad, *near),
+            far=(*pad, *far),
+            slots=slots(),
+            none=(0,) * OrderDims.NESTED["none"][0],
+        )
+        ns = estimate(product(x.shape)) * (NS_PLACES if what else NS_SORT)
+        return emit(binder, node, words(record), [source], ns, target=target)
+
+    return ordered
+
+
+sort, places = lower(SORT), lower(PLACES)

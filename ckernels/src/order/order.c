@@ -1,0 +1,124 @@
+/* order.c: rows in order: sorted values, the places that sort, the first places in rising or
+   falling order. Equal elements stay in their order, NaN comes last (falling: first). */
+#include "order/sorts.h"
+
+#include "image/native.h"
+
+#define TEMPLATE "order/words.h"
+#define EACH "order/each_word.h"
+#include "simd/each.h"
+
+#undef CK_TYPES
+#define CK_TYPES(set)                                                                             \
+    {&kernel_##set##_u8, &kernel_##set##_u16, &kernel_##set##_u32, &kernel_##set##_u64}
+
+ck_sorter ck_sorters[4];
+
+enum { MOST_LANES = 64, PS_SORT = 4000, PS_ORDER = 8000, PS_FORK = 4000000 };
+
+typedef struct {
+    const ck_order_dims *d;
+    const ck_order_kernels *kernels;
+    const char *x;
+    char *out, *scratch;
+    int64_t rows, tasks, size, result, slot_bytes;
+} order;
+
+static order of(const ck_order_dims *d)
+{
+    static const ck_order_kernels *const kernels[][4] = {CK_SETS};
+    order o = {.d = d, .kernels = kernels[ck_simd()][d->width], .size = (int64_t)1 << d->width};
+    o.rows = d->sizes[0] * d->sizes[1] * d->sizes[2];
+    o.tasks = ck_min(d->slots, o.rows);
+    o.result = d->what == CK_SORT ? o.size : 8;
+    o.slot_bytes = d->what == CK_SORT ? 2 * o.size * d->length
+                 : 8 * ck_max(3 * d->length, 4 * (2 * d->count + CK_SPARE));
+    o.slot_bytes = (o.slot_bytes + 63) / 64 * 64;
+    return o;
+}
+
+int64_t ck_order_scratch(const void *record)
+{
+    order o = of(record);
+    return o.tasks * o.slot_bytes;
+}
+
+/* Where row i begins. A division takes as long as sorting ten elements. */
+static int64_t at(const ck_order_dims *d, int64_t i, const int64_t *strides)
+{
+    int64_t place = 0;
+    for (int k = 2; k > 0; k--)
+        if (i >= d->sizes[k]) {
+            place += i % d->sizes[k] * strides[k];
+            i /= d->sizes[k];
+        }
+        else
+            return place + i * strides[k];
+    return place + i * strides[0];
+}
+
+/* The places that put a row in order; of many only the first ones are looked for. */
+static void places(const order *o, const ck_order_row *row)
+{
+    enum { FEW = 256, MUCH = 8 };
+    const int64_t n = row->n;
+    if (n > FEW && row->count < n / MUCH) {
+        o->kernels->first(row);
+        return;
+    }
+    uint64_t *keys = (uint64_t *)row->scratch, mask;
+    o->kernels->keys(row, keys);
+    for (int64_t i = 0; row->falling && i < n; i++)
+        keys[i] = ~keys[i];
+    const uint64_t *found = ck_order_of(keys, n, keys + n, keys + 2 * n, &mask);
+    for (int64_t i = 0; i < row->count; i++)
+        ((int64_t *)row->to)[i * row->far] = (int64_t)(found[i] & mask);
+}
+
+static void lanes(const order *o, const ck_order_row *row, int64_t lo, int64_t hi)
+{
+    const char *from[MOST_LANES];
+    char *to[MOST_LANES];
+    for (int64_t i = lo; i < hi; i++) {
+        from[i - lo] = o->x + at(o->d, i, o->d->near) * o->size;
+        to[i - lo] = o->out + at(o->d, i, o->d->far) * o->result;
+    }
+    (o->d->what ? o->kernels->places_lanes : o->kernels->sort_lanes)(row, from, to, hi - lo);
+}
+
+static int run(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
+{
+    const order *o = (const order *)p;
+    const ck_order_dims *d = o->d;
+    ck_order_row row = {NULL, NULL, d->length, d->count, d->step, d->apart, (int)d->kind,
+                        (int)d->falling, o->scratch + lo * o->slot_bytes};
+    const int64_t end = o->rows * hi / o->tasks;
+    const int side_by_side = d->length <= (d->what ? CK_RANKED : o->kernels->longest);
+    (void)unused;
+    for (int64_t i = o->rows * lo / o->tasks, next; i < end; i = next) {
+        next = side_by_side ? ck_min(end, i + o->kernels->lanes) : i + 1;
+        if (side_by_side) {
+            lanes(o, &row, i, next);
+            continue;
+        }
+        row.from = o->x + at(d, i, d->near) * o->size;
+        row.to = o->out + at(d, i, d->far) * o->result;
+        if (d->what == CK_SORT)
+            o->kernels->sort(&row);
+        else
+            places(o, &row);
+    }
+    return CK_OK;
+}
+
+int ck_order(void *const *p, const void *record, ck_fn epilogue)
+{
+    order o = of(record);
+    const ck_order_dims *d = o.d;
+    o.x = p[0], o.out = p[1], o.scratch = p[2];
+    (void)epilogue;
+    if (!o.rows || !d->length || !d->count)
+        return CK_OK;
+    int64_t each = o.rows / o.tasks * d->length * (d->what == CK_SORT ? PS_SORT : PS_ORDER);
+    return ck_parallel_for(run, (void *const *)&o, NULL, o.tasks, 1, 1 + PS_FORK / (each + 1));
+}
