@@ -368,6 +368,13 @@ def __getattr__(name):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def __dir__():
+    """What users may want: the public names, K.sparse before its first use too, no rooms."""
+    return sorted(
+        {*__all__, "compat", "errors", "sparse", *(n for n in globals() if n[:2] == "__")}
+    )
+
+
 __version__ = "0.1.0"
 __all__ = [
     name

@@ -42,8 +42,11 @@ class ArrayProtocol:
                 return getattr(second, f"__r{name}__")(first)
             if ufunc in COMPARISONS and not isinstance(first, ArrayProtocol):
                 return COMPARISONS[ufunc](second, first)
-            if ufunc in (np.equal, np.not_equal):  # tensors are compared by identity
-                return ufunc is np.not_equal if first is not second else ufunc is np.equal
+            if ufunc in (np.equal, np.not_equal):
+                turned = not isinstance(first, ArrayProtocol)
+                x, other = (second, first) if turned else (first, second)
+                found = x.__ne__(other) if ufunc is np.not_equal else x.__eq__(other)
+                return ufunc is np.not_equal if found is NotImplemented else found
         raise UsageError(_refusal(ufunc.__name__ + ("" if method == "__call__" else f".{method}")))
 
     def __array_function__(self, function, types, args, kwargs):

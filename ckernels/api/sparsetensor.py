@@ -10,8 +10,8 @@ from .. import ops
 from ..base.errors import ArgumentError, DTypeError, NotSupported, ShapeError, UsageError, user_line
 from ..graph.node import constant, make
 from ..graph.shapes import show
-from .operands import converted, is_sparse_matrix
-from .tensor import Tensor, Variable, function_of, placeholder_node
+from .operands import converted, is_sparse_matrix, operand
+from .tensor import Comparison, Tensor, Variable, comparable, function_of, placeholder_node
 
 FORMATS = ("csr", "csc")
 INDEX = "int32"
@@ -87,6 +87,14 @@ class SparseTensor:
     def __repr__(self):
         return self.name or f"<SparseTensor {self.format} {self.dtype} {show(self.int_shape)}>"
 
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        return SparseComparison(self, other) if _comparable(other) else NotImplemented
+
+    def __ne__(self, other):
+        return SparseComparison(self, other, True) if _comparable(other) else NotImplemented
+
     def __bool__(self):
         raise UsageError(f"{self!r} has no truth value: it is symbolic")
 
@@ -160,6 +168,19 @@ class SparseTensor:
         """The value, a SciPy matrix. inputs: {placeholder: value}."""
         inputs = dict(inputs or {})
         return function_of(list(inputs), self)(*inputs.values())
+
+
+def _comparable(other):
+    return isinstance(other, SparseTensor) or comparable(other)
+
+
+class SparseComparison(Comparison):
+    """`left == right` where one side is sparse at least: dense as an operand. K.sparse.eq and
+    K.sparse.neq give sparse results."""
+
+    def sides(self):
+        dense = [x.toarray() if isinstance(x, SparseTensor) else x for x in (self.left, self.right)]
+        return [operand(x) for x in dense]
 
 
 class SparseVariable(SparseTensor):

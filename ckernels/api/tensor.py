@@ -1,20 +1,26 @@
 """Tensor: the handle a user holds on a node of the graph, and Variable: a handle on state.
 
 Every call makes a new handle, so that callers can keep their own attributes on it (`_keras_shape`,
-`_keras_history`, ...), while equal expressions share one hash-consed node. Handles compare and
-hash by identity. Operators and methods build nodes; nothing is computed before a function runs.
+`_keras_history`, ...), while equal expressions share one hash-consed node. Handles hash by
+identity; `==` gives a Comparison, true for one object only, elementwise as an operand. Operators
+and methods build nodes; nothing is computed before a function runs.
 """
+
+import functools
+import numbers
+import sys
 
 import numpy as np
 
+from .. import ops
 from ..base import dtypes
-from ..base.errors import DTypeError, ShapeError, UsageError
-from ..graph.node import Node, make, new_uid, user_line
+from ..base.errors import CKernelsError, DTypeError, ShapeError, UsageError, line_at, user_line
+from ..graph.node import Node, line_of, make, new_uid
 from ..graph.shapes import show
 from ..runtime.state import Store
 from .arrays import ArrayProtocol
 from .methods import Methods
-from .operands import as_array, converted, update_value
+from .operands import as_array, converted, node_of, operand, update_value
 
 
 class Tensor(ArrayProtocol, Methods):
@@ -48,6 +54,16 @@ class Tensor(ArrayProtocol, Methods):
         if self.name:
             return str(self.name)
         return f"<Tensor {self.node.op.name} {self.dtype} {show(self.node.shape)}>"
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        if isinstance(other, Tensor) or comparable(other):  # most often a handle, in a search
+            return Comparison(self, other)
+        return NotImplemented
+
+    def __ne__(self, other):
+        return Comparison(self, other, True) if comparable(other) else NotImplemented
 
     def __bool__(self):
         raise UsageError(
@@ -109,6 +125,72 @@ class Tensor(ArrayProtocol, Methods):
         if key not in cache:
             cache[key] = function_of(list(inputs), self)
         return cache[key](list(inputs.values()))
+
+
+# What tensors are compared with element by element; beside anything else == is False.
+_VALUES = (Tensor, numbers.Number, np.ndarray, np.generic, list, tuple)
+
+
+def comparable(other):
+    """Whether `x == other` may be meant element by element: not beside None or text."""
+    return isinstance(other, _VALUES) and not isinstance(other, (str, bytes))
+
+
+class Comparison(Tensor):
+    """`left == right`, or with `differs` `left != right`.
+
+    Its truth is Python's: whether both are one object, which `in`, dicts and programs for Keras
+    rely on. Wherever a tensor is expected it is K.equal(left, right) or K.not_equal. Most are only
+    asked for their truth, thousands of times by a search in a list, so the node is made at its
+    first use. What is used after its truth was asked comes out of `and`, `or` or a chained
+    comparison, which gave one of two operands: an error.
+    """
+
+    name = None
+    asked = False  # whether its truth was
+
+    def __init__(self, left, right, differs=False):
+        self.left, self.right, self.differs = left, right, differs
+        frame = sys._getframe(2)  # behind __eq__: a line number, and whose, is found when needed
+        self.place = frame.f_code, frame.f_lasti
+
+    def __bool__(self):
+        self.asked = True
+        return (self.left is self.right) is not self.differs
+
+    def __repr__(self):
+        return f"({self.left!r} {'!=' if self.differs else '=='} {self.right!r})"
+
+    def __getstate__(self):
+        return {**super().__getstate__(), "line": self.line, "place": None}  # code has no pickle
+
+    @functools.cached_property
+    def line(self):
+        """(file, line number, function) of the user's code that compared."""
+        return line_at(*self.place) or user_line()
+
+    @functools.cached_property
+    def node(self):
+        """The node of the comparison element by element."""
+        try:
+            if self.asked:
+                raise self._unclear()
+            with line_of(self):
+                return (ops.ne if self.differs else ops.eq)(*self.sides())
+        except CKernelsError as problem:
+            problem.made = problem.made or self.line
+            raise
+
+    def _unclear(self):
+        return UsageError(
+            f"the truth of {self!r} was asked for before its use as a tensor: `and`, `or`, and "
+            "chained comparisons do so, and then give one of their operands. Write (x > 0) & "
+            "(x < 1) for 0 < x < 1, & for `and`, | for `or`, ~ for `not`, K.where for `if`"
+        )
+
+    def sides(self):
+        """What is compared, as nodes; a Python number stays weak."""
+        return node_of(self.left), operand(self.right)
 
 
 class Variable(Tensor):

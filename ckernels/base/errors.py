@@ -6,6 +6,7 @@ the line that made the tensor it is about where that is another one (`with_line`
 nothing of ckernels.
 """
 
+import functools
 import os
 import sys
 
@@ -16,7 +17,8 @@ _API = os.path.join(_PACKAGE, "api", "")
 SHOWN = 160  # most characters of a list of operands, or of a source line, in a message
 WIDE, LONG = 600, 10  # most characters of a line, and most lines, of a message
 _trees = None  # the function that register_trees was given
-_foreign = (_PACKAGE, "<frozen")  # beginnings of the names of files that are not the user's
+# Beginnings of the names of files that are not the user's; a cached property runs in functools.
+_foreign = (_PACKAGE, "<frozen", functools.__file__)
 _owners = {}  # {name of a file: whose it is}: a cache, since each node asks for a dozen frames
 _doing = str  # () -> what a library that calls ckernels is doing, "" for nothing
 
@@ -72,6 +74,17 @@ def user_line():
     A fourth item says what a library was doing, if one was (`add_library`).
     """
     return _line_of(user_frame()[0])
+
+
+def line_at(code, instruction):
+    """The line, as `user_line` has it, of an instruction (a frame's f_lasti) of the user's `code`;
+    None for code of ckernels or of a library."""
+    if _whose(code.co_filename) != "user":
+        return None
+    for start, end, number in code.co_lines():
+        if start <= instruction < end and number is not None:
+            return code.co_filename, number, code.co_name
+    return code.co_filename, code.co_firstlineno, code.co_name
 
 
 def _line_of(frame):
@@ -282,6 +295,8 @@ def _operands(frame):
 
 def _described(value):
     """'float32 (?, 3)' for a handle, a node or an array; '' for anything else."""
+    if hasattr(type(value), "node") and "node" not in vars(value):
+        return ""  # made when it is first asked for, and an error of making it may ask
     value = getattr(value, "node", value)
     dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
     if dtype is None or not isinstance(shape, tuple):
@@ -292,6 +307,4 @@ def _described(value):
 
 for _class in list(globals().values()):
     if isinstance(_class, type) and issubclass(_class, (CKernelsError, CKernelsWarning)):
-        _class.__module__ = (
-            "ckernels.errors"  # as tracebacks and pickles name them
-        )
+        _class.__module__ = "ckernels.errors"  # as tracebacks and pickles name them

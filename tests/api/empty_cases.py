@@ -275,17 +275,15 @@ case(
 
 # Names of settings, values, classes and rooms: they compute nothing of tensors.
 NO_TENSORS = set(
-    "In Out RandomStreams Tensor Variable api autodiff backend batch_get_value "
-    "batch_set_value blas_info bridges cast_to_floatx checkpoint clear_session cli codegen "
-    "compat compiler config constant count_params ctc_label_dense_to_sparse debugprint dtype "
-    "dtypes epsilon errors eval export eye floatx function get_num_threads get_uid get_value "
-    "get_variable_shape grad graph image_data_format image_dim_ordering int_shape "
-    "intx is_keras_tensor is_placeholder is_sparse is_tensor is_variable learning_phase "
-    "locks manual_variable_initialization "
-    "moving_average_update ndim ones ops placeholder plan pp print_tensor "
-    "random_normal_variable random_uniform_variable reference reset_uids rewrite runtime "
-    "Split collector dask draw explain mpi pytensor split_updates theano "
-    "schedule set_epsilon set_floatx set_image_data_format set_image_dim_ordering set_intx "
-    "set_learning_phase set_num_threads set_random_seed set_value shared threads_info until "
-    "update update_add update_sub variable zeros".split()
+    "In Out RandomStreams Split Tensor Variable backend batch_get_value batch_set_value "
+    "blas_info cast_to_floatx checkpoint clear_session compat config constant count_params "
+    "ctc_label_dense_to_sparse debugprint draw dtype epsilon errors eval explain export eye "
+    "floatx function get_num_threads get_uid get_value get_variable_shape grad "
+    "image_data_format image_dim_ordering int_shape intx is_keras_tensor is_placeholder "
+    "is_sparse is_tensor is_variable learning_phase manual_variable_initialization "
+    "moving_average_update ndim ones placeholder pp print_tensor random_normal_variable "
+    "random_uniform_variable reset_uids set_epsilon set_floatx set_image_data_format "
+    "set_image_dim_ordering set_intx set_learning_phase set_num_threads set_random_seed "
+    "set_value shared sparse split_updates threads_info until update update_add update_sub "
+    "variable zeros".split()
 )

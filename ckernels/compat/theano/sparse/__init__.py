@@ -140,7 +140,7 @@ class SparseVariable(SparseTensor, Variable):
     """A symbolic sparse matrix."""
 
     __hash__ = object.__hash__
-    __eq__ = object.__eq__
+    __eq__, __ne__ = object.__eq__, object.__ne__
     __str__ = Variable.__str__
     __repr__ = Variable.__repr__
     eval = Variable.eval

@@ -77,7 +77,7 @@ class Handle(Operators, Tensor):
     __str__ = gof.Variable.__str__
     __repr__ = gof.Variable.__repr__
     __hash__ = object.__hash__
-    __eq__ = object.__eq__
+    __eq__, __ne__ = object.__eq__, object.__ne__  # Theano's: one object, a plain bool
     eval = gof.Variable.eval
 
     def __bool__(self):
