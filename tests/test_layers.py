@@ -22,6 +22,8 @@ ORDER = [
     "_runtime",  # the C extension: knows NumPy and nothing of ckernels
     "plan",
     "runtime",
+    "numpy",
+    "jit",
     "api",
     "compat",
     "export",

@@ -27,6 +27,7 @@ FILES = {
     "export/test_examples.py": "models that train in C, whole",
     "export/test_machines.py": "whole exports on other processors",
     "export/test_programs.py": "whole exports, compiled and run",
+    "numpy/rows/test_functions.py": "rows of functions, of all subjects",
     "ops/test_c_expressions.py": "the C of every op",
     "ops/test_derivatives.py": "the derivatives of every op",
     "plan/test_unknown_sizes.py": "sizes through planning, staging and scans",

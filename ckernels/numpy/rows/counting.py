@@ -1,0 +1,88 @@
+"""Rows of what counts, searches and integrates samples: searchsorted, interp, convolve ..."""
+
+import numpy as np
+
+from ... import ops
+from ...base import dtypes
+from ...base.errors import NotSupported
+from ...graph.shapes import axis_of
+from .arranging import common_nodes
+from .table import node_of, row, ufunc
+
+NONE = np._NoValue
+
+
+@row(np.searchsorted)
+def searchsorted(rule, a, v, side="left", sorter=None):
+    a, v = common_nodes(rule, (node_of(a, rule), node_of(v, rule)))
+    return ops.cast(ops.searchsorted(a, v, side, sorter), "int64")
+
+
+@row(np.trapezoid)
+def trapezoid(rule, y, x=None, dx=1.0, axis=-1):
+    y = node_of(y, rule)
+    at = (slice(None),) * axis_of(axis, y.ndim)
+    later, before = ops.getitem(y, (*at, slice(1, None))), ops.getitem(y, (*at, slice(None, -1)))
+    if x is not None:
+        x = node_of(x, rule)
+        if x.ndim != 1:
+            raise NotSupported("trapezoid with places of several dimensions")
+        dx = ufunc(rule, np.subtract, ops.getitem(x, slice(1, None)),
+                   ops.getitem(x, slice(None, -1)))  # fmt: skip
+        dx = ops.expand(dx, tuple(range(1, y.ndim - len(at))))
+    both = ufunc(rule, np.true_divide,
+                 ufunc(rule, np.multiply, dx, ufunc(rule, np.add, later, before)), 2.0)  # fmt: skip
+    return ops.cast(ops.sum(both, axis), both.dtype)
+
+
+@row(np.interp)
+def interp(rule, x, xp, fp, left=None, right=None, period=None):
+    x, xp, fp = (ops.cast(node_of(v, rule), "float64") for v in (x, xp, fp))
+    if period is not None:
+        raise NotSupported("interp with a period")
+    count = ops.cast(ops.getitem(ops.shape(xp), 0), "int64")
+    j = ops.sub(ops.cast(ops.searchsorted(xp, x, "right"), "int64"), 1)
+    low = ops.clip(j, 0, ops.maximum(ops.sub(count, 2), 0))
+    high = ops.minimum(ops.add(low, 1), ops.sub(count, 1))
+    x0, x1, f0, f1 = (ops.take(a, i, 0) for a, i in ((xp, low), (xp, high), (fp, low), (fp, high)))
+    gap = ops.sub(x1, x0)
+    slope = ops.true_div(ops.sub(f1, f0), ops.where(ops.eq(gap, 0), 1.0, gap))
+    y = ops.add(ops.mul(slope, ops.sub(x, x0)), f0)
+    y = ops.where(ops.eq(x, x1), f1, y)
+    first, last = ops.getitem(xp, 0), ops.getitem(xp, -1)
+    before = ops.getitem(fp, 0) if left is None else ops.cast(node_of(left, rule), "float64")
+    after = ops.getitem(fp, -1) if right is None else ops.cast(node_of(right, rule), "float64")
+    y = ops.where(ops.lt(x, first), before, ops.where(ops.gt(x, last), after, y))
+    return ops.where(ops.isnan(x), x, y)
+
+
+@row(np.bincount)
+def bincount(rule, x, /, weights=None, minlength=0):
+    x = node_of(x, rule)
+    if not dtypes.is_discrete(x.dtype) or x.dtype == "uint64":
+        raise NotSupported("bincount of what are no small integers")
+    if weights is not None:
+        weights = ops.cast(node_of(weights, rule), "float64")
+    return ops.bincount(x, weights, minlength)
+
+
+@row(np.convolve)
+def convolve(rule, a, v, mode="full"):
+    a, v = common_nodes(rule, (node_of(a, rule), node_of(v, rule)))
+    n, m = a.shape[0], v.shape[0]
+    if None in (n, m) or 0 in (n, m) or not dtypes.is_float(a.dtype) or min(n, m) > 64:
+        raise NotSupported("convolve with sizes that are unknown or large")
+    if m > n:
+        a, v, n, m = v, a, m, n
+    first, count = {"full": (0, n + m - 1), "same": ((m - 1) // 2, n), "valid": (m - 1, n - m + 1)}[
+        mode
+    ]
+    wide = ops.pad(a, [(m - 1, m - 1)])
+    parts = [
+        ops.mul(ops.getitem(wide, slice(first + k, first + k + count)), ops.getitem(v, m - 1 - k))
+        for k in range(m)
+    ]
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = ops.add(whole, part)
+    return whole

@@ -1,0 +1,151 @@
+"""Rows of functions that make arrays: in the shape of another, ranges, triangles, diagonals.
+
+Functions that NumPy does not dispatch (`np.zeros(n)`) have rows too: who replaces the name `np` of
+a program finds them here.
+"""
+
+import numbers
+
+import numpy as np
+
+from ... import ops
+from ...base.errors import NotSupported
+from ...graph.node import constant
+from ..promote import kind_of, supported
+from .table import as_operand, node_of, row, typed
+
+
+def _order(order, subok=True):
+    if order not in ("K", "C", "A", "F", None):
+        raise NotSupported(f"the order {order!r} of an array")
+
+
+def _dtype(dtype, default):
+    return default if dtype is None else supported(dtype)
+
+
+def _like(function, value):
+    @row(function, array=True)
+    def build(rule, a, dtype=None, order="K", subok=True, shape=None, *, device=None):
+        _order(order)
+        x = node_of(a, rule)
+        dtype = _dtype(dtype, x.dtype)
+        if shape is not None:
+            return full(rule, shape, value, dtype)
+        return ops.full_like(x, value, dtype)
+
+
+_like(np.zeros_like, 0)
+_like(np.ones_like, 1)
+_like(np.empty_like, 0)
+
+
+@row(np.full_like, array=True)
+def full_like(rule, a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
+    x = node_of(a, rule)
+    dtype = _dtype(dtype, x.dtype)
+    if shape is not None:
+        return full(rule, shape, fill_value, dtype)
+    return ops.broadcast_like(ops.cast(node_of(fill_value, rule), dtype), x)
+
+
+def sizes(shape):
+    """The sizes that a shape given as one size or as several has."""
+    return tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+
+
+@row(np.full, array=True)
+def full(rule, shape, fill_value, dtype=None, order="C", *, device=None, like=None):
+    value = as_operand(fill_value)
+    dtype = _dtype(dtype, rule.common([kind_of(value)]))
+    node = typed(value, dtype) if not hasattr(value, "op") else ops.cast(value, dtype)
+    return ops.broadcast_to(node, list(sizes(shape)))
+
+
+def _filled(function, value):
+    @row(function, array=True)
+    def build(rule, shape, dtype=None, order="C", *, device=None, like=None):
+        dtype = _dtype(dtype, rule.floating)
+        return ops.broadcast_to(constant(np.asarray(value, dtype), dtype), list(sizes(shape)))
+
+
+_filled(np.zeros, 0)
+_filled(np.ones, 1)
+_filled(np.empty, 0)
+
+
+@row(np.arange, array=True)
+def arange(rule, start, stop=None, step=1, dtype=None, *, device=None, like=None):
+    start, stop = (0, start) if stop is None else (start, stop)
+    bounds = [as_operand(b) for b in (start, stop, 1 if step is None else step)]
+    dtype = _dtype(dtype, rule.common([kind_of(b) for b in bounds]))
+    if all(isinstance(b, numbers.Number) for b in bounds):
+        return constant(np.arange(*bounds, dtype=dtype))
+    if np.dtype(dtype).kind not in "iu":
+        raise NotSupported("arange of floats that are known only in a call")
+    return ops.arange(*[node_of(b, rule) for b in bounds], dtype=dtype)
+
+
+@row(np.linspace, array=True)
+def linspace(rule, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *,
+             device=None):  # fmt: skip
+    if retstep or axis != 0:
+        raise NotSupported("linspace with retstep or an axis")
+    start, stop = as_operand(start), as_operand(stop)
+    common = rule.common([kind_of(start), kind_of(stop), np.dtype(rule.floating)])
+    a, b = (ops.cast(node_of(v, rule), common) for v in (start, stop))
+    steps = num - 1 if endpoint else num
+    wide = ops.cast(constant(np.arange(num)), common)
+    wide = ops.expand(wide, tuple(range(1, 1 + max(a.ndim, b.ndim))))
+    gap = ops.sub(b, a)
+    line = ops.add(ops.mul(wide, ops.true_div(gap, max(steps, 1))), a)
+    if endpoint and num > 1:
+        last = ops.broadcast_like(b, ops.getitem(line, -1))
+        line = ops.concatenate([ops.getitem(line, slice(None, -1)), ops.expand(last, (0,))], 0)
+    return line if dtype is None else ops.cast(line, supported(dtype))
+
+
+@row(np.eye, np.identity, array=True)
+def eye(rule, n, m=None, k=0, dtype=None, order="C", *, device=None, like=None):
+    return constant(np.eye(n, m, k, dtype=_dtype(dtype, rule.floating)))
+
+
+def _triangle(function, op):
+    @row(function)
+    def build(rule, m, k=0):
+        x = node_of(m, rule)
+        if x.ndim < 2:
+            raise NotSupported("a triangle of a vector")
+        return op(x, k)
+
+
+_triangle(np.tril, ops.tril)
+_triangle(np.triu, ops.triu)
+
+
+@row(np.diag)
+def diag(rule, v, k=0):
+    x = node_of(v, rule)
+    return ops.diag(x, k) if x.ndim == 1 else ops.diagonal(x, k)
+
+
+@row(np.diagonal)
+def diagonal(rule, a, offset=0, axis1=0, axis2=1):
+    return ops.diagonal(node_of(a, rule), offset, axis1, axis2)
+
+
+@row(np.meshgrid)
+def meshgrid(rule, *xi, copy=True, sparse=False, indexing="xy"):
+    count = len(xi)
+    nodes = [ops.flatten(x) for x in (node_of(x, rule) for x in xi)]
+    places = list(range(count))
+    if indexing == "xy" and count > 1:
+        places[:2] = [1, 0]
+    wide = [ops.expand(x, tuple(a for a in range(count) if a != p))
+            for x, p in zip(nodes, places)]  # fmt: skip
+    if sparse:
+        return wide
+    whole = wide[0]
+    for x in wide[1:]:
+        whole = ops.add(ops.zeros_like(whole, "int64"), ops.zeros_like(x, "int64"))
+    return [ops.broadcast_like(x, whole) for x in wide]

@@ -1,0 +1,226 @@
+"""Rows of reductions and of what is made of them: sums, means, extrema, norms of samples."""
+
+import numpy as np
+
+from ... import ops
+from ...base import dtypes
+from ...base.errors import NotSupported
+from ...graph.shapes import axes_of
+from ...ops.composite import extent
+from .table import accumulate, node_of, reduce, row, ufunc
+
+NONE = np._NoValue
+
+
+def _plain(value, default):
+    return default if value is NONE else value
+
+
+def _reduction(function, which):
+    @row(function)
+    def build(rule, a, axis=None, dtype=None, out=None, keepdims=NONE, initial=NONE, where=NONE):
+        keep, where = _plain(keepdims, False), _plain(where, True)
+        return reduce(rule, which, a, axis, dtype, keep, initial, where)
+
+    return build
+
+
+def _extremum(function, which):
+    @row(function)
+    def build(rule, a, axis=None, out=None, keepdims=NONE, initial=NONE, where=NONE):
+        keep, where = _plain(keepdims, False), _plain(where, True)
+        return reduce(rule, which, a, axis, None, keep, initial, where)
+
+    return build
+
+
+def _truth(function, which):
+    @row(function)
+    def build(rule, a, axis=None, out=None, keepdims=NONE, *, where=NONE):
+        x = ops.cast(node_of(a, rule), "bool")
+        return reduce(rule, which, x, axis, None, _plain(keepdims, False), NONE,
+                      _plain(where, True))  # fmt: skip
+
+    return build
+
+
+total = _reduction(np.sum, np.add)
+_reduction(np.prod, np.multiply)
+largest, smallest = _extremum(np.max, np.maximum), _extremum(np.min, np.minimum)
+_truth(np.any, np.logical_or)
+_truth(np.all, np.logical_and)
+
+
+@row(np.argmax)
+def argmax(rule, a, axis=None, out=None, *, keepdims=NONE):
+    return _position(ops.argmax, rule, a, axis, keepdims)
+
+
+@row(np.argmin)
+def argmin(rule, a, axis=None, out=None, *, keepdims=NONE):
+    return _position(ops.argmin, rule, a, axis, keepdims)
+
+
+def _position(op, rule, a, axis, keepdims):
+    x = node_of(a, rule)
+    if dtypes.is_complex(x.dtype):
+        raise NotSupported("ordering of complex numbers")
+    if x.ndim == 0:
+        return ops.zeros_like(x, "int64")
+    return op(x, axis, bool(_plain(keepdims, False)))
+
+
+def _for_mean(rule, a, dtype):
+    x = node_of(a, rule)
+    return ops.cast(x, dtypes.name_of(dtype) if dtype is not None else rule.mean(x.dtype))
+
+
+@row(np.mean)
+def mean(rule, a, axis=None, dtype=None, out=None, keepdims=NONE, *, where=NONE):
+    x, keep = _for_mean(rule, a, dtype), _plain(keepdims, False)
+    if _plain(where, True) is True:
+        axes = axes_of(axis, x.ndim)
+        return ops.mean(x, axes, keep) if axes else x
+    mask = ops.broadcast_like(ops.cast(node_of(where, rule), "bool"), x)
+    count = ops.cast(ops.sum(mask, axis, keep), x.dtype)
+    return ops.true_div(ops.sum(ops.where(mask, x, 0), axis, keep), count)
+
+
+def _spread(rule, a, axis, dtype, ddof, keepdims, where, correction):
+    if _plain(where, True) is not True:
+        raise NotSupported("var and std with where=")
+    x = _for_mean(rule, a, dtype)
+    if dtypes.is_complex(x.dtype):
+        raise NotSupported("the variance of complex numbers")
+    ddof = ddof if correction is NONE else correction
+    axes, keep = axes_of(axis, x.ndim), _plain(keepdims, False)
+    if ddof == 0 and axes:
+        return ops.var(x, axes, keep)
+    centred = ops.sub(x, ops.mean(x, axes, True) if axes else x)
+    count = ops.maximum(ops.sub(extent(x, axes, x.dtype), ops.cast(ddof, x.dtype)), 0)
+    return ops.true_div(ops.sum(ops.square(centred), axes, keep), count)
+
+
+@row(np.var)
+def var(rule, a, axis=None, dtype=None, out=None, ddof=0, keepdims=NONE, *, where=NONE,
+        mean=NONE, correction=NONE):  # fmt: skip
+    return _spread(rule, a, axis, dtype, ddof, keepdims, where, correction)
+
+
+@row(np.std)
+def std(rule, a, axis=None, dtype=None, out=None, ddof=0, keepdims=NONE, *, where=NONE,
+        mean=NONE, correction=NONE):  # fmt: skip
+    return ops.sqrt(_spread(rule, a, axis, dtype, ddof, keepdims, where, correction))
+
+
+@row(np.ptp)
+def ptp(rule, a, axis=None, out=None, keepdims=NONE):
+    keep = _plain(keepdims, False)
+    high, low = largest(rule, a, axis, keepdims=keep), smallest(rule, a, axis, keepdims=keep)
+    return ufunc(rule, np.subtract, high, low)
+
+
+@row(np.count_nonzero)
+def count_nonzero(rule, a, axis=None, *, keepdims=False):
+    return ops.sum(ops.cast(node_of(a, rule), "bool"), axis, keepdims)
+
+
+@row(np.average)
+def average(rule, a, axis=None, weights=None, returned=False, *, keepdims=NONE):
+    if returned:
+        raise NotSupported("average with returned=True")
+    if weights is None:
+        return mean(rule, a, axis, keepdims=keepdims)
+    a, weights = node_of(a, rule), node_of(weights, rule)
+    if a.ndim != weights.ndim:
+        if not isinstance(axis, int) or weights.ndim != 1:
+            raise NotSupported("average with weights of other dimensions")
+        weights = ops.expand(weights, tuple(i for i in range(a.ndim) if i != axis % a.ndim))
+    common = rule.common([np.dtype(a.dtype), np.dtype(weights.dtype)])
+    if dtypes.is_discrete(a.dtype):
+        common = rule.common([np.dtype(common), np.dtype("float64")])
+    a, weights = ops.cast(a, common), ops.cast(ops.broadcast_like(weights, a), common)
+    keep = _plain(keepdims, False)
+    above = ops.sum(ops.mul(a, weights), axis, keep)
+    return ops.true_div(above, ops.sum(weights, axis, keep))
+
+
+def _without_nan(value):
+    """A builder for the row of a function that takes `value` in the place of NaN."""
+
+    def replaced(x):
+        if dtypes.is_discrete(x.dtype):
+            return x
+        return ops.where(ops.isnan(x), ops.full_like(x, value), x)
+
+    return replaced
+
+
+@row(np.nansum)
+def nansum(rule, a, axis=None, dtype=None, out=None, keepdims=NONE, initial=NONE, where=NONE):
+    x = _without_nan(0)(node_of(a, rule))
+    return total(rule, x, axis, dtype, None, keepdims, initial, where)
+
+
+@row(np.nanprod)
+def nanprod(rule, a, axis=None, dtype=None, out=None, keepdims=NONE, initial=NONE, where=NONE):
+    x = _without_nan(1)(node_of(a, rule))
+    return reduce(rule, np.multiply, x, axis, dtype, _plain(keepdims, False), initial,
+                  _plain(where, True))  # fmt: skip
+
+
+@row(np.nanmean)
+def nanmean(rule, a, axis=None, dtype=None, out=None, keepdims=NONE, *, where=NONE):
+    x = node_of(a, rule)
+    if dtypes.is_discrete(x.dtype) or where is not NONE:
+        return mean(rule, a, axis, dtype, None, keepdims, where=where)
+    return mean(rule, x, axis, dtype, None, keepdims, where=ops.logical_not(ops.isnan(x)))
+
+
+def _nan_extremum(function, plain, far):
+    @row(function)
+    def build(rule, a, axis=None, out=None, keepdims=NONE, initial=NONE, where=NONE):
+        x = node_of(a, rule)
+        if dtypes.is_discrete(x.dtype):
+            return plain(rule, x, axis, None, keepdims, initial, where)
+        if initial is not NONE or where is not NONE:
+            raise NotSupported(f"{function.__name__} with initial= or where=")
+        keep, gone = _plain(keepdims, False), ops.isnan(x)
+        found = plain(rule, ops.where(gone, ops.full_like(x, far), x), axis, None, keep)
+        return ops.where(ops.all(gone, axis, keep), ops.full_like(found, np.nan), found)
+
+
+_nan_extremum(np.nanmax, largest, -np.inf)
+_nan_extremum(np.nanmin, smallest, np.inf)
+
+
+def _running(function, which):
+    @row(function)
+    def build(rule, a, axis=None, dtype=None, out=None):
+        x = node_of(a, rule)
+        if axis is None:
+            x, axis = ops.flatten(x), 0
+        return accumulate(rule, which, x, axis, dtype)
+
+
+_running(np.cumsum, np.add)
+_running(np.cumprod, np.multiply)
+
+
+@row(np.median)
+def median(rule, a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    x = _for_mean(rule, a, None)
+    if axis is None:
+        if keepdims:
+            raise NotSupported("median of all elements with keepdims=True")
+        x, axis = ops.flatten(x), 0
+    size = x.shape[axis]
+    if size in (None, 0) or dtypes.is_complex(x.dtype):
+        raise NotSupported("the median along an axis of unknown size")
+    x = ops.sort(x, axis)
+    at = (slice(None),) * (axis % x.ndim)
+    low, high = ops.getitem(x, (*at, (size - 1) // 2)), ops.getitem(x, (*at, size // 2))
+    found = low if size % 2 else ops.mean(ops.stack([low, high]), 0)
+    last = ops.getitem(x, (*at, size - 1))  # NaN is sorted to the end
+    found = ops.where(ops.isnan(last), last, found)
+    return ops.expand(found, (axis % x.ndim,)) if keepdims else found

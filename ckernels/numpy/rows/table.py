@@ -1,0 +1,172 @@
+"""The table of rows, and how a ufunc's row is applied, reduced and accumulated by a dtype rule."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ... import ops
+from ...base.errors import DTypeError, NotSupported
+from ...graph.node import Node, constant, make
+from ...graph.shapes import axes_of, axis_of
+from ..promote import Weak, check_fits, kind_of, supported
+
+UFUNCS = {}  # {ufunc: Row}
+FUNCTIONS = {}  # {function: Row}
+
+
+class Row(NamedTuple):
+    """What one name of NumPy builds.
+
+    build: of a ufunc build(*nodes of the dtypes of its loop) -> node or tuple of nodes; of another
+    function build(rule, *args, **kwargs). array: a result of no dimensions is an array, where most
+    of NumPy's functions return a scalar. reduction: build(node, axes) -> node of `ufunc.reduce`.
+    identity: what `ufunc.reduce` gives for no elements, None without such.
+    """
+
+    name: str
+    build: Callable
+    is_ufunc: bool = False
+    array: bool = False
+    reduction: Callable | None = None
+    running: Callable | None = None
+
+
+def row(*functions, array=False):
+    """Decorator: the function below is the row of these functions of NumPy."""
+
+    def add(build):
+        for function in functions:
+            FUNCTIONS[function] = Row(function.__name__, build, array=array)
+        return build
+
+    return add
+
+
+def as_operand(x):
+    """`x` as an operand of a row: arrays and NumPy scalars become constants of their dtype."""
+    if isinstance(x, (Node, Weak)) or type(x) in (int, float, complex):
+        return x
+    if isinstance(x, (bool, np.bool_)):
+        return constant(np.asarray(x, bool))
+    if isinstance(x, (np.generic, np.ndarray)):
+        supported(x.dtype)
+        return constant(np.asarray(x))
+    if isinstance(x, (list, tuple)):
+        return constant(_array_of(x))
+    kind_of(x)  # raises for what is no number
+    return int(x) if isinstance(x, int) else float(x) if isinstance(x, float) else complex(x)
+
+
+def _array_of(x):
+    array = np.asarray(x)
+    supported(array.dtype)
+    return array
+
+
+def node_of(x, rule):
+    """`x` as a node; a Python number in the dtype that an array made of it has."""
+    x = as_operand(x)
+    if isinstance(x, Weak):
+        return x.node
+    return x if isinstance(x, Node) else constant(np.asarray(x), rule.common([kind_of(x)]))
+
+
+def typed(x, dtype):
+    """An operand as a node of `dtype`; OverflowError for a Python int that it cannot hold."""
+    if isinstance(x, Node):
+        return ops.cast(x, dtype)
+    if isinstance(x, Weak):
+        narrow = x.kind is int and np.dtype(dtype).kind in "iu" and dtype != "int64"
+        if narrow:
+            raise NotSupported(f"a Python int that is an argument, with an array of {dtype}")
+        return ops.cast(x.node, dtype)
+    check_fits(x, dtype)
+    return constant(np.asarray(x, dtype=dtype), dtype)
+
+
+def ufunc(rule, function, *operands, dtype=None):
+    """`function(*operands)` as a node, or a tuple of nodes where it has several results."""
+    found = UFUNCS.get(function)
+    if found is None:
+        raise NotSupported(f"the ufunc {function.__name__} has no row")
+    operands = [as_operand(x) for x in operands]
+    kinds = [kind_of(x) for x in operands]
+    if found.name in COMPARISONS:
+        operands, kinds = _comparable(operands, kinds)
+    loop = rule.loop(function, kinds, dtype)
+    nodes = [typed(x, d) for x, d in zip(operands, loop)]
+    try:
+        result = found.build(*nodes)
+    except DTypeError as problem:  # a loop that no op has: inverse functions of complex numbers
+        raise NotSupported(f"{found.name} of {loop[0]} is computed by NumPy") from problem
+    wanted = loop[function.nin :]
+    if isinstance(result, tuple):
+        return tuple(ops.cast(r, d) for r, d in zip(result, wanted))
+    return ops.cast(result, wanted[0])
+
+
+COMPARISONS = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}
+
+
+def _comparable(operands, kinds):
+    """Comparisons take a Python int of any size: one that the array's dtype cannot hold is
+    compared with in a dtype that holds both."""
+    for a, b in ((0, 1), (1, 0)):
+        one, other = operands[a], kinds[b]
+        if type(one) is not int or not isinstance(other, np.dtype) or other.kind not in "iu":
+            continue
+        info = np.iinfo(other)
+        if not info.min <= one <= info.max:
+            held = np.float64(one) if abs(one) >= 2**63 or other.itemsize == 8 else np.int64(one)
+            operands, kinds = list(operands), list(kinds)
+            operands[a] = constant(np.asarray(held))
+            kinds[a] = held.dtype
+    return operands, kinds
+
+
+def reduce(rule, function, x, axis=0, dtype=None, keepdims=False, initial=None, where=True):
+    """`function.reduce(...)` as a node."""
+    found = UFUNCS.get(function)
+    if found is None or found.reduction is None:
+        raise NotSupported(f"{function.__name__}.reduce has no row")
+    x = node_of(x, rule)
+    operand, result = rule.reduction(function, np.dtype(x.dtype), dtype)
+    x = ops.cast(x, operand)
+    axes = axes_of(axis, x.ndim)
+    if where is not True:
+        x = _kept(function, x, where, initial)
+    y = found.reduction(x, axes) if axes else x
+    if initial is not None and initial is not np._NoValue:
+        y = ufunc(rule, function, y, typed(as_operand(initial), y.dtype), dtype=dtype)
+    y = ops.cast(y, result)
+    return ops.expand(y, axes) if keepdims else y
+
+
+def _kept(function, x, where, initial):
+    """`x` with what a mask leaves out replaced by what changes nothing."""
+    neutral = function.identity
+    if neutral is None:
+        if initial is None or initial is np._NoValue:
+            raise NotSupported(f"{function.__name__}.reduce with where= needs initial=")
+        neutral = initial
+    neutral = typed(as_operand(neutral), x.dtype)
+    mask = node_of(where, None) if not isinstance(where, Node) else where
+    return ops.where(mask, x, neutral)
+
+
+def accumulate(rule, function, x, axis=0, dtype=None):
+    """`function.accumulate(...)` as a node."""
+    found = UFUNCS.get(function)
+    if found is None or found.running is None:
+        raise NotSupported(f"{function.__name__}.accumulate has no row")
+    x = node_of(x, rule)
+    operand, result = rule.reduction(function, np.dtype(x.dtype), dtype)
+    return ops.cast(found.running(ops.cast(x, operand), axis_of(axis, x.ndim)), result)
+
+
+def outer(rule, function, a, b):
+    """`function.outer(a, b)` as a node."""
+    a, b = node_of(a, rule), node_of(b, rule)
+    wide = make("expand", (a,), {"axes": tuple(range(a.ndim, a.ndim + b.ndim))}) if b.ndim else a
+    return ufunc(rule, function, wide, b)
