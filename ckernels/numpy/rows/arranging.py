@@ -8,7 +8,7 @@ from ...base.errors import NotSupported
 from ...graph.shapes import axis_of
 from ...ops.shape import sized
 from ..promote import kind_of, supported
-from .table import as_operand, node_of, row, typed, ufunc
+from .base import as_operand, node_of, row, typed, ufunc
 
 NONE = np._NoValue
 

@@ -7,7 +7,7 @@ from ...base import dtypes
 from ...base.errors import NotSupported
 from ...graph.shapes import axis_of
 from .arranging import common_nodes
-from .table import node_of, row, ufunc
+from .base import node_of, row, ufunc
 
 NONE = np._NoValue
 

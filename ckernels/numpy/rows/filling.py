@@ -12,7 +12,7 @@ from ... import ops
 from ...base.errors import NotSupported
 from ...graph.node import constant
 from ..promote import kind_of, supported
-from .table import as_operand, node_of, row, typed
+from .base import as_operand, node_of, row, typed
 
 
 def _order(order, subok=True):

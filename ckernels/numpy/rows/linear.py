@@ -6,8 +6,8 @@ from ... import ops
 from ...base import dtypes
 from ...base.errors import NotSupported
 from .arranging import common_nodes
+from .base import node_of, outer, row, ufunc
 from .reductions import largest, total
-from .table import node_of, outer, row, ufunc
 
 
 def _numbers(nodes):

@@ -7,7 +7,7 @@ from ...base import dtypes
 from ...base.errors import NotSupported
 from ...graph.shapes import axes_of
 from ...ops.composite import extent
-from .table import accumulate, node_of, reduce, row, ufunc
+from .base import accumulate, node_of, reduce, row, ufunc
 
 NONE = np._NoValue
 

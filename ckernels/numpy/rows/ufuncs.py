@@ -10,7 +10,7 @@ from ... import ops
 from ...base import dtypes
 from ...base.errors import NotSupported
 from ...graph.node import constant
-from .table import UFUNCS, Row
+from .base import UFUNCS, Row
 
 
 def _add(function, build, reduction=None, running=None):
