@@ -113,7 +113,7 @@ WITHOUT = {
         **dict.fromkeys(("searchsorted", "ravel_multi_index", "unravel_index"),
                         "integers by tables: rows would need tables of their own"),
         **dict.fromkeys(("py_op", "c_op"), OWN), "lstsq": "LAPACK takes one system at a time",
-        **dict.fromkeys(("ifelse", "either"), LATE)},
+        **dict.fromkeys(("ifelse", "either", "fitted_mask"), LATE)},
     "lowering": {
         **dict.fromkeys(("inverse", "cofactors", "cofactors_along", "det", "solve", "eigh", "svd",
                          "qr", "pinv", "svd_full", "qr_full", "lstsq", "expm", "slogdet", "eig",

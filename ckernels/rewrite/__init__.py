@@ -3,8 +3,9 @@
 Sweeps: canonical forms together with the stabilising rules (one feeds the other); sums inside
 products, where there are quotients; then composites are lowered while canonical forms and special
 cases are applied to the result. Rules have names and can be left out by name or by family: views,
-canonicalise, reductions, factors, stabilise, sums, channels, specialise, parts, scans. Graphs with
-scans or choices take one more turn between the sweeps; what these hold is rewritten like any graph.
+canonicalise, reductions, factors, stabilise, sums, channels, specialise, parts, masks, scans.
+Graphs with scans or choices take one more turn between the sweeps; what these hold is rewritten
+like any graph.
 """
 
 from functools import lru_cache
@@ -15,6 +16,7 @@ from . import (
     canonicalise,
     channels,
     factors,
+    masks,
     parts,
     reductions,
     specialise,
@@ -27,7 +29,7 @@ from .scan import opened as scans
 
 __all__ = ["optimise", "rules"]
 
-FIRST = (views, canonicalise, reductions, stabilise, factors, parts, scans)
+FIRST = (views, canonicalise, reductions, stabilise, factors, parts, masks, scans)
 SECOND = FIRST + (sums,)
 LAST = (views, canonicalise, reductions, channels, specialise, scans)
 ALWAYS = {"lower", "shapes_known"}  # the code generator cannot do without
@@ -40,19 +42,23 @@ def rules():
 
 @lru_cache(maxsize=64)
 def _matchers(exclude, include):
-    def chosen(rooms):
-        return Matcher(
-            r
-            for room in rooms
-            for r in room.family
-            if r.name in ALWAYS
-            or (
-                not {r.name, r.family} & exclude
-                and (include is None or {r.name, r.family} & include)
-            )
-        )
+    return [_chosen(rooms, exclude, include) for rooms in (FIRST, SECOND, LAST, (masks,))]
 
-    return chosen(FIRST), chosen(SECOND), chosen(LAST)
+
+def _chosen(rooms, exclude, include):
+    return Matcher(
+        r
+        for room in rooms
+        for r in room.family
+        if r.name in ALWAYS
+        or (not {r.name, r.family} & exclude and (include is None or {r.name, r.family} & include))
+    )
+
+
+def masked(roots, exclude=(), include=None):
+    """`roots` of any shapes with what is read and written at one mask as a choice: see masks."""
+    chosen = None if include is None else frozenset(include)
+    return rewrite(roots, _matchers(frozenset(exclude), chosen)[-1])
 
 
 def _names(text):
@@ -71,7 +77,7 @@ def optimise(roots, exclude=None, include=None, trace=None):
     if include is None and config.optimizer == "none":
         include = ()
     chosen = None if include is None else frozenset(include)
-    first, second, last = _matchers(frozenset(exclude), chosen)
+    first, second, last, _ = _matchers(frozenset(exclude), chosen)
     settled = {}
     early = _first(roots, first, second, trace, settled)
     order = toposort(early)

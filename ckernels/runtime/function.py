@@ -187,6 +187,8 @@ class Spec(Arguments):
             return ReferenceFunction(self)
         spec = self.counted()
         if spec.decided:
+            spec = spec.unmasked()
+        if spec.decided:
             from .staged import StagedFunction  # start-up: seldom used
 
             return StagedFunction(spec)
@@ -210,9 +212,18 @@ class Spec(Arguments):
             return self
         from .decided import count_steps, sizes_outside  # start-up
 
-        roots = self.roots()
-        new = sizes_outside(count_steps(roots))
-        if new == roots:
+        return self.of_roots(sizes_outside(count_steps(self.roots())))
+
+    def unmasked(self):
+        """This Spec with choices for what is read and written at one mask: fewer sizes that data
+        decides."""
+        from ..rewrite import masked  # start-up
+
+        return self.of_roots(masked(self.roots(), self.rules.exclude, self.rules.include))
+
+    def of_roots(self, new):
+        """This Spec with other outputs and values of its updates."""
+        if new == self.roots():
             return self
         count = len(self.outputs)
         return self.like(

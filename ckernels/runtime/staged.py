@@ -8,12 +8,14 @@ another number of elements gives another member of the same class, not a new cla
 import numpy as np
 
 from ..base import locks
+from ..base.dtypes import is_discrete
 from ..graph.node import item, make, new_uid
 from ..graph.sizes import LEAST, ShapeClass, Written
 from ..graph.walk import leaves, rebuild, toposort
 from ..ops import reference
 from ..plan.concrete import concretise
 from ..plan.template import ints
+from .decided import Origins
 from .program import Program
 from .shared import Shared, updating
 from .state import snapshot
@@ -21,16 +23,17 @@ from .steady import held, value_of
 
 KEPT = 64  # shapes of one cut's results that are remembered,
 CLASSES = 32  # and classes of them
-SIZES = {"shape", "pack", "concatenate", "slice"}  # they make sizes, or cost nothing
 
 
 class StagedFunction(Shared):
     """Compiled pieces with NumPy between them, cut where data decides a shape.
 
-    Each cut node is computed by its oracle from values of the piece before; the next piece gets the
-    result as an input, so its plans are kept per shape like those of any function. Variables are
-    inputs of the pieces too: each call reads all of them once, at one moment. While a function with
-    updates runs, other functions that update the same variables wait for its last piece.
+    Each cut node is computed by its oracle from values of the piece before, all of them whose
+    operands are known then; the next piece gets the results as inputs, so its plans are kept per
+    shape like those of any function. What a piece computes and later ones need, it hands on:
+    nothing is computed twice. Variables are inputs of the pieces too: each call reads all of them
+    once, at one moment. While a function with updates runs, other functions that update the same
+    variables wait for its last piece.
     """
 
     def __init__(self, spec):
@@ -88,11 +91,12 @@ class StagedFunction(Shared):
                 following = stage.keep(shapes, self.follow(stage, shapes, env))
             stage = following
             values = stage.operands(env)
-            if stage.maker is None:
+            if not stage.cuts:
                 return values[0] if self.spec.single else values
-            results = stage.compute(values)
-            env.update(zip(stage.leaves, results))
-            shapes += tuple([env[n].shape for n in stage.kept + stage.leaves])
+            env.update(stage.compute(values))
+            for n in stage.dead:
+                del env[n]
+            shapes = tuple([env[n].shape for n in stage.known])
 
     def follow(self, stage, shapes, env):
         """The Stage after `stage` for these shapes of its known leaves: found by their class, else
@@ -113,10 +117,10 @@ class StagedFunction(Shared):
         for tables, following in known:
             if _runtime.sizes(*tables, symbols) is not None:
                 return following
-        cut = self.next_cut(stage.roots, sized)
-        if cut is not None and self.next_cut([cut], numbers) is not cut:
-            return self.plan(stage, self.next_cut(stage.roots, numbers), env)
-        following = self.plan(stage, cut, env)
+        cuts = self.next_cuts(stage.roots, sized)
+        if cuts and self.next_cuts(cuts, numbers) != cuts:
+            return self.plan(stage, self.next_cuts(stage.roots, numbers), env)
+        following = self.plan(stage, cuts, env)
         written = Written(of)
         tables = ints(written.code, 3), ints(written.args), ints(written.assumed, 2)
         known.insert(0, (tables, following))
@@ -125,40 +129,54 @@ class StagedFunction(Shared):
 
     # ---- once per class of shapes ---------------------------------------------------------------
 
-    def plan(self, before, cut, env):
-        """The next Stage: it computes the roots of the one before, or the node they need that is
+    def plan(self, before, nodes, env):
+        """The next Stage: it computes the roots of the one before, or the nodes they need that are
         cut first."""
         roots = before.roots
-        if cut is None:
+        if not nodes:
             count = len(self.outputs)
             updates = [(v, new) for (v, _), new in zip(self.updates, roots[count:])]
             stage = Stage(())
             stage.take(roots[:count], self.piece(env, roots[:count], updates), plain=False)
             return stage
-        maker = cut.inputs[0] if cut.op.name == "item" else cut
-        parts = [cut] if maker is cut else [item(maker, k) for k in range(len(maker.outs))]
-        stand_ins = {node: self.stand_in(node) for node in parts}
-        computed = [n for n in maker.inputs if view_of(n) is None]
+        cuts, stand_ins = [], {}
+        for maker in dict.fromkeys(n.inputs[0] if n.op.name == "item" else n for n in nodes):
+            single = maker.outs is None
+            parts = [maker] if single else [item(maker, k) for k in range(len(maker.outs))]
+            made = {node: self.stand_in(node) for node in parts}
+            cuts.append(Uncompiled(maker, list(made.values())))
+            stand_ins |= made
+        operands = [n for cut in cuts for n in cut.maker.inputs]
+        computed = [n for n in dict.fromkeys(operands) if view_of(n) is None]
         rest = rebuild(roots, stand_ins)
-        again = costly(rest, computed)
-        kept = {n: self.stand_in(n, n.shape) for n in again}
-        stage = Stage(rebuild(rest, kept) if kept else rest, maker, list(stand_ins.values()))
+        kept = {n: self.stand_in(n, n.shape) for n in handed_on(rest, computed)}
+        stage = Stage(rebuild(rest, kept) if kept else rest, cuts)
         stage.kept = list(kept.values())
-        stage.known = before.known + stage.kept + stage.leaves
-        stage.take(maker.inputs, self.piece(env, computed + again, []) if computed else None)
+        values, needed = [*env, *stage.kept, *stand_ins.values()], set(leaves(stage.roots))
+        stage.known = [n for n in values if n in needed and None in n.shape]
+        stage.dead = [n for n in values if n not in needed]
+        stage.take(operands, self.piece(env, computed + list(kept), []) if computed else None)
         return stage
 
     @staticmethod
-    def next_cut(roots, shapes):
-        """The first node with operands of known shapes whose own shape does not follow from those
-        of the leaves; None where all do."""
-        asked = [
-            n for n in toposort(roots) if n.outs is None and None in n.shape and n.op.kind != "leaf"
-        ]
-        for node, concrete in zip(asked, concretise(asked, shapes)):
-            if concrete.outs is None and None in concrete.shape:
-                return node
-        return None
+    def next_cuts(roots, shapes):
+        """The nodes with operands of known shapes whose own shape does not follow from those of the
+        leaves, and that need no other such node."""
+        order = toposort(roots)
+        asked = [n for n in order if n.outs is None and None in n.shape and n.op.kind != "leaf"]
+        decided = {
+            node.uid
+            for node, concrete in zip(asked, concretise(asked, shapes))
+            if concrete.outs is None and None in concrete.shape
+        }
+        cuts, after = [], set()
+        for node in order:
+            if any(i.uid in after for i in node.inputs):
+                after.add(node.uid)
+            elif node.uid in decided:
+                after.add(node.uid)
+                cuts.append(node)
+        return cuts
 
     def stand_in(self, node, shape=None):
         """The placeholder that later pieces read for the cut `node`."""
@@ -241,25 +259,30 @@ class StagedFunction(Shared):
 
 
 class Stage:
-    """One step of a call: `maker` is the op to compute in NumPy; None: the last piece.
+    """One step of a call: `cuts` are what to compute in NumPy; none: the last piece.
 
-    roots: the graph with `leaves` in the place of the maker's results; known: leaves whose shapes
+    roots: the graph with leaves in the place of what was computed; known: leaves whose shapes
     decide what comes next; following: {their shapes: next Stage}; classes: {kind of shapes:
     [(tables that tell whether shapes are of a class, next Stage)]}.
     """
 
-    def __init__(self, roots, maker=None, stand_ins=()):
-        self.roots, self.maker, self.leaves = roots, maker, stand_ins
+    def __init__(self, roots, cuts=()):
+        self.roots, self.cuts = roots, cuts
         self.following, self.classes, self.known = {}, {}, []
         self.piece, self.read, self.sources = None, (), ()
         self.kept = []  # leaves for what the piece computes and later pieces need too
-        self.template = cheap_template(maker)
+        self.dead = []  # leaves that nothing reads any more
 
     def take(self, nodes, piece, plain=True):
-        """Read `nodes` from the piece; with `plain`, views of leaves from the leaves."""
+        """Read `nodes` from the piece; with `plain`, views of leaves from the leaves and each other
+        node once."""
         self.piece, self.read = piece or (None, ())
-        position = iter(range(len(nodes)))
-        self.sources = [(plain and view_of(n)) or next(position) for n in nodes]
+        if not plain:
+            self.sources = list(range(len(nodes)))
+            return
+        views = {n: view_of(n) for n in nodes}
+        position = {n: k for k, n in enumerate(n for n in views if views[n] is None)}
+        self.sources = [position[n] if views[n] is None else views[n] for n in nodes]
 
     def keep(self, shapes, stage):
         if len(self.following) >= KEPT:
@@ -272,6 +295,23 @@ class Stage:
         if self.kept:
             env.update(zip(self.kept, computed[-len(self.kept) :]))
         return [computed[s] if type(s) is int else s.value(env) for s in self.sources]
+
+    def compute(self, values):
+        """{leaf: array} of what NumPy computes here; values: the operands of all cuts."""
+        found, first = {}, 0
+        for cut in self.cuts:
+            end = first + len(cut.maker.inputs)
+            found.update(zip(cut.leaves, cut.compute(values[first:end])))
+            first = end
+        return found
+
+
+class Uncompiled:
+    """A node that NumPy computes between pieces; `leaves` stand for its results in later ones."""
+
+    def __init__(self, maker, stand_ins):
+        self.maker, self.leaves = maker, stand_ins
+        self.template = cheap_template(maker)
 
     def compute(self, values):
         """Arrays of the maker's results."""
@@ -290,30 +330,38 @@ class Stage:
         return [np.asarray(r, n.dtype) for r, n in zip(results, self.leaves)]
 
 
-def costly(roots, computed):
-    """Expensive nodes that `computed` and `roots` both depend on: a piece that computes the first
-    hands them on, so that the second does not compute them again."""
+def handed_on(roots, computed):
+    """The nodes that `roots` read of what a piece computes on its way to `computed`.
+
+    The piece hands them on, so that no later one computes them again. Views cost nothing, and what
+    follows from shapes must stay an expression of them, for the shapes that follow from it: of
+    these, what they are made of is handed on.
+    """
     made, found, seen, stack = {n.uid for n in toposort(computed)}, [], set(), list(roots)
+    origins = Origins()
     while stack:
         node = stack.pop()
         if node.uid in seen:
             continue
         seen.add(node.uid)
         maker = node.inputs[0] if node.op.name == "item" else node
-        if (
-            maker.uid in made
-            and maker.op.kind in ("opaque", "gemm", "reduce")
-            and maker.op.name not in SIZES
-        ):
+        if maker.uid in made and not free(node, origins):
             found.append(node)
         else:
             stack.extend(node.inputs)
     return found
 
 
+def free(node, origins):
+    """Whether it costs nothing to have `node` again where its operands are."""
+    if node.outs is not None or node.op.kind in ("leaf", "movement"):
+        return True
+    return node.ndim < 2 and is_discrete(node.dtype) and not origins.from_data(node)
+
+
 def cheap_template(maker):
     """The template of a dynamic slice that cannot fail: its oracle would check for 10 us."""
-    if maker is None or maker.op.name != "dynamic_slice" or maker.attrs.get("exact"):
+    if maker.op.name != "dynamic_slice" or maker.attrs.get("exact"):
         return None
     template = maker.attrs["template"]
     return None if any(type(step) is tuple or step == 0 for _, _, step in template) else template

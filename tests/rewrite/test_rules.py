@@ -455,6 +455,24 @@ EXAMPLES |= {
         E(lambda x: ops.slice_(ops.concatenate([x, ops.neg(x)], 1), [WHOLE, (0, 2, 1)]), 5, 3),
     ],
     "last_row_is_final": [C(lambda x: ops.slice_(_running_sum(x), [(-1, None, 1)]), 4, 3)],
+    "masked_update": [
+        E(lambda x: ops.set_subtensor(x, x > 0, x[x > 0] * 2 + 1), 5),
+        E(lambda x: ops.set_subtensor(ops.exp(x), x > 0, x[x > 0] * x[x > 0]), 3, 5),
+        E(lambda x: ops.set_subtensor(x, x[:, 0] > 0, x[x[:, 0] > 0] * x[0] + 1), 3, 5),
+        E(lambda x: ops.set_subtensor(x, x[:, :, 0] > 0, ops.neg(x[x[:, :, 0] > 0])), 2, 3, 5),
+        E(lambda x: ops.set_subtensor(x, x > 0, 7), 5),
+        E(lambda x: ops.set_subtensor(x, ops.isnan(x), ops.cast(x[ops.isnan(x)] > 0, F)), 4),
+        E(lambda x: ops.inc_subtensor(x, x > 0, x[x > 0] * 2), 3, 5),
+        E(lambda x: ops.scatter_add(x, ops.mask_indices(x, x > 0, 0)[0], ops.sin(x[x > 0])), 5),
+        E(lambda x: ops.set_subtensor(x, x > 0, x[x > 0]), 0, dtype="float32"),
+        E(lambda x: ops.set_subtensor(x, x > 0, x[x > 0] - 1), 5, dtype="int8"),
+    ],
+    "masked_sum": [
+        C(lambda x: ops.sum(x[x > 0]), 3, 5),
+        C(lambda x: ops.sum(ops.exp(x[x > 0]) * x[x > 0]), 7),
+        C(lambda x: ops.sum(x[x[:, 0] > 0], 0), 3, 5),
+        C(lambda x: ops.sum(x[x[:, :, 0] > 0], (0, 1), keepdims=True), 2, 3, 5),
+    ],
 }
 
 
@@ -586,6 +604,20 @@ NEAR = {
     "windows_summed": (F, [
         lambda x: ops.sum(as_shape(to(x, 8, 7), 2, 2, 2, 7), (1, 2)),
         lambda x: ops.sum(as_shape(to(x, 1, 4, 4, 7), 1, 2, 2, 2, 2, 7), (2, 4))]),
+    "masked_update": (F, [
+        lambda x: ops.set_subtensor(x, x > 0, ops.softmax(x[x > 0])),  # not elementwise
+        lambda x: ops.set_subtensor(x, x > 0, ops.sort(x[x > 0])),
+        lambda x: ops.set_subtensor(x, x > 0, ops.cumsum(x[x > 0], 0)),
+        lambda x: ops.set_subtensor(x, x > 0, x[ops.logical_not(x > 0)]),  # another mask
+        lambda x: ops.set_subtensor(x, x > 0, x[x > 0][::-1]),
+        lambda x: ops.set_subtensor(x, x > 0, x[ops.nonzero(x > 0)[0] - 1]),
+        lambda x: ops.set_subtensor(x, x > 0, x[x > 0] + x),  # fits where all is taken
+        lambda x: ops.set_subtensor(x, ops.nonzero(x)[0], ops.nonzero(x)[0] * 2),
+        lambda x: ops.set_subtensor(to(x, 2, 7), (slice(None), x > 0), to(x, 2, 7)[:, x > 0])]),
+    "masked_sum": (F, [lambda x: ops.max(x[x > 0]), lambda x: ops.sum(ops.sort(x[x > 0])),
+                       lambda x: ops.prod(x[x > 0]), lambda x: ops.sum(x[ops.argsort(x)]),
+                       lambda x: ops.sum(ops.transpose(to(x, 7, 7)[x > 0]), 1),
+                       lambda x: ops.sum(to(ops.expand(x, (1,)), 7, 2)[x > 0], 1)]),
     "one_over_sqrt": (F, [lambda x: 2 / ops.sqrt(x), lambda x: 1 / ops.exp(x)]),
     "log_of_power": (F, [lambda x: ops.log(ops.pow(x, ops.exp(x))), lambda x: ops.log(x**0),
                          lambda x: ops.log(ops.pow(x, constant(np.inf, F)))]),

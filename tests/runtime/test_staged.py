@@ -7,7 +7,7 @@ import pytest
 from plan.test_pipeline_work import calls
 
 import ckernels as K
-from ckernels.base.errors import ShapeError
+from ckernels.base.errors import KeyShapeError, ShapeError
 
 TABLES = [np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 4.0]])]
 
@@ -97,6 +97,133 @@ def test_a_softmax_of_what_a_bound_cuts_off():
     p = np.exp([0, -1.0]) / np.exp([0, -1.0]).sum()
     np.testing.assert_allclose(value, p, rtol=1e-6)
     np.testing.assert_allclose(slope, [*(2 * p * (p - p @ p)), 0], rtol=1e-5)
+
+
+# --- each piece once ---
+
+
+def rounds(count, dtype="complex128"):
+    """A function of `count` rounds that read and write at positions from data, and its argument.
+
+    Complex numbers are NumPy's, so that each of their ops is seen when it runs.
+    """
+    z = K.placeholder((None, None), dtype=dtype)
+    w, sums = z, []
+    for _ in range(count):
+        w = w * w + z
+        at = K.nonzero(K.abs(w) < 2)
+        w = K.set_subtensor(w[at], w[at][::-1] * 0.5)
+        sums.append(K.sum(K.abs(w)))
+    return K.function([z], [w, *sums])
+
+
+def rounds_in_numpy(z, count):
+    w, sums = z, []
+    for _ in range(count):
+        w = w * w + z
+        at = np.nonzero(np.abs(w) < 2)
+        w[at] = w[at][::-1] * 0.5
+        sums.append(np.abs(w).sum())
+    return [w, *sums]
+
+
+def test_what_a_piece_computed_is_not_computed_again():
+    rng, work = np.random.default_rng(0), {}
+    for z in (rng.uniform(-0.5, 0.2, (9, 5)), rng.uniform(-0.5, 0.5, (9, 5)) * 1j):
+        for count in (5, 20):
+            f = rounds(count)
+            for got, true in zip(f([z]), rounds_in_numpy(z.astype(complex), count)):
+                np.testing.assert_allclose(got, true, rtol=1e-12)
+            work[count] = calls(partial(f, [z]))
+        assert work[20] < 4.5 * work[5]  # it grew with the square of the rounds
+
+
+def test_cuts_that_are_known_at_once_share_a_piece():
+    x, y = K.placeholder((None,)), K.placeholder((None,))
+    parts = [x[x > 0], y[y > 1], x[x < 0] * 2]
+    f = K.function([x, y], [*parts, parts[0][parts[0] > 2]])
+    a = np.array([1.0, -2.0, 3.0])
+    got = f([a, a])
+    for have, want in zip(got, ([1, 3], [3], [-4], [3])):
+        np.testing.assert_array_equal(have, want)
+    assert len(f.pieces) == 3  # all masks but the last, which needs them; that one; the results
+
+
+def test_sizes_stay_sizes_behind_a_cut():
+    """A shape that follows from shapes does so in each piece, though an earlier one computed it."""
+    x = K.placeholder((None, 3))
+    n = K.shape(x)[0] * 2
+    wide = K.broadcast_to(K.arange(n), (n,)) * 1.0
+    some = wide[wide > 2]
+    f = K.function([x], [some, K.sum(some) + K.zeros_like(wide), n])
+    for rows in (2, 4, 1):
+        some, zeros, size = f([np.ones((rows, 3))])
+        np.testing.assert_array_equal(some, np.arange(3, 2 * rows))
+        assert zeros.shape == (2 * rows,) and size == 2 * rows
+
+
+# --- what is read and written at one mask ---------------------------------------------------------
+
+
+def escape(n, z, c, where):
+    """Rounds of the quadratic map by masks, of real and imaginary parts; and when each left."""
+    (zr, zi), (cr, ci), left = z, c, z[0] * 0
+    for i in range(n):
+        m = zr * zr + zi * zi <= 4
+        a, b = zr[m], zi[m]
+        zr = where(zr, m, a * a - b * b + cr[m])
+        zi = where(zi, m, 2 * a * b + ci[m])
+        left = where(left, m, i + 1.0)
+    return zr, zi, left
+
+
+def written(x, m, y):
+    x = x.copy()
+    x[m] = y
+    return x
+
+
+@pytest.mark.parametrize("shape", [(6, 5), (1, 4), (0, 3), (1, 1)])
+def test_rounds_by_masks_are_one_piece(shape):
+    cr, ci = (K.placeholder((None, None), dtype="float64") for _ in range(2))
+    made = escape(5, (cr, ci), (cr, ci), lambda x, m, y: K.set_subtensor(x[m], y))
+    f = K.function([cr, ci], list(made))
+    rng = np.random.default_rng(1)
+    args = rng.normal(size=shape), rng.normal(size=shape)
+    want = escape(5, args, args, written)
+    for got, true in zip(f(args), want):
+        np.testing.assert_allclose(got, true, rtol=1e-9)
+    assert f.pieces is None
+
+
+def test_gradients_through_a_mask_that_is_written():
+    x, w = K.placeholder((None, None), dtype="float64"), K.placeholder((), dtype="float64")
+    y = K.set_subtensor(x[x > 0], K.sin(x[x > 0] * w))
+    cost = K.sum(K.square(y)) + K.sum(x[x > 0])
+    slopes = K.gradients(cost, [x, w])
+    twice = K.gradients(K.sum(slopes[0] * slopes[0]), [x])
+    f = K.function([x, w], [cost, *slopes, *twice])
+    a = np.random.default_rng(2).normal(size=(3, 4))
+    cost, by_x, by_w, second = f([a, 0.7])
+    m, s, c = a > 0, np.sin(0.7 * a), np.cos(0.7 * a)
+    slope = np.where(m, 2 * s * c * 0.7 + 1, 2 * a)
+    np.testing.assert_allclose(cost, np.where(m, s**2 + a, a**2).sum(), rtol=1e-12)
+    np.testing.assert_allclose(by_x, slope, rtol=1e-12)
+    np.testing.assert_allclose(by_w, (2 * s * c * a)[m].sum(), rtol=1e-12)
+    curve = np.where(m, 2 * 0.49 * (c * c - s * s), 2)
+    np.testing.assert_allclose(second, 2 * slope * curve, rtol=1e-11)
+    assert f.pieces is None
+
+
+def test_a_mask_that_does_not_fit_is_refused_as_before():
+    """Not broadcast, as the choice that takes its place would."""
+    x, m = K.placeholder((None, None)), K.placeholder((None, None), dtype="bool")
+    f = K.function([x, m], K.set_subtensor(x[m], x[m] * 2))
+    a = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(f([a, a > 2]), np.where(a > 2, 2 * a, a))
+    for shape in ((1, 3), (2, 1), (1, 1), (3, 2)):
+        with pytest.raises(KeyShapeError, match="does not fit"):
+            f([a, np.ones(shape, bool)])
 
 
 # --- sizes inside of a step ----------------------------------------------------------------------

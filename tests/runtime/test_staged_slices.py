@@ -54,7 +54,7 @@ def test_the_data_is_not_copied(data):
     stored = data.node.attrs["store"].get()
     values = stage.operands({f.inputs[0]: np.array(2), f.variables[0]: stored})
     assert np.shares_memory(values[0], stored)
-    assert np.shares_memory(stage.compute(values)[0], stored)
+    assert np.shares_memory(stage.cuts[0].compute(values)[0], stored)
 
 
 def test_new_data_is_seen(data):
@@ -87,9 +87,9 @@ def test_updates_of_the_sliced_variable_do_not_reach_the_batch():
 
 def test_masks_of_many_sizes_keep_their_plans_few():
     x = K.placeholder((None,))
-    f = K.function([x], [K.sum(x[x > 0])])
+    f = K.function([x], [K.cumsum(x[x > 0])[-1:]])
     for n in range(80):
-        assert f([np.ones(n, "float32")])[0] == n
+        assert np.sum(f([np.ones(n, "float32")])[0]) == n
     assert len(f.start.following) <= 64
 
 

@@ -437,6 +437,22 @@ Op(
 )
 
 
+def _infer_fitted_mask(attrs, x, mask):
+    _check_mask(mask.shape, x.shape, 0)
+    return mask.dtype, mask.shape
+
+
+Op(
+    "fitted_mask",
+    "composite",
+    _infer_fitted_mask,
+    lambda attrs, x, mask: _infer_fitted_mask(attrs, x, mask) and mask,
+    lambda node, g: (None, None),
+    lower=lambda node: node.inputs[1],
+    doc="The mask, which must fit the leading axes of x.",
+)
+
+
 def mask_indices(x, mask, axis):
     """Index vectors equal to `mask` as an index of the axes of `x` from `axis`."""
     if mask.value is not None:
