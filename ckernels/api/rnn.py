@@ -164,12 +164,16 @@ def _where(mask, a, b):
     return ops.where(ops.expand(mask, tuple(range(1, a.ndim))) if a.ndim > 1 else mask, a, b)
 
 
+def _row_of(x):
+    """A tensor in the shape of a row of `x`, which there is of no rows too."""
+    return ops.cast(ops.sum(x, 0), x.dtype)
+
+
 def _scanned(cell, rows, states, steps):
     before = cell.masked and not cell.zeros
     first = []
-    if before:  # zeros in the shape of an output, from a call of the step on the first rows
-        head = [ops.squeeze(ops.slice_(x, [(0, 1, 1)]), (0,)) for x in rows]
-        first = [ops.zeros_like(cell(head, states, None)[0])]
+    if before:  # zeros in the shape of an output, from a call of the step
+        first = [ops.zeros_like(cell([_row_of(x) for x in rows], states, None)[0])]
 
     def step(*args):
         nodes = [a.node for a in args]
@@ -194,7 +198,7 @@ def _unrolled(cell, rows, states, steps):
             "shape, or input_length"
         )
     if not steps:
-        raise ShapeError("rnn with unroll has no time to run over")
+        return _scanned(cell, rows, states, steps)
     outputs, before = [], None
     for t in range(steps):
         before, states = cell([ops.getitem(x, t) for x in rows], states, before)

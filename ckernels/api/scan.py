@@ -170,7 +170,7 @@ def make_scan(step, steps, rows, states, others=(), strict=False, checkpoint=Non
         node = scan_node(
             count, seqs, carries, outs, traced.condition, frozen=traced.frozen, **options
         )
-        made = MadeScan(node, parts, count)
+        made = MadeScan(node, parts)
     for i, v in enumerate(traced.variables, first):
         made.updates[v] = Tensor(made.final_of(i))
     return made

@@ -68,7 +68,6 @@ def checkpointed(every, steps, seqs, carries, outs, condition, parts, frozen, op
     return MadeScan(
         node,
         [("out", rows.index(w)) for w in wanted],
-        _node(steps),
         lambda x: _unfolded(x, steps),
         parts,
         [_looks_back(c) for c in carries],

@@ -17,9 +17,9 @@ class MadeScan:
     windows  for each carry whether it holds several rows of a state, of which the last is its value
     """
 
-    def __init__(self, node, parts, count, wrap=None, states=None, windows=()):
+    def __init__(self, node, parts, wrap=None, states=None, windows=()):
         self.node, self.signature, self.parts = node, ScanSignature.of(node), parts
-        self.count, self.updates, self.wrap = count, Updates(), wrap
+        self.updates, self.wrap = Updates(), wrap
         self.states, self.windows = states or parts, windows
 
     def rows(self):
@@ -31,7 +31,7 @@ class MadeScan:
             if self.wrap is not None:
                 rows = self.wrap(rows)
                 if final is not None:
-                    rows = with_last(rows, final, self.count)
+                    rows = with_last(rows, final)
             elif self.node.attrs["until"]:
                 rows = ran(rows)
             found.append(rows)

@@ -195,7 +195,7 @@ class _Gradient:
         if not self.counted:
             return shifted
         last = ops.sub(item(self.forward, ScanSignature.of(self.forward).executed), 1)
-        numbers = ops.cumsum(ops.ones_like(_first_column(shifted), "int64"), 0)
+        numbers = ops.cumsum(ops.ones_like(_one_each(shifted), "int64"), 0)
         at = ops.eq(ops.sub(numbers, 1), last)
         return ops.where(ops.expand(at, tuple(range(1, shifted.ndim))), init, shifted)
 
@@ -341,8 +341,7 @@ def _split_lag(rows, lag):
     return [ops.slice_(both, [(0, lag, 1)]), ops.slice_(both, [(lag, None, 1)])]
 
 
-def _first_column(x):
-    """The first element of each row of `x`, as a vector (of ones when there is none)."""
-    while x.ndim > 1:
-        x = ops.max(x, -1) if x.shape[-1] != 0 else ops.sum(x, -1)
-    return x
+def _one_each(x):
+    """A vector with a number for each row of `x`, of which only the shape is read: a sum, which
+    there is of no elements too."""
+    return ops.sum(x, tuple(range(1, x.ndim))) if x.ndim > 1 else x

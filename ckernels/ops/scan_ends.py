@@ -66,18 +66,14 @@ Op(
 def _run_count(attrs, n):
     if n < 0:
         raise ShapeError(f"a scan cannot run {int(n)} steps: n_steps is negative")
-    if n < attrs["least"]:
-        raise ShapeError("a scan of 0 steps has no last row to take")
     return np.array(n, "int64")
 
 
 def _lower_count(node):
-    """n, behind a `take` whose index is out of range where n is too small; when that fails, the
+    """n, behind a `take` whose index is out of range where n is negative; when that fails, the
     oracle (_run_count) says which ShapeError it is."""
     n = node.inputs[0]
-    wrong = where(
-        lt(n, constant(node.attrs["least"], "int64")), constant(1, "int64"), constant(0, "int64")
-    )
+    wrong = where(lt(n, constant(0, "int64")), constant(1, "int64"), constant(0, "int64"))
     return squeeze(take(expand(n, (0,)), expand(wrong, (0,)), 0), (0,))
 
 
@@ -88,59 +84,37 @@ Op(
     _run_count,
     lambda node, g: (None,),
     lower=_lower_count,
-    doc="n, the number of steps of a scan, which must be at least attrs['least'].",
+    doc="n, the number of steps of a scan, which must not be negative.",
 )
 
 
 # --- the last row of a trace ------------------------------------------------------------------
 
 
-def _infer_last(attrs, x, steps):
-    if known_value(steps) == 0:
-        raise ShapeError("a scan of 0 steps has no last row to take")
-    return x.dtype, x.shape
-
-
-def _run_last(attrs, x, steps):
-    if not int(steps):
-        raise ShapeError("a scan of 0 steps has no last row to take")
-    return x
-
-
-Op(
-    "scan_last",
-    "composite",
-    _infer_last,
-    _run_last,
-    lambda node, g: (g, None),
-    lower=lambda node: node.inputs[0],
-    doc="x, the last state of a scan of `steps` steps, which must not be 0.",
-)
-
-
 Op(
     "scan_rows",
     "composite",
-    lambda attrs, rows, last, steps: (rows.dtype, rows.shape),
-    lambda attrs, rows, last, steps: rows,
-    lambda node, g: (g, None, None),
+    lambda attrs, rows, last: (rows.dtype, rows.shape),
+    lambda attrs, rows, last: rows,
+    lambda node, g: (g, None),
     lower=lambda node: node.inputs[0],
-    doc="Rows computed from a scan, whose last row is `last`, that of a scan of `steps` steps.",
+    doc="Rows computed from a scan, whose last row is `last`.",
 )
 
 
-def with_last(rows, last, steps):
-    """`rows`, of which `last_row` says that it is the state `last` of a scan of `steps` steps."""
-    return make("scan_rows", (rows, last, steps))
+def with_last(rows, last):
+    """`rows`, of which `last_row` says that it is the state `last`."""
+    return make("scan_rows", (rows, last))
 
 
 def last_row(x):
     """The last row of `x` where it is the trace of a scan: the last state itself; else None.
 
-    So that a trace of which only x[-1] is read need not be stored.
+    So that a trace of which only x[-1] is read need not be stored. After 0 steps it is the first
+    value of the state, as in a fold.
     """
     if x.op.name == "scan_rows":
-        return make("scan_last", x.inputs[1:])
+        return x.inputs[1]
     trace = x
     if x.op.name == "dynamic_slice":  # only the rows of steps that ran, see `ran`
         trace = x.inputs[0]
@@ -154,8 +128,7 @@ def last_row(x):
     partial_rows = sig.count is not None or scan.attrs["until"] or scan.attrs["limit"] >= 0
     if i >= sig.carries or scan.attrs["reverse"] or (partial_rows and trace is x):
         return None
-    final = item(scan, sig.final(i))
-    return make("scan_last", (final, sig.steps))
+    return item(scan, sig.final(i))
 
 
 def ran(trace):

@@ -12,7 +12,11 @@ from .instructions import KERNEL, Move
 
 
 def is_recurrence(scan, instructions):
-    """Whether the body is one kernel of one element, with states of one tap."""
+    """Whether the body is one kernel of one element that computes all states, each of one tap.
+
+    A batch of no samples has no kernel for its states; one that computes something of the row
+    alone may be left.
+    """
     if (
         len(instructions) != 1
         or scan.attrs["until"]
@@ -29,10 +33,18 @@ def is_recurrence(scan, instructions):
         or any(o.dtype in dtypes.COMPUTED for o in kernel.operands)
     ):
         return False
+    written = {b for (b, _), o in zip(instr.pointers, pointers(kernel)) if o.role == "out"}
+    if not written.issuperset(scan.new[i] for i in scan.alive):
+        return False
     moves, states = scan.moving.moves, {*scan.old.values(), *scan.new.values()}
     return all(
         moves[row].until is None for row, _ in instr.pointers if row in moves and row not in states
     )
+
+
+def pointers(kernel):
+    """The operands of a kernel that are pointers, in their order."""
+    return [o for o in kernel.operands if o.role != "index"]
 
 
 def take_steps(scan, instr):

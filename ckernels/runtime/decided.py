@@ -77,7 +77,7 @@ def count_steps(roots):
             refused.add(scan.uid)
             number = _number(scan, items.get(scan.uid, ()))
             if number is not None:
-                roots = _counted(roots, order, scan, number)
+                roots = _counted(roots, scan, number)
                 break
         else:
             return roots
@@ -112,27 +112,11 @@ def _number(scan, items):
     return node if Origins().from_data(node) else None
 
 
-def _counted(roots, order, scan, number):
-    lasts = [
-        n
-        for n in order
-        if n.op.name == "scan_last"
-        and n.inputs[0].op.name == "item"
-        and n.inputs[0].inputs[0] is scan
-    ]
+def _counted(roots, scan, number):
     with line_of(scan):
-        count = make("scan_count", (number,), {"least": int(bool(lasts))})
+        count = make("scan_count", (number,))
         new = make(scan.op, (count, *scan.inputs[1:]), scan.attrs)
-
-    def step(node):
-        there = (
-            node.op.name == "scan_last"
-            and node.inputs[0].op.name == "item"
-            and node.inputs[0].inputs[0] is new
-        )
-        return node.inputs[0] if there else node
-
-    return rebuild(roots, {scan: new}, step)
+    return rebuild(roots, {scan: new})
 
 
 # --- sizes inside of a step ----------------------------------------------------------------------

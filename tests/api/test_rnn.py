@@ -179,3 +179,37 @@ def test_what_is_documented_to_raise():
         K.rnn(step, x, [h], mask=K.placeholder((None, None, 4)))
     with pytest.raises(ArgumentError, match="returns 2 states"):
         K.rnn(lambda x, s: (x, [s[0], s[0]]), x, [h])
+
+
+@pytest.mark.parametrize("mode", ["compiled", "reference"])
+@pytest.mark.parametrize("options", [{}, {"go_backwards": True}, {"zero_output_for_mask": True}])
+@pytest.mark.parametrize("masked", [False, True])
+def test_no_times_and_no_samples(masked, options, mode):
+    """After 0 times the states are what they were first."""
+    x, h, m = K.placeholder((None, None, D)), K.placeholder((None, H)), K.placeholder((None, None))
+    step = simple(K.variable(W), K.variable(U))
+    if masked:
+        options = {**options, "mask": m}
+    last, outputs, (state,) = K.rnn(step, x, [h], **options)
+    if options.get("zero_output_for_mask"):
+        last = state  # an output that is no state has no last value
+    found = [last, outputs, state, *K.gradients(K.sum(state) + K.sum(outputs), [x, h])]
+    f = K.function([x, h, m], found, mode=mode, on_unused_input="ignore")
+    for samples, times in ((0, 3), (2, 0), (0, 0), (2, 3), (1, 0)):
+        start = numbers(5, samples, H)
+        got = f(numbers(6, samples, times, D), start, np.ones((samples, times)))
+        assert [g.shape for g in got] == [
+            (samples, H), (samples, times, H), (samples, H), (samples, times, D), (samples, H)
+        ]  # fmt: skip
+        if not times:
+            np.testing.assert_array_equal(got[2], start)
+            np.testing.assert_array_equal(got[4], np.ones((samples, H)))
+
+
+def test_unrolled_over_no_times():
+    h = K.placeholder((None, H))
+    step = simple(K.variable(W), K.variable(U))
+    found = K.rnn(step, K.constant(np.zeros((B, 0, D))), [h], unroll=True)
+    outputs, state = K.function([h], [found[1], found[2][0]], on_unused_input="ignore")(H0)
+    assert outputs.shape == (B, 0, H)
+    np.testing.assert_array_equal(state, H0)

@@ -348,3 +348,28 @@ def test_a_hessian_through_a_loop():
     v = numbers(1, 3)
     want = [(f(v + d)[0] - f(v - d)[0]) / 2e-5 for d in np.eye(3) * 1e-5]
     np.testing.assert_allclose(f(v)[1], want, atol=1e-7)
+
+
+@pytest.mark.parametrize("mode", ["compiled", "reference"])
+@pytest.mark.parametrize("way", ["until", "checkpoint", "plain"])
+def test_second_derivatives_of_a_batch_of_no_samples(way, mode):
+    """The shape of a state decides nothing while sizes are not known."""
+    h, n = K.placeholder((None, 2), dtype=F), K.placeholder((), dtype="int64")
+
+    def step(p):
+        new = K.tanh(p * 1.5)
+        return (new, K.until(K.sum(new) > 99)) if way == "until" else new
+
+    rows, _ = K.scan(step, outputs_info=h, n_steps=n, checkpoint=2 if way == "checkpoint" else None)
+    g = K.grad(K.sum(K.square(rows)) + K.sum(rows[-1]), h)
+    f = K.function([h, n], [g, K.grad(K.sum(K.square(g)), h)], mode=mode)
+    for samples, steps in ((0, 4), (3, 4), (0, 0), (3, 0), (1, 1), (0, 1)):
+        v = numbers(1, samples, 2)
+        first, second = f(v, steps)
+        assert first.shape == second.shape == v.shape
+        if steps == 0:  # the cost is the sum of the first state
+            np.testing.assert_array_equal(first, 1)
+            np.testing.assert_array_equal(second, 0)
+    v = numbers(1, 3, 2)
+    want = differences(lambda a: np.square(f(a, 4)[0]).sum(), [v], 0)
+    np.testing.assert_allclose(f(v, 4)[1], want, rtol=1e-5, atol=1e-7)

@@ -646,7 +646,7 @@ NOT_HERE = {
     "cast": "a change of precision: differences say nothing",
     "print": "writes to the terminal; the identity otherwise",
     "stop_gradient": "a constant to the gradient, by definition",
-    **dict.fromkeys(("scan", "scan_debug", "scan_last", "scan_rows"),
+    **dict.fromkeys(("scan", "scan_debug", "scan_rows"),
                     "tests/autodiff/test_scan_gradient.py"),
     "scan_steps": "counts", "scan_count": "counts",
     "ctc": "first derivatives only: tests/ops/test_ctc.py",

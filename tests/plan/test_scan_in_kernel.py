@@ -142,3 +142,19 @@ def test_inside_of_another_loop():
     node, _ = scan([x], [(s, (-1,))], outer)
     f = check([x, s], everything(node), numbers((4, 5)), numbers((1,)), steps=2)
     assert stepped(f)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_batch_of_no_samples(late):
+    """No kernel computes its states then; one for a number of the row may be left, and is none."""
+    x, s = leaf((None,)), leaf((None, 2))
+
+    def step(rows, old):
+        gate = ops.exp(ops.neg(rows[0])) if not late else ops.tanh(rows[0])
+        return [[ops.mul(old[0][0], gate)]]
+
+    node, _ = scan([x], [(ops.expand(s, (0,)), (-1,))], step)
+    for samples in (0, 1, 3, 0):
+        for steps in (4, 0):
+            f = check([x, s], everything(node), numbers((steps,)), numbers((samples, 2)))
+            assert not stepped(f)

@@ -2,7 +2,8 @@
 
 Each program has some sequences (with taps), states (with taps), results without state, weights,
 maybe an early end, a direction, checkpoints or a loop inside; and gradients of first and second
-order of a function of all of it.
+order of a function of all of it. Batches of no samples and loops of no steps are among them: a
+state after 0 steps is its first value.
 """
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import ckernels as K
 
-F, B, H = "float64", 2, 3
+F, H = "float64", 3
 
 
 class Program:
@@ -18,7 +19,8 @@ class Program:
 
     def __init__(self, seed):
         self.r = r = np.random.RandomState(seed)
-        self.steps = int(r.choice([1, 2, 3, 5, 7]))
+        self.steps = int(r.choice([0, 1, 2, 3, 5, 7]))
+        self.batch = int(r.choice([0, 1, 2, 2]))
         self.seq_taps = [self.taps((-2, -1, 0, 0, 1, 2)) for _ in range(r.randint(0, 3))]
         self.state_taps = [sorted(self.taps((-3, -2, -1, -1))) for _ in range(r.randint(0, 3))]
         self.outs = r.randint(0 if self.state_taps else 1, 3)
@@ -29,6 +31,7 @@ class Program:
             self.checkpoint = None
         self.nested = r.rand() < 0.2
         self.choices = r.randint(0, 10**6, size=60)
+        self.of_numbers = [bool(r.rand() < 0.3) for _ in self.seq_taps]  # not of rows (batch, H)
 
     def taps(self, allowed):
         count = self.r.randint(1, 3)
@@ -39,14 +42,24 @@ class Program:
             return self.r.uniform(-1, 1, shape)
 
         spans = [max(t + [0]) - min(t + [0]) for t in self.seq_taps]
-        seqs = [numbers(self.steps + span + self.r.randint(0, 2), B, H) for span in spans]
-        inits = [numbers(B, H) if t == [-1] else numbers(-min(t), B, H) for t in self.state_taps]
+        row = (self.batch, H)
+        seqs = [
+            numbers(self.steps + span + self.r.randint(0, 2), *(() if alone else row))
+            for span, alone in zip(spans, self.of_numbers)
+        ]
+        inits = [numbers(*row) if t == [-1] else numbers(-min(t), *row) for t in self.state_taps]
         return [*seqs, *inits, numbers(H, H), numbers(H, H), numbers(H), numbers()]
 
     def step(self, rows, weights):
         """Results of one step: new states, then further results, then a scalar."""
         b = weights[2]
-        pool = [*rows, b + K.zeros_like(rows[0])] if rows else [b + K.zeros((B, H), F)]
+        numbers = [n for n, taps in zip(self.of_numbers, self.seq_taps) for _ in taps]
+        alone = [row for row, one in zip(rows, numbers) if one]
+        rows = [row for row, one in zip(rows, numbers) if not one] + rows[len(numbers) :]
+        zeros = K.zeros_like(rows[0]) if rows else K.zeros((self.batch, H), F)
+        pool = [*rows, b + zeros]
+        for row in alone:
+            pool.append(pool[-1] * K.exp(-row) + K.tanh(row))
         picks = iter(self.choices)
         for _ in range(6):
             kind, i, j = (int(next(picks)) for _ in range(3))
@@ -99,7 +112,7 @@ class Program:
             return_list=True,
             checkpoint=self.checkpoint,
         )
-        return rows
+        return rows, [x[-1] for x in rows[: None if self.steps else len(self.state_taps)]]
 
     def written_out(self, tensors):
         """The same, step by step; without an early end."""
@@ -124,12 +137,17 @@ class Program:
                 history.append(new)
             for rows, new in zip(found, [*states, *outs]):
                 rows.append(new)
-        return [K.stack(rows, 0) for rows in found]
+        none = K.zeros((0, self.batch, H), F)
+        ends = [history[-1] for history in past] + [rows[-1] for rows in found[len(past) :] if rows]
+        return [K.stack(rows, 0) if rows else none for rows in found], ends
 
 
-def results(rows, tensors):
-    """The rows, a cost that reads all of them, its gradients, and a second derivative."""
-    cost = sum(K.sum(K.sin(x * (k + 1.0))) + K.sum(x[-1]) * 0.5 for k, x in enumerate(rows))
+def results(found, tensors):
+    """The rows, a cost that reads all of them and the last ones again, its gradients, and a second
+    derivative."""
+    rows, ends = found
+    cost = sum(K.sum(K.sin(x * (k + 1.0))) for k, x in enumerate(rows))
+    cost = cost + sum(K.sum(end) * 0.5 for end in ends)
     grads = K.gradients(cost, tensors, disconnected="zero")
     mixed = sum(K.sum(K.square(g)) for g in grads)
     return [*rows, cost, *grads, *K.gradients(mixed, tensors[-4:], disconnected="zero")]
@@ -157,7 +175,7 @@ def check_parts(seed, monkeypatch):
     program = Program(seed)
     arrays = program.arrays()
     tensors = [K.placeholder(a.shape, dtype=F) for a in arrays]
-    found = parts(program.looped(tensors), tensors, program.r)
+    found = parts(program.looped(tensors)[0], tensors, program.r)
     count = len(program.state_taps) + program.outs
     want = K.function(tensors, found, mode="reference", on_unused_input="ignore")(*arrays)
     for some in (slice(None), slice(count), slice(1), slice(count, None)):
@@ -186,7 +204,7 @@ def check(seed):
             np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(6))
 def test_random_loops(seed):
     check(seed)
 
@@ -196,13 +214,18 @@ def test_some_rows_of_random_loops(seed, monkeypatch):
     check_parts(seed, monkeypatch)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4, 200))
-def test_some_rows_of_many_random_loops(seed, monkeypatch):
-    check_parts(seed, monkeypatch)
+def test_the_generator_reaches_loops_of_nothing():
+    found = [(p.steps > 0, p.batch > 0, any(p.of_numbers)) for p in map(Program, range(300))]
+    assert len(set(found)) == 8
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4, 200))
-def test_many_random_loops(seed):
-    check(seed)
+def test_some_rows_of_many_random_loops(many, monkeypatch):
+    for seed in range(4, 4 + many // 50):
+        check_parts(seed, monkeypatch)
+
+
+@pytest.mark.slow
+def test_many_random_loops(many):
+    for seed in range(6, 6 + many // 10):
+        check(seed)

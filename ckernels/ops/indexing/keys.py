@@ -233,14 +233,15 @@ def _read(key, x):
 def getitem(x, key):
     """x[key]: integers, slices, None, ..., integer arrays, bool masks, with tensors among them."""
     x = to_node(x, "indexing")
+    first, rest = (key[0], key[1:]) if isinstance(key, tuple) and key else (key, ())
+    if isinstance(first, (int, np.integer)) and first == -1:
+        last = last_row(x)
+        if last is not None:
+            return getitem(last, rest)
     parsed = Key(x, key)
     result = None
     if x.op.name == "shape" and parsed.basic and len(parsed.template) == 1:
         result = _known_size(x.inputs[0].shape, parsed.template[0])
-    if parsed.template[:1] == [("i", -1)]:
-        last = last_row(x)
-        if last is not None:
-            result = getitem(last, key[1:] if isinstance(key, tuple) else ())
     return _read(parsed, x) if result is None else result
 
 

@@ -113,7 +113,7 @@ def probabilities_below_zero_in_a_step():
 
 @MADE.wrong(IndexOutOfBounds, "-1", "size 0")
 def the_last_row_of_no_step():
-    rows, _ = K.scan(lambda h: h * 2, outputs_info=K.ones((3,)), n_steps=0)
+    rows, _ = K.scan(lambda: K.ones((3,)), n_steps=0)
     rows[-1]  # !
 
 
@@ -163,11 +163,11 @@ def a_negative_number_as_an_input():
     K.function([n], rows)(-3)  # !
 
 
-@RUN.wrong(ShapeError, "0 steps", "no last row")
-def the_last_row_where_no_step_ran():
-    n = K.placeholder((), dtype="int64")
-    rows, _ = K.scan(lambda h: h * 2, outputs_info=K.constant(1.0), n_steps=n)
-    K.function([n], rows[-1])(0)  # !
+@RUN.wrong(IndexOutOfBounds, "-1", "size 0")
+def the_last_row_of_what_is_no_state_where_no_step_ran():
+    x = K.placeholder((None,))
+    rows, _ = K.scan(lambda r: r * 2, x)
+    K.function([x], rows[-1])(np.zeros(0))  # !
 
 
 @RUN.wrong(ShapeError, "sequence 0 of the scan 'walk' has 4 rows for 5 steps")

@@ -188,7 +188,7 @@ class ScanMaker:
             [ops.slice_(x, [(0, first, 1)]), self.trace(self.layout.trace(i))], 0
         )
         found = self.last_rows(rows, first, _size(x))
-        return with_last(found, self.final(i), constant(np.int64(1)))
+        return with_last(found, self.final(i))
 
     def last_rows(self, rows, first, kept):
         """The last `kept` of `rows`, of which `first` were there before; zeros where too few."""
