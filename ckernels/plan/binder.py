@@ -29,10 +29,12 @@ from ..schedule.split import split
 from . import native, scan  # noqa: F401  (scan: its lowerings)
 from .gemm import Products
 from .instructions import GEMM, KERNEL, PYCALL, Instruction, record_of, words
-from .lowerings.movement import narrow, part
+from .lowerings.movement import narrow, part, without
 from .records import GemmDims, WindowDims
+from .stores import Stores, added_first
 from .template import OracleCall, SizedConstant
 
+JOINED = ("concatenate", "set_slice")  # others may write parts of them before they are emitted
 RESHAPES, LOWERINGS = having("reshapes"), rules("lowering")
 
 
@@ -41,7 +43,7 @@ class Unit:
 
     def __init__(self, nodes, group=None):
         self.nodes, self.group = nodes, group
-        self.needs = set()
+        self.needs, self.reads = set(), []  # reads: nodes (views included) whose memory it reads
         self.waits, self.done = 0, False  # for how many of them; whether it is emitted
 
 
@@ -88,8 +90,9 @@ class Queue:
 
 
 def ready(roots):
-    """`roots` as loops are made of them: long reductions in two steps, indices not widened."""
-    return rebuild(roots, step=lambda n: narrow(split(n)))
+    """`roots` as loops are made of them: long reductions in two steps, indices not widened, sums
+    that are stored where an operand of them lies as sums and stores."""
+    return rebuild(roots, step=lambda n: narrow(added_first(split(n))))
 
 
 class Binder(Products):
@@ -119,19 +122,24 @@ class Binder(Products):
         self.order, self.home = self.schedules[-1]
         self.planes = native.in_planes(self.order, roots)
         self.instructions, self.layouts, self.assigned, self.copied = [], {}, {}, {}
-        self.parts = {}  # {uid: (a concatenation, where in it)}
+        self.parts = {}  # {uid: (a concatenation or a store, where in it, axes of 1 it lacks)}
+        self.stores = {}  # {uid of a store in place: the store}
+        self.states, self.kept_states, self.framed = {}, set(), {}  # of a body: see `inner`
         self.items = {}  # {uid of a node: {index: item of it that is used}}
         for node in self.order:
             if node.op.name == "item":
                 self.items.setdefault(node.inputs[0].uid, {})[node.attrs["index"]] = node
 
-    def inner(self, ends, given, steady=()):
+    def inner(self, ends, given, steady=(), states=()):
         """The Binder of a body: it has the same buffers; given: {node: where it lies}; steady:
-        buffers that a scan around it only reads."""
+        buffers that a scan around it only reads; states: {uid of a node: buffer of an end} of
+        states that may stay where they are; those that do are in `kept_states`, by uid. framed:
+        {uid of a state: a store} where nothing around that changes."""
         made = copy.copy(self)
         made.outer, made.steady = self, set(steady)
         made.begin(list(zip([buffer for buffer, _ in ends], ready([n for _, n in ends]))))
         made.layouts.update((node.uid, layout) for node, layout in given.items())
+        made.states = dict(states)
         return made
 
     # ---- what must lie in memory --------------------------------------------------------------
@@ -162,10 +170,10 @@ class Binder(Products):
             else:
                 made[node.uid] = Unit([node])
                 units.append(made[node.uid])
-        self.stored, reads = set(), {}
+        self.stored = set()
         for unit in units:
-            reads[unit] = self.reads_of(unit)
-            for read in reads[unit]:
+            unit.reads = self.reads_of(unit)
+            for read in unit.reads:
                 self.mark(read)
         for _, root in self.ends:
             self.mark(root)
@@ -175,7 +183,7 @@ class Binder(Products):
                 if unit.group is None or self.home[node.uid][0] is unit.group:
                     producer[node.uid] = unit
         for unit in units:
-            for read in reads[unit]:
+            for read in unit.reads:
                 base = self.base(read)
                 if base.uid in producer:
                     unit.needs.add(producer[base.uid])
@@ -209,17 +217,20 @@ class Binder(Products):
     def target(self, node, index=None):
         """A contiguous layout for a new result: an output or next-value buffer where it is one.
 
-        What is only computed to be joined with others is a part of the whole.
+        What is only computed to be joined with others is a part of the whole, and a store in place
+        lies where its first operand does.
         """
         key = node.uid if index is None else (node.uid, index)
+        if key in self.stores:
+            return self.layout(node.inputs[0])
         if key in self.parts:
-            whole, slices = self.parts[key]
-            return part(self.target(whole), slices)
+            whole, slices, lacks = self.parts[key]
+            return without(part(self.target(whole), slices), lacks)
         dtype, shape = self.type_of(node, index)
         if key in self.assigned:
             return fresh(self.assigned[key], shape, dtype)
         made = self.temp(shape, dtype)
-        if node.op.name == "concatenate":
+        if node.op.name in JOINED:
             self.assigned[key] = made.buffer
         return made
 
@@ -263,8 +274,21 @@ class Binder(Products):
                 ):
                     slices = [(None, None, 1)] * node.ndim
                     slices[axis] = (start, stop, 1)
-                    self.parts[x.uid] = (node, slices)
+                    self.parts[x.uid] = (node, slices, ())
                 start = stop
+
+    def assign_stores(self, units):
+        """Let stores write where their first operand lies, if that is its end."""
+        self.stores = Stores(self, units).run()
+        for uid in self.kept_states:
+            self.layouts[uid] = replace(self.layouts[uid], buffer=self.states[uid])
+        for store in reversed(list(self.stores.values())):
+            if store.uid in self.assigned:
+                self.assigned.setdefault(store.inputs[0].uid, self.assigned[store.uid])
+
+    def is_framed(self, store):
+        """Whether what is around this store in a state is there before the first step."""
+        return any(found is store for found in self.framed.values())
 
     def layout(self, node):
         """Where `node` lies; views are computed, views that need a copy are copied now."""
@@ -409,9 +433,11 @@ class Binder(Products):
 
     def run(self):
         """All instructions in order; buffers named, arena not yet placed."""
-        queue = Queue(self.units())
+        units = self.units()
         self.assign_roots()
         self.assign_parts()
+        self.assign_stores(units)
+        queue = Queue(units)
         while queue.ready:
             unit = queue.first()
             instr = self.emit_unit(unit)

@@ -19,6 +19,7 @@ from ..graph.walk import toposort
 from ..ops.bodies import shapes_known
 from ..ops.scan import ScanSignature, label
 from .instructions import IF, SCAN, Instruction, Move, Moving, flatten, touched
+from .lowerings.movement import copy_around
 from .scan_by_rows import batch_parts
 from .scan_in_kernel import is_recurrence, take_steps
 
@@ -113,8 +114,14 @@ class ScanPlanner:
         self.bind_others()
         self.bind_carries()
         self.bind_outs()
-        inner = self.binder.inner(self.ends, self.given, self.steady)
+        inner = self.binder.inner(self.ends, self.given, self.steady, self.free_states())
         instructions = inner.run()
+        self.kept = {i for i in self.alive if self.state_uid(i) in inner.kept_states}
+        self.framed = {
+            i: inner.framed[self.state_uid(i)]
+            for i in self.alive
+            if self.state_uid(i) in inner.framed
+        }
         self.moving.stepped = is_recurrence(self, instructions)
         for i in self.alive:
             self.settle(i, instructions)
@@ -240,6 +247,19 @@ class ScanPlanner:
                 self.new[i] = self.name()
                 self.ends.append((self.new[i], self.body.outputs[i]))
 
+    def state_uid(self, i):
+        """The uid of the body's input that is the last value of state `i`, None where none is."""
+        index = self.sig.tap_inputs(i).get(-1)
+        return None if index is None else self.body.inputs[index].uid
+
+    def free_states(self):
+        """{uid of the body's input: buffer of its new value} of states that no results show."""
+        return {
+            self.state_uid(i): self.new[i]
+            for i in self.alive
+            if i not in self.stored and self.attrs["taps"][i] == (-1,) and (i, -1) in self.old
+        }
+
     def outs(self):
         return [k for k in range(self.sig.outs) if self.sig.carries + k in self.wanted]
 
@@ -287,9 +307,14 @@ class ScanPlanner:
         stride = first.strides[0] * itemsize(first.dtype)
         rows = self.stored.get(i)
         ring = None
+        if i in self.kept:
+            return self.keep(i, first)
         if rows is None:
-            ring = 1 if self.overwrites(i, instructions) else 1 << length.bit_length()
+            apart = i in self.framed or not self.overwrites(i, instructions)
+            ring = 1 << length.bit_length() if apart else 1
             rows = self.ring(i, first, ring)
+            if i in self.framed:
+                self.frame(i, first, rows)
         for tap in self.attrs["taps"][i]:
             if (i, tap) not in self.old:
                 continue
@@ -297,6 +322,21 @@ class ScanPlanner:
             if ring is None and self.moving.reverse:
                 move = replace(move, by="jt", shift=-1)
             moves[self.old[i, tap]] = move
+
+    def keep(self, i, first):
+        """State `i` stays where it is: only parts of it change, which are stored in place."""
+        rows = self.ring(i, first, 1)
+        self.binder.copy(row_of(first, first.shape[0] - 1), row_of(rows, 0))
+
+    def frame(self, i, first, rows):
+        """Put what no step changes of state `i` into all places where it comes to lie."""
+        last = row_of(first, first.shape[0] - 1)
+        targets = [row_of(rows, k) for k in range(rows.shape[0])]
+        move = self.moving.moves[self.new[i]]
+        if move.b is not None:
+            targets.append(fresh(move.b[0], last.shape, last.dtype))
+        for target in targets:
+            copy_around(self.binder, self.framed[i], last, target, True)
 
     def overwrites(self, i, instructions):
         """Whether the new state may be written over the old one: nobody reads that any more."""

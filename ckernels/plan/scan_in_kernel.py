@@ -20,6 +20,7 @@ def is_recurrence(scan, instructions):
     if (
         len(instructions) != 1
         or scan.attrs["until"]
+        or scan.kept
         or any(scan.attrs["taps"][i] != (-1,) for i in scan.alive)
     ):
         return False

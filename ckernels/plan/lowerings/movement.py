@@ -18,6 +18,7 @@ from ...graph.op import having, rules
 from ...graph.shapes import product
 from ...graph.sizes import indices, reaches
 from ...schedule.group import Group
+from ..stores import unit_steps
 from . import indexed
 from .cumulative import scan
 
@@ -45,6 +46,20 @@ def part(layout, slices):
     if any(n == 0 for n in shape):  # nothing may be read: no place behind the end of the buffer
         offset = layout.offset
     return replace(layout, shape=tuple(shape), strides=tuple(strides), offset=offset)
+
+
+def without(layout, axes):
+    """The layout without some axes, which have size 1."""
+    keep = [k for k in range(len(layout.shape)) if k not in axes]
+    shape, strides = ([row[k] for k in keep] for row in (layout.shape, layout.strides))
+    return replace(layout, shape=tuple(shape), strides=tuple(strides))
+
+
+def lies_in(one, other):
+    """Whether two layouts of one shape are the same memory in the same order."""
+    return (one.buffer, one.offset) == (other.buffer, other.offset) and all(
+        n == 1 or a == b for n, a, b in zip(one.shape, one.strides, other.strides)
+    )
 
 
 def spread(layout, shape):
@@ -192,18 +207,28 @@ def write_slice(binder, node, op):
         return False
     old, new = binder.layout(x), binder.layout(y)
     target = placed(binder, node)
-    dense = all(s[2] in (None, 1, -1) for s in slices)
-    boxes = around(x.shape, slices) if dense else None
-    if boxes is None or (boxes and not reaches(target_size(target), SMALL + 1)):
-        copy(binder, node, old, target)
-    else:
-        for box in boxes:
-            copy(binder, node, part(old, box), part(target, box))
-    if op is None:
-        copy(binder, node, new, part(target, slices))
-    else:
-        combine(binder, node, op, [part(old, slices), new], part(target, slices))
+    written = part(target, slices)
+    there = new.shape == written.shape and lies_in(new, written)
+    if target.buffer != old.buffer and not binder.is_framed(node):
+        copy_around(binder, node, old, target, there)
+    elif new.buffer == target.buffer and not there:
+        new = binder.copy(new)  # it lies in what is being changed
+    if op is not None:
+        combine(binder, node, op, [part(old, slices), new], written)
+    elif not there:
+        copy(binder, node, new, written)
     return True
+
+
+def copy_around(binder, node, old, target, there):
+    """Copies of what a store in a new place does not cover; of all where that is less work.
+
+    there: what it covers is written already.
+    """
+    boxes = around(old.shape, node.attrs["slices"]) if unit_steps(node.attrs["slices"]) else None
+    few = boxes is not None and (not boxes or there or reaches(target_size(target), SMALL + 1))
+    for box in boxes if few else [((None, None, 1),) * len(old.shape)]:
+        copy(binder, node, part(old, box), part(target, box))
 
 
 def exists(size, s):
@@ -290,7 +315,13 @@ def writing(inc):
         if indexed.template_nest(template, old, values, arrays) is None:
             return False
         target = placed(binder, node)
-        copy(binder, node, old, target)
+        if target.buffer != old.buffer:
+            copy(binder, node, old, target)
+        else:  # what lies in the tensor that is being changed is read before
+            values, *arrays = [
+                binder.copy(lay) if lay.buffer == target.buffer else lay
+                for lay in (values, *arrays)
+            ]
         nest = indexed.template_nest(template, target, values, arrays)
         binder.add_launch(indexed.scatter(nest, inc), [node])
         return True

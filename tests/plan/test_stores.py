@@ -1,0 +1,331 @@
+"""Stores in place: results are those of the oracle whatever is read before, after and beside."""
+
+import numpy as np
+import pytest
+
+import ckernels as K
+from ckernels import ops
+from ckernels.api.tensor import Tensor
+from ckernels.graph.node import make, new_uid
+from ckernels.ops.reference import evaluate
+from ckernels.runtime.function import make_function
+
+pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
+DTYPES = ("float32", "float64", "int32", "uint8", "bool")
+
+
+def leaf(shape, dtype="float64"):
+    return make(
+        "placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape), "name": None}
+    )
+
+
+def numbers(rng, shape, dtype="float64"):
+    if dtype == "bool":
+        return rng.random(shape) < 0.5
+    if np.dtype(dtype).kind in "iu":
+        return rng.integers(0, 90, shape).astype(dtype)
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def compiled(leaves, outputs):
+    return make_function(leaves, outputs, positional_only=True, downcast=False, mode="compiled")
+
+
+def check(leaves, outputs, arrays, rtol=1e-12):
+    """Two calls of the function of these nodes give what the oracles give, and change nothing."""
+    f = compiled(leaves, outputs)
+    before = [a.copy() for a in arrays]
+    wanted = evaluate(outputs, dict(zip(leaves, arrays)))
+    for _ in range(2):
+        for a, b in zip(f(*arrays), wanted):
+            assert a.shape == b.shape and a.dtype == b.dtype
+            np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
+    for a, b in zip(arrays, before):
+        np.testing.assert_array_equal(a, b)
+    return f
+
+
+def names(f):
+    """The names of all instructions, those inside of scans too."""
+    return [i.name for i in f.info.program.instructions]
+
+
+# ---- random programs ----------------------------------------------------------------------------
+
+
+class Draw:
+    """A random program over tensors of one shape: parts are read, changed and stored."""
+
+    def __init__(self, rng, values, dtype, index):
+        self.rng, self.values, self.dtype, self.index = rng, list(values), dtype, index
+        self.shape = values[0].shape
+
+    def pick(self):
+        late = min(3, len(self.values))
+        return self.values[
+            -1 - int(self.rng.integers(late if self.rng.random() < 0.7 else len(self.values)))
+        ]
+
+    def part(self):
+        """Slices of one size along each axis, at different places."""
+        found = []
+        for n in self.shape:
+            kind = self.rng.integers(4)
+            if kind == 0:
+                found.append((None, None, 1))
+            elif kind == 1:
+                at = int(self.rng.integers(n))
+                found.append((at, at + 1, 1))
+            elif kind == 2:
+                found.append((1, n - 1, 1))
+            else:
+                found.append((None, None, int(self.rng.choice([-1, 2]))))
+        return found
+
+    def moved(self, slices):
+        """Slices of the same size somewhere else, where there is room."""
+        found = []
+        for (start, stop, step), n in zip(slices, self.shape):
+            if start is None or self.rng.random() < 0.4:
+                found.append((start, stop, step))
+            else:
+                by = int(self.rng.integers(-start, n - stop + 1))
+                found.append((start + by, stop + by, step))
+        return found
+
+    def value(self, slices):
+        """What is stored in a part: made of parts of the same shape."""
+        a = ops.slice_(self.pick(), self.moved(slices))
+        b = ops.slice_(self.pick(), slices)
+        kind = self.rng.integers(5)
+        if kind == 0:
+            return a
+        if kind == 1:
+            return ops.sub(a, b) if self.dtype != "bool" else ops.logical_xor(a, b)
+        if kind == 2:
+            return ops.maximum(a, b)
+        if kind == 3:
+            return ops.add(ops.maximum(a, 1) if self.dtype != "bool" else a, b)
+        return ops.cast(ops.sum(ops.slice_(self.pick(), slices)), self.dtype)
+
+    def store(self):
+        x, slices = self.pick(), self.part()
+        kind = self.rng.integers(5)
+        if kind < 3:
+            change = ops.set_slice if self.rng.random() < 0.6 else ops.inc_slice
+            return change(x, self.value(slices), slices)
+        change = ops.set_subtensor if kind == 3 else ops.inc_subtensor
+        at = self.index
+        row = ops.slice_(self.pick(), [(0, 1, 1)])
+        return change(x, at, ops.reshape(row, self.shape[1:]))
+
+    def step(self):
+        if self.rng.random() < 0.75:
+            self.values.append(self.store())
+        else:
+            self.values.append(ops.minimum(self.pick(), self.pick()))
+
+    def ends(self, count):
+        """Results: mostly the last ones, now and then an old one or a part."""
+        return [self.pick() for _ in range(count - 1)] + [self.values[-1]]
+
+
+SHAPES = ((5,), (1,), (7, 4), (1, 6), (3, 4, 5), (80, 70))
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_random_programs(seed):
+    rng = np.random.default_rng(seed)
+    dtype, shape = DTYPES[seed % 5], SHAPES[seed % len(SHAPES)]
+    leaves = [leaf(shape, dtype) for _ in range(2)]
+    at = leaf((), "int64")
+    draw = Draw(rng, leaves, dtype, at)
+    draw.values.append(ops.maximum(leaves[0], leaves[1]))
+    for _ in range(int(rng.integers(2, 12))):
+        draw.step()
+    outputs = draw.ends(int(rng.integers(1, 4)))
+    arrays = [numbers(rng, shape, dtype) for _ in leaves]
+    check([*leaves, at], outputs, [*arrays, np.asarray(rng.integers(shape[0]))], 1e-5)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_random_scans(seed):
+    """Several states, of which some are stored into others, some shown, some read by results."""
+    rng = np.random.default_rng(1000 + seed)
+    dtype, shape = DTYPES[seed % 5], SHAPES[seed % len(SHAPES)]
+    leaves = [leaf(shape, dtype) for _ in range(3)]
+    steps = int(rng.integers(1, 7))
+    ends_early = seed % 4 == 0
+
+    def step(index, *states):
+        draw = Draw(rng, [s.node for s in states], dtype, ops.mod(index.node, shape[0]))
+        draw.values.append(leaves[2])
+        for _ in range(int(rng.integers(1, 8))):
+            draw.step()
+        new = [Tensor(n) for n in draw.ends(len(states))]
+        return (new, K.until(Tensor(ops.gt(index.node, 2)))) if ends_early else new
+
+    outs = K.scan(
+        step,
+        sequences=[K.arange(steps)],
+        outputs_info=[Tensor(x) for x in leaves[:2]],
+        go_backwards=bool(rng.random() < 0.3),
+    )[0]
+    shown = [o[-1] if rng.random() < 0.7 else o for o in outs]
+    arrays = [numbers(rng, shape, dtype) for _ in leaves]
+    check(leaves, [o.node for o in shown], arrays, 1e-5)
+
+
+# ---- what is in place, and what nearly is --------------------------------------------------------
+
+
+def scanned(step, *shapes, steps=5, last=True, dtype="float64", **options):
+    """(function, placeholders) of a scan of `step` over `steps` indices."""
+    firsts = [K.placeholder(s, dtype=dtype) for s in shapes]
+    outs = K.scan(step, sequences=[K.arange(steps)], outputs_info=firsts, **options)[0]
+    outs = outs if isinstance(outs, list) else [outs]
+    return [x.node for x in firsts], [(o[-1] if last else o).node for o in outs]
+
+
+def body_of(f):
+    return [i.name for i in f.info.program.instructions if i.depth == 1]
+
+
+def test_an_element_of_a_state_is_stored_in_place():
+    leaves, outputs = scanned(lambda i, x: K.set_subtensor(x[i], 2.0 * x[i + 1]), (9,))
+    f = check(leaves, outputs, [numbers(np.random.default_rng(1), (9,))])
+    assert [n for n in body_of(f) if n == "advanced_set"] == ["advanced_set"]
+    assert names(f).count("copy") == 1  # the user's array, before the first step
+
+
+def test_two_arrays_of_a_stencil_are_written_where_they_lie():
+    def mean(a):
+        return (a[:-2] + a[1:-1] + a[2:]) / 3
+
+    def step(i, a, b):
+        b = K.set_subtensor(b[1:-1], mean(a))
+        return [K.set_subtensor(a[1:-1], mean(b)), b]
+
+    leaves, outputs = scanned(step, (30,), (30,))
+    rng = np.random.default_rng(2)
+    f = check(leaves, outputs, [numbers(rng, (30,)) for _ in leaves])
+    assert body_of(f) == ["add+add+true_div"] * 2
+
+
+@pytest.mark.parametrize("steps", (1, 2, 3, 8))
+@pytest.mark.parametrize("early", (False, True))
+def test_the_frame_of_a_stencil_is_copied_before_the_steps(steps, early):
+    def step(i, a):
+        a = K.set_subtensor(a[1:-1, 1:], a[:-2, 1:] + 0.5 * a[1:-1, :-1])
+        return (a, K.until(K.sum(a) > 1e9)) if early else a
+
+    leaves, outputs = scanned(step, (6, 7), steps=steps)
+    f = check(leaves, outputs, [numbers(np.random.default_rng(3), (6, 7))])
+    assert "set_slice" not in body_of(f)
+
+
+def test_neighbouring_elements_are_copied_before_they_are_written_over():
+    """x[1:] = x[:-1] reads what it writes."""
+    leaves, outputs = scanned(lambda i, x: K.set_subtensor(x[1:], x[:-1]), (50,), steps=3)
+    check(leaves, outputs, [numbers(np.random.default_rng(4), (50,))])
+
+
+def near(name):
+    """Steps in which a store in place would destroy what is still read, or shown."""
+    store = {
+        "old value after": lambda i, x: K.set_subtensor(x[i], K.sum(x)) + 0 * x,
+        "old value in new": lambda i, x: K.set_subtensor(x[i], K.sum(x)) * K.max(x),
+        "two stores": lambda i, x: K.set_subtensor(x[i], 1.0) + K.set_subtensor(x[i + 1], 2.0),
+        "store of whole": lambda i, x: K.set_subtensor(x[:], x[::-1]),
+        "reversed part": lambda i, x: K.set_subtensor(x[2:8], x[2:8][::-1] + 1.0),
+        "shifted sum": lambda i, x: K.inc_subtensor(x[1:], x[:-1]),
+        "index from state": lambda i, x: K.set_subtensor(x[K.cast(x[0], "int64") % 9], 3.0),
+        "reduced part": lambda i, x: K.set_subtensor(x[1:5], x[1:5] - K.max(x[1:5])),
+    }
+    return store[name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["old value after", "old value in new", "two stores", "store of whole", "reversed part",
+     "shifted sum", "index from state", "reduced part"],
+)  # fmt: skip
+def test_near_misses(name):
+    leaves, outputs = scanned(near(name), (9,))
+    check(leaves, outputs, [numbers(np.random.default_rng(5), (9,))])
+
+
+def test_states_that_change_places_are_not_stored_in_place():
+    def step(i, a, b):
+        return [K.set_subtensor(b[i], 1.0), a]
+
+    leaves, outputs = scanned(step, (9,), (9,))
+    check(leaves, outputs, [numbers(np.random.default_rng(6), (9,)) for _ in leaves])
+
+
+def test_one_new_value_for_two_states():
+    def step(i, a, b):
+        new = K.set_subtensor(a[1:-1], b[2:])
+        return [new, new]
+
+    leaves, outputs = scanned(step, (9,), (9,))
+    check(leaves, outputs, [numbers(np.random.default_rng(7), (9,)) for _ in leaves])
+
+
+def test_all_values_of_a_state_that_is_shown():
+    leaves, outputs = scanned(lambda i, x: K.set_subtensor(x[i], 7.0), (9,), last=False)
+    check(leaves, outputs, [numbers(np.random.default_rng(8), (9,))])
+
+
+def test_gradients_read_the_values_before_the_stores():
+    """The last state is quadratic in the first one and in w: compared with finite differences."""
+    x0, w = K.placeholder((6,), dtype="float64"), K.placeholder((6,), dtype="float64")
+
+    def step(i, x, w):
+        return K.set_subtensor(x[i + 1], x[i] * w[i] + x[i + 1] ** 2)
+
+    last = K.scan(step, sequences=[K.arange(5)], outputs_info=[x0], non_sequences=[w])[0][-1]
+    loss = K.sum(last**2)
+    f, g = K.function([x0, w], loss), K.function([x0, w], K.grad(loss, [x0, w]))
+    rng = np.random.default_rng(9)
+    at = [0.3 * rng.standard_normal(6) for _ in range(2)]
+    for k, found in enumerate(g(*at)):
+        for j in range(6):
+            up, down = ([a.copy() for a in at] for _ in range(2))
+            up[k][j] += 1e-6
+            down[k][j] -= 1e-6
+            np.testing.assert_allclose(found[j], (f(*up) - f(*down)) / 2e-6, rtol=1e-6, atol=1e-7)
+
+
+def test_a_variable_that_starts_a_scan_keeps_its_value():
+    v = K.variable(np.arange(9.0), dtype="float64")
+    last = K.scan(
+        lambda i, x: K.set_subtensor(x[i], -1.0), sequences=[K.arange(4)], outputs_info=[v]
+    )[0][-1]
+    f = K.function([], last)
+    for _ in range(2):
+        np.testing.assert_array_equal(f(), [-1, -1, -1, -1, 4, 5, 6, 7, 8])
+        np.testing.assert_array_equal(K.get_value(v), np.arange(9.0))
+
+
+def test_a_chain_of_stores_is_one_copy_and_the_parts():
+    x, y = leaf((90, 90)), leaf((90,))
+    out = x
+    for k in range(8):
+        out = ops.set_subtensor(out, k, ops.mul(y, k))
+    f = check([x, y], [out], [numbers(np.random.default_rng(3), s) for s in ((90, 90), (90,))])
+    assert names(f).count("set_slice") <= 9  # what is below the first row, then eight rows
+
+
+def test_a_function_of_stores_called_from_many_threads():
+    from concurrent.futures import ThreadPoolExecutor
+
+    leaves, outputs = scanned(lambda i, x: K.set_subtensor(x[i], x[i + 1] + 1.0), (900,), steps=800)
+    f = compiled(leaves, outputs)
+    arrays = [numbers(np.random.default_rng(k), (900,)) for k in range(8)]
+    wanted = [f(a)[0].copy() for a in arrays]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(5):
+            for got, want in zip(pool.map(lambda a: f(a)[0], arrays), wanted):
+                np.testing.assert_array_equal(got, want)
