@@ -16,6 +16,7 @@ from ..graph.node import constant, make
 from ..graph.op import Op, rules
 from ..graph.shapes import show
 from .bodies import capture, closed, merge
+from .ragged import masked
 from .shape import known_value
 
 __all__ = ["scan_node"]
@@ -332,6 +333,7 @@ def scan_node(
     """
     outputs = [c.new for c in carries] + list(outs) + ([] if until is None else [until])
     inputs = [row for _, _, row in seqs] + [x for c in carries for x in c.inputs]
+    outputs = masked(outputs, inputs)
     others = capture(outputs, inputs, frozen)
     operands = [x for _, xs, _ in seqs for x in xs] + [c.init for c in carries] + others
     attrs = {

@@ -1,0 +1,389 @@
+"""Slices whose length a step of a scan decides (`sum(x[:i])`): tensors of one length with a mask.
+
+`masked` gives the outputs of a step in which each such slice is the whole axis, or as many elements
+as there are at most; what sums, products and stores read of it is chosen by comparing places with
+the bounds. Where a length gets into anything else the outputs stay as they are, and NumPy runs the
+step. What lies outside of a slice counts as its first element, so that nothing overflows there
+which would not inside.
+"""
+
+from typing import NamedTuple
+
+from ..base import dtypes
+from ..graph.node import Node, make
+from ..graph.shapes import axis_of
+from ..graph.walk import toposort_cut
+from .base import cast, expand, scalar
+from .elementwise import (
+    add,
+    clip,
+    maximum,
+    minimum,
+    mul,
+    stop_gradient,
+    sub,
+    true_div,
+    where,
+)
+from .filling import arange
+from .indexing.advanced import advanced_take, take
+from .linalg import matmul
+from .logic import ge, logical_and, lt
+from .shape import size_of
+
+NEUTRAL = {"sum": 0, "prod": 1, "any": False, "all": True}
+ALONG = {"expand", "squeeze", "transpose"}
+
+
+class Refused(Exception):
+    """A length that is only known in a step decides something that no mask can."""
+
+
+class Extent(NamedTuple):
+    """An axis of `size` places of which low <= place < high count. Equal keys: equal extents."""
+
+    key: tuple
+    size: object
+    low: object
+    high: object
+
+    def mask(self, ndim, axis):
+        """Which places count, as a tensor that broadcasts along the other axes."""
+        at = arange(0, self.size, 1, "int64")
+        inside = lt(at, self.high)
+        if self.low is not None:
+            inside = logical_and(inside, ge(at, self.low))
+        return expand(inside, tuple(k for k in range(ndim) if k != axis))
+
+
+class Ragged(NamedTuple):
+    """A tensor with the places outside in it: node; extents: {axis: Extent}; bare: a part of a
+    tensor, whose places outside hold other elements of that."""
+
+    node: Node
+    extents: dict
+    bare: bool = False
+
+
+def masked(outputs, inputs):
+    """`outputs` of a step with the placeholders `inputs`, without slices of computed lengths."""
+    cut = {n.uid for n in inputs}
+    order = toposort_cut(outputs, cut)
+    if not any(n.op.name in ("dynamic_slice", "dynamic_write") for n in order):
+        return outputs
+    try:
+        return Masked(order, cut).outputs(outputs)
+    except Refused:
+        return outputs
+
+
+class Masked:
+    """The nodes of a step, each as what it becomes."""
+
+    def __init__(self, order, inputs):
+        self.made, varies = {}, set(inputs)
+        for node in order:
+            if any(i.uid in varies for i in node.inputs):
+                varies.add(node.uid)
+            elif node.uid not in varies:
+                continue
+            if node.uid not in inputs:
+                try:
+                    self.made[node.uid] = self.of(node)
+                except Refused:
+                    self.made[node.uid] = None  # a store may do without it
+
+    def outputs(self, nodes):
+        found = [self.get(n) for n in nodes]
+        if any(isinstance(n, Ragged) for n in found):
+            raise Refused
+        return found
+
+    def get(self, node):
+        found = self.made.get(node.uid, node)
+        if found is None:
+            raise Refused
+        return found
+
+    def plain(self, node):
+        found = self.get(node)
+        if isinstance(found, Ragged):
+            raise Refused
+        return found
+
+    def of(self, node):
+        name = node.op.name
+        if name == "dynamic_slice" and None in node.shape:
+            return self.cut(node)
+        if name == "dynamic_write":
+            return self.write(node)
+        ins = [self.get(i) for i in node.inputs]
+        if not any(isinstance(i, Ragged) for i in ins):
+            if all(a is b for a, b in zip(ins, node.inputs)):
+                return node
+            return make(node.op, ins, node.attrs)
+        rule = RULES.get(name) or (elementwise if node.op.kind == "elementwise" else None)
+        if rule is None:
+            raise Refused
+        return rule(node, *ins)
+
+    # ---- slices -----------------------------------------------------------------------------
+
+    def cut(self, node):
+        """A dynamic slice: of axes with computed bounds all places, or those of a window."""
+        x, *bounds = [self.plain(i) for i in node.inputs]
+        rest, extents = [], {}
+        exact = {k: v for k, v in node.attrs.items() if k == "exact"}
+        for axis, slices in enumerate(node.attrs["template"]):
+            if not any(isinstance(b, tuple) for b in slices):
+                rest.append(slices)
+                continue
+            rest.append((None, None, 1))
+            x, extents[axis] = extent(x, axis, slices, bounds)
+        if any(s != (None, None, 1) for s in rest):
+            x = make("slice", (x,), {**exact, "slices": tuple(rest)})
+        return Ragged(x, extents, True)
+
+    def write(self, node):
+        """A store in a dynamic slice: a choice between the old elements and the new ones."""
+        x, y, *bounds = node.inputs
+        x, bounds, extents = self.plain(x), [self.plain(b) for b in bounds], {}
+        for axis, slices in enumerate(node.attrs["template"]):
+            if any(isinstance(b, tuple) for b in slices):
+                x, extents[axis] = extent(x, axis, slices, bounds, windows=False)
+            elif slices != (None, None, 1):
+                raise Refused
+        if y.op.name in ("advanced_set", "advanced_inc") and is_part(y.inputs[0], node):
+            return self.write_indexed(node, x, extents, y)
+        new = stored(self.get(y), x, extents)
+        new = add(x, new) if node.attrs["inc"] else new
+        return where(inside(extents, x.ndim), new, x)
+
+    def write_indexed(self, node, x, extents, inner):
+        """x[i, :j] = y: row i of x with y in the place of its first j elements."""
+        template, at = inner.attrs["template"], [self.plain(i) for i in inner.inputs[2:]]
+        kept = [axis for axis, t in enumerate(template) if t == ":"]
+        if (
+            node.attrs["inc"]
+            or any(i.ndim for i in at)
+            or len(kept) + len(at) != x.ndim
+            or not extents.keys() <= {*kept}
+        ):
+            raise Refused
+        row = advanced_take(x, at, template)
+        extents = {kept.index(axis): e for axis, e in extents.items()}
+        new = stored(self.get(inner.inputs[1]), row, extents)
+        new = add(row, new) if inner.op.name == "advanced_inc" else new
+        new = where(inside(extents, row.ndim), new, row)
+        return make("advanced_set", (x, cast(new, x.dtype), *at), inner.attrs)
+
+
+def inside(extents, ndim):
+    """Which elements of a tensor lie within all extents."""
+    first, *rest = [e.mask(ndim, axis) for axis, e in extents.items()]
+    for mask in rest:
+        first = logical_and(first, mask)
+    return first
+
+
+def is_part(part, write):
+    """Whether `part` is what the store `write` changes, as it was before."""
+    return (
+        part.op.name == "dynamic_slice"
+        and part.inputs[0] is write.inputs[0]
+        and part.inputs[1:] == write.inputs[2:]
+        and part.attrs["template"] == write.attrs["template"]
+    )
+
+
+def stored(y, x, extents):
+    """What is stored in a part of x, in all places of x."""
+    node, own = (y.node, y.extents) if isinstance(y, Ragged) else (y, {})
+    lead = x.ndim - node.ndim
+    if any(axis + lead not in extents for axis in own):
+        raise Refused
+    for axis, e in extents.items():
+        at = axis - lead
+        if at in own:
+            if own[at].key != e.key:
+                raise Refused
+        elif at >= 0 and node.shape[at] != 1:
+            raise Refused  # of a length of its own
+    return node
+
+
+def extent(x, axis, slices, bounds, windows=True):
+    """(x with all places that a slice along `axis` may take, the Extent of those it takes)."""
+    size = size_of(x, axis)
+    if x.shape[axis] == 0 or slices[2] not in (None, 1):
+        raise Refused
+    start, stop = (bounds[b[1]] if isinstance(b, tuple) else b for b in slices[:2])
+    name = (x.shape[axis] if x.shape[axis] is not None else size.uid,)
+    key = (*name, *(b.uid if isinstance(b, Node) else b for b in (start, stop)))
+    low = None if start is None else place(start, size)
+    high = size if stop is None else place(stop, size)
+    width = distance(start, stop)
+    if windows and width is not None and width > 0 and x.shape[axis] is not None:
+        width = min(width, x.shape[axis])
+        taken = take(x, clip(add(low, arange(0, width, 1, "int64")), 0, sub(size, 1)), axis)
+        return taken, Extent(("window", *key), width, None, sub(high, low))
+    return x, Extent(key, size, low, high)
+
+
+def place(bound, size):
+    """A bound of a slice as a place: counted from the front, within the axis."""
+    if not isinstance(bound, Node):
+        return clip(scalar(bound, "int64") if bound >= 0 else add(size, bound), 0, size)
+    return clip(add(bound, where(lt(bound, 0), size, 0)), 0, size)
+
+
+def distance(start, stop):
+    """stop - start where it is the same in all steps, else None."""
+    if not isinstance(start, Node) or not isinstance(stop, Node):
+        return None
+    left = terms(stop, 1, {})
+    for node, factor in terms(start, 1, {}).items():
+        left[node] = left.get(node, 0) - factor
+    number = left.pop(None, 0)
+    return None if any(left.values()) else number
+
+
+def terms(node, factor, found):
+    """{node: factor} of a sum of integers, its number under None."""
+    name, ins = node.op.name, node.inputs
+    if node.value is not None and not node.ndim:
+        found[None] = found.get(None, 0) + factor * int(node.value)
+    elif name in ("add", "sub"):
+        terms(ins[0], factor, found)
+        terms(ins[1], factor if name == "add" else -factor, found)
+    elif name == "mul" and any(i.value is not None and not i.ndim for i in ins):
+        k = 0 if ins[0].value is not None and not ins[0].ndim else 1
+        terms(ins[1 - k], factor * int(ins[k].value), found)
+    elif name == "cast" and ins[0].dtype in ("int32", "int64"):
+        terms(ins[0], factor, found)
+    else:
+        found[node] = found.get(node, 0) + factor
+    return found
+
+
+# ---- what is done with slices ------------------------------------------------------------------
+
+
+def safe(x):
+    """The node of a Ragged whose places outside hold its first element, or a tensor as it is."""
+    if not isinstance(x, Ragged):
+        return x
+    node = x.node
+    if x.bare:
+        for axis, e in x.extents.items():
+            if not dtypes.is_float(node.dtype):
+                continue
+            other = scalar(1, node.dtype)
+            if isinstance(node.shape[axis], int):  # else there may be none
+                first = scalar(0, "int64") if e.low is None else minimum(e.low, sub(e.size, 1))
+                other = expand(take(stop_gradient(node), first, axis), (axis,))
+            node = where(e.mask(node.ndim, axis), node, other)
+    return node
+
+
+def neutral(x, axes, value):
+    """The node of a Ragged with `value` in the places outside along some axes."""
+    node = x.node
+    for axis in axes:
+        if axis in x.extents:
+            mask = x.extents[axis].mask(node.ndim, axis)
+            node = where(mask, node, scalar(value, node.dtype))
+    return node
+
+
+def elementwise(node, *ins):
+    extents = {}
+    for x in ins:
+        if isinstance(x, Ragged):
+            for axis, e in x.extents.items():
+                back = axis - x.node.ndim
+                if extents.setdefault(back, e).key != e.key:
+                    raise Refused
+    for x in ins:
+        shape = x.node.shape if isinstance(x, Ragged) else x.shape
+        own = {a - len(shape) for a in x.extents} if isinstance(x, Ragged) else ()
+        for back in extents:
+            if -back <= len(shape) and back not in own and shape[back] != 1:
+                raise Refused
+    made = make(node.op, [safe(x) for x in ins], node.attrs)
+    return Ragged(made, {made.ndim + back: e for back, e in extents.items()})
+
+
+def reduced(node, x):
+    axes, name = node.attrs["axes"], node.op.name
+    if not any(a in x.extents for a in axes):
+        if name not in NEUTRAL and name not in ("max", "min", "mean"):
+            raise Refused
+        made = make(node.op, (safe(x),), node.attrs)
+    elif name == "mean":
+        total = make("sum", (cast(neutral(x, axes, 0), dtypes.computed(x.node.dtype)),), node.attrs)
+        made = cast(true_div(total, cast(count(x, axes), total.dtype)), node.dtype)
+    elif name in NEUTRAL:
+        made = make(node.op, (neutral(x, axes, NEUTRAL[name]),), node.attrs)
+    else:
+        raise Refused
+    left = [a for a in range(x.node.ndim) if a not in axes]
+    extents = {left.index(a): e for a, e in x.extents.items() if a in left}
+    return Ragged(made, extents) if extents else made
+
+
+def count(x, axes):
+    """How many elements a sum over these axes takes."""
+    found = scalar(1, "int64")
+    for a in axes:
+        e = x.extents.get(a)
+        one = size_of(x.node, a) if e is None else sub(e.high, 0 if e.low is None else e.low)
+        found = mul(found, maximum(one, 0))
+    return found
+
+
+def renamed(node, x):
+    """An expand, squeeze or transpose."""
+    name, attrs = node.op.name, node.attrs
+    made = make(node.op, (x.node,), attrs)
+    if name == "transpose":
+        where_to = {source: k for k, source in enumerate(attrs["perm"])}
+    elif name == "expand":
+        where_to = dict(enumerate(k for k in range(made.ndim) if k not in attrs["axes"]))
+    else:
+        if any(a in x.extents for a in attrs["axes"]):
+            raise Refused
+        where_to = {
+            a: k for k, a in enumerate(a for a in range(x.node.ndim) if a not in attrs["axes"])
+        }
+    return Ragged(made, {where_to[a]: e for a, e in x.extents.items()}, x.bare)
+
+
+def product(node, a, b):
+    """A product of matrices, or of vectors: what is outside is zero in both."""
+    (x, y), extents = [v.node if isinstance(v, Ragged) else v for v in (a, b)], {}
+    if x.ndim != 2 or y.ndim != 2:
+        raise Refused
+    inner = [v.extents.get(k) if isinstance(v, Ragged) else None for v, k in ((a, 1), (b, 0))]
+    if (inner[0] is None) != (inner[1] is None) or inner[0] and inner[0].key != inner[1].key:
+        raise Refused
+    if inner[0]:
+        x, y = neutral(a, (1,), 0), neutral(b, (0,), 0)
+    for v, k in ((a, 0), (b, 1)):
+        if isinstance(v, Ragged) and k in v.extents:
+            extents[k] = v.extents[k]
+    made = matmul(x, y)
+    return Ragged(made, extents) if extents else made
+
+
+def taken(node, x, at):
+    """One index along an axis that is whole."""
+    axis = axis_of(node.attrs["axis"], node.inputs[0].ndim)
+    if not isinstance(x, Ragged) or isinstance(at, Ragged) or axis in x.extents or at.ndim:
+        raise Refused
+    extents = {a - (a > axis): e for a, e in x.extents.items()}
+    return Ragged(take(x.node, at, axis), extents, x.bare)
+
+
+RULES = {**dict.fromkeys((*NEUTRAL, "max", "min", "mean", "argmax", "argmin"), reduced),
+         **dict.fromkeys(ALONG, renamed), "matmul": product, "take": taken}  # fmt: skip
