@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import ops
 from ..base import dtypes
-from ..base.errors import DTypeError, ShapeError, UsageError, with_line
+from ..base.errors import DTypeError, OutOfMemory, ShapeError, UsageError, with_line
 from ..graph.node import Node, constant
 from ..graph.shapes import show
 from ..ops.base import refuse_mask
@@ -165,6 +165,15 @@ def static_shape(shape, what="shape"):
     if any(d is not None and d < 0 for d in dims):
         raise ShapeError(f"{what} {dims} has a negative dimension; use None for an unknown one")
     return dims
+
+
+def allocated(make, shape, dtype):
+    """The array make(); OutOfMemory, in words, where one of this shape and dtype cannot be had."""
+    try:
+        return make()
+    except (MemoryError, ValueError, OverflowError) as problem:
+        error = OutOfMemory(f"there is no memory for a {dtype} tensor of shape {show(shape)}")
+        raise error from problem
 
 
 # ---- shapes and limits ---------------------------------------------------------------------------

@@ -26,7 +26,8 @@ def argsort(x, axis=-1):
 def top_k(x, k, axis=-1):
     """(values, indices) of the `k` largest elements along `axis`, falling; of equals the first.
 
-    A negative `k` gives the -k smallest, rising. k: an int or a scalar tensor.
+    A negative `k` gives the -k smallest, rising. k: an int or a scalar tensor; an axis of fewer
+    elements is a ShapeError, or an IndexOutOfBounds where a call says `k`.
 
     >>> values, indices = K.top_k(np.array([3, 1, 2]), 2)
     >>> values.eval(), indices.eval()

@@ -9,6 +9,7 @@ from ..graph.node import constant as constant_node
 from ..graph.shapes import product, show
 from .config import float_dtype
 from .operands import (
+    allocated,
     as_array,
     converted,
     has_tensor,
@@ -317,7 +318,7 @@ def _filled(value, shape, dtype, name):
             f"cannot fill shape {show(shape)}: every size must be known; for the sizes of "
             "another tensor use zeros_like, ones_like or its symbolic shape"
         )
-    return Variable(np.full(shape, value, dtype), name)
+    return Variable(allocated(lambda: np.full(shape, value, dtype), shape, dtype), name)
 
 
 def eye(size, dtype=None, name=None):
@@ -330,7 +331,8 @@ def eye(size, dtype=None, name=None):
     rows = integer(size, "size")
     if rows < 0:
         raise ShapeError(f"eye makes a matrix of 0 rows or more, not of {rows}")
-    return Variable(np.eye(rows, dtype=float_dtype(dtype)), name)
+    dtype = float_dtype(dtype)
+    return Variable(allocated(lambda: np.eye(rows, dtype=dtype), (rows, rows), dtype), name)
 
 
 def zeros_like(x, dtype=None, name=None):

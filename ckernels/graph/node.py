@@ -233,9 +233,14 @@ def constant(value, dtype=None, sized=False):
         return sizes_constant([value], ())
     if dtype is None and isinstance(value, float):
         dtype = dtypes.floatx()
-    array = np.asarray(value, dtype=None if dtype is None else np.dtype(dtypes.name_of(dtype)))
+    try:
+        array = np.asarray(value, dtype=None if dtype is None else np.dtype(dtypes.name_of(dtype)))
+    except OverflowError as problem:
+        raise DTypeError(f"a Python int does not fit in {dtype}: {shown(value)}") from problem
     if array.dtype == object and any(type(v) is Size for v in array.flat):
         return sizes_constant(list(array.flat), array.shape)
+    if array.dtype == object and all(isinstance(v, int) for v in array.flat):
+        raise DTypeError(f"a Python int does not fit in any integer dtype: {shown(value)}")
     if dtypes.numpy_name(array.dtype) not in dtypes.ITEMSIZE:
         raise DTypeError(
             f"cannot make a constant of dtype {array.dtype}: supported are {', '.join(dtypes.ALL)}"
@@ -243,12 +248,21 @@ def constant(value, dtype=None, sized=False):
     return make("constant", (), {"value": Literal(array, sized)})
 
 
+def shown(value):
+    """A number or a short list of them as text, long ones cut."""
+    text = str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def sizes_constant(values, shape):
     """The int64 constant of `shape` of these sizes and ints, in row-major order."""
     array = np.empty(len(values), object)
     array[:] = values
     if not any(type(v) is Size for v in values):
-        array = array.astype("int64")
+        try:
+            array = array.astype("int64")
+        except OverflowError as problem:
+            raise DTypeError(f"a size does not fit in int64: {shown(list(values))}") from problem
     return make("constant", (), {"value": Literal(array.reshape(shape), sized=True)})
 
 

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from ..base import dtypes
-from ..base.errors import DTypeError, ShapeError
+from ..base.errors import ArgumentError, DTypeError, OutOfMemory, ShapeError
 from ..graph.node import Node, constant, make
 from ..graph.op import Op
 from ..graph.shapes import axis_of, distinct, show
@@ -28,9 +28,14 @@ __all__ = ["arange", "diag", "diagonal", "fill_diagonal", "eye", "tril", "triu",
 # --- arange -----------------------------------------------------------------------------------
 
 
+MOST = 1 << 48  # elements; no computer addresses more
+
+
 def _length(start, stop, step):
     if step == 0:
         raise ShapeError("the step of arange cannot be 0")
+    if not all(isinstance(v, Size) or math.isfinite(v) for v in (start, stop, step)):
+        raise ArgumentError(f"arange needs finite numbers, got {start}, {stop} and {step}")
     if all(isinstance(v, (int, Size)) for v in (start, stop, step)):
         span = stop - start if step > 0 else start - stop
         return 0 if span <= 0 else ceil_divide(span, abs(step))
@@ -48,8 +53,13 @@ def _run_arange(attrs, start, stop, step):
 
 
 def _arange(start, step, length, dtype):
+    if length > MOST:
+        raise OutOfMemory(f"arange from {start} by {step} has {length} elements")
     if np.dtype(dtype).kind in "iub":
-        return (int(start) + np.arange(length) * int(step)).astype(dtype)
+        try:
+            return (int(start) + np.arange(length) * int(step)).astype(dtype)
+        except OverflowError as problem:
+            raise DTypeError(f"arange from {start} by {step} does not fit in {dtype}") from problem
     # NumPy's rule for float64: element i is start + i * delta with delta = (start + step) - start.
     return (start + np.arange(length) * ((start + step) - start)).astype(dtype)
 

@@ -333,13 +333,22 @@ Op(
 )
 
 
+FAR = 1 << 62  # no axis is so long: ints beyond it mean the same, and fit in int64
+STRIDE = 1 << 40  # nor has anybody an axis of which two elements are so far apart
+
+
+def near(n, most=FAR):
+    """An int as a bound of a slice: the nearest one up to `most` of its sign."""
+    return n if n is None or type(n) is Size else max(-most, min(int(n), most))
+
+
 def normal_slice(s, size):
     """(start, stop, step) of ints and None in a normal form: whole axes are (None, None, 1)."""
     start, stop, step = s
-    step = 1 if step is None else int(step)
+    step = 1 if step is None else near(step, STRIDE)
     if step == 0:
         raise ShapeError("the step of a slice cannot be 0")
-    start, stop = (b if b is None or type(b) is Size else int(b) for b in (start, stop))
+    start, stop = near(start), near(stop)
     if step > 0 and start == 0:
         start = None
     if (

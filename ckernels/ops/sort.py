@@ -13,11 +13,10 @@ from ..base.errors import DTypeError, ShapeError
 from ..graph.node import Node, make
 from ..graph.op import Op
 from ..graph.shapes import axis_of, show
-from ..graph.sizes import indices
 from .base import expand, to_node
 from .elementwise import abs, sub, where
-from .indexing.advanced import take_along_axis
-from .indexing.slicing import dynamic_slice
+from .filling import arange
+from .indexing.advanced import take, take_along_axis
 from .logic import gt, isfinite, logical_and, lt
 from .movement import flatten, flip, squeeze
 from .reduce import sum
@@ -78,24 +77,28 @@ Op(
 )
 
 
-def _count(count, size):
-    return None if size is None else indices((None, count, 1), size)[1]
+def _check_count(attrs, shape):
+    axis, count = attrs["axis"], attrs["count"]
+    if shape[axis] is not None and count > shape[axis]:
+        k = count if attrs["falling"] else -count
+        raise ShapeError(f"top_k of {k} elements along axis {axis} of shape {show(shape)}")
 
 
 def _infer_places(attrs, x):
-    shape = list(x.shape)
-    shape[attrs["axis"]] = _count(attrs["count"], x.shape[attrs["axis"]])
-    return "int64", tuple(shape)
+    axis, count = attrs["axis"], attrs["count"]
+    _check_count(attrs, x.shape)
+    return "int64", x.shape[:axis] + (count,) + x.shape[axis + 1 :]
 
 
 def _first_places(attrs, x):
     axis, count = attrs["axis"], attrs["count"]
+    _check_count(attrs, x.shape)
     if attrs["falling"]:  # sorted the other way round and turned, the first of equals stay first
         x = np.flip(x, axis)
     order = np.argsort(x, axis, kind="stable").astype("int64")
     if attrs["falling"]:
         order = x.shape[axis] - 1 - np.flip(order, axis)
-    return np.take(order, np.arange(min(count, x.shape[axis])), axis)
+    return np.take(order, np.arange(count), axis)
 
 
 Op(
@@ -130,8 +133,6 @@ def top_k(x, k, axis=-1):
     x = to_node(x, "top_k")
     axis = axis_of(axis, x.ndim)
     k = k if isinstance(k, Node) else int(k)
-    if not isinstance(k, Node) and x.shape[axis] is not None and builtins.abs(k) > x.shape[axis]:
-        raise ShapeError(f"top_k of {k} elements along axis {axis} of shape {show(x.shape)}")
     if isinstance(k, Node):
         falling, rising = (_first(order(x, axis), abs(k), axis) for order in (_falling, argsort))
         order = where(gt(k, 0), falling, rising)
@@ -149,7 +150,7 @@ def _falling(x, axis):
 
 
 def _first(order, k, axis):
-    return dynamic_slice(order, [(None, None, 1)] * axis + [(None, k, 1)])
+    return take(order, arange(k), axis)  # which looks whether there are so many
 
 
 def in_top_k(predictions, targets, k):

@@ -15,7 +15,7 @@ import numpy as np
 from .. import compiler
 from ..base import collector, locks
 from ..base.config import config
-from ..base.errors import CKernelsError, KernelsMissing, ShapeError, with_line
+from ..base.errors import CKernelsError, KernelsMissing, OutOfMemory, ShapeError, with_line
 from ..graph.node import current_line
 from ..graph.shapes import show
 from ..graph.sizes import LEAST, ShapeClass
@@ -25,6 +25,7 @@ from . import choice, stored
 
 SERIAL = 1 << 20  # tags of instructions: number of the plan * SERIAL + position
 EMITTED = 4096  # kernels whose C text is kept; older ones are emitted again
+BITS = 58  # of the number of elements of a tensor that fits in no memory
 CLASSES = 32  # classes of shapes of one kind whose templates a function keeps
 _emitted = {}
 _emit_lock = locks.lock()
@@ -193,6 +194,28 @@ class Program:
 
     def bind(self, arrays):
         """The C Plan for input arrays of these shapes and strides."""
+        try:
+            return self.plan(arrays)
+        except (OverflowError, MemoryError) as problem:
+            if isinstance(problem, CKernelsError):
+                raise
+            raise self.too_large(arrays) from problem
+
+    def too_large(self, arrays):
+        """The OutOfMemory of a plan in which some number is beyond all addresses."""
+        shapes = ", ".join(show(a.shape) for a in arrays) or "none"
+        found = OutOfMemory(
+            "the function has a tensor of more elements than there are addresses, with inputs of "
+            f"the shapes {shapes}"
+        )
+        for node in toposort(concretise(self.graph()[1], self.bound)):
+            size = node.size if node.outs is None else None
+            if size is not None and size >> BITS:
+                return with_line(found, node)
+        return found
+
+    def plan(self, arrays):
+        """The same; OverflowError or MemoryError where a number is beyond all addresses."""
         from .. import _runtime
 
         with self.lock:

@@ -130,7 +130,9 @@ def test_zeros_keep_their_signs_and_nan_comes_last(dtype):
 def test_top_k_of_a_size_that_only_the_call_knows():
     f = compiled(lambda x: K.top_k(x, 3)[0], "float64", 2)
     np.testing.assert_array_equal(f(np.array([[1.0, 5, 2, 4]])), [[5, 4, 2]])
-    np.testing.assert_array_equal(f(np.array([[1.0, 5]])), [[5, 1]])
+    np.testing.assert_array_equal(f(np.array([[1.0, 5, 3]])), [[5, 3, 1]])
+    with pytest.raises(ShapeError, match="top_k of 3 elements"):
+        f(np.array([[1.0, 5]]))
 
 
 def test_in_top_k():

@@ -21,7 +21,7 @@ from ..filling import *  # noqa: F403
 from ..filling import arange
 from ..joining import *  # noqa: F403
 from ..joining import concatenate, stack
-from ..movement import flatten, reshape, slice_, squeeze
+from ..movement import flatten, near, reshape, slice_, squeeze
 from ..scan_ends import last_row
 from ..shape import size_of, sized
 from . import advanced, slicing
@@ -126,6 +126,8 @@ class Key:
         size = self.x.shape[axis]
         if size is not None:
             self.check_range(k, axis, size)
+        elif near(k) != k:
+            raise IndexOutOfBounds(f"index {k} is out of bounds for axis {axis} of any size")
         self.slices.append(WHOLE)
         self.template.append(("i", k))
 
@@ -157,7 +159,7 @@ class Key:
             return None
         if not isinstance(b, Node):
             try:
-                return operator.index(b)
+                return near(operator.index(b))
             except TypeError:
                 raise DTypeError(f"a bound of a slice must be an integer, not {b!r}") from None
         if b.ndim or not dtypes.is_discrete(b.dtype):

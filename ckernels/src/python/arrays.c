@@ -121,14 +121,14 @@ int ck_parse_shape(PyObject *shape, npy_intp *out)
     return PyErr_Occurred() ? -1 : (int)nd;
 }
 
-/* Bytes of a contiguous array; -1 with ValueError when they do not fit in an address. */
+/* Bytes of a contiguous array; -1 with MemoryError when they do not fit in an address. */
 int64_t ck_count_bytes(int64_t itemsize, int nd, const npy_intp *shape)
 {
     int64_t bytes = itemsize, empty = 0;
     for (int i = 0; i < nd; i++) {
         empty |= shape[i] == 0;
         if (__builtin_mul_overflow(bytes, shape[i] ? (int64_t)shape[i] : 1, &bytes)) {
-            PyErr_SetString(PyExc_ValueError, "shape is too large");
+            PyErr_SetString(PyExc_MemoryError, "shape is too large");
             return -1;
         }
     }

@@ -117,3 +117,22 @@ def test_systems_of_a_batch_and_without_solution():
     assert np.isnan(got[1]).all() and np.isfinite(got[0]).all() and native(f)
     with pytest.raises(LinearAlgebraError, match="ingular"):
         K.function([a, b], Tensor(make("solve_triangular", (a.node, b.node), attrs)))(t, right)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_factor_of_nan_is_nan_in_all_modes(dtype):
+    """As in NumPy: NaN says where it came from; what is indefinite has no factor."""
+    x = place(None, None, dtype=dtype)
+    modes = [K.function([x], K.cholesky(x), mode=mode) for mode in ("compiled", "reference")]
+    for n in (1, 2, 5, 19, 40):
+        for at in {(0, 0), (n - 1, 0), (n - 1, n - 1), (n // 2, n // 2)}:
+            a = positive(n, dtype)
+            a[at] = a[at[::-1]] = np.nan
+            one, two = (f(a) for f in modes)
+            assert np.isnan(one).any() and np.isnan(two).any() and not np.triu(one, 1).any()
+            if n <= 5:
+                np.testing.assert_allclose(one, two, rtol=1e-5)
+    for wrong in ([[1, 2], [2, 1]], [[1, np.inf], [np.inf, 1]], [[0.0]], [[-np.inf]]):
+        for f in modes:
+            with pytest.raises(LinearAlgebraError):
+                f(np.array(wrong))

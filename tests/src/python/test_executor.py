@@ -323,7 +323,6 @@ def test_gemm_instruction_with_epilogue(kernels):
         dict(instrs=[instr(PYCALL)]),
         dict(arena=-1),
         dict(outputs=[("float64", (-1,))]),
-        dict(outputs=[("float64", (1 << 40, 1 << 40))]),
         dict(outputs=[("float64", (1,) * 40)]),
         dict(constants=[np.ones((4, 4)).T]),
         dict(updates=[(-1, "float64", ())]),
@@ -334,6 +333,11 @@ def test_gemm_instruction_with_epilogue(kernels):
 def test_bad_plans_are_refused(kernels, changes):
     with pytest.raises(ValueError):
         simple_plan(runtime, kernels, **changes)
+
+
+def test_arrays_beyond_all_addresses_are_refused(kernels):
+    with pytest.raises(MemoryError, match="too large"):
+        simple_plan(runtime, kernels, outputs=[("float64", (1 << 40, 1 << 40))])
 
 
 @pytest.mark.parametrize(
