@@ -201,6 +201,7 @@ def planned(name, spec, leaves, dtype, scratch, last, of, most):
                     {},
                     None,
                     bands=False,
+                    in_place=False,
                 ),
                 until="lower",
             )

@@ -51,9 +51,10 @@ VALUES = {
         **dict.fromkeys(("neg", "cast", "transpose", *RESHAPES, "slice", "broadcast_to",
                          "broadcast_like", "unbroadcast", "sum", "true_div", "item"), "first")},
     # of how many operands the values are read; of the others only the shape
-    "reads": {"broadcast_like": 1, "unbroadcast": 1, "shape": 0, "count": 0},
+    "reads": {"broadcast_like": 1, "first_equal": 1, "unbroadcast": 1, "shape": 0, "count": 0},
     # (first, end) of the operands that are integer indices
-    "indices": {"take": (1, None), "take_along_axis": (1, None), "advanced_take": (1, None),
+    "indices": {"first_equal": (0, 1), "take": (1, None), "take_along_axis": (1, None),
+                "advanced_take": (1, None),
                 "scatter_add": (1, 2), "put_along_axis_add": (1, 2), "advanced_set": (2, None),
                 "advanced_inc": (2, None)},
     # the first of the operands, to the last, that say the shape
@@ -97,7 +98,7 @@ WITHOUT = {
                          "logical_xor", "logical_not", "bit_and", "bit_or", "bit_xor", "bit_not",
                          "left_shift", "right_shift", "isnan", "isinf", "isfinite", "any", "all",
                          "argmax", "argmin"), NO_FLOATS),
-        **dict.fromkeys(("moment2", "ifelse", "either"), LATE),
+        **dict.fromkeys(("moment2", "ifelse", "either", "first_equal"), LATE),
         **dict.fromkeys(("svd_full", "qr_full", "eig"),
                         "its full or complex factors are not differentiable in general"),
         "unknown_slope": "it stands for a derivative that has no formula",
@@ -113,7 +114,7 @@ WITHOUT = {
         **dict.fromkeys(("searchsorted", "ravel_multi_index", "unravel_index"),
                         "integers by tables: rows would need tables of their own"),
         **dict.fromkeys(("py_op", "c_op"), OWN), "lstsq": "LAPACK takes one system at a time",
-        **dict.fromkeys(("ifelse", "either", "fitted_mask"), LATE)},
+        **dict.fromkeys(("ifelse", "either", "fitted_mask", "first_equal"), LATE)},
     "lowering": {
         **dict.fromkeys(("inverse", "cofactors", "cofactors_along", "det", "solve", "eigh", "svd",
                          "qr", "pinv", "svd_full", "qr_full", "lstsq", "expm", "slogdet", "eig",

@@ -30,6 +30,7 @@ from . import native, scan  # noqa: F401  (scan: its lowerings)
 from .gemm import Products
 from .instructions import GEMM, KERNEL, PYCALL, Instruction, record_of, words
 from .lowerings.movement import narrow, part, without
+from .partial import PartialUpdates, partial_updates
 from .records import GemmDims, WindowDims
 from .stores import Stores, added_first
 from .template import OracleCall, SizedConstant
@@ -100,14 +101,16 @@ class Binder(Products):
 
     These are as `ready` gives them. inputs: {placeholder uid: (index, strides in elements or
     None)}; cells: {variable uid: index}; refused: keys of kernels whose loops oracles run.
+    variables: those of the updates, where these may write parts of them in place.
     """
 
-    def __init__(self, outputs, updates, inputs, cells, refused=frozenset()):
+    def __init__(self, outputs, updates, inputs, cells, refused=frozenset(), variables=()):
         self.inputs, self.cells, self.refused = inputs, cells, refused
         self.constants, self.sizes, self.names = [], {}, itertools.count(1)
         self.outer, self.steady = None, frozenset()
         self.built = {}  # loops lowered so far: see Lowering
         self.schedules = []  # of this graph and of all bodies inside of it
+        self.variables = variables
         self.begin(
             [
                 *((("out", i), n) for i, n in enumerate(outputs)),
@@ -121,6 +124,7 @@ class Binder(Products):
         self.schedules.append(fuse(roots, compiler.ready_made()))
         self.order, self.home = self.schedules[-1]
         self.planes = native.in_planes(self.order, roots)
+        self.partial = partial_updates(self.order, ends, () if self.outer else self.variables)
         self.instructions, self.layouts, self.assigned, self.copied = [], {}, {}, {}
         self.parts = {}  # {uid: (a concatenation or a store, where in it, axes of 1 it lacks)}
         self.stores = {}  # {uid of a store in place: the store}
@@ -433,13 +437,16 @@ class Binder(Products):
 
     def run(self):
         """All instructions in order; buffers named, arena not yet placed."""
-        units = self.units()
+        units, last_ones = self.units(), PartialUpdates(self, self.partial)
         self.assign_roots()
         self.assign_parts()
         self.assign_stores(units)
         queue = Queue(units)
         while queue.ready:
             unit = queue.first()
+            if unit.nodes[0].uid in last_ones.nodes:
+                queue.finish(unit)
+                continue
             instr = self.emit_unit(unit)
             queue.finish(unit)
             last = self.instructions[-1] if self.instructions else None
@@ -450,6 +457,7 @@ class Binder(Products):
             if root.op.name == "reshape" and root.uid not in self.layouts:
                 root = self.uncopied(root)
             self.copy(self.layout(root), fresh(buffer, root.shape, root.dtype))
+        last_ones.emit({i: ("cell", self.cells[self.variables[i].uid]) for i in self.partial})
         return self.instructions
 
     def uncopied(self, node):

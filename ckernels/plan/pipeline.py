@@ -36,6 +36,7 @@ class Draft:
     exact: bool = False  # no part may be left to its oracle for want of a shape
     refused: frozenset = frozenset()  # keys of kernels that cannot be had: oracles run instead
     bands: bool = True  # whether two loops may become one kernel
+    in_place: bool = True  # whether updates may write parts of a variable
     roots: list = field(default_factory=list)
     binder: object = None
     instructions: list = field(default_factory=list)
@@ -47,6 +48,15 @@ class Draft:
 
     def of_updates(self):
         return self.roots[len(self.outputs) :]
+
+    def leaf(self, node):
+        """An input or a variable as it stands in the graph, with the shape it has here."""
+        shape = tuple(self.shapes.get(node, node.shape))
+        return make(node.op, (), {**node.attrs, "shape": shape})
+
+    def variables(self):
+        """The variables of the updates, as the graph has them."""
+        return [self.leaf(variable) for variable, _ in self.updates]
 
     @property
     def schedules(self):
@@ -93,6 +103,12 @@ def rewrite(draft):
     from ..rewrite import optimise  # start-up
 
     draft.roots = optimise(draft.roots, draft.rules.exclude, draft.rules.include)
+    if draft.in_place:
+        from ..rewrite.gathered import gathered_updates  # start-up
+
+        draft.roots[len(draft.outputs) :] = gathered_updates(
+            list(zip(draft.variables(), draft.of_updates())), draft.of_outputs()
+        )
     for (variable, _), new in zip(draft.updates, draft.of_updates()):
         if None not in variable.shape and new.shape != variable.shape:
             raise with_line(
@@ -111,12 +127,13 @@ def schedule(draft):
     draft.roots = ready(draft.roots)  # frees the graph as it was before
     inputs, cells = {}, {}
     for i, node in enumerate(draft.inputs):
-        leaf = make(node.op, (), {**node.attrs, "shape": tuple(draft.shapes[node])})
-        inputs[leaf.uid] = (i, draft.strides.get(node))
+        inputs[draft.leaf(node).uid] = (i, draft.strides.get(node))
     for i, node in enumerate(draft.cells):
-        shape = tuple(draft.shapes.get(node, node.shape))
-        cells[make(node.op, (), {**node.attrs, "shape": shape}).uid] = i
-    draft.binder = Binder(draft.of_outputs(), draft.of_updates(), inputs, cells, draft.refused)
+        cells[draft.leaf(node).uid] = i
+    variables = draft.variables() if draft.in_place else ()
+    draft.binder = Binder(
+        draft.of_outputs(), draft.of_updates(), inputs, cells, draft.refused, variables
+    )
 
 
 def lower(draft):
@@ -146,7 +163,10 @@ def encode(draft):
         tables,
         draft.binder.constants,
         [(n.dtype, n.shape) for n in draft.of_outputs()],
-        [(index[id(v)], n.dtype, n.shape) for (v, _), n in zip(draft.updates, draft.of_updates())],
+        [
+            (~index[id(v)] if i in draft.binder.partial else index[id(v)], n.dtype, n.shape)
+            for i, ((v, _), n) in enumerate(zip(draft.updates, draft.of_updates()))
+        ],
     )
     draft.template.nodes = len(draft.binder.order)
 

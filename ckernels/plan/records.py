@@ -111,10 +111,11 @@ class OrderDims(DimsRecord):
         "op",
         "width",  # 0 elements of 1 byte, 1 of 2, 2 of 4, 3 of 8
         "kind",  # 0 unsigned, 1 signed, 2 float16, 3 bfloat16, 4 float
-        "what",  # 0 sorted values, 1 the places that sort
+        "what",  # 0 values, 1 places, 2 first places of equal indices
         "falling",  # 1: places in falling order
         "length",
         "count",
+        "size",  # of the axis that indices point to; otherwise 0
         "step",
         "apart",
         "sizes",  # near: strides of the operand, far: of the result
@@ -123,5 +124,5 @@ class OrderDims(DimsRecord):
         "slots",  # threads that have scratch of their own
         "none",  # native instructions are of one length
     )
-    NESTED = {"sizes": (3, None), "near": (3, None), "far": (3, None), "none": (17, None)}
+    NESTED = {"sizes": (3, None), "near": (3, None), "far": (3, None), "none": (16, None)}
     WORDS = 36

@@ -26,8 +26,17 @@ def added_first(node):
     if node.op.name != "inc_slice" or node.dtype == "bool" or dtypes.is_complex(node.dtype):
         return node
     x, y = node.inputs
+    if of_variable(x):
+        return node
     total = make("add", (make("slice", (x,), node.attrs), y))
     return make("set_slice", (x, total), node.attrs)
+
+
+def of_variable(x):
+    """Whether `x` is a variable, or one with stores: partial.py adds to it in place."""
+    while x.op.name in STORES:
+        x = x.inputs[0]
+    return x.op.name == "variable"
 
 
 def unit_steps(slices):
@@ -71,7 +80,12 @@ class Stores:
 
     def run(self):
         """The stores in place, by uid; those of a state are there from its row to its new value."""
-        stores = [n for n in self.binder.order if is_store(n) and n.uid in self.unit_of]
+        late = {n.uid for chain in self.binder.partial.values() for n in chain}  # of variables
+        stores = [
+            n
+            for n in self.binder.order
+            if is_store(n) and n.uid in self.unit_of and n.uid not in late
+        ]
         for store in stores:
             part = self.sources[store.uid] = self.part_of(store)
             if part is not None and part[0].uid in self.unit_of:

@@ -135,6 +135,24 @@ def scatter_add(like, indices, g, axis=0):
     )
 
 
+def _run_equal(attrs, indices, like):
+    size = like.shape[0]
+    check_range(indices, 0, size)
+    wide = np.where(indices < 0, indices.astype("int64") + size, indices)
+    _, first, which = np.unique(wide, return_index=True, return_inverse=True)
+    return first[which.reshape(-1)].astype("int64")
+
+
+Op(
+    "first_equal",
+    "opaque",
+    lambda attrs, indices, like: ("int64", indices.shape),
+    _run_equal,
+    doc="For each of a vector of indices into the first axis of the second operand, the first "
+    "place with an equal one: where rows that belong together meet.",
+)
+
+
 # --- along an axis ----------------------------------------------------------------------------
 
 

@@ -215,6 +215,31 @@ def copy_run(lanes):
     ]
 
 
+def checked(array, size):
+    """The Launch that fails where an element of `array` is no index into an axis of `size`."""
+    wide = [k for k, n in enumerate(array.shape) if n != 1]
+    sizes, (strides,) = collapse([array.shape[k] for k in wide], [[array.strides[k] for k in wide]])
+    sizes, strides = sizes or (1,), strides or (0,)
+    dims = Dims()
+    dims.put(sizes[-1], "n")
+    dims.put(size, "size")
+    lines, rows = unravel("row", sizes[:-1], dims)
+    signed = not array.dtype.startswith("u")
+    fields = (
+        ("note", "check: every element is an index into an axis of this size"),
+        ("type", dtypes.C_NAMES[array.dtype]),
+        ("x_row", moved(rows, strides[:-1], dims)),
+        ("x_at", times("i", strides[-1], dims, "sx")),
+        ("index", "k < 0 ? k + size : k" if signed else "k"),
+        ("sizes", block(dims.lines, 1)),
+        ("unravel", block(lines, 2)),
+    )
+    count = product(array.shape)
+    kernel = RawKernel("check_indices", fields, (("in", array.dtype),))
+    took = work(NS_PER_INDEX, count)
+    return Launch(kernel, [_pointer(array)], dims.values, count, 64, took, [array.buffer], [])
+
+
 # ---- scatter ------------------------------------------------------------------------------------
 
 

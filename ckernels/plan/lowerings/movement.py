@@ -413,6 +413,7 @@ rules("lowering").update(
         "patches": later("patches", "patches"),
         "patches_grad": later("patches", "patches_grad"),
         "sort": later("order", "sort"),
+        "first_equal": later("order", "equal"),
         **dict.fromkeys(("argsort", "first_places"), later("order", "places")),
         "mrg_uniform": later("mrg", "uniform"),
         "mrg_choice": later("mrg", "choice"),

@@ -22,8 +22,8 @@ KINDS = {
     "float32": FLOAT,
     "float64": FLOAT,
 }
-SORT, PLACES = range(2)
-NS_SORT, NS_PLACES = 4, 8  # per element, on one core
+SORT, PLACES, EQUAL = range(3)
+NS_SORT, NS_PLACES, NS_EQUAL = 4, 8, 6  # per element, on one core
 MOST_ROWS = 3  # axes of rows
 
 
@@ -57,6 +57,7 @@ def lower(what):
             falling=int(node.attrs.get("falling", False)),
             length=x.shape[axis],
             count=node.shape[axis],
+            size=0,
             step=source.strides[axis],
             apart=target.strides[axis],
             sizes=(*(1 for _ in pad), *sizes),
@@ -69,6 +70,32 @@ def lower(what):
         return emit(binder, node, words(record), [source], ns, target=target)
 
     return ordered
+
+
+def equal(binder, node):
+    """The lowering of first_equal: a vector of indices, and the tensor they point into."""
+    x, like = node.inputs
+    if x.dtype not in KINDS:
+        return False
+    source = binder.layout(x)
+    record = OrderDims(
+        op=ORDER,
+        width=ITEMSIZE[x.dtype].bit_length() - 1,
+        kind=KINDS[x.dtype],
+        what=EQUAL,
+        falling=0,
+        length=x.shape[0],
+        count=x.shape[0],
+        size=like.shape[0],
+        step=source.strides[0],
+        apart=1,
+        sizes=(1,) * MOST_ROWS,
+        near=(0,) * MOST_ROWS,
+        far=(0,) * MOST_ROWS,
+        slots=1,
+        none=(0,) * OrderDims.NESTED["none"][0],
+    )
+    return emit(binder, node, words(record), [source], estimate(x.shape[0]) * NS_EQUAL)
 
 
 sort, places = lower(SORT), lower(PLACES)

@@ -89,9 +89,10 @@ static int sane_order(const ck_order_dims *d)
         if (d->sizes[k] < 0 || !product(&all, d->sizes[k], MOST))
             return 0;
     return d->kind >= 0 && d->kind < 5 && d->width >= 0 && d->width < 4
-           && widths[d->kind] >> d->width & 1 && (d->what | 1) == 1 && (d->falling | 1) == 1
+           && widths[d->kind] >> d->width & 1 && d->what >= 0 && d->what <= 2 && (d->falling | 1) == 1
            && d->length >= 0 && d->length <= INT32_MAX && product(&all, d->length, MOST)
-           && d->count >= 0 && d->count <= d->length && (d->what || d->count == d->length)
+           && d->count >= 0 && d->count <= d->length && (d->what == 1 || d->count == d->length)
+           && d->size >= 0 && (d->what != 2 || d->kind < 2)
            && d->slots >= 1 && d->slots <= 1024;
 }
 

@@ -31,7 +31,8 @@ static order of(const ck_order_dims *d)
     o.rows = d->sizes[0] * d->sizes[1] * d->sizes[2];
     o.tasks = ck_min(d->slots, o.rows);
     o.result = d->what == CK_SORT ? o.size : 8;
-    o.slot_bytes = d->what == CK_SORT ? 2 * o.size * d->length
+    o.slot_bytes = d->what == CK_EQUAL ? ck_equal_scratch(d->length)
+                 : d->what == CK_SORT ? 2 * o.size * d->length
                  : 8 * ck_max(3 * d->length, 4 * (2 * d->count + CK_SPARE));
     o.slot_bytes = (o.slot_bytes + 63) / 64 * 64;
     return o;
@@ -93,7 +94,8 @@ static int run(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
     ck_order_row row = {NULL, NULL, d->length, d->count, d->step, d->apart, (int)d->kind,
                         (int)d->falling, o->scratch + lo * o->slot_bytes};
     const int64_t end = o->rows * hi / o->tasks;
-    const int side_by_side = d->length <= (d->what ? CK_RANKED : o->kernels->longest);
+    const int side_by_side = d->what != CK_EQUAL
+        && d->length <= (d->what ? CK_RANKED : o->kernels->longest);
     (void)unused;
     for (int64_t i = o->rows * lo / o->tasks, next; i < end; i = next) {
         next = side_by_side ? ck_min(end, i + o->kernels->lanes) : i + 1;
@@ -103,9 +105,11 @@ static int run(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
         }
         row.from = o->x + at(d, i, d->near) * o->size;
         row.to = o->out + at(d, i, d->far) * o->result;
+        if (d->what == CK_EQUAL && ck_equal(&row, (int)d->width, d->size) != CK_OK)
+            return CK_EINDEX;
         if (d->what == CK_SORT)
             o->kernels->sort(&row);
-        else
+        else if (d->what == CK_ARGSORT)
             places(o, &row);
     }
     return CK_OK;

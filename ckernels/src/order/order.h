@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { CK_UNSIGNED, CK_SIGNED, CK_HALF, CK_BFLOAT, CK_FLOAT };      /* classes of elements */
-enum { CK_SORT, CK_ARGSORT };                                       /* what is asked for */
+enum { CK_SORT, CK_ARGSORT, CK_EQUAL };                             /* what is asked for */
 enum {
     CK_SPARE = 128,                    /* places found beyond those that are asked for */
     CK_LIBRARY = 512,                  /* words the library's sorts take */
@@ -44,5 +44,9 @@ extern ck_sorter ck_sorters[4];
 /* packed.c: the order of n keys, equal ones as they come. a, b: n words each. Returned is one of
    them; its first n words are the places behind the mask that it sets. */
 uint64_t *ck_order_of(const uint64_t *keys, int64_t n, uint64_t *a, uint64_t *b, uint64_t *mask);
+
+/* equal.c: for each of n indices into an axis of `size` the first place with an equal one. */
+int ck_equal(const ck_order_row *row, int width, int64_t size);
+int64_t ck_equal_scratch(int64_t n);
 
 #endif

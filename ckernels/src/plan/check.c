@@ -277,6 +277,29 @@ static int check_updates(const ck_plan *plan)
     return good;
 }
 
+/* The first instruction of those that write variables in place: they point where the new values
+   are. A scan that holds one, or a call of Python behind it, could show a value half done. */
+static int find_late(ck_plan *plan)
+{
+    plan->late = plan->n_instrs;
+    for (Py_ssize_t i = plan->n_instrs - 1, end = plan->n_rows; i >= 0; i--) {
+        const ck_instr *in = plan->instrs + i;
+        for (Py_ssize_t slot = in->ptr; slot < end; slot++)
+            if (plan->rows[slot].space == CK_NEXT && plan->updates[plan->rows[slot].index].kept)
+                plan->late = i;
+        end = in->ptr < end ? in->ptr : end;
+    }
+    for (Py_ssize_t i = plan->late; i < plan->n_instrs; i++) {
+        int64_t kind = plan->instrs[i].kind;
+        if (kind == CK_PYCALL || kind == CK_SCAN || kind == CK_IF)
+            return bad("a variable is written in place before instruction", i);
+    }
+    for (Py_ssize_t i = 0; i < plan->late; i++)
+        if (i + ck_inner(plan->instrs + i) >= plan->late)
+            return bad("a variable is written in place inside of instruction", i);
+    return 0;
+}
+
 /* The plan alone. Also counts the inputs and cells it uses. One that was copied from another has
    the updates of that; its instructions are checked with the arrays it is made for. */
 int ck_plan_check(ck_plan *plan)
@@ -285,7 +308,8 @@ int ck_plan_check(ck_plan *plan)
     if (plan->arena < 0)
         return bad("negative arena of bytes", (Py_ssize_t)plan->arena);
     if (check_rows(&k) < 0 || ck_scan_check(plan) < 0
-        || (!plan->maker && (check_instrs(&k) < 0 || check_updates(plan) < 0)))
+        || (!plan->maker && (check_instrs(&k) < 0 || check_updates(plan) < 0
+                             || find_late(plan) < 0)))
         return -1;
     for (Py_ssize_t i = 0; i < plan->n_rows; i++) {
         Py_ssize_t index = plan->rows[i].index + 1;

@@ -46,6 +46,8 @@ static int parse_spec(PyObject *item, int with_cell, ck_spec *spec)
     if (with_cell ? !PyArg_ParseTuple(item, "nOO", &spec->cell, &dtype, &shape)
                   : !PyArg_ParseTuple(item, "OO", &dtype, &shape))
         return -1;
+    if (with_cell && spec->cell < 0)
+        spec->kept = 1, spec->cell = ~spec->cell;
     spec->descr = ck_native_descr(dtype);
     if (!spec->descr)
         return -1;
@@ -295,6 +297,7 @@ ck_plan *ck_plan_copy(ck_plan *from)
     if ((plan->updates = copied_specs(from->updates, from->n_updates)))
         plan->n_updates = from->n_updates;
     plan->n_instrs = from->n_instrs;
+    plan->late = from->late;
     plan->n_rows = from->n_rows;
     plan->n_dims = from->n_dims;
     plan->instrs = copied(from->instrs, from->n_instrs * sizeof(ck_instr));
@@ -402,7 +405,9 @@ static PyType_Slot plan_slots[] = {
      "ptrs: int64 (m, 3), rows (space, index, byte offset); spaces: 0 arena, 1 input, 2 cell,\n"
      "3 output, 4 next value of update j, 5 constant.\n"
      "dims: int64 vector. arena: bytes. constants: list of C-contiguous ndarrays.\n"
-     "outputs: list of (dtype, shape). updates: list of (cell index, dtype, shape).\n"
+     "outputs: list of (dtype, shape). updates: list of (cell index, dtype, shape);\n"
+     "~index where the new value begins as the old one: the instructions from the first that\n"
+     "points there are the last ones, cannot fail and write in place if nobody holds the value.\n"
      "pycalls: list of (callable, inputs, outputs), both lists of (row of ptrs, dtype, shape,\n"
      "byte strides). work: estimated ns of one run; above 10000 the GIL is released."},
     {Py_tp_new, plan_new},

@@ -63,13 +63,14 @@ typedef struct {
     int64_t op;
     int64_t width;                      /* 0 elements of 1 byte, 1 of 2, 2 of 4, 3 of 8 */
     int64_t kind;                       /* 0 unsigned, 1 signed, 2 float16, 3 bfloat16, 4 float */
-    int64_t what;                       /* 0 sorted values, 1 the places that sort */
+    int64_t what;                       /* 0 values, 1 places, 2 first places of equal indices */
     int64_t falling;                    /* 1: places in falling order */
     int64_t length, count;
+    int64_t size;                       /* of the axis that indices point to; otherwise 0 */
     int64_t step, apart;
     int64_t sizes[3], near[3], far[3];  /* near: strides of the operand, far: of the result */
     int64_t slots;                      /* threads that have scratch of their own */
-    int64_t none[17];                   /* native instructions are of one length */
+    int64_t none[16];                   /* native instructions are of one length */
 } ck_order_dims;
 
 enum {

@@ -161,6 +161,20 @@ PyArrayObject *ck_cell_next(ck_cell *cell, const ck_spec *spec)
     return ck_fresh(spec->descr, spec->nd, spec->shape, spec->bytes);
 }
 
+/* A buffer that begins as the cell's value: the value itself where nobody but the caller, who holds
+   it `held` times, can reach it, else a copy. */
+PyArrayObject *ck_cell_kept(ck_cell *cell, const ck_spec *spec, int held)
+{
+    PyArrayObject *old = cell->array;
+    int alone = Py_REFCNT(old) == 1 + held && !((PyArrayObject_fields *)old)->weakreflist;
+    if (alone && same_layout(old, spec))
+        return (PyArrayObject *)Py_NewRef((PyObject *)old);
+    PyArrayObject *next = ck_cell_next(cell, spec);
+    if (next)
+        memcpy(PyArray_DATA(next), PyArray_DATA(old), spec->bytes);
+    return next;
+}
+
 /* Make `value` (stolen) the cell's value; returns the old one (owned). */
 PyArrayObject *ck_cell_swap(ck_cell *cell, PyArrayObject *value, int64_t layout)
 {

@@ -163,12 +163,36 @@ static int fill(ck_function *fn, ck_plan *plan, ck_frame *f, PyArrayObject *cons
     }
     for (Py_ssize_t i = 0; i < plan->n_updates; i++, object++) {
         const ck_spec *s = plan->updates + i;
-        if (!(*object = ck_cell_next(fn->cells[s->cell], s)))
+        if (s->kept)                         /* not yet: see `settle` */
+            *base++ = PyArray_BYTES(fn->cells[s->cell]->array);
+        else if ((*object = ck_cell_next(fn->cells[s->cell], s)))
+            *base++ = PyArray_BYTES(*object);
+        else
             return -1;
-        *base++ = PyArray_BYTES(*object);
     }
     for (const ck_patch *p = plan->patches, *end = p + plan->n_patches; p < end; p++)
         f->table[p->slot] = f->base[p->source] + p->offset;
+    return 0;
+}
+
+/* Variables that are written in place are decided on now, with the GIL held until they are
+   written: nobody sees them half done, and what somebody took hold of meanwhile is copied. */
+static int settle(ck_function *fn, ck_plan *plan, ck_frame *f)
+{
+    const Py_ssize_t first = plan->n_sources - plan->n_updates;
+    for (Py_ssize_t j = 0; j < plan->n_updates; j++) {
+        const ck_spec *s = plan->updates + j;
+        if (!s->kept)
+            continue;
+        PyArrayObject *to = ck_cell_kept(fn->cells[s->cell], s, s->cell < plan->n_cells);
+        if (!to)
+            return -1;
+        f->object[first + j] = to;
+        f->base[first + j] = PyArray_BYTES(to);
+    }
+    for (const ck_patch *p = plan->patches, *end = p + plan->n_patches; p < end; p++)
+        if (p->source >= first)
+            f->table[p->slot] = f->base[p->source] + p->offset;
     return 0;
 }
 
@@ -277,8 +301,13 @@ static PyObject *run_held(ck_function *fn, ck_plan *plan, PyArrayObject *const *
     PyObject *result = NULL;
     if (fill(fn, plan, frame, arrays) == 0)
         *code = ck_run(plan, frame, failed, fn->profile);
-    if (*code == CK_OK && (result = take_outputs(fn, plan, frame)))
+    if (*code == CK_OK && plan->late < plan->n_instrs && settle(fn, plan, frame) < 0)
+        *code = CK_EPYTHON;
+    if (*code == CK_OK && (result = take_outputs(fn, plan, frame))) {
+        if (plan->late < plan->n_instrs)
+            ck_run_late(plan, frame, failed, fn->profile);
         commit(fn, plan, frame);
+    }
     release(fn, plan, frame);
     return result;
 }

@@ -79,6 +79,7 @@ typedef struct {
     npy_intp shape[CK_MAXDIMS];
     int64_t bytes, layout;
     Py_ssize_t cell;             /* updates: which cell; outputs: unused */
+    int kept;                    /* of an update: it begins as the old value, written in place */
 } ck_spec;
 
 extern PyTypeObject *ck_buffer_type;
@@ -112,6 +113,7 @@ PyObject *ck_cells_values(PyObject *module, PyObject *tuple);
 PyObject *ck_cells_assign(PyObject *module, PyObject *args);
 PyObject *ck_cells_hold(PyObject *module, PyObject *args);
 PyArrayObject *ck_cell_next(ck_cell *cell, const ck_spec *spec);
+PyArrayObject *ck_cell_kept(ck_cell *cell, const ck_spec *spec, int held);
 PyArrayObject *ck_cell_swap(ck_cell *cell, PyArrayObject *value, int64_t layout);
 void ck_cell_retire(ck_cell *cell, PyArrayObject *old);
 
@@ -176,6 +178,7 @@ typedef struct {
     ck_patch *patches;           /* per call: n_patches; then n_arena when a frame gets its arena */
     Py_ssize_t n_patches, n_arena;
     int64_t arena;
+    Py_ssize_t late;             /* from this instruction on variables are written in place */
     int long_run;                /* worth releasing the GIL */
     ck_frame *idle;
     int n_idle;
@@ -199,6 +202,7 @@ int ck_plan_check_arrays(ck_plan *plan, PyArrayObject *const *inputs, ck_cell *c
 
 /* ---- run.c: walk the instructions ---- */
 int ck_run(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile);
+int ck_run_late(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile);
 int ck_run_bare(ck_plan *plan, ck_frame *frame);
 PyObject *ck_profile_rows(ck_plan *plan);
 

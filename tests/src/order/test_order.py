@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ckernels import _runtime
 from ckernels.plan.instructions import words
-from ckernels.plan.lowerings.order import KINDS, PLACES, SORT
+from ckernels.plan.lowerings.order import EQUAL, KINDS, PLACES, SORT
 from ckernels.plan.records import OrderDims
 from src.natives import OPS, bounds, fenced, ffi, load, same_for_all_threads
 
@@ -17,7 +17,7 @@ DTYPES = sorted(set(KINDS) - {"bfloat16"})
 LENGTHS = (1, 2, 3, 4, 5, 8, 9, 10, 11, 16, 17, 24, 25, 63, 64, 65, 257, 512, 513, 1500)
 
 
-def dims(x, what, out, falling=0, slots=2):
+def dims(x, what, out, falling=0, slots=2, size_of_axis=0):
     """The words for the rows of a matrix x along its last axis."""
     size = x.itemsize
     return words(
@@ -29,6 +29,7 @@ def dims(x, what, out, falling=0, slots=2):
             falling=falling,
             length=x.shape[1],
             count=out.shape[1],
+            size=size_of_axis,
             step=x.strides[1] // size,
             apart=1,
             sizes=(1, 1, x.shape[0]),
@@ -40,20 +41,21 @@ def dims(x, what, out, falling=0, slots=2):
     )
 
 
-def run(x, what, count=None, falling=0, slots=2):
-    """What the runtime makes of the rows of x, which lie between forbidden pages."""
+def run(x, what, count=None, falling=0, slots=2, size_of_axis=0, code=0):
+    """What the runtime makes of the rows of x, which lie between forbidden pages; None where it
+    says `code`."""
     shape = (x.shape[0], x.shape[1] if count is None else count)
     out = fenced(np.zeros(shape, x.dtype if what == SORT else "int64"))
     lib, span = load(), ffi.new("ck_operand *")
-    words_ = ffi.new("int64_t[]", dims(x, what, out, falling, slots))
+    words_ = ffi.new("int64_t[]", dims(x, what, out, falling, slots, size_of_axis))
     scratch = fenced(np.full(-(-lib.ck_native_scratch(words_) // 64) * 64, 255, "uint8"))
     for which, array in enumerate((x, out)):
         assert lib.ck_native_operand(words_, which, span) == 1
         assert (span.low, span.high, span.written) == (*bounds(array), which) or not array.size
     assert lib.ck_native_operand(words_, 2, span) == 1 and span.high == scratch.size
     at = [ffi.cast("void *", a.__array_interface__["data"][0]) for a in (x, out, scratch)]
-    assert lib.ck_native(ffi.new("void *[]", at), words_, ffi.NULL) == 0
-    return out
+    assert lib.ck_native(ffi.new("void *[]", at), words_, ffi.NULL) == code
+    return None if code else out
 
 
 def numbers(draw, dtype, rows, n):
@@ -130,10 +132,27 @@ def test_refused():
     good = dims(x, SORT, x)
     names = {name: k for k, name in enumerate(OrderDims.FIELDS)}
     assert _runtime.native_scratch(good) > 0
-    for name, value in (("width", 4), ("width", 1), ("kind", 5), ("what", 2), ("falling", 2),
+    for name, value in (("width", 4), ("width", 1), ("kind", 5), ("what", 3), ("falling", 2),
                         ("length", -1), ("length", 1 << 31), ("count", 3), ("count", 5),
                         ("sizes", -1)):  # fmt: skip
         bad = list(good)
         bad[names[name]] = value
         with pytest.raises(ValueError):
             _runtime.native_scratch(bad)
+
+
+@pytest.mark.parametrize("dtype", [f"{sign}int{8 << k}" for sign in ("", "u") for k in range(4)])
+@pytest.mark.parametrize("n", [1, 2, 9, 100, 1000])
+def test_first_equal(dtype, n):
+    rng = np.random.default_rng(n)
+    size = min(120, 3 * n)
+    wide = rng.integers(-size if dtype[0] == "i" else 0, size, (1, 2 * n)).astype(dtype)
+    for x in (wide[:, :n], wide[:, ::-2]):
+        x = fenced(x)
+        where = np.where(x < 0, x.astype("int64") + size, x)[0]
+        want = [int(np.flatnonzero(where == w)[0]) for w in where]
+        np.testing.assert_array_equal(run(x, EQUAL, size_of_axis=size)[0], want)
+        for wrong in (size, -size - 1) if dtype[0] == "i" else (size, 255, np.iinfo(dtype).max):
+            bad = x.copy()
+            bad[0, -1] = wrong
+            assert run(bad, EQUAL, size_of_axis=size, code=1) is None

@@ -325,7 +325,7 @@ def test_gemm_instruction_with_epilogue(kernels):
         dict(outputs=[("float64", (-1,))]),
         dict(outputs=[("float64", (1,) * 40)]),
         dict(constants=[np.ones((4, 4)).T]),
-        dict(updates=[(-1, "float64", ())]),
+        dict(updates=[(-1, "float64", ()), (0, "float64", ())]),
         dict(updates=[(0, "float64", ())] * 2),
         dict(constants=[3]),
     ],

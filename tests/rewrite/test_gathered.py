@@ -1,0 +1,100 @@
+"""Which updates become additions to rows, and which almost do."""
+
+import numpy as np
+import pytest
+
+import ckernels as K
+from ckernels import ops
+from ckernels.graph.node import make
+from ckernels.ops.reference import evaluate
+from ckernels.rewrite.gathered import gathered_updates
+
+
+def leaf(shape, dtype):
+    return K.placeholder(shape=shape, dtype=dtype).node
+
+
+W = leaf((50, 3), "float32")
+I, J = leaf((4,), "int64"), leaf((2, 3), "int32")
+G, H = leaf((4, 3), "float32"), leaf((2, 3, 3), "float32")
+RATE = leaf((), "float32")
+RNG = np.random.default_rng(3)
+
+
+def scatter(indices=I, g=G):
+    return make("scatter_add", (W, indices, g), {"axis": 0})
+
+
+def sliced(low, high):
+    zeros = ops.broadcast_to(ops.to_node(np.float32(0), "zeros"), (50, 3))
+    slices = ((low, high, 1), (None, None, 1))
+    return make("set_slice", (zeros, leaf((high - low, 3), "float32")), {"slices": slices})
+
+
+def rewritten(new, *outputs):
+    return gathered_updates([(W, new)], list(outputs))[0]
+
+
+CASES = {
+    "less": lambda: W - scatter() * RATE,
+    "more": lambda: scatter() + W,
+    "divided and negated": lambda: W + -scatter() / RATE,
+    "two": lambda: W - RATE * (scatter() + scatter(J, H) * 2),
+    "a difference": lambda: W - (scatter(J, H) - scatter()),
+    "slice": lambda: W - RATE * sliced(2, 7),
+}
+NEAR = {
+    "decay": lambda: W * RATE - scatter(),
+    "not linear": lambda: W - ops.square(scatter()),
+    "a matrix of factors": lambda: W - scatter() * leaf((50, 3), "float32"),
+    "a row of factors": lambda: W - scatter() * leaf((3,), "float32"),
+    "with a matrix": lambda: W - (scatter() + leaf((50, 3), "float32")),
+    "the wrong way round": lambda: scatter() - W,
+    "another table": lambda: leaf((50, 3), "float32") - scatter(),
+    "half of all rows": lambda: W - scatter(leaf((25,), "int64"), leaf((25, 3), "float32")),
+    "half of all rows as a slice": lambda: W - sliced(0, 25),
+    "slice of something": lambda: W - make(
+        "set_slice", (leaf((50, 3), "float32"), leaf((2, 3), "float32")),
+        {"slices": ((0, 2, 1), (None, None, 1))}),
+    "two slices": lambda: W - (sliced(0, 3) + sliced(2, 4)),
+    "one divided by it": lambda: W - RATE / scatter(),
+    "of itself twice": lambda: (lambda s: W - (s + s))(scatter()),
+}  # fmt: skip
+
+
+def leaves_of(new):
+    from ckernels.graph.walk import toposort
+
+    found = {}
+    for node in toposort([new]):
+        if node.op.name == "placeholder":
+            wide = node.dtype.startswith("int")
+            found[node] = (
+                RNG.integers(-50, 50, node.shape) if wide else RNG.normal(size=node.shape)
+            ).astype(node.dtype)
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rows(name):
+    new = CASES[name]()
+    found, values = rewritten(new), leaves_of(new)
+    assert found.op.name in ("advanced_inc", "inc_slice") and found.inputs[0] is W
+    for got, want in zip(evaluate([found], values), evaluate([new], values)):
+        np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NEAR)
+def test_near_misses(name):
+    new = NEAR[name]()
+    assert rewritten(new) is new
+
+
+def test_what_others_read_is_computed():
+    s = scatter()
+    for outputs in ([s], [s * 2], [ops.sum(s)]):
+        new = W - s
+        assert rewritten(new, *outputs) is new
+    new = W - s
+    assert rewritten(new, new) is new
+    assert rewritten(new, ops.sum(G)) is not new
