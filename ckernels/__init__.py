@@ -360,18 +360,22 @@ _watch(__name__, _refuse)  # Keras's backend is ckernels.compat.keras2, not this
 
 
 def __getattr__(name):
-    """K.sparse, loaded with the first use: most programs need none of it."""
+    """K.sparse and K.jit, loaded with the first use: most programs need none of them."""
     if name == "sparse":
         from .api import sparse  # start-up
 
         return sparse
+    if name == "jit":
+        from . import jit  # start-up
+
+        return jit
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__():
     """What users may want: the public names, K.sparse before its first use too, no rooms."""
     return sorted(
-        {*__all__, "compat", "errors", "sparse", *(n for n in globals() if n[:2] == "__")}
+        {*__all__, "compat", "errors", "jit", "sparse", *(n for n in globals() if n[:2] == "__")}
     )
 
 

@@ -1,0 +1,56 @@
+"""jit: plain NumPy functions as compiled ones, with gradients: `import ckernels as ck; @ck.jit`.
+
+The module is the decorator itself and carries the transforms: ck.jit.grad, ck.jit.vmap ...;
+`from ckernels.jit import jit, grad` is the same. NumPy's meaning is kept; what cannot be traced
+runs in NumPy.
+"""
+
+import sys
+import types
+
+from .function import Jitted
+from .transform import grad, hessian, jacobian, jvp, value_and_grad, vjp, vmap
+
+__all__ = ["jit", "grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "vmap"]
+
+
+def jit(f=None, *, static=(), background=False, strict=False, check=None):
+    """`f`, a function of plain NumPy code, compiled for what it is called with.
+
+    Its first call with new dtypes, ranks or small sizes traces it and compiles; later ones run
+    fused C on all threads, for sizes above 8 without a trace for each. Results, dtypes and scalars
+    are NumPy's; what the function stores into its arguments is stored; names of modules and
+    closures are read at each call. What cannot be traced runs in NumPy, with one note that says
+    why and where, and is counted in `f.report()`.
+
+    static      names or positions of arguments that are part of the trace by their value
+    background  accepted; every call is compiled before it answers
+    strict      what cannot be traced is an error (NotSupported)
+    check       "nan": NaN and inf are errors that say where they began
+
+    Not kept: NumPy's warnings about values (divide by zero), and strides of results.
+
+    >>> from ckernels.jit import jit
+    >>> @jit
+    ... def smooth(x):
+    ...     y = x.copy()
+    ...     y[1:-1] = (x[:-2] + x[1:-1] + x[2:]) / 3
+    ...     return y
+    >>> smooth(np.array([0.0, 3.0, 0.0, 3.0]))
+    array([0., 1., 2., 3.])
+    """
+    options = {"static": static, "background": background, "strict": strict, "check": check}
+    if f is None:
+        return lambda function: jit(function, **options)
+    return Jitted(f.function if type(f) is Jitted else f, **options)
+
+
+class _Decorator(types.ModuleType):
+    """The module as what it is named after."""
+
+    def __call__(self, f=None, **options):
+        return jit(f, **options)
+
+
+_Decorator.__call__.__doc__ = jit.__doc__
+sys.modules[__name__].__class__ = _Decorator

@@ -1,0 +1,148 @@
+"""What a traced function sees in the place of names: of `np`, of `math`, of Python's functions.
+
+NumPy dispatches most of its functions on values by itself; those that make arrays from nothing it
+does not, so the name `np` of a traced function is a Namespace, in which they make traced arrays.
+"""
+
+import builtins
+import math
+import sys
+import types
+
+import numpy as np
+
+from ..base.errors import NotSupported
+from ..numpy.promote import NUMPY
+from ..numpy.rows import call
+from ..numpy.value import Value, result
+from .number import OF_MATH, Number, of_math
+
+REFUSED = {"random", "time", "os", "sys", "datetime", "logging", "threading", "subprocess", "io",
+           "secrets", "uuid", "socket", "gc", "inspect"}  # fmt: skip
+WORLD = {"print", "input", "open", "exec", "eval", "globals", "locals", "vars", "setattr",
+         "delattr", "__import__", "breakpoint", "compile", "id", "hash", "memoryview"}  # fmt: skip
+CREATING = (np.zeros, np.ones, np.empty, np.full, np.arange, np.eye, np.identity)
+
+
+class Refused:
+    """A module whose functions answer differently each time, or change something."""
+
+    def __init__(self, name):
+        self.__dict__["name"] = name
+
+    def __getattr__(self, attribute):
+        raise NotSupported(f"{self.name}.{attribute} in a traced function: what it returns would be "
+                           "the same in each call; pass its result as an argument")  # fmt: skip
+
+
+class Namespace:
+    """NumPy as a traced function sees it."""
+
+    def __init__(self, trace):
+        self.__dict__["trace"] = trace
+        for function in CREATING:
+            self.__dict__[function.__name__] = creating(trace, function)
+        for name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"):
+            self.__dict__[name] = getattr(self, "_" + name.replace("any", "").replace(
+                "contiguous", "").replace("fortran", ""))  # fmt: skip
+        self.__dict__["random"] = Refused("np.random")
+        self.__dict__["ndarray"] = ArrayClass(trace)
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    def __setattr__(self, name, value):
+        raise NotSupported(f"np.{name} is assigned in a traced function")
+
+    def _array(self, object, dtype=None, *, copy=True, order="K", ndmin=0, **options):
+        value = self.trace.array(object, dtype)
+        if options or ndmin > value.ndim:
+            raise NotSupported("np.array with subok, like or more dimensions")
+        same = isinstance(object, Value) and not object.scalar
+        return value.copy() if same and copy and value is object else value
+
+    def _asarray(self, a, dtype=None, order=None, **options):
+        return self.trace.array(a, dtype)
+
+
+class ArrayClass:
+    """np.ndarray as a traced function sees it: it makes arrays, and isinstance knows it."""
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __call__(self, shape, dtype=float, buffer=None, offset=0, strides=None, order=None):
+        if buffer is not None:
+            raise NotSupported("np.ndarray on a buffer")
+        return creating(self.trace, np.empty)(shape, dtype)
+
+
+def creating(trace, function):
+    """A function that makes an array from nothing, as one that makes a traced array."""
+
+    def make(*args, **kwargs):
+        if args and function in (np.zeros, np.ones, np.empty, np.full):
+            shape = args[0]
+            shape = (shape,) if not isinstance(shape, (tuple, list)) else shape
+            args = (tuple(int(s) for s in shape), *args[1:])
+        args = [trace.operand(a) if isinstance(a, (Value, Number)) else a for a in args]
+        if function in (np.eye, np.arange, np.identity):
+            args = [a if not isinstance(a, tuple) else trace.refuse("a range of numbers that are "
+                                                                    "traced") for a in args]
+        return result(trace, call(NUMPY, function, *args, **kwargs), False)
+
+    make.__name__ = function.__name__
+    return make
+
+
+class MathModule:
+    """The module math: functions that are computed as nodes for traced numbers."""
+
+    def __init__(self):
+        for function in OF_MATH:
+            self.__dict__[function.__name__] = of_math(function)
+
+    def __getattr__(self, name):
+        return getattr(math, name)
+
+
+def is_instance(x, kinds):
+    """isinstance, for which a traced array is an array and a traced number a number."""
+    kinds = tuple(_flat(kinds))
+    plain = tuple(np.ndarray if isinstance(k, ArrayClass) else k for k in kinds)
+    if isinstance(x, Number):
+        return issubclass(x.kind, tuple(k for k in plain if isinstance(k, type)))
+    if isinstance(x, Value):
+        return issubclass(x.dtype.type if x.scalar else np.ndarray, plain)
+    return isinstance(x, plain)
+
+
+def _flat(kinds):
+    if isinstance(kinds, (tuple, types.UnionType)):
+        for k in kinds if isinstance(kinds, tuple) else kinds.__args__:
+            yield from _flat(k)
+    else:
+        yield kinds
+
+
+def builtin_names():
+    """Python's functions for a traced function: those that touch the world refuse."""
+    def refusing(name):
+        def refuse(*args, **kwargs):
+            raise NotSupported(f"{name}() in a traced function, which would run once only")
+
+        return refuse
+
+    found = dict(vars(builtins))
+    found.update({name: refusing(name) for name in WORLD if name in found})
+    found["isinstance"] = is_instance
+    return found
+
+
+def library(module):
+    """Whether a module is of Python or of a package that others wrote: its functions are called
+    as they are, and its names do not change."""
+    name = getattr(module, "__name__", module) or ""
+    top = name.partition(".")[0]
+    return top in sys.stdlib_module_names and top != "__main__" or top in (
+        "numpy", "scipy", "ckernels", "numba", "jax", "torch")  # fmt: skip

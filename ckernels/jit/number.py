@@ -1,0 +1,198 @@
+"""Number: a Python int or float while a program is traced: an argument, or the size of an axis.
+
+With arrays it is weak, as Python's numbers are. With other numbers floats compute as nodes, where
+what Python refuses (x / 0.0, an overflow in x ** y) is noted, and then the call is NumPy's. An int
+that is used as an int is pinned: the trace is for that value.
+"""
+
+import math
+import operator
+
+import numpy as np
+
+from .. import ops
+from ..graph.node import constant
+from ..numpy.promote import Weak
+from ..numpy.value import Value, call_ufunc
+
+
+OF_NUMBERS = ("real", "imag", "conjugate", "is_integer", "as_integer_ratio", "bit_length", "hex")
+
+
+class Number:
+    """A traced Python number. kind: int or float; pin(): gives its value, for which the trace is
+    then; size: it is the size of an axis."""
+
+    __slots__ = ("owner", "node", "kind", "pin", "size")
+    __hash__ = None
+    __array_priority__ = 1000.0
+
+    def __init__(self, owner, node, kind, pin, size=False):
+        self.owner, self.node, self.kind, self.pin, self.size = owner, node, kind, pin, size
+
+    def weak(self):
+        """It as an operand of a row."""
+        return Weak(self.node, self.kind)
+
+    def __array_ufunc__(self, ufunc, method, *args, out=None, **options):
+        if method != "__call__":
+            return getattr(ufunc, method)(*[_pinned(a) for a in args], **options)
+        out = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+        return call_ufunc(self.owner, ufunc, args, out, **options)
+
+    def __array_function__(self, function, types, args, kwargs):
+        return self.owner.call(function, args, kwargs)
+
+    def __repr__(self):
+        return f"<traced {self.kind.__name__}>"
+
+    def __int__(self):
+        return int(self.pin())
+
+    def __float__(self):
+        return float(self.pin())
+
+    def __index__(self):
+        return operator.index(self.pin())
+
+    def __bool__(self):
+        return bool(self.pin())
+
+    def __complex__(self):
+        return complex(self.pin())
+
+    def __round__(self, *digits):
+        return round(self.pin(), *digits)
+
+    def __getattr__(self, name):
+        if name not in OF_NUMBERS:
+            raise AttributeError(name)
+        return getattr(self.pin(), name)
+
+    def __eq__(self, other):
+        if isinstance(other, Number) and other.node is self.node:
+            return True
+        return _compared(operator.eq, self, other)
+
+    def __ne__(self, other):
+        if isinstance(other, Number) and other.node is self.node:
+            return False
+        return _compared(operator.ne, self, other)
+
+
+def _pinned(x):
+    return x.pin() if isinstance(x, Number) else x
+
+
+def _compared(function, a, b):
+    if isinstance(b, (Value, np.ndarray, np.generic)):
+        return NotImplemented
+    return function(a.pin(), _pinned(b))
+
+
+def _exact(a, b):
+    """Whether a and b are computed as nodes: floats, with floats or ints."""
+    kinds = {x.kind if isinstance(x, Number) else type(x) for x in (a, b)}
+    return kinds <= {int, float} and float in kinds
+
+
+def _float(x):
+    if isinstance(x, Number):
+        return ops.cast(x.node, "float64")
+    return constant(np.asarray(float(x)))
+
+
+def _divided(owner, a, b):
+    owner.guard(ops.ne(b, 0.0))
+    return ops.true_div(a, b)
+
+
+def _powered(owner, a, b):
+    y = ops.pow(a, b)
+    owner.guard(ops.isfinite(y))
+    return y
+
+
+BUILD = {
+    operator.add: lambda owner, a, b: ops.add(a, b), operator.sub: lambda owner, a, b: ops.sub(a, b),
+    operator.mul: lambda owner, a, b: ops.mul(a, b), operator.truediv: _divided,
+    operator.pow: _powered,
+}  # fmt: skip
+
+
+def _computed(function, a, b):
+    """function(a, b) of numbers, one of them traced at least."""
+    owner = (a if isinstance(a, Number) else b).owner
+    if function in BUILD and _exact(a, b):
+        node = BUILD[function](owner, _float(a), _float(b))
+        return Number(owner, node, float, lambda: owner.ask(node, "a number in Python", float))
+    return function(_pinned(a), _pinned(b))
+
+
+def _binary(function, turned):
+    def operate(self, other):
+        if not isinstance(other, (Number, int, float)) or isinstance(other, np.generic):
+            return NotImplemented if not isinstance(other, complex) else function(
+                *((other, self.pin()) if turned else (self.pin(), other)))  # fmt: skip
+        return _computed(function, *((other, self) if turned else (self, other)))
+
+    return operate
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    _function = getattr(operator, _name)
+    setattr(Number, f"__{_name}__", _binary(_function, False))
+    setattr(Number, f"__r{_name}__", _binary(_function, True))
+for _name in ("lt", "le", "gt", "ge"):
+    def _compare(self, other, function=getattr(operator, _name)):
+        return _compared(function, self, other)
+
+    setattr(Number, f"__{_name}__", _compare)
+for _name in ("and_", "or_", "xor", "lshift", "rshift"):
+    _plain, _function = _name.rstrip("_"), getattr(operator, _name)
+    setattr(Number, f"__{_plain}__", _binary(_function, False))
+    setattr(Number, f"__r{_plain}__", _binary(_function, True))
+
+
+def _unary(build, function):
+    def operate(self):
+        if self.kind is not float:
+            return function(self.pin())
+        node = build(self.node)
+        return Number(self.owner, node, float,
+                      lambda: self.owner.ask(node, "a number in Python", float))  # fmt: skip
+
+    return operate
+
+
+Number.__neg__ = _unary(ops.neg, operator.neg)
+Number.__abs__ = _unary(ops.abs, abs)
+Number.__pos__ = lambda self: self
+
+# functions of the module math that are computed as nodes, and what is true of operands they take
+OF_MATH = {
+    math.sqrt: (ops.sqrt, lambda x: ops.ge(x, 0.0)), math.exp: (ops.exp, None),
+    math.log: (ops.log, lambda x: ops.gt(x, 0.0)), math.sin: (ops.sin, ops.isfinite),
+    math.cos: (ops.cos, ops.isfinite), math.tanh: (ops.tanh, None), math.fabs: (ops.abs, None),
+    math.tan: (ops.tan, ops.isfinite), math.atan: (ops.atan, None), math.erf: (ops.erf, None),
+    math.log1p: (ops.log1p, lambda x: ops.gt(x, -1.0)), math.expm1: (ops.expm1, None),
+}  # fmt: skip
+
+
+def of_math(function):
+    """A function of the module math that takes traced numbers and scalars too."""
+    build, takes = OF_MATH[function]
+
+    def call(*args):
+        x = args[0] if len(args) == 1 else None
+        if not isinstance(x, (Number, Value)) or isinstance(x, Value) and x.dtype.kind not in "fiu":
+            return function(*args)
+        node = ops.cast(x.node if isinstance(x, Number) else ops.reshape(x.read(), []), "float64")
+        found = build(node)
+        if takes is not None:
+            x.owner.guard(takes(node))
+        if function in (math.exp, math.expm1):
+            x.owner.guard(ops.logical_or(ops.isfinite(found), ops.logical_not(ops.isfinite(node))))
+        return Number(x.owner, found, float, lambda: x.owner.ask(found, function.__name__, float))
+
+    return call

@@ -1,0 +1,215 @@
+"""Program: a Python function with all that it reads: names of modules, closures, other functions.
+
+`Program(f)` looks through the code of f and of the functions that it can call. Names that hold
+numbers, arrays or containers are inputs, read at each call; modules, functions and classes are
+checked to be what they were. `build` makes f anew, over namespaces in which `np` is traced.
+"""
+
+import dis
+import math
+import types
+
+import numpy as np
+
+from ..base.errors import NotSupported
+from . import namespace
+
+ASSIGNS = ("STORE_GLOBAL", "DELETE_GLOBAL")
+
+
+class Program:
+    """The names that a function reads. fixed: (dict or cell, name, object); free: (dict or cell,
+    name) whose values are inputs."""
+
+    def __init__(self, function):
+        self.function, self.fixed, self.free = function, [], []
+        self.known = {}  # {id of a function: the function}
+        self.look(function)
+
+    def look(self, function):
+        if id(function) in self.known:
+            return
+        self.known[id(function)] = function
+        if not isinstance(function, types.FunctionType):
+            self.check(function)
+            return
+        code = function.__code__
+        if code.co_flags & 0x2A0:  # generators and coroutines
+            raise NotSupported(f"{function.__name__} is a generator or a coroutine")
+        for name in sorted(names_of(code, set(code.co_freevars))):
+            if name in function.__globals__:
+                self.add(function.__globals__, name, function.__globals__[name])
+            elif name in namespace.WORLD:
+                raise NotSupported(f"{function.__name__} calls {name}, which would run once only")
+        for cell in function.__closure__ or ():
+            try:
+                self.add(cell, "cell_contents", cell.cell_contents)
+            except ValueError:
+                raise NotSupported(f"{function.__name__} reads a name without a value") from None
+        for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            if not isinstance(default, (bool, int, float, complex, str, type(None), type, np.dtype,
+                                        tuple, types.FunctionType)):  # fmt: skip
+                raise NotSupported(f"{function.__name__} has a default value that may change")
+
+    @staticmethod
+    def check(function):
+        """NotSupported for a callable that is no function of Python's and none of NumPy's."""
+        if not isinstance(function, np.ufunc) and type(function) is not type(np.sum):
+            raise NotSupported(f"{function!r} is not written in Python")
+
+    def add(self, holder, name, value):
+        inner = getattr(value, "traced_function", None)
+        if inner is not None and not isinstance(value, type):
+            self.fixed.append((holder, name, value))
+            for each in inner():
+                self.look(each)
+        elif isinstance(value, types.FunctionType):
+            self.fixed.append((holder, name, value))
+            if not namespace.library(value.__module__):
+                self.look(value)
+        elif isinstance(value, (types.ModuleType, type, types.BuiltinFunctionType, np.ufunc)) or (
+            type(value) is type(np.sum)
+        ):
+            self.fixed.append((holder, name, value))
+        else:
+            self.free.append((holder, name))
+
+    def current(self):
+        """The values of the free names, as they are now; None where a fixed one has changed."""
+        for holder, name, value in self.fixed:
+            if _get(holder, name) is not value:
+                return None
+        return [_get(holder, name) for holder, name in self.free]
+
+
+_missing = object()
+
+
+def _get(holder, name):
+    if type(holder) is dict:
+        return holder.get(name, _missing)
+    return getattr(holder, name, _missing)
+
+
+def names_of(code, cells):
+    """The names that code reads from its module, with those of functions inside of it.
+
+    NotSupported where it assigns to names of its module, or to `cells`, the names of a closure.
+    """
+    found = set()
+    for step in dis.get_instructions(code):
+        if step.opname in ASSIGNS or (step.opname == "STORE_DEREF" and step.argval in cells):
+            raise NotSupported(f"it assigns to {step.argval!r}, which is a name outside of it")
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            found.add(step.argval)
+        if step.opname == "IMPORT_NAME":
+            raise NotSupported(f"it imports {step.argval!r} while it runs")
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            found |= names_of(each, cells)
+    return found
+
+
+class Build:
+    """One making of a Program's functions, for one trace. values: {(id of holder, name): traced
+    value} of the free names."""
+
+    def __init__(self, trace, program):
+        self.trace, self.program, self.made, self.values = trace, program, {}, {}
+        self.classes = {}
+        self.builtins = namespace.builtin_names()
+        self.numpy = namespace.Namespace(trace)
+        self.math = namespace.MathModule()
+        self.own = {id(np): self.numpy, id(np.random): namespace.Refused("np.random"),
+                    id(math): self.math}  # fmt: skip
+        self.own.update({id(getattr(math, name)): f for name, f in vars(self.math).items()})
+        self.own.update({id(getattr(np, name)): made for name, made in vars(self.numpy).items()
+                         if name != "trace"})  # fmt: skip
+
+    def name(self, values):
+        """Give the free names their traced values."""
+        self.values = dict(zip(((id(h), n) for h, n in self.program.free), values))
+
+    def of_class(self, kind):
+        """A class like `kind` whose methods have traced names; what a method reads of its module
+        must be modules, functions and classes, for numbers and arrays there may change."""
+        found = self.classes.get(kind)
+        if found is not None:
+            return found
+        own = {}
+        for base in kind.__mro__[-2::-1]:
+            for name, value in vars(base).items():
+                if isinstance(value, types.FunctionType) and name != "__init__":
+                    own[name] = self.method(value)
+                elif isinstance(value, property) and value.fget is not None:
+                    own[name] = property(self.method(value.fget))
+        own["traced_from"] = kind
+        found = self.classes[kind] = type(kind)(kind.__name__, (kind,), own)
+        return found
+
+    def method(self, function):
+        def method(*args, **kwargs):
+            inner = getattr(function, "function", function)
+            program = Program(inner)
+            if program.free:
+                raise NotSupported(f"{inner.__qualname__} reads names of its module that may "
+                                   "change: give them to the object or as arguments")  # fmt: skip
+            return self.function(inner)(*args, **kwargs)
+
+        return method
+
+    def seen(self, holder, name, value):
+        """What stands for the object that a name has."""
+        if (id(holder), name) in self.values:
+            return self.values[id(holder), name]
+        if id(value) in self.own:
+            return self.own[id(value)]
+        if getattr(value, "traced_function", None) is not None and not isinstance(value, type):
+            return value.traced(self)
+        if isinstance(value, types.FunctionType) and not namespace.library(value.__module__):
+            return self.function(value)
+        if isinstance(value, types.ModuleType):
+            if value.__name__.partition(".")[0] in namespace.REFUSED:
+                return namespace.Refused(value.__name__)
+            return value if namespace.library(value) else UserModule(self, value)
+        return value
+
+    def function(self, original):
+        """`original` with traced names."""
+        if not isinstance(original, types.FunctionType):
+            return original
+        found = self.made.get(id(original))
+        if found is not None:
+            return found
+        names = {"__builtins__": self.builtins, "__name__": original.__module__}
+        cells = tuple(types.CellType() for _ in original.__closure__ or ())
+        made = types.FunctionType(original.__code__, names, original.__name__,
+                                  original.__defaults__, cells or None)  # fmt: skip
+        made.__kwdefaults__ = original.__kwdefaults__
+        self.made[id(original)] = made  # before its names: functions call themselves
+        for name in names_of(original.__code__, set(original.__code__.co_freevars)):
+            if name in original.__globals__:
+                value = original.__globals__[name]
+                names[name] = self.seen(original.__globals__, name, value)
+        for cell, old in zip(cells, original.__closure__ or ()):
+            cell.cell_contents = self.seen(old, "cell_contents", old.cell_contents)
+        return made
+
+
+class UserModule:
+    """A module of the user's: its functions are traced, its data is not."""
+
+    def __init__(self, build, module):
+        self.__dict__.update(build=build, module=module)
+
+    def __getattr__(self, name):
+        value = getattr(self.module, name)
+        kinds = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType, np.ufunc)
+        if not isinstance(value, kinds):
+            raise NotSupported(f"{self.module.__name__}.{name} is data of another module, which a "
+                               "trace would not see change; import the name")  # fmt: skip
+        if isinstance(value, types.FunctionType) and not namespace.library(value.__module__):
+            inner = Program(value)
+            if inner.free:
+                raise NotSupported(f"{self.module.__name__}.{name} reads names that may change")
+        return self.build.seen(vars(self.module), name, value)

@@ -1,0 +1,308 @@
+"""Transforms of functions: gradients, Jacobians, directional derivatives, batches; composable.
+
+A transform runs the function inside of the trace, over fresh placeholders, differentiates what
+came out by `autodiff` and puts the arguments in their places. There is no NumPy to fall back to
+for a derivative, so what cannot be traced is an error that names the line.
+"""
+
+import numpy as np
+
+from ..autodiff import batch as batching
+from ..autodiff import reverse
+from ..base.errors import ArgumentError, CKernelsError, DTypeError, NotSupported, ShapeError
+from ..graph.walk import rebuild
+from ..numpy.value import Value
+from .function import Jitted, is_any
+from .number import Number
+from .program import Program
+from .trace import Asked, placeholder
+from .trees import flatten, put_together
+
+
+class Transformed(Jitted):
+    """A transform of a function. apply(build, function over traced names, args, kwargs) -> what it
+    returns, traced."""
+
+    def __init__(self, inner, apply, name):
+        inner = inner if isinstance(inner, Jitted) else Jitted(inner)
+        super().__init__(inner.function, check=inner.check)
+        self.inner, self.apply = inner, apply
+        self.static, self.__name__ = inner.static, f"{name} of {inner.__name__}"
+        self.__qualname__ = self.__name__
+
+    def __reduce__(self):
+        raise TypeError(f"{self.__name__} has no name to be pickled by: make it where it is used")
+
+    def looked(self):
+        functions = self.traced_function()
+        program = Program(functions[0])
+        for each in functions[1:]:
+            program.look(each)
+        return program
+
+    def traced_function(self):
+        return self.inner.traced_function()
+
+    def body(self, build):
+        function = self.inner.body(build)
+        return lambda *args, **kwargs: self.apply(build.trace, function, args, kwargs)
+
+    def traced(self, build):
+        return self.body(build)
+
+    def original(self, args, kwargs, problem):
+        """There is no derivative but the trace's: an error says why it is not to be had."""
+        if problem is None:
+            raise ZeroDivisionError(f"{self.__name__}: a Python number is divided by 0, or is "
+                                    "outside of what a function of the module math takes")  # fmt: skip
+        cause = getattr(problem, "cause", problem)
+        if not isinstance(problem, Asked) and (cause is not problem or isinstance(cause, CKernelsError)):
+            raise cause
+        line = getattr(problem, "line", None)
+        where = f" ({line[0]}:{line[1]})" if line else ""
+        raise NotSupported(f"{self.__name__}: the function asks for {problem}{where}, which has "
+                           "no derivative; choose with np.where, or give it as an argument")  # fmt: skip
+
+
+def numbered(argnums, count, name):
+    """Positions of arguments as a tuple."""
+    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    if any(not -count <= p < count for p in places):
+        raise ArgumentError(f"{name}: argnums is {argnums}, but the call has {count} arguments")
+    return tuple(p % count for p in places)
+
+
+class Inside:
+    """A function run over fresh placeholders for the leaves of some of its arguments."""
+
+    def __init__(self, trace, function, args, kwargs, places, drop=None):
+        self.trace, self.old = trace, []
+        self.described = flatten(tuple(args[p] for p in places), is_any, self.old)
+        self.actual = [trace.array(x).read() if not isinstance(x, Number) else x.node
+                       for x in self.old]  # fmt: skip
+        self.new = [placeholder(n.dtype, n.shape if drop is None else drop(i, n))
+                    for i, n in enumerate(self.actual)]  # fmt: skip
+        values = [self.wrapped(x, n) for x, n in zip(self.old, self.new)]
+        args = list(args)
+        for p, part in zip(places, put_together(self.described, iter(values))):
+            args[p] = part
+        trace.inside.append(None if drop is not None else dict(zip(self.new, self.actual)))
+        try:
+            self.found = function(*args, **kwargs)
+        finally:
+            trace.inside.pop()
+        if any(isinstance(v, Value) and v.version for v in values):
+            raise NotSupported("a transformed function writes into its arguments: copy them first")
+
+    def wrapped(self, x, node):
+        """A leaf of its own kind around its placeholder."""
+        if isinstance(x, Number):
+            def pin():
+                raise Asked("a number in Python of what it is differentiated by")
+
+            return Number(self.trace, node, x.kind, pin)
+        scalar = isinstance(x, Value) and x.scalar or not isinstance(x, (Value, np.ndarray))
+        return Value(self.trace, node, scalar, True)
+
+    def cost(self, name, found=None):
+        """The node of a result that has to be one scalar."""
+        found = self.found if found is None else found
+        if not isinstance(found, (Value, Number)):
+            raise DTypeError(f"{name}: the function returns {type(found).__name__}, which does not "
+                             "depend on its arguments as a float does")  # fmt: skip
+        node = found.node if isinstance(found, Number) else found.read()
+        if node.ndim:
+            raise ShapeError(f"{name}: the function has to return a scalar, not an array of shape "
+                             f"{node.shape}; sum it, or take jacobian")  # fmt: skip
+        return node
+
+    def actualise(self, nodes):
+        """Nodes over the placeholders as nodes over the arguments, as Values."""
+        nodes = rebuild(list(nodes), dict(zip(self.new, self.actual)))
+        return [Value(self.trace, n, n.ndim == 0, True) for n in nodes]
+
+    def results(self, tree):
+        """A tree of results over the arguments."""
+        leaves = []
+        described = flatten(tree, lambda x: isinstance(x, (Value, Number)) or is_any(x), leaves)
+        nodes = [x.node if isinstance(x, Number) else self.trace.array(x).read() for x in leaves]
+        return put_together(described, iter(self.actualise(nodes)))
+
+    def floats(self, name):
+        for x, n in zip(self.old, self.new):
+            if np.dtype(n.dtype).kind not in "fc":
+                raise DTypeError(f"{name}: the derivative by an argument of {n.dtype} is asked "
+                                 "for; give a float, or other argnums")  # fmt: skip
+
+    def tree(self, nodes, argnums):
+        """Derivatives in the nesting of the arguments they are by."""
+        found = put_together(self.described, iter(self.actualise(nodes)))
+        return found[0] if isinstance(argnums, int) else found
+
+
+def value_and_grad(function, argnums=0, has_aux=False):
+    """A function that returns (value, gradient) of `function`, which returns a float scalar.
+
+    argnums: the argument, or several, to differentiate by; arguments may be nested tuples, lists
+    and dicts of arrays and floats, and gradients have their nesting. has_aux: the function returns
+    (value, more), and the result is ((value, more), gradient). float64 arrays stay float64.
+    Raises NotSupported, with the line, where the function cannot be traced; ShapeError where it
+    returns no scalar; DTypeError for arguments of integers.
+
+    >>> from ckernels.jit import value_and_grad
+    >>> def energy(x):
+    ...     return np.sum(x**2) / 2
+    >>> value_and_grad(energy)(np.array([1.0, 2.0]))
+    (np.float64(2.5), array([1., 2.]))
+    """
+
+    def apply(trace, f, args, kwargs):
+        inside = Inside(trace, f, args, kwargs, numbered(argnums, len(args), "value_and_grad"))
+        inside.floats("grad")
+        value = inside.found[0] if has_aux else inside.found
+        cost = inside.cost("grad", value)
+        slopes = reverse.grad(cost, inside.new, disconnected="zero")
+        return inside.results(inside.found), inside.tree(slopes, argnums)
+
+    return Transformed(function, apply, "value_and_grad")
+
+
+def grad(function, argnums=0, has_aux=False):
+    """A function that returns the gradient of `function` by the argument `argnums`: see
+    `value_and_grad`. has_aux: the result is (gradient, more).
+
+    >>> from ckernels.jit import grad
+    >>> grad(grad(lambda x: x**3))(2.0)
+    np.float64(12.0)
+    """
+
+    def apply(trace, f, args, kwargs):
+        inside = Inside(trace, f, args, kwargs, numbered(argnums, len(args), "grad"))
+        inside.floats("grad")
+        value = inside.found[0] if has_aux else inside.found
+        cost = inside.cost("grad", value)
+        slopes = inside.tree(reverse.grad(cost, inside.new, disconnected="zero"), argnums)
+        return (slopes, inside.results(inside.found[1])) if has_aux else slopes
+
+    return Transformed(function, apply, "grad")
+
+
+def jacobian(function, argnums=0):
+    """A function that returns d function / d argument, of shape result.shape + argument.shape.
+
+    >>> from ckernels.jit import jacobian
+    >>> jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+
+    def apply(trace, f, args, kwargs):
+        inside = Inside(trace, f, args, kwargs, numbered(argnums, len(args), "jacobian"))
+        inside.floats("jacobian")
+
+        def rows(x):
+            node = x.node if isinstance(x, Number) else x.read()
+            return inside.tree(reverse.jacobian(node, inside.new, disconnected="zero"), argnums)
+
+        leaves = []
+        described = flatten(inside.found, is_any, leaves)
+        return put_together(described, iter([rows(x) for x in leaves]))
+
+    return Transformed(function, apply, "jacobian")
+
+
+def hessian(function, argnums=0):
+    """A function that returns the second derivatives of a scalar `function` by one argument.
+
+    >>> from ckernels.jit import hessian
+    >>> hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    """
+    return jacobian(grad(function, argnums), argnums)
+
+
+def jvp(function, primals, tangents):
+    """(function(*primals), its derivative along `tangents`, which have the shapes of primals).
+
+    >>> from ckernels.jit import jvp
+    >>> jvp(np_square := (lambda x: x * x), (3.0,), (1.0,))
+    (9.0, np.float64(6.0))
+    """
+    return _pushed(function)(tuple(primals), tuple(tangents))
+
+
+def _pushed(function):
+    def apply(trace, f, args, kwargs):
+        primals, tangents = args
+        inside = Inside(trace, f, primals, {}, tuple(range(len(primals))))
+        inside.floats("jvp")
+        given = []
+        flatten(tangents, is_any, given)
+        along = [x.node if isinstance(x, Number) else trace.array(x).read() for x in given]
+        leaves = []
+        described = flatten(inside.found, is_any, leaves)
+        nodes = [x.node if isinstance(x, Number) else x.read() for x in leaves]
+        slopes = reverse.Rop(nodes, inside.new, along)
+        return (inside.results(inside.found),
+                put_together(described, iter(inside.actualise(slopes))))  # fmt: skip
+
+    return Transformed(function, apply, "jvp")
+
+
+def vjp(function, *primals):
+    """(function(*primals), pull): pull(cotangent) is a tuple of products of the cotangent, which
+    has the shape of the result, with the derivative by each argument.
+
+    >>> from ckernels.jit import vjp
+    >>> value, pull = vjp(lambda x: x * x, np.array([1.0, 2.0]))
+    >>> pull(np.array([1.0, 10.0]))
+    (array([ 2., 40.]),)
+    """
+
+    def apply(trace, f, args, kwargs):
+        *points, cotangent = args
+        inside = Inside(trace, f, points, {}, tuple(range(len(points))))
+        inside.floats("vjp")
+        leaves, given = [], []
+        flatten(inside.found, is_any, leaves)
+        flatten(cotangent, is_any, given)
+        nodes = [x.node if isinstance(x, Number) else x.read() for x in leaves]
+        along = [x.node if isinstance(x, Number) else trace.array(x).read() for x in given]
+        slopes = reverse.Lop(nodes, inside.new, along, disconnected="zero")
+        return put_together(inside.described, iter(inside.actualise(slopes)))
+
+    back = Transformed(function, apply, "vjp")
+    inner = function if isinstance(function, Jitted) else Jitted(function)
+    return inner(*primals), lambda cotangent: back(*primals, cotangent)
+
+
+def vmap(function, in_axes=0, out_axes=0):
+    """`function` for each element along an axis of its arguments, as one computation.
+
+    in_axes: the axis of each argument, one for all or a tuple; None for an argument that is the
+    same for all. out_axes: where the new axis is in results.
+
+    >>> from ckernels.jit import vmap
+    >>> vmap(np.dot, (0, None))(np.eye(2), np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
+
+    def apply(trace, f, args, kwargs):
+        axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+        if len(axes) != len(args) or all(a is None for a in axes):
+            raise ArgumentError(f"vmap: in_axes {in_axes} for {len(args)} arguments")
+        places = tuple(i for i, a in enumerate(axes) if a is not None)
+        moved = list(args)
+        for p in places:
+            moved[p] = np.moveaxis(trace.array(args[p]), axes[p], 0)
+        inside = Inside(trace, f, moved, kwargs, places, lambda i, n: n.shape[1:])
+        leaves = []
+        described = flatten(inside.found, is_any, leaves)
+        nodes = [x.node if isinstance(x, Number) else trace.array(x).read() for x in leaves]
+        wide = batching.batched(nodes, dict(zip(inside.new, inside.actual)))
+        values = [Value(trace, n, False, True) for n in wide]
+        values = [np.moveaxis(v, 0, out_axes) if out_axes else v for v in values]
+        return put_together(described, iter(values))
+
+    return Transformed(function, apply, "vmap")

@@ -1,0 +1,84 @@
+"""Nested arguments and results as flat leaves: tuples, lists, dicts, None, dataclasses, named tuples
+and plain objects by their attributes. What stays is a description that is equal for equal shapes of
+nesting, to be put together again around other leaves.
+"""
+
+import enum
+import types
+
+import numpy as np
+
+from ..base.errors import NotSupported
+
+DEEPEST = 32  # levels of nesting; beyond it is a circle
+STATIC = (str, bytes, bool, int, float, complex, type(None), type, types.FunctionType, types.BuiltinFunctionType, slice,
+          types.ModuleType, np.dtype, range, enum.Enum, np.ufunc, type(Ellipsis),
+          types.MethodDescriptorType, type(NotImplemented))  # fmt: skip
+LEAF = "leaf"
+
+
+def flatten(tree, is_leaf, leaves, depth=0):
+    """The description of `tree`; its leaves, as is_leaf tells, are appended to `leaves`.
+
+    Raises NotSupported for an object whose state cannot be read: a generator, a file.
+    """
+    if is_leaf(tree):
+        leaves.append(tree)
+        return LEAF
+    if depth > DEEPEST:
+        raise NotSupported("an argument that holds itself, or is nested too deep")
+    kind = type(tree)
+    if isinstance(tree, STATIC):
+        return ("static", kind, _hashable(tree))
+    if kind in (tuple, list) or (isinstance(tree, tuple) and hasattr(kind, "_fields")):
+        return (kind, tuple([flatten(t, is_leaf, leaves, depth + 1) for t in tree]))
+    if kind is dict:
+        parts = tuple([flatten(t, is_leaf, leaves, depth + 1) for t in tree.values()])
+        return (dict, tuple([(type(k), k) for k in tree]), parts)
+    if callable(tree) and kind.__module__ == "numpy":
+        return ("static", kind, tree)
+    kind = getattr(kind, "traced_from", kind)
+    if _plain(kind):
+        parts = vars(tree)
+        found = tuple([flatten(t, is_leaf, leaves, depth + 1) for t in parts.values()])
+        return (object, kind, tuple(parts), found)
+    raise NotSupported(f"an argument of type {kind.__name__}, whose state cannot be traced")
+
+
+def _hashable(tree):
+    if isinstance(tree, slice):
+        return (tree.start, tree.stop, tree.step)
+    return tree
+
+
+def _plain(kind):
+    """Whether objects of a class are their attributes: written in Python, with no slots, and no
+    state that a base class in C keeps."""
+    if kind.__module__ in ("builtins", "numpy") or kind.__module__.startswith("numpy."):
+        return False
+    own = [c for c in kind.__mro__[:-1]]
+    return bool(own) and all(
+        c.__flags__ & (1 << 9) and "__slots__" not in vars(c) for c in own  # a class of Python's
+    )
+
+
+def put_together(description, leaves, of_class=None):
+    """The tree of a description, with the next ones of the iterator `leaves`. of_class: class ->
+    the class that objects of it get."""
+    if description == LEAF:
+        return next(leaves)
+    kind = description[0]
+    if kind == "static":
+        found = description[2]
+        return slice(*found) if description[1] is slice else found
+    if kind is dict:
+        keys = [k for _, k in description[1]]
+        return dict(zip(keys, [put_together(d, leaves, of_class) for d in description[2]]))
+    if kind is object:
+        kind = description[1]
+        made = object.__new__(kind if of_class is None else of_class(kind))
+        values = [put_together(d, leaves, of_class) for d in description[3]]
+        vars(made).update(zip(description[2], values))
+        return made
+    parts = [put_together(d, leaves, of_class) for d in description[1]]
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)

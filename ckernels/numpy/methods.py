@@ -1,0 +1,251 @@
+"""The methods and views of arrays that Values have: reshape, transpose, sums, copies, in NumPy's
+words. Each is a view where NumPy gives one, else a call of NumPy's function, which has a row."""
+
+import operator
+
+import numpy as np
+
+from .. import ops
+from ..graph.shapes import axis_of
+from ..ops.shape import sized
+from .promote import supported
+from .value import Value, store
+
+
+def reshape(x, *shape, order="C", copy=None):
+    """x.reshape: a view where the elements lie in C order."""
+    shape = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    if order not in ("C", "A"):
+        x.owner.refuse(f"reshape with order={order!r}")
+    shape = [operator.index(s) for s in shape]
+    new = ops.reshape(x.read(), shape)
+    if x.scalar:
+        return x.fresh(new, plain=True)
+
+    def put(base, node):
+        return ops.reshape(node, sized(base))
+
+    return x.view(lambda n: ops.reshape(n, shape), put if x.plain else None,
+                  lambda a: a.reshape(shape), x.plain)  # fmt: skip
+
+
+def ravel(x, order="C"):
+    return reshape(x, -1, order=order)
+
+
+def flatten(x, order="C"):
+    if order != "C":
+        x.owner.refuse(f"flatten with order={order!r}")
+    return x.fresh(ops.flatten(x.read()), plain=True)
+
+
+def transpose(x, *axes):
+    """x.transpose: always a view."""
+    axes = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+    order = list(range(x.ndim))[::-1] if axes is None else [axis_of(a, x.ndim) for a in axes]
+    if sorted(order) != list(range(x.ndim)):
+        raise ValueError("axes don't match array")
+    back = sorted(range(x.ndim), key=order.__getitem__)
+    if order == sorted(order):
+        return x.view(lambda n: n, lambda n, v: v, lambda a: a.transpose(order), x.plain)
+    return x.view(lambda n: ops.transpose(n, order), lambda n, v: ops.transpose(v, back),
+                  lambda a: a.transpose(order))  # fmt: skip
+
+
+def swapaxes(x, axis1, axis2):
+    order = list(range(x.ndim))
+    a, b = axis_of(axis1, x.ndim), axis_of(axis2, x.ndim)
+    order[a], order[b] = order[b], order[a]
+    return transpose(x, order)
+
+
+def moveaxis(x, source, destination):
+    order = np.moveaxis(np.empty(range(2, 2 + x.ndim)), source, destination).shape
+    return transpose(x, [d - 2 for d in order])
+
+
+def expand_dims(x, axis):
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple(sorted(axis_of(a, x.ndim + len(axes)) for a in axes))
+    return x.view(lambda n: ops.expand(n, axes), lambda n, v: ops.squeeze(v, axes),
+                  lambda a: np.expand_dims(a, axes), x.plain)  # fmt: skip
+
+
+def squeeze(x, axis=None):
+    shape = x.read().shape
+    if axis is None and None in shape:
+        x.owner.pin_sizes()
+    axes = tuple(i for i, d in enumerate(shape) if d == 1) if axis is None else tuple(
+        axis_of(a, x.ndim) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))
+    )
+    if any(shape[a] != 1 for a in axes):
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return x.view(lambda n: ops.squeeze(n, axes), lambda n, v: ops.expand(v, axes),
+                  lambda a: np.squeeze(a, axes), x.plain)  # fmt: skip
+
+
+def atleast(ndim):
+    def view(*arrays):
+        owner = next(a.owner for a in arrays if isinstance(a, Value))
+        found = []
+        for a in arrays:
+            a = owner.array(a)
+            missing = max(ndim - a.ndim, 0)
+            if ndim == 3 and missing:
+                axes = {3: (0, 1, 2), 2: (0, 2), 1: (2,)}[missing]
+            else:
+                axes = tuple(range(missing))
+            found.append(expand_dims(a, axes) if axes else a)
+        return found[0] if len(found) == 1 else tuple(found)
+
+    return view
+
+
+def flip(m, axis=None):
+    axes = range(m.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = {axis_of(a, m.ndim) for a in axes}
+    return m[tuple(slice(None, None, -1 if i in axes else None) for i in range(m.ndim))]
+
+
+def split(equal):
+    def views(ary, indices_or_sections, axis=0):
+        size, at = operator.index(ary.shape[axis]), indices_or_sections
+        if isinstance(at, (int, np.integer)):
+            if equal and size % at:
+                raise ValueError("array split does not result in an equal division")
+            each, more = divmod(size, int(at))
+            at = np.cumsum([each + (i < more) for i in range(at)])[:-1]
+        bounds = [0, *map(int, at), size]
+        whole = (slice(None),) * axis_of(axis, ary.ndim)
+        return [ary[(*whole, slice(a, b))] for a, b in zip(bounds, bounds[1:])]
+
+    return views
+
+
+def astype(x, dtype, order="K", casting="unsafe", subok=True, copy=True):
+    name = supported(np.dtype(dtype))
+    if not copy and name == x.dtype:
+        return x
+    if x.dtype.kind == "c" and np.dtype(name).kind not in "cb":
+        x.owner.refuse("complex numbers cast to real ones")
+    return x.fresh(ops.cast(x.read(), name), x.scalar, x.plain)
+
+
+def copy(x, order="C", subok=False):
+    return x.fresh(x.read(), x.scalar, True)
+
+
+def fill(x, value):
+    x[...] = value
+
+
+def item(x, *args):
+    return x.owner.ask(x[args].read() if args else x.read(), "x.item()")
+
+
+def tolist(x):
+    return np.asarray(x.owner.ask(x.read(), "x.tolist()")).tolist()
+
+
+def copyto(dst, src, casting="same_kind", where=True):
+    owner = dst.owner
+    if where is not True:
+        mask = owner.array(where).read()
+        src = Value(owner, ops.where(mask, ops.cast(owner.array(src).read(), dst.dtype.name),
+                                     dst.read()))  # fmt: skip
+    dst[...] = src
+
+
+def fill_diagonal(a, val, wrap=False):
+    if a.ndim != 2 or wrap or np.ndim(val):
+        a.owner.refuse("fill_diagonal of more than a matrix and a number")
+    n = min(operator.index(s) for s in a.shape)
+    a[np.arange(n), np.arange(n)] = val
+
+
+# {function of NumPy: what it is on Values}: those that give views, ask for shapes, or store
+VIEWS = {
+    np.reshape: lambda a, shape=None, order="C", *, copy=None: reshape(a, shape, order=order),
+    np.ravel: ravel, np.transpose: lambda a, axes=None: transpose(a, axes) if axes is not None
+    else transpose(a), np.swapaxes: swapaxes, np.moveaxis: moveaxis, np.expand_dims: expand_dims,
+    np.squeeze: squeeze, np.atleast_1d: atleast(1), np.atleast_2d: atleast(2),
+    np.atleast_3d: atleast(3), np.flip: flip, np.fliplr: lambda m: flip(m, 1),
+    np.flipud: lambda m: flip(m, 0), np.split: split(True), np.array_split: split(False),
+    np.copy: copy, np.copyto: copyto, np.fill_diagonal: fill_diagonal,
+    np.ndim: lambda a: a.ndim, np.size: lambda a, axis=None: a.size if axis is None
+    else a.shape[axis], np.shape: lambda a: a.shape,
+    np.iscomplexobj: lambda x: x.dtype.kind == "c", np.isrealobj: lambda x: x.dtype.kind != "c",
+}  # fmt: skip
+
+
+def of_numpy(function):
+    """The method of a Value that NumPy's function of the same operands is."""
+
+    def method(self, *args, **options):
+        return self.owner.call(function, (self, *args), options)
+
+    method.__name__ = method.__qualname__ = function.__name__
+    return method
+
+
+def _sort(self, axis=-1, kind=None, order=None, *, stable=None):
+    self[...] = self.owner.call(np.sort, (self, axis), {})
+
+
+METHODS = {
+    **{f.__name__: of_numpy(f) for f in (
+        np.sum, np.prod, np.max, np.min, np.any, np.all, np.argmax, np.argmin, np.mean, np.std,
+        np.var, np.cumsum, np.cumprod, np.clip, np.dot, np.trace, np.take, np.repeat, np.round,
+        np.diagonal, np.nonzero, np.searchsorted, np.compress, np.argsort)},
+    "reshape": reshape, "ravel": ravel, "flatten": flatten, "transpose": transpose,
+    "swapaxes": swapaxes, "squeeze": squeeze, "astype": astype, "copy": copy, "fill": fill,
+    "item": item, "tolist": tolist, "sort": _sort,
+    "conj": of_numpy(np.conjugate), "conjugate": of_numpy(np.conjugate),
+    "T": property(transpose), "mT": property(lambda x: swapaxes(x, -1, -2)),
+    "real": property(lambda x: x if x.dtype.kind != "c" else x.owner.call(np.real, (x,), {})),
+    "imag": property(of_numpy(np.imag)), "itemsize": property(lambda x: x.dtype.itemsize),
+    "nbytes": property(lambda x: x.size * x.dtype.itemsize), "__copy__": copy,
+    "flat": property(lambda x: ravel(x)), "__deepcopy__": lambda x, memo: copy(x),
+}  # fmt: skip
+
+
+def in_place(function):
+    """An operator like += : stored into the array; a scalar is another one then."""
+
+    def operate(self, other):
+        if self.scalar:
+            return function(self, other)
+        return function(self, other, out=self)
+
+    return operate
+
+
+for _name, _function in {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide,
+    "floordiv": np.floor_divide, "mod": np.remainder, "and": np.bitwise_and, "or": np.bitwise_or,
+    "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
+    "matmul": np.matmul,
+}.items():  # fmt: skip
+    METHODS[f"__i{_name}__"] = in_place(_function)
+
+
+FAST_POWERS = {1: np.positive, 2: np.square, -1: np.reciprocal, 0.5: np.sqrt}
+
+
+def power(x, p):
+    """x ** p: NumPy computes some powers of floats by simpler ufuncs, with other values at -0.0."""
+    fast = type(p) in (int, float) and x.dtype.kind in "fc" and FAST_POWERS.get(p)
+    if fast:
+        return fast(x)
+    if type(p) is int and p == 2:
+        return np.square(x) if x.dtype.kind in "iu" else np.power(x, p)
+    return np.power(x, p)
+
+
+def _in_place_power(x, p):
+    return store(power(x, p), x) if not x.scalar else power(x, p)
+
+
+METHODS.update(__pow__=power, __ipow__=_in_place_power)
+for _name, _method in METHODS.items():
+    setattr(Value, _name, _method)

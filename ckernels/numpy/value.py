@@ -1,0 +1,322 @@
+"""Value: a NumPy array while a program is traced: a node, or a view of another value.
+
+A view is its base and a lens: it reads late, so that it sees what is stored into its base, and
+what is stored through it reaches the base. All operators go through ufuncs, all functions through
+rows. What only a number can answer (`float(x)`, `if x > 0`) the owner is asked, who may refuse.
+"""
+
+import operator
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import ops
+from ..base.errors import NotSupported
+from ..graph.node import Node, constant
+from . import rows
+from .promote import NUMPY, Weak, kind_of, supported
+from .rows.base import as_operand, typed
+
+
+class Lens(NamedTuple):
+    """How a view lies in its base: get(node of the base) -> node of the view; put(base, new view)
+    -> new base; real(array of the base) -> the view as NumPy makes it. put None: it may be a copy
+    in NumPy, and who stores into either cannot be traced."""
+
+    get: object
+    put: object
+    real: object
+
+
+class Value(np.lib.mixins.NDArrayOperatorsMixin):
+    """A traced array. owner: who traces (`ask`, `pin`); scalar: NumPy has a scalar here, which is
+    never changed; plain: certainly in C order without gaps; masked: (node, mask) where this is
+    node[mask], of which elementwise functions compute all."""
+
+    __slots__ = ("owner", "node_", "version", "seen", "base", "lens", "scalar", "plain", "masked")
+    __hash__ = None
+    __array_priority__ = 1000.0
+
+    def __init__(self, owner, node, scalar=False, plain=False, base=None, lens=None, masked=None):
+        self.owner, self.node_, self.scalar, self.plain = owner, node, scalar, plain
+        self.base, self.lens, self.masked = base, lens, masked
+        self.version, self.seen = 0, None
+        owner.made()
+        if base is not None:
+            self.seen = base.current()
+
+    # ---- what it is ----------------------------------------------------------------------------
+
+    def root(self):
+        value = self
+        while value.base is not None:
+            value = value.base
+        return value
+
+    def current(self):
+        """How often the array at the end of the chain of bases was stored into."""
+        return self.root().version
+
+    def read(self):
+        """The node of what the array holds now."""
+        if self.base is None:
+            if self.node_ is None:
+                self.node_ = ops.getitem(*self.masked)
+            return self.node_
+        version = self.current()
+        if self.node_ is None or self.seen != version:
+            if self.lens.put is None and self.seen != version:
+                self.owner.refuse("a reshape that may be a view or a copy is read after a store")
+            self.node_, self.seen = self.lens.get(self.base.read()), version
+        return self.node_
+
+    def write(self, node):
+        """Store `node`, which has this dtype and shape, into the array."""
+        if self.scalar:
+            raise TypeError(f"'numpy.{self.dtype}' object does not support item assignment")
+        if self.base is None:
+            self.node_, self.version, self.masked = node, self.version + 1, None
+            return
+        if self.lens.put is None:
+            self.owner.refuse("a store into a reshape that may be a view or a copy")
+        self.base.write(self.lens.put(self.base.read(), node))
+
+    def view(self, get, put, real, plain=False):
+        """A view of this array."""
+        return Value(self.owner, None, False, plain, self, Lens(get, put, real))
+
+    def fresh(self, node, scalar=False, plain=False):
+        """A new array of the owner's that holds `node`."""
+        return Value(self.owner, node, scalar and node.ndim == 0, plain)
+
+    @property
+    def dtype(self):
+        return np.dtype((self.masked[0] if self.node_ is None and self.masked else self.read()).dtype)
+
+    @property
+    def ndim(self):
+        return self.read().ndim
+
+    @property
+    def shape(self):
+        node = self.read()
+        return tuple(d if d is not None else self.owner.size(node, i)
+                     for i, d in enumerate(node.shape))  # fmt: skip
+
+    @property
+    def size(self):
+        total = 1
+        for d in self.shape:
+            total = d * total
+        return total
+
+    def __repr__(self):
+        return f"<traced array of dtype {self.dtype} and shape {self.read().shape}>"
+
+    def __len__(self):
+        if self.ndim == 0:
+            raise TypeError("len() of unsized object")
+        return operator.index(self.shape[0])
+
+    def __iter__(self):
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    # ---- what only a number can answer ---------------------------------------------------------
+
+    def __bool__(self):
+        node = self.read()
+        if node.size is not None and node.size != 1 or node.ndim and node.size is None:
+            self.owner.refuse("the truth value of an array of more than one element")
+        return self.owner.ask(ops.cast(ops.reshape(node, []), "bool"), "its truth value")
+
+    def __float__(self):
+        return float(self.owner.ask(self.read(), "float(x)"))
+
+    def __int__(self):
+        return int(self.owner.ask(self.read(), "int(x)"))
+
+    def __index__(self):
+        return operator.index(self.owner.ask(self.read(), "an index in Python"))
+
+    def __complex__(self):
+        return complex(self.owner.ask(self.read(), "complex(x)"))
+
+    def __array__(self, dtype=None, copy=None):
+        found = np.asarray(self.owner.ask(self.read(), "an array in the hands of other code"))
+        return found if dtype is None else found.astype(dtype)
+
+    def __contains__(self, item):
+        return bool((self == item).any())
+
+    # ---- ufuncs and functions ------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc, method, *args, out=None, **options):
+        found = getattr(rows, "ufunc" if method == "__call__" else method, None)
+        if method == "at":
+            return self.owner.refuse(f"{ufunc.__name__}.at") if ufunc is not np.add else _add_at(
+                *args)  # fmt: skip
+        if found is None or method not in METHODS:
+            self.owner.refuse(f"{ufunc.__name__}.{method}")
+        out = out if out is None or not isinstance(out, tuple) or len(out) > 1 else out[0]
+        if method == "__call__":
+            return call_ufunc(self.owner, ufunc, args, out, **options)
+        options.pop("out", None)
+        node = found(NUMPY, ufunc, *[self.owner.operand(a) for a in args],
+                     **{k: self.owner.operand(v) if k == "where" else v
+                        for k, v in options.items()})  # fmt: skip
+        result = Value(self.owner, node, node.ndim == 0, True)
+        return result if out is None else store(result, out)
+
+    def __array_function__(self, function, types, args, kwargs):
+        return self.owner.call(function, args, kwargs)
+
+    # ---- parts ---------------------------------------------------------------------------------
+
+    def __getitem__(self, key):
+        key, basic, mask = self.owner.key(self, key)
+        if mask is not None and mask.ndim == self.ndim:
+            return Value(self.owner, None, False, True, masked=(self.read(), mask))
+        if self.scalar or not basic:
+            return self.fresh(ops.getitem(self.read(), key), basic and self.scalar, True)
+        whole = all(isinstance(k, int) for k in key) and len(key) == self.ndim
+        if whole:
+            return self.fresh(ops.getitem(self.read(), key), True)
+        plain = self.plain and _leading(key)
+        return self.view(lambda n: ops.getitem(n, key), lambda n, v: ops.set_subtensor(n, key, v),
+                         lambda a: a[key], plain)  # fmt: skip
+
+    def __setitem__(self, key, item):
+        key, basic, mask = self.owner.key(self, key)
+        old = self.read()
+        if mask is not None and mask.ndim <= self.ndim:
+            new = self._under(old, mask, item)
+            if new is not None:
+                return self.write(new)
+        item = stored(self.owner, item, old.dtype)
+        self.write(ops.set_subtensor(old, key, item))
+        return None
+
+    def _under(self, old, mask, item):
+        """`old` with `item` where `mask` is, as a choice; None where it needs places in memory."""
+        masked = getattr(item, "masked", None)
+        if masked is not None and masked[1] is mask and mask.ndim == old.ndim:
+            return ops.where(mask, ops.cast(masked[0], old.dtype), old)
+        item = stored(self.owner, item, old.dtype)
+        if item.ndim:
+            return None
+        mask = ops.expand(mask, tuple(range(mask.ndim, old.ndim)))
+        return ops.where(ops.broadcast_like(mask, old), item, old)
+
+
+METHODS = ("__call__", "reduce", "accumulate", "outer")
+
+
+def _leading(key):
+    """Whether a basic key takes whole rows side by side: these lie in C order without gaps."""
+    first = key[0] if key else slice(None)
+    if isinstance(first, slice) and first.step not in (None, 1):
+        return False
+    return first is not None and all(isinstance(k, slice) and k == slice(None) for k in key[1:])
+
+
+def stored(owner, item, dtype):
+    """What a store of `item` into an array of `dtype` puts there, as a node."""
+    item = owner.operand(item)
+    if isinstance(item, Node) and np.dtype(item.dtype).kind == "c" and np.dtype(dtype).kind != "c":
+        raise NotSupported("complex numbers stored into an array of real ones")
+    if type(item) is float and np.dtype(dtype).kind in "iu":
+        item = int(item)  # NaN raises, as NumPy does
+    if type(item) is complex and np.dtype(dtype).kind != "c":
+        raise TypeError("complex number stored into an array of real ones")
+    return typed(as_operand(item), dtype)
+
+
+def store(value, out):
+    """`value` stored into the array `out` by the rules of `out=`."""
+    if not isinstance(out, Value):
+        value.owner.refuse("out= of an array that is not traced")
+    node = value.read()
+    if not np.can_cast(node.dtype, out.dtype, "same_kind"):
+        raise TypeError(f"Cannot cast output from dtype('{node.dtype}') to dtype('{out.dtype}') "
+                        "with casting rule 'same_kind'")  # fmt: skip
+    old = out.read()
+    if node.ndim > old.ndim:
+        raise ValueError(f"non-broadcastable output operand with {old.ndim} dimensions")
+    node = ops.cast(node, old.dtype)
+    if node.shape != old.shape or None in node.shape:
+        node = _fitted(node, old)
+    out.write(node)
+    return out
+
+
+def _fitted(node, old):
+    """`node` in the shape of `old`; ValueError where it would have to become smaller."""
+    for a, b in zip(node.shape[::-1], old.shape[::-1]):
+        if a is not None and b is not None and a not in (1, b):
+            raise ValueError(f"non-broadcastable output operand with shape {old.shape}")
+    return ops.broadcast_like(node, old)
+
+
+def call_ufunc(owner, ufunc, args, out=None, where=True, dtype=None, casting="same_kind", **options):
+    """`ufunc(*args)` as a Value, or a tuple of them."""
+    options = {k: v for k, v in options.items() if v not in (None, "K", True)}
+    if options or casting != "same_kind":
+        owner.refuse(f"{ufunc.__name__} with {', '.join(options) or 'casting'}")
+    mask, operands = _masked(owner, args)
+    found = rows.ufunc(NUMPY, ufunc, *operands, dtype=dtype)
+    several = isinstance(found, tuple)
+    results = found if several else (found,)
+    if mask is not None:
+        return Value(owner, None, False, True, masked=(found, mask))
+    plain = all(getattr(a, "plain", True) or np.ndim(a) == 0 for a in args)
+    weak = all(isinstance(a, (Weak, int, float, complex)) for a in operands)
+    values = [Value(owner, r, r.ndim == 0, plain or weak) for r in results]
+    if out is not None:
+        outs = out if isinstance(out, tuple) else (out,)
+        values = [_merged(owner, v, o, where) for v, o in zip(values, outs)]
+    elif where is not True:
+        owner.refuse(f"{ufunc.__name__} with where= and no out=")
+    return tuple(values) if several else values[0]
+
+
+def _merged(owner, value, out, where):
+    if where is True:
+        return store(value, out)
+    mask = owner.operand(where)
+    mask = mask if isinstance(mask, Node) else constant(np.asarray(mask, bool))
+    node = ops.where(mask, ops.cast(value.read(), out.read().dtype), out.read())
+    return store(value.fresh(node), out)
+
+
+def _masked(owner, args):
+    """(mask, operands): where all arrays among `args` are parts under one mask, the whole ones."""
+    masks = {a.masked[1] for a in args if isinstance(a, Value) and a.masked is not None}
+    others = [a for a in args if not (isinstance(a, Value) and a.masked is not None)]
+    if len(masks) == 1 and all(np.ndim(a) == 0 for a in others):
+        operands = [a.masked[0] if isinstance(a, Value) and a.masked is not None
+                    else owner.operand(a) for a in args]  # fmt: skip
+        return masks.pop(), operands
+    return None, [owner.operand(a) for a in args]
+
+
+def _add_at(target, key, item):
+    """np.add.at: each position once for each time that it occurs."""
+    if not isinstance(target, Value):
+        raise NotSupported("np.add.at of an array that is not traced")
+    key, _, _ = target.owner.key(target, key)
+    old = target.read()
+    target.write(ops.inc_subtensor(old, key, stored(target.owner, item, old.dtype)))
+
+
+def result(owner, found, scalar=True):
+    """What a row returned, as Values in the same tuples and lists."""
+    if isinstance(found, Node):
+        return Value(owner, found, scalar and found.ndim == 0, True)
+    if isinstance(found, (tuple, list)):
+        return type(found)(result(owner, f, scalar) for f in found)
+    return found
+
+
+__all__ = ["Lens", "Value", "call_ufunc", "kind_of", "result", "store", "stored", "supported"]
