@@ -366,9 +366,9 @@ def __getattr__(name):
 
         return sparse
     if name == "jit":
-        from . import jit  # start-up
+        from .jit import jit_module  # start-up
 
-        return jit
+        return jit_module
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -53,4 +53,5 @@ class _Decorator(types.ModuleType):
 
 
 _Decorator.__call__.__doc__ = jit.__doc__
-sys.modules[__name__].__class__ = _Decorator
+jit_module = sys.modules[__name__]
+jit_module.__class__ = _Decorator

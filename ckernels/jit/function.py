@@ -16,10 +16,10 @@ from ..base import locks
 from ..base.errors import ArgumentError, CKernelsError, CKernelsWarning, NotSupported
 from ..graph.node import Node
 from ..graph.walk import toposort
-from ..numpy.value import Value
+from ..numpy.value import ArrayValue
 from ..runtime.function import make_function
-from .number import Number
-from .program import Build, Program
+from .number import PythonNumber
+from .program import Reads, TracedNames
 from .trace import SMALL, Asked, Pinned, Trace, placeholder
 from .trees import flatten, put_together
 
@@ -33,7 +33,7 @@ def is_leaf(x):
 
 
 def is_traced(x):
-    return isinstance(x, (Value, Number, np.ndarray, np.generic))
+    return isinstance(x, (ArrayValue, PythonNumber, np.ndarray, np.generic))
 
 
 class Jitted:
@@ -62,6 +62,9 @@ class Jitted:
         try:
             found = self.find(args, kwargs)
         except NotSupported as problem:
+            trace = self.around(args, kwargs)
+            if trace is not None:
+                return self.inside(trace, args, kwargs)
             return self.numpy(problem, args, kwargs)
         plan, leaves = found
         if isinstance(plan, Exception):
@@ -74,6 +77,27 @@ class Jitted:
             self.counted(f"a call failed: {type(problem).__name__}")
             return self.original(args, kwargs, problem)
         return value if done else self.original(args, kwargs, None)
+
+    def around(self, args, kwargs):
+        """The trace in the middle of which this call is, by the values it is given; or None."""
+        free = self.program.current() if self.program is not None else None
+        for tree in (args, kwargs, *(free or ())):
+            found = []
+            try:
+                flatten(tree, is_any, found)
+            except NotSupported:
+                pass
+            for x in found:
+                if isinstance(x, (ArrayValue, PythonNumber)):
+                    return x.owner
+        return None
+
+    def inside(self, trace, args, kwargs):
+        """The call as a part of a trace."""
+        program = self.looked()
+        build = TracedNames(trace, program)
+        build.name(program.current())
+        return self.body(build)(*args, **kwargs)
 
     def original(self, args, kwargs, problem):
         """The call in NumPy, which the trace does not serve: it failed with `problem`, or what it
@@ -132,7 +156,7 @@ class Jitted:
         return ({**bound.arguments}, fixed, free) if names or fixed else tree
 
     def look(self):
-        """The Program of the function as its names are now."""
+        """The Reads of the function as its names are now."""
         with self.lock:
             self.plans, self.failed = {}, {}
             try:
@@ -143,7 +167,7 @@ class Jitted:
         return self.program
 
     def looked(self):
-        return Program(self.function)
+        return Reads(self.function)
 
     def leaf_key(self, place, x):
         """What of a leaf a trace is made for."""
@@ -172,7 +196,7 @@ class Jitted:
                 plan = NotSupported(f"more than {VARIANTS} values of numbers that it uses as such")
                 break
             try:
-                plan = Tree(self, described, leaves)
+                plan = Branches(self, described, leaves)
                 plan.branch(leaves)
                 break
             except Pinned as problem:
@@ -184,13 +208,13 @@ class Jitted:
                 plan = problem
                 break
             except Exception as problem:  # of the user's program, or of a graph: NumPy's to say
-                plan = Failed(problem)
+                plan = TraceFailed(problem)
                 break
         self.plans[key] = plan
         return plan, leaves
 
     def traced_function(self):
-        """The Python functions that it is made of, for a Program that calls it."""
+        """The Python functions that it is made of, for a Reads that calls it."""
         return [self.function]
 
     def body(self, build):
@@ -206,7 +230,7 @@ class Jitted:
     def report(self):
         """What has been traced and what runs in NumPy: a dict of `traces`, `numpy` {reason: number
         of calls}, `pinned` (whether sizes or numbers are part of a trace)."""
-        good = [p for p in self.plans.values() if isinstance(p, Tree)]
+        good = [p for p in self.plans.values() if isinstance(p, Branches)]
         return {"traces": sum(len(t.leaves) for t in good), "numpy": dict(self.counts),
                 "pinned": sorted(map(str, self.pinned))}  # fmt: skip
 
@@ -215,11 +239,13 @@ class Jitted:
         return self
 
 
-class Failed(NotSupported):
+class TraceFailed(NotSupported):
     """An exception while tracing, of the program itself."""
 
     def __init__(self, problem):
-        super().__init__(f"{type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}")
+        super().__init__(
+            f"{type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}"
+        )
         self.cause = problem
 
 
@@ -243,10 +269,10 @@ def _names(static):
     return static
 
 
-class Tree:
+class Branches:
     """Traces for one key: one, or several that truth values of data choose from.
 
-    leaves: {truth values so far: Plan}; asks: {truth values so far: function of the next one}."""
+    leaves: {truth values so far: Traced}; asks: {truth values so far: function of the next one}."""
 
     def __init__(self, jitted, described, leaves):
         self.jitted, self.described = jitted, described
@@ -254,7 +280,7 @@ class Tree:
         self.inputs = [input_of(jitted, i, x) for i, x in enumerate(leaves)]
 
     def branch(self, leaves):
-        """The Plan for the arguments at hand, traced where there is none."""
+        """The Traced for the arguments at hand, traced where there is none."""
         answers = ()
         while answers not in self.leaves:
             ask = self.asks.get(answers)
@@ -311,9 +337,9 @@ def input_of(jitted, place, x):
 def traced_leaf(jitted, trace, place, x, node):
     """A leaf as the traced function gets it."""
     if isinstance(x, np.ndarray):
-        return Value(trace, node, False, x.flags.c_contiguous)
+        return ArrayValue(trace, node, False, x.flags.c_contiguous)
     if isinstance(x, np.generic):
-        return Value(trace, node, True, True)
+        return ArrayValue(trace, node, True, True)
     if place in jitted.pinned or type(x) is complex:
         return x
     if type(x) is int and not -(2**62) < x < 2**62:
@@ -322,15 +348,15 @@ def traced_leaf(jitted, trace, place, x, node):
     def pin():
         raise Pinned(place)
 
-    return Number(trace, node, type(x), pin)
+    return PythonNumber(trace, node, type(x), pin)
 
 
 def make_plan(tree, trace, leaves):
-    """Run the function over Values; the Plan of what it did."""
+    """Run the function over Values; the Traced of what it did."""
     jitted, program = tree.jitted, tree.jitted.program
     values = [traced_leaf(jitted, trace, i, x, n)
               for i, (x, n) in enumerate(zip(leaves, tree.inputs))]  # fmt: skip
-    build = Build(trace, program)
+    build = TracedNames(trace, program)
     args, kwargs, free = put_together(tree.described, iter(values), build.of_class)
     build.name(free)
     if jitted.static:
@@ -342,7 +368,7 @@ def make_plan(tree, trace, leaves):
         found = jitted.body(build)(*args, **kwargs)
         given = (args, kwargs, free)
     unchanged(given, tree.described, values)
-    return Plan(tree, trace, values, found)
+    return Traced(tree, trace, values, found)
 
 
 def unchanged(given, described, values):
@@ -355,10 +381,10 @@ def unchanged(given, described, values):
 
 
 def is_any(x):
-    return isinstance(x, (Value, Number)) or is_leaf(x)
+    return isinstance(x, (ArrayValue, PythonNumber)) or is_leaf(x)
 
 
-class Plan:
+class Traced:
     """One trace, compiled: which leaves go in, what the results are made of, what is written
     back into arguments."""
 
@@ -374,8 +400,10 @@ class Plan:
         self.described = flatten(found, is_traced, outs)
         self.makers = [self.maker(x, values) for x in outs]
         self.mutated = [(i, self.place(v.read())) for i, v in enumerate(values)
-                        if isinstance(v, Value) and v.base is None and v.version]  # fmt: skip
-        self.arrays = [i for i, v in enumerate(values) if isinstance(v, Value) and not v.scalar]
+                        if isinstance(v, ArrayValue) and v.base is None and v.version]  # fmt: skip
+        self.arrays = [
+            i for i, v in enumerate(values) if isinstance(v, ArrayValue) and not v.scalar
+        ]
         if self.nodes:
             self.compiled, self.used = compile_nodes(tree, self.nodes)
         else:
@@ -394,14 +422,14 @@ class Plan:
 
     def maker(self, x, values):
         """(how, number of the output or leaf, more) by which one result is made."""
-        if not isinstance(x, (Value, Number)):
+        if not isinstance(x, (ArrayValue, PythonNumber)):
             if isinstance(x, np.ndarray):
                 return "constant", x.copy(), None
             return "static", x, None
         for i, v in enumerate(values):
             if x is v:
                 return "leaf", i, None
-        if isinstance(x, Number):
+        if isinstance(x, PythonNumber):
             return "number", self.place(x.node), x.kind
         if x.scalar:
             return "scalar", self.place(x.read()), None
@@ -479,4 +507,4 @@ def _through(array, views):
     return array
 
 
-__all__ = ["Jitted", "Node", "Plan", "Tree"]
+__all__ = ["Jitted", "Node", "Traced", "Branches"]

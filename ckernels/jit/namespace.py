@@ -14,8 +14,8 @@ import numpy as np
 from ..base.errors import NotSupported
 from ..numpy.promote import NUMPY
 from ..numpy.rows import call
-from ..numpy.value import Value, result
-from .number import OF_MATH, Number, of_math
+from ..numpy.value import ArrayValue, result
+from .number import OF_MATH, PythonNumber, of_math
 
 REFUSED = {"random", "time", "os", "sys", "datetime", "logging", "threading", "subprocess", "io",
            "secrets", "uuid", "socket", "gc", "inspect"}  # fmt: skip
@@ -24,14 +24,14 @@ WORLD = {"print", "input", "open", "exec", "eval", "globals", "locals", "vars", 
 CREATING = (np.zeros, np.ones, np.empty, np.full, np.arange, np.eye, np.identity)
 
 
-class Refused:
+class Forbidden:
     """A module whose functions answer differently each time, or change something."""
 
     def __init__(self, name):
         self.__dict__["name"] = name
 
     def __getattr__(self, attribute):
-        raise NotSupported(f"{self.name}.{attribute} in a traced function: what it returns would be "
+        raise NotSupported(f"{self.name}.{attribute} in a traced function: its result would be "
                            "the same in each call; pass its result as an argument")  # fmt: skip
 
 
@@ -45,7 +45,7 @@ class Namespace:
         for name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"):
             self.__dict__[name] = getattr(self, "_" + name.replace("any", "").replace(
                 "contiguous", "").replace("fortran", ""))  # fmt: skip
-        self.__dict__["random"] = Refused("np.random")
+        self.__dict__["random"] = Forbidden("np.random")
         self.__dict__["ndarray"] = ArrayClass(trace)
 
     def __getattr__(self, name):
@@ -58,7 +58,7 @@ class Namespace:
         value = self.trace.array(object, dtype)
         if options or ndmin > value.ndim:
             raise NotSupported("np.array with subok, like or more dimensions")
-        same = isinstance(object, Value) and not object.scalar
+        same = isinstance(object, ArrayValue) and not object.scalar
         return value.copy() if same and copy and value is object else value
 
     def _asarray(self, a, dtype=None, order=None, **options):
@@ -85,10 +85,14 @@ def creating(trace, function):
             shape = args[0]
             shape = (shape,) if not isinstance(shape, (tuple, list)) else shape
             args = (tuple(int(s) for s in shape), *args[1:])
-        args = [trace.operand(a) if isinstance(a, (Value, Number)) else a for a in args]
+        args = [trace.operand(a) if isinstance(a, (ArrayValue, PythonNumber)) else a for a in args]
         if function in (np.eye, np.arange, np.identity):
-            args = [a if not isinstance(a, tuple) else trace.refuse("a range of numbers that are "
-                                                                    "traced") for a in args]
+            args = [
+                a
+                if not isinstance(a, tuple)
+                else trace.refuse("a range of numbers that are traced")
+                for a in args
+            ]
         return result(trace, call(NUMPY, function, *args, **kwargs), False)
 
     make.__name__ = function.__name__
@@ -110,9 +114,9 @@ def is_instance(x, kinds):
     """isinstance, for which a traced array is an array and a traced number a number."""
     kinds = tuple(_flat(kinds))
     plain = tuple(np.ndarray if isinstance(k, ArrayClass) else k for k in kinds)
-    if isinstance(x, Number):
+    if isinstance(x, PythonNumber):
         return issubclass(x.kind, tuple(k for k in plain if isinstance(k, type)))
-    if isinstance(x, Value):
+    if isinstance(x, ArrayValue):
         return issubclass(x.dtype.type if x.scalar else np.ndarray, plain)
     return isinstance(x, plain)
 
@@ -127,6 +131,7 @@ def _flat(kinds):
 
 def builtin_names():
     """Python's functions for a traced function: those that touch the world refuse."""
+
     def refusing(name):
         def refuse(*args, **kwargs):
             raise NotSupported(f"{name}() in a traced function, which would run once only")

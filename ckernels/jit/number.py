@@ -1,4 +1,4 @@
-"""Number: a Python int or float while a program is traced: an argument, or the size of an axis.
+"""PythonNumber: a Python int or float while a program is traced: an argument, or a size.
 
 With arrays it is weak, as Python's numbers are. With other numbers floats compute as nodes, where
 what Python refuses (x / 0.0, an overflow in x ** y) is noted, and then the call is NumPy's. An int
@@ -13,13 +13,12 @@ import numpy as np
 from .. import ops
 from ..graph.node import constant
 from ..numpy.promote import Weak
-from ..numpy.value import Value, call_ufunc
-
+from ..numpy.value import ArrayValue, call_ufunc
 
 OF_NUMBERS = ("real", "imag", "conjugate", "is_integer", "as_integer_ratio", "bit_length", "hex")
 
 
-class Number:
+class PythonNumber:
     """A traced Python number. kind: int or float; pin(): gives its value, for which the trace is
     then; size: it is the size of an axis."""
 
@@ -70,34 +69,38 @@ class Number:
         return getattr(self.pin(), name)
 
     def __eq__(self, other):
-        if isinstance(other, Number) and other.node is self.node:
+        if isinstance(other, PythonNumber) and other.node is self.node:
             return True
         return _compared(operator.eq, self, other)
 
     def __ne__(self, other):
-        if isinstance(other, Number) and other.node is self.node:
+        if isinstance(other, PythonNumber) and other.node is self.node:
             return False
         return _compared(operator.ne, self, other)
 
 
 def _pinned(x):
-    return x.pin() if isinstance(x, Number) else x
+    return x.pin() if isinstance(x, PythonNumber) else x
 
 
 def _compared(function, a, b):
-    if isinstance(b, (Value, np.ndarray, np.generic)):
+    if isinstance(b, (ArrayValue, np.ndarray, np.generic)):
         return NotImplemented
     return function(a.pin(), _pinned(b))
 
 
+def _comparison(function):
+    return lambda self, other: _compared(function, self, other)
+
+
 def _exact(a, b):
     """Whether a and b are computed as nodes: floats, with floats or ints."""
-    kinds = {x.kind if isinstance(x, Number) else type(x) for x in (a, b)}
+    kinds = {x.kind if isinstance(x, PythonNumber) else type(x) for x in (a, b)}
     return kinds <= {int, float} and float in kinds
 
 
 def _float(x):
-    if isinstance(x, Number):
+    if isinstance(x, PythonNumber):
         return ops.cast(x.node, "float64")
     return constant(np.asarray(float(x)))
 
@@ -114,24 +117,34 @@ def _powered(owner, a, b):
 
 
 BUILD = {
-    operator.add: lambda owner, a, b: ops.add(a, b), operator.sub: lambda owner, a, b: ops.sub(a, b),
+    operator.add: lambda owner, a, b: ops.add(a, b),
+    operator.sub: lambda owner, a, b: ops.sub(a, b),
     operator.mul: lambda owner, a, b: ops.mul(a, b), operator.truediv: _divided,
     operator.pow: _powered,
 }  # fmt: skip
 
 
+# of sizes of axes, whose products are numbers of elements: these fit in 64 bits
+OF_SIZES = {operator.add: ops.add, operator.sub: ops.sub, operator.mul: ops.mul}
+
+
 def _computed(function, a, b):
     """function(a, b) of numbers, one of them traced at least."""
-    owner = (a if isinstance(a, Number) else b).owner
+    owner = (a if isinstance(a, PythonNumber) else b).owner
+    if function in OF_SIZES and all(getattr(x, "size", type(x) is int) for x in (a, b)):
+        node = OF_SIZES[function](*[x.node if isinstance(x, PythonNumber) else x for x in (a, b)])
+        return PythonNumber(owner, node, int, owner.pin_sizes, True)
     if function in BUILD and _exact(a, b):
         node = BUILD[function](owner, _float(a), _float(b))
-        return Number(owner, node, float, lambda: owner.ask(node, "a number in Python", float))
+        return PythonNumber(
+            owner, node, float, lambda: owner.ask(node, "a number in Python", float)
+        )
     return function(_pinned(a), _pinned(b))
 
 
 def _binary(function, turned):
     def operate(self, other):
-        if not isinstance(other, (Number, int, float)) or isinstance(other, np.generic):
+        if not isinstance(other, (PythonNumber, int, float)) or isinstance(other, np.generic):
             return NotImplemented if not isinstance(other, complex) else function(
                 *((other, self.pin()) if turned else (self.pin(), other)))  # fmt: skip
         return _computed(function, *((other, self) if turned else (self, other)))
@@ -141,17 +154,14 @@ def _binary(function, turned):
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
     _function = getattr(operator, _name)
-    setattr(Number, f"__{_name}__", _binary(_function, False))
-    setattr(Number, f"__r{_name}__", _binary(_function, True))
+    setattr(PythonNumber, f"__{_name}__", _binary(_function, False))
+    setattr(PythonNumber, f"__r{_name}__", _binary(_function, True))
 for _name in ("lt", "le", "gt", "ge"):
-    def _compare(self, other, function=getattr(operator, _name)):
-        return _compared(function, self, other)
-
-    setattr(Number, f"__{_name}__", _compare)
+    setattr(PythonNumber, f"__{_name}__", _comparison(getattr(operator, _name)))
 for _name in ("and_", "or_", "xor", "lshift", "rshift"):
     _plain, _function = _name.rstrip("_"), getattr(operator, _name)
-    setattr(Number, f"__{_plain}__", _binary(_function, False))
-    setattr(Number, f"__r{_plain}__", _binary(_function, True))
+    setattr(PythonNumber, f"__{_plain}__", _binary(_function, False))
+    setattr(PythonNumber, f"__r{_plain}__", _binary(_function, True))
 
 
 def _unary(build, function):
@@ -159,15 +169,15 @@ def _unary(build, function):
         if self.kind is not float:
             return function(self.pin())
         node = build(self.node)
-        return Number(self.owner, node, float,
+        return PythonNumber(self.owner, node, float,
                       lambda: self.owner.ask(node, "a number in Python", float))  # fmt: skip
 
     return operate
 
 
-Number.__neg__ = _unary(ops.neg, operator.neg)
-Number.__abs__ = _unary(ops.abs, abs)
-Number.__pos__ = lambda self: self
+PythonNumber.__neg__ = _unary(ops.neg, operator.neg)
+PythonNumber.__abs__ = _unary(ops.abs, abs)
+PythonNumber.__pos__ = lambda self: self
 
 # functions of the module math that are computed as nodes, and what is true of operands they take
 OF_MATH = {
@@ -185,14 +195,22 @@ def of_math(function):
 
     def call(*args):
         x = args[0] if len(args) == 1 else None
-        if not isinstance(x, (Number, Value)) or isinstance(x, Value) and x.dtype.kind not in "fiu":
+        if (
+            not isinstance(x, (PythonNumber, ArrayValue))
+            or isinstance(x, ArrayValue)
+            and x.dtype.kind not in "fiu"
+        ):
             return function(*args)
-        node = ops.cast(x.node if isinstance(x, Number) else ops.reshape(x.read(), []), "float64")
+        node = ops.cast(
+            x.node if isinstance(x, PythonNumber) else ops.reshape(x.read(), []), "float64"
+        )
         found = build(node)
         if takes is not None:
             x.owner.guard(takes(node))
         if function in (math.exp, math.expm1):
             x.owner.guard(ops.logical_or(ops.isfinite(found), ops.logical_not(ops.isfinite(node))))
-        return Number(x.owner, found, float, lambda: x.owner.ask(found, function.__name__, float))
+        return PythonNumber(
+            x.owner, found, float, lambda: x.owner.ask(found, function.__name__, float)
+        )
 
     return call

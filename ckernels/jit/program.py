@@ -1,6 +1,6 @@
-"""Program: a Python function with all that it reads: names of modules, closures, other functions.
+"""Reads: a Python function with all that it reads: names of modules, closures, other functions.
 
-`Program(f)` looks through the code of f and of the functions that it can call. Names that hold
+`Reads(f)` looks through the code of f and of the functions that it can call. Names that hold
 numbers, arrays or containers are inputs, read at each call; modules, functions and classes are
 checked to be what they were. `build` makes f anew, over namespaces in which `np` is traced.
 """
@@ -17,7 +17,7 @@ from . import namespace
 ASSIGNS = ("STORE_GLOBAL", "DELETE_GLOBAL")
 
 
-class Program:
+class Reads:
     """The names that a function reads. fixed: (dict or cell, name, object); free: (dict or cell,
     name) whose values are inputs."""
 
@@ -46,10 +46,8 @@ class Program:
                 self.add(cell, "cell_contents", cell.cell_contents)
             except ValueError:
                 raise NotSupported(f"{function.__name__} reads a name without a value") from None
-        for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
-            if not isinstance(default, (bool, int, float, complex, str, type(None), type, np.dtype,
-                                        tuple, types.FunctionType)):  # fmt: skip
-                raise NotSupported(f"{function.__name__} has a default value that may change")
+        for place in defaults_of(function):
+            self.add(Default(function, place), "value", Default(function, place).value)
 
     @staticmethod
     def check(function):
@@ -82,6 +80,31 @@ class Program:
         return [_get(holder, name) for holder, name in self.free]
 
 
+class Default:
+    """The default value of one argument, as a name that holds it. place: a number or a name."""
+
+    def __init__(self, function, place):
+        self.function, self.place = function, place
+
+    @property
+    def value(self):
+        if isinstance(self.place, int):
+            return self.function.__defaults__[self.place]
+        return self.function.__kwdefaults__[self.place]
+
+
+def defaults_of(function):
+    """The places of the default values of a function."""
+    return [*range(len(function.__defaults__ or ())), *(function.__kwdefaults__ or {})]
+
+
+def key_of(holder, name):
+    """What tells a name from all others of a Reads."""
+    if type(holder) is Default:
+        return id(holder.function), holder.place
+    return id(holder), name
+
+
 _missing = object()
 
 
@@ -110,8 +133,8 @@ def names_of(code, cells):
     return found
 
 
-class Build:
-    """One making of a Program's functions, for one trace. values: {(id of holder, name): traced
+class TracedNames:
+    """One making of a Reads's functions, for one trace. values: {(id of holder, name): traced
     value} of the free names."""
 
     def __init__(self, trace, program):
@@ -120,7 +143,7 @@ class Build:
         self.builtins = namespace.builtin_names()
         self.numpy = namespace.Namespace(trace)
         self.math = namespace.MathModule()
-        self.own = {id(np): self.numpy, id(np.random): namespace.Refused("np.random"),
+        self.own = {id(np): self.numpy, id(np.random): namespace.Forbidden("np.random"),
                     id(math): self.math}  # fmt: skip
         self.own.update({id(getattr(math, name)): f for name, f in vars(self.math).items()})
         self.own.update({id(getattr(np, name)): made for name, made in vars(self.numpy).items()
@@ -128,7 +151,7 @@ class Build:
 
     def name(self, values):
         """Give the free names their traced values."""
-        self.values = dict(zip(((id(h), n) for h, n in self.program.free), values))
+        self.values = dict(zip((key_of(h, n) for h, n in self.program.free), values))
 
     def of_class(self, kind):
         """A class like `kind` whose methods have traced names; what a method reads of its module
@@ -143,14 +166,24 @@ class Build:
                     own[name] = self.method(value)
                 elif isinstance(value, property) and value.fget is not None:
                     own[name] = property(self.method(value.fget))
+                elif isinstance(value, (np.ndarray, list, dict, set)) and name[:2] != "__":
+                    own[name] = property(self.shared(kind, name))
         own["traced_from"] = kind
         found = self.classes[kind] = type(kind)(kind.__name__, (kind,), own)
         return found
 
+    @staticmethod
+    def shared(kind, name):
+        def refuse(self):
+            raise NotSupported(f"{kind.__name__}.{name} is data of a class, which a trace would "
+                               "not see change: give it to the object")  # fmt: skip
+
+        return refuse
+
     def method(self, function):
         def method(*args, **kwargs):
             inner = getattr(function, "function", function)
-            program = Program(inner)
+            program = Reads(inner)
             if program.free:
                 raise NotSupported(f"{inner.__qualname__} reads names of its module that may "
                                    "change: give them to the object or as arguments")  # fmt: skip
@@ -160,8 +193,8 @@ class Build:
 
     def seen(self, holder, name, value):
         """What stands for the object that a name has."""
-        if (id(holder), name) in self.values:
-            return self.values[id(holder), name]
+        if key_of(holder, name) in self.values:
+            return self.values[key_of(holder, name)]
         if id(value) in self.own:
             return self.own[id(value)]
         if getattr(value, "traced_function", None) is not None and not isinstance(value, type):
@@ -170,7 +203,7 @@ class Build:
             return self.function(value)
         if isinstance(value, types.ModuleType):
             if value.__name__.partition(".")[0] in namespace.REFUSED:
-                return namespace.Refused(value.__name__)
+                return namespace.Forbidden(value.__name__)
             return value if namespace.library(value) else UserModule(self, value)
         return value
 
@@ -183,9 +216,11 @@ class Build:
             return found
         names = {"__builtins__": self.builtins, "__name__": original.__module__}
         cells = tuple(types.CellType() for _ in original.__closure__ or ())
-        made = types.FunctionType(original.__code__, names, original.__name__,
-                                  original.__defaults__, cells or None)  # fmt: skip
-        made.__kwdefaults__ = original.__kwdefaults__
+        made = types.FunctionType(original.__code__, names, original.__name__, None, cells or None)
+        given = {place: self.seen(d := Default(original, place), "value", d.value)
+                 for place in defaults_of(original)}  # fmt: skip
+        made.__defaults__ = tuple(v for p, v in given.items() if isinstance(p, int)) or None
+        made.__kwdefaults__ = {p: v for p, v in given.items() if not isinstance(p, int)} or None
         self.made[id(original)] = made  # before its names: functions call themselves
         for name in names_of(original.__code__, set(original.__code__.co_freevars)):
             if name in original.__globals__:
@@ -209,7 +244,7 @@ class UserModule:
             raise NotSupported(f"{self.module.__name__}.{name} is data of another module, which a "
                                "trace would not see change; import the name")  # fmt: skip
         if isinstance(value, types.FunctionType) and not namespace.library(value.__module__):
-            inner = Program(value)
+            inner = Reads(value)
             if inner.free:
                 raise NotSupported(f"{self.module.__name__}.{name} reads names that may change")
         return self.build.seen(vars(self.module), name, value)

@@ -8,16 +8,16 @@ branch of the trace; any other number ends it (`Asked`), and the call is NumPy's
 import numpy as np
 
 from .. import ops
-from ..base.errors import NotSupported, user_line
+from ..base.errors import user_line
 from ..graph.node import constant, make, new_uid
 from ..graph.walk import rebuild, toposort
 from ..numpy.methods import VIEWS
 from ..numpy.promote import NUMPY, supported
 from ..numpy.rows import find
-from ..numpy.value import Value, call_ufunc, result, stored
+from ..numpy.value import ArrayValue, call_ufunc, result, stored
 from ..ops import reference
 from ..ops.shape import size_of
-from .number import Number
+from .number import PythonNumber
 
 SMALL = 8  # sizes up to this are part of a trace: loops over short axes are unrolled
 MOST = 3000  # arrays that a trace may make: 0.5 s to compile; beyond, a loop was unrolled too far
@@ -104,48 +104,56 @@ class Trace:
 
     def size(self, node, axis):
         """The size of an axis that a trace serves many of."""
-        return Number(self, size_of(node, axis), int, self.pin_sizes, True)
+        return PythonNumber(self, size_of(node, axis), int, self.pin_sizes, True)
 
     # ---- operands ------------------------------------------------------------------------------
 
     def operand(self, x):
         """`x` as an operand of a row."""
-        if isinstance(x, Value):
+        if isinstance(x, ArrayValue):
             return x.read()
-        if isinstance(x, Number):
+        if isinstance(x, PythonNumber):
             return x.weak()
-        if isinstance(x, (list, tuple)) and any(isinstance(i, (Value, Number, list, tuple))
+        if isinstance(x, (list, tuple)) and any(isinstance(i, (ArrayValue, PythonNumber, list, tuple))
                                                 for i in x):  # fmt: skip
             return self.array(x).read()
         return x
 
+    def operands(self, args):
+        """The operands of a ufunc. A Python int that meets integers narrower than 64 bits is
+        pinned: whether it fits decides about an error."""
+        narrow = any(isinstance(a, (ArrayValue, np.ndarray, np.generic)) and a.dtype.kind in "iu"
+                     and a.dtype != np.int64 for a in args)  # fmt: skip
+        pinned = [narrow and isinstance(a, PythonNumber) and a.kind is int for a in args]
+        return [a.pin() if pin else self.operand(a) for a, pin in zip(args, pinned)]
+
     def array(self, x, dtype=None):
-        """np.asarray(x, dtype), as a Value."""
+        """np.asarray(x, dtype), as a ArrayValue."""
         dtype = None if dtype is None else supported(np.dtype(dtype))
-        if isinstance(x, Value):
+        if isinstance(x, ArrayValue):
             if x.scalar or (dtype is not None and x.dtype != dtype):
-                return Value(self, ops.cast(x.read(), dtype or x.read().dtype), False, True)
+                return ArrayValue(self, ops.cast(x.read(), dtype or x.read().dtype), False, True)
             return x
-        if isinstance(x, Number):
-            return Value(self, ops.cast(x.node, dtype or x.node.dtype), False, True)
+        if isinstance(x, PythonNumber):
+            return ArrayValue(self, ops.cast(x.node, dtype or x.node.dtype), False, True)
         if isinstance(x, (list, tuple)) and _traced_inside(x):
             parts = [self.array(i, dtype) for i in x]
             nodes = [p.read() for p in parts]
             common = dtype or NUMPY.common([np.dtype(n.dtype) for n in nodes])
-            return Value(self, ops.stack([ops.cast(n, common) for n in nodes], 0), False, True)
+            return ArrayValue(self, ops.stack([ops.cast(n, common) for n in nodes], 0), False, True)
         array = np.asarray(x, dtype)
         supported(array.dtype)
         if type(x) is np.ndarray and array is x:
             raise Refused("an array that the function did not get as an argument")
-        return Value(self, constant(array), False, True)
+        return ArrayValue(self, constant(array), False, True)
 
     def key(self, value, key):
         """(key over nodes, whether it gives a view, the mask where the key is one)."""
         parts = key if isinstance(key, tuple) else (key,)
         found, basic = [], True
         for k in parts:
-            if isinstance(k, (Value, np.ndarray, list)):
-                node = k.read() if isinstance(k, Value) else self.array(np.array(k) if isinstance(
+            if isinstance(k, (ArrayValue, np.ndarray, list)):
+                node = k.read() if isinstance(k, ArrayValue) else self.array(np.array(k) if isinstance(
                     k, np.ndarray) else k).read()  # fmt: skip
                 if node.dtype == "bool" and node.ndim == 0:
                     raise Refused("an index that is a single truth value")
@@ -171,7 +179,9 @@ class Trace:
         """`function(*args, **kwargs)` of NumPy's, with Values among the arguments."""
         first = args[0] if args else None
         view = VIEWS.get(function)
-        if view is not None and (isinstance(first, Value) or function.__name__[:7] == "atleast"):
+        if view is not None and (
+            isinstance(first, ArrayValue) or function.__name__[:7] == "atleast"
+        ):
             return view(*args, **kwargs)
         if isinstance(function, np.ufunc):
             return call_ufunc(self, function, args, **kwargs)
@@ -198,16 +208,16 @@ class Trace:
 
     def argument(self, x):
         """An argument of a function of NumPy's as its row takes it."""
-        if isinstance(x, Number) and x.kind is int:
+        if isinstance(x, PythonNumber) and x.kind is int:
             return x.pin()  # a size, an axis, a count
-        if isinstance(x, (Value, Number)):
+        if isinstance(x, (ArrayValue, PythonNumber)):
             return self.operand(x)
         if type(x) in (tuple, list) and _traced_inside(x):
             return type(x)(self.argument(i) for i in x)
         return x
 
     def store(self, value, item):
-        """`item` stored into all of a Value."""
+        """`item` stored into all of a ArrayValue."""
         value.write(stored(self, item, value.read().dtype))
 
 
@@ -215,7 +225,7 @@ MASKED = ("sum", "mean", "any", "all", "count_nonzero")
 
 
 def _traced_inside(x):
-    return any(isinstance(i, (Value, Number)) or (isinstance(i, (list, tuple)) and
+    return any(isinstance(i, (ArrayValue, PythonNumber)) or (isinstance(i, (list, tuple)) and
                                                   _traced_inside(i)) for i in x)  # fmt: skip
 
 

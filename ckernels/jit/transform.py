@@ -11,10 +11,10 @@ from ..autodiff import batch as batching
 from ..autodiff import reverse
 from ..base.errors import ArgumentError, CKernelsError, DTypeError, NotSupported, ShapeError
 from ..graph.walk import rebuild
-from ..numpy.value import Value
+from ..numpy.value import ArrayValue
 from .function import Jitted, is_any
-from .number import Number
-from .program import Program
+from .number import PythonNumber
+from .program import Reads
 from .trace import Asked, placeholder
 from .trees import flatten, put_together
 
@@ -35,7 +35,7 @@ class Transformed(Jitted):
 
     def looked(self):
         functions = self.traced_function()
-        program = Program(functions[0])
+        program = Reads(functions[0])
         for each in functions[1:]:
             program.look(each)
         return program
@@ -54,14 +54,16 @@ class Transformed(Jitted):
         """There is no derivative but the trace's: an error says why it is not to be had."""
         if problem is None:
             raise ZeroDivisionError(f"{self.__name__}: a Python number is divided by 0, or is "
-                                    "outside of what a function of the module math takes")  # fmt: skip
+                                    "outside of what a function of math takes")  # fmt: skip
         cause = getattr(problem, "cause", problem)
-        if not isinstance(problem, Asked) and (cause is not problem or isinstance(cause, CKernelsError)):
+        if not isinstance(problem, Asked) and (
+            cause is not problem or isinstance(cause, CKernelsError)
+        ):
             raise cause
         line = getattr(problem, "line", None)
         where = f" ({line[0]}:{line[1]})" if line else ""
         raise NotSupported(f"{self.__name__}: the function asks for {problem}{where}, which has "
-                           "no derivative; choose with np.where, or give it as an argument")  # fmt: skip
+                           "no derivative; choose with np.where, or pass it in")  # fmt: skip
 
 
 def numbered(argnums, count, name):
@@ -72,13 +74,13 @@ def numbered(argnums, count, name):
     return tuple(p % count for p in places)
 
 
-class Inside:
+class Rerun:
     """A function run over fresh placeholders for the leaves of some of its arguments."""
 
     def __init__(self, trace, function, args, kwargs, places, drop=None):
         self.trace, self.old = trace, []
         self.described = flatten(tuple(args[p] for p in places), is_any, self.old)
-        self.actual = [trace.array(x).read() if not isinstance(x, Number) else x.node
+        self.actual = [trace.array(x).read() if not isinstance(x, PythonNumber) else x.node
                        for x in self.old]  # fmt: skip
         self.new = [placeholder(n.dtype, n.shape if drop is None else drop(i, n))
                     for i, n in enumerate(self.actual)]  # fmt: skip
@@ -91,26 +93,29 @@ class Inside:
             self.found = function(*args, **kwargs)
         finally:
             trace.inside.pop()
-        if any(isinstance(v, Value) and v.version for v in values):
+        if any(isinstance(v, ArrayValue) and v.version for v in values):
             raise NotSupported("a transformed function writes into its arguments: copy them first")
 
     def wrapped(self, x, node):
         """A leaf of its own kind around its placeholder."""
-        if isinstance(x, Number):
+        if isinstance(x, PythonNumber):
+
             def pin():
                 raise Asked("a number in Python of what it is differentiated by")
 
-            return Number(self.trace, node, x.kind, pin)
-        scalar = isinstance(x, Value) and x.scalar or not isinstance(x, (Value, np.ndarray))
-        return Value(self.trace, node, scalar, True)
+            return PythonNumber(self.trace, node, x.kind, pin)
+        scalar = (
+            isinstance(x, ArrayValue) and x.scalar or not isinstance(x, (ArrayValue, np.ndarray))
+        )
+        return ArrayValue(self.trace, node, scalar, True)
 
     def cost(self, name, found=None):
         """The node of a result that has to be one scalar."""
         found = self.found if found is None else found
-        if not isinstance(found, (Value, Number)):
+        if not isinstance(found, (ArrayValue, PythonNumber)):
             raise DTypeError(f"{name}: the function returns {type(found).__name__}, which does not "
                              "depend on its arguments as a float does")  # fmt: skip
-        node = found.node if isinstance(found, Number) else found.read()
+        node = found.node if isinstance(found, PythonNumber) else found.read()
         if node.ndim:
             raise ShapeError(f"{name}: the function has to return a scalar, not an array of shape "
                              f"{node.shape}; sum it, or take jacobian")  # fmt: skip
@@ -119,17 +124,21 @@ class Inside:
     def actualise(self, nodes):
         """Nodes over the placeholders as nodes over the arguments, as Values."""
         nodes = rebuild(list(nodes), dict(zip(self.new, self.actual)))
-        return [Value(self.trace, n, n.ndim == 0, True) for n in nodes]
+        return [ArrayValue(self.trace, n, n.ndim == 0, True) for n in nodes]
 
     def results(self, tree):
         """A tree of results over the arguments."""
         leaves = []
-        described = flatten(tree, lambda x: isinstance(x, (Value, Number)) or is_any(x), leaves)
-        nodes = [x.node if isinstance(x, Number) else self.trace.array(x).read() for x in leaves]
+        described = flatten(
+            tree, lambda x: isinstance(x, (ArrayValue, PythonNumber)) or is_any(x), leaves
+        )
+        nodes = [
+            x.node if isinstance(x, PythonNumber) else self.trace.array(x).read() for x in leaves
+        ]
         return put_together(described, iter(self.actualise(nodes)))
 
     def floats(self, name):
-        for x, n in zip(self.old, self.new):
+        for n in self.new:
             if np.dtype(n.dtype).kind not in "fc":
                 raise DTypeError(f"{name}: the derivative by an argument of {n.dtype} is asked "
                                  "for; give a float, or other argnums")  # fmt: skip
@@ -157,7 +166,7 @@ def value_and_grad(function, argnums=0, has_aux=False):
     """
 
     def apply(trace, f, args, kwargs):
-        inside = Inside(trace, f, args, kwargs, numbered(argnums, len(args), "value_and_grad"))
+        inside = Rerun(trace, f, args, kwargs, numbered(argnums, len(args), "value_and_grad"))
         inside.floats("grad")
         value = inside.found[0] if has_aux else inside.found
         cost = inside.cost("grad", value)
@@ -177,7 +186,7 @@ def grad(function, argnums=0, has_aux=False):
     """
 
     def apply(trace, f, args, kwargs):
-        inside = Inside(trace, f, args, kwargs, numbered(argnums, len(args), "grad"))
+        inside = Rerun(trace, f, args, kwargs, numbered(argnums, len(args), "grad"))
         inside.floats("grad")
         value = inside.found[0] if has_aux else inside.found
         cost = inside.cost("grad", value)
@@ -197,11 +206,11 @@ def jacobian(function, argnums=0):
     """
 
     def apply(trace, f, args, kwargs):
-        inside = Inside(trace, f, args, kwargs, numbered(argnums, len(args), "jacobian"))
+        inside = Rerun(trace, f, args, kwargs, numbered(argnums, len(args), "jacobian"))
         inside.floats("jacobian")
 
         def rows(x):
-            node = x.node if isinstance(x, Number) else x.read()
+            node = x.node if isinstance(x, PythonNumber) else x.read()
             return inside.tree(reverse.jacobian(node, inside.new, disconnected="zero"), argnums)
 
         leaves = []
@@ -235,14 +244,14 @@ def jvp(function, primals, tangents):
 def _pushed(function):
     def apply(trace, f, args, kwargs):
         primals, tangents = args
-        inside = Inside(trace, f, primals, {}, tuple(range(len(primals))))
+        inside = Rerun(trace, f, primals, {}, tuple(range(len(primals))))
         inside.floats("jvp")
         given = []
         flatten(tangents, is_any, given)
-        along = [x.node if isinstance(x, Number) else trace.array(x).read() for x in given]
+        along = [x.node if isinstance(x, PythonNumber) else trace.array(x).read() for x in given]
         leaves = []
         described = flatten(inside.found, is_any, leaves)
-        nodes = [x.node if isinstance(x, Number) else x.read() for x in leaves]
+        nodes = [x.node if isinstance(x, PythonNumber) else x.read() for x in leaves]
         slopes = reverse.Rop(nodes, inside.new, along)
         return (inside.results(inside.found),
                 put_together(described, iter(inside.actualise(slopes))))  # fmt: skip
@@ -262,13 +271,13 @@ def vjp(function, *primals):
 
     def apply(trace, f, args, kwargs):
         *points, cotangent = args
-        inside = Inside(trace, f, points, {}, tuple(range(len(points))))
+        inside = Rerun(trace, f, points, {}, tuple(range(len(points))))
         inside.floats("vjp")
         leaves, given = [], []
         flatten(inside.found, is_any, leaves)
         flatten(cotangent, is_any, given)
-        nodes = [x.node if isinstance(x, Number) else x.read() for x in leaves]
-        along = [x.node if isinstance(x, Number) else trace.array(x).read() for x in given]
+        nodes = [x.node if isinstance(x, PythonNumber) else x.read() for x in leaves]
+        along = [x.node if isinstance(x, PythonNumber) else trace.array(x).read() for x in given]
         slopes = reverse.Lop(nodes, inside.new, along, disconnected="zero")
         return put_together(inside.described, iter(inside.actualise(slopes)))
 
@@ -296,12 +305,12 @@ def vmap(function, in_axes=0, out_axes=0):
         moved = list(args)
         for p in places:
             moved[p] = np.moveaxis(trace.array(args[p]), axes[p], 0)
-        inside = Inside(trace, f, moved, kwargs, places, lambda i, n: n.shape[1:])
+        inside = Rerun(trace, f, moved, kwargs, places, lambda i, n: n.shape[1:])
         leaves = []
         described = flatten(inside.found, is_any, leaves)
-        nodes = [x.node if isinstance(x, Number) else trace.array(x).read() for x in leaves]
+        nodes = [x.node if isinstance(x, PythonNumber) else trace.array(x).read() for x in leaves]
         wide = batching.batched(nodes, dict(zip(inside.new, inside.actual)))
-        values = [Value(trace, n, False, True) for n in wide]
+        values = [ArrayValue(trace, n, False, True) for n in wide]
         values = [np.moveaxis(v, 0, out_axes) if out_axes else v for v in values]
         return put_together(described, iter(values))
 

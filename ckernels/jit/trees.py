@@ -1,6 +1,6 @@
-"""Nested arguments and results as flat leaves: tuples, lists, dicts, None, dataclasses, named tuples
-and plain objects by their attributes. What stays is a description that is equal for equal shapes of
-nesting, to be put together again around other leaves.
+"""Nested arguments and results as flat leaves: tuples, lists, dicts, None, dataclasses, named
+tuples and plain objects by their attributes. What stays is a description that is equal for equal
+nestings, to be put together again around other leaves.
 """
 
 import enum
@@ -11,8 +11,9 @@ import numpy as np
 from ..base.errors import NotSupported
 
 DEEPEST = 32  # levels of nesting; beyond it is a circle
-STATIC = (str, bytes, bool, int, float, complex, type(None), type, types.FunctionType, types.BuiltinFunctionType, slice,
-          types.ModuleType, np.dtype, range, enum.Enum, np.ufunc, type(Ellipsis),
+STATIC = (str, bytes, bool, int, float, complex, type(None), type, types.FunctionType,
+          types.BuiltinFunctionType, slice, types.ModuleType, np.dtype, range, enum.Enum,
+          np.ufunc, type(Ellipsis),
           types.MethodDescriptorType, type(NotImplemented))  # fmt: skip
 LEAF = "leaf"
 
@@ -58,7 +59,8 @@ def _plain(kind):
         return False
     own = [c for c in kind.__mro__[:-1]]
     return bool(own) and all(
-        c.__flags__ & (1 << 9) and "__slots__" not in vars(c) for c in own  # a class of Python's
+        c.__flags__ & (1 << 9) and "__slots__" not in vars(c)
+        for c in own  # a class of Python's
     )
 
 

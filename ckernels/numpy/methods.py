@@ -9,7 +9,7 @@ from .. import ops
 from ..graph.shapes import axis_of
 from ..ops.shape import sized
 from .promote import supported
-from .value import Value, store
+from .value import ArrayValue, store
 
 
 def reshape(x, *shape, order="C", copy=None):
@@ -75,8 +75,12 @@ def squeeze(x, axis=None):
     shape = x.read().shape
     if axis is None and None in shape:
         x.owner.pin_sizes()
-    axes = tuple(i for i, d in enumerate(shape) if d == 1) if axis is None else tuple(
-        axis_of(a, x.ndim) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))
+    axes = (
+        tuple(i for i, d in enumerate(shape) if d == 1)
+        if axis is None
+        else tuple(
+            axis_of(a, x.ndim) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))
+        )
     )
     if any(shape[a] != 1 for a in axes):
         raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
@@ -86,7 +90,7 @@ def squeeze(x, axis=None):
 
 def atleast(ndim):
     def view(*arrays):
-        owner = next(a.owner for a in arrays if isinstance(a, Value))
+        owner = next(a.owner for a in arrays if isinstance(a, ArrayValue))
         found = []
         for a in arrays:
             a = owner.array(a)
@@ -151,7 +155,7 @@ def copyto(dst, src, casting="same_kind", where=True):
     owner = dst.owner
     if where is not True:
         mask = owner.array(where).read()
-        src = Value(owner, ops.where(mask, ops.cast(owner.array(src).read(), dst.dtype.name),
+        src = ArrayValue(owner, ops.where(mask, ops.cast(owner.array(src).read(), dst.dtype.name),
                                      dst.read()))  # fmt: skip
     dst[...] = src
 
@@ -179,7 +183,7 @@ VIEWS = {
 
 
 def of_numpy(function):
-    """The method of a Value that NumPy's function of the same operands is."""
+    """The method of a ArrayValue that NumPy's function of the same operands is."""
 
     def method(self, *args, **options):
         return self.owner.call(function, (self, *args), options)
@@ -248,4 +252,4 @@ def _in_place_power(x, p):
 
 METHODS.update(__pow__=power, __ipow__=_in_place_power)
 for _name, _method in METHODS.items():
-    setattr(Value, _name, _method)
+    setattr(ArrayValue, _name, _method)

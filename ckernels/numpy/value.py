@@ -1,4 +1,4 @@
-"""Value: a NumPy array while a program is traced: a node, or a view of another value.
+"""ArrayValue: a NumPy array while a program is traced: a node, or a view of another value.
 
 A view is its base and a lens: it reads late, so that it sees what is stored into its base, and
 what is stored through it reaches the base. All operators go through ufuncs, all functions through
@@ -28,7 +28,7 @@ class Lens(NamedTuple):
     real: object
 
 
-class Value(np.lib.mixins.NDArrayOperatorsMixin):
+class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
     """A traced array. owner: who traces (`ask`, `pin`); scalar: NumPy has a scalar here, which is
     never changed; plain: certainly in C order without gaps; masked: (node, mask) where this is
     node[mask], of which elementwise functions compute all."""
@@ -83,15 +83,17 @@ class Value(np.lib.mixins.NDArrayOperatorsMixin):
 
     def view(self, get, put, real, plain=False):
         """A view of this array."""
-        return Value(self.owner, None, False, plain, self, Lens(get, put, real))
+        return ArrayValue(self.owner, None, False, plain, self, Lens(get, put, real))
 
     def fresh(self, node, scalar=False, plain=False):
         """A new array of the owner's that holds `node`."""
-        return Value(self.owner, node, scalar and node.ndim == 0, plain)
+        return ArrayValue(self.owner, node, scalar and node.ndim == 0, plain)
 
     @property
     def dtype(self):
-        return np.dtype((self.masked[0] if self.node_ is None and self.masked else self.read()).dtype)
+        return np.dtype(
+            (self.masked[0] if self.node_ is None and self.masked else self.read()).dtype
+        )
 
     @property
     def ndim(self):
@@ -154,9 +156,8 @@ class Value(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc, method, *args, out=None, **options):
         found = getattr(rows, "ufunc" if method == "__call__" else method, None)
-        if method == "at":
-            return self.owner.refuse(f"{ufunc.__name__}.at") if ufunc is not np.add else _add_at(
-                *args)  # fmt: skip
+        if method == "at" and ufunc is np.add:
+            return _add_at(*args)
         if found is None or method not in METHODS:
             self.owner.refuse(f"{ufunc.__name__}.{method}")
         out = out if out is None or not isinstance(out, tuple) or len(out) > 1 else out[0]
@@ -166,7 +167,7 @@ class Value(np.lib.mixins.NDArrayOperatorsMixin):
         node = found(NUMPY, ufunc, *[self.owner.operand(a) for a in args],
                      **{k: self.owner.operand(v) if k == "where" else v
                         for k, v in options.items()})  # fmt: skip
-        result = Value(self.owner, node, node.ndim == 0, True)
+        result = ArrayValue(self.owner, node, node.ndim == 0, True)
         return result if out is None else store(result, out)
 
     def __array_function__(self, function, types, args, kwargs):
@@ -177,7 +178,7 @@ class Value(np.lib.mixins.NDArrayOperatorsMixin):
     def __getitem__(self, key):
         key, basic, mask = self.owner.key(self, key)
         if mask is not None and mask.ndim == self.ndim:
-            return Value(self.owner, None, False, True, masked=(self.read(), mask))
+            return ArrayValue(self.owner, None, False, True, masked=(self.read(), mask))
         if self.scalar or not basic:
             return self.fresh(ops.getitem(self.read(), key), basic and self.scalar, True)
         whole = all(isinstance(k, int) for k in key) and len(key) == self.ndim
@@ -235,7 +236,7 @@ def stored(owner, item, dtype):
 
 def store(value, out):
     """`value` stored into the array `out` by the rules of `out=`."""
-    if not isinstance(out, Value):
+    if not isinstance(out, ArrayValue):
         value.owner.refuse("out= of an array that is not traced")
     node = value.read()
     if not np.can_cast(node.dtype, out.dtype, "same_kind"):
@@ -259,8 +260,10 @@ def _fitted(node, old):
     return ops.broadcast_like(node, old)
 
 
-def call_ufunc(owner, ufunc, args, out=None, where=True, dtype=None, casting="same_kind", **options):
-    """`ufunc(*args)` as a Value, or a tuple of them."""
+def call_ufunc(
+    owner, ufunc, args, out=None, where=True, dtype=None, casting="same_kind", **options
+):
+    """`ufunc(*args)` as a ArrayValue, or a tuple of them."""
     options = {k: v for k, v in options.items() if v not in (None, "K", True)}
     if options or casting != "same_kind":
         owner.refuse(f"{ufunc.__name__} with {', '.join(options) or 'casting'}")
@@ -269,10 +272,10 @@ def call_ufunc(owner, ufunc, args, out=None, where=True, dtype=None, casting="sa
     several = isinstance(found, tuple)
     results = found if several else (found,)
     if mask is not None:
-        return Value(owner, None, False, True, masked=(found, mask))
+        return ArrayValue(owner, None, False, True, masked=(found, mask))
     plain = all(getattr(a, "plain", True) or np.ndim(a) == 0 for a in args)
     weak = all(isinstance(a, (Weak, int, float, complex)) for a in operands)
-    values = [Value(owner, r, r.ndim == 0, plain or weak) for r in results]
+    values = [ArrayValue(owner, r, r.ndim == 0, plain or weak) for r in results]
     if out is not None:
         outs = out if isinstance(out, tuple) else (out,)
         values = [_merged(owner, v, o, where) for v, o in zip(values, outs)]
@@ -292,18 +295,18 @@ def _merged(owner, value, out, where):
 
 def _masked(owner, args):
     """(mask, operands): where all arrays among `args` are parts under one mask, the whole ones."""
-    masks = {a.masked[1] for a in args if isinstance(a, Value) and a.masked is not None}
-    others = [a for a in args if not (isinstance(a, Value) and a.masked is not None)]
+    masks = {a.masked[1] for a in args if isinstance(a, ArrayValue) and a.masked is not None}
+    others = [a for a in args if not (isinstance(a, ArrayValue) and a.masked is not None)]
     if len(masks) == 1 and all(np.ndim(a) == 0 for a in others):
-        operands = [a.masked[0] if isinstance(a, Value) and a.masked is not None
+        operands = [a.masked[0] if isinstance(a, ArrayValue) and a.masked is not None
                     else owner.operand(a) for a in args]  # fmt: skip
         return masks.pop(), operands
-    return None, [owner.operand(a) for a in args]
+    return None, owner.operands(args)
 
 
 def _add_at(target, key, item):
     """np.add.at: each position once for each time that it occurs."""
-    if not isinstance(target, Value):
+    if not isinstance(target, ArrayValue):
         raise NotSupported("np.add.at of an array that is not traced")
     key, _, _ = target.owner.key(target, key)
     old = target.read()
@@ -313,10 +316,10 @@ def _add_at(target, key, item):
 def result(owner, found, scalar=True):
     """What a row returned, as Values in the same tuples and lists."""
     if isinstance(found, Node):
-        return Value(owner, found, scalar and found.ndim == 0, True)
+        return ArrayValue(owner, found, scalar and found.ndim == 0, True)
     if isinstance(found, (tuple, list)):
         return type(found)(result(owner, f, scalar) for f in found)
     return found
 
 
-__all__ = ["Lens", "Value", "call_ufunc", "kind_of", "result", "store", "stored", "supported"]
+__all__ = ["Lens", "ArrayValue", "call_ufunc", "kind_of", "result", "store", "stored", "supported"]

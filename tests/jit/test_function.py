@@ -1,0 +1,547 @@
+"""Programs of plain NumPy under jit beside NumPy: results, their kinds, and what happens to
+arguments; the traps of views, scalars, closures, sizes, masks and Python's own numbers."""
+
+import collections
+import copy
+import dataclasses
+import math
+import pickle
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import ckernels as ck
+from ckernels.base.errors import CKernelsWarning, NotSupported
+
+A = np.random.default_rng(0).normal(size=(12, 10))
+V = np.random.default_rng(1).normal(size=12)
+P = np.abs(A) + 0.5
+
+
+def flat(x):
+    if isinstance(x, (tuple, list)):
+        return [z for y in x for z in flat(y)]
+    if isinstance(x, dict):
+        return [z for y in x.values() for z in flat(y)]
+    return flat(vars(x)) if hasattr(x, "__dict__") else [x]
+
+
+def same(want, got):
+    assert type(want) is type(got), (type(want), type(got))
+    if isinstance(want, (np.ndarray, np.generic)):
+        assert want.dtype == got.dtype and want.shape == got.shape
+        eps = 1e-3 if want.dtype == np.float16 else 1e-5 if want.dtype == np.float32 else 1e-11
+        np.testing.assert_allclose(got, want, rtol=eps, atol=eps)
+    elif isinstance(want, float):
+        assert got == pytest.approx(want, rel=1e-12, nan_ok=True)
+    else:
+        assert want == got
+
+
+def check(function, *args, traced=True):
+    """`function` jitted does what it does, three times over; whether without NumPy."""
+    jitted = ck.jit(function)
+    for _ in range(3):
+        theirs, ours = copy.deepcopy(args), copy.deepcopy(args)
+        with np.errstate(all="ignore"):
+            want = function(*theirs)
+            if traced:
+                got = jitted(*ours)
+            else:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", CKernelsWarning)
+                    got = jitted(*ours)
+        for a, b in zip(flat([want, theirs]), flat([got, ours]), strict=True):
+            same(a, b)
+    assert traced is None or (not jitted.report()["numpy"]) == traced, jitted.report()
+    return jitted
+
+
+# ---- programs, each with its arguments -----------------------------------------------------------
+
+
+def expression(x, y):
+    return np.sin(x) ** 2 + y * 2.5 - np.where(x > 0, x, -1)
+
+
+def reductions(x):
+    return x.sum(), x.mean(axis=0), x.std(axis=1, keepdims=True), x.max(), x.argmax(), x.any()
+
+
+def views_alias(x):
+    y = x[1:5]
+    y += 10
+    z = x.reshape(2, -1)
+    z[0, 0] = -1
+    t = x.T
+    t[3] = 7
+    u = x[2:][1:]
+    u[::2] *= 2
+    return x.sum(), y, z, t
+
+
+def late_reads(x):
+    v = x[1:-1]
+    w = x.copy()
+    x[2:] = 0
+    return v.sum(), w, v.copy()
+
+
+def stencil(u, dt):
+    new = np.zeros_like(u)
+    for _ in range(3):
+        new[1:-1, 1:-1] = u[1:-1, 1:-1] + dt * (u[2:, 1:-1] + u[:-2, 1:-1] - 2 * u[1:-1, 1:-1])
+        u[:] = new
+        new *= 0.999
+    return new
+
+
+def out_and_where(x, y):
+    np.multiply(x, 2, out=y)
+    np.add(y, 1, out=y, where=x > 0)
+    return np.add.reduce(y, axis=1), np.add.accumulate(y, axis=0), np.multiply.outer(x[0], y[0])
+
+
+def creation(x, n):
+    a, b, c = np.zeros((n, 2)), np.ones(n), np.full(n, 3)
+    d, e = np.arange(n), np.linspace(0, 1, n)
+    a[:, 0] = x[:n]
+    a[:, 1] = b + c + d * e
+    f = np.empty(3, dtype=np.float32)
+    f[:] = 1.5
+    return a, np.eye(3) * f, np.array([1.0, x[0], 2]), np.zeros(()), np.array(x[0])
+
+
+def masks(x):
+    x[x < 0] = 0
+    x[x > 1] = np.sqrt(x[x > 1])
+    total, count = x[x > 0.5].sum(), (x > 0.5).sum()
+    x[(x > 0.2) & (x < 0.3)] += 5
+    return x, total, count, x[x > 0.4].mean()
+
+
+def fancy(x, index):
+    y = x[index]
+    x[index] = -1
+    z = x[:, np.array([0, 2])]
+    np.add.at(x, (index, 0), 1.0)
+    return y, z, x[[1, 1, 2]]
+
+
+def scalars(x):
+    s = x[0]
+    t = s
+    s += 1
+    k = x.sum() * 2
+    k -= 1
+    return s, t, k, x[0], x[-1:] + s
+
+
+def integers(i, j):
+    return i + j, i * j, i // j, i % j, i - 1, i / 2, i & j, i >> 1, -i, i**2, abs(i), ~i
+
+
+def python_numbers(x, s, n):
+    h = 1.0 / s
+    return x * h**2 + s / 2, x / n, h, n, s * 2.0
+
+
+def use_of_ints(x, n):
+    for k in range(n):
+        x = x * k + 1
+    return x[:n], x.reshape(n, -1), n * n
+
+
+def sizes(x):
+    n, m = x.shape
+    assert x.ndim == 2 and x.size == n * m and len(x) == n
+    return x / x.shape[0], np.zeros(x.shape) + x, np.zeros(n), np.ones((m, 2)), n
+
+
+def open_sizes(x):
+    return (x - x.mean()) / np.sqrt(x.shape[0] - 1.0) + x.sum() / x.size
+
+
+def branch(x):
+    if x.sum() > 0:
+        return np.sqrt(np.abs(x))
+    elif (x < -100).any():
+        return x * 0
+    return -x
+
+
+def asks(x):
+    return float(x.sum()) + x
+
+
+def trees(state, more):
+    a, (b, c) = state["a"], state["bc"]
+    return {"sum": a + b, "nested": [c, (a * 2, None)], "same": more}, a
+
+
+def returns_arguments(x, y):
+    y += 1
+    return x, y, y[1:], x.T
+
+
+def identity_view(x):
+    y = np.zeros((3, 4))
+    y[1] = x[:4]
+    return y, y[1], y.T
+
+
+def with_math(x, s):
+    return x * math.sqrt(s) + math.pi * math.exp(-s) + math.sin(s)
+
+
+def types(x):
+    assert isinstance(x, np.ndarray) and x.dtype == np.float64
+    return x.astype(np.float32), x.astype(int), (x > 0).astype("int8"), x.dtype.itemsize * x
+
+
+def methods(x):
+    y = x.copy()
+    y.fill(2.0)
+    y.sort()
+    return y, x.dot(x.T), x.ravel()[3], x.flatten(), x.clip(0, 1), x.cumsum(), x.round(2), x.T.T
+
+
+def joined(x, v):
+    return (np.concatenate([x, x]), np.stack([v, v * 2]), np.vstack([v, v]), np.hstack([v, 1.0, v]),
+            np.column_stack([v, v]), np.tile(v, 2), np.roll(x, 1, axis=0))  # fmt: skip
+
+
+def linear(x):
+    s = x @ x.T + np.eye(12)
+    return np.linalg.solve(s, x[:, 0]), np.linalg.inv(s), np.linalg.norm(x), s.trace(), np.outer(
+        x[0], x[1])  # fmt: skip
+
+
+def helper(x):
+    y = np.zeros(3)
+    y[:] = x[:3]
+    return y
+
+
+def calls(x):
+    def inner(y):
+        return y + x
+
+    return helper(x) + inner(x)[:3], [v * 2 for v in x[:3]], sum(x[:3]), max(1, 2)
+
+
+def unrolled(x):
+    total = 0.0
+    for row in x[:4, :2]:
+        for v in row:
+            total += v
+    return total
+
+
+PROGRAMS = {
+    expression: [(V, V), (V.astype("float32"), 2), (A, A[0]), (V[:0], V[:0]), (V[::-2], 1.5)],
+    reductions: [(A,), (A.T,), (A.astype("float32"),), (np.arange(6).reshape(2, 3),)],
+    views_alias: [(A,), (A[:6],)], late_reads: [(V,)], stencil: [(A, 0.1), (A[:4, :4], 0.2)],
+    out_and_where: [(A, np.zeros_like(A))], creation: [(V, 4)], masks: [(A,), (V,)],
+    fancy: [(A, np.array([3, 1]))], scalars: [(V,)],
+    integers: [(np.arange(1, 9), np.arange(2, 10)), (np.arange(1, 9, dtype="int8"), 3),
+               (np.uint8([1, 200]), np.uint8([100, 100]))],
+    python_numbers: [(V, 0.5, 3), (V.astype("float32"), 0.5, 3)], use_of_ints: [(V, 3), (V, 4)],
+    sizes: [(A,)], open_sizes: [(V,), (V[:9],)], branch: [(V,), (-np.abs(V),), (-200 - V,)],
+    trees: [({"a": V, "bc": (V, 2.0)}, [1, "x", None])], returns_arguments: [(A, A + 1)],
+    identity_view: [(V,)], with_math: [(V, 2.0), (V, 0.25)], types: [(A,)], methods: [(A,)],
+    joined: [(A, V)], linear: [(A,)], calls: [(V,)], unrolled: [(A,)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("function, args", [(f, a) for f, cases in PROGRAMS.items() for a in cases],
+                         ids=lambda x: getattr(x, "__name__", ""))  # fmt: skip
+def test_programs_do_what_they_do_in_numpy(function, args):
+    check(function, *args)
+
+
+# ---- one trap each -------------------------------------------------------------------------------
+
+
+def test_a_returned_argument_is_the_callers_object():
+    x, y = A.copy(), A.copy()
+    found = ck.jit(returns_arguments)(x, y)
+    assert found[0] is x and found[1] is y
+    assert np.shares_memory(found[2], y) and np.shares_memory(found[3], x)
+
+
+def test_one_trace_serves_all_large_sizes_and_sizes_used_as_ints_get_their_own():
+    f = ck.jit(open_sizes)
+    for n in (9, 20, 21, 1000):
+        same(open_sizes(np.arange(float(n))), f(np.arange(float(n))))
+    assert f.report()["traces"] == 1 and not f.report()["pinned"]
+    g = ck.jit(lambda x: np.zeros(len(x)) + x)
+    g(V), g(A[0])
+    assert g.report()["traces"] == 2
+
+
+c = np.arange(3.0)
+factor = 2.0
+
+
+def test_names_are_read_at_each_call():
+    global c, factor
+    f = ck.jit(lambda x: x * factor + c)
+    np.testing.assert_array_equal(f(np.ones(3)), [2, 3, 4])
+    c[:] = 5
+    np.testing.assert_array_equal(f(np.ones(3)), [7, 7, 7])
+    c, factor = np.zeros(3, "float32"), 3
+    np.testing.assert_array_equal(f(np.ones(3)), [3, 3, 3])
+    c, factor = np.arange(3.0), 2.0
+    cell = np.ones(3)
+
+    def g(x):
+        return x + cell
+
+    g = ck.jit(g)
+    np.testing.assert_array_equal(g(np.zeros(3)), [1, 1, 1])
+    cell = np.zeros(4)
+    np.testing.assert_array_equal(g(np.zeros(4)), [0, 0, 0, 0])
+
+
+def test_a_global_array_that_is_written_is_written():
+    global c
+
+    def f(x):
+        c[0] = x[0]
+        return c.sum()
+
+    c = np.arange(3.0)
+    assert ck.jit(f)(np.array([9.0])) == 12 and c[0] == 9
+    c = np.arange(3.0)
+
+
+def test_overlapping_arguments_are_numpys():
+    def f(x, y):
+        x += 1
+        y *= 2
+        return x.sum()
+
+    a, b = V.copy(), V.copy()
+    assert ck.jit(f)(a, a) == pytest.approx(f(b, b))
+    np.testing.assert_allclose(a, b)
+    a, b = V.copy(), V.copy()
+    ck.jit(f)(a[1:], a[:-1]), f(b[1:], b[:-1])
+    np.testing.assert_allclose(a, b)
+
+
+def test_read_only_arguments_raise_as_in_numpy():
+    x = V.copy()
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        ck.jit(stencil)(np.broadcast_to(x, (12, 12)), 0.1)
+
+
+def test_errors_are_numpys():
+    f = ck.jit(lambda x, y: x + y)
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        f(np.ones(3), np.ones(4))
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        f(np.ones(30), np.ones(40))
+    with pytest.raises(IndexError):
+        ck.jit(lambda x: x[20])(V)
+    with pytest.raises(OverflowError, match="300"):
+        ck.jit(lambda x: x + 300)(np.int8([1]))
+
+    def cast(x):
+        x += 1.5
+
+    with pytest.raises(TypeError, match="same_kind"):
+        ck.jit(cast)(np.arange(3))
+    with pytest.raises(ZeroDivisionError):
+        ck.jit(lambda x, s: x * (1 / s))(V, 0.0)
+    with pytest.raises(ValueError, match="integers to negative|Integers to negative"):
+        ck.jit(lambda x, p: x**p)(np.array([2]), np.array([-1]))
+
+
+def test_an_error_leaves_arguments_as_numpy_leaves_them():
+    def f(x):
+        x += 1
+        return x[20]
+
+    a, b = V.copy(), V.copy()
+    for each, x in ((f, a), (ck.jit(f), b)):
+        with pytest.raises(IndexError):
+            each(x)
+    np.testing.assert_array_equal(a, b)
+
+
+def test_what_asks_for_numbers_runs_in_numpy_with_one_note():
+    f = ck.jit(asks)
+    with pytest.warns(CKernelsWarning, match=r"asks runs in NumPy: float\(x\) .*test_function.py:"):
+        same(asks(V), f(V))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same(asks(V), f(V))
+    assert f.report()["numpy"] == {"float(x)": 2}
+    with pytest.raises(NotSupported, match=r"float\(x\)"):
+        ck.jit(asks, strict=True)(V)
+
+
+def _prints(x):
+    print(x.shape)
+    return x + 1
+
+
+def _random(x):
+    return x + np.random.rand()
+
+
+def _generator(x, rng):
+    return x + rng.normal()
+
+
+def _appends(x, found):
+    found.append(1)
+    return x + 1
+
+
+def _unknown(x):
+    return np.unique(x)
+
+
+def _many_turns(x):
+    for _ in range(3000):
+        x = x + 1
+    return x
+
+
+def _maybe_a_view(x):
+    y = (x.T + 1).ravel()
+    y[0] = 5
+    return y
+
+
+@pytest.mark.parametrize("function, args", [
+    (_prints, (V,)), (_appends, (V, [])), (_unknown, (V,)), (_many_turns, (V,)),
+    (_maybe_a_view, (A,)), (asks, (V,))])  # fmt: skip
+def test_what_cannot_be_traced_runs_in_numpy(function, args, capsys):
+    check(function, *args, traced=False)
+
+
+def test_random_numbers_are_drawn_in_each_call():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CKernelsWarning)
+        f = ck.jit(_random)
+        assert f(V)[0] != f(V)[0]
+        g, rng = ck.jit(_generator), np.random.default_rng(0)
+        assert g(V, rng)[0] != g(V, rng)[0]
+
+
+def test_static_arguments_are_part_of_the_trace():
+    @ck.jit(static=("how",))
+    def f(x, how, power=2):
+        return x**power if how == "power" else x.sum()
+
+    same(V**2, f(V, "power"))
+    same(V.sum(), f(V, how="sum"))
+    same(V**3, f(V, "power", power=3))
+    assert not f.report()["numpy"]
+
+
+@dataclasses.dataclass
+class State:
+    x: np.ndarray
+    t: float
+
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+def test_dataclasses_and_named_tuples_are_trees():
+    def f(state, pair):
+        return State(state.x + state.t, state.t * 2), Pair(pair.b, pair.a * 2)
+
+    found = check(f, State(V, 0.5), Pair(V, A))(State(V, 0.5), Pair(V, A))
+    assert type(found[0]) is State and type(found[1]) is Pair
+
+
+class Model:
+    def __init__(self):
+        self.w = np.ones(12)
+
+    def scaled(self, x):
+        return np.zeros(12) + x * self.w
+
+    @ck.jit
+    def predict(self, x):
+        return self.scaled(x).sum()
+
+
+def test_methods_read_their_object_at_each_call():
+    model = Model()
+    assert model.predict(V) == pytest.approx(V.sum())
+    model.w[:] = 2
+    assert model.predict(V) == pytest.approx(2 * V.sum())
+    model.w = np.zeros(12)
+    assert model.predict(V) == 0
+    assert not Model.predict.report()["numpy"]
+
+
+@ck.jit
+def at_the_top(x):
+    return x * 2
+
+
+def test_jitted_functions_go_through_pickles_by_name_and_call_one_another():
+    assert pickle.loads(pickle.dumps(at_the_top)) is at_the_top
+    f = check(lambda x: at_the_top(x) + 1, V)
+    assert f.report()["traces"] == 1
+
+
+def test_threads_share_a_function():
+    f, found = ck.jit(stencil), []
+
+    def work(n):
+        x = np.full((12, n), 2.0)
+        f(x, 0.1)
+        found.append((n, x))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in (9, 10, 9, 30, 5, 10)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for n, x in found:
+        want = np.full((12, n), 2.0)
+        stencil(want, 0.1)
+        np.testing.assert_allclose(x, want)
+    assert len(found) == 6
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", "float32",
+                                   "float64", "complex64", "complex128"])  # fmt: skip
+def test_dtypes_and_layouts(dtype):
+    def f(x):
+        return x + x, x * 2, x.sum(), x == x, x[..., :].copy() if x.ndim else x, np.zeros_like(x)
+
+    base = (np.arange(24) % 7).reshape(4, 6).astype(dtype)
+    unaligned = np.frombuffer(b"\0" + base.tobytes(), dtype, offset=1).reshape(4, 6)
+    for x in (base, base.T, base[::-1, ::2], base[:0], base[0, 0:1].reshape(()), unaligned):
+        check(f, x)
+
+
+def test_scalars_of_numpy_are_strong_and_python_numbers_weak():
+    def f(x, s):
+        return x * s, x + 1.5, s
+
+    for s in (np.float64(2), np.float32(2), 2.0, 2, np.int8(2), True):
+        check(f, V.astype("float32"), s)
+
+
+def test_other_kinds_of_arrays_are_numpys():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CKernelsWarning)
+        masked = np.ma.masked_less(V, 0)
+        assert ck.jit(lambda x: x.sum())(masked) == masked.sum()
+        dates = np.array(["2020-01-01"], "M8[D]")
+        assert ck.jit(lambda x: x + 1)(dates) == dates + 1
+        swapped = V.astype(">f8")
+        same(V * 2, np.asarray(ck.jit(lambda x: x * 2)(swapped), "<f8"))

@@ -1,0 +1,183 @@
+"""Transforms of NumPy functions: against finite differences to second order, and one another."""
+
+import numpy as np
+import pytest
+
+import ckernels as ck
+from ckernels.base.errors import ArgumentError, DTypeError, NotSupported, ShapeError
+from ckernels.jit import grad, hessian, jacobian, jit, jvp, value_and_grad, vjp, vmap
+
+RNG = np.random.default_rng(5)
+X = RNG.uniform(0.2, 0.8, size=(3, 4))
+S = np.linspace(0.3, 0.7, 4)
+
+
+def slope(f, x, step=1e-6):
+    """The gradient of f: array -> float, by central differences."""
+    found = np.zeros_like(x)
+    for i in np.ndindex(x.shape):
+        up, down = x.copy(), x.copy()
+        up[i] += step
+        down[i] -= step
+        found[i] = (f(up) - f(down)) / (2 * step)
+    return found
+
+
+ONE = [np.exp, np.log, np.sqrt, np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan, np.sinh,
+       np.cosh, np.tanh, np.arcsinh, np.arctanh, np.expm1, np.log1p, np.log2, np.log10, np.exp2,
+       np.square, np.reciprocal, np.cbrt, np.deg2rad, np.abs, np.negative,
+       lambda x: np.arccosh(x + 1.5)]  # fmt: skip
+TWO = [np.add, np.subtract, np.multiply, np.true_divide, np.power, np.arctan2, np.hypot,
+       np.maximum, np.minimum, np.logaddexp, np.fmax, np.copysign]  # fmt: skip
+WHOLE = [
+    np.sum, np.prod, np.mean, np.std, np.var, np.max, np.min, np.linalg.norm,
+    lambda x: np.sum(np.cumsum(x, axis=1) ** 2), lambda x: np.sum(np.cumprod(x, axis=0)),
+    lambda x: np.sum(np.where(x > 0.5, x**2, np.sin(x))),
+    lambda x: np.sum(np.clip(x, 0.3, 0.6) * x),
+    lambda x: np.sum(np.concatenate([x, x * 2]) ** 2), lambda x: np.sum(np.dot(x, x.T) ** 2),
+    lambda x: np.linalg.det(x @ x.T + np.eye(3)),
+    lambda x: np.linalg.slogdet(x @ x.T + np.eye(3))[1],
+    lambda x: np.sum(np.linalg.inv(x @ x.T + np.eye(3)) ** 2),
+    lambda x: np.sum(np.linalg.solve(x @ x.T + np.eye(3), x) ** 2),
+    lambda x: np.sum(np.linalg.cholesky(x @ x.T + np.eye(3)) ** 3),
+    lambda x: np.sum(np.einsum("ij,kj->ik", x, x) ** 2),
+    lambda x: np.sum(np.sort(x, axis=1)[:, 1:] ** 3),
+    lambda x: np.trapezoid(x**3, axis=1).sum(), lambda x: np.sum(np.interp(x, S, S**2) ** 2),
+    lambda x: np.sum(np.diff(x, axis=1) ** 3), lambda x: np.sum(np.roll(x, 1, 1) * x**2),
+    lambda x: np.sum(np.pad(x, 1, mode="edge") ** 3), lambda x: np.sum(np.tril(x @ x.T) ** 2),
+    lambda x: np.median(x, axis=1).sum() ** 2, lambda x: np.average(x, weights=x) * 2,
+    lambda x: np.sum(np.cov(x) ** 2), lambda x: np.sum(x[[0, 0, 2], [1, 1, 3]] ** 3),
+    lambda x: np.nansum(np.where(x > 0.4, x, np.nan) ** 3),
+]  # fmt: skip
+
+
+def changed(x):
+    y = np.zeros_like(x)
+    y[1:] = x[:-1] ** 2
+    y[y > 0.3] = np.sqrt(y[y > 0.3])
+    y[0, ::2] += x[1, ::2]
+    v = y.reshape(-1)
+    v *= 1.5
+    np.add.at(y, (np.array([0, 0]), np.array([1, 1])), x[0, :2])
+    return np.sum(y**2)
+
+
+def looped(x):
+    total = 0.0
+    for row in x:
+        total = np.sin(total) + row @ row
+    return total
+
+
+@pytest.mark.parametrize("f", [*[lambda x, f=f: np.sum(f(x)) for f in ONE],
+                               *[lambda x, f=f: np.sum(f(x, S) * f(S, x)) for f in TWO],
+                               *WHOLE, changed, looped],
+                         ids=range(len(ONE + TWO + WHOLE) + 2))  # fmt: skip
+def test_first_and_second_derivatives(f):
+    found, first = value_and_grad(f)(X)
+    assert found == pytest.approx(f(X), rel=1e-12)
+    np.testing.assert_allclose(first, slope(f, X), rtol=2e-6, atol=2e-7)
+    along = RNG.normal(size=X.shape)
+
+    def directional(x):
+        return np.sum(grad(f)(x) * along)
+
+    second = grad(directional)(X)
+    once = grad(f)
+    want = slope(lambda x: np.sum(once(x) * along), X)
+    np.testing.assert_allclose(second, want, rtol=1e-5, atol=2e-6)
+
+
+def test_jacobian_hessian_jvp_vjp_agree():
+    def f(x):
+        return np.stack([np.sum(x**2), np.prod(x), x[0] * x[2]])
+
+    x, u, v = np.array([0.5, 1.5, -2.0]), np.array([1.0, 2, 3]), np.array([0.1, 0.2, 0.3])
+    j = jacobian(f)(x)
+    np.testing.assert_allclose(j, np.stack([2 * x, np.prod(x) / x, [x[2], 0, x[0]]]))
+    value, along = jvp(f, (x,), (u,))
+    np.testing.assert_allclose(value, f(x))
+    np.testing.assert_allclose(along, j @ u)
+    value, pull = vjp(f, x)
+    np.testing.assert_allclose(pull(v)[0], v @ j)
+    np.testing.assert_allclose(hessian(lambda x: f(x)[1])(x)[0, 1], x[2])
+
+
+def test_vmap_in_any_order_with_grad():
+    def f(x, w):
+        return np.sum(np.sin(x) * w)
+
+    x, w = RNG.normal(size=(5, 3)), RNG.normal(size=3)
+    each = np.stack([np.cos(row) * w for row in x])
+    np.testing.assert_allclose(vmap(grad(f), (0, None))(x, w), each)
+    np.testing.assert_allclose(grad(lambda x: np.sum(vmap(f, (0, None))(x, w)))(x), each)
+    np.testing.assert_allclose(vmap(f, (1, None))(x.T, w), [f(r, w) for r in x])
+    np.testing.assert_allclose(vmap(lambda r: r * 2, out_axes=1)(x), x.T * 2)
+    np.testing.assert_allclose(vmap(vmap(lambda a: a**2))(x), x**2)
+    outer = vmap(vmap(lambda a, b: a * b, (None, 0)), (0, None))(x[0], w)
+    np.testing.assert_allclose(outer, np.outer(x[0], w))
+
+
+def test_trees_numbers_and_more_results():
+    def loss(params, x, scale):
+        return scale * np.sum((params["w"] @ x + params["b"][0]) ** 2), {"n": x.sum()}
+
+    params, x = {"w": X, "b": (np.ones(3),)}, np.ones(4)
+    (value, more), (slopes, by_scale) = value_and_grad(loss, (0, 2), has_aux=True)(params, x, 2.0)
+    assert value == pytest.approx(loss(params, x, 2.0)[0]) and more == {"n": 4.0}
+    assert by_scale == pytest.approx(value / 2) and set(slopes) == {"w", "b"}
+    np.testing.assert_allclose(slopes["b"][0], 4 * (X @ x + 1))
+
+
+def test_a_gradient_sees_only_its_own_argument():
+    x = np.array([1.0, 2.0])
+    np.testing.assert_allclose(jit(lambda x: grad(lambda a: np.sum(a * x))(x))(x), x)
+
+
+def test_values_in_python_choose_the_branch():
+    f = grad(lambda x: np.sum(x**2) if x.sum() > 0 else np.sum(x))
+    np.testing.assert_allclose(f(S), 2 * S)
+    np.testing.assert_allclose(f(-S), np.ones(4))
+
+
+def test_float32_stays_and_large_sizes_share_a_trace():
+    f = grad(lambda x: np.sum(x**2))
+    assert f(S.astype("float32")).dtype == np.float32
+    for n in (20, 30, 40):
+        np.testing.assert_allclose(f(np.ones(n)), 2 * np.ones(n))
+    assert f.report()["traces"] == 2
+
+
+def test_minimise_with_scipy():
+    scipy = pytest.importorskip("scipy.optimize")
+
+    def rosen(x):
+        return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+    found = scipy.minimize(value_and_grad(rosen), np.zeros(5), jac=True, method="BFGS")
+    np.testing.assert_allclose(found.x, np.ones(5), atol=1e-5)
+
+
+def test_what_has_no_derivative_is_a_sentence():
+    with pytest.raises(NotSupported, match=r"float\(x\).*test_transform.py"):
+        grad(lambda x: float(x.sum()) * 2)(S)
+    with pytest.raises(ShapeError, match="scalar"):
+        grad(lambda x: x * 2)(S)
+    with pytest.raises(DTypeError, match="int64"):
+        grad(lambda x: np.sum(x))(np.arange(3))
+    with pytest.raises(ArgumentError, match="argnums"):
+        grad(lambda x: np.sum(x), argnums=2)(S)
+    with pytest.raises(NotSupported, match="writes into"):
+        grad(_writes)(S.copy())
+    with pytest.raises(ZeroDivisionError):
+        grad(lambda x, s: np.sum(x / s) * (1 / s))(S, 0.0)
+
+
+def _writes(x):
+    x += 1
+    return np.sum(x)
+
+
+def test_names_on_the_decorator():
+    for name in ("grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "vmap", "jit"):
+        assert getattr(ck.jit, name).__doc__
