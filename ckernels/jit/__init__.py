@@ -24,7 +24,8 @@ def jit(f=None, *, static=(), background=False, strict=False, check=None):
     why and where, and is counted in `f.report()`.
 
     static      names or positions of arguments that are part of the trace by their value
-    background  accepted; every call is compiled before it answers
+    background  while a first call is traced and compiled in a thread, NumPy answers; the last
+                bits of results may then differ between calls. `f.wait()` waits for the thread
     strict      what cannot be traced is an error (NotSupported)
     check       "nan": NaN and inf are errors that say where they began
 

@@ -7,6 +7,7 @@ gives the result, or the error, that NumPy gives.
 
 import functools
 import inspect
+import threading
 import warnings
 
 import numpy as np
@@ -44,7 +45,7 @@ class Jitted:
         self.static, self.background = _names(static), background
         self.plans, self.pinned, self.failed, self.noted = {}, set(), {}, set()
         self.program, self.lock, self.counts = None, locks.rlock(), {}
-        self.signature = None
+        self.signature, self.threads = None, {}
         functools.update_wrapper(self, function)
 
     def __get__(self, instance, owner=None):
@@ -67,6 +68,8 @@ class Jitted:
                 return self.inside(trace, args, kwargs)
             return self.numpy(problem, args, kwargs)
         plan, leaves = found
+        if plan is None:
+            return self.function(*args, **kwargs)
         if isinstance(plan, Exception):
             return self.numpy(plan, args, kwargs)
         try:
@@ -135,10 +138,27 @@ class Jitted:
             plan = self.plans.get(key)
         except TypeError:
             raise NotSupported("an argument that cannot be compared") from None
+        if plan is None and self.background:
+            self.start(key, described, leaves)
+            return None, leaves
         if plan is None:
             with self.lock:
                 plan, leaves = self.traced_plan(described, leaves)
         return plan, leaves
+
+    def start(self, key, described, leaves):
+        """Trace and compile in a thread of its own, once for each key."""
+        with self.lock:
+            if key in self.threads:
+                return
+            copies = [x.copy() if isinstance(x, np.ndarray) else x for x in leaves]
+
+            def work():
+                with self.lock:
+                    self.traced_plan(described, copies)
+
+            thread = self.threads[key] = threading.Thread(target=work, daemon=True)
+        thread.start()
 
     def named(self, tree):
         """The arguments with those that are static made so."""
@@ -235,7 +255,9 @@ class Jitted:
                 "pinned": sorted(map(str, self.pinned))}  # fmt: skip
 
     def wait(self):
-        """Nothing is compiled behind the caller's back: returns at once."""
+        """Wait for what is being compiled in the background; returns the function."""
+        for thread in list(self.threads.values()):
+            thread.join()
         return self
 
 
@@ -496,6 +518,8 @@ def lenses(x):
     """How NumPy makes a view from the array at the end of its chain of bases."""
     found = []
     while x.base is not None:
+        if x.lens.real is None:
+            raise NotSupported("a result that is a view at a place that data decides")
         found.append(x.lens.real)
         x = x.base
     return found[::-1]

@@ -41,7 +41,7 @@ class Asked(Exception):
         super().__init__(what)
 
 
-class Refused(Asked):
+class Untraceable(Asked):
     """Something that cannot be traced, for another reason."""
 
 
@@ -66,10 +66,10 @@ class Trace:
         """Note that an array was made."""
         self.count += 1
         if self.count > MOST:
-            raise Refused(f"more than {MOST} operations: a Python loop of many turns")
+            raise Untraceable(f"more than {MOST} operations: a Python loop of many turns")
 
     def refuse(self, what):
-        raise Refused(what)
+        raise Untraceable(what)
 
     def guard(self, node):
         """Note that the trace is right only where this truth value holds."""
@@ -79,7 +79,7 @@ class Trace:
         """A node in terms of the arguments of the whole function, from inside of transforms."""
         for replaced in reversed(self.inside):
             if replaced is None:
-                raise Refused("a number asked for inside of vmap")
+                raise Untraceable("a number asked for inside of vmap")
             node = rebuild([node], replaced)[0]
         return node
 
@@ -114,8 +114,7 @@ class Trace:
             return x.read()
         if isinstance(x, PythonNumber):
             return x.weak()
-        if isinstance(x, (list, tuple)) and any(isinstance(i, (ArrayValue, PythonNumber, list, tuple))
-                                                for i in x):  # fmt: skip
+        if isinstance(x, (list, tuple)) and _traced_inside(x):
             return self.array(x).read()
         return x
 
@@ -144,7 +143,7 @@ class Trace:
         array = np.asarray(x, dtype)
         supported(array.dtype)
         if type(x) is np.ndarray and array is x:
-            raise Refused("an array that the function did not get as an argument")
+            raise Untraceable("an array that the function did not get as an argument")
         return ArrayValue(self, constant(array), False, True)
 
     def key(self, value, key):
@@ -153,11 +152,10 @@ class Trace:
         found, basic = [], True
         for k in parts:
             if isinstance(k, (ArrayValue, np.ndarray, list)):
-                node = k.read() if isinstance(k, ArrayValue) else self.array(np.array(k) if isinstance(
-                    k, np.ndarray) else k).read()  # fmt: skip
+                node = self.array(k).read()
                 if node.dtype == "bool" and node.ndim == 0:
-                    raise Refused("an index that is a single truth value")
-                basic = False
+                    raise Untraceable("an index that is a single truth value")
+                basic = basic and node.ndim == 0  # one place is a view, as an int is
                 found.append(node)
             elif isinstance(k, slice):
                 found.append(slice(*[None if b is None else int(b)
@@ -165,7 +163,7 @@ class Trace:
             elif k is None or k is Ellipsis:
                 found.append(k)
             elif isinstance(k, (bool, np.bool_)):
-                raise Refused("an index that is a truth value")
+                raise Untraceable("an index that is a truth value")
             else:
                 found.append(int(k.__index__()))
         mask = found[0] if len(found) == 1 and not basic and found[0].dtype == "bool" else None
@@ -187,7 +185,7 @@ class Trace:
             return call_ufunc(self, function, args, **kwargs)
         row = find(function)
         if row is None:
-            raise Refused(f"np.{function.__name__}, which is computed by NumPy")
+            raise Untraceable(f"np.{function.__name__}, which is computed by NumPy")
         masked = getattr(first, "masked", None)
         if masked is not None and row.name in MASKED and len(args) == 1 and not kwargs:
             return self.reduced(function, masked)

@@ -27,6 +27,7 @@ class Transformed(Jitted):
         inner = inner if isinstance(inner, Jitted) else Jitted(inner)
         super().__init__(inner.function, check=inner.check)
         self.inner, self.apply = inner, apply
+        self.background = False  # there is nothing that could answer meanwhile
         self.static, self.__name__ = inner.static, f"{name} of {inner.__name__}"
         self.__qualname__ = self.__name__
 
@@ -235,8 +236,8 @@ def jvp(function, primals, tangents):
     """(function(*primals), its derivative along `tangents`, which have the shapes of primals).
 
     >>> from ckernels.jit import jvp
-    >>> jvp(np_square := (lambda x: x * x), (3.0,), (1.0,))
-    (9.0, np.float64(6.0))
+    >>> jvp(lambda x: x * x, (3.0,), (1.0,))
+    (np.float64(9.0), np.float64(6.0))
     """
     return _pushed(function)(tuple(primals), tuple(tangents))
 

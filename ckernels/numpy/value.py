@@ -20,8 +20,8 @@ from .rows.base import as_operand, typed
 
 class Lens(NamedTuple):
     """How a view lies in its base: get(node of the base) -> node of the view; put(base, new view)
-    -> new base; real(array of the base) -> the view as NumPy makes it. put None: it may be a copy
-    in NumPy, and who stores into either cannot be traced."""
+    -> new base; real(array of the base) -> the view as NumPy makes it, None where data says which
+    it is. put None: it may be a copy in NumPy, and who stores into either cannot be traced."""
 
     get: object
     put: object
@@ -181,12 +181,13 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
             return ArrayValue(self.owner, None, False, True, masked=(self.read(), mask))
         if self.scalar or not basic:
             return self.fresh(ops.getitem(self.read(), key), basic and self.scalar, True)
-        whole = all(isinstance(k, int) for k in key) and len(key) == self.ndim
+        whole = all(isinstance(k, (int, Node)) for k in key) and len(key) == self.ndim
         if whole:
             return self.fresh(ops.getitem(self.read(), key), True)
         plain = self.plain and _leading(key)
+        known = not any(isinstance(k, Node) for k in key)
         return self.view(lambda n: ops.getitem(n, key), lambda n, v: ops.set_subtensor(n, key, v),
-                         lambda a: a[key], plain)  # fmt: skip
+                         (lambda a: a[key]) if known else None, plain)  # fmt: skip
 
     def __setitem__(self, key, item):
         key, basic, mask = self.owner.key(self, key)

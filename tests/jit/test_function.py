@@ -130,6 +130,14 @@ def fancy(x, index):
     return y, z, x[[1, 1, 2]]
 
 
+def places(x, index):
+    i = np.argmax(x[:, 0])
+    row = x[i]
+    row += 1
+    x[index[0], 1:3] = 0
+    return x[i, 2], x[index[1]].sum()
+
+
 def scalars(x):
     s = x[0]
     t = s
@@ -245,7 +253,7 @@ PROGRAMS = {
     reductions: [(A,), (A.T,), (A.astype("float32"),), (np.arange(6).reshape(2, 3),)],
     views_alias: [(A,), (A[:6],)], late_reads: [(V,)], stencil: [(A, 0.1), (A[:4, :4], 0.2)],
     out_and_where: [(A, np.zeros_like(A))], creation: [(V, 4)], masks: [(A,), (V,)],
-    fancy: [(A, np.array([3, 1]))], scalars: [(V,)],
+    fancy: [(A, np.array([3, 1]))], places: [(A, np.array([2, -1]))], scalars: [(V,)],
     integers: [(np.arange(1, 9), np.arange(2, 10)), (np.arange(1, 9, dtype="int8"), 3),
                (np.uint8([1, 200]), np.uint8([100, 100]))],
     python_numbers: [(V, 0.5, 3), (V.astype("float32"), 0.5, 3)], use_of_ints: [(V, 3), (V, 4)],
@@ -545,3 +553,13 @@ def test_other_kinds_of_arrays_are_numpys():
         assert ck.jit(lambda x: x + 1)(dates) == dates + 1
         swapped = V.astype(">f8")
         same(V * 2, np.asarray(ck.jit(lambda x: x * 2)(swapped), "<f8"))
+
+
+def test_in_the_background_numpy_answers_first():
+    f = ck.jit(stencil, background=True)
+    for _ in range(3):
+        x, y = A.copy(), A.copy()
+        same(stencil(x, 0.1), f(y, 0.1))
+        np.testing.assert_allclose(y, x)
+        f.wait()
+        assert f.report()["traces"] == 1
