@@ -45,6 +45,7 @@ REGISTRATIONS = {
     "register_trees": {"graph"},            # errors print trees of expressions
     "register_operators": {"ops"},          # nodes have Python's operators
     "register_rule": {"autodiff"},          # gradients and batches of scans
+    "register_rules": {"graph", "autodiff", "plan"},  # tables of them; lowerings too
     "register_interpreter": {"ops"},  # bodies of scans and branches run in NumPy
     "register_function": {"api"},           # handles have `eval`
     "register_reset": {"api"},              # clear_session forgets the learning phase

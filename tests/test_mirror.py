@@ -5,6 +5,7 @@ stands beside test_scan.py. Tests of a folder (api/sparse/) or of a file at the 
 """
 
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 TESTS = Path(__file__).parent
@@ -102,3 +103,18 @@ def test_files_that_the_makefile_names_are_there():
     named = set(re.findall(r"\btests/[\w/]+\.py\b", (TESTS.parent / "Makefile").read_text()))
     lost = sorted(name for name in named if not (TESTS.parent / name).exists())
     assert named and not lost, lost
+
+
+ROOT_FILES = set(
+    "CHANGELOG.md CONTRIBUTING.md LICENSE MANIFEST.in Makefile README.md benchmarks build_tools "
+    "ckernels docs examples pyproject.toml setup.py tests".split()
+)
+
+
+def test_nothing_strays_at_the_root():
+    """What a tool has written stands in an ignored folder, or is no part of the project."""
+    root = TESTS.parent
+    ignored = [line.strip("/") for line in (root / ".gitignore").read_text().split()]
+    found = {p.name for p in root.iterdir() if not p.name.startswith(".")} - ROOT_FILES
+    strays = {name for name in found if not any(fnmatch(name, i) for i in ignored)}
+    assert not strays, f"{sorted(strays)}: delete them, ignore them, or list them with ROOT_FILES"

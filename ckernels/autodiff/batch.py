@@ -7,7 +7,7 @@ the caller decides what then.
 
 from .. import ops
 from ..graph.node import make
-from ..graph.op import rules
+from ..graph.op import register_rules
 from ..graph.walk import toposort_cut
 from ..ops.shape import sized, times
 from . import scan_batch  # noqa: F401  (the rules of scans)
@@ -345,8 +345,8 @@ def _conv(b, node):
     return _from_channels(b, y, groups, channels)
 
 
-RULES = rules("batch")
-RULES.update(
+register_rules(
+    "batch",
     {
         "[elementwise]": _elementwise,
         "[reduce]": _reduce,
@@ -436,5 +436,5 @@ RULES.update(
         "checkpoint": _marked,
         "print": _first_operand,
         "check": _first_operand,
-    }
+    },
 )

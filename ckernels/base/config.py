@@ -347,12 +347,6 @@ class Config:
         """Where the value came from: "default", "code", CKERNELS_FLAGS, or a file name."""
         return self._read()[lookup(name).name][1]
 
-    def reload(self):
-        """Forget everything, values set in code too; the next use reads the sources again."""
-        with self._lock:
-            self.__dict__["_values"] = None
-            self.__dict__["version"] += 1
-
     @contextlib.contextmanager
     def change(self, flags=None, **more):
         """Set flags for the length of a `with` block: `with config.change(mode="debug"): ...`"""

@@ -37,7 +37,6 @@ NATIVES = {
     records.PLANES_WEIGHT_GRAD: Native("conv_weight_grad", 2),
 }  # fmt: skip
 REFUSED = {records.ORDER: "exports have no C that sorts"}
-FIRST_CONVOLUTION, LAST_CONVOLUTION = records.CONV, records.DEPTHWISE_WEIGHT_GRAD
 
 
 def dtype_of(dims):

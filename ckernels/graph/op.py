@@ -8,11 +8,12 @@ register for ops.
 
 import sys
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 REGISTRY: dict[str, "Op"] = {}
 
-RULES: dict[str, dict[str, Callable]] = {}  # {transformation: {name of an op: rule}}
+RULES: dict[str, dict[str, Callable]] = {}  # {transformation: {name of an op: rule}}: register_rule
 PROPERTIES: dict[str, dict[str, Any]] = {}  # {property: {name of an op: value}}
 PACKAGE = __name__.partition(".")[0]
 
@@ -100,8 +101,8 @@ def having(property):
 
 
 def rules(transformation):
-    """{name of an op: rule} for a transformation: "gradient", "batch", "shape", "lowering"."""
-    return RULES.setdefault(transformation, {})
+    """{name of an op: rule} for a transformation, to read: "gradient", "batch", "lowering"."""
+    return MappingProxyType(RULES.setdefault(transformation, {}))
 
 
 def register_rule(transformation, *names):
@@ -112,10 +113,15 @@ def register_rule(transformation, *names):
     """
 
     def add(rule):
-        table = rules(transformation)
-        for name in names:
-            assert name not in table, f"{name} has two rules for {transformation}"
-            table[name] = rule
+        register_rules(transformation, dict.fromkeys(names, rule))
         return rule
 
     return add
+
+
+def register_rules(transformation, table):
+    """The same for a table {name of an op: rule}."""
+    known = RULES.setdefault(transformation, {})
+    for name, rule in table.items():
+        assert name not in known, f"{name} has two rules for {transformation}"
+        known[name] = rule

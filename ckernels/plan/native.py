@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ..base.dtypes import ITEMSIZE
 from ..codegen.layout import collapse, contiguous_strides, fresh
-from ..graph.op import rules
+from ..graph.op import register_rules
 from ..graph.shapes import product
 from ..graph.sizes import Size, estimate, greatest, reaches, value_of
 from ..graph.walk import consumers
@@ -465,7 +465,8 @@ def _second(node):
     return node.inputs[1]
 
 
-rules("lowering").update(
+register_rules(
+    "lowering",
     {
         "conv": convolution(CONV),
         "conv_input_grad": convolution(CONV_INPUT_GRAD),
@@ -475,5 +476,5 @@ rules("lowering").update(
         "pool_sum_grad": pooling(POOL_SUM_GRAD, _node, _first),
         "pool_max_grad": pooling(POOL_MAX_GRAD, _first, _second, 3),
         "pool_max_take": pooling(POOL_MAX_TAKE, _first, _second, 3),
-    }
+    },
 )

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..base import dtypes
 from ..codegen.layout import Layout, contiguous_strides, fresh
-from ..graph.op import rules
+from ..graph.op import register_rules
 from ..graph.shapes import product
 from ..graph.sizes import Size, smallest, value_of
 from ..graph.walk import toposort
@@ -512,4 +512,4 @@ def ifelse(binder, node):
     return True
 
 
-rules("lowering").update({"scan": scan, "ifelse": ifelse})
+register_rules("lowering", {"scan": scan, "ifelse": ifelse})

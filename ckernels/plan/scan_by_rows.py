@@ -49,7 +49,7 @@ def batch_parts(scan, instructions):
 def widths(scan, instructions, products):
     """How many rows there may be."""
     if products:
-        return {record_of(GemmDims, instr.dims).m for instr in products} if len(products) else ()
+        return {record_of(GemmDims, instr.dims).m for instr in products}
     shapes = [scan.inits[i].shape[1:] for i in scan.alive]
     least = min((instr.n for instr in instructions), key=value_of)
     return list(dict.fromkeys([least, *(s[0] for s in shapes if s)]))

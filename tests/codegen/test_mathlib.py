@@ -181,7 +181,6 @@ REFERENCE = {
     "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
     "log1mexp": lambda x: mpmath.log1p(-mpmath.exp(x)),
     "rsqrt": lambda x: 1 / mpmath.sqrt(x),
-    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
     "erfcinv": lambda y: mpmath.findroot(
         lambda t: mpmath.log(mpmath.erfc(t)) - mpmath.log(y), float(special.erfcinv(float(y)))
     ),

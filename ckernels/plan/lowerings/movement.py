@@ -14,7 +14,7 @@ from ...base import dtypes
 from ...codegen.layout import contiguous_strides, fresh
 from ...codegen.lower import Lowering
 from ...graph.node import make
-from ...graph.op import having, rules
+from ...graph.op import having, register_rules
 from ...graph.shapes import product
 from ...graph.sizes import indices, reaches
 from ...schedule.group import Group
@@ -376,7 +376,8 @@ def _template(node, far, near, arrays):
     return indexed.template_nest(node.attrs["template"], far, near, arrays)
 
 
-rules("lowering").update(
+register_rules(
+    "lowering",
     {
         "again": again,
         "concatenate": concatenate,
@@ -418,5 +419,5 @@ rules("lowering").update(
         "mrg_uniform": later("mrg", "uniform"),
         "mrg_choice": later("mrg", "choice"),
         "c_op": later("own", "own"),
-    }
+    },
 )

@@ -374,3 +374,17 @@ def test_functions_of_numpy_on_variables():
     assert np.ndim(x) == 1 and np.shape(x).type.ndim == 1
     with pytest.raises(TypeError):
         np.asarray(x, "float64")
+
+
+def test_a_reduction_keeps_its_axes_when_it_is_applied():
+    """Negative axes mean others in tensors of other ranks; the Apply has an op of its own."""
+    op = T.elemwise.Sum(axis=[-1])
+    known, text = {op: "mine"}, str(op)
+    matrix, cube = T.dmatrix(), T.dtensor3()
+    one, two = op(matrix), op(cube)
+    assert one.owner.op.axis == (1,) and two.owner.op.axis == (2,)
+    assert op.axis == (-1,) and str(op) == text and known[op] == "mine"
+    a, b = np.ones((2, 3)), np.ones((2, 3, 4))
+    assert one.eval({matrix: a}).tolist() == [3, 3] and two.eval({cube: b}).shape == (2, 3)
+    front = T.elemwise.Sum(axis=0)
+    assert front(matrix).owner.op is front

@@ -4,6 +4,8 @@ Small integers are summed as int64, float16 in float32 and other floats in their
 engine adds float32 up in double). axis=None means all axes, also for argmax.
 """
 
+import copy
+
 import numpy as np
 
 from .... import ops
@@ -76,13 +78,17 @@ class CAReduce(KernelOp):
         self.build = _build_of(kind, self.scalar_op)
 
     def make_node(self, input):
-        x = as_tensor_variable(input)
-        if self.axis is not None:
-            for a in self.axis:
-                if a >= x.ndim or a < -x.ndim:
-                    raise ArgumentError(f"Not enough dimensions on {x} to reduce on axis {a}")
-            self.attrs["axis"] = tuple(a % x.ndim for a in self.axis)
-        return KernelOp.make_node(self, x)
+        """The Apply on `input`; of an op with negative axes, by one that counts from the front."""
+        x, op = as_tensor_variable(input), self
+        for a in self.axis or ():
+            if a >= x.ndim or a < -x.ndim:
+                raise ArgumentError(f"Not enough dimensions on {x} to reduce on axis {a}")
+        axis = None if self.axis is None else tuple(a % x.ndim for a in self.axis)
+        if axis != self.axis:
+            op = copy.copy(self)
+            op.axis = axis
+            op.attrs = {**self.attrs, "axis": op.axis}
+        return KernelOp.make_node(op, x)
 
     def __str__(self):
         axis = "" if self.axis is None else f"{{axis={list(self.axis)}}}"
