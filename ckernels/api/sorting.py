@@ -1,5 +1,7 @@
 """Orders along an axis: sorting, the largest elements, and what is found by them; counts."""
 
+import numpy as np
+
 from .. import ops
 from .operands import node_of, operand
 from .tensor import Tensor
@@ -34,6 +36,49 @@ def top_k(x, k, axis=-1):
     (array([3, 2]), array([0, 2]))
     """
     return tuple(Tensor(n) for n in ops.top_k(node_of(x), _plain(k), axis))
+
+
+def partition(x, kth, axis=-1):
+    """`x` in an order along `axis` (None: flattened) in which the elements `kth` (an int or a list)
+    stand where sorting puts them, no larger ones before them and no smaller ones behind.
+
+    >>> K.partition(np.array([3, 1, 2]), 1).eval()[1]
+    np.int64(2)
+    """
+    return Tensor(ops.partition(node_of(x), kth, axis))
+
+
+def median(x, axis=None, keepdims=False):
+    """The middle of the sorted elements along `axis` (None: of all), of an even number the mean of
+    the two there; NaN where an element is. An axis of no elements is an IndexOutOfBounds.
+
+    >>> K.median(np.array([[3.0, 1.0, 2.0], [4.0, 5.0, 9.0]]), axis=1).eval()
+    array([2., 5.])
+    """
+    return Tensor(ops.median(node_of(x), axis, keepdims))
+
+
+def quantile(x, q, axis=None, method="linear", keepdims=False):
+    """The quantiles `q` (numbers from 0 to 1) along `axis` (None: of all); NaN where an element is.
+
+    q: a number, a vector or a tensor; the axis of a vector comes first in the result. method:
+    "linear", "lower", "higher", "nearest" or "midpoint", as in NumPy. The gradient flows to the
+    elements around a quantile.
+
+    >>> K.quantile(np.array([0.0, 1.0, 2.0, 3.0]), [0.25, 0.5]).eval()
+    array([0.75, 1.5 ])
+    """
+    return Tensor(ops.quantile(node_of(x), _plain(q), axis, method, keepdims))
+
+
+def percentile(x, q, axis=None, method="linear", keepdims=False):
+    """`quantile` with `q` from 0 to 100.
+
+    >>> K.percentile(np.array([0.0, 1.0, 2.0, 3.0]), 50).eval()
+    array(1.5)
+    """
+    q = ops.true_div(q.node, 100) if isinstance(q, Tensor) else np.true_divide(q, 100)
+    return Tensor(ops.quantile(node_of(x), q, axis, method, keepdims))
 
 
 def searchsorted(x, v, side="left", sorter=None):

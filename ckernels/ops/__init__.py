@@ -39,6 +39,7 @@ for _room in (
     "random",
     "mrg",
     "sort",
+    "quantiles",
     "running",
     "control",
     "own",

@@ -28,7 +28,7 @@ from .movement import broadcast_to, flatten, reshape, slice_, squeeze, transpose
 from .reduce import max
 from .running import cumsum
 from .shape import shape_vector, size_of, sized
-from .sort import argsort
+from .sort import argsort, sort
 
 __all__ = ["diff", "bincount", "searchsorted", "unique", "ravel_multi_index", "unravel_index",
            "choose_from", "compress", "cov", "bartlett"]  # fmt: skip
@@ -116,8 +116,9 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False):
     """
     x = to_node(x, "unique")
     flat = flatten(x)
-    order = argsort(flat, 0)
-    rising = take(flat, order, 0)
+    needs_order = return_index or return_inverse
+    order = argsort(flat, 0) if needs_order else None
+    rising = take(flat, order, 0) if needs_order else sort(flat, 0)
     later, earlier = slice_(rising, [(1, None, 1)]), slice_(rising, [(None, -1, 1)])
     new = ne(later, earlier)
     if dtypes.is_inexact(x.dtype):
@@ -125,8 +126,8 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False):
     new = concatenate([constant(np.array([True])), new])
     new = dynamic_slice(new, [(None, size_of(rising, 0), 1)])  # of no elements none is new
     first = flatnonzero(new)
-    index = take(order, first, 0)
-    found = [take(flat, index, 0)]
+    index = take(order, first, 0) if needs_order else None
+    found = [take(rising, first, 0)]
     if return_index:
         found.append(index)
     if return_inverse:

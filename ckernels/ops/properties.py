@@ -120,7 +120,7 @@ WITHOUT = {
                          "qr", "pinv", "svd_full", "qr_full", "lstsq", "expm", "slogdet", "eig",
                          "eigvalsh"), LAPACK),
         **dict.fromkeys(("rfft", "irfft"), "NumPy transforms"),
-        **dict.fromkeys(("searchsorted", "ravel_multi_index", "unravel_index"), "NumPy searches"),
+        **dict.fromkeys(("ravel_multi_index", "unravel_index"), "NumPy counts"),
         "py_op": OWN, "either": "NumPy copies the side whose size is found at run time",
         **dict.fromkeys(("print", "check"), "its effect is Python's"),
         **dict.fromkeys(("shape", "item", "choose", "checkpoint", "scan_steps", "dynamic_slice",

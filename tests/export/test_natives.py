@@ -76,6 +76,7 @@ def test_templates_are_all_exported_or_left_out_by_name():
         "scan_columns",
         "scan_rows",
         "scatter",
+        "searchsorted",
         "triangular",
         "triangular_vector",
     }

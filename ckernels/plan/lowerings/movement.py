@@ -414,6 +414,7 @@ register_rules(
         "patches": later("patches", "patches"),
         "patches_grad": later("patches", "patches_grad"),
         "sort": later("order", "sort"),
+        "searchsorted": later("order", "searchsorted"),
         "first_equal": later("order", "equal"),
         **dict.fromkeys(("argsort", "first_places"), later("order", "places")),
         "mrg_uniform": later("mrg", "uniform"),

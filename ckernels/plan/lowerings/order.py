@@ -4,12 +4,15 @@ The rows lie by up to three axes; a tensor that lies by more is copied first. Re
 contiguous. Complex numbers are left to the oracle.
 """
 
-from ...base.dtypes import ITEMSIZE
+from ...base.dtypes import C_NAMES, C_STORED, ITEMSIZE, is_float
 from ...codegen.layout import collapse
+from ...codegen.lower import Launch
+from ...codegen.raw import Dims, RawKernel, block, moved, times, unravel
 from ...graph.shapes import product
 from ...graph.sizes import estimate
 from ...plan.instructions import words
 from ...plan.records import ORDER, OrderDims
+from ...schedule.cost import work
 from ..native import emit, slots
 
 UNSIGNED, SIGNED, HALF, BFLOAT, FLOAT = range(5)  # order.h
@@ -23,7 +26,7 @@ KINDS = {
     "float64": FLOAT,
 }
 SORT, PLACES, EQUAL = range(3)
-NS_SORT, NS_PLACES, NS_EQUAL = 4, 8, 6  # per element, on one core
+NS_SORT, NS_PLACES, NS_EQUAL, NS_SEARCH = 4, 8, 6, 10  # per element, on one core
 MOST_ROWS = 3  # axes of rows
 
 
@@ -96,6 +99,50 @@ def equal(binder, node):
         none=(0,) * OrderDims.NESTED["none"][0],
     )
     return emit(binder, node, words(record), [source], estimate(x.shape[0]) * NS_EQUAL)
+
+
+BEFORE = {  # C: whether a stands before b, NaN last
+    ("left", True): "((a < b) | ((b != b) & (a == a)))",
+    ("right", True): "(((b < a) | ((a != a) & (b == b))) ^ 1)",
+    ("left", False): "(a < b)",
+    ("right", False): "(a <= b)",
+}
+
+
+def searchsorted(binder, node):
+    """The lowering of searchsorted: sixteen searches side by side, since each waits for memory."""
+    x, v = (binder.layout(i) for i in node.inputs)
+    if x.dtype not in KINDS or x.dtype in C_STORED:
+        return False
+    target = binder.target(node)
+    binder.layouts[node.uid] = target
+    if 0 in node.shape:
+        return True
+    wide = [k for k, n in enumerate(v.shape) if n != 1]
+    sizes, (strides,) = collapse([v.shape[k] for k in wide], [[v.strides[k] for k in wide]])
+    sizes, strides, dims = sizes or (1,), strides or (0,), Dims()
+    dims.put(sizes[-1], "n")
+    dims.put(x.shape[0], "size")
+    lines, rows = unravel("row", sizes[:-1], dims)
+    fields = (
+        ("note", f"searchsorted: where v stands in x, {node.attrs['side']} of equal ones"),
+        ("type", C_NAMES[x.dtype]),
+        ("before", BEFORE[node.attrs["side"], is_float(x.dtype)]),
+        ("v_row", moved(rows, strides[:-1], dims)),
+        ("v_at", times("(k < m ? i + k : i)", strides[-1], dims, "sv")),
+        ("x_at", times("(at[k] + half - 1)", x.strides[0], dims, "sx")),
+        ("x_last", times("at[k]", x.strides[0], dims, "sx_last")),
+        ("sizes", block(dims.lines, 1)),
+        ("unravel", block(lines, 2)),
+    )
+    roles = (("in", x.dtype), ("in", x.dtype), ("out", "int64"))
+    pointers = [binder.pointer(lay) for lay in (x, v, target)]
+    count = product(node.shape)
+    took = work(NS_SEARCH, count)
+    launch = Launch(RawKernel("searchsorted", fields, roles), pointers, dims.values, count, 16,
+                    took, [x.buffer, v.buffer], [target.buffer])  # fmt: skip
+    binder.add_launch(launch, [node])
+    return True
 
 
 sort, places = lower(SORT), lower(PLACES)

@@ -1,0 +1,119 @@
+"""What is read off sorted tensors: partitions, medians, quantiles. Built of other ops, so they have
+gradients: to the elements that a result lies between.
+"""
+
+import numpy as np
+
+from ..base import dtypes
+from ..base.errors import ArgumentError, DTypeError, IndexOutOfBounds
+from ..graph.node import Node
+from ..graph.shapes import show
+from .base import cast, expand, to_node
+from .control import check
+from .elementwise import add, floor, minimum, mul, round, sub, where
+from .indexing.advanced import take
+from .logic import eq, ge, isnan, le, logical_and
+from .movement import transpose
+from .shape import size_of
+from .sort import along, sort
+
+__all__ = ["partition", "median", "quantile"]
+
+METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
+
+
+def partition(x, kth, axis=-1):
+    """`x` in an order along `axis` (None: flattened) in which the elements `kth` (an int or ints)
+    stand where sorting puts them, no larger ones before them and no smaller ones behind."""
+    x, axis = along(x, axis, "partition")
+    size = x.shape[axis]
+    for k in np.atleast_1d(kth):
+        if size is not None and not -size <= k < size:
+            raise IndexOutOfBounds(
+                f"partition: element {int(k)} is out of bounds for axis {axis} of shape "
+                f"{show(x.shape)}"
+            )
+    return sort(x, axis)
+
+
+def rising(x, axis, name):
+    """(x sorted along the axis as floats, the axis, its size less one, its last elements)."""
+    x, axis = along(x, axis, name)
+    if dtypes.is_complex(x.dtype):
+        raise DTypeError(f"complex numbers have no order, so {name} has no meaning for them")
+    x = sort(cast(x, dtypes.to_float(x.dtype)), axis)
+    last = sub(cast(to_node(size_of(x, axis)), "int64"), 1)
+    return x, axis, last, take(x, last, axis)
+
+
+def median(x, axis=None, keepdims=False):
+    """The middle of the sorted elements along `axis` (None: of all), or the mean of the two there;
+    NaN where one of them is."""
+    rank = to_node(x, "median").ndim
+    x, axis, last, end = rising(x, axis, "median")
+    half = (last // 2, last - last // 2)
+    low, high = (take(x, place, axis) for place in half)
+    middle = where(eq(low, high), low, mul(add(low, high), 0.5))
+    found = where(isnan(end), end, middle)
+    return kept(found, rank, axis, x) if keepdims else found
+
+
+def quantile(x, q, axis=None, method="linear", keepdims=False):
+    """The quantiles `q`, from 0 to 1, along `axis` (None: of all); NaN where an element is.
+
+    q: a number, a vector, or a node of either; the axis of a vector comes first in the result.
+    method: "linear" between the two elements around a quantile, "lower" or "higher" of them, the
+    "nearest" one (of equally near ones that of an even place), or their "midpoint".
+    """
+    if method not in METHODS:
+        raise ArgumentError(
+            f"the method of quantile is one of {', '.join(METHODS)}, not {method!r}"
+        )
+    rank = to_node(x, "quantile").ndim
+    x, axis, last, end = rising(x, axis, "quantile")
+    q = checked(q)
+    place = mul(q, cast(last, "float64"))
+    below = floor(place)
+    low = cast(round(place) if method == "nearest" else below, "int64")
+    high = minimum(cast(add(low, cast(sub(place, below) > 0, "int64")), "int64"), last)
+    a, b = take(x, low, axis), take(x, high, axis)
+    weight = sub(place, below)
+    if q.ndim:
+        order = (axis, *(k for k in range(a.ndim) if k != axis))
+        a, b = transpose(a, order), transpose(b, order)
+        weight = expand(weight, tuple(range(1, a.ndim)))
+    found = {
+        "linear": lambda: between(a, b, cast(weight, x.dtype)),
+        "midpoint": lambda: where(eq(a, b), a, mul(add(a, b), 0.5)),
+        "higher": lambda: b,
+    }.get(method, lambda: a)()
+    found = where(isnan(end), end, found)
+    return kept(found, rank, axis, x, q.ndim) if keepdims else found
+
+
+def between(a, b, weight):
+    """a + (b - a) * weight, from the nearer end, so that neither is missed by a rounding."""
+    step = sub(b, a)
+    near_a, near_b = add(a, mul(step, weight)), sub(b, mul(step, sub(1, weight)))
+    return where(eq(a, b), a, where(ge(weight, 0.5), near_b, near_a))
+
+
+def checked(q):
+    """`q` in float64; those beyond 0 to 1 raise, when the graph is built or at the call."""
+    message = "quantiles are numbers from 0 to 1"
+    if not isinstance(q, Node):
+        q = np.asarray(q, "float64")
+        if not np.all((q >= 0) & (q <= 1)):
+            raise ArgumentError(f"{message}, not {q.tolist()}")
+    node = cast(to_node(q, "quantile"), "float64")
+    if node.ndim > 1:
+        raise ArgumentError(f"quantile takes a number or a vector, not shape {show(node.shape)}")
+    if node.value is None:
+        node = check(node, logical_and(ge(node, 0), le(node, 1)), message=message)
+    return node
+
+
+def kept(found, rank, axis, x, before=0):
+    """`found` with axes of one where x had those that are gone; `before`: axes in front of them."""
+    axes = (axis,) if rank == x.ndim else tuple(range(rank))
+    return expand(found, tuple(a + before for a in axes))
