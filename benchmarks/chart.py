@@ -18,6 +18,7 @@ FAMILIES = {
     "dense layers": ("dense", "logistic", "MLP"),
     "images": ("conv", "max-pool", "upsample", "CNN"),
     "views and gathers": ("x.T", "x +", "embedding"),
+    "order": ("sort", "ten largest", "medians"),
     "sparse": ("sparse",),
     "CTC": ("ctc",),
     "random numbers": ("uniform", "normal", "bernoulli"),

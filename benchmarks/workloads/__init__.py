@@ -19,6 +19,8 @@ MODULES = (
     "cnn",
     "operands",
     "embedding",
+    "tables",
+    "order",
     "sparse",
     "ctc",
     "random",

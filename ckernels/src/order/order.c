@@ -14,6 +14,8 @@
 
 ck_sorter ck_sorters[4];
 
+/* Short rows are done in several turns of each thread, so that none waits long for a slow one. */
+enum { TURNS = 4, SHORT_ROW = 4096 };
 enum { MOST_LANES = 64, PS_SORT = 4000, PS_ORDER = 8000, PS_FORK = 4000000 };
 
 typedef struct {
@@ -29,7 +31,7 @@ static order of(const ck_order_dims *d)
     static const ck_order_kernels *const kernels[][4] = {CK_SETS};
     order o = {.d = d, .kernels = kernels[ck_simd()][d->width], .size = (int64_t)1 << d->width};
     o.rows = d->sizes[0] * d->sizes[1] * d->sizes[2];
-    o.tasks = ck_min(d->slots, o.rows);
+    o.tasks = ck_min(o.rows, d->length <= SHORT_ROW ? TURNS * d->slots : d->slots);
     o.result = d->what == CK_SORT ? o.size : 8;
     o.slot_bytes = d->what == CK_EQUAL ? ck_equal_scratch(d->length)
                  : d->what == CK_SORT ? 2 * o.size * d->length
