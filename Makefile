@@ -13,7 +13,7 @@ LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 LIBTSAN = $(shell $(CC) -print-file-name=libtsan.so)
 
-.PHONY: help test oldest bridges slow stress lint demo cnn rbm keras theano pytensor distributed bench golden sanitize \
+.PHONY: help test oldest bridges keras3 slow stress lint demo cnn rbm keras theano pytensor distributed bench golden sanitize \
     races wheels again release clean build
 .DEFAULT_GOAL := help
 
@@ -21,6 +21,8 @@ help:
 	@echo "test        run the tests (ARGS='-k name' is passed to pytest)"
 	@echo "oldest      parts of the tests with the oldest NumPy, in an environment of its own"
 	@echo "bridges     the tests of the bridge to PyTensor, with PyMC, in an environment of its own"
+	@echo "keras3      the tests of the Keras 3 backend, in an environment of their own; SOURCE=folder of"
+	@echo "            Keras's source: Keras's own tests as well, TESTS=keras/src/layers: these of them"
 	@echo "slow        the long forms: thousands of random graphs (CASES=10000), soak tests"
 	@echo "stress      the compiledir under kills, races, faults and forks; gcc, clang and zig"
 	@echo "lint        ruff, and the C runtime built with -Wall -Wextra -Werror"
@@ -95,6 +97,25 @@ bridges: build
 # CASES: how many the generators draw that take a count.
 CASES ?= 10000
 slow: export CKERNELS_TESTS_CASES = $(CASES)
+# Keras 3 excludes the Keras 2.3.1 of the other tests. Keras's own tests are in its source alone;
+# those of dtypes compare with JAX.
+KERAS3_PY = $(abspath build/keras3/bin/python)
+TESTS ?= keras/src
+keras3: build
+	test -x $(KERAS3_PY) || $(PYTHON) -m venv build/keras3
+	$(KERAS3_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi pytest \
+	    pytest-timeout pytest-xdist hypothesis mpmath "keras==3.15.*" $(if $(SOURCE),jax pandas scikit-learn)
+	rm -rf build/keras3/tree && mkdir -p build/keras3/tree
+	cp -r ckernels build_tools tests setup.py pyproject.toml build/keras3/tree/
+	rm -f build/keras3/tree/ckernels/_runtime*
+	cd build/keras3/tree && CKERNELS_REQUIRE_RUNTIME=1 $(KERAS3_PY) setup.py -q build_ext --inplace
+	cd build/keras3/tree && PYTHONPATH=. $(KERAS3_PY) -m pytest -p no:cacheprovider -n $(JOBS) \
+	    tests/keras3 $(ARGS)
+ifdef SOURCE
+	cd $(SOURCE) && PYTHONPATH=$(abspath build/keras3/tree) $(KERAS3_PY) \
+	    $(abspath tests/clients/keras3_suite.py) $(TESTS) $(ARGS)
+endif
+
 slow: build
 	$(PY) -m pytest -m slow -o timeout=3600 $(ARGS)
 

@@ -26,6 +26,7 @@ ORDER = [
     "jit",
     "api",
     "compat",
+    "keras3",
     "export",
     "errors",  # the exceptions and the flags by their public names
     "config",

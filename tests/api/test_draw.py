@@ -92,7 +92,7 @@ def test_no_two_boxes_overlap(trained):
 def test_reference_pieces_and_scans_are_drawn():
     x = K.placeholder((None,), name="x")
     assert len(data_of(K.draw(K.function([x], x * 2, mode="reference")))) == 1
-    pieces = K.function([x], K.sum(x[x > 0]), mode="compiled")
+    pieces = K.function([x], K.cumsum(x[x > 0]), mode="compiled")
     pieces([[1.0, -1.0]])
     assert len(data_of(K.draw(pieces))) == 1
     trace, _ = K.scan(lambda s: K.tanh(s), outputs_info=[x], n_steps=3)

@@ -1,0 +1,198 @@
+"""keras.ops.nn's losses, moments and normalisation, one-hot vectors and attention."""
+
+import numpy as np
+from keras.src import backend
+from keras.src.backend.common.dtypes import result_type
+
+from ... import ops
+from ..rows import either
+from ..values import Symbolic, cast, convert_to_tensor, has_traced, node_of, shape
+from .activations import log_softmax, sigmoid, softmax
+from .elementwise import clip, log, log10, logical_and, square, tanh, where
+from .products import einsum
+from .reductions import max, mean, sum
+from .shaping import arange, expand_dims, moveaxis, repeat, reshape, squeeze
+
+
+def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
+    """Ones where the class is, zeros for classes that do not exist."""
+    if sparse:
+        raise ValueError("Unsupported value `sparse=True` with the ckernels backend")
+    x, dtype = convert_to_tensor(x), backend.standardize_dtype(dtype or "float32")
+    if not num_classes:
+        num_classes = int(np.max(x)) + 1
+    hot = expand_dims(x, -1) == arange(num_classes, dtype=x.dtype)
+    return moveaxis(cast(hot, dtype), -1, axis) if axis != -1 else cast(hot, dtype)
+
+
+def multi_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
+    if sparse:
+        raise ValueError("Unsupported value `sparse=True` with the ckernels backend")
+    x = convert_to_tensor(x)
+    hot = one_hot(cast(x, "int32"), num_classes, axis=axis, dtype=dtype)
+    return max(hot, axis=1 if x.ndim > 1 else 0)
+
+
+def _floats(target, output):
+    target, output = convert_to_tensor(target), convert_to_tensor(output)
+    dtype = result_type(output.dtype, float)
+    return cast(target, dtype), cast(output, dtype)
+
+
+def _known_alike(a, b):
+    return len(a) == len(b) and not any(
+        x != y for x, y in zip(a, b) if x is not None and y is not None
+    )
+
+
+def _refuse_shapes(target, output, what="must have the same shape"):
+    raise ValueError(
+        f"Arguments `target` and `output` {what}. Received: "
+        f"target.shape={target.shape}, output.shape={output.shape}"
+    )
+
+
+def categorical_crossentropy(target, output, from_logits=False, axis=-1):
+    target, output = _floats(target, output)
+    if not _known_alike(target.shape, output.shape):
+        _refuse_shapes(target, output)
+    if output.ndim < 1:
+        _refuse_shapes(target, output, "must be at least rank 1")
+    if from_logits and has_traced(target, output):
+        return Symbolic(ops.softmax_crossentropy(node_of(output), node_of(target), axis))
+    return -sum(target * _log_probability(output, from_logits, axis), axis=axis)
+
+
+def _log_probability(output, from_logits, axis):
+    if from_logits:
+        return log_softmax(output, axis=axis)
+    output = output / sum(output, axis, keepdims=True)
+    return log(clip(output, backend.epsilon(), 1 - backend.epsilon()))
+
+
+def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
+    target, output = convert_to_tensor(target, "int32"), convert_to_tensor(output)
+    if target.ndim == output.ndim and target.shape[-1] == 1:
+        target = squeeze(target, -1)
+    if output.ndim < 1:
+        raise ValueError(
+            f"Argument `output` must be at least rank 1. Received: output.shape={output.shape}"
+        )
+    sizes = [s for a, s in enumerate(output.shape) if a != axis % output.ndim]
+    if not _known_alike(target.shape, sizes):
+        raise ValueError(
+            "Arguments `target` and `output` must have the same shape up until the last "
+            f"dimension: target.shape={target.shape}, output.shape={output.shape}"
+        )
+    hot = one_hot(target, output.shape[axis], axis=axis, dtype=output.dtype)
+    return categorical_crossentropy(hot, output, from_logits, axis)
+
+
+def binary_crossentropy(target, output, from_logits=False):
+    target, output = _floats(target, output)
+    if not _known_alike(target.shape, output.shape):
+        _refuse_shapes(target, output)
+    if from_logits:
+        if has_traced(target, output):
+            return Symbolic(ops.sigmoid_crossentropy(node_of(output), node_of(target)))
+        output = sigmoid(output)
+    output = clip(output, backend.epsilon(), 1 - backend.epsilon())
+    return -(target * log(output) + (1 - target) * log(1 - output))
+
+
+def moments(x, axes, keepdims=False, synchronized=False):
+    """Mean and variance; half floats are computed in float32 and limited to what they hold."""
+    if synchronized:
+        raise NotImplementedError("Argument synchronized=True is for several machines.")
+    x = convert_to_tensor(x)
+    axes = tuple(axes) if isinstance(axes, list | tuple) else axes
+    half = backend.standardize_dtype(x.dtype) == "float16"
+    wide = cast(x, "float32") if half else x
+    centre = mean(wide, axes, keepdims=True)
+    spread = mean(square(wide - centre), axes, keepdims=keepdims)
+    centre = centre if keepdims else squeeze(centre, axes)
+    if not half:
+        return centre, spread
+    most = float(np.finfo("float16").max)
+    return tuple(cast(clip(m, -most, most), "float16") for m in (centre, spread))
+
+
+def batch_normalization(x, mean, variance, axis, offset=None, scale=None, epsilon=1e-3):
+    x = convert_to_tensor(x)
+    mean, variance = convert_to_tensor(mean), convert_to_tensor(variance)
+    sizes = [1] * x.ndim
+    sizes[axis] = mean.shape[0]
+    factor = either(lambda v: 1 / np.sqrt(v), ops.rsqrt, reshape(variance, sizes) + epsilon)
+    if scale is not None:
+        factor = factor * reshape(convert_to_tensor(scale), sizes)
+    found = (x - reshape(mean, sizes)) * factor
+    if offset is not None:
+        found = found + reshape(convert_to_tensor(offset), sizes)
+    return cast(found, result_type(x.dtype, mean.dtype))
+
+
+def psnr(x1, x2, max_val):
+    x1, x2 = convert_to_tensor(x1), convert_to_tensor(x2)
+    if x1.shape != x2.shape:
+        raise ValueError(
+            f"Input shapes {x1.shape} and {x2.shape} must match for PSNR calculation. "
+        )
+    max_val = convert_to_tensor(max_val, dtype=x2.dtype)
+    return 20 * log10(max_val) - 10 * log10(mean(square(x1 - x2)))
+
+
+# ---- attention -----------------------------------------------------------------------------------
+
+
+def dot_product_attention(
+    query,
+    key,
+    value,
+    bias=None,
+    mask=None,
+    scale=None,
+    is_causal=False,
+    flash_attention=None,
+    attn_logits_soft_cap=None,
+):
+    """softmax(query key' scale + bias) value over (batch, length, heads, size).
+
+    Groups of heads of the query may share one of key and value. flash_attention changes nothing:
+    how the scores are kept is decided when the step is compiled.
+    """
+    query, key, value = (convert_to_tensor(x) for x in (query, key, value))
+    if query.ndim != 4 or key.ndim != 4 or value.ndim != 4:
+        raise ValueError(
+            "`dot_product_attention` only supports 4D inputs. Received: "
+            f"query.shape={query.shape}, key.shape={key.shape}, value.shape={value.shape}."
+        )
+    dtype = result_type(query.dtype, key.dtype, value.dtype)
+    query, key, value = (cast(x, dtype) for x in (query, key, value))
+    key, value = (_for_heads(x, query.shape[2]) for x in (key, value))
+    wide = result_type(dtype, "float32")
+    scale = 1 / np.sqrt(key.shape[-1]) if scale is None else scale
+    logits = cast(einsum("btnh,bsnh->bnts", query, key), wide) * convert_to_tensor(scale, wide)
+    if bias is not None:
+        logits = cast(logits + convert_to_tensor(bias, dtype), wide)
+    if attn_logits_soft_cap is not None:
+        logits = tanh(logits / attn_logits_soft_cap) * attn_logits_soft_cap
+    weights = cast(softmax(_masked(logits, mask, is_causal)), dtype)
+    return einsum("bnts,bsnh->btnh", weights, value)
+
+
+def _for_heads(x, heads):
+    """Keys or values repeated for the heads of the query that share them."""
+    return x if x.shape[2] == heads else repeat(x, heads // x.shape[2], 2)
+
+
+def _masked(logits, mask, is_causal):
+    """Logits far below zero where a mask is False."""
+    if mask is None and not is_causal:
+        return logits
+    seen = None if mask is None else convert_to_tensor(mask, "bool")
+    if is_causal:
+        rows, columns = shape(logits)[-2:]
+        causal = expand_dims(arange(rows), -1) >= arange(columns)
+        seen = causal if seen is None else logical_and(seen, causal)
+    low = -0.7 * (65500.0 if str(logits.dtype) == "float16" else 3.38953e38)
+    return where(seen, logits, convert_to_tensor(low, logits.dtype))

@@ -1,0 +1,299 @@
+"""keras.ops.math: segments, the largest of a row, spectra and special functions."""
+
+import numpy as np
+from keras.src import backend
+from keras.src.backend.common.dtypes import result_type
+
+from ... import ops
+from ..rows import as_axis, either, floating, unary
+from ..values import Symbolic, cast, convert_to_tensor, has_traced, node_of
+from .elementwise import greater, maximum, refuse_traced, sqrt, square
+from .products import slogdet
+from .reductions import sum
+from .shaping import expand_dims, moveaxis, pad, take, take_along_axis
+
+
+def _segments(name, eager, start, combine):
+    def function(data, segment_ids, num_segments=None, sorted=False):
+        data, ids = convert_to_tensor(data), convert_to_tensor(segment_ids, "int32")
+        if ids.ndim != 1:
+            raise ValueError(
+                "Argument `segment_ids` should be an 1-D vector, got shape: "
+                f"{len(ids.shape)}. Consider either flatten input with segment_ids.reshape((-1)) "
+                "and data.reshape((-1, ) + data.shape[len(segment_ids.shape):]) or vectorize "
+                "with vmap."
+            )
+        if has_traced(data, ids):
+            return Symbolic(combine(node_of(data), node_of(ids), num_segments))
+        count = int(ids.max(initial=-1)) + 1 if num_segments is None else num_segments
+        found = np.full((count, *data.shape[1:]), start(data.dtype), data.dtype)
+        inside = (ids >= 0) & (ids < count)
+        eager.at(found, ids[inside], data[inside])
+        return found
+
+    function.__name__, function.__doc__ = name, f"keras.ops.{name} of arrays and traced values."
+    return function
+
+
+def _least(dtype):
+    return -np.inf if np.issubdtype(dtype, np.floating) else np.iinfo(dtype).min
+
+
+def _most(dtype):
+    return np.inf if np.issubdtype(dtype, np.floating) else np.iinfo(dtype).max
+
+
+def _inside(ids, count):
+    """Ids of segments that do not exist point to one more, which is cut off."""
+    return ops.where(ops.logical_and(ops.ge(ids, 0), ops.lt(ids, count)), ids, count)
+
+
+def _sums(data, ids, count):
+    sizes = [count + 1, *(ops.size_of(data, a) for a in range(1, data.ndim))]
+    zeros = ops.broadcast_to(node_of(0, data.dtype), sizes)
+    return ops.getitem(ops.inc_subtensor(zeros, _inside(ids, count), data), slice(0, count))
+
+
+def _by_segment(reduce, start):
+    """A reduction over the rows of each segment, of all rows where the id is another one's."""
+
+    def combine(data, ids, count):
+        hot = ops.eq(ops.expand_dims(ops.arange(count, dtype="int32"), 1), ids)
+        hot = ops.reshape(hot, [count, -1, *[1] * (data.ndim - 1)])
+        kind = np.dtype(data.dtype if data.dtype != "bfloat16" else "float32")
+        return reduce(ops.where(hot, ops.expand_dims(data, 0), start(kind)), 1)
+
+    return combine
+
+
+segment_sum = _segments("segment_sum", np.add, lambda d: 0, _sums)
+segment_max = _segments("segment_max", np.maximum, _least, _by_segment(ops.max, _least))
+segment_min = _segments("segment_min", np.minimum, _most, _by_segment(ops.min, _most))
+segment_prod = _segments(
+    "segment_prod", np.multiply, lambda d: 1, _by_segment(ops.prod, lambda d: 1)
+)
+
+
+def top_k(x, k, sorted=True):
+    """The k largest of each row, and where they are; of equal ones the first."""
+    x = convert_to_tensor(x)
+    if isinstance(x, Symbolic):
+        values, places = ops.top_k(x.node, k)
+        return Symbolic(values), Symbolic(ops.cast(places, "int32"))
+    order = np.argsort(-x.astype("float64") if x.dtype.kind != "f" else -x, -1, kind="stable")
+    places = order[..., :k].astype("int32")
+    return np.take_along_axis(x, places, -1), places
+
+
+def in_top_k(targets, predictions, k):
+    """Whether the class of each row is among its k best; ties count."""
+    targets, predictions = convert_to_tensor(targets, "int32"), convert_to_tensor(predictions)
+    own = take_along_axis(predictions, expand_dims(targets, -1), -1)
+    return sum(cast(greater(predictions, own), "int32"), -1) < k
+
+
+def logsumexp(x, axis=None, keepdims=False):
+    x = convert_to_tensor(x)
+    x, axis = cast(x, floating(backend.standardize_dtype(x.dtype))), as_axis(axis)
+
+    def eager(a):
+        top = np.max(a, axis=axis, keepdims=True)
+        top = np.where(np.isfinite(top), top, 0).astype(a.dtype)
+        found = np.log(np.sum(np.exp(a - top), axis=axis, keepdims=True)) + top
+        return found if keepdims else np.squeeze(found, axis)
+
+    return either(eager, lambda n: ops.logsumexp(n, axis, keepdims), x)
+
+
+def cdist(x, y):
+    x, y = convert_to_tensor(x), convert_to_tensor(y)
+    dtype = result_type(x.dtype, y.dtype, float)
+    x, y = cast(x, dtype), cast(y, dtype)
+    return sqrt(maximum(sum(square(expand_dims(x, -2) - expand_dims(y, -3)), -1), 0))
+
+
+def extract_sequences(x, sequence_length, sequence_stride):
+    """Overlapping windows along the last axis."""
+    x = convert_to_tensor(x)
+    count = 1 + (x.shape[-1] - sequence_length) // sequence_stride
+    starts = np.arange(count)[:, None] * sequence_stride + np.arange(sequence_length)
+    return take(x, starts, -1)
+
+
+rsqrt = unary("rsqrt", lambda a: 1 / np.sqrt(a), ops.rsqrt, floating)
+
+
+def _special(name, graph):
+    def eager(a):
+        import scipy.special  # Keras asks for SciPy
+
+        return getattr(scipy.special, name)(a)
+
+    def function(x):
+        x = convert_to_tensor(x)
+        x = cast(x, floating(backend.standardize_dtype(x.dtype)))
+        if str(x.dtype) in ("bfloat16", "float16"):
+            return cast(function(cast(x, "float32")), x.dtype)
+        return cast(either(eager, graph, x), x.dtype)
+
+    function.__name__, function.__doc__ = name, f"keras.ops.{name} of arrays and traced values."
+    return function
+
+
+erf, erfc = _special("erf", ops.erf), _special("erfc", ops.erfc)
+erfinv = _special("erfinv", ops.erfinv)
+
+
+def logdet(x):
+    return slogdet(x)[1]
+
+
+# ---- spectra -------------------------------------------------------------------------------------
+
+
+def _complex(x):
+    if not isinstance(x, tuple | list) or len(x) != 2:
+        raise ValueError(
+            f"Input `x` should be a tuple of two tensors - real and imaginary. Received: x={x}"
+        )
+    real, imag = (convert_to_tensor(p) for p in x)
+    if real.shape != imag.shape:
+        raise ValueError(
+            "Input `x` should be a tuple of two tensors - real and imaginary."
+            "Both the real and imaginary parts should have the same shape. "
+            f"Received: x[0].shape = {real.shape}, x[1].shape = {imag.shape}"
+        )
+    if "float" not in str(real.dtype) or "float" not in str(imag.dtype):
+        raise ValueError(f"At least one tensor in input `x` is not of type float.Received: x={x}.")
+    return real, imag
+
+
+def _parts(found, dtype):
+    return found.real.astype(dtype), found.imag.astype(dtype)
+
+
+def _transform(name, eager, axes, inverse=False):
+    def function(x):
+        real, imag = _complex(x)
+        if has_traced(real, imag):
+            return _traced_transform(real, imag, axes, inverse)
+        return _parts(eager(real + 1j * imag), real.dtype)
+
+    function.__name__, function.__doc__ = name, f"keras.ops.{name} of arrays and traced values."
+    return function
+
+
+def _traced_transform(real, imag, axes, inverse):
+    """Transforms of traced values as products with the matrix of roots of unity, axis by axis."""
+    for axis in axes:
+        size = real.shape[axis]
+        turn = np.outer(np.arange(size), np.arange(size)) % size
+        angle = 2 * np.pi * turn / size * (1 if inverse else -1)
+        cosine, sine = (f(angle).astype(str(real.dtype)) for f in (np.cos, np.sin))
+        re, im = moveaxis(real, axis, -1), moveaxis(imag, axis, -1)
+        scale = 1 / size if inverse else 1.0
+        real = moveaxis((re @ cosine - im @ sine) * scale, -1, axis)
+        imag = moveaxis((re @ sine + im @ cosine) * scale, -1, axis)
+    return real, imag
+
+
+fft = _transform("fft", np.fft.fft, (-1,))
+fft2 = _transform("fft2", np.fft.fft2, (-2, -1))
+ifft2 = _transform("ifft2", np.fft.ifft2, (-2, -1), inverse=True)
+
+
+def rfft(x, fft_length=None):
+    x = convert_to_tensor(x)
+    x = cast(x, floating(backend.standardize_dtype(x.dtype)))
+    if not isinstance(x, Symbolic):
+        return _parts(np.fft.rfft(x, fft_length), x.dtype)
+    x = _of_length(x, fft_length)
+    pairs = ops.rfft(ops.reshape(x.node, [-1, x.shape[-1]]))
+    parts = [ops.getitem(pairs, (Ellipsis, i)) for i in (0, 1)]
+    sizes = [ops.size_of(x.node, a) for a in range(x.ndim - 1)]
+    return tuple(Symbolic(ops.reshape(p, [*sizes, x.shape[-1] // 2 + 1])) for p in parts)
+
+
+def _of_length(x, length):
+    """The last axis cut, or filled up with zeros, to `length`."""
+    if length is None or length == x.shape[-1]:
+        return x
+    if length < x.shape[-1]:
+        return x[..., :length]
+    return pad(x, [(0, 0)] * (x.ndim - 1) + [(0, length - x.shape[-1])])
+
+
+def irfft(x, fft_length=None):
+    real, imag = _complex(x)
+    if not has_traced(real, imag):
+        return np.fft.irfft(real + 1j * imag, fft_length).astype(real.dtype)
+    length = 2 * (real.shape[-1] - 1) if fft_length is None else fft_length
+    real, imag = _of_length(real, length // 2 + 1), _of_length(imag, length // 2 + 1)
+    pairs = ops.stack([node_of(real), node_of(imag, real.dtype)], -1)
+    sizes = [ops.size_of(node_of(real), a) for a in range(real.ndim - 1)]
+    rows = ops.reshape(pairs, [-1, length // 2 + 1, 2])
+    found = ops.irfft(rows, is_odd=bool(length % 2))
+    return cast(Symbolic(ops.reshape(found, [*sizes, length])), real.dtype)
+
+
+def _window(window, sequence_length, fft_length, dtype):
+    if window is None:
+        return np.ones(fft_length, dtype)
+    if isinstance(window, str):
+        import scipy.signal  # Keras asks for SciPy
+
+        values = scipy.signal.get_window(window, sequence_length)
+    else:
+        values = np.asarray(convert_to_tensor(window))
+        if values.shape != (sequence_length,):
+            raise ValueError(
+                "The shape of `window` must be equal to [sequence_length]."
+                f"Received: window shape={values.shape}"
+            )
+    left = (fft_length - sequence_length) // 2
+    return np.pad(values, (left, fft_length - sequence_length - left)).astype(dtype)
+
+
+def stft(x, sequence_length, sequence_stride, fft_length, window="hann", center=True):
+    x = convert_to_tensor(x)
+    if "float" not in str(x.dtype):
+        raise TypeError(f"Invalid input type. Expected `float32` or `float64`. Received: {x.dtype}")
+    if fft_length < sequence_length:
+        raise ValueError(
+            "`fft_length` must equal or larger than `sequence_length`. "
+            f"Received: sequence_length={sequence_length}, fft_length={fft_length}"
+        )
+    if isinstance(window, str) and window not in ("hann", "hamming"):
+        raise ValueError(
+            "If a string is passed to `window`, it must be one of `'hann'`, `'hamming'`. "
+            f"Received: window={window}"
+        )
+    if center:
+        widths = [(0, 0)] * (x.ndim - 1) + [(fft_length // 2, fft_length // 2)]
+        x = pad(x, widths, mode="reflect")
+    rows = extract_sequences(x, fft_length, sequence_stride)
+    values = _window(window, sequence_length, fft_length, str(x.dtype))
+    if window is None:
+        left = (fft_length - sequence_length) // 2
+        values = np.pad(
+            np.ones(sequence_length), (left, fft_length - sequence_length - left)
+        ).astype(str(x.dtype))
+    return rfft(rows * values, fft_length)
+
+
+def istft(x, sequence_length, sequence_stride, fft_length, length=None, window="hann", center=True):
+    real, imag = _complex(x)
+    refuse_traced("istft", real, imag)
+    dtype = real.dtype
+    rows = irfft((real, imag), fft_length).astype("float64")
+    values = _window(window, sequence_length, fft_length, "float64")
+    whole = fft_length + (rows.shape[-2] - 1) * sequence_stride
+    total, weight = np.zeros((*rows.shape[:-2], whole)), np.zeros(whole)
+    for i in range(rows.shape[-2]):
+        part = slice(i * sequence_stride, i * sequence_stride + fft_length)
+        total[..., part] += rows[..., i, :] * values
+        weight[part] += values**2
+    found = total / np.where(weight > 1e-10, weight, 1)
+    start = fft_length // 2 if center else 0
+    end = start + length if length is not None else whole - (fft_length // 2 if center else 0)
+    return found[..., start:end].astype(dtype)

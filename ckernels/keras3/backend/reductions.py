@@ -1,0 +1,497 @@
+"""keras.ops' functions over axes: sums, extrema, moments, running sums, order and counts."""
+
+import builtins
+
+import numpy as np
+from keras.src.backend import config
+from keras.src.backend.common.dtypes import result_type
+
+from ... import ops
+from ..rows import as_axis, dtype_of, either, floating, promoted, reduction, same, summed
+from ..values import Symbolic, cast, cast_node, convert_to_tensor, node_of
+from .elementwise import isclose, multiply, refuse_traced, subtract, where
+
+
+def _mean_of(dtype):
+    """Means compute in float; int64 in floatx()."""
+    return floating(dtype)
+
+
+sum = reduction("sum", np.sum, ops.sum, summed)
+mean = reduction("mean", np.mean, ops.mean, _mean_of)
+std = reduction("std", np.std, ops.std, _mean_of)
+all = reduction(
+    "all", np.all, lambda n, a, k: ops.all(cast_node(n, "bool"), a, k), out=lambda d: "bool"
+)
+any = reduction(
+    "any", np.any, lambda n, a, k: ops.any(cast_node(n, "bool"), a, k), out=lambda d: "bool"
+)
+amax = reduction("amax", np.amax, ops.max)
+amin = reduction("amin", np.amin, ops.min)
+ptp = reduction("ptp", lambda a, axis, keepdims: np.ptp(a, axis=axis, keepdims=keepdims), ops.ptp)
+_variance = reduction("var", np.var, ops.var, lambda d: result_type(floating(d), "float32"))
+
+
+def var(x, axis=None, keepdims=False):
+    x = convert_to_tensor(x)
+    return cast(_variance(x, axis, keepdims), floating(dtype_of(x)))
+
+
+def prod(x, axis=None, keepdims=False, dtype=None):
+    x = convert_to_tensor(x)
+    dtype = dtype or summed(dtype_of(x))
+    return _product(cast(x, dtype), axis, keepdims)
+
+
+_product = reduction("prod", np.prod, ops.prod)
+
+
+def _extremum(name, eager, graph, join):
+    made = reduction(name, eager, graph)
+
+    def function(x, axis=None, keepdims=False, initial=None):
+        found = made(x, axis, keepdims)
+        return found if initial is None else join(found, initial)
+
+    function.__name__, function.__doc__ = name, made.__doc__
+    return function
+
+
+def _at_least(x, initial):
+    return where(x < initial, convert_to_tensor(initial, x.dtype), x)
+
+
+def _at_most(x, initial):
+    return where(x > initial, convert_to_tensor(initial, x.dtype), x)
+
+
+def max(x, axis=None, keepdims=False, initial=None):
+    x = convert_to_tensor(x)
+    if initial is not None and not isinstance(x, Symbolic):
+        return np.max(x, axis=as_axis(axis), keepdims=keepdims, initial=initial)
+    found = amax(x, axis, keepdims)
+    return found if initial is None else _at_least(found, initial)
+
+
+def min(x, axis=None, keepdims=False, initial=None):
+    x = convert_to_tensor(x)
+    if initial is not None and not isinstance(x, Symbolic):
+        return np.min(x, axis=as_axis(axis), keepdims=keepdims, initial=initial)
+    found = amin(x, axis, keepdims)
+    return found if initial is None else _at_most(found, initial)
+
+
+def count_nonzero(x, axis=None):
+    x = convert_to_tensor(x)
+    axis = as_axis(axis)
+    found = either(
+        lambda a: np.asarray(np.count_nonzero(a, axis=axis)),
+        lambda n: ops.sum(ops.cast(cast_node(n, "bool"), "int64"), axis),
+        x,
+    )
+    return cast(found, "int32")
+
+
+def _index_of(name, eager, graph):
+    def function(x, axis=None, keepdims=False):
+        x = convert_to_tensor(x)
+        found = either(
+            lambda a: eager(a, axis=axis, keepdims=keepdims),
+            lambda n: graph(cast_node(n, "int32") if n.dtype == "bool" else n, axis, keepdims),
+            x,
+        )
+        return cast(found, "int32")
+
+    function.__name__, function.__doc__ = name, f"keras.ops.{name} of arrays and traced values."
+    return function
+
+
+argmax = _index_of("argmax", np.argmax, ops.argmax)
+argmin = _index_of("argmin", np.argmin, ops.argmin)
+
+
+def _without_nan(name, eager, reduced, filler, rule=same, empty=None):
+    """A reduction without NaN: `filler` takes its place; empty: the result where all are."""
+
+    def function(x, axis=None, keepdims=False):
+        x = convert_to_tensor(x)
+        dtype = rule(dtype_of(x))
+        x = cast(x, dtype)
+        if not isinstance(x, Symbolic):
+            with np.errstate(all="ignore"):
+                return cast(_quiet(eager, x, as_axis(axis), keepdims), dtype)
+        kept = ops.logical_not(_is_nan(x.node))
+        found = reduced(ops.where(kept, x.node, filler), as_axis(axis), keepdims)
+        if empty is not None:
+            found = ops.where(ops.any(kept, as_axis(axis), keepdims), found, empty)
+        return Symbolic(cast_node(found, dtype))
+
+    function.__name__, function.__doc__ = name, f"keras.ops.{name} of arrays and traced values."
+    return function
+
+
+def _is_nan(n):
+    return ops.isnan(n) if "float" in n.dtype else ops.zeros_like(n, dtype="bool")
+
+
+def _quiet(eager, x, axis, keepdims):
+    import warnings  # start-up
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # slices that hold nothing but NaN
+        return eager(x, axis=axis, keepdims=keepdims)
+
+
+nansum = _without_nan("nansum", np.nansum, ops.sum, 0, summed)
+nanprod = _without_nan("nanprod", np.nanprod, ops.prod, 1, summed)
+nanmax = _without_nan("nanmax", np.nanmax, ops.max, -np.inf, empty=np.nan)
+nanmin = _without_nan("nanmin", np.nanmin, ops.min, np.inf, empty=np.nan)
+
+
+def nanmean(x, axis=None, keepdims=False):
+    x = convert_to_tensor(x)
+    dtype = floating(dtype_of(x))
+    if not isinstance(x, Symbolic):
+        return cast(_quiet(np.nanmean, x, as_axis(axis), keepdims), dtype)
+    x, axis = cast(x, dtype), as_axis(axis)
+    kept = ops.logical_not(_is_nan(x.node))
+    total = ops.sum(ops.where(kept, x.node, 0), axis, keepdims)
+    count = ops.sum(ops.cast(kept, "int64"), axis, keepdims)
+    return Symbolic(ops.true_div(total, ops.cast(count, dtype)))
+
+
+def nanvar(x, axis=None, keepdims=False):
+    x = convert_to_tensor(x)
+    dtype = floating(dtype_of(x))
+    if not isinstance(x, Symbolic):
+        return cast(_quiet(np.nanvar, x, as_axis(axis), keepdims), dtype)
+    x = cast(x, dtype)
+    away = subtract(x, nanmean(x, axis, True))
+    return nanmean(multiply(away, away), axis, keepdims)
+
+
+def nanstd(x, axis=None, keepdims=False):
+    found = nanvar(x, axis, keepdims)
+    return either(np.sqrt, ops.sqrt, found)
+
+
+def nanargmax(x, axis=None, keepdims=False):
+    return _nan_index(argmax, x, axis, keepdims, -np.inf)
+
+
+def nanargmin(x, axis=None, keepdims=False):
+    return _nan_index(argmin, x, axis, keepdims, np.inf)
+
+
+def _nan_index(index, x, axis, keepdims, filler):
+    """The place of an extremum among numbers; -1 where there are none."""
+    x = convert_to_tensor(x)
+    if "float" not in dtype_of(x):
+        return index(x, axis, keepdims)
+    nan = either(np.isnan, ops.isnan, x)
+    found = index(where(nan, convert_to_tensor(filler, x.dtype), x), axis, keepdims)
+    return where(all(nan, axis, keepdims), convert_to_tensor(-1, "int32"), found)
+
+
+def average(x, axis=None, weights=None):
+    x = convert_to_tensor(x)
+    dtypes = [x.dtype, float]
+    if weights is not None:
+        weights = convert_to_tensor(weights)
+        dtypes.append(weights.dtype)
+    dtype = result_type(*dtypes)
+    x = cast(x, dtype)
+    if weights is None:
+        return mean(x, axis)
+    weights = cast(weights, dtype)
+    if not isinstance(x, Symbolic) and not isinstance(weights, Symbolic):
+        return np.average(x, weights=weights, axis=as_axis(axis)).astype(dtype)
+    w = node_of(weights)
+    if w.ndim != x.ndim and axis is not None:
+        w = ops.reshape(w, [-1 if a == axis % x.ndim else 1 for a in range(x.ndim)])
+    total = ops.sum(ops.mul(node_of(x), w), as_axis(axis))
+    return Symbolic(ops.true_div(total, ops.sum(ops.broadcast_like(w, node_of(x)), as_axis(axis))))
+
+
+def _running(name, eager, graph):
+    def function(x, axis=None, dtype=None):
+        x = convert_to_tensor(x)
+        dtype = dtype or dtype_of(x)
+        x = cast(x, "int32" if dtype == "bool" else dtype)
+
+        def of_node(n):
+            return graph(ops.flatten(n) if axis is None else n, 0 if axis is None else axis)
+
+        return cast(either(lambda a: eager(a, axis=axis), of_node, x), x.dtype)
+
+    function.__name__, function.__doc__ = name, f"keras.ops.{name} of arrays and traced values."
+    return function
+
+
+cumsum = _running("cumsum", np.cumsum, ops.cumsum)
+cumprod = _running("cumprod", np.cumprod, ops.cumprod)
+
+
+def nancumsum(x, axis=None, dtype=None):
+    return cumsum(_nan_to(x, 0), axis, dtype)
+
+
+def nancumprod(x, axis=None, dtype=None):
+    return cumprod(_nan_to(x, 1), axis, dtype)
+
+
+def _nan_to(x, filler):
+    x = convert_to_tensor(x)
+    if "float" not in dtype_of(x):
+        return x
+    nan = either(np.isnan, ops.isnan, x)
+    return where(nan, convert_to_tensor(filler, x.dtype), x)
+
+
+# ---- order ---------------------------------------------------------------------------------------
+
+
+def sort(x, axis=-1):
+    x = convert_to_tensor(x)
+    return either(lambda a: np.sort(a, axis=axis), lambda n: ops.sort(*_flat(n, axis)), x)
+
+
+def argsort(x, axis=-1):
+    x = convert_to_tensor(x)
+    if not x.ndim:
+        axis = None
+    found = either(
+        lambda a: np.argsort(a, axis=axis, kind="stable"), lambda n: ops.argsort(*_flat(n, axis)), x
+    )
+    return cast(found, "int32")
+
+
+def _flat(n, axis):
+    n = ops.cast(n, "uint8") if n.dtype == "bool" else n
+    return (ops.flatten(n), 0) if axis is None else (n, axis)
+
+
+def argpartition(x, kth, axis=-1):
+    x = convert_to_tensor(x)
+    found = either(
+        lambda a: np.argpartition(a, kth, axis), lambda n: ops.argsort(*_flat(n, axis)), x
+    )
+    return cast(found, "int32")
+
+
+def searchsorted(sorted_sequence, values, side="left"):
+    if convert_to_tensor(sorted_sequence).ndim != 1:
+        raise ValueError(
+            "`searchsorted` only supports 1-D sorted sequences. "
+            f"You can use `keras.ops.vectorized_map`. Received: {sorted_sequence}"
+        )
+    row, values = convert_to_tensor(sorted_sequence), convert_to_tensor(values)
+    dtype = promoted(row, values)
+    found = either(
+        lambda a, v: np.searchsorted(a, v, side=side),
+        lambda a, v: ops.searchsorted(a, v, side),
+        cast(row, dtype),
+        cast(values, dtype),
+    )
+    return cast(found, "int32")
+
+
+def digitize(x, bins):
+    x, bins = convert_to_tensor(x), convert_to_tensor(bins)
+    return searchsorted(bins, x, side="right")
+
+
+def _quantile(name, eager):
+    def function(x, q, axis=None, method="linear", keepdims=False):
+        x = convert_to_tensor(x)
+        dtype = floating(dtype_of(x))
+        if not isinstance(x, Symbolic) and not isinstance(q, Symbolic):
+            found = eager(
+                cast(x, dtype),
+                np.asarray(q, dtype),
+                axis=as_axis(axis),
+                method=method,
+                keepdims=keepdims,
+            )
+            return cast(np.asarray(found), dtype)
+        return Symbolic(_quantile_of(node_of(x, dtype), node_of(q, dtype), axis, method, keepdims))
+
+    function.__name__, function.__doc__ = name, f"keras.ops.{name} of arrays and traced values."
+    return function
+
+
+def _quantile_of(n, q, axis, method, keepdims, without_nan=False):
+    """Quantiles along axes by sorting: a NaN makes those of its row NaN, or is left out."""
+    axes = range(n.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+    axes = sorted(a % n.ndim for a in axes)
+    rest = [a for a in range(n.ndim) if a not in axes]
+    kept = [1 if a in axes else ops.size_of(n, a) for a in range(n.ndim)]
+    rows = ops.reshape(ops.transpose(n, rest + axes), [*(ops.size_of(n, a) for a in rest), -1])
+    ordered = ops.sort(rows)  # NaN at the end
+    nan = ops.isnan(rows)
+    if without_nan:
+        count = ops.sum(ops.cast(ops.logical_not(nan), "int64"), -1, True)
+    else:
+        count = ops.broadcast_like(ops.size_of(rows, -1), ops.sum(nan, -1, True))
+    last = ops.maximum(ops.sub(ops.cast(count, n.dtype), 1), 0)
+    place = ops.mul(last, ops.flatten(q))
+    low, high = ops.floor(place), ops.ceil(place)
+    at = [ops.take_along_axis(ordered, ops.cast(p, "int64"), -1) for p in (low, high)]
+    share = {
+        "linear": ops.sub(place, low),
+        "lower": ops.zeros_like(place),
+        "higher": ops.ones_like(place),
+        "midpoint": ops.full_like(place, 0.5),
+        "nearest": ops.cast(ops.ne(ops.round(place), low), n.dtype),
+    }[method]
+    found = ops.add(at[0], ops.mul(ops.sub(at[1], at[0]), share))
+    if not without_nan:
+        found = ops.where(ops.any(nan, -1, True), np.nan, found)
+    found = ops.moveaxis(found, -1, 0)
+    sizes = kept if keepdims else [ops.size_of(n, a) for a in rest]
+    return ops.reshape(found, [*(ops.size_of(q, a) for a in range(q.ndim)), *sizes])
+
+
+quantile = _quantile("quantile", np.quantile)
+
+
+def nanquantile(x, q, axis=None, method="linear", keepdims=False):
+    x = convert_to_tensor(x)
+    x = cast(x, floating(dtype_of(x)))
+    if isinstance(x, Symbolic) or isinstance(q, Symbolic):
+        q = node_of(q, dtype_of(x))
+        return Symbolic(_quantile_of(node_of(x), q, axis, method, keepdims, without_nan=True))
+    options = {"axis": as_axis(axis), "method": method, "keepdims": keepdims}
+    return cast(np.nanquantile(x, np.asarray(q, "float64"), **options), x.dtype)
+
+
+def percentile(x, q, axis=None, method="linear", keepdims=False):
+    return quantile(x, _hundredth(q), axis, method, keepdims)
+
+
+def nanpercentile(x, q, axis=None, method="linear", keepdims=False):
+    return nanquantile(x, _hundredth(q), axis, method, keepdims)
+
+
+def _hundredth(q):
+    return q / 100 if isinstance(q, Symbolic) else np.asarray(q, "float64") / 100
+
+
+def median(x, axis=None, keepdims=False):
+    return quantile(x, 0.5, axis, "linear", keepdims)
+
+
+def nanmedian(x, axis=None, keepdims=False):
+    return nanquantile(x, 0.5, axis, "linear", keepdims)
+
+
+def bincount(x, weights=None, minlength=0, sparse=False):
+    if sparse:
+        raise ValueError("Unsupported value `sparse=True` with the ckernels backend")
+    x = convert_to_tensor(x)
+    dtype = "int32"
+    if weights is not None:
+        weights = convert_to_tensor(weights)
+        dtype = result_type(weights.dtype, "int32")
+    if isinstance(x, Symbolic) or isinstance(weights, Symbolic):
+        return Symbolic(
+            _counts(
+                node_of(x), None if weights is None else node_of(weights, dtype), minlength, dtype
+            )
+        )
+    rows = x.reshape(-1, x.shape[-1])
+    each = [None] * len(rows) if weights is None else weights.reshape(rows.shape)
+    length = builtins.max(int(x.max(initial=-1)) + 1, minlength)
+    found = [np.bincount(r.astype("int64"), w, length) for r, w in zip(rows, each)]
+    return np.reshape(found, (*x.shape[:-1], length)).astype(dtype)
+
+
+def _counts(x, weights, minlength, dtype):
+    """Counts of each integer below `minlength` along the last axis."""
+    hot = ops.eq(ops.expand_dims(x, -1), ops.arange(minlength, dtype=x.dtype))
+    hot = ops.cast(hot, dtype)
+    if weights is not None:
+        hot = ops.mul(hot, ops.expand_dims(weights, -1))
+    return ops.cast(ops.sum(hot, -2), dtype)
+
+
+def histogram(x, bins=10, range=None):
+    x = convert_to_tensor(x)
+    refuse_traced("histogram", x)
+    counts, edges = np.histogram(x, bins=bins, range=range)
+    return counts.astype("int32"), edges.astype(floating(dtype_of(x)))
+
+
+def unique(x, sorted=True, return_index=False, return_inverse=False, return_counts=False,
+           axis=None, size=None, fill_value=None):  # fmt: skip
+    x = convert_to_tensor(x)
+    refuse_traced("unique", x)
+    found = np.unique(x, True, True, True, axis=axis)
+    values, first, inverse, counts = found
+    if size is not None:
+        values, first, counts = _sized(size, fill_value, axis, values, first, counts)
+    wanted = [(return_index, first), (return_inverse, inverse), (return_counts, counts)]
+    results = [values, *(r.astype("int32") for asked, r in wanted if asked)]
+    return tuple(results) if len(results) > 1 else values
+
+
+def _sized(size, fill_value, axis, values, first, counts):
+    """Results of unique cut, or filled up, to `size` values."""
+    along = 0 if axis is None else axis
+    kept = np.take(values, np.arange(builtins.min(size, values.shape[along])), along)
+    more = size - kept.shape[along]
+    if more > 0:
+        widths = [(0, more if a == along % values.ndim else 0) for a in np.arange(values.ndim)]
+        filler = np.min(values) if fill_value is None else fill_value
+        kept = np.pad(kept, widths, constant_values=filler)
+    first = np.pad(first[:size], (0, builtins.max(more, 0)), constant_values=first[0])
+    return kept, first, np.pad(counts[:size], (0, builtins.max(more, 0)))
+
+
+def allclose(x1, x2, rtol=1e-5, atol=1e-8, equal_nan=False):
+    return all(isclose(x1, x2, rtol, atol, equal_nan))
+
+
+def corrcoef(x):
+    x = convert_to_tensor(x)
+    dtype = config.floatx() if dtype_of(x) == "int64" else result_type(x.dtype, float)
+    x = cast(x, dtype)
+
+    def graph(n):
+        c = ops.cov(n) if n.ndim > 1 else ops.reshape(ops.var(n), (1, 1))
+        d = ops.sqrt(ops.diagonal(c))
+        found = ops.true_div(c, ops.mul(ops.expand_dims(d, 1), ops.expand_dims(d, 0)))
+        return found if n.ndim > 1 else ops.reshape(found, ())
+
+    return cast(either(np.corrcoef, graph, x), dtype)
+
+
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    y = convert_to_tensor(y)
+    dtype = result_type(y.dtype, float)
+    if x is not None:
+        x = convert_to_tensor(x)
+        dtype = result_type(dtype, x.dtype)
+    y, axis = cast(y, dtype), axis % y.ndim
+
+    def graph(n, steps):
+        n = ops.moveaxis(n, axis, -1)
+        pairs = ops.add(
+            ops.getitem(n, (Ellipsis, slice(1, None))), ops.getitem(n, (Ellipsis, slice(None, -1)))
+        )
+        gap = (
+            dx
+            if steps is None
+            else ops.diff(steps if steps.ndim == 1 else ops.moveaxis(steps, axis, -1))
+        )
+        return ops.sum(ops.mul(ops.mul(pairs, gap), 0.5), -1)
+
+    return cast(
+        either(
+            lambda a, s: np.trapezoid(a, s, dx, axis),
+            graph,
+            y,
+            None if x is None else cast(x, dtype),
+        ),
+        dtype,
+    )

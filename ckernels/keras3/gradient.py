@@ -1,0 +1,41 @@
+"""Values with a gradient of the program's own: what `keras.ops.custom_gradient` makes of a step.
+
+The op is its first operand in the forward graph, where rewriting puts that in its place; the
+backward pass meets it before, and asks the program's function.
+"""
+
+from ..graph.node import make
+from ..graph.op import Op
+from .values import Symbolic, cast_node, node_of
+
+
+def _slopes(node, g):
+    """Cotangents: none for the value, the program's for what it was computed from."""
+    found = node.attrs["pullback"](Symbolic(g))
+    found = list(found) if isinstance(found, tuple | list) else [found]
+    inputs = node.inputs[1:]
+    found += [None] * (len(inputs) - len(found))
+    wanted = [None if f is None else cast_node(node_of(f), x.dtype) for f, x in zip(found, inputs)]
+    return (None, *wanted)
+
+
+OWN = Op(
+    "own_gradient",
+    "composite",
+    lambda attrs, y, *inputs: (y.dtype, y.shape),
+    lambda attrs, y, *inputs: y,
+    _slopes,
+    lower=lambda node: node.inputs[0],
+    doc="The first operand; the gradient by the others is what attrs['pullback'] returns for it.",
+)
+
+
+def with_gradient(inputs, value, pullback):
+    """`value`, whose gradient by the traced values `inputs` is pullback(upstream)."""
+    if not isinstance(value, Symbolic):
+        raise NotImplementedError(
+            "keras.ops.custom_gradient in a traced step: the function returns one tensor and the "
+            "function of its gradient"
+        )
+    nodes = [node_of(x) for x in inputs]
+    return Symbolic(make(OWN, (value.node, *nodes), {"pullback": pullback}))

@@ -1,0 +1,126 @@
+"""Rows: how a function of Keras is made from its NumPy function, its node builder and a dtype rule.
+
+Each maker returns the function that Keras calls: it brings values through the door, casts them by
+the rule, and runs the NumPy function on arrays or the builder on nodes. What is no row of a table
+is written out in backend/ with `either`.
+"""
+
+import numpy as np
+from keras.src.backend import config
+from keras.src.backend.common import standardize_dtype
+from keras.src.backend.common.dtypes import result_type
+
+from ..numpy.rows import UFUNCS
+from .values import Symbolic, cast, convert_to_tensor, node_of
+
+
+def floating(dtype):
+    """The dtype of a function of real numbers: floatx() for int64, else promoted with a float."""
+    return config.floatx() if dtype == "int64" else result_type(dtype, float)
+
+
+def same(dtype):
+    return dtype
+
+
+def no_bool(dtype):
+    """Arithmetic on bools is arithmetic on int32."""
+    return "int32" if dtype == "bool" else dtype
+
+
+def summed(dtype):
+    """Sums and products of small integers are wider."""
+    if dtype in ("bool", "int8", "int16"):
+        return "int32"
+    return "uint32" if dtype in ("uint8", "uint16") else dtype
+
+
+def dtype_of(x):
+    return standardize_dtype(x.dtype)
+
+
+def promoted(*xs):
+    """The dtype of several operands; Python numbers are weak."""
+    return result_type(*[getattr(x, "dtype", type(x)) for x in xs])
+
+
+def operands(*xs):
+    """Operands as they promote: numbers stay numbers, all else is a tensor."""
+    return [x if isinstance(x, bool | int | float | complex) else convert_to_tensor(x) for x in xs]
+
+
+def either(eager, graph, *xs):
+    """`eager` of arrays, or `graph` of nodes where one of the tensors `xs` is traced."""
+    if any(isinstance(x, Symbolic) for x in xs):
+        return wrapped(graph(*[None if x is None else node_of(x) for x in xs]))
+    with np.errstate(all="ignore"):
+        return eager(*xs)
+
+
+def wrapped(found):
+    """Nodes, in tuples and lists too, as traced values."""
+    if isinstance(found, tuple | list):
+        return type(found)(wrapped(f) for f in found)
+    return Symbolic(found)
+
+
+def named(function, name):
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"keras.ops.{name} of arrays and traced values."
+    return function
+
+
+def unary(name, eager, graph=None, rule=same, out=None):
+    """A function of one tensor; graph None: that of the ufunc `eager` in the rows of NumPy.
+
+    out: the dtype of the result where it is not the operand's.
+    """
+    graph = graph or UFUNCS[eager].build
+
+    def function(x):
+        x = convert_to_tensor(x)
+        x = cast(x, rule(dtype_of(x)))
+        found = either(eager, graph, x)
+        return found if out is None else cast(found, out)
+
+    return named(function, name)
+
+
+def binary(name, eager, graph=None, rule=same, out=None):
+    """A function of two operands that are promoted together; graph and out as for `unary`."""
+    graph = graph or UFUNCS[eager].build
+
+    def function(x1, x2):
+        x1, x2 = operands(x1, x2)
+        dtype = rule(promoted(x1, x2))
+        found = either(eager, graph, convert_to_tensor(x1, dtype), convert_to_tensor(x2, dtype))
+        return found if out is None else cast(found, out)
+
+    return named(function, name)
+
+
+def reduction(name, eager, graph, rule=same, out=None):
+    """A reduction over axes. rule: the dtype it computes in; out: (dtype before) -> result's."""
+
+    def function(x, axis=None, keepdims=False):
+        x = convert_to_tensor(x)
+        before = dtype_of(x)
+        x = cast(x, rule(before))
+        axis = as_axis(axis)
+        found = either(
+            lambda a: eager(a, axis=axis, keepdims=keepdims),
+            lambda n: graph(n, axis, keepdims),
+            x,
+        )
+        return cast(found, rule(before) if out is None else out(before))
+
+    return named(function, name)
+
+
+def as_axis(axis):
+    """None, an int or a tuple of ints."""
+    if axis is None or isinstance(axis, int):
+        return axis
+    if isinstance(axis, list | tuple):
+        return tuple(int(a) for a in axis)
+    return int(axis)

@@ -1,0 +1,157 @@
+"""Functions of Keras traced once and run as one compiled function: one trace for all sizes.
+
+`Step` traces a Python function for each structure, dtypes and ranks of its arguments. The first
+axis of an array is open from the start; another one becomes open when a second size is met there.
+Where a function needs a size that is open as a number, the trace is repeated with the sizes of that
+call, and `pinned` counts how often. Assignments to Variables become updates of the function.
+"""
+
+import numpy as np
+from keras.src import tree
+
+from ..api.function import function
+from ..api.tensor import Tensor, placeholder_node
+from ..base import locks
+from ..base.errors import CKernelsError
+from .values import Symbolic, cast_node, is_variable, node_of
+from .variable import StepScope, tracing
+
+
+def value_and_grad(f, has_aux=False):
+    """A function that returns the value of `f`, and its gradients by its first argument.
+
+    f: a function of traced values that returns a scalar, or (scalar, more) with has_aux. The first
+    argument may be a structure of tensors; the gradients have the same. To be called while a step
+    is traced: within `train_step`, or a function under `ckernels.keras3.jit`.
+    """
+
+    def with_gradients(first, *rest, **more):
+        result = f(first, *rest, **more)
+        loss = result[0] if has_aux else result
+        return result, gradients(loss, first)
+
+    return with_gradients
+
+
+def gradients(loss, wrt):
+    """Gradients of a traced scalar by a structure of traced values: zeros where there is none."""
+    from ..autodiff.reverse import grad  # start-up
+
+    leaves = [node_of(w) for w in tree.flatten(wrt)]
+    cost = node_of(loss)
+    found = grad(cost, leaves, disconnected="zero") if leaves else []
+    return tree.pack_sequence_as(
+        wrt, [Symbolic(cast_node(g, n.dtype)) for g, n in zip(found, leaves)]
+    )
+
+
+class Step:
+    """A function whose calls are one compiled function each, by structure and dtypes.
+
+    f(*arguments) -> a structure of values. Arguments are structures of arrays, numbers and None.
+    keep: False traces anew at each call, so that Python's side of `f` runs.
+    """
+
+    def __init__(self, f, mode=None, keep=True):
+        self.f, self.mode, self.keep = f, mode, keep
+        self.traces, self.sizes, self.pinned = {}, {}, 0
+        self.lock = locks.rlock()
+
+    def __call__(self, *arguments):
+        arrays = []
+        key = _skeleton(arguments, arrays)
+        traced = self.traces.get(key)
+        if traced is None or not traced.fits(arrays):
+            traced = self._trace(arguments, arrays, key)
+        return traced(arrays)
+
+    def _trace(self, arguments, arrays, key):
+        with self.lock:
+            seen = self.sizes.setdefault(key, [set() for a in arrays])
+            for sizes, a in zip(seen, arrays):
+                sizes.add(a.shape)
+            shapes = [_open(sizes, a) for sizes, a in zip(seen, arrays)]
+            try:
+                traced = _TracedStep(self.f, arguments, arrays, shapes, self.mode)
+            except (CKernelsError, TypeError, ValueError, NotImplementedError):
+                if all(None not in s for s in shapes):
+                    raise
+                traced = _TracedStep(
+                    self.f, arguments, arrays, [a.shape for a in arrays], self.mode
+                )
+                self.pinned += 1
+            if self.keep:
+                self.traces[key] = traced
+            return traced
+
+
+def _skeleton(x, arrays):
+    """What of arguments is no array, hashable, with dtypes and ranks; the arrays go to `arrays`."""
+    if isinstance(x, np.ndarray):
+        arrays.append(x)
+        return x.dtype, x.ndim
+    if isinstance(x, list | tuple):
+        return type(x), *[_skeleton(i, arrays) for i in x]
+    if isinstance(x, dict):
+        return dict, *[(k, _skeleton(x[k], arrays)) for k in sorted(x)]
+    if isinstance(x, np.generic | int | float) and not isinstance(x, bool):
+        arrays.append(np.asarray(x))
+        return arrays[-1].dtype, 0
+    if is_variable(x):
+        return _skeleton(np.asarray(x.value), arrays)
+    return x
+
+
+def _filled(x, values):
+    """Arguments with `values` where `_skeleton` found arrays."""
+    if isinstance(x, list | tuple):
+        items = [_filled(i, values) for i in x]
+        return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+    if isinstance(x, dict):
+        return type(x)({k: _filled(x[k], values) for k in sorted(x)})
+    if isinstance(x, np.ndarray | np.generic | int | float) and not isinstance(x, bool):
+        return next(values)
+    return next(values) if is_variable(x) else x
+
+
+def _open(sizes, array):
+    """The static shape of a trace: None along the first axis, and where sizes differed."""
+    return tuple(
+        None if axis == 0 or len({s[axis] for s in sizes}) > 1 else size
+        for axis, size in enumerate(array.shape)
+    )
+
+
+class _TracedStep:
+    """One traced function: placeholders of given shapes, and the compiled function."""
+
+    def __init__(self, f, arguments, arrays, shapes, mode):
+        self.shapes = shapes
+        nodes = [placeholder_node(a.dtype.name, s) for a, s in zip(arrays, shapes)]
+        values = iter([Symbolic(n) for n in nodes])
+        given = _filled(arguments, values)
+        with StepScope(collect_losses=True) as scope, tracing():
+            result = f(*given)
+        leaves = tree.flatten(result)
+        kept = [isinstance(leaf, Symbolic) for leaf in leaves]
+        self.result, self.leaves, self.kept = result, leaves, kept
+        outputs = [Tensor(leaf.node) for leaf, traced in zip(leaves, kept) if traced]
+        updates = [
+            (variable.storage, Tensor(node_of(value, variable.storage.dtype)))
+            for variable, value in scope.assigned.values()
+        ]
+        self.run = function(
+            [Tensor(n) for n in nodes], outputs, updates, mode=mode, on_unused_input="ignore"
+        )
+
+    def fits(self, arrays):
+        return all(
+            d is None or d == size
+            for shape, a in zip(self.shapes, arrays)
+            for d, size in zip(shape, a.shape)
+        )
+
+    def __call__(self, arrays):
+        found = iter(self.run(*arrays))
+        leaves = [next(found) if k else leaf for leaf, k in zip(self.leaves, self.kept)]
+        return tree.pack_sequence_as(self.result, leaves)

@@ -1,0 +1,282 @@
+"""Every function of keras.ops in a traced step equals itself on arrays, which is NumPy's."""
+
+import numpy as np
+import pytest
+from keras import ops
+
+from ckernels.keras3 import jit
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(3, 4)).astype("float32")
+Y = RNG.normal(size=(3, 4)).astype("float32")
+POSITIVE = (np.abs(X) + 0.5).astype("float32")
+UNIT = np.tanh(X).astype("float32")
+INTS = np.array([[3, 1, -2, 5], [0, 7, 1, 1], [-4, 2, 2, 6]], "int32")
+COUNTS = np.array([[1, 2, 0, 3], [2, 2, 1, 0]], "int32")
+BOOLS = X > 0
+HOLES = np.where(Y > 0.8, np.nan, X).astype("float32")
+EDGES = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0], "float32")
+SQUARE = (X @ X.T + 3 * np.eye(3)).astype("float32")
+IMAGES = RNG.uniform(size=(2, 6, 5, 3)).astype("float32")
+
+UNARY = (
+    "absolute negative sign square exp exp2 expm1 sin cos tan sinh cosh tanh arctan "
+    "arcsinh floor ceil trunc round isnan isinf isfinite isposinf isneginf signbit "
+    "reciprocal logical_not nan_to_num sigmoid relu relu6 softplus softsign silu "
+    "log_sigmoid leaky_relu hard_sigmoid hard_silu elu selu gelu celu hard_tanh "
+    "hard_shrink soft_shrink tanh_shrink squareplus sparse_plus sparse_sigmoid erf cbrt "
+    "sinc deg2rad rad2deg "
+).split()
+BINARY = (
+    "add subtract multiply divide true_divide maximum minimum fmax fmin mod floor_divide "
+    "arctan2 logaddexp hypot equal not_equal greater greater_equal less less_equal "
+    "logical_and logical_or logical_xor divide_no_nan "
+).split()
+REDUCTIONS = (
+    "sum mean max min prod std var all any argmax argmin count_nonzero median logsumexp "
+    "amax amin ptp "
+).split()
+NAN_REDUCTIONS = (
+    "nansum nanmean nanmax nanmin nanprod nanstd nanvar nanmedian nanargmax nanargmin".split()
+)
+
+CASES = {
+    "log": (POSITIVE,),
+    "log2": (POSITIVE,),
+    "log10": (POSITIVE,),
+    "log1p": (POSITIVE,),
+    "sqrt": (POSITIVE,),
+    "rsqrt": (POSITIVE,),
+    "arccos": (UNIT,),
+    "arcsin": (UNIT,),
+    "arctanh": (UNIT,),
+    "arccosh": (POSITIVE + 1,),
+    "erfinv": (UNIT,),
+    "power": (POSITIVE, Y),
+    "heaviside": (X, Y),
+    "bitwise_and": (INTS, INTS.T[:3, :1]),
+    "bitwise_or": (INTS, 3),
+    "bitwise_xor": (INTS, 5),
+    "left_shift": (np.abs(INTS), 2),
+    "bitwise_not": (INTS,),
+    "matmul": (X, Y.T),
+    "dot": (X, Y.T),
+    "inner": (X, Y),
+    "outer": (X, Y),
+    "vdot": (X, Y),
+    "kron": (X, Y),
+    "cross": (X[:, :3], Y[:, :3]),
+    "sort": (X,),
+    "argsort": (INTS,),
+    "cumsum": (X,),
+    "cumprod": (X,),
+    "flip": (X,),
+    "transpose": (X,),
+    "ravel": (X,),
+    "tril": (X,),
+    "triu": (X,),
+    "diag": (X[0],),
+    "diff": (X,),
+    "trace": (X,),
+    "diagonal": (X,),
+    "unstack": (X,),
+    "softmax": (X,),
+    "log_softmax": (X,),
+    "sparsemax": (X,),
+    "cholesky": (SQUARE,),
+    "inv": (SQUARE,),
+    "det": (SQUARE,),
+    "slogdet": (SQUARE,),
+    "norm": (X,),
+    "rgb_to_hsv": (IMAGES,),
+    "hsv_to_rgb": (IMAGES,),
+    "rgb_to_grayscale": (IMAGES,),
+    "glu": (X,),
+    "rfft": (X,),
+    "corrcoef": (X,),
+    "trapezoid": (X,),
+    "isclose": (X, X + 1e-6),
+    "vander": (X[0],),
+    "zeros_like": (X,),
+}
+MORE = [
+    (ops.concatenate, [[X, Y]], {"axis": 1}),
+    (ops.stack, [[X, Y]], {"axis": -1}),
+    (ops.hstack, [[X, Y]], {}),
+    (ops.vstack, [[X, Y]], {}),
+    (ops.split, [X, 2], {"axis": 1}),
+    (ops.array_split, [X, 3], {"axis": 1}),
+    (ops.take, [X, INTS % 3], {"axis": 0}),
+    (ops.take_along_axis, [X, INTS % 4], {"axis": 1}),
+    (ops.where, [BOOLS, X, Y], {}),
+    (ops.clip, [X, -0.5, 0.5], {}),
+    (ops.repeat, [X, 3], {"axis": 1}),
+    (ops.tile, [X, (2, 1, 3)], {}),
+    (ops.pad, [X, ((1, 2), (0, 1))], {}),
+    (ops.roll, [X, 2], {"axis": 1}),
+    (ops.pad, [X, ((1, 2), (2, 1))], {"mode": "reflect"}),
+    (ops.pad, [X, ((4, 2), (2, 1))], {"mode": "symmetric"}),
+    (ops.pad, [X, ((1, 2), (2, 1))], {"mode": "edge"}),
+    (ops.pad, [X, ((1, 2), (2, 1))], {"mode": "wrap"}),
+    (ops.einsum, ["ij,kj->ik", X, Y], {}),
+    (ops.einsum, ["ij,ij->j", X, Y], {}),
+    (ops.einsum, ["ij->", X], {}),
+    (ops.einsum, ["...j,jk", X, Y.T], {}),
+    (ops.einsum, ["ii", SQUARE], {}),
+    (ops.einsum, ["i,j", X[0], Y[1]], {}),
+    (ops.einsum, ["bij,bjk,kl->bl", IMAGES[0], IMAGES[0, :, :3], X], {}),
+    (ops.top_k, [X, 2], {}),
+    (ops.tensordot, [X, Y], {"axes": [[1], [1]]}),
+    (ops.swapaxes, [X, 0, 1], {}),
+    (ops.expand_dims, [X, (0, 2)], {}),
+    (ops.moveaxis, [IMAGES, [0, 2], [2, 0]], {}),
+    (ops.squeeze, [X[None]], {}),
+    (ops.rot90, [X], {"k": 3}),
+    (ops.average, [X], {"axis": 1, "weights": POSITIVE}),
+    (ops.quantile, [X, 0.3], {"axis": 1}),
+    (ops.nanquantile, [HOLES, 0.3], {"axis": 1}),
+    (ops.meshgrid, [X[0], Y[:, 0]], {}),
+    (ops.isin, [INTS, [1, 2]], {}),
+    (ops.linspace, [X[0], Y[0]], {"num": 5}),
+    (ops.select, [[BOOLS, INTS > 2], [X, Y]], {}),
+    (ops.searchsorted, [np.sort(X[0]), Y[0]], {}),
+    (ops.one_hot, [COUNTS, 3], {}),
+    (ops.multi_hot, [COUNTS, 5], {}),
+    (ops.bincount, [COUNTS], {"minlength": 4}),
+    (ops.segment_sum, [X, np.array([0, 1, 0])], {"num_segments": 2}),
+    (ops.segment_max, [X, np.array([0, 1, 0])], {"num_segments": 3}),
+    (ops.in_top_k, [[1, 2, 0], X], {"k": 2}),
+    (ops.scatter, [[[1], [3], [1]], X, (5, 4)], {}),
+    (ops.scatter_update, [X, [[0, 1], [2, 2]], [9.0, 8.0]], {}),
+    (ops.slice, [X, [1, 1], [2, 2]], {}),
+    (ops.slice_update, [X, [1, 1], Y[:2, :2]], {}),
+    (ops.erfc, [X], {}),
+    (ops.norm, [SQUARE], {"ord": "nuc"}),
+    (ops.norm, [X], {"ord": 1, "axis": 0}),
+    (ops.norm, [X], {"ord": np.inf}),
+    (ops.solve, [SQUARE, X], {}),
+    (ops.solve_triangular, [SQUARE, X[:, 0]], {"lower": True}),
+    (ops.cdist, [X, Y], {}),
+    (ops.logspace, [0.0, 2.0], {"num": 4}),
+    (ops.fft, [(X, Y)], {}),
+    (ops.irfft, [(X, Y * np.array([0, 1, 1, 0], "float32"))], {}),
+    (ops.stft, [X.ravel(), 4, 2, 6], {}),
+    (ops.image.resize, [IMAGES, (4, 7)], {}),
+    (ops.image.resize, [IMAGES, (9, 3)], {"interpolation": "nearest"}),
+    (ops.image.gaussian_blur, [IMAGES], {}),
+    (ops.image.map_coordinates, [X, np.abs(Y[:2]) * 2, 1], {}),
+    (ops.image.affine_transform, [IMAGES, [1.1, 0.1, 0.3, 0.0, 0.9, -0.2, 0, 0]], {}),
+    (ops.correlate, [X[0], Y[0]], {}),
+    (
+        ops.conv,
+        [IMAGES, RNG.normal(size=(3, 2, 3, 4)).astype("float32")],
+        {"padding": "same", "strides": 2},
+    ),
+    (ops.depthwise_conv, [IMAGES, RNG.normal(size=(3, 2, 3, 2)).astype("float32")], {}),
+    (
+        ops.conv_transpose,
+        [IMAGES, RNG.normal(size=(3, 2, 4, 3)).astype("float32")],
+        {"strides": 2, "padding": "same"},
+    ),
+    (ops.max_pool, [IMAGES, 2], {"padding": "same"}),
+    (ops.average_pool, [IMAGES, 2], {"padding": "same"}),
+    (ops.moments, [IMAGES, (0, 1)], {}),
+    (ops.unfold, [IMAGES, 2], {}),
+    (ops.depth_to_space, [IMAGES[..., :1].repeat(4, -1), 2], {}),
+    (ops.batch_normalization, [IMAGES, IMAGES.mean((0, 1, 2)), IMAGES.var((0, 1, 2)), -1], {}),
+    (ops.categorical_crossentropy, [np.eye(4, dtype="float32")[:3], X], {"from_logits": True}),
+    (ops.sparse_categorical_crossentropy, [[1, 3, 0], X], {"from_logits": True}),
+    (ops.binary_crossentropy, [BOOLS.astype("float32"), X], {"from_logits": True}),
+    (ops.binary_crossentropy, [BOOLS.astype("float32"), np.abs(UNIT)], {}),
+    (
+        ops.dot_product_attention,
+        [IMAGES[:, :, :4, None, :].repeat(2, 3)[:, :, 0]] * 3,
+        {"is_causal": True},
+    ),
+    (ops.associative_scan, [lambda a, b: a + b, X], {"axis": 1}),
+    (ops.arange, [5], {}),
+]
+
+
+def leaves(x):
+    return [i for part in x for i in leaves(part)] if isinstance(x, tuple | list) else [x]
+
+
+def check(function, args, options):
+    """The function of arrays, and of the same arrays traced."""
+    wanted = leaves(function(*args, **options))
+    traced = [i for i, a in enumerate(args) if all(isinstance(e, np.ndarray) for e in leaves(a))]
+
+    def step(*given):
+        full = list(args)
+        for i, g in zip(traced, given):
+            full[i] = g
+        return function(*full, **options)
+
+    found = leaves(jit(step)(*[args[i] for i in traced]))
+    assert len(found) == len(wanted)
+    for a, b in zip(found, wanted):
+        b = np.asarray(b)
+        assert a.dtype == b.dtype and a.shape == b.shape, (a.dtype, b.dtype, a.shape, b.shape)
+        np.testing.assert_allclose(
+            np.asarray(a, "float64"), np.asarray(b, "float64"), rtol=2e-5, atol=2e-5
+        )
+
+
+@pytest.mark.parametrize("name", UNARY)
+@pytest.mark.parametrize(
+    "x", [X, INTS, BOOLS, EDGES, X[:0], X[0, 0]], ids="float int bool edges empty 0d".split()
+)
+def test_functions_of_one_tensor(name, x):
+    if name in ("negative", "sign", "trunc", "round") and x.dtype == bool:
+        pytest.skip("NumPy has none for bools")
+    check(getattr(ops, name), [np.asarray(x)], {})
+
+
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize("pair", [(X, Y), (X, 2), (INTS, X), (INTS, INTS[:, :1]), (X[:0], Y[:1])])
+def test_functions_of_two_operands(name, pair):
+    if name in ("mod", "floor_divide", "divide", "true_divide") and pair[1] is INTS[:, :1]:
+        pair = (INTS, np.abs(INTS[:, :1]) + 1)
+    check(getattr(ops, name), list(pair), {})
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("x", [X, INTS, BOOLS])
+@pytest.mark.parametrize("options", [{}, {"axis": 1}, {"axis": 0, "keepdims": True}])
+def test_reductions(name, x, options):
+    if name == "ptp" and x is BOOLS:
+        pytest.skip("NumPy has none for bools")
+    if name == "count_nonzero":
+        options = {k: v for k, v in options.items() if k == "axis"}
+    check(getattr(ops, name), [x], options)
+
+
+@pytest.mark.parametrize("name", NAN_REDUCTIONS)
+@pytest.mark.parametrize("options", [{}, {"axis": 1}, {"axis": 0, "keepdims": True}])
+def test_reductions_without_nan(name, options):
+    check(getattr(ops, name), [HOLES], options)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_other_functions(name):
+    function = getattr(ops, name, None) or getattr(ops.image, name)
+    check(function, list(CASES[name]), {})
+
+
+@pytest.mark.parametrize("case", MORE, ids=lambda c: c[0].__name__)
+def test_functions_with_options(case):
+    check(*case)
+
+
+def test_a_traced_value_has_no_number():
+    with pytest.raises(Exception, match="has no value while a step is traced"):
+        jit(lambda x: x if x[0] > 0 else -x)(X[0])
+
+
+def test_one_trace_serves_all_sizes():
+    step = jit(lambda x: ops.mean(ops.softmax(x) * ops.cast(ops.shape(x)[0], "float32"), 0))
+    for n in (3, 1, 7, 2):
+        x = RNG.normal(size=(n, 4)).astype("float32")
+        np.testing.assert_allclose(step(x), np.mean(ops.softmax(x) * n, 0), rtol=1e-5)
+    assert len(step.traces) == 1 and step.pinned == 0
