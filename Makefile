@@ -106,7 +106,7 @@ keras3: build
 	$(KERAS3_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi pytest \
 	    pytest-timeout pytest-xdist hypothesis mpmath "keras==3.15.*" $(if $(SOURCE),jax pandas scikit-learn)
 	rm -rf build/keras3/tree && mkdir -p build/keras3/tree
-	cp -r ckernels build_tools tests setup.py pyproject.toml build/keras3/tree/
+	cp -r ckernels build_tools docs tests setup.py pyproject.toml build/keras3/tree/
 	rm -f build/keras3/tree/ckernels/_runtime*
 	cd build/keras3/tree && CKERNELS_REQUIRE_RUNTIME=1 $(KERAS3_PY) setup.py -q build_ext --inplace
 	cd build/keras3/tree && PYTHONPATH=. $(KERAS3_PY) -m pytest -p no:cacheprovider -n $(JOBS) \
