@@ -29,10 +29,10 @@ from ..schedule.split import split
 from . import native, scan  # noqa: F401  (scan: its lowerings)
 from .gemm import Products
 from .instructions import GEMM, KERNEL, PYCALL, Instruction, record_of, words
-from .lowerings.movement import narrow, part, without
+from .lowerings.movement import lies_in, narrow, part, without
 from .partial import PartialUpdates, partial_updates
 from .records import GemmDims, WindowDims
-from .stores import Stores, added_first
+from .stores import Stores, added_first, key_of
 from .template import OracleCall, SizedConstant
 
 JOINED = ("concatenate", "set_slice")  # others may write parts of them before they are emitted
@@ -127,7 +127,7 @@ class Binder(Products):
         self.partial = partial_updates(self.order, ends, () if self.outer else self.variables)
         self.instructions, self.layouts, self.assigned, self.copied = [], {}, {}, {}
         self.parts = {}  # {uid: (a concatenation or a store, where in it, axes of 1 it lacks)}
-        self.stores = {}  # {uid of a store in place: the store}
+        self.stores = {}  # {uid of a store in place: what it changes}
         self.states, self.kept_states, self.framed = {}, set(), {}  # of a body: see `inner`
         self.items = {}  # {uid of a node: {index: item of it that is used}}
         for node in self.order:
@@ -226,7 +226,7 @@ class Binder(Products):
         """
         key = node.uid if index is None else (node.uid, index)
         if key in self.stores:
-            return self.layout(node.inputs[0])
+            return self.layout(self.stores[key])
         if key in self.parts:
             whole, slices, lacks = self.parts[key]
             return without(part(self.target(whole), slices), lacks)
@@ -286,9 +286,10 @@ class Binder(Products):
         self.stores = Stores(self, units).run()
         for uid in self.kept_states:
             self.layouts[uid] = replace(self.layouts[uid], buffer=self.states[uid])
-        for store in reversed(list(self.stores.values())):
-            if store.uid in self.assigned:
-                self.assigned.setdefault(store.inputs[0].uid, self.assigned[store.uid])
+        made = {node.uid: key_of(node) for node in self.order if node.uid in self.stores}
+        for uid, x in reversed(list(self.stores.items())):
+            if made[uid] in self.assigned:
+                self.assigned.setdefault(key_of(x), self.assigned[made[uid]])
 
     def is_framed(self, store):
         """Whether what is around this store in a state is there before the first step."""
@@ -378,7 +379,18 @@ class Binder(Products):
             return self.emit_gemm(node)
         lower = LOWERINGS.get(node.op.name)
         done = lower is not None and lower(self, node)
-        return done or self.emit_call(node)
+        instr = done or self.emit_call(node)
+        for item in self.items.get(node.uid, {}).values():
+            self.bring_back(item)
+        return instr
+
+    def bring_back(self, item):
+        """Let a state that was to be changed in place, and was not, lie there all the same."""
+        if item.uid in self.stores:
+            place = self.layout(self.stores[item.uid])
+            if not lies_in(self.layouts[item.uid], place):
+                self.copy(self.layouts[item.uid], place)
+            self.layouts[item.uid] = place
 
     def emit_group(self, unit):
         stores = []

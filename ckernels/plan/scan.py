@@ -22,6 +22,7 @@ from .instructions import IF, SCAN, Instruction, Move, Moving, flatten, touched
 from .lowerings.movement import copy_around
 from .scan_by_rows import batch_parts
 from .scan_in_kernel import is_recurrence, take_steps
+from .stores import changed_input
 
 MOST = 1 << 40  # steps of a scan of which only the call knows how many
 TYPICAL = 1000  # how many are assumed of it
@@ -302,13 +303,15 @@ class ScanPlanner:
     def settle(self, i, instructions):
         """Where the rows of carry `i` are written and read, now that its instructions are known."""
         first, moves = self.inits[i], self.moving.moves
+        if i in self.kept:
+            return self.keep(i, first)
+        if self.given_up(i):  # steps read it while they write its end
+            first = self.inits[i] = self.binder.copy(first)
         size, length = row_bytes(first), first.shape[0]
         start = {tap: base_of(first, length + tap) for tap in self.attrs["taps"][i]}
         stride = first.strides[0] * itemsize(first.dtype)
         rows = self.stored.get(i)
         ring = None
-        if i in self.kept:
-            return self.keep(i, first)
         if rows is None:
             apart = i in self.framed or not self.overwrites(i, instructions)
             ring = 1 << length.bit_length() if apart else 1
@@ -325,8 +328,16 @@ class ScanPlanner:
 
     def keep(self, i, first):
         """State `i` stays where it is: only parts of it change, which are stored in place."""
+        if self.given_up(i):
+            self.moving.moves[self.new[i]] = base_of(first, first.shape[0] - 1)
+            return
         rows = self.ring(i, first, 1)
         self.binder.copy(row_of(first, first.shape[0] - 1), row_of(rows, 0))
+
+    def given_up(self, i):
+        """Whether the first value of state `i` lies in memory that the last one takes over."""
+        final = self.items.get(self.sig.final(i))
+        return final is not None and final.uid in self.binder.stores
 
     def frame(self, i, first, rows):
         """Put what no step changes of state `i` into all places where it comes to lie."""
@@ -380,7 +391,7 @@ class ScanPlanner:
                 continue
             first = self.inits[i]
             last = row_of(first, first.shape[0] - 1)
-            if self.same(i):
+            if self.same(i) or i in self.kept and self.given_up(i):
                 self.show(final, last)
             elif self.fixed:
                 self.fixed_final(i, final)
@@ -486,14 +497,14 @@ def ifelse(binder, node):
     }
     made = {}
     for index, found in binder.items.get(node.uid, {}).items():
-        made[index] = binder.layouts[found.uid] = binder.target(node, index)
-    halves = []
-    for side in sides:
-        given = {side.inputs[k]: places[k] for k in side.used if k in places}
-        ends = [(made[index].buffer, side.outputs[index]) for index in made]
-        halves.append(binder.inner(ends, given).run())
-    counts = [len(flatten(half)) for half in halves]
-    ns = max(sum(s.ns for s in half) for half in halves)
+        changed = binder.stores.get(found.uid)
+        made[index] = binder.target(node, index) if changed is None else binder.layout(changed)
+        binder.layouts[found.uid] = made[index]
+    inside = {index for index, found in binder.items.get(node.uid, {}).items()
+              if found.uid in binder.stores}  # fmt: skip
+    halves = [half(binder, side, places, made, inside) for side in sides]
+    counts = [len(flatten(found)) for found in halves]
+    ns = max(sum(s.ns for s in found) for found in halves)
     binder.instructions.append(
         Instruction(
             IF,
@@ -510,6 +521,30 @@ def ifelse(binder, node):
         )
     )
     return True
+
+
+def half(binder, side, places, made, inside):
+    """The instructions of one side of a branch. made: {index of a result: its layout}; inside:
+    indices of those that are operands changed in place."""
+    given = {side.inputs[k]: places[k] for k in side.used if k in places}
+    results = {index: side.outputs[index] for index in made}
+    for index in inside & results.keys():
+        if results[index] in side.inputs:  # as it was
+            del results[index]
+    states = {
+        side.inputs[changed_input(side, k)].uid: made[k].buffer for k in inside & results.keys()
+    }
+    ends = [(made[index].buffer, root) for index, root in results.items()]
+    inner = binder.inner(ends, given, states=states)
+    instructions = inner.run()
+    if set(states) <= inner.kept_states:
+        return instructions
+    ends = {index: binder.temp(root.shape, root.dtype) for index, root in results.items()}
+    inner = binder.inner([(ends[index].buffer, root) for index, root in results.items()], given)
+    inner.run()
+    for index, found in ends.items():
+        inner.copy(found, made[index])
+    return inner.instructions
 
 
 register_rules("lowering", {"scan": scan, "ifelse": ifelse})

@@ -12,6 +12,7 @@ from ..base import dtypes
 from ..graph.node import make
 from ..graph.sizes import indices, value_of
 from ..graph.walk import consumers
+from ..ops.scan import ScanSignature
 
 STORES = ("set_slice", "inc_slice", "advanced_set", "advanced_inc")
 
@@ -58,13 +59,63 @@ def same_part(one, other):
     )
 
 
+def key_of(node):
+    """By what `Binder.assigned` knows a result."""
+    return (node.inputs[0].uid, node.attrs["index"]) if node.op.name == "item" else node.uid
+
+
+# ---- states that scans and branches change ------------------------------------------------------
+
+
+def scanned(stores, final):
+    """The first value of a state of which only the last one is read, if a scan may change it."""
+    node, index = final.inputs[0], final.attrs["index"]
+    sig, items = ScanSignature.of(node), stores.binder.items[node.uid]
+    i = index - sig.carries
+    if not 0 <= i < sig.carries or sig.trace(i) in items or node.attrs["taps"][i] != (-1,):
+        return None
+    init, body = sig.inits[i], node.attrs["body"]
+    same = body.outputs[i] is body.inputs[sig.tap_inputs(i)[-1]]
+    if same or init.op.name != "expand" or init.attrs["axes"] != (0,):
+        return None
+    return init.inputs[0] if stores.read_once(node, init) else None
+
+
+def branched(stores, result):
+    """The operand of a branch that both sides change by stores, or one side does and the other
+    leaves as it is."""
+    node, index = result.inputs[0], result.attrs["index"]
+    found = {changed_input(node.attrs[side], index) for side in ("then", "other")}
+    if len(found) != 1 or None in found:
+        return None
+    x = node.inputs[1 + found.pop()]
+    return x if stores.read_once(node, x) else None
+
+
+def changed_input(body, index):
+    """The number of the input that stores lead from to this output, or None."""
+    node = body.outputs[index]
+    while is_store(node):
+        node = node.inputs[0]
+    return next((k for k, n in enumerate(body.inputs) if n is node), None)
+
+
+def no_change(stores, item):
+    return None
+
+
+CHANGES = {"scan": scanned, "ifelse": branched}
+
+
 class Stores:
     """Decides for the units of a Binder, and adds to what they need."""
 
     def __init__(self, binder, units):
         self.binder, self.units = binder, units
         self.users = consumers(binder.order)
+        self.last = {n.uid: n for chain in binder.partial.values() for n in chain}  # of variables
         self.kept = {binder.base(root).uid for _, root in binder.ends}
+        self.kept |= {binder.base(x).uid for n in self.last.values() for x in n.inputs}
         self.named = {root.uid for _, root in binder.ends}
         self.unit_of, self.readers = {}, {}
         for unit in units:
@@ -76,33 +127,55 @@ class Stores:
         self.done = set()
         self.late = {}  # unit: the stores that it writes, or may write, in place
         self.sources, self.elsewhere = {}, set()
+        self.changed = {}  # uid of a store: what it changes
         self.found = {}  # uid of a store in place: (store, the unit that writes it)
 
     def run(self):
-        """The stores in place, by uid; those of a state are there from its row to its new value."""
-        late = {n.uid for chain in self.binder.partial.values() for n in chain}  # of variables
-        stores = [
-            n
-            for n in self.binder.order
-            if is_store(n) and n.uid in self.unit_of and n.uid not in late
-        ]
-        for store in stores:
-            part = self.sources[store.uid] = self.part_of(store)
-            if part is not None and part[0].uid in self.unit_of:
-                self.late.setdefault(self.unit_of[part[0].uid], []).append(store)
-            if self.owns(store.inputs[0]) and store.inputs[0].uid not in self.kept:
-                self.late.setdefault(self.unit_of[store.uid], []).append(store)
-        if stores:
+        """{uid of a store in place: what it changes}, the first ones first."""
+        for node in self.binder.order:
+            self.note(node)
+        if self.changed:
             self.walk()
             self.settle_states()
             for store, writer in self.found.values():
                 self.wait(store, writer)
-        return {uid: store for uid, (store, _) in self.found.items()}
+        return {uid: self.changed[uid] for uid in self.found}
+
+    def note(self, node):
+        """Take up `node` if it is a store, or a state that a scan or a branch changes."""
+        if node.uid in self.last:
+            return
+        if is_store(node):
+            x, maker = node.inputs[0], node
+        elif node.op.name == "item" and node.size != 1:
+            x, maker = CHANGES.get(node.inputs[0].op.name, no_change)(self, node), node.inputs[0]
+        else:
+            return
+        if x is None or maker.uid not in self.unit_of:
+            return
+        self.changed[node.uid] = x
+        self.unit_of[node.uid] = self.unit_of[maker.uid]
+        part = self.sources[node.uid] = self.part_of(node)
+        if part is not None and part[0].uid in self.unit_of:
+            self.late.setdefault(self.unit_of[part[0].uid], []).append(node)
+        if not self.is_kept(x):
+            self.late.setdefault(self.unit_of[node.uid], []).append(node)
 
     def owns(self, x):
         """Whether the memory of `x` is its own, so that it may be written again."""
+        if x.op.name == "item":
+            return x.uid in self.found
         home = self.binder.home
         return x.uid in home or x.op.kind == "gemm" or is_store(x) or x.uid in self.binder.states
+
+    def is_kept(self, x):
+        """Whether a result shows `x`, or a view of it."""
+        return self.binder.base(x).uid in self.kept
+
+    def read_once(self, node, x):
+        """Whether just one operand of a scan or branch shows `x`."""
+        base = self.binder.base(x)
+        return sum(self.binder.base(i) is base for i in node.inputs) == 1
 
     # ---- what is computed only to be stored -----------------------------------------------------
 
@@ -173,15 +246,17 @@ class Stores:
 
     def fits(self, unit, store):
         """Whether `unit` may write the store in place now: all others that read there are done."""
-        x = store.inputs[0]
-        if not self.owns(x) or x.uid in self.kept or store.uid in self.elsewhere:
+        x, own = self.changed[store.uid], self.unit_of[store.uid]
+        if not self.owns(x) or self.is_kept(x) or store.uid in self.elsewhere:
             return False
         if x.uid in self.unit_of and self.unit_of[x.uid] not in self.done:
             return False
-        own = self.unit_of[store.uid]
-        if any(r not in self.done and r not in (unit, own) for r in self.readers.get(x.uid, ())):
+        if any(r not in self.done and r not in (unit, own) for r in self.readers_of(x)):
             return False
         return unit is own or self.aligned(unit, store)
+
+    def readers_of(self, x):
+        return self.readers.get(self.binder.base(x).uid, ())
 
     def decide(self, unit):
         for store in self.late[unit]:
@@ -202,13 +277,13 @@ class Stores:
         """Whether a store that may not be in place yet is computed where it belongs in a new place,
         what is around it copied there; the other way is a copy of it into the old one later."""
         x, y = store.inputs
-        once = not self.owns(x) or x.uid in self.kept or 2 * value_of(y.size) >= value_of(x.size)
+        once = not self.owns(x) or self.is_kept(x) or 2 * value_of(y.size) >= value_of(x.size)
         return once and unit_steps(store.attrs["slices"])
 
     def wait(self, store, writer):
         """Let the unit that writes in place come after all that read there."""
-        x = store.inputs[0]
-        before = [r for r in self.readers.get(x.uid, ()) if r is not self.unit_of[store.uid]]
+        x = self.changed[store.uid]
+        before = [r for r in self.readers_of(x) if r is not self.unit_of[store.uid]]
         if x.uid in self.unit_of:
             before.append(self.unit_of[x.uid])
         writer.needs.update(unit for unit in before if unit is not writer)
@@ -221,15 +296,15 @@ class Stores:
         for uid, new in list(self.binder.states.items()):
             node, first = ends[new], None
             while node.uid in self.found:
-                first, node = node, node.inputs[0]
-            named = self.binder.assigned.get(ends[new].uid) == new
+                first, node = node, self.changed[node.uid]
+            named = self.binder.assigned.get(key_of(ends[new])) == new
             if named and first is not None and node.uid == uid:
                 self.binder.kept_states.add(uid)
                 continue
             if named and ends[new].uid in self.elsewhere and ends[new].inputs[0].uid == uid:
                 self.binder.framed[uid] = ends[new]
             for store, _ in list(self.found.values()):
-                if store.inputs[0].uid == uid:
+                if self.changed[store.uid].uid == uid:
                     self.forget(store)
 
     def forget(self, store):

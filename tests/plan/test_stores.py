@@ -59,7 +59,7 @@ class Draw:
 
     def __init__(self, rng, values, dtype, index):
         self.rng, self.values, self.dtype, self.index = rng, list(values), dtype, index
-        self.shape = values[0].shape
+        self.shape, self.nested = values[0].shape, False
 
     def pick(self):
         late = min(3, len(self.values))
@@ -120,8 +120,40 @@ class Draw:
         row = ops.slice_(self.pick(), [(0, 1, 1)])
         return change(x, at, ops.reshape(row, self.shape[1:]))
 
+    def inner(self):
+        """A scan or a branch that changes what is there by stores."""
+        states = [self.pick() for _ in range(int(self.rng.integers(1, 3)))]
+        if self.rng.random() < 0.5:
+            draw = Draw(self.rng, states, self.dtype, self.index)
+            draw.step()
+            sides = draw.values[-1], states[0]
+            if self.rng.random() < 0.3:
+                draw.step()
+                sides = sides[0], draw.values[-1]
+            self.values.append(K.ifelse(Tensor(ops.gt(self.index, 1)), *map(Tensor, sides)).node)
+            return
+
+        def body(index, *old):
+            draw = Draw(
+                self.rng, [x.node for x in old], self.dtype, ops.mod(index.node, self.shape[0])
+            )
+            for _ in range(int(self.rng.integers(1, 4))):
+                draw.values.append(draw.store())
+            return [Tensor(x) for x in draw.ends(len(old))]
+
+        outs = K.scan(
+            body,
+            sequences=[K.arange(int(self.rng.integers(1, 4)))],
+            outputs_info=[Tensor(x) for x in states],
+        )[0]
+        for out in outs if isinstance(outs, list) else [outs]:
+            self.values.append(out[-1].node)
+
     def step(self):
-        if self.rng.random() < 0.75:
+        kind = self.rng.random()
+        if self.nested and kind < 0.25:
+            self.inner()
+        elif kind < 0.75:
             self.values.append(self.store())
         else:
             self.values.append(ops.minimum(self.pick(), self.pick()))
@@ -142,6 +174,7 @@ def test_random_programs(seed):
     at = leaf((), "int64")
     draw = Draw(rng, leaves, dtype, at)
     draw.values.append(ops.maximum(leaves[0], leaves[1]))
+    draw.nested = seed % 3 == 0
     for _ in range(int(rng.integers(2, 12))):
         draw.step()
     outputs = draw.ends(int(rng.integers(1, 4)))
@@ -161,6 +194,7 @@ def test_random_scans(seed):
     def step(index, *states):
         draw = Draw(rng, [s.node for s in states], dtype, ops.mod(index.node, shape[0]))
         draw.values.append(leaves[2])
+        draw.nested = seed % 2 == 0
         for _ in range(int(rng.integers(1, 8))):
             draw.step()
         new = [Tensor(n) for n in draw.ends(len(states))]
@@ -329,3 +363,65 @@ def test_a_function_of_stores_called_from_many_threads():
         for _ in range(5):
             for got, want in zip(pool.map(lambda a: f(a)[0], arrays), wanted):
                 np.testing.assert_array_equal(got, want)
+
+
+def nested(after):
+    """Steps that run a scan over a state: row after row it adds the row above to a row."""
+
+    def row(j, x):
+        return K.set_subtensor(x[j + 1], x[j] + x[j + 1])
+
+    def step(i, x):
+        y = K.scan(row, sequences=[K.arange(8)], outputs_info=[x])[0][-1]
+        return after(x, y)
+
+    return scanned(step, (9, 50))
+
+
+def test_a_scan_inside_of_a_step_changes_the_state_of_the_step():
+    leaves, outputs = nested(lambda x, y: y)
+    f = check(leaves, outputs, [numbers(np.random.default_rng(10), (9, 50))])
+    assert names(f).count("copy") == 1 and "copy" not in body_of(f)
+
+
+def test_what_is_read_after_the_inner_scan_is_not_changed_by_it():
+    leaves, outputs = nested(lambda x, y: K.set_subtensor(y[0], y[1] - x[1] + x[3]))
+    f = check(leaves, outputs, [numbers(np.random.default_rng(11), (9, 50))])
+    assert "copy" in body_of(f)
+
+
+def branching(after):
+    def step(i, x):
+        y = K.ifelse(i > 2, K.set_subtensor(x[i], x[i + 1] * 2.0), x)
+        return after(x, y)
+
+    return scanned(step, (9, 50))
+
+
+def test_a_branch_changes_the_state_of_the_step():
+    leaves, outputs = branching(lambda x, y: y)
+    f = check(leaves, outputs, [numbers(np.random.default_rng(12), (9, 50))])
+    assert names(f).count("copy") == 1  # the user's array, before the first step
+
+
+def test_what_is_read_after_the_branch_is_not_changed_by_it():
+    leaves, outputs = branching(lambda x, y: K.set_subtensor(y[0], y[3] - x[3]))
+    check(leaves, outputs, [numbers(np.random.default_rng(13), (9, 50))])
+
+
+def test_sides_that_change_the_state_in_another_way():
+    """One side stores in place, the other makes a new value: that is copied back."""
+
+    def step(i, x):
+        return K.ifelse(
+            i > 2, K.set_subtensor(x[i], x[i + 1] * 2.0), K.set_subtensor(x[1:], x[:-1])
+        )
+
+    leaves, outputs = scanned(step, (9, 50))
+    check(leaves, outputs, [numbers(np.random.default_rng(14), (9, 50))])
+
+    def other(i, x):
+        return K.ifelse(i > 2, K.set_subtensor(x[i], x[i + 1] * 2.0), x[::-1] + 1.0)
+
+    leaves, outputs = scanned(other, (9, 50))
+    check(leaves, outputs, [numbers(np.random.default_rng(15), (9, 50))])
