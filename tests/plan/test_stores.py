@@ -425,3 +425,17 @@ def test_sides_that_change_the_state_in_another_way():
 
     leaves, outputs = scanned(other, (9, 50))
     check(leaves, outputs, [numbers(np.random.default_rng(15), (9, 50))])
+
+
+def test_what_an_update_stores_at_the_end_of_a_plan_is_not_written_over():
+    """The rows that an update writes are read when all else is done: after the store in their x."""
+    w, x = K.variable(np.zeros((9, 50)), dtype="float64"), K.placeholder((9, 50), dtype="float64")
+    y = K.exp(x)
+    changed = K.set_subtensor(y[2:5], 7.0)
+    f = K.function([x], changed, updates=[(w, K.set_subtensor(w[1:4], y[2:5]))])
+    a = numbers(np.random.default_rng(16), (9, 50))
+    want = np.exp(a)
+    got = f(a)
+    np.testing.assert_allclose(K.get_value(w)[1:4], want[2:5])
+    want[2:5] = 7
+    np.testing.assert_allclose(got, want)
