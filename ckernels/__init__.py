@@ -87,6 +87,7 @@ with _collector.later(for_good=True):
         jacobian,
         stop_gradient,
     )
+    from .api.hints import missing_of_module as _missing_of_module
     from .api.indexing import (
         choose,
         compress,
@@ -364,7 +365,7 @@ _watch(__name__, _refuse)  # Keras's backend is ckernels.compat.keras2, not this
 
 
 def __getattr__(name):
-    """K.sparse and K.jit, loaded with the first use: most programs need none of them."""
+    """K.sparse and K.jit, loaded with the first use; hints for other names."""
     if name == "sparse":
         from .api import sparse  # start-up
 
@@ -373,7 +374,9 @@ def __getattr__(name):
         from .jit import jit_module  # start-up
 
         return jit_module
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name.startswith("_"):  # asked by Python and by libraries
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise _missing_of_module(name, __all__)
 
 
 def __dir__():

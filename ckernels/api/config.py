@@ -5,7 +5,7 @@ The values live in `base/config.py`; these are their documented names.
 
 import collections
 
-from ..base import dtypes, locks
+from ..base import dtypes, given, locks
 from ..base.config import config
 from ..base.errors import ArgumentError
 from .operands import as_array, converted, integer
@@ -88,8 +88,7 @@ def set_image_data_format(data_format):
 def set_image_dim_ordering(dim_ordering):
     """Set the image layout by its old name, 'tf' or 'th'; ValueError for anything else."""
     layouts = {"tf": "channels_last", "th": "channels_first"}
-    if dim_ordering not in layouts:
-        raise ArgumentError(f"dim_ordering must be 'tf' or 'th', not {dim_ordering!r}")
+    given.word(dim_ordering, layouts, "dim_ordering")
     set_image_data_format(layouts[dim_ordering])
 
 
@@ -102,11 +101,7 @@ def data_format_of(data_format):
     """`data_format`, or the default for None; ValueError unless it is one of the two layouts."""
     if data_format is None:
         return image_data_format()
-    if data_format not in ("channels_first", "channels_last"):
-        raise ArgumentError(
-            f"data_format must be 'channels_first' or 'channels_last', not {data_format!r}"
-        )
-    return data_format
+    return given.word(data_format, ("channels_first", "channels_last"), "data_format")
 
 
 def float_dtype(dtype):
@@ -121,6 +116,7 @@ def get_uid(prefix=""):
     >>> K.get_uid("dense"), K.get_uid("dense"), K.get_uid("conv")
     (1, 2, 1)
     """
+    prefix = given.text(prefix, "the prefix of get_uid")
     with _lock:
         _uids[prefix] += 1
         return _uids[prefix]
@@ -150,7 +146,7 @@ def clear_session():
 def manual_variable_initialization(value):
     """Kept for old programs, without effect: variables have their value from the start."""
     global _manual_initialization
-    _manual_initialization = bool(value)
+    _manual_initialization = given.flag(value, "the value")
 
 
 def set_num_threads(n):

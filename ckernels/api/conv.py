@@ -9,6 +9,7 @@ import numbers
 
 from .. import ops
 from ..base.errors import ArgumentError, ShapeError
+from ..base.given import sequence
 from ..graph.node import Node
 from ..graph.shapes import show
 from ..ops.windows import extent, pads, window_attrs
@@ -134,7 +135,8 @@ def _full_shape(output_shape, x, data_format):
         known = ops.known_values(node) or [None] * x.ndim
         parts = [ops.getitem(node, k) if v is None else v for k, v in enumerate(known)]
     else:
-        if not hasattr(output_shape, "__len__") or len(output_shape) != x.ndim:
+        output_shape = sequence(output_shape, "output_shape")
+        if len(output_shape) != x.ndim:
             raise ShapeError(
                 f"output_shape must have {x.ndim} entries for x of shape "
                 f"{show(x.shape)}, got {output_shape!r}"
@@ -368,7 +370,7 @@ def local_conv1d(inputs, kernel, kernel_size, strides, data_format=None):
     >>> K.int_shape(K.local_conv1d(x, kernel, (2,), (1,)))
     (2, 4, 7)
     """
-    data_format = data_format or "channels_last"
+    data_format = "channels_last" if data_format is None else data_format
     return _local(1, "local_conv1d", inputs, kernel, kernel_size, strides, None, data_format)
 
 

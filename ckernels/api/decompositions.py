@@ -4,6 +4,7 @@ All of them run in LAPACK through NumPy; gradients are graphs and compiled.
 """
 
 from .. import ops
+from ..base import given
 from .operands import node_of
 from .tensor import Tensor
 
@@ -188,4 +189,4 @@ def _handles(nodes):
 
 def _lower(x, lower):
     """`x` so that the triangle to read is the lower one."""
-    return node_of(x) if lower else ops.swapaxes(node_of(x), -1, -2)
+    return node_of(x) if given.flag(lower, "lower") else ops.swapaxes(node_of(x), -1, -2)

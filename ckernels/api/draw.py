@@ -2,6 +2,7 @@
 
 import os
 
+from ..base import given
 from ..base.errors import ArgumentError
 from ..graph.printing import nodes_of
 
@@ -24,7 +25,7 @@ def draw(what, path=None):
     subject = what if hasattr(getattr(what, "info", what), "spec") else nodes_of(what)
     if path is None:
         return pages.page(subject, "graph")
-    path = os.fspath(path)
+    path = given.path(path, "path")
     kind = os.path.splitext(path)[1].lower()
     if kind not in (".html", ".htm", ".svg"):
         raise ArgumentError(f"draw writes .html and .svg files, not {path!r}")

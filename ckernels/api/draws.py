@@ -80,7 +80,7 @@ def _spread(node, ndim):
 
 
 def _scalar(d):
-    node = d if isinstance(d, Node) else d.node
+    node = node_of(d, "a size")
     if node.ndim or not dtypes.is_discrete(node.dtype):
         raise with_line(
             ShapeError(

@@ -4,6 +4,7 @@ import functools
 
 from .. import ops
 from ..autodiff import recompute
+from ..base import given
 from ..base.errors import ArgumentError, ShapeError, UsageError, with_line
 from ..graph.shapes import show
 from .operands import node_of
@@ -38,7 +39,7 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=No
     (array(6., dtype=float32), array(18., dtype=float32))
     """
     single = isinstance(wrt, (Tensor, SparseTensor))
-    targets = [wrt] if single else list(wrt)
+    targets = [wrt] if single else given.sequence(wrt, "what a gradient is taken with respect to")
     if any(isinstance(t, SparseTensor) for t in targets):
         stored = [t.data if isinstance(t, SparseTensor) else t for t in targets]
         found = grad(cost, stored, disconnected, known_grads, consider_constant)
@@ -58,9 +59,10 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=No
     nodes = [_target(t) for t in targets]
     known = {
         need_tensor(k, "a key of known_grads").node: node_of(v)
-        for k, v in (known_grads or {}).items()
+        for k, v in given.items(known_grads, "known_grads")
     }
-    fixed = [need_tensor(c, "consider_constant").node for c in consider_constant or ()]
+    fixed = given.sequence(consider_constant or (), "consider_constant")
+    fixed = [need_tensor(c, "consider_constant").node for c in fixed]
     word = _word(disconnected)
     found = engine().grad(
         None if cost is None else cost.node,
@@ -122,9 +124,7 @@ def _target(x):
 
 def _word(disconnected):
     words = {"raise": "raise", "none": "none", None: "none", "zero": "zero", "ignore": "zero"}
-    if disconnected not in words:
-        raise ArgumentError(f"disconnected is 'raise', 'none' or 'zero', not {disconnected!r}")
-    return words[disconnected]
+    return words[given.word(disconnected, words, "disconnected")]
 
 
 def Rop(f, wrt, eval_points):  # noqa: N802
@@ -135,7 +135,7 @@ def Rop(f, wrt, eval_points):  # noqa: N802
     array([2., 0.], dtype=float32)
     """
     xs, vs = _lists(wrt, eval_points, "wrt and eval_points")
-    return _each(f, lambda y: Tensor(engine().Rop(y.node, xs, vs)))
+    return _each(f, lambda y: Tensor(engine().Rop(need_tensor(y, "f").node, xs, vs)))
 
 
 def Lop(f, wrt, eval_points):  # noqa: N802
@@ -146,7 +146,7 @@ def Lop(f, wrt, eval_points):  # noqa: N802
     array([2., 0.], dtype=float32)
     """
     ys, vs = _lists(f, eval_points, "f and eval_points")
-    xs = [t.node for t in (wrt if isinstance(wrt, (list, tuple)) else [wrt])]
+    xs = [_target(t) for t in (wrt if isinstance(wrt, (list, tuple)) else [wrt])]
     found = engine().Lop(ys, xs, vs)
     wrapped = [Tensor(g) for g in found]
     return wrapped if isinstance(wrt, (list, tuple)) else wrapped[0]

@@ -7,7 +7,7 @@ it from the caller, any other takes 0, unless `set_learning_phase` fixed it.
 import numpy as np
 
 from .. import ops
-from ..base import locks
+from ..base import given, locks
 from ..base.errors import ArgumentError, ShapeError, with_line
 from ..graph.node import Literal
 from ..graph.shapes import show
@@ -40,7 +40,7 @@ def learning_phase():
 def set_learning_phase(value):
     """Fix the learning phase to 0 or 1; ValueError for anything else."""
     global _phase
-    if isinstance(value, Tensor) or value not in (0, 1):
+    if not isinstance(value, (bool, int, float, np.generic)) or value not in (0, 1):
         raise ArgumentError(f"the learning phase is 0 (test) or 1 (train), not {value!r}")
     with _lock:
         _phase = int(value)
@@ -135,7 +135,7 @@ def in_train_phase(x, alt, training=None):
     if isinstance(training, Tensor):
         result = switch(training, x, alt)
     else:
-        result = _called(x if training else alt)
+        result = _called(x if given.flag(training, "training") else alt)
     if uses and hasattr(result, "__dict__"):
         result._uses_learning_phase = True
     return result

@@ -5,6 +5,7 @@ import warnings
 from .. import ops
 from ..base import dtypes
 from ..base.errors import CKernelsWarning, ShapeError, user_line
+from ..base.given import flag
 from ..graph.shapes import show
 from .config import epsilon
 from .operands import node_of
@@ -69,7 +70,7 @@ def _logits(output, from_logits, activation):
         raise ShapeError(
             "a cross-entropy over classes needs an output with a class axis, got a scalar"
         )
-    if from_logits:
+    if flag(from_logits, "from_logits"):
         return output
     if (
         output.op.name == activation

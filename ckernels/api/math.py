@@ -1,7 +1,7 @@
 """Elementwise functions, comparisons and reductions."""
 
 from .. import ops
-from ..base import dtypes
+from ..base import dtypes, given
 from ..graph.shapes import axis_of
 from .config import floatx
 from .elementwise import binary as _binary
@@ -270,7 +270,7 @@ def logdiffexp(x, axis=None, keepdims=False):
     high = ops.getitem(x, lead + (slice(1, None),))
     low = ops.getitem(x, lead + (slice(None, -1),))
     y = ops.logdiffexp(high, low)
-    drop = not keepdims and x.shape[axis] in (2, None)
+    drop = not given.flag(keepdims, "keepdims") and x.shape[axis] in (2, None)
     return Tensor(ops.squeeze(y, (axis,)) if drop else y)
 
 

@@ -3,10 +3,10 @@
 import numbers
 
 from .. import ops
-from ..base import dtypes
+from ..base import dtypes, given
 from ..base.errors import ArgumentError, ShapeError
 from ..graph.node import Node
-from ..graph.shapes import axes_of, show
+from ..graph.shapes import axes_of, axis_of, show
 from .config import data_format_of
 from .operands import integer, node_of, operand, shape_vector
 from .random import uniform_node
@@ -138,9 +138,14 @@ def dropout(x, level, noise_shape=None, seed=None):
 def _noise_shape(x, noise_shape):
     if noise_shape is None:
         return ops.shape(x)
-    if isinstance(noise_shape, Tensor) or None not in noise_shape:
+    if isinstance(noise_shape, Tensor):
         return shape_vector(noise_shape)
-    return shape_vector([d if d is not None else _size(x, i) for i, d in enumerate(noise_shape)])
+    noise_shape = given.sequence(noise_shape, "noise_shape")
+    if not any(d is None for d in noise_shape):
+        return shape_vector(noise_shape)
+    return shape_vector(
+        [d if d is not None else _size(x, axis_of(i, x.ndim)) for i, d in enumerate(noise_shape)]
+    )
 
 
 def _size(x, axis):
@@ -177,7 +182,7 @@ def normalize_batch_in_training(x, gamma, beta, reduction_axes, epsilon=0.001):
     (array([2., 4.]), array([1., 4.]))
     """
     x = node_of(x)
-    axes = axes_of(list(reduction_axes), x.ndim)
+    axes = axes_of(given.sequence(reduction_axes, "reduction_axes"), x.ndim)
     mean, var = ops.mean(x, axes, True), ops.var(x, axes, True)
     normal = _normalized(x, mean, var, _aligned(beta, x, axes), _aligned(gamma, x, axes), epsilon)
     return normal, Tensor(ops.squeeze(mean, axes)), Tensor(ops.squeeze(var, axes))

@@ -12,6 +12,7 @@ import numpy as np
 from .. import ops
 from ..base import dtypes
 from ..base.errors import DTypeError, OutOfMemory, ShapeError, UsageError, with_line
+from ..base.given import integer, sequence
 from ..graph.node import Node, constant
 from ..graph.shapes import show
 from ..ops.base import refuse_mask
@@ -145,13 +146,6 @@ def is_sparse_matrix(x):
     return sparse is not None and sparse.issparse(x)
 
 
-def integer(x, what):
-    """`x` as an int; TypeError with `what` when it is none."""
-    if isinstance(x, (bool, np.bool_)) or not isinstance(x, numbers.Integral):
-        raise UsageError(f"{what} must be an integer, not {x!r}")
-    return int(x)
-
-
 def static_shape(shape, what="shape"):
     """A tuple of ints and None from an int, or a sequence of ints and None."""
     if isinstance(shape, numbers.Integral):
@@ -165,6 +159,17 @@ def static_shape(shape, what="shape"):
     if any(d is not None and d < 0 for d in dims):
         raise ShapeError(f"{what} {dims} has a negative dimension; use None for an unknown one")
     return dims
+
+
+def known_shape(shape):
+    """`static_shape` without None."""
+    shape = static_shape(shape)
+    if None in shape:
+        raise ShapeError(
+            f"cannot fill shape {show(shape)}: every size must be known; for the sizes of "
+            "another tensor use zeros_like, ones_like or its symbolic shape"
+        )
+    return shape
 
 
 def allocated(make, shape, dtype):
@@ -186,7 +191,8 @@ def shape_vector(shape):
     if not isinstance(shape, (list, tuple, np.ndarray)):
         shape = (shape,)
     what = "a dimension of shape"
-    return ops.pack(*(node_of(d) if has_tensor(d) else integer(d, what) for d in shape))
+    dims = sequence(shape, "a shape")
+    return ops.pack(*(node_of(d) if has_tensor(d) else integer(d, what) for d in dims))
 
 
 def reshaped(x, shape):

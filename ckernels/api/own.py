@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from .. import ops
-from ..base import dtypes
+from ..base import dtypes, given
 from ..base.errors import (
     ArgumentError,
     CompileError,
@@ -70,7 +70,7 @@ def py_op(function, inputs, outputs, infer_shape=None, gradient=None, name=None)
     code = getattr(function, "__code__", None)
     where = (code.co_filename, code.co_firstlineno) if code else None
     own = Own(
-        str(name or getattr(function, "__name__", "py_op")),
+        given.name(name) or getattr(function, "__name__", "py_op"),
         function,
         types,
         several,
@@ -126,7 +126,8 @@ def c_op(
     labels, listed = _named(outputs, "y", lambda given: given)
     types, several = _types(listed, inputs, nodes)
     _check_names(names + labels)
-    if not re.fullmatch(r"[A-Za-z_][\w ]*", name):
+    given.text(body, "the body of a c_op")
+    if not re.fullmatch(r"[A-Za-z_][\w ]*", given.text(name, "the name of a c_op")):
         raise ArgumentError(f"the name of a c_op is letters, digits and spaces, not {name!r}")
     for node, label in zip(nodes, names):
         _check_c(label, node.dtype)
@@ -217,6 +218,7 @@ class OwnC:
 
 
 def _support(name, support):
+    given.text(support, "the support of a c_op")
     return f'#line 1 "{name} support"\n{support}' if support.strip() else ""
 
 
@@ -280,8 +282,8 @@ def _types(outputs, inputs, nodes):
 
 
 def _type(output, inputs, nodes):
-    for k, (given, node) in enumerate(zip(inputs, nodes)):
-        if output is given and isinstance(given, (Tensor, Node)):
+    for k, (source, node) in enumerate(zip(inputs, nodes)):
+        if output is source and isinstance(source, (Tensor, Node)):
             return node.dtype, k
     if isinstance(output, Tensor):
         return output.dtype, output.node.shape

@@ -7,6 +7,7 @@ Images are (batch, *sizes, channels), or (batch, channels, *sizes) with data_for
 from .. import ops
 from ..base import dtypes
 from ..base.errors import ArgumentError, ShapeError
+from ..base.given import word
 from ..graph.node import Node
 from .conv import from_last, image
 from .operands import integer
@@ -63,8 +64,7 @@ def pool3d(x, pool_size, strides=(1, 1, 1), padding="valid", data_format=None, p
 
 def _pool(n, what, x, pool_size, strides, padding, data_format, pool_mode):
     x, data_format = image(x, what, n, data_format)
-    if pool_mode not in POOLS:
-        raise ArgumentError(f"pool_mode must be one of {', '.join(POOLS)}, not {pool_mode!r}")
+    word(pool_mode, POOLS, "pool_mode")
     return from_last(POOLS[pool_mode](x, pool_size, strides, padding), data_format)
 
 

@@ -11,13 +11,13 @@ import math
 import numpy as np
 
 from .. import ops
-from ..base import dtypes, locks
+from ..base import dtypes, given, locks
 from ..base.config import config
 from ..base.errors import ArgumentError, DTypeError, ShapeError, with_line
 from ..graph.node import Node
 from ..graph.shapes import show
 from .config import float_dtype
-from .operands import integer, node_of, operand, shape_vector, static_shape
+from .operands import integer, known_shape, node_of, operand, shape_vector
 from .tensor import Tensor, Variable
 
 _lock = locks.lock()
@@ -228,7 +228,10 @@ def multinomial(p, n=1, dtype="int64", seed=None):
 
 def random_uniform_variable(shape, low, high, dtype=None, name=None, seed=None):
     """A variable with values drawn from [low, high)."""
-    made = _drawn(generator(seed).uniform(low, high, static_shape(shape)), dtype, name)
+    low, high = given.number(low, "low"), given.number(high, "high")
+    if not np.isfinite(high - low):
+        raise ArgumentError(f"low and high are finite, not {low!r} and {high!r}")
+    made = _drawn(generator(seed).uniform(low, high, known_shape(shape)), dtype, name)
     value, (first, end) = made.get_value(), np.asarray([low, high]).astype(made.dtype)
     if (value == end).any() and first != end:  # rounded to a narrower dtype
         made.set_value(np.where(value == end, np.nextafter(end, first), value))
@@ -237,7 +240,10 @@ def random_uniform_variable(shape, low, high, dtype=None, name=None, seed=None):
 
 def random_normal_variable(shape, mean, scale, dtype=None, name=None, seed=None):
     """A variable with normal values of the given mean and standard deviation."""
-    return _drawn(generator(seed).normal(mean, scale, static_shape(shape)), dtype, name)
+    mean, scale = given.number(mean, "mean"), given.number(scale, "scale")
+    if not scale >= 0:
+        raise ArgumentError(f"scale is the standard deviation, at least 0, not {scale!r}")
+    return _drawn(generator(seed).normal(mean, scale, known_shape(shape)), dtype, name)
 
 
 def _drawn(value, dtype, name):

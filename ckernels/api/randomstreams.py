@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 
 from .. import ops
-from ..base import dtypes
+from ..base import dtypes, given
 from ..base.errors import ArgumentError, CKernelsWarning, NotSupported, ShapeError, UsageError
 from ..graph.node import Node, constant
 from ..graph.shapes import show
@@ -63,7 +63,7 @@ class RandomStreams:
     """
 
     def __init__(self, seed=12345, use_cuda=None):
-        if use_cuda:
+        if given.flag(use_cuda, "use_cuda"):
             raise NotSupported("RandomStreams computes on the CPU; leave use_cuda out")
         self.state_updates = []
         self.default_instance_seed = seed

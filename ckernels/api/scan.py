@@ -8,6 +8,7 @@ states of random tensors, become carried state.
 import inspect
 
 from .. import ops
+from ..base import given
 from ..base.errors import ArgumentError, ShapeError, UsageError, with_line
 from ..graph.node import Node, as_node, constant
 from ..graph.shapes import show
@@ -145,6 +146,7 @@ def make_scan(step, steps, rows, states, others=(), strict=False, checkpoint=Non
     steps: int or scalar node; rows: [(node of that many rows, name)]; states: for each output None
     or (first rows, taps, name); [] when no output has state; others: further arguments.
     """
+    given.name(options.get("name"))
     traced = _Traced(step, rows, states, others)
     if strict:
         traced.check_strict()
@@ -320,6 +322,8 @@ def map_fn(fn, elems, name=None, dtype=None):
     array([1., 4., 9.], dtype=float32)
     """
 
+    given.function(fn, "the first argument of map_fn")
+
     def step(*rows):
         y = fn(*rows)
         if isinstance(y, (list, tuple)):
@@ -355,6 +359,7 @@ def foldr(fn, elems, initializer=None, name=None):
 
 
 def _fold(what, fn, elems, initializer, name, backwards):
+    given.function(fn, f"the first argument of {what}")
     rows = [Tensor(node_of(x, f"the elements of {what}")) for x in listed(elems)]
     if initializer is None:
         if len(rows) != 1:

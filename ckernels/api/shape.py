@@ -3,6 +3,7 @@
 import numpy as np
 
 from .. import ops
+from ..base import given
 from ..base.errors import ShapeError, UsageError
 from ..graph.shapes import axes_of, axis_of, show
 from .operands import integer, node_of, reshaped, shape_vector
@@ -58,7 +59,9 @@ def permute_dimensions(x, pattern):
     >>> K.int_shape(K.permute_dimensions(K.zeros((2, 3, 4)), (2, 0, 1)))
     (4, 2, 3)
     """
-    return Tensor(ops.transpose(node_of(x), tuple(int(p) for p in pattern)))
+    axes = given.sequence(pattern, "the pattern")
+    axes = tuple(given.whole(p, "an axis of the pattern") for p in axes)
+    return Tensor(ops.transpose(node_of(x), axes))
 
 
 def transpose(x):
@@ -145,14 +148,17 @@ def tile(x, n):
     x = node_of(x)
     if isinstance(n, Tensor) and n.ndim == 1:
         n = list(n)
-    counts = tuple(n) if isinstance(n, (list, tuple, np.ndarray)) else (n,)
+    counts = given.sequence(n, "n") if isinstance(n, (list, tuple, np.ndarray)) else (n,)
     counts = tuple(_count(c, "a count of tile") for c in counts)
     return Tensor(ops.tile(x, counts))
 
 
 def _count(count, what):
     """How often to repeat: a scalar node, or an int that is not negative."""
-    if isinstance(count, Tensor) and count.ndim == 0:
+    if isinstance(count, Tensor):
+        if count.ndim:
+            shape = show(count.node.shape)
+            raise ShapeError(f"{what} must be a scalar, not a tensor of shape {shape}")
         return count.node
     count = integer(count, what)
     if count < 0:
@@ -251,7 +257,8 @@ def split(x, parts, axis=0):
     if isinstance(parts, Tensor):
         parts = list(parts)
     if isinstance(parts, (list, tuple, np.ndarray)):
-        parts = [p.node if isinstance(p, Tensor) else integer(p, "a size of split") for p in parts]
+        parts = given.sequence(parts, "parts")
+        parts = [_count(p, "a size of split") for p in parts]
     else:
         parts = integer(parts, "the number of parts of split")
     return [Tensor(n) for n in ops.split(node_of(x), parts, axis)]

@@ -92,6 +92,13 @@ class SparseFunction:
     def __reduce__(self):
         return SparseFunction, (self.inner, self.sources, self.wanted, self.single)
 
+    def __dir__(self):
+        return dir(self.inner)
+
+    def __repr__(self):
+        names = ", ".join(map(repr, self.sources))
+        return f"<ckernels function {self.inner.name or ''}({names})>"
+
     def __getattr__(self, name):
         if name == "inner":  # not set yet: no function to ask
             raise AttributeError(name)

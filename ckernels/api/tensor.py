@@ -13,14 +13,15 @@ import sys
 import numpy as np
 
 from .. import ops
-from ..base import dtypes
+from ..base import dtypes, given
 from ..base.errors import CKernelsError, DTypeError, ShapeError, UsageError, line_at, user_line
 from ..graph.node import Node, line_of, make, new_uid
 from ..graph.shapes import show
 from ..runtime.state import Store
 from .arrays import ArrayProtocol
+from .hints import missing_of_tensor
 from .methods import Methods
-from .operands import as_array, converted, node_of, operand, update_value
+from .operands import as_array, converted, node_of, operand, static_shape, update_value
 
 
 class Tensor(ArrayProtocol, Methods):
@@ -32,6 +33,8 @@ class Tensor(ArrayProtocol, Methods):
     """
 
     def __init__(self, node, name=None):
+        if not isinstance(node, Node):
+            raise UsageError(f"a Tensor is made by functions (K.constant), not of {type(node)}")
         self.node = node
         self.name = node.name if name is None else name
         self.line = user_line()
@@ -67,10 +70,31 @@ class Tensor(ArrayProtocol, Methods):
 
     def __bool__(self):
         raise UsageError(
-            f"{self!r} has no truth value: it is symbolic and its elements are known only when "
-            "a function runs. Use K.switch or K.where to choose, K.equal to compare, "
-            "`is` to test for identity"
+            f"{self!r} has no truth value: its elements are known only when a function runs. "
+            "Write K.where or K.switch for `if`, K.maximum for max(x, y), (0 < x) & (x < 1) for "
+            "0 < x < 1, & | ~ for `and`, `or`, `not`; `is` tests for identity"
         )
+
+    def __getattr__(self, name):
+        if name[0] == "_" or name == "node":  # asked by libraries, and while a handle is made
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise missing_of_tensor(self, name)
+
+    def __format__(self, spec):
+        if spec:
+            raise UsageError(
+                f"{self!r} is symbolic and has no number to write as {spec!r}; format K.eval(x), "
+                "or what a function returned"
+            )
+        return str(self)
+
+    def __round__(self, digits=None):
+        if digits:
+            raise UsageError(
+                "round(x) gives the nearest integers; for digits behind the point write "
+                "K.round(x * 100) / 100"
+            )
+        return self.round()
 
     def _no_number(self):
         raise UsageError(
@@ -201,13 +225,17 @@ class Variable(Tensor):
     """
 
     def __init__(self, value, name=None, shape=None, store=None):
-        self.store = store or Store(value)
-        shape = value.shape if shape is None else shape
+        if not isinstance(value, np.ndarray):
+            raise UsageError(f"a Variable is made by K.variable, not of {type(value)}")
+        name = given.name(name)
+        dtype = dtypes.name_of(value.dtype)
+        self.store = Store(value) if store is None else store
+        shape = value.shape if shape is None else static_shape(shape)
         super().__init__(
             make(
                 "variable",
                 (),
-                {"store": self.store, "dtype": value.dtype.name, "shape": shape, "name": name},
+                {"store": self.store, "dtype": dtype, "shape": shape, "name": name},
             )
         )
         self._keras_shape = tuple(shape)
@@ -271,7 +299,8 @@ def function_of(inputs, output):
 
 def placeholder_node(dtype, shape, name=None, default=None):
     """A new input node; default: the array it is in functions that do not list it."""
-    attrs = {"uid": new_uid(), "dtype": dtypes.name_of(dtype), "shape": tuple(shape), "name": name}
+    attrs = {"uid": new_uid(), "dtype": dtypes.name_of(dtype), "shape": tuple(shape)}
+    attrs["name"] = given.name(name)
     if default is not None:
         attrs["default"] = default
     return make("placeholder", (), attrs)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import ops
-from ..base import dtypes
+from ..base import dtypes, given
 from ..base.errors import ArgumentError, DTypeError, ShapeError
 from ..graph.node import constant as constant_node
 from ..graph.shapes import product, show
@@ -15,6 +15,7 @@ from .operands import (
     has_tensor,
     integer,
     is_sparse_matrix,
+    known_shape,
     node_of,
     shape_vector,
     static_shape,
@@ -69,7 +70,7 @@ def constant(value, dtype=None, shape=None, name=None):
     dtype = float_dtype(dtype)
     array = _owned(as_array(value, "the value of a constant"), dtype, "the value of a constant")
     if shape is not None:
-        shape = static_shape(shape)
+        shape = known_shape(shape)
         if array.size == 1:
             array = np.full(shape, array.reshape(()), dtype)
         elif array.size == product(shape):
@@ -252,7 +253,7 @@ def get_value(x):
 
 def batch_get_value(ops):
     """The values of several variables, as a list."""
-    return [get_value(x) for x in ops]
+    return [get_value(x) for x in given.sequence(ops, "the argument of batch_get_value")]
 
 
 def set_value(x, value):
@@ -276,7 +277,9 @@ def batch_set_value(tuples):
     >>> K.batch_get_value([v, w])
     [array([1.], dtype=float32), array([2.], dtype=float32)]
     """
-    checked = [(x, x.fitting(v) if isinstance(x, Variable) else v) for x, v in tuples]
+    what = "the argument of batch_set_value"
+    pairs = [given.pair(p, f"an item of {what}") for p in given.sequence(tuples, what)]
+    checked = [(x, x.fitting(v) if isinstance(x, Variable) else v) for x, v in pairs]
     for x, value in checked:
         set_value(x, value)
 
@@ -312,12 +315,7 @@ def _filled(value, shape, dtype, name):
     if isinstance(shape, Tensor) or has_tensor(shape):
         one = constant_node(np.asarray(value, dtype))
         return Tensor(ops.broadcast_to(one, shape_vector(shape)), name)
-    shape = static_shape(shape)
-    if None in shape:
-        raise ShapeError(
-            f"cannot fill shape {show(shape)}: every size must be known; for the sizes of "
-            "another tensor use zeros_like, ones_like or its symbolic shape"
-        )
+    shape = known_shape(shape)
     return Variable(allocated(lambda: np.full(shape, value, dtype), shape, dtype), name)
 
 

@@ -13,7 +13,7 @@ import warnings
 from typing import NamedTuple
 
 from . import locks
-from .errors import CKernelsWarning, ConfigError
+from .errors import CKernelsWarning, ConfigError, did_you_mean
 
 ENVIRONMENT = "CKERNELS_FLAGS"
 
@@ -192,11 +192,7 @@ def lookup(name):
     name = name.strip()
     flag = TABLE.get(ALIASES.get(name, name))
     if flag is None:
-        import difflib  # start-up
-
-        near = difflib.get_close_matches(name, TABLE, n=1, cutoff=0.5)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
-        raise UnknownFlag(f"ckernels has no flag `{name}`{hint}")
+        raise UnknownFlag(f"ckernels has no flag `{name}`{did_you_mean(name, TABLE)}")
     return flag
 
 

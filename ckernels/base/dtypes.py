@@ -55,11 +55,11 @@ def name_of(dtype):
     """The canonical name of a dtype ('float32'); DTypeError when ckernels has no such dtype."""
     if isinstance(dtype, str) and dtype in ITEMSIZE:
         return _supplied(dtype) if dtype in FOREIGN else dtype
-    if dtype == "floatX":
+    if isinstance(dtype, str) and dtype == "floatX":
         return floatx()
     try:
         name = np.dtype(dtype).name
-    except TypeError as problem:
+    except (TypeError, ValueError, RecursionError) as problem:
         raise DTypeError(f"{dtype!r} is not a dtype: use one of {', '.join(ITEMSIZE)}") from problem
     if name not in ITEMSIZE:
         raise DTypeError(f"dtype {name!r} is not supported: use one of {', '.join(ITEMSIZE)}")

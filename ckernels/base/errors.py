@@ -151,6 +151,29 @@ class UsageError(CKernelsError, TypeError):
     """A tensor or a function used in a way it cannot be: as a number, in an `if`, ..."""
 
 
+class MissingName(CKernelsError, AttributeError):
+    """A name that a tensor, a function or a module does not have, and which was meant.
+
+    sought: the name; known: a list of names, or the class whose names they are. Libraries try
+    names all day (hasattr), so likenesses are looked for when the message is printed.
+    """
+
+    def __init__(self, sentence, sought="", known=()):
+        super().__init__(sentence)
+        self.sought, self.known = sought, known
+
+    def locate(self, frame, inner):
+        """Only the line: to describe operands means to ask them for names they may not have."""
+        self.line = _line_of(frame)
+
+    def __str__(self):
+        known, self.known = self.known, ()
+        if known:
+            names = [n for n in dir(known) if n[0] != "_"] if isinstance(known, type) else known
+            self.args = (self.args[0] + did_you_mean(self.sought, names),)
+        return super().__str__()
+
+
 class NotSupported(CKernelsError, NotImplementedError):
     """What ckernels does not do, with the way around it."""
 
@@ -221,6 +244,14 @@ class KernelsMissing(CompilerMissing):
     def __init__(self, message, install="", kernels=()):
         super().__init__(message, install)
         self.kernels = frozenset(kernels)
+
+
+def did_you_mean(name, known):
+    """'; did you mean `softmax`?' for the most similar of the `known` names, or ''."""
+    import difflib  # start-up
+
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"; did you mean `{near[0]}`?" if near else ""
 
 
 class CKernelsWarning(UserWarning):

@@ -16,6 +16,7 @@ from ..api.operands import node_of
 from ..api.tensor import Tensor, need_variable
 from ..api.updates import Update, update_value
 from ..api.variables import is_sparse
+from ..base import given
 from ..base.errors import ArgumentError, UsageError
 from ..graph.walk import rebuild
 from ._values import places_of_scalars, with_scalars
@@ -39,7 +40,7 @@ def function(inputs, outputs, updates=None, **kwargs):
     updates = in_sequence(updates)
     outputs = [_after(y, updates) for y in outputs] if many else _after(outputs, updates)
     kwargs.setdefault("allow_input_downcast", True)
-    phase = learning_phase()
+    phase, inputs = learning_phase(), given.sequence(inputs, "the inputs of a function")
     at = [i for i, x in enumerate(inputs) if x is phase] if isinstance(phase, Tensor) else []
     if len(at) != 1 or "givens" in kwargs:
         return with_scalars(native(inputs, outputs, updates, **kwargs), outputs)
@@ -50,7 +51,8 @@ def _listed(updates):
     """The pairs (variable, new value) that were given, in order."""
     if isinstance(updates, Update):
         return [updates]
-    pairs = list(updates.items() if hasattr(updates, "items") else updates or ())
+    pairs = updates.items() if hasattr(updates, "items") else () if updates is None else updates
+    pairs = given.sequence(pairs, "updates")
     for pair in pairs:
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
             raise ArgumentError(f"an update must be a pair (variable, new value), not {pair!r}")

@@ -10,7 +10,7 @@ from ..api.config import epsilon
 from ..api.ctc import batch_cost
 from ..api.operands import node_of
 from ..api.tensor import Tensor, need_tensor
-from ..base.errors import ArgumentError
+from ..graph.shapes import axis_of
 
 tensorflow2 = True  # False while Keras 2.2 is loaded, which came before TensorFlow 2
 
@@ -70,14 +70,10 @@ def ctc_batch_cost(y_true, y_pred, input_length, label_length):
 def _class_last(x, axis):
     """The node of `x` with its class axis last."""
     x = node_of(x)
-    axis = axis % x.ndim if -x.ndim <= axis < x.ndim else _no_axis(axis, x)
+    axis = axis_of(axis, x.ndim, "the axis of a cross-entropy")
     if axis == x.ndim - 1:
         return x
     return ops.transpose(x, (*range(axis), *range(axis + 1, x.ndim), axis))
-
-
-def _no_axis(axis, x):
-    raise ArgumentError(f"axis {axis} of a cross-entropy is not an axis of shape {x.shape}")
 
 
 def summed(cost):

@@ -7,7 +7,7 @@ unique until `reset`. The stack of open scopes also tells which layer is being b
 import contextlib
 import threading
 
-from ..base import locks
+from ..base import given, locks
 
 _lock = locks.lock()
 _taken = {}
@@ -48,7 +48,7 @@ def name_scope(name):
 def variable_name(name):
     """The unique name of a new variable in the open scope; None: 'Variable'."""
     stack = _stack()
-    name = name or "Variable"
+    name = given.name(name) or "Variable"
     if name.endswith(":0"):  # made from the name of another variable
         name = name[:-2]
     return _unique((stack[-1][0] if stack else "") + name) + ":0"

@@ -7,6 +7,7 @@ JSON. And `_keras_shape` on what Keras's own backends put it on.
 import numpy as np
 
 from ..api import shape, variables
+from ..base import given
 
 
 def scalar(value):
@@ -44,7 +45,7 @@ def get_value(x):
 
 def batch_get_value(ops):
     """The values of several variables, as a list."""
-    return [get_value(x) for x in ops]
+    return [get_value(x) for x in given.sequence(ops, "the argument of batch_get_value")]
 
 
 def repeat_elements(x, rep, axis):

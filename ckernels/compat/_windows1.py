@@ -14,6 +14,7 @@ from ..api.conv import separable_conv2d as separable
 from ..api.operands import node_of
 from ..api.pool import pool
 from ..api.tensor import Tensor
+from ..base import given
 from ..base.errors import ArgumentError
 
 BACKENDS = ("tensorflow", "theano")
@@ -41,11 +42,8 @@ def calculate_like(backend):
 
 def layout(dim_ordering):
     """The data_format of a dim_ordering: 'th', 'tf' or 'default'."""
-    if dim_ordering == "default":
-        dim_ordering = image_dim_ordering()
-    if dim_ordering not in FORMATS:
-        raise ArgumentError(f"Unknown dim_ordering {dim_ordering!r}: it is 'th' or 'tf'")
-    return FORMATS[dim_ordering]
+    given.word(dim_ordering, (*FORMATS, "default"), "dim_ordering")
+    return FORMATS[image_dim_ordering() if dim_ordering == "default" else dim_ordering]
 
 
 def kernel_last(kernel, data_format):

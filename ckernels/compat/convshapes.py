@@ -7,12 +7,13 @@ Sizes are ints or None; shapes are (batch or outputs, channels, *sizes). `border
 import numbers
 
 from .. import ops
-from ..api.operands import node_of
+from ..api.operands import integer, node_of, static_shape
 from ..api.tensor import Tensor
+from ..base import given
 from ..base.errors import ArgumentError, ShapeError
 from ..graph.shapes import show
 from ..ops.control import CheckError
-from ..ops.windows import axis_paddings, count, extent, pads
+from ..ops.windows import axis_paddings, count, extent, pads, per_axis
 
 
 def border_mode_to_pad(mode, convdim, kshp):
@@ -21,8 +22,9 @@ def border_mode_to_pad(mode, convdim, kshp):
     >>> border_mode_to_pad(("half", (0, 1)), 2, (3, 5))
     ((1, 1), (0, 1))
     """
-    entries = border(mode, convdim)
-    return tuple(pads(e, None, k, 1, 1) for e, k in zip(entries, kshp))
+    entries = border(mode, integer(convdim, "convdim"))
+    kernel = per_axis(kshp, convdim, "kshp", 1, "border_mode_to_pad")
+    return tuple(pads(e, None, k, 1, 1) for e, k in zip(entries, kernel))
 
 
 def border(mode, n, what="border_mode"):
@@ -44,10 +46,23 @@ def get_conv_shape_1axis(image_shape, kernel_shape, border_mode, subsample, dila
     >>> get_conv_shape_1axis(7, 3, "valid", 1, 2)
     3
     """
-    if None in (image_shape, kernel_shape):
+    if image_shape is None or kernel_shape is None:
         return None
-    entry = border((border_mode,), 1)[0]
-    return count(entry, image_shape, kernel_shape, subsample, dilation)
+    entry, sizes = border((border_mode,), 1)[0], (image_shape, kernel_shape, subsample, dilation)
+    return count(entry, *(integer(s, "a size") for s in sizes))
+
+
+def _sizes(shape):
+    """A shape of images, of kernels or of a result: at least two integers or None."""
+    found = static_shape(shape, "a shape of a convolution")
+    if len(found) < 2:
+        raise ShapeError(f"a shape of a convolution has at least two entries, not {found}")
+    return found
+
+
+def _dilations(dilation, n):
+    dilation = 1 if dilation is None else dilation
+    return per_axis(dilation, n, "filter_dilation", 1, "the shape of a convolution")
 
 
 def get_conv_output_shape(image_shape, kernel_shape, border_mode, subsample, filter_dilation=None):
@@ -58,13 +73,14 @@ def get_conv_output_shape(image_shape, kernel_shape, border_mode, subsample, fil
     >>> get_conv_output_shape((2, 3, 5, 5), (7, 3, 3, 3), (1, 1), (2, 2))
     (2, 7, 3, 3)
     """
+    image_shape, kernel_shape = _sizes(image_shape), _sizes(kernel_shape)
     n = len(image_shape) - 2
     sizes = zip(
         image_shape[2:],
         kernel_shape[-n:],
         border(border_mode, n),
-        subsample,
-        filter_dilation or (1,) * n,
+        per_axis(subsample, n, "subsample", 1, "the shape of a convolution"),
+        _dilations(filter_dilation, n),
     )
     return (image_shape[0], kernel_shape[0], *(get_conv_shape_1axis(*axis) for axis in sizes))
 
@@ -75,8 +91,10 @@ def get_conv_gradinputs_shape_1axis(kernel_shape, top_shape, border_mode, subsam
     >>> get_conv_gradinputs_shape_1axis(3, 2, "valid", 1, 1)
     4
     """
-    if None in (kernel_shape, top_shape) or subsample != 1:
+    if kernel_shape is None or top_shape is None or integer(subsample, "subsample") != 1:
         return None
+    kernel_shape, top_shape = integer(kernel_shape, "a size"), integer(top_shape, "a size")
+    dilation = integer(dilation, "dilation")
     around = pads(border((border_mode,), 1)[0], None, kernel_shape, 1, dilation)
     return max(0, top_shape + extent(kernel_shape, dilation) - 1 - sum(around))
 
@@ -89,14 +107,15 @@ def get_conv_gradinputs_shape(
     >>> get_conv_gradinputs_shape((7, 3, 4, 4), (2, 7, 6, 6), (2, 2), (1, 1))
     (2, 3, 5, 5)
     """
+    kernel_shape, top_shape = _sizes(kernel_shape), _sizes(top_shape)
     n = len(top_shape) - 2
     channels = kernel_shape[-n - 1]
     sizes = zip(
         kernel_shape[-n:],
         top_shape[2:],
         border(border_mode, n),
-        subsample,
-        filter_dilation or (1,) * n,
+        per_axis(subsample, n, "subsample", 1, "the shape of a convolution"),
+        _dilations(filter_dilation, n),
     )
     return (
         top_shape[0],
@@ -112,8 +131,15 @@ def get_conv_gradweights_shape_1axis(image_shape, top_shape, border_mode, subsam
     3
     """
     entry = border((border_mode,), 1)[0]
-    if None in (image_shape, top_shape) or subsample != 1 or entry == "half":
+    if (
+        image_shape is None
+        or top_shape is None
+        or integer(subsample, "subsample") != 1
+        or entry == "half"
+    ):
         return None
+    image_shape, top_shape = integer(image_shape, "a size"), integer(top_shape, "a size")
+    dilation = integer(dilation, "dilation")
     # With "full" the result has size image + reach - 1, else image + padding - reach + 1.
     reach = (
         top_shape - image_shape + 1 if entry == "full" else image_shape + sum(entry) - top_shape + 1
@@ -135,14 +161,15 @@ def get_conv_gradweights_shape(
     >>> get_conv_gradweights_shape((2, 3, 5, 5), (2, 7, 3, 3), "valid", (1, 1))
     (7, 3, 3, 3)
     """
+    image_shape, top_shape = _sizes(image_shape), _sizes(top_shape)
     n = len(image_shape) - 2
     channels = None if image_shape[1] is None else image_shape[1] // num_groups
     sizes = zip(
         image_shape[2:],
         top_shape[2:],
         border(border_mode, n),
-        subsample,
-        filter_dilation or (1,) * n,
+        per_axis(subsample, n, "subsample", 1, "the shape of a convolution"),
+        _dilations(filter_dilation, n),
     )
     places = tuple(top_shape[2:]) if unshared else ()
     return (
@@ -161,6 +188,8 @@ def check_conv_gradinputs_shape(
     >>> check_conv_gradinputs_shape((2, 3, 9, 9), (7, 3, 4, 4), (2, 7, 3, 3), "valid", (2, 2))
     True
     """
+    image_shape, kernel_shape = _sizes(image_shape), _sizes(kernel_shape)
+    output_shape = _sizes(output_shape)
     if not len(image_shape) == len(kernel_shape) == len(output_shape):
         return False
     try:
@@ -180,7 +209,7 @@ def assert_conv_shape(shape):
     >>> assert_conv_shape((2, 3, 5, None))
     (2, 3, 5, None)
     """
-    return tuple(_asserted(shape, k, s) for k, s in enumerate(shape))
+    return tuple(_asserted(shape, k, s) for k, s in enumerate(given.sequence(shape, "shape")))
 
 
 def _asserted(shape, k, s):
@@ -206,6 +235,8 @@ def assert_shape(x, expected_shape, msg="Unexpected shape."):
     (2, 3)
     """
     node = node_of(x, "x")
+    if expected_shape is not None:
+        expected_shape = given.sequence(expected_shape, "expected_shape")
     if expected_shape is None or all(s is None for s in expected_shape):
         return x
     if len(expected_shape) != node.ndim:
@@ -230,7 +261,7 @@ def check_hint(what, x, shape):
     """ShapeError when a hint (None, or a tuple with None) contradicts the shape of node `x`."""
     if shape is None:
         return
-    shape = tuple(shape)
+    shape = tuple(given.sequence(shape, what))
     if len(shape) != x.ndim:
         raise ShapeError(
             f"{what} {show_hint(shape)} has {len(shape)} entries for a tensor of "

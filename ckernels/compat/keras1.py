@@ -26,7 +26,7 @@ from ..api.nn import batch_normalization, l2_normalize, relu, softmax  # noqa: F
 from ..api.operands import node_of as _node_of
 from ..api.rnn import rnn as _rnn
 from ..api.tensor import Tensor as _Tensor
-from ..base.errors import ArgumentError as _ArgumentError
+from ..base import given as _given
 from . import _loading, _losses, _values, _windows1
 from ._losses import ctc_batch_cost  # noqa: F401
 from ._shared import *  # noqa: F403
@@ -51,9 +51,7 @@ def legacy_weight_ordering():
 def set_legacy_weight_ordering(value):
     """List weights in the order of Keras before 1.0.6; ValueError unless True or False."""
     global _legacy_weight_ordering
-    if value not in (True, False):
-        raise _ArgumentError(f"the legacy weight ordering is True or False, not {value!r}")
-    _legacy_weight_ordering = bool(value)
+    _legacy_weight_ordering = _given.word(value, (True, False), "the legacy weight ordering")
 
 
 # --- variables --------------------------------------------------------------------------------
@@ -61,7 +59,7 @@ def set_legacy_weight_ordering(value):
 
 def _made(native, *args, name):
     """The variable native(*args, name); one without a name gets one, by which Keras 1 sorts."""
-    return _asked_for(native(*args, name or f"variable_{_get_uid('variable')}"))
+    return _asked_for(native(*args, _given.name(name) or f"variable_{_get_uid('variable')}"))
 
 
 def variable(value, dtype=None, name=None):
@@ -337,7 +335,7 @@ def asymmetric_temporal_padding(x, left_pad=1, right_pad=1):
 
 def spatial_2d_padding(x, padding=(1, 1), dim_ordering="th"):
     """Zeros around images: as many before as after, for rows and for columns."""
-    pairs = tuple((p, p) for p in padding)
+    pairs = tuple((p, p) for p in _given.sequence(padding, "padding"))
     return _pool.spatial_2d_padding(x, pairs, _layout(dim_ordering))
 
 
@@ -351,7 +349,7 @@ def asymmetric_spatial_2d_padding(
 
 def spatial_3d_padding(x, padding=(1, 1, 1), dim_ordering="default"):
     """Zeros around volumes: as many before as after, along each axis."""
-    pairs = tuple((p, p) for p in padding)
+    pairs = tuple((p, p) for p in _given.sequence(padding, "padding"))
     return _pool.spatial_3d_padding(x, pairs, _layout(dim_ordering))
 
 

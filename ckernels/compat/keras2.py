@@ -31,6 +31,7 @@ from ..api.conv import (  # noqa: F401
 from ..api.conv import conv_transpose as _conv_transpose
 from ..api.ctc import decode as _ctc_decode
 from ..api.gradients import gradients as _gradients
+from ..api.operands import known_shape as _known_shape
 from ..api.operands import node_of as _node_of
 from ..api.operands import operand as _operand
 from ..api.pool import (  # noqa: F401
@@ -44,9 +45,11 @@ from ..api.shape import expand_dims, temporal_padding  # noqa: F401
 from ..api.tensor import Tensor as _Tensor
 from ..api.tensor import need_tensor as _need_tensor
 from ..api.updates import Update as _Update
+from ..base import given as _given
 from ..base.errors import ArgumentError as _ArgumentError
 from ..base.errors import NotSupported as _NotSupported
 from ..base.errors import ShapeError as _ShapeError
+from ..graph.shapes import axis_of as _axis_of
 from . import _loading, _losses, _scopes, _taking, _values
 from ._calls import control_dependencies, function, identity  # noqa: F401
 from ._losses import (  # noqa: F401
@@ -146,7 +149,8 @@ zeros, ones = _filler(_variables.zeros), _filler(_variables.ones)
 
 def eye(size, dtype=None, name=None):
     """A variable with ones on the diagonal. size: the number of rows, or (rows, columns)."""
-    rows, columns = size if isinstance(size, (list, tuple)) else (size, size)
+    both = size if isinstance(size, (list, tuple)) else (size, size)
+    rows, columns = _known_shape(_given.pair(both, "the size of eye"))
     return variable(_np.eye(rows, columns), dtype, name)
 
 
@@ -220,7 +224,10 @@ def slice(x, start, size):
 
 def _entries(start, size, ndim):
     """The number of axes; ShapeError unless both lists have one entry for each."""
-    found = [p.node.shape[0] if isinstance(p, _Tensor) else len(p) for p in (start, size)]
+    found = [
+        p.node.shape[0] if isinstance(p, _Tensor) and p.ndim else len(_given.sequence(p, what))
+        for p, what in ((start, "start"), (size, "size"))
+    ]
     if found != [ndim, ndim]:
         raise _ShapeError(
             "The dimension and the size of indices should match: slice got start and size of "
@@ -291,8 +298,9 @@ def l2_normalize(x, axis=None):
 def batch_normalization(x, mean, var, beta, gamma, axis=-1, epsilon=1e-3):
     """(x - mean) / sqrt(var + epsilon) * gamma + beta; vectors belong to `axis` of `x`."""
     x = _node_of(x)
-    if x.ndim > 1 and axis % x.ndim != x.ndim - 1:
-        others = [i for i in range(x.ndim) if i != axis % x.ndim]
+    axis = _axis_of(axis, x.ndim, "the axis of batch_normalization, its sixth argument,")
+    if axis != x.ndim - 1:
+        others = [i for i in range(x.ndim) if i != axis]
         mean, var, beta, gamma = (_along(v, others) for v in (mean, var, beta, gamma))
     return _nn.batch_normalization(x, mean, var, beta, gamma, epsilon)
 

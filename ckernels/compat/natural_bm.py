@@ -56,7 +56,7 @@ from ..api.math import (
     var,
 )
 from ..api.nn import sigmoid
-from ..api.operands import as_array, node_of, operand
+from ..api.operands import as_array, known_shape, node_of, operand
 from ..api.randomstreams import RandomStreams
 from ..api.scan import until
 from ..api.shape import (
@@ -75,8 +75,8 @@ from ..api.shape import (
 )
 from ..api.tensor import Tensor, Variable, need_variable
 from ..api.variables import cast, dtype, eval, get_value, ndim, ones_like, zeros_like
-from ..base import dtypes
-from ..base.errors import ArgumentError, ShapeError
+from ..base import dtypes, given
+from ..base.errors import ArgumentError, ShapeError, UsageError
 from ..graph.node import Node
 from ..graph.shapes import axis_of, show
 
@@ -111,9 +111,7 @@ def intx():
 def set_intx(intx):
     """Set the default int dtype of this module: 'int16', 'int32' or 'int64'."""
     global _intx
-    if intx not in ("int16", "int32", "int64"):
-        raise ArgumentError(f"intx must be 'int16', 'int32' or 'int64', not {intx!r}")
-    _intx = str(intx)
+    _intx = given.word(intx, ("int16", "int32", "int64"), "intx")
 
 
 # ---- variables ----------------------------------------------------------------------------------
@@ -155,17 +153,17 @@ def _dtype(name):
 
 def zeros(shape, dtype=None, name=None):
     """A variable filled with 0."""
-    return variable(np.zeros(shape), dtype, name)
+    return variable(np.zeros(known_shape(shape)), dtype, name)
 
 
 def ones(shape, dtype=None, name=None):
     """A variable filled with 1."""
-    return variable(np.ones(shape), dtype, name)
+    return variable(np.ones(known_shape(shape)), dtype, name)
 
 
 def eye(size, dtype=None, name=None):
     """A variable with the identity matrix of `size` rows."""
-    return variable(np.eye(size), dtype, name)
+    return variable(np.eye(*known_shape((size,))), dtype, name)
 
 
 def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None):
@@ -178,7 +176,7 @@ def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None):
     """
     if shape is None and ndim is None:
         raise ArgumentError("placeholder needs a shape or an ndim")
-    rank = ndim if shape is None else len(shape)
+    rank = ndim if shape is None else len(given.sequence(shape, "shape"))
     return _variables.placeholder(ndim=rank, dtype=dtype, sparse=sparse, name=name)
 
 
@@ -189,17 +187,21 @@ def shape(x):
 
 def batch_get_value(xs):
     """The values of several variables, as a list."""
-    return [get_value(x) for x in xs]
+    return [get_value(x) for x in given.sequence(xs, "the argument of batch_get_value")]
 
 
 def set_value(x, value):
     """Give the variable `x` a new value, cast to its dtype like NumPy does."""
-    need_variable(x, "the first argument of set_value").set_value(np.asarray(value, x.dtype))
+    need_variable(x, "the first argument of set_value").set_value(
+        as_array(value, "the new value").astype(x.dtype)
+    )
 
 
 def batch_set_value(tuples):
     """`set_value` for each (variable, value)."""
-    for x, value in tuples:
+    what = "the argument of batch_set_value"
+    pairs = [given.pair(p, f"an item of {what}") for p in given.sequence(tuples, what)]
+    for x, value in pairs:
         set_value(x, value)
 
 
@@ -350,6 +352,8 @@ def random_binomial(shape, p=0.0, dtype=None, rng=None):
 
 
 def _rng(rng):
+    if rng is not None and not isinstance(rng, RandomStreams):
+        raise UsageError(f"rng must be what make_rng gives, not {rng!r}")
     return make_rng() if rng is None else rng
 
 

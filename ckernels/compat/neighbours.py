@@ -3,6 +3,7 @@
 from .. import ops
 from ..api.operands import integer, node_of
 from ..api.tensor import Tensor
+from ..base import given
 from ..base.errors import ArgumentError, ShapeError
 from ..graph.node import Node
 from ..graph.shapes import show
@@ -19,9 +20,7 @@ def _pair(value, what):
         if node.value is None:
             raise ArgumentError(f"{what} must be known while the graph is built")
         value = node.value.tolist()
-    if not hasattr(value, "__len__") or len(value) != 2:
-        raise ArgumentError(f"{what} must be a pair of integers, not {value!r}")
-    return tuple(integer(v, what) for v in value)
+    return tuple(integer(v, what) for v in given.pair(value, what))
 
 
 def _images(ten4):
@@ -47,8 +46,7 @@ def images2neibs(ten4, neib_shape, neib_step=None, mode="valid"):
            [ 8.,  9., 12., 13.],
            [10., 11., 14., 15.]], dtype=float32)
     """
-    if mode not in MODES:
-        raise ArgumentError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
+    given.word(mode, MODES, "mode")
     x, size = _images(ten4), _pair(neib_shape, "neib_shape")
     step = size if neib_step is None else _pair(neib_step, "neib_step")
     batch = times(ops.size_of(x, 0), ops.size_of(x, 1))

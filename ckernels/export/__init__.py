@@ -10,6 +10,7 @@ import os
 import re
 from pathlib import Path
 
+from ..base import given
 from ..base.errors import ArgumentError
 
 TARGETS = ("c99", "native", "shared")
@@ -52,13 +53,11 @@ def export(
     from .report import Report  # start-up
     from .routine import routine  # start-up
 
-    if target not in TARGETS:
-        raise ArgumentError(f"target is one of {', '.join(TARGETS)}, not {target!r}")
-    if weights not in ("const", "extern"):
-        raise ArgumentError(f"weights are 'const' or 'extern', not {weights!r}")
+    given.word(target, TARGETS, "target")
+    given.word(weights, ("const", "extern"), "weights")
     if batch is not None and (type(batch) is not int or not 2 <= batch <= MOST):
         raise ArgumentError(f"batch is the largest size n, from 2 to {MOST}, not {batch!r}")
-    folder = Path(folder)
+    folder = Path(given.path(folder, "folder"))
     prefix = prefix or re.sub(r"\W", "_", folder.resolve().name) or "model"
     if not re.fullmatch(r"[A-Za-z_]\w*", prefix, re.A):
         raise ArgumentError(f"{prefix!r} cannot begin names in C; say prefix=")

@@ -8,7 +8,7 @@ op it does not know prints as a call.
 
 import sys
 
-from ..base import errors
+from ..base import errors, given
 from ..base.config import config
 from .node import Node, as_node
 from .shapes import show
@@ -246,13 +246,16 @@ def debugprint(what, file=None, print_type=False, depth=-1, print_line=False):
     printing it.
     """
     ids, lines, bodies = {}, [], []
+    depth = given.whole(depth, "depth")
     _print_trees(nodes_of(what), ids, lines, bodies, (depth, print_type, print_line))
     for node, name, body in bodies:  # grows while it is walked: bodies hold scans too
         lines += ["", f"{name} of {_head(node)} [id {ids[node.uid]}]: {_inputs_of(node)}"]
         _print_trees(body.outputs, ids, lines, bodies, (depth, print_type, print_line))
     text = "\n".join(lines)
-    if file == "str":
+    if isinstance(file, str) and file == "str":
         return text
+    if file is not None and not hasattr(file, "write"):
+        raise errors.UsageError(f"file must be a stream or 'str', not {file!r}")
     print(text, file=sys.stdout if file is None else file)
     return None
 

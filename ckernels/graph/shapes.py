@@ -7,6 +7,7 @@ Messages name the shapes; errors add the user's line by themselves.
 import operator
 
 from ..base.errors import ShapeError, UsageError
+from ..base.given import sequence
 
 # How people call the operations whose shapes conflict most often.
 VERBS = {"add": "add", "sub": "subtract", "mul": "multiply", "true_div": "divide",
@@ -111,7 +112,7 @@ def axes_of(axis, ndim):
     if axis is None:
         return tuple(range(ndim))
     if isinstance(axis, (list, tuple)) or (hasattr(axis, "__iter__") and not isinstance(axis, str)):
-        axes = [axis_of(a, ndim) for a in axis]
+        axes = [axis_of(a, ndim) for a in sequence(axis, "axis")]
         if len(set(axes)) != len(axes):
             raise ShapeError(f"axes {tuple(axis)} name the same axis twice")
         return tuple(sorted(axes))

@@ -11,6 +11,7 @@ import numpy as np
 from ..base import dtypes
 from ..base.config import config
 from ..base.errors import ArgumentError, CKernelsWarning, DTypeError, ShapeError, user_line
+from ..base.given import flag
 from ..graph.folding import of_sizes
 from ..graph.node import Node, as_node, constant, make, rebuilding
 from ..graph.op import Op
@@ -118,6 +119,8 @@ def scalar(value, dtype, name="an operation"):
     with np.errstate(all="ignore"):
         try:
             return constant(np.asarray(value, dtype=dtype), dtype)
+        except TypeError as problem:
+            raise DTypeError(f"{name}: the number {value!r} does not fit in {dtype}") from problem
         except OverflowError as problem:
             raise DTypeError(
                 f"{name}: a Python int of {len(str(value))} digits is too large for {dtype}"
@@ -159,7 +162,7 @@ def operands(args, name="an operation", widen=False):
 
 def cast(x, dtype):
     """`x` with another dtype; itself when it has it already."""
-    if type(x) is Node and x.dtype == dtype and x.outs is None:
+    if type(x) is Node and type(dtype) is str and x.dtype == dtype and x.outs is None:
         return x
     x, dtype = to_node(x, "cast"), dtypes.name_of(dtype)
     if x.dtype == dtype:
@@ -353,7 +356,7 @@ def reduction(
         if accumulate:
             x = cast(x, accumulate(x.dtype))
         y = make(op, (x,), {"axes": axes}) if axes or name.startswith("arg") else x
-        return expand(y, axes) if keepdims else y
+        return expand(y, axes) if flag(keepdims, "keepdims") else y
 
     build.__name__ = build.__qualname__ = name
     build.__doc__ = declared.get("doc") or f"Reduction {name}."

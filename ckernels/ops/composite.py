@@ -9,6 +9,7 @@ import numpy as np
 
 from ..base import dtypes
 from ..base.errors import ShapeError
+from ..base.given import flag
 from ..graph.node import constant, make, sizes_constant
 from ..graph.op import Op
 from ..graph.shapes import axes_of, broadcast, show
@@ -252,7 +253,7 @@ def reduced(op, x, axis, keepdims):
     x = to_floats(x, op.name)
     axes = axes_of(axis, x.ndim)
     y = make(op, (x,), {"axes": axes})
-    return expand(y, axes) if keepdims else y
+    return expand(y, axes) if flag(keepdims, "keepdims") else y
 
 
 def mean(x, axis=None, keepdims=False):

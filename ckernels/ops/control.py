@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..base import given
 from ..base.errors import ArgumentError, CKernelsError, IndexOutOfBounds
 from ..graph.node import make
 from ..graph.op import Op
@@ -94,9 +95,11 @@ def zero_grad(x):
 
 def grad_clip(x, low, high):
     """`x`; the gradient passing back through it is limited to [low, high]."""
-    return make(_grad_clip, (to_node(x, "grad_clip"),), {"low": float(low), "high": float(high)})
+    low, high = given.number(low, "a limit"), given.number(high, "a limit")
+    return make(_grad_clip, (to_node(x, "grad_clip"),), {"low": low, "high": high})
 
 
 def grad_scale(x, factor):
     """`x`; the gradient passing back through it is multiplied by `factor`."""
-    return make(_grad_scale, (to_node(x, "grad_scale"),), {"factor": float(factor)})
+    factor = given.number(factor, "factor")
+    return make(_grad_scale, (to_node(x, "grad_scale"),), {"factor": factor})

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..base import dtypes
 from ..base.errors import ArgumentError, ShapeError
+from ..base.given import flag
 from ..graph.node import Node, constant, item, make
 from ..graph.op import Op
 from ..graph.shapes import axis_of, broadcast, show
@@ -128,13 +129,13 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False):
     first = flatnonzero(new)
     index = take(order, first, 0) if needs_order else None
     found = [take(rising, first, 0)]
-    if return_index:
+    if flag(return_index, "return_index"):
         found.append(index)
-    if return_inverse:
+    if flag(return_inverse, "return_inverse"):
         numbers_ = sub(cumsum(cast(new, "int64"), 0), 1)
         placed = scatter_add(zeros_like(order), order, numbers_)
         found.append(reshape(placed, sized(x)) if x.ndim != 1 else placed)
-    if return_counts:
+    if flag(return_counts, "return_counts"):
         ends = concatenate([first, expand(cast(to_node(size_of(flat, 0)), "int64"), (0,))])
         found.append(diff(ends))
     return tuple(found) if len(found) > 1 else found[0]

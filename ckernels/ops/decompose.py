@@ -6,8 +6,8 @@ need distinct values. float16 computes in float32, integers in a float. Leading 
 
 import numpy as np
 
-from ..base import dtypes
-from ..base.errors import ArgumentError, ShapeError
+from ..base import dtypes, given
+from ..base.errors import ShapeError
 from ..graph.node import item, make
 from ..graph.op import Op
 from ..graph.shapes import broadcast, show
@@ -413,8 +413,7 @@ def qr(x, mode="reduced"):
 
     mode "complete": a square q, without a gradient.
     """
-    if mode not in ("reduced", "complete", "r"):
-        raise ArgumentError(f"the mode of qr is 'reduced', 'complete' or 'r', not {mode!r}")
+    given.word(mode, ("reduced", "complete", "r"), "the mode of qr")
     parts = _qr_full(x) if mode == "complete" else _qr(x)
     return parts[1] if mode == "r" else parts
 

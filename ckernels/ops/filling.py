@@ -6,10 +6,11 @@ Triangles, diagonal matrices and fill_diagonal are composites: at concrete shape
 
 import builtins
 import math
+import numbers
 
 import numpy as np
 
-from ..base import dtypes
+from ..base import dtypes, given
 from ..base.errors import ArgumentError, DTypeError, OutOfMemory, ShapeError
 from ..graph.node import Node, constant, make
 from ..graph.op import Op
@@ -119,8 +120,12 @@ def arange(start, stop=None, step=1, dtype=None):
 
 
 def _number(b):
+    if type(b) in (int, float, Size):
+        return b
     if not isinstance(b, Node):
-        return np.asarray(b).item()
+        exact = isinstance(b, (numbers.Integral, np.ndarray)) and np.size(b) == 1
+        value = given.number(b, "a bound of arange")  # a sentence for what is none
+        return np.asarray(b).item() if exact else value
     if b.value is not None and b.ndim == 0:
         return b.value.item()
     return known_value(b) if b.ndim == 0 and dtypes.is_discrete(b.dtype) else None
@@ -175,7 +180,7 @@ def diagonal(x, offset=0, axis1=0, axis2=1):
     axes = (axis_of(axis1, x.ndim), axis_of(axis2, x.ndim))
     if axes[0] == axes[1]:
         raise ShapeError(f"diagonal needs two different axes, got {axis1} twice")
-    return make("diagonal", (x,), {"offset": int(offset), "axes": axes})
+    return make("diagonal", (x,), {"offset": given.whole(offset, "offset"), "axes": axes})
 
 
 def _infer_diag_matrix(attrs, v):
@@ -321,7 +326,7 @@ def _triangle(name, fn, keep):
     )
 
     def build(x, k=0):
-        return make(op, (to_node(x, name),), {"k": int(k)})
+        return make(op, (to_node(x, name),), {"k": given.whole(k, "k")})
 
     build.__name__ = build.__qualname__ = name
     build.__doc__ = op.doc + " The rest is zero."

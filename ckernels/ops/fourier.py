@@ -6,7 +6,7 @@ So each is the other's gradient, but for weights of the half of the spectrum tha
 
 import numpy as np
 
-from ..base import dtypes
+from ..base import dtypes, given
 from ..base.errors import ArgumentError, ShapeError
 from ..graph.node import Node, make
 from ..graph.op import Op
@@ -130,8 +130,9 @@ def rfft(x, ndim=1, norm=None):
     """
     x = to_node(x, "rfft")
     x = cast(x, dtypes.to_float(x.dtype))
-    y = make("rfft", (x,), {"ndim": int(ndim)})
-    return _scaled(y, times(*sized(x, range(x.ndim - int(ndim), x.ndim))), norm, True)
+    ndim = given.whole(ndim, "ndim")
+    y = make("rfft", (x,), {"ndim": ndim})
+    return _scaled(y, times(*sized(x, range(x.ndim - ndim, x.ndim))), norm, True)
 
 
 def irfft(z, ndim=1, norm=None, is_odd=False):
@@ -142,6 +143,7 @@ def irfft(z, ndim=1, norm=None, is_odd=False):
     """
     z = to_node(z, "irfft")
     z = cast(z, dtypes.to_float(z.dtype))
+    ndim = given.whole(ndim, "ndim")
     if not 1 <= ndim < z.ndim:
         raise ShapeError(
             f"irfft over {ndim} axes of shape {show(z.shape)}, whose last axis is "

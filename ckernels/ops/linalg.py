@@ -8,7 +8,7 @@ import numbers
 
 import numpy as np
 
-from ..base import dtypes
+from ..base import dtypes, given
 from ..base.errors import DTypeError, ShapeError
 from ..graph.node import make
 from ..graph.op import Op
@@ -139,7 +139,11 @@ def _pair_of_axes(axes, x, y):
                 f"tensordot over {axes} axes of shapes {show(x.shape)} and {show(y.shape)}"
             )
         return tuple(range(x.ndim - axes, x.ndim)), tuple(range(axes))
-    a, b = ((i,) if isinstance(i, numbers.Integral) else tuple(i) for i in axes)
+    what = "the axes of tensordot"
+    a, b = (
+        (i,) if isinstance(i, numbers.Integral) else given.sequence(i, what)
+        for i in given.pair(axes, what)
+    )
     a, b = tuple(axis_of(i, x.ndim) for i in a), tuple(axis_of(i, y.ndim) for i in b)
     if len(a) != len(b) or len(set(a)) != len(a) or len(set(b)) != len(b):
         raise ShapeError(f"the axes of tensordot must pair up, got {axes}")
@@ -200,7 +204,8 @@ def batch_dot(x, y, axes=None):
 def _batch_axes(x, y, axes):
     if axes is None:
         axes = (x.ndim - 1, max(y.ndim - 2, 1))
-    a, b = (axes, axes) if isinstance(axes, numbers.Integral) else axes
+    one = isinstance(axes, numbers.Integral)
+    a, b = (axes, axes) if one else given.pair(axes, "the axes of batch_dot")
     a, b = axis_of(a, x.ndim), axis_of(b, y.ndim)
     if 0 in (a, b):
         raise ShapeError("batch_dot cannot sum over axis 0, which is the batch")

@@ -8,11 +8,11 @@ import numbers
 
 import numpy as np
 
-from ..base import dtypes
+from ..base import dtypes, given
 from ..base.errors import ArgumentError, ShapeError
 from ..graph.node import item, make
 from ..graph.op import Op
-from ..graph.shapes import product, show
+from ..graph.shapes import axis_of, product, show
 from .base import expand, operands, to_node, zeros_like
 from .decompose import (
     chain,
@@ -205,6 +205,7 @@ def _check_square(name, x, rows, columns):
 def tensorinv(x, ind=2):
     """np.linalg.tensorinv: the inverse of `x` as a map from its last axes to its first `ind`."""
     x = float_matrix(x, "tensorinv")
+    ind = given.whole(ind, "ind of tensorinv")
     if not 0 < ind < x.ndim:
         raise ArgumentError(
             f"ind of tensorinv is between 0 and the {x.ndim} dimensions of the tensor, got {ind}"
@@ -218,7 +219,7 @@ def tensorsolve(a, b, axes=None):
     """np.linalg.tensorsolve: the x with tensordot(a, x, x.ndim) = b; `axes` of `a` go last."""
     a, b = operands((float_matrix(a, "tensorsolve"), float_matrix(b, "tensorsolve")), "tensorsolve")
     if axes is not None:
-        last = [int(k) % a.ndim for k in axes]
+        last = [axis_of(k, a.ndim) for k in given.sequence(axes, "the axes of tensorsolve")]
         a = transpose(a, [k for k in range(a.ndim) if k not in last] + last)
     if not b.ndim < a.ndim:
         raise ShapeError(

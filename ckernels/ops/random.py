@@ -274,6 +274,8 @@ def categorical(state, p):
 def multinomial(state, p, n=1, dtype=None):
     """How often each class comes up in `n` draws with the probabilities `p` in the last axis."""
     p = to_node(p, "multinomial")
+    if not p.ndim:
+        raise ShapeError("multinomial needs the probabilities of all classes, got a scalar")
     classes = arange(0, size_of(p, p.ndim - 1), 1, "int64")
     many = (
         p

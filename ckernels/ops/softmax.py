@@ -143,7 +143,7 @@ _logsumexp = Op(
 
 def _along(op, x, axis):
     x = to_floats(x, op.name)
-    return make(op, (x,), {"axis": axis_of(int(axis), x.ndim)})
+    return make(op, (x,), {"axis": axis_of(axis, x.ndim)})
 
 
 def softmax(x, axis=-1):

@@ -8,7 +8,7 @@ import builtins
 
 import numpy as np
 
-from ..base import dtypes
+from ..base import dtypes, given
 from ..base.errors import DTypeError, ShapeError
 from ..graph.node import Node, make
 from ..graph.op import Op
@@ -132,7 +132,7 @@ def top_k(x, k, axis=-1):
     """
     x = to_node(x, "top_k")
     axis = axis_of(axis, x.ndim)
-    k = k if isinstance(k, Node) else int(k)
+    k = k if isinstance(k, Node) else given.whole(k, "k")
     if isinstance(k, Node):
         falling, rising = (_first(order(x, axis), abs(k), axis) for order in (_falling, argsort))
         order = where(gt(k, 0), falling, rising)

@@ -6,7 +6,7 @@ solved by blocks in NumPy, without SciPy.
 
 import numpy as np
 
-from ..base import dtypes
+from ..base import dtypes, given
 from ..base.errors import ArgumentError, ShapeError
 from ..graph.node import item, make
 from ..graph.op import REGISTRY, Op
@@ -125,9 +125,9 @@ def solve_triangular(a, b, lower=False, trans=False, unit_diagonal=False):
         name,
         (a, b),
         {
-            "lower": bool(lower),
+            "lower": given.flag(lower, "lower"),
             "trans": trans in (1, "T"),
-            "unit": bool(unit_diagonal),
+            "unit": given.flag(unit_diagonal, "unit_diagonal"),
             "vector": b.ndim == 1,
         },
     )
@@ -157,8 +157,7 @@ def solve_structured(a, b, assume_a="gen", lower=False, trans=False):
 
     Of the last two one triangle is read, the lower or the upper one.
     """
-    if assume_a not in STRUCTURES:
-        raise ArgumentError(f"assume_a is one of {', '.join(STRUCTURES)}, not {assume_a!r}")
+    given.word(assume_a, STRUCTURES, "assume_a")
     kind = STRUCTURES[assume_a]
     if kind == "gen":
         a = float_matrix(a, "solve")
@@ -220,6 +219,7 @@ def lstsq(a, b, rcond=None):
     rcond: singular values below this part of the largest count as zero (NumPy's default).
     """
     a, b = operands((float_matrix(a, "lstsq"), float_matrix(b, "lstsq")), "lstsq")
-    found = make("lstsq", (a, b), {"rcond": None if rcond is None else float(rcond)})
+    rcond = None if rcond is None else given.number(rcond, "rcond")
+    found = make("lstsq", (a, b), {"rcond": rcond})
     x = item(found, 0)
     return x, cast(sum(square(sub(dot(a, x), b)), 0), a.dtype), item(found, 1)

@@ -136,9 +136,9 @@ def axis_paddings(value, n, what):
 
 
 def _axis_padding(p, what):
-    if p == "valid":
-        return (0, 0)
     if isinstance(p, str):
+        if p == "valid":
+            return (0, 0)
         if p not in WORDS:
             raise ArgumentError(
                 f"{what}: padding {p!r} is none of valid, "

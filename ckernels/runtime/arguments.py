@@ -4,11 +4,18 @@ The C callable takes arrays that already fit; lists, keywords, defaults and othe
 through here. What cannot be made to fit raises an error before any state changes.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ..base import dtypes
 from ..base.errors import ArgumentError, DTypeError, ShapeError, UsageError, with_line
 from ..graph.shapes import show
+
+LIST = (
+    ". A list is the list of all inputs: for one vector pass an array, "
+    "f(np.array([1, 2, 3])), or a list in a list, f([[1, 2, 3]])"
+)
 
 
 class Arguments:
@@ -55,6 +62,14 @@ class Arguments:
                 DTypeError(
                     f"{self.label(i)} got a symbolic tensor; call the function "
                     "with arrays, or substitute tensors through givens"
+                ),
+                node,
+            )
+        if isinstance(arg, Mapping):
+            raise with_line(
+                UsageError(
+                    f"{self.label(i)} got a dict; give inputs by name as keywords, "
+                    f"f({self.inputs[0].name or 'x'}=array), or f(**values) with their names"
                 ),
                 node,
             )
@@ -150,6 +165,7 @@ class Arguments:
                 f"{self.title()} takes {count} input{'s' * (count != 1)}"
                 + (f" ({needed} without default)" if self.defaults else "")
                 + f" and got {len(args) + len(kwargs)}{what}"
+                + (LIST if count == 1 < len(args) and not self.positional_only else "")
             )
         return [self.coerce(i, given[i]) for i in wanted]
 

@@ -7,7 +7,7 @@ always run. The rewrite room is only imported to check names, so that a warm sta
 from typing import NamedTuple
 
 from ..base.config import config
-from ..base.errors import ConfigError
+from ..base.errors import ConfigError, did_you_mean
 
 
 class Rules(NamedTuple):
@@ -32,9 +32,6 @@ def names(flag):
 
         known = {name for rule in rules() for name in (rule.name, rule.family)}
         for name in sorted(found - known):
-            from difflib import get_close_matches  # start-up
-
-            near = get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
+            hint = did_you_mean(name, known)
             raise ConfigError(f"flag `{flag}`: there is no rewrite `{name}`{hint}")
     return found

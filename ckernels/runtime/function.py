@@ -431,7 +431,8 @@ class CompiledFunction(Shared):
     def profile_table(self):
         from .profile import table  # start-up
 
-        return table(self.program, self._fast().profile_data(), self.name or "function")
+        data = self._fast().profile_data()
+        return table(self.program, data, self.name or "function", self.spec.profile)
 
     profile_table.__doc__ = Shared.profile_table.__doc__
 

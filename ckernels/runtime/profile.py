@@ -28,9 +28,9 @@ class ProfileLine(NamedTuple):
 class Profile(list):
     """Rows in the order in which they run; `str` of it is for people, slowest first."""
 
-    def __init__(self, title, rows):
+    def __init__(self, title, rows, on=True):
         super().__init__(rows)
-        self.title = title
+        self.title, self.on = title, on
 
     def shared(self):
         """The Profile with percentages anew: for rows that came from several tables."""
@@ -42,6 +42,9 @@ class Profile(list):
         return sum(row.ms for row in self)
 
     def __str__(self):
+        if not self:
+            why = "no compiled instruction ran" if self.on else "made without profile=True"
+            return f"{self.title}: nothing was measured: {why}"
         calls = max((row.calls for row in self if not row.name.startswith(" ")), default=0)
         lines = [
             f"{self.title}: {self.ms:.3f} ms in {calls} calls",
@@ -56,12 +59,14 @@ class Profile(list):
             )
         return "\n".join(lines)
 
+    __repr__ = __str__  # what a prompt shows
+
 
 def shortened(name, limit=60):
     return name if len(name) <= limit else f"{name[: limit - 3]}..."
 
 
-def table(program, data, title):
+def table(program, data, title, on=True):
     """The Profile of `data`, what `profile_data` of a C function returned, for its Program."""
     rows, whats = [], [program.instruction(tag) for tag, _, _ in data]
     data = without_inner(data, whats)
@@ -70,7 +75,7 @@ def table(program, data, title):
         name = "  " * known.depth + known.name if known else "NumPy"
         line = known.line if known else None
         rows.append(ProfileLine(name, calls, ns / 1e6, 100 * ns / total, line))
-    return Profile(title, rows)
+    return Profile(title, rows, on)
 
 
 def without_inner(data, known):

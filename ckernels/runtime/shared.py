@@ -6,12 +6,18 @@ Calls and plans are in function.py, debug.py, staged.py and steady.py.
 import numpy as np
 
 from ..base import locks
-from ..base.errors import NotSupported, ShapeError, with_line
+from ..base.errors import MissingName, NotSupported, ShapeError, with_line
 from ..graph.shapes import show
 from ..graph.walk import toposort
 from .state import exchange
 
 updating = locks.rlock()  # interpreted calls that update variables come one after the other
+
+
+PUBLIC = (  # what users have; the rest is the engine's
+    "address", "assumptions", "copy", "explain", "inputs", "name", "optimised", "outputs",
+    "profile_table", "source", "stats", "steps", "updates",
+)  # fmt: skip
 
 
 class Shared:
@@ -31,6 +37,14 @@ class Shared:
 
     def __reduce__(self):
         return pickled(self)
+
+    def __dir__(self):
+        return sorted([*PUBLIC, *(n for n in object.__dir__(self) if n[:2] == "__")])
+
+    def __getattr__(self, name):
+        if name[0] == "_":  # asked by libraries
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise MissingName(f"a compiled function has no attribute {name!r}", name, PUBLIC)
 
     def __repr__(self):
         names = ", ".join(self.spec.label(i) for i in range(len(self.inputs)))
@@ -59,11 +73,12 @@ class Shared:
     def profile_table(self):
         """What each instruction took, for functions made with profile=True; `print` it.
 
-        A list of rows (name, calls, ms, percent, line); empty where no instruction was compiled.
+        A list of rows (name, calls, ms, percent, line); without any where nothing was measured,
+        which it then says.
         """
         from .profile import Profile  # start-up
 
-        return Profile(self.name or "function", [])
+        return Profile(self.name or "function", [], self.spec.profile)
 
     def explain(self, rewrites=False):
         """A text: what each instruction of the last plan computes, and why it does not do more.

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ... import ops
-from ...base import dtypes
-from ...base.errors import ArgumentError, DTypeError, ShapeError
+from ...base import dtypes, given
+from ...base.errors import DTypeError, ShapeError
 from ...graph.node import Node, constant
 from ...graph.shapes import show
 from ...ops import sparse as rows
@@ -57,8 +57,7 @@ def csc_matrix(name=None, dtype=None, shape=(None, None)):
 
 def CSM(format):  # noqa: N802
     """The function that makes a matrix of `format` from its properties: `CSR` or `CSC`."""
-    if format not in FORMATS:
-        raise ArgumentError(f"CSM makes 'csr' or 'csc', not {format!r}")
+    given.word(format, FORMATS, "format")
     return CSR if format == "csr" else CSC
 
 

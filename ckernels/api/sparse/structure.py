@@ -3,15 +3,15 @@
 import numpy as np
 
 from ... import ops
-from ...base import dtypes
+from ...base import dtypes, given
 from ...base.errors import ArgumentError, ShapeError, UsageError
 from ...graph.node import Node, constant
 from ...graph.shapes import show
 from ...ops import sparse as rows
 from ..config import float_dtype
-from ..operands import node_of, operand
+from ..operands import known_shape, node_of, operand
 from ..random import generator
-from ..sparsetensor import INDEX, SparseTensor, extent_like, scipy_sparse
+from ..sparsetensor import FORMATS, INDEX, SparseTensor, extent_like, scipy_sparse
 from ..tensor import Tensor
 from .construct import (
     as_format,
@@ -252,7 +252,10 @@ def sparse_random_inputs(
     sp, rng = scipy_sparse(), generator(None)
     dtype = float_dtype(out_dtype)
     whole = dtype in dtypes.INTEGERS
-    low, high = (0, 50 if whole else 1) if gap is None else (0, *gap) if len(gap) == 1 else gap
+    gap = [50 if whole else 1] if gap is None else given.sequence(gap, "gap")
+    low, high = (given.number(g, "an end of gap") for g in ([0] * (2 - len(gap)) + gap)[:2])
+    shape = given.pair(known_shape(shape), "the shape of a matrix")
+    given.word(format, FORMATS, "format")
     matrices = []
     for _ in range(n):
         drawn = rng.uniform(low, high, shape)

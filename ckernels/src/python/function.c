@@ -212,11 +212,22 @@ static PyObject *function_peak(PyObject *self, void *unused)
     return PyLong_FromLongLong(((ck_function *)self)->peak);
 }
 
+/* With the name and the inputs, as the maker of the function writes it. */
 static PyObject *function_repr(PyObject *self)
 {
     ck_function *fn = (ck_function *)self;
+    if (fn->info && fn->info != Py_None)
+        return PyObject_Repr(fn->info);
     return PyUnicode_FromFormat("<compiled function of %zd inputs and %zd variables, %d plans>",
                                 fn->n_inputs, fn->n_cells, fn->n_entries);
+}
+
+/* What users have: the names that the maker of the function lists. */
+static PyObject *function_dir(PyObject *self, PyObject *unused)
+{
+    PyObject *info = ((ck_function *)self)->info;
+    (void)unused;
+    return PyObject_Dir(info && info != Py_None ? info : (PyObject *)Py_TYPE(self));
 }
 
 /* Attributes the C type does not have are those of `info`: stats(), source() of its maker. */
@@ -277,6 +288,7 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
 static PyMethodDef function_methods[] = {
     {"address", (PyCFunction)(void (*)(void))function_address, METH_VARARGS | METH_KEYWORDS,
      "address(signature, *arrays, bound=None): a C function; see CompiledFunction.c_function."},
+    {"__dir__", function_dir, METH_NOARGS, "__dir__() -> the names that users have."},
     {"clear", function_clear_plans, METH_NOARGS,
      "clear(): drop all plans; the next call binds again."},
     {"learn", function_learn, METH_O,
@@ -311,7 +323,18 @@ static PyType_Slot function_slots[] = {
     {Py_tp_doc, (void *)
      "Function(bind, coerce, fail, inputs, cells, updated, single, flexible,\n"
      "         positional_only=False)\n--\n\n"
-     "A compiled function: f(a, b), or f([a, b]) unless positional_only.\n\n"
+     "A compiled function, made by K.function: f(a, b), f([a, b]) or f(x=a, y=b) computes\n"
+     "its outputs as new arrays and then applies its updates.\n\n"
+     "  f.steps()          what it does, one line per instruction of the last call\n"
+     "  f.explain()        the same with the lines of the program, and why it does no more\n"
+     "  f.stats()          what was built: kernels, plans, bytes, seconds in the compiler\n"
+     "  f.source()         the generated C\n"
+     "  f.profile_table()  the time of each instruction, with K.function(..., profile=True)\n"
+     "  f.assumptions()    what the plan takes for granted of sizes\n"
+     "  f.copy(...)        the same on other variables, or without updates\n"
+     "  f.address(...)     a C function pointer, for fixed shapes\n"
+     "  f.name, f.inputs, f.outputs, f.updates, f.optimised    what it was made of\n\n"
+     "The rest belongs to the engine, which makes functions by:\n"
      "bind(arrays) -> Plan for these shapes. coerce(i, value) -> ndarray for input i;\n"
      "coerce(-1, (args, kwargs)) -> list of all. fail(code, tag, arrays) -> exception.\n"
      "inputs: list of (dtype, ndim). cells: list of Cell. updated, flexible: indices of cells\n"

@@ -80,6 +80,9 @@ class Handle(Operators, Tensor):
     __eq__, __ne__ = object.__eq__, object.__ne__  # Theano's: one object, a plain bool
     eval = gof.Variable.eval
 
+    def __getattr__(self, name):  # Theano's words; K's would name functions of K
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def __bool__(self):
         apply = self.owner
         if apply is not None and str(getattr(apply.op, "scalar_op", "")) in COMPARISONS:

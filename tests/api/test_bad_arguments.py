@@ -1,0 +1,139 @@
+"""Arguments that are none, for every public function: exceptions of ckernels with the user's line.
+
+`make slow` draws more of them; bad_arguments.py says how.
+"""
+
+import importlib
+import os
+
+import numpy as np
+import pytest
+
+import ckernels as K
+from ckernels.errors import CKernelsError, DTypeError, ShapeError, UsageError
+
+from . import bad_arguments as bad
+
+DIALECTS = ("keras1", "keras2", "natural_bm", "nnet", "signal", "neighbours", "upsampling")
+COUNT = int(os.environ.get("CKERNELS_TESTS_CASES", 20000))
+
+
+def every_function():
+    modules = [K, K.sparse, *(importlib.import_module(f"ckernels.compat.{n}") for n in DIALECTS)]
+    return [(f"{m.__name__}.{n}", f) for m in modules for n, f in bad.functions(m).items()]
+
+
+def findings(seed, rounds):
+    """What `rounds` calls of every function gave that is neither a result nor our exception."""
+    rng, found = np.random.default_rng(seed), []
+    tensors = bad.tensors()
+    bad.PLACES[:] = [x for name, x in tensors.items() if name not in ("variable", "constant")]
+    for _ in range(rounds):
+        for name, function in every_function():
+            args, kwargs = bad.arguments(function, tensors, rng)
+            problem = bad.run(function, args, kwargs)
+            if problem is not None:
+                found.append(
+                    f"{bad.place(problem)}: {name}{args!r:.200}{kwargs!r:.200} {problem!r}"
+                )
+    return found
+
+
+def test_every_function_once(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)  # `draw` and `export` write where they are told
+    assert len(every_function()) > 500
+    found = findings(1, 1)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.slow
+def test_every_function_many_times(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    rounds = -(-COUNT // len(every_function()))
+    found = findings(np.random.SeedSequence().entropy % 2**32, rounds)
+    assert not found, "\n".join(found)
+
+
+def test_a_finding_is_found():
+    tensors = bad.tensors()
+    assert isinstance(bad.run(int, ["a"], {}), ValueError)
+    assert isinstance(bad.run(getattr, [3, "node"], {}), AttributeError)
+    assert bad.run(K.sum, [tensors["matrix"]], {"axis": 7}) is None
+
+
+M, V = K.placeholder((3, 3), name="m"), K.placeholder((3,), name="v")
+NAMED = [
+    (lambda: K.Rop(3, V, V), DTypeError, "f must be a tensor"),
+    (lambda: K.Lop(V, (2, 3), V), DTypeError, "with respect to"),
+    (lambda: K.grad(K.sum(V), V, known_grads=3), UsageError, "known_grads must be a dict, not 3"),
+    (lambda: K.grad(K.sum(V), None), UsageError, "with respect to must be a list, not None"),
+    (lambda: K.batch_set_value(3), UsageError, "batch_set_value must be a list"),
+    (lambda: K.batch_set_value([3]), UsageError, "an item of the argument of batch_set_value"),
+    (lambda: K.batch_get_value(3), UsageError, "batch_get_value must be a list"),
+    (lambda: K.permute_dimensions(M, 1), UsageError, "the pattern must be a list, not 1"),
+    (lambda: K.map_fn(V, V), UsageError, "the first argument of map_fn must be a function"),
+    (lambda: K.foldr(V, V), UsageError, "the first argument of foldr must be a function"),
+    (lambda: K.grad_clip(V, "a", 1), UsageError, "a limit must be a number, not 'a'"),
+    (lambda: K.grad_scale(V, [1, 2]), UsageError, "factor must be a number"),
+    (lambda: K.tensordot(M, M, axes=()), UsageError, "the axes of tensordot must be a pair"),
+    (lambda: K.tensorsolve(M, V, axes=3), UsageError, "the axes of tensorsolve must be a list"),
+    (lambda: K.random_uniform_variable((2,), 0, None), UsageError, "high must be a number"),
+    (lambda: K.random_normal_variable((None, 2), 0, 1), ShapeError, "every size must be known"),
+    (lambda: K.dropout(V, 0.5, noise_shape="a"), UsageError, "a dimension of shape must be an int"),
+    (lambda: K.zeros((2,), name=[1]), UsageError, r"a name must be a string, not \[1\]"),
+    (lambda: K.multinomial(0.5), ShapeError, "probabilities of all classes, got a scalar"),
+    (lambda: K.rfft(V, ndim=None), UsageError, "ndim must be a number, not None"),
+    (lambda: K.c_op("", {"x": V}, {"y": V}, name=[1]), UsageError, "the name of a c_op"),
+    (lambda: K.split(V, K.ones((1, 1))), CKernelsError, "a size of split must be a scalar"),
+    (lambda: K.cast(V, V), DTypeError, "v is not a dtype"),
+]
+
+
+@pytest.mark.parametrize("call, error, sentence", NAMED, ids=range(len(NAMED)))
+def test_sentences(call, error, sentence):
+    with pytest.raises(error, match=sentence):
+        call()
+
+
+W, F = K.variable(np.ones(3), name="w"), K.function([V], V * 2, name="double")
+HINTS = [
+    (lambda: V.numpy(), AttributeError, "K.eval"),
+    (lambda: V.backward(), AttributeError, "K.grad"),
+    (lambda: V.detach(), AttributeError, "K.stop_gradient"),
+    (lambda: W.assign(2), AttributeError, "w.set_value"),
+    (lambda: V.reshap, AttributeError, "did you mean `reshape`"),
+    (lambda: K.softmx, AttributeError, "did you mean `softmax`"),
+    (lambda: K.reduce_sum, AttributeError, "use K.sum"),
+    (lambda: F.stepps, AttributeError, "did you mean `steps`"),
+    (lambda: F([1, 2, 3]), UsageError, r"f\(\[\[1, 2, 3\]\]\)"),
+    (lambda: F({"v": np.ones(3)}), UsageError, r"keywords, f\(v=array\)"),
+    (lambda: F({V: np.ones(3)}), UsageError, r"keywords, f\(v=array\)"),
+    (lambda: max(V, W), UsageError, "K.maximum"),
+    (lambda: K.where(0 < V < 1, V, W), UsageError, r"\(0 < x\) & \(x < 1\)"),
+    (lambda: f"{V:.3f}", UsageError, "format K.eval"),
+    (lambda: round(V, 2), UsageError, r"K.round\(x \* 100\) / 100"),
+]
+
+
+@pytest.mark.parametrize("call, error, sentence", HINTS, ids=range(len(HINTS)))
+def test_hints(call, error, sentence):
+    with pytest.raises(error, match=sentence) as caught:
+        call()
+    assert isinstance(caught.value, CKernelsError) and caught.value.line[0] == __file__
+
+
+def test_names_that_libraries_ask_for():
+    for thing in (V, W, F, K):
+        assert not hasattr(thing, "_keras_history") and not hasattr(thing, "no_such_name")
+        assert getattr(thing, "cuda_array", 3) == 3
+    assert f"{V}" == "v" and f"{F}" == "<ckernels function double(v)>"
+    np.testing.assert_array_equal(K.function([V], round(V))([[0.4, 1.6, 2.5]]), [0, 2, 2])
+
+
+def test_what_a_function_shows():
+    parts = K.function([V], K.sum(V[V > 0]))
+    for f in (F, parts, K.function([V], V, mode="reference")):
+        shown = [n for n in dir(f) if n[0] != "_"]
+        assert {"steps", "stats", "explain", "source", "copy", "profile_table"} <= set(shown)
+        assert len(shown) < 15 and all(hasattr(f, n) for n in shown)
+    assert "f.steps()" in type(F).__doc__ and "sparse" in dir(K) and "softmax" in dir(K)
