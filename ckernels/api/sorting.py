@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import ops
-from .operands import node_of, operand
+from .operands import as_array, node_of, operand
 from .tensor import Tensor
 
 
@@ -77,7 +77,11 @@ def percentile(x, q, axis=None, method="linear", keepdims=False):
     >>> K.percentile(np.array([0.0, 1.0, 2.0, 3.0]), 50).eval()
     array(1.5)
     """
-    q = ops.true_div(q.node, 100) if isinstance(q, Tensor) else np.true_divide(q, 100)
+    q = (
+        ops.true_div(q.node, 100)
+        if isinstance(q, Tensor)
+        else np.true_divide(as_array(q, "q"), 100)
+    )
     return Tensor(ops.quantile(node_of(x), q, axis, method, keepdims))
 
 

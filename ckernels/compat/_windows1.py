@@ -35,7 +35,7 @@ def calculate_like(backend):
     array([21.], dtype=float32)
     """
     global arithmetic
-    if backend not in BACKENDS:
+    if not isinstance(backend, str) or backend not in BACKENDS:
         raise ArgumentError(f"Keras 1 ran on 'tensorflow' and 'theano', not on {backend!r}")
     arithmetic = backend
 

@@ -282,7 +282,7 @@ NO_TENSORS = set(
     "In Out RandomStreams Split Tensor Variable backend batch_get_value batch_set_value "
     "blas_info cast_to_floatx checkpoint clear_session compat config constant count_params "
     "ctc_label_dense_to_sparse debugprint draw dtype epsilon errors eval explain export eye "
-    "floatx function get_num_threads get_uid get_value get_variable_shape grad "
+    "floatx function get_num_threads get_uid get_value get_variable_shape grad jit "
     "image_data_format image_dim_ordering int_shape intx is_keras_tensor is_placeholder "
     "is_sparse is_tensor is_variable learning_phase manual_variable_initialization "
     "moving_average_update ndim ones placeholder pp print_tensor random_normal_variable "

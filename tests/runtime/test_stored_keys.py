@@ -186,7 +186,7 @@ def test_functions_of_one_family_share_no_plan(tmp_path):
 def test_special_functions_share_no_plan():
     z = T.zvector()
     point = np.array([0.3 + 0.2j, -0.1j])
-    names = [n for n in special.TABLE if hasattr(np, n)]
+    names = [n for n in special.TABLE if isinstance(getattr(np, n, None), np.ufunc)]
     assert len(names) > 9
     for name in names:
         f = K.function([K.Tensor(z.node)], K.Tensor(special.special(name, z.node)))

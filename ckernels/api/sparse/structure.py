@@ -74,13 +74,20 @@ def hstack(blocks, format=None, dtype=None):
     array([[1., 0., 1., 0.],
            [0., 1., 0., 1.]])
     """
-    format = format or "csc"
+    format = _wanted(format)
     return _joined(_list_of(blocks, "hstack"), format == "csc", format, dtype)
+
+
+def _wanted(format):
+    """The format of a joined matrix; ArgumentError for what is no name of one."""
+    if format is None or isinstance(format, str):
+        return format or "csc"
+    raise ArgumentError(f"the format of a sparse matrix is 'csc' or 'csr', not {format!r}")
 
 
 def vstack(blocks, format=None, dtype=None):
     """Matrices below each other. format: of the result, "csc" by default."""
-    format = format or "csc"
+    format = _wanted(format)
     return _joined(_list_of(blocks, "vstack"), format == "csr", format, dtype)
 
 
