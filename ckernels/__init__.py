@@ -364,8 +364,11 @@ vars(config)["config"] = config
 _watch(__name__, _refuse)  # Keras's backend is ckernels.compat.keras2, not this
 
 
+_EXPRESSIONS = ("evaluate", "evaluate_grad", "re_evaluate")
+
+
 def __getattr__(name):
-    """K.sparse and K.jit, loaded with the first use; hints for other names."""
+    """K.sparse, K.jit and what evaluates text, loaded with the first use; hints for other names."""
     if name == "sparse":
         from .api import sparse  # start-up
 
@@ -374,6 +377,12 @@ def __getattr__(name):
         from .jit import jit_module  # start-up
 
         return jit_module
+    if name in _EXPRESSIONS:
+        from .jit.expression import run  # start-up
+
+        for function in _EXPRESSIONS:
+            globals()[function] = getattr(run, function)
+        return globals()[name]
     if name.startswith("_"):  # asked by Python and by libraries
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     raise _missing_of_module(name, __all__)

@@ -78,6 +78,7 @@ def make_function(
     check=None,
     profile=None,
     order=None,
+    coerce=None,
 ):
     """The callable for a graph.
 
@@ -86,7 +87,8 @@ def make_function(
     as Keras did, False refuses lossy casts, True allows all. mode: "compiled", "fast_compile",
     "reference" or "debug". check: "nan" looks for NaN and inf in what each call computes; profile:
     measure each instruction. None stands for the flag of that name. order: all nodes of the graph,
-    inputs before users, where that is known.
+    inputs before users, where that is known. coerce(i, value): what C asks for an argument that is
+    no array of the dtype and rank of input i, in place of `Arguments.coerce`.
     """
     spec = Spec(
         list(inputs),
@@ -102,6 +104,8 @@ def make_function(
         config.profile if profile is None else profile,
         order=order,
     )
+    if coerce is not None:
+        spec.coerce = coerce
     return spec.callable()
 
 
