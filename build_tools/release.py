@@ -1,6 +1,6 @@
 """`make release`: what goes with the files in dist/: SHA-256 sums, a bill of materials, the notes.
 
-Reads the files as they are; nothing is uploaded. The version stands in ckernels/__init__.py only,
+Reads the files as they are; nothing is uploaded. The version stands in base/version.py only,
 and a release has a section of that name in CHANGELOG.md.
 """
 
@@ -14,8 +14,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def version():
-    with open(os.path.join(ROOT, "ckernels", "__init__.py"), encoding="utf-8") as stream:
-        return re.search(r'^__version__ = "([^"]+)"$', stream.read(), re.M)[1]
+    with open(os.path.join(ROOT, "ckernels", "base", "version.py"), encoding="utf-8") as stream:
+        return re.search(r'^VERSION = "([^"]+)"$', stream.read(), re.M)[1]
 
 
 def section(text, name):

@@ -28,7 +28,12 @@ def nodes_of(path):
 
 
 def room_of(parts):
-    """The room of a module given by its parts below the package: ('graph', 'node') -> 'graph'."""
+    """The room of a module given by its parts below the package: ('graph', 'node') -> 'graph'.
+
+    The C runtime is part of `base`, whose file `native.py` alone imports it.
+    """
+    if parts and parts[0] == "_runtime":
+        return "base"
     return parts[0] if parts else "__init__"
 
 

@@ -351,6 +351,7 @@ with _collector.later(for_good=True):
         zeros,
         zeros_like,
     )
+    from .base.version import VERSION as _VERSION
     from .compat._loading import refuse as _refuse
     from .compat._loading import watch as _watch
     from .config import config
@@ -395,7 +396,7 @@ def __dir__():
     )
 
 
-__version__ = "0.1.0"
+__version__ = _VERSION
 __all__ = [
     name
     for name, value in list(globals().items())

@@ -19,7 +19,6 @@ ORDER = [
     "schedule",
     "codegen",
     "compiler",
-    "_runtime",  # the C extension: knows NumPy and nothing of ckernels
     "plan",
     "runtime",
     "numpy",
@@ -83,6 +82,12 @@ def test_imports_come_from_rooms_above(path):
             continue
         assert other in ORDER, f"{name}:{line} imports {other}, which is no room"
         assert ORDER.index(other) <= ORDER.index(own), f"{name}:{line} imports {other}, below it"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+def test_one_file_knows_whether_the_runtime_is_there(path):
+    modules = {parts[0] for _, parts in imports_of(path) if parts}
+    assert "_runtime" not in modules or path == PACKAGE / "base" / "native.py"
 
 
 def test_exceptions_are_needed():
@@ -193,7 +198,9 @@ def test_a_private_name_stays_in_its_file(path):
     for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and node.level:
             private = {a.name for a in node.names if a.name[0] == "_"} - {*modules.values()}
-            assert private <= {"_runtime", "__version__"}, f"{path.name}:{node.lineno}: {private}"
+            assert private <= ({"_runtime"} if path.name == "native.py" else {"__version__"}), (
+                f"{path.name}:{node.lineno}: {private}"
+            )
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             private = node.attr[0] == "_" and node.attr[:2] != "__"
             assert not (private and node.value.id in modules), (
@@ -335,4 +342,4 @@ def test_imports_inside_functions_say_why(path):
             known = any(
                 file == name and other.rpartition("/")[2] in found for file, other in CIRCLES
             )
-            assert "start-up" in why or "_runtime" in found or known, sentence
+            assert "start-up" in why or known, sentence

@@ -8,11 +8,24 @@ import collections
 from ..base import dtypes, given, locks
 from ..base.config import config
 from ..base.errors import ArgumentError
+from ..base.native import runtime
 from .operands import as_array, converted, integer
 
 _uids = collections.Counter()
 _lock = locks.lock()
 _manual_initialization = False
+
+
+class _NumPyOnly:
+    """Stands for the C runtime where that is missing: NumPy computes, in one thread."""
+
+    set_num_threads = staticmethod(lambda n: None)
+    get_num_threads = staticmethod(lambda: 1)
+    threads_info = staticmethod(lambda: {"threads": 1, "rule": "the C runtime was not built"})
+    blas_info = staticmethod(lambda: {"name": "NumPy's", "builtin": "not built"})
+
+
+_RUNTIME = runtime or _NumPyOnly
 
 
 def backend():
@@ -153,36 +166,19 @@ def set_num_threads(n):
     """Use `n` threads from now on (at least 1); None: as many as the environment gives."""
     if n is not None and integer(n, "the number of threads") < 1:
         raise ArgumentError(f"the number of threads must be at least 1, not {n!r}")
-    _runtime().set_num_threads(n)
+    _RUNTIME.set_num_threads(n)
 
 
 def get_num_threads():
     """The number of threads large kernels use."""
-    return _runtime().get_num_threads()
+    return _RUNTIME.get_num_threads()
 
 
 def threads_info():
     """A dict that says how many threads are used and what decided it."""
-    return _runtime().threads_info()
+    return _RUNTIME.threads_info()
 
 
 def blas_info():
     """A dict that says which BLAS multiplies matrices and where it was found."""
-    return _runtime().blas_info()
-
-
-def _runtime():
-    try:
-        from .. import _runtime
-    except ImportError:  # installed without a compiler
-        return _NumPyOnly
-    return _runtime
-
-
-class _NumPyOnly:
-    """Stands for the C runtime where that is missing: NumPy computes, in one thread."""
-
-    set_num_threads = staticmethod(lambda n: None)
-    get_num_threads = staticmethod(lambda: 1)
-    threads_info = staticmethod(lambda: {"threads": 1, "rule": "the C runtime was not built"})
-    blas_info = staticmethod(lambda: {"name": "NumPy's", "builtin": "not built"})
+    return _RUNTIME.blas_info()

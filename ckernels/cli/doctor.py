@@ -9,6 +9,7 @@ import platform
 import time
 
 from .. import compiler
+from ..base import native
 from ..base.config import FLAGS, config
 from ..base.errors import CKernelsError
 from ..compiler import cache, cpu, directories, loader, process, toolchain
@@ -153,8 +154,10 @@ def runtime():
         )
     ]
     try:
-        from .. import _runtime
         from ..runtime.function import apply_flags  # start-up
+
+        if native.runtime is None:
+            raise native.problem
     except ImportError as error:
         hint = f"{error}; install a C compiler, then install ckernels again"
         return [*rows, ("runtime", False, hint, {})]
@@ -163,12 +166,12 @@ def runtime():
         refused = ""
     except ValueError as error:  # the flag blas names no library that can be used
         refused = f"flag blas: {one_line(error)}"
-    threads, blas = _runtime.threads_info(), _runtime.blas_info()
+    threads, blas = native.runtime.threads_info(), native.runtime.blas_info()
     rule = blas_rule(blas["name"], blas["builtin"])
     text = refused or f"{blas['name']}: {rule}"
     return [
         *rows,
-        ("runtime", True, _runtime.__file__, {"path": _runtime.__file__}),
+        ("runtime", True, native.runtime.__file__, {"path": native.runtime.__file__}),
         ("threads", None, words(threads), dict(threads)),
         ("blas", False if refused else None, text, {**blas, "rule": rule}),
     ]

@@ -6,6 +6,7 @@ written as C. Where C cannot compute an expression, its present value is written
 for that n alone.
 """
 
+from ..base.native import runtime
 from ..graph.sizes import (
     AT_LEAST,
     FLOOR_DIVIDE,
@@ -36,9 +37,7 @@ def _atom_at(what, n):
     if what[0] == SYMBOL:
         return n
     if what[0] == SCRATCH:
-        from .. import _runtime  # start-up
-
-        return _runtime.native_scratch([at(word, n) for word in what[1]])
+        return runtime.native_scratch([at(word, n) for word in what[1]])
     a, b = at(what[1], n), at(what[2], n)
     if what[0] == FLOOR_DIVIDE:
         return a // b

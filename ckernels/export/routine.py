@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from ..base.config import config
 from ..base.dtypes import ITEMSIZE, is_float
 from ..base.errors import ArgumentError, DTypeError, NotSupported, ShapeError, with_line
+from ..base.native import runtime
 from ..graph.shapes import show
 from ..graph.sizes import LEAST, ShapeClass
 from ..plan import pipeline
@@ -260,11 +261,9 @@ def settle_scratch(instr, sizes, keep, most):
         return
     buffer = instr.pointers[at][0]
     if keep:
-        from .. import _runtime
-
         own = words(record_of(WindowDims, instr.dims).but(slots=1))
         instr.dims = own + words_after(WindowDims, instr.dims)
-        scratch = _runtime.native_scratch
+        scratch = runtime.native_scratch
         ns = range(LEAST, most + 1) if most is not None and most >= LEAST else (None,)
         sizes[buffer] = max(scratch(list(shape_at(own, n))) for n in ns)
         return

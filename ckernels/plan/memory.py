@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..base.native import runtime
 from ..graph.sizes import surely, value_of
 from .instructions import SCAN, flatten
 
@@ -37,9 +38,7 @@ class Arena:
 
     def offsets(self, sizes):
         """({buffer: bytes from the start}, bytes in all) for these sizes of `names`."""
-        from .. import _runtime
-
-        at, total = _runtime.stack(np.array(sizes, np.int64), *self.edges())
+        at, total = runtime.stack(np.array(sizes, np.int64), *self.edges())
         found = dict(zip(self.names, at.tolist()))
         for buffer, root in self.host.items():
             found[buffer] = found[root]
@@ -93,13 +92,11 @@ def unavoidable(sizes, spans):
 def placed(sizes, spans):
     """Offsets of blocks: each in turn in the first gap, largest first. Where that wastes more than
     WASTE, also with the longest-lived first, or with the largest product of both."""
-    from .. import _runtime
-
     lengths, best, least = spans[:, 1] - spans[:, 0], None, unavoidable(sizes, spans)
     for weight in (sizes, sizes * lengths, lengths):
         order = np.argsort(-weight, kind="stable")
         offsets = np.empty(len(sizes), np.int64)
-        offsets[order] = _runtime.arena(sizes[order], spans[order])
+        offsets[order] = runtime.arena(sizes[order], spans[order])
         total = (offsets + sizes).max(initial=0)
         if best is None or total < best[0]:
             best = total, offsets

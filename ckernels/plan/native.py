@@ -10,6 +10,7 @@ import os
 from dataclasses import replace
 
 from ..base.dtypes import ITEMSIZE
+from ..base.native import runtime
 from ..codegen.layout import collapse, contiguous_strides, fresh
 from ..graph.op import register_rules
 from ..graph.shapes import product
@@ -129,9 +130,7 @@ def emit(binder, node, dims, sources, ns, columns=0, target=None):
 
 def scratch(dims):
     """Bytes of scratch that an instruction with these dims needs."""
-    from .. import _runtime
-
-    found = _runtime.native_scratch([value_of(d) for d in dims])
+    found = runtime.native_scratch([value_of(d) for d in dims])
     sizes = next((d for d in dims if type(d) is Size), None)
     return found if sizes is None else sizes.of.scratch(dims, found)
 

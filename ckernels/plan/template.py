@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..base.native import runtime
 from ..graph.sizes import Size, Written, value_of
 
 TABLES = ("instrs", "ptrs", "dims")
@@ -55,9 +56,7 @@ class Template:
 
     def fill(self, symbols):
         """Arguments of a C Plan with tags from 0; None where these shapes are of another class."""
-        from .. import _runtime
-
-        sizes = _runtime.sizes(self.code, self.args, self.assumed, np.array(symbols, np.int64))
+        sizes = runtime.sizes(self.code, self.args, self.assumed, np.array(symbols, np.int64))
         if sizes is None:
             return None
         found = {}
@@ -96,15 +95,13 @@ class Template:
 
     def fill_arena(self, ptrs, sizes):
         """Add to the rows of `ptrs` where their buffers lie; the bytes of all, or None."""
-        from .. import _runtime
-
         arena = self.arena
         bytes_of = arena["sizes"]
         at, rows = arena["patch"]
         if len(at):
             bytes_of = bytes_of.copy()
             bytes_of[at] = sizes[rows]
-        stacked = _runtime.stack(bytes_of, arena["starts"], arena["below"])
+        stacked = runtime.stack(bytes_of, arena["starts"], arena["below"])
         if stacked is None:
             return None
         offsets, total = stacked
@@ -118,8 +115,6 @@ class Template:
 
         kind: see `classes.c`. None where a call of Python has arguments that change with the sizes.
         """
-        from .. import _runtime
-
         if self.calls:
             return None
         specs = [
@@ -147,7 +142,7 @@ class Template:
             ints(specs, 4),
         )
         sized = [(k, ints(c[2])) for k, c in enumerate(self.constants) if type(c) is tuple]
-        return _runtime.Class(plan, tables, sized)
+        return runtime.Class(plan, tables, sized)
 
     @staticmethod
     def constant(c, sizes):

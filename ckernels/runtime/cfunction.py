@@ -11,6 +11,7 @@ import re
 import numpy as np
 
 from ..base.errors import ArgumentError, NotSupported, ShapeError
+from ..base.native import runtime
 from ..graph.shapes import show
 
 # The signatures, in the order of src/python/cfunction.c; all end with the entry itself.
@@ -33,12 +34,10 @@ class CFunction:
     """
 
     def __init__(self, function, signature, arrays, free):
-        from .. import _runtime
-
         kind = kind_of(signature)
         self.signature, self.function = SIGNATURES[kind], function
         try:
-            self._entry = _runtime.CFunction(function, arrays, free)
+            self._entry = runtime.CFunction(function, arrays, free)
         except ValueError as problem:
             raise NotSupported(
                 f"{function!r} has no C function: {problem}; a C function runs "

@@ -25,6 +25,7 @@ from ..base.errors import (
     user_line,
     with_line,
 )
+from ..base.native import runtime
 from ..compiler import CompilerMissing
 from ..compiler.toolchain import install_hint
 from ..graph.pickled import Graph
@@ -40,12 +41,8 @@ from .program import Program, bind_reference, show_assumption
 from .shared import Shared, apply_updates, finish, pickled, updating
 from .state import snapshot
 
-try:
-    from .. import _runtime
-except ImportError:  # installed without a compiler
-    _runtime = None
-else:
-    check_records(_runtime)
+if runtime is not None:
+    check_records(runtime)
 
 SHAPES = 64  # sets of shapes whose rewritten graph an interpreted function keeps
 _warned = False
@@ -185,7 +182,7 @@ class Spec(Arguments):
             from .debug import CheckedFunction  # start-up: seldom used
 
             return CheckedFunction(self)
-        if self.mode == "reference" or _runtime is None:
+        if self.mode == "reference" or runtime is None:
             if self.mode != "reference":
                 no_runtime()
             return ReferenceFunction(self)
@@ -287,8 +284,8 @@ def _spec(graph, inputs, outputs, kept):
     return Spec(ins, outs, list(zip(rest[:half], rest[half:])), **kept)
 
 
-if _runtime is not None:
-    copyreg.pickle(_runtime.Function, pickled)
+if runtime is not None:
+    copyreg.pickle(runtime.Function, pickled)
 
 
 class CompiledFunction(Shared):
@@ -304,7 +301,7 @@ class CompiledFunction(Shared):
         """The C callable; it owns this object, which refers to it weakly."""
         spec = self.spec
         index = {id(n): i for i, n in enumerate(spec.cells)}
-        fast = _runtime.Function(
+        fast = runtime.Function(
             bind=self.bind,
             coerce=spec.coerce,
             fail=self.fail,
@@ -531,14 +528,14 @@ def apply_flags():
     global _applied
     wanted = (config.openmp, config.blas, config.pool)
     before = _applied or DEFAULTS
-    if _runtime is None or wanted == before:
+    if runtime is None or wanted == before:
         return
     if not config.openmp:
-        _runtime.set_num_threads(1)
+        runtime.set_num_threads(1)
     elif not before[0]:
-        _runtime.set_num_threads(None)
+        runtime.set_num_threads(None)
     if config.blas != before[1]:
-        _runtime.blas_use(config.blas or None)
+        runtime.blas_use(config.blas or None)
     if config.pool != before[2]:
-        _runtime.pool_limit(config.pool)
+        runtime.pool_limit(config.pool)
     _applied = wanted

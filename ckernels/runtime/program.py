@@ -16,6 +16,7 @@ from .. import compiler
 from ..base import collector, locks
 from ..base.config import config
 from ..base.errors import CKernelsError, KernelsMissing, OutOfMemory, ShapeError, with_line
+from ..base.native import runtime
 from ..graph.node import current_line
 from ..graph.shapes import show
 from ..graph.sizes import LEAST, ShapeClass
@@ -216,8 +217,6 @@ class Program:
 
     def plan(self, arrays):
         """The same; OverflowError or MemoryError where a number is beyond all addresses."""
-        from .. import _runtime
-
         with self.lock:
             self.bound = self.shapes_of(arrays)
             kind, symbols = kind_of(self, arrays)
@@ -232,7 +231,7 @@ class Program:
             self.peak_bytes = max(self.peak_bytes, arguments["arena"])
             self.serial += 1
             arguments["instrs"][:, 1] += self.serial * SERIAL
-            plan = _runtime.Plan(**arguments)
+            plan = runtime.Plan(**arguments)
             self.told[self.serial] = found.told
             weakref.finalize(plan, self.told.pop, self.serial, None).atexit = False
             fast = self.callable and self.callable()
@@ -482,7 +481,6 @@ def leaves_of(program, arrays, sizes, least=LEAST, particular=False):
 
 def bind_reference(program, arrays):
     """A Plan of one call of the reference interpreter: used where kernels cannot be compiled."""
-    from .. import _runtime  # start-up
     from ..ops import reference  # start-up
 
     leaves, concrete = program.interpreted(program.shapes_of(arrays))
@@ -509,7 +507,7 @@ def bind_reference(program, arrays):
 
     index = {id(n): i for i, n in enumerate(program.cells)}
     split = len(program.outputs)
-    return _runtime.Plan(
+    return runtime.Plan(
         instrs=np.array([(2, 0, 0, 0, 0, 1, 1, 1)], dtype=np.int64),
         ptrs=np.array(ptrs, dtype=np.int64).reshape(-1, 3),
         dims=np.zeros(0, np.int64),

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..base import locks
 from ..base.dtypes import is_discrete
+from ..base.native import runtime
 from ..graph.node import item, make, new_uid
 from ..graph.sizes import LEAST, ShapeClass, Written
 from ..graph.walk import leaves, rebuild, toposort
@@ -101,8 +102,6 @@ class StagedFunction(Shared):
     def follow(self, stage, shapes, env):
         """The Stage after `stage` for these shapes of its known leaves: found by their class, else
         planned."""
-        from .. import _runtime
-
         of, sized, kind, symbols = ShapeClass(), {n: a.shape for n, a in env.items()}, [], []
         numbers = dict(sized)
         for i, (node, shape) in enumerate(zip(stage.known, shapes)):
@@ -115,7 +114,7 @@ class StagedFunction(Shared):
             sized[node] = tuple(made)
         known, symbols = stage.classes.setdefault(tuple(kind), []), ints(symbols)
         for tables, following in known:
-            if _runtime.sizes(*tables, symbols) is not None:
+            if runtime.sizes(*tables, symbols) is not None:
                 return following
         cuts = self.next_cuts(stage.roots, sized)
         if cuts and self.next_cuts(cuts, numbers) != cuts:

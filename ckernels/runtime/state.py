@@ -7,12 +7,11 @@ extension was not built.
 import numpy as np
 
 from ..base import locks
+from ..base.native import runtime
 
-try:
-    from .. import _runtime
-    from .._runtime import Cell
-except ImportError:  # installed without a compiler
-    _runtime = None
+if runtime is not None:
+    Cell = runtime.Cell
+else:
 
     class Cell:
         """Holds one array; `set` replaces it, so that readers keep what they have."""
@@ -34,16 +33,16 @@ _exchange = locks.lock()  # without the runtime: reading and writing several var
 
 def snapshot(stores):
     """The arrays of several Stores, all read at one moment."""
-    if _runtime is not None:
-        return _runtime.values(tuple(store.cell for store in stores))
+    if runtime is not None:
+        return runtime.values(tuple(store.cell for store in stores))
     with _exchange:
         return [store.get() for store in stores]
 
 
 def exchange(stores, arrays):
     """Give several Stores copies of `arrays`, all at one moment."""
-    if _runtime is not None:
-        _runtime.assign(tuple(store.cell for store in stores), tuple(arrays))
+    if runtime is not None:
+        runtime.assign(tuple(store.cell for store in stores), tuple(arrays))
         return
     with _exchange:
         for store, array in zip(stores, arrays):

@@ -6,7 +6,7 @@ Other calls do not do so, as inputs cannot be updated in place: new values are c
 
 from contextlib import contextmanager
 
-from .. import _runtime
+from ..base.native import runtime
 from ..graph.node import make, new_uid
 from ..graph.walk import rebuild
 from .shared import Shared, apply_updates
@@ -44,8 +44,8 @@ def value_of(variable):
 def held(stores):
     """A context in which no other function updates these variables: it waits for those that do."""
     cells = tuple(store.cell for store in stores)
-    _runtime.hold(cells, True)
+    runtime.hold(cells, True)
     try:
         yield
     finally:
-        _runtime.hold(cells, False)
+        runtime.hold(cells, False)

@@ -12,13 +12,14 @@ import hashlib
 import json
 import math
 import os
-import sys
 from types import SimpleNamespace
 
 import numpy as np
 
 from .. import compiler
 from ..base.config import config
+from ..base.native import runtime
+from ..base.version import VERSION
 from ..compiler import process
 from ..graph.folding import of_sizes
 from ..graph.node import Literal, make, new_uid
@@ -51,7 +52,7 @@ def code_version():
     global _code
     if _code is None:
         root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        found, rooms, version = [], [root], sys.modules["ckernels"].__version__
+        found, rooms, version = [], [root], VERSION
         for room in rooms:
             for entry in os.scandir(room):
                 if entry.name.endswith((".py", ".in", ".so")):
@@ -317,8 +318,6 @@ def describe_instruction(instr, numbers):
 def load(key, kind, symbols, order):
     """(what `save` kept for these shapes, its kernels' records, the Build), all of them None where
     there is none, and under which key a new plan is to be kept."""
-    from .. import _runtime
-
     around = settings()
     for number in range(CLASSES):
         at = numbered(key, kind, number, around)
@@ -328,7 +327,7 @@ def load(key, kind, symbols, order):
         end = 8 + int.from_bytes(body[:8], "little")
         head = json.loads(body[8:end])
         arrays = read_arrays(head["arrays"], body, end)
-        if _runtime.sizes(*arrays[:3], np.array(symbols, np.int64)) is None:
+        if runtime.sizes(*arrays[:3], np.array(symbols, np.int64)) is None:
             continue
         build = compiler.fetch([k[1] for k in head["kernels"]])
         if build is None:

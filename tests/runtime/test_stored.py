@@ -203,7 +203,7 @@ def test_plans_of_another_version_are_not_read(monkeypatch):
     """Also where a packager gave the files of both versions one time, and their sizes agree."""
     found = []
     for version in ("1.0", "1.1", "1.0"):
-        monkeypatch.setattr(K, "__version__", version)
+        monkeypatch.setattr(stored, "VERSION", version)
         monkeypatch.setattr(stored, "_code", None)
         found.append(stored.code_version())
     assert found[0] == found[2] != found[1]

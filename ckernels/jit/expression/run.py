@@ -14,10 +14,11 @@ import numpy as np
 
 from ...autodiff import reverse
 from ...base.errors import ArgumentError, NotSupported, UsageError
+from ...base.native import runtime
 from ...graph.node import Node, make, new_uid
 from ...numpy.promote import supported
 from ...ops import sum as total
-from ...runtime.function import _runtime, make_function
+from ...runtime.function import make_function
 from .build import NUMPY_MEANING, WEAK, Arrays, Nodes, walk
 from .tree import parse
 
@@ -79,7 +80,7 @@ class Evaluator:
             if len(found.functions) >= FUNCTIONS:
                 found.functions.clear()
             function = found.functions[keys] = self.compiled(found, keys)
-        if _runtime is not None and type(function) is _runtime.Function:
+        if runtime is not None and type(function) is runtime.Function:
             found.last = function
         return function
 
