@@ -505,8 +505,8 @@ class Lowering:
 
 
 def stride_class(step):
-    """0, 1 or "n": what a kernel knows of a stride."""
-    return 0 if step == 0 else 1 if step == 1 else "n"
+    """-1, 0, 1 or "n": what a kernel knows of a stride."""
+    return step if type(step) is int and -1 <= step <= 1 else "n"
 
 
 def moves(strides):

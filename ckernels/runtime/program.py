@@ -23,6 +23,7 @@ from ..graph.sizes import LEAST, ShapeClass
 from ..graph.walk import toposort
 from ..plan.concrete import DataDecides, concretise, unknown
 from . import choice, stored
+from .kinds import kind_of, leaves_of, written_kind
 
 SERIAL = 1 << 20  # tags of instructions: number of the plan * SERIAL + position
 EMITTED = 4096  # kernels whose C text is kept; older ones are emitted again
@@ -396,87 +397,6 @@ class Contiguous:
 
     def __init__(self, shape):
         self.shape = tuple(shape)
-
-
-def kind_of(program, arrays, least=LEAST):
-    """(the kind by which classes of shapes are looked up, the values of their symbols).
-
-    The kind says of each input whether it is contiguous, and of each size that is not declared
-    whether it is 0, 1 or larger, since each of these needs a plan of its own. Larger sizes are
-    symbols, and so are strides other than 0 and 1. least: 1 makes sizes of 1 symbols too.
-    """
-    kind, symbols = [], []
-
-    def add(values, plain):
-        for value in values:
-            kind.append(value if plain(value) else None)
-            if not plain(value):
-                symbols.append(value)
-
-    def small(n):
-        return n < least
-
-    for node, array in zip(program.inputs, arrays):
-        add([n for n, d in zip(array.shape, node.shape) if d is None], small)
-        contiguous = array.flags.c_contiguous
-        kind.append(contiguous)
-        if not contiguous:
-            add([s // array.itemsize for s in array.strides], plain_stride)
-    for node in program.cells:
-        if None in node.shape:
-            shape = program.bound[node]
-            add([n for n, d in zip(shape, node.shape) if d is None], small)
-    return tuple(kind), symbols
-
-
-def plain_stride(s):
-    """Whether a plan holds for this stride (in elements) alone: strides of 0 and 1."""
-    return 0 <= s < 2
-
-
-def written_kind(program, arrays, least=LEAST):
-    """The kind of these arrays as the runtime reads it: see classes.c."""
-    written = []
-    for node, array in zip(program.inputs, arrays):
-        written.append(array.ndim)
-        for n, declared in zip(array.shape, node.shape):
-            written.append(n if declared is not None else -1 if n >= least else -2 - n)
-        written.append(int(array.flags.c_contiguous))
-        if not array.flags.c_contiguous:
-            steps = [s // array.itemsize for s in array.strides]
-            written.extend(s if plain_stride(s) else -1 for s in steps)
-    return written
-
-
-def leaves_of(program, arrays, sizes, least=LEAST, particular=False):
-    """({leaf: shape}, {input: strides in elements where they are not contiguous}): the numbers of
-    `kind_of` as symbols of `sizes`, a ShapeClass; particular: each one is assumed to stay."""
-    shapes, strides = {}, {}
-
-    def symbol(origin, name, value, low):
-        made = sizes.symbol(origin, name, value, low)
-        return int(made) if particular else made
-
-    def shape(where, node, found):
-        name = node.name or f"{where[0]} {where[1]}"
-        return tuple(
-            n if d is not None or n < least else symbol((*where, k), f"{name}.shape[{k}]", n, 1)
-            for k, (d, n) in enumerate(zip(node.shape, found))
-        )
-
-    for i, (node, array) in enumerate(zip(program.inputs, arrays)):
-        shapes[node] = shape(("input", i), node, array.shape)
-        if not array.flags.c_contiguous:
-            name = node.name or f"input {i}"
-            steps = [s // array.itemsize for s in array.strides]
-            strides[node] = tuple(
-                s if plain_stride(s) else symbol(("stride", i, k), f"{name}.strides[{k}]", s, None)
-                for k, s in enumerate(steps)
-            )
-    for i, node in enumerate(program.cells):
-        if None in node.shape:
-            shapes[node] = shape(("variable", i), node, program.bound[node])
-    return shapes, strides
 
 
 def bind_reference(program, arrays):

@@ -7,6 +7,14 @@ of a chunk, then for each operand its strides (inner where it is no constant, ou
 from .. import passes
 
 
+def steps(j, stride):
+    """`j` steps of a stride, both as text."""
+    if "0" in (j, stride):
+        return "0"
+    j = j if stride == "1" or j.isalnum() else f"({j})"
+    return {"1": j, "-1": f"-{j}"}.get(stride, f"{j} * {stride}")
+
+
 class Nest:
     """One kernel and the printer that gets its statements."""
 
@@ -55,7 +63,7 @@ class Nest:
             inner, far, run = self.strides[i]
             terms = [f"{v} * {s}" for v, s in zip(names, far if level == "a" else run)]
             if extra and inner != "0":
-                terms.append(extra if inner == "1" else f"{extra} * {inner}")
+                terms.append(steps(extra, inner))
             source = f"a{i}" if level == "b" else "0" if op.role == "index" else self.base(i)
             self.c.move(i, f"{level}{i}{tag}", source, terms)
 
@@ -65,7 +73,7 @@ class Nest:
     def place(self, i, pointer, j, tag=""):
         """Where operand i has element j; of a running index, its number there."""
         inner = self.strides[i][0]
-        at = "0" if inner == "0" else j if inner == "1" else f"{j} * {inner}"
+        at = steps(j, inner)
         if self.k.operands[i].role != "index":
             return f"{pointer}{i}{tag}[{at}]"
         if pointer == "x":  # no index variable has moved it yet

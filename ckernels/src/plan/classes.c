@@ -6,6 +6,8 @@
    whose variables change their shapes, are left to Python. */
 #include "python/python.h"
 
+#include <stdlib.h>
+
 /* The tables a class is made of, int64 all; `_AT` are flat positions in a table, `_ROWS` the sizes
    that go there. KIND says of each input: its dimensions, then for each axis the size, UNKNOWN or,
    where it was not declared, SMALL - size for 0 and 1; then whether it is C-contiguous and, if not,
@@ -14,6 +16,8 @@
 enum { KIND, CODE, ARGS, ASSUMED, INSTRS_AT, INSTRS_ROWS, ROWS, ROWS_AT, ROWS_ROWS, DIMS_AT,
        DIMS_ROWS, BYTES, BYTES_AT, BYTES_ROWS, STARTS, BELOW, SLOTS, SPECS, TABLES };
 enum { UNKNOWN = -1, SMALL = -2 };
+enum { STRIDED, CONTIGUOUS, DENSE };
+enum { ANY = 2 };
 
 typedef struct {
     PyObject_HEAD
@@ -99,12 +103,14 @@ static int kind_fits(ck_class *c)
             return 0;
         for (int64_t i = 0; i < nd; i++)
             c->n_symbols += *k++ == UNKNOWN;
-        if (!*k++) {
-            if (nd > end - k)
+        int64_t lies = *k++, words = lies == DENSE ? nd : lies == STRIDED ? 2 * nd : 0;
+        if (lies < STRIDED || lies > DENSE || words > end - k)
+            return 0;
+        for (int64_t i = 0; i < words; i++, k++)
+            if (lies == STRIDED && i < nd)
+                c->n_symbols += *k == ANY;
+            else if ((*k < 0 ? ~*k : *k) >= nd)
                 return 0;
-            for (int64_t i = 0; i < nd; i++)
-                c->n_symbols += *k++ == UNKNOWN;
-        }
     }
     return 1;
 }
@@ -181,6 +187,61 @@ PyType_Spec ck_class_spec = {
 
 /* ---- using ---- */
 
+/* A stride in bytes; that of an axis of size 1 says nothing and counts as 0. */
+static int64_t stride_of(PyArrayObject *a, int64_t axis)
+{
+    return PyArray_DIM(a, axis) == 1 ? 0 : PyArray_STRIDE(a, axis);
+}
+
+/* Whether an array is dense in this order of its axes (~k for axis k), whichever way they run. */
+static int is_dense(PyArrayObject *a, const int64_t *order)
+{
+    int64_t step = PyArray_ITEMSIZE(a);
+    for (int i = PyArray_NDIM(a) - 1; i >= 0; i--) {
+        int64_t axis = order[i] < 0 ? ~order[i] : order[i], n = PyArray_DIM(a, axis);
+        if (llabs(stride_of(a, axis)) != (n == 1 ? 0 : step))
+            return 0;
+        step *= n;
+    }
+    return 1;
+}
+
+/* Whether the axes run backwards that an order says. */
+static int runs_so(PyArrayObject *a, const int64_t *order)
+{
+    for (int i = 0; i < PyArray_NDIM(a); i++) {
+        int64_t stride = stride_of(a, order[i] < 0 ? ~order[i] : order[i]);
+        if (order[i] < 0 ? stride > 0 : stride < 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* Whether the strides of an array are of these classes and its axes in this order: those of size 1
+   first, then by size of their strides, then by number. Writes the strides that are symbols. */
+static int is_strided(PyArrayObject *a, const int64_t *k, int64_t **symbols)
+{
+    int nd = PyArray_NDIM(a);
+    int64_t size = PyArray_ITEMSIZE(a);
+    const int64_t *order = k + nd;
+    for (int j = 0; j < nd; j++) {
+        int64_t stride = stride_of(a, j);
+        int plain = stride >= -size && stride <= size;
+        if (stride % size || (k[j] == ANY ? plain : stride != k[j] * size))
+            return 0;
+        if (k[j] == ANY)
+            *(*symbols)++ = stride / size;
+    }
+    for (int i = 0; i + 1 < nd; i++) {
+        int64_t one = order[i], next = order[i + 1];
+        int wide = PyArray_DIM(a, one) != 1, next_wide = PyArray_DIM(a, next) != 1;
+        int64_t far = llabs(stride_of(a, one)), near = llabs(stride_of(a, next));
+        if (wide != next_wide ? wide : far != near ? far < near : one > next)
+            return 0;
+    }
+    return !is_dense(a, order);          /* which is a class of its own */
+}
+
 /* Write the symbols of these shapes; 0 where they are of another kind. */
 static int read_symbols(const ck_class *c, const ck_function *fn, PyArrayObject *const *arrays,
                         int64_t *symbols)
@@ -198,17 +259,13 @@ static int read_symbols(const ck_class *c, const ck_function *fn, PyArrayObject 
             if (want == UNKNOWN)
                 *symbols++ = n;
         }
-        int contiguous = PyArray_IS_C_CONTIGUOUS(a);
-        if (*k++ != contiguous)
+        int64_t lies = *k++;
+        if ((lies == CONTIGUOUS) != !!PyArray_IS_C_CONTIGUOUS(a))
             return 0;
-        for (int j = 0; !contiguous && j < nd; j++) {
-            int64_t want = *k++, size = PyArray_ITEMSIZE(a), stride = PyArray_STRIDE(a, j);
-            if (stride % size || (want == UNKNOWN ? stride == 0 || stride == size
-                                                  : stride != want * size))
-                return 0;
-            if (want == UNKNOWN)
-                *symbols++ = stride / size;
-        }
+        if (lies == DENSE ? !is_dense(a, k) || !runs_so(a, k)
+                          : lies == STRIDED && !is_strided(a, k, &symbols))
+            return 0;
+        k += lies == DENSE ? nd : lies == STRIDED ? 2 * nd : 0;
     }
     return k == end;
 }

@@ -1,0 +1,150 @@
+"""How the arrays of a call lie, as classes of shapes know it.
+
+Each input is contiguous, or dense in another order of its axes (transposed, reversed), or strided:
+then its strides are numbers of the call, and the class knows which are 0, 1 or -1 and how they are
+ordered. All of that decides loops and the order of sums, so it is part of the kind by which plans
+are found. What a plan computes is not known here.
+"""
+
+from typing import NamedTuple
+
+from ..graph.sizes import LEAST
+
+DENSE, STRIDED = 2, 0  # beside 1 for contiguous, as classes.c reads them
+ANY = 2  # a stride that a class does not know
+PLAIN = (-1, 0, 1)  # strides (in elements) for each of which a kernel is another one
+
+
+class Lie(NamedTuple):
+    """order: the axes, the outermost in memory first; ~k for an axis k that runs backwards, where
+    the array is dense. strides: in elements, None where the array is dense."""
+
+    order: tuple
+    strides: tuple = None
+
+
+def lie(array):
+    """The Lie of an array; None where it is C-contiguous.
+
+    The stride of an axis of size 1 says nothing: it counts as 0.
+
+    >>> import numpy as np
+    >>> lie(np.zeros((2, 3))), lie(np.zeros((2, 3)).T)
+    (None, Lie(order=(1, 0), strides=None))
+    >>> lie(np.zeros((2, 3))[:, ::-1]), lie(np.zeros((4, 6))[::2, ::2])
+    (Lie(order=(0, -2), strides=None), Lie(order=(0, 1), strides=(12, 2)))
+    """
+    if array.flags.c_contiguous:
+        return None
+    size = array.itemsize
+    strides = tuple(0 if n == 1 else s // size for n, s in zip(array.shape, array.strides))
+    order = in_memory(strides, array.shape)
+    step = 1
+    for k in reversed(order):
+        if abs(strides[k]) != (step if array.shape[k] != 1 else 0):
+            return Lie(order, strides)
+        step *= array.shape[k]
+    return Lie(tuple(~k if strides[k] < 0 else k for k in order))
+
+
+def in_memory(strides, shape):
+    """The axes from the largest stride to the smallest; those of size 1 come first."""
+    return tuple(sorted(range(len(shape)), key=lambda k: (shape[k] != 1, -abs(strides[k]))))
+
+
+def dense_strides(order, shape):
+    """Strides of an array of this shape that is dense in this order; see Lie.
+
+    >>> dense_strides((1, 0), (2, 3)), dense_strides((0, -2), (2, 3))
+    ((1, 2), (3, -1))
+    """
+    strides, step = [0] * len(shape), 1
+    for k in reversed(order):
+        axis, n = (k, shape[k]) if k >= 0 else (~k, shape[~k])
+        strides[axis] = step if k >= 0 else -step
+        if not (type(n) is int and n < 2):
+            step = step * n
+    return tuple(strides)
+
+
+def kind_of(program, arrays, least=LEAST):
+    """(the kind by which classes of shapes are looked up, the values of their symbols).
+
+    The kind says of each input how it lies, and of each size that is not declared whether it is 0,
+    1 or larger, since each of these needs a plan of its own. Larger sizes are symbols, and so are
+    strides other than the plain ones. least: 1 makes sizes of 1 symbols too.
+    """
+    kind, symbols = [], []
+
+    def add(values, plain):
+        for value in values:
+            kind.append(value if plain(value) else None)
+            if not plain(value):
+                symbols.append(value)
+
+    def small(n):
+        return n < least
+
+    for node, array in zip(program.inputs, arrays):
+        add([n for n, d in zip(array.shape, node.shape) if d is None], small)
+        found = lie(array)
+        kind.append(found and found.order)
+        if found and found.strides is not None:
+            kind.append("strided")
+            add(found.strides, PLAIN.__contains__)
+    for node in program.cells:
+        if None in node.shape:
+            shape = program.bound[node]
+            add([n for n, d in zip(shape, node.shape) if d is None], small)
+    return tuple(kind), symbols
+
+
+def written_kind(program, arrays, least=LEAST):
+    """The kind of these arrays as the runtime reads it: see classes.c."""
+    written = []
+    for node, array in zip(program.inputs, arrays):
+        written.append(array.ndim)
+        for n, declared in zip(array.shape, node.shape):
+            written.append(n if declared is not None else -1 if n >= least else -2 - n)
+        found = lie(array)
+        if found is None:
+            written.append(1)
+        elif found.strides is None:
+            written += [DENSE, *found.order]
+        else:
+            steps = [s if s in PLAIN else ANY for s in found.strides]
+            written += [STRIDED, *steps, *found.order]
+    return written
+
+
+def leaves_of(program, arrays, sizes, least=LEAST, particular=False):
+    """({leaf: shape}, {input: strides in elements where they are not contiguous}): the numbers of
+    `kind_of` as symbols of `sizes`, a ShapeClass; particular: each one is assumed to stay."""
+    shapes, strides = {}, {}
+
+    def symbol(origin, name, value, low):
+        made = sizes.symbol(origin, name, value, low)
+        return int(made) if particular else made
+
+    def shape(where, node, found):
+        name = node.name or f"{where[0]} {where[1]}"
+        return tuple(
+            n if d is not None or n < least else symbol((*where, k), f"{name}.shape[{k}]", n, 1)
+            for k, (d, n) in enumerate(zip(node.shape, found))
+        )
+
+    for i, (node, array) in enumerate(zip(program.inputs, arrays)):
+        shapes[node] = shape(("input", i), node, array.shape)
+        found = lie(array)
+        if found and found.strides is None:
+            strides[node] = dense_strides(found.order, shapes[node])
+        elif found:
+            name = node.name or f"input {i}"
+            strides[node] = tuple(
+                s if s in PLAIN else symbol(("stride", i, k), f"{name}.strides[{k}]", s, None)
+                for k, s in enumerate(found.strides)
+            )
+    for i, node in enumerate(program.cells):
+        if None in node.shape:
+            shapes[node] = shape(("variable", i), node, program.bound[node])
+    return shapes, strides

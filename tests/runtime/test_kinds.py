@@ -1,0 +1,145 @@
+"""How arrays lie, as classes of shapes know it: transposed, reversed, strided arrays, axes of
+size 1 and 0, each in the class that its loops need, whatever was called before."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import as_strided
+
+import ckernels as K
+from ckernels.runtime.kinds import dense_strides, kind_of, lie, written_kind
+
+BASE = np.arange(4 * 6 * 10, dtype="float64").reshape(4, 6, 10)
+VIEWS = {
+    "C": lambda x: x,
+    "F": lambda x: x.transpose(2, 1, 0).copy().transpose(2, 1, 0),
+    "channels": lambda x: x.transpose(0, 2, 1).copy().transpose(0, 2, 1),
+    "first two turned": lambda x: x.transpose(1, 0, 2).copy().transpose(1, 0, 2),
+    "reversed last": lambda x: x[:, :, ::-1].copy()[:, :, ::-1],
+    "reversed first": lambda x: x[::-1].copy()[::-1],
+    "reversed all": lambda x: x[::-1, ::-1, ::-1].copy()[::-1, ::-1, ::-1],
+    "every second": lambda x: np.repeat(x, 2, 2)[:, :, ::2],
+    "a part of F": lambda x: np.repeat(x.transpose(2, 1, 0), 2, 0).transpose(2, 1, 0)[:, :, ::2],
+    "backwards by two": lambda x: np.repeat(x[:, :, ::-1], 2, 2)[:, :, ::-2],
+}
+
+
+def test_dense_and_strided_arrays_are_told_apart():
+    x = np.zeros((2, 3, 4))
+    assert lie(x) is None
+    assert lie(x.T) == ((2, 1, 0), None)
+    assert lie(x[::-1]) == ((~0, 1, 2), None)
+    assert lie(x[:, ::-1].T) == ((2, ~1, 0), None)
+    assert lie(x[:, :, ::2]) == ((0, 1, 2), (12, 4, 2))
+    assert lie(x[:, :2]) == ((0, 1, 2), (12, 4, 1))  # padded: near to dense and not dense
+    assert lie(x[:, :, :0]) is None  # nothing is read
+    assert lie(np.broadcast_to(np.zeros(4), (3, 4))) == ((1, 0), (0, 1))
+
+
+def test_the_stride_of_an_axis_of_one_says_nothing():
+    x = as_strided(np.zeros(100), (3, 1, 4), (8, 777 * 8, 24))
+    assert lie(x) == ((1, 2, 0), None)
+    assert lie(as_strided(np.zeros(100), (3, 1, 4), (16, 8, 48))) == ((1, 2, 0), (2, 0, 6))
+    assert lie(as_strided(np.zeros(100), (1, 1), (16, 8))) is None
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4), (1, 3, 4), (3, 1, 2), (2, 1, 1), (5,), (1, 1, 6)])
+def test_dense_strides_are_those_of_the_array(shape):
+    for perm in itertools.permutations(range(len(shape))):
+        for signs in itertools.product((1, -1), repeat=len(shape)):
+            x = np.zeros([shape[p] for p in perm]).transpose(np.argsort(perm))
+            x = x[tuple(slice(None, None, s) for s in signs)]
+            found = lie(x)
+            if found is None:
+                continue
+            assert found.strides is None
+            wanted = [s // 8 for s in x.strides]
+            for k, (got, want) in enumerate(zip(dense_strides(found.order, shape), wanted)):
+                assert shape[k] == 1 or got == want
+
+
+def function(build, ndim=3, dtype="float64"):
+    return K.function([K.placeholder((None,) * ndim, dtype=dtype)], build)
+
+
+def build_of(what):
+    x = K.placeholder((None, None, None), dtype="float64")
+    return K.function([x], {"sum": K.sum(K.exp(x * 1e-3), axis=(0, 2)), "add": x + 1}[what])
+
+
+@pytest.mark.parametrize("what", ["sum", "add"])
+def test_what_a_call_gives_does_not_depend_on_the_calls_before(what):
+    """Each layout first, then after each other one: the same bits, and the layout of the result."""
+    fresh = {}
+    for name, view in VIEWS.items():
+        result = build_of(what)(view(BASE))
+        np.testing.assert_allclose(
+            result, np.exp(BASE * 1e-3).sum((0, 2)) if what == "sum" else BASE + 1, 1e-14
+        )
+        fresh[name] = result
+    f = build_of(what)
+    for first, second in itertools.permutations(VIEWS, 2):
+        for name in (first, second):
+            result = f(VIEWS[name](BASE[:3]))  # another size, through the class
+            result = f(VIEWS[name](BASE))
+            assert result.tobytes("A") == fresh[name].tobytes("A"), (first, second)
+            assert result.strides == fresh[name].strides
+
+
+def test_the_runtime_finds_the_class_that_python_finds():
+    """A new size of a known layout is planned without Python, one of another layout is not."""
+    x = K.placeholder((None, None, None), dtype="float64")
+    f = K.function([x], K.sqrt(x))
+    for name, view in VIEWS.items():
+        f(view(BASE))
+        known = f.stats()["classes"]
+        for n, m, k in ((4, 6, 8), (3, 5, 7), (2, 2, 2)):
+            part = np.abs(np.ascontiguousarray(BASE[:n, :m, :k]))
+            np.testing.assert_array_equal(f(view(part)), np.sqrt(part))
+        assert f.stats()["classes"] == known, name
+    assert f.stats()["classes"] == len(VIEWS) - 1  # steps of 2 and -2 are numbers of one class
+
+
+def test_kinds_tell_layouts_apart():
+    x = K.placeholder((None, None, None), dtype="float64")
+    program = K.function([x], x + 1).info.program
+    kinds = {kind_of(program, [view(BASE)])[0] for view in VIEWS.values()}
+    assert len(kinds) == len(VIEWS) - 1
+    assert len({tuple(written_kind(program, [view(BASE)])) for view in VIEWS.values()}) == len(
+        kinds
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8", "bool", "float16"])
+@pytest.mark.parametrize("shape", [(67,), (1,), (0,), (5, 33), (3, 1), (0, 4), (2, 3, 37)])
+def test_reversed_axes(dtype, shape):
+    rng = np.random.default_rng(3)
+    x = np.asarray(rng.integers(0, 2 if dtype == "bool" else 100, shape), dtype)
+    y = np.asarray(rng.integers(0, 2 if dtype == "bool" else 100, shape), dtype)
+    a, b = (K.placeholder((None,) * len(shape), dtype=dtype) for _ in "ab")
+    f = K.function([a, b], [K.maximum(a, b), K.equal(a, b), a[..., ::-1], K.cast(a, "float32")])
+    for signs in itertools.product((1, -1), repeat=len(shape)):
+        key = tuple(slice(None, None, s) for s in signs)
+        for p, q in ((x[key], y[key]), (x[key], y), (x, y[key])):
+            wanted = np.maximum(p, q), p == q, p[..., ::-1], p.astype("float32")
+            for got, want in zip(f(p, q), wanted):
+                np.testing.assert_array_equal(got, want)
+
+
+def test_a_reversed_vector_is_a_class_of_its_own():
+    x = K.placeholder((None,), dtype="float32")
+    f = K.function([x], K.maximum(x, 3))
+    f(np.ones(100, "float32")[::-1])
+    assert "[-i]" in f.source() and "* d[" not in f.source()
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("name", ["sum", "max", "argmax", "any", "prod"])
+def test_reductions_over_reversed_axes(name, axis):
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 5, (37, 70)).astype("int32")
+    p = K.placeholder((None, None), dtype="int32")
+    f = K.function([p], getattr(K, name)(p, axis=axis))
+    for view in (x[::-1], x[:, ::-1], x[::-1, ::-1], x[::-1].T, x.T[::-1, ::-1]):
+        np.testing.assert_array_equal(f(view), getattr(np, name)(view, axis=axis))
