@@ -73,10 +73,17 @@ def test_infinities_and_nan_in_short_rows(name):
     assert forms(x) == ["columns"]
 
 
-def test_the_form_does_not_depend_on_sizes_that_change():
-    _, forms = compiled(BODIES["softmax"], (None, None))
-    for shape in ((40, 10), (40, 20), (4, 10), (1000, 15), (33, 3)):
-        assert forms(RNG.standard_normal(shape).astype("float32")) == ["rows"]
+@pytest.mark.parametrize("name", BODIES)
+def test_a_length_that_only_a_call_knows_is_asked(name):
+    """One plan below the length of a vector and one from there on, whichever came first."""
+    shapes = ((40, 10), (40, 20), (4, 10), (1000, 15), (33, 16), (33, 3), (2, 4), (1, 3))
+    for order in (shapes, shapes[::-1]):
+        f, forms = compiled(BODIES[name], (None, None))
+        for shape in order:
+            forms(RNG.standard_normal(shape).astype("float32"))
+        found = {k["form"] for k in f.stats()["kernels"]}
+        assert found == {"columns", "rows"}
+        assert f.stats()["classes"] <= 4  # short, long, one row; small and other domains
 
 
 @pytest.mark.parametrize(

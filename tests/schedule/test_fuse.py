@@ -141,8 +141,11 @@ def test_epilogue_of_a_product():
         lambda x, w, b: ops.tanh(ops.matmul(x, w) + b), numbers(9, 5), numbers(5, 7), numbers(7)
     )
     assert [s.name for s in steps] == ["matmul then add+tanh"]
-    steps, _ = plan(lambda x, w: ops.softmax(ops.matmul(x, w), -1), numbers(9, 5), numbers(5, 7))
-    assert len(steps) == 1 and steps[0].kernel.form == "rows"
+    for columns, form in ((7, "columns"), (20, "rows")):
+        steps, _ = plan(
+            lambda x, w: ops.softmax(ops.matmul(x, w), -1), numbers(9, 5), numbers(5, columns)
+        )
+        assert len(steps) == 1 and steps[0].kernel.form == form
 
 
 def test_a_sum_over_rows_of_a_product_is_no_epilogue():
