@@ -36,7 +36,9 @@ def qr(x, mode="reduced"):
 def eigh(x, lower=True):
     """(w, v): rising eigenvalues and orthonormal eigenvectors (columns) of symmetric matrices.
 
-    Only one triangle is read. The gradient needs distinct eigenvalues.
+    Only one triangle is read. A cost that is a function of `x` itself, whichever signs and bases
+    of equal eigenvalues are found, has its gradient at equal eigenvalues too; second derivatives
+    need different ones (they are NaN there).
 
     >>> w, v = K.eigh(np.array([[2.0, 0.0], [1.0, 2.0]]))
     >>> w.eval()

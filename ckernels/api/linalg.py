@@ -104,7 +104,9 @@ def fill_diagonal(x, val):
 def svd(x, full_matrices=False, compute_uv=True):
     """(U, S, V) with x = U . diag(S) . V, as NumPy: reduced, singular values falling.
 
-    full_matrices: square U and V, which have no gradient. compute_uv=False: S alone.
+    full_matrices: square U and V. compute_uv=False: S alone. A cost that is a function of `x`
+    itself, whichever signs and bases of equal values are found, has its gradient at equal values
+    too; second derivatives need different ones.
 
     >>> u, s, v = K.svd(np.diag([3.0, 4.0]))
     >>> s.eval()

@@ -1,14 +1,16 @@
 """Reverse accumulation: cotangents walk a graph backwards from the cost, op by op.
 
-The heart of reverse.py, by itself because the gradients of scans and of checkpoints run it on
-graphs of their own.
+The heart of reverse.py, by itself because the gradients of scans, of checkpoints and of spectra
+run it on graphs of their own.
 """
+
+import numpy as np
 
 from .. import ops
 from ..base import dtypes
 from ..base.errors import DisconnectedError, with_line
-from ..graph.node import making_for
-from ..graph.op import having
+from ..graph.node import make, making_for, new_uid
+from ..graph.op import Op, having
 from ..graph.walk import toposort
 
 COMPLEX_RULES = having("knows_complex")
@@ -84,3 +86,38 @@ def _backward(node, g):
         parts = node.op.grad(node, ops.conj(g))  # of an analytic function: g times conj(f')
         return parts and [None if p is None else ops.conj(p) for p in parts]
     return node.op.grad(node, g)
+
+
+# --- along a direction ------------------------------------------------------------------------
+
+
+# A cotangent of zeros that equals no other node. What is linear in it has a derivative without it.
+Op(
+    "seed",
+    "elementwise",
+    lambda attrs, x: (x.dtype, x.shape),
+    lambda attrs, x: np.zeros_like(x),
+    lambda node, g: (None,),
+    "0",
+    ulp=0,
+    doc="Zeros like x, different from every other node.",
+)
+
+
+def along(nodes, targets, points):
+    """The derivatives of `nodes` as `targets` move along `points`, zeros where they do not depend.
+
+    What accumulates from a cotangent u is linear in u; that from it, with the points, is J v and
+    does not depend on u.
+    """
+    results = []
+    for node in nodes:
+        seed = make("seed", (node,), {"uid": new_uid()})
+        rows = accumulate({node: seed}, targets)
+        starts = {}
+        for row, point in zip(rows, points):
+            if row is not None:
+                starts[row] = ops.add(starts[row], point) if row in starts else point
+        out = accumulate(starts, [seed])[0] if starts else None
+        results.append(ops.zeros_like(node) if out is None else out)
+    return results

@@ -11,17 +11,16 @@ import numpy as np
 
 from .. import ops
 
-# scan_gradient has the rule of scan, recompute that of checkpoint.
+# scan_gradient has the rule of scan, recompute that of checkpoint, spectra those of eigh and svd.
 from ..base import collector, dtypes
 from ..base.errors import ArgumentError, DisconnectedError, DTypeError, ShapeError, with_line
 from ..graph.node import as_node, constant, line_of, make, new_uid
-from ..graph.op import Op
 from ..graph.printing import location
 from ..graph.shapes import show
 from ..graph.walk import consumers, rebuild, toposort
 from ..ops.shape import sized, times
-from . import recompute, scan_gradient  # noqa: F401
-from .accumulate import accumulate, carries
+from . import recompute, scan_gradient, spectra  # noqa: F401
+from .accumulate import accumulate, along, carries
 
 __all__ = ["grad", "Lop", "Rop", "jacobian", "hessian", "hessian_vector"]
 
@@ -199,37 +198,13 @@ def Lop(f, wrt, v, consider_constant=(), disconnected="raise"):  # noqa: N802
     return results if isinstance(wrt, (list, tuple)) else results[0]
 
 
-# A cotangent of zeros that equals no other node. What is linear in it has a derivative without it.
-Op(
-    "seed",
-    "elementwise",
-    lambda attrs, x: (x.dtype, x.shape),
-    lambda attrs, x: np.zeros_like(x),
-    lambda node, g: (None,),
-    "0",
-    ulp=0,
-    doc="Zeros like x, different from every other node.",
-)
-
-
 def Rop(f, wrt, v):  # noqa: N802
     """The Jacobian of `f` times `v` (shapes of `wrt`): a node for a node `f`, a list for a list.
 
-    Lop(f, wrt, u) is linear in u; its own Lop with `v` is J v and does not depend on u. Where `f`
-    does not depend on `wrt` the result is zeros.
+    Where `f` does not depend on `wrt` the result is zeros.
     """
     fs = [as_node(n) for n in (f if isinstance(f, (list, tuple)) else [f])]
-    targets, vs = _pairs(wrt, v, "Rop")
-    results = []
-    for node in fs:
-        seed = make("seed", (node,), {"uid": new_uid()})
-        rows = accumulate({node: seed}, targets)
-        starts = {}
-        for row, point in zip(rows, vs):
-            if row is not None:
-                starts[row] = ops.add(starts[row], point) if row in starts else point
-        out = accumulate(starts, [seed])[0] if starts else None
-        results.append(ops.zeros_like(node) if out is None else out)
+    results = along(fs, *_pairs(wrt, v, "Rop"))
     return results if isinstance(f, (list, tuple)) else results[0]
 
 

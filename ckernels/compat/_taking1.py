@@ -8,6 +8,7 @@ epsilon and image_dim_ordering) and ckernels' become one and the same.
 import json
 import os
 import sys
+import types
 
 from ..api import config as settings
 from ..base.config import config
@@ -24,6 +25,8 @@ SHARED = (
     "image_dim_ordering",
     "set_image_dim_ordering",
 )  # fmt: skip
+# Their default dim_ordering is 'th' in the documents of Keras 1, and in Keras 1.2.2 the setting.
+FIRST_DOCUMENTED = ("conv2d", "pool2d", "spatial_2d_padding")
 
 
 def install(like=None):
@@ -64,7 +67,16 @@ def _fill():
         f"(ckernels.compat.keras1 in its place, with the convolutions of {_windows1.arithmetic})\n"
     )
     own = ("backend", "install", "legacy_weight_ordering", "set_legacy_weight_ordering")
-    return _replacing.names_of(keras1, *own)
+    names = _replacing.names_of(keras1, *own)
+    return {**names, **{name: _as_configured(names[name]) for name in FIRST_DOCUMENTED}}
+
+
+def _as_configured(function):
+    """`function` whose default dim_ordering is the configured one."""
+    defaults = tuple("default" if d == "th" else d for d in function.__defaults__)
+    made = types.FunctionType(function.__code__, function.__globals__, None, defaults)
+    made.__doc__ = function.__doc__
+    return made
 
 
 def settle(common):

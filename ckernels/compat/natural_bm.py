@@ -130,8 +130,8 @@ def solve(a, b):
 
 
 def svd(x):
-    """U, the singular values and V transposed, of a matrix."""
-    return _linalg.svd(x)
+    """[U, the singular values, V transposed] of a matrix; U and V are square, as in Theano."""
+    return list(_linalg.svd(x, full_matrices=True))
 
 
 def variable(value, dtype=None, name=None):

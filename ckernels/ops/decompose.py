@@ -1,7 +1,8 @@
 """Decompositions: solve, inverse, det, cholesky, eigh, svd, qr, pinv, through LAPACK inside NumPy.
 
-The gradients are the standard ones (Giles 2008, Murray 2016, Townsend 2016); those of eigh and svd
-need distinct values. float16 computes in float32, integers in a float. Leading axes are a batch.
+The gradients are the standard ones (Giles 2008, Murray 2016); those of eigh and svd, which differ
+where values are equal, are in autodiff/spectra.py. float16 computes in float32, integers in a
+float. Leading axes are a batch.
 """
 
 import numpy as np
@@ -9,13 +10,12 @@ import numpy as np
 from ..base import dtypes, given
 from ..base.errors import ShapeError
 from ..graph.node import item, make
-from ..graph.op import Op
+from ..graph.op import Op, rules
 from ..graph.shapes import broadcast, show
-from .base import cast, expand, operands, to_node, unbroadcast
-from .elementwise import add, mul, neg, sub, true_div, where
+from .base import cast, expand, operands, to_node, unbroadcast, zeros_like
+from .elementwise import add, mul, neg, sub
 from .filling import eye, tril
 from .linalg import matmul
-from .logic import eq
 from .movement import swapaxes
 from .reduce import sum
 from .shape import size_of
@@ -269,10 +269,10 @@ def solve(a, b):
 # --- several outputs --------------------------------------------------------------------------
 
 
-def _parts(node, g):
+def parts_of(node, g):
     """(outputs, cotangents with zeros for None) of a node with several outputs."""
     outs = [item(node, i) for i in range(len(node.outs))]
-    return outs, [mul(o, 0) if c is None else c for o, c in zip(outs, g)]
+    return outs, [zeros_like(o) if c is None else c for o, c in zip(outs, g)]
 
 
 def diagonal_matrix(v):
@@ -281,26 +281,15 @@ def diagonal_matrix(v):
     return mul(expand(v, (v.ndim,)), eye(n, n, 0, v.dtype))
 
 
-def _gaps(v):
-    """1 / (v_j - v_i), zero on the diagonal (and where values are equal)."""
-    d = sub(expand(v, (v.ndim - 1,)), expand(v, (v.ndim,)))
-    same = eq(d, 0)
-    return where(same, 0, true_div(1, where(same, 1, d)))
-
-
-def _grad_eigh(node, g):
-    (w, v), (gw, gv) = _parts(node, g)
-    inner = add(diagonal_matrix(gw), mul(_gaps(w), chain(swapped(v), gv)))
-    s = chain(v, inner, swapped(v))
-    # NumPy reads the lower triangle only: what falls on the upper one belongs to its mirror image.
-    return (sub(tril(add(s, swapped(s))), mul(eye_like(s), s)),)
+def _grad_values(node, g):
+    return rules("gradient")[node.op.name](node, g)
 
 
 eigh = square_op(
     "eigh",
     lambda x: tuple(np.linalg.eigh(x)),
     lambda x: [(x.dtype, x.shape[:-1]), (x.dtype, x.shape)],
-    _grad_eigh,
+    _grad_values,
     "(w, v): rising eigenvalues and orthonormal eigenvectors of symmetric matrices, of which "
     "the lower triangle is read.",
 )
@@ -322,25 +311,6 @@ def _any_op(name, fn, outs, grad, doc):
     return _decomposition(name, infer, fn, grad, doc)
 
 
-def _grad_svd(node, g):
-    """Townsend 2016, for distinct singular values; with the parts outside the range of U and V."""
-    (u, s, vt), (gu, gs, gvt) = _parts(node, g)
-    v, gv = swapped(vt), swapped(gvt)
-    f = _gaps(mul(s, s))
-    s_row, s_column = expand(s, (s.ndim - 1,)), expand(s, (s.ndim,))
-    utu, vtv = chain(swapped(u), gu), chain(swapped(v), gv)
-    inner = add(
-        add(mul(mul(f, sub(utu, swapped(utu))), s_row), diagonal_matrix(gs)),
-        mul(s_column, mul(f, sub(vtv, swapped(vtv)))),
-    )
-    total = chain(u, inner, vt)
-    inverse_s = true_div(1, s_row)
-    outside_u = sub(gu, chain(u, utu))
-    outside_v = sub(gv, chain(v, vtv))
-    total = add(total, chain(mul(outside_u, inverse_s), vt))
-    return (add(total, chain(u, swapped(mul(outside_v, inverse_s)))),)
-
-
 _svd = _any_op(
     "svd",
     lambda x: tuple(np.linalg.svd(x, full_matrices=False)),
@@ -349,7 +319,7 @@ _svd = _any_op(
         (x.dtype, x.shape[:-2] + (_smaller(x),)),
         (x.dtype, x.shape[:-2] + (_smaller(x), x.shape[-1])),
     ],
-    _grad_svd,
+    _grad_values,
     "(u, s, v) with x = u diag(s) v: s falls, u and v are reduced (NumPy's full_matrices=False).",
 )
 _svd_full = _any_op(
@@ -360,15 +330,15 @@ _svd_full = _any_op(
         (x.dtype, x.shape[:-2] + (_smaller(x),)),
         (x.dtype, x.shape[:-2] + (x.shape[-1], x.shape[-1])),
     ],
-    None,
-    "(u, s, v) as svd, with square u and v; it has no gradient.",
+    _grad_values,
+    "(u, s, v) as svd, with square u and v.",
 )
 
 
 def svd(x, full_matrices=False, compute_uv=True):
     """(u, s, v) with x = u diag(s) v, or s alone if not compute_uv.
 
-    s falls; u and v are square with full_matrices (without a gradient then), else reduced.
+    s falls; u and v are square with full_matrices, else reduced.
     """
     parts = _svd_full(x) if full_matrices and compute_uv else _svd(x)
     return parts if compute_uv else parts[1]
@@ -379,7 +349,7 @@ def _grad_qr(node, g):
     x = node.inputs[0]
     if None not in x.shape[-2:] and x.shape[-2] < x.shape[-1]:
         raise ShapeError(f"qr of shape {show(x.shape)} has no gradient: it needs rows >= columns")
-    (q, r), (gq, gr) = _parts(node, g)
+    (q, r), (gq, gr) = parts_of(node, g)
     m = sub(chain(r, swapped(gr)), chain(swapped(gq), q))
     symmetric = add(tril(m, -1), swapped(tril(m)))  # the lower triangle copied to the upper one
     return (swapped(_solve(r, swapped(add(gq, chain(q, swapped(symmetric)))))),)

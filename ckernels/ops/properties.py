@@ -99,7 +99,7 @@ WITHOUT = {
                          "left_shift", "right_shift", "isnan", "isinf", "isfinite", "any", "all",
                          "argmax", "argmin"), NO_FLOATS),
         **dict.fromkeys(("moment2", "ifelse", "either", "first_equal"), LATE),
-        **dict.fromkeys(("svd_full", "qr_full", "eig"),
+        **dict.fromkeys(("qr_full", "eig"),
                         "its full or complex factors are not differentiable in general"),
         "unknown_slope": "it stands for a derivative that has no formula",
         "iota": "its elements follow from their index"},

@@ -252,6 +252,28 @@ def test_convolutions_that_only_a_call_decides():
         compiled([u, v], convolve2d(u, v, mode="valid"))(np.zeros((3, 5)), np.zeros((4, 2)))
 
 
+@pytest.mark.parametrize("uplo", ["L", "U"])
+def test_eigenvectors_and_their_gradient_at_equal_eigenvalues(uplo):
+    """PyTensor's own gradient divides by zero there; d sum(b * exp(x)) is known by differences."""
+    b = RNG.normal(size=(3, 3))
+    w, v = pt.linalg.eigh(x, uplo) if hasattr(pt.linalg, "eigh") else pt.nlinalg.eigh(x, uplo)
+    cost = ((v * pt.exp(w)) @ v.T * b).sum()
+    f = compiled([x], [cost, pytensor.grad(cost, x)])
+    assert bridge.report(f) == []
+    turned = np.linalg.qr(X[:3])[0]
+    for values in ([1.0, 1.0, 2.0], [2.0, 2.0, 2.0], [0.5, 1.0, 2.0]):
+        a = turned * np.array(values) @ turned.T
+        want = np.zeros((3, 3))
+        for i, j in zip(*np.tril_indices(3)):
+            for step, weight in ((1, 8), (-1, -8), (2, -1), (-2, 1)):
+                moved = a.copy()
+                moved[i, j] += step * 1e-4
+                moved[j, i] = moved[i, j]
+                want[i, j] += weight * f(moved)[0] / 12e-4
+        want = want if uplo == "L" else want.T
+        np.testing.assert_allclose(f(a)[1], want, rtol=1e-7, atol=1e-7)
+
+
 def test_a_matrix_without_a_cholesky_factor_gives_nan_as_pytensor_does():
     f = compiled([x], pt.linalg.cholesky(x))
     assert np.isnan(f(-np.eye(3))).all()

@@ -7,6 +7,7 @@ import pytest
 from clients import keras_numpy as oracle
 from clients.keras_support import settings
 
+from ckernels.base.config import config
 from ckernels.compat import keras1 as K
 
 from .keras1_signatures import DOCUMENTED, USED
@@ -346,3 +347,28 @@ def test_scipy_misc_gets_only_what_it_lacks():
     misc = types.SimpleNamespace(imread="theirs")
     P.add(misc)
     assert misc.imread == "theirs" and misc.imsave is P.imsave
+
+
+def test_without_a_dim_ordering():
+    """The documents say 'th'; what Keras 1.2.2 itself is given takes the configured one."""
+    from ckernels.compat import _taking1
+
+    padded = np.pad(IMAGE, ((0, 0), (1, 1), (2, 2), (0, 0)))
+    kernel = drawn(2, 2, 3, 4)
+    for name in _taking1.FIRST_DOCUMENTED:
+        ours, given = getattr(K, name), _taking1._as_configured(getattr(K, name))
+        assert inspect.signature(ours).parameters["dim_ordering"].default == "th"
+        assert inspect.signature(given).parameters["dim_ordering"].default == "default"
+        assert given.__doc__ == ours.__doc__ and given.__name__ == name
+    pad = _taking1._as_configured(K.spatial_2d_padding)
+    convolve = _taking1._as_configured(K.conv2d)
+    pool = _taking1._as_configured(K.pool2d)
+    with config.change(image_data_format="channels_last"):
+        assert pad(K.variable(IMAGE), (1, 2)).eval().shape == padded.shape
+        assert convolve(K.variable(IMAGE), K.variable(kernel)).eval().shape == (2, 4, 5, 4)
+        assert pool(K.variable(IMAGE), (2, 3)).eval().shape == (2, 4, 4, 3)
+    with config.change(image_data_format="channels_first"):
+        np.testing.assert_array_equal(
+            pad(K.variable(IMAGE), (1, 2)).eval(),
+            K.spatial_2d_padding(K.variable(IMAGE), (1, 2)).eval(),
+        )

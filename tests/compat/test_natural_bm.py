@@ -232,8 +232,13 @@ def test_linear_algebra():
     well = a + 2 * np.eye(4, dtype="float32")
     check(B.solve(B.variable(well), B.variable(v)), np.linalg.solve(well, v), rtol=1e-4)
     check(B.solve(B.variable(well), B.variable(b)), np.linalg.solve(well, b), rtol=1e-4)
-    for got, want in zip(B.svd(B.variable(a)), np.linalg.svd(a)):
-        assert got.eval().shape == want.shape
+    for x in (a, rand(3, 4), rand(4, 3)):  # a list of full factors, as Theano's
+        found = B.svd(B.variable(x))
+        assert type(found) is list
+        for got, want in zip(found, np.linalg.svd(x)):
+            assert got.eval().shape == want.shape
+    u, s, w = (x.eval() for x in B.svd(B.variable(rand(3, 4))))
+    np.testing.assert_allclose(u * s @ w[:3], rand(3, 4), atol=1e-5)
     u, s, w = (x.eval() for x in B.svd(B.variable(a)))
     np.testing.assert_allclose(u * s @ w, a, atol=1e-5)
     np.testing.assert_allclose(s, np.linalg.svd(a)[1], rtol=1e-5)

@@ -538,6 +538,39 @@ def decomposition(rng):
     return Case(build, [x])
 
 
+@case("svd_full")
+def full_factors(rng):
+    """Functions of the matrix: a basis of what is outside its range is any."""
+    m, n = [(3, 2), (2, 3), (2, 2)][int(rng.integers(3))]
+    x = numbers(rng, (m, n), -0.2, 0.2) + np.eye(m, n) * np.array([3.0, 1.0, 0.4])[:n]
+    below = (Ellipsis, slice(min(m, n), None))
+
+    def build(x):
+        u, s, v = ops.svd(x, True)
+        outside = [ops.getitem(part, below) for part in (u, ops.swapaxes(v, -1, -2))]
+        projections = [ops.matmul(part, ops.swapaxes(part, -1, -2)) for part in outside]
+        return [s, *projections, ops.square(ops.getitem(u, (..., slice(0, min(m, n)))))]
+
+    return Case(build, [x])
+
+
+@case("eigh", "svd", "settled")
+def equal_values(rng):
+    """Functions of a matrix through its equal eigenvalues, or equal singular values."""
+    q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    x = q * np.array([1.0, 1.0, 2.0]) @ q.T
+
+    def exponential(x):
+        w, v = ops.eigh(ops.mul(ops.add(x, ops.swapaxes(x, -1, -2)), 0.5))
+        return ops.matmul(ops.mul(v, ops.expand(ops.exp(w), (0,))), ops.swapaxes(v, -1, -2))
+
+    def of_singular_values(x):
+        u, s, v = ops.svd(x)
+        return ops.matmul(ops.mul(u, ops.expand(ops.square(ops.mul(s, s)), (0,))), v)
+
+    return Case([exponential, of_singular_values][int(rng.integers(2))], [x], order=1)
+
+
 @case("solve_triangular", "tril", "triu")
 def triangular_systems(rng):
     n, vector = int(rng.integers(1, 4)), bool(rng.integers(2))

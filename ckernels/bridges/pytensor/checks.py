@@ -93,11 +93,17 @@ def _run_agreed(attrs, *arrays):
     return arrays[0]
 
 
+def _grad(node, g):
+    """Of a check: its value is the first operand."""
+    return (g, *[None] * (len(node.inputs) - 1))
+
+
 Op(
     "pytensor_agreed",
     "composite",
     _infer_agreed,
     _run_agreed,
+    _grad,
     lower=lambda node: node.inputs[0],
     ulp=0,
     doc="The first operand; sizes of operands along attrs['axes'] must be equal.",
@@ -164,6 +170,7 @@ Op(
     "composite",
     _infer_specified,
     _run_specified,
+    grad=_grad,
     lower=_lower_specified,
     ulp=0,
     doc="The first operand, whose sizes must be those of the second (-1: any).",
@@ -231,6 +238,7 @@ Op(
     "composite",
     lambda attrs, x, *conditions: (x.dtype, x.shape),
     _run_asserted,
+    grad=_grad,
     lower=_lower_asserted,
     ulp=0,
     doc="The first operand if the others are true: attrs['call'] raises what PyTensor raises.",

@@ -7,6 +7,7 @@ gives NaN, and so do these.
 
 from .... import ops
 from ....autodiff.batch import NoBatchRule, batched
+from ....autodiff.spectra import from_eigenvalues
 from ....graph.node import make
 from ..checks import agreed
 from ..registry import TRANSLATIONS, Untranslated, find, translates
@@ -98,6 +99,20 @@ def cholesky(context, op, node, inputs):
 
 def _turned(x):
     return ops.swapaxes(x, -1, -2)
+
+
+@translates("Eigh")
+def eigh(context, op, node, inputs):
+    x = _real(node, inputs[0])
+    return list(ops.eigh(x if op.UPLO == "L" else _turned(x)))
+
+
+@translates("EighGrad")
+def eigh_gradient(context, op, node, inputs):
+    """By our rule, which has the limit where eigenvalues are equal; PyTensor divides by zero."""
+    _, *parts = [_real(node, x) for x in inputs]
+    found = from_eigenvalues(*parts)
+    return found if op.UPLO == "L" else _turned(found)
 
 
 @translates("SolveTriangular")
