@@ -104,7 +104,7 @@ def times_of_lines(function):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--data", default=DIGITS, help="an .npz file (default: the digits)")
     parser.add_argument("--epochs", type=int, help="default: 20 for the digits, 4 for larger sets")
     parser.add_argument("--seed", type=int, default=0)

@@ -34,7 +34,7 @@ def build(rng):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--steps", type=int, default=10000)
     steps = parser.parse_args().steps
 
@@ -43,7 +43,7 @@ def main():
     target = rng.integers(0, 2, SAMPLES).astype(np.float64)
 
     train, predict = build(rng)
-    start = time.perf_counter()
+    cost, start = np.nan, time.perf_counter()
     for step in range(steps):
         _, cost = train([data, target])
         if step in (0, 9, 99, 999) or step == steps - 1:

@@ -152,11 +152,14 @@ def compare(train, weights, data, settings, steps=50):
     """
     classes = weights[-1][0].shape[1]
     rng = np.random.default_rng(1)
-    work = []
+    (images, labels), work = data["train"], []
     while len(work) < steps:
-        work += batches(*data["train"], classes, settings, rng)
+        work += batches(images, labels, classes, settings, rng)
     by_hand = NumpyClassifier(weights)
-    steppers = {"ckernels": lambda *batch: train(batch), "NumPy": by_hand.train}
+    steppers = {
+        "ckernels": lambda *batch: train(batch),
+        "NumPy": lambda *batch: by_hand.train(*batch),
+    }
     seconds, losses = {}, {}
     for name, step in steppers.items():
         taken, losses[name] = [], []
@@ -223,7 +226,7 @@ def describe(name, function):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--data", default=DIGITS, help="an .npz file (default: the digits)")
     parser.add_argument("--epochs", type=int, help="default: 25 for the digits, 12 for larger sets")
     parser.add_argument("--seed", type=int, default=0)

@@ -66,7 +66,7 @@ def sample(model, draws, with_nutpie):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--nutpie", action="store_true")
     options = parser.parse_args()

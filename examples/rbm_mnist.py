@@ -257,7 +257,7 @@ def pictures(machine, data, folder, steps):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     add = parser.add_argument
     add("--data", default=DIGITS, help="an .npz file (default: the digits)")
     add("--pcd", action="store_true", help="persistent chains instead of ones that start at data")

@@ -35,6 +35,7 @@ ORDER = [
     "dask",
     "mpi",
     "cli",
+    "typing",  # types for annotations
     "theano",  # `python -m ckernels.theano`, which only calls compat/theano
 ]  # fmt: skip
 EXCEPTIONS = {

@@ -47,6 +47,7 @@ FILES = {
     "test_layers.py": "what all files import",
     "test_mirror.py": "the names of tests",
     "test_no_compiler.py": "all rooms without a C compiler",
+    "test_types.py": "build_tools/",
     "test_wheels.py": "build_tools/",
     "test_words.py": "the names of all files",
 }

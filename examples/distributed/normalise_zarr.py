@@ -70,7 +70,7 @@ def energy(y):
 
 
 def main():
-    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     options.add_argument("--size", type=float, default=8, help="GB of data")
     options.add_argument("--limit", type=float, default=2, help="GB of address space; 0: none")
     options.add_argument("--block", type=int, default=8192, help="rows of a block")

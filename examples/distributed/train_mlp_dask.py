@@ -19,7 +19,7 @@ import ckernels.dask
 
 
 def main():
-    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     options.add_argument("--scheduler", help="address of a scheduler")
     options.add_argument("--workers", type=int, default=2)
     options.add_argument("--epochs", type=int, default=12)

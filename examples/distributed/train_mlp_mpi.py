@@ -16,7 +16,7 @@ from ckernels.mpi import Batches, Trainer
 
 
 def main():
-    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     options.add_argument("--epochs", type=int, default=12)
     options.add_argument("--batch", type=int, default=64)
     options.add_argument("--checkpoint", help="folder for the state after each epoch")

@@ -251,7 +251,7 @@ def train_there(name, folder, machine="here"):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("--machine", choices=MACHINES, default="here")
     parser.add_argument("--only-export", metavar="FOLDER")

@@ -1,0 +1,141 @@
+"""What editors and type checkers know of `import ckernels as K`: stubs, written from here.
+
+`python -m build_tools.stubs` reads the signatures of what is public and writes
+`ckernels/__init__.pyi`, `ckernels/errors.pyi` and `ckernels/api/tensor.pyi`; the types are in
+`stub_types.py`, by the names of parameters and of functions. Stubs, since many functions are made
+of ops by one line each, which no checker can follow.
+"""
+
+import ast
+import inspect
+import textwrap
+from pathlib import Path
+
+import ckernels as K
+from build_tools import stub_types as types
+
+PACKAGE = Path(__file__).resolve().parents[1] / "ckernels"
+WIDTH = 96
+
+
+def typed(name, owner, parameter):
+    """The annotation of a parameter; ValueError where the table has none."""
+    key = parameter.name
+    found = types.OF_FUNCTION.get(f"{owner}.{key}") or types.OF_PARAMETER.get(key)
+    if found is None:
+        raise ValueError(f"build_tools/stub_types.py has no type for {key} of {name}")
+    optional = parameter.default is None and "None" not in found and found != "Any"
+    return f"{found} | None" if optional else found
+
+
+def parameter_text(name, owner, parameter):
+    """`axis: int = -1`, as a stub writes it."""
+    if parameter.name == "self":
+        return "self"
+    stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    text = f"{stars}{parameter.name}: {typed(name, owner, parameter)}"
+    if parameter.default is not parameter.empty:
+        value = parameter.default
+        text += f' = "{value}"' if isinstance(value, str) else f" = {value!r}"
+    return text
+
+
+def first_sentence(function):
+    """The first paragraph of a docstring: what an editor shows beside the signature."""
+    text = inspect.cleandoc(function.__doc__ or "").partition("\n\n")[0]
+    return " ".join(text.split())
+
+
+def definition(name, function, owner, result, indent=""):
+    """The lines of one function: `def name(...) -> result:` and its first sentence."""
+    parameters = inspect.signature(function).parameters.values()
+    parts = [parameter_text(name, owner, p) for p in parameters]
+    line = f"{indent}def {name}({', '.join(parts)}) -> {result}:"
+    if len(line) > WIDTH:
+        inner = "".join(f"{indent}    {p},\n" for p in parts)
+        line = f"{indent}def {name}(\n{inner}{indent}) -> {result}:"
+    said = first_sentence(function).replace("\\", "\\\\")
+    wrapped = textwrap.fill(
+        f'"""{said}"""', WIDTH, initial_indent=f"{indent}    ", subsequent_indent=f"{indent}    "
+    )
+    return f"{line}\n{wrapped}\n"
+
+
+def functions():
+    """The text of all public functions, in the order of their names."""
+    for name in sorted(K.__all__):
+        function = getattr(K, name)
+        if name in types.OVERLOADS:
+            yield types.OVERLOADS[name].strip("\n") + "\n"
+        elif inspect.isfunction(function):
+            yield definition(name, function, name, types.RESULT.get(name, "Tensor"))
+
+
+def classes():
+    """`from .api.x import Name as Name` for each public class but those of tensors."""
+    for name in sorted(K.__all__):
+        value = getattr(K, name)
+        if isinstance(value, type) and name not in ("Tensor", "Variable"):
+            module = value.__module__.removeprefix("ckernels.")
+            yield f"from .{module} import {name} as {name}\n"
+
+
+def package():
+    """The text of ckernels/__init__.pyi."""
+    head = types.HEAD.lstrip("\n") + "".join(classes()) + types.NAMES
+    return head + "\n" + "\n".join(functions())
+
+
+def methods(cls, of, inherited=()):
+    """The text of the methods and properties of a class, in the order of their names."""
+    for name in sorted(n for n in dir(cls) if n[0] != "_" and n not in inherited):
+        value = inspect.getattr_static(cls, name)
+        result = types.RESULT.get(f"{of}.{name}", "Tensor")
+        if isinstance(value, property):
+            yield f"    @property\n    def {name}(self) -> {result}: ...\n"
+            if value.fset:
+                yield f"    @{name}.setter\n    def {name}(self, value: {result}) -> None: ...\n"
+        else:
+            yield definition(name, getattr(cls, name), of, result, "    ")
+
+
+def tensors():
+    """The text of ckernels/api/tensor.pyi."""
+    operators = "".join(
+        f"    def __{name}__(self, other: TensorLike) -> Tensor: ...\n"
+        f"    def __r{name}__(self, other: TensorLike) -> Tensor: ...\n"
+        for name in types.OPERATORS
+    )
+    compared = "".join(
+        f"    def __{name}__(self, other: TensorLike) -> Tensor: ...\n" for name in types.COMPARED
+    )
+    inherited = dir(K.Tensor)
+    return types.TENSOR.lstrip("\n").format(
+        operators=operators,
+        compared=compared,
+        methods="\n".join(methods(K.Tensor, "Tensor")),
+        of_variables="\n".join(methods(K.Variable, "Variable", inherited)),
+    )
+
+
+def exceptions():
+    """The text of ckernels/errors.pyi."""
+    names = "".join(f"from .base.errors import {n} as {n}\n" for n in sorted(K.errors.__all__))
+    return types.ERRORS.lstrip("\n") + names
+
+
+def stubs():
+    """{path: text} of the files that are written from here."""
+    found = {
+        PACKAGE / "__init__.pyi": package(),
+        PACKAGE / "errors.pyi": exceptions(),
+        PACKAGE / "api" / "tensor.pyi": tensors(),
+    }
+    for text in found.values():
+        ast.parse(text)
+    return found
+
+
+if __name__ == "__main__":
+    for path, text in stubs().items():
+        path.write_text(text)

@@ -1,0 +1,70 @@
+"""Types for annotations: `from ckernels.typing import Function, Shape, TensorLike`.
+
+Nothing else of ckernels needs this file; type checkers read it with the stubs of the public names.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from numpy.typing import ArrayLike, DTypeLike
+
+from .api.sparsetensor import SparseTensor
+from .api.tensor import Tensor, Variable
+
+__all__ = ["DType", "Function", "Shape", "TensorLike", "Updates"]
+
+TensorLike: TypeAlias = Tensor | SparseTensor | ArrayLike | Sequence[Tensor]
+DType: TypeAlias = DTypeLike
+Shape: TypeAlias = int | Tensor | Sequence[int | Tensor | None]
+Updates: TypeAlias = (
+    Mapping[Variable, Any] | Iterable[tuple[Variable, Any] | list[Any] | None] | None
+)
+
+
+class Function(Protocol):
+    """What `K.function` gives: call it with arrays, with one list, or with keywords named as the
+    inputs. It returns a list where the outputs were a list, one array where they were one tensor.
+
+    >>> from ckernels.typing import Function
+    >>> x = K.placeholder((None,), name="x")
+    >>> double: Function = K.function([x], 2 * x)
+    >>> double(np.array([1.0, 2.0]))
+    array([2., 4.], dtype=float32)
+    """
+
+    name: str | None
+    inputs: Sequence[Any]
+    outputs: Sequence[Any]
+    updates: Sequence[Any]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+    def address(self, signature: str, *arrays: Any, bound: Mapping[Any, Any] | None = None) -> Any:
+        """A C function of this function, for other compiled code."""
+
+    def assumptions(self) -> list[str]:
+        """What the plan of the last call assumes of the sizes of the inputs."""
+
+    def copy(
+        self, swap: Any = None, delete_updates: bool = False, name: str | None = None
+    ) -> "Function":
+        """A function of the same graph on other variables, or without updates."""
+
+    def explain(self, rewrites: bool = False) -> str:
+        """What each instruction computes, and why it does not do more."""
+
+    @property
+    def optimised(self) -> list[Any]:
+        """Outputs and new values as rewritten for the last shapes."""
+
+    def profile_table(self) -> Any:
+        """What each instruction took, for functions made with `profile=True`."""
+
+    def source(self) -> str:
+        """The C of all kernels, after the first call."""
+
+    def stats(self) -> dict[str, Any]:
+        """What was built so far: nodes, instructions, kernels, bytes."""
+
+    def steps(self) -> list[str]:
+        """One line per instruction of the last plan, in order."""
