@@ -6,6 +6,8 @@ file only names what is public; some names hide Python's own (abs, all, any, max
 sum), as in Keras.
 """
 
+import importlib as _importlib
+
 from . import errors
 from .base import collector as _collector
 
@@ -369,7 +371,7 @@ _EXPRESSIONS = ("evaluate", "evaluate_grad", "re_evaluate")
 
 
 def __getattr__(name):
-    """K.sparse, K.jit and what evaluates text, loaded with the first use; hints for other names."""
+    """K.sparse, K.jit, K.numpy and what evaluates text, loaded with the first use; hints."""
     if name == "sparse":
         from .api import sparse  # start-up
 
@@ -378,6 +380,8 @@ def __getattr__(name):
         from .jit import jit_module  # start-up
 
         return jit_module
+    if name == "numpy":
+        return _importlib.import_module(".numpy", __name__)
     if name in _EXPRESSIONS:
         from .jit.expression import run  # start-up
 
@@ -392,7 +396,15 @@ def __getattr__(name):
 def __dir__():
     """What users may want: the public names, K.sparse before its first use too, no rooms."""
     return sorted(
-        {*__all__, "compat", "errors", "jit", "sparse", *(n for n in globals() if n[:2] == "__")}
+        {
+            *__all__,
+            "compat",
+            "errors",
+            "jit",
+            "numpy",
+            "sparse",
+            *(n for n in globals() if n[:2] == "__"),
+        }
     )
 
 

@@ -179,6 +179,8 @@ FLAGS = [
          "elements below which a kernel stays on one thread; 0 lets the cost model decide"),
     Flag("pool", byte_size, 512 << 20,
          "bytes of freed arrays of 1 MB and more that are kept for the next results; 0: none"),
+    Flag("lazy_from", count, 1 << 15,
+         "elements from which arrays of ckernels.numpy compute late, compiled; NumPy has the rest"),
     Flag("blas", text, "", "BLAS: empty looks for one, `builtin`, or the path of a library"),
 ]  # fmt: skip
 ALIASES = {"floatx": "floatX", "intx": "intX", "fuzz_factor": "epsilon",

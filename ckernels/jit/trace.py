@@ -7,14 +7,11 @@ branch of the trace; any other number ends it (`Asked`), and the call is NumPy's
 
 import numpy as np
 
-from .. import ops
 from ..base.errors import user_line
-from ..graph.node import constant, make, new_uid
+from ..graph.node import make, new_uid
 from ..graph.walk import rebuild, toposort
-from ..numpy.methods import VIEWS
-from ..numpy.promote import NUMPY, supported
-from ..numpy.rows import find
-from ..numpy.value import ArrayValue, call_ufunc, result, stored
+from ..numpy.owner import Owner
+from ..numpy.promote import supported
 from ..ops import reference
 from ..ops.shape import size_of
 from .number import PythonNumber
@@ -52,11 +49,14 @@ def placeholder(dtype, shape, name=None):
     return make("placeholder", (), attrs)
 
 
-class Trace:
+class Trace(Owner):
     """The owner of the Values of one run. answers: truth values that were given before; decide:
     function (node) -> value of a node for the arguments at hand, or None where there are none."""
 
+    numbers = (PythonNumber,)
+
     def __init__(self, answers=(), decide=None):
+        super().__init__()
         self.answers, self.decide, self.asked = list(answers), decide, []
         self.guards, self.inside, self.count = [], [], 0
 
@@ -70,6 +70,9 @@ class Trace:
 
     def refuse(self, what):
         raise Untraceable(what)
+
+    def foreign(self, array):
+        raise Untraceable("an array that the function did not get as an argument")
 
     def guard(self, node):
         """Note that the trace is right only where this truth value holds."""
@@ -105,130 +108,3 @@ class Trace:
     def size(self, node, axis):
         """The size of an axis that a trace serves many of."""
         return PythonNumber(self, size_of(node, axis), int, self.pin_sizes, True)
-
-    # ---- operands ------------------------------------------------------------------------------
-
-    def operand(self, x):
-        """`x` as an operand of a row."""
-        if isinstance(x, ArrayValue):
-            return x.read()
-        if isinstance(x, PythonNumber):
-            return x.weak()
-        if isinstance(x, (list, tuple)) and _traced_inside(x):
-            return self.array(x).read()
-        return x
-
-    def operands(self, args):
-        """The operands of a ufunc. A Python int that meets integers narrower than 64 bits is
-        pinned: whether it fits decides about an error."""
-        narrow = any(isinstance(a, (ArrayValue, np.ndarray, np.generic)) and a.dtype.kind in "iu"
-                     and a.dtype != np.int64 for a in args)  # fmt: skip
-        pinned = [narrow and isinstance(a, PythonNumber) and a.kind is int for a in args]
-        return [a.pin() if pin else self.operand(a) for a, pin in zip(args, pinned)]
-
-    def array(self, x, dtype=None):
-        """np.asarray(x, dtype), as a ArrayValue."""
-        dtype = None if dtype is None else supported(np.dtype(dtype))
-        if isinstance(x, ArrayValue):
-            if x.scalar or (dtype is not None and x.dtype != dtype):
-                return ArrayValue(self, ops.cast(x.read(), dtype or x.read().dtype), False, True)
-            return x
-        if isinstance(x, PythonNumber):
-            return ArrayValue(self, ops.cast(x.node, dtype or x.node.dtype), False, True)
-        if isinstance(x, (list, tuple)) and _traced_inside(x):
-            parts = [self.array(i, dtype) for i in x]
-            nodes = [p.read() for p in parts]
-            common = dtype or NUMPY.common([np.dtype(n.dtype) for n in nodes])
-            return ArrayValue(self, ops.stack([ops.cast(n, common) for n in nodes], 0), False, True)
-        array = np.asarray(x, dtype)
-        supported(array.dtype)
-        if type(x) is np.ndarray and array is x:
-            raise Untraceable("an array that the function did not get as an argument")
-        return ArrayValue(self, constant(array), False, True)
-
-    def key(self, value, key):
-        """(key over nodes, whether it gives a view, the mask where the key is one)."""
-        parts = key if isinstance(key, tuple) else (key,)
-        found, basic = [], True
-        for k in parts:
-            if isinstance(k, (ArrayValue, np.ndarray, list)):
-                node = self.array(k).read()
-                if node.dtype == "bool" and node.ndim == 0:
-                    raise Untraceable("an index that is a single truth value")
-                basic = basic and node.ndim == 0  # one place is a view, as an int is
-                found.append(node)
-            elif isinstance(k, slice):
-                found.append(slice(*[None if b is None else int(b)
-                                     for b in (k.start, k.stop, k.step)]))  # fmt: skip
-            elif k is None or k is Ellipsis:
-                found.append(k)
-            elif isinstance(k, (bool, np.bool_)):
-                raise Untraceable("an index that is a truth value")
-            else:
-                found.append(int(k.__index__()))
-        mask = found[0] if len(found) == 1 and not basic and found[0].dtype == "bool" else None
-        if Ellipsis in [f for f in found if f is Ellipsis] and basic:
-            found = _without_ellipsis(found, value.ndim)
-        return tuple(found), basic, mask
-
-    # ---- functions of NumPy --------------------------------------------------------------------
-
-    def call(self, function, args, kwargs):
-        """`function(*args, **kwargs)` of NumPy's, with Values among the arguments."""
-        first = args[0] if args else None
-        view = VIEWS.get(function)
-        if view is not None and (
-            isinstance(first, ArrayValue) or function.__name__[:7] == "atleast"
-        ):
-            return view(*args, **kwargs)
-        if isinstance(function, np.ufunc):
-            return call_ufunc(self, function, args, **kwargs)
-        row = find(function)
-        if row is None:
-            raise Untraceable(f"np.{function.__name__}, which is computed by NumPy")
-        masked = getattr(first, "masked", None)
-        if masked is not None and row.name in MASKED and len(args) == 1 and not kwargs:
-            return self.reduced(function, masked)
-        out = kwargs.pop("out", None)
-        args = [self.argument(a) for a in args]
-        kwargs = {k: self.argument(v) for k, v in kwargs.items()}
-        found = result(self, row.build(NUMPY, *args, **kwargs), not row.array)
-        if out is None:
-            return found
-        out[...] = found
-        return out
-
-    def reduced(self, function, masked):
-        """A sum or mean of what a mask shows, as one over all elements."""
-        whole, mask = masked
-        options = {"where": ops.broadcast_like(mask, whole)}
-        return result(self, find(function).build(NUMPY, whole, **options))
-
-    def argument(self, x):
-        """An argument of a function of NumPy's as its row takes it."""
-        if isinstance(x, PythonNumber) and x.kind is int:
-            return x.pin()  # a size, an axis, a count
-        if isinstance(x, (ArrayValue, PythonNumber)):
-            return self.operand(x)
-        if type(x) in (tuple, list) and _traced_inside(x):
-            return type(x)(self.argument(i) for i in x)
-        return x
-
-    def store(self, value, item):
-        """`item` stored into all of a ArrayValue."""
-        value.write(stored(self, item, value.read().dtype))
-
-
-MASKED = ("sum", "mean", "any", "all", "count_nonzero")
-
-
-def _traced_inside(x):
-    return any(isinstance(i, (ArrayValue, PythonNumber)) or (isinstance(i, (list, tuple)) and
-                                                  _traced_inside(i)) for i in x)  # fmt: skip
-
-
-def _without_ellipsis(key, ndim):
-    """A basic key with its ellipsis written out."""
-    at = next(i for i, k in enumerate(key) if k is Ellipsis)
-    used = sum(k is not None and k is not Ellipsis for k in key)
-    return key[:at] + [slice(None)] * (ndim - used) + key[at + 1 :]

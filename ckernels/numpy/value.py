@@ -14,7 +14,7 @@ from .. import ops
 from ..base.errors import NotSupported
 from ..graph.node import Node, constant
 from . import rows
-from .promote import NUMPY, Weak, kind_of, supported
+from .promote import Weak, kind_of, supported
 from .rows.base import as_operand, typed
 
 
@@ -131,7 +131,7 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
         node = self.read()
         if node.size is not None and node.size != 1 or node.ndim and node.size is None:
             self.owner.refuse("the truth value of an array of more than one element")
-        return self.owner.ask(ops.cast(ops.reshape(node, []), "bool"), "its truth value")
+        return bool(self.owner.ask(ops.cast(ops.reshape(node, []), "bool"), "its truth value"))
 
     def __float__(self):
         return float(self.owner.ask(self.read(), "float(x)"))
@@ -164,7 +164,7 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
         if method == "__call__":
             return call_ufunc(self.owner, ufunc, args, out, **options)
         options.pop("out", None)
-        node = found(NUMPY, ufunc, *[self.owner.operand(a) for a in args],
+        node = found(self.owner.rule, ufunc, *[self.owner.operand(a) for a in args],
                      **{k: self.owner.operand(v) if k == "where" else v
                         for k, v in options.items()})  # fmt: skip
         result = ArrayValue(self.owner, node, node.ndim == 0, True)
@@ -269,7 +269,7 @@ def call_ufunc(
     if options or casting != "same_kind":
         owner.refuse(f"{ufunc.__name__} with {', '.join(options) or 'casting'}")
     mask, operands = _masked(owner, args)
-    found = rows.ufunc(NUMPY, ufunc, *operands, dtype=dtype)
+    found = rows.ufunc(owner.rule, ufunc, *operands, dtype=dtype)
     several = isinstance(found, tuple)
     results = found if several else (found,)
     if mask is not None:
@@ -319,7 +319,8 @@ def result(owner, found, scalar=True):
     if isinstance(found, Node):
         return ArrayValue(owner, found, scalar and found.ndim == 0, True)
     if isinstance(found, (tuple, list)):
-        return type(found)(result(owner, f, scalar) for f in found)
+        values = [result(owner, f, scalar) for f in found]
+        return type(found)(*values) if hasattr(found, "_fields") else type(found)(values)
     return found
 
 

@@ -21,7 +21,8 @@ class Row(NamedTuple):
     build: of a ufunc build(*nodes of the dtypes of its loop) -> node or tuple of nodes; of another
     function build(rule, *args, **kwargs). array: a result of no dimensions is an array, where most
     of NumPy's functions return a scalar. reduction: build(node, axes) -> node of `ufunc.reduce`.
-    identity: what `ufunc.reduce` gives for no elements, None without such.
+    python: a function of NumPy's whose own
+    code, run over values, is the row.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Row(NamedTuple):
     array: bool = False
     reduction: Callable | None = None
     running: Callable | None = None
+    python: Callable | None = None
 
 
 def row(*functions, array=False):

@@ -1,5 +1,7 @@
 """Rows of products and of linear algebra."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from ... import ops
@@ -160,9 +162,15 @@ def det(rule, a):
     return ops.det(*_floats(rule, a))
 
 
+@lru_cache
+def named(function, *shape):
+    """The class of named tuples that a function of np.linalg returns."""
+    return type(function(np.ones(shape)))
+
+
 @row(np.linalg.slogdet)
 def slogdet(rule, a):
-    return tuple(ops.slogdet(*_floats(rule, a)))
+    return named(np.linalg.slogdet, 1, 1)(*ops.slogdet(*_floats(rule, a)))
 
 
 @row(np.linalg.cholesky)

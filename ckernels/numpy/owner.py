@@ -1,0 +1,179 @@
+"""Owner: who makes ArrayValues and knows what an index is and which row a function of NumPy has.
+
+This one refuses all that only a number can answer. `ckernels.jit` has one that computes truth
+values from the arguments at hand; rows that are NumPy's own Python code run under this one.
+"""
+
+import numpy as np
+
+from .. import ops
+from ..base.errors import NotSupported
+from ..graph.node import constant
+from ..graph.walk import toposort
+from ..ops import reference
+from .methods import VIEWS
+from .promote import NUMPY, supported
+from .rows import find
+from .value import ArrayValue, call_ufunc, result, stored
+
+
+class Owner:
+    """The owner of ArrayValues. rule: their promotion; numbers: classes of traced numbers."""
+
+    numbers = ()
+
+    def __init__(self, rule=NUMPY):
+        self.rule = rule
+
+    # ---- what values ask -----------------------------------------------------------------------
+
+    def made(self):
+        """Note that an array was made."""
+
+    def refuse(self, what):
+        """Raise what ends the trace: `what` cannot be done."""
+        raise NotSupported(what)
+
+    def ask(self, node, what, kind=None):
+        """The value of a node, in Python."""
+        if not any(n.op.name in ("placeholder", "variable") for n in toposort([node])):
+            return reference.evaluate([node], {})[0][()]
+        return self.refuse(what)
+
+    def foreign(self, array):
+        """Refuse an array that is met in the middle of a trace, where it may change later."""
+
+    def pin_sizes(self):
+        """Make sizes part of the trace."""
+        self.refuse("a size that is unknown")
+
+    def size(self, node, axis):
+        """The size of an axis that is unknown."""
+        return self.refuse("a size that is unknown")
+
+    # ---- operands ------------------------------------------------------------------------------
+
+    def operand(self, x):
+        """`x` as an operand of a row."""
+        if isinstance(x, ArrayValue):
+            return x.read()
+        if isinstance(x, self.numbers):
+            return x.weak()
+        if isinstance(x, (list, tuple)) and self.inside_of(x):
+            return self.array(x).read()
+        return x
+
+    def operands(self, args):
+        """The operands of a ufunc. A Python int that meets integers narrower than 64 bits is
+        pinned: whether it fits decides about an error."""
+        narrow = any(isinstance(a, (ArrayValue, np.ndarray, np.generic)) and a.dtype.kind in "iu"
+                     and a.dtype != np.int64 for a in args)  # fmt: skip
+        pinned = [narrow and isinstance(a, self.numbers) and a.kind is int for a in args]
+        return [a.pin() if pin else self.operand(a) for a, pin in zip(args, pinned)]
+
+    def array(self, x, dtype=None):
+        """np.asarray(x, dtype), as a ArrayValue."""
+        dtype = None if dtype is None else supported(np.dtype(dtype))
+        if isinstance(x, ArrayValue):
+            if x.scalar or (dtype is not None and x.dtype != dtype):
+                return ArrayValue(self, ops.cast(x.read(), dtype or x.read().dtype), False, True)
+            return x
+        if isinstance(x, self.numbers):
+            return ArrayValue(self, ops.cast(x.node, dtype or x.node.dtype), False, True)
+        if isinstance(x, (list, tuple)) and self.inside_of(x):
+            parts = [self.array(i, dtype) for i in x]
+            nodes = [p.read() for p in parts]
+            common = dtype or self.rule.common([np.dtype(n.dtype) for n in nodes])
+            return ArrayValue(self, ops.stack([ops.cast(n, common) for n in nodes], 0), False, True)
+        array = np.asarray(x, dtype)
+        supported(array.dtype)
+        if type(x) is np.ndarray and array is x:
+            self.foreign(array)
+        return ArrayValue(self, constant(array), False, True)
+
+    def key(self, value, key):
+        """(key over nodes, whether it gives a view, the mask where the key is one)."""
+        parts = key if isinstance(key, tuple) else (key,)
+        found, basic = [], True
+        for k in parts:
+            if isinstance(k, (ArrayValue, np.ndarray, list)):
+                node = self.array(k).read()
+                if node.dtype == "bool" and node.ndim == 0:
+                    self.refuse("an index that is a single truth value")
+                basic = basic and node.ndim == 0  # one place is a view, as an int is
+                found.append(node)
+            elif isinstance(k, slice):
+                found.append(slice(*[None if b is None else int(b)
+                                     for b in (k.start, k.stop, k.step)]))  # fmt: skip
+            elif k is None or k is Ellipsis:
+                found.append(k)
+            elif isinstance(k, (bool, np.bool_)):
+                self.refuse("an index that is a truth value")
+            else:
+                found.append(int(k.__index__()))
+        mask = found[0] if len(found) == 1 and not basic and found[0].dtype == "bool" else None
+        if Ellipsis in [f for f in found if f is Ellipsis] and basic:
+            found = _without_ellipsis(found, value.ndim)
+        return tuple(found), basic, mask
+
+    # ---- functions of NumPy --------------------------------------------------------------------
+
+    def call(self, function, args, kwargs):
+        """`function(*args, **kwargs)` of NumPy's, with Values among the arguments."""
+        first = args[0] if args else None
+        view = VIEWS.get(function)
+        if view is not None and (
+            isinstance(first, ArrayValue) or function.__name__[:7] == "atleast"
+        ):
+            return view(*args, **kwargs)
+        if isinstance(function, np.ufunc):
+            return call_ufunc(self, function, args, **kwargs)
+        row = find(function)
+        if row is None:
+            self.refuse(f"np.{function.__name__}, which is computed by NumPy")
+        masked = getattr(first, "masked", None)
+        if masked is not None and row.name in MASKED and len(args) == 1 and not kwargs:
+            return self.reduced(function, masked)
+        out = kwargs.pop("out", None)
+        args = [self.argument(a) for a in args]
+        kwargs = {k: self.argument(v) for k, v in kwargs.items()}
+        found = result(self, row.build(self.rule, *args, **kwargs), not row.array)
+        if out is None:
+            return found
+        out[...] = found
+        return out
+
+    def reduced(self, function, masked):
+        """A sum or mean of what a mask shows, as one over all elements."""
+        whole, mask = masked
+        options = {"where": ops.broadcast_like(mask, whole)}
+        return result(self, find(function).build(self.rule, whole, **options))
+
+    def argument(self, x):
+        """An argument of a function of NumPy's as its row takes it."""
+        if isinstance(x, self.numbers) and x.kind is int:
+            return x.pin()  # a size, an axis, a count
+        if isinstance(x, (ArrayValue, *self.numbers)):
+            return self.operand(x)
+        if type(x) in (tuple, list) and self.inside_of(x):
+            return type(x)(self.argument(i) for i in x)
+        return x
+
+    def store(self, value, item):
+        """`item` stored into all of a ArrayValue."""
+        value.write(stored(self, item, value.read().dtype))
+
+    def inside_of(self, x):
+        """Whether a list or tuple has ArrayValues or traced numbers in it."""
+        return any(isinstance(i, (ArrayValue, *self.numbers)) or (isinstance(i, (list, tuple)) and
+                                                      self.inside_of(i)) for i in x)  # fmt: skip
+
+
+MASKED = ("sum", "mean", "any", "all", "count_nonzero")
+
+
+def _without_ellipsis(key, ndim):
+    """A basic key with its ellipsis written out."""
+    at = next(i for i, k in enumerate(key) if k is Ellipsis)
+    used = sum(k is not None and k is not Ellipsis for k in key)
+    return key[:at] + [slice(None)] * (ndim - used) + key[at + 1 :]
