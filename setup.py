@@ -5,6 +5,7 @@ install still succeeds: ckernels then runs through its NumPy reference until the
 """
 
 import os
+import shutil
 import sys
 
 from setuptools import setup
@@ -22,10 +23,23 @@ def write_loader(directory):
         print(f"ckernels: no prepared cffi module ({error})", file=sys.stderr)
 
 
+def write_start(directory):
+    """What Python runs when it starts: see ckernels/keras3/start.py."""
+    os.makedirs(directory, exist_ok=True)
+    shutil.copyfile("ckernels/keras3/start.py", os.path.join(directory, "_ckernels_keras3.py"))
+    with open(os.path.join(directory, "ckernels_keras3.pth"), "w") as file:
+        file.write("import _ckernels_keras3\n")
+
+
 class BuildPython(build_py):
     def run(self):
         super().run()
-        write_loader("." if getattr(self, "editable_mode", False) else self.build_lib)
+        in_place = getattr(self, "editable_mode", False)
+        write_loader("." if in_place else self.build_lib)
+        # of an editable install it is the folder of its wheel that lands beside other packages
+        write_start(
+            self.get_finalized_command("install").install_lib if in_place else self.build_lib
+        )
 
 
 class BuildRuntime(build_ext):

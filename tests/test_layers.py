@@ -25,7 +25,6 @@ ORDER = [
     "jit",
     "api",
     "compat",
-    "keras3",
     "export",
     "errors",  # the exceptions and the flags by their public names
     "config",
@@ -34,6 +33,7 @@ ORDER = [
     "pytensor",  # the public modules of bridges
     "dask",
     "mpi",
+    "keras3",  # exports models, and trains them on many machines
     "cli",
     "typing",  # types for annotations
     "theano",  # `python -m ckernels.theano`, which only calls compat/theano

@@ -1,8 +1,9 @@
 """Keras 3 learns the name of the backend as its modules are loaded; no file on disk is changed.
 
 Five modules of Keras choose a backend by comparing names. A finder in front of Python's gives them
-their own source with one branch changed: that of the NumPy backend, which this process does not
-use, becomes ours, line by line, so that tracebacks keep their numbers.
+their own source with one branch changed: that of a backend which this process does not use becomes
+ours, line by line, so that tracebacks keep their numbers. Of two layouts of Keras (3.15, and the
+coming one for backends of other packages) a module's own lines tell which it is.
 """
 
 import importlib.abc
@@ -13,43 +14,73 @@ import sys
 
 from ..base.errors import UsageError
 
-SUPPORTED = ("3.15",)
+SUPPORTED = ("3.15", "3.16")  # the second: Keras's coming layout for backends of other packages
 HERE = "ckernels.keras3"
+_NAME = ('backend() == "numpy"', 'backend() == "ckernels"')
+_TRAINER = f"from {HERE}.trainer import Trainer as Trainer"
+_LAYER = f"from {HERE}.layer import Layer as BackendLayer"
+_ARCHIVE = "ExportArchive as"
+_EXPORT = (  # of a Model, in as many lines: Keras lists the formats it knows
+    "        from keras.src.export import export_litert\n"
+    "        from keras.src.export import export_onnx\n",
+    '        if format == "c": return self.export_c(filepath, input_signature, verbose, **kwargs)\n'
+    "        from keras.src.export import export_litert, export_onnx\n",
+)
+_COMING = [('backend() == "mlx"', 'backend() == "ckernels"')]
+# {module: changes, those of each layout: (what stands there, what takes its place)}
 CHANGES = {
     "keras.src.backend": [
-        ('backend() == "numpy"', 'backend() == "ckernels"'),
-        ("from keras.src.backend.numpy import *", f"from {HERE}.backend import *"),
-        (
-            "from keras.src.backend.numpy.core import Variable as BackendVariable",
-            f"from {HERE}.variable import StoredVariable as BackendVariable",
-        ),
+        [
+            _NAME,
+            ("from keras.src.backend.numpy import *", f"from {HERE}.backend import *"),
+            (
+                "from keras.src.backend.numpy.core import Variable as BackendVariable",
+                f"from {HERE}.variable import StoredVariable as BackendVariable",
+            ),
+        ],
+        [*_COMING, ("from keras_mlx.src import *", f"from {HERE}.src import *")],
     ],
     "keras.src.models.model": [
-        ('backend.backend() == "numpy"', 'backend.backend() == "ckernels"'),
-        (
-            "from keras.src.backend.numpy.trainer import NumpyTrainer as Trainer",
-            f"from {HERE}.trainer import Trainer as Trainer",
-        ),
+        [
+            _NAME,
+            ("from keras.src.backend.numpy.trainer import NumpyTrainer as Trainer", _TRAINER),
+            _EXPORT,
+        ],
+        [
+            *_COMING,
+            ("from keras_mlx.src.trainer import MLXTrainer as Trainer", _TRAINER),
+            _EXPORT,
+        ],
     ],
     "keras.src.layers.layer": [
-        ('backend.backend() == "numpy"', 'backend.backend() == "ckernels"'),
-        (
-            "from keras.src.backend.numpy.layer import NumpyLayer as BackendLayer",
-            f"from {HERE}.layer import Layer as BackendLayer",
-        ),
+        [_NAME, ("from keras.src.backend.numpy.layer import NumpyLayer as BackendLayer", _LAYER)],
+        [*_COMING, ("from keras_mlx.src.layer import MLXLayer as BackendLayer", _LAYER)],
     ],
     "keras.src.export.saved_model": [
-        ('backend.backend() == "numpy"', 'backend.backend() == "ckernels"'),
-        ("keras.src.backend.numpy.export", f"{HERE}.layer"),
-        ("NumpyExportArchive as", "ExportArchive as"),
+        [
+            _NAME,
+            ("keras.src.backend.numpy.export", f"{HERE}.layer"),
+            ("NumpyExportArchive as", _ARCHIVE),
+        ],
+        [
+            *_COMING,
+            ("keras_mlx.src.export", f"{HERE}.layer"),
+            ("MlxExportArchive as", _ARCHIVE),
+        ],
     ],
     "keras.src.utils.backend_utils": [
-        ('("tensorflow", "jax", "torch", "numpy", "openvino")',
-         '("tensorflow", "jax", "torch", "numpy", "openvino", "ckernels")'),
-        ('self._backend == "numpy"', 'self._backend == "ckernels"'),
-        ('backend_module.backend() == "numpy"', 'backend_module.backend() == "ckernels"'),
+        [
+            ('"numpy", "openvino")', '"numpy", "openvino", "ckernels")'),
+            ('self._backend == "numpy"', 'self._backend == "ckernels"'),
+            ('backend_module.backend() == "numpy"', 'backend_module.backend() == "ckernels"'),
+        ],
+        [
+            ('            "mlx",', '            "ckernels",'),
+            ('self._backend == "mlx"', 'self._backend == "ckernels"'),
+            ("keras_mlx.src", f"{HERE}.src"),
+        ],
     ],
-}  # fmt: skip
+}
 
 
 class OtherKeras(UsageError, ImportError):
@@ -77,13 +108,15 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def changed(name, source):
-    """The source of a module with our branch; OtherKeras where it does not have the lines."""
-    for old, new in CHANGES[name]:
-        if old not in source:
-            raise OtherKeras(
-                f"the module {name} of Keras {_version()} is not as in Keras {SUPPORTED[-1]}: the "
-                "ckernels backend needs keras==3.15.*"
-            )
+    """The source of a module with our branch; OtherKeras where it has the lines of no layout."""
+    layouts = CHANGES[name]
+    fitting = [c for c in reversed(layouts) if all(old in source for old, _ in c)]
+    if not fitting:
+        raise OtherKeras(
+            f"the module {name} of Keras {_version()} is not as in Keras {SUPPORTED[0]}: the "
+            f"ckernels backend needs keras=={SUPPORTED[0]}.*"
+        )
+    for old, new in fitting[0]:
         source = source.replace(old, new)
     return source
 
@@ -113,8 +146,8 @@ def activate():
     version = _version()
     if not version.startswith(SUPPORTED):
         raise OtherKeras(
-            f"the ckernels backend is one of Keras {', '.join(SUPPORTED)} and found a Keras "
-            f"{version}: pip install 'keras=={SUPPORTED[-1]}.*'"
+            f"the ckernels backend is one of Keras {' and '.join(SUPPORTED)} and found a Keras "
+            f"{version}: pip install 'keras=={SUPPORTED[0]}.*'"
         )
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())

@@ -72,13 +72,11 @@ class Step:
                 sizes.add(a.shape)
             shapes = [_open(sizes, a) for sizes, a in zip(seen, arrays)]
             try:
-                traced = _TracedStep(self.f, arguments, arrays, shapes, self.mode)
+                traced = TracedStep(self.f, arguments, arrays, shapes, self.mode)
             except (CKernelsError, TypeError, ValueError, NotImplementedError):
                 if all(None not in s for s in shapes):
                     raise
-                traced = _TracedStep(
-                    self.f, arguments, arrays, [a.shape for a in arrays], self.mode
-                )
+                traced = TracedStep(self.f, arguments, arrays, [a.shape for a in arrays], self.mode)
                 self.pinned += 1
             if self.keep:
                 self.traces[key] = traced
@@ -102,6 +100,13 @@ def _skeleton(x, arrays):
     return x
 
 
+def arrays_of(arguments):
+    """The arrays in a structure of arguments, in the order in which a TracedStep takes them."""
+    arrays = []
+    _skeleton(arguments, arrays)
+    return arrays
+
+
 def _filled(x, values):
     """Arguments with `values` where `_skeleton` found arrays."""
     if isinstance(x, list | tuple):
@@ -122,12 +127,13 @@ def _open(sizes, array):
     )
 
 
-class _TracedStep:
-    """One traced function: placeholders of given shapes, and the compiled function."""
+class TracedStep:
+    """One traced function: placeholders of given shapes, and the compiled function `run`."""
 
-    def __init__(self, f, arguments, arrays, shapes, mode):
+    def __init__(self, f, arguments, arrays, shapes, mode, names=None):
         self.shapes = shapes
-        nodes = [placeholder_node(a.dtype.name, s) for a, s in zip(arrays, shapes)]
+        names = names or [None] * len(arrays)
+        nodes = [placeholder_node(a.dtype.name, s, n) for a, s, n in zip(arrays, shapes, names)]
         values = iter([Symbolic(n) for n in nodes])
         given = _filled(arguments, values)
         with StepScope(collect_losses=True) as scope, tracing():

@@ -75,6 +75,12 @@ class Trainer(base_trainer.Trainer):
         first = next(i for i in tree.flatten(x) if i is not None)
         self._loss_tracker.update_state(loss, sample_weight=shape(first)[0])
 
+    def export_c(self, filepath, input_signature=None, verbose=None, **options):
+        """What `export(filepath, format="c")` does: see ckernels.keras3.export."""
+        from .export import export_c  # start-up
+
+        return export_c(self, filepath, input_signature, verbose, **options)
+
     # ---- functions of batches ------------------------------------------------------------------
 
     def make_train_function(self, force=False):

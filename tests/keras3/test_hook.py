@@ -11,12 +11,16 @@ import pytest
 
 from ckernels.keras3 import hook
 
+ROOT = Path(__file__).resolve().parents[2]
 
-def run(program, *arguments, **environment):
+
+def run(program, folder=None, **environment):
     env = {k: v for k, v in os.environ.items() if k != "KERAS_BACKEND"}
+    paths = os.pathsep.join([str(ROOT), *filter(None, [env.get("PYTHONPATH")])])
     return subprocess.run(
-        [sys.executable, *arguments, "-c", textwrap.dedent(program)],
-        capture_output=True, text=True, env={**env, **environment}, timeout=250,
+        [sys.executable, "-c", textwrap.dedent(program)], cwd=folder,
+        env={**env, **environment, "PYTHONPATH": paths},
+        capture_output=True, text=True, timeout=250,
     )  # fmt: skip
 
 
@@ -60,7 +64,8 @@ def test_another_backend_that_was_asked_for_is_left_alone():
 def test_another_version_of_keras_is_refused(monkeypatch):
     monkeypatch.setattr(hook, "_version", lambda: "3.99.0")
     with pytest.raises(
-        hook.OtherKeras, match=r"found a Keras 3.99.0: pip install 'keras==3.15.\*'"
+        hook.OtherKeras,
+        match=r"3.15 and 3.16 and found a Keras 3.99.0: pip install 'keras==3.15.\*'",
     ):
         hook.activate()
 
@@ -70,19 +75,34 @@ def test_a_module_without_the_lines_is_refused():
         hook.changed("keras.src.models.model", "x = 1\n")
 
 
-def test_lines_keep_their_numbers():
-    for name, changes in hook.CHANGES.items():
-        source = "\n".join(old for old, _ in changes)
-        assert hook.changed(name, source).count("\n") == source.count("\n")
+@pytest.mark.parametrize("layout", [0, 1])
+def test_lines_keep_their_numbers(layout):
+    for name, layouts in hook.CHANGES.items():
+        source = "\n".join(old for old, _ in layouts[layout])
+        found = hook.changed(name, source)
+        assert found.count("\n") == source.count("\n")
+        assert all(new in found and old not in found for old, new in layouts[layout])
 
 
-def test_the_programs_of_the_guide_run():
-    page = Path(__file__).resolve().parents[2] / "docs" / "guide" / "keras3.md"
+def test_the_coming_layout_leaves_the_numpy_backend_alone():
+    source = """if backend.backend() == "numpy":
+    from keras.src.backend.numpy.layer import NumpyLayer as BackendLayer
+elif backend.backend() == "mlx":
+    from keras_mlx.src.layer import MLXLayer as BackendLayer
+"""
+    found = hook.changed("keras.src.layers.layer", source)
+    assert found.splitlines()[:2] == source.splitlines()[:2] and "mlx" not in found.lower()
+    assert 'elif backend.backend() == "ckernels":' in found
+
+
+def test_the_programs_of_the_guide_run(tmp_path):
+    page = ROOT / "docs" / "guide" / "keras3.md"
     blocks = re.findall(r"^```py\n(.*?)^```$", page.read_text(), re.M | re.S)
     after = """
 model = Clipped(x := keras.Input((3,)), keras.layers.Dense(1)(x))
 model.compile("sgd", "mse")
 model.fit(*[__import__("numpy").ones((4, n)) for n in (3, 1)], verbose=0)
 """
-    done = run("".join(blocks) + after)
-    assert len(blocks) == 2 and done.returncode == 0, done.stderr
+    done = run("".join(blocks) + after, tmp_path)
+    assert len(blocks) == 3 and done.returncode == 0, done.stderr
+    assert (tmp_path / "net" / "model_test.c").exists()

@@ -26,7 +26,7 @@ def _sinc(n):
     return ops.where(ops.eq(n, 0), 1.0, ops.true_div(ops.sin(angle), angle))
 
 
-sinc = unary("sinc", np.sinc, _sinc, floating)
+sinc = unary("sinc", lambda a: np.sinc(a).astype(a.dtype), _sinc, floating)
 i0 = unary("i0", np.i0, ops.i0, floating)
 
 

@@ -3,11 +3,14 @@
 import builtins
 
 import numpy as np
+from keras.src import tree
 from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
+from ...autodiff.reverse import Rop
 from ..rows import as_axis, dtype_of, either, floating
-from ..values import Symbolic, cast, convert_to_tensor
+from ..tracing import Step
+from ..values import Symbolic, cast, convert_to_tensor, has_traced, node_of
 from .elementwise import refuse_traced
 from .shaping import move_axes
 
@@ -211,4 +214,16 @@ def pinv(x, rcond=None):
 
 
 def jvp(fun, primals, tangents, has_aux=False):
-    raise NotImplementedError("keras.ops.jvp is not there in the ckernels backend")
+    """fun(*primals) and its derivative along `tangents`, with has_aux what else it returns."""
+    both = tree.map_structure(convert_to_tensor, (tuple(primals), tuple(tangents)))
+    if has_traced(*tree.flatten(both)):
+        return _along(fun, *both, has_aux)
+    return Step(lambda *both: _along(fun, *both, has_aux))(*both)
+
+
+def _along(fun, primals, tangents, has_aux):
+    found = fun(*primals)
+    value, aux = found if has_aux else (found, None)
+    nodes = [[node_of(x) for x in tree.flatten(xs)] for xs in (value, primals, tangents)]
+    slopes = tree.pack_sequence_as(value, [Symbolic(n) for n in Rop(*nodes)])
+    return (value, slopes, aux) if has_aux else (value, slopes)

@@ -6,11 +6,11 @@ from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
 from ..rows import as_axis, either, floating, unary
-from ..values import Symbolic, cast, convert_to_tensor, has_traced, node_of
-from .elementwise import greater, maximum, refuse_traced, sqrt, square
+from ..values import Symbolic, cast, convert_to_tensor, has_traced, node_of, shape
+from .elementwise import greater, isnan, maximum, sqrt, square, where
 from .products import slogdet
 from .reductions import sum
-from .shaping import expand_dims, moveaxis, pad, take, take_along_axis
+from .shaping import expand_dims, moveaxis, pad, reshape, take, take_along_axis
 
 
 def _segments(name, eager, start, combine):
@@ -86,9 +86,10 @@ def top_k(x, k, sorted=True):
 
 
 def in_top_k(targets, predictions, k):
-    """Whether the class of each row is among its k best; ties count."""
+    """Whether the class of each row is among its k best; ties count, and NaN is below all."""
     targets, predictions = convert_to_tensor(targets, "int32"), convert_to_tensor(predictions)
     own = take_along_axis(predictions, expand_dims(targets, -1), -1)
+    own = where(isnan(own), convert_to_tensor(-np.inf, own.dtype), own)
     return sum(cast(greater(predictions, own), "int32"), -1) < k
 
 
@@ -283,17 +284,35 @@ def stft(x, sequence_length, sequence_stride, fft_length, window="hann", center=
 
 def istft(x, sequence_length, sequence_stride, fft_length, length=None, window="hann", center=True):
     real, imag = _complex(x)
-    refuse_traced("istft", real, imag)
-    dtype = real.dtype
-    rows = irfft((real, imag), fft_length).astype("float64")
-    values = _window(window, sequence_length, fft_length, "float64")
-    whole = fft_length + (rows.shape[-2] - 1) * sequence_stride
-    total, weight = np.zeros((*rows.shape[:-2], whole)), np.zeros(whole)
-    for i in range(rows.shape[-2]):
-        part = slice(i * sequence_stride, i * sequence_stride + fft_length)
-        total[..., part] += rows[..., i, :] * values
-        weight[part] += values**2
-    found = total / np.where(weight > 1e-10, weight, 1)
+    rows = irfft((real, imag), fft_length)
+    if window is not None:
+        values = _window(window, sequence_length, fft_length, "float64")
+        rows = rows * _synthesis(values, sequence_stride).astype(str(real.dtype))
+    found = _overlapped(rows, fft_length, sequence_stride)
     start = fft_length // 2 if center else 0
-    end = start + length if length is not None else whole - (fft_length // 2 if center else 0)
-    return found[..., start:end].astype(dtype)
+    if length is not None:
+        return found[..., start : start + length]
+    return found[..., start : -start or None]
+
+
+def _synthesis(window, stride):
+    """A window over the sum of its squares at all places that are whole strides away."""
+    turns = -(-len(window) // stride)
+    squares = np.pad(window**2, (0, turns * stride - len(window))).reshape(turns, stride).sum(0)
+    weights = np.tile(squares, turns)[: len(window)]
+    return np.where(weights > 0, window / np.where(weights > 0, weights, 1), 0)
+
+
+def _overlapped(rows, length, stride):
+    """Rows (..., count, length) added up, each one stride behind the one before."""
+    turns = -(-length // stride)
+    rows = pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, turns * stride - length)])
+    before, total = list(shape(rows)[:-2]), None
+    for turn in range(turns):
+        part = reshape(rows[..., turn * stride : (turn + 1) * stride], [*before, -1])
+        part = pad(
+            part,
+            [(0, 0)] * (part.ndim - 1) + [(turn * stride, (turns - 1 - turn) * stride)],
+        )
+        total = part if total is None else total + part
+    return total[..., : length - turns * stride or None]

@@ -344,7 +344,8 @@ def _quantile_of(n, q, axis, method, keepdims, without_nan=False):
         "midpoint": ops.full_like(place, 0.5),
         "nearest": ops.cast(ops.ne(ops.round(place), low), n.dtype),
     }[method]
-    found = ops.add(at[0], ops.mul(ops.sub(at[1], at[0]), share))
+    between = ops.add(at[0], ops.mul(ops.sub(at[1], at[0]), share))
+    found = ops.where(ops.eq(*at), at[0], between)  # of two infinite ones, too
     if not without_nan:
         found = ops.where(ops.any(nan, -1, True), np.nan, found)
     found = ops.moveaxis(found, -1, 0)
@@ -378,11 +379,20 @@ def _hundredth(q):
 
 
 def median(x, axis=None, keepdims=False):
-    return quantile(x, 0.5, axis, "linear", keepdims)
+    return _middle(np.median, quantile, x, axis, keepdims)
 
 
 def nanmedian(x, axis=None, keepdims=False):
-    return nanquantile(x, 0.5, axis, "linear", keepdims)
+    return _middle(np.nanmedian, nanquantile, x, axis, keepdims)
+
+
+def _middle(eager, quantiles, x, axis, keepdims):
+    """A median; NumPy's quantiles of infinite numbers are NaN, its medians are not."""
+    x = convert_to_tensor(x)
+    if isinstance(x, Symbolic):
+        return quantiles(x, 0.5, axis, "linear", keepdims)
+    dtype = floating(dtype_of(x))
+    return cast(np.asarray(_quiet(eager, cast(x, dtype), as_axis(axis), keepdims)), dtype)
 
 
 def bincount(x, weights=None, minlength=0, sparse=False):
@@ -392,7 +402,7 @@ def bincount(x, weights=None, minlength=0, sparse=False):
     dtype = "int32"
     if weights is not None:
         weights = convert_to_tensor(weights)
-        dtype = result_type(weights.dtype, "int32")
+        dtype = result_type(x.dtype, weights.dtype)
     if isinstance(x, Symbolic) or isinstance(weights, Symbolic):
         return Symbolic(
             _counts(
@@ -401,8 +411,9 @@ def bincount(x, weights=None, minlength=0, sparse=False):
         )
     rows = x.reshape(-1, x.shape[-1])
     each = [None] * len(rows) if weights is None else weights.reshape(rows.shape)
-    length = builtins.max(int(x.max(initial=-1)) + 1, minlength)
-    found = [np.bincount(r.astype("int64"), w, length) for r, w in zip(rows, each)]
+    rows = rows.astype("int64")
+    length = builtins.max(int(rows.max(initial=-1)) + 1, minlength)
+    found = [np.bincount(r, w, length) for r, w in zip(rows, each)]
     return np.reshape(found, (*x.shape[:-1], length)).astype(dtype)
 
 
@@ -417,16 +428,34 @@ def _counts(x, weights, minlength, dtype):
 
 def histogram(x, bins=10, range=None):
     x = convert_to_tensor(x)
-    refuse_traced("histogram", x)
+    dtype = floating(dtype_of(x))
+    if isinstance(x, Symbolic):
+        counts, edges = _histogram(node_of(x, dtype), bins, range)
+        return Symbolic(counts), Symbolic(edges)
     counts, edges = np.histogram(x, bins=bins, range=range)
-    return counts.astype("int32"), edges.astype(floating(dtype_of(x)))
+    return counts.astype("int32"), edges.astype(dtype)
+
+
+def _histogram(n, bins, limits):
+    """Counts between even edges, the last one inside; of what lies in them."""
+    n = ops.flatten(n)
+    low, high = (
+        (ops.min(n), ops.max(n)) if limits is None else (node_of(e, n.dtype) for e in limits)
+    )
+    same = ops.eq(low, high)  # as NumPy: half to each side
+    low, high = ops.where(same, ops.sub(low, 0.5), low), ops.where(same, ops.add(high, 0.5), high)
+    steps = node_of(np.arange(bins + 1) / bins, n.dtype)
+    edges = ops.add(low, ops.mul(ops.sub(high, low), steps))
+    place = ops.sub(ops.searchsorted(edges, n, "right"), 1)
+    place = ops.where(ops.eq(n, high), bins - 1, place)
+    return _counts(place, None, bins, "int32"), edges
 
 
 def unique(x, sorted=True, return_index=False, return_inverse=False, return_counts=False,
            axis=None, size=None, fill_value=None):  # fmt: skip
     x = convert_to_tensor(x)
     refuse_traced("unique", x)
-    found = np.unique(x, True, True, True, axis=axis)
+    found = np.unique(x, True, True, True, axis=axis, equal_nan=False)
     values, first, inverse, counts = found
     if size is not None:
         values, first, counts = _sized(size, fill_value, axis, values, first, counts)
@@ -442,7 +471,7 @@ def _sized(size, fill_value, axis, values, first, counts):
     more = size - kept.shape[along]
     if more > 0:
         widths = [(0, more if a == along % values.ndim else 0) for a in np.arange(values.ndim)]
-        filler = np.min(values) if fill_value is None else fill_value
+        filler = 0 if fill_value is None else fill_value
         kept = np.pad(kept, widths, constant_values=filler)
     first = np.pad(first[:size], (0, builtins.max(more, 0)), constant_values=first[0])
     return kept, first, np.pad(counts[:size], (0, builtins.max(more, 0)))

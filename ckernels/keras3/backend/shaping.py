@@ -613,7 +613,11 @@ def vander(x, N=None, increasing=False):  # noqa: N803
         powers = np.arange(count) if increasing else np.arange(count)[::-1]
         return cast_node(ops.pow(ops.expand_dims(n, -1), node_of(powers.copy(), n.dtype)), dtype)
 
-    return either(lambda a: np.vander(a, N, increasing).astype(dtype), graph, x)
+    def eager(a):
+        wide = a.astype("float32") if dtype == "bfloat16" else a
+        return np.vander(wide, N, increasing).astype(dtype)
+
+    return either(eager, graph, x)
 
 
 def _window(name, eager):
