@@ -14,4 +14,3 @@ f = K.function([x], [y], updates=[K.update_sub(w, 0.1 * gradient)])
 for step in range(3):
     print(f"step {step}:", f([np.ones((1, 3))])[0])
 print("w is now", K.get_value(w).round(3))
-print(f.source())

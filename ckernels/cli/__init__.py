@@ -175,6 +175,7 @@ def main_parser():
     )
     child.add_argument("--dtype", help="refuse wider floats than this one")
     child.add_argument("--batch", type=int, help="the largest n, where sizes are an argument n")
+    _of_programs(commands)
     child = _add(
         commands,
         "completion",
@@ -184,6 +185,43 @@ def main_parser():
     )
     child.add_argument("shell", choices=completion.SHELLS)
     return parser
+
+
+def _of_programs(commands):
+    """The commands that look at a function of a program."""
+    more = "The program is run; FUNCTION is a name of its top level."
+    explained = _add(
+        commands,
+        "explain",
+        "say what each instruction of a function computes, and why it does not do more",
+        "programs:explain",
+        more,
+        json=True,
+    )
+    drawn = _add(commands, "draw", "draw a function as a page", "programs:draw", more)
+    timed = _add(
+        commands,
+        "bench",
+        "time a call of a function beside NumPy and what is installed",
+        "programs:bench",
+        f"{more} A function of plain NumPy is timed under jit.",
+        json=True,
+    )
+    for child in (explained, drawn, timed):
+        child.add_argument("program", metavar="PROGRAM.py:FUNCTION", help="a function of a program")
+        child.add_argument(
+            "--shape",
+            action="append",
+            default=[],
+            type=_shape,
+            metavar="NAME=SIZES",
+            help="the shape of an input, as in x=32,784",
+        )
+        child.add_argument("--batch", type=int, default=32, help="where a size is open (32)")
+    drawn.add_argument("file", help="the page, .html or .svg")
+    timed.add_argument(
+        "--arguments", metavar="NAME", help="of a NumPy function: a tuple at the program's top level"
+    )
 
 
 class Version(argparse.Action):

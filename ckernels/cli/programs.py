@@ -1,0 +1,205 @@
+"""`ckernels explain`, `draw` and `bench` PROGRAM.py:NAME: a function of a program, looked at or timed.
+
+The program is run as by `python program.py`, but its `__name__` is not "__main__". A K function
+that the program has not called is called once, with random inputs of its declared shapes. What is
+timed here is a first impression; `benchmarks/` is the instrument.
+"""
+
+import os
+import runpy
+import statistics
+import sys
+import time
+
+import numpy as np
+
+from ..base.errors import ArgumentError, CKernelsError, NotSupported
+from .output import as_json, table
+
+BUDGET = 1.0  # seconds of calls for each row
+ROUNDS = 7
+
+
+def loaded(text):
+    """(value, name, all names of its top level) for program.py:NAME; the program is run."""
+    path, _, name = text.rpartition(":")
+    if not path or not name.isidentifier():
+        raise ArgumentError(f"say program.py:function, not {text!r}")
+    if not os.path.isfile(path):
+        raise ArgumentError(f"there is no file {path}")
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    space = runpy.run_path(path, run_name="__looked_at__")
+    if name not in space:
+        raise ArgumentError(f"{path} has no {name} at its top level")
+    return space[name], name, space
+
+
+def k_function(text):
+    """(K function, its name) of program.py:NAME; ArgumentError where it is something else."""
+    value, name, _ = loaded(text)
+    if not hasattr(value, "explain") or not hasattr(value, "inputs"):
+        raise ArgumentError(f"{name} is no function made by K.function, but {type(value).__name__}")
+    return value, name
+
+
+def inputs_of(function, batch, shapes):
+    """Random arrays for the inputs: of their declared shapes, `batch` where a size is open."""
+    rng, arrays = np.random.default_rng(0), []
+    unknown = set(shapes) - {node.name for node in function.inputs}
+    if unknown:
+        raise ArgumentError(f"the function has no input named {', '.join(sorted(unknown))}")
+    for node in function.inputs:
+        shape = shapes.get(node.name, [batch if n is None else n for n in node.shape])
+        kind = np.dtype(node.dtype if node.dtype != "bfloat16" else "float32").kind
+        if kind == "f" or kind == "c":
+            arrays.append(rng.normal(size=shape).astype(node.dtype))
+        else:
+            arrays.append(rng.integers(0, 2, shape).astype(node.dtype))
+    return arrays
+
+
+def called(function, arguments):
+    """The function after a call, its own or one with random inputs."""
+    if not function.steps():
+        function(*inputs_of(function, arguments.batch, dict(arguments.shape)))
+    return function
+
+
+def explain(arguments):
+    """`ckernels explain`: what each instruction computes, and why it does not do more."""
+    function, name = k_function(arguments.program)
+    text = called(function, arguments).explain()
+    if arguments.json:
+        as_json({"function": name, "steps": function.steps(), "explanation": text})
+    else:
+        print(text)
+    return 0
+
+
+def draw(arguments):
+    """`ckernels draw`: a page with the graph, before and after rewriting, and the kernels."""
+    import ckernels  # start-up
+
+    function, _ = k_function(arguments.program)
+    ckernels.draw(called(function, arguments), arguments.file)
+    print(arguments.file)
+    return 0
+
+
+def bench(arguments):
+    """`ckernels bench`: a call, in turns with NumPy and with what else is installed."""
+    value, name, space = loaded(arguments.program)
+    if hasattr(value, "explain") and hasattr(value, "inputs"):
+        given = inputs_of(value, arguments.batch, dict(arguments.shape))
+        calls = {"ckernels": value.copy(), "NumPy": in_numpy(value)}
+    elif callable(value):
+        given = arguments_of(name, arguments.arguments, space)
+        calls = of_numpy(value)
+    else:
+        raise ArgumentError(f"{name} is no function, but {type(value).__name__}")
+    rows, refused = in_turns(calls, given)
+    if arguments.json:
+        as_json({"function": name, "rows": rows, "refused": refused})
+        return 0
+    last = max(r["seconds"] for r in rows)
+    table(
+        ("who", "a call", "first call", "speed"),
+        [(r["who"], took(r["seconds"]), took(r["first"]), f"{last / r['seconds']:.1f}x")
+         for r in rows],
+        right=(1, 2, 3),
+    )  # fmt: skip
+    for who, why in refused.items():
+        print(f"{who}: {why}", file=sys.stderr)
+    return 0
+
+
+def in_numpy(function):
+    """The same graph run by NumPy, operation by operation."""
+    import ckernels  # start-up
+
+    spec = function.copy().spec
+    return ckernels.function(
+        [ckernels.Tensor(n) for n in spec.inputs],
+        [ckernels.Tensor(n) for n in spec.outputs],
+        mode="reference",
+        on_unused_input="ignore",
+    )
+
+
+def arguments_of(name, wanted, space):
+    """The tuple of arguments of a NumPy function, by its name at the program's top level."""
+    if not wanted or wanted not in space:
+        raise ArgumentError(
+            f"{name} is a NumPy function: say with --arguments NAME which tuple at the top level "
+            "of the program it is called with"
+        )
+    value = space[wanted]
+    return value if isinstance(value, tuple) else (value,)
+
+
+def of_numpy(function):
+    """{who: call} for a function of plain NumPy: itself, `ck.jit`, numba where it is installed."""
+    import ckernels  # start-up
+
+    plain = getattr(function, "__wrapped__", function)
+    calls = {"ckernels": ckernels.jit(plain), "NumPy": plain}
+    try:
+        import numba
+    except ImportError:
+        return calls
+    return {**calls, "numba": numba.njit(plain)}
+
+
+def in_turns(calls, given):
+    """(rows of who, seconds of a call, seconds of the first; {who: why not}), the fastest first."""
+    first, refused = {}, {}
+    for who, call in calls.items():
+        start = time.perf_counter()
+        try:
+            call(*fresh(given))
+        except Exception as problem:
+            if who == "ckernels":
+                raise reworded(problem) from problem
+            refused[who] = str(problem).partition("\n")[0]
+            continue
+        first[who] = time.perf_counter() - start
+    taken = {who: [] for who in first}
+    for _ in range(ROUNDS):
+        for who in taken:
+            taken[who].append(chunk(calls[who], given, BUDGET / ROUNDS))
+    rows = [
+        {"who": who, "seconds": statistics.median(times), "first": first[who]}
+        for who, times in taken.items()
+    ]
+    return sorted(rows, key=lambda r: r["seconds"]), refused
+
+
+def reworded(problem):
+    """An error of a call, as one that the command prints."""
+    if isinstance(problem, CKernelsError):
+        return problem
+    return NotSupported(f"a call failed: {type(problem).__name__}: {problem}")
+
+
+def fresh(given):
+    """Copies of the arrays: functions may write into their arguments."""
+    return [a.copy() if isinstance(a, np.ndarray) else a for a in given]
+
+
+def chunk(call, given, budget):
+    """Seconds of a call: the mean of those that fit into the budget, at least one."""
+    copies, count, start = fresh(given), 0, time.perf_counter()
+    while True:
+        call(*copies)
+        count += 1
+        spent = time.perf_counter() - start
+        if spent >= budget:
+            return spent / count
+
+
+def took(seconds):
+    """A time as people say it: 3.2 us."""
+    for unit, length in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= length:
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
