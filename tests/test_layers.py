@@ -310,7 +310,18 @@ MAY_BE_ABSENT = {
         "ml_dtypes",
         "cffi",
     ),
-    *("dask", "distributed", "mpi4py", "zarr", "torch", "jax", "theano", "h5py", "matplotlib"),
+    *(
+        "numba",
+        "dask",
+        "distributed",
+        "mpi4py",
+        "zarr",
+        "torch",
+        "jax",
+        "theano",
+        "h5py",
+        "matplotlib",
+    ),
 }
 
 

@@ -220,7 +220,9 @@ def _of_programs(commands):
         child.add_argument("--batch", type=int, default=32, help="where a size is open (32)")
     drawn.add_argument("file", help="the page, .html or .svg")
     timed.add_argument(
-        "--arguments", metavar="NAME", help="of a NumPy function: a tuple at the program's top level"
+        "--arguments",
+        metavar="NAME",
+        help="of a NumPy function: a tuple at the program's top level",
     )
 
 

@@ -4,29 +4,17 @@ The program is run as by `python program.py`, but its `__name__` is not "__main_
 comes a name of its top level, whose value is a function or {name: function}.
 """
 
-import os
-import runpy
-import sys
-
-from ..base.errors import ArgumentError
 from .output import human
+from .programs import loaded
 
 
 def main(arguments):
     """The command: 0 when the files were written."""
     import ckernels  # start-up
 
-    path, _, name = arguments.program.rpartition(":")
-    if not path or not name.isidentifier():
-        raise ArgumentError(f"say program.py:function, not {arguments.program!r}")
-    if not os.path.isfile(path):
-        raise ArgumentError(f"there is no file {path}")
-    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
-    space = runpy.run_path(path, run_name="__exported__")
-    if name not in space:
-        raise ArgumentError(f"{path} has no {name} at its top level")
+    value, _, _ = loaded(arguments.program)
     report = ckernels.export(
-        space[name],
+        value,
         arguments.folder,
         shapes=dict(arguments.shape),
         target=arguments.target,

@@ -1,4 +1,4 @@
-"""`ckernels explain`, `draw` and `bench` PROGRAM.py:NAME: a function of a program, looked at or timed.
+"""`ckernels explain`, `draw`, `bench` PROGRAM.py:NAME: a function of a program, looked at or timed.
 
 The program is run as by `python program.py`, but its `__name__` is not "__main__". A K function
 that the program has not called is called once, with random inputs of its declared shapes. What is

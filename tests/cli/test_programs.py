@@ -1,0 +1,124 @@
+"""`ckernels explain`, `draw`, `bench`: functions of a program, looked at and timed."""
+
+import json
+
+import numpy as np
+import pytest
+
+import ckernels as K
+from ckernels.base.errors import ArgumentError, NotSupported
+from ckernels.cli import main, programs
+
+PROGRAM = """
+import numpy as np
+import ckernels as K
+
+x, t = K.placeholder((None, 3), name="x"), K.placeholder((None,), dtype="int64", name="t")
+w = K.variable(np.ones((3, 2)), name="w")
+y = K.softmax(K.dot(x, w))
+loss = K.mean(K.sparse_categorical_crossentropy(y, t))
+train = K.function([x, t], [loss], [K.update_sub(w, 0.1 * K.grad(loss, w))])
+called = K.function([x], y)
+called(np.ones((5, 3)))
+number = 3
+
+def energy(a, scale):
+    a *= scale
+    return (np.exp(-a * a)).sum()
+
+def broken(a, scale):
+    raise RuntimeError("no such thing")
+
+given = (np.ones(1000), 1.0)
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+def test_explain_says_what_steps_do(program, capsys):
+    assert main(["explain", f"{program}:called"]) == 0
+    assert "matmul" in capsys.readouterr().out
+    assert main(["explain", f"{program}:train", "--batch", "4", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["function"] == "train" and found["steps"]
+
+
+def test_a_function_is_called_with_the_shapes_that_were_asked_for(program):
+    train, _ = programs.k_function(f"{program}:train")
+    x, t = programs.inputs_of(train, 7, {"x": (2, 3)})
+    assert x.shape == (2, 3) and x.dtype == np.float32
+    assert t.shape == (7,) and t.dtype == np.int64 and set(t) <= {0, 1}
+    with pytest.raises(ArgumentError, match="no input named z"):
+        programs.inputs_of(train, 7, {"z": (2,)})
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "uint8", "bool", "complex64", "int8"])
+def test_inputs_of_any_dtype_fit(dtype):
+    a = K.placeholder((None, 0, 2), dtype=dtype, name="a")
+    (found,) = programs.inputs_of(K.function([a], a), 3, {})
+    assert found.dtype == dtype and found.shape == (3, 0, 2)
+
+
+def test_draw_writes_a_page(program, tmp_path, capsys):
+    assert main(["draw", f"{program}:called", str(tmp_path / "a.html")]) == 0
+    assert "<html" in (tmp_path / "a.html").read_text()
+
+
+@pytest.mark.parametrize("name", ["train", "energy"])
+def test_bench_times_in_turns(program, name, capsys, monkeypatch):
+    monkeypatch.setattr(programs, "BUDGET", 0.01)
+    more = ["--arguments", "given"] if name == "energy" else ["--batch", "4"]
+    assert main(["bench", f"{program}:{name}", "--json", *more]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {r["who"] for r in rows} >= {"ckernels", "NumPy"}
+    assert all(0 < r["seconds"] and 0 < r["first"] for r in rows)
+    assert main(["bench", f"{program}:{name}", *more]) == 0
+    assert "ckernels" in capsys.readouterr().out
+
+
+def test_bench_changes_no_arguments(program, monkeypatch):
+    """Functions that write into their arguments get copies."""
+    monkeypatch.setattr(programs, "BUDGET", 0.01)
+    given = (np.arange(3.0),)
+
+    def doubled(a):
+        a[0] += 2
+        return a
+
+    programs.in_turns({"ckernels": doubled, "NumPy": doubled}, given)
+    assert given[0].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["explain", "{}:nothing"], "has no nothing"),
+        (["explain", "{}"], "say program.py:function"),
+        (["explain", "{}:energy"], "no function made by K.function, but function"),
+        (["explain", "missing.py:f"], "there is no file missing.py"),
+        (["bench", "{}:number"], "no function, but int"),
+        (["bench", "{}:energy"], "say with --arguments"),
+        (["bench", "{}:energy", "--arguments", "absent"], "say with --arguments"),
+        (["draw", "{}:called", "a.tiff"], ".html"),
+    ],
+)
+def test_mistakes_are_told_in_words(program, words, said, capsys):
+    assert main([w.format(program) for w in words]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_a_call_that_fails_is_told(program, capsys):
+    with pytest.raises(NotSupported, match="no such thing"):
+        value, _, space = programs.loaded(f"{program}:broken")
+        programs.in_turns({"ckernels": value}, space["given"])
+
+
+@pytest.mark.parametrize("seconds, text", [(2.5, "2.5 s"), (3e-3, "3 ms"), (4.25e-6, "4.25 us"),
+                                           (8e-8, "80 ns")])  # fmt: skip
+def test_times_have_a_unit(seconds, text):
+    assert programs.took(seconds) == text
