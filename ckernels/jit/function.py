@@ -8,6 +8,7 @@ gives the result, or the error, that NumPy gives.
 import functools
 import inspect
 import threading
+import types
 import warnings
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..numpy.value import ArrayValue
 from ..runtime.function import make_function
 from .number import PythonNumber
 from .program import Reads, TracedNames
+from .syntax import transformed
 from .trace import SMALL, Asked, Pinned, Trace, placeholder
 from .trees import flatten, put_together
 
@@ -254,6 +256,16 @@ class Jitted:
         return {"traces": sum(len(t.leaves) for t in good), "numpy": dict(self.counts),
                 "pinned": sorted(map(str, self.pinned))}  # fmt: skip
 
+    def source(self, kind="python"):
+        """The Python source of the function and of those it calls, with loops and branches as the
+        calls that a trace answers; functions without such are as they were written."""
+        if kind != "python":
+            raise ArgumentError(f'source is of "python", not {kind!r}')
+        functions = [f for f in self.looked().known.values() if isinstance(f, types.FunctionType)]
+        found = [transformed(f.__code__) for f in functions]
+        return "\n\n".join(text[1] if text else f"# {f.__qualname__}: unchanged"
+                           for f, text in zip(functions, found))  # fmt: skip
+
     def wait(self):
         """Wait for what is being compiled in the background; returns the function."""
         for thread in list(self.threads.values()):
@@ -422,7 +434,8 @@ class Traced:
         self.described = flatten(found, is_traced, outs)
         self.makers = [self.maker(x, values) for x in outs]
         self.mutated = [(i, self.place(v.read())) for i, v in enumerate(values)
-                        if isinstance(v, ArrayValue) and v.base is None and v.version]  # fmt: skip
+                        if isinstance(v, ArrayValue)
+                        and v.read() is not tree.inputs[i]]  # fmt: skip
         self.arrays = [
             i for i, v in enumerate(values) if isinstance(v, ArrayValue) and not v.scalar
         ]

@@ -6,6 +6,7 @@ does not, so the name `np` of a traced function is a Namespace, in which they ma
 
 import builtins
 import math
+import operator
 import sys
 import types
 
@@ -33,6 +34,45 @@ class Forbidden:
     def __getattr__(self, attribute):
         raise NotSupported(f"{self.name}.{attribute} in a traced function: its result would be "
                            "the same in each call; pass its result as an argument")  # fmt: skip
+
+
+class Range:
+    """range of traced ints: `for` takes it as it is (flow.py), all else needs its numbers."""
+
+    def __init__(self, *ends):
+        ends = (0, *ends) if len(ends) == 1 else ends
+        self.start, self.stop, self.step = (*ends, 1)[:3]
+
+    def __iter__(self):
+        return iter(range(*[operator.index(e) for e in (self.start, self.stop, self.step)]))
+
+    def __len__(self):
+        return len(range(*[operator.index(e) for e in (self.start, self.stop, self.step)]))
+
+
+def traced_range(*ends):
+    """range(), for which ends may be traced."""
+    whole = [isinstance(e, PythonNumber) and e.kind is int and not e.size for e in ends]
+    if not any(whole) or len(ends) > 3:
+        return range(*ends)
+    return Range(*[e if kept else operator.index(e) for e, kept in zip(ends, whole)])
+
+
+def extreme(function, before):
+    """max or min of traced numbers: before(a, b) says whether a stays in front of b."""
+
+    def choose(*args, **options):
+        traced = [isinstance(a, (PythonNumber, ArrayValue)) for a in args]
+        if options or len(args) < 2 or not any(traced):
+            return function(*args, **options)
+        owner = args[traced.index(True)].owner
+        found = args[0]
+        for a in args[1:]:
+            found = owner.flow.either(before(a, found), lambda a=a: a, lambda f=found: f)
+        return found
+
+    choose.__name__ = function.__name__
+    return choose
 
 
 class Namespace:
@@ -85,7 +125,10 @@ def creating(trace, function):
             shape = args[0]
             shape = (shape,) if not isinstance(shape, (tuple, list)) else shape
             args = (tuple(int(s) for s in shape), *args[1:])
-        args = [trace.operand(a) if isinstance(a, (ArrayValue, PythonNumber)) else a for a in args]
+        sizes = function in (np.eye, np.identity)
+        args = [a.pin() if sizes and isinstance(a, PythonNumber) else
+                trace.operand(a) if isinstance(a, (ArrayValue, PythonNumber)) else a
+                for a in args]  # fmt: skip
         if function in (np.eye, np.arange, np.identity):
             args = [
                 a
@@ -140,8 +183,12 @@ def builtin_names():
 
     found = dict(vars(builtins))
     found.update({name: refusing(name) for name in WORLD if name in found})
-    found["isinstance"] = is_instance
+    found.update(isinstance=is_instance, range=traced_range, max=extreme(max, operator.gt),
+                 min=extreme(min, operator.lt))  # fmt: skip
     return found
+
+
+OWN = (Namespace, MathModule, Forbidden, Range)  # objects of this room that a trace can reach
 
 
 def library(module):

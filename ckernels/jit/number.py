@@ -19,19 +19,23 @@ OF_NUMBERS = ("real", "imag", "conjugate", "is_integer", "as_integer_ratio", "bi
 
 
 class PythonNumber:
-    """A traced Python number. kind: int or float; pin(): gives its value, for which the trace is
-    then; size: it is the size of an axis."""
+    """A traced Python number. kind: int, float or bool; pin(): gives its value, for which the trace
+    is then; size: it is the size of an axis; symbolic: the function computes it, as the number of
+    a loop's turn, so ints compute as nodes too; bounds: the (least, greatest) int it can be."""
 
-    __slots__ = ("owner", "node", "kind", "pin", "size")
+    __slots__ = ("owner", "node", "kind", "pin", "size", "symbolic", "bounds")
     __hash__ = None
     __array_priority__ = 1000.0
 
-    def __init__(self, owner, node, kind, pin, size=False):
+    def __init__(self, owner, node, kind, pin, size=False, symbolic=False, bounds=None):
         self.owner, self.node, self.kind, self.pin, self.size = owner, node, kind, pin, size
+        self.symbolic, self.bounds = symbolic, bounds
+        if pin is None:
+            self.pin = lambda: kind(owner.ask(node, "a number in Python", kind))
 
     def weak(self):
         """It as an operand of a row."""
-        return Weak(self.node, self.kind)
+        return self.node if self.kind is bool else Weak(self.node, self.kind, self.bounds)
 
     def __array_ufunc__(self, ufunc, method, *args, out=None, **options):
         if method != "__call__":
@@ -86,7 +90,32 @@ def _pinned(x):
 def _compared(function, a, b):
     if isinstance(b, (ArrayValue, np.ndarray, np.generic)):
         return NotImplemented
+    if isinstance(b, (PythonNumber, bool, int, float)) and _symbolic(a, b):
+        return known(a.owner, COMPARED[function](_node(a), _node(b)), bool)
     return function(a.pin(), _pinned(b))
+
+
+COMPARED = {operator.eq: ops.eq, operator.ne: ops.ne, operator.lt: ops.lt, operator.le: ops.le,
+            operator.gt: ops.gt, operator.ge: ops.ge}  # fmt: skip
+
+
+def known(owner, node, kind, bounds=None):
+    """A number that the function computes; one that is known is Python's own."""
+    if node.value is not None and not node.ndim:
+        return kind(node.value[()])
+    owner.made()
+    return PythonNumber(owner, node, kind, None, symbolic=True, bounds=bounds)
+
+
+def _symbolic(*numbers):
+    return any(isinstance(x, PythonNumber) and x.symbolic for x in numbers)
+
+
+def _node(x):
+    """A number as a node of its own dtype."""
+    if isinstance(x, PythonNumber):
+        return ops.cast(x.node, "int64") if x.kind is bool else x.node
+    return constant(np.asarray(x, "float64" if isinstance(x, float) else "int64"))
 
 
 def _comparison(function):
@@ -95,8 +124,13 @@ def _comparison(function):
 
 def _exact(a, b):
     """Whether a and b are computed as nodes: floats, with floats or ints."""
-    kinds = {x.kind if isinstance(x, PythonNumber) else type(x) for x in (a, b)}
+    kinds = {_kind(x) for x in (a, b)}
     return kinds <= {int, float} and float in kinds
+
+
+def _quotient(function, a, b):
+    """Whether it is an int of a loop's turn by a number that is not zero."""
+    return function is operator.truediv and {_kind(a), _kind(b)} == {int} and _symbolic(a, b)
 
 
 def _float(x):
@@ -128,17 +162,95 @@ BUILD = {
 OF_SIZES = {operator.add: ops.add, operator.sub: ops.sub, operator.mul: ops.mul}
 
 
+def _kind(x):
+    return x.kind if isinstance(x, PythonNumber) else type(x)
+
+
+WIDEST = -(2**63), 2**63 - 1
+
+
+def _range(x):
+    if not isinstance(x, PythonNumber):
+        return int(x), int(x)
+    return (0, 1) if x.kind is bool else x.bounds
+
+
+def _corners(function):
+    """The bounds of a function that is monotonic in both operands."""
+
+    def bounds(a, b):
+        found = [function(x, y) for x in a for y in b]
+        return min(found), max(found)
+
+    return bounds
+
+
+def _bits(a, b):
+    """The bounds of | and ^ of ints that are not negative."""
+    return (0, (1 << max(a[1].bit_length(), b[1].bit_length())) - 1) if min(*a, *b) >= 0 else None
+
+
+NEAR = {operator.add, operator.sub}  # these keep ints that are arguments open, as ends of ranges
+# {function: (node of two int64, bounds of two bounds)}
+OF_INTS = {
+    operator.add: (ops.add, _corners(operator.add)),
+    operator.sub: (ops.sub, _corners(operator.sub)),
+    operator.mul: (ops.mul, _corners(operator.mul)),
+    operator.floordiv: (ops.floor_div, _corners(operator.floordiv)),
+    operator.mod: (ops.mod, lambda a, b: (min(b[0] + 1, 0), max(b[1] - 1, 0))),
+    operator.and_: (ops.bit_and, None), operator.or_: (ops.bit_or, _bits),
+    operator.xor: (ops.bit_xor, _bits),
+    operator.lshift: (ops.left_shift, _corners(operator.lshift)),
+    operator.rshift: (ops.right_shift, _corners(operator.rshift)),
+}  # fmt: skip
+LOGIC = {operator.and_: ops.logical_and, operator.or_: ops.logical_or, operator.xor: ops.ne}
+ZERO_RAISES = {operator.floordiv, operator.mod}
+NEGATIVE_RAISES = {operator.lshift, operator.rshift}
+
+
+def of_ints(owner, function, a, b):
+    """function(a, b) of ints as nodes of int64, with what is known of its bounds; None where Python
+    may raise. Those that a loop computes wrap beyond 64 bits."""
+    if function not in OF_INTS or (function in ZERO_RAISES and not _whole(b, 1)) or (
+        function in NEGATIVE_RAISES and not (_whole(b, 0) and b < 63)
+    ):  # fmt: skip
+        return None
+    if {_kind(a), _kind(b)} == {bool} and function in LOGIC:
+        return known(owner, LOGIC[function](*[ops.cast(_node(x), "bool") for x in (a, b)]), bool)
+    build, corners = OF_INTS[function]
+    left, right = _range(a), _range(b)
+    bounds = corners(left, right) if left and right and corners else None
+    if function is operator.and_:
+        tops = [r[1] for r in (left, right) if r and r[0] >= 0]
+        bounds = (0, min(tops)) if tops else None
+    if bounds is not None and not WIDEST[0] <= bounds[0] <= bounds[1] <= WIDEST[1]:
+        bounds = None
+    if _symbolic(a, b):
+        return known(owner, build(_node(a), _node(b)), int, bounds)
+    if bounds is None:
+        return None
+    return PythonNumber(owner, build(_node(a), _node(b)), int,
+                        lambda: function(_pinned(a), _pinned(b)), bounds=bounds)  # fmt: skip
+
+
+def _whole(b, least):
+    """Whether `b` is a plain int of at least so much."""
+    return type(b) is int and b >= least
+
+
 def _computed(function, a, b):
     """function(a, b) of numbers, one of them traced at least."""
     owner = (a if isinstance(a, PythonNumber) else b).owner
     if function in OF_SIZES and all(getattr(x, "size", type(x) is int) for x in (a, b)):
         node = OF_SIZES[function](*[x.node if isinstance(x, PythonNumber) else x for x in (a, b)])
         return PythonNumber(owner, node, int, owner.pin_sizes, True)
-    if function in BUILD and _exact(a, b):
+    if {_kind(a), _kind(b)} <= {int, bool} and (_symbolic(a, b) or function in NEAR):
+        found = of_ints(owner, function, a, b)
+        if found is not None:
+            return found
+    if function in BUILD and (_exact(a, b) or _quotient(function, a, b)):
         node = BUILD[function](owner, _float(a), _float(b))
-        return PythonNumber(
-            owner, node, float, lambda: owner.ask(node, "a number in Python", float)
-        )
+        return PythonNumber(owner, node, float, None, symbolic=_symbolic(a, b))
     return function(_pinned(a), _pinned(b))
 
 
@@ -166,17 +278,18 @@ for _name in ("and_", "or_", "xor", "lshift", "rshift"):
 
 def _unary(build, function):
     def operate(self):
+        if self.kind is not float and self.symbolic:
+            return known(self.owner, build(_node(self)), int)
         if self.kind is not float:
             return function(self.pin())
-        node = build(self.node)
-        return PythonNumber(self.owner, node, float,
-                      lambda: self.owner.ask(node, "a number in Python", float))  # fmt: skip
+        return PythonNumber(self.owner, build(self.node), float, None, symbolic=self.symbolic)
 
     return operate
 
 
 PythonNumber.__neg__ = _unary(ops.neg, operator.neg)
 PythonNumber.__abs__ = _unary(ops.abs, abs)
+PythonNumber.__invert__ = _unary(ops.bit_not, operator.invert)
 PythonNumber.__pos__ = lambda self: self
 
 # functions of the module math that are computed as nodes, and what is true of operands they take

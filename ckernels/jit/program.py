@@ -13,6 +13,8 @@ import numpy as np
 
 from ..base.errors import NotSupported
 from . import namespace
+from .flow import Flow
+from .syntax import transformed
 
 ASSIGNS = ("STORE_GLOBAL", "DELETE_GLOBAL")
 
@@ -140,7 +142,7 @@ class TracedNames:
     def __init__(self, trace, program):
         self.trace, self.program, self.made, self.values = trace, program, {}, {}
         self.classes = {}
-        self.builtins = namespace.builtin_names()
+        self.builtins, self.flow = namespace.builtin_names(), Flow(trace)
         self.numpy = namespace.Namespace(trace)
         self.math = namespace.MathModule()
         self.own = {id(np): self.numpy, id(np.random): namespace.Forbidden("np.random"),
@@ -216,7 +218,10 @@ class TracedNames:
             return found
         names = {"__builtins__": self.builtins, "__name__": original.__module__}
         cells = tuple(types.CellType() for _ in original.__closure__ or ())
-        made = types.FunctionType(original.__code__, names, original.__name__, None, cells or None)
+        found = transformed(original.__code__)
+        code = found[0] if found else original.__code__
+        names.update(self.flow.names() if found else {})
+        made = types.FunctionType(code, names, original.__name__, None, cells or None)
         given = {place: self.seen(d := Default(original, place), "value", d.value)
                  for place in defaults_of(original)}  # fmt: skip
         made.__defaults__ = tuple(v for p, v in given.items() if isinstance(p, int)) or None

@@ -7,12 +7,15 @@ branch of the trace; any other number ends it (`Asked`), and the call is NumPy's
 
 import numpy as np
 
+from .. import ops
 from ..base.errors import user_line
-from ..graph.node import make, new_uid
+from ..graph.node import Node, constant, make, new_uid
 from ..graph.walk import rebuild, toposort
 from ..numpy.owner import Owner
 from ..numpy.promote import supported
+from ..numpy.value import ArrayValue, MovingSlice
 from ..ops import reference
+from ..ops.ragged import distance
 from ..ops.shape import size_of
 from .number import PythonNumber
 
@@ -59,14 +62,22 @@ class Trace(Owner):
         super().__init__()
         self.answers, self.decide, self.asked = list(answers), decide, []
         self.guards, self.inside, self.count = [], [], 0
+        self.scans = 0  # how many were made, those that were undone included
+        self.journal, self.births = [], 0  # [(array, node that it held)] of all stores
+        self.predicates = []  # of the branches that are being traced: stores happen only where true
+        self.carried_before, self.reasons = {}, {}  # by the code of a loop's body
 
     # ---- what values ask -----------------------------------------------------------------------
 
     def made(self):
         """Note that an array was made."""
         self.count += 1
+        self.births += 1
         if self.count > MOST:
-            raise Untraceable(f"more than {MOST} operations: a Python loop of many turns")
+            why = next(iter(self.reasons.values()), None)
+            why = f" that is no scan, for it has {why}" if why else ""
+            raise Untraceable(f"more than {MOST} operations: a Python loop of many turns{why}")
+        return self.births
 
     def refuse(self, what):
         raise Untraceable(what)
@@ -83,8 +94,39 @@ class Trace(Owner):
         for replaced in reversed(self.inside):
             if replaced is None:
                 raise Untraceable("a number asked for inside of vmap")
-            node = rebuild([node], replaced)[0]
+            if isinstance(replaced, set):  # the placeholders of a loop's turn
+                if any(n.uid in replaced for n in toposort([node])):
+                    raise Untraceable("a number of one turn of a loop, used in Python")
+            else:
+                node = rebuild([node], replaced)[0]
         return node
+
+    def of_turn(self, node):
+        """Whether a node is computed from what changes from turn to turn of a loop."""
+        levels = [r for r in self.inside if isinstance(r, set)]
+        return bool(levels) and any(
+            any(n.uid in level for level in levels) for n in toposort([node])
+        )
+
+    def truth(self, x, asked=True):
+        """The truth value of `x`: a bool, or a node where each turn of a loop has its own. asked:
+        one that the arguments decide is a bool, which becomes a branch of the trace."""
+        if isinstance(x, PythonNumber) and x.symbolic:
+            node = x.node if x.kind is bool else ops.ne(x.node, constant(0, x.node.dtype))
+        elif isinstance(x, ArrayValue) and x.read().size == 1:
+            node = ops.cast(ops.reshape(x.read(), []), "bool")
+        else:
+            return bool(x)
+        if node.value is not None:
+            return bool(node.value)
+        return node if not asked or self.of_turn(node) else bool(x)
+
+    def predicate(self):
+        """What has to be true for the branches that are being traced, or None."""
+        found = None
+        for p in self.predicates:
+            found = p if found is None else ops.logical_and(found, p)
+        return found
 
     def ask(self, node, what, kind=None):
         """The value of a node, in Python."""
@@ -108,3 +150,37 @@ class Trace(Owner):
     def size(self, node, axis):
         """The size of an axis that a trace serves many of."""
         return PythonNumber(self, size_of(node, axis), int, self.pin_sizes, True)
+
+    # ---- indices ---------------------------------------------------------------------------------
+
+    def place(self, node):
+        """An index that exists where the branch that is being traced is not taken, too."""
+        predicate = self.predicate()
+        if predicate is None or node.value is not None:
+            return node
+        return ops.where(predicate, node, constant(0, node.dtype))
+
+    def slice(self, value, place, k, parts):
+        """A slice over nodes. One that moves with a turn and keeps its length is one of places,
+        which NumPy's clipping must not shorten: sizes have to be known for that."""
+        bounds = [b.node if isinstance(b, PythonNumber) and b.symbolic else b if b is None else
+                  int(b) for b in (k.start, k.stop, k.step)]  # fmt: skip
+        start, stop, step = bounds
+        if isinstance(step, Node):
+            raise Untraceable("a slice whose step changes from turn to turn")
+        if not (isinstance(start, Node) and isinstance(stop, Node)) or step not in (None, 1):
+            return slice(*bounds)
+        width = distance(start, stop)
+        if width is None:
+            return slice(*bounds)
+        before = parts[:place]
+        if any(p is None or p is Ellipsis or isinstance(p, (ArrayValue, np.ndarray, list))
+               for p in before):  # fmt: skip
+            raise Untraceable("a slice that moves, behind an ellipsis or an array")
+        size = value.read().shape[place]
+        if size is None:
+            raise Pinned(None)
+        low, high = (getattr(b, "bounds", None) for b in (k.start, k.stop))
+        if low is None or high is None or low[0] < 0 or high[1] > size or width < 1:
+            return slice(*bounds)
+        return MovingSlice(start, width)

@@ -18,9 +18,10 @@ from .value import ArrayValue, call_ufunc, result, stored
 
 
 class Owner:
-    """The owner of ArrayValues. rule: their promotion; numbers: classes of traced numbers."""
+    """The owner of ArrayValues. rule: their promotion; numbers: classes of traced numbers; journal:
+    None, or a list in which stores are noted, (array, node that it held)."""
 
-    numbers = ()
+    numbers, journal = (), None
 
     def __init__(self, rule=NUMPY):
         self.rule = rule
@@ -28,7 +29,10 @@ class Owner:
     # ---- what values ask -----------------------------------------------------------------------
 
     def made(self):
-        """Note that an array was made."""
+        """Note that an array was made; the number that it gets."""
+
+    def predicate(self):
+        """A truth value only where which stores happen, as a node; None: they do."""
 
     def refuse(self, what):
         """Raise what ends the trace: `what` cannot be done."""
@@ -68,7 +72,8 @@ class Owner:
         pinned: whether it fits decides about an error."""
         narrow = any(isinstance(a, (ArrayValue, np.ndarray, np.generic)) and a.dtype.kind in "iu"
                      and a.dtype != np.int64 for a in args)  # fmt: skip
-        pinned = [narrow and isinstance(a, self.numbers) and a.kind is int for a in args]
+        pinned = [narrow and isinstance(a, self.numbers) and a.kind is int and not a.symbolic
+                  for a in args]  # fmt: skip
         return [a.pin() if pin else self.operand(a) for a, pin in zip(args, pinned)]
 
     def array(self, x, dtype=None):
@@ -101,10 +106,11 @@ class Owner:
                 if node.dtype == "bool" and node.ndim == 0:
                     self.refuse("an index that is a single truth value")
                 basic = basic and node.ndim == 0  # one place is a view, as an int is
-                found.append(node)
+                found.append(node if node.dtype == "bool" else self.place(node))
             elif isinstance(k, slice):
-                found.append(slice(*[None if b is None else int(b)
-                                     for b in (k.start, k.stop, k.step)]))  # fmt: skip
+                found.append(self.slice(value, len(found), k, parts))
+            elif isinstance(k, self.numbers) and k.symbolic:
+                found.append(self.place(k.node))
             elif k is None or k is Ellipsis:
                 found.append(k)
             elif isinstance(k, (bool, np.bool_)):
@@ -115,6 +121,14 @@ class Owner:
         if Ellipsis in [f for f in found if f is Ellipsis] and basic:
             found = _without_ellipsis(found, value.ndim)
         return tuple(found), basic, mask
+
+    def place(self, node):
+        """An index that is a node, as a key has it."""
+        return node
+
+    def slice(self, value, place, k, parts):
+        """A slice, number `place` of the parts of a key of `value`, as a key has it."""
+        return slice(*[None if b is None else int(b) for b in (k.start, k.stop, k.step)])
 
     # ---- functions of NumPy --------------------------------------------------------------------
 

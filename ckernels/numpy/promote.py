@@ -20,10 +20,12 @@ WEAK_EXAMPLES = {int: 0, float: 0.0, complex: 0j}
 
 class Weak(NamedTuple):
     """A Python number that is known only when the function runs: a scalar node of int64, float64
-    or complex128, and the Python type that it counts as in promotion."""
+    or complex128, the Python type that it counts as in promotion, and the (least, greatest) int
+    that it can be, where that is known."""
 
     node: Node
     kind: type
+    bounds: tuple | None = None
 
 
 def kind_of(x):

@@ -33,7 +33,8 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
     never changed; plain: certainly in C order without gaps; masked: (node, mask) where this is
     node[mask], of which elementwise functions compute all."""
 
-    __slots__ = ("owner", "node_", "version", "seen", "base", "lens", "scalar", "plain", "masked")
+    __slots__ = ("owner", "node_", "version", "seen", "base", "lens", "scalar", "plain", "masked",
+                 "born")  # fmt: skip
     __hash__ = None
     __array_priority__ = 1000.0
 
@@ -41,7 +42,7 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
         self.owner, self.node_, self.scalar, self.plain = owner, node, scalar, plain
         self.base, self.lens, self.masked = base, lens, masked
         self.version, self.seen = 0, None
-        owner.made()
+        self.born = owner.made()
         if base is not None:
             self.seen = base.current()
 
@@ -70,16 +71,32 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
             self.node_, self.seen = self.lens.get(self.base.read()), version
         return self.node_
 
-    def write(self, node):
-        """Store `node`, which has this dtype and shape, into the array."""
+    def write(self, node, chosen=False):
+        """Store `node`, which has this dtype and shape, into the array. chosen: it holds the old
+        elements already where the branch that is being traced is not taken."""
         if self.scalar:
             raise TypeError(f"'numpy.{self.dtype}' object does not support item assignment")
+        if not chosen:
+            node = self.chosen(node, self.read)
         if self.base is None:
-            self.node_, self.version, self.masked = node, self.version + 1, None
-            return
+            return self.set_node(node)
         if self.lens.put is None:
             self.owner.refuse("a store into a reshape that may be a view or a copy")
-        self.base.write(self.lens.put(self.base.read(), node))
+        return self.base.write(self.lens.put(self.base.read(), node), True)
+
+    def chosen(self, new, old):
+        """`new` where the branch that is being traced is taken, else what old() gives."""
+        predicate = self.owner.predicate()
+        return new if predicate is None else ops.where(predicate, new, old())
+
+    def set_node(self, node):
+        """Let this array, which is no view, hold `node`."""
+        if self.owner.journal is not None:
+            self.owner.journal.append((self, self.read()))
+        self.put_back(node)
+
+    def put_back(self, node):
+        self.node_, self.version, self.masked = node, self.version + 1, None
 
     def view(self, get, put, real, plain=False):
         """A view of this array."""
@@ -180,14 +197,13 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
         if mask is not None and mask.ndim == self.ndim:
             return ArrayValue(self.owner, None, False, True, masked=(self.read(), mask))
         if self.scalar or not basic:
-            return self.fresh(ops.getitem(self.read(), key), basic and self.scalar, True)
+            return self.fresh(part(self.read(), key), basic and self.scalar, True)
         whole = all(isinstance(k, (int, Node)) for k in key) and len(key) == self.ndim
         if whole:
-            return self.fresh(ops.getitem(self.read(), key), True)
+            return self.fresh(part(self.read(), key), True)
         plain = self.plain and _leading(key)
-        known = not any(isinstance(k, Node) for k in key)
-        return self.view(lambda n: ops.getitem(n, key), lambda n, v: ops.set_subtensor(n, key, v),
-                         (lambda a: a[key]) if known else None, plain)  # fmt: skip
+        return self.view(lambda n: part(n, key), lambda n, v: with_part(n, key, v),
+                         (lambda a: a[key]) if _known(key) else None, plain)  # fmt: skip
 
     def __setitem__(self, key, item):
         key, basic, mask = self.owner.key(self, key)
@@ -196,8 +212,8 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
             new = self._under(old, mask, item)
             if new is not None:
                 return self.write(new)
-        item = stored(self.owner, item, old.dtype)
-        self.write(ops.set_subtensor(old, key, item))
+        item = self.chosen(stored(self.owner, item, old.dtype), lambda: part(old, key))
+        self.write(with_part(old, key, item), True)
         return None
 
     def _under(self, old, mask, item):
@@ -215,9 +231,41 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
 METHODS = ("__call__", "reduce", "accumulate", "outer")
 
 
+class MovingSlice(NamedTuple):
+    """In a key: as many elements as there are in `width`, from `start`, a node; all exist."""
+
+    start: Node
+    width: int
+
+
+def part(node, key):
+    """node[key], where a key may have moving slices."""
+    axis = 0
+    for k in key:
+        if isinstance(k, MovingSlice):
+            node = ops.take(node, ops.add(k.start, np.arange(k.width)), axis)
+        axis += k is not None
+    return ops.getitem(node, tuple(slice(None) if isinstance(k, MovingSlice) else k for k in key))
+
+
+def with_part(node, key, value):
+    """`node` with `value` at a key, which may have moving slices."""
+    key = tuple(slice(k.start, ops.add(k.start, k.width)) if isinstance(k, MovingSlice) else k
+                for k in key)  # fmt: skip
+    return ops.set_subtensor(node, key, value)
+
+
+def _known(key):
+    """Whether all of a basic key are Python's numbers."""
+    bounds = [b for k in key for b in ((k.start, k.stop) if isinstance(k, slice) else (k,))]
+    return not any(isinstance(b, (Node, MovingSlice)) for b in bounds)
+
+
 def _leading(key):
     """Whether a basic key takes whole rows side by side: these lie in C order without gaps."""
     first = key[0] if key else slice(None)
+    if isinstance(first, MovingSlice):
+        return False
     if isinstance(first, slice) and first.step not in (None, 1):
         return False
     return first is not None and all(isinstance(k, slice) and k == slice(None) for k in key[1:])

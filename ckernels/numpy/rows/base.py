@@ -9,6 +9,7 @@ from ... import ops
 from ...base.errors import DTypeError, NotSupported
 from ...graph.node import Node, constant, make
 from ...graph.shapes import axes_of, axis_of
+from ...ops.base import fits
 from ..promote import Weak, check_fits, kind_of, supported
 
 UFUNCS = {}  # {ufunc: Row}
@@ -80,7 +81,7 @@ def typed(x, dtype):
         return ops.cast(x, dtype)
     if isinstance(x, Weak):
         narrow = x.kind is int and np.dtype(dtype).kind in "iu" and dtype != "int64"
-        if narrow:
+        if narrow and not (x.bounds and all(fits(b, dtype) for b in x.bounds)):
             raise NotSupported(f"a Python int that is an argument, with an array of {dtype}")
         return ops.cast(x.node, dtype)
     check_fits(x, dtype)

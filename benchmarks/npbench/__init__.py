@@ -1,0 +1,1 @@
+"""NPBench and pyhpc-benchmarks under `ck.jit`: `python -m benchmarks.npbench FOLDER`."""

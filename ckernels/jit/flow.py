@@ -1,0 +1,276 @@
+"""Flow: what the calls do that syntax.py puts in the place of `for`, `while`, `if`, `and`, `not`.
+
+Where Python knows the numbers it is Python's: sides of a concrete test, few turns one by one. A
+long loop is traced once (turns.py) and becomes one scan. Of a test that each turn decides for
+itself both sides are traced: stores happen only where it holds, names get the one or the other
+value. A loop that is no scan is taken turn by turn.
+"""
+
+import operator
+
+from .. import ops
+from ..graph.node import constant
+from ..numpy.value import ArrayValue
+from .namespace import Range
+from .number import PythonNumber, known
+from .trace import Pinned, Untraceable
+from .trees import flatten, put_together
+from .turns import (
+    FOREVER,
+    UNSET,
+    Before,
+    Short,
+    Turns,
+    cells_of,
+    contents,
+    is_value,
+    kind_of,
+    node_of,
+    set_contents,
+    shared,
+    wrapped,
+)
+
+
+class NotOne(Exception):
+    """A loop is no scan. first: it may be one after its first turn."""
+
+    def __init__(self, first=False):
+        super().__init__(first)
+        self.first = first
+
+
+FEW = 3  # turns that are taken one by one, whatever they do
+UNROLLED = 400  # arrays that a loop may make in all its turns to be taken turn by turn
+
+
+class Flow:
+    """The control flow of one trace."""
+
+    def __init__(self, trace):
+        self.trace = trace
+        trace.flow = self
+
+    def names(self):
+        """What a function with transformed source reads."""
+        return {"_ck_for": self.for_, "_ck_while": self.while_, "_ck_if": self.if_,
+                "_ck_either": self.either, "_ck_and": self.and_, "_ck_or": self.or_,
+                "_ck_not": self.not_}  # fmt: skip
+
+    # ---- loops ---------------------------------------------------------------------------------
+
+    def for_(self, iterable, body):
+        """`for item in iterable: body(item)`."""
+        if isinstance(iterable, ArrayValue) and iterable.ndim:
+            iterable_at = iterable.__getitem__
+            iterable = range(operator.index(iterable.shape[0]))
+        elif isinstance(iterable, (range, Range)):
+            iterable_at = None
+        else:
+            for each in iterable:
+                body(each)
+            return
+        count = self.turns_of(iterable)
+        if isinstance(count, int) and count <= FEW:
+            return self.each(iterable, iterable_at, body)
+
+        def item(turn):
+            number = self.number(iterable, count, turn)
+            return (number if iterable_at is None else iterable_at(number),)
+
+        try:
+            self.scan(body, item, count)
+        except NotOne as problem:
+            first = problem.first and isinstance(count, int)
+            if first:  # the first turn by itself: after it names have the kinds that they keep
+                body(*item(constant(0, "int64")))
+                rest = iterable[1:] if iterable_at is None else iterable
+                self.for_(rest, body) if iterable_at is None else self.each(
+                    rest[1:], iterable_at, body)  # fmt: skip
+            else:
+                self.each(iterable, iterable_at, body)
+
+    @staticmethod
+    def each(iterable, at, body):
+        for i in iterable:
+            body(i if at is None else at(i))
+
+    @staticmethod
+    def turns_of(ends):
+        """How many numbers a range has: an int or a node."""
+        if isinstance(ends, range):
+            return len(ends)
+        step = operator.index(ends.step)
+        start, stop = (e.node if isinstance(e, PythonNumber) else constant(e, "int64")
+                       for e in (ends.start, ends.stop))  # fmt: skip
+        if step == 0:
+            raise ValueError("range() arg 3 must not be zero")
+        gap = ops.sub(stop, start) if step > 0 else ops.sub(start, stop)
+        if abs(step) > 1:
+            gap = ops.floor_div(ops.add(gap, constant(abs(step) - 1, "int64")),
+                                constant(abs(step), "int64"))  # fmt: skip
+        found = ops.maximum(gap, constant(0, "int64"))
+        return found if found.value is None else int(found.value)
+
+    def number(self, ends, count, turn):
+        """The number of a range that a turn has."""
+        step = operator.index(ends.step)
+        node = turn if step == 1 else ops.mul(turn, constant(step, "int64"))
+        start = ends.start
+        if isinstance(start, PythonNumber) or start:
+            begin = start.node if isinstance(start, PythonNumber) else constant(start, "int64")
+            node = ops.add(node, begin)
+        return known(self.trace, node, int, self.bounds(ends, count))
+
+    @staticmethod
+    def bounds(ends, count):
+        """The (least, greatest) number of a range, as far as it is known."""
+        if isinstance(ends, range):
+            return min(ends[0], ends[-1]), max(ends[0], ends[-1])
+        first, last = (e.bounds if isinstance(e, PythonNumber) else (e, e)
+                       for e in (ends.start, ends.stop))  # fmt: skip
+        if not first or not last:
+            return None
+        if operator.index(ends.step) > 0:
+            return first[0], max(last[1] - 1, first[0])
+        return min(last[0] + 1, first[1]), first[1]
+
+    def scan(self, body, item, count, test=None):
+        """A loop as a scan; NotOne, with nothing changed, where it is none or not worth it."""
+        trace = self.trace
+        if body.__code__ in trace.reasons:
+            raise NotOne
+        before = Before(trace, cells_of(body, test))
+        turns = Turns(trace, body, item, count, test)
+        try:
+            turns.take(UNROLLED // count if isinstance(count, int) else -1)
+        except Pinned:
+            raise
+        except Exception as problem:  # of placeholders: whether it is real the turns will tell
+            before.undo()
+            first = turns.differs and not isinstance(problem, Short)
+            if not first and not isinstance(problem, Short):
+                trace.reasons[body.__code__] = str(problem).split("\n")[0]
+            raise NotOne(first) from problem
+
+    def while_(self, test, body):
+        """`while test(): body()`."""
+        truth = self.trace.truth(test(), False)
+        if truth is False:
+            return
+        limit = constant(FOREVER, "int64")
+        if truth is not True:
+            limit = ops.where(truth, limit, constant(0, "int64"))
+        try:
+            self.scan(body, lambda turn: (), limit, test)
+            return
+        except NotOne:
+            pass
+        while test():
+            body()
+
+    # ---- branches ------------------------------------------------------------------------------
+
+    def if_(self, test, then, otherwise=None):
+        """`if test: then() else: otherwise()`."""
+        truth = self.trace.truth(test)
+        if truth is True:
+            then()
+        elif truth is False:
+            if otherwise is not None:
+                otherwise()
+        else:
+            self.sides(truth, then, otherwise)
+
+    def either(self, test, then, otherwise):
+        """then() if test else otherwise()."""
+        truth = self.trace.truth(test)
+        if isinstance(truth, bool):
+            return then() if truth else otherwise()
+        born = self.trace.births
+        return self.merged(truth, *self.sides(truth, then, otherwise), "a value", born)
+
+    def sides(self, truth, then, otherwise):
+        """Both sides of a test that each turn decides for itself: their results."""
+        trace, cells = self.trace, cells_of(then, otherwise)
+        old, born = {n: contents(c) for n, c in cells.items()}, trace.births
+        results, left = [], []
+        for predicate, side in ((truth, then), (ops.logical_not(truth), otherwise)):
+            trace.predicates.append(predicate)
+            try:
+                results.append(None if side is None else side())
+            finally:
+                trace.predicates.pop()
+            left.append({n: contents(c) for n, c in cells.items()})
+            for n, c in cells.items():
+                set_contents(c, old[n])
+        for n, c in cells.items():
+            a, b = left[0][n], left[1][n]
+            if a is UNSET or b is UNSET:
+                set_contents(c, UNSET)
+            elif a is b:
+                set_contents(c, a)
+            else:
+                c.cell_contents = self.merged(truth, a, b, f"the name {n}", born)
+        return results
+
+    def merged(self, truth, a, b, what, born):
+        """What is `a` where the test holds and `b` where it does not."""
+        if a is b:
+            return a
+        left, right = [], []
+        if flatten(a, is_value, left) != flatten(b, is_value, right):
+            raise Untraceable(f"{what} that is of another kind on either side of an if")
+        values = [self.merged_leaf(truth, x, y, what, born) for x, y in zip(left, right)]
+        return put_together(flatten(a, is_value, []), iter(values))
+
+    def merged_leaf(self, truth, x, y, what, born):
+        kind = kind_of(x)
+        if kind != kind_of(y):
+            raise Untraceable(f"{what} that is of another dtype or shape on either side of an if")
+        node = ops.where(truth, node_of(x), node_of(y))
+        if kind.how == "number":
+            bounds = [self.range(v) for v in (x, y)]
+            bounds = None if None in bounds else (min(b[0] for b in bounds),
+                                                  max(b[1] for b in bounds))  # fmt: skip
+            return known(self.trace, node, kind.type, bounds)
+        if kind.how == "scalar":
+            return wrapped(self.trace, node, kind)
+        roots = {id(r): r for r in (v.root() for v in (x, y)) if r.born <= born}
+        if len(roots) > 1:
+            raise Untraceable(f"{what} that is one or the other of two arrays")
+        return shared(self.trace, node, *roots.values() or (x.root(),))
+
+    @staticmethod
+    def range(x):
+        if isinstance(x, PythonNumber):
+            return x.bounds
+        return (x, x) if type(x) is int else None
+
+    def and_(self, first, second):
+        """first and second(), as a truth value."""
+        truth = self.trace.truth(first)
+        if isinstance(truth, bool):
+            return second() if truth else first
+        return self.joined(ops.logical_and, truth, truth, second)
+
+    def or_(self, first, second):
+        truth = self.trace.truth(first)
+        if isinstance(truth, bool):
+            return first if truth else second()
+        return self.joined(ops.logical_or, truth, ops.logical_not(truth), second)
+
+    def joined(self, function, truth, predicate, second):
+        self.trace.predicates.append(predicate)
+        try:
+            other = self.trace.truth(second())
+        finally:
+            self.trace.predicates.pop()
+        other = constant(other, "bool") if isinstance(other, bool) else other
+        return known(self.trace, function(truth, other), bool)
+
+    def not_(self, x):
+        truth = self.trace.truth(x)
+        if isinstance(truth, bool):
+            return not truth
+        return known(self.trace, ops.logical_not(truth), bool)

@@ -1,0 +1,371 @@
+"""Source of a function with its control flow as calls: `for` becomes `_ck_for(range(n), body)`.
+
+The bodies of loops and branches become functions inside, whose cells are the names that they bind.
+What is not understood stays as it is: break, continue, return inside of loops, else of loops, try,
+del, yield. What the calls do stands in flow.py; here is nothing but syntax.
+"""
+
+import ast
+import copy
+import functools
+import linecache
+import types
+from collections import Counter
+
+JUMPS = (ast.Break, ast.Continue, ast.Return)
+STRANGE = (ast.Yield, ast.YieldFrom, ast.Await, ast.Try, ast.Global, ast.Nonlocal, ast.Delete,
+           ast.Import, ast.ImportFrom, ast.ClassDef, ast.AsyncFor, ast.AsyncWith,
+           getattr(ast, "TryStar", ast.Try), getattr(ast, "Match", ast.Try))  # fmt: skip
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+LATE = (ast.FunctionDef, ast.Lambda, ast.GeneratorExp)  # these may run after the turn they are of
+
+
+@functools.lru_cache(1024)
+def transformed(code):
+    """(code with the control flow of `code` as calls, its source); None where there is none, where
+    there is no source, or where the source is not that of the code."""
+    linecache.checkcache(code.co_filename)
+    try:
+        tree, module = parsed(code.co_filename, "".join(linecache.getlines(code.co_filename)))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    same = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars")
+    if not any(all(getattr(c, name) == getattr(code, name) for name in same)
+               for c in codes(module, code)):  # fmt: skip
+        return None  # the file was changed meanwhile
+    nodes = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == code.co_name
+             and min(d.lineno for d in [n, *n.decorator_list]) == code.co_firstlineno]  # fmt: skip
+    if len(nodes) != 1 or any(map(mangled, ast.walk(nodes[0]))):
+        return None
+    node = copy.deepcopy(nodes[0])
+    node.decorator_list, node.returns = [], None
+    try:
+        found = compiled(node, code) if Function(node).change() else None
+    except SyntaxError:
+        return None
+    if found is None or found.co_freevars != code.co_freevars:
+        return None
+    return found, ast.unparse(node)
+
+
+@functools.lru_cache(16)
+def parsed(filename, text):
+    """(syntax tree, code) of a file."""
+    tree = ast.parse(text)
+    return tree, compile(text, filename, "exec", dont_inherit=True)
+
+
+def codes(module, like):
+    """The code of functions below `module` that begin where `like` does."""
+    for c in module.co_consts:
+        if isinstance(c, types.CodeType):
+            if c.co_name == like.co_name and c.co_firstlineno == like.co_firstlineno:
+                yield c
+            yield from codes(c, like)
+
+
+def mangled(node):
+    """Whether a name is one that a class makes its own."""
+    name = getattr(node, "id", getattr(node, "attr", ""))
+    return name[:2] == "__" and name[-2:] != "__"
+
+
+def compiled(node, code):
+    """The code of the function `node`, whose free names are those of `code`."""
+    outer = ast.parse("def outer():\n    pass").body[0]
+    given = [ast.parse(f"{name} = None").body[0] for name in code.co_freevars]
+    outer.body = [*given, node, *outer.body]
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    flags = code.co_flags & 0x1FF0000  # those of `from __future__ import`
+    made = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
+    return inner_code(inner_code(made, "outer"), node.name)
+
+
+def inner_code(code, name):
+    return next((c for c in code.co_consts
+                 if isinstance(c, types.CodeType) and c.co_name == name), None)  # fmt: skip
+
+
+# ---- what statements do ------------------------------------------------------------------------
+
+
+def inside(nodes):
+    """All nodes below, but for those of functions inside."""
+    stack = list(nodes)[::-1]
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, SCOPES):
+            continue
+        stack.extend(list(ast.iter_child_nodes(node))[::-1])
+
+
+def jumps(statements):
+    """Whether a statement leaves the list for another place than its end."""
+    return any(isinstance(n, JUMPS) for n in inside(statements))
+
+
+def strange(statements):
+    return any(isinstance(n, STRANGE) for n in inside(statements))
+
+
+def bound(statements):
+    """The names that statements bind, in order."""
+    found = {}
+    for node in inside(statements):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found[node.id] = None
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found[node.name] = None
+    for node in inside(statements):
+        if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            own = {n.id for g in node.generators for n in ast.walk(g.target)
+                   if isinstance(n, ast.Name)}  # fmt: skip
+            if own & found.keys() and own & only_in_comprehensions(statements):
+                for name in own & only_in_comprehensions(statements):
+                    found.pop(name, None)
+    return list(found)
+
+
+def only_in_comprehensions(statements):
+    """Names that nothing but comprehensions binds."""
+    own, others = set(), set()
+    stack = list(statements)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.comprehension):
+            own |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+            stack += [node.iter, *node.ifs]
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            others.add(node.id)
+        if not isinstance(node, SCOPES):
+            stack += list(ast.iter_child_nodes(node))
+    return own - others
+
+
+def uses(node):
+    """How often each name occurs below, functions inside of it included."""
+    return Counter(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+
+
+def set_first(name, statements):
+    """Whether statements bind a name before anything can read it, in every turn."""
+    for statement in statements:
+        if not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement)):
+            continue
+        if isinstance(statement, ast.Assign):
+            if uses(statement.value)[name]:
+                return False
+            targets = [t for target in statement.targets for t in getattr(target, "elts", [target])]
+            return any(isinstance(t, ast.Name) and t.id == name for t in targets)
+        if not isinstance(statement, ast.For) or uses(statement.iter)[name]:
+            return False
+        if not sum(uses(other)[name] for other in statements if other is not statement):
+            target = ast.Assign([statement.target], ast.Constant(None))
+            return set_first(name, [target, *statement.body])
+        return False
+    return False
+
+
+def returns(statements):
+    """Whether statements end by a return whatever happens."""
+    last = statements[-1] if statements else None
+    if isinstance(last, ast.If):
+        return returns(last.body) and returns(last.orelse)
+    return isinstance(last, ast.Return)
+
+
+# ---- the transform -----------------------------------------------------------------------------
+
+
+def call(name, *args):
+    return ast.Call(ast.Name(name, ast.Load()), list(args), [])
+
+
+def thunk(expression):
+    empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.Lambda(empty, expression)
+
+
+def placed(new, old):
+    """A new node, and what is new below it, at the line of an old one."""
+    for node in ast.walk(new):
+        if "lineno" in node._attributes and not hasattr(node, "lineno"):
+            ast.copy_location(node, old)
+    return new
+
+
+class Function:
+    """One function that is changed in place."""
+
+    def __init__(self, node):
+        self.node, self.count, self.changed = node, 0, False
+        self.uses = uses(node)
+
+    def change(self):
+        """Rewrite its statements; whether anything was."""
+        node, args = self.node, self.node.args
+        every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+        own = [n for n in bound(node.body) if n not in {a.arg for a in every if a}]
+        start = 1 if ast.get_docstring(node, clean=False) is not None else 0
+        names = [n for n in inside(node.body) if isinstance(n, (ast.Global, ast.Nonlocal))]
+        if names:
+            return False
+        body = self.tail(node.body[start:])
+        node.body = node.body[:start] + self.declared(own, body, node) + body
+        return self.changed
+
+    @staticmethod
+    def declared(names, body, at):
+        """Names made known as a function's own, without a value, where functions inside of `body`
+        bind them."""
+        inner = {name for s in body for n in ast.walk(s) if isinstance(n, ast.Nonlocal)
+                 for name in n.names}  # fmt: skip
+        names = [n for n in names if n in inner]
+        if not names:
+            return []
+        targets = [ast.Name(n, ast.Store()) for n in names]
+        empty = ast.If(ast.Constant(False), [ast.Assign(targets, ast.Constant(None))], [])
+        return [placed(empty, at)]
+
+    def new_name(self, kind):
+        self.count += 1
+        return f"_ck_{kind}{self.count}"
+
+    def inner(self, kind, statements, names, old, argument=None):
+        """A function inside: (its definition, its name)."""
+        name = self.new_name(kind)
+        args = ast.arguments(posonlyargs=[], args=[ast.arg(a) for a in argument or ()],
+                             kwonlyargs=[], kw_defaults=[], defaults=[])  # fmt: skip
+        head = [ast.Nonlocal(names)] if names else []
+        made = ast.FunctionDef(name, args, head + statements or [ast.Pass()], [])
+        made.type_params = []
+        return placed(made, old), ast.Name(name, ast.Load())
+
+    def tail(self, statements):
+        """Statements at whose end the function returns: an `if` with returns becomes a value."""
+        for k, s in enumerate(statements):
+            if not isinstance(s, ast.If) or not jumps([s]):
+                continue
+            rest = statements[k + 1 :]
+            ends = returns(s.body), returns(s.orelse)
+            if not any(ends) or strange([s]) or any(loop_jumps(s)):
+                break
+            sides = [side if end else side + rest for side, end in zip((s.body, s.orelse), ends)]
+            if not all(returns(side) for side in sides):
+                break
+            self.changed = True
+            made = [self.inner(kind, self.tail(side), bound(side), s)
+                    for kind, side in zip(("then", "otherwise"), sides)]  # fmt: skip
+            value = call("_ck_either", self.test(s.test), made[0][1], made[1][1])
+            return [*self.statements(statements[:k]), made[0][0], made[1][0],
+                    placed(ast.Return(value), s)]  # fmt: skip
+        return self.statements(statements)
+
+    def statements(self, statements):
+        return [new for s in statements for new in self.statement(s)]
+
+    def statement(self, s):
+        """What stands for one statement, as a list."""
+        if isinstance(s, ast.For) and not (s.orelse or jumps(s.body) or strange(s.body)):
+            return self.for_(s)
+        if isinstance(s, ast.While) and not (s.orelse or jumps(s.body) or strange(s.body)):
+            return self.while_(s)
+        if isinstance(s, ast.If) and not (jumps([s]) or strange([s])):
+            return self.if_(s)
+        if isinstance(s, SCOPES):
+            return [s]
+        for field in ("body", "orelse", "finalbody"):
+            if isinstance(getattr(s, field, None), list):
+                setattr(s, field, self.statements(getattr(s, field)))
+        return [self.expressions(s)]
+
+    def expressions(self, s):
+        """A statement whose expressions `a if test else b` are calls."""
+        function = self
+
+        class Choices(ast.NodeTransformer):
+            def visit_IfExp(self, node):
+                self.generic_visit(node)
+                if any(
+                    isinstance(n, (ast.NamedExpr, ast.Yield, ast.Await)) for n in ast.walk(node)
+                ):
+                    return node
+                function.changed = True
+                test = function.test(node.test)
+                return placed(call("_ck_either", test, thunk(node.body), thunk(node.orelse)), node)
+
+            def visit_Lambda(self, node):
+                return node
+
+            visit_FunctionDef = visit_ListComp = visit_SetComp = visit_DictComp = visit_Lambda
+            visit_GeneratorExp = visit_Lambda
+
+        return s if isinstance(s, SCOPES) else Choices().visit(s)
+
+    def test(self, node):
+        """A condition whose and, or, not and chains are calls."""
+        if any(isinstance(n, (ast.NamedExpr, ast.Yield, ast.Await)) for n in ast.walk(node)):
+            return node
+        if isinstance(node, ast.BoolOp):
+            name = "_ck_and" if isinstance(node.op, ast.And) else "_ck_or"
+            *first, last = [self.test(v) for v in node.values]
+            for value in first[::-1]:
+                last = call(name, value, thunk(last))
+            return placed(last, node)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return placed(call("_ck_not", self.test(node.operand)), node)
+        if isinstance(node, ast.Compare) and len(node.ops) > 1:
+            if not any(isinstance(n, ast.Call) for c in node.comparators for n in ast.walk(c)):
+                left = [node.left, *node.comparators]
+                parts = [ast.Compare(a, [op], [b])
+                         for a, op, b in zip(left, node.ops, node.comparators)]  # fmt: skip
+                return self.test(placed(ast.BoolOp(ast.And(), parts), node))
+        return node
+
+    def own_names(self, s, body):
+        """(names of a loop that belong to the function, those that one turn has for itself)."""
+        names = bound([s])
+        if any(isinstance(n, LATE) for n in ast.walk(s)):
+            return names, []
+        within = uses(s)
+        target = ast.Assign([s.target], ast.Constant(None)) if isinstance(s, ast.For) else None
+        order = [target, *body] if target is not None else body
+        own = [n for n in names if within[n] == self.uses[n] and set_first(n, order)]
+        return [n for n in names if n not in own], own
+
+    def for_(self, s):
+        self.changed = True
+        names, own = self.own_names(s, s.body)
+        first = ast.Assign([s.target], ast.Name("_ck_item", ast.Load()))
+        body = [first, *self.statements(s.body)]
+        body = self.declared(own, body, s) + body
+        made, name = self.inner("body", body, names, s, ["_ck_item"])
+        return [made, placed(ast.Expr(call("_ck_for", s.iter, name)), s)]
+
+    def while_(self, s):
+        self.changed = True
+        names, own = self.own_names(s, s.body)
+        if any(uses(s.test)[n] for n in own):
+            names, own = names + own, []
+        body = self.statements(s.body)
+        made, name = self.inner("body", self.declared(own, body, s) + body, names, s)
+        test, test_name = self.inner("test", [ast.Return(self.test(s.test))], [], s)
+        return [made, test, placed(ast.Expr(call("_ck_while", test_name, name)), s)]
+
+    def if_(self, s):
+        self.changed = True
+        sides = [self.inner(kind, self.statements(side), bound(side), s)
+                 for kind, side in (("then", s.body), ("otherwise", s.orelse)) if side]  # fmt: skip
+        done = call("_ck_if", self.test(s.test), *[name for _, name in sides])
+        return [*[made for made, _ in sides], placed(ast.Expr(done), s)]
+
+
+def loop_jumps(s):
+    """The breaks and continues inside of a statement, and returns inside of its loops."""
+    for node in inside([s]):
+        if isinstance(node, (ast.Break, ast.Continue)):
+            yield node
+        if isinstance(node, (ast.For, ast.While)):
+            yield from (n for n in inside(node.body) if isinstance(n, ast.Return))

@@ -1,0 +1,460 @@
+"""Turns: the body of a Python loop, traced once for all turns, as one scan.
+
+What is carried from turn to turn is found by tracing: arrays that were stored into, names that have
+another value. The body is traced again until their shapes and dtypes are what they began as. What a
+trace did is undone by `Before`, so that a loop which is no scan can be taken turn by turn instead.
+"""
+
+import types
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import ops
+from ..base.errors import NotSupported
+from ..graph.node import Node, constant, item
+from ..graph.walk import rebuild, toposort
+from ..numpy.value import ArrayValue, Lens
+from ..ops import reference
+from ..ops.scan import Carry, ScanSignature, scan_node
+from . import namespace
+from .number import PythonNumber, known
+from .trace import Asked, Untraceable, placeholder
+from .trees import flatten, put_together
+
+MOST_OBJECTS = 10_000  # that are looked through for changes
+ATTEMPTS = 6
+FOREVER = 2**31 - 1  # turns of a `while`
+UNSET = object()
+
+
+def contents(cell):
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNSET
+
+
+def set_contents(cell, value):
+    if value is not UNSET:
+        cell.cell_contents = value
+    elif contents(cell) is not UNSET:
+        del cell.cell_contents
+
+
+def cells_of(*functions):
+    """{name: cell} of the names that functions inside of a function share with it."""
+    found = {}
+    for f in functions:
+        if f is not None:
+            found.update(zip(f.__code__.co_freevars, f.__closure__ or ()))
+    return found
+
+
+# ---- what can be undone --------------------------------------------------------------------------
+
+
+class Objects:
+    """Lists, dicts and objects that a body can reach: a change of one is no turn of a scan."""
+
+    def __init__(self, roots):
+        self.held, self.arrays, seen, todo = [], [], set(), list(roots)
+        while todo:
+            x = todo.pop()
+            if id(x) in seen or isinstance(x, (ArrayValue, PythonNumber, type, types.ModuleType)):
+                continue
+            seen.add(id(x))
+            if len(seen) > MOST_OBJECTS:
+                raise Untraceable("a loop that can reach very many objects")
+            todo += self.look(x)
+
+    def look(self, x):
+        """What an object holds."""
+        if isinstance(x, np.ndarray):
+            if x.flags.writeable:
+                self.arrays.append(x)
+                x.flags.writeable = False
+            return ()
+        if isinstance(x, types.FunctionType):
+            if namespace.library(x.__module__):
+                return ()
+            inner = [contents(c) for c in x.__closure__ or ()]
+            return inner + [v for n, v in x.__globals__.items() if n != "__builtins__"]
+        if isinstance(x, tuple):
+            return x
+        if isinstance(x, (list, set)):
+            self.held.append((x, list(x)))
+            return list(x)
+        if isinstance(x, dict):
+            self.held.append((x, dict(x)))
+            return list(x.values())
+        if hasattr(x, "__next__"):
+            raise Untraceable("a loop that can reach an iterator")
+        state = getattr(x, "__dict__", None)
+        if isinstance(state, dict) and not isinstance(x, namespace.OWN):
+            self.held.append((state, dict(state)))
+            return list(state.values())
+        return ()
+
+    def release(self):
+        """Arrays may be written again; whether all objects are as they were, which they are now."""
+        for x in self.arrays:
+            x.flags.writeable = True
+        same = True
+        for x, old in self.held:
+            now = list(x) if isinstance(x, (list, set)) else x
+            if len(now) == len(old) and (
+                all(a is b for a, b in zip(now, old)) if isinstance(old, list)
+                else all(k in now and now[k] is v for k, v in old.items())
+            ):  # fmt: skip
+                continue
+            same = False
+            x.clear()
+            x.extend(old) if isinstance(x, list) else x.update(old)
+        return same
+
+
+class Before:
+    """What names, arrays and the trace held before something was traced."""
+
+    def __init__(self, trace, cells):
+        self.trace, self.cells = trace, cells
+        self.names = {n: contents(c) for n, c in cells.items()}
+        self.mark, self.born = len(trace.journal), trace.births
+        self.lists = len(trace.asked), len(trace.guards), len(trace.predicates)
+        self.count = trace.count
+
+    def written(self):
+        """The arrays from before that were stored into since, in order."""
+        found = {}
+        for value, _ in self.trace.journal[self.mark :]:
+            if value.born <= self.born:
+                found[id(value)] = value
+        return list(found.values())
+
+    def undo_arrays(self):
+        while len(self.trace.journal) > self.mark:
+            value, node = self.trace.journal.pop()
+            value.put_back(node)
+
+    def undo(self):
+        trace = self.trace
+        self.undo_arrays()
+        for name, value in self.names.items():
+            set_contents(self.cells[name], value)
+        del trace.asked[self.lists[0] :], trace.guards[self.lists[1] :]
+        del trace.predicates[self.lists[2] :]
+        trace.count = self.count
+
+
+# ---- values that are carried ---------------------------------------------------------------------
+
+
+class Kind(NamedTuple):
+    """What a leaf is: "array", "scalar" or "number"; its dtype, shape and Python type."""
+
+    how: str
+    dtype: str
+    shape: tuple = ()
+    type: object = None
+
+
+NUMBERS = {bool: "bool", int: "int64", float: "float64"}
+
+
+def is_value(x):
+    return isinstance(x, (ArrayValue, PythonNumber, np.generic)) or type(x) in NUMBERS
+
+
+def kind_of(x):
+    if isinstance(x, ArrayValue):
+        node = x.read()
+        return Kind("scalar" if x.scalar else "array", node.dtype, node.shape)
+    if isinstance(x, np.generic):
+        return Kind("scalar", np.dtype(x.dtype).name)
+    kind = x.kind if isinstance(x, PythonNumber) else type(x)
+    return Kind("number", NUMBERS[kind], (), kind)
+
+
+def node_of(x):
+    if isinstance(x, ArrayValue):
+        return x.read()
+    if isinstance(x, PythonNumber):
+        return x.node
+    kind = kind_of(x)
+    return constant(np.asarray(x, kind.dtype), kind.dtype)
+
+
+def held_by(x, kind):
+    """Whether a value from before the first turn can be of this kind instead, with no other
+    meaning: a Python number that the dtype holds exactly."""
+    mine = kind_of(x)
+    if mine == kind:
+        return True
+    if mine.how != "number" or kind.how == "array" or mine.type is bool:
+        return False
+    if isinstance(x, PythonNumber):
+        return kind.dtype == "float64" and mine.dtype == "float64"
+    return np.dtype(kind.dtype).kind in "iuf" and np.asarray(x).astype(kind.dtype) == x
+
+
+def wrapped(trace, node, kind, root=None):
+    """A value of this kind. root: the array that it may share memory with."""
+    if kind.how == "number":
+        return known(trace, node, kind.type)
+    if kind.how == "scalar":
+        return ArrayValue(trace, node, True, True)
+    if root is None:
+        return ArrayValue(trace, node, False, True)
+    return shared(trace, node, root)
+
+
+def shared(trace, node, root):
+    """An array that holds `node` as long as `root` is not stored into, and is not stored into."""
+    value = ArrayValue(trace, None, False, False, root, Lens(lambda n: node, None, None))
+    value.node_ = node
+    return value
+
+
+class Name(NamedTuple):
+    """A name that is carried, by its leaves."""
+
+    cell: object
+    described: object
+    kinds: list
+    first: list  # leaves before the first turn; None where the name has no value then
+    inputs: list  # placeholders
+
+
+class Short(Exception):
+    """A loop that makes few arrays in all its turns."""
+
+
+class Turns:
+    """The trace of one loop. body(item) and test() are functions; item(turn) makes what the body
+    gets of the number of the turn; count: how many turns, an int or a node."""
+
+    def __init__(self, trace, body, item, count, test=None):
+        self.trace, self.body, self.item, self.test = trace, body, item, test
+        self.count, self.cells = count, cells_of(body, test)
+        self.names, self.arrays = {}, {}
+        self.differs = False  # whether a name is of another kind before the first turn
+        for array in trace.carried_before.get(body.__code__, ()):
+            if array.born <= trace.births and array.base is None:
+                self.arrays[id(array)] = array
+
+    def take(self, most):
+        """Make the scan, and let names and arrays hold what it leaves. Short, if a turn makes at
+        most so many arrays."""
+        for _ in range(ATTEMPTS):
+            if self.attempt(most):
+                return
+        raise Untraceable("values whose shapes or dtypes are others in each turn")
+
+    def attempt(self, most):
+        """Trace the body once; whether what it left is what it began with."""
+        trace, before = self.trace, Before(self.trace, self.cells)
+        turn = placeholder("int64", ())
+        level = {turn.uid}
+        objects = Objects([*map(contents, self.cells.values()), self.body])
+        self.begin(level)
+        before.born = trace.births
+        trace.inside.append(level)
+        condition, scans = None, trace.scans
+        try:
+            self.body(*self.item(turn))
+            if self.test is not None:
+                condition = trace.truth(self.test(), False)
+            after = {n: contents(c) for n, c in self.cells.items()}
+            settled = self.settle(before, after)
+            if settled:
+                if trace.count - before.count <= most and trace.scans == scans:
+                    raise Short
+                self.end(before, after, condition, turn)
+        finally:
+            trace.inside.pop()
+            same = objects.release()
+            before.undo()
+        if not same:
+            raise Untraceable("a list or an object that changes")
+        if settled:
+            self.leave()
+        return settled
+
+    # ---- before a turn -------------------------------------------------------------------------
+
+    def begin(self, level):
+        """Put placeholders where carried values are."""
+        trace, self.places = self.trace, {}
+        self.own = []
+        self.firsts = {name: [ops.cast(node_of(x), k.dtype) for x, (k, _) in zip(n.first, n.kinds)]
+                       for name, n in self.names.items() if n.first is not None}  # fmt: skip
+        for array in self.arrays.values():
+            node = array.read()
+            new = placeholder(node.dtype, node.shape)
+            self.places[id(array)] = node, new
+            level.add(new.uid)
+            array.set_node(new)
+        for carried in self.names.values():
+            if carried.first is None:
+                set_contents(carried.cell, UNSET)
+                continue
+            level.update(p.uid for p in carried.inputs)
+            values = []
+            for p, (kind, root) in zip(carried.inputs, carried.kinds):
+                values.append(wrapped(trace, p, kind, root))
+                self.own.append(values[-1])
+            carried.cell.cell_contents = put_together(carried.described, iter(values))
+
+    # ---- after a turn --------------------------------------------------------------------------
+
+    def settle(self, before, after):
+        """Whether all that changed is carried, as what it is; else it is carried from now on."""
+        settled = True
+        mine = {id(v) for v in self.own}
+        for array in before.written():
+            if id(array) in mine:
+                raise Untraceable("an array that gets its name in a turn and is stored into")
+            if id(array) not in self.arrays:
+                self.arrays[id(array)], settled = array, False
+        for name, cell in self.cells.items():
+            value, carried = after[name], self.names.get(name)
+            if carried is None and value is before.names[name]:
+                continue
+            if value is UNSET:
+                raise Untraceable(f"the name {name}, which a turn may leave without a value")
+            found = self.carried(name, cell, value, before)
+            if carried is None or (found.described, found.kinds) != (
+                carried.described, carried.kinds
+            ) or (found.first is None) != (carried.first is None):  # fmt: skip
+                self.names[name], settled = found, False
+        return settled
+
+    def carried(self, name, cell, value, before):
+        """The Name that a name is after a turn."""
+        leaves = []
+        described = flatten(value, is_value, leaves)
+        kinds = [(kind_of(x), self.root_of(x, before, leaves)) for x in leaves]
+        first, old = None, []
+        if before.names[name] is not UNSET:
+            try:
+                same = flatten(before.names[name], is_value, old) == described
+            except NotSupported:
+                same = False
+            if same and all(held_by(x, k) for x, (k, _) in zip(old, kinds)):
+                first = old
+            else:
+                self.differs = True
+        inputs = [placeholder(k.dtype, k.shape) for k, _ in kinds]
+        return Name(cell, described, kinds, first, inputs)
+
+    def root_of(self, x, before, leaves):
+        """The array from before the turn that a value shares memory with, or None."""
+        if not isinstance(x, ArrayValue) or x.scalar:
+            return None
+        root = x.root()
+        if any(x is v for v in self.own):
+            return x.base
+        if root.born <= before.born:
+            if root is x:
+                raise Untraceable("another name of an array that is stored into")
+            return root
+        if x.base is not None and any(
+            y is not x and isinstance(y, ArrayValue) and y.root() is root for y in leaves
+        ):
+            raise Untraceable("two names of parts of one array")
+        return None
+
+    def end(self, before, after, condition, turn):
+        """Note what the scan carries: (node before, placeholder, node after a turn)."""
+        self.carries, self.arrays_left, self.names_left = [], [], []
+        self.condition, self.turn = condition, turn
+        self.same = {}  # placeholders of what no turn changes: what it is
+        for array in self.arrays.values():
+            node, new = self.places[id(array)]
+            now = array.read()
+            if now is new:
+                self.same[new] = node
+            else:
+                self.arrays_left.append((array, len(self.carries)))
+                self.carries.append((node, new, now))
+        for name, carried in self.names.items():
+            leaves, left = [], []
+            flatten(after[name], is_value, leaves)
+            for k, (x, (kind, root)) in enumerate(zip(leaves, carried.kinds)):
+                new = ops.cast(node_of(x), kind.dtype)
+                first = self.zeros(new) if carried.first is None else self.firsts[name][k]
+                left.append((len(self.carries), kind, root, x))
+                self.carries.append((first, carried.inputs[k], new))
+            self.names_left.append((carried, left))
+        if self.same:
+            outs = [now for _, _, now in self.carries]
+            outs += [condition] if isinstance(condition, Node) else []
+            outs = rebuild(outs, self.same)
+            self.condition = outs.pop() if isinstance(condition, Node) else condition
+            self.carries = [(*c[:2], now) for c, now in zip(self.carries, outs)]
+
+    @staticmethod
+    def zeros(node):
+        """What a name without a value begins with; no turn reads it."""
+        if None in node.shape:
+            raise Untraceable("an array of a size that is not known, first made in a turn")
+        return ops.broadcast_to(constant(0, node.dtype), list(node.shape))
+
+    # ---- the scan --------------------------------------------------------------------------------
+
+    def leave(self):
+        """Make the scan; arrays and names hold its last values."""
+        trace, finals, same = self.trace, self.finals(), {}
+        for array, k in self.arrays_left:
+            array.set_node(finals[k])
+        for carried, left in self.names_left:
+            if carried.first is None and not isinstance(self.count, int):
+                set_contents(carried.cell, UNSET)  # there may be no turn
+                continue
+            values = []
+            for k, kind, root, x in left:
+                key = id(x) if kind.how == "array" else k
+                if key not in same:
+                    same[key] = wrapped(trace, finals[k], kind, root)
+                values.append(same[key])
+            carried.cell.cell_contents = put_together(carried.described, iter(values))
+        trace.count += len(self.carries)
+        trace.scans += 1
+        trace.carried_before[self.body.__code__] = list(self.arrays.values())
+
+    def check_ends(self, own):
+        """Untraceable where no turn changes what a `while` asks."""
+        if isinstance(self.condition, bool) or not any(
+            n.uid in own for n in toposort([self.condition])
+        ):
+            raise Untraceable("a condition that no turn changes")
+
+    def finals(self):
+        """The last value of each carry."""
+        turn, one = self.turn, constant(1, "int64")
+        carries = [Carry(ops.expand(first, (0,)), (-1,), [new], now)
+                   for first, new, now in self.carries]  # fmt: skip
+        start = ops.expand(constant(0, "int64"), (0,))
+        carries.append(Carry(start, (-1,), [turn], ops.add(turn, one)))
+        own, until = {p.uid for c in carries for p in c.inputs}, None
+        if self.test is not None:
+            self.check_ends(own)
+            until = ops.logical_not(self.condition)
+        counted = isinstance(self.count, int)
+        node = scan_node(constant(self.count, "int64") if counted else self.count, (), carries, (),
+                         until)  # fmt: skip
+        signature = ScanSignature.of(node)
+        found = [item(node, signature.final(k)) for k in range(len(self.carries))]
+        for k, (_, _, now) in enumerate(self.carries):
+            reads = {n.uid for n in toposort([now])} & own
+            if counted and until is None and reads <= {turn.uid} and not now.ndim:
+                last = constant(self.count - 1, "int64")
+                found[k] = rebuild([now], {turn: last})[0]
+                if not any(n.op.name in ("placeholder", "variable") for n in toposort([found[k]])):
+                    value = reference.evaluate([found[k]], {})[0]
+                    found[k] = constant(value, found[k].dtype)
+        return found
+
+
+__all__ = ["Asked", "Before", "Turns", "cells_of", "contents", "set_contents"]

@@ -1,0 +1,573 @@
+"""Loops and branches of NumPy programs as scans beside NumPy: what is carried, what a turn may not
+do, and the traps of names, views, numbers and ends of loops."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import ckernels as ck
+from ckernels.base.errors import CKernelsWarning
+
+from .beside import check
+
+R = np.random.default_rng(3)
+V, W, A = R.normal(size=40), R.random(40), R.normal(size=(30, 20))
+S = R.random((24, 24)) + 24 * np.eye(24)
+
+
+def scans(function, *args):
+    """The steps of the compiled function: how many of them are scans."""
+    jitted = check(function, *args)
+    plan = next(iter(jitted.plans.values()))
+    steps = next(iter(plan.leaves.values())).compiled.steps()
+    return sum("scan" in s for s in steps)  # those inside of others included
+
+
+# ---- loops that are scans ------------------------------------------------------------------------
+
+
+def jacobi(steps, a, b):
+    for _ in range(1, steps):
+        b[1:-1] = 0.33333 * (a[:-2] + a[1:-1] + a[2:])
+        a[1:-1] = 0.33333 * (b[:-2] + b[1:-1] + b[2:])
+
+
+def by_rows(table):
+    total = np.zeros(table.shape[1])
+    for row in table:
+        total += np.abs(row)
+    return total
+
+
+def backwards(x):
+    y = np.zeros_like(x)
+    for i in range(len(x) - 2, -1, -1):
+        y[i] = 0.5 * y[i + 1] + x[i]
+    return y
+
+
+def by_twos(x):
+    for i in range(1, len(x), 2):
+        x[i] = x[i - 1] - i
+    return i
+
+
+def helper(out, x, i):
+    out[i] += x[i] * 2
+
+
+def through_helpers(x):
+    out = np.ones_like(x)
+    for i in range(len(x)):
+        helper(out, x, i)
+    return out
+
+
+def nested(a):
+    for i in range(a.shape[0]):
+        for j in range(1, a.shape[1]):
+            a[i, j] = 0.5 * (a[i, j - 1] + a[i, j])
+    return a
+
+
+def triangle(a):
+    for i in range(a.shape[0]):
+        for j in range(i):
+            a[i, j] -= a[i, :j] @ a[:j, j]
+            a[i, j] /= a[j, j]
+        for j in range(i, a.shape[0]):
+            a[i, j] -= a[i, :i] @ a[:i, j]
+
+
+def windows(x):
+    out = np.zeros(len(x) - 4)
+    for i in range(len(out)):
+        out[i] = np.sum(x[i : i + 5] * np.arange(5))
+    return out
+
+
+@pytest.mark.parametrize("function, args, count", [
+    (jacobi, (60, V, W), 1), (by_rows, (np.vstack([A] * 10),), 1), (backwards, (np.tile(V, 9),), 1),
+    (by_twos, (np.tile(V, 12),), 1), (through_helpers, (np.tile(V, 6),), 1),
+    (nested, (np.tile(A, (4, 20)),), 2),
+    (triangle, (S,), 3), (windows, (np.tile(V, 6),), 1)])  # fmt: skip
+def test_loops_become_scans(function, args, count):
+    assert scans(function, *args) == count
+
+
+def test_a_new_number_of_turns_is_no_new_trace():
+    jitted = ck.jit(jacobi)
+    for steps in (5, 60, 1, 0, -3, 7):
+        mine, theirs = [V.copy(), W.copy()], [V.copy(), W.copy()]
+        jitted(steps, *mine), jacobi(steps, *theirs)
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+    assert jitted.report() == {"traces": 1, "numpy": {}, "pinned": []}
+
+
+# ---- while and if --------------------------------------------------------------------------------
+
+
+def until_small(x):
+    count, error = 0, 1.0
+    while error > 1e-3:
+        x *= 0.9
+        error = np.abs(x).max()
+        count += 1
+    return count, error
+
+
+def collatz(x, n):
+    k = n
+    for i in range(300):
+        if k % 2 == 0:
+            k = k // 2
+        else:
+            k = 3 * k + 1
+        x[i % 40] += k
+    return x
+
+
+def signs(x):
+    n = 0
+    for i in range(len(x)):
+        if x[i] > 0 and i > 3 or not x[i] < 1:
+            x[i] = np.sqrt(x[i])
+            n += 1
+        elif -1 < x[i] < 0:
+            x[i] = -x[i]
+    return n
+
+
+def sign(x):
+    if x > 0:
+        return 1
+    if x < -1:
+        return -1
+    return 0
+
+
+def values_of_helpers(x):
+    total = 0
+    for i in range(len(x)):
+        total += sign(x[i])
+    return total
+
+
+def chosen(x):
+    best = x[0]
+    for i in range(len(x)):
+        best = max(best, x[i]) if i % 3 else best
+    return best, min(x[0], x[1])
+
+
+def behind_the_end(x):
+    y = np.zeros_like(x)
+    n = len(x)
+    for i in range(n):
+        if i + 1 < n:
+            y[i] += x[i + 1]
+        if i - 5 >= 0:
+            y[i] -= x[i - 5]
+    return y
+
+
+@pytest.mark.parametrize("function, args", [
+    (until_small, (V,)), (collatz, (V, 27)), (signs, (np.tile(V, 9),)),
+    (values_of_helpers, (np.tile(V, 9),)), (chosen, (np.tile(V, 9),)),
+    (behind_the_end, (np.tile(V, 9),))])  # fmt: skip
+def test_branches_that_a_turn_decides(function, args):
+    assert scans(function, *args) == 1
+
+
+# ---- the traps -----------------------------------------------------------------------------------
+
+
+def same_array_twice(a, b):
+    for i in range(1, 500):
+        a[i % 30] = b[(i - 1) % 30] + 1
+
+
+def test_one_array_given_twice():
+    """Trap 1: what is stored into one argument is seen through the other."""
+    mine, theirs = V.copy(), V.copy()
+    jitted = ck.jit(same_array_twice)
+    jitted(V.copy(), W.copy())
+    jitted(mine, mine), same_array_twice(theirs, theirs)
+    np.testing.assert_array_equal(mine, theirs)
+    mine, theirs = V.copy(), V.copy()
+    jitted(mine[1:], mine[:-1]), same_array_twice(theirs[1:], theirs[:-1])
+    np.testing.assert_array_equal(mine, theirs)
+
+
+def returned(x):
+    for i in range(500):
+        x[i % 40] += i
+    return x
+
+
+def test_an_argument_that_is_returned_is_the_callers_object():
+    """Trap 2."""
+    x = V.copy()
+    assert ck.jit(returned)(x) is x
+
+
+def old_view(x):
+    first = x.reshape(-1)
+    copied = x.copy()
+    for i in range(500):
+        x[i % 40] = first[(i + 1) % 40] * 0.5 + copied[i % 40]
+    return first.sum(), copied
+
+
+def view_of_a_turn(a):
+    last = a[0]
+    for i in range(1, a.shape[0] * 20):
+        last = a[i % 30]
+        a[i % 30] = last * 0.5 + 1
+    return last.sum()
+
+
+def previous_view(a):
+    last = a[0]
+    for i in range(1, 600):
+        a[(i - 1) % 30] += 1
+        a[i % 30] = last * 0.5
+        last = a[i % 30]
+    return a
+
+
+def test_views_taken_before_a_store_see_it():
+    """Trap 3: a view sees later stores, a copy does not."""
+    check(old_view, V)
+    check(view_of_a_turn, A)
+    check(previous_view, A, traced=None)
+
+
+def first_in_the_loop(x, n):
+    for i in range(n):
+        y = x * i
+        z = y.sum()
+    return i, y, z
+
+
+def variable_after(x):
+    for i in range(3, 900, 4):
+        x[i % 40] += 1
+    for j in range(2):
+        x[j] = 0
+    return i, j, type(i) is int
+
+
+def of_another_kind_first(x):
+    best, place, kind = None, -1, 0
+    for i in range(400):
+        kind = kind + x[i % 40]
+        if i == 0 or best < x[i % 40]:
+            best, place = x[i % 40], i
+    return best, place, kind
+
+
+def no_turn(x):
+    y, count = x + 1, 0
+    for i in range(len(x) - 40):
+        y, count = x * i, count + 1
+    return y, count
+
+
+def test_names_first_bound_in_a_loop_and_after_it():
+    """Trap 4; a name without a value is NumPy's error."""
+    check(first_in_the_loop, V, 400)
+    check(variable_after, V)
+    check(of_another_kind_first, V, traced=None)
+    check(no_turn, V)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CKernelsWarning)
+        for f in (first_in_the_loop, ck.jit(first_in_the_loop)):
+            with pytest.raises(UnboundLocalError):
+                f(V, 0)
+
+
+def wraps(n):
+    k = 1
+    for _ in range(n):
+        k = (k * 3) & 0xFFFF
+    return k
+
+
+def test_python_ints_of_a_loop():
+    """Traps 5 and 6: ends of ranges are arguments; ints are Python's after the loop."""
+    jitted = check(wraps, 1000)
+    assert type(jitted(77)) is int and jitted(77) == wraps(77)
+    assert jitted.report()["traces"] == 1
+
+
+def from_the_end(x):
+    y = np.zeros(500)
+    for i in range(500):
+        y[i] = x[-(i % 40) - 1]
+    return y
+
+
+def test_negative_indices_of_a_turn_count_from_the_end():
+    """Trap 7."""
+    check(from_the_end, V)
+
+
+def test_an_index_out_of_range_is_numpys_error():
+    def beyond(x):
+        for i in range(500):
+            x[i % 41] = i
+
+    mine, theirs = V.copy(), V.copy()
+    for f, x in ((ck.jit(beyond), mine), (beyond, theirs)):
+        with pytest.raises(IndexError):
+            f(x)
+    np.testing.assert_array_equal(mine, theirs)
+
+
+def asks_in_a_turn(x):
+    total = 0.0
+    for i in range(500):
+        total += float(x[i % 40])
+    return total
+
+
+def makes_arrays_of_turns(x):
+    total = 0.0
+    for i in range(1, 30):
+        total += np.ones(i).sum() * x[i]
+    return total
+
+
+def test_what_a_turn_asks_in_python():
+    """Trap 8: a loop that asks for numbers runs as NumPy; one of few turns goes turn by turn."""
+    check(asks_in_a_turn, V, traced=False)
+    check(makes_arrays_of_turns, V)
+
+
+def keeps_cells(x):
+    scale = 2.0
+
+    def scaled(y):
+        return y * scale
+
+    for i in range(400):
+        x[i % 40] = scaled(x[i % 40])
+        scale = 0.5 if i % 2 else 2.0
+    return x
+
+
+def with_defaults(x, k=3, *, m=2):
+    for i in range(400):
+        x[i % 40] += k * i - m
+    return x
+
+
+def test_closures_and_defaults_stay():
+    """Trap 9; helpers with several returns are above."""
+    check(keeps_cells, V, traced=None)
+    check(with_defaults, V)
+
+
+def test_without_a_source_loops_are_taken_turn_by_turn():
+    """Trap 10."""
+    names = {"np": np}
+    exec("def f(x):\n    for i in range(50):\n        x[i % 40] += i\n    return x", names)
+    check(names["f"], V)
+    assert ck.jit(names["f"]).source("python") == "# f: unchanged"
+
+
+def test_errors_name_the_line_of_the_loop():
+    """Trap 11."""
+    with pytest.warns(CKernelsWarning, match=r"test_flow\.py:\d+") as caught:
+        ck.jit(asks_in_a_turn)(V)
+    first = asks_in_a_turn.__code__.co_firstlineno
+    assert f"test_flow.py:{first + 3}" in str(caught[0].message)
+
+
+def with_break(x):
+    for i in range(50):
+        if i > 20:
+            break
+        if i % 2:
+            continue
+        x[i % 40] += i
+    else:
+        x[0] = 5
+    return x
+
+
+def with_try(x):
+    for i in range(50):
+        try:
+            x[i % 40] += i
+        finally:
+            x[0] = 1
+    return x
+
+
+def with_return(x):
+    for i in range(50):
+        x[i % 40] += i
+        if i == 30:
+            return x, i
+    return x, -1
+
+
+def test_jumps_and_try_are_left_as_they_are():
+    """Trap 12."""
+    for f in (with_break, with_try, with_return):
+        check(f, V)
+        assert "_ck_for" not in ck.jit(f).source("python")
+
+
+def empty_first(x):
+    y = np.empty_like(x)
+    for i in range(400):
+        y[i % 40] = x[i % 40] + i
+    return y
+
+
+def histogram(x, n):
+    total = np.zeros(n, dtype=np.int64)
+    for i in range(400):
+        total += np.histogram(x * i, n)[0]
+    return total
+
+
+def test_empty_arrays_and_library_functions():
+    """Traps 13 and 14."""
+    check(empty_first, V)
+    check(histogram, W, 5, traced=None)
+
+
+# ---- never another meaning -----------------------------------------------------------------------
+
+
+def appends(x):
+    found = []
+    for i in range(400):
+        found.append(x[i % 40] * 2)
+    return found
+
+
+def counts_in_an_object(x):
+    state = {"n": 0}
+    for i in range(300):
+        state["n"] = state["n"] + i
+        x[i % 40] += 1
+    return state["n"]
+
+
+def pulls_from_an_iterator(x):
+    numbers = iter(range(1000))
+    for i in range(300):
+        x[i % 40] += next(numbers)
+    return x
+
+
+def changes_a_real_array(x):
+    table = np.linspace(0.0, 1.0, 40)
+    for i in range(300):
+        table += 1
+        x[i % 40] += table[i % 40]
+    return x
+
+
+def swaps(a, b):
+    for _ in range(301):
+        b[1:-1] = a[:-2] + a[2:]
+        b *= 0.4
+        a, b = b, a
+    return a
+
+
+def stores_through_a_new_name(x):
+    y = x
+    for _ in range(300):
+        y[0] += 1
+        y = x * 2
+    return x, y
+
+
+def two_names_of_one_array(x):
+    a = b = x * 0
+    for i in range(300):
+        a = b = x + i
+    a[0] = 77
+    return b
+
+
+def lambdas(x):
+    found = 0
+    for i in range(300):
+        f = lambda: i * 2  # noqa: B023, E731
+        x[i % 40] += f()
+        found = f
+    return x, found()
+
+
+def grows(x):
+    for _ in range(6):
+        x = np.concatenate([x, x[:1]])
+    return x
+
+
+def of_dtypes(x):
+    y = x
+    for i in range(5):
+        y = y * np.float32(2) if i < 2 else y.astype("float64") * i
+    return y
+
+
+def half_first(x):
+    total = np.float32(0)
+    for i in range(400):
+        total = total + x[i % 40]
+    return total
+
+
+def weak_first(x):
+    scale = 1.0
+    for i in range(400):
+        x[i % 40] *= scale
+        scale = x[i % 40]
+    return x, scale
+
+
+@pytest.mark.parametrize("function, args", [
+    (appends, (V,)), (counts_in_an_object, (V,)), (pulls_from_an_iterator, (V,)),
+    (changes_a_real_array, (V,)), (swaps, (V, W)), (stores_through_a_new_name, (V,)),
+    (two_names_of_one_array, (V,)), (lambdas, (V,)), (grows, (V,)), (of_dtypes, (V,)),
+    (of_dtypes, (V.astype("f4"),)), (half_first, (V,)), (half_first, (V.astype("f4"),)),
+    (weak_first, (V.astype("f4"),)), (jacobi, (40, V.astype("f4"), W.astype("f4"))),
+    (by_rows, (np.zeros((0, 3)),)), (nested, (A[:, ::2],)), (triangle, (S.T,)),
+    (triangle, (np.zeros((0, 0)),)), (signs, (np.zeros(0),))])  # fmt: skip
+def test_programs_keep_their_meaning(function, args):
+    check(function, *args, traced=None)
+
+
+# ---- transforms ----------------------------------------------------------------------------------
+
+
+def recurrence(x):
+    y = np.zeros_like(x)
+    for i in range(1, len(x)):
+        y[i] = np.tanh(y[i - 1] + x[i] ** 2)
+    return np.sum(y)
+
+
+def test_gradients_go_through_loops():
+    x = np.tile(V, 10)
+    slope = ck.jit.grad(recurrence)(x)
+    for i in (3, 200, 399):
+        up, down = x.copy(), x.copy()
+        up[i] += 1e-6
+        down[i] -= 1e-6
+        assert slope[i] == pytest.approx((recurrence(up) - recurrence(down)) / 2e-6, rel=1e-5)
+
+
+def test_batches_of_loops():
+    found = ck.jit.vmap(recurrence)(A)
+    np.testing.assert_allclose(found, [recurrence(a) for a in A], rtol=1e-12)

@@ -1,0 +1,97 @@
+"""Sources with control flow as calls: what is rewritten and what stays as it is."""
+
+import textwrap
+
+import numpy as np
+
+import ckernels as ck
+from ckernels.jit.syntax import transformed
+
+
+def rows(x):
+    """What it does."""
+    total = 0.0
+    for i in range(3):
+        y = x[i]
+        total = total + y
+    return total
+
+
+def between(x):
+    low = high = 0
+    while low < 5 and not high > 3:
+        low += 1
+        if 0 < x[low] <= 1:
+            high = high + 1 if x[low] else high
+    return low
+
+
+def test_a_loop_is_a_call_of_its_body():
+    assert transformed(rows.__code__)[1] == textwrap.dedent('''\
+        def rows(x):
+            """What it does."""
+            if False:
+                total = None
+            total = 0.0
+
+            def _ck_body1(_ck_item):
+                nonlocal total
+                i = _ck_item
+                y = x[i]
+                total = total + y
+            _ck_for(range(3), _ck_body1)
+            return total''')
+
+
+def test_tests_are_calls():
+    source = transformed(between.__code__)[1]
+    assert "return _ck_and(low < 5, lambda: _ck_not(high > 3))" in source
+    assert "_ck_if(_ck_and(0 < x[low], lambda: x[low] <= 1), _ck_then" in source
+    assert "_ck_either(x[low], lambda: high + 1, lambda: high)" in source
+
+
+def test_lines_are_those_of_the_source():
+    code = transformed(rows.__code__)[0]
+    body = next(c for c in code.co_consts if getattr(c, "co_name", "") == "_ck_body1")
+    first = rows.__code__.co_firstlineno
+    assert {line for _, _, line in body.co_lines()} >= {first + 3, first + 4, first + 5}
+
+
+def straight(x):
+    return x + 1
+
+
+def generator(x):
+    for i in x:
+        yield i + 1
+
+
+def names_of_its_module(x):
+    global straight
+    for _ in x:
+        straight = x
+
+
+class Mangled:
+    def method(self, x):
+        for i in range(3):
+            self.__hidden = x[i]
+
+
+def test_what_stays_as_it_is():
+    for f in (straight, generator, names_of_its_module, Mangled.method):
+        assert transformed(f.__code__) is None, f
+
+
+def test_a_source_that_is_not_the_codes_is_not_used():
+    other = rows.__code__.replace(co_consts=rows.__code__.co_consts)
+    assert transformed(other) is not None
+    exchanged = between.__code__.replace(co_name="rows", co_firstlineno=other.co_firstlineno)
+    assert transformed(exchanged) is None
+    assert transformed(eval("lambda x: [i for i in x]").__code__) is None
+
+
+def test_the_source_can_be_looked_at():
+    assert "_ck_for(range(3), _ck_body1)" in ck.jit(rows).source("python")
+    assert ck.jit(straight).source() == "# straight: unchanged"
+    assert ck.jit(rows)(np.arange(3.0)) == 3
