@@ -40,7 +40,7 @@ def transformed(code):
     node = copy.deepcopy(nodes[0])
     node.decorator_list, node.returns = [], None
     try:
-        found = compiled(node, code) if Function(node).change() else None
+        found = compiled(node, code) if FunctionSource(node).change() else None
     except SyntaxError:
         return None
     if found is None or found.co_freevars != code.co_freevars:
@@ -196,7 +196,7 @@ def placed(new, old):
     return new
 
 
-class Function:
+class FunctionSource:
     """One function that is changed in place."""
 
     def __init__(self, node):
