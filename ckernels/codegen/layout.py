@@ -6,6 +6,7 @@ Strides and offsets count elements. Nothing here allocates or copies.
 
 from dataclasses import dataclass, replace
 
+from ..graph.shapes import dense_strides
 from ..graph.sizes import indices, surely, value_of
 
 
@@ -34,9 +35,10 @@ def contiguous_strides(shape):
     return tuple(reversed(strides)) if len(shape) else ()
 
 
-def fresh(buffer, shape, dtype):
-    """A C-contiguous layout of a whole buffer."""
-    return Layout(buffer, tuple(shape), contiguous_strides(shape), dtype)
+def fresh(buffer, shape, dtype, order=None):
+    """The layout of a whole buffer: C-contiguous, or with its axes in another order in memory."""
+    strides = contiguous_strides(shape) if order is None else dense_strides(order, shape)
+    return Layout(buffer, tuple(shape), strides, dtype)
 
 
 def view(node, x):

@@ -203,6 +203,7 @@ def planned(name, spec, leaves, dtype, scratch, last, of, most):
                     None,
                     bands=False,
                     in_place=False,
+                    c_order=True,
                 ),
                 until="lower",
             )

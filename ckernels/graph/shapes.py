@@ -132,3 +132,32 @@ def product(shape):
             return None
         total *= d
     return total
+
+
+# ---- orders of axes in memory -------------------------------------------------------------------
+
+
+def in_memory(strides, shape):
+    """The axes from the largest stride to the smallest; those of size 1 come first.
+
+    >>> in_memory((1, 2), (2, 3)), in_memory((1, 2), (2, 1))
+    ((1, 0), (1, 0))
+    """
+    ones = [type(n) is int and n == 1 for n in shape]
+    return tuple(sorted(range(len(shape)), key=lambda k: (not ones[k], -abs(strides[k]))))
+
+
+def dense_strides(order, shape):
+    """Strides of a tensor of this shape whose axes lie in this order, the outermost first, without
+    gaps; ~k for an axis k that runs backwards.
+
+    >>> dense_strides((1, 0), (2, 3)), dense_strides((0, -2), (2, 3))
+    ((1, 2), (3, -1))
+    """
+    strides, step = [0] * len(shape), 1
+    for k in reversed(order):
+        axis, n = (k, shape[k]) if k >= 0 else (~k, shape[~k])
+        strides[axis] = step if k >= 0 else -step
+        if not (type(n) is int and n < 2):
+            step = step * n
+    return tuple(strides)

@@ -30,6 +30,7 @@ from . import native, scan  # noqa: F401  (scan: its lowerings)
 from .gemm import Products
 from .instructions import GEMM, KERNEL, PYCALL, Instruction, record_of, words
 from .lowerings.movement import lies_in, narrow, part, without
+from .orders import Orders
 from .partial import PartialUpdates, partial_updates
 from .records import GemmDims, WindowDims
 from .stores import Stores, added_first, key_of
@@ -101,16 +102,19 @@ class Binder(Products):
 
     These are as `ready` gives them. inputs: {placeholder uid: (index, strides in elements or
     None)}; cells: {variable uid: index}; refused: keys of kernels whose loops oracles run.
-    variables: those of the updates, where these may write parts of them in place.
+    variables: those of the updates, where these may write parts of them in place; c_order: whether
+    all results lie in C order.
     """
 
-    def __init__(self, outputs, updates, inputs, cells, refused=frozenset(), variables=()):
+    def __init__(
+        self, outputs, updates, inputs, cells, refused=frozenset(), variables=(), c_order=False
+    ):
         self.inputs, self.cells, self.refused = inputs, cells, refused
         self.constants, self.sizes, self.names = [], {}, itertools.count(1)
         self.outer, self.steady = None, frozenset()
         self.built = {}  # loops lowered so far: see Lowering
         self.schedules = []  # of this graph and of all bodies inside of it
-        self.variables = variables
+        self.variables, self.c_order = variables, c_order
         self.begin(
             [
                 *((("out", i), n) for i, n in enumerate(outputs)),
@@ -124,6 +128,7 @@ class Binder(Products):
         self.schedules.append(fuse(roots, compiler.ready_made()))
         self.order, self.home = self.schedules[-1]
         self.planes = native.in_planes(self.order, roots)
+        self.orders = self.find_orders()
         self.partial = partial_updates(self.order, ends, () if self.outer else self.variables)
         self.instructions, self.layouts, self.assigned, self.copied = [], {}, {}, {}
         self.parts = {}  # {uid: (a concatenation or a store, where in it, axes of 1 it lacks)}
@@ -133,6 +138,15 @@ class Binder(Products):
         for node in self.order:
             if node.op.name == "item":
                 self.items.setdefault(node.inputs[0].uid, {})[node.attrs["index"]] = node
+
+    def find_orders(self):
+        """The Orders of the graph; in a body all lies in C order but for planes."""
+        strides = {} if self.outer else {uid: strides for uid, (_, strides) in self.inputs.items()}
+        planes = native.plane_orders(self.order, self.planes)
+        inside = self.outer is not None
+        return Orders(
+            self.order, self.ends, strides, self.home, planes, self.c_order or inside, inside
+        )
 
     def inner(self, ends, given, steady=(), states=()):
         """The Binder of a body: it has the same buffers; given: {node: where it lies}; steady:
@@ -213,16 +227,16 @@ class Binder(Products):
 
     # ---- buffers ------------------------------------------------------------------------------
 
-    def temp(self, shape, dtype):
+    def temp(self, shape, dtype, order=None):
         name = ("tmp", next(self.names))
         self.sizes[name] = greatest(1, product(shape)) * dtypes.ITEMSIZE[dtype]
-        return fresh(name, shape, dtype)
+        return fresh(name, shape, dtype, order)
 
     def target(self, node, index=None):
-        """A contiguous layout for a new result: an output or next-value buffer where it is one.
+        """A dense layout for a new result: an output or next-value buffer where it is one.
 
-        What is only computed to be joined with others is a part of the whole, and a store in place
-        lies where its first operand does.
+        Its axes are in C order but for what `orders` says. What is only computed to be joined with
+        others is a part of the whole, and a store in place lies where its first operand does.
         """
         key = node.uid if index is None else (node.uid, index)
         if key in self.stores:
@@ -231,9 +245,10 @@ class Binder(Products):
             whole, slices, lacks = self.parts[key]
             return without(part(self.target(whole), slices), lacks)
         dtype, shape = self.type_of(node, index)
+        order = self.orders.of.get(key)
         if key in self.assigned:
-            return fresh(self.assigned[key], shape, dtype)
-        made = self.temp(shape, dtype)
+            return fresh(self.assigned[key], shape, dtype, order)
+        made = self.temp(shape, dtype, order)
         if node.op.name in JOINED:
             self.assigned[key] = made.buffer
         return made
@@ -246,11 +261,7 @@ class Binder(Products):
         """Give each root that a unit produces its own memory; others are copied at the end."""
         self.copies = []
         for buffer, root in self.ends:
-            node = root
-            while node.op.name in RESHAPES:
-                node = node.inputs[0]
-            if node.op.name == "transpose" and node.inputs[0].uid in self.planes:
-                node = node.inputs[0]
+            node = self.orders.source(root)
             key = node.uid
             if node.op.name == "item":
                 key = (node.inputs[0].uid, node.attrs["index"])
@@ -466,9 +477,10 @@ class Binder(Products):
                 self.attach_epilogue(unit, instr, queue)
         assert queue.empty(), "the fused graph has a cycle"
         for buffer, root in self.copies:
+            order = self.orders.result(root)
             if root.op.name == "reshape" and root.uid not in self.layouts:
-                root = self.uncopied(root)
-            self.copy(self.layout(root), fresh(buffer, root.shape, root.dtype))
+                root, order = self.uncopied(root), None
+            self.copy(self.layout(root), fresh(buffer, root.shape, root.dtype, order))
         last_ones.emit({i: ("cell", self.cells[self.variables[i].uid]) for i in self.partial})
         return self.instructions
 

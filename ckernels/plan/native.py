@@ -217,6 +217,13 @@ def in_planes(order, roots):
     )
 
 
+def plane_orders(order, planes):
+    """{uid: order of the axes in memory} of the `planes` that are laid with channels first."""
+    return {
+        n.uid: first(n.ndim) for n in order if n.uid in planes and n.op.name != "conv_weight_grad"
+    }
+
+
 def is_turned(node, perm):
     return node.op.name == "transpose" and node.attrs["perm"] == perm(node.ndim)
 

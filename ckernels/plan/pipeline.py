@@ -37,6 +37,7 @@ class Draft:
     refused: frozenset = frozenset()  # keys of kernels that cannot be had: oracles run instead
     bands: bool = True  # whether two loops may become one kernel
     in_place: bool = True  # whether updates may write parts of a variable
+    c_order: bool = False  # whether all results lie in C order
     roots: list = field(default_factory=list)
     binder: object = None
     instructions: list = field(default_factory=list)
@@ -132,7 +133,13 @@ def schedule(draft):
         cells[draft.leaf(node).uid] = i
     variables = draft.variables() if draft.in_place else ()
     draft.binder = Binder(
-        draft.of_outputs(), draft.of_updates(), inputs, cells, draft.refused, variables
+        draft.of_outputs(),
+        draft.of_updates(),
+        inputs,
+        cells,
+        draft.refused,
+        variables,
+        draft.c_order,
     )
 
 
@@ -162,7 +169,7 @@ def encode(draft):
         draft.sizes,
         tables,
         draft.binder.constants,
-        [(n.dtype, n.shape) for n in draft.of_outputs()],
+        [(n.dtype, n.shape, draft.binder.orders.result(n)) for n in draft.of_outputs()],
         [
             (~index[id(v)] if i in draft.binder.partial else index[id(v)], n.dtype, n.shape)
             for i, ((v, _), n) in enumerate(zip(draft.updates, draft.of_updates()))

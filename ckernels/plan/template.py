@@ -40,16 +40,18 @@ class Template:
     calls, elements of constants.
 
     arena: sizes, patch of sizes, starts, below, slots: rows (slot, block). constants: arrays, or
-    (dtype, shape, rows of the code). assumptions: in words, (text, line, taken).
+    (dtype, shape, rows of the code). assumptions: in words, (text, line, taken). orders: of each
+    output the axes from the outermost in memory to the innermost, None for C order.
     """
 
     def __init__(self, code, args, assumed, tables, patches, arena, constants, outputs, updates,
-                 calls, work, assumptions=(), instructions=(), told=(), nodes=0):  # fmt: skip
+                 calls, work, assumptions=(), instructions=(), told=(), nodes=0,
+                 orders=()):  # fmt: skip
         self.code, self.args, self.assumed = code, args, assumed
         self.tables, self.patches, self.arena = tables, patches, arena
         self.constants, self.outputs, self.updates, self.calls = constants, outputs, updates, calls
         self.work, self.assumptions, self.instructions = work, assumptions, instructions
-        self.told, self.nodes = told, nodes
+        self.told, self.nodes, self.orders = told, nodes, orders
         # Whether the shapes of all updates are the same for all shapes of the class, as those of
         # parameters are: to list hundreds of them again takes as long as all other numbers.
         self.steady = all(type(rows) is tuple for *_, rows in self.updates)
@@ -76,7 +78,10 @@ class Template:
             found,
             arena=total,
             constants=[self.constant(c, sizes) for c in self.constants],
-            outputs=[(dtype, shape(rows)) for dtype, rows in self.outputs],
+            outputs=[
+                (dtype, shape(rows)) if order is None else (dtype, shape(rows), order)
+                for (dtype, rows), order in zip(self.outputs, self.orders)
+            ],
             updates=self.updates
             if self.steady
             else [(cell, dtype, shape(rows)) for cell, dtype, rows in self.updates],
@@ -194,8 +199,8 @@ class Encoder:
 
 
 def template(of, tables, constants, outputs, updates):
-    """The Template of what `encode.Tables` holds. of: the ShapeClass; outputs: [(dtype, shape)];
-    updates: [(cell, dtype, shape)]."""
+    """The Template of what `encode.Tables` holds. of: the ShapeClass; outputs: [(dtype, shape,
+    order of the axes in memory, None for C order)]; updates: [(cell, dtype, shape)]."""
     encoder = Encoder(of)
     block = {buffer: k for k, buffer in enumerate(tables.arena.names)}
     for buffer, root in tables.arena.host.items():
@@ -224,11 +229,12 @@ def template(of, tables, constants, outputs, updates):
         {name: patch for name, (_, patch) in made.items()},
         arena,
         [encoder.constant(c) for c in constants],
-        [(dtype, encoder.numbers(shape)) for dtype, shape in outputs],
+        [(dtype, encoder.numbers(shape)) for dtype, shape, _ in outputs],
         [(cell, dtype, encoder.numbers(shape)) for cell, dtype, shape in updates],
         [(call, encoder.views(ins), encoder.views(outs)) for call, ins, outs in tables.calls],
         int(sum(value_of(s.ns) for s in tables.instructions if not s.depth)),
     )
+    found.orders = [order for *_, order in outputs]
     written = encoder.written
     found.code, found.args = ints(written.code, 3), ints(written.args)
     found.assumed = ints(written.assumed, 2)

@@ -13,6 +13,7 @@ import numpy as np
 from ..base.errors import ArgumentError, NotSupported, ShapeError
 from ..base.native import runtime
 from ..graph.shapes import show
+from ..graph.walk import toposort
 
 # The signatures, in the order of src/python/cfunction.c; all end with the entry itself.
 SIGNATURES = (
@@ -134,6 +135,8 @@ def make(function, spec, signature, arrays, bound):
             value = _zeros(node, i, spec)
         taken.append(np.ascontiguousarray(spec.coerce(i, value)).reshape(np.shape(value)))
     _check(kind, spec, taken, free)
+    if any(n.op.name == "transpose" for n in toposort(spec.outputs)):
+        function = spec.like(c_order=True).callable()  # callers know pointers, not strides
     return CFunction(function, signature, tuple(taken), tuple(free))
 
 

@@ -59,6 +59,7 @@ KEPT = (  # of a Spec by its copies and pickles, beside the graph
     "check",
     "profile",
     "rules",
+    "c_order",
 )
 
 
@@ -124,11 +125,12 @@ class Spec(Arguments):
         profile=False,
         rules=None,
         order=None,
+        c_order=False,
     ):
         self.inputs, self.outputs, self.updates = inputs, outputs, updates
         self.single, self.name, self.mode = single, name, mode
         self.defaults, self.downcast, self.positional_only = defaults, downcast, positional_only
-        self.check, self.profile = check, profile
+        self.check, self.profile, self.c_order = check, profile, c_order
         self.rules = rules or choice.chosen(mode)
         if check not in ("none", "nan"):
             raise ArgumentError(f"check is 'nan' or 'none', not {check!r}")
@@ -201,7 +203,9 @@ class Spec(Arguments):
 
     def program(self):
         """The Program of this graph, with the rewrites of its mode."""
-        return Program(self.inputs, self.outputs, self.updates, self.cells, self.rules)
+        return Program(
+            self.inputs, self.outputs, self.updates, self.cells, self.rules, self.c_order
+        )
 
     def roots(self):
         return self.outputs + [new for _, new in self.updates]

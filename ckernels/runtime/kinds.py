@@ -8,6 +8,7 @@ are found. What a plan computes is not known here.
 
 from typing import NamedTuple
 
+from ..graph.shapes import dense_strides, in_memory
 from ..graph.sizes import LEAST
 
 DENSE, STRIDED = 2, 0  # beside 1 for contiguous, as classes.c reads them
@@ -45,26 +46,6 @@ def lie(array):
             return Lie(order, strides)
         step *= array.shape[k]
     return Lie(tuple(~k if strides[k] < 0 else k for k in order))
-
-
-def in_memory(strides, shape):
-    """The axes from the largest stride to the smallest; those of size 1 come first."""
-    return tuple(sorted(range(len(shape)), key=lambda k: (shape[k] != 1, -abs(strides[k]))))
-
-
-def dense_strides(order, shape):
-    """Strides of an array of this shape that is dense in this order; see Lie.
-
-    >>> dense_strides((1, 0), (2, 3)), dense_strides((0, -2), (2, 3))
-    ((1, 2), (3, -1))
-    """
-    strides, step = [0] * len(shape), 1
-    for k in reversed(order):
-        axis, n = (k, shape[k]) if k >= 0 else (~k, shape[~k])
-        strides[axis] = step if k >= 0 else -step
-        if not (type(n) is int and n < 2):
-            step = step * n
-    return tuple(strides)
 
 
 def kind_of(program, arrays, least=LEAST):

@@ -117,11 +117,12 @@ class Program:
     """The graph of one function and everything made from it.
 
     rules: choice.Rules, the rewrites to apply and to leave out; None: those of the flags now.
+    c_order: whether all results lie in C order, whatever their operands do.
     """
 
-    def __init__(self, inputs, outputs, updates, cells, rules=None):
+    def __init__(self, inputs, outputs, updates, cells, rules=None, c_order=False):
         self.inputs, self.outputs = inputs, outputs
-        self.rules = rules or choice.chosen()
+        self.rules, self.c_order = rules or choice.chosen(), c_order
         self.updates = updates  # [(variable node, new value node)]
         self.cells = cells  # variable nodes, in cell order
         self.kernels, self.refused = Kernels(), frozenset()
@@ -363,6 +364,7 @@ class Program:
             self.kernels.addresses,
             exact,
             self.refused,
+            c_order=self.c_order,
         )
 
 

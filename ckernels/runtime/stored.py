@@ -28,7 +28,7 @@ from ..graph.sizes import Size
 from ..graph.walk import toposort
 from ..plan.template import InstructionSummary, OracleCall, Template
 
-FORMAT = 4
+FORMAT = 5
 CLASSES = 16  # plans that are kept for one graph and kind of shapes
 LARGEST = 1 << 20  # bytes of constants that a stored plan may hold
 FLAGS = ("optimizer", "openmp_elemwise_minsize", "on_compile_error")
@@ -171,7 +171,7 @@ def describe(program):
         return None, ()
     into = [written.digests[v.uid] for v, _ in program.updates]
     rules = [None if part is None else sorted(part) for part in program.rules]
-    text = repr([types, ends, into, rules])
+    text = repr([types, ends, into, rules, program.c_order])
     return hashlib.sha256(text.encode()).hexdigest(), written.order()
 
 
@@ -283,6 +283,7 @@ def save(key, program, found, order):
             "arrays": [(a.dtype.name, a.shape) for a in arrays],
             "constants": [c if type(c) is tuple else None for c in found.constants],
             "outputs": [(dtype, pack_rows(rows)) for dtype, rows in found.outputs],
+            "orders": found.orders,
             "updates": [(cell, dtype, pack_rows(rows)) for cell, dtype, rows in found.updates],
             "work": found.work,
             "calls": [pack_call(c, sides) for c, *sides in found.calls],
@@ -395,6 +396,7 @@ def restored(head, arrays, build, order):
         ],
         instructions,
         nodes=head["nodes"],
+        orders=[order and tuple(order) for order in head["orders"]],
     )
 
 

@@ -35,16 +35,35 @@ static int parse_table(PyObject *value, const char *name, npy_intp width, void *
     return failed ? -1 : 0;
 }
 
+/* The order of the axes of an output in memory: each of them once. */
+static int parse_order(PyObject *order, ck_spec *spec)
+{
+    npy_intp axes[CK_MAXDIMS];
+    char seen[CK_MAXDIMS] = {0};
+    int n = ck_parse_shape(order, axes);
+    if (n < 0)
+        return -1;
+    for (int i = 0; i < n; i++)
+        if (n != spec->nd || axes[i] >= n || seen[axes[i]]++) {
+            PyErr_Format(PyExc_ValueError, "%R is no order of %d axes", order, spec->nd);
+            return -1;
+        }
+        else
+            spec->order[i] = (unsigned char)axes[i];
+    spec->permuted = 1;
+    return 0;
+}
+
 static int parse_spec(PyObject *item, int with_cell, ck_spec *spec)
 {
-    PyObject *dtype, *shape;
+    PyObject *dtype, *shape, *order = NULL;
     spec->cell = -1;
     if (!PyTuple_Check(item)) {
         PyErr_SetString(PyExc_TypeError, "outputs and updates are lists of tuples");
         return -1;
     }
     if (with_cell ? !PyArg_ParseTuple(item, "nOO", &spec->cell, &dtype, &shape)
-                  : !PyArg_ParseTuple(item, "OO", &dtype, &shape))
+                  : !PyArg_ParseTuple(item, "OO|O", &dtype, &shape, &order))
         return -1;
     if (with_cell && spec->cell < 0)
         spec->kept = 1, spec->cell = ~spec->cell;
@@ -52,7 +71,7 @@ static int parse_spec(PyObject *item, int with_cell, ck_spec *spec)
     if (!spec->descr)
         return -1;
     spec->nd = ck_parse_shape(shape, spec->shape);
-    if (spec->nd < 0)
+    if (spec->nd < 0 || (order && parse_order(order, spec) < 0))
         return -1;
     spec->bytes = ck_count_bytes(PyDataType_ELSIZE(spec->descr), spec->nd, spec->shape);
     spec->layout = ck_layout(spec->descr->type_num, spec->nd, spec->shape);
@@ -405,7 +424,8 @@ static PyType_Slot plan_slots[] = {
      "ptrs: int64 (m, 3), rows (space, index, byte offset); spaces: 0 arena, 1 input, 2 cell,\n"
      "3 output, 4 next value of update j, 5 constant.\n"
      "dims: int64 vector. arena: bytes. constants: list of C-contiguous ndarrays.\n"
-     "outputs: list of (dtype, shape). updates: list of (cell index, dtype, shape);\n"
+     "outputs: list of (dtype, shape) or (dtype, shape, order): the axes in memory, outermost\n"
+     "first. updates: list of (cell index, dtype, shape);\n"
      "~index where the new value begins as the old one: the instructions from the first that\n"
      "points there are the last ones, cannot fail and write in place if nobody holds the value.\n"
      "pycalls: list of (callable, inputs, outputs), both lists of (row of ptrs, dtype, shape,\n"

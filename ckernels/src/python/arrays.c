@@ -43,21 +43,34 @@ ck_buffer *ck_buffer_new(int64_t bytes, int near)
     return b;
 }
 
-/* An uninitialised C-contiguous array. `bytes` is its size (known to every caller). */
-PyArrayObject *ck_fresh(PyArray_Descr *descr, int nd, const npy_intp *shape, int64_t bytes)
+/* Strides of a dense array whose axes lie in the order of `spec`. */
+static npy_intp *strides_of(const ck_spec *spec, npy_intp *strides)
 {
-    Py_INCREF(descr);
-    npy_intp *dims = (npy_intp *)shape;      /* NumPy only reads it */
-    if (bytes < CK_BIG)
-        return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, nd, dims, NULL, NULL, 0,
-                                                     NULL);
-    ck_buffer *b = ck_buffer_new(bytes, 0);
+    npy_intp step = PyDataType_ELSIZE(spec->descr);
+    for (int i = spec->nd - 1; i >= 0; i--) {
+        strides[spec->order[i]] = step;
+        if (spec->shape[spec->order[i]] > 1)
+            step *= spec->shape[spec->order[i]];
+    }
+    return strides;
+}
+
+/* An uninitialised dense array. */
+PyArrayObject *ck_fresh(const ck_spec *spec)
+{
+    PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)spec->descr);
+    npy_intp *dims = (npy_intp *)spec->shape, room[CK_MAXDIMS];      /* NumPy only reads them */
+    npy_intp *strides = spec->permuted ? strides_of(spec, room) : NULL;
+    if (spec->bytes < CK_BIG)
+        return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, spec->nd, dims, strides,
+                                                     NULL, 0, NULL);
+    ck_buffer *b = ck_buffer_new(spec->bytes, 0);
     if (!b) {
         Py_DECREF(descr);
         return NULL;
     }
     PyArrayObject *a = (PyArrayObject *)PyArray_NewFromDescr(
-        &PyArray_Type, descr, nd, dims, NULL, b->data, NPY_ARRAY_CARRAY, NULL);
+        &PyArray_Type, descr, spec->nd, dims, strides, b->data, NPY_ARRAY_CARRAY, NULL);
     if (!a) {
         Py_DECREF(b);
         return NULL;

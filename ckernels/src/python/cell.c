@@ -158,7 +158,7 @@ PyArrayObject *ck_cell_next(ck_cell *cell, const ck_spec *spec)
         cell->spare = NULL;
         return spare;
     }
-    return ck_fresh(spec->descr, spec->nd, spec->shape, spec->bytes);
+    return ck_fresh(spec);
 }
 
 /* A buffer that begins as the cell's value: the value itself where nobody but the caller, who holds

@@ -157,7 +157,7 @@ static int fill(ck_function *fn, ck_plan *plan, ck_frame *f, PyArrayObject *cons
     }
     for (Py_ssize_t i = 0; i < plan->n_outputs; i++, object++) {
         const ck_spec *s = plan->outputs + i;
-        if (!(*object = ck_fresh(s->descr, s->nd, s->shape, s->bytes)))
+        if (!(*object = ck_fresh(s)))
             return -1;
         *base++ = PyArray_BYTES(*object);
     }

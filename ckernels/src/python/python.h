@@ -78,6 +78,8 @@ typedef struct {
     int nd;
     npy_intp shape[CK_MAXDIMS];
     int64_t bytes, layout;
+    unsigned char order[CK_MAXDIMS];     /* outputs: the axes from outermost to innermost */
+    char permuted;               /* they are in another order than C order; else `order` is unused */
     Py_ssize_t cell;             /* updates: which cell; outputs: unused */
     int kept;                    /* of an update: it begins as the old value, written in place */
 } ck_spec;
@@ -85,7 +87,7 @@ typedef struct {
 extern PyTypeObject *ck_buffer_type;
 extern PyType_Spec ck_buffer_spec;
 ck_buffer *ck_buffer_new(int64_t bytes, int near);
-PyArrayObject *ck_fresh(PyArray_Descr *descr, int nd, const npy_intp *shape, int64_t bytes);
+PyArrayObject *ck_fresh(const ck_spec *spec);
 PyArray_Descr *ck_native_descr(PyObject *dtype);
 int64_t ck_layout(int type_num, int nd, const npy_intp *shape);
 int ck_parse_shape(PyObject *shape, npy_intp *out);
