@@ -14,6 +14,7 @@ from .forms.bands import BandedChunks
 from .forms.columns import ColumnChunks, Columns
 from .forms.flat import Flat, Tile
 from .forms.rows import Chunks, Rows
+from .forms.short import Short
 from .forms.steps import Steps
 from .passes import interleave, limits
 from .print_c import APART, LIMITED, SCHEDULED, Printer
@@ -61,6 +62,8 @@ def both(bands):
 def written(kernel):
     """The text of a kernel of the IR, called $name."""
     form, loop = FORMS[kernel.form], getattr(kernel, "kernel", kernel)
+    if kernel.form == "flat" and any(op.laid for op in kernel.operands):
+        form = Short
     printer = Printer(loop)
     form(kernel, printer).write()
     attribute = ""

@@ -42,6 +42,7 @@ class Operand(NamedTuple):
     outer: bool = True
     run: bool = True
     cross: object = "n"  # tile only: class along the tile's other axis
+    laid: str = ""  # flat only: how it lies in a nest of short rows (laid.py)
 
 
 class Value(NamedTuple):

@@ -17,6 +17,7 @@ from . import passes
 from .forms.flat import TILE
 from .forms.rows import ROW_SCRATCH
 from .ir import COLUMNS, IN_MEMORY, REDUCTIONS, Kernel, Operand, Value, numeral
+from .laid import laid
 from .layout import collapse, contiguous_strides
 
 LEAST_TILED = 16  # least rows and columns for tiles: below, all tiles are cut off at an edge
@@ -369,6 +370,7 @@ class Lowering:
             [(r[-1], r[:-1], ()) for r in rows],
             product(sizes),
             64,
+            ways=laid(sizes, rows, [(ref.role, ref.dtype) for ref in self.refs]),
         )
 
     def tile_axis(self, sizes, rows):
@@ -426,12 +428,13 @@ class Lowering:
             form, stores, n, outer, runs, strides, chunks, 1, chunk=-(-count // chunks)
         )
 
-    def launch(self, form, stores, n, outer, runs, strides, count, block, chunk=None):
+    def launch(self, form, stores, n, outer, runs, strides, count, block, chunk=None, ways=()):
         dims = [n, *outer, *runs] + ([chunk] if chunk is not None else [])
         operands = []
-        for ref, (step, far, run) in zip(self.refs, strides):
+        for ref, (step, far, run), way in zip(self.refs, strides, ways or [""] * len(strides)):
             cross = stride_class(far[0]) if form == "tile" else "n"
-            op = Operand(ref.role, ref.dtype, stride_class(step), moves(far), moves(run), cross)
+            classes = stride_class(step), moves(far), moves(run), cross
+            op = Operand(ref.role, ref.dtype, *classes, way)
             operands.append(op)
             if op.inner == "n":
                 dims.append(step)

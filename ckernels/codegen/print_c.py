@@ -262,6 +262,17 @@ class Printer:
     def row_on_stack(self, name, dtype, length):
         self.put(f"{ctype(dtype)} {name}[{length}];")
 
+    def repeat(self, kind, to, source, n, first, count):
+        """Write numbers of a row on the stack to another, each n times: see ck_repeat_*."""
+        self.put(f"ck_repeat_{kind}({to}, {source}, {n}, {first}, {count});")
+
+    def cycle(self, name, begin, end):
+        """Fill a row on the stack up to `end` with what it has before `begin`, again and again."""
+        self.put(
+            f"for (int64_t c = {begin}; c < {end}; c *= 2) __builtin_memcpy({name} + c, {name}, "
+            f"(size_t)(c < {end} - c ? c : {end} - c) * sizeof *{name});"
+        )
+
     def prefetch(self, i, place, stored=False):
         self.put(f"__builtin_prefetch(a{i} + {place}{', 1' if stored else ''});")
 

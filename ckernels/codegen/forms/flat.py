@@ -14,33 +14,31 @@ class Flat(Nest):
     note = "elementwise over a flat range"
 
     def write(self):
-        c = self.c
         if not self.k.outer:
             self.row("x", "y", "lo", "hi")
             return
-        c.let(n="d[0]")
-        c.var(row="lo / n", j="lo % n")
-        sizes = self.outer_sizes()
-        if len(sizes) == 1:
-            with self.row_ends():
-                self.shift(self.rows_of("row"), "a")
-                self.row("a", "a", "j", "end")
-                c.update("lo += end - j", "row++", "j = 0")
-            return
-        rows = [f"r{i}" for i in range(len(sizes))]
-        c.var_digits(rows, sizes, "row")
-        with self.row_ends():  # two divisions per row cost as much as 20 additions of floats
-            self.shift(rows, "a")
+        self.c.let(n="d[0]")
+        with self.rows_in_range("n", self.outer_sizes()):
             self.row("a", "a", "j", "end")
-            c.update("lo += end - j", "j = 0")
-            c.count_on(rows, sizes)
 
     @contextmanager
-    def row_ends(self):
-        """Once for each row of the range, of which [j, end) is in it."""
-        with self.c.while_("lo < hi"):
-            self.c.let(end="n - j < hi - lo ? n : j + hi - lo")
+    def rows_in_range(self, n, sizes):
+        """Once for each row of n elements, counted by `sizes`, of which the range has [j, end)."""
+        c, rows = self.c, [f"r{i}" for i in range(len(sizes))]
+        c.var(row=f"lo / {n}", j=f"lo % {n}")
+        if len(sizes) > 1:
+            c.var_digits(rows, sizes, "row")
+        with c.while_("lo < hi"):
+            c.let(end=f"{n} - j < hi - lo ? {n} : j + hi - lo")
+            if len(sizes) == 1:
+                c.let(r0="row")
+            self.shift(rows, "a")
             yield
+            if len(sizes) > 1:  # two divisions per row cost as much as 20 additions of floats
+                c.update("lo += end - j", "j = 0")
+                c.count_on(rows, sizes)
+            else:
+                c.update("lo += end - j", "row++", "j = 0")
 
     def row(self, read, written, first, last):
         self.fixed_values(read)

@@ -1,22 +1,34 @@
-/* elementwise over a flat range */
+/* elementwise over short rows as one */
 int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
     const float *const x0 = p[0];
     const float *const x1 = p[1];
     float *const y2 = p[2];
-    const int64_t n = d[0];
-    int64_t row = lo / n, j = lo % n;
+    const int64_t n = d[0], length = n * d[1];
+    float t1[577];
+    const int64_t step = 512 / n * n;
+    int64_t row = lo / length, j = lo % length;
     while (lo < hi) {
-        const int64_t end = n - j < hi - lo ? n : j + hi - lo;
-        const int64_t r0 = row;
-        const float *const a0 = x0 + r0 * d[2];
-        float *const a2 = y2 + r0 * d[3];
+        const int64_t end = length - j < hi - lo ? length : j + hi - lo;
+        const int64_t first = j % n;
         #pragma GCC ivdep
-        for (int64_t i = j; i < end; i++) {
-            const float v0 = a0[i];
-            const float v1 = x1[i];
-            const float v2 = v0 + v1;
-            const float v3 = v2 < 0 ? 0 : v2;
-            a2[i] = v3;
+        for (int64_t c = 0; c < n; c++) {
+            const float v1 = x1[c];
+            t1[c] = v1;
+        }
+        const int64_t far = first + (end - j < step ? end - j : step);
+        for (int64_t c = n; c < far; c *= 2) __builtin_memcpy(t1 + c, t1, (size_t)(c < far - c ? c : far - c) * sizeof *t1);
+        for (int64_t b = j; b < end; b += step) {
+            const int64_t count = end - b < step ? end - b : step;
+            const float *const b0 = x0 + b;
+            float *const b2 = y2 + b;
+            #pragma GCC ivdep
+            for (int64_t i = 0; i < count; i++) {
+                const float v0 = b0[i];
+                const float v1 = t1[first + i];
+                const float v2 = v0 + v1;
+                const float v3 = v2 < 0 ? 0 : v2;
+                b2[i] = v3;
+            }
         }
         lo += end - j; row++; j = 0;
     }

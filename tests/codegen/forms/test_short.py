@@ -1,0 +1,172 @@
+"""Elementwise nests of short rows: the numbers of NumPy, whatever is laid out anew, and however."""
+
+import numpy as np
+import pytest
+
+import ckernels as K
+from ckernels import ops
+from ckernels.codegen import laid
+from ckernels.ops.reference import evaluate
+from ckernels.runtime.function import make_function
+
+from ..pages import guarded
+from ..planned import leaf
+
+RNG = np.random.default_rng(5)
+DTYPES = ["float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
+          "uint64", "bool", "float16"]  # fmt: skip
+
+
+def numbers(dtype, *shape):
+    x = RNG.integers(0, 2 if dtype == "bool" else 9, shape)
+    return x.astype(dtype)
+
+
+def runner(build, *shapes, dtype):
+    """A call of build(*leaves) that gives (its results, how the operands of each kernel lie)."""
+    leaves = [leaf(s, dtype) for s in shapes]
+    roots = build(*leaves)
+    f = make_function(leaves, roots, positional_only=True, downcast=False)
+
+    def call(*arrays, rtol=1e-6):
+        got = f(*arrays)
+        with np.errstate(all="ignore"):
+            wanted = evaluate(roots, dict(zip(leaves, arrays)))
+        for one, want in zip(got, wanted):
+            np.testing.assert_allclose(one, want, rtol=rtol)
+        kernels = [i.kernel for i in f.info.program.drafted("lower").instructions]
+        return got, [{op.laid for op in k.operands} - {""} for k in kernels]
+
+    return call
+
+
+def everything(x, c, r):
+    """Values of one row, of one number per row, of both, and of all elements; four of them kept."""
+    return [ops.where(ops.eq(c, r), x, ops.maximum(c, x)), c + ops.mul(r, 0 * x), ops.minimum(x, r)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_all_lengths_and_dtypes(dtype):
+    """Rows of 1 to 70, and so few and so many of them that blocks and vectors have a rest."""
+    call = runner(everything, (None, None), (None,), (None, 1), dtype=dtype)
+    for n in (*range(1, 36), 40, 47, 48, 63, 64, 65, 70):
+        for rows in (1, 2, 3, 17, 1100 // n, 2300 // n + 1):
+            call(numbers(dtype, rows, n), numbers(dtype, n), numbers(dtype, rows, 1))
+    call(numbers(dtype, 0, 3), numbers(dtype, 3), numbers(dtype, 0, 1))
+    call(numbers(dtype, 5, 0), numbers(dtype, 0), numbers(dtype, 5, 1))
+
+
+def test_bfloat16():
+    x, c, r = K.placeholder((None, 3), "bfloat16"), *(K.placeholder((k,)) for k in (3, None))
+    f = K.function([x, c, r], K.cast(x, "float32") * c + K.expand_dims(r, 1))
+    for rows in (2, 173, 1000):
+        a, b, d = numbers("float32", rows, 3), numbers("float32", 3), numbers("float32", rows)
+        np.testing.assert_array_equal(f(a, b, d), a * b + d[:, None])
+
+
+def test_what_is_laid_out():
+    call = runner(lambda x, c, r: [x * c + r], (None, 5), (5,), (None, 1), dtype="float32")
+    _, kinds = call(*(numbers("float32", *s) for s in ((300, 5), (5,), (300, 1))))
+    assert kinds == [{laid.ALONG, laid.CYCLE, laid.REPEAT}]
+
+
+def test_leading_axes_rows_of_rows_and_channels_in_the_middle():
+    """(.., m, n) with a row for all, a row for each of the leading axes, a number per row."""
+    for shapes in (
+        [(7, 40, 3), (3,), (7, 1, 3)],
+        [(7, 40, 3), (7, 1, 3), (7, 40, 1)],
+        [(5, 4, 33, 6), (5, 1, 1, 6), (1, 4, 33, 1)],
+        [(5, 4, 33, 6), (4, 1, 6), (5, 1, 33, 1)],
+    ):
+        call = runner(lambda x, a, b: [x * a - b, a + 0 * x], *shapes, dtype="float64")
+        _, kinds = call(*(numbers("float64", *s) for s in shapes))
+        assert all(kinds)
+
+
+def test_few_elements_within_leading_axes_are_as_they_are():
+    for rows, laid_out in ((7, False), (8, True)):
+        call = runner(lambda x, c: [x * c], (50, rows, 3), (50, 1, 3), dtype="float32")
+        _, kinds = call(numbers("float32", 50, rows, 3), numbers("float32", 50, 1, 3))
+        assert bool(kinds[0]) == laid_out
+
+
+def test_operands_that_are_reversed_strided_and_apart():
+    call = runner(lambda x, c, r: [x * c + r], (None, None), (None,), (None, 1), dtype="float32")
+    x, c, r = numbers("float32", 900, 7), numbers("float32", 7), numbers("float32", 900, 1)
+    for a in (x, x[::-1], x[:, ::-1], np.repeat(x, 3, 1)[:, ::3], np.asfortranarray(x)):
+        for b in (c, c[::-1], np.repeat(c, 2)[::2], np.broadcast_to(c[:1], c.shape)):
+            for d in (r, r[::-1], np.repeat(r, 2, 0)[::2]):
+                call(a, b, d)
+
+
+def test_nothing_beyond_the_operands_is_read():
+    """Vectors of numbers of rows are read from the stack, never from what lies behind an array."""
+    call = runner(lambda x, c, r: [x * c + r], (None, None), (None,), (None, 1), dtype="float32")
+    for n in (2, 3, 15, 17, 33):
+        for rows in (16, 255, 1024):
+            for end in (True, False):
+                x, c, r = (numbers("float32", *s) for s in ((rows, n), (n,), (rows, 1)))
+                call(*(guarded(a, end) for a in (x, c, r)))
+
+
+def test_threads_begin_within_the_two_axes():
+    """Parts of a range begin anywhere in a row of rows, and in a row."""
+    shapes = [(999, 41, 7), (999, 1, 7), (999, 41, 1)]
+    call = runner(lambda x, c, r: [x * c + r], *shapes, dtype="float32")
+    arrays, before = [numbers("float32", *s) for s in shapes], K.get_num_threads()
+    try:
+        for threads in (1, 2, 4):
+            K.set_num_threads(threads)
+            _, kinds = call(*arrays)
+            assert kinds == [{laid.ALONG, laid.CYCLE, laid.REPEAT}]
+    finally:
+        K.set_num_threads(before)
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    shapes = [(None, None), (None,), (None, 1)]
+    call = runner(lambda x, c, r: [ops.exp(x - c) * ops.tanh(r)], *shapes, dtype="float32")
+    for n in (3, 11, 31):
+        arrays = [RNG.standard_normal(s).astype("f") for s in ((60_000, n), (n,), (60_000, 1))]
+        before, found = K.get_num_threads(), []
+        try:
+            for threads in (1, 2, 4):
+                K.set_num_threads(threads)
+                found.append(call(*arrays, rtol=1e-4)[0][0])
+        finally:
+            K.set_num_threads(before)
+        assert all(np.array_equal(found[0], other) for other in found)
+
+
+def test_draws_are_those_of_a_flat_loop():
+    """A mask of dropout counts elements, which short rows do not change."""
+    c = K.placeholder((3,))
+    draws = [K.random_uniform((200, 3), seed=7) for _ in range(2)]
+    (alone,) = K.function([], [draws[0]])()
+    scaled, draw = K.function([c], [draws[1] * c, draws[1]])(np.ones(3, "f"))
+    np.testing.assert_array_equal(alone, draw)
+    np.testing.assert_array_equal(alone, scaled)
+
+
+NEAR = {
+    "rows of full vectors": (lambda x, c: [x + c], [(50, 65), (65,)]),
+    "a running index along the row": (lambda x, c: [x + ops.iota((50, 3), 1)], [(50, 3), (3,)]),
+    "rows that are turned": (lambda x, c: [ops.transpose(x) + c], [(3, 50), (3,)]),
+    "a diagonal of steps": (lambda x, c: [x[:, :3] + c], [(50, 5), (3,)]),
+    "nothing to lay out": (lambda x, c: [x * 2, c * 2], [(50, 3), (3,)]),
+}
+
+
+@pytest.mark.parametrize("name", NEAR)
+def test_near_misses(name):
+    build, shapes = NEAR[name]
+    _, kinds = runner(build, *shapes, dtype="float32")(*(numbers("float32", *s) for s in shapes))
+    assert not any(kinds)
+
+
+def test_repeated_numbers_alone_stop_pays_where_rows_fill_vectors():
+    for dtype, last in (("float32", 31), ("float64", 15), ("uint8", 64)):
+        for n in (last, last + 1):
+            call = runner(lambda x, r: [x + r], (None, n), (None, 1), dtype=dtype)
+            _, kinds = call(numbers(dtype, 40, n), numbers(dtype, 40, 1))
+            assert kinds == [{laid.ALONG, laid.REPEAT} if n == last else set()]
