@@ -409,7 +409,7 @@ register_rules(
         **dict.fromkeys(("expm", "slogdet", "eig", "eigvalsh", "svd_full", "qr_full"), _leading),
         "solve": _solve,
         "solve_triangular": _solve,
-        "rfft": _leading,
+        **dict.fromkeys(("rfft", "fft", "rfft_half", "irfft_half"), _leading),
         "irfft": _irfft,
         "choose": _choose,
         "scan_rows": _first_operand,

@@ -167,6 +167,54 @@ def fill_diagonal(a, val, wrap=False):
     a[np.arange(n), np.arange(n)] = val
 
 
+def putmask(a, mask, values):
+    if np.ndim(values) and np.shape(values) != np.shape(a):
+        a.owner.refuse("putmask with values that are taken again and again")
+    copyto(a, a.owner.array(values).astype(a.dtype), where=mask)
+
+
+def place(arr, mask, vals):
+    if np.size(vals) != 1:
+        arr.owner.refuse("place with several values")
+    putmask(arr, mask, np.ravel(vals)[0])
+
+
+def put(a, ind, v, mode="raise"):
+    if mode != "raise" or not a.plain or np.ndim(v) and np.shape(v) != np.shape(ind):
+        a.owner.refuse("put with a mode, or values that are taken again and again")
+    ravel(a)[ind] = v
+
+
+def put_along_axis(arr, indices, values, axis=-1):
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    axis, sizes = axis_of(axis, arr.ndim), [operator.index(s) for s in arr.shape]
+    key = [np.arange(n).reshape([-1 if i == k else 1 for i in range(len(sizes))])
+           for k, n in enumerate(sizes)]  # fmt: skip
+    key[axis] = indices
+    arr[tuple(key)] = values
+
+
+def piecewise(x, condlist, funclist, *args, **kw):
+    """np.piecewise: each function of the elements where its condition holds."""
+    owner = x.owner
+    conditions = condlist if isinstance(condlist, (list, tuple)) else [condlist]
+    conditions = [owner.array(c).astype("bool") for c in conditions]
+    if any(c.ndim != x.ndim or c.ndim == 0 for c in conditions):
+        owner.refuse("piecewise by conditions of other dimensions")
+    if len(funclist) == len(conditions) + 1:
+        rest = ~conditions[0]
+        for c in conditions[1:]:
+            rest = rest & ~c
+        conditions.append(rest)
+    if len(funclist) != len(conditions):
+        raise ValueError("with one condition for each function, or one function more")
+    y = x.fresh(ops.zeros_like(x.read()), plain=True)
+    for condition, function in zip(conditions, funclist):
+        y[condition] = function(x[condition], *args, **kw) if callable(function) else function
+    return y
+
+
 # {function of NumPy: what it is on Values}: those that give views, ask for shapes, or store
 VIEWS = {
     np.reshape: lambda a, shape=None, order="C", *, copy=None: reshape(a, shape, order=order),
@@ -176,6 +224,8 @@ VIEWS = {
     np.atleast_3d: atleast(3), np.flip: flip, np.fliplr: lambda m: flip(m, 1),
     np.flipud: lambda m: flip(m, 0), np.split: split(True), np.array_split: split(False),
     np.copy: copy, np.copyto: copyto, np.fill_diagonal: fill_diagonal,
+    np.piecewise: piecewise, np.putmask: putmask, np.place: place, np.put: put,
+    np.put_along_axis: put_along_axis,
     np.ndim: lambda a: a.ndim, np.size: lambda a, axis=None: a.size if axis is None
     else a.shape[axis], np.shape: lambda a: a.shape,
     np.iscomplexobj: lambda x: x.dtype.kind == "c", np.isrealobj: lambda x: x.dtype.kind != "c",

@@ -9,6 +9,7 @@ import importlib
 from . import operators, properties
 from .base import *  # noqa: F401,F403
 from .composite import *  # noqa: F401,F403
+from .digits import *  # noqa: F401,F403
 from .elementwise import *  # noqa: F401,F403
 from .logic import *  # noqa: F401,F403
 from .probability import *  # noqa: F401,F403
@@ -35,6 +36,7 @@ for _room in (
     "systems",
     "matrixfunctions",
     "fourier",
+    "spectra",
     "counting",
     "random",
     "mrg",

@@ -17,6 +17,7 @@ from .filling import arange
 from .logic import eq, logical_or
 from .movement import vector_values
 from .shape import shape_vector, size_of, sized, times
+from .spectra import complex_of, transform
 
 __all__ = ["rfft", "irfft"]
 
@@ -35,8 +36,9 @@ def _infer_rfft(attrs, x):
 
 def _run_rfft(attrs, x):
     wide = x.astype(dtypes.computed(x.dtype.name), copy=False)
-    z = np.fft.rfftn(wide, axes=range(x.ndim - attrs["ndim"], x.ndim))
-    return np.stack([z.real, z.imag], -1).astype(x.dtype)
+    z = transform("rfftn", wide, axes=range(x.ndim - attrs["ndim"], x.ndim))
+    pairs = np.ascontiguousarray(z).view(z.real.dtype).reshape(*z.shape, 2)
+    return pairs.astype(x.dtype, copy=False)
 
 
 def _infer_irfft(attrs, z, sizes):
@@ -63,8 +65,8 @@ def _run_irfft(attrs, z, sizes):
     if z.shape[axes[0] :] != (*sizes[:-1], sizes[-1] // 2 + 1, 2):
         raise ShapeError(f"irfft of shape {show(z.shape)} to {show(sizes)}: the sizes do not fit")
     wide = z.astype(dtypes.computed(z.dtype.name), copy=False)
-    pairs = wide[..., 0] + 1j * wide[..., 1]
-    return np.fft.irfftn(pairs, sizes, axes, norm="forward").astype(z.dtype)
+    spectrum = np.ascontiguousarray(wide).view(complex_of(wide.dtype.name))[..., 0]
+    return transform("irfftn", spectrum, sizes, axes, norm="forward").astype(z.dtype, copy=False)
 
 
 def _weights(n, half, dtype, inner):

@@ -28,7 +28,8 @@ TABLES = {
     # results that are compared: two loop nests must not round what they compare differently
     "compares": ("eq", "ne", "lt", "le", "gt", "ge", "argmax", "argmin"),
     # gradients that know of complex numbers; those of other ops are of analytic functions
-    "knows_complex": ("real", "imag", "conj", "angle", "abs", "cast", "py_op", "c_op"),
+    "knows_complex": ("real", "imag", "conj", "angle", "abs", "cast", "py_op", "c_op", "fft",
+                      "rfft_half", "irfft_half"),
     # signs of floats: above 0 for all operands; at least 0; of the sign of the operand
     "positive": ("exp", "exp2", "sigmoid", "softmax", "softplus", "cosh"),
     "not_negative": ("square", "abs", "relu"),
@@ -97,7 +98,7 @@ WITHOUT = {
         **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or",
                          "logical_xor", "logical_not", "bit_and", "bit_or", "bit_xor", "bit_not",
                          "left_shift", "right_shift", "isnan", "isinf", "isfinite", "any", "all",
-                         "argmax", "argmin"), NO_FLOATS),
+                         "argmax", "argmin", "signbit", "exponent", "gcd", "bit_count"), NO_FLOATS),
         **dict.fromkeys(("moment2", "ifelse", "either", "first_equal"), LATE),
         **dict.fromkeys(("qr_full", "eig"),
                         "its full or complex factors are not differentiable in general"),
@@ -119,7 +120,8 @@ WITHOUT = {
         **dict.fromkeys(("inverse", "cofactors", "cofactors_along", "det", "solve", "eigh", "svd",
                          "qr", "pinv", "svd_full", "qr_full", "lstsq", "expm", "slogdet", "eig",
                          "eigvalsh"), LAPACK),
-        **dict.fromkeys(("rfft", "irfft"), "NumPy transforms"),
+        **dict.fromkeys(("rfft", "irfft", "fft", "rfft_half", "irfft_half"),
+                        "a library transforms"),
         **dict.fromkeys(("ravel_multi_index", "unravel_index"), "NumPy counts"),
         "py_op": OWN, "either": "NumPy copies the side whose size is found at run time",
         **dict.fromkeys(("print", "check"), "its effect is Python's"),

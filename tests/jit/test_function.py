@@ -374,7 +374,7 @@ def _appends(x, found):
 
 
 def _unknown(x):
-    return np.unique(x)
+    return np.trim_zeros(x)
 
 
 def _many_turns(x):

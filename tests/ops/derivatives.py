@@ -634,6 +634,34 @@ def fourier(rng):
     return Case(lambda z: ops.irfft(z, ndim, None, odd), [z])
 
 
+@case("fft", "rfft_half", "irfft_half")
+def spectra(rng):
+    x = numbers(rng, shape_of(rng, 2, 5), special=[0])
+    axes, kind = ((-1,), (-1, -2))[int(rng.integers(2))], int(rng.integers(3))
+    weights = rng.normal(size=x.shape[:-1] + (1,)) + 1j
+
+    def real_and_imaginary(z):
+        return ops.stack([ops.real(z), ops.imag(z)], 0)
+
+    if kind == 0:
+        inverse = bool(rng.integers(2))
+        return Case(lambda x: real_and_imaginary(ops.fft(ops.mul(x, weights), axes, inverse)), [x])
+    if kind == 1:
+        return Case(lambda x: real_and_imaginary(ops.rfft_half(x, axes[::-1])), [x])
+    size = 2 * x.shape[-1] - 1 - int(rng.integers(x.shape[-1] > 1))
+    return Case(lambda x: ops.irfft_half(ops.mul(x, weights), axes[::-1], size), [x])
+
+
+@case("nextafter", "ldexp", "fmod")
+def digits(rng):
+    x = numbers(rng, (3, 4), special=[0])
+    z = numbers(rng, (4,), special=[]) + 5
+    name = ("nextafter", "ldexp", "fmod")[int(rng.integers(3))]
+    if name == "ldexp":
+        return Case(lambda x: ops.ldexp(x, np.array([-2.0, 0, 1, 5])), [x])
+    return Case(lambda x, z: getattr(ops, name)(x, z), [x, z])
+
+
 # --- sparse matrices --------------------------------------------------------------------------
 
 

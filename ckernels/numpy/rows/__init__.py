@@ -13,7 +13,8 @@ from .base import FUNCTIONS, UFUNCS, Row, accumulate, as_operand, outer, reduce,
 __all__ = ["FUNCTIONS", "UFUNCS", "Row", "accumulate", "as_operand", "call", "find", "load",
            "outer", "reduce", "row", "ufunc"]  # fmt: skip
 
-SUBJECTS = ("ufuncs", "reductions", "arranging", "filling", "linear", "counting")
+SUBJECTS = ("ufuncs", "reductions", "arranging", "filling", "linear", "counting",
+            "assembling", "sets", "samples", "fourier", "composed")  # fmt: skip
 _loaded = []
 
 

@@ -123,10 +123,10 @@ def tile(rule, A, reps):  # noqa: N803 (NumPy's name)
 @row(np.repeat)
 def repeat(rule, a, repeats, axis=None):
     x = node_of(a, rule)
-    if not isinstance(repeats, (int, np.integer)):
-        raise NotSupported("repeat with a count for each element")
     if axis is None:
         x, axis = ops.flatten(x), 0
+    if not isinstance(repeats, (int, np.integer)):
+        return ops.repeat(x, node_of(repeats, rule), axis)
     return ops.repeat(x, int(repeats), axis)
 
 
@@ -253,13 +253,17 @@ def nan_to_num(rule, x, copy=True, nan=0.0, posinf=None, neginf=None):
     return ops.where(ops.isnan(x), ops.full_like(x, nan), y)
 
 
-@row(np.round)
+@row(np.round, np.around)
 def round(rule, a, decimals=0, out=None):  # noqa: A001 (NumPy's name)
     x = node_of(a, rule)
     if decimals == 0 and x.dtype != "bool" and not dtypes.is_complex(x.dtype):
         return ops.round(x)
-    if not dtypes.is_float(x.dtype):
-        raise NotSupported("round of integers to decimals")
+    if x.dtype in ("int64", "uint64") or not dtypes.is_float(x.dtype) and (
+            x.dtype == "bool" or dtypes.is_complex(x.dtype)):  # fmt: skip
+        raise NotSupported(f"round of {x.dtype} to decimals")
+    if dtypes.is_discrete(x.dtype):
+        ten = 10.0 ** -min(int(decimals), 0)
+        return ops.cast(ops.mul(ops.round(ops.true_div(ops.cast(x, "float64"), ten)), ten), x.dtype)
     ten = typed(10.0 ** abs(int(decimals)), x.dtype)
     if decimals > 0:
         return ops.true_div(ops.round(ops.mul(x, ten)), ten)

@@ -35,11 +35,19 @@ class Row(NamedTuple):
     python: Callable | None = None
 
 
+def newer(name):
+    """A function of NumPy 2 by its name, as "linalg.vecdot"; None in a NumPy that lacks it."""
+    owner = np
+    for part in name.split("."):
+        owner = getattr(owner, part, None)
+    return owner
+
+
 def row(*functions, array=False):
-    """Decorator: the function below is the row of these functions of NumPy."""
+    """Decorator: the function below is the row of these functions of NumPy; None counts as none."""
 
     def add(build):
-        for function in functions:
+        for function in filter(None, functions):
             FUNCTIONS[function] = Row(function.__name__, build, array=array)
         return build
 

@@ -7,18 +7,23 @@ another version and needs what is not here.
 """
 
 import builtins
+import importlib
 import types
 
 import numpy as np
 
 from ...base.errors import NotSupported
 from ...graph.node import Node
-from ..owner import Owner
-from ..value import ArrayValue, result
-from .base import FUNCTIONS, Row, as_operand
+from .base import FUNCTIONS, Row, as_operand, newer
 
 MADE = {f: f.__name__ for f in (np.zeros, np.ones, np.empty, np.full, np.arange, np.eye,
                                 np.identity, np.linspace)}  # fmt: skip
+
+
+def _traced():
+    """(Owner, value), which need rows themselves."""
+    return (importlib.import_module("ckernels.numpy.owner").Owner,
+            importlib.import_module("ckernels.numpy.value"))  # fmt: skip
 
 
 class Copies:
@@ -53,7 +58,7 @@ class Copies:
         """A new array: a traced one, as values may be stored into it."""
         args = [self.owner.argument(a) for a in args]
         row = FUNCTIONS[function]
-        return result(self.owner, row.build(self.owner.rule, *args, **kwargs), False)
+        return _traced()[1].result(self.owner, row.build(self.owner.rule, *args, **kwargs), False)
 
     def asarray(self, a, dtype=None, order=None, **options):
         return self.owner.array(a, dtype)
@@ -94,7 +99,7 @@ class Module:
 
 def is_instance(x, kinds):
     """isinstance, for which an ArrayValue is an ndarray, or a scalar of its dtype."""
-    if not isinstance(x, ArrayValue):
+    if not isinstance(x, _traced()[1].ArrayValue):
         return isinstance(x, kinds)
     return issubclass(x.dtype.type if x.scalar else np.ndarray, kinds)
 
@@ -122,7 +127,7 @@ def run(owner, function, args, kwargs):
 def _value(owner, x):
     """An operand as the ArrayValue that it is."""
     if isinstance(x, Node):
-        return ArrayValue(owner, x, False, True)
+        return _traced()[1].ArrayValue(owner, x, False, True)
     if type(x) in (list, tuple):
         return type(x)([_value(owner, i) for i in x])
     return x
@@ -130,7 +135,7 @@ def _value(owner, x):
 
 def _node(x):
     """A result as a node, in the same tuples and lists."""
-    if isinstance(x, ArrayValue):
+    if isinstance(x, _traced()[1].ArrayValue):
         return x.read()
     if isinstance(x, tuple) and hasattr(x, "_fields"):
         return type(x)(*[_node(i) for i in x])
@@ -143,8 +148,40 @@ def compose(function):
     """Enter the row of a function that is Python code of NumPy's."""
 
     def build(rule, *args, **kwargs):
-        owner = Owner(rule)
+        owner = _traced()[0](rule)
         given = {k: _value(owner, v) for k, v in kwargs.items()}
         return _node(run(owner, function, [_value(owner, a) for a in args], given))
 
     FUNCTIONS[function] = Row(function.__name__, build, python=function)
+
+
+def otherwise(function):
+    """NumPy's Python code for what the row of a function refuses."""
+    first = FUNCTIONS[function]
+    compose(function)
+    second = FUNCTIONS[function].build
+
+    def build(rule, *args, **kwargs):
+        try:
+            return first.build(rule, *args, **kwargs)
+        except NotSupported:
+            return second(rule, *args, **kwargs)
+
+    FUNCTIONS[function] = first._replace(build=build)
+
+
+PYTHON = """
+    angle apply_over_axes astype corrcoef cumulative_prod cumulative_sum diag_indices_from
+    dsplit extract fix flatnonzero geomspace gradient hsplit iscomplex isneginf isposinf isreal
+    ix_ logspace nancumprod nancumsum poly polyadd polyder polysub polyval resize rollaxis
+    rot90 sinc sort_complex tril_indices_from triu_indices_from unstack unwrap vander vsplit
+    linalg.diagonal linalg.matmul linalg.matrix_norm linalg.multi_dot linalg.outer
+    linalg.tensordot linalg.tensorinv linalg.trace linalg.vector_norm fft.fftshift
+    fft.ifftshift
+""".split()
+for _function in filter(None, map(newer, PYTHON)):
+    compose(_function)
+for _function in (np.diff, np.average, newer("trapezoid"), np.linspace, np.cov, np.linalg.norm,
+                  np.isclose):  # fmt: skip
+    if _function in FUNCTIONS:
+        otherwise(_function)

@@ -5,11 +5,9 @@ import numpy as np
 from ... import ops
 from ...base import dtypes
 from ...base.errors import NotSupported
-from ...graph.node import constant
 from ...graph.shapes import axis_of
 from .arranging import common_nodes
-from .base import node_of, row, ufunc
-from .filling import linspace
+from .base import newer, node_of, row, ufunc
 
 NONE = np._NoValue
 
@@ -20,7 +18,7 @@ def searchsorted(rule, a, v, side="left", sorter=None):
     return ops.cast(ops.searchsorted(a, v, side, sorter), "int64")
 
 
-@row(np.trapezoid)
+@row(newer("trapezoid"))
 def trapezoid(rule, y, x=None, dx=1.0, axis=-1):
     y = node_of(y, rule)
     at = (slice(None),) * axis_of(axis, y.ndim)
@@ -100,28 +98,3 @@ def cov(rule, m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, awei
         raise NotSupported("cov of what is no matrix of several real variables")
     return ops.cov(ops.cast(x, rule.common([np.dtype(x.dtype), np.dtype("float64")])), None,
                    rowvar, bias, ddof)  # fmt: skip
-
-
-@row(np.histogram)
-def histogram(rule, a, bins=10, range=None, density=None, weights=None):  # noqa: A002
-    """Equal bins over the range of the data, by NumPy's steps: a first guess of the bin, put right
-    by the edges."""
-    x = ops.flatten(node_of(a, rule))
-    if not isinstance(bins, int) or range is not None or density or x.dtype != "float64":
-        raise NotSupported("histogram but of float64 in equal bins over all data")
-    if x.shape[0] == 0:
-        raise NotSupported("histogram of no elements")
-    low, high = ops.min(x), ops.max(x)
-    same = ops.eq(low, high)
-    low, high = (ops.where(same, ops.sub(low, 0.5), low), ops.where(same, ops.add(high, 0.5), high))
-    edges = linspace(rule, low, high, bins + 1)
-    scaled = ops.mul(ops.true_div(ops.sub(x, low), ops.sub(high, low)), float(bins))
-    at = ops.clip(ops.cast(scaled, "int64"), 0, bins - 1)
-    at = ops.sub(at, ops.cast(ops.lt(x, ops.take(edges, at, 0)), "int64"))
-    above = ops.ge(x, ops.take(edges, ops.add(at, 1), 0))
-    at = ops.add(at, ops.cast(ops.logical_and(above, ops.ne(at, bins - 1)), "int64"))
-    one = ops.ones_like(x, "int64") if weights is None else ops.flatten(node_of(weights, rule))
-    if dtypes.is_complex(one.dtype):
-        raise NotSupported("histogram of complex weights")
-    empty = constant(np.zeros(bins, one.dtype))
-    return ops.scatter_add(empty, at, one), edges

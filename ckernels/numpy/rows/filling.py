@@ -88,11 +88,12 @@ def arange(rule, start, stop=None, step=1, dtype=None, *, device=None, like=None
 
 @row(np.linspace, array=True)
 def linspace(rule, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *,
-             device=None):  # fmt: skip
+             device=None, computed=None):  # fmt: skip
+    """computed: the dtype to compute in; None for NumPy's."""
     if retstep or axis != 0:
         raise NotSupported("linspace with retstep or an axis")
     start, stop = as_operand(start), as_operand(stop)
-    common = rule.common([kind_of(start), kind_of(stop), np.dtype(rule.floating)])
+    common = computed or rule.common([kind_of(start), kind_of(stop), np.dtype(rule.floating)])
     a, b = (ops.cast(node_of(v, rule), common) for v in (start, stop))
     steps = num - 1 if endpoint else num
     wide = ops.cast(constant(np.arange(num)), common)
@@ -103,6 +104,14 @@ def linspace(rule, start, stop, num=50, endpoint=True, retstep=False, dtype=None
         last = ops.broadcast_like(b, ops.getitem(line, -1))
         line = ops.concatenate([ops.getitem(line, slice(None, -1)), ops.expand(last, (0,))], 0)
     return line if dtype is None else ops.cast(line, supported(dtype))
+
+
+@row(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, array=True)
+def array(rule, a, dtype=None, order=None, *, ndmin=0, **options):
+    """Their elements; who traces stores says what is copied."""
+    x = node_of(a, rule)
+    x = x if dtype is None else ops.cast(x, supported(dtype))
+    return ops.expand(x, tuple(range(ndmin - x.ndim)))
 
 
 @row(np.eye, np.identity, array=True)

@@ -8,8 +8,10 @@ from ... import ops
 from ...base import dtypes
 from ...base.errors import NotSupported
 from .arranging import common_nodes
-from .base import node_of, outer, row, ufunc
+from .base import newer, node_of, outer, row, ufunc
 from .reductions import largest, total
+
+NONE = np._NoValue
 
 
 def _numbers(nodes):
@@ -57,24 +59,32 @@ def trace(rule, a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
 @row(np.kron)
 def kron(rule, a, b):
     a, b = common_nodes(rule, (node_of(a, rule), node_of(b, rule)))
-    if a.ndim != 2 or b.ndim != 2:
-        raise NotSupported("kron of what are no matrices")
-    return ops.kron(a, b)
+    if None in a.shape + b.shape:
+        raise NotSupported("kron of unknown sizes")
+    ndim = max(a.ndim, b.ndim)
+    a, b = (ops.expand(x, tuple(range(ndim - x.ndim))) for x in (a, b))
+    wide = ops.mul(ops.expand(a, tuple(range(1, 2 * ndim, 2))),
+                   ops.expand(b, tuple(range(0, 2 * ndim, 2))))  # fmt: skip
+    return ops.reshape(wide, [m * n for m, n in zip(a.shape, b.shape)])
 
 
 @row(np.einsum)
 def einsum(rule, subscripts, *operands, out=None, optimize=False, **kwargs):
     """By products over all letters, which one sum ends; two matrices by a product of matrices."""
-    if kwargs or not isinstance(subscripts, str) or "." in subscripts:
-        raise NotSupported("einsum with an ellipsis, lists of axes or options")
+    if kwargs or not isinstance(subscripts, str):
+        raise NotSupported("einsum with lists of axes or options")
     nodes = common_nodes(rule, [node_of(x, rule) for x in operands])
     left, arrow, result = subscripts.replace(" ", "").partition("->")
     terms = left.split(",")
     if not arrow:
-        letters = "".join(terms)
+        letters = "".join(terms).replace(".", "")
         result = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
-    if any(len(set(t)) != len(t) for t in (*terms, result)) or nodes[0].dtype == "bool":
-        raise NotSupported("einsum along a diagonal, or of bools")
+        result = "..." + result if "..." in left else result
+    terms, result = _written_out(terms, nodes, result)
+    if len(set(result)) != len(result) or nodes[0].dtype == "bool":
+        raise NotSupported("einsum that repeats a letter of its result, or of bools")
+    terms, nodes = zip(*[_diagonals(t, n) for t, n in zip(terms, nodes)])
+    terms, nodes = list(terms), list(nodes)
     if len(terms) != len(nodes) or any(len(t) != n.ndim for t, n in zip(terms, nodes)):
         raise ValueError(f"einsum: the subscripts {subscripts!r} do not fit the operands")
     while len(nodes) > 1:
@@ -86,6 +96,40 @@ def einsum(rule, subscripts, *operands, out=None, optimize=False, **kwargs):
     term = "".join(c for c in terms[0] if c in result)
     node = ops.cast(node, nodes[0].dtype)
     return ops.transpose(node, [term.index(c) for c in result]) if term != result else node
+
+
+MORE = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def _written_out(terms, nodes, result):
+    """The terms and the result with letters for the axes that an ellipsis stands for."""
+    if not any("..." in t for t in (*terms, result)):
+        return terms, result
+    free = "".join(c for c in MORE if c not in "".join(terms) + result)
+    counts = [n.ndim - len(t.replace("...", "")) for t, n in zip(terms, nodes) if "..." in t]
+    most = max(counts, default=0)
+    if len(terms) != len(nodes) or min(counts, default=0) < 0 or most > len(free):
+        raise NotSupported("einsum whose ellipses do not fit the operands")
+    letters = free[:most]
+    written, sizes = [], []
+    for t, n in zip(terms, nodes):
+        own = letters[most - (n.ndim - len(t.replace("...", ""))) :] if "..." in t else ""
+        written.append(t.replace("...", own))
+        sizes = [*sizes, *[(c, n.shape[written[-1].index(c)]) for c in own]]
+    if len(set(sizes)) != len({c for c, _ in sizes}):
+        raise NotSupported("einsum whose ellipses broadcast")
+    return written, result.replace("...", letters)
+
+
+def _diagonals(term, node):
+    """(term, node) with a letter that occurs twice taken along its diagonal."""
+    for c in dict.fromkeys(term):
+        while term.count(c) > 1:
+            i = term.index(c)
+            j = term.index(c, i + 1)
+            node = ops.diagonal(node, 0, i, j)  # comes last
+            term = term[:i] + term[i + 1 : j] + term[j + 1 :] + c
+    return term, node
 
 
 def _contract(s, a, t, b, kept):
@@ -188,8 +232,7 @@ def matrix_power(rule, a, n):
 def norm(rule, x, ord=None, axis=None, keepdims=False):  # noqa: A002 (NumPy's name)
     x = node_of(x, rule)
     x = ops.cast(x, "float64") if dtypes.is_discrete(x.dtype) else x
-    if dtypes.is_complex(x.dtype):
-        raise NotSupported("the norm of complex numbers")
+    x = ops.abs(x) if dtypes.is_complex(x.dtype) else x
     matrix = (axis is None and x.ndim == 2) or isinstance(axis, (tuple, list))
     if ord is None or (ord == 2 and not matrix) or (ord == "fro" and matrix):
         squares = total(rule, ops.square(x), axis, keepdims=keepdims)
@@ -205,3 +248,112 @@ def norm(rule, x, ord=None, axis=None, keepdims=False):  # noqa: A002 (NumPy's n
         raise NotSupported(f"the norm {ord!r}")
     return ufunc(rule, np.power, total(rule, ops.pow(size, float(ord)), axis, keepdims=keepdims),
                  1.0 / ord)  # fmt: skip
+
+
+def _square(rule, a):
+    (x,) = _floats(rule, a)
+    if x.ndim < 2 or (None not in x.shape[-2:] and x.shape[-1] != x.shape[-2]):
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+    return x
+
+
+def _lower(x, uplo):
+    if uplo.upper() not in ("L", "U"):
+        raise ValueError("UPLO argument must be 'L' or 'U'")
+    return x if uplo.upper() == "L" else ops.swapaxes(x, -1, -2)
+
+
+@row(np.linalg.eigh)
+def eigh(rule, a, UPLO="L"):  # noqa: N803 (NumPy's name)
+    return named(np.linalg.eigh, 1, 1)(*ops.eigh(_lower(_square(rule, a), UPLO)))
+
+
+@row(np.linalg.eigvalsh)
+def eigvalsh(rule, a, UPLO="L"):  # noqa: N803
+    return ops.eigvalsh(_lower(_square(rule, a), UPLO))
+
+
+@row(np.linalg.svd)
+def svd(rule, a, full_matrices=True, compute_uv=True, hermitian=False):
+    if hermitian:
+        raise NotSupported("svd of hermitian matrices by their eigenvalues")
+    (x,) = _floats(rule, a)
+    if not compute_uv:
+        return ops.svd(x, False, False)
+    return named(np.linalg.svd, 1, 1)(*ops.svd(x, bool(full_matrices)))
+
+
+@row(newer("linalg.svdvals"))
+def svdvals(rule, x, /):
+    return ops.svd(*_floats(rule, x), False, False)
+
+
+@row(np.linalg.qr)
+def qr(rule, a, mode="reduced"):
+    if mode not in ("reduced", "complete"):
+        raise NotSupported(f"qr with mode={mode!r}")
+    return named(np.linalg.qr, 1, 1)(*ops.qr(*_floats(rule, a), mode))
+
+
+@row(np.linalg.pinv)
+def pinv(rule, a, rcond=None, hermitian=False, *, rtol=NONE):
+    if rcond is not None or hermitian or rtol is not NONE:
+        raise NotSupported("pinv with a limit, or of hermitian matrices")
+    return ops.pinv(*_floats(rule, a))
+
+
+@row(np.linalg.cond)
+def cond(rule, x, p=None):
+    (x,) = _floats(rule, x)
+    if p not in (None, 2, -2) or x.ndim < 2:
+        raise NotSupported(f"cond by the norm {p!r}")
+    s = ops.svd(x, False, False)
+    first, last = ops.getitem(s, (..., 0)), ops.getitem(s, (..., -1))
+    return ops.true_div(last, first) if p == -2 else ops.true_div(first, last)
+
+
+@row(np.linalg.matrix_rank)
+def matrix_rank(rule, A, tol=None, hermitian=False, *, rtol=None):  # noqa: N803
+    (x,) = _floats(rule, A)
+    if tol is not None or rtol is not None or hermitian or x.ndim < 2 or None in x.shape[-2:]:
+        raise NotSupported("matrix_rank with a limit, or of vectors")
+    s = ops.svd(x, False, False)
+    limit = float(max(x.shape[-2:]) * np.finfo(x.dtype).eps)
+    low = ops.mul(ops.max(s, -1, True), limit)
+    return ops.sum(ops.cast(ops.gt(s, low), "int64"), -1)
+
+
+@row(newer("matrix_transpose"), newer("linalg.matrix_transpose"), array=True)
+def matrix_transpose(rule, x, /):
+    return ops.swapaxes(node_of(x, rule), -1, -2)
+
+
+@row(newer("linalg.vecdot"))
+def vecdot(rule, x1, x2, /, *, axis=-1):
+    a, b = common_nodes(rule, (node_of(x1, rule), node_of(x2, rule)))
+    a, b = ops.moveaxis(a, axis, -1), ops.moveaxis(b, axis, -1)
+    if None not in (a.shape[-1], b.shape[-1]) and a.shape[-1] != b.shape[-1]:
+        raise ValueError("vecdot of axes of other sizes")
+    return ops.cast(ops.sum(ops.mul(ops.conj(a), b), -1), _numbers([a])[0].dtype)
+
+
+@row(np.linalg.tensorsolve)
+def tensorsolve(rule, a, b, axes=None):
+    return ops.tensorsolve(*_floats(rule, a, b), axes)
+
+
+@row(np.cross)
+def cross(rule, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    axisa, axisb, axisc = (axis,) * 3 if axis is not None else (axisa, axisb, axisc)
+    a, b = common_nodes(rule, (node_of(a, rule), node_of(b, rule)))
+    a, b = ops.moveaxis(a, axisa, -1), ops.moveaxis(b, axisb, -1)
+    if a.shape[-1] != 3 or b.shape[-1] != 3 or a.dtype == "bool":
+        raise NotSupported("cross of vectors that have not three elements")
+    x, y = ([ops.getitem(v, (..., i)) for i in range(3)] for v in (a, b))
+    parts = [ops.sub(ops.mul(x[i], y[j]), ops.mul(x[j], y[i])) for i, j in ((1, 2), (2, 0), (0, 1))]
+    return ops.moveaxis(ops.stack(parts, -1), -1, axisc) if parts[0].ndim else ops.stack(parts, 0)
+
+
+@row(newer("linalg.cross"))
+def linalg_cross(rule, x1, x2, /, *, axis=-1):
+    return cross(rule, x1, x2, axis=axis)

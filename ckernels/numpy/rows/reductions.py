@@ -25,8 +25,8 @@ def _reduction(function, which):
     return build
 
 
-def _extremum(function, which):
-    @row(function)
+def _extremum(function, alias, which):
+    @row(function, alias)
     def build(rule, a, axis=None, out=None, keepdims=NONE, initial=NONE, where=NONE):
         keep, where = _plain(keepdims, False), _plain(where, True)
         return reduce(rule, which, a, axis, None, keep, initial, where)
@@ -46,7 +46,8 @@ def _truth(function, which):
 
 total = _reduction(np.sum, np.add)
 _reduction(np.prod, np.multiply)
-largest, smallest = _extremum(np.max, np.maximum), _extremum(np.min, np.minimum)
+largest = _extremum(np.max, np.amax, np.maximum)
+smallest = _extremum(np.min, np.amin, np.minimum)
 _truth(np.any, np.logical_or)
 _truth(np.all, np.logical_and)
 
@@ -87,18 +88,24 @@ def mean(rule, a, axis=None, dtype=None, out=None, keepdims=NONE, *, where=NONE)
 
 
 def _spread(rule, a, axis, dtype, ddof, keepdims, where, correction):
-    if _plain(where, True) is not True:
-        raise NotSupported("var and std with where=")
     x = _for_mean(rule, a, dtype)
-    if dtypes.is_complex(x.dtype):
-        raise NotSupported("the variance of complex numbers")
     ddof = ddof if correction is NONE else correction
     axes, keep = axes_of(axis, x.ndim), _plain(keepdims, False)
-    if ddof == 0 and axes:
+    everywhere = _plain(where, True) is True
+    if ddof == 0 and axes and everywhere and not dtypes.is_complex(x.dtype):
         return ops.var(x, axes, keep)
-    centred = ops.sub(x, ops.mean(x, axes, True) if axes else x)
-    count = ops.maximum(ops.sub(extent(x, axes, x.dtype), ops.cast(ddof, x.dtype)), 0)
-    return ops.true_div(ops.sum(ops.square(centred), axes, keep), count)
+    middle = mean(rule, x, axes, keepdims=True, where=where) if axes else x
+    centred = ops.sub(x, middle)
+    squares = ops.square(ops.abs(centred) if dtypes.is_complex(x.dtype) else centred)
+    kind = squares.dtype
+    if everywhere:
+        count = extent(x, axes, kind)
+    else:
+        mask = ops.broadcast_like(ops.cast(node_of(where, rule), "bool"), x)
+        count = ops.cast(ops.sum(mask, axes, keep), kind)
+        squares = ops.where(mask, squares, ops.zeros_like(squares))
+    room = ops.maximum(ops.sub(count, ops.cast(ddof, kind)), 0)
+    return ops.true_div(ops.sum(squares, axes, keep), room)
 
 
 @row(np.var)
@@ -205,22 +212,3 @@ def _running(function, which):
 
 _running(np.cumsum, np.add)
 _running(np.cumprod, np.multiply)
-
-
-@row(np.median)
-def median(rule, a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    x = _for_mean(rule, a, None)
-    if axis is None:
-        if keepdims:
-            raise NotSupported("median of all elements with keepdims=True")
-        x, axis = ops.flatten(x), 0
-    size = x.shape[axis]
-    if size in (None, 0) or dtypes.is_complex(x.dtype):
-        raise NotSupported("the median along an axis of unknown size")
-    x = ops.sort(x, axis)
-    at = (slice(None),) * (axis % x.ndim)
-    low, high = ops.getitem(x, (*at, (size - 1) // 2)), ops.getitem(x, (*at, size // 2))
-    found = low if size % 2 else ops.mean(ops.stack([low, high]), 0)
-    last = ops.getitem(x, (*at, size - 1))  # NaN is sorted to the end
-    found = ops.where(ops.isnan(last), last, found)
-    return ops.expand(found, (axis % x.ndim,)) if keepdims else found

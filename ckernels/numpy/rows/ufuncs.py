@@ -10,7 +10,7 @@ from ... import ops
 from ...base import dtypes
 from ...base.errors import NotSupported
 from ...graph.node import constant
-from .base import UFUNCS, Row
+from .base import UFUNCS, Row, newer
 
 
 def _add(function, build, reduction=None, running=None):
@@ -38,7 +38,18 @@ def _fmod(x, z):
             return rest
         turned = ops.logical_and(ops.ne(rest, 0), ops.ne(ops.lt(x, 0), ops.lt(z, 0)))
         return ops.where(turned, ops.sub(rest, z), rest)
-    raise NotSupported("fmod of floats")
+    return _not_half(ops.fmod)(x, z)
+
+
+def _not_half(build):
+    """`build` of floats that kernels compute in as they are stored."""
+
+    def checked(*nodes):
+        if nodes[0].dtype == "float16":
+            raise NotSupported("digits of float16")
+        return build(*nodes)
+
+    return checked
 
 
 def _heaviside(x, at_zero):
@@ -71,11 +82,7 @@ def _hypot(a, b):
 def _signbit(x):
     if dtypes.is_discrete(x.dtype):
         return ops.lt(x, 0)
-    negative_zero = ops.lt(ops.true_div(_alike(x, 1), x), 0)
-    plain = ops.where(ops.eq(x, 0), negative_zero, ops.lt(x, 0))
-    if x.dtype == "float16":
-        raise NotSupported("signbit of float16")
-    return plain  # of NaN: False, its sign is not kept by arithmetic
+    return ops.signbit(x)
 
 
 def _copysign(x, sign):
@@ -151,6 +158,41 @@ def _cbrt(x):
     return _copysign(ops.where(odd, size, ops.sub(safe, step)), x)
 
 
+def _spacing(x):
+    far = ops.where(ops.lt(x, 0), _alike(x, -np.inf), _alike(x, np.inf))
+    return ops.where(ops.isfinite(x), ops.sub(ops.nextafter(x, far), x), _alike(x, np.nan))
+
+
+def _ldexp(x, e):
+    return ops.ldexp(x, ops.cast(e, x.dtype))
+
+
+def _frexp(x):
+    e = ops.exponent(x)
+    return ops.ldexp(x, ops.cast(ops.neg(e), x.dtype)), e
+
+
+def _lcm(a, b):
+    common = ops.gcd(a, b)
+    return ops.abs(ops.mul(ops.floor_div(a, ops.where(ops.eq(common, 0), _alike(a, 1), common)), b))
+
+
+def _bit_count(x):
+    return ops.bit_count(x)
+
+
+def _clip(x, low, high):
+    return _real_only(ops.minimum)(ops.maximum(x, low), high)
+
+
+def _matrix_vector(a, x):
+    return ops.squeeze(_matmul(a, ops.expand(x, (x.ndim,))), (-1,))
+
+
+def _vector_matrix(x, a):
+    return ops.squeeze(_matmul(ops.expand(ops.conj(x), (x.ndim - 1,)), a), (-2,))
+
+
 _add(np.add, ops.add, _reducing("sum"), lambda x, axis: ops.cumsum(x, axis))
 _add(np.subtract, ops.sub)
 _add(np.multiply, ops.mul, _reducing("prod"), lambda x, axis: ops.cumprod(x, axis))
@@ -180,7 +222,18 @@ for _function, _build in {
     np.isfinite: ops.isfinite, np.conjugate: ops.conj, np.heaviside: _heaviside,
     np.signbit: _signbit, np.copysign: _copysign, np.fmax: _ignoring_nan(ops.maximum),
     np.fmin: _ignoring_nan(ops.minimum), np.matmul: _matmul,
+    np.nextafter: _not_half(ops.nextafter), np.spacing: _not_half(_spacing), np.gcd: ops.gcd,
+    np.lcm: _lcm, np.ldexp: _not_half(_ldexp), np.frexp: _not_half(_frexp),
 }.items():  # fmt: skip
     _add(_function, _build)
 if hasattr(np, "vecdot"):  # NumPy 2.0 and later
     _add(np.vecdot, lambda a, b: ops.sum(ops.mul(ops.conj(a), b), -1))
+if hasattr(np, "bitwise_count"):
+    _add(np.bitwise_count, _bit_count)
+if hasattr(np, "matvec"):  # 2.2 and later
+    _add(np.matvec, _matrix_vector)
+    _add(np.vecmat, _vector_matrix)
+for _name, _build in {"clip": _clip, "_ones_like": ops.ones_like}.items():
+    _ufunc = newer(f"_core.umath.{_name}")  # ufuncs without a public name
+    if _ufunc is not None:
+        _add(_ufunc, _build)

@@ -1,0 +1,321 @@
+"""Rows of order statistics, of samples with NaN, and of bins."""
+
+import numpy as np
+
+from ... import ops
+from ...base import dtypes
+from ...base.errors import NotSupported
+from ...graph.node import Node, constant
+from ...graph.shapes import axes_of
+from ...ops.quantiles import METHODS
+from .base import node_of, row, typed
+from .filling import linspace
+
+NONE = np._NoValue
+
+
+def _plain(value, default=None):
+    return default if value is NONE else value
+
+
+def _floats(rule, a):
+    x = node_of(a, rule)
+    if dtypes.is_complex(x.dtype) or x.dtype == "bool":
+        raise NotSupported("order statistics of complex numbers or bools")
+    return ops.cast(x, rule.mean(np.dtype(x.dtype)))
+
+
+def gathered(x, axis):
+    """(`x` with the axes that are to go at its end, as one; the axes)."""
+    axes = axes_of(axis, x.ndim)
+    rest = [a for a in range(x.ndim) if a not in axes]
+    x = ops.transpose(x, [*rest, *axes]) if list(axes) != list(range(len(rest), x.ndim)) else x
+    if len(axes) == 1:
+        return x, axes
+    if None in x.shape[: len(rest)]:
+        if rest:
+            raise NotSupported("order statistics over several axes of unknown sizes")
+    return ops.reshape(x, [*x.shape[: len(rest)], -1]), axes
+
+
+@row(np.median)
+def median(rule, a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    x = node_of(a, rule)
+    x = ops.cast(x, rule.mean(np.dtype(x.dtype)))
+    if dtypes.is_complex(x.dtype) or x.size == 0:
+        raise NotSupported("the median of complex numbers, or of no elements")
+    x, axes = gathered(x, axis)
+    found = ops.median(x, -1)
+    return ops.expand(found, axes) if keepdims else found
+
+
+def _probabilities(rule, q, by):
+    if isinstance(q, (int, float, np.generic)) or isinstance(q, (list, tuple, np.ndarray)):
+        q = np.asarray(q, "float64") / by
+        if not ((q >= 0) & (q <= 1)).all():
+            raise NotSupported("quantiles outside of 0 to 1")
+        return q
+    raise NotSupported("quantiles that data decides")
+
+
+def _quantile(function, by):
+    @row(function)
+    def build(rule, a, q, axis=None, out=None, overwrite_input=False, method="linear",
+              keepdims=False, *, weights=None, interpolation=None):  # fmt: skip
+        if weights is not None or interpolation is not None or method not in METHODS:
+            raise NotSupported(f"{function.__name__} with weights or the method {method!r}")
+        x, axes = gathered(_floats(rule, a), axis)
+        if x.shape[-1] == 0:
+            raise NotSupported("quantiles of no elements")
+        q = _probabilities(rule, q, by)
+        if q.ndim > 1:
+            raise NotSupported("quantiles in a table")
+        found = ops.quantile(x, q if q.ndim else float(q), -1, method)
+        return ops.expand(found, tuple(i + q.ndim for i in axes)) if keepdims else found
+
+
+_quantile(np.quantile, 1.0)
+_quantile(np.percentile, 100.0)
+
+
+def _without_nan(rule, a, axis, q):
+    """The quantile q of the elements along axes that are no NaN; NaN where there are none."""
+    x, axes = gathered(_floats(rule, a), axis)
+    if x.shape[-1] in (0, None):
+        raise NotSupported("quantiles of no elements, or of a number that is unknown")
+    count = ops.sum(ops.cast(ops.logical_not(ops.isnan(x)), "int64"), -1)
+    x = ops.sort(x, -1)  # NaN at the end
+    place = ops.mul(ops.cast(ops.maximum(ops.sub(count, 1), 0), x.dtype), typed(float(q), x.dtype))
+    low = ops.floor(place)
+    weight = ops.sub(place, low)
+    low = ops.cast(low, "int64")
+    high = ops.minimum(ops.add(low, 1), ops.maximum(ops.sub(count, 1), 0))
+    a, b = (ops.squeeze(ops.take_along_axis(x, ops.expand(i, (i.ndim,)), -1), (-1,))
+            for i in (low, high))  # fmt: skip
+    found = ops.where(ops.eq(weight, 0), a, ops.add(a, ops.mul(ops.sub(b, a), weight)))
+    return found, axes
+
+
+def _nan_quantile(function, by):
+    @row(function)
+    def build(rule, a, q, axis=None, out=None, overwrite_input=False, method="linear",
+              keepdims=NONE, *, weights=None, interpolation=None):  # fmt: skip
+        q = _probabilities(rule, q, by)
+        if weights is not None or interpolation is not None or method != "linear" or q.ndim:
+            raise NotSupported(f"{function.__name__} with weights, several q or a method")
+        found, axes = _without_nan(rule, a, axis, q)
+        return ops.expand(found, axes) if _plain(keepdims, False) else found
+
+
+_nan_quantile(np.nanquantile, 1.0)
+_nan_quantile(np.nanpercentile, 100.0)
+
+
+@row(np.nanmedian)
+def nanmedian(rule, a, axis=None, out=None, overwrite_input=False, keepdims=NONE):
+    found, axes = _without_nan(rule, a, axis, 0.5)
+    return ops.expand(found, axes) if _plain(keepdims, False) else found
+
+
+def _nan_spread(rule, a, axis, dtype, ddof, keepdims, where, correction):
+    if where is not NONE or dtype is not None:
+        raise NotSupported("nanvar and nanstd with where= or a dtype")
+    x = node_of(a, rule)
+    if dtypes.is_complex(x.dtype):
+        raise NotSupported("the variance of complex numbers")
+    x = ops.cast(x, rule.mean(np.dtype(x.dtype)))
+    axes, ddof = axes_of(axis, x.ndim), ddof if correction is NONE else correction
+    there = ops.logical_not(ops.isnan(x))
+    count = ops.cast(ops.sum(ops.cast(there, "int64"), axes, True), x.dtype)
+    mean = ops.true_div(ops.sum(ops.where(there, x, 0), axes, True), count)
+    squares = ops.square(ops.where(there, ops.sub(x, mean), 0))
+    room = ops.sub(count, typed(float(ddof), x.dtype))
+    found = ops.true_div(ops.sum(squares, axes, True), room)
+    found = ops.where(ops.gt(room, 0), found, ops.full_like(found, np.nan))
+    return found if _plain(keepdims, False) else ops.squeeze(found, axes)
+
+
+@row(np.nanvar)
+def nanvar(rule, a, axis=None, dtype=None, out=None, ddof=0, keepdims=NONE, *, where=NONE,
+           mean=NONE, correction=NONE):  # fmt: skip
+    return _nan_spread(rule, a, axis, dtype, ddof, keepdims, where, correction)
+
+
+@row(np.nanstd)
+def nanstd(rule, a, axis=None, dtype=None, out=None, ddof=0, keepdims=NONE, *, where=NONE,
+           mean=NONE, correction=NONE):  # fmt: skip
+    return ops.sqrt(_nan_spread(rule, a, axis, dtype, ddof, keepdims, where, correction))
+
+
+def _nan_place(function, op, far):
+    @row(function)
+    def build(rule, a, axis=None, out=None, *, keepdims=NONE):
+        x = node_of(a, rule)
+        if dtypes.is_complex(x.dtype):
+            raise NotSupported("ordering of complex numbers")
+        if not dtypes.is_float(x.dtype):
+            return op(x, axis, bool(_plain(keepdims, False)))
+        gone = ops.isnan(x)
+        axes = axes_of(axis, x.ndim)
+        some = ops.all(ops.logical_not(ops.all(gone, axes)))
+        x = ops.where(gone, ops.full_like(x, far), x)
+        x = ops.check(x, some, message="All-NaN slice encountered", error="value")
+        return op(x, axis, bool(_plain(keepdims, False)))
+
+
+_nan_place(np.nanargmax, ops.argmax, -np.inf)
+_nan_place(np.nanargmin, ops.argmin, np.inf)
+
+
+@row(np.digitize)
+def digitize(rule, x, bins, right=False):
+    x, edges = node_of(x, rule), node_of(bins, rule)
+    if edges.ndim != 1 or dtypes.is_complex(x.dtype):
+        raise NotSupported("digitize but by a vector, or of complex numbers")
+    common = rule.common([np.dtype(x.dtype), np.dtype(edges.dtype)])
+    x, edges = ops.cast(x, common), ops.cast(edges, common)
+    later, before = ops.getitem(edges, slice(1, None)), ops.getitem(edges, slice(None, -1))
+    rising, falling = ops.all(ops.ge(later, before)), ops.all(ops.le(later, before))
+    edges = ops.check(edges, ops.logical_or(rising, falling), error="value",
+                      message="bins must be monotonically increasing or decreasing")  # fmt: skip
+    side = "left" if right else "right"
+    found = ops.cast(ops.searchsorted(ops.sort(edges, 0), x, side), "int64")
+    count = ops.cast(ops.getitem(ops.shape(edges), 0), "int64")
+    return ops.where(rising, found, ops.sub(count, found))
+
+
+def _limits(x, range):
+    """(low, high) of equal bins."""
+    if range is not None:
+        low, high = map(float, range)
+        if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+            raise NotSupported("a range that NumPy refuses")
+        low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
+        return constant(np.asarray(low)), constant(np.asarray(high))
+    low, high = ops.min(x), ops.max(x)
+    same = ops.eq(low, high)
+    return ops.where(same, ops.sub(low, 0.5), low), ops.where(same, ops.add(high, 0.5), high)
+
+
+def edges_of(rule, x, bins, range):
+    """The edges of bins: of so many equal ones over the data or a range, or those given."""
+    if isinstance(bins, (np.ndarray, list, tuple)):
+        edges = np.asarray(bins)
+        if edges.ndim != 1 or (np.diff(edges) < 0).any():
+            raise NotSupported("edges that do not rise")
+        return constant(edges)
+    if isinstance(bins, Node) and bins.ndim == 1 and bins.shape[0] is not None:
+        later, before = ops.getitem(bins, slice(1, None)), ops.getitem(bins, slice(None, -1))
+        return ops.check(bins, ops.ge(later, before), error="value",
+                         message="`bins` must increase monotonically, when an array")  # fmt: skip
+    if not isinstance(bins, (int, np.integer)) or bins < 1 or x.shape[0] in (0, None):
+        raise NotSupported("bins by a rule, or of no elements")
+    low, high = _limits(x, range)
+    kind = "float64" if dtypes.is_discrete(x.dtype) else x.dtype
+    if range is None:
+        low, high = ops.cast(low, kind), ops.cast(high, kind)
+    return ops.cast(linspace(rule, low, high, int(bins) + 1, computed=low.dtype), kind)
+
+
+@row(np.histogram_bin_edges)
+def histogram_bin_edges(rule, a, bins=10, range=None, weights=None):
+    return edges_of(rule, ops.flatten(node_of(a, rule)), bins, range)
+
+
+def binned(x, edges):
+    """(numbers of the bins of `x`, whether it is in one); the last bin holds its upper edge."""
+    count = edges.shape[0] - 1
+    common = np.promote_types(x.dtype, edges.dtype).name
+    x, edges = ops.cast(x, common), ops.cast(edges, common)
+    at = ops.sub(ops.cast(ops.searchsorted(edges, x, "right"), "int64"), 1)
+    last = ops.eq(x, ops.getitem(edges, -1))
+    at = ops.where(last, constant(np.asarray(count - 1)), at)
+    inside = ops.logical_and(ops.ge(at, 0), ops.lt(at, count))
+    return ops.clip(at, 0, count - 1), inside
+
+
+def _equal(x, bins, edges):
+    """(numbers of equal bins, whether `x` is in one), by NumPy's steps: a first guess, put right
+    by the edges."""
+    low, high = ops.getitem(edges, 0), ops.getitem(edges, -1)
+    inside = ops.logical_and(ops.ge(x, low), ops.le(x, high))
+    scaled = ops.mul(ops.true_div(ops.sub(x, low), ops.sub(high, low)), typed(float(bins), x.dtype))
+    scaled = ops.where(inside, scaled, ops.zeros_like(scaled))
+    at = ops.clip(ops.cast(scaled, "int64"), 0, bins - 1)
+    at = ops.sub(at, ops.cast(ops.lt(x, ops.take(edges, at, 0)), "int64"))
+    at = ops.clip(at, 0, bins - 1)
+    above = ops.ge(x, ops.take(edges, ops.add(at, 1), 0))
+    return ops.add(at, ops.cast(ops.logical_and(above, ops.ne(at, bins - 1)), "int64")), inside
+
+
+@row(np.histogram)
+def histogram(rule, a, bins=10, range=None, density=None, weights=None):
+    x = ops.flatten(node_of(a, rule))
+    if dtypes.is_complex(x.dtype) or x.dtype in ("bool", "float16", "uint64"):
+        raise NotSupported(f"histogram of {x.dtype}")
+    edges = edges_of(rule, x, bins, range)
+    if not isinstance(bins, (int, np.integer)):
+        at, inside = binned(x, edges)
+    else:
+        at, inside = _equal(ops.cast(x, edges.dtype), int(bins), edges)
+    one = ops.ones_like(x, "int64") if weights is None else ops.flatten(node_of(weights, rule))
+    if dtypes.is_complex(one.dtype):
+        raise NotSupported("histogram of complex weights")
+    empty = constant(np.zeros(edges.shape[0] - 1, one.dtype))
+    counts = ops.scatter_add(empty, at, ops.where(inside, one, ops.zeros_like(one)))
+    if density:
+        wide = ops.cast(ops.sub(ops.getitem(edges, slice(1, None)),
+                                ops.getitem(edges, slice(None, -1))), "float64")  # fmt: skip
+        counts = ops.true_div(ops.true_div(ops.cast(counts, "float64"), wide),
+                              ops.cast(ops.sum(counts), "float64"))  # fmt: skip
+    return counts, edges
+
+
+@row(np.histogramdd)
+def histogramdd(rule, sample, bins=10, range=None, density=None, weights=None):
+    if isinstance(sample, (list, tuple)):
+        sample = ops.stack([ops.flatten(node_of(s, rule)) for s in sample], 1)
+    sample = node_of(sample, rule)
+    if sample.ndim != 2 or sample.shape[1] is None or density or sample.dtype != "float64":
+        raise NotSupported("histogramdd but of float64 in rows, without density")
+    count = sample.shape[1]
+    bins = [bins] * count if isinstance(bins, (int, np.integer)) else list(bins)
+    ranges = [None] * count if range is None else list(range)
+    if len(bins) != count or len(ranges) != count:
+        raise NotSupported("bins or ranges of another number than there are coordinates")
+    edges, flat, inside, sizes = [], None, None, []
+    for k, (b, r) in enumerate(zip(bins, ranges)):
+        x = ops.getitem(sample, (slice(None), k))
+        edges.append(edges_of(rule, x, b, r))
+        at, there = binned(x, edges[-1])
+        sizes.append(edges[-1].shape[0] - 1)
+        flat = at if flat is None else ops.add(ops.mul(flat, sizes[-1]), at)
+        inside = there if inside is None else ops.logical_and(inside, there)
+    one = ops.ones_like(flat, "float64") if weights is None else ops.cast(
+        ops.flatten(node_of(weights, rule)), "float64")  # fmt: skip
+    empty = constant(np.zeros(int(np.prod(sizes))))
+    counts = ops.scatter_add(empty, flat, ops.where(inside, one, ops.zeros_like(one)))
+    return ops.reshape(counts, sizes), edges
+
+
+@row(np.histogram2d)
+def histogram2d(rule, x, y, bins=10, range=None, density=None, weights=None):
+    if isinstance(bins, (np.ndarray, list)) and np.ndim(bins[0]) == 0 and len(bins) not in (1, 2):
+        bins = [bins, bins]
+    counts, edges = histogramdd(rule, [x, y], bins, range, density, weights)
+    return counts, edges[0], edges[1]
+
+
+@row(np.ediff1d)
+def ediff1d(rule, ary, to_end=None, to_begin=None):
+    x = ops.flatten(node_of(ary, rule))
+    if x.dtype == "bool":
+        raise NotSupported("differences of bools")
+    found = [ops.sub(ops.getitem(x, slice(1, None)), ops.getitem(x, slice(None, -1)))]
+    for place, value in ((0, to_begin), (len(found) + 1, to_end)):
+        if value is not None:
+            value = node_of(value, rule)
+            if not np.can_cast(value.dtype, x.dtype, "same_kind"):
+                raise TypeError("dtype of `to_begin` or `to_end` must be compatible with `ary`")
+            found.insert(place, ops.cast(ops.flatten(value), x.dtype))
+    return ops.concatenate(found, 0) if len(found) > 1 else found[0]

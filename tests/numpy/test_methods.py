@@ -1,0 +1,53 @@
+"""Functions of NumPy that store into their operand, or call others on its parts."""
+
+import numpy as np
+import pytest
+
+from ckernels.base.errors import NotSupported
+from ckernels.numpy import late
+from ckernels.numpy.owner import Owner
+from ckernels.numpy.value import ArrayValue
+from ckernels.ops import reference
+
+X = np.array([[1.0, -2.0, 3.0], [-4.0, 5.0, -6.0]])
+
+
+def run(function, *args):
+    """function(a traced X, *args): (result, what X became)."""
+    node, _ = late.leaf(X)
+    value = ArrayValue(Owner(), node, False, True)
+    found = function(value, *args)
+    found = value if found is None else found
+    return [reference.evaluate([v.read()], {node: X})[0] for v in (found, value)]
+
+
+@pytest.mark.parametrize("function, args", [
+    (np.putmask, (X > 0, 7)), (np.putmask, (X > 0, X * 2)), (np.place, (X < 0, [0.5])),
+    (np.put, ([0, -1], 9.0)), (np.put, ([1, 2], [3.0, 4.0])), (np.fill_diagonal, (8.0,)),
+    (np.put_along_axis, (np.array([[0], [2]]), 5.0, 1)), (np.copyto, (1.5,)),
+])  # fmt: skip
+def test_stores_are_numpys(function, args):
+    want = X.copy()
+    function(want, *args)
+    for got in run(function, *args):
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("functions", [[-1, 1], [lambda v: v * 2, 0.5], [3, np.square, 9.0]])
+def test_piecewise_is_numpys(functions):
+    conditions = [X < -3, X > 2]
+    got, after = run(lambda x: np.piecewise(x, conditions, functions))
+    np.testing.assert_array_equal(got, np.piecewise(X, conditions, functions))
+    np.testing.assert_array_equal(after, X)
+
+
+def test_what_needs_values_is_refused():
+    for function, args in ((np.put, ([0], [1.0, 2.0])), (np.place, (X > 0, [1, 2])),
+                           (np.putmask, (X > 0, [1.0, 2.0]))):  # fmt: skip
+        with pytest.raises(NotSupported):
+            run(function, *args)
+    with pytest.raises(ValueError):
+        run(lambda x: np.piecewise(x, [X > 0], [1, 2, 3]))
+    with pytest.raises(NotSupported, match="truth value"):
+        run(lambda x: x if x.sum() > 0 else -x)
+    assert run(lambda x: x if Owner().array(1.0) > 0 else -x)[0][0, 0] == 1.0
