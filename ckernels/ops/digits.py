@@ -39,8 +39,8 @@ ldexp = elementwise("ldexp", "ck_ldexp_{S}({0}, {1})", _ldexp,
                     lambda x, e, y, g: (ldexp(g, e), None), ulp=0, cost=4, takes="f",
                     doc="x * 2 ** e, rounded once; e is a float that holds an integer.")
 exponent = elementwise("exponent", "ck_binary_exponent_{S}({0})", _exponent, out="int32", ulp=0,
-                       cost=3, takes="f", doc="The e for which x / 2 ** e lies between 0.5 and 1; 0 for 0, "
-                       "infinities and NaN.")
+                       cost=3, takes="f",
+                       doc="The e for which x / 2 ** e is 0.5 to 1; 0 for 0, infinities and NaN.")
 fmod = elementwise("fmod", "ck_fmod_{S}({0}, {1})", np.fmod, _grad_fmod, ulp=0, cost=20, takes="f",
                    doc="The exact rest of x / z, with the sign of x.")
 gcd = elementwise("gcd", "ck_gcd_{S}({0}, {1})", np.gcd, rule="number", ulp=0, cost=20, takes="iu",
