@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("distributed", reason="needs Dask: pip install ckernels[dask]")
+import dask  # noqa: E402
 import dask.array as da  # noqa: E402
 from distributed import Client, LocalCluster, get_worker  # noqa: E402
 
@@ -36,6 +37,7 @@ Y = RNG.integers(0, 3, 640).astype("int32")
 def client(tmp_path_factory):
     """Two workers with a compiledir each, empty: what one lacks it has from the other."""
     os.environ["OMP_NUM_THREADS"] = "1"
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "200s"})  # of a loaded machine
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
     with Client(cluster) as client:
         for k, address in enumerate(client.nthreads()):
@@ -226,6 +228,51 @@ def test_a_worker_that_is_killed_costs_no_bit(client, tmp_path):
         assert resumed.run(source, 8) == expected[32:] and equal(resumed.fetch(), state)
 
 
+def waited_for(client, count):
+    """Until the cluster has `count` workers."""
+    while len(client.nthreads()) != count:
+        time.sleep(0.05)
+
+
+def test_a_worker_that_dask_gives_up_is_started_again_and_costs_no_bit(client):
+    """Where Python starts slowly, Dask closes a worker before it is back, and starts no other."""
+    source = ckernels.dask.Batches(X, Y, batch=64, seed=1)
+    with ckernels.dask.Trainer(mlp(), client) as quiet:
+        expected, state = quiet.run(source, 20), quiet.fetch()
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "0s"}),
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as other,
+        ckernels.dask.Trainer(mlp(), other) as trainer,
+    ):
+        victim = other.run(os.getpid)[trainer.addresses[1]]
+        threading.Timer(0.3, os.kill, (victim, signal.SIGKILL)).start()
+        assert trainer.run(Slow(source, 0.05), 20) == expected
+        assert trainer.lost >= 1 and len(trainer.addresses) == 2
+        assert equal(trainer.fetch(), state)
+
+
+def test_nobody_is_waited_for_and_who_comes_later_takes_part():
+    source = ckernels.dask.Batches(X, Y, batch=64, seed=1)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as other,
+        ckernels.dask.Trainer(mlp(), other, wait=100_000) as trainer,
+    ):
+        trainer.run(source, 2)
+        cluster.scale(1)
+        waited_for(other, 1)
+        with pytest.warns(CKernelsWarning, match="from step 2 with 1 of 2 workers.*last bits"):
+            trainer.run(source, 2)
+        assert trainer.lost == 1 and len(trainer.addresses) == 1
+        cluster.scale(2)
+        waited_for(other, 2)
+        trainer.run(source, 2)
+        assert trainer.steps == 6 and len(trainer.addresses) == 2
+        found = other.run(lambda name: digest(name), trainer.name)
+        assert len(found) == 2 and len(set(found.values())) == 1
+
+
 def test_all_workers_forget_and_one_never_comes(client, tmp_path):
     source = ckernels.dask.Batches(X, Y, batch=64, seed=1)
     with ckernels.dask.Trainer(mlp(), client) as quiet:
@@ -241,7 +288,8 @@ def test_all_workers_forget_and_one_never_comes(client, tmp_path):
         trainer.run(source, 2)  # the other does not wait for it
         assert trainer.steps == 32 and trainer.lost == 0
         trainer.addresses.append("tcp://127.0.0.1:9")  # a third worker, which has gone
-        found = trainer.run(source, 3)
+        with pytest.warns(CKernelsWarning, match="from step 32 with 2 of"):
+            found = trainer.run(source, 3)
         assert trainer.lost == 1 and len(trainer.addresses) == 2 and len(found) == 3
 
 

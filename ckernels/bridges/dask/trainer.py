@@ -42,7 +42,8 @@ class DaskTrainer:
     mean       whether the cost is a mean over rows; False: a sum
     checkpoint, every, keep   a folder of the client where the state is kept after each `every`
                steps; training goes on from the newest there, if there is one
-    wait       seconds to wait for a replacement of a worker that died; then the others go on
+    wait       seconds to wait for a replacement of a worker that died; then, or where none is to
+               come, the others go on, with a warning, and take in workers that come later
     timeout    seconds a worker waits for another one's gradients
     shared     workers of one computer exchange gradients in memory they share (on Linux); False:
                as messages, like those of different computers. The bits are the same
@@ -60,7 +61,7 @@ class DaskTrainer:
         checkpoint=None,
         every=100,
         keep=3,
-        wait=30.0,
+        wait=120.0,
         timeout=300.0,
         shared=True,
     ):
@@ -78,6 +79,7 @@ class DaskTrainer:
                 self.replica.load(found[1], found[0])
         install(self.client)
         self.addresses, self.kept = self.chosen(workers), self.steps  # kept: step of our values
+        self.size = len(self.addresses)  # how many are to take part
         self.join(dict.fromkeys(self.addresses))
 
     @property
@@ -133,6 +135,8 @@ class DaskTrainer:
             todo = begin + count - self.steps
             if kept is not None:
                 todo = min(todo, kept.every - self.steps % kept.every)
+            if len(self.addresses) < self.size:
+                self.fill()
             first = self.steps
             results, error = self.attempt(todo, source, arrays)
             best = max(results.values(), key=lambda r: r[1], default=("", -1, [], 0))
@@ -224,8 +228,9 @@ class DaskTrainer:
         time.sleep(POLL)  # until the scheduler knows of a worker whose connection broke
         there = set(self.present())
         self.generation += 1
-        self.lost += sum(w not in there for w in self.addresses)
-        spare = self.replacements(sum(w not in there for w in self.addresses))
+        missing = sum(w not in there for w in self.addresses)
+        self.lost += missing
+        spare = self.replacements(missing)
         places = [w if w in there else spare.pop(0) if spare else None for w in self.addresses]
         self.addresses = [w for w in places if w is not None]
         if not self.addresses:
@@ -243,6 +248,27 @@ class DaskTrainer:
             self.replica.step = reached[best]
         todo = [w for w in self.addresses if reached.get(w) != self.replica.step]
         self.join(dict.fromkeys(todo, source))
+        if len(self.addresses) < len(places):
+            warnings.warn(self.fewer(), CKernelsWarning, stacklevel=4)
+
+    def fewer(self):
+        return (
+            f"a worker died, and none has come in its place (wait={self.wait:g} s): training goes "
+            f"on from step {self.steps} with {len(self.addresses)} of {self.size} workers, which "
+            "divide the rows among them. Results are right, but their last bits are no longer "
+            f"those of {self.size} workers"
+        )
+
+    def fill(self):
+        """Take in workers that came later, with the state of the others."""
+        there = self.present()
+        spare = [w for w in there if w not in self.addresses][: self.size - len(self.addresses)]
+        if spare and self.addresses[0] in there:
+            self.generation += 1
+            first = self.addresses[0]
+            source = self.client.submit(member.state, self.name, workers=[first], pure=False)
+            self.join(dict.fromkeys(spare, source))
+            self.addresses += spare
 
     def last_state(self):
         """(step, arrays) when all workers died: the newest checkpoint, or the values here."""
@@ -263,9 +289,22 @@ class DaskTrainer:
         end = time.monotonic() + self.wait
         while True:
             spare = [w for w in self.present() if w not in self.addresses]
-            if len(spare) >= count or time.monotonic() > end:
+            if len(spare) >= count or time.monotonic() > end or not self.to_come():
                 return spare[:count]
             time.sleep(POLL)
+
+    def to_come(self):
+        """Whether another worker may come; False only where Dask's cluster is here and complete.
+
+        Dask gives a worker up that is not back in time, and never starts another in its place: then
+        the cluster is asked for as many as it was to have.
+        """
+        cluster = self.client.cluster
+        if not hasattr(cluster, "worker_spec"):
+            return True
+        if cluster.plan - cluster.requested:
+            cluster.scale(len(cluster.worker_spec))
+        return len(self.present()) < len(cluster.plan)
 
     def correct(self):
         """Give all workers the state of the first, where their CPUs rounded differently."""
