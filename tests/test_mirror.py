@@ -49,6 +49,7 @@ FILES = {
     "test_mirror.py": "the names of tests",
     "test_no_compiler.py": "all rooms without a C compiler",
     "test_types.py": "build_tools/",
+    "test_everything.py": "build_tools/everything.py",
     "test_wheels.py": "build_tools/",
     "test_words.py": "the names of all files",
 }
