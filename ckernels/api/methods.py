@@ -33,6 +33,17 @@ def key_of(key):
     return int(key) if isinstance(key, np.integer) else key
 
 
+class Dimension(int):
+    """A size that is known, as programs for TensorFlow read it: `x.get_shape()[1].value`."""
+
+    __slots__ = ()
+
+    @property
+    def value(self):
+        """The size as an int."""
+        return int(self)
+
+
 class StaticShape(tuple):
     """A shape of ints and None that also answers as TensorFlow's does."""
 
@@ -106,7 +117,7 @@ class Methods:
 
     def get_shape(self):
         """The static shape, as programs for TensorFlow ask for it: `x.get_shape().as_list()`."""
-        return StaticShape(self.node.shape)
+        return StaticShape(None if n is None else Dimension(n) for n in self.node.shape)
 
     @property
     def size(self):

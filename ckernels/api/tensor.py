@@ -101,7 +101,20 @@ class Tensor(ArrayProtocol, Methods):
             f"{self!r} is symbolic and no number; K.eval(x) or a function gives its value"
         )
 
-    __int__ = __float__ = __complex__ = __index__ = _no_number
+    __float__ = __complex__ = _no_number
+
+    def __index__(self):
+        """The integer where it is known: of a size, `range(x.shape[1])`, or a constant."""
+        discrete = dtypes.is_discrete(self.dtype) and not self.ndim
+        found = ops.known_value(self.node) if discrete else None
+        return self._no_number() if found is None else int(found)
+
+    __int__ = __index__
+
+    @property
+    def shape(self):
+        """The symbolic shape, an int64 vector; `x.shape[0]` is a scalar tensor."""
+        return Sizes(ops.shape(self.node), self.node.shape)
 
     def __array__(self, dtype=None, copy=None):
         raise UsageError(
@@ -158,6 +171,45 @@ _VALUES = (Tensor, numbers.Number, np.ndarray, np.generic, list, tuple)
 def comparable(other):
     """Whether `x == other` may be meant element by element: not beside None or text."""
     return isinstance(other, _VALUES) and not isinstance(other, (str, bytes))
+
+
+class Sizes(Tensor):
+    """The symbolic shape of a tensor, which answers as TensorFlow's did: `x.shape.as_list()`, and
+    `x.shape[1].value`, which are None where a size is known in a call only."""
+
+    def __init__(self, node, sizes):
+        super().__init__(node)
+        self.sizes = tuple(sizes)
+
+    def as_list(self):
+        """The sizes, None where unknown.
+
+        >>> K.placeholder((None, 3)).shape.as_list()
+        [None, 3]
+        """
+        return list(self.sizes)
+
+    @property
+    def ndims(self):
+        """The number of dimensions of the tensor."""
+        return len(self.sizes)
+
+    def __getitem__(self, key):
+        found = super().__getitem__(key)
+        if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+            found.value = self.sizes[key]
+        elif isinstance(key, slice) and all(_plain(k) for k in (key.start, key.stop, key.step)):
+            part = Sizes(found.node, self.sizes[key])
+            part._subtensor = found._subtensor
+            return part
+        return found
+
+    def __copy__(self):
+        return Sizes(self.node, self.sizes)
+
+
+def _plain(k):
+    return k is None or isinstance(k, (int, np.integer))
 
 
 class Comparison(Tensor):

@@ -6,6 +6,7 @@
 import numbers
 import os
 from collections.abc import Mapping
+from operator import index
 
 import numpy as np
 
@@ -18,10 +19,12 @@ def _refuse(what, kind, x):
 
 
 def integer(x, what):
-    """`x` as an int; UsageError with `what` when it is none."""
-    if isinstance(x, (bool, np.bool_)) or not isinstance(x, numbers.Integral):
+    """`x` as an int; UsageError with `what` when it is none. What Python takes for an index is one:
+    an array of no dimensions, as a size is that was computed; a size of a tensor."""
+    try:
+        return _refuse(what, "an integer", x) if isinstance(x, (bool, np.bool_)) else index(x)
+    except TypeError:
         _refuse(what, "an integer", x)
-    return int(x)
 
 
 def whole(x, what):

@@ -370,6 +370,19 @@ AFTER = {
 }  # fmt: skip
 
 
+def mend_scipy_misc(add):
+    """add(scipy.misc) once that is imported; a SciPy that has no such module gets one."""
+    if not importlib.util.find_spec("scipy"):
+        return
+    if importlib.util.find_spec("scipy.misc"):
+        when_imported("scipy.misc", add)
+    else:
+        import scipy
+
+        scipy.misc = sys.modules["scipy.misc"] = types.ModuleType("scipy.misc")
+        add(scipy.misc)
+
+
 def when_imported(name, mend):
     """mend(module) now, or as soon as the module has been imported."""
     if name in sys.modules:

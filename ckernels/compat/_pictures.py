@@ -4,10 +4,6 @@ Programs for Keras 1 read and write pictures by them. `install` adds them to sci
 exist stay as they are.
 """
 
-import importlib.util
-import sys
-import types
-
 import numpy as np
 
 from ..base.errors import ArgumentError, NotSupported, ShapeError
@@ -97,17 +93,8 @@ FUNCTIONS = (bytescale, fromimage, imread, imresize, imsave, toimage)
 
 
 def install():
-    """Add the functions to scipy.misc when it is imported; a SciPy that has no such module gets
-    one."""
-    if not importlib.util.find_spec("scipy"):
-        return
-    if importlib.util.find_spec("scipy.misc"):
-        _modern.when_imported("scipy.misc", add)
-    else:
-        import scipy
-
-        scipy.misc = sys.modules["scipy.misc"] = types.ModuleType("scipy.misc")
-        add(scipy.misc)
+    """Add the functions to scipy.misc when it is imported."""
+    _modern.mend_scipy_misc(add)
 
 
 def add(misc):

@@ -22,7 +22,16 @@ def install():
     os.environ["NATURAL_BM_BACKEND"] = "theano"  # natural_bm.json may name its NumPy backend
     _modern.put_back()
     _modern.when_imported("h5py", _modern.mend_h5py)
+    _modern.mend_scipy_misc(_with_logsumexp)
     _modern.when_imported("natural_bm.backend.common", _plain_epsilon)
+
+
+def _with_logsumexp(misc):
+    """scipy.misc with logsumexp, which SciPy 1.3 keeps in scipy.special alone."""
+    if not hasattr(misc, "logsumexp"):
+        from scipy.special import logsumexp  # start-up
+
+        misc.logsumexp = logsumexp
 
 
 def _plain_epsilon(common):

@@ -43,6 +43,7 @@ from ..api.pool import resized as _resized
 from ..api.rnn import rnn  # noqa: F401
 from ..api.shape import expand_dims, temporal_padding  # noqa: F401
 from ..api.tensor import Tensor as _Tensor
+from ..api.tensor import Variable as _Variable
 from ..api.tensor import need_tensor as _need_tensor
 from ..api.updates import Update as _Update
 from ..base import given as _given
@@ -181,6 +182,17 @@ def eval(x):
     if hasattr(x, "_brings"):
         return function([], [x])([])[0]
     return _values.eval(x)
+
+
+def get_value(x):
+    """The value of a variable, or of any tensor that needs no input, as under TensorFlow."""
+    tensor = isinstance(x, (_Tensor, _Update)) and not isinstance(x, _Variable)
+    return eval(x) if tensor else _values.get_value(x)
+
+
+def batch_get_value(ops):
+    """The values of several variables or tensors, as a list."""
+    return [get_value(x) for x in _given.sequence(ops, "the argument of batch_get_value")]
 
 
 def is_keras_tensor(x):

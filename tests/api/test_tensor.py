@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
+from ckernels.errors import UsageError
 
 from .test_math import close, run
 
@@ -360,3 +361,43 @@ def test_batch_set_value_sets_all_or_none():
     with pytest.raises(ValueError, match=r"\(2,\), but the variable has shape \(3,\)"):
         K.batch_set_value([(v, [5.0, 6.0]), (w, [1.0, 2.0])])
     np.testing.assert_array_equal(K.get_value(v), [1, 2])
+
+
+def test_sizes_that_are_known_are_ints_where_python_asks():
+    x = K.placeholder((None, 7, 2))
+    y = K.exp(x)
+    assert int(y.shape[1]) == 7 and list(range(3))[y.shape[2]] == 2
+    assert [int(n) for n in K.placeholder((2, 3)).shape] == [2, 3]
+    assert int(K.constant(4, dtype="int32")) == 4 and np.zeros(y.shape[1]).shape == (7,)
+    assert K.zeros((np.array(2), 7)).get_value().shape == (2, 7)  # a computed size
+    assert K.eye(np.array(3)).get_value().shape == (3, 3)
+    for wrong in (np.array([2]), np.array(2.0), np.array(True)):
+        with pytest.raises(UsageError, match="must be an integer"):
+            K.zeros((wrong, 2))
+    for number in (int, range):
+        with pytest.raises(UsageError, match="symbolic and no number"):
+            number(y.shape[0])  # known in a call only
+        with pytest.raises(UsageError, match="symbolic and no number"):
+            number(K.constant(4.0))
+        with pytest.raises(UsageError, match="symbolic and no number"):
+            number(K.constant([4]))
+
+
+def test_shapes_answer_as_tensorflows_did():
+    x = K.placeholder((None, 7, 2))
+    assert x.shape.as_list() == [None, 7, 2] and x.shape.ndims == 3
+    assert x.shape[1].value == 7 and x.shape[0].value is None and x.shape[-1].value == 2
+    assert x.shape[1:].as_list() == [7, 2] and x.shape[::2][1].value == 2
+    assert [n.value for n in x.shape] == [None, 7, 2]
+    assert x.get_shape()[1].value == 7 and x.get_shape() == (None, 7, 2)
+    f = K.function([x], [x.shape, x.shape[1:], x.shape[0], copy.copy(x.shape)])
+    assert [np.asarray(v).tolist() for v in f(np.ones((3, 7, 2)))] == [
+        [3, 7, 2],
+        [7, 2],
+        3,
+        [3, 7, 2],
+    ]
+    with pytest.raises(AttributeError):
+        assert K.exp(x).value  # the near miss: no size
+    with pytest.raises(AttributeError):
+        assert x.shape[K.constant(1, dtype="int32")].value

@@ -1,4 +1,4 @@
-"""The library natural_bm on ckernels: `install()` and `python -m ckernels.compat.natural_bm`.
+"""A stand-in of natural_bm on ckernels: `install()` and `python -m ckernels.compat.natural_bm`.
 
 natural_bm is on no package index, so a stand-in of its structure is written here: a backend
 package that reads ~/.natural_bm/natural_bm.json, keeps its settings in `common` and takes all names
@@ -57,6 +57,7 @@ from collections import Iterable, OrderedDict
 import inspect
 import h5py
 import numpy as np
+from scipy.misc import logsumexp
 import natural_bm.backend as B
 from natural_bm.backend import theano_backend as BTH
 from natural_bm.backend import common
@@ -103,6 +104,8 @@ layer.save("weights.h5")
 B.set_value(layer.W, np.ones((3, 2)))
 layer.load("weights.h5")
 assert not layer.W.get_value().any()
+import scipy.misc, scipy.special
+assert scipy.misc.logsumexp is scipy.special.logsumexp
 print("ran")
 """
 

@@ -408,3 +408,18 @@ def test_rnn_returns_last_all_and_states():
 def test_wrong_use_is_said(wrong, error, says):
     with pytest.raises(error, match=says):
         wrong()
+
+
+def test_values_of_tensors():
+    """The last line of every program that reads text: under TensorFlow any tensor had a value."""
+    scores = np.log(np.array([[[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.6, 0.2, 0.2]]]) + 0.01)
+    decoded = K.ctc_decode(K.softmax(K.constant(scores)), input_length=np.array([3]), greedy=True)
+    assert K.get_value(decoded[0][0]).tolist() == [[1, 0]]  # 2 is the blank
+    v = K.variable(2.0)
+    assert K.get_value(v * 3) == 6.0 and type(K.get_value(v * 3)) is np.float32
+    assert K.batch_get_value([v, v + 1]) == [2.0, 3.0]
+    assert K.get_value(K.update_add(v, 1.0)) == 3.0 and K.get_value(v) == 3.0
+    with pytest.raises(ValueError, match="placeholder"):
+        K.get_value(K.placeholder((2,), name="unfed") * 2)
+    with pytest.raises(Exception, match="variable"):
+        K.get_value(3)

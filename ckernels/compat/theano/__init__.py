@@ -68,8 +68,8 @@ _NAMES = {
 
 
 def install():
-    """Make this package what `import theano` finds; see install.py."""
-    from .install import install as act
+    """Make this package what `import theano` finds; see installing.py."""
+    from .installing import install as act
 
     act()
 

@@ -1,7 +1,7 @@
 """The names of Theano 1.0.5 that are not here: of each module, read from its source.
 
-Only errors read this (names.py). A module that stands for several of Theano's (install.py) has the
-names of all of them. A name that comes to be here is to go from its list; a test says which.
+Only errors read this (names.py). A module that stands for several of Theano's (installing.py) has
+the names of all of them. A name that comes to be here is to go from its list; a test says which.
 """
 
 MODULES = """

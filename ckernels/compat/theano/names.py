@@ -1,6 +1,6 @@
 """What a module says of a name it does not hold: whether Theano 1.0 had it, and what to use.
 
-Names that Theano kept in a module of its own are found there (install.py's table); the lists of
+Names that Theano kept in a module of its own are found there (installing.py's table); the lists of
 what is absent are in absent_names.py.
 """
 
@@ -35,7 +35,7 @@ def missing(module, name):
 def known(module, name):
     """Whether the module of this name in Theano 1.0.5 had `name`, where ckernels does not."""
     from .absent_names import MODULES, NAMES
-    from .install import ALIASES
+    from .installing import ALIASES
 
     tail = module[len("theano.") :]
     below = f"{tail}.{name}" if tail else name
@@ -47,7 +47,7 @@ def elsewhere(module, name):
     if name.startswith("__"):  # Python asks, for __path__ at each import: no name of Theano's
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     if not name.startswith("_"):
-        from .install import ALIASES, OWN
+        from .installing import ALIASES, OWN
 
         own = ALIASES.get(f"{module}.{name}"[len("theano.") :])
         if own is not None:

@@ -20,7 +20,7 @@ from .tensor.rules import ComplexError, upcast  # noqa: F401
 from .tensor.type import name_of
 from .tensor.variables import Handle, autocast, autocast_float, autocast_float_as  # noqa: F401
 
-__path__ = []  # modules of Theano below this one: install.py knows them
+__path__ = []  # modules of Theano below this one: installing.py knows them
 int_types_names = dtypes.SIGNED
 
 

@@ -23,7 +23,7 @@ from .tensor.sharedvar import SharedVariable, TensorSharedVariable
 from .tensor.variables import Handle, as_tensor_variable, wrap
 from .updates import OrderedUpdates
 
-__path__ = []  # modules of Theano below this one: install.py knows them
+__path__ = []  # modules of Theano below this one: installing.py knows them
 
 
 class until:  # noqa: N801 (Theano's name)

@@ -7,7 +7,7 @@ import pytest
 import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
 from ckernels.compat.theano import absent_names, gradient, names
-from ckernels.compat.theano.install import _finder
+from ckernels.compat.theano.installing import _finder
 from ckernels.compat.theano.tensor import nlinalg, slinalg
 
 HAD = "is a name of Theano 1.0.5 that ckernels does not have"

@@ -388,3 +388,14 @@ def test_a_reduction_keeps_its_axes_when_it_is_applied():
     assert one.eval({matrix: a}).tolist() == [3, 3] and two.eval({cube: b}).shape == (2, 3)
     front = T.elemwise.Sum(axis=0)
     assert front(matrix).owner.op is front
+
+
+def test_inputs_have_theanos_order():
+    """Depth first from the last variable of the list: Lasagne's parameters are found in it."""
+    a, b, c = T.dscalars("abc")
+    inputs, named = theano.gof.graph.inputs, [a, b, c]
+    assert [v for v in inputs([a * c, b + a]) if v in named] == [b, a, c]
+    assert [v for v in inputs(reversed([a * c, b + a])) if v in named] == [a, c, b]
+    assert [v for v in inputs([a * c, b + a], blockers=[a]) if v in named] == [b, a, c]
+    made = a * c
+    assert inputs([made, b + made], blockers=[made]) == [b]

@@ -158,6 +158,17 @@ print("trained")
 """
 
 
+def test_installing_twice_is_installing_once():
+    program = (
+        "import ckernels.compat.theano as t; t.install(); t.install()\n"
+        "from ckernels.compat.theano import install; install()\n"
+        "import theano, theano.tensor as T; assert theano is t\n"
+        "t.install(); print(theano.function([], T.constant(3))())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "3", done.stderr
+
+
 @pytest.mark.slow
 def test_keras_trains_on_its_own_theano_backend(tmp_path):
     if importlib.util.find_spec("keras") is None:

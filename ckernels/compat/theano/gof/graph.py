@@ -330,9 +330,7 @@ def stack_search(start, expand, mode="bfs", build_inv=False):
     """All that `expand` leads to from the deque `start`, breadth ('bfs') or depth ('dfs') first."""
     if mode not in ("bfs", "dfs"):
         raise ArgumentError("mode should be bfs or dfs", mode)
-    seen, found, users = {id(x) for x in start}, list(start), {}
-    found, todo = [], deque(start)
-    seen = set()
+    seen, found, users, todo = set(), [], {}, deque(start)
     while todo:
         x = todo.popleft() if mode == "bfs" else todo.pop()
         if id(x) in seen:
@@ -357,8 +355,9 @@ def ancestors(variable_list, blockers=None):
 
 
 def inputs(variable_list, blockers=None):
-    """The variables nobody made that contribute to those of the list, in the order written."""
-    return [v for v in ancestors(list(reversed(variable_list)), blockers) if v.owner is None]
+    """The variables nobody made that contribute to those of the list (or iterator), in Theano's
+    order: those of its last variable first, within one in the order written."""
+    return [v for v in ancestors(variable_list, blockers) if v.owner is None]
 
 
 def variables_and_orphans(i, o):

@@ -12,7 +12,7 @@ from .rules import floats, upcast
 from .type import TensorType
 from .variables import as_tensor_variable
 
-__path__ = []  # modules of Theano below this one: install.py knows them
+__path__ = []  # modules of Theano below this one: installing.py knows them
 __all__ = ["matrix_inverse", "det", "svd", "qr", "eigh", "pinv", "matrix_dot", "trace", "diag",
            "matrix_power", "norm", "tensorinv", "tensorsolve", "alloc_diag", "extract_diag",
            "eig", "lstsq"]  # fmt: skip
