@@ -13,7 +13,7 @@ LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 LIBTSAN = $(shell $(CC) -print-file-name=libtsan.so)
 
-.PHONY: help test oldest types bridges keras3 slow stress lint demo cnn rbm keras theano pytensor distributed bench golden sanitize \
+.PHONY: help test oldest types site bridges keras3 slow stress lint demo cnn rbm keras theano pytensor distributed bench golden sanitize \
     races wheels again release everything clean build
 .DEFAULT_GOAL := help
 
@@ -21,6 +21,7 @@ help:
 	@echo "test        run the tests (ARGS='-k name' is passed to pytest)"
 	@echo "oldest      parts of the tests with the oldest NumPy, in an environment of its own"
 	@echo "types       type checkers (pyright and mypy) over the stubs, the examples and a user's program"
+	@echo "site        the documentation as a site, in build/site/html"
 	@echo "bridges     the tests of the bridge to PyTensor, with PyMC, in an environment of its own"
 	@echo "keras3      the tests of the Keras 3 backend, in an environment of their own; SOURCE=folder of"
 	@echo "            Keras's source: Keras's own tests as well, TESTS=keras/src/layers: these of them"
@@ -88,6 +89,11 @@ oldest: build
 types: build
 	$(PY) -m pip install -q --disable-pip-version-check mypy basedpyright
 	$(PY) -m pytest tests/test_types.py $(ARGS)
+
+site: build
+	$(PY) -m pip install -q --disable-pip-version-check -e ".[site]" --no-build-isolation
+	$(PY) -m build_tools.site
+	@echo "build/site/html/index.html"
 
 # The tests that need PyTensor and PyMC, and their example, with the newest of both for this Python.
 BRIDGES_PY = $(abspath build/bridges/bin/python)

@@ -48,6 +48,7 @@ FILES = {
     "test_layers.py": "what all files import",
     "test_mirror.py": "the names of tests",
     "test_no_compiler.py": "all rooms without a C compiler",
+    "test_site.py": "build_tools/",
     "test_types.py": "build_tools/",
     "test_everything.py": "build_tools/everything.py",
     "test_wheels.py": "build_tools/",

@@ -1,0 +1,23 @@
+"""Sphinx's settings for the site: `make site`. What its pages are is in build_tools/site.py."""
+
+from ckernels.base.version import VERSION
+
+project, author, release = "ckernels", "The ckernels authors", VERSION
+copyright = "The ckernels authors"
+extensions = ["myst_parser", "sphinx.ext.viewcode", "sphinx_copybutton"]
+source_suffix = {".md": "markdown"}
+myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
+myst_heading_anchors = 4
+# Pages begin where their subject does; README's first heading is the name of the project.
+suppress_warnings = ["myst.header"]
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+html_theme = "furo"
+html_title = f"ckernels {VERSION}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_sphinx = False
+html_theme_options = {"navigation_with_keys": True}
+pygments_style, pygments_dark_style = "friendly", "github-dark"
+python_maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"

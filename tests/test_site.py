@@ -1,0 +1,106 @@
+"""The API reference has every public name; the site builds; a first hour finds its pages."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ckernels as K
+from build_tools import reference, site
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_the_reference_has_every_public_name():
+    text = "".join(reference.topics().values())
+    for name in K.__all__:
+        if callable(getattr(K, name)):
+            assert re.search(rf"\}} ckernels\.{name}\b", text), name
+    errors = reference.modules()["ckernels-errors.md"]
+    assert all(f"ckernels.errors.{name}" in errors for name in K.errors.__all__)
+
+
+def test_a_docstring_becomes_markdown():
+    text = """What it is, of `a_b` and a_c * 2.
+
+    a_b   the first, which
+          goes on
+    a_c   the second
+
+    >>> 1 + 1
+    2
+    """
+    assert reference.body(text).split("\n\n") == [
+        "What it is, of `a_b` and a\\_c \\* 2.",
+        "`a_b`\n: the first, which goes on",
+        "`a_c`\n: the second",
+        "```pycon\n>>> 1 + 1\n2\n```",
+    ]
+
+
+def test_columns_of_another_kind_stay_as_they_are():
+    text = "  indented   text\nof no list"
+    assert reference.paragraph(text) == f"```text\n{text}\n```"
+
+
+def test_every_page_of_the_guide_is_in_its_order():
+    listed = {
+        page for _, pages in site.sections((ROOT / "README.md").read_text()) for page in pages
+    }
+    for page in sorted((ROOT / "docs" / "guide").glob("*.md")):
+        name = page.relative_to(ROOT).as_posix()
+        assert name in listed, f"README's guide does not lead to {name}"
+
+
+TASKS = {  # what somebody wants in the first hour: the page that answers, a word that it must have
+    "install it and see that it works": ("README.md", "ckernels doctor"),
+    "make my NumPy function fast": ("docs/guide/numpy-programs.md", "jit"),
+    "get a gradient of my NumPy function": ("docs/guide/numpy-programs.md", "grad"),
+    "train a Keras 3 model": ("docs/guide/keras3.md", "fit"),
+    "run my old Keras program": ("docs/guide/old-keras.md", "KERAS_BACKEND"),
+    "run my Theano program": ("docs/guide/from-theano.md", "theano"),
+    "sample my PyMC model": ("docs/guide/pymc.md", "pm.sample"),
+    "find why it is slow": ("docs/guide/performance.md", "profile"),
+    "find where NaN comes from": ("docs/guide/errors-and-debugging.md", 'check="nan"'),
+    "use all cores, or one": ("docs/guide/performance.md", "OMP_NUM_THREADS"),
+    "save my weights": ("docs/guide/saving.md", "np.savez"),
+    "make it C": ("docs/guide/export.md", "ckernels export"),
+    "call it from SciPy": ("docs/guide/c-functions.md", "scipy"),
+    "know which dtype I get": ("docs/guide/dtypes.md", "float64"),
+    "compare tensors": ("docs/guide/operators.md", "=="),
+    "write a loop": ("docs/guide/scans.md", "K.scan"),
+    "draw random numbers": ("docs/guide/random.md", "seed"),
+    "add an operation": ("docs/guide/own-ops.md", "K.c_op"),
+    "use many machines": ("docs/guide/many-machines.md", "Dask"),
+    "ship it without a compiler": ("docs/compiledir.md", "bundle"),
+    "empty the cache": ("docs/compiledir.md", "ckernels-cache clear"),
+    "annotate my functions": ("docs/guide/types.md", "TensorLike"),
+    "use images in batches of any size": ("docs/guide/changing-sizes.md", "class"),
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_first_hour_finds_its_page(task):
+    page, word = TASKS[task]
+    assert word in (ROOT / page).read_text()
+    assert page == "README.md" or page in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.skipif(
+    not all(importlib.util.find_spec(m) for m in ("sphinx", "furo", "myst_parser")),
+    reason="needs Sphinx: `make site` installs it",
+)
+def test_the_site_builds_without_a_warning():
+    done = subprocess.run(
+        [sys.executable, "-m", "build_tools.site"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    html = ROOT / "build" / "site" / "html"
+    assert "ckernels.scan" in (html / "reference" / "scans-branches-checks.html").read_text()
+    for page in html.rglob("*.html"):
+        for target in re.findall(r'(?:href|src)="([^"#?]+)', page.read_text()):
+            if "://" not in target and not target.startswith(("mailto:", "data:")):
+                assert (page.parent / target).exists(), f"{page.relative_to(html)}: {target}"
