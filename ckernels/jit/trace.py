@@ -95,7 +95,7 @@ class Trace(Owner):
             if replaced is None:
                 raise Untraceable("a number asked for inside of vmap")
             if isinstance(replaced, set):  # the placeholders of a loop's turn
-                if any(n.uid in replaced for n in toposort([node])):
+                if any(n in replaced for n in toposort([node])):
                     raise Untraceable("a number of one turn of a loop, used in Python")
             else:
                 node = rebuild([node], replaced)[0]
@@ -103,10 +103,12 @@ class Trace(Owner):
 
     def of_turn(self, node):
         """Whether a node is computed from what changes from turn to turn of a loop."""
-        levels = [r for r in self.inside if isinstance(r, set)]
-        return bool(levels) and any(
-            any(n.uid in level for level in levels) for n in toposort([node])
-        )
+        own = self.of_turns()
+        return bool(own) and any(n in own for n in toposort([node]))
+
+    def of_turns(self):
+        """The placeholders of all loops whose turns are being traced."""
+        return set().union(*[r for r in self.inside if isinstance(r, set)])
 
     def truth(self, x, asked=True):
         """The truth value of `x`: a bool, or a node where each turn of a loop has its own. asked:
@@ -161,25 +163,25 @@ class Trace(Owner):
         return ops.where(predicate, node, constant(0, node.dtype))
 
     def slice(self, value, place, k, parts):
-        """A slice over nodes. One that moves with a turn and keeps its length is one of places,
-        which NumPy's clipping must not shorten: sizes have to be known for that."""
+        """A slice over nodes. Of one that moves with a turn its length has to be told from others,
+        so sizes are pinned; one that keeps its length is a MovingSlice, if nothing is clipped."""
         bounds = [b.node if isinstance(b, PythonNumber) and b.symbolic else b if b is None else
                   int(b) for b in (k.start, k.stop, k.step)]  # fmt: skip
         start, stop, step = bounds
         if isinstance(step, Node):
             raise Untraceable("a slice whose step changes from turn to turn")
-        if not (isinstance(start, Node) and isinstance(stop, Node)) or step not in (None, 1):
+        moving = [isinstance(b, Node) for b in (start, stop)]
+        if not any(moving):
             return slice(*bounds)
-        width = distance(start, stop)
-        if width is None:
-            return slice(*bounds)
-        before = parts[:place]
         if any(p is None or p is Ellipsis or isinstance(p, (ArrayValue, np.ndarray, list))
-               for p in before):  # fmt: skip
+               for p in parts[:place]):  # fmt: skip
             raise Untraceable("a slice that moves, behind an ellipsis or an array")
         size = value.read().shape[place]
-        if size is None:
+        if size is None and self.of_turn(start if moving[0] else stop):
             raise Pinned(None)
+        width = distance(start, stop) if all(moving) and step in (None, 1) else None
+        if width is None or size is None:
+            return slice(*bounds)
         low, high = (getattr(b, "bounds", None) for b in (k.start, k.stop))
         if low is None or high is None or low[0] < 0 or high[1] > size or width < 1:
             return slice(*bounds)

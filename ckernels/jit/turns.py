@@ -13,9 +13,11 @@ import numpy as np
 from .. import ops
 from ..base.errors import NotSupported
 from ..graph.node import Node, constant, item
+from ..graph.shapes import axis_of
 from ..graph.walk import rebuild, toposort
 from ..numpy.value import ArrayValue, Lens
 from ..ops import reference
+from ..ops.ragged import masked, terms
 from ..ops.scan import Carry, ScanSignature, scan_node
 from . import namespace
 from .number import PythonNumber, known
@@ -255,7 +257,7 @@ class Turns:
         """Trace the body once; whether what it left is what it began with."""
         trace, before = self.trace, Before(self.trace, self.cells)
         turn = placeholder("int64", ())
-        level = {turn.uid}
+        level = {turn}
         objects = Objects([*map(contents, self.cells.values()), self.body])
         self.begin(level)
         before.born = trace.births
@@ -293,13 +295,13 @@ class Turns:
             node = array.read()
             new = placeholder(node.dtype, node.shape)
             self.places[id(array)] = node, new
-            level.add(new.uid)
+            level.add(new)
             array.set_node(new)
         for carried in self.names.values():
             if carried.first is None:
                 set_contents(carried.cell, UNSET)
                 continue
-            level.update(p.uid for p in carried.inputs)
+            level.update(carried.inputs)
             values = []
             for p, (kind, root) in zip(carried.inputs, carried.kinds):
                 values.append(wrapped(trace, p, kind, root))
@@ -388,11 +390,17 @@ class Turns:
                 self.carries.append((first, carried.inputs[k], new))
             self.names_left.append((carried, left))
         if self.same:
-            outs = [now for _, _, now in self.carries]
-            outs += [condition] if isinstance(condition, Node) else []
-            outs = rebuild(outs, self.same)
-            self.condition = outs.pop() if isinstance(condition, Node) else condition
-            self.carries = [(*c[:2], now) for c, now in zip(self.carries, outs)]
+            self.outputs(lambda outs: rebuild(outs, self.same))
+        own = list(self.trace.of_turns())
+        self.outputs(lambda outs: masked(outs, own))
+
+    def outputs(self, change):
+        """Change all nodes that a turn leaves: change(nodes) -> nodes."""
+        outs = [now for _, _, now in self.carries]
+        known = not isinstance(self.condition, Node)
+        outs = change(outs if known else [*outs, self.condition])
+        self.condition = self.condition if known else outs.pop()
+        self.carries = [(*c[:2], now) for c, now in zip(self.carries, outs)]
 
     @staticmethod
     def zeros(node):
@@ -423,6 +431,40 @@ class Turns:
         trace.scans += 1
         trace.carried_before[self.body.__code__] = list(self.arrays.values())
 
+    def rows(self, own):
+        """What the body reads at the number of its turn of arrays that no turn changes, as rows
+        that the scan goes along: products of these leave it. The body then reads the rows."""
+        found, order = {}, toposort([now for _, _, now in self.carries])
+        moving = set()
+        for node in order:
+            if node.uid in own or any(i.uid in moving for i in node.inputs):
+                moving.add(node.uid)
+        for node in order:
+            if node.op.name == "take" and not node.inputs[1].ndim and node.uid in moving and (
+                node.inputs[0].uid not in moving
+            ):  # fmt: skip
+                rows = self.rows_of(node)
+                if rows is not None:
+                    found[node] = rows, placeholder(node.dtype, node.shape)
+        self.outputs(lambda outs: rebuild(outs, {n: p for n, (_, p) in found.items()}))
+        return [(0, [rows], row) for rows, row in found.values()]
+
+    def rows_of(self, node):
+        """The rows x[start + step * turn] of all turns, or None."""
+        x, at = node.inputs
+        axis = axis_of(node.attrs["axis"], x.ndim)
+        parts = terms(at, 1, {})
+        start, step = parts.pop(None, 0), parts.pop(self.turn, 0)
+        last, size = start + step * (self.count - 1), x.shape[axis]
+        if any(parts.values()) or not step or size is None or not 0 <= min(start, last) or (
+            max(start, last) >= size
+        ):  # fmt: skip
+            return None
+        stop = last + (1 if step > 0 else -1)
+        whole = (slice(None),) * axis
+        part = ops.getitem(x, (*whole, slice(start, None if stop < 0 else stop, step)))
+        return ops.transpose(part, [axis, *[a for a in range(x.ndim) if a != axis]])
+
     def check_ends(self, own):
         """Untraceable where no turn changes what a `while` asks."""
         if isinstance(self.condition, bool) or not any(
@@ -442,8 +484,11 @@ class Turns:
             self.check_ends(own)
             until = ops.logical_not(self.condition)
         counted = isinstance(self.count, int)
-        node = scan_node(constant(self.count, "int64") if counted else self.count, (), carries, (),
-                         until)  # fmt: skip
+        rows = self.rows(own) if counted and until is None else ()
+        carries = [c._replace(new=now) for c, now in zip(carries, [
+            *[now for _, _, now in self.carries], carries[-1].new])]  # fmt: skip
+        node = scan_node(constant(self.count, "int64") if counted else self.count, rows, carries,
+                         (), until)  # fmt: skip
         signature = ScanSignature.of(node)
         found = [item(node, signature.final(k)) for k in range(len(self.carries))]
         for k, (_, _, now) in enumerate(self.carries):

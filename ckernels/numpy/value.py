@@ -26,6 +26,7 @@ class Lens(NamedTuple):
     get: object
     put: object
     real: object
+    key: object = None  # what it is of the base, where it is base[key]
 
 
 class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
@@ -98,9 +99,9 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
     def put_back(self, node):
         self.node_, self.version, self.masked = node, self.version + 1, None
 
-    def view(self, get, put, real, plain=False):
+    def view(self, get, put, real, plain=False, key=None):
         """A view of this array."""
-        return ArrayValue(self.owner, None, False, plain, self, Lens(get, put, real))
+        return ArrayValue(self.owner, None, False, plain, self, Lens(get, put, real, key))
 
     def fresh(self, node, scalar=False, plain=False):
         """A new array of the owner's that holds `node`."""
@@ -203,10 +204,12 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
             return self.fresh(part(self.read(), key), True)
         plain = self.plain and _leading(key)
         return self.view(lambda n: part(n, key), lambda n, v: with_part(n, key, v),
-                         (lambda a: a[key]) if _known(key) else None, plain)  # fmt: skip
+                         (lambda a: a[key]) if _known(key) else None, plain, key)  # fmt: skip
 
     def __setitem__(self, key, item):
         key, basic, mask = self.owner.key(self, key)
+        if isinstance(item, ArrayValue) and item.base is self and _same(item.lens.key, key):
+            return None  # x[key] += y: Python stores the view, which is there, into its place
         old = self.read()
         if mask is not None and mask.ndim <= self.ndim:
             new = self._under(old, mask, item)
@@ -253,6 +256,16 @@ def with_part(node, key, value):
     key = tuple(slice(k.start, ops.add(k.start, k.width)) if isinstance(k, MovingSlice) else k
                 for k in key)  # fmt: skip
     return ops.set_subtensor(node, key, value)
+
+
+def _same(one, other):
+    """Whether two keys, or parts of them, are equal."""
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, slice) and isinstance(other, slice):
+        parts = [(s.start, s.stop, s.step) for s in (one, other)]
+        return _same(*parts)
+    return one is other or type(one) is type(other) is int and one == other
 
 
 def _known(key):

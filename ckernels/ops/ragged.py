@@ -314,6 +314,47 @@ def elementwise(node, *ins):
     return Ragged(made, {made.ndim + back: e for back, e in extents.items()})
 
 
+def spread(node, x, like):
+    """broadcast_like: the axes of `like`, whose slices x has too, or that it repeats along."""
+    if not isinstance(like, Ragged):
+        raise Refused
+    own = {a - x.node.ndim: e for a, e in x.extents.items()} if isinstance(x, Ragged) else {}
+    shape = x.node.shape if isinstance(x, Ragged) else x.shape
+    for axis, e in like.extents.items():
+        back = axis - like.node.ndim
+        if back in own:
+            if own[back].key != e.key:
+                raise Refused
+        elif -back <= len(shape) and shape[back] != 1:
+            raise Refused
+    made = make(node.op, (safe(x), like.node), node.attrs)
+    return Ragged(made, like.extents)
+
+
+def flipped(node, x):
+    """A slice that turns axes around, some of them ones of slices."""
+    y, extents = x.node, {}
+    turned = [s == (None, None, -1) for s in node.attrs["slices"]]
+    if any(s not in ((None, None, -1), (None, None, 1)) for s in node.attrs["slices"]):
+        raise Refused
+    for axis, e in x.extents.items():
+        if not turned[axis]:
+            extents[axis] = e
+            continue
+        turned[axis] = False
+        last = sub(e.high, scalar(1, "int64"))
+        at = sub(last, arange(0, e.size, 1, "int64"))
+        y = take(y, clip(at, 0, sub(e.size, 1)), axis)
+        if e.low is None:
+            extents[axis] = e
+        else:
+            extents[axis] = Extent(("flip", *e.key), e.size, None, sub(e.high, e.low))
+    rest = tuple((None, None, -1 if t else 1) for t in turned)
+    if any(turned):
+        y = make("slice", (y,), {**node.attrs, "slices": rest})
+    return Ragged(y, extents, x.bare)
+
+
 def reduced(node, x):
     axes, name = node.attrs["axes"], node.op.name
     if not any(a in x.extents for a in axes):
@@ -386,4 +427,5 @@ def taken(node, x, at):
 
 
 RULES = {**dict.fromkeys((*NEUTRAL, "max", "min", "mean", "argmax", "argmin"), reduced),
-         **dict.fromkeys(ALONG, renamed), "matmul": product, "take": taken}  # fmt: skip
+         **dict.fromkeys(ALONG, renamed), "matmul": product, "take": taken, "slice": flipped,
+         "broadcast_like": spread}  # fmt: skip
