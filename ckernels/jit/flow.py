@@ -19,6 +19,7 @@ from .turns import (
     FOREVER,
     UNSET,
     Before,
+    InNumPy,
     Short,
     Turns,
     cells_of,
@@ -40,7 +41,7 @@ class NotOne(Exception):
         self.first = first
 
 
-FEW = 3  # turns that are taken one by one, whatever they do
+FEW = 1  # turns that are taken one by one, whatever they do
 UNROLLED = 400  # arrays that a loop may make in all its turns to be taken turn by turn
 
 
@@ -144,7 +145,7 @@ class Flow:
         turns = Turns(trace, body, item, count, test)
         try:
             turns.take(UNROLLED // count if isinstance(count, int) else -1)
-        except Pinned:
+        except (Pinned, InNumPy):
             raise
         except Exception as problem:  # of placeholders: whether it is real the turns will tell
             before.undo()

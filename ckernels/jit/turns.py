@@ -28,6 +28,7 @@ MOST_OBJECTS = 10_000  # that are looked through for changes
 ATTEMPTS = 6
 FOREVER = 2**31 - 1  # turns of a `while`
 UNSET = object()
+COMPLEX = ("complex64", "complex128")
 
 
 def contents(cell):
@@ -226,6 +227,10 @@ class Name(NamedTuple):
     kinds: list
     first: list  # leaves before the first turn; None where the name has no value then
     inputs: list  # placeholders
+
+
+class InNumPy(Untraceable):
+    """A loop that NumPy takes sooner than a trace of it, turn by turn."""
 
 
 class Short(Exception):
@@ -447,7 +452,8 @@ class Turns:
                 if rows is not None:
                     found[node] = rows, placeholder(node.dtype, node.shape)
         self.outputs(lambda outs: rebuild(outs, {n: p for n, (_, p) in found.items()}))
-        return [(0, [rows], row) for rows, row in found.values()]
+        numbers = ops.arange(0, self.count, 1, "int64")
+        return [(0, [numbers], self.turn), *[(0, [rows], row) for rows, row in found.values()]]
 
     def rows_of(self, node):
         """The rows x[start + step * turn] of all turns, or None."""
@@ -474,19 +480,23 @@ class Turns:
 
     def finals(self):
         """The last value of each carry."""
+        outs = [now for _, _, now in self.carries]
+        if any(n.dtype in COMPLEX for n in toposort(outs)):
+            raise InNumPy("complex numbers in a turn, where each would be a call of NumPy")
         turn, one = self.turn, constant(1, "int64")
         carries = [Carry(ops.expand(first, (0,)), (-1,), [new], now)
                    for first, new, now in self.carries]  # fmt: skip
         start = ops.expand(constant(0, "int64"), (0,))
-        carries.append(Carry(start, (-1,), [turn], ops.add(turn, one)))
-        own, until = {p.uid for c in carries for p in c.inputs}, None
+        counted = isinstance(self.count, int)
+        if not counted or self.test is not None:
+            carries.append(Carry(start, (-1,), [turn], ops.add(turn, one)))
+        own, until = {turn.uid, *(p.uid for c in carries for p in c.inputs)}, None
         if self.test is not None:
             self.check_ends(own)
             until = ops.logical_not(self.condition)
-        counted = isinstance(self.count, int)
         rows = self.rows(own) if counted and until is None else ()
-        carries = [c._replace(new=now) for c, now in zip(carries, [
-            *[now for _, _, now in self.carries], carries[-1].new])]  # fmt: skip
+        news = [now for _, _, now in self.carries]
+        carries = [c._replace(new=n) for c, n in zip(carries, news)] + carries[len(news) :]
         node = scan_node(constant(self.count, "int64") if counted else self.count, rows, carries,
                          (), until)  # fmt: skip
         signature = ScanSignature.of(node)

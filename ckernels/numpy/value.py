@@ -255,6 +255,15 @@ def with_part(node, key, value):
     """`node` with `value` at a key, which may have moving slices."""
     key = tuple(slice(k.start, ops.add(k.start, k.width)) if isinstance(k, MovingSlice) else k
                 for k in key)  # fmt: skip
+    whole = slice(None)
+    places = tuple(whole if isinstance(k, slice) else k for k in key)
+    rest = tuple(k for k in key if isinstance(k, slice))
+    if any(isinstance(k, Node) for k in key) and all(
+        type(k) in (int, slice) or isinstance(k, Node) and not k.ndim for k in key
+    ) and any(k != whole for k in rest):  # fmt: skip
+        # x[1:-1, j] = y costs a column, not a copy of x[1:-1]: the column first, then its part
+        value = ops.set_subtensor(ops.getitem(node, places), rest, value)
+        return ops.set_subtensor(node, places, value)
     return ops.set_subtensor(node, key, value)
 
 
