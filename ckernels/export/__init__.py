@@ -36,13 +36,13 @@ def export(
     any compiler and machine; "native" for gcc and clang, with the runtime's own sources: the same
     bits as the engine's, as fast on one thread; "shared" the same compiled to libPREFIX.so, with
     PREFIX.py to load it where ckernels is not installed. shapes: {input or its name: shape} for
-    inputs whose shape is not declared in full. prefix: of all names in C, by default the name of
-    the folder. weights: "const" for arrays in the source, "extern" for a file PREFIX.bin that the
-    caller loads. dtype: "float32" refuses wider floats. batch: the largest value of sizes that
-    neither declarations nor `shapes` give; the C functions take these sizes as one argument `n`.
-    examples: [(name, arrays)] to call for the test, by default each function `calls` times with
-    random numbers, at least once for each of its plans. ulps: how far results of the test may be
-    off, in units of the last place of the largest one.
+    inputs whose shape is not declared in full, or a list with a shape for each in their order.
+    prefix: of all names in C, by default the name of the folder. weights: "const" for arrays in
+    the source, "extern" for a file PREFIX.bin that the caller loads. dtype: "float32" refuses wider
+    floats. batch: the largest value of sizes that neither declarations nor `shapes` give; the C
+    functions take these sizes as one argument `n`. examples: [(name, arrays)] to call for the test,
+    by default each function `calls` times with random numbers, at least once for each of its plans.
+    ulps: how far results of the test may be off, in units of the last place of the largest one.
 
     Returns a Report with what it takes: flash, memory, multiply-adds. NotSupported, with the
     user's line, where something runs in NumPy. The functions and their variables do not change.
@@ -51,7 +51,7 @@ def export(
     from .model import weights as packed  # start-up
     from .recorded import record, test_source  # start-up
     from .report import Report  # start-up
-    from .routine import routine  # start-up
+    from .routine import asked, routine  # start-up
 
     given.word(target, TARGETS, "target")
     given.word(weights, ("const", "extern"), "weights")
@@ -77,10 +77,11 @@ def export(
     hosted = target != "c99"
     if target == "shared" and weights == "extern":
         raise ArgumentError("a shared library holds its weights: leave out weights='extern'")
+    sizes = asked(functions, shapes)
     made = model(
         prefix,
         [
-            routine(name, g, shapes, dtype, hosted, batch, rehearsal(hosted))
+            routine(name, g, sizes[name], dtype, hosted, batch, rehearsal(hosted))
             for name, g in functions.items()
         ],
         weights == "extern",

@@ -25,11 +25,10 @@ _WORDS = {                      # what stands in generated C: what C99 has for i
     "__builtin_memset(": "ck_clear(", "__builtin_memcpy(": "ck_copy(",
     "static __attribute__((noinline, const))": "CK_NOINLINE static",
     " __attribute__((always_inline))": "",
-    '__attribute__((optimize("schedule-insns")))\n': "",
-    '__attribute__((optimize("no-tree-pre")))\n': "",
 }  # fmt: skip
 _LINES = (                      # whole lines: (pattern, what becomes of them)
     (re.compile(r"^[ ]*#pragma GCC ivdep\n", re.M), ""),
+    (re.compile(r"^__attribute__\(\(optimize\(.*\)\)\)\n", re.M), ""),
     (re.compile(r"^([ ]*)#pragma omp simd ?(.*)\n", re.M), r"\1CK_SIMD(\2)\n"),
     (re.compile(r"^[ ]*#pragma (?:omp declare|GCC unroll).*\n", re.M), ""),
     (re.compile(r"^extern double \w+\(double\);\n", re.M), ""),

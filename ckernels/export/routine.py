@@ -6,8 +6,11 @@ call: an update writes to its variable where nothing else needs the old value, e
 arena until the end. What has no C is refused here, by its name and the user's line. Writes no C.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from ..api.operands import static_shape
+from ..base import given
 from ..base.config import config
 from ..base.dtypes import ITEMSIZE, is_float
 from ..base.errors import ArgumentError, DTypeError, NotSupported, ShapeError, with_line
@@ -87,27 +90,86 @@ def spec_of(f):
     spec = getattr(info, "spec", None)
     if spec is None or not hasattr(spec, "updates"):
         raise ArgumentError(f"K.export takes what K.function returns, not {f!r}")
+    if getattr(f, "takes_sparse", False):
+        raise NotSupported(
+            f"{f!r} takes sparse matrices, and the arrays of an export have fixed sizes: export a "
+            "function of dense inputs, or of the numbers and indices as dense inputs of their own"
+        )
     return spec
 
 
-def shapes_of(spec, shapes, name, n=None):
-    """{placeholder or variable node: shape}; `shapes`: {placeholder or its name: shape}; n: what
-    stands for sizes that are still open."""
-    given = {getattr(k, "node", k): tuple(v) for k, v in (shapes or {}).items()}
-    found = {}
+def asked(functions, shapes):
+    """{name of a function: {input: shape}} of the `shapes` that a user gave.
+
+    functions: {name: function}. shapes: {input, its name or its number: shape}, for any of them; a
+    list in the order of the inputs of the only one; or None. In a shape, None leaves a size open.
+    """
+    specs = {name: spec_of(f) for name, f in functions.items()}
+    if shapes is None:
+        return {name: {} for name in specs}
+    if isinstance(shapes, Mapping):
+        return _by_input(specs, shapes)
+    if len(specs) > 1:
+        raise ArgumentError("shapes of several functions are a dict {input or its name: shape}")
+    ((name, spec),) = specs.items()
+    shapes = given.sequence(shapes, "shapes")
+    if len(shapes) != len(spec.inputs):
+        raise ArgumentError(
+            f"{name} has the inputs {labels(spec)}: a shape for each makes {len(spec.inputs)}, "
+            f"and {len(shapes)} are given"
+        )
+    pairs = zip(spec.inputs, shapes)
+    return {name: {node: _sizes(node.name, v) for node, v in pairs if v is not None}}
+
+
+def _by_input(specs, shapes):
+    found = {name: {} for name in specs}
+    for key, value in shapes.items():
+        node, known = getattr(key, "node", key), False
+        for name, spec in specs.items():
+            for k, leaf in enumerate(spec.inputs):
+                if node is leaf or (type(node) in (str, int) and node in (leaf.name, k)):
+                    found[name][leaf] = _sizes(key, value)
+                    known = True
+        if not known:
+            there = "; ".join(f"{name} has {labels(spec)}" for name, spec in specs.items())
+            raise ArgumentError(f"shapes: there is no input {key!r}: {there}")
+    return found
+
+
+def labels(spec):
+    """The inputs as a sentence names them."""
+    return ", ".join(str(node.name or k) for k, node in enumerate(spec.inputs)) or "none"
+
+
+def _sizes(key, value):
+    return static_shape(value, f"the shape of the input {key}")
+
+
+def open_input(spec, shapes):
+    """(number, node) of the first input with a size that is neither declared nor given, or None."""
     for k, node in enumerate(spec.inputs):
-        shape = given.get(node, given.get(node.name, given.get(k, node.shape)))
-        if n is not None:
-            shape = tuple(n if size is None else size for size in shape)
-        if None in shape:
-            raise with_line(
-                ShapeError(
-                    f"{name}: the input {node.name or k} has shape {show(node.shape)}; say its "
-                    f"sizes with shapes={{{node.name or k!r}: (...)}}, or the largest one that is "
-                    "an argument of the C function with batch="
-                ),
-                node,
-            )
+        if None in shapes.get(node, node.shape):
+            return k, node
+    return None
+
+
+def shapes_of(spec, shapes, name, n=None):
+    """{placeholder or variable node: shape}; `shapes`: {placeholder: shape}; n: what stands for
+    sizes that are still open."""
+    left, found = open_input(spec, shapes), {}
+    if left is not None and n is None:
+        k, node = left
+        raise with_line(
+            ShapeError(
+                f"{name}: the input {node.name or k} has shape {show(node.shape)}; say its "
+                f"sizes with shapes={{{node.name or k!r}: (...)}}, or the largest one that is "
+                "an argument of the C function with batch="
+            ),
+            node,
+        )
+    for k, node in enumerate(spec.inputs):
+        shape = tuple(n if size is None else size for size in shapes.get(node, node.shape))
         if len(shape) != len(node.shape) or any(
             a is not None and a is not b and a != b for a, b in zip(node.shape, shape)
         ):
@@ -133,7 +195,7 @@ def routine(name, f, shapes=None, dtype=None, scratch=False, batch=None, write=N
     write(plan): notes what the C of a plan assumes of n. Of two orders of updates, the one with the
     smaller arena is taken, then the one with fewer copies.
     """
-    spec = spec_of(f)
+    spec, shapes = spec_of(f), asked({name: f}, shapes)[name]
     orders = (False, True) if spec.updates else (False,)
 
     def leaves(n, sizes=None):
@@ -160,9 +222,7 @@ def routine(name, f, shapes=None, dtype=None, scratch=False, batch=None, write=N
 
 def is_open(spec, shapes):
     """Whether some input has a size that is neither declared nor given."""
-    mark = object()
-    found = shapes_of(spec, shapes, "", mark)
-    return any(size is mark for shape in found.values() for size in shape)
+    return open_input(spec, shapes) is not None
 
 
 def variants_for_all(best, write, batch, name):

@@ -80,3 +80,18 @@ def test_prefixes_that_clash_or_are_no_names_are_refused(prefix, tmp_path):
     f = K.function([], K.constant(1.0) * K.variable(2.0))
     with pytest.raises(ArgumentError, match="say prefix="):
         K.export({"index": f}, tmp_path, prefix=prefix)
+
+
+def test_no_variable_is_unused(tmp_path):
+    """An argmax over one element reads nothing; limits by numbers are kernels of their own kind."""
+    y = K.placeholder((2, 1), name="y")
+    z = K.placeholder((4, 3), name="z")
+    functions = {
+        "least": K.function([y], K.argmax(K.clip(y, -6, 6), axis=1)),
+        "limits": K.function([z], K.clip(z, -1, 1)),
+        "none": K.function([z], K.max(K.clip(z, 0, 1), axis=1) * 0),
+    }
+    K.export(functions, tmp_path / "m")
+    text = (tmp_path / "m" / "m.c").read_text()
+    assert "__attribute__((optimize" not in text
+    assert "all as recorded" in run(build(tmp_path / "m", "m"))

@@ -3,11 +3,13 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.base.errors import DTypeError, NotSupported, ShapeError
+from ckernels.base.errors import ArgumentError, CKernelsError, DTypeError, NotSupported, ShapeError
 from ckernels.export.calls import WRITERS
+from ckernels.export.model import rehearsal
 from ckernels.export.natives import NATIVES, REFUSED
 from ckernels.export.routine import routine
 from ckernels.plan import instructions
@@ -107,6 +109,38 @@ def test_sizes_that_are_not_known_are_asked_for():
     with pytest.raises(ShapeError, match=r"declared with shape .* \(3, 5\) does not fit"):
         routine("f", f, {"x": (3, 5)})
     assert routine("f", f, {x: (3, 4)}).inputs == [("float32", (3, 4))]
+
+
+def test_shapes_are_named_or_listed(tmp_path):
+    x, w = K.placeholder((None, 4), name="x"), K.placeholder((None,), name="w")
+    f = K.function([x, w], K.sum(x) + K.sum(w), name="total")
+    for shapes in ([(3, 4), (2,)], ((3, 4), 2), {"x": (3, 4), "w": 2}, {x: (3, 4), 1: [2]}):
+        assert [shape for _, shape in routine("f", f, shapes).inputs] == [(3, 4), (2,)]
+    batched = routine("f", f, [None, 2], batch=5, write=rehearsal(False))
+    assert [shape for _, shape in batched.inputs] == [(5, 4), (2,)]
+    for shapes, sentence in (
+        ([(3, 4)], "f has the inputs x, w: a shape for each makes 2, and 1 are given"),
+        ({"z": (3, 4)}, "there is no input 'z': f has x, w"),
+        ({7: (3, 4)}, "there is no input 7: f has x, w"),
+        (3, "shapes must be a list"),
+        ({"x": "a"}, "shape of the input x must be a sequence of integers"),
+        ([(3, 4), 2.5], "shape of the input w must be"),
+    ):
+        with pytest.raises(CKernelsError, match=sentence):
+            routine("f", f, shapes)
+    g = K.function([x], x * 2)
+    report = K.export({"f": f, "g": g}, tmp_path, shapes={"x": (3, 4), "w": (2,)})
+    assert set(report.multiplied) == {"f", "g"}
+    with pytest.raises(ArgumentError, match="several functions are a dict"):
+        K.export({"f": f, "g": g}, tmp_path, shapes=[(3, 4)])
+
+
+def test_sparse_inputs_are_refused_by_their_name():
+    s = K.placeholder((None, 4), sparse=True, name="visits")
+    f = K.function([s], K.dot(s, K.constant(np.ones((4, 2)))))
+    for shapes in (None, {"visits": (2, 4)}):
+        with pytest.raises(NotSupported, match=r"\(visits\)> takes sparse matrices"):
+            K.export(f, "unused", shapes=shapes)
 
 
 def test_shapes_that_data_decides_are_refused():

@@ -42,7 +42,8 @@ def test_the_command_writes_what_compiles(tmp_path, capsys):
         (["program.py"], "say program.py:function"),
         (["none.py:f"], "there is no file"),
         (["program.py:g"], "has no g at its top level"),
-        (["program.py:f"], "say its sizes with shapes"),
+        (["program.py:f"], "x has shape (?, 3); say its sizes with --shape x=N,3, or the largest"),
+        (["program.py:f", "--shape", "y=4,3"], "no input of that name: f has x"),
     ],
 )
 def test_what_is_wrong_is_said(words, sentence, tmp_path, capsys, monkeypatch):
