@@ -32,8 +32,9 @@ class Operand(NamedTuple):
     """A pointer (or, for role "index", a running index) and how it moves.
 
     role   "in", "out" or "index"; dtype its element type; inner its stride class along the vector
-    loop: 0 (constant), 1 (contiguous), -1 (reversed), "n" (any, given at run time). outer: whether
-    it moves along outer rows; run: whether it moves along the reduced runs outside the vector loop.
+    loop: 0 (constant), 1 (contiguous), -1 (reversed), a step of 2 to 4, "n" (any, given at run
+    time). outer: whether it moves along outer rows; run: whether it moves along the reduced runs
+    outside the vector loop.
     """
 
     role: str

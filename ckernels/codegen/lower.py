@@ -525,8 +525,12 @@ class Lowering:
 
 
 def stride_class(step):
-    """-1, 0, 1 or "n": what a kernel knows of a stride."""
-    return step if type(step) is int and -1 <= step <= 1 else "n"
+    """What a kernel knows of a stride: the number, if it is small, or "n".
+
+    GCC reads steps of 2, 3 and 4 as vectors that it sorts: adding every second of uint8 takes 20 us
+    for 262,144 elements, 148 with a step that only the call knows; of floats 60 and 80.
+    """
+    return step if type(step) is int and -1 <= step <= 4 else "n"
 
 
 def is_backwards(ref, axis):

@@ -1,7 +1,7 @@
 """How the arrays of a call lie, as classes of shapes know it.
 
 Each input is contiguous, or dense in another order of its axes (transposed, reversed), or strided:
-then its strides are numbers of the call, and the class knows which are 0, 1 or -1 and how they are
+then its strides are numbers of the call, and the class knows which are small and how they are
 ordered. All of that decides loops and the order of sums, so it is part of the kind by which plans
 are found. What a plan computes is not known here.
 """
@@ -12,8 +12,9 @@ from ..graph.shapes import dense_strides, in_memory
 from ..graph.sizes import LEAST
 
 DENSE, STRIDED = 2, 0  # beside 1 for contiguous, as classes.c reads them
-ANY = 2  # a stride that a class does not know
+ANY = 9  # a stride that a class does not know
 PLAIN = (-1, 0, 1)  # strides (in elements) for each of which a kernel is another one
+STEPS = (2, 3, 4)  # of the innermost axis too
 
 
 class Lie(NamedTuple):
@@ -22,6 +23,15 @@ class Lie(NamedTuple):
 
     order: tuple
     strides: tuple = None
+
+    def known(self):
+        """The strides that a class knows, None in place of others: steps of 2 are those of every
+        second element, and among outer strides a small array."""
+        inner = next((k for k in reversed(self.order) if self.strides[k]), None)
+        return [
+            s if s in PLAIN or k == inner and s in STEPS else None
+            for k, s in enumerate(self.strides)
+        ]
 
 
 def lie(array):
@@ -71,8 +81,8 @@ def kind_of(program, arrays, least=LEAST):
         found = lie(array)
         kind.append(found and found.order)
         if found and found.strides is not None:
-            kind.append("strided")
-            add(found.strides, PLAIN.__contains__)
+            kind += ["strided", *found.known()]
+            symbols += [s for s, k in zip(found.strides, found.known()) if k is None]
     for node in program.cells:
         if None in node.shape:
             shape = program.bound[node]
@@ -93,7 +103,7 @@ def written_kind(program, arrays, least=LEAST):
         elif found.strides is None:
             written += [DENSE, *found.order]
         else:
-            steps = [s if s in PLAIN else ANY for s in found.strides]
+            steps = [ANY if s is None else s for s in found.known()]
             written += [STRIDED, *steps, *found.order]
     return written
 
@@ -122,8 +132,8 @@ def leaves_of(program, arrays, sizes, least=LEAST, particular=False):
         elif found:
             name = node.name or f"input {i}"
             strides[node] = tuple(
-                s if s in PLAIN else symbol(("stride", i, k), f"{name}.strides[{k}]", s, None)
-                for k, s in enumerate(found.strides)
+                symbol(("stride", i, k), f"{name}.strides[{k}]", s, None) if known is None else s
+                for k, (s, known) in enumerate(zip(found.strides, found.known()))
             )
     for i, node in enumerate(program.cells):
         if None in node.shape:

@@ -98,14 +98,14 @@ def test_the_runtime_finds_the_class_that_python_finds():
             part = np.abs(np.ascontiguousarray(BASE[:n, :m, :k]))
             np.testing.assert_array_equal(f(view(part)), np.sqrt(part))
         assert f.stats()["classes"] == known, name
-    assert f.stats()["classes"] == len(VIEWS) - 1  # steps of 2 and -2 are numbers of one class
+    assert f.stats()["classes"] == len(VIEWS)
 
 
 def test_kinds_tell_layouts_apart():
     x = K.placeholder((None, None, None), dtype="float64")
     program = K.function([x], x + 1).info.program
     kinds = {kind_of(program, [view(BASE)])[0] for view in VIEWS.values()}
-    assert len(kinds) == len(VIEWS) - 1
+    assert len(kinds) == len(VIEWS)
     assert len({tuple(written_kind(program, [view(BASE)])) for view in VIEWS.values()}) == len(
         kinds
     )

@@ -22,9 +22,12 @@ class Nest:
         self.k, self.c = kernel, printer
         d = 1 + kernel.outer + kernel.runs + (kernel.form in ("chunks", "column_chunks"))
         self.strides = []
-        for op in kernel.operands:
-            inner = f"d[{d}]" if op.inner == "n" else str(op.inner)
-            d += op.inner == "n"
+        for i, op in enumerate(kernel.operands):
+            inner = str(op.inner)
+            if op.inner == "n":  # a name: stores of bytes might change what `d` holds
+                inner = f"step{i}"
+                printer.let(**{inner: f"d[{d}]"})
+                d += 1
             far = [f"d[{d + i}]" for i in range(kernel.outer)] if op.outer else []
             d += len(far)
             run = [f"d[{d + i}]" for i in range(kernel.runs)] if op.run else []

@@ -16,12 +16,12 @@ from ...graph.node import Node, constant, make
 from ...graph.shapes import axis_of, show
 from .. import filling, joining
 from ..base import cast, expand, refuse_mask, to_node
-from ..elementwise import mod, sub
+from ..elementwise import maximum, mod, sub
 from ..filling import *  # noqa: F403
 from ..filling import arange
 from ..joining import *  # noqa: F403
 from ..joining import concatenate, stack
-from ..movement import flatten, near, reshape, slice_, squeeze
+from ..movement import flatten, near, reshape, squeeze
 from ..scan_ends import last_row
 from ..shape import size_of, sized
 from . import advanced, slicing
@@ -302,6 +302,12 @@ def _write_slices(x, y, slices, inc, exact):
 # --- reading in another order -----------------------------------------------------------------
 
 
+def joined_at(x, axis, start):
+    """What `x` has from `start` on along an axis, then what comes before."""
+    whole = (slice(None),) * axis
+    return concatenate([x[(*whole, slice(start, None))], x[(*whole, slice(None, start))]], axis)
+
+
 def roll(x, shift, axis=None):
     """np.roll: elements shifted along `axis` (None: of the flattened tensor), wrapping around."""
     x = to_node(x, "roll")
@@ -309,19 +315,10 @@ def roll(x, shift, axis=None):
         return reshape(roll(flatten(x), shift, 0), sized(x))
     axis = axis_of(axis, x.ndim)
     size = size_of(x, axis)
-    shift = to_node(shift, "roll") if not isinstance(shift, numbers.Integral) else shift
-    if isinstance(size, int) and isinstance(shift, numbers.Integral):
-        k = int(shift) % size if size else 0
-        whole = [(None, None, 1)] * axis
-        return (
-            concatenate(
-                [
-                    slice_(x, whole + [(size - k, None, 1)]),
-                    slice_(x, whole + [(None, size - k, 1)]),
-                ],
-                axis,
-            )
-            if k
-            else x
-        )
+    if not isinstance(shift, numbers.Integral):
+        shift = to_node(shift, "roll")
+    elif isinstance(size, int):
+        return joined_at(x, axis, size - int(shift) % size) if size and int(shift) % size else x
+    else:
+        return joined_at(x, axis, sub(size, mod(int(shift), maximum(size, 1))))
     return take(x, mod(sub(arange(0, size, 1, "int64"), shift), size), axis)

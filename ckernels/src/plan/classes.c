@@ -17,7 +17,7 @@ enum { KIND, CODE, ARGS, ASSUMED, INSTRS_AT, INSTRS_ROWS, ROWS, ROWS_AT, ROWS_RO
        DIMS_ROWS, BYTES, BYTES_AT, BYTES_ROWS, STARTS, BELOW, SLOTS, SPECS, TABLES };
 enum { UNKNOWN = -1, SMALL = -2 };
 enum { STRIDED, CONTIGUOUS, DENSE };
-enum { ANY = 2 };
+enum { ANY = 9 };
 
 typedef struct {
     PyObject_HEAD
@@ -217,6 +217,16 @@ static int runs_so(PyArrayObject *a, const int64_t *order)
     return 1;
 }
 
+/* Whether a class knows a stride: -1, 0 and 1, and steps up to 4 of the innermost axis. */
+static int is_plain(PyArrayObject *a, const int64_t *order, int64_t axis)
+{
+    int inner = PyArray_NDIM(a) - 1;
+    while (inner > 0 && !stride_of(a, order[inner]))
+        inner--;
+    int64_t size = PyArray_ITEMSIZE(a), stride = stride_of(a, axis);
+    return stride >= -size && stride <= (axis == order[inner] ? 4 : 1) * size;
+}
+
 /* Whether the strides of an array are of these classes and its axes in this order: those of size 1
    first, then by size of their strides, then by number. Writes the strides that are symbols. */
 static int is_strided(PyArrayObject *a, const int64_t *k, int64_t **symbols)
@@ -226,8 +236,7 @@ static int is_strided(PyArrayObject *a, const int64_t *k, int64_t **symbols)
     const int64_t *order = k + nd;
     for (int j = 0; j < nd; j++) {
         int64_t stride = stride_of(a, j);
-        int plain = stride >= -size && stride <= size;
-        if (stride % size || (k[j] == ANY ? plain : stride != k[j] * size))
+        if (stride % size || (k[j] == ANY ? is_plain(a, order, j) : stride != k[j] * size))
             return 0;
         if (k[j] == ANY)
             *(*symbols)++ = stride / size;
