@@ -262,6 +262,10 @@ class Printer:
     def row_on_stack(self, name, dtype, length):
         self.put(f"{ctype(dtype)} {name}[{length}];")
 
+    def copy_on_stack(self, name, dtype, length):
+        """The same for elements as they are stored."""
+        self.put(f"{dtypes.C_NAMES[dtype]} {name}[{length}];")
+
     def repeat(self, kind, to, source, n, first, count):
         """Write numbers of a row on the stack to another, each n times: see ck_repeat_*."""
         self.put(f"ck_repeat_{kind}({to}, {source}, {n}, {first}, {count});")

@@ -487,3 +487,23 @@ def test_limits_of_integers_are_left_to_their_own_extrema():
     got, text = run(lambda x: ops.minimum(ops.maximum(x, -2), 3), x)
     np.testing.assert_array_equal(got, np.clip(x, -2, 3))
     assert "ck_max_i32" in text
+
+
+# ---- reversed operands are turned first where elements have several widths ----
+
+
+@pytest.mark.parametrize("build, dtype, turned", [
+    (ops.isnan, "float32", True), (lambda x: ops.cast(x, "uint8"), "int32", True),
+    (lambda x: ops.cast(x, "float64"), "bool", True), (ops.exp, "float16", True),
+    (ops.exp, "float32", False), (lambda x: ops.add(x, x), "uint8", False),
+    (lambda x: ops.sum(ops.isnan(x), -1), "float32", False),  # no flat loop
+])  # fmt: skip
+@pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 1000])
+def test_reversed_operands_are_turned_first(build, dtype, turned, n):
+    for shape in ((n,), (3, n)):
+        x = np.asarray(RNG.integers(0, 2, shape) * 3, dtype)[..., ::-1]
+        result, text = run(build, x)
+        node = leaf(x.shape, dtype)
+        (wanted,) = evaluate([build(node)], {node: x})
+        np.testing.assert_allclose(result, wanted, 1e-3)
+        assert ("t0[256]" in text) == (turned and n > 1)

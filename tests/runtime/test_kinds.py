@@ -143,3 +143,24 @@ def test_reductions_over_reversed_axes(name, axis):
     f = K.function([p], getattr(K, name)(p, axis=axis))
     for view in (x[::-1], x[:, ::-1], x[::-1, ::-1], x[::-1].T, x.T[::-1, ::-1]):
         np.testing.assert_array_equal(f(view), getattr(np, name)(view, axis=axis))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(7,), (300, 200), (2, 3, 4), (0, 3), ()])
+def test_arrays_between_the_places_of_their_dtype(dtype, shape):
+    """Unaligned arrays, and fields of records, whose strides are no whole numbers of elements."""
+    rng = np.random.default_rng(5)
+    x = np.asarray(rng.integers(0, 100, shape), dtype)
+    record = np.zeros(shape, [("before", "i4"), ("field", dtype)])
+    record["field"] = x
+    odd = np.zeros(shape, [("before", "i1"), ("field", dtype)])
+    odd["field"] = x
+    room = np.zeros(x.nbytes + 16, "uint8")
+    shifted = room[1 : 1 + x.nbytes].view(dtype).reshape(shape)
+    shifted[...] = x
+    p = K.placeholder((None,) * len(shape), dtype=dtype)
+    f = K.function([p], [p + 1, K.concatenate([p, p], 0)] if shape else [p + 1])
+    for view in (record["field"], odd["field"], shifted, shifted[::-1] if shape else shifted):
+        wanted = [view + 1, np.concatenate([view, view])] if shape else [view + 1]
+        for got, want in zip(f(view), wanted):
+            np.testing.assert_array_equal(got, want)

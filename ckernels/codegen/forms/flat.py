@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from .. import passes
 from .nest import Nest
 
+TURNED = 256  # elements of a reversed operand that are turned at a time
 TILE = 32  # transposed operands: 32 x 32 tiles stay in L1 (3x over untiled)
 
 
@@ -48,9 +49,25 @@ class Flat(Nest):
                 self.put_all(still, written, "0")
         else:
             moving = self.k.stores
+        turned = passes.turned_first(self.k)
+        if not turned:
+            self.loop(read, written, moving, first, last)
+            return
+        for i in turned:
+            self.c.copy_on_stack(f"t{i}", self.k.operands[i].dtype, TURNED)
+        with self.c.loop("b", first, last, TURNED):
+            self.c.let(e=f"b + {TURNED} < {last} ? b + {TURNED} : {last}")
+            for i in turned:
+                with self.c.vector("i", "b", "e"):
+                    self.c.assign(f"t{i}[i - b]", self.place(i, read, "i"))
+            self.turned = {i: f"t{i}[i - b]" for i in turned}
+            self.loop(read, written, moving, "b", "e")
+            self.turned = {}
+
+    def loop(self, read, written, stores, first, last):
         with self.c.vector("i", first, last, unroll=passes.interleave(self.k)):
             self.varying_values(read, "i")
-            self.put_all(moving, written, "i")
+            self.put_all(stores, written, "i")
 
     def stores_apart(self):
         """(stores of one number to one place, other stores).

@@ -34,6 +34,7 @@ class Nest:
             d += len(run)
             self.strides.append((inner, far, run))
         self.places = passes.places(kernel)
+        self.turned = {}  # operand: where its element i lies meanwhile
 
     # ---- indices --------------------------------------------------------------------------------
 
@@ -75,6 +76,8 @@ class Nest:
 
     def place(self, i, pointer, j, tag=""):
         """Where operand i has element j; of a running index, its number there."""
+        if i in self.turned:
+            return self.turned[i]
         inner = self.strides[i][0]
         at = steps(j, inner)
         if self.k.operands[i].role != "index":

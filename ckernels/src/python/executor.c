@@ -13,6 +13,16 @@ static void ck_replace(PyObject **at, PyObject *value)
     Py_DECREF(old);
 }
 
+/* Whether strides are whole numbers of elements: complex numbers lie between those too, as in
+   records. */
+static int whole_steps(PyArrayObject *a)
+{
+    for (int i = 0; i < PyArray_NDIM(a); i++)
+        if (PyArray_STRIDE(a, i) % PyArray_ITEMSIZE(a))
+            return 0;
+    return 1;
+}
+
 static inline int fits(const ck_input *in, PyObject *arg)
 {
     if (!PyArray_CheckExact(arg))
@@ -20,7 +30,8 @@ static inline int fits(const ck_input *in, PyObject *arg)
     PyArrayObject *a = (PyArrayObject *)arg;
     PyArray_Descr *d = PyArray_DESCR(a);
     return (d == in->descr || (d->type_num == in->descr->type_num && PyArray_ISNOTSWAPPED(a)))
-           && PyArray_NDIM(a) == in->nd && PyArray_ISALIGNED(a);
+           && PyArray_NDIM(a) == in->nd && PyArray_ISALIGNED(a)
+           && (!PyTypeNum_ISCOMPLEX(d->type_num) || whole_steps(a));
 }
 
 static void drop_arrays(PyArrayObject **arrays, Py_ssize_t n)
@@ -74,6 +85,22 @@ static PyObject *ask_for_all(PyObject *coerce, PyObject *args, PyObject *const *
     return tuple;
 }
 
+/* A copy of an array that only lies wrong in memory, from the pool; NULL without an error where
+   more is to be done. */
+static PyObject *realigned(const ck_input *in, PyObject *arg)
+{
+    PyArrayObject *a = (PyArrayObject *)arg;
+    if (!PyArray_CheckExact(arg) || PyArray_TYPE(a) != in->descr->type_num
+        || !PyArray_ISNOTSWAPPED(a) || PyArray_NDIM(a) != in->nd)
+        return NULL;
+    ck_spec spec = {.descr = in->descr, .nd = in->nd, .bytes = PyArray_NBYTES(a)};
+    memcpy(spec.shape, PyArray_DIMS(a), in->nd * sizeof(npy_intp));
+    PyArrayObject *copy = ck_fresh(&spec);
+    if (copy && PyArray_CopyInto(copy, a) < 0)
+        Py_CLEAR(copy);
+    return (PyObject *)copy;
+}
+
 /* The unusual way: `args` (a private tuple) through coerce, one by one. */
 static int coerce_each(ck_function *fn, PyObject *coerce, PyObject *args, PyArrayObject **arrays,
                        int asked)
@@ -84,8 +111,12 @@ static int coerce_each(ck_function *fn, PyObject *coerce, PyObject *args, PyArra
     }
     for (Py_ssize_t i = 0; i < fn->n_inputs; i++) {
         PyObject *value = Py_NewRef(PyTuple_GET_ITEM(args, i));
-        if (!asked && !fits(fn->inputs + i, value))
-            ck_replace(&value, PyObject_CallFunction(coerce, "nO", i, value));
+        if (!asked && !fits(fn->inputs + i, value)) {
+            PyObject *copy = realigned(fn->inputs + i, value);
+            if (!copy && !PyErr_Occurred())
+                copy = PyObject_CallFunction(coerce, "nO", i, value);
+            ck_replace(&value, copy);
+        }
         arrays[i] = accept(fn->inputs + i, value);
         if (!arrays[i]) {
             drop_arrays(arrays, i);
