@@ -12,6 +12,7 @@ from .. import passes
 from .nest import Nest
 
 ROW_SCRATCH = 4096  # elements of a row kept on the stack between two loops over it
+SOUGHT, SOUGHT_LONG = 256, 1024  # elements of a block in which a maximum is sought; rows it is for
 BLOCK = 512  # floats summed in float before they join the double
 AHEAD = 2  # operands prefetched at a time
 REST = 16  # elements of the vector that ends with the row
@@ -333,13 +334,15 @@ class Rows(Nest):
         """The maximum (or minimum) of a row, and w, where the first block begins that has it.
 
         Argmax of 4096 x 4096 then waits for memory only: 2.0 ms on one core, 2.9 where the search
-        for the place looks at the row up to it.
+        for the place looks at the row up to it. Of 512 rows of 512 floats in cache it takes 41 us
+        with blocks of 512, 34 and 28 with 256 and 128; of longer rows blocks of 256 take least.
         """
         c = self.c
         self.accumulator(i)
         c.var(**{f"w_{i}": "0"})
-        with ExitStack() as nest:
-            self.open_blocks(nest)
+        c.let(**{f"part_{i}": f"n < {SOUGHT_LONG} ? {SOUGHT // 2} : {SOUGHT}"})
+        with c.loop("b", "0", "n", f"part_{i}"):
+            c.let(e=f"b + part_{i} < n ? b + part_{i} : n")
             c.accumulator(i, f"p_{i}")
             if c.accumulators[i].nan:
                 c.flag(f"q_{i}")
@@ -353,7 +356,7 @@ class Rows(Nest):
         """The first place in the block at w that holds what `seek_block` found there."""
         c = self.c
         self.accumulator(i)
-        c.let(**{f"e_{i}": f"w_{best} + {BLOCK} < n ? w_{best} + {BLOCK} : n"})
+        c.let(**{f"e_{i}": f"w_{best} + part_{best} < n ? w_{best} + part_{best} : n"})
         taken = [(i, f"a_{i}", f"bad_{i}")]
         with c.vector("j", f"w_{best}", f"e_{i}", taken):
             self.body(level, taken, [], "a")

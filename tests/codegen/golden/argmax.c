@@ -10,8 +10,9 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         float a_1 = -__builtin_inff();
         int bad_1 = 0;
         int64_t w_1 = 0;
-        for (int64_t b = 0; b < n; b += 512) {
-            const int64_t e = b + 512 < n ? b + 512 : n;
+        const int64_t part_1 = n < 1024 ? 128 : 256;
+        for (int64_t b = 0; b < n; b += part_1) {
+            const int64_t e = b + part_1 < n ? b + part_1 : n;
             float p_1 = -__builtin_inff();
             int q_1 = 0;
             CK_SIMD_EXTREME(reduction(max:p_1) reduction(|:q_1))
@@ -25,7 +26,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         }
         const float v1 = bad_1 ? __builtin_nanf("") : (float)a_1;
         int32_t a_4 = (int32_t)2147483647;
-        const int64_t e_4 = w_1 + 512 < n ? w_1 + 512 : n;
+        const int64_t e_4 = w_1 + part_1 < n ? w_1 + part_1 : n;
         #pragma omp simd reduction(min:a_4)
         for (int64_t j = w_1; j < e_4; j++) {
             const float v0 = a0[j];

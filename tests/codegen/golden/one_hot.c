@@ -10,8 +10,9 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         float a_2 = -__builtin_inff();
         int bad_2 = 0;
         int64_t w_2 = 0;
-        for (int64_t b = 0; b < n; b += 512) {
-            const int64_t e = b + 512 < n ? b + 512 : n;
+        const int64_t part_2 = n < 1024 ? 128 : 256;
+        for (int64_t b = 0; b < n; b += part_2) {
+            const int64_t e = b + part_2 < n ? b + part_2 : n;
             float p_2 = -__builtin_inff();
             int q_2 = 0;
             CK_SIMD_EXTREME(reduction(max:p_2) reduction(|:q_2))
@@ -25,7 +26,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         }
         const float v2 = bad_2 ? __builtin_nanf("") : (float)a_2;
         int32_t a_5 = (int32_t)2147483647;
-        const int64_t e_5 = w_2 + 512 < n ? w_2 + 512 : n;
+        const int64_t e_5 = w_2 + part_2 < n ? w_2 + part_2 : n;
         #pragma omp simd reduction(min:a_5)
         for (int64_t j = w_2; j < e_5; j++) {
             const float v1 = a1[j];
