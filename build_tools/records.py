@@ -51,7 +51,10 @@ def record(name, what, members, words):
         at = what.rindex(" ", 0, 93)
         doc = f'    """{what[:at]}\n    {what[at + 1 :]}\n    """'
     text = [f"class {class_name(name)}(DimsRecord):", doc, "", "    FIELDS = (", *lines, "    )"]
-    text += [f"    NESTED = {{{', '.join(nested)}}}"] if nested else []
+    table = f"    NESTED = {{{', '.join(nested)}}}"
+    if len(table) > 100:
+        table = "\n".join(["    NESTED = {", *(f"        {row}," for row in nested), "    }"])
+    text += [table] if nested else []
     text += [f"    WORDS = {total}"]
     return "\n".join(text), total
 

@@ -13,6 +13,7 @@ from .base import collector as _collector
 
 with _collector.later(for_good=True):
     from .api.arrays import register_names as _register_names
+    from .api.attention import scaled_dot_product_attention
     from .api.config import (
         backend,
         blas_info,

@@ -248,6 +248,7 @@ def variants_for_all(best, write, batch, name):
 def planned(name, spec, leaves, dtype, scratch, last, of, most):
     """The Variant for shapes {leaf: shape}, whose open size is `most` at most; last: updates
     come after all that reads the old value, where they can."""
+    rules = spec.rules._replace(exclude=spec.rules.exclude | {"attention"})  # no C of its own
     with config.change(openmp=False):
         try:
             draft = pipeline.run(
@@ -256,7 +257,7 @@ def planned(name, spec, leaves, dtype, scratch, last, of, most):
                     spec.outputs,
                     spec.updates,
                     spec.cells,
-                    spec.rules,
+                    rules,
                     of,
                     leaves,
                     {},

@@ -51,6 +51,7 @@ for _room in (
     "conv",
     "pool",
     "interpolate",
+    "attention",
 ):
     _module = importlib.import_module(f"{__name__}.{_room}")
     globals().update({_name: getattr(_module, _name) for _name in _build_functions(_module)})

@@ -312,7 +312,8 @@ def _triangle(name, fn, keep):
     def lower(node):
         x = node.inputs[0]
         rows, columns = iota(x.shape[-2:], 0), iota(x.shape[-2:], 1)
-        return where(keep(add(rows, node.attrs["k"]), columns), x, 0)
+        zero = constant(np.zeros((), x.dtype))
+        return where(keep(add(rows, node.attrs["k"]), columns), x, zero)
 
     op = Op(
         name,

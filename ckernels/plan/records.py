@@ -22,7 +22,9 @@ from .record import DimsRecord
     PLANES_INPUT_GRAD,
     PLANES_WEIGHT_GRAD,
     ORDER,
-) = range(16)  # native instructions
+    ATTENTION,
+    ATTENTION_GRAD,
+) = range(18)  # native instructions
 
 
 class GemmDims(DimsRecord):
@@ -125,4 +127,41 @@ class OrderDims(DimsRecord):
         "none",  # native instructions are of one length
     )
     NESTED = {"sizes": (3, None), "near": (3, None), "far": (3, None), "none": (16, None)}
+    WORDS = 36
+
+
+class AttentionDims(DimsRecord):
+    """softmax(q @ k.T + bias, hidden scores set to `fill`) @ v. Strides are in elements: of two
+    sizes of the batch, of rows, and of keys where there are four.
+    """
+
+    FIELDS = (
+        "op",
+        "dtype",  # 0 float32, 1 float64
+        "outer",  # sizes of the batch
+        "inner",  # sizes of the batch
+        "rows",  # width: numbers of a query and a key; values: of a value
+        "keys",  # width: numbers of a query and a key; values: of a value
+        "width",  # width: numbers of a query and a key; values: of a value
+        "values",  # width: numbers of a query and a key; values: of a value
+        "q",
+        "k",
+        "v",
+        "bias",
+        "mask",
+        "has",  # 1: a bias, 2: a mask (bool), 4: weights are drawn
+        "causal",  # row r sees keys up to r + causal
+        "fill",  # bits of a double
+        "zero",  # 1: a row that sees no key gives 0
+        "keep",  # of 2^24 draws so many keep a weight
+        "none",  # native instructions are of one length
+    )
+    NESTED = {
+        "q": (3, None),
+        "k": (3, None),
+        "v": (3, None),
+        "bias": (4, None),
+        "mask": (4, None),
+        "none": (6, None),
+    }
     WORDS = 36

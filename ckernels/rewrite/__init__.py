@@ -24,6 +24,7 @@ from . import (
     sums,
     views,
 )
+from .attention import attention_blocks
 from .engine import Matcher, rewrite
 from .scan import opened as scans
 
@@ -32,6 +33,7 @@ __all__ = ["optimise", "rules"]
 FIRST = (views, canonicalise, reductions, stabilise, factors, parts, masks, scans)
 SECOND = FIRST + (sums,)
 LAST = (views, canonicalise, reductions, channels, specialise, scans)
+PASSES = {"attention"}  # what sees all of a graph, and is left out by name like a rule
 ALWAYS = {"lower", "shapes_known"}  # the code generator cannot do without
 
 
@@ -65,12 +67,13 @@ def _names(text):
     return frozenset(n for n in text.split(":") if n)
 
 
-def optimise(roots, exclude=None, include=None, trace=None):
+def optimise(roots, exclude=None, include=None, trace=None, refused=None):
     """`roots` rewritten: canonical, stable, special cases, composites lowered.
 
     exclude: names of rules and families to leave out (default: the flag optimizer_excluding).
     include: when given, only rules and families named in it (the flag optimizer=none: nothing).
-    trace: a list that receives (rule name, node before, node after). Shapes must be concrete.
+    trace: a list that receives (rule name, node before, node after). refused: one that receives
+    (softmax node, why its scores are stored). Shapes must be concrete.
     """
     if exclude is None:
         exclude = _names(config.optimizer_excluding)
@@ -78,11 +81,16 @@ def optimise(roots, exclude=None, include=None, trace=None):
         include = ()
     chosen = None if include is None else frozenset(include)
     first, second, last, _ = _matchers(frozenset(exclude), chosen)
+    by_blocks = chosen is None and "attention" not in exclude
+
+    def blocks(nodes):
+        return attention_blocks(nodes, refused=refused) if by_blocks else nodes
+
     settled = {}
     early = _first(roots, first, second, trace, settled)
     order = toposort(early)
     if not scans.wanted(order) and all(n.op.name != "choose" for n in order):
-        return rewrite(early, last, trace, settled)
+        return rewrite(blocks(early), last, trace, settled)
     from .branches import lazify  # start-up
 
     early = lazify(early)
@@ -92,7 +100,7 @@ def optimise(roots, exclude=None, include=None, trace=None):
 
         early = passes.improve(early, lambda nodes: _first(nodes, first, second), key + ("first",))
         early = _first(early, first, second, trace, settled)
-    roots = rewrite(early, last, trace, settled)
+    roots = rewrite(blocks(early), last, trace, settled)
     return scans.with_bodies(roots, lambda nodes: optimise(nodes, exclude, include), key)
 
 

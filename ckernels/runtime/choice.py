@@ -28,9 +28,9 @@ def names(flag):
     """The names in a flag; ConfigError for one that is neither a rule nor a family of rules."""
     found = frozenset(filter(None, config[flag].split(":")))
     if found:
-        from ..rewrite import rules  # start-up
+        from ..rewrite import PASSES, rules  # start-up
 
-        known = {name for rule in rules() for name in (rule.name, rule.family)}
+        known = PASSES | {name for rule in rules() for name in (rule.name, rule.family)}
         for name in sorted(found - known):
             hint = did_you_mean(name, known)
             raise ConfigError(f"flag `{flag}`: there is no rewrite `{name}`{hint}")

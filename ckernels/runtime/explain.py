@@ -29,6 +29,7 @@ def explain(program, rewrites=False):
         lines += [INDENT + line for line in computed(instr)]
         lines += [INDENT + line for line in read(instr, k, schedules, made)]
         lines += [INDENT + line for line in others.get(k, ())]
+    lines += stored_scores(program)
     lines += [f"assumes {show_assumption(*row)}" for row in program.assumptions]
     return "\n".join(lines)
 
@@ -95,6 +96,15 @@ def rewritten(program):
         + (f"  ({location(before.line)})" if before.line else "")
         for name, before, after in trace
     ]
+
+
+def stored_scores(program):
+    """One line for each softmax between products whose scores are stored, and why."""
+    from ..rewrite import optimise  # start-up
+
+    roots, refused = concretise(program.graph()[1], program.bound), []
+    optimise(roots, program.rules.exclude, program.rules.include, refused=refused)
+    return [f"the scores of softmax ({location(p.line)}) are stored: {why}" for p, why in refused]
 
 
 def short(node):

@@ -68,6 +68,7 @@ for _name in ("softmax", "log_softmax"):
     case(_name, getattr(K, _name), "nm")
     case(_name, lambda x, name=_name: getattr(K, name)(x + 1.0), "nmk")
 # fmt: off
+case("scaled_dot_product_attention", K.scaled_dot_product_attention, "ank amk aml")
 case("l2_normalize", lambda x: K.l2_normalize(x, 1), "nm")
 case("clip", lambda x: K.clip(x, -0.5, 0.5), "nm", like=lambda x: np.clip(x, -0.5, 0.5))
 

@@ -417,6 +417,8 @@ register_rules(
         "searchsorted": later("order", "searchsorted"),
         "first_equal": later("order", "equal"),
         **dict.fromkeys(("argsort", "first_places"), later("order", "places")),
+        "attention": later("attention", "attention"),
+        "attention_grad": later("attention", "attention_grad"),
         "mrg_uniform": later("mrg", "uniform"),
         "mrg_choice": later("mrg", "choice"),
         "c_op": later("own", "own"),

@@ -1,6 +1,7 @@
 /* native.c: the native instructions: which function runs one, what its operands span, how much
    scratch it needs. All that follows from its dims, so plans can be checked before they run. */
 #include "image/native.h"
+#include "attention/attention.h"
 
 enum { X, W, Y };                  /* shapes: of an image, a kernel, a result */
 
@@ -27,6 +28,8 @@ static const native natives[CK_NATIVES] = {
     [CK_PLANES_INPUT_GRAD] = {ck_planes, ck_planes_scratch, 2, {Y, W}, X},
     [CK_PLANES_WEIGHT_GRAD] = {ck_planes, ck_planes_scratch, 2, {X, Y}, W},
     [CK_ORDER] = {ck_order, ck_order_scratch, 1, {X}, Y},
+    [CK_ATTENTION] = {.run = ck_attention},
+    [CK_ATTENTION_GRAD] = {.run = ck_attention_grad},
 };
 
 int ck_native(void *const *p, const void *record, ck_fn epilogue)
@@ -106,6 +109,8 @@ static int sane(const void *record)
         return sane_transposition(record);
     if (d->op == CK_ORDER)
         return sane_order(record);
+    if (d->op == CK_ATTENTION || d->op == CK_ATTENTION_GRAD)
+        return ck_sane_attention(record);
     if (d->op < 0 || d->op >= CK_NATIVES || (d->dtype | 1) != 1 || groups < 1
         || batch < 0 || channels < 0 || out < 0 || channels % groups || out % groups
         || d->slots < 1 || d->slots > 1024 || d->unit < 0)
@@ -183,6 +188,8 @@ int ck_native_operand(const void *record, int which, ck_operand *out)
     int64_t size = d->dtype ? 8 : 4, shape[5], strides[5];
     if (which == 0 && !sane(d))
         return -1;
+    if (d->op == CK_ATTENTION || d->op == CK_ATTENTION_GRAD)
+        return ck_attention_operand(record, which, out);
     const native *n = natives + d->op;
     if (which >= pointers(n))
         return 0;

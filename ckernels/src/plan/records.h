@@ -26,7 +26,7 @@ enum {
     CK_DEPTHWISE, CK_DEPTHWISE_INPUT_GRAD, CK_DEPTHWISE_WEIGHT_GRAD,
     CK_POOL_MAX, CK_POOL_SUM, CK_POOL_SUM_GRAD, CK_POOL_MAX_GRAD, CK_POOL_MAX_TAKE,
     CK_TRANSPOSE, CK_PLANES, CK_PLANES_INPUT_GRAD, CK_PLANES_WEIGHT_GRAD,
-    CK_ORDER, CK_NATIVES
+    CK_ORDER, CK_ATTENTION, CK_ATTENTION_GRAD, CK_NATIVES
 };
 
 /* One axis of an image and of the windows over it. */
@@ -73,11 +73,29 @@ typedef struct {
     int64_t none[16];                   /* native instructions are of one length */
 } ck_order_dims;
 
+/* softmax(q @ k.T + bias, hidden scores set to `fill`) @ v. Strides are in elements: of two sizes
+   of the batch, of rows, and of keys where there are four. */
+typedef struct {
+    int64_t op;
+    int64_t dtype;                      /* 0 float32, 1 float64 */
+    int64_t outer, inner;               /* sizes of the batch */
+    int64_t rows, keys, width, values;  /* width: numbers of a query and a key; values: of a value */
+    int64_t q[3], k[3], v[3];
+    int64_t bias[4], mask[4];
+    int64_t has;                        /* 1: a bias, 2: a mask (bool), 4: weights are drawn */
+    int64_t causal;                     /* row r sees keys up to r + causal */
+    int64_t fill;                       /* bits of a double */
+    int64_t zero;                       /* 1: a row that sees no key gives 0 */
+    int64_t keep;                       /* of 2^24 draws so many keep a weight */
+    int64_t none[6];                    /* native instructions are of one length */
+} ck_attention_dims;
+
 enum {
     CK_GEMM_WORDS = sizeof(ck_gemm_dims) / sizeof(int64_t),
     CK_NATIVE_WORDS = sizeof(ck_window_dims) / sizeof(int64_t)
 };
 _Static_assert(sizeof(ck_transpose_dims) == sizeof(ck_window_dims), "one length");
 _Static_assert(sizeof(ck_order_dims) == sizeof(ck_window_dims), "one length");
+_Static_assert(sizeof(ck_attention_dims) == sizeof(ck_window_dims), "one length");
 
 #endif
