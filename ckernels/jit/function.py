@@ -16,6 +16,7 @@ import numpy as np
 from .. import ops
 from ..base import locks
 from ..base.errors import ArgumentError, CKernelsError, CKernelsWarning, NotSupported
+from ..base.native import runtime
 from ..graph.node import Node
 from ..graph.walk import toposort
 from ..numpy.value import ArrayValue
@@ -39,7 +40,21 @@ def is_traced(x):
     return isinstance(x, (ArrayValue, PythonNumber, np.ndarray, np.generic))
 
 
-class Jitted:
+class PlainDispatch:
+    """What the runtime's Dispatch is, where there is no runtime: every call goes to `called`."""
+
+    def __call__(self, *args, **kwargs):
+        return self.called(*args, **kwargs)
+
+    def remember(self, *trace):
+        """Nothing: a trace is found in Python."""
+
+
+Dispatch = PlainDispatch if runtime is None else runtime.Dispatch
+MOST_LEAVES = 16  # of calls that C dispatches
+
+
+class Jitted(Dispatch):
     """A NumPy function that is compiled for what it is called with. See `ckernels.jit.jit`."""
 
     def __init__(self, function, static=(), background=False, strict=False, check=None):
@@ -61,7 +76,8 @@ class Jitted:
 
     # ---- a call --------------------------------------------------------------------------------
 
-    def __call__(self, *args, **kwargs):
+    def called(self, *args, **kwargs):
+        """A call that is not one of the trace before, of which C knows."""
         try:
             found = self.find(args, kwargs)
         except NotSupported as problem:
@@ -81,7 +97,24 @@ class Jitted:
                 raise
             self.counted(f"a call failed: {type(problem).__name__}")
             return self.original(args, kwargs, problem)
+        if done and plan.simple is not None and not kwargs and not self.static:
+            self.dispatched(plan.simple, len(args), leaves)
         return value if done else self.original(args, kwargs, None)
+
+    def dispatched(self, traced, count, leaves):
+        """Let C serve calls like this one, where each argument and each name is one leaf."""
+        program = self.program
+        names = [*program.fixed, *program.free]
+        if len(leaves) != count + len(program.free) or len(leaves) > MOST_LEAVES or any(
+            not isinstance(name[0], (dict, types.CellType)) for name in names
+        ):  # fmt: skip
+            return
+        kinds = [self.leaf_key(i, x) for i, x in enumerate(leaves)]
+        if any(isinstance(x, np.generic) or isinstance(k, tuple) and type(x) is not np.ndarray
+               for x, k in zip(leaves, kinds)):  # fmt: skip
+            return
+        self.remember(traced.compiled, tuple(kinds), tuple(traced.used), tuple(program.fixed),
+                      tuple(program.free), SMALL, traced.scalar)  # fmt: skip
 
     def around(self, args, kwargs):
         """The trace in the middle of which this call is, by the values it is given; or None."""
@@ -311,6 +344,7 @@ class Branches:
     def __init__(self, jitted, described, leaves):
         self.jitted, self.described = jitted, described
         self.leaves, self.asks = {}, {}
+        self.simple = None  # the one trace, where calls are that of its compiled function
         self.inputs = [input_of(jitted, i, x) for i, x in enumerate(leaves)]
 
     def branch(self, leaves):
@@ -335,6 +369,8 @@ class Branches:
                 self.asks[tuple(asked)] = self.part([node])
             asked.append(answer)
         self.leaves[tuple(asked)] = plan
+        direct = not asked and plan.simple and runtime is not None
+        self.simple = plan if direct and type(plan.compiled) is runtime.Function else None
 
     def part(self, nodes):
         """A function of the leaves that computes the one node."""
