@@ -235,7 +235,12 @@ class Cut:
         title = spec.name or "training"
         options = dict(mode=spec.mode, downcast=spec.downcast, check=spec.check)
         first = make_function(
-            spec.inputs, out, name=f"gradients of {title}", defaults=spec.defaults, **options
+            spec.inputs,
+            out,
+            name=f"gradients of {title}",
+            defaults=spec.defaults,
+            c_order=True,  # machines add them up as they lie
+            **options,
         )
         second = make_function(
             [*taken, *(spec.inputs[k] for k in shared)],

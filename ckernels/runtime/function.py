@@ -77,6 +77,7 @@ def make_function(
     profile=None,
     order=None,
     coerce=None,
+    c_order=False,
 ):
     """The callable for a graph.
 
@@ -86,7 +87,8 @@ def make_function(
     "reference" or "debug". check: "nan" looks for NaN and inf in what each call computes; profile:
     measure each instruction. None stands for the flag of that name. order: all nodes of the graph,
     inputs before users, where that is known. coerce(i, value): what C asks for an argument that is
-    no array of the dtype and rank of input i, in place of `Arguments.coerce`.
+    no array of the dtype and rank of input i, in place of `Arguments.coerce`. c_order: results
+    lie in C order, whatever their operands do.
     """
     spec = Spec(
         list(inputs),
@@ -101,6 +103,7 @@ def make_function(
         config.check if check is None else check or "none",
         config.profile if profile is None else profile,
         order=order,
+        c_order=c_order,
     )
     if coerce is not None:
         spec.coerce = coerce

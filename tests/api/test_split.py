@@ -102,6 +102,25 @@ def test_replicas_are_equal_and_agree_with_one_machine(mean, size):
     assert ulps(whole.values(), named) <= 16  # after 4 steps, of the largest element
 
 
+def test_what_machines_add_lies_in_c_order():
+    """They add it up as it lies: one whose rows lie otherwise would add other elements."""
+    x = K.placeholder((None, 4, 3), dtype="float64")
+    w = K.variable(np.ones((4, 3)), dtype="float64")
+    seen = K.variable(np.zeros((4, 3)), dtype="float64")
+    loss = K.mean(K.sum(K.square(x * w), axis=(1, 2)))
+    updates = [(w, w - 0.1 * K.grad(loss, w)), (seen, K.mean(x, axis=0))]
+    f = K.function([x], [loss], updates=updates, mode="compiled")
+    straight = np.random.default_rng(0).normal(size=(8, 4, 3))
+    turned = np.asfortranarray(straight)
+    plain = K.function([x], K.mean(x, axis=0), mode="compiled")
+    assert plain(turned).flags.f_contiguous
+    replica, split = Replica(f), K.split_updates(f)
+    for gives in (lambda a: replica.part([a]), lambda a: split.gradients(a)):
+        for one, other in zip(gives(straight), gives(turned)):
+            assert other.flags.c_contiguous
+            np.testing.assert_allclose(one, other, 1e-12)
+
+
 def test_costs_that_are_named_and_gradients_that_are():
     hidden = Model(cost=False)
     with pytest.raises(ArgumentError, match="no gradient of its scalar outputs.*cost="):
