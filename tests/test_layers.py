@@ -312,6 +312,7 @@ MAY_BE_ABSENT = {
     ),
     *(
         "numba",
+        "cairosvg",
         "dask",
         "distributed",
         "mpi4py",

@@ -3,18 +3,20 @@
 import os
 
 from ..base import given
-from ..base.errors import ArgumentError
+from ..base.errors import ArgumentError, NotSupported
 from ..graph.printing import nodes_of
 
 
 def draw(what, path=None):
     """A picture of a compiled function, of a tensor or of several: the text of an HTML page.
 
-    path: where to write a file instead, .html or .svg. The page needs no network. It shows a
-    function as kernels, after rewriting and as written (before its first call only as written), a
-    tensor as written. Drag to move, turn the wheel to zoom, search, click a box for its line, its
-    operations and its C. With `K.function(..., profile=True)` kernels are coloured by the time they
-    take.
+    path: where to write a file instead: .html or .svg; .png and .pdf where cairosvg is installed.
+    The page needs no network. It shows a function as kernels, after rewriting and as written
+    (before its first call only as written), a tensor as written; in a notebook the result shows
+    itself. Large graphs are folded by the functions and lines of your program; a double click
+    unfolds. Drag to move, turn the wheel to zoom, search (Enter walks the hits), click a box for
+    its line, its operations and its C; arrow keys, +, -, / and Escape do the same. With
+    `K.function(..., profile=True)` kernels are coloured by the time they take.
 
     >>> x = K.placeholder((None, 3), name="x")
     >>> K.draw(K.tanh(x) * 2).startswith("<!DOCTYPE html>")
@@ -27,16 +29,31 @@ def draw(what, path=None):
         return pages.page(subject, "graph")
     path = given.path(path, "path")
     kind = os.path.splitext(path)[1].lower()
-    if kind not in (".html", ".htm", ".svg"):
-        raise ArgumentError(f"draw writes .html and .svg files, not {path!r}")
-    text = (
-        pages.svg(picture.views(subject)[0])
-        if kind == ".svg"
-        else pages.page(subject, os.path.basename(path))
-    )
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(text)
+    if kind in (".html", ".htm"):
+        text = pages.page(subject, os.path.basename(path))
+    elif kind in (".svg", ".png", ".pdf"):
+        text = pages.svg(picture.views(subject)[0])
+    else:
+        raise ArgumentError(f"draw writes .html, .svg, .png and .pdf files, not {path!r}")
+    if kind in (".png", ".pdf"):
+        converted(text, path, kind)
+    else:
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
     return path
+
+
+def converted(svg, path, kind):
+    """Write the text of an SVG as a .png or .pdf file."""
+    try:
+        import cairosvg
+    except (ImportError, OSError) as problem:  # OSError: the package without the library cairo
+        raise NotSupported(
+            f"{kind} files need cairosvg and the library cairo: pip install cairosvg; .html and "
+            ".svg need nothing"
+        ) from problem
+    write = cairosvg.svg2png if kind == ".png" else cairosvg.svg2pdf
+    write(bytestring=svg.encode(), write_to=path, background_color="white")
 
 
 def explain(function):

@@ -295,12 +295,19 @@ def _short(sentence):
     return lines if len(lines) <= LONG else [*lines[:LONG], "  ..."]
 
 
+def file_shown(name):
+    """A file as its user knows it: `In [3]` for a cell of a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    cells = getattr(getattr(shell, "compile", None), "_filename_map", None) or {}
+    return f"In [{cells[name]}]" if name in cells else name
+
+
 def _place(line):
     """'model.py:12   h = K.dot(x, w)': where, the text there, and what a library did."""
     import linecache  # start-up
 
     text = linecache.getline(line[0], line[1]).strip()[:SHOWN]
-    place = f"{line[0]}:{line[1]}" + (f"   {text}" if text else "")
+    place = f"{file_shown(line[0])}:{line[1]}" + (f"   {text}" if text else "")
     return f"{place}   (in {line[3]})" if len(line) > 3 else place
 
 

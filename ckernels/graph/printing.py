@@ -48,7 +48,8 @@ NAME_FROM = 24  # a shared subexpression shorter than this is repeated rather th
 def location(line):
     """'model.py:12 (in build)' for a user's line; '' when there is none."""
     return (
-        f"{line[0]}:{line[1]}" + (f" (in {line[2]})" if line[2] != "<module>" else "")
+        f"{errors.file_shown(line[0])}:{line[1]}"
+        + (f" (in {line[2]})" if line[2] != "<module>" else "")
         if line
         else ""
     )

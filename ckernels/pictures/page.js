@@ -1,12 +1,11 @@
 "use strict";
-/* Draws the views of a graph; see runtime/pages.py for what the data holds. */
+/* Draws the views of a graph; see runtime/pages.py for what the data holds, fold.js for folding. */
 const VIEWS = JSON.parse(document.getElementById("data").textContent);
-const FILLS = { op: "#eef3fb", leaf: "#e9f5ea", move: "#f4f4f4", kernel: "#fdf1e3" };
-const READABLE = 0.6;
-const SMALL = 120; /* boxes that dagre places well within a second */
-const canvas = document.getElementById("canvas"), world = document.getElementById("world");
-const panel = document.getElementById("panel"), search = document.getElementById("search");
-let view, scale = 1, left = 0, top_ = 0, chosen = null;
+const READABLE = 0.6, PLACED = 600; /* more boxes than these keep the places they came with */
+const by = id => document.getElementById(id);
+const canvas = by("canvas"), world = by("world"), panel = by("panel"), search = by("search"), map = by("map");
+let number = 0, view, graph, level = "all", open = new Set();
+let scale = 1, left = 0, top_ = 0, chosen = null, found = [], walked = -1;
 
 function svg(name, attributes, parent, text) {
   const e = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -14,80 +13,6 @@ function svg(name, attributes, parent, text) {
   if (text !== undefined) e.textContent = text;
   if (parent) parent.appendChild(e);
   return e;
-}
-
-/* Places by dagre: rows by rank, few crossings, and points for the arrows. */
-function arrange(v) {
-  if (v.done || v.boxes.length > SMALL) return;
-  v.done = true;
-  const g = new dagre.graphlib.Graph();
-  g.setGraph({ nodesep: 18, ranksep: 40 });
-  g.setDefaultEdgeLabel(() => ({}));
-  v.boxes.forEach((b, i) => g.setNode(String(i), { width: b.w, height: b.h }));
-  v.arrows.forEach(([a, b]) => g.setEdge(String(a), String(b)));
-  dagre.layout(g);
-  v.boxes.forEach((b, i) => { const n = g.node(String(i)); b.x = n.x; b.y = n.y; });
-  v.bends = v.arrows.map(([a, b]) => g.edge(String(a), String(b)).points);
-}
-
-/* White to red by the share of the time, where it was measured. */
-function fill(b) {
-  if (b.share === null || b.share === undefined) return FILLS[b.kind];
-  return `hsl(${40 - 0.4 * b.share}, 95%, ${95 - 0.35 * b.share}%)`;
-}
-
-function route(a, b, points) {
-  const y = a.y + a.h / 2, z = b.y - b.h / 2;
-  if (points && points.length > 3)
-    return `M${a.x} ${y}` + points.slice(1, -1).map(p => `L${p.x} ${p.y}`).join("") + `L${b.x} ${z}`;
-  const m = (y + z) / 2;
-  return `M${a.x} ${y}C${a.x} ${m} ${b.x} ${m} ${b.x} ${z}`;
-}
-
-function show(number) {
-  view = VIEWS[number];
-  chosen = null;
-  panel.hidden = true;
-  arrange(view);
-  world.replaceChildren();
-  document.querySelectorAll("nav button").forEach((b, i) => b.classList.toggle("on", i === number));
-  view.paths = view.arrows.map(([a, b], i) => svg("path", {
-    class: "arrow", "marker-end": "url(#head)",
-    d: route(view.boxes[a], view.boxes[b], view.bends && view.bends[i]) }, world));
-  view.boxes.forEach((b, i) => {
-    const g = svg("g", { class: "box" + (b.result ? " result" : ""), "data-box": i,
-                         transform: `translate(${b.x - b.w / 2},${b.y - b.h / 2})` }, world);
-    svg("rect", { width: b.w, height: b.h, rx: 5, fill: fill(b) }, g);
-    svg("text", { x: b.w / 2, y: 15, "font-size": 12 }, g, b.label);
-    svg("text", { x: b.w / 2, y: 28, class: "note" }, g,
-        b.share === null || b.share === undefined ? b.note : `${b.share} %  ${b.note}`);
-    b.element = g;
-  });
-  begin();
-  find();
-}
-
-function place() { world.setAttribute("transform", `translate(${left},${top_}) scale(${scale})`); }
-
-/* All boxes in sight. */
-function fit() {
-  const w = view.boxes.reduce((m, b) => Math.max(m, b.x + b.w / 2), 1);
-  const h = view.boxes.reduce((m, b) => Math.max(m, b.y + b.h / 2), 1);
-  scale = Math.min(1.4, (canvas.clientWidth - 30) / w, (canvas.clientHeight - 30) / h);
-  left = Math.max(15, (canvas.clientWidth - w * scale) / 2);
-  top_ = 15;
-  place();
-}
-
-/* As much as can be read: all of a small graph, the first boxes of a large one. */
-function begin() {
-  fit();
-  if (scale >= READABLE || !view.boxes.length) return;
-  scale = READABLE;
-  const first = view.boxes.reduce((a, b) => b.y < a.y ? b : a);
-  const w = view.boxes.reduce((m, b) => Math.max(m, b.x + b.w / 2), 1);
-  left = canvas.clientWidth / 2 - (w * scale < canvas.clientWidth ? w / 2 : first.x) * scale;
-  place();
 }
 
 function element(name, text, parent, className) {
@@ -98,42 +23,120 @@ function element(name, text, parent, className) {
   return e;
 }
 
-/* What is known of a box; a fused group opens to its operations and its C. */
-function choose(number) {
-  if (chosen !== null) view.boxes[chosen].element.classList.remove("on");
-  chosen = number;
-  const b = view.boxes[number];
-  b.element.classList.add("on");
-  view.arrows.forEach(([a, c], i) =>
-    view.paths[i].classList.toggle("near", a === number || c === number));
-  panel.replaceChildren();
-  panel.hidden = false;
-  element("h2", b.label, panel);
-  element("div", b.note, panel, "muted");
-  if (b.line) element("div", b.line, panel);
-  if (b.share !== null && b.share !== undefined) element("div", `${b.share} % of the time`, panel);
-  if (b.parts && b.parts.length) {
-    const table = element("table", "", panel);
-    for (const part of b.parts) {
-      const row = element("tr", "", table);
-      part.forEach((text, i) => element("td", text, row, i ? "muted" : ""));
-    }
-  }
-  if (b.c) element("pre", b.c, panel);
-  if (b.x * scale + left > canvas.clientWidth) centre(b); /* it went under the panel */
+/* ---- drawing ---- */
+
+const isMeasured = b => b.share !== null && b.share !== undefined;
+
+/* The background to red by the share of the time, where it was measured. */
+function heat(b) {
+  return isMeasured(b) ? `color-mix(in srgb, var(--hot) ${Math.min(100, b.share + 4)}%, var(--kernel))` : "";
 }
 
-function find() {
-  const words = search.value.toLowerCase().trim();
-  let count = 0, first = null;
-  for (const b of view.boxes) {
-    const hit = words !== "" && `${b.label} ${b.note} ${b.line}`.toLowerCase().includes(words);
-    b.element.classList.toggle("found", hit);
-    if (hit) { count++; first = first || b; }
+function route(a, b, points) {
+  const y = a.y + a.h / 2, z = b.y - b.h / 2;
+  if (points && points.length > 2)
+    return `M${points[0].x} ${points[0].y}` + points.slice(1).map(p => `L${p.x} ${p.y}`).join("");
+  const m = (y + z) / 2;
+  return `M${a.x} ${y}C${a.x} ${m} ${b.x} ${m} ${b.x} ${z}`;
+}
+
+/* Draw what is in sight at this level anew; keeps the chosen box if it is still there. */
+function draw() {
+  graph = visible(view, level, open);
+  if (graph.boxes.length <= PLACED || level !== "all") arrange(graph);
+  world.replaceChildren();
+  map.replaceChildren();
+  graph.paths = graph.arrows.map(([a, b], i) => svg("path", {
+    class: "arrow", "marker-end": "url(#head)",
+    d: route(graph.boxes[a], graph.boxes[b], graph.bends && graph.bends[i]) }, world));
+  graph.boxes.forEach((b, i) => {
+    const g = svg("g", { class: `box ${b.kind}` + (b.result ? " result" : ""), "data-box": i,
+                         tabindex: -1, role: "button", "aria-label": `${b.label}, ${b.note}`,
+                         transform: `translate(${b.x - b.w / 2},${b.y - b.h / 2})` }, world);
+    const rect = svg("rect", { width: b.w, height: b.h, rx: 5 }, g);
+    if (isMeasured(b)) rect.style.fill = heat(b);
+    svg("text", { x: b.w / 2, y: b.h / 2 - 2, "font-size": 12 }, g, b.label);
+    svg("text", { x: b.w / 2, y: b.h / 2 + 11, class: "note" }, g, isMeasured(b) ? `${b.share} %  ${b.note}` : b.note);
+    b.element = g;
+    b.mark = svg("rect", { x: b.x - b.w / 2, y: b.y - b.h / 2, width: b.w, height: b.h }, map);
+  });
+  graph.frame = svg("rect", { class: "frame" }, map);
+  const { w, h } = extent();
+  map.setAttribute("viewBox", `0 0 ${w} ${h}`);
+  map.style.display = graph.boxes.length > 40 ? "" : "none";
+  document.querySelectorAll("#levels button").forEach(b => b.classList.toggle("on", b.textContent === level));
+  find();
+}
+
+function show(which) {
+  number = which;
+  view = VIEWS[which];
+  level = firstLevel(view);
+  open = new Set();
+  leave();
+  document.querySelectorAll("#tabs button").forEach((b, i) => b.classList.toggle("on", i === which));
+  by("levels").style.display = view.boxes.length > 12 ? "" : "none";
+  draw();
+  begin();
+}
+
+function relevel(which) { level = which; open = new Set(); leave(); draw(); begin(); }
+
+/* Unfold a group, or fold again what stands for a box, and keep it in sight. */
+function toggle(i) {
+  const b = graph.boxes[i], member = b.members[0];
+  if (b.group) open.add(b.group);
+  else {
+    const at = ["pieces", "lines", "functions"].find(l => open.has(l + view.folds[l].of[member]));
+    if (!at) return;
+    open.delete(at + view.folds[at].of[member]);
   }
-  document.getElementById("count").textContent =
-    words ? `${count} of ${view.boxes.length}` : `${view.boxes.length} boxes`;
-  return first;
+  draw();
+  choose(graph.seen[member]);
+  centre(graph.boxes[graph.seen[member]]);
+}
+
+/* ---- moving ---- */
+
+function extent() {
+  return { w: graph.boxes.reduce((m, b) => Math.max(m, b.x + b.w / 2), 1),
+           h: graph.boxes.reduce((m, b) => Math.max(m, b.y + b.h / 2), 1) };
+}
+
+function place() {
+  world.setAttribute("transform", `translate(${left},${top_}) scale(${scale})`);
+  const f = graph.frame;
+  f.setAttribute("x", -left / scale);
+  f.setAttribute("y", -top_ / scale);
+  f.setAttribute("width", canvas.clientWidth / scale);
+  f.setAttribute("height", canvas.clientHeight / scale);
+}
+
+/* All boxes in sight. */
+function fit() {
+  const { w, h } = extent();
+  scale = Math.min(1.4, (canvas.clientWidth - 30) / w, (canvas.clientHeight - 30) / h);
+  left = Math.max(15, (canvas.clientWidth - w * scale) / 2);
+  top_ = 15;
+  place();
+}
+
+/* As much as can be read: all of a small graph, the first boxes of a large one. */
+function begin() {
+  fit();
+  if (scale >= READABLE || !graph.boxes.length) return;
+  scale = READABLE;
+  const first = graph.boxes.reduce((a, b) => b.y < a.y ? b : a), { w } = extent();
+  left = canvas.clientWidth / 2 - (w * scale < canvas.clientWidth ? w / 2 : first.x) * scale;
+  place();
+}
+
+function zoom(factor, x = canvas.clientWidth / 2, y = canvas.clientHeight / 2) {
+  const next = Math.min(4, Math.max(0.02, scale * factor));
+  left = x - (x - left) * next / scale;
+  top_ = y - (y - top_) * next / scale;
+  scale = next;
+  place();
 }
 
 function centre(b) {
@@ -143,39 +146,167 @@ function centre(b) {
   place();
 }
 
+/* Centre a box of which not all is in sight. */
+function bring(b) {
+  const x = b.x * scale + left, y = b.y * scale + top_, w = b.w * scale / 2, h = b.h * scale / 2;
+  if (x - w < 0 || x + w > canvas.clientWidth || y - h < 0 || y + h > canvas.clientHeight) centre(b);
+}
+
+/* ---- what is known of a box ---- */
+
+function leave() {
+  if (chosen !== null && graph && graph.boxes[chosen]) graph.boxes[chosen].element.classList.remove("on");
+  chosen = null;
+  panel.hidden = true;
+}
+
+/* A fused group opens to its operations and its C, a folded one to its boxes. */
+function choose(i) {
+  leave();
+  chosen = i;
+  const b = graph.boxes[i];
+  b.element.classList.add("on");
+  graph.arrows.forEach(([a, c], k) => {
+    const near = a === i || c === i;
+    graph.paths[k].classList.toggle("near", near);
+    graph.paths[k].setAttribute("marker-end", near ? "url(#near)" : "url(#head)");
+  });
+  panel.replaceChildren();
+  panel.hidden = false;
+  const close = element("button", "×", panel, "close");
+  close.setAttribute("aria-label", "close");
+  close.addEventListener("click", leave);
+  element("h2", b.whole || b.label, panel);
+  element("div", b.note, panel, "muted");
+  if (b.line && !b.group) element("div", b.line, panel);
+  if (isMeasured(b)) element("div", `${b.share} % of the time`, panel);
+  if (b.group) {
+    element("button", "unfold", panel).addEventListener("click", () => toggle(i));
+    rows(b.members.map(m => view.boxes[m]).map(m => [m.label, m.note, m.line]));
+  } else if (b.parts && b.parts.length) rows(b.parts);
+  if (b.c) element("pre", b.c, panel);
+  bring(b);
+}
+
+function rows(lines) {
+  const table = element("table", "", panel);
+  for (const line of lines) {
+    const row = element("tr", "", table);
+    line.forEach((text, i) => element("td", text, row, i ? "muted" : ""));
+  }
+}
+
+/* ---- search ---- */
+
+function find() {
+  found = hits(view, search.value);
+  walked = -1;
+  const marked = new Set(found.map(i => graph.seen[i]));
+  graph.boxes.forEach((b, i) => {
+    b.element.classList.toggle("found", marked.has(i));
+    b.mark.classList.toggle("found", marked.has(i));
+  });
+  by("count").textContent = search.value.trim()
+    ? `${found.length} of ${view.boxes.length}` : `${view.boxes.length} boxes`;
+}
+
+/* To the next hit, or back; what it is folded into is chosen. */
+function walk(step) {
+  if (!found.length) return;
+  walked = (walked + step + found.length) % found.length;
+  const i = graph.seen[found[walked]];
+  choose(i);
+  centre(graph.boxes[i]);
+  by("count").textContent = `${walked + 1} of ${found.length}`;
+}
+
+/* ---- keys, mouse, fingers ---- */
+
+/* The box that an arrow key leads to from the chosen one: along arrows, or beside it. */
+function neighbour(key) {
+  const b = graph.boxes[chosen];
+  const side = { ArrowDown: [0, 1], ArrowUp: [1, 0] }[key];
+  const near = side
+    ? graph.arrows.filter(e => e[side[0]] === chosen).map(e => e[side[1]])
+    : graph.boxes.map((_, i) => i).filter(i => Math.abs(graph.boxes[i].y - b.y) < 30 &&
+        (key === "ArrowRight" ? graph.boxes[i].x > b.x : graph.boxes[i].x < b.x));
+  return near.sort((i, j) => Math.abs(graph.boxes[i].x - b.x) - Math.abs(graph.boxes[j].x - b.x))[0];
+}
+
+function key(e) {
+  if (e.target === search || e.ctrlKey || e.metaKey || e.altKey) return;
+  const pan = { ArrowDown: [0, -60], ArrowUp: [0, 60], ArrowRight: [-60, 0], ArrowLeft: [60, 0] }[e.key];
+  if (pan && chosen === null) { left += pan[0]; top_ += pan[1]; place(); }
+  else if (pan) { const i = neighbour(e.key); if (i !== undefined) choose(i); }
+  else if (e.key === "+" || e.key === "=") zoom(1.25);
+  else if (e.key === "-") zoom(0.8);
+  else if (e.key === "0" || e.key === "f") fit();
+  else if (e.key === "/") search.focus();
+  else if (e.key === "n") walk(1);
+  else if (e.key === "N") walk(-1);
+  else if (e.key === "Escape") leave();
+  else if (e.key === "Enter" && chosen !== null) toggle(chosen);
+  else if (e.key === "Enter" && graph.boxes.length) choose(0);
+  else return;
+  e.preventDefault();
+}
+
 canvas.addEventListener("wheel", e => {
   e.preventDefault();
-  const r = canvas.getBoundingClientRect(), x = e.clientX - r.left, y = e.clientY - r.top;
-  const next = Math.min(4, Math.max(0.02, scale * Math.exp(-0.0015 * e.deltaY)));
-  left = x - (x - left) * next / scale;
-  top_ = y - (y - top_) * next / scale;
-  scale = next;
-  place();
+  const r = canvas.getBoundingClientRect();
+  zoom(Math.exp(-0.0015 * e.deltaY), e.clientX - r.left, e.clientY - r.top);
 }, { passive: false });
 
-let held = null;
-canvas.addEventListener("pointerdown", e => { held = { x: e.clientX, y: e.clientY, moved: false }; });
+const held = new Map(); /* pointers on the canvas: one drags, two pinch */
+let moved = false;
+canvas.addEventListener("pointerdown", e => {
+  held.set(e.pointerId, { x: e.clientX, y: e.clientY });
+  if (held.size === 1) moved = false;
+});
 window.addEventListener("pointermove", e => {
-  if (!held) return;
-  const dx = e.clientX - held.x, dy = e.clientY - held.y;
-  if (!held.moved && Math.abs(dx) + Math.abs(dy) < 4) return;
-  held = { x: e.clientX, y: e.clientY, moved: true };
-  left += dx;
-  top_ += dy;
+  const was = held.get(e.pointerId);
+  if (!was) return;
+  const now = { x: e.clientX, y: e.clientY };
+  if (!moved && Math.hypot(now.x - was.x, now.y - was.y) < 4) return;
+  moved = true;
+  if (held.size === 2) {
+    const other = [...held].find(([id]) => id !== e.pointerId)[1], r = canvas.getBoundingClientRect();
+    zoom(Math.hypot(now.x - other.x, now.y - other.y) / Math.max(1, Math.hypot(was.x - other.x, was.y - other.y)),
+         other.x - r.left, other.y - r.top);
+  } else { left += now.x - was.x; top_ += now.y - was.y; place(); }
+  held.set(e.pointerId, now);
   canvas.classList.add("drag");
+});
+function release(e) {
+  const box = held.has(e.pointerId) && !moved && e.target.closest && e.target.closest(".box");
+  if (box) choose(Number(box.dataset.box));
+  held.delete(e.pointerId);
+  if (!held.size) canvas.classList.remove("drag");
+}
+window.addEventListener("pointerup", release);
+window.addEventListener("pointercancel", e => held.delete(e.pointerId));
+canvas.addEventListener("dblclick", e => {
+  const box = e.target.closest(".box");
+  if (box) toggle(Number(box.dataset.box));
+});
+map.addEventListener("pointerdown", e => {
+  const p = new DOMPoint(e.clientX, e.clientY).matrixTransform(map.getScreenCTM().inverse());
+  left = canvas.clientWidth / 2 - p.x * scale;
+  top_ = canvas.clientHeight / 2 - p.y * scale;
   place();
 });
-window.addEventListener("pointerup", e => {
-  const box = held && !held.moved && e.target.closest && e.target.closest(".box");
-  if (box) choose(Number(box.dataset.box));
-  held = null;
-  canvas.classList.remove("drag");
-});
+window.addEventListener("keydown", key);
+window.addEventListener("resize", () => place());
 search.addEventListener("input", find);
 search.addEventListener("keydown", e => {
-  if (e.key === "Enter") { const b = find(); if (b) centre(b); }
+  if (e.key === "Enter") walk(e.shiftKey ? -1 : 1);
+  else if (e.key === "Escape") { search.value = ""; find(); search.blur(); }
 });
-document.getElementById("fit").addEventListener("click", fit);
-VIEWS.forEach((v, i) =>
-  element("button", v.title, document.getElementById("tabs")).addEventListener("click", () => show(i)));
+by("fit").addEventListener("click", fit);
+by("theme").addEventListener("click", () => {
+  const dark = getComputedStyle(document.documentElement).colorScheme === "dark";
+  document.documentElement.style.colorScheme = dark ? "light" : "dark";
+});
+VIEWS.forEach((v, i) => element("button", v.title, by("tabs")).addEventListener("click", () => show(i)));
+LEVELS.forEach(l => element("button", l, by("levels")).addEventListener("click", () => relevel(l)));
 if (VIEWS.length) show(0);

@@ -1,7 +1,8 @@
 """Views of graphs as text: an SVG, or a page with all views that needs nothing else.
 
-The page's look and behaviour are in ckernels/pictures/, with the layout library dagre (MIT), which
-places graphs of up to 120 boxes; larger ones keep the places that picture.py gave them.
+The page's look and behaviour are in ckernels/pictures/, with the layout library dagre (MIT). Graphs
+of more than 120 boxes are shown folded by the user's lines or functions; more than 600 boxes
+unfolded at once keep the places that picture.py gave them.
 """
 
 import html
@@ -20,21 +21,37 @@ def read(name):
         return f.read()
 
 
+class Page(str):
+    """The text of a page; a notebook shows the page itself."""
+
+    __slots__ = ()
+
+    def _repr_html_(self):
+        return (
+            f'<iframe srcdoc="{html.escape(self)}" style="width: 100%; height: 560px; '
+            'border: 1px solid #ccc"></iframe>'
+        )
+
+
 def page(what, title):
-    """One self-contained HTML file, as text."""
-    data = [{"title": v.title, "boxes": v.boxes, "arrows": v.arrows} for v in views(what)]
+    """One self-contained HTML file, as a Page."""
+    data = [
+        {"title": v.title, "boxes": v.boxes, "arrows": v.arrows, "sources": v.sources}
+        for v in views(what)
+    ]
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     parts = {
         "@title@": html.escape(title),
         "@style@": read("page.css"),
         "@dagre@": read("dagre.min.js"),
+        "@fold@": read("fold.js"),
         "@script@": read("page.js"),
         "@data@": text,
     }
     out = read("page.html")
     for hole, part in parts.items():
         out = out.replace(hole, part, 1)
-    return out
+    return Page(out)
 
 
 def svg(view, scale=1.0):

@@ -5,12 +5,15 @@ or a page, is in pages.py. Functions in pieces, and functions never called, have
 view: no plan is made for a picture.
 """
 
+import linecache
+
 from ..base.errors import CKernelsError
 from ..graph.printing import location
 from ..graph.shapes import show
 from ..graph.walk import toposort
 from ..plan.instructions import flatten
 
+SHOWN = 48  # characters of a line
 GAP, LAYER = 18, 46  # pixels between boxes side by side, and between layers
 SWEEPS = 4
 
@@ -21,10 +24,15 @@ class Picture:
 
     def __init__(self, title):
         self.title, self.boxes, self.arrows = title, [], []
+        self.sources = {}  # the text of each line of the user's program
 
     def box(self, label, note="", line=None, kind="op", **more):
         """The number of a new box."""
-        label = label if len(label) <= 34 else label[:33] + "…"
+        if len(label) > 34:
+            more["whole"], label = label, label[:33] + "…"
+        if line and location(line) not in self.sources:
+            text = " ".join(linecache.getline(line[0], line[1]).split())
+            self.sources[location(line)] = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
         width = max(56, 7.2 * max(len(label), 0.8 * len(note)) + 18)
         self.boxes.append(
             {

@@ -2,16 +2,20 @@
 
 import html
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
+import types
 
 import numpy as np
 import pytest
 
 import ckernels as K
 import ckernels.errors
-from ckernels.runtime import picture
+from ckernels.graph.printing import location
+from ckernels.runtime import pages, picture
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -109,8 +113,33 @@ def test_files_and_notebooks(trained, tmp_path):
     assert image.read_text().startswith("<svg") and "weights" in image.read_text()
     shown = trained._repr_html_()
     assert "<svg" in shown and html.escape(trained.steps()[0]) in shown
-    with pytest.raises(ValueError, match=r"\.html and \.svg"):
-        K.draw(trained, tmp_path / "graph.png")
+    with pytest.raises(ValueError, match=r"\.html, \.svg, \.png and \.pdf"):
+        K.draw(trained, tmp_path / "graph.tiff")
+
+
+@pytest.mark.parametrize("kind, magic", [("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_other_kinds_of_files(trained, tmp_path, kind, magic):
+    path = tmp_path / f"graph.{kind}"
+    try:
+        import cairosvg  # noqa: F401
+    except (ImportError, OSError):
+        with pytest.raises(ckernels.errors.NotSupported, match="pip install cairosvg"):
+            K.draw(trained, path)
+        return
+    K.draw(trained, path)
+    assert path.read_bytes().startswith(magic)
+
+
+def test_lines_of_notebooks_are_named_by_their_cells(monkeypatch):
+    """IPython keeps which file stands for which cell."""
+    cells = {"/tmp/ipykernel_1/2.py": 7}
+    shell = types.SimpleNamespace(compile=types.SimpleNamespace(_filename_map=cells))
+    ipython = types.SimpleNamespace(get_ipython=lambda: shell)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    assert location(("/tmp/ipykernel_1/2.py", 3, "<module>")) == "In [7]:3"
+    assert location(("/tmp/model.py", 3, "build")) == "/tmp/model.py:3 (in build)"
+    shell = None
+    assert location(("/tmp/ipykernel_1/2.py", 3, "<module>")) == "/tmp/ipykernel_1/2.py:3"
 
 
 # Clicks the first kernel, searches, changes the view; what was seen ends up in the title.
@@ -125,12 +154,19 @@ window.addEventListener("load", () => {
   seen.panel = document.getElementById("panel").textContent;
   search.value = "TANH";
   search.dispatchEvent(new Event("input"));
-  seen.found = document.querySelectorAll(".found").length;
+  seen.found = document.querySelectorAll(".box.found").length;
+  search.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  search.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  seen.walked = document.getElementById("count").textContent;
+  document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+  seen.closed = document.getElementById("panel").hidden;
   const before = world.getAttribute("transform");
   canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: -200, bubbles: true, cancelable: true }));
   seen.zoomed = world.getAttribute("transform") !== before;
-  const tabs = document.querySelectorAll("nav button");
+  const tabs = document.querySelectorAll("#tabs button");
   tabs[tabs.length - 1].dispatchEvent(new MouseEvent("click"));
+  seen.folded = document.querySelectorAll(".box").length;
+  [...document.querySelectorAll("#levels button")].pop().dispatchEvent(new MouseEvent("click"));
   seen.written = document.querySelectorAll(".box").length;
   document.title = JSON.stringify({ ...seen, complaints });
 });
@@ -168,6 +204,7 @@ def test_a_browser_shows_kernels_and_their_c(trained, tmp_path):
     assert seen["boxes"] == len(views[0].boxes) and seen["written"] == len(views[-1].boxes)
     assert "int k_" in seen["panel"] and "test_draw.py" in seen["panel"]
     assert seen["found"] >= 1 and seen["zoomed"]
+    assert seen["walked"].startswith(("1 of ", "2 of ")) and seen["closed"]
 
 
 @browser
@@ -179,7 +216,8 @@ def test_a_browser_shows_2000_boxes(tmp_path):
         a, b = (pool[-1 - int(k)] for k in rng.integers(0, min(len(pool), 40), 2))
         pool.append(K.tanh(a) + b * 0.5 if rng.uniform() < 0.5 else K.exp(a) * b)
     seen = browse(K.draw(pool[-40:]), tmp_path)
-    assert seen["complaints"] == [] and seen["boxes"] >= 2000 and seen["found"] > 100
+    assert seen["complaints"] == [] and seen["written"] >= 2000
+    assert seen["folded"] < 120 and seen["walked"].startswith("2 of ")
 
 
 def test_a_function_whose_last_call_failed_is_drawn_as_written():
@@ -197,3 +235,81 @@ def test_a_function_from_a_stored_plan_shows_its_c():
         f([np.ones((2, 3))])
         kernels = next(v for v in data_of(K.draw(f)) if v["title"] == "as kernels")
         assert "int k_" in str(kernels)
+
+
+# ---- folding, in Node ----------------------------------------------------------------------------
+
+FOLD = os.path.join(os.path.dirname(pages.__file__), "..", "pictures", "fold.js")
+
+
+def fold(code, view):
+    """What a line of JavaScript gives for a view, whose name is `view`."""
+    program = (
+        f"const fold = require({json.dumps(FOLD)}); const view = {json.dumps(view)};"
+        f"console.log(JSON.stringify({code}))"
+    )
+    done = subprocess.run(["node", "-e", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def some_view():
+    """Two calls of one function of two lines, one after the other, then a line of its own."""
+    lines = ["m.py:1 (in f)", "m.py:2 (in f)", "m.py:1 (in f)", "m.py:2 (in f)", "m.py:9", "m.py:9"]
+    boxes = [
+        {"label": f"op{i}", "note": "float32", "line": line, "kind": "op", "w": 60, "h": 34}
+        for i, line in enumerate(lines)
+    ]
+    boxes[2]["parts"] = [["rsqrt", "float32", "m.py:3 (in f)"]]
+    boxes.append({"label": "w", "note": "", "line": "", "kind": "leaf", "w": 60, "h": 34})
+    return {"boxes": boxes, "arrows": [[0, 1], [1, 2], [2, 3], [3, 4], [6, 4]], "sources": {}}
+
+
+needs_node = pytest.mark.skipif(not shutil.which("node"), reason="there is no Node")
+
+
+@needs_node
+@pytest.mark.parametrize(
+    "level, boxes, arrows",
+    [
+        ("functions", 2, 1),  # f, and line 9 with w, which it reads
+        ("lines", 3, 3),  # line 1 and line 2 read each other
+        ("pieces", 6, 4),  # w is in the piece of line 9 that reads it
+        ("all", 7, 5),
+    ],
+)
+def test_folding_by_functions_lines_and_pieces(level, boxes, arrows):
+    seen = fold(f"fold.visible(view, '{level}', new Set())", some_view())
+    assert (len(seen["boxes"]), len(seen["arrows"])) == (boxes, arrows)
+    members = sorted(m for b in seen["boxes"] for m in b["members"])
+    assert members == list(range(7))  # each box is shown by one
+    assert all(i in seen["boxes"][at]["members"] for i, at in enumerate(seen["seen"]))
+
+
+@needs_node
+def test_an_unfolded_group_shows_the_next_level():
+    seen = fold("fold.visible(view, 'functions', new Set(['functions0']))", some_view())
+    assert [b["note"] for b in seen["boxes"] if b.get("group")] == ["2 boxes"] * 2 + ["3 boxes"]
+
+
+@needs_node
+def test_search_looks_inside_kernels_and_at_all_lines():
+    view = some_view()
+    assert fold("fold.hits(view, 'RSQRT m.py:3')", view) == [2]
+    assert fold("fold.hits(view, 'm.py:9 op')", view) == [4, 5]
+    assert fold("fold.hits(view, '  ')", view) == fold("fold.hits(view, 'nothing')", view) == []
+
+
+@needs_node
+def test_small_views_are_read_unfolded():
+    assert fold("fold.firstLevel(view)", some_view()) == "all"
+    view = some_view()
+    view["boxes"] = view["boxes"][:2] * 100
+    view["arrows"] = []
+    assert fold("fold.firstLevel(view)", view) == "lines"
+
+
+def test_a_page_in_a_notebook_shows_itself(trained):
+    page = K.draw(trained)
+    assert page._repr_html_().startswith("<iframe srcdoc=") and isinstance(page, str)
+    assert html.unescape(re.search('srcdoc="(.*?)"', page._repr_html_(), re.S)[1]) == page
