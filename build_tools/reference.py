@@ -16,7 +16,7 @@ TOPICS = (  # of the K functions: title, files of ckernels/api
     ("Shapes", "shape"),
     ("Indexing", "indexing"),
     ("Linear algebra", "linalg decompositions matrices"),
-    ("Neural networks", "nn losses conv pool ctc"),
+    ("Neural networks", "nn losses conv pool ctc attention"),
     ("Order", "sorting"),
     ("Random tensors", "random randomstreams"),
     ("Scans, branches, checks", "scan scan_step rnn learning_phase control"),

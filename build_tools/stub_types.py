@@ -73,6 +73,7 @@ OF_PARAMETER = {
     "e": "float", "floatx": "str", "intx": "str", "prefix": "str",
     "folder": "str | PathLike[str]", "shapes": "Any", "batch": "int", "examples": "Any",
     "calls": "int", "ulps": "float",
+    "query": "TensorLike", "key": "TensorLike", "is_causal": "bool", "dropout": "TensorLike",
     # of methods
     "a_min": "TensorLike", "a_max": "TensorLike", "L": "float", "repeats": "TensorLike",
     "other": "TensorLike", "session": "Any",
@@ -95,6 +96,8 @@ OF_FUNCTION = {
     "random_normal_variable.mean": "float",
     "mode": "str",
     "explain.function": "Function",
+    "scaled_dot_product_attention.value": "TensorLike",
+    "scaled_dot_product_attention.scale": "TensorLike",
     "c_op.inputs": "Any",
     "cumsum.axis": "int",
     "export.f": "Any",

@@ -1192,6 +1192,20 @@ def round(x: TensorLike) -> Tensor:
 def rsqrt(x: TensorLike) -> Tensor:
     """1 / sqrt(x)."""
 
+def scaled_dot_product_attention(
+    query: TensorLike,
+    key: TensorLike,
+    value: TensorLike,
+    mask: TensorLike | None = None,
+    bias: TensorLike | None = None,
+    is_causal: bool = False,
+    scale: TensorLike | None = None,
+    dropout: TensorLike = 0.0,
+    seed: int | None = None,
+) -> Tensor:
+    """softmax(query @ key.T * scale + bias) @ value over the last two axes (Vaswani et al.
+    2017)."""
+
 def scan(
     function: Callable[..., Any] | None = None,
     sequences: Any = None,

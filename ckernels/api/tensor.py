@@ -114,7 +114,7 @@ class Tensor(ArrayProtocol, Methods):
     @property
     def shape(self):
         """The symbolic shape, an int64 vector; `x.shape[0]` is a scalar tensor."""
-        return Sizes(ops.shape(self.node), self.node.shape)
+        return ShapeVector(ops.shape(self.node), self.node.shape)
 
     def __array__(self, dtype=None, copy=None):
         raise UsageError(
@@ -173,7 +173,7 @@ def comparable(other):
     return isinstance(other, _VALUES) and not isinstance(other, (str, bytes))
 
 
-class Sizes(Tensor):
+class ShapeVector(Tensor):
     """The symbolic shape of a tensor, which answers as TensorFlow's did: `x.shape.as_list()`, and
     `x.shape[1].value`, which are None where a size is known in a call only."""
 
@@ -199,13 +199,13 @@ class Sizes(Tensor):
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
             found.value = self.sizes[key]
         elif isinstance(key, slice) and all(_plain(k) for k in (key.start, key.stop, key.step)):
-            part = Sizes(found.node, self.sizes[key])
+            part = ShapeVector(found.node, self.sizes[key])
             part._subtensor = found._subtensor
             return part
         return found
 
     def __copy__(self):
-        return Sizes(self.node, self.sizes)
+        return ShapeVector(self.node, self.sizes)
 
 
 def _plain(k):

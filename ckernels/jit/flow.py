@@ -20,7 +20,7 @@ from .turns import (
     UNSET,
     Before,
     InNumPy,
-    Short,
+    TooFewTurns,
     Turns,
     cells_of,
     contents,
@@ -149,8 +149,8 @@ class Flow:
             raise
         except Exception as problem:  # of placeholders: whether it is real the turns will tell
             before.undo()
-            first = turns.differs and not isinstance(problem, Short)
-            if not first and not isinstance(problem, Short):
+            first = turns.differs and not isinstance(problem, TooFewTurns)
+            if not first and not isinstance(problem, TooFewTurns):
                 trace.reasons[body.__code__] = str(problem).split("\n")[0]
             raise NotOne(first) from problem
 

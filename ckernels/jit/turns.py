@@ -233,7 +233,7 @@ class InNumPy(Untraceable):
     """A loop that NumPy takes sooner than a trace of it, turn by turn."""
 
 
-class Short(Exception):
+class TooFewTurns(Exception):
     """A loop that makes few arrays in all its turns."""
 
 
@@ -251,8 +251,8 @@ class Turns:
                 self.arrays[id(array)] = array
 
     def take(self, most):
-        """Make the scan, and let names and arrays hold what it leaves. Short, if a turn makes at
-        most so many arrays."""
+        """Make the scan, and let names and arrays hold what it leaves. TooFewTurns, if a turn makes
+        at most so many arrays."""
         for _ in range(ATTEMPTS):
             if self.attempt(most):
                 return
@@ -276,7 +276,7 @@ class Turns:
             settled = self.settle(before, after)
             if settled:
                 if trace.count - before.count <= most and trace.scans == scans:
-                    raise Short
+                    raise TooFewTurns
                 self.end(before, after, condition, turn)
         finally:
             trace.inside.pop()
