@@ -29,6 +29,7 @@ FILES = {
     "export/test_examples.py": "models that train in C, whole",
     "export/test_machines.py": "whole exports on other processors",
     "export/test_programs.py": "whole exports, compiled and run",
+    "numpy/test_probes.py": "promotion and edges through the whole room",
     "numpy/test_coverage.py": "all rows, against what NumPy lets others intercept",
     "numpy/rows/test_functions.py": "rows of functions, of all subjects",
     "ops/test_c_expressions.py": "the C of every op",
