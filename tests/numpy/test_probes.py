@@ -14,8 +14,8 @@ from ckernels.base.config import config
 
 DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
           "float16", "float32", "float64", "complex64", "complex128"]  # fmt: skip
-UNARY = """absolute fabs sign square sqrt cbrt reciprocal exp exp2 expm1 log log2 log10 log1p sin cos
-tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh floor ceil trunc rint negative
+UNARY = """absolute fabs sign square sqrt cbrt reciprocal exp exp2 expm1 log log2 log10 log1p sin
+cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh floor ceil trunc rint negative
 positive invert logical_not isnan isinf isfinite signbit conjugate""".split()
 BINARY = """add subtract multiply true_divide floor_divide remainder fmod power float_power maximum
 minimum fmax fmin arctan2 hypot copysign logaddexp equal less greater_equal logical_and bitwise_xor
@@ -108,7 +108,7 @@ def expressions(np):
                 f.mean(), i.mean(), np.concatenate([i, b]), np.stack([f[:10], i]), np.clip(i, 0, 5),
                 np.clip(f, 0.1, 1), np.linspace(0, 1, 5) * np.asarray(np.float32(1)), i << 1, i >> 9,
                 i & 3, ~b, ~i, abs(i), divmod(x[:10], 3)[1], x.max(), np.minimum(x, 1),
-                np.sort(x), np.argmax(x), np.cumsum(i), np.cumsum(b), i.prod(), x.round(1),
+                np.sort(x[3:]), np.argmax(x), np.cumsum(i), np.cumsum(b), i.prod(), x.round(1),
                 np.round(f), i.astype("float16") / 3, x.astype("float32").sum(),
                 np.dot(i, i), np.dot(f[:10], i), np.outer(b, i)[3], x[::-1], x[3:] * i,
                 np.maximum.accumulate(x[:10]) if hasattr(np.maximum, "nin") else x)  # fmt: skip
