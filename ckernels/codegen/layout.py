@@ -136,3 +136,23 @@ def collapse(sizes, rows):
                 del r[k + 1]
         k -= 1
     return tuple(sizes), [tuple(r) for r in rows]
+
+
+def as_pairs(layout):
+    """A complex layout as one of floats, with an axis of two more."""
+    dtype = "float32" if layout.dtype == "complex64" else "float64"
+    return Layout(
+        layout.buffer,
+        (*layout.shape, 2),
+        (*(2 * s for s in layout.strides), 1),
+        dtype,
+        2 * layout.offset,
+    )
+
+
+def part_of_pairs(layout, which):
+    """The real (0) or imaginary (1) parts of a complex layout, as one of floats."""
+    pairs = as_pairs(layout)
+    empty = any(n == 0 for n in layout.shape)  # then no place behind the end of the buffer
+    offset = pairs.offset if empty else pairs.offset + which
+    return replace(pairs, shape=layout.shape, strides=pairs.strides[:-1], offset=offset)

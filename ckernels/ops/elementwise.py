@@ -372,7 +372,7 @@ deg2rad = _scaled("deg2rad", np.pi / 180, "Degrees to radians.")
 rad2deg = _scaled("rad2deg", 180 / np.pi, "Radians to degrees.")
 
 
-# --- complex: through the oracle; real tensors never reach these ops --------------------------
+# --- complex: rewrite/pairs.py has the parts; real tensors never reach these ops --------------
 # The cotangent of x + iy is the slope by x plus i times the slope by y, so that of z through a
 # function f with a complex derivative is g conj(f'(z)): autodiff/accumulate.py has it from the rule
 # of real numbers. The functions of the parts have rules of their own, which are these.

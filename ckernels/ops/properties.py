@@ -83,7 +83,7 @@ def declare():
 
 
 NO_FLOATS = "its results are no floats: nothing flows back"
-COMPLEX = "complex numbers run in NumPy"
+COMPLEX = "of complex numbers, which rewrites turn into pairs"
 LATE = "made by rewrites, when gradients have been taken and graphs batched"
 RAGGED = "data decides its size, or it is one: a batch of them would be ragged"
 STATES = "each stream has a state of its own; a batch of draws is one larger draw"
@@ -100,7 +100,8 @@ WITHOUT = {
                          "left_shift", "right_shift", "isnan", "isinf", "isfinite", "any", "all",
                          "argmax", "argmin", "signbit", "exponent", "gcd", "bit_count"), NO_FLOATS),
         **dict.fromkeys(("moment2", "ifelse", "either", "first_equal", "attention",
-                         "attention_grad"), LATE),
+                         "attention_grad", "real_part", "imag_part", "complex_of", "zero_part"),
+                        LATE),
         **dict.fromkeys(("qr_full", "eig"),
                         "its full or complex factors are not differentiable in general"),
         "unknown_slope": "it stands for a derivative that has no formula",
@@ -117,7 +118,7 @@ WITHOUT = {
                         "integers by tables: rows would need tables of their own"),
         **dict.fromkeys(("py_op", "c_op"), OWN), "lstsq": "LAPACK takes one system at a time",
         **dict.fromkeys(("ifelse", "either", "fitted_mask", "first_equal", "attention",
-                         "attention_grad"), LATE)},
+                         "attention_grad", "real_part", "imag_part", "complex_of"), LATE)},
     "lowering": {
         **dict.fromkeys(("inverse", "cofactors", "cofactors_along", "det", "solve", "eigh", "svd",
                          "qr", "pinv", "svd_full", "qr_full", "lstsq", "expm", "slogdet", "eig",

@@ -14,7 +14,7 @@ from dataclasses import replace
 from .. import compiler
 from ..base import dtypes
 from ..base.errors import CompilerMissing
-from ..codegen.layout import Layout, contiguous_strides, fresh, view
+from ..codegen.layout import as_pairs, contiguous_strides, fresh, part_of_pairs, view
 from ..codegen.lower import Lowering
 from ..graph.folding import of_sizes
 from ..graph.node import make
@@ -36,7 +36,7 @@ from .records import GemmDims, WindowDims
 from .stores import Stores, added_first, key_of
 from .template import OracleCall, SizedConstant
 
-JOINED = ("concatenate", "set_slice")  # others may write parts of them before they are emitted
+JOINED = ("concatenate", "set_slice", "complex_of")  # others may write parts of them before
 RESHAPES, LOWERINGS = having("reshapes"), rules("lowering")
 
 
@@ -243,6 +243,8 @@ class Binder(Products):
             return self.layout(self.stores[key])
         if key in self.parts:
             whole, slices, lacks = self.parts[key]
+            if whole.op.name == "complex_of":
+                return part_of_pairs(self.target(whole), slices)
             return without(part(self.target(whole), slices), lacks)
         dtype, shape = self.type_of(node, index)
         order = self.orders.of.get(key)
@@ -276,6 +278,12 @@ class Binder(Products):
         users = consumers(self.order)
         kept = {root.uid for _, root in self.ends}
         for node in self.order:
+            if node.op.name == "complex_of":
+                for k, x in enumerate(node.inputs):
+                    alone = users[x.uid] == [node] and node.inputs.count(x) == 1
+                    if x.uid in self.home and x.uid not in kept and alone:
+                        self.parts[x.uid] = (node, k, ())
+                continue
             if node.op.name != "concatenate" or dtypes.is_complex(node.dtype):
                 continue
             axis, start = node.attrs["axis"], 0
@@ -571,15 +579,3 @@ def constant_of(node):
     if node.op.name == "extent" and type(node.attrs["size"]) is Size:
         return SizedConstant(node.dtype, (), [node.attrs["size"]])
     return node.op.oracle(node.attrs)
-
-
-def as_pairs(layout):
-    """A complex layout as one of floats, with an axis of two more."""
-    dtype = "float32" if layout.dtype == "complex64" else "float64"
-    return Layout(
-        layout.buffer,
-        (*layout.shape, 2),
-        (*(2 * s for s in layout.strides), 1),
-        dtype,
-        2 * layout.offset,
-    )

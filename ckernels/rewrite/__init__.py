@@ -17,6 +17,7 @@ from . import (
     channels,
     factors,
     masks,
+    pairs,
     parts,
     reductions,
     specialise,
@@ -87,6 +88,7 @@ def optimise(roots, exclude=None, include=None, trace=None, refused=None):
         return attention_blocks(nodes, refused=refused) if by_blocks else nodes
 
     settled = {}
+    roots = pairs.split(roots)
     early = _first(roots, first, second, trace, settled)
     order = toposort(early)
     if not scans.wanted(order) and all(n.op.name != "choose" for n in order):

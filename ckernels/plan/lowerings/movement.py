@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...base import dtypes
-from ...codegen.layout import contiguous_strides, fresh
+from ...codegen.layout import contiguous_strides, fresh, part_of_pairs
 from ...codegen.lower import Lowering
 from ...graph.node import make
 from ...graph.op import having, register_rules
@@ -137,6 +137,30 @@ def concatenate(binder, node):
         if source != part(target, slices):  # else it was computed there
             copy(binder, node, source, part(target, slices))
         start = stop
+    return True
+
+
+def part_of_complex(which):
+    """real_part and imag_part: the floats of a complex layout; copied where somebody takes it."""
+
+    def lowering(binder, node):
+        shown = part_of_pairs(binder.layout(node.inputs[0]), which)
+        if node.uid in binder.assigned or node.uid in binder.parts:
+            copy(binder, node, shown, placed(binder, node))
+        else:
+            binder.layouts[node.uid] = shown
+        return True
+
+    return lowering
+
+
+def complex_of(binder, node):
+    sources = [binder.layout(x) for x in node.inputs]
+    target = placed(binder, node)
+    for which, source in enumerate(sources):
+        there = part_of_pairs(target, which)
+        if source != there:  # else it was computed there
+            copy(binder, node, source, there)
     return True
 
 
@@ -381,6 +405,9 @@ register_rules(
     {
         "again": again,
         "concatenate": concatenate,
+        "real_part": part_of_complex(0),
+        "imag_part": part_of_complex(1),
+        "complex_of": complex_of,
         "pack": pack,
         "pad": pad,
         "diagonal": diagonal,
