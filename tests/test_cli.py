@@ -99,8 +99,12 @@ def test_clear(run, filled, monkeypatch):
     (directory / "mine.txt").write_text("not yours")
     monkeypatch.setattr("builtins.input", lambda prompt: "n")
     assert run("clear")[0] == 1 and len(list(directory.glob("*.so"))) == 3
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    assert run("clear", "--older-than", "30d")[0] == 0  # nothing is that old: nobody is asked
     os.utime(directory / f"{keys[0]}.so", (0, 0))
-    status, text = run("clear", "--older-than", "30", "--yes")
+    assert run("clear", "--older-than", "30d")[0] == 1 and len(list(directory.glob("*.so"))) == 3
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)  # as cron has it
+    status, text = run("clear", "--older-than", "30d")
     assert status == 0 and text.startswith("1 kernel and 0 plans deleted, ")
     assert "2 kernels kept" in text
     assert not (directory / f"{keys[0]}.so").exists()

@@ -5,8 +5,31 @@ built from the same sources is asked by `plan/agreement.py`; what to do without 
 `runtime/function.py`.
 """
 
+import os
+import warnings
+
+from .errors import CKernelsWarning
+
 runtime, problem = None, None
 try:
     from .. import _runtime as runtime  # noqa: F401
 except ImportError as error:  # installed without a compiler
     problem = error
+
+
+def check_threads(environment=os.environ):
+    """Warn where a variable that OpenMP reads says no number of threads: the runtime ignores it."""
+    for name in ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT"):
+        text = environment.get(name, "").strip()
+        first = text.partition(",")[0].strip()  # a list has a number per level of nesting
+        if text and not (first.isdecimal() and int(first) > 0):
+            warnings.warn(
+                f"{name}={text} says no number of threads, which is 1 or more (or a list, of which "
+                "the first counts): it is ignored",
+                CKernelsWarning,
+                stacklevel=2,
+            )
+
+
+if runtime is not None:
+    check_threads()

@@ -90,7 +90,7 @@ def cache_parser():
         "clear",
         "delete the kernels; safe while other processes run",
         "kernels:clear",
-        "Says what it removed.",
+        "Says what it removed. Asks first; with --older-than only at a terminal.",
     )
     child.add_argument(
         "--older-than",

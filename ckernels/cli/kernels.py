@@ -218,7 +218,8 @@ def clear(arguments):
         for suffix in ("so", "plan")
     )
     what = f"{counted(len(kernels), 'kernel')} and {counted(len(plans), 'plan')}"
-    if not arguments.yes:
+    alone = sys.stdin is None or not sys.stdin.isatty()  # a cron job: nobody can be asked
+    if (kernels or plans or limit is None) and not (arguments.yes or limit is not None and alone):
         try:
             answer = input(f"Delete {what} in {store.directory}? [y/N] ")
         except EOFError:  # stdin is closed: nobody can answer

@@ -24,7 +24,7 @@ def detect_number_of_threads():
 def _wanted():
     for name in ("NUMEXPR_NUM_THREADS", "OMP_NUM_THREADS"):
         if os.environ.get(name):
-            return int(os.environ[name])
+            return int(os.environ[name].partition(",")[0])  # OpenMP's is a list, maybe
     if os.environ.get("NUMEXPR_MAX_THREADS"):
         return MAX_THREADS
     return min(detect_number_of_cores(), MAX_THREADS)

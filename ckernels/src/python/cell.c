@@ -98,9 +98,40 @@ static int wait_for(ck_cell *cell, unsigned long self)
     return PyErr_CheckSignals();
 }
 
+static int64_t patience = 30LL * 1000 * 1000 * 1000;        /* ns of waiting, then a warning */
+
+PyObject *ck_cells_patience(PyObject *module, PyObject *seconds)
+{
+    (void)module;
+    double before = patience / 1e9, now = PyFloat_AsDouble(seconds);
+    if (PyErr_Occurred())
+        return NULL;
+    patience = (int64_t)(now * 1e9);
+    return PyFloat_FromDouble(before);
+}
+
+/* Warn once a call has waited for long; *since: when it began to, 0: not yet, -1: warned. */
+static int impatient(int64_t *since)
+{
+    if (!*since)
+        *since = ck_now();
+    if (*since < 0 || ck_now() - *since < patience)
+        return 0;
+    *since = -1;
+    PyObject *errors = PyImport_ImportModule("ckernels.base.errors");
+    PyObject *kind = errors ? PyObject_GetAttrString(errors, "CKernelsWarning") : NULL;
+    int done = kind ? PyErr_WarnFormat(kind, 1, "this call has waited for %d s for a variable that "
+        "a call in another thread is updating, and waits on. A call holds the variables that it "
+        "updates until it ends: if a Python operation (py_op) of that call waits for this thread, "
+        "both wait for ever", (int)(patience / 1000000000)) : -1;
+    Py_XDECREF(kind);
+    Py_XDECREF(errors);
+    return done;
+}
+
 /* 1: all cells are held. 0: had to wait, nothing is held, values may have changed: look at them
-   again and come back. -1: exception. */
-int ck_lock(ck_cell *const *cells, const char *updates, Py_ssize_t n)
+   again and come back. -1: exception. *since: 0 at first. */
+int ck_lock(ck_cell *const *cells, const char *updates, Py_ssize_t n, int64_t *since)
 {
     unsigned long self = PyThread_get_thread_ident();
     int nested = 0;
@@ -112,7 +143,7 @@ int ck_lock(ck_cell *const *cells, const char *updates, Py_ssize_t n)
         return -1;
     }
     if (busy)
-        return wait_for(busy, self) < 0 ? -1 : 0;
+        return impatient(since) < 0 || wait_for(busy, self) < 0 ? -1 : 0;
     for (Py_ssize_t i = 0; i < n; i++) {
         __atomic_store_n(&cells[i]->owner, self, __ATOMIC_RELAXED);
         cells[i]->generation = generation;
@@ -316,6 +347,7 @@ PyObject *ck_cells_hold(PyObject *module, PyObject *args)
     (void)module;
     PyObject *tuple;
     int whether, held = 0;
+    int64_t since = 0;
     if (!PyArg_ParseTuple(args, "Op:hold", &tuple, &whether))
         return NULL;
     ck_cell **cells = cells_of(tuple);
@@ -324,7 +356,7 @@ PyObject *ck_cells_hold(PyObject *module, PyObject *args)
     if (cells && !updates)
         PyErr_NoMemory();
     if (updates && whether)
-        while ((held = ck_lock(cells, updates, n)) == 0)
+        while ((held = ck_lock(cells, updates, n, &since)) == 0)
             ;
     if (updates && !whether)
         ck_unlock(cells, updates, n);

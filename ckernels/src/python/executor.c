@@ -355,8 +355,9 @@ static PyObject *invoke(ck_function *fn, PyArrayObject *const *arrays)
 {
     PyObject *instead, *result;
     ck_plan *plan = ck_find_plan(fn, arrays, &instead);
+    int64_t since = 0;
     for (int held = !fn->n_locked; plan && !held;) {
-        held = ck_lock(fn->cells, fn->updates, fn->n_locked);
+        held = ck_lock(fn->cells, fn->updates, fn->n_locked, &since);
         if (held <= 0)
             Py_CLEAR(plan);
         if (held == 0)                       /* waited: a variable may have another shape now */

@@ -147,6 +147,8 @@ static PyMethodDef methods[] = {
      "values(cells) -> list of their arrays, all read at one moment. cells: a tuple."},
     {"assign", ck_cells_assign, METH_VARARGS,
      "assign(cells, arrays): copy the arrays in as new values, all at one moment. Two tuples."},
+    {"patience", ck_cells_patience, METH_O,
+     "patience(seconds) -> those before: how long a call waits for a variable until it warns."},
     {"hold", ck_cells_hold, METH_VARARGS,
      "hold(cells, True): wait for functions that update them, and have later ones wait, until\n"
      "hold(cells, False) in the same thread. Reading and set() wait for nobody."},

@@ -109,11 +109,12 @@ typedef struct {
 extern PyTypeObject *ck_cell_type;
 extern PyType_Spec ck_cell_spec;
 int ck_cells_ready(void);
-int ck_lock(ck_cell *const *cells, const char *updates, Py_ssize_t n);
+int ck_lock(ck_cell *const *cells, const char *updates, Py_ssize_t n, int64_t *since);
 void ck_unlock(ck_cell *const *cells, const char *updates, Py_ssize_t n);
 PyObject *ck_cells_values(PyObject *module, PyObject *tuple);
 PyObject *ck_cells_assign(PyObject *module, PyObject *args);
 PyObject *ck_cells_hold(PyObject *module, PyObject *args);
+PyObject *ck_cells_patience(PyObject *module, PyObject *seconds);
 PyArrayObject *ck_cell_next(ck_cell *cell, const ck_spec *spec);
 PyArrayObject *ck_cell_kept(ck_cell *cell, const ck_spec *spec, int held);
 PyArrayObject *ck_cell_swap(ck_cell *cell, PyArrayObject *value, int64_t layout);

@@ -7,11 +7,13 @@ import os
 import signal
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
 
 runtime = pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
+from ckernels.base.errors import CKernelsWarning  # noqa: E402
 from src.handmade import (  # noqa: E402
     CELL,
     INPUT,
@@ -295,6 +297,39 @@ def test_crossed_nested_updates_raise_instead_of_hanging(kernels):
     outer = [counter(runtime, kernels, cell, middle=middle(i)) for i, cell in enumerate((a, b))]
     in_threads(2, lambda i: outer[i]())
     assert len(refused) == 1
+
+
+def test_who_waits_for_long_for_a_variable_is_told(kernels):
+    """A Python operation that waits for a thread which updates the same variable."""
+    cell, held, warned = runtime.Cell(np.zeros(1)), threading.Event(), []
+    inner = counter(runtime, kernels, cell)
+
+    def other():
+        held.wait(20)
+        with warnings.catch_warnings():  # as the user's filter may have it: an error ends the wait
+            warnings.simplefilter("error", CKernelsWarning)
+            try:
+                inner()
+            except CKernelsWarning as sentence:
+                warned.append(str(sentence))
+
+    thread = threading.Thread(target=other)
+
+    def middle(inputs, outputs):
+        held.set()
+        thread.join(20)
+
+    f = counter(runtime, kernels, cell, middle=middle)
+    before = runtime.patience(0.2)
+    try:
+        thread.start()
+        f()
+    finally:
+        runtime.patience(before)
+    assert before == 30 and not thread.is_alive()
+    assert len(warned) == 1 and "a call in another thread is updating" in warned[0]
+    inner(), f()  # nothing is held any more
+    assert cell.get()[0] == 3
 
 
 def test_readers_do_not_wait_for_a_running_update(kernels):
