@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from ..base import dtypes
 from ..graph.shapes import product
-from ..graph.sizes import Size, bounds_of, reaches, value_of
+from ..graph.sizes import Longest, Size, bounds_of, less, reaches, value_of
 from ..schedule import cost
 from ..schedule.alike import is_number
 from ..schedule.group import GENERATORS
@@ -297,10 +297,10 @@ class Lowering:
         lead = self.leading_ref()
         by_out = self.refs[stores[0][0]].strides
         if not group.partial:  # the results of chunks are written one after the other
-            outer.sort(key=lambda a: -abs(value_of(lead.strides[a])))
+            outer.sort(key=lambda a: Longest(lead.strides[a]))
         if not inner:
-            outer.sort(key=lambda a: -abs(value_of(by_out[a])))
-        inner.sort(key=lambda a: -abs(value_of(lead.strides[a])))
+            outer.sort(key=lambda a: Longest(by_out[a]))
+        inner.sort(key=lambda a: Longest(lead.strides[a]))
         o_sizes, o_rows = collapse(
             [sizes[a] for a in outer], [[r.strides[a] for a in outer] for r in self.refs]
         )
@@ -319,19 +319,20 @@ class Lowering:
     def leading_ref(self):
         """The operand whose memory order the nest follows: the one with most elements to read."""
 
-        def weight(ref):
-            return product(
-                value_of(n) for s, n in zip(ref.strides, self.group.domain) if value_of(s)
-            )
-
-        return max([r for r in self.refs if r.role == "in"] or self.refs, key=weight)
+        found, most = None, None
+        for ref in [r for r in self.refs if r.role == "in"] or self.refs:
+            elements = product(n for s, n in zip(ref.strides, self.group.domain) if s != 0)
+            if found is None or less(most, elements):
+                found, most = ref, elements
+        return found
 
     @staticmethod
     def is_column(lead, outer, inner):
-        steps = [abs(value_of(s)) for s in lead.strides]
-        near = [steps[a] for a in inner if steps[a]]
-        far = [steps[a] for a in outer if steps[a]]
-        return bool(far) and (not near or min(far) < min(near))
+        near, far = (
+            sorted(Longest(lead.strides[a]) for a in axes if lead.strides[a] != 0)[-1:]
+            for axes in (inner, outer)
+        )
+        return bool(far) and (not near or near[0] < far[0])
 
     @staticmethod
     def are_short(o_sizes, r_sizes):
@@ -379,7 +380,7 @@ class Lowering:
             return False
         real = [r for r, ref in zip(rows, self.refs) if ref.role != "index"]
         return any(r[0] in (1, -1) and r[1] not in (0, 1, -1) for r in real) and all(
-            reaches(n, LEAST_TILED) for n in sizes
+            n >= LEAST_TILED for n in sizes
         )
 
     def rows(self, stores, o_sizes, o_rows, r_sizes, r_rows):
@@ -419,7 +420,7 @@ class Lowering:
         cheap = all(v.cost <= passes.RECOMPUTE_COST for v in values if v.run)
         if not cheap or not any(values[v].run for _, v in stores):
             return False
-        return reaches(product(self.group.domain), IN_CACHE) and reaches(n, LONG_ROW)
+        return product(self.group.domain) >= IN_CACHE and n >= LONG_ROW
 
     def chunked(self, form, stores, n, outer, runs, strides, count):
         """A partial reduction: `count` runs or elements dealt to the chunks the shape asked for."""

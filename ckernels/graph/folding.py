@@ -9,7 +9,6 @@ import numpy as np
 from .known import known
 from .node import constant, sizes_constant
 from .op import having
-from .sizes import reaches
 
 FOLD = 4096  # largest constant that folding may create, in elements
 EFFECTS = having("effect")
@@ -37,7 +36,7 @@ def fold(node):
         # users compute sizes in int32, as K.shape gives them
         wanted = node.op.name == "cast" and node.inputs[0].dtype == "int32"
         return fold_sizes(node) if wanted else node
-    if None in node.shape or reaches(node.size, FOLD + 1):
+    if None in node.shape or node.size > FOLD:
         return node
     if any(map(of_sizes, node.inputs)):
         return fold_sizes(node)

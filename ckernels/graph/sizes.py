@@ -12,7 +12,6 @@ import operator
 from typing import NamedTuple
 
 LEAST = 2  # by default of a symbol: sizes of 0 and 1 need other plans and stay plain ints
-REACH = 2  # a plan made on one side of a measured threshold serves sizes beyond it by this factor
 (CONSTANT, SYMBOL, ADD, MULTIPLY, FLOOR_DIVIDE, MODULO, GREATEST, SMALLEST, SCRATCH) = range(
     9
 )  # operations of a class as written for the runtime: the enum of sizes.c
@@ -426,12 +425,6 @@ class ShapeClass:
         self.note(AT_LEAST, -d)
         return False
 
-    def reaches(self, size, threshold, down=REACH):
-        """`size >= threshold` for a threshold of speed alone: see `reaches` below."""
-        if size.value >= value_of(threshold):
-            return size >= ceil_divide(threshold, down)
-        return size >= threshold * REACH
-
     def merge(self, d):
         """Remember where d == 0 says that a size of an input equals another one, or a number."""
         if len(d.terms) == 2:
@@ -588,17 +581,50 @@ def smallest(a, b):
     return min(a, b) if of is None else of.smallest(a, b)
 
 
-def reaches(size, threshold, down=REACH):
-    """Whether `size` is at least a threshold beyond which something pays, as measured.
+def reaches(size, threshold):
+    """Whether it is worth it to move `size` elements in another way, from a threshold on.
 
-    Near the threshold both ways take about as long. So a plan made below it serves sizes up to its
-    double, and a plan made above it sizes down to its half: sizes near it share one plan. down: the
-    factor downwards instead of 2, where the way for large sizes costs small ones little.
+    For copies alone, of which every way gives the same bits. Near the threshold both ways take
+    about as long, so a plan made below it serves sizes up to its double, and one made above it
+    sizes down to its half: sizes near it share a plan. What computes asks `size >= threshold`, for
+    which a plan follows from the sizes of a call and not from those that came before.
 
     >>> reaches(7, 8), reaches(8, 8)
     (False, True)
     """
-    return size.of.reaches(size, threshold, down) if type(size) is Size else size >= threshold
+    if type(size) is not Size:
+        return size >= threshold
+    return size >= (ceil_divide(threshold, 2) if size.value >= threshold else 2 * threshold)
+
+
+def less(a, b):
+    """Whether a < b, of sizes that only differ where an axis has another size than 1.
+
+    Like `a < b`, noted where it does not hold for every shape of the class; but n < n * m is no
+    question. For m == 1 the two are equal, and axes of size 1 may stand in any order.
+
+    >>> less(3, 4), less(4, 4)
+    (True, False)
+    """
+    difference = b - a
+    if type(difference) is Size:
+        if difference.low is not None and difference.low >= 0:
+            return True
+        if difference.high is not None and difference.high <= 0:
+            return False
+    return difference > 0
+
+
+class Longest:
+    """A key by which sizes are sorted, the greatest first; equal ones stay in their order."""
+
+    __slots__ = ("size",)
+
+    def __init__(self, size):
+        self.size = abs(size)
+
+    def __lt__(self, other):
+        return less(other.size, self.size)
 
 
 def surely(a, b):

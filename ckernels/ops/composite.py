@@ -13,7 +13,6 @@ from ..base.given import flag
 from ..graph.node import constant, make, sizes_constant
 from ..graph.op import Op
 from ..graph.shapes import axes_of, broadcast, show
-from ..graph.sizes import reaches
 from .base import broadcast_like, cast, check_kind, expand, operands, to_node, unbroadcast
 from .elementwise import abs, add, maximum, minimum, mul, sqrt, square, sub, true_div
 from .logic import eq, isfinite, isnan, le, logical_and, logical_or
@@ -200,8 +199,8 @@ def _np_mean(x, axes, keepdims=False):
     return np.sum(x, axis=axes, keepdims=keepdims) / np.float64(size_along(x.shape, axes))
 
 
-LONG = 1024  # elements from which on a variance may be taken in one pass over memory: the scheduler
-LONG_DOWN = 8  # decides, and takes two passes as before where it is short
+LONG = 512  # elements from which on a variance may be taken in one pass over memory: the
+# scheduler decides (schedule/split.py), and takes two passes as before where it is short
 
 
 def _np_moment2(x, axes):
@@ -222,10 +221,7 @@ Op(
 
 def _lower_var(node):
     x, axes = wide(node.inputs[0]), node.attrs["axes"]
-    if reaches(size_along(x.shape, axes) or 0, LONG, LONG_DOWN) and x.dtype in (
-        "float32",
-        "float64",
-    ):
+    if (size_along(x.shape, axes) or 0) >= LONG and x.dtype in ("float32", "float64"):
         return cast(_per(make("moment2", (x,), {"axes": axes}), x, axes), node.dtype)
     off = sub(x, _mean_kept(x, axes))
     return cast(_per(sum(square(off), axes), x, axes), node.dtype)

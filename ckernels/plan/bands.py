@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..codegen.bands import Bands
 from ..codegen.ir import Kernel
-from ..graph.sizes import Size, estimate
+from ..graph.sizes import Size
 from .instructions import KERNEL
 
 LEAST_CHUNKS = 32  # as many threads then have work, as they would have in the rows alone
@@ -49,7 +49,7 @@ def joins(rows, sums):
     """
     if not (of_form(rows, "rows", outer=1, runs=0) and of_form(sums, "column_chunks", 0, 1)):
         return False
-    if estimate(sums.n) < LEAST_CHUNKS:
+    if sums.n < LEAST_CHUNKS:
         return False
     if not equal(rows.n, sums.dims[1]) or {*rows.reads, *rows.writes} & {*sums.writes}:
         return False

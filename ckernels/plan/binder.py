@@ -385,6 +385,7 @@ class Binder(Products):
             launch.kernel,
             node=nodes[-1] if nodes else None,
             nodes=list(nodes),
+            work=launch.work,
         )
         if launch.n:
             self.instructions.append(instr)
@@ -508,6 +509,7 @@ class Binder(Products):
             if instr and len(self.instructions) == before + 1 and self.fits(gemm, instr):
                 self.instructions.pop()
                 gemm.kernel, gemm.ns = instr.kernel, gemm.ns + instr.ns
+                gemm.work = gemm.work + instr.work
                 gemm.pointers = gemm.pointers + instr.pointers
                 kind = GemmDims if gemm.kind == GEMM else WindowDims
                 record = record_of(kind, gemm.dims).but(unit=instr.n // gemm.rows)

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from ..codegen.layout import collapse
 from ..graph.shapes import product
-from ..graph.sizes import estimate, greatest, reaches
+from ..graph.sizes import greatest, value_of
 from .instructions import GEMM, Instruction, word_of, words
 from .records import GemmDims
 
+PS_PER_MULTIPLY = 33  # picoseconds of a multiply-add of floats
 TALL = 512  # rows up to which gemm reads B without packing it: see builtin.c
 
 
@@ -54,13 +55,7 @@ class Products:
         b, trans_b, ldb, steps[1] = self.matrix(b, steps[1])
         m, n = node.shape[-2:]
         k = node.inputs[0].shape[-1]
-        if (
-            trans_b
-            and b.buffer in self.steady
-            and not steps[1]
-            and 1 < m
-            and not reaches(m, TALL + 1)
-        ):
+        if trans_b and b.buffer in self.steady and not steps[1] and 1 < m <= TALL:
             b, trans_b, ldb = self.compact(replace(b, shape=(k, n), strides=b.strides[-2:])), 0, n
         record = GemmDims(
             dtype=int(node.dtype == "float64"),
@@ -80,19 +75,20 @@ class Products:
             step_c=steps[2],
             unit=n,
         )
-        flops = estimate(2, batch, m, n, k)
+        work = PS_PER_MULTIPLY * batch * m * n * k
         instr = Instruction(
             GEMM,
             "matmul",
             [self.pointer(lay) for lay in (a, b, c)],
             words(record),
-            ns=flops / 60,
+            ns=value_of(work) / 1000,
             reads=[a.buffer, b.buffer],
             writes=[c.buffer],
             node=node,
             nodes=[node],
             rows=batch * m,
             columns=n,
+            work=work,
         )
         if batch * m * n:
             self.instructions.append(instr)

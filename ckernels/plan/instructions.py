@@ -73,6 +73,7 @@ class Instruction:
     depth: int = 0  # how many scans and branches are around it
     rows: int = None  # of the result, where an epilogue may follow
     columns: int = None  # elements of such a row
+    work: object = 0  # of a kernel or a product: picoseconds, as a size
 
     @property
     def line(self):

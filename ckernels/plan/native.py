@@ -100,7 +100,7 @@ def axes_of(g):
 def emit(binder, node, dims, sources, ns, columns=0, target=None):
     """The instruction that makes the node. columns: elements of a pixel, for an epilogue, or 0."""
     size = scratch(dims)
-    if value_of(size) > MOST_SCRATCH:
+    if size > MOST_SCRATCH:
         return False
     target = target or binder.target(node)
     binder.layouts[node.uid] = target

@@ -10,7 +10,7 @@ and row r of an instruction may only touch piece r.
 from ..base import dtypes
 from ..base.config import config
 from ..codegen.ir import Kernel
-from ..graph.sizes import ceil_divide, estimate, greatest, value_of
+from ..graph.sizes import ceil_divide, greatest, value_of
 from .instructions import GEMM, KERNEL, BatchParts, record_of, words_after
 from .records import GemmDims
 
@@ -18,7 +18,7 @@ ROWS = 8  # least rows of a product in a part: below, it runs at half its speed
 TILE = 12  # rows of a tile of products with AVX-512: 9 rows take as long
 ELEMENTS = 1024  # least elements of a kernel in a part, where nothing is multiplied
 PARTS = 16  # most parts, so that a few threads get about as much each
-PART_NS = 10000.0  # least work of a part: a fork and join costs a tenth
+PART_PS = 10_000_000  # least work of a part: a fork and join costs a tenth
 SHARED = 512 << 10  # bytes of right-hand matrices that fit in a core's L2 beside the rest
 STRETCH_NS = 2e7  # how long parts run before the scan looks for Ctrl-C
 
@@ -39,7 +39,7 @@ def batch_parts(scan, instructions):
         return None
     for rows in widths(scan, instructions, products):
         unit = ROWS if products else unit_of(rows, instructions)
-        part = part_of(rows, unit, scan.most, sum(instr.ns for instr in instructions))
+        part = part_of(rows, unit, scan.most, sum(instr.work for instr in instructions))
         if part is not None and all(row_by_row(instr, rows, written) for instr in instructions):
             stretch = max(1, int(STRETCH_NS / max(1.0, sum(s.ns for s in instructions))))
             return BatchParts(rows, part, stretch)
@@ -61,22 +61,21 @@ def unit_of(rows, instructions):
     return greatest(1, ceil_divide(ELEMENTS * rows, longest))
 
 
-def part_of(rows, unit, most, ns):
+def part_of(rows, unit, most, work):
     """Rows of a part: an even number of about equal parts, so that two threads end together; None
-    where there is too little to do. ns: of one of `most` steps, for the rows at hand.
+    where there is too little to do. work: picoseconds of one of `most` steps, as a size.
 
-    How many parts there are is decided by the rows and steps at hand, whether there are parts by
-    any: the work grows in proportion to both.
+    Whether there are parts decides by which way products are summed, so it is asked of any sizes.
+    How many there are only decides who runs them (ck_gemm_rows), and is taken from those at hand.
     """
-    whole, each = value_of(rows), ns / max(1, value_of(rows))  # of a row and step
-    parts = min(PARTS, int(min(estimate(most) * ns, 1e12) / PART_NS), whole // value_of(unit))
-    enough = rows >= 2 * unit and most * rows >= int(2 * PART_NS / max(each, 1e-6)) + 1
-    if not enough or parts < 2:
+    if rows < 2 * unit or most * work < 2 * PART_PS:
         return None
+    whole = value_of(rows)
+    parts = min(PARTS, value_of(most * work) // PART_PS, whole // value_of(unit))
     part = ceil_divide(rows, parts - parts % 2)
     if value_of(unit) > 16:
         return ceil_divide(part, 16) * 16
-    return TILE if value_of(unit) < value_of(part) < TILE and rows >= 5 * TILE else part
+    return TILE if value_of(unit) < value_of(part) < TILE and whole >= 5 * TILE else part
 
 
 def right_bytes(instr):

@@ -10,7 +10,7 @@ import numpy as np
 from ..base import dtypes
 from ..graph.node import make
 from ..graph.op import having
-from ..graph.sizes import surely, value_of
+from ..graph.sizes import Longest, surely
 from ..ops.composite import extent
 from .engine import Family, behind_views, fit, number, opened, scalar, seen_by
 from .places import FUNCTIONS, reduced_axes
@@ -385,16 +385,20 @@ def write(f, dtype):
     """The tree of a Fraction: scalars by themselves, then small factors before large ones."""
     above, below = ([n for n in part if n.ndim] for part in (f.above, f.below))
     result = None
-    for n in sorted(above, key=lambda n: (value_of(n.size), n.uid)):
+    for n in smallest_first(above):
         result = n if result is None else make("mul", (result, n))
     factor = _scalars(f, dtype)
     if result is None:
         result = scalar(1, dtype) if factor is None else factor
     elif factor is not None:
         result = make("mul", (result, factor))
-    for n in sorted(below, key=lambda n: (n.size, n.uid)):
+    for n in smallest_first(below):
         result = make("true_div", (result, n))
     return make("neg", (result,)) if f.coef < 0 else result
+
+
+def smallest_first(nodes):
+    return sorted(sorted(nodes, key=lambda n: -n.uid), key=lambda n: Longest(n.size))[::-1]
 
 
 def _scalars(f, dtype):

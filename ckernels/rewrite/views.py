@@ -8,7 +8,7 @@ an element lies.
 from ..graph.folding import fold_sizes, of_sizes
 from ..graph.node import constant, make
 from ..graph.op import REGISTRY, having
-from ..graph.sizes import indices, reaches, surely
+from ..graph.sizes import indices, surely
 from .engine import Family, Formula, Var, fit, scalar, shape_vector
 from .engine import forms as f
 
@@ -456,7 +456,7 @@ def fold_constants(node):
     for i in node.inputs:
         if i.op.name != "constant":
             return None
-    if reaches(node.size, FOLD_ELEMENTS + 1) or node.op.name == "broadcast_to":
+    if node.size > FOLD_ELEMENTS or node.op.name == "broadcast_to":
         return None
     if any(map(of_sizes, node.inputs)):
         found = fold_sizes(node)

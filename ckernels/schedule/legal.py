@@ -6,7 +6,6 @@ to pass, the cheap ones first. Sizes are compared with ==, thresholds are asked 
 
 from ..base.dtypes import COMPLEX
 from ..graph.shapes import product
-from ..graph.sizes import reaches
 from .group import AXIS_VIEWS, GENERATORS, peel, weight
 from .policy import (
     LEAST_ROWS,
@@ -146,7 +145,7 @@ def reduction_fits(join):
         return None
     if [group.domain[a] for a in free] != sizes:
         return OTHER_AXES
-    if not covers and reaches(product(sizes), SERIAL_REDUCTION + 1):
+    if not covers and product(sizes) > SERIAL_REDUCTION:
         return ONE_ROW
     join.reduced = tuple(free)
     return None
@@ -260,6 +259,6 @@ def same_loop(a, b):
         return DIFFERENT
     rows = a if a.reduced else b
     outer = product([n for k, n in enumerate(rows.domain) if k not in rows.reduced])
-    if not reaches(product(rows.domain), SERIAL_REDUCTION + 1) or reaches(outer, LEAST_ROWS):
+    if product(rows.domain) <= SERIAL_REDUCTION or outer >= LEAST_ROWS:
         return None
     return FEW_ROWS

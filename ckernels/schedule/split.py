@@ -10,17 +10,18 @@ from .. import ops
 from ..base import dtypes
 from ..graph.node import apply, constant, make
 from ..graph.op import Op
-from ..graph.sizes import ceil_divide, estimate, greatest, reaches, smallest
+from ..graph.sizes import ceil_divide, greatest, smallest
 from ..ops.composite import extent
 
 FULL = 32768  # elements below which one thread reduces everything
 CHUNK = 16384  # elements per chunk at least: it stays in L2 between its loops
 MAX_CHUNKS = 1024
-ROWS = 1024  # leading rows above which a column reduction may be chunked:
+ROWS = 512  # leading rows from which on a column reduction is chunked, if there are FULL elements
+NARROW = 64  # and fewer columns than this, too few for the threads; of more columns, if
+IN_CACHE = 1 << 19  # so many elements (2 MB of floats) leave the cores' caches: one batch norm step
+# of 8192 x 256 takes 1.3 ms so, 2.5 in strips
 LEAST = 128  # rows of a chunk at least: its results are written and read again
-NARROW = 64  # when there are too few columns for the threads
-IN_CACHE = 1 << 19  # or when so many elements (2 MB of floats) leave the cores' caches: one
-# batch norm step of 8192 x 256 takes 1.3 ms so, 2.5 in strips
+ELEMENTS = 65536  # of a chunk of few columns, where there are so many
 
 SPLITS = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "moment2"}
 
@@ -58,20 +59,17 @@ def chunking(node):
     for k in reduced:
         count *= x.shape[k]
     if not kept:
-        if not reaches(count, FULL):
+        if count < FULL:
             return None
         return smallest(MAX_CHUNKS, greatest(2, ceil_divide(count, CHUNK)))
     width = x.size // count
-    leading = reduced and kept and max(reduced) < min(kept)
-    if not leading or (reaches(width, NARROW) and not reaches(x.size, IN_CACHE)):
+    if not reduced or max(reduced) > min(kept):
         return None
-    if estimate(count) < ROWS and not reaches(count, ROWS):
+    least = ceil_divide(IN_CACHE if width >= NARROW else FULL, width)
+    if count < greatest(ROWS, least):  # one question, and so one border between classes
         return None
-    many = smallest(count, 65536 // greatest(width, 1))
-    rows = greatest(greatest(LEAST, ceil_divide(count, 64)), many)
-    if reaches(count, rows + 1) and reaches(count, ROWS):
-        return greatest(2, ceil_divide(count, rows))
-    return None
+    rows = greatest(greatest(LEAST, ceil_divide(count, 64)), ELEMENTS // greatest(width, 1))
+    return greatest(2, ceil_divide(count, rows))
 
 
 def split(node):

@@ -142,7 +142,8 @@ double ck_cgroup_cpus(const char *self_cgroup, const char *mount);   /* cpu quot
    number of threads. */
 int ck_gemm(void *const *p, const void *record, ck_fn epilogue);
 int ck_gemm_rows(void *const *p, const void *record, ck_fn epilogue, int64_t row0, int64_t row1);
-                     /* these rows only, in this thread; batch 1, k > 0, between enter and leave */
+                     /* these rows only, in this thread, by the built-in gemm: a library may add up
+                        another number of rows in another order; batch 1, k > 0 */
 
 /* ---- native.c: convolution and pooling ---- record: a ck_window_dims or ck_transpose_dims.
    Operands come first, then the result, then scratch where it is needed. The epilogue runs as for
@@ -162,6 +163,7 @@ typedef struct {
 } ck_gemm_shape;
 
 int ck_builtin_gemm(int dtype, const ck_gemm_shape *s, const void *a, const void *b, void *c);
+int ck_builtin_rows(int dtype, const ck_gemm_shape *s, const void *a, const void *b, void *c);
 /* B as the built-in gemm reads it, so that a team packs it once: bytes of `data` (to be given),
    then blocks of `depth` rows, any columns from a multiple of 32 on; panels of C want col0 of
    the same kind (their shape, a and c are the panel's own). */

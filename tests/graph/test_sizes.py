@@ -9,6 +9,7 @@ from ckernels.graph.sizes import (
     AT_LEAST,
     OTHER,
     SAME,
+    Longest,
     ShapeClass,
     Size,
     SizeRange,
@@ -17,6 +18,7 @@ from ckernels.graph.sizes import (
     ceil_divide,
     greatest,
     indices,
+    less,
     present,
     reaches,
     sizes_in,
@@ -191,7 +193,7 @@ def test_each_kind_of_assumption_is_crossed():
     "value, answer, inside, outside",
     [(999, False, [2, 999, 1001, 2001], [2002]), (1001, True, [501, 1001, 9999], [2, 500])],
 )
-def test_a_threshold_of_worth_is_assumed_with_some_reach(value, answer, inside, outside):
+def test_a_threshold_of_copies_is_assumed_with_some_reach(value, answer, inside, outside):
     of, (n,) = made(value)
     assert reaches(n, 1001) is answer and reaches(value, 1001) is answer
     for other in (*inside, *outside):
@@ -199,11 +201,21 @@ def test_a_threshold_of_worth_is_assumed_with_some_reach(value, answer, inside, 
     assert reaches(n * n, 4) and len(of.assumed) == 1  # n is at least 2
 
 
-def test_a_threshold_may_be_a_size_itself():
+def test_what_is_less_of_strides_is_asked_where_axes_of_one_do_not_decide():
     of, (n, m) = made(10, 8)
-    assert reaches(n, m + 1) and len(of.assumed) == 1  # 2 n > m; nothing of m alone
-    assert evaluated(of, [n, m], [500, 900]) == [500, 900]
-    assert evaluated(of, [n, m], [400, 900]) is None
+    assert less(n, n * m) and not less(n * m, n) and less(1, n) and not less(n, 1)
+    assert not of.assumed  # only where an axis has size 1 are they equal
+    assert less(m, n) and not less(n, m) and less(3, 4) and not less(4, 4)
+    assert evaluated(of, [n, m], [9, 8]) == [9, 8]
+    assert evaluated(of, [n, m], [8, 8]) is None
+
+
+def test_the_longest_come_first_and_equal_ones_stay_in_order():
+    of, (n, m) = made(10, 8)
+    found = sorted([3, n * m, m, -n * m, 1, n], key=Longest)
+    assert found == [n * m, -n * m, n, m, 3, 1]
+    assert evaluated(of, [n, m], [9, 8]) == [9, 8]
+    assert evaluated(of, [n, m], [7, 8]) is None and evaluated(of, [n, m], [9, 3]) is None
 
 
 def test_equal_sizes_divide_without_a_question():

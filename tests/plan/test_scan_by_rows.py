@@ -16,7 +16,7 @@ from .test_scan import check, everything, item, leaf, numbers, scan
 def small(monkeypatch):
     """Cut small loops too; nothing comes from a compiledir where they were not."""
     monkeypatch.setattr(stored, "describe", lambda program: (None, ()))
-    monkeypatch.setattr(scan_by_rows, "PART_NS", 1.0)
+    monkeypatch.setattr(scan_by_rows, "PART_PS", 1000)
     monkeypatch.setattr(scan_by_rows, "ELEMENTS", 4)
 
 
@@ -85,7 +85,7 @@ def test_sums_of_rows_that_are_lanes_of_a_vector(batch):
     ],
 )
 def test_two_threads_get_about_as_much(rows, part):
-    assert scan_by_rows.part_of(rows, 8, 1, 1e9) == part
+    assert scan_by_rows.part_of(rows, 8, 1, 10**12) == part
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_draws_are_those_of_the_whole_batch():
     cut = chain(6)(x, weights)
     K.set_random_seed(3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scan_by_rows, "PART_NS", 1e30)
+        patch.setattr(scan_by_rows, "PART_PS", 10**30)
         whole = chain(6)(x, weights)
     np.testing.assert_array_equal(cut, whole)
     assert 0 < cut.mean() < 1

@@ -7,7 +7,7 @@ a sum of four products, after the scan four products of one matrix of rows.
 from ... import ops
 from ...autodiff.scan_sums import terms
 from ...graph.node import make
-from ...graph.sizes import SizeRange, indices, reaches, surely
+from ...graph.sizes import SizeRange, indices, surely
 from ...graph.walk import consumers, rebuild, toposort
 from .opened import depending, got, move_outs
 
@@ -17,7 +17,7 @@ WHOLE = ((None, None, 1), (None, None, None))
 
 def join_weights(opened):
     """a @ v and a @ w become one product a @ [v w], of which each is a slice."""
-    if opened.steps is not None and not reaches(opened.steps, FEWEST):
+    if opened.steps is not None and opened.steps < FEWEST:
         return False
     order = opened.order()
     varies = depending(order, opened.row_leaves() | opened.state_leaves())
@@ -65,7 +65,7 @@ def _columns(x, low, high):
 
 def join_terms(opened):
     """a @ v + b @ w becomes one product [a b] @ [v; w]; a and b are parts of one result then."""
-    if opened.steps is not None and not reaches(opened.steps, FEWEST):
+    if opened.steps is not None and opened.steps < FEWEST:
         return False
     order = opened.order()
     varies = depending(order, opened.row_leaves() | opened.state_leaves())

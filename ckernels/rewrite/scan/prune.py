@@ -11,7 +11,7 @@ from ... import ops
 from ...base.dtypes import ITEMSIZE
 from ...graph.node import constant, line_of, make
 from ...graph.op import having
-from ...graph.sizes import SizeRange, indices, reaches
+from ...graph.sizes import SizeRange, indices
 from ...graph.walk import consumers, rebuild, toposort, toposort_cut
 from ...ops.scan import Carry, ScanSignature, is_scan
 from ..engine import fit, scalar
@@ -111,9 +111,9 @@ def _halves(scan, reads):
         for _, found, _ in reads.slices
     }
     row = sum(sizes.values())
-    if 0 < reads.first < reads.total and reaches(reads.first * row, WORTH):
+    if 0 < reads.first < reads.total and reads.first * row >= WORTH:
         at = reads.first
-    elif 0 < reads.end < reads.total and reaches((reads.total - reads.end) * row, WORTH):
+    elif 0 < reads.end < reads.total and (reads.total - reads.end) * row >= WORTH:
         at = reads.end
     else:
         return None

@@ -251,6 +251,16 @@ int ck_builtin_gemm(int dtype, const ck_gemm_shape *s, const void *a, const void
     return in_blocks(f, &o, s->m, s->n, s->k, NULL, 0);
 }
 
+/* The same for some rows of a product of several: each sum has one order, whichever rows come with
+   its own. A single row is a block too, and no vector, which ck_builtin_gemm would make of it. */
+int ck_builtin_rows(int dtype, const ck_gemm_shape *s, const void *a, const void *b, void *c)
+{
+    operands o = operands_of(s, a, b, c);
+    if (s->n == 1 && (o.a_row == 1 || o.a_k == 1))
+        return ck_builtin_gemm(dtype, s, a, b, c);
+    return in_blocks(choose(dtype), &o, s->m, s->n, s->k, NULL, 0);
+}
+
 /* ---- one right-hand matrix, packed once for a team ---- */
 
 /* Blocks of `depth` rows one after the other, each of slivers of NR columns. */

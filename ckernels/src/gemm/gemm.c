@@ -328,7 +328,11 @@ int ck_gemm_rows(void *const *p, const void *record, ck_fn epilogue, int64_t row
 {
     gemm g;
     begin(&g, p, record, epilogue);
-    g.blas = ck_blas_get();
-    int code = panel(&g, 0, row0, row1, 0, g.shape.n);
+    ck_gemm_shape s = g.shape;
+    s.m = row1 - row0;
+    int64_t a = row0 * (s.trans_a ? 1 : s.lda), c = row0 * s.ldc;
+    int code = CK_OK;
+    if (s.m > 0 && s.n > 0)
+        code = ck_builtin_rows(g.dtype, &s, g.a + a * g.size, g.b, g.c + c * g.size);
     return code ? code : finish(&g, row0, row1);
 }

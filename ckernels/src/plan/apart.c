@@ -83,25 +83,12 @@ static int take_parts(void *const *p, const int64_t *unused, int64_t lo, int64_t
     return CK_OK;
 }
 
-static int multiplies(const ck_instr *in)
-{
-    for (int64_t k = 1; k <= in->n; k++)
-        if (in[k].kind == CK_GEMM)
-            return 1;
-    return 0;
-}
-
 int ck_apart(ck_stretch *s)
 {
     job g = {.s = s, .l = ck_scan_of(s->dims + s->in->dims)};
-    const ck_blas *blas = multiplies(s->in) ? ck_blas_get() : NULL;
     int64_t parts = (g.l.head->width - 1) / g.l.head->part + 1;
     atomic_init(&g.failed, INT64_MAX);
-    if (blas)
-        ck_blas_enter(blas);
     int code = ck_parallel_for(take_parts, (void *const *)&g, NULL, parts, 1, 1);
-    if (blas)
-        ck_blas_leave(blas);
     int64_t failed = atomic_load(&g.failed);
     if (code != CK_OK || failed == INT64_MAX)
         return code;
