@@ -15,7 +15,16 @@ import numpy as np
 from .. import compiler
 from ..base import collector, locks
 from ..base.config import config
-from ..base.errors import CKernelsError, KernelsMissing, OutOfMemory, ShapeError, with_line
+from ..base.errors import (
+    CacheError,
+    CKernelsError,
+    CompileError,
+    CompilerMissing,
+    KernelsMissing,
+    OutOfMemory,
+    ShapeError,
+    with_line,
+)
 from ..base.native import runtime
 from ..graph.node import current_line
 from ..graph.shapes import show
@@ -29,6 +38,7 @@ SERIAL = 1 << 20  # tags of instructions: number of the plan * SERIAL + position
 EMITTED = 4096  # kernels whose C text is kept; older ones are emitted again
 BITS = 58  # of the number of elements of a tensor that fits in no memory
 CLASSES = 32  # classes of shapes of one kind whose templates a function keeps
+OF_THE_MACHINE = (CompileError, CompilerMissing, CacheError, OutOfMemory)  # not of the sizes
 _emitted = {}
 _emit_lock = locks.lock()
 
@@ -130,10 +140,11 @@ class Program:
         self.instructions, self.peak_bytes, self.nodes = [], 0, 0  # those of the last plan
         self.serial, self.told = 0, {}  # {plan's number: its instructions}
         self.bound = None  # shapes of the leaves in the last plan
-        self.least = LEAST  # sizes below are numbers of the last plan: see `shared`
+        self.least = 1  # sizes below are numbers of the last plan: see `found`
         self.templates = {}  # {kind of shapes: [Template], latest first}
         self.assumptions = []  # of the last plan: (text, line, taken)
         self.described = None  # key and order of the graph: see stored.py
+        self.places = {}  # {kind: the key under which its next plan is stored}
         self.lock = locks.rlock()
         self.misfit = ShapeError  # for an array that a static size of its input refuses
         self.callable = None  # weak, of the C callable, which learns to plan without this object
@@ -221,13 +232,7 @@ class Program:
         """The same; OverflowError or MemoryError where a number is beyond all addresses."""
         with self.lock:
             self.bound = self.shapes_of(arrays)
-            kind, symbols = kind_of(self, arrays)
-            self.least = LEAST
-            found, arguments = (
-                self.known(kind, symbols)
-                or self.shared(arrays, kind)
-                or self.new(arrays, kind, symbols)
-            )
+            found, arguments = self.found(arrays)
             self.instructions, self.nodes = found.instructions, found.nodes
             self.assumptions = found.assumptions
             self.peak_bytes = max(self.peak_bytes, arguments["arena"])
@@ -242,6 +247,28 @@ class Program:
                 fast.learn(learned)
             return plan
 
+    def found(self, arrays):
+        """(Template, arguments) of the class of these arrays.
+
+        The plan of a class does not assume that its sizes are above 1, and a size of 1 belongs to
+        it like any other, whichever came first. Where that cannot be, as where a size of 1 is
+        broadcast to another, a class is found or made for this size alone.
+        """
+        ways = [(1, *kind_of(self, arrays, 1)), (LEAST, *kind_of(self, arrays))]
+        if ways[0][1] == ways[1][1]:
+            del ways[1]
+        for get in (self.known, self.stored):
+            for self.least, kind, symbols in ways:
+                found = get(kind, symbols)
+                if found:
+                    return found
+        for self.least, kind, symbols in ways:
+            try:
+                return self.new(arrays, kind, symbols)
+            except CKernelsError as problem:
+                if self.least == ways[-1][0] or isinstance(problem, OF_THE_MACHINE):
+                    raise
+
     def known(self, kind, symbols):
         """(Template, arguments) of a known class to which these shapes belong, or None."""
         templates = self.templates.get(kind, ())
@@ -253,46 +280,36 @@ class Program:
                 return found, arguments
         return None
 
-    def shared(self, arrays, kind):
-        """(Template, arguments) of a class of larger sizes for sizes of 1, or None.
-
-        The plan of a class does not assume that its sizes are above 1. So a class that was met
-        before serves a size of 1 too, unless another of its assumptions refuses it; then a new
-        class is made that shares its kernels. A size of 1 that comes first has a plan of its own.
-        """
-        wider, symbols = kind_of(self, arrays, 1)
-        if wider == kind or wider not in self.templates:
-            return None
-        self.least = 1
-        try:
-            return self.known(wider, symbols) or self.new(arrays, wider, symbols)
-        except CKernelsError:  # as where a size of 1 would be broadcast to another
-            self.least = LEAST
-            return None
-
-    def new(self, arrays, kind, symbols):
-        """(Template, arguments) for a class of shapes met for the first time."""
+    def stored(self, kind, symbols):
+        """(Template, arguments) that the compiledir has for these shapes, or None."""
         phases = compiler.Phases()
         if self.described is None:
             with collector.later():
                 self.described = stored.describe(self)
         key, order = self.described
-        found = None
-        if key:
-            found, records, build, place = stored.load(key, kind, symbols, order)
+        if not key:
+            return None
+        found, records, build, self.places[kind] = stored.load(key, kind, symbols, order)
         if found is None:
-            found, arguments = self.template(arrays)
-            if key:
-                stored.save(place, self, found, order)
-        else:
-            self.kernels.adopt(records, build)
-            found.told = told(found.instructions)
-            arguments = found.fill(symbols)
-            phases("read a plan of %d instructions from the compiledir", len(found.instructions))
+            return None
+        self.kernels.adopt(records, build)
+        found.told = told(found.instructions)
+        phases("read a plan of %d instructions from the compiledir", len(found.instructions))
+        return self.keep(kind, found), found.fill(symbols)
+
+    def new(self, arrays, kind, symbols):
+        """(Template, arguments) for a class of shapes met for the first time by anybody."""
+        found, arguments = self.template(arrays)
+        place = self.places.pop(kind, None)
+        if place:
+            stored.save(place, self, found, self.described[1])
+        return self.keep(kind, found), arguments
+
+    def keep(self, kind, found):
         templates = self.templates.setdefault(kind, [])
         templates.insert(0, found)
         del templates[CLASSES:]
-        return found, arguments
+        return found
 
     def instruction(self, tag):
         """The Instruction with this tag, or None when its plan is gone."""

@@ -411,16 +411,25 @@ def test_a_one_that_stretches_is_no_member_of_the_class():
     np.testing.assert_array_equal(g([np.ones((1, 3))]), 2 * np.ones(3))
 
 
-def test_a_one_met_first_has_a_plan_of_its_own():
+def test_a_one_met_first_has_the_plan_of_those_that_follow():
     x = K.placeholder((None, 4))
-    f = K.function([x], K.dot(x, K.ones((4, 5))))
-    for n, classes in ((1, 1), (3, 2), (1, 2), (9, 2)):
-        np.testing.assert_array_equal(f([np.ones((n, 4))]), np.full((n, 5), 4.0))
-        assert f.stats()["classes"] == classes
-    f = K.function([x], K.dot(x, K.ones((4, 5))))
-    for n in (3, 1):
-        f([np.ones((n, 4))])
-        assert "matmul" in f.explain() and f.stats()["classes"] == 1
+    for order in ((1, 3, 1, 9), (3, 1, 9)):
+        f = K.function([x], K.dot(x, K.ones((4, 5))))
+        for n in order:
+            np.testing.assert_array_equal(f([np.ones((n, 4))]), np.full((n, 5), 4.0))
+            assert "matmul" in f.explain() and f.stats()["classes"] == 1
+
+
+def test_a_one_that_stretches_has_one_plan_whichever_came_first(tmp_path):
+    x, y = K.placeholder((None, None)), K.placeholder((None, 3))
+    arrays = [[np.ones((n, k), "f"), np.ones((m, 3), "f")] for n, k, m in
+              ((1, 1, 4), (5, 1, 5), (1, 3, 1), (5, 3, 5), (1, 3, 6))]  # fmt: skip
+    with K.config.change(base_compiledir=str(tmp_path)):
+        for order in (arrays, arrays[::-1]):
+            f = K.function([x, y], K.sum(K.exp(x * y), 1))
+            for a, b in order:
+                np.testing.assert_allclose(f([a, b]), np.exp(a * b).sum(1), rtol=1e-6)
+            assert f.stats()["classes"] == 4  # that of no 1 serves (1, 3, 1) too
 
 
 def test_a_batch_of_one_compiles_next_to_nothing():
