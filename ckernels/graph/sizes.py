@@ -616,15 +616,19 @@ def less(a, b):
 
 
 class Longest:
-    """A key by which sizes are sorted, the greatest first; equal ones stay in their order."""
+    """A key by which sizes are sorted, the longest first, whatever their sign; equal ones stay in
+    their order. Squares are compared where a sign is not known: it is no question then."""
 
     __slots__ = ("size",)
 
     def __init__(self, size):
-        self.size = abs(size)
+        self.size = size
 
     def __lt__(self, other):
-        return less(other.size, self.size)
+        mine, others = self.size, other.size
+        if all(type(x) is int or x.low is not None and x.low >= 0 for x in (mine, others)):
+            return less(abs(others), abs(mine))
+        return less(others * others, mine * mine)
 
 
 def surely(a, b):

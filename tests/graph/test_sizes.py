@@ -218,6 +218,14 @@ def test_the_longest_come_first_and_equal_ones_stay_in_order():
     assert evaluated(of, [n, m], [7, 8]) is None and evaluated(of, [n, m], [9, 3]) is None
 
 
+def test_the_longest_are_found_without_a_question_about_signs():
+    of = ShapeClass()
+    s, t = (of.symbol(("stride", 0, k), f"s{k}", v, None) for k, v in enumerate((12, -3)))
+    assert sorted([t, s], key=Longest) == [s, t]
+    for values, fits in (((12, 3), True), ((-12, 3), True), ((4, -3), True), ((3, -4), False)):
+        assert (evaluated(of, [s, t], list(values)) is not None) is fits
+
+
 def test_equal_sizes_divide_without_a_question():
     of, (n, m) = made(6, 6)
     assert n == m
