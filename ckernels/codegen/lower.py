@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from ..base import dtypes
 from ..graph.shapes import product
-from ..graph.sizes import Longest, Size, bounds_of, less, reaches, value_of
+from ..graph.sizes import Longest, Size, bounds_of, less, value_of
 from ..schedule import cost
 from ..schedule.alike import is_number
 from ..schedule.group import GENERATORS
