@@ -47,14 +47,15 @@ def shape_of(attrs, inputs):
     batch = ()
     for x in (q, k, v, *(others[name] for name in others if name != "state")):
         batch = broadcast("attention", batch, x.shape[:-2])
-    if q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
-        raise ShapeError(
-            f"attention of queries {show(q.shape)}, keys {show(k.shape)} and values {show(v.shape)}"
-        )
     return batch, q.shape[-2], k.shape[-2], q.shape[-1], v.shape[-1]
 
 
 def _infer(attrs, *inputs):
+    q, k, v = inputs[:3]
+    if q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
+        raise ShapeError(
+            f"attention of queries {show(q.shape)}, keys {show(k.shape)} and values {show(v.shape)}"
+        )
     batch, n, _, _, e = shape_of(attrs, inputs)
     return [(inputs[0].dtype, (*batch, n, e)), (inputs[0].dtype, (*batch, n, 2))]
 
@@ -119,6 +120,30 @@ Op(
     ulp=64,
     cost=100,
     doc="softmax(q @ k.T + bias) @ v with hidden and drawn weights; and what its gradient needs.",
+)
+
+
+def _infer_values_grad(attrs, *inputs):
+    q, k, g = inputs[0], inputs[1], inputs[-1]
+    batch = broadcast("attention", broadcast("attention", q.shape[:-2], k.shape[:-2]), g.shape[:-2])
+    return q.dtype, (*batch, k.shape[-2], g.shape[-1])
+
+
+def _run_values_grad(attrs, q, k, *arrays):
+    others = dict(zip(attrs["has"], arrays))
+    with np.errstate(all="ignore"):
+        p, _, drawn, _ = _weights(attrs, q, k, others)
+        return np.matmul(np.swapaxes(np.where(drawn, p, 0), -1, -2), arrays[-1]).astype(q.dtype)
+
+
+Op(
+    "attention_values_grad",
+    "opaque",
+    _infer_values_grad,
+    _run_values_grad,
+    ulp=64,
+    cost=150,
+    doc="The gradient of attention by values alone, of q, k, others, sums and a cotangent.",
 )
 Op(
     "attention_grad",

@@ -154,6 +154,7 @@ class AttentionDims(DimsRecord):
         "fill",  # bits of a double
         "zero",  # 1: a row that sees no key gives 0
         "keep",  # of 2^24 draws so many keep a weight
+        "only",  # 1: the gradient by values alone
         "none",  # native instructions are of one length
     )
     NESTED = {
@@ -162,6 +163,6 @@ class AttentionDims(DimsRecord):
         "v": (3, None),
         "bias": (4, None),
         "mask": (4, None),
-        "none": (6, None),
+        "none": (5, None),
     }
     WORDS = 36

@@ -28,6 +28,7 @@ from . import (
 from .attention import attention_blocks
 from .engine import Matcher, rewrite
 from .scan import opened as scans
+from .vocabulary import classes_by_blocks
 
 __all__ = ["optimise", "rules"]
 
@@ -85,7 +86,9 @@ def optimise(roots, exclude=None, include=None, trace=None, refused=None):
     by_blocks = chosen is None and "attention" not in exclude
 
     def blocks(nodes):
-        return attention_blocks(nodes, refused=refused) if by_blocks else nodes
+        if not by_blocks:
+            return nodes
+        return classes_by_blocks(attention_blocks(nodes, refused=refused), refused=refused)
 
     settled = {}
     roots = pairs.split(roots)

@@ -104,7 +104,7 @@ def stored_scores(program):
 
     roots, refused = concretise(program.graph()[1], program.bound), []
     optimise(roots, program.rules.exclude, program.rules.include, refused=refused)
-    return [f"the scores of softmax ({location(p.line)}) are stored: {why}" for p, why in refused]
+    return [f"the scores of {p.op.name} ({location(p.line)}) are stored: {w}" for p, w in refused]
 
 
 def short(node):

@@ -40,13 +40,24 @@ class Reading:
 
     def __init__(self, binder, node):
         self.binder, attrs = binder, node.attrs
-        self.batch, self.n, self.m, self.d, self.e = shape_of(attrs, node.inputs)
-        q, k, v, others, self.last = operands_of(attrs, node.inputs)
-        self.rows = [side_by_side(binder, binder.layout(x)) for x in (q, k, v)]
+        self.only = node.outs is None  # the gradient by values, which reads none
+        inputs = (*node.inputs[:2], node.inputs[-1], *node.inputs[2:]) if self.only else node.inputs
+        self.batch, self.n, self.m, self.d, self.e = shape_of(attrs, inputs)
+        q, k, v, others, self.last = operands_of(attrs, inputs)
+        self.rows = self.side_by_side(q, k, v)
         self.scores = {x: binder.layout(others[x]) for x in ("bias", "mask") if x in others}
         self.state = others.get("state")
         self.has = sum(HAS[x] for x in attrs["has"])
         self.settle()
+
+    def side_by_side(self, *nodes):
+        """Where they lie; keys that are values too are copied once."""
+        found = {}
+        for x in nodes:
+            layout = self.binder.layout(x)
+            if layout not in found:
+                found[layout] = side_by_side(self.binder, layout)
+        return [found[self.binder.layout(x)] for x in nodes]
 
     def settle(self):
         wide = [k for k, n in enumerate(self.batch) if n != 1]
@@ -95,7 +106,7 @@ class Reading:
         attrs = node.attrs
         return AttentionDims(
             op=op,
-            dtype=int(node.outs[0][0] == "float64"),
+            dtype=int(node.inputs[0].dtype == "float64"),
             outer=self.sizes[0],
             inner=self.sizes[1],
             rows=self.n,
@@ -112,25 +123,41 @@ class Reading:
             fill=word_of(attrs["fill"]),
             zero=int(attrs["zero"]),
             keep=attrs["keep"],
+            only=int(self.only),
             none=(0,) * AttentionDims.NESTED["none"][0],
         )
+
+
+def whole(binder, x):
+    """Where `x` lies, contiguous."""
+    layout = binder.layout(x)
+    return layout if layout == fresh(layout.buffer, x.shape, x.dtype) else binder.copy(layout)
+
+
+def results(binder, node):
+    """Where the results of `node` go."""
+    if node.outs is None:
+        binder.layouts[node.uid] = made = binder.target(node)
+        return [made]
+    targets = [binder.target(node, k) for k in range(len(node.outs))]
+    for k, item in binder.items.get(node.uid, {}).items():
+        binder.layouts[item.uid] = targets[k]
+    return targets
 
 
 def launched(op, flops):
     """The lowering of one of the ops; flops: of a score, by (width, values)."""
 
     def lower(binder, node):
-        if node.outs[0][0] not in ("float32", "float64"):
+        if node.inputs[0].dtype not in ("float32", "float64"):
             return False
         read = Reading(binder, node)
-        sources = read.layouts()
-        for x in read.last:
-            layout = binder.layout(x)
-            whole = fresh(layout.buffer, x.shape, x.dtype)
-            sources.append(layout if layout == whole else binder.copy(layout))
-        targets = [binder.target(node, k) for k in range(len(node.outs))]
-        for k, item in binder.items.get(node.uid, {}).items():
-            binder.layouts[item.uid] = targets[k]
+        sources = [*read.layouts(), *(whole(binder, x) for x in read.last)]
+        targets = results(binder, node)
+        if read.only:  # neither values nor the result there are read, nor are other slopes written
+            sources.insert(len(sources) - 2, sources[0])
+            none = binder.temp((1,), "uint8")
+            targets = [none, none, *targets]
         scores = estimate(*read.batch, read.n, read.m)
         instr = Instruction(
             NATIVE,
@@ -152,3 +179,4 @@ def launched(op, flops):
 
 attention = launched(ATTENTION, lambda d, e: 2 * (d + e))
 attention_grad = launched(ATTENTION_GRAD, lambda d, e: 6 * d + 4 * e)
+values_grad = launched(ATTENTION_GRAD, lambda d, e: 2 * (d + e))

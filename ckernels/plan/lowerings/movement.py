@@ -446,6 +446,7 @@ register_rules(
         **dict.fromkeys(("argsort", "first_places"), later("order", "places")),
         "attention": later("attention", "attention"),
         "attention_grad": later("attention", "attention_grad"),
+        "attention_values_grad": later("attention", "values_grad"),
         "mrg_uniform": later("mrg", "uniform"),
         "mrg_choice": later("mrg", "choice"),
         "c_op": later("own", "own"),

@@ -41,8 +41,18 @@ static int see_hidden(const backward *b, const tile *t, int64_t row0, int64_t ro
     return hidden;
 }
 
-/* Of rows [row0, row1) by keys [key0, key1): weights in t->p, slopes of scores in t->slope, where
-   t->slope holds those of weights. Hidden scores have no slope. */
+/* Scores of n keys in t->p become weights. */
+static void weights(const backward *b, const tile *t, int64_t row0, int64_t row1, int64_t n)
+{
+    for (int64_t r = row0; r < row1; r++) {
+        const int64_t line = t->item.item * b->w.d->rows + r;
+        b->w.row->exponentials(t->p + (r - row0) * n * b->w.size, n, sum_of(b, 2 * line),
+                               sum_of(b, 2 * line + 1));
+    }
+}
+
+/* Of rows [row0, row1) by keys [key0, key1): slopes of scores in t->slope, where it holds those of
+   weights. Hidden scores have no slope. */
 static void slopes(const backward *b, const tile *t, int64_t row0, int64_t row1, int64_t key0,
                    int64_t key1)
 {
@@ -52,9 +62,9 @@ static void slopes(const backward *b, const tile *t, int64_t row0, int64_t row1,
     const int hidden = see_hidden(b, t, row0, row1);
     for (int64_t r = row0; r < row1; r++) {
         const int64_t line = t->item.item * d->rows + r;
-        char *p = t->p + (r - row0) * n * size, *slope = t->slope + (r - row0) * n * size;
+        const char *p = t->p + (r - row0) * n * size;
+        char *slope = t->slope + (r - row0) * n * size;
         double delta = row->dot(b->out + line * values * size, b->g + line * values * size, values);
-        row->exponentials(p, n, sum_of(b, 2 * line), sum_of(b, 2 * line + 1));
         row->slope(p, slope, n, delta);
         if (!hidden)
             continue;
@@ -75,22 +85,25 @@ static int do_tile(const backward *b, const tile *t, int64_t row0, int64_t row1,
     const char *q = t->item.q + row0 * d->q[2] * size, *k = t->item.k + key0 * d->k[2] * size;
     char *dk = b->dk + (item * d->keys + key0) * d->width * size;
     char *dv = b->dv + (item * d->keys + key0) * d->values * size;
-    char *dq = t->dq + row0 * d->width * size;
     int code = ck_score(w, &t->item, row0, row1, key0, key1, t->p);
-    if (!code)
+    if (!code && !d->only)
         code = ck_product(w, rows, n, d->values, g, 0, d->values, t->item.v + key0 * d->v[2] * size, 1,
                           d->v[2], 0, t->slope, n);
     if (code)
         return code;
-    if (d->has & CK_HAS_DRAW)
+    if (d->has & CK_HAS_DRAW && !d->only)
         ck_drop(w, &t->item, row0, row1, key0, key1, t->slope, t->keep);
-    slopes(b, t, row0, row1, key0, key1);
+    weights(b, t, row0, row1, n);
+    if (!d->only)
+        slopes(b, t, row0, row1, key0, key1);
     if (d->has & CK_HAS_DRAW)
         ck_drop(w, &t->item, row0, row1, key0, key1, t->p, t->keep);
     code = ck_product(w, n, d->values, rows, t->p, 1, n, g, 0, d->values, 1, dv, d->values);
-    if (!code)
-        code = ck_product(w, n, d->width, rows, t->slope, 1, n, q, 0, d->q[2], 1, dk, d->width);
-    return code ? code : ck_product(w, rows, d->width, n, t->slope, 0, n, k, 0, d->k[2], 1, dq, d->width);
+    if (code || d->only)
+        return code;
+    code = ck_product(w, n, d->width, rows, t->slope, 1, n, q, 0, d->q[2], 1, dk, d->width);
+    return code ? code : ck_product(w, rows, d->width, n, t->slope, 0, n, k, 0, d->k[2], 1,
+                                    t->dq + row0 * d->width * size, d->width);
 }
 
 /* Every `parts`-th block of keys of one of the batch. */
@@ -100,12 +113,15 @@ static int do_part(const backward *b, int64_t task, char *work)
     const int64_t item = task / b->parts, part = task % b->parts, size = b->w.size;
     const int64_t tile_bytes = b->w.tall * CK_KEYS * size, matrix = d->rows * d->width * size;
     tile t = {ck_item_of(&b->w, item), work, work + tile_bytes,
-              b->parts_of_dq + part * b->elements * size + item * matrix, (uint8_t *)work + 2 * tile_bytes};
-    memset(t.dq, 0, (size_t)matrix);
+              d->only ? NULL : b->parts_of_dq + part * b->elements * size + item * matrix,
+              (uint8_t *)work + 2 * tile_bytes};
+    if (!d->only)
+        memset(t.dq, 0, (size_t)matrix);
     for (int64_t block = part; block < b->blocks; block += b->parts) {
         const int64_t key0 = block * CK_KEYS, key1 = ck_min(d->keys, key0 + CK_KEYS);
-        memset(b->dk + (item * d->keys + key0) * d->width * size, 0,
-               (size_t)((key1 - key0) * d->width * size));
+        if (!d->only)
+            memset(b->dk + (item * d->keys + key0) * d->width * size, 0,
+                   (size_t)((key1 - key0) * d->width * size));
         memset(b->dv + (item * d->keys + key0) * d->values * size, 0,
                (size_t)((key1 - key0) * d->values * size));
         for (int64_t row0 = 0; row0 < d->rows; row0 += b->w.tall) {
@@ -153,14 +169,16 @@ int ck_attention_grad(void *const *p, const void *record, ck_fn epilogue)
     (void)epilogue;
     b.elements = b.w.batch * d->rows * d->width;
     if (b.w.batch)
-        b.parts = ck_max(1, ck_min(ck_min(b.blocks, MOST_PARTS), ck_ceil_div(TASKS, b.w.batch)));
+        b.parts = d->only ? ck_max(1, b.blocks)                /* which have no sums in common */
+                : ck_max(1, ck_min(ck_min(b.blocks, MOST_PARTS), ck_ceil_div(TASKS, b.w.batch)));
     const size_t bytes = (size_t)(b.parts * b.elements * b.w.size);
-    if (b.parts > 1 && !(b.parts_of_dq = ck_alloc(bytes)))
+    const int summed = b.parts > 1 && !d->only;
+    if (summed && !(b.parts_of_dq = ck_alloc(bytes)))
         return CK_EMEMORY;
     int64_t each = d->rows * d->keys / b.parts * (3 * d->width + 2 * d->values + 16) * CK_PS_FLOP;
     int code = ck_parallel_for(run, (void *const *)&b, NULL, b.w.batch * b.parts, 1,
                                1 + CK_PS_FORK / (each + 1));
-    if (b.parts > 1) {
+    if (summed) {
         if (!code)
             code = ck_parallel_for(add_up, (void *const *)&b, NULL, b.elements, 1024, 1 << 16);
         ck_free(b.parts_of_dq, bytes);

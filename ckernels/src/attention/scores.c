@@ -97,7 +97,7 @@ int ck_sane_attention(const ck_attention_dims *d)
     for (int k = 0; k < 3; k++)
         if (strides[k][2] < widths[k] || strides[k][2] > most)
             return 0;
-    return (d->dtype | 1) == 1 && !(d->has & ~7) && d->causal >= -most && d->causal <= most
+    return (d->dtype | 1) == 1 && (d->only | 1) == 1 && !(d->has & ~7) && d->causal >= -most && d->causal <= most
            && d->keep >= 0;
 }
 
@@ -133,7 +133,10 @@ int ck_attention_operand(const ck_attention_dims *d, int which, ck_operand *out)
     const int back = d->op == CK_ATTENTION_GRAD;
     if (which >= (back ? FIRST_SLOPE + 3 : COTANGENT))
         return 0;
-    *out = (ck_operand){0, 0, back ? which >= FIRST_SLOPE : which >= OUT};
+    const int alone = back && d->only;
+    *out = (ck_operand){0, 0, back ? which >= FIRST_SLOPE + 2 * alone : which >= OUT};
+    if (alone && (which == 2 || which == OUT || which == FIRST_SLOPE || which == FIRST_SLOPE + 1))
+        return 1;                                          /* neither read nor written */
     if (which < 3) {
         const int64_t *s = operands[which], strides[4] = {s[0], s[1], s[2], 1};
         return span(d, strides, which ? d->keys : d->rows, which == 2 ? d->values : d->width, size, out);

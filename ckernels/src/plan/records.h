@@ -87,7 +87,8 @@ typedef struct {
     int64_t fill;                       /* bits of a double */
     int64_t zero;                       /* 1: a row that sees no key gives 0 */
     int64_t keep;                       /* of 2^24 draws so many keep a weight */
-    int64_t none[6];                    /* native instructions are of one length */
+    int64_t only;                       /* 1: the gradient by values alone */
+    int64_t none[5];                    /* native instructions are of one length */
 } ck_attention_dims;
 
 enum {
