@@ -84,6 +84,34 @@ def test_reasons(sentence):
     assert sentence in f.explain(), f.explain()
 
 
+def square():
+    return K.variable(np.linspace(-1, 1, 16).reshape(4, 4), name="w")
+
+
+PRODUCTS = {
+    "it is a matrix product, whose rows this loop does not walk in their order":
+        lambda x, w: K.sum(K.exp(K.dot(x, w)), 0),
+    "it is a matrix product, on whose rows another loop runs already":
+        lambda x, w: (lambda p: [K.relu(p), K.dot(K.transpose(K.relu(p)), w) + p])(K.dot(x, w)),
+    "it is a matrix product, and this loop runs on the rows of another one":
+        lambda x, w: K.dot(x, w) + K.dot(K.tanh(x), w),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence", PRODUCTS)
+def test_why_a_loop_does_not_run_on_the_rows_of_a_product(sentence):
+    x = K.placeholder((None, 4), name="x")
+    found = PRODUCTS[sentence](x, square())
+    f = called([x], found if isinstance(found, list) else [found], np.full((4, 4), 0.5))
+    assert sentence in f.explain(), f.explain()
+
+
+def test_a_loop_on_the_rows_of_a_product_has_no_reason():
+    x = K.placeholder((None, 4), name="x")
+    f = called([x], [K.relu(K.dot(x, square()))], np.full((4, 4), 0.5))
+    assert f.steps() == ["0: matmul then relu"] and "matrix product" not in f.explain()
+
+
 def test_loops_side_by_side():
     x = K.placeholder((None, None), name="x")
     f = called([x], [K.sum(x, 0), K.sum(x, 1)], np.ones((3, 4)))
