@@ -12,16 +12,18 @@ from string import Template
 from . import mathlib
 from .forms.bands import BandedChunks
 from .forms.columns import ColumnChunks, Columns
+from .forms.contraction import Contraction
 from .forms.flat import Flat, Tile
 from .forms.rows import Chunks, Rows
-from .forms.short import Short
+from .forms.short import ShortRows
 from .forms.steps import Steps
 from .passes import interleave, limits
 from .print_c import APART, LIMITED, SCHEDULED, Printer
 from .tidy import tidy_body
 
 FORMS = {"flat": Flat, "tile": Tile, "rows": Rows, "chunks": Chunks, "columns": Columns,
-         "column_chunks": ColumnChunks, "bands": BandedChunks, "steps": Steps}  # fmt: skip
+         "column_chunks": ColumnChunks, "contraction": Contraction, "bands": BandedChunks,
+         "steps": Steps}  # fmt: skip
 HEAD = "int $name(void *const *p, const int64_t *d, int64_t lo, int64_t hi)"
 ROWS_HEAD = "static " + HEAD.replace("$name", "$name_rows")
 COLUMNS_HEAD = (
@@ -63,7 +65,7 @@ def written(kernel):
     """The text of a kernel of the IR, called $name."""
     form, loop = FORMS[kernel.form], getattr(kernel, "kernel", kernel)
     if kernel.form == "flat" and any(op.laid for op in kernel.operands):
-        form = Short
+        form = ShortRows
     printer = Printer(loop)
     form(kernel, printer).write()
     attribute = ""

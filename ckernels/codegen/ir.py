@@ -12,8 +12,8 @@ from typing import NamedTuple
 from ..base import dtypes
 from ..graph.op import REGISTRY
 
-FORMS = ("flat", "tile", "rows", "columns", "chunks", "column_chunks")
-COLUMNS = ("columns", "column_chunks")
+FORMS = ("flat", "tile", "rows", "columns", "contraction", "chunks", "column_chunks")
+COLUMNS = ("columns", "contraction", "column_chunks")
 IN_MEMORY = ("load", "index")
 FIXED = ("literal", "count")
 REDUCTIONS = ("sum", "prod", "any", "all", "max", "min", "first")
@@ -42,7 +42,7 @@ class Operand(NamedTuple):
     inner: object
     outer: bool = True
     run: bool = True
-    cross: object = "n"  # tile only: class along the tile's other axis
+    cross: object = "n"  # tile, contraction: class along the tile's other axis
     laid: str = ""  # flat only: how it lies in a nest of short rows (laid.py)
 
 

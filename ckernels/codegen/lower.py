@@ -14,6 +14,7 @@ from ..schedule import cost
 from ..schedule.alike import is_number
 from ..schedule.group import GENERATORS
 from . import passes
+from .contraction import LEAST, why_not
 from .forms.flat import TILE
 from .forms.rows import ROW_SCRATCH
 from .ir import COLUMNS, IN_MEMORY, REDUCTIONS, Kernel, Operand, Value, numeral
@@ -309,6 +310,9 @@ class Lowering:
         )
         if not inner:
             return self.flat(stores, o_sizes, o_rows)
+        found = self.contraction(stores, outer, r_sizes, r_rows)
+        if found is not None:
+            return found
         column = bool(o_sizes) and (
             group.partial or self.is_column(lead, outer, inner) or self.are_short(o_sizes, r_sizes)
         )
@@ -383,6 +387,31 @@ class Lowering:
             n >= LEAST_TILED for n in sizes
         )
 
+    def contraction(self, stores, outer, r_sizes, r_rows):
+        """The Launch of a contraction; None where the reduction is none.
+
+        Its outputs lie along vectors, so that the axis of these is the one they are contiguous in.
+        """
+        if len(r_sizes) != 1 or len(outer) < 2 or self.group.partial:
+            return None
+        by_out = self.refs[stores[0][0]].strides
+        outer = sorted(outer, key=lambda a: Longest(by_out[a]))
+        sizes, rows = collapse(
+            [self.group.domain[a] for a in outer],
+            [[r.strides[a] for a in outer] for r in self.refs],
+        )
+        if len(sizes) < 2:
+            return None
+        walks = [
+            frozenset(axis for axis, step in zip("ABQ", (*o[-2:], *r)) if step != 0)
+            for o, r in zip(rows, r_rows)
+        ]
+        if why_not(self.values, walks, stores) or sizes[-1] < LEAST[0] or sizes[-2] < LEAST[1]:
+            return None
+        strides = [(o[-1], o[:-1], r) for o, r in zip(rows, r_rows)]
+        count = product(sizes[:-1])
+        return self.launch("contraction", stores, sizes[-1], sizes[:-1], r_sizes, strides, count, 8)
+
     def rows(self, stores, o_sizes, o_rows, r_sizes, r_rows):
         strides = [(r[-1], o, r[:-1]) for o, r in zip(o_rows, r_rows)]
         n, runs = r_sizes[-1], r_sizes[:-1]
@@ -433,7 +462,7 @@ class Lowering:
         dims = [n, *outer, *runs] + ([chunk] if chunk is not None else [])
         operands = []
         for ref, (step, far, run), way in zip(self.refs, strides, ways or [""] * len(strides)):
-            cross = stride_class(far[0]) if form == "tile" else "n"
+            cross = stride_class(far[-1]) if form in ("tile", "contraction") else "n"
             classes = stride_class(step), moves(far), moves(run), cross
             op = Operand(ref.role, ref.dtype, *classes, way)
             operands.append(op)

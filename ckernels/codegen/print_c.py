@@ -414,3 +414,24 @@ class Printer:
             self.put(f"t_{i} = k{u}_{i} ? {arg} : t_{i};")
             self.put(f"t_{at} = k{u}_{i} ? {index} : t_{at};")
         self.put(f"a_{i}[c] = t_{i}; a_{at}[c] = t_{at};")
+
+    # ---- accumulators of a tile -----------------------------------------------------------------
+
+    def tile_accumulators(self, i, size):
+        """Sums of a block of outputs, to which tiles add."""
+        self.put(f"{accumulator_type(self.accumulators[i].dtype)} a_{i}[{size}];")
+
+    def tile(self, i, names):
+        """Sums of a tile, one for each of its rows: of floats, floats."""
+        kind = ctype(self.k.values[self.k.values[i].args[0]].dtype)
+        self.put(f"{kind} {', '.join(f'{name} = 0' for name in names)};")
+
+    def start_tile(self, name, size):
+        self.put(f"for (int64_t c = 0; c < {size}; c++) {name}[c] = 0;")
+
+    def add(self, name, text):
+        self.put(f"{name} += {text};")
+
+    def define_tile(self, i, at):
+        """The result of reduction i in a tile."""
+        self.define_as(i, f"v{i}", f"({ctype(self.k.values[i].dtype)})a_{i}{at}")

@@ -28,6 +28,9 @@ MIXED = {
     "broadcast_in_the_middle": (
         lambda x, y: x * y, [(3, 4, 5, 6), (3, 1, 5, 1)]),
     "channels": (lambda x, m, r: (x - ops.exp(m)) * r, [(400, 3), (3,), (400, 1)]),
+    "distances": (
+        lambda x, y: ops.exp(-ops.sum(ops.square(ops.expand_dims(x, 1) - y), 2)),
+        [(20, 9), (30, 9)]),
     "momentum": (lambda *a: momentum(*a), [(30, 20)] * 4),
     "adam": (lambda *a: adam(*a), [(30, 20)] * 4),
     "iota": (lambda x: x + ops.cast(ops.iota((20, 30), 1), "float32"), [(20, 30)]),

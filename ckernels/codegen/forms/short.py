@@ -14,7 +14,7 @@ BLOCK = 512  # elements between two repetitions: what is laid out of a few opera
 ROWS = BLOCK + 64  # numbers of rows, and a vector that is read behind them
 
 
-class Short(Flat):
+class ShortRows(Flat):
     """One range over all elements, cut where the second last axis ends."""
 
     note = "elementwise over short rows as one"
