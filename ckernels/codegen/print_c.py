@@ -260,7 +260,9 @@ class Printer:
             self.put(f"{const}{dtypes.C_NAMES[op.dtype]} *const {name} = {text};")
 
     def row_on_stack(self, name, dtype, length):
-        self.put(f"{ctype(dtype)} {name}[{length}];")
+        """Values of a row; truth values as bytes, for GCC makes no vectors of loads of _Bool."""
+        kind = "uint8_t" if dtype == "bool" else ctype(dtype)
+        self.put(f"{kind} {name}[{length}];")
 
     def copy_on_stack(self, name, dtype, length):
         """The same for elements as they are stored."""

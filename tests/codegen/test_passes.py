@@ -507,3 +507,34 @@ def test_reversed_operands_are_turned_first(build, dtype, turned, n):
         (wanted,) = evaluate([build(node)], {node: x})
         np.testing.assert_allclose(result, wanted, 1e-3)
         assert ("t0[256]" in text) == (turned and n > 1)
+
+
+# ---- rows of bytes are cut into short vectors behind the long ones ----
+
+
+@pytest.mark.parametrize("build, dtype, cut", [
+    (ops.logical_and, "bool", True), (ops.lt, "float32", True), (ops.maximum, "uint8", True),
+    (ops.add, "float32", False),  # no bytes
+    (lambda x, y: ops.lt(ops.exp(x), y), "float32", False),  # work enough without
+])  # fmt: skip
+@pytest.mark.parametrize("n", [65, 79, 80, 127, 128, 129, 200])
+def test_rows_of_bytes(build, dtype, cut, n):
+    x = np.asarray(RNG.integers(0, 2, (3, 4, n)), dtype)
+    y = np.asarray(RNG.integers(0, 2, (3, 1, n)), dtype)
+    result, text = run(build, x, y)
+    a, b = leaf(x.shape, dtype), leaf(y.shape, dtype)
+    (wanted,) = evaluate([build(a, b)], {a: x, b: y})
+    np.testing.assert_array_equal(result, wanted)
+    assert ("i < whole" in text) == cut
+    flat, text = run(build, x, x)
+    (wanted,) = evaluate([build(a, a)], {a: x})
+    np.testing.assert_array_equal(flat, wanted)
+    assert "whole" not in text  # one long row
+
+
+@pytest.mark.parametrize("n", [3, 16, 63, 64])
+def test_truth_values_of_short_rows_are_kept_as_bytes(n):
+    x, y = (RNG.integers(0, 2, shape).astype(bool) for shape in ((30, 40, n), (30, 1, n)))
+    result, text = run(ops.logical_xor, x, y)
+    np.testing.assert_array_equal(result, x ^ y)
+    assert "_Bool t" not in text

@@ -6,6 +6,7 @@ from .. import passes
 from .nest import Nest
 
 TURNED = 256  # elements of a reversed operand that are turned at a time
+BYTES, FEW = 64, 16  # elements of a vector of bytes, of the shortest ones
 TILE = 32  # transposed operands: 32 x 32 tiles stay in L1 (3x over untiled)
 
 
@@ -65,9 +66,24 @@ class Flat(Nest):
             self.turned = {}
 
     def loop(self, read, written, stores, first, last):
-        with self.c.vector("i", first, last, unroll=passes.interleave(self.k)):
-            self.varying_values(read, "i")
-            self.put_all(stores, written, "i")
+        if not passes.narrow_rows(self.k):
+            with self.c.vector("i", first, last, unroll=passes.interleave(self.k)):
+                self.element(read, written, stores)
+            return
+        c = self.c
+        c.let(whole=f"{last} - ({last} - {first}) % {BYTES}")
+        with c.vector("i", first, "whole"):
+            self.element(read, written, stores)
+        with c.if_(f"whole < {last}"):
+            c.var(q="whole")
+            with c.whole_blocks("q", last, FEW), c.vector("i", "q", f"q + {FEW}"):
+                self.element(read, written, stores)
+            with c.loop("i", "q", last):
+                self.element(read, written, stores)
+
+    def element(self, read, written, stores):
+        self.varying_values(read, "i")
+        self.put_all(stores, written, "i")
 
     def stores_apart(self):
         """(stores of one number to one place, other stores).
