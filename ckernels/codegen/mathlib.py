@@ -77,7 +77,8 @@ def _snippets_of(text):
         else:
             for row in rows:
                 name, c = re.split(r"[:\s]", note, maxsplit=1)[0], body.strip() + "\n"
-                for column, value in zip(columns, row):
+                pairs = sorted(zip(columns, row), key=lambda pair: -len(pair[0]))  # $TOP before $T
+                for column, value in pairs:
                     value = "" if value == "_" else value
                     name, c = name.replace(f"${column}", value), c.replace(f"${column}", value)
                 yield name, c

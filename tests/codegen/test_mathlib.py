@@ -420,3 +420,9 @@ def test_snippets_come_in_order():
     assert order.index("ck_expq_f32") < order.index("ck_exp_f32")
     assert len(set(found)) == len(found) and mathlib.snippets("no math") == ()
     assert set(mathlib.names()) >= {"ck_exp_f32", "ck_mod_i8", "ck_threefry2x32"}
+
+
+def test_a_column_whose_name_begins_as_another_is_itself():
+    text = "/* @foreach T TOP: a b */\n/* @snippet ck_$T */\n$T $TOP\n/* @end */\n"
+    assert list(mathlib._snippets_of(text)) == [("ck_a", "a b\n")]
+    assert not any("$" in text for text in mathlib._library().values())
