@@ -1,12 +1,12 @@
-"""What a unit of cost, a byte and a second thread take here: the numbers of schedule/cost.py.
+"""What a unit of cost, a byte, a product and a second thread take here: base/machine.py anew.
 
     python build_tools/cost_constants.py
 
-prints, measured on this machine: nanoseconds per unit of Op.cost of elementwise operations on data
-that lie in a cache (one thread), nanoseconds per byte read and written from caches and from memory,
-and for work of 2 to 200 us how long it takes on one thread and on all, called again and again and
-after pauses in which the team goes to sleep. Medians; run it while nothing else runs. Nothing
-imports this file.
+prints the table of base/machine.py beside what is measured here, then: nanoseconds per unit of
+Op.cost of elementwise operations on data that lie in a cache (one thread), nanoseconds per byte
+read and written from caches and from memory, and for work of 2 to 200 us how long it takes on one
+thread and on all, called again and again and after pauses in which the team goes to sleep. Medians;
+run it while nothing else runs. Nothing imports this file.
 """
 
 import os
@@ -64,6 +64,39 @@ def per_byte(K, np):  # noqa: N803
     return found
 
 
+def per_multiply(K, np):  # noqa: N803
+    """ns of a multiplication and addition of a product of floats."""
+    x, n = K.placeholder((None, None)), 256
+    f, data = K.function([x], [K.dot(x, x)]), np.ones((n, n), np.float32)
+    f([data])
+    return timed(lambda: f([data]), 101) * 1e3 / n**3
+
+
+def per_turned(K, np):  # noqa: N803
+    """ns of an element of a matrix that is turned around."""
+    x, n = K.placeholder((None, None)), 256
+    f, data = K.function([x], [K.transpose(x)]), np.ones((n, n), np.float32)
+    f([data])
+    return timed(lambda: f([data]), 101) * 1e3 / n**2
+
+
+def per_window_byte(K, np):  # noqa: N803
+    """ns of a byte of an image that a pool reads or writes."""
+    x = K.placeholder((None, 64, 64, 16))
+    f, data = K.function([x], [K.pool2d(x, (2, 2), (2, 2))]), np.ones((4, 64, 64, 16), np.float32)
+    f([data])
+    return timed(lambda: f([data]), 101) * 1e3 / (1.25 * data.nbytes)
+
+
+def print_table(measured):
+    """The numbers of base/machine.py beside those measured, and by which factor they differ."""
+    from ckernels.base import machine
+
+    for name, ns in measured.items():
+        told = getattr(machine, name)
+        print(f"    {name:15} {told:.3f}   here {ns:.3f}   {ns / told:5.2f} times")
+
+
 def threads(K, np):  # noqa: N803
     """[(elements, us on one thread, us on all, us on all after a pause)]; all loops are divided."""
     from ckernels.schedule import cost
@@ -95,11 +128,22 @@ def main():
 
     everyone = K.get_num_threads()
     K.set_num_threads(1)
+    costs, bytes_of = per_cost(K, np), per_byte(K, np)
+    print("base/machine.py:")
+    print_table(
+        {
+            "NS_COST": median(costs.values()),
+            "NS_BYTE": bytes_of[min(bytes_of)],
+            "NS_WINDOW_BYTE": per_window_byte(K, np),
+            "NS_MULTIPLY": per_multiply(K, np),
+            "NS_TURNED": per_turned(K, np),
+        }
+    )
     print("ns per unit of cost and element, float32:")
-    for name, ns in per_cost(K, np).items():
+    for name, ns in costs.items():
         print(f"    {name:8} {ns:.3f}")
     print("ns per byte read or written, x + 1:")
-    for size, ns in per_byte(K, np).items():
+    for size, ns in bytes_of.items():
         print(f"    {size >> 10:7} KB {ns:.3f}")
     K.set_num_threads(everyone)
     print(f"us of exp(tanh(x)) on one thread, on {everyone}, on {everyone} after a pause of 2 ms:")

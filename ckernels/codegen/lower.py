@@ -8,6 +8,7 @@ strides are not part of a kernel: they are numbers of its launch.
 from dataclasses import dataclass, field, replace
 
 from ..base import dtypes
+from ..base.machine import NS_BYTE, NS_COST
 from ..graph.shapes import product
 from ..graph.sizes import Longest, Size, bounds_of, less, value_of
 from ..schedule import cost
@@ -528,13 +529,13 @@ class Lowering:
 
     def element_ns(self, values):
         """Estimated ns per point of the domain on one core."""
-        total = sum(1 if v.reduces else v.cost for v in values) * cost.NS_PER_COST
+        total = sum(1 if v.reduces else v.cost for v in values) * NS_COST
         moved = sum(
             dtypes.ITEMSIZE[ref.dtype]
             for ref in self.refs
             if ref.role != "index" and moves(ref.strides)
         )
-        return total + moved * cost.NS_PER_BYTE
+        return total + moved * NS_BYTE
 
     def settle(self, form, operands):
         """Mark each value as varying along the vector loop or not."""

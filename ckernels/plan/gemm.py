@@ -5,13 +5,14 @@ A part of Binder (binder.py), which gives layouts and places.
 
 from dataclasses import replace
 
+from ..base.machine import NS_MULTIPLY
 from ..codegen.layout import collapse
 from ..graph.shapes import product
 from ..graph.sizes import greatest, value_of
 from .instructions import GEMM, Instruction, word_of, words
 from .records import GemmDims
 
-PS_PER_MULTIPLY = 33  # picoseconds of a multiply-add of floats
+PS_PER_MULTIPLY = round(NS_MULTIPLY * 1000)
 TALL = 512  # rows up to which gemm reads B without packing it: see builtin.c
 
 

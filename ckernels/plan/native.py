@@ -10,6 +10,7 @@ import os
 from dataclasses import replace
 
 from ..base.dtypes import ITEMSIZE
+from ..base.machine import NS_MULTIPLY, NS_TURNED, NS_WINDOW_BYTE
 from ..base.native import runtime
 from ..codegen.layout import collapse, contiguous_strides, fresh
 from ..graph.op import register_rules
@@ -160,7 +161,7 @@ def convolution(which):
             first, second = side_by_side(binder, first), side_by_side(binder, second)
         dims = dims_of(op, which, node, g, first, second)
         work = estimate(g.batch, *g.results, *g.kernel, g.out_channels)
-        ns = work * max(1, value_of(g.channels) // max(1, g.groups)) / 30
+        ns = work * max(1, value_of(g.channels) // max(1, g.groups)) * NS_MULTIPLY
         return emit(binder, node, dims, [first, second], ns, node.shape[-1])
 
     return lower
@@ -274,7 +275,8 @@ def fours(binder, node, op, big, small):
     strides = [big[1] * big[2], 0, big[2], 1, 1]
     dims = window(op, node.dtype, big[0] * big[3], 1, 1, 1, axes, strides, [0] * 5)
     bytes_moved = ITEMSIZE[node.dtype] * (estimate(*big) + estimate(*small))
-    return emit(binder, node, dims, sources, bytes_moved / 10, target=plane_target(binder, node))
+    target = plane_target(binder, node)
+    return emit(binder, node, dims, sources, bytes_moved * NS_WINDOW_BYTE, target=target)
 
 
 def plane_target(binder, node):
@@ -298,7 +300,7 @@ def planes(binder, node, g, which):
     target = None if which == CONV_WEIGHT_GRAD else plane_target(binder, node)
     dims = dims_of(PLANES + which, which, node, g, *sources)
     work = estimate(g.batch, *g.results, *g.kernel, g.channels)
-    return emit(binder, node, dims, sources, work / 30, target=target)
+    return emit(binder, node, dims, sources, work * NS_MULTIPLY, target=target)
 
 
 def dims_of(op, which, node, g, first, second):
@@ -362,7 +364,7 @@ def dense_input_grad(binder, node, g):
         node.op.name,
         pointers,
         words(record),
-        ns=estimate(g.batch, rows, columns) / 30,
+        ns=estimate(g.batch, rows, columns) * NS_MULTIPLY,
         reads=[a.buffer, kernel.buffer],
         writes=[target.buffer],
         node=node,
@@ -416,7 +418,7 @@ def pooling(op, image, result, count=1):
             [0] * 5,
         )
         bytes_moved = ITEMSIZE[node.dtype] * (estimate(*big) + estimate(*small))
-        return emit(binder, node, dims, sources, bytes_moved / 10, channels)
+        return emit(binder, node, dims, sources, bytes_moved * NS_WINDOW_BYTE, channels)
 
     return lower
 
@@ -451,7 +453,7 @@ def transposition(binder, source, target):
         "copy",
         [binder.pointer(source), binder.pointer(target)],
         words(record),
-        ns=estimate(*sizes) / 2,
+        ns=estimate(*sizes) * NS_TURNED,
         reads=[source.buffer],
         writes=[target.buffer],
     )

@@ -1,17 +1,14 @@
 """Roughly how long work takes: from these times a plan decides how many threads run it.
 
-Times are of one core; `build_tools/cost_constants.py` measures them on the machine at hand. A plan
-serves a class of shapes, so work is a size: picoseconds, counted with the sizes of the inputs. An
-estimate may be wrong by a factor of two: it decides how many threads work, never the result.
+Times are of one core, as base/machine.py has them. A plan serves a class of shapes, so work is a
+size: picoseconds, counted with the sizes of the inputs. An estimate may be wrong by a factor of
+two: it decides how many threads work, never the result.
 """
 
 from ..base.config import config
+from ..base.machine import THREAD_NS
 from ..graph.shapes import product
 from ..graph.sizes import ceil_divide, greatest
-
-NS_PER_COST = 0.04  # one unit of Op.cost for one float32
-NS_PER_BYTE = 0.02  # read or written, from a cache
-THREAD_NS = 10_000  # least work for one thread
 
 
 def work(ns, *sizes):

@@ -6,8 +6,9 @@ threads.
 """
 
 from ...base import dtypes
+from ...base.machine import NS_BYTE
 from ...schedule.cost import work
-from .sparse import NS_BYTE, NS_ENTRY, PADDING, WORDS, SparseKernel, c_type, fits, gapless, result
+from .sparse import NS_ENTRY, PADDING, WORDS, SparseKernel, c_type, fits, gapless, result
 
 VECTOR = 64  # bytes of a vector
 STRIP = 256  # bytes of a strip of columns, where there are enough of them
