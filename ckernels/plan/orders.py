@@ -36,7 +36,7 @@ class Orders:
         self.found, self.of, self.still = {}, {}, still
         self.fixed = {id(root) for (space, *_), root in ends if fixed or space != "out"}
         if any(strides.values()) or any(n.op.name == "transpose" for n in order):
-            self.users = consumers(order)
+            self.c_only = self.wanting(order)
             for node in order:
                 self.decide(node)
 
@@ -89,7 +89,7 @@ class Orders:
             return of_input([value_of(s) for s in self.strides[node.uid]], node)
         if name in GENERATORS:
             return FREE
-        if node.ndim < 2 or not self.takes(node) or self.wants_c(node):
+        if node.ndim < 2 or not self.takes(node) or node.uid in self.c_only:
             return c_order(node)
         if node.op.kind == "reduce":
             kept = [k for k in range(node.inputs[0].ndim) if k not in node.attrs["axes"]]
@@ -104,21 +104,22 @@ class Orders:
             return FREE if large else c_order(node)
         return orders[0] if all(same(o, orders[0], node.shape) for o in orders) else c_order(node)
 
-    def wants_c(self, node):
-        """Whether something reads the node that wants it in C order, straight or with axes of
-        size 1 more or less."""
-        stack = [node]
-        while stack:
-            x = stack.pop()
-            if id(x) in self.fixed:
-                return True
-            for user in self.users.get(x.uid, ()):
+    def wanting(self, order):
+        """{uid} of what something reads that wants it in C order, straight or with axes of size 1
+        more or less."""
+        users, found = consumers(order), set()
+        for x in reversed(order):
+            for user in users[x.uid]:
                 if user.op.name in SAME_MEMORY:
-                    if user.inputs[0] is x:
-                        stack.append(user)
-                elif not self.takes_any(user, x):
-                    return True
-        return False
+                    wants = user.inputs[0] is x and user.uid in found
+                else:
+                    wants = not self.takes_any(user, x)
+                if wants:
+                    found.add(x.uid)
+                    break
+            if id(x) in self.fixed:
+                found.add(x.uid)
+        return found
 
     def takes_any(self, user, x):
         """Whether `user` reads `x` as well in another order."""
