@@ -52,7 +52,8 @@ VALUES = {
         **dict.fromkeys(("neg", "cast", "transpose", *RESHAPES, "slice", "broadcast_to",
                          "broadcast_like", "unbroadcast", "sum", "true_div", "item"), "first")},
     # of how many operands the values are read; of the others only the shape
-    "reads": {"broadcast_like": 1, "first_equal": 1, "unbroadcast": 1, "shape": 0, "count": 0},
+    "reads": {"broadcast_like": 1, "first_equal": 1, "unbroadcast": 1, "shape": 0, "count": 0,
+              "irfft_half": 1},
     # (first, end) of the operands that are integer indices
     "indices": {"first_equal": (0, 1), "take": (1, None), "take_along_axis": (1, None),
                 "advanced_take": (1, None),

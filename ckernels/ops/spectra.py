@@ -14,12 +14,11 @@ from ..base.errors import ShapeError
 from ..graph.node import make
 from ..graph.op import Op
 from ..graph.shapes import show
-from .base import cast, expand, zeros_like
-from .elementwise import mul, real, where
+from .base import cast, expand
+from .elementwise import mul, where
 from .filling import arange
-from .joining import concatenate
 from .logic import eq, logical_or
-from .movement import slice_
+from .shape import size_of
 
 __all__ = ["fft", "rfft_half", "irfft_half"]
 
@@ -90,16 +89,26 @@ def _run_half(attrs, x):
     return found.astype(complex_of(x.dtype.name), copy=False)
 
 
-def _infer_whole(attrs, z):
+def _infer_whole(attrs, z, like=None):
     _check("irfft", attrs, z)
     have, n = z.shape[attrs["axes"][-1]], attrs["size"]
-    if have is not None and have != n // 2 + 1:
+    if like is not None:
+        return real_of(z.dtype), _with_last(
+            z.shape, attrs["axes"][-1], like.shape[attrs["axes"][-1]]
+        )
+    if n is None:
+        n = None if have is None else 2 * (have - 1)
+    elif have is not None and have != n // 2 + 1:
         raise ShapeError(f"irfft to {n} needs {n // 2 + 1} frequencies, got {have}")
     return real_of(z.dtype), _with_last(z.shape, attrs["axes"][-1], n)
 
 
-def _run_whole(attrs, z):
+def _run_whole(attrs, z, like=None):
     axes, n = attrs["axes"], attrs["size"]
+    n = like.shape[axes[-1]] if like is not None else n
+    n = 2 * (z.shape[axes[-1]] - 1) if n is None else n
+    if n < 1:
+        raise ShapeError(f"irfft to {n} elements")
     sizes = [*(z.shape[a] for a in axes[:-1]), n]
     if z.shape[axes[-1]] != n // 2 + 1:
         raise ShapeError(f"irfft to {n} needs {n // 2 + 1} frequencies, got {z.shape[axes[-1]]}")
@@ -117,38 +126,42 @@ def rfft_half(x, axes):
     return make("rfft_half", (x,), {"axes": tuple(axes)})
 
 
-def irfft_half(z, axes, size):
-    """The real tensor of `size` elements along the last of the axes, unscaled."""
-    return make("irfft_half", (z,), {"axes": tuple(axes), "size": int(size)})
+def irfft_half(z, axes, size=None, like=None):
+    """The real tensor of `size` elements along the last of the axes, unscaled; None: of as many as
+    `like` has there, or twice as many as there are frequencies beside the first."""
+    size = None if size is None else int(size)
+    inputs = (z,) if like is None else (z, like)
+    return make("irfft_half", inputs, {"axes": tuple(axes), "size": size})
 
 
 def _grad_fft(node, g):
     return (fft(g, node.attrs["axes"], not node.attrs["inverse"]),)
 
 
+def _weights(n, half, dtype, axis, inner):
+    """`inner` for frequencies that stand for two, 1 for 0 and n / 2, along an axis from the end."""
+    k = arange(0, half, 1, "int64")
+    weights = cast(where(logical_or(eq(k, 0), eq(mul(k, 2), n)), 1.0, inner), dtype)
+    return expand(weights, tuple(range(1, -axis))) if axis < -1 else weights
+
+
 def _grad_half(node, g):
-    """The real part of the transform back of `g`, with zeros for what is not stored."""
+    """The transform back of `g`, where two frequencies share what one is stored for."""
     x, axes = node.inputs[0], node.attrs["axes"]
     at = x.ndim + axes[-1]
+    weights = _weights(size_of(x, at), size_of(g, at), x.dtype, axes[-1], 0.5)
     n = x.shape[at]
-    if n is None:
-        raise ShapeError("the gradient of rfft needs to know the size that it transforms")
-    if n - g.shape[at] > 0:
-        whole = [(None, None, 1)] * at
-        rest = zeros_like(slice_(g, [*whole, (None, n - g.shape[at], 1)]))
-        g = concatenate([g, rest], at)
-    return (real(fft(g, axes, True)),)
+    g = mul(g, cast(weights, g.dtype))
+    return (irfft_half(g, axes, n) if n is not None else irfft_half(g, axes, None, x),)
 
 
 def _grad_whole(node, g):
     """The transform of `g`, twice for frequencies that stand for two."""
-    z, axes, n = node.inputs[0], node.attrs["axes"], node.attrs["size"]
+    z, axes = node.inputs[0], node.attrs["axes"]
+    at = z.ndim + axes[-1]
+    weights = _weights(size_of(g, at), size_of(z, at), g.dtype, axes[-1], 2.0)
     spectrum = rfft_half(g, axes)
-    k = arange(0, n // 2 + 1, 1, "int64")
-    alone = logical_or(eq(k, 0), eq(mul(k, 2), n))
-    weights = cast(where(alone, 1.0, 2.0), real_of(z.dtype))
-    weights = expand(weights, tuple(range(1, -axes[-1]))) if axes[-1] < -1 else weights
-    return (mul(spectrum, cast(weights, spectrum.dtype)),)
+    return (mul(spectrum, cast(weights, spectrum.dtype)), None)[: len(node.inputs)]
 
 
 for _name, _infer, _run, _grad, _doc in (

@@ -103,13 +103,11 @@ def whole(x, s, axes, norm):
     """irfftn of a node."""
     sizes, axes = _axes(x, s, axes)
     n, last = sizes[-1], axes[-1]
-    if n is None:
-        if x.shape[last] is None:
-            raise NotSupported("irfft of an unknown size")
+    if n is None and x.shape[last] is not None:
         n = 2 * (x.shape[last] - 1)
-    if n < 1:
+    if n is not None and n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
-    for m, a in zip([*sizes[:-1], n // 2 + 1], axes):
+    for m, a in zip([*sizes[:-1], None if n is None else n // 2 + 1], axes):
         x = resized(x, m, a)
     y = ops.irfft_half(_complex(_checked(x, axes)), axes, n)
     return _scaled(y, _count(y, axes), INVERSE[_norm(norm)])
