@@ -73,6 +73,37 @@ def test_infinities_and_nan_in_short_rows(name):
     assert forms(x) == ["columns"]
 
 
+BYTES = {
+    "max": lambda x: ops.max(x, -1),
+    "argmax": lambda x: ops.argmax(x, -1),
+    "sum": lambda x: ops.sum(x, -1),
+    "any": lambda x: ops.any(x > 99, -1),
+    "mean": lambda x: ops.mean(ops.cast(x, "float32"), -1),
+}
+
+
+@pytest.mark.parametrize("name", BYTES)
+@pytest.mark.parametrize("columns, form", [(15, "columns"), (63, "columns"), (64, "rows")])
+def test_rows_of_bytes_are_short_up_to_a_vector_of_bytes(columns, form, name):
+    for shape in ((None, columns), (None, None)):
+        _, forms = compiled(BYTES[name], shape, "uint8")
+        for rows in (300, 16, 1000):
+            x = RNG.integers(0, 120, (rows, columns)).astype("uint8")
+            assert forms(x) == [form]
+        forms(x[::-1])
+        forms(np.asfortranarray(x))
+        forms(x[:0])
+
+
+def test_few_rows_of_bytes_and_rows_that_are_stored_stay_rows():
+    x = RNG.integers(0, 120, (15, 40)).astype("uint8")
+    assert compiled(BYTES["max"], (None, None), "uint8")[1](x) == ["rows"]
+    less = compiled(lambda x: ops.max(x, -1, keepdims=True) - x, (None, 40), "uint8")[1]
+    assert less(RNG.integers(0, 120, (300, 40)).astype("uint8")) == ["rows"]
+    wide = compiled(BYTES["max"], (None, 40), "int16")[1]
+    assert wide(RNG.integers(0, 120, (300, 40)).astype("int16")) == ["rows"]
+
+
 @pytest.mark.parametrize("name", BODIES)
 def test_a_length_that_only_a_call_knows_is_asked(name):
     """One plan below the length of a vector and one from there on, whichever came first."""
