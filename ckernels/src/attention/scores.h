@@ -32,7 +32,7 @@ INLINE vec NAME(exp)(vec x)
     for (int i = DEGREE - 1; i >= 0; i--)
         y = vfma(vbroadcast(terms[i]), y, r);
     y = (vec)((vbits)y + ((vbits)t << SHIFT));
-    y = NAME(choose)((vbits)(x < least), (vec){0}, y);
+    y = NAME(choose)((vbits)(x < vbroadcast(least)), (vec){0}, y);
     return NAME(choose)((vbits)(x != x), x, y);
 }
 
