@@ -68,7 +68,13 @@ def part_of(rows, unit, most, work):
     Whether there are parts decides by which way products are summed, so it is asked of any sizes.
     How many there are only decides who runs them (ck_gemm_rows), and is taken from those at hand.
     """
-    if rows < 2 * unit or most * work < 2 * PART_PS:
+    if rows < 2 * unit:
+        return None
+    if isinstance(most, int):  # as a quotient: a scan of unknown length has 2**40 steps at most
+        little = work < ceil_divide(2 * PART_PS, most)
+    else:
+        little = most * work < 2 * PART_PS
+    if little:
         return None
     whole = value_of(rows)
     parts = min(PARTS, value_of(most * work) // PART_PS, whole // value_of(unit))

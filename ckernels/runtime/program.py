@@ -340,11 +340,15 @@ class Program:
         try:
             leaves = leaves_of(self, arrays, sizes, self.least)
             found = self.planned(sizes, *leaves, exact=True)
+            arguments = found.fill(kind_of(self, arrays, self.least)[1])
         except DataDecides:  # or sizes are computed in ways that symbols cannot express
+            arguments = None
+        if arguments is None:  # or an expression leaves 64 bits at these sizes
             sizes = ShapeClass()
             leaves = leaves_of(self, arrays, sizes, self.least, particular=True)
             found = self.planned(sizes, *leaves)
-        return found, found.fill(kind_of(self, arrays, self.least)[1])
+            arguments = found.fill(kind_of(self, arrays, self.least)[1])
+        return found, arguments
 
     def planned(self, sizes, shapes, strides, exact=False):
         """The Template for leaves of these shapes; DataDecides where data decides some shape."""

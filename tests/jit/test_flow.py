@@ -96,6 +96,24 @@ def test_loops_become_scans(function, args, count):
     assert scans(function, *args) == count
 
 
+def jacobi_of_images(steps, a, b):
+    for _ in range(1, steps):
+        b[1:-1, 1:-1] = 0.2 * (a[1:-1, 1:-1] + a[1:-1, :-2] + a[2:, 1:-1])
+        a[1:-1, 1:-1] = 0.2 * (b[1:-1, 1:-1] + b[1:-1, 2:] + b[:-2, 1:-1])
+
+
+def test_images_of_any_size_share_a_trace():
+    jitted = ck.jit(jacobi_of_images)
+    for n in (150, 152, 12):
+        images = R.random((n, n)), R.random((n, n))
+        mine, theirs = [x.copy() for x in images], [x.copy() for x in images]
+        jitted(n, *mine), jacobi_of_images(n, *theirs)
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+    assert jitted.report() == {"traces": 1, "numpy": {}, "pinned": []}
+    compiled = next(iter(next(iter(jitted.plans.values())).leaves.values())).compiled
+    assert not any("this size only" in line for line in compiled.assumptions())
+
+
 def test_a_new_number_of_turns_is_no_new_trace():
     jitted = ck.jit(jacobi)
     for steps in (5, 60, 1, 0, -3, 7):
