@@ -24,7 +24,8 @@ def state_of(seed):
         if not 0 < seed < M2:
             raise ArgumentError(f"a seed must be in 1 .. {M2 - 1}, got {seed}")
         return np.full(6, seed, "int32")
-    if not isinstance(seed, (list, tuple, np.ndarray)) or len(seed) != 6:
+    several = isinstance(seed, (list, tuple)) or isinstance(seed, np.ndarray) and seed.ndim
+    if not several or len(seed) != 6:
         raise UsageError(f"a seed is one integer or six, not {seed!r}")
     words = [integer(word, "a word of the seed") for word in seed]
     for part, m, name in ((words[:3], M1, "first"), (words[3:], M2, "last")):

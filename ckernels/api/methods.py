@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import ops
-from ..base import dtypes
+from ..base import dtypes, given
 from ..base.errors import ShapeError, UsageError
 from ..graph.node import Node
 from ..graph.shapes import axis_of
@@ -189,7 +189,7 @@ class Methods:
 
     def norm(self, L, axis=None, keepdims=False):  # noqa: N803
         """The L-norm over axes: sum(|x| ** L) ** (1 / L); L may be inf."""
-        x = ops.abs(self.node)
+        x, L = ops.abs(self.node), given.number(L, "L of norm")  # noqa: N806
         if L == 0:
             return self._wrap(
                 ops.cast(ops.sum(ops.ne(x, 0), axis, keepdims), dtypes.to_float(self.dtype))
@@ -198,7 +198,7 @@ class Methods:
             return self._wrap(ops.max(x, axis, keepdims))
         if L == 2:
             return self._wrap(ops.sqrt(ops.sum(ops.square(x), axis, keepdims)))
-        return self._wrap(ops.pow(ops.sum(ops.pow(x, float(L)), axis, keepdims), 1.0 / L))
+        return self._wrap(ops.pow(ops.sum(ops.pow(x, L), axis, keepdims), 1.0 / L))
 
     def cumsum(self, axis=None):
         """Running sum along `axis`, of the flattened tensor for None."""
@@ -265,20 +265,22 @@ class Methods:
         pattern = (
             pattern[0] if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)) else pattern
         )
-        kept = [axis_of(p, self.ndim) for p in pattern if p != "x"]
+        new = [isinstance(p, str) and p == "x" for p in pattern]
+        kept = [axis_of(p, self.ndim) for p, fresh in zip(pattern, new) if not fresh]
         if len(set(kept)) != len(kept):
             raise ShapeError(f"dimshuffle{tuple(pattern)} names an axis twice")
         dropped = tuple(a for a in range(self.ndim) if a not in kept)
         node = ops.squeeze(self.node, dropped) if dropped else self.node
         rank = {a: i for i, a in enumerate(sorted(kept))}
         node = ops.transpose(node, tuple(rank[a] for a in kept))
-        return self._wrap(ops.expand(node, tuple(i for i, p in enumerate(pattern) if p == "x")))
+        return self._wrap(ops.expand(node, tuple(i for i, fresh in enumerate(new) if fresh)))
 
     def squeeze(self, axis=None):
         """The tensor without its axes of (known) size 1, or without `axis`."""
         if axis is None:
             axis = tuple(i for i, d in enumerate(self.node.shape) if d == 1)
-        return self._wrap(ops.squeeze(self.node, axis)) if axis != () else self._wrap(self.node)
+        nothing = isinstance(axis, tuple) and not axis
+        return self._wrap(self.node if nothing else ops.squeeze(self.node, axis))
 
     def diagonal(self):
         """The diagonal of a matrix."""

@@ -57,6 +57,8 @@ def rnn(
     """
     several = isinstance(inputs, (list, tuple))
     xs = [_timed(k, x, time_major) for k, x in enumerate(listed(inputs))]
+    if not xs:
+        raise ArgumentError("rnn needs at least one input: its time axis says how many steps run")
     states = [node_of(s, f"initial state {k}") for k, s in enumerate(listed(initial_states))]
     if mask is not None and not states:
         raise ArgumentError(

@@ -367,7 +367,7 @@ def _fold(what, fn, elems, initializer, name, backwards):
         first, rest = (-1, slice(None, -1)) if backwards else (0, slice(1, None))
         initializer, rows = rows[0][first], [rows[0][rest]]
     seqs = [Sequence(k, x) for k, x in enumerate(rows)]
-    state = State(0, initializer)
+    state = State(0, Tensor(node_of(initializer, f"the initializer of {what}")))
     steps = _steps(seqs, None)
     inputs = [
         (_cut(x, steps, s, len(seqs), None), None) for s in seqs for _, x in s.rows(backwards)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..base import given
 from ..base.errors import ShapeError
 from ..graph.shapes import show
 from .operands import as_array, static_shape
@@ -19,6 +20,7 @@ def shared(value, name=None, borrow=False, shape=None):
     >>> s.get_value().shape, s.dtype
     ((5, 3), 'float64')
     """
+    name = given.name(name)
     what = f"the value of shared variable {name!r}" if name else "the value of a shared variable"
     array = as_array(value, what)
     fixed = (None,) * array.ndim if shape is None else static_shape(shape)

@@ -7,6 +7,7 @@ plans are ordinary too. SciPy is imported where a matrix of its own comes in or 
 import numpy as np
 
 from .. import ops
+from ..base import given
 from ..base.errors import ArgumentError, DTypeError, NotSupported, ShapeError, UsageError, user_line
 from ..graph.node import constant, make
 from ..graph.shapes import show
@@ -166,7 +167,7 @@ class SparseTensor:
 
     def eval(self, inputs=None, session=None):
         """The value, a SciPy matrix. inputs: {placeholder: value}."""
-        inputs = dict(inputs or {})
+        inputs = dict(given.items(inputs, "inputs of eval, {placeholder: value},"))
         return function_of(list(inputs), self)(*inputs.values())
 
 
@@ -292,7 +293,7 @@ def sparse_placeholder(shape, dtype, name=None, format="csr"):
         )
     along = tuple(shape if format == "csr" else shape[::-1])
     ends = None if along[0] is None else along[0] + 1
-    title = name or "a sparse input"
+    title = given.name(name) or "a sparse input"
     parts = [
         Tensor(placeholder_node(kind, sizes, f"{title}.{part}"))
         for kind, sizes, part in (

@@ -156,7 +156,7 @@ class Tensor(ArrayProtocol, Methods):
 
         The function is compiled at the first call with these inputs and kept.
         """
-        inputs = dict(inputs or {})
+        inputs = dict(given.items(inputs, "inputs of eval, {placeholder: value},"))
         cache = self.__dict__.setdefault("_compiled", {})
         key = tuple(i.node.uid if isinstance(i, Tensor) else i for i in inputs)
         if key not in cache:
@@ -303,7 +303,7 @@ class Variable(Tensor):
     def get_value(self, borrow=False):
         """The current value: a copy, or with borrow=True the stored array itself (read only it)."""
         value = self.store.get()
-        return value if borrow else np.array(value)
+        return value if given.flag(borrow, "borrow") else np.array(value)
 
     def set_value(self, value, borrow=False):
         """Replace the value by a copy of `value`. ShapeError and DTypeError name both sides."""

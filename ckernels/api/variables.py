@@ -106,7 +106,7 @@ def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None):
         raise ShapeError(
             f"a placeholder has at most {MOST_DIMENSIONS} dimensions, not {len(shape)}"
         )
-    if sparse:
+    if given.flag(sparse, "sparse"):
         return sparse_placeholder(shape, float_dtype(dtype), name)
     tensor = Tensor(placeholder_node(float_dtype(dtype), shape, name))
     tensor._keras_shape, tensor._uses_learning_phase = shape, False

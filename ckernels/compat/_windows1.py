@@ -55,9 +55,7 @@ def kernel_last(kernel, data_format):
 
 
 def _border(border_mode, allowed=("valid", "same", "full")):
-    if border_mode not in allowed:
-        raise ArgumentError(f"border_mode must be one of {', '.join(allowed)}, not {border_mode!r}")
-    return border_mode
+    return given.word(border_mode, allowed, "border_mode")
 
 
 def convolve(x, kernel, strides, border_mode, dim_ordering, dilation=1):
@@ -109,7 +107,7 @@ def separated(x, depthwise, pointwise, strides, border_mode, dim_ordering):
 def pooled(x, pool_size, strides, border_mode, dim_ordering, pool_mode):
     """K.pool2d and K.pool3d."""
     data_format = layout(dim_ordering)
-    if pool_mode not in ("max", "avg"):
+    if not isinstance(pool_mode, str) or pool_mode not in ("max", "avg"):
         raise ArgumentError(f"Invalid pooling mode: {pool_mode!r}; it is 'max' or 'avg'")
     border = _border(border_mode, ("valid", "same"))
     if arithmetic == "tensorflow" or border == "valid":

@@ -83,8 +83,7 @@ def neibs2images(neibs, neib_shape, original_shape, mode="valid"):
     >>> neibs2images(images2neibs(x, (2, 2)), (2, 2), (1, 1, 4, 4)).eval()[0, 0, 1]
     array([4., 5., 6., 7.], dtype=float32)
     """
-    if mode not in ("valid", "ignore_borders"):
-        raise ArgumentError(f"neibs2images undoes the modes valid and ignore_borders, not {mode!r}")
+    given.word(mode, ("valid", "ignore_borders"), "the mode that neibs2images undoes")
     rows, size = node_of(neibs, "neibs"), _pair(neib_shape, "neib_shape")
     if rows.ndim != 2 or rows.shape[1] not in (None, size[0] * size[1]):
         raise ShapeError(

@@ -11,6 +11,7 @@ from .. import ops
 from ..api.conv import from_last, to_last
 from ..api.operands import integer, node_of
 from ..api.tensor import Tensor
+from ..base import given
 from ..base.errors import ArgumentError, ShapeError
 from ..graph.node import Node
 from ..graph.shapes import show
@@ -289,7 +290,7 @@ def _sizes(shape, n, what, smallest):
     """The last `n` entries of a target shape: ints and scalar nodes; None from `smallest`."""
     if shape is None or isinstance(getattr(shape, "node", None), Node):
         raise ArgumentError(f"{what} must be a tuple whose last {n} entries are sizes")
-    entries = [getattr(s, "node", s) for s in tuple(shape)[-n:]]
+    entries = [getattr(s, "node", s) for s in given.sequence(shape, what)[-n:]]
     if len(entries) != n:
         raise ShapeError(f"{what} must have {n} or more entries, got {tuple(shape)}")
     out = []

@@ -5,6 +5,8 @@
 
 import warnings
 
+import numpy as np
+
 from .. import ops
 from ..api.conv import from_last
 from ..api.operands import integer, node_of
@@ -26,7 +28,7 @@ def _ints(value, n, what):
         if known is None or None in known:
             raise NotSupported(f"{what} must be known while the graph is built; give integers")
         value = known
-    if not hasattr(value, "__len__") or len(value) != n:
+    if not hasattr(value, "__len__") or not np.iterable(value) or len(value) != n:
         raise ArgumentError(f"{what} must be {n} integers, not {value!r}")
     return tuple(integer(v, what) for v in value)
 

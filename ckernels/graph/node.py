@@ -237,6 +237,8 @@ def constant(value, dtype=None, sized=False):
         array = np.asarray(value, dtype=None if dtype is None else np.dtype(dtypes.name_of(dtype)))
     except OverflowError as problem:
         raise DTypeError(f"a Python int does not fit in {dtype}: {shown(value)}") from problem
+    except ValueError:  # lists of different lengths
+        raise DTypeError(f"this makes no array of numbers: {shown(value)}") from None
     if array.dtype == object and any(type(v) is Size for v in array.flat):
         return sizes_constant(list(array.flat), array.shape)
     if array.dtype == object and all(isinstance(v, int) for v in array.flat):

@@ -270,7 +270,7 @@ def _print_trees(outputs, ids, lines, bodies, options):
             seen = node.uid in ids
             label = ids.setdefault(node.uid, letters(len(ids)))
             text = f"{' |' * level}{_head(node)} [id {label}]"
-            if print_type:
+            if given.flag(print_type, "print_type"):
                 text += f" <{node.dtype}{_shape(node)}>"
             if print_line and node.line and not seen:
                 text += f" {location(node.line)}"

@@ -215,7 +215,7 @@ def diag(x, offset=0):
     """The diagonal of a matrix, or the diagonal matrix of a vector."""
     x = to_node(x, "diag")
     if x.ndim == 1:
-        return make("diag_matrix", (x,), {"offset": int(offset)})
+        return make("diag_matrix", (x,), {"offset": offset})
     if x.ndim == 2:
         return diagonal(x, offset)
     raise ShapeError(f"diag needs a vector or a matrix, got shape {show(x.shape)}")
@@ -287,6 +287,7 @@ def fill_diagonal(x, value, offset=0):
             f"fill_diagonal puts a scalar into a {x.dtype} tensor, got {value.dtype} of shape "
             f"{show(value.shape)}"
         )
+    offset = given.whole(offset, "offset")
     if offset and x.ndim != 2:
         raise ShapeError(f"fill_diagonal with an offset needs a matrix, got shape {show(x.shape)}")
     return make("fill_diagonal", (x, cast(value, x.dtype)), {"offset": int(offset)})

@@ -6,6 +6,7 @@ ints, scalar nodes or a vector node; sizes stay None where only the call knows t
 
 import numpy as np
 
+from ..base import given
 from ..base.errors import IndexOutOfBounds, ShapeError
 from ..graph.node import Node, make
 from ..graph.op import Op
@@ -45,7 +46,11 @@ Op(
 def transpose(x, perm=None):
     """`x` with its axes in the order `perm`; reversed by default."""
     x = to_node(x, "transpose")
-    perm = tuple(reversed(range(x.ndim))) if perm is None else tuple(int(p) for p in perm)
+    if perm is None:
+        perm = tuple(reversed(range(x.ndim)))
+    else:
+        perm = given.sequence(perm, "the order of axes")
+        perm = tuple(given.integer(p, "an axis of transpose") for p in perm)
     if len(perm) != x.ndim or len({axis_of(p, x.ndim) for p in perm}) != x.ndim:
         raise ShapeError(
             f"{perm} is no order of the {x.ndim} axes of a tensor of shape {show(x.shape)}"
@@ -234,7 +239,7 @@ def _of_sizes(name, x, sizes):
 
 def flatten(x, ndim=1):
     """`x` with its trailing axes joined so that `ndim` are left."""
-    x = to_node(x, "flatten")
+    x, ndim = to_node(x, "flatten"), given.integer(ndim, "ndim")
     if x.ndim == ndim:
         return x
     if not 1 <= ndim <= max(x.ndim, 1):

@@ -4,7 +4,7 @@ gradients: to the elements that a result lies between.
 
 import numpy as np
 
-from ..base import dtypes
+from ..base import dtypes, given
 from ..base.errors import ArgumentError, DTypeError, IndexOutOfBounds
 from ..graph.node import Node
 from ..graph.shapes import show
@@ -27,11 +27,11 @@ def partition(x, kth, axis=-1):
     stand where sorting puts them, no larger ones before them and no smaller ones behind."""
     x, axis = along(x, axis, "partition")
     size = x.shape[axis]
-    for k in np.atleast_1d(kth):
+    for k in kth if isinstance(kth, (list, tuple)) or np.ndim(kth) == 1 else [kth]:
+        k = given.integer(k, "kth of partition, or each of its numbers,")
         if size is not None and not -size <= k < size:
             raise IndexOutOfBounds(
-                f"partition: element {int(k)} is out of bounds for axis {axis} of shape "
-                f"{show(x.shape)}"
+                f"partition: element {k} is out of bounds for axis {axis} of shape {show(x.shape)}"
             )
     return sort(x, axis)
 
@@ -55,7 +55,7 @@ def median(x, axis=None, keepdims=False):
     low, high = (take(x, place, axis) for place in half)
     middle = where(eq(low, high), low, mul(add(low, high), 0.5))
     found = where(isnan(end), end, middle)
-    return kept(found, rank, axis, x) if keepdims else found
+    return kept(found, rank, axis, x) if given.flag(keepdims, "keepdims") else found
 
 
 def quantile(x, q, axis=None, method="linear", keepdims=False):
@@ -65,10 +65,7 @@ def quantile(x, q, axis=None, method="linear", keepdims=False):
     method: "linear" between the two elements around a quantile, "lower" or "higher" of them, the
     "nearest" one (of equally near ones that of an even place), or their "midpoint".
     """
-    if method not in METHODS:
-        raise ArgumentError(
-            f"the method of quantile is one of {', '.join(METHODS)}, not {method!r}"
-        )
+    given.word(method, METHODS, "the method of quantile")
     rank = to_node(x, "quantile").ndim
     x, axis, last, end = rising(x, axis, "quantile")
     q = checked(q)
@@ -88,7 +85,7 @@ def quantile(x, q, axis=None, method="linear", keepdims=False):
         "higher": lambda: b,
     }.get(method, lambda: a)()
     found = where(isnan(end), end, found)
-    return kept(found, rank, axis, x, q.ndim) if keepdims else found
+    return kept(found, rank, axis, x, q.ndim) if given.flag(keepdims, "keepdims") else found
 
 
 def between(a, b, weight):
@@ -102,7 +99,10 @@ def checked(q):
     """`q` in float64; those beyond 0 to 1 raise, when the graph is built or at the call."""
     message = "quantiles are numbers from 0 to 1"
     if not isinstance(q, Node):
-        q = np.asarray(q, "float64")
+        try:
+            q = np.asarray(q, "float64")
+        except (TypeError, ValueError):
+            raise ArgumentError(f"{message}, not {q!r}") from None
         if not np.all((q >= 0) & (q <= 1)):
             raise ArgumentError(f"{message}, not {q.tolist()}")
     node = cast(to_node(q, "quantile"), "float64")

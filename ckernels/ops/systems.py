@@ -116,7 +116,7 @@ def solve_triangular(a, b, lower=False, trans=False, unit_diagonal=False):
     trans: solve with the transpose. unit_diagonal: the diagonal is not read and taken for ones.
     """
     name = "solve_triangular"
-    if trans not in (0, 1, "N", "T", False, True):
+    if not isinstance(trans, (int, str, np.bool_)) or trans not in (0, 1, "N", "T"):
         raise ArgumentError(
             f"trans of solve_triangular is False or True ('N' or 'T'), not {trans!r}"
         )

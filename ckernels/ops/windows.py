@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..base import dtypes
+from ..base import dtypes, given
 from ..base.errors import ArgumentError, DTypeError, ShapeError
 from ..graph.node import make
 from ..graph.op import Op
@@ -125,6 +125,7 @@ def per_axis(value, n, name, least, what):
 
 def axis_paddings(value, n, what):
     """`value` as one entry per axis: pairs, and words other than "valid"."""
+    n = given.integer(n, f"{what}: the number of spatial axes")
     if isinstance(value, str) or isinstance(value, numbers.Integral):
         value = (value,) * n
     if not isinstance(value, (tuple, list)) or len(value) != n:

@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 
+from ..base import given
 from ..base.errors import ArgumentError, NotSupported, ShapeError
 from ..base.native import runtime
 from ..graph.shapes import show
@@ -101,6 +102,7 @@ _alive = []  # capsules have no place for an owner: what they point to stays for
 
 def kind_of(signature):
     """The number of a signature written in C, spaces and names of integer types as one likes."""
+    signature = given.text(signature, "the signature")
 
     def plain(text):
         text = re.sub(r"\b(npy_intp|intptr_t|Py_ssize_t|ssize_t)\b", "intptr_t", text)

@@ -12,7 +12,7 @@ import warnings
 import weakref
 from contextlib import nullcontext
 
-from ..base import locks
+from ..base import given, locks
 from ..base.config import config
 from ..base.errors import (
     ArgumentError,
@@ -262,7 +262,7 @@ class Spec(Arguments):
     def copy(self, swap=None, delete_updates=False, name=None):
         """The callable of this graph with variables swapped: see `Shared.copy`."""
         replace = {}
-        for old, new in (swap or {}).items():
+        for old, new in given.items(swap, "swap of copy, {variable: another},"):
             old, new = getattr(old, "node", old), getattr(new, "node", new)
             if old not in self.cells:
                 raise ArgumentError(
@@ -274,7 +274,8 @@ class Spec(Arguments):
                     f"dimensions for a {old.dtype} one of {old.ndim}"
                 )
             replace[old] = new
-        updates = [] if delete_updates else self.updates
+        deleted = given.flag(delete_updates, "delete_updates")
+        updates = [] if deleted else self.updates
         roots = rebuild(self.outputs + [new for _, new in updates], replace)
         outputs = roots[: len(self.outputs)]
         updates = [(replace.get(v, v), new) for (v, _), new in zip(updates, roots[len(outputs) :])]

@@ -17,7 +17,13 @@ from ckernels.errors import CKernelsError
 LEFT_OUT = ("clear_session", "install", "reset_uids", "check_hint")
 STATE = ("floatx", "epsilon", "image_data_format", "intx")
 # Python's own words for a call that does not fit a signature.
-ARITY = ("positional argument", "keyword argument", "multiple values for")
+ARITY = (
+    "positional argument",
+    "takes no arguments",
+    "function takes ",
+    "keyword argument",
+    "multiple values for",
+)
 
 
 class Nothing:

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import CKernelsError, DTypeError, ShapeError, UsageError
+import ckernels.compat.theano.tensor as T
+from ckernels.compat import keras1, keras2
+from ckernels.compat.theano.tensor.signal.pool import pool_2d
+from ckernels.errors import ArgumentError, CKernelsError, DTypeError, ShapeError, UsageError
 
 from . import bad_arguments as bad
 
@@ -23,13 +26,27 @@ def every_function():
     return [(f"{m.__name__}.{n}", f) for m in modules for n, f in bad.functions(m).items()]
 
 
+def every_method(tensors):
+    """Methods of tensors of each kind, and of a function that was called."""
+    f = K.function([tensors["matrix"]], tensors["matrix"] * 2, name="f")
+    f(np.ones((3, 3)))
+    owners = {k: tensors[k] for k in ("matrix", "whole", "mask", "sparse", "variable")}
+    return [
+        (f"{kind}.{name}", getattr(x, name))
+        for kind, x in {**owners, "f": f}.items()
+        for name in dir(x)
+        if name[0] != "_" and callable(getattr(x, name, None))
+    ]
+
+
 def findings(seed, rounds):
     """What `rounds` calls of every function gave that is neither a result nor our exception."""
     rng, found = np.random.default_rng(seed), []
     tensors = bad.tensors()
     bad.PLACES[:] = [x for name, x in tensors.items() if name not in ("variable", "constant")]
+    functions = every_function() + every_method(tensors)
     for _ in range(rounds):
-        for name, function in every_function():
+        for name, function in functions:
             args, kwargs = bad.arguments(function, tensors, rng)
             problem = bad.run(function, args, kwargs)
             if problem is not None:
@@ -61,6 +78,8 @@ def test_a_finding_is_found():
     assert bad.run(K.sum, [tensors["matrix"]], {"axis": 7}) is None
 
 
+ODD = np.ones((2, 2))
+IMAGES, KERNEL, FOUR = K.placeholder((1, 4, 4, 2)), K.ones((2, 2, 2, 2)), T.dtensor4("t")
 M, V = K.placeholder((3, 3), name="m"), K.placeholder((3,), name="v")
 NAMED = [
     (lambda: K.Rop(3, V, V), DTypeError, "f must be a tensor"),
@@ -86,6 +105,21 @@ NAMED = [
     (lambda: K.c_op("", {"x": V}, {"y": V}, name=[1]), UsageError, "the name of a c_op"),
     (lambda: K.split(V, K.ones((1, 1))), CKernelsError, "a size of split must be a scalar"),
     (lambda: K.cast(V, V), DTypeError, "v is not a dtype"),
+    (lambda: K.foldr(lambda a, b: a, M, initializer={}), CKernelsError, "initializer of foldr"),
+    (lambda: K.scan(3, M), UsageError, "must be a function"),
+    (lambda: K.placeholder((3, 3), sparse=ODD), UsageError, "sparse must be True or False"),
+    (lambda: keras1.conv2d(IMAGES, KERNEL, border_mode=ODD), ArgumentError, "border_mode is one"),
+    (lambda: keras1.pool2d(IMAGES, (2, 2), pool_mode=ODD), ArgumentError, "Invalid pooling mode"),
+    (lambda: T.nnet.conv2d(FOUR, FOUR, border_mode=ODD), UsageError, "border_mode, or each of"),
+    (lambda: pool_2d(FOUR, (2, 2), True, mode=ODD), ArgumentError, "no pooling mode is called"),
+    (lambda: K.quantile(V, "a"), ArgumentError, "quantiles are numbers from 0 to 1, not 'a'"),
+    (lambda: K.quantile(V, 0.5, method=ODD), ArgumentError, "the method of quantile is one of"),
+    (lambda: K.partition(V, ["a"]), UsageError, "kth of partition, or each of its numbers"),
+    (lambda: K.partition(V, None), UsageError, "kth of partition, or each of its numbers"),
+    (lambda: keras2.rnn(lambda x, h: (x, h), (), [M]), ArgumentError, "at least one input"),
+    (lambda: M.transpose((None, None)), UsageError, "an axis of transpose must be an integer"),
+    (lambda: M.norm(float), UsageError, "L of norm must be a number"),
+    (lambda: M.eval(inputs=3), UsageError, "inputs of eval, {placeholder: value}, must be a dict"),
 ]
 
 

@@ -1,6 +1,7 @@
 """Products of matrices of which one or both are sparse; sums along an axis, products with ones."""
 
 from ... import ops
+from ...base import given
 from ...base.errors import ArgumentError, ShapeError, UsageError
 from ...graph.node import constant
 from ...graph.shapes import show
@@ -95,6 +96,7 @@ def usmm(alpha, x, y, z):
 def sp_sum(x, axis=None, sparse_grad=False):
     """The sum over `axis` (None: of all), dense. sparse_grad is accepted: gradients are sparse."""
     x = as_sparse_variable(x)
+    axis = None if axis is None else given.integer(axis, "the axis of sp_sum")
     if axis not in (None, 0, 1, -1, -2):
         raise ArgumentError(f"the axis of sp_sum is None, 0 or 1, not {axis!r}")
     back = axis is not None and (axis % 2 == 0) == (x.format == "csr")

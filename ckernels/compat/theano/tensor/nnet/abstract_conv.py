@@ -7,6 +7,7 @@ given as hints are checked where they are known.
 import numpy as np
 
 from .....api.tensor import Tensor
+from .....base import given
 from .....base.errors import ArgumentError, UsageError
 from .... import nnet as own
 from ....convshapes import (  # noqa: F401
@@ -56,16 +57,16 @@ def _known_shape(shape, n):
 
 
 def _border(mode):
-    return (
-        mode
-        if isinstance(mode, str)
-        else (
-            int(mode)
-            if isinstance(mode, (int, np.integer))
-            else tuple(
-                tuple(int(v) for v in m) if isinstance(m, (list, tuple)) else int(m) for m in mode
-            )
-        )
+    if isinstance(mode, str):
+        return mode
+    what = "border_mode, or each of its numbers,"
+    if isinstance(mode, (int, np.integer)):
+        return given.integer(mode, what)
+    return tuple(
+        tuple(given.integer(v, what) for v in m)
+        if isinstance(m, (list, tuple))
+        else given.integer(m, what)
+        for m in given.sequence(mode, "border_mode")
     )
 
 

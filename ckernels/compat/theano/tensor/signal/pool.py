@@ -89,7 +89,8 @@ def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
             stacklevel=3,
         )
         ignore_border = False
-    if mode not in ("max", "sum", "average_inc_pad", "average_exc_pad"):
+    modes = ("max", "sum", "average_inc_pad", "average_exc_pad")
+    if not isinstance(mode, str) or mode not in modes:
         raise ArgumentError(
             f"no pooling mode is called {mode}: pass 'max', 'sum', 'average_inc_pad' "
             "or 'average_exc_pad'"
