@@ -47,6 +47,8 @@ def shape_of(attrs, inputs):
     batch = ()
     for x in (q, k, v, *(others[name] for name in others if name != "state")):
         batch = broadcast("attention", batch, x.shape[:-2])
+    for x in (others[name] for name in others if name != "state"):
+        broadcast("attention", x.shape[-2:], (q.shape[-2], k.shape[-2]))
     return batch, q.shape[-2], k.shape[-2], q.shape[-1], v.shape[-1]
 
 
