@@ -15,7 +15,7 @@ from ..schedule import cost
 from ..schedule.alike import is_number
 from ..schedule.group import GENERATORS
 from . import passes
-from .contraction import LEAST, why_not
+from .contraction import LEAST_OUTPUTS, why_not
 from .forms.flat import TILE
 from .forms.rows import ROW_SCRATCH
 from .ir import COLUMNS, IN_MEMORY, REDUCTIONS, Kernel, Operand, Value, numeral
@@ -414,7 +414,8 @@ class Lowering:
             frozenset(axis for axis, step in zip("ABQ", (*o[-2:], *r)) if step != 0)
             for o, r in zip(rows, r_rows)
         ]
-        if why_not(self.values, walks, stores) or sizes[-1] < LEAST[0] or sizes[-2] < LEAST[1]:
+        along, across = LEAST_OUTPUTS
+        if why_not(self.values, walks, stores) or sizes[-1] < along or sizes[-2] < across:
             return None
         strides = [(o[-1], o[:-1], r) for o, r in zip(rows, r_rows)]
         count = product(sizes[:-1])

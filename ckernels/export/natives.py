@@ -36,7 +36,11 @@ NATIVES = {
     records.PLANES_INPUT_GRAD: Native("depthwise", 2, "1"),
     records.PLANES_WEIGHT_GRAD: Native("conv_weight_grad", 2),
 }  # fmt: skip
-REFUSED = {records.ORDER: "exports have no C that sorts"}
+REFUSED = {
+    records.ORDER: "exports have no C that sorts",
+    records.ATTENTION: "exports have no C for attention by blocks",
+    records.ATTENTION_GRAD: "exports have no C for attention by blocks",
+}
 
 
 def dtype_of(dims):

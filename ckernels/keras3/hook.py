@@ -12,7 +12,7 @@ import importlib.metadata
 import os
 import sys
 
-from ..base.errors import UsageError
+from ..base.errors import ArgumentError, UsageError
 
 SUPPORTED = ("3.15", "3.16")  # the second: Keras's coming layout for backends of other packages
 HERE = "ckernels.keras3"
@@ -144,6 +144,12 @@ def activate():
             "KERAS_BACKEND=ckernels before the program starts"
         )
     version = _version()
+    if version.startswith(("0.", "1.", "2.")):
+        raise ArgumentError(
+            f"the ckernels backend is one of Keras 3, and Keras {version} is installed; for Keras "
+            "2 set KERAS_BACKEND=ckernels.compat.keras2 (or `backend` in keras.json), for Keras 1 "
+            "run python -m ckernels.compat.keras1 program.py"
+        )
     if not version.startswith(SUPPORTED):
         raise OtherKeras(
             f"the ckernels backend is one of Keras {' and '.join(SUPPORTED)} and found a Keras "

@@ -286,7 +286,7 @@ NO_TENSORS = set(
     "floatx function get_num_threads get_uid get_value get_variable_shape grad jit "
     "image_data_format image_dim_ordering int_shape intx is_keras_tensor is_placeholder "
     "is_sparse is_tensor is_variable learning_phase manual_variable_initialization "
-    "moving_average_update ndim ones placeholder pp print_tensor random_normal_variable "
+    "moving_average_update ndim numpy ones placeholder pp print_tensor random_normal_variable "
     "random_uniform_variable reset_uids set_epsilon set_floatx set_image_data_format "
     "set_image_dim_ordering set_intx set_learning_phase set_num_threads set_random_seed "
     "set_value shared sparse split_updates threads_info until update update_add update_sub "

@@ -11,7 +11,7 @@ from ..ir import IN_MEMORY
 from .flat import Flat
 
 BLOCK = 512  # elements between two repetitions: what is laid out of a few operands stays in L1
-ROWS = BLOCK + 64  # numbers of rows, and a vector that is read behind them
+NUMBERS = BLOCK + 64  # numbers of rows, and a vector that is read behind them
 
 
 class ShortRows(Flat):
@@ -45,7 +45,7 @@ class ShortRows(Flat):
         for i in self.cycles:
             c.row_on_stack(f"t{i}", self.k.values[i].dtype, BLOCK + laid.SHORT)
         for i in self.repeats:
-            c.row_on_stack(f"s{i}", self.k.values[i].dtype, ROWS)
+            c.row_on_stack(f"s{i}", self.k.values[i].dtype, NUMBERS)
             c.row_on_stack(f"t{i}", self.k.values[i].dtype, BLOCK)
         c.let(step=f"{BLOCK} / n * n")
         with self.rows_in_range("length", self.outer_sizes()[:-1]):
