@@ -207,10 +207,18 @@ def _run_put_along(attrs, like, indices, g):
     return out
 
 
+def _put_along_shape(attrs, like, indices, g):
+    """Axes but the one that is picked along broadcast: a size of 1 of a call is asked for here."""
+    axis, name = attrs["axis"], "put_along_axis_add"
+    broadcast(name, indices.shape, g.shape)
+    broadcast(name, _taken(like.shape, axis, ()), _taken(g.shape, axis, ()))
+    return g.dtype, like.shape
+
+
 Op(
     "put_along_axis_add",
     "opaque",
-    lambda a, like, indices, g: (g.dtype, like.shape),
+    _put_along_shape,
     _run_put_along,
     lambda node, g: (None, None, make("take_along_axis", (g, node.inputs[1]), node.attrs)),
     doc="Zeros like the first operand with g added: the gradient of take_along_axis.",
