@@ -80,7 +80,6 @@ def test_more_inputs_than_fit_on_the_stack(kernels):
         np.arange(3),
         np.arange(3, dtype=np.float32),
         np.arange(3, dtype=">f8"),
-        np.frombuffer(b"\0" * 25, "u1")[1:].view("f8"),
         np.ones(2).view(np.recarray),
         np.longdouble([1, 2]),
     ],
@@ -96,6 +95,14 @@ def test_anything_unusual_goes_through_coerce(kernels, value):
     out = f([value])
     assert len(seen) == 1 and seen[0][0] == 0 and seen[0][1] is value
     assert np.array_equal(out, np.asarray(value, float).ravel() + 1)
+
+
+def test_unaligned_arrays_are_copied_without_coerce(kernels):
+    unaligned = np.frombuffer(b"\0" * 25, "u1")[1:].view("f8")
+    f = add1(runtime, kernels, coerce=lambda i, v: pytest.fail("coerced"))
+    assert not unaligned.flags.aligned
+    np.testing.assert_array_equal(f([unaligned])[0], [1, 1, 1])
+    np.testing.assert_array_equal(unaligned, 0)
 
 
 def test_equivalent_type_numbers_are_accepted_from_coerce(kernels):
