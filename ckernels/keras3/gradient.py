@@ -1,10 +1,12 @@
-"""Values with a gradient of the program's own: what `keras.ops.custom_gradient` makes of a step.
+"""Values that differ from others in their gradient alone; rewriting puts the others in their place.
 
-The op is its first operand in the forward graph, where rewriting puts that in its place; the
-backward pass meets it before, and asks the program's function.
+`with_gradient`: a gradient of the program's own, as `keras.ops.custom_gradient` gives. `arguments`:
+what a function is differentiated by, apart from what else was computed from the same values.
 """
 
-from ..graph.node import make
+from keras.src import tree
+
+from ..graph.node import make, new_uid
 from ..graph.op import Op
 from .values import Symbolic, cast_node, node_of
 
@@ -39,3 +41,21 @@ def with_gradient(inputs, value, pullback):
         )
     nodes = [node_of(x) for x in inputs]
     return Symbolic(make(OWN, (value.node, *nodes), {"pullback": pullback}))
+
+
+ARGUMENT = Op(
+    "argument",
+    "composite",
+    lambda attrs, x: (x.dtype, x.shape),
+    lambda attrs, x: x,
+    lambda node, g: (g,),
+    lower=lambda node: node.inputs[0],
+    doc="The operand, as a node that nothing but the function it is given to depends on.",
+)
+
+
+def arguments(values):
+    """The same values as nodes of their own, for a function that is differentiated by them."""
+    return tree.map_structure(
+        lambda x: Symbolic(make(ARGUMENT, (node_of(x),), {"uid": new_uid()})), values
+    )

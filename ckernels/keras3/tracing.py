@@ -1,7 +1,8 @@
 """Functions of Keras traced once and run as one compiled function: one trace for all sizes.
 
 `Step` traces a Python function for each structure, dtypes and ranks of its arguments. The first
-axis of an array is open from the start; another one becomes open when a second size is met there.
+axis of an array is open from the start; another one becomes open when a second size is met there,
+but for those of pictures.
 Where a function needs a size that is open as a number, the trace is repeated with the sizes of that
 call, and `pinned` counts how often. Assignments to Variables become updates of the function.
 """
@@ -13,6 +14,7 @@ from ..api.function import function
 from ..api.tensor import Tensor, placeholder_node
 from ..base import locks
 from ..base.errors import CKernelsError
+from .gradient import arguments
 from .values import Symbolic, cast_node, is_variable, node_of
 from .variable import StepScope, tracing
 
@@ -26,6 +28,7 @@ def value_and_grad(f, has_aux=False):
     """
 
     def with_gradients(first, *rest, **more):
+        first = arguments(first)  # what was computed from the same values before is given
         result = f(first, *rest, **more)
         loss = result[0] if has_aux else result
         return result, gradients(loss, first)
@@ -45,6 +48,9 @@ def gradients(loss, wrt):
     )
 
 
+KEPT = 32  # traces of one structure, where sizes are numbers
+
+
 class Step:
     """A function whose calls are one compiled function each, by structure and dtypes.
 
@@ -60,10 +66,10 @@ class Step:
     def __call__(self, *arguments):
         arrays = []
         key = _skeleton(arguments, arrays)
-        traced = self.traces.get(key)
-        if traced is None or not traced.fits(arrays):
-            traced = self._trace(arguments, arrays, key)
-        return traced(arrays)
+        for traced in self.traces.get(key, ()):
+            if traced.fits(a.shape for a in arrays):
+                return traced(arrays)
+        return self._trace(arguments, arrays, key)(arrays)
 
     def _trace(self, arguments, arrays, key):
         with self.lock:
@@ -79,7 +85,8 @@ class Step:
                 traced = TracedStep(self.f, arguments, arrays, [a.shape for a in arrays], self.mode)
                 self.pinned += 1
             if self.keep:
-                self.traces[key] = traced
+                rest = [t for t in self.traces.get(key, ()) if not traced.fits(t.shapes)]
+                self.traces[key] = [traced, *rest[: KEPT - 1]]
             return traced
 
 
@@ -120,9 +127,13 @@ def _filled(x, values):
 
 
 def _open(sizes, array):
-    """The static shape of a trace: None along the first axis, and where sizes differed."""
+    """The static shape of a trace: None along the first axis, and where sizes differed.
+
+    The last three axes of pictures stay numbers: Keras's layers for them choose by their sizes.
+    """
+    numbers = array.ndim - 3 if array.ndim > 3 else array.ndim
     return tuple(
-        None if axis == 0 or len({s[axis] for s in sizes}) > 1 else size
+        None if axis == 0 or (axis < numbers and len({s[axis] for s in sizes}) > 1) else size
         for axis, size in enumerate(array.shape)
     )
 
@@ -150,11 +161,12 @@ class TracedStep:
             [Tensor(n) for n in nodes], outputs, updates, mode=mode, on_unused_input="ignore"
         )
 
-    def fits(self, arrays):
+    def fits(self, shapes):
+        """Whether it serves arrays of these shapes."""
         return all(
             d is None or d == size
-            for shape, a in zip(self.shapes, arrays)
-            for d, size in zip(shape, a.shape)
+            for own, shape in zip(self.shapes, shapes)
+            for d, size in zip(own, shape)
         )
 
     def __call__(self, arrays):

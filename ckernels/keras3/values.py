@@ -16,6 +16,14 @@ from .. import ops
 from ..base.errors import UsageError
 from ..graph.node import constant
 
+UFUNC_OPERATORS = {
+    np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "truediv",
+    np.floor_divide: "floordiv", np.remainder: "mod", np.power: "pow", np.matmul: "matmul",
+    np.bitwise_and: "and", np.bitwise_or: "or", np.bitwise_xor: "xor",
+    np.left_shift: "lshift", np.right_shift: "rshift",
+    np.equal: "eq", np.not_equal: "ne", np.less: "lt", np.less_equal: "le",
+    np.greater: "gt", np.greater_equal: "ge",
+}  # fmt: skip
 OPERATORS = {}  # {method of an operator: function of backend/numpy.py}, filled there
 
 
@@ -24,7 +32,6 @@ class Symbolic:
 
     __slots__ = ("node", "__weakref__", "__dict__")
     __array_priority__ = 1000
-    __array_ufunc__ = None  # array + traced is this class's business
 
     def __init__(self, node):
         self.node = node
@@ -76,6 +83,14 @@ class Symbolic:
         )
 
     __bool__ = __int__ = __float__ = __index__ = __array__ = numpy = item = tolist = _no_value
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
+        """What operators of arrays ask: array + traced, and array += traced, which is traced."""
+        name = UFUNC_OPERATORS.get(ufunc)
+        in_place = out is None or out[0] is inputs[0]
+        if name is None or method != "__call__" or options or not in_place:
+            return NotImplemented
+        return OPERATORS[name](*inputs)
 
     def astype(self, dtype):
         return cast(self, dtype)
@@ -130,8 +145,10 @@ for _name in ("neg", "abs", "invert"):
 
 
 def is_tensor(x):
-    """Whether `x` is a value of the backend."""
-    return isinstance(x, np.ndarray | np.generic | Symbolic)
+    """Whether `x` is a value of the backend; strings in arrays are not."""
+    if isinstance(x, np.ndarray | np.generic):
+        return x.dtype.kind not in "USTO"
+    return isinstance(x, Symbolic)
 
 
 def has_traced(*values):

@@ -1,5 +1,6 @@
 """Every function of keras.ops in a traced step equals itself on arrays, which is NumPy's."""
 
+import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -195,6 +196,18 @@ MORE = [
     ),
     (ops.associative_scan, [lambda a, b: a + b, X], {"axis": 1}),
     (ops.arange, [5], {}),
+    (ops.istft, [ops.stft(X.ravel(), 4, 2, 6), 4, 2, 6], {}),
+    (ops.istft, [ops.stft(X, 3, 2, 4), 3, 2, 4], {"window": None, "center": False}),
+    (ops.histogram, [X.ravel()], {"bins": 4}),
+    (ops.histogram, [INTS.ravel()], {"bins": 3, "range": (-2, 4)}),
+    (ops.histogram, [np.full(3, 2.0, "float32")], {"bins": 2}),
+    (ops.in_top_k, [np.array([1, 0, 2], "int32"), HOLES], {"k": 2}),
+    (ops.median, [EDGES[2:4]], {}),
+    (ops.nanmedian, [np.array([[np.inf, np.inf, np.nan], [1, np.inf, 2]], "float32")], {"axis": 1}),
+    (ops.image.gaussian_blur, [IMAGES, (5, 2), np.array([0.7, 1.9], "float32")], {}),
+    (ops.image.rgb_to_grayscale, [IMAGES[..., :1]], {}),
+    (ops.image.elastic_transform, [IMAGES], {"seed": 3}),
+    (ops.bincount, [COUNTS], {"weights": COUNTS.astype("float32"), "minlength": 4}),
 ]
 
 
@@ -279,4 +292,31 @@ def test_one_trace_serves_all_sizes():
     for n in (3, 1, 7, 2):
         x = RNG.normal(size=(n, 4)).astype("float32")
         np.testing.assert_allclose(step(x), np.mean(ops.softmax(x) * n, 0), rtol=1e-5)
-    assert len(step.traces) == 1 and step.pinned == 0
+    assert [len(t) for t in step.traces.values()] == [1] and step.pinned == 0
+
+
+def test_istft_gives_back_what_stft_was_given():
+    x = RNG.normal(size=(2, 40)).astype("float32")
+    for window in ("hann", "hamming"):
+        parts = ops.stft(x, 8, 2, 8, window=window)
+        np.testing.assert_allclose(
+            ops.istft(parts, 8, 2, 8, window=window)[:, 4:-4], x[:, 4:-4], atol=1e-5
+        )
+
+
+def test_a_blur_takes_its_first_size_along_rows_of_pixels():
+    image = np.zeros((1, 5, 5, 1), "float32")
+    image[0, 2, 2] = 1
+    found = ops.image.gaussian_blur(image, (3, 1), (1.0, 1.0))[0, :, :, 0]
+    side = np.exp(-0.5) / (1 + 2 * np.exp(-0.5))
+    np.testing.assert_allclose(found[2], [0, side, 1 - 2 * side, side, 0], rtol=1e-5)
+    assert not found[[0, 1, 3, 4]].any()
+
+
+def test_strings_are_no_tensors():
+    from ckernels.keras3.values import is_tensor
+
+    assert is_tensor(X) and is_tensor(X[0, 0]) and is_tensor(BOOLS)
+    assert not any(is_tensor(np.array(t)) for t in (["a"], [b"a"], [None]))
+    found = keras.layers.StringLookup(vocabulary=["a", "b"])(np.array([["b"], ["c"]]))
+    np.testing.assert_array_equal(found, [[2], [0]])

@@ -104,11 +104,9 @@ def squareplus(x, b=4):
 
 def leaky_relu(x, negative_slope=0.2):
     x = convert_to_tensor(x)
-    return (
-        maximum(x, 0) + negative_slope * minimum(x, 0)
-        if _is_float(x)
-        else _leaky(x, negative_slope)
-    )
+    if not _is_float(x):
+        return _leaky(x, negative_slope)
+    return maximum(x, 0) + convert_to_tensor(negative_slope, x.dtype) * minimum(x, 0)
 
 
 def _is_float(x):
@@ -122,7 +120,8 @@ def _leaky(x, slope):
 def hard_sigmoid(x):
     x = convert_to_tensor(x)
     x = cast(x, floating(backend.standardize_dtype(x.dtype)))
-    return maximum(minimum(x / convert_to_tensor(6.0, x.dtype) + 0.5, 1), 0)
+    sixth, half = (convert_to_tensor(c, x.dtype) for c in (6.0, 0.5))
+    return maximum(minimum(x / sixth + half, 1), 0)
 
 
 def hard_silu(x):

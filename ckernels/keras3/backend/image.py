@@ -11,16 +11,18 @@ from .elementwise import (
     absolute,
     clip,
     equal,
+    exp,
     floor,
     logical_and,
     mod,
     round,
+    square,
     where,
 )
 from .linalg import solve
 from .products import tensordot
 from .random import normal
-from .reductions import max, min
+from .reductions import max, min, sum
 from .shaping import (
     arange,
     expand_dims,
@@ -29,6 +31,7 @@ from .shaping import (
     reshape,
     stack,
     take,
+    tile,
 )
 from .windows import depthwise_conv
 
@@ -57,12 +60,25 @@ def _float(images):
 
 def rgb_to_grayscale(images, data_format=None):
     images, back = _last(images, data_format)
+    if images.shape[-1] not in (1, 3):
+        raise ValueError(
+            "Invalid channel size: expected 3 (RGB) or 1 (Grayscale). "
+            f"Received input with shape: images.shape={images.shape}"
+        )
+    if images.shape[-1] == 1:
+        return back(images)
     dtype = backend.standardize_dtype(images.dtype)
     grey = tensordot(_float(images), convert_to_tensor(GREY, _float(images).dtype), [[-1], [-1]])
     return back(cast(expand_dims(grey, -1), dtype))
 
 
-def _need_floats(images):
+def _need_colours(images):
+    """ValueError for images that are no floats of three colours."""
+    if images.shape[-1] != 3:
+        raise ValueError(
+            f"Input images must have 3 channels, but received images with {images.shape[-1]} "
+            "channels."
+        )
     dtype = backend.standardize_dtype(images.dtype)
     if "float" not in dtype:
         raise ValueError(
@@ -73,7 +89,7 @@ def _need_floats(images):
 
 def rgb_to_hsv(images, data_format=None):
     images, back = _last(images, data_format)
-    _need_floats(images)
+    _need_colours(images)
     red, green, blue = (images[..., i] for i in range(3))
     value, low = max(images, -1), min(images, -1)
     spread = value - low
@@ -90,7 +106,7 @@ def rgb_to_hsv(images, data_format=None):
 
 def hsv_to_rgb(images, data_format=None):
     images, back = _last(images, data_format)
-    _need_floats(images)
+    _need_colours(images)
     hue, saturation, value = (images[..., i] for i in range(3))
     sixth = hue * 6
     mask = [absolute(sixth - 3) - 1, 2 - absolute(sixth - 2), 2 - absolute(sixth - 4)]
@@ -451,16 +467,22 @@ def perspective_transform(
 # ---- filters -------------------------------------------------------------------------------------
 
 
+def _bell(size, spread):
+    """`size` numbers around a normal density's top, whose sum is 1."""
+    away = np.arange(size) - (size - 1) / 2
+    line = exp(square(convert_to_tensor(away, spread.dtype) / spread) * -0.5)
+    return line / sum(line)
+
+
 def gaussian_blur(images, kernel_size=(3, 3), sigma=(1.0, 1.0), data_format=None):
     x, back = _last(images, data_format)
     dtype = x.dtype
     single = x.ndim == 3
     x = _float(expand_dims(x, 0) if single else x)
-    lines = []
-    for size, spread in zip(kernel_size, sigma):
-        line = np.exp(-((np.arange(size) - (size - 1) / 2) ** 2) / (2 * float(spread) ** 2))
-        lines.append(line / line.sum())
-    kernel = np.repeat(np.outer(*lines)[:, :, None, None], x.shape[-1], 2).astype(str(x.dtype))
+    spread = convert_to_tensor(sigma, x.dtype)
+    across, down = (_bell(int(kernel_size[i]), spread[i]) for i in (0, 1))
+    kernel = expand_dims(down, 1) * expand_dims(across, 0)
+    kernel = tile(reshape(kernel, (*kernel.shape, 1, 1)), (1, 1, x.shape[-1], 1))
     found = depthwise_conv(x, kernel, 1, "same", "channels_last")
     return back(cast(found[0] if single else found, dtype))
 

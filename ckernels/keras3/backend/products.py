@@ -154,7 +154,8 @@ def einsum(subscripts, *operands, **kwargs):
     dtype = "int32" if small else result_type(*dtypes)
     xs = [cast(x, dtype) for x in xs]
     if not has_traced(*xs):
-        wide = [x.astype("float32") if dtype == "bfloat16" else x for x in xs]  # NumPy has none
+        half = dtype in ("bfloat16", "float16")  # sums of halves are float32
+        wide = [x.astype("float32") if half else x for x in xs]
         return np.einsum(subscripts, *wide, **kwargs).astype(dtype)
     return Symbolic(_einsum(subscripts.replace(" ", ""), [node_of(x) for x in xs]))
 

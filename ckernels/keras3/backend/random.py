@@ -11,7 +11,16 @@ from keras.src.random.seed_generator import SeedGenerator, draw_seed, make_defau
 from ... import ops
 from ..eager import compiled
 from ..rows import wrapped
-from ..values import Symbolic, cast, convert_to_tensor, has_traced, node_of, shape, size_vector
+from ..values import (
+    Symbolic,
+    cast,
+    convert_to_tensor,
+    has_traced,
+    is_tensor,
+    node_of,
+    shape,
+    size_vector,
+)
 from .elementwise import log, logical_and, where
 from .reductions import argmax, sum
 from .shaping import arange, broadcast_to, expand_dims, take
@@ -23,8 +32,8 @@ __all__ = [
 
 
 def _state(seed):
-    """The node or array of (seed, stream, 0) in int64."""
-    words = draw_seed(seed)
+    """The node or array of (seed, stream, 0) in int64; seed may be drawn already."""
+    words = seed if is_tensor(seed) else draw_seed(seed)
     if isinstance(words, Symbolic):
         return Symbolic(ops.concatenate([ops.cast(words.node, "int64"), node_of([0], "int64")]))
     return np.array([*(int(w) for w in np.asarray(words)), 0], "int64")

@@ -7,6 +7,7 @@ from keras.src.backend import config
 from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
+from ..gradient import with_gradient
 from ..rows import as_axis, dtype_of, either, floating, promoted, reduction, same, summed
 from ..values import Symbolic, cast, cast_node, convert_to_tensor, node_of
 from .elementwise import isclose, multiply, refuse_traced, subtract, where
@@ -26,8 +27,35 @@ all = reduction(
 any = reduction(
     "any", np.any, lambda n, a, k: ops.any(cast_node(n, "bool"), a, k), out=lambda d: "bool"
 )
-amax = reduction("amax", np.amax, ops.max)
-amin = reduction("amin", np.amin, ops.min)
+
+
+def _shared(extremum):
+    """An extremum whose gradient is shared evenly by the elements that are equal to it."""
+
+    def graph(n, axis, keepdims):
+        found = extremum(n, axis, keepdims)
+
+        def pullback(g):
+            best = ops.cast(ops.eq(n, extremum(n, axis, True)), n.dtype)
+            sizes = [1 if axis is None or a in _axes(axis, n.ndim) else ops.size_of(n, a)
+                     for a in range(n.ndim)]  # fmt: skip
+            return Symbolic(
+                ops.mul(ops.true_div(best, ops.sum(best, axis, True)), ops.reshape(g.node, sizes))
+            )
+
+        if "float" not in n.dtype:
+            return found
+        return with_gradient((Symbolic(n),), Symbolic(found), pullback).node
+
+    return graph
+
+
+def _axes(axis, ndim):
+    return [a % ndim for a in ((axis,) if isinstance(axis, int) else axis)]
+
+
+amax = reduction("amax", np.amax, _shared(ops.max))
+amin = reduction("amin", np.amin, _shared(ops.min))
 ptp = reduction("ptp", lambda a, axis, keepdims: np.ptp(a, axis=axis, keepdims=keepdims), ops.ptp)
 _variance = reduction("var", np.var, ops.var, lambda d: result_type(floating(d), "float32"))
 
