@@ -39,6 +39,7 @@ PARTS = {
     "lint": Part(["lint"]),
     "test": Part(["test"]),
     "types": Part(["types"]),
+    "site": Part(["site"]),
     "oldest": Part(["oldest"], until=(3, 13)),
     "bridges": Part(["bridges"], since=(3, 11)),
     "keras3": Part(["keras3"], since=(3, 11)),

@@ -555,7 +555,7 @@ NEAR = {
     "neg_of": (F, [lambda x: -(x + ops.exp(x)), lambda x: -(x * ops.exp(x))]),
     "add_of_neg": (F, [lambda x: x + ops.abs(x)]),
     "product_of_neg": (F, [lambda x: x * ops.abs(x), lambda x: x / ops.exp(-x)]),
-    "even_of_neg": ("complex128", [lambda x: ops.square(-x)]),
+    "even_of_neg": ("uint8", [lambda x: ops.abs(-x)]),
     "merge_casts": ("int64", [lambda x: ops.cast(ops.cast(x, F), "int64"),
                               lambda x: ops.cast(ops.cast(x, "int8"), ints),
                               lambda x: ops.cast(ops.cast(x, "uint64"), F)]),
