@@ -12,7 +12,7 @@ import importlib.metadata
 import os
 import sys
 
-from ..base.errors import ArgumentError, UsageError
+from ..base.errors import UsageError
 
 SUPPORTED = ("3.15", "3.16")  # the second: Keras's coming layout for backends of other packages
 HERE = "ckernels.keras3"
@@ -145,7 +145,7 @@ def activate():
         )
     version = _version()
     if version.startswith(("0.", "1.", "2.")):
-        raise ArgumentError(
+        raise OtherKeras(
             f"the ckernels backend is one of Keras 3, and Keras {version} is installed; for Keras "
             "2 set KERAS_BACKEND=ckernels.compat.keras2 (or `backend` in keras.json), for Keras 1 "
             "run python -m ckernels.compat.keras1 program.py"
