@@ -37,6 +37,7 @@ FILES = {
     "numpy/rows/test_functions.py": "rows of functions, of all subjects",
     "ops/test_c_expressions.py": "the C of every op",
     "ops/test_derivatives.py": "the derivatives of every op",
+    "plan/test_sizes_of_one.py": "open sizes of 1 through shape rules, planning and lowerings",
     "plan/test_unknown_sizes.py": "sizes through planning, staging and scans",
     "rewrite/test_every_dtype.py": "every rule of every family, over all dtypes",
     "rewrite/test_formulas.py": "every formula of every family",
