@@ -232,6 +232,8 @@ from .typing import DType, Function, Shape, TensorLike, Updates
 
 __version__: str
 config: Any
+compat: ModuleType
+numpy: ModuleType
 sparse: ModuleType
 jit: Any
 """
