@@ -48,18 +48,27 @@ help:
 	@echo "            that take minutes, as in continuous integration)"
 	@echo "clean       remove everything that was built, .venv included"
 
-# One stamp for the environment, one for the runtime: a second `make test` starts the tests at once.
-$(VENV)/.installed: pyproject.toml setup.py build_tools/extension.py build_tools/cffi_module.py
+# Stamps: what a program needs, the runtime, what the tests need beside them. A second `make test` starts
+# the tests at once; `make demo` waits for the first two alone.
+PIP = $(PY) -m pip install -q --disable-pip-version-check
+$(VENV)/.base:
+	@echo "an environment in $(VENV): NumPy, cffi, setuptools"
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV) || $(PYTHON) -m virtualenv $(VENV)
-	$(PY) -m pip install -q --disable-pip-version-check --upgrade pip setuptools wheel cffi numpy
-	$(PY) -m pip install -q --disable-pip-version-check --no-build-isolation -e ".[test,dev]"
+	@$(PIP) "setuptools>=64" cffi numpy rich
 	@touch $@
 
-$(VENV)/.runtime: $(VENV)/.installed $(RUNTIME_SOURCES) ckernels/compiler/loader.py
-	CKERNELS_REQUIRE_RUNTIME=1 $(PY) setup.py -q build_ext --inplace
+$(VENV)/.runtime: $(VENV)/.base setup.py build_tools/extension.py build_tools/cffi_module.py \
+    $(RUNTIME_SOURCES) ckernels/compiler/loader.py
+	@echo "the C runtime of ckernels: some ten seconds, once"
+	@CKERNELS_REQUIRE_RUNTIME=1 $(PY) setup.py -q build_ext --inplace
 	@touch $@
 
-build: $(VENV)/.runtime
+$(VENV)/.installed: $(VENV)/.base pyproject.toml setup.py
+	$(PIP) wheel
+	CKERNELS_NO_RUNTIME=1 $(PIP) --no-build-isolation -e ".[test,dev]"
+	@touch $@
+
+build: $(VENV)/.installed $(VENV)/.runtime
 
 # Two processes share the files of tests; JOBS=0 runs all in one, where pdb and -s work. Kernels stay in
 # build/: more than half of a first run is the C compiler's. Plans of other states of the tree are ignored.
@@ -145,17 +154,14 @@ lint: build
 	CKERNELS_WERROR=1 CKERNELS_REQUIRE_RUNTIME=1 $(PY) setup.py -q build_ext --force \
 	    --build-temp build/lint/temp --build-lib build/lint/lib
 
-demo: build
-	$(PY) -m pip install -q --disable-pip-version-check rich
-	$(PY) examples/mlp_digits.py $(if $(DATA),--data "$(DATA)") $(ARGS)
+demo: $(VENV)/.runtime
+	@PYTHONPATH=. $(PY) examples/mlp_digits.py $(if $(DATA),--data "$(DATA)") $(ARGS)
 
-cnn: build
-	$(PY) -m pip install -q --disable-pip-version-check rich
-	$(PY) examples/cnn_digits.py $(if $(DATA),--data "$(DATA)") $(ARGS)
+cnn: $(VENV)/.runtime
+	@PYTHONPATH=. $(PY) examples/cnn_digits.py $(if $(DATA),--data "$(DATA)") $(ARGS)
 
-rbm: build
-	$(PY) -m pip install -q --disable-pip-version-check rich
-	$(PY) examples/rbm_mnist.py $(if $(DATA),--data "$(DATA)") $(ARGS)
+rbm: $(VENV)/.runtime
+	@PYTHONPATH=. $(PY) examples/rbm_mnist.py $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 # Old Keras versions exclude each other: each gets an environment, with this tree in it. The suites of
 # Keras are of pytest 7; its source packages of 1.x have none.
