@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "ckernels"
 DRAWING = ROOT / "docs" / "rooms.svg"
-DOORS = ("__init__", "errors", "config", "cli", "theano", "pytensor", "dask", "mpi", "typing")
+DOORS = ("__init__", "errors", "config", "cli", "pytensor", "dask", "mpi", "typing")
 WIDE, HIGH, GAP_X, GAP_Y, MARGIN = 124, 34, 26, 34, 20  # of a box, between boxes, around all
 
 

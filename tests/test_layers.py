@@ -24,6 +24,7 @@ ORDER = [
     "numpy",
     "jit",
     "api",
+    "theano",  # programs written for Theano: a front end beside api
     "compat",
     "export",
     "errors",  # the exceptions and the flags by their public names
@@ -36,7 +37,6 @@ ORDER = [
     "keras3",  # exports models, and trains them on many machines
     "cli",
     "typing",  # types for annotations
-    "theano",  # `python -m ckernels.theano`, which only calls compat/theano
 ]  # fmt: skip
 EXCEPTIONS = {
     # (file, room it imports): reason
@@ -68,7 +68,7 @@ CIRCLES = {
 }  # fmt: skip
 
 
-DIALECT = PACKAGE / "compat" / "theano"  # its files are Theano's modules, circles included
+DIALECT = PACKAGE / "theano" / "modules"  # its files are Theano's modules, circles included
 FILES = rooms.files()
 
 
@@ -106,7 +106,7 @@ def test_the_compiler_room_knows_no_graph():
 def test_no_room_uses_what_runs_text_as_code():
     """No pickle, eval, exec or shell: names users choose never become code."""
     for path in FILES:
-        if path.relative_to(PACKAGE).as_posix() == "compat/theano/misc/pkl_utils.py":
+        if path.relative_to(PACKAGE).as_posix() == "theano/modules/misc/pkl_utils.py":
             continue  # dump and load of Theano: pickles are what it is about
         for node in nodes_of(path):
             if isinstance(node, (ast.Import, ast.ImportFrom)):

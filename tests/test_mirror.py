@@ -13,7 +13,6 @@ PACKAGE = TESTS.parent / "ckernels"
 # Tests of more than one room, or of what is none: folders, then files.
 FOLDERS = {
     "clients": "programs and libraries written for others: examples, Keras, natural_bm",
-    "compat/theano": "by chapters of Theano's manual; the modules are Theano's",
     "stress": "the compiledir, threads and shapes under what may happen, through all rooms",
 }
 FILES = {

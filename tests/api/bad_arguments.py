@@ -104,7 +104,8 @@ def functions(module):
     found = {}
     for name in getattr(module, "__all__", None) or [n for n in dir(module) if n[0] != "_"]:
         value = getattr(module, name)
-        own = str(getattr(value, "__module__", "")).startswith("ckernels.compat")
+        room = str(getattr(value, "__module__", ""))
+        own = room.startswith(("ckernels.compat", "ckernels.theano"))
         if callable(value) and (own or module is K or K.sparse is module or id(value) in public):
             found[name] = value
     return {n: f for n, f in found.items() if n not in LEFT_OUT}

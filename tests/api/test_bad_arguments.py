@@ -17,7 +17,7 @@ from ckernels.errors import ArgumentError, CKernelsError, DTypeError, ShapeError
 
 from . import bad_arguments as bad
 
-DIALECTS = ("keras1", "keras2", "natural_bm", "nnet", "signal", "neighbours", "upsampling")
+DIALECTS = ("keras1", "keras2", "natural_bm", "nnet", "signal")
 COUNT = int(os.environ.get("CKERNELS_TESTS_CASES", 20000))
 
 

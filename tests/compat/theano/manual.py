@@ -229,7 +229,7 @@ def run(example, namespace):
             same = type(problem).__name__ == expected[1].rpartition(".")[2]
             return Outcome(example, "same" if same else "error", words)
         return Outcome(example, "error", words)
-    got = printed.getvalue().replace("ckernels.compat.theano", "theano")
+    got = printed.getvalue().replace("ckernels.theano.modules", "theano")
     if not example.want:
         return Outcome(example, "silent", got)
     return Outcome(example, compared(example.want, got), got)

@@ -9,8 +9,8 @@ import numpy as np
 from .....api.tensor import Tensor
 from .....base import given
 from .....base.errors import ArgumentError, UsageError
-from .... import nnet as own
-from ....convshapes import (  # noqa: F401
+from ....images import nnet as own
+from ....images.convshapes import (  # noqa: F401
     assert_conv_shape,
     assert_shape,
     border_mode_to_pad,

@@ -2,7 +2,7 @@
 
 from .....api.tensor import Tensor
 from .....base.errors import CKernelsError
-from .... import signal as own
+from ....images import signal as own
 from ...gof.op import KernelOp
 from ...names import absent_of as _absent_of
 from ..variables import as_tensor_variable

@@ -12,6 +12,7 @@ from ..config import config
 from ..exceptions import RefusedError
 from ..names import absent_of as _absent_of
 
+BELOW = __package__.rpartition(".")[0]  # the package that is theano
 LINKERS = {"cvm", "c|py", "py", "c", "c|py_nogc", "vm", "vm_nogc", "cvm_nogc"}
 OPTIMIZERS = {None: "none", "None": "none", "merge": "none", "o4": "fast_run", "o3": "fast_run",
               "o2": "fast_run", "o1": "fast_compile", "unsafe": "fast_run", "fast_run": "fast_run",
@@ -87,7 +88,7 @@ class Mode:
         """The Optimizer to apply to the graph as written, or None: nobody registered any."""
         given = self._optimizer
         plain = given is None or isinstance(given, str) and predefined_optimizers.get(given) is None
-        if plain and "ckernels.compat.theano.gof.optdb" not in sys.modules:
+        if plain and f"{BELOW}.gof.optdb" not in sys.modules:
             return None
         found = self.optimizer
         return None if isinstance(found, list) and _empty(found) else found

@@ -4,7 +4,7 @@ import numpy as np
 
 from .....api.tensor import Tensor
 from .....base.errors import ArgumentError, NotSupported, UsageError
-from .... import signal as own
+from ....images import signal as own
 from ...gof.op import KernelOp
 from ...names import absent_of as _absent_of
 from ..variables import Handle, as_tensor_variable

@@ -6,14 +6,14 @@ Sizes are ints or None; shapes are (batch or outputs, channels, *sizes). `border
 
 import numbers
 
-from .. import ops
-from ..api.operands import integer, node_of, static_shape
-from ..api.tensor import Tensor
-from ..base import given
-from ..base.errors import ArgumentError, ShapeError
-from ..graph.shapes import show
-from ..ops.control import CheckError
-from ..ops.windows import axis_paddings, count, extent, pads, per_axis
+from ... import ops
+from ...api.operands import integer, node_of, static_shape
+from ...api.tensor import Tensor
+from ...base import given
+from ...base.errors import ArgumentError, ShapeError
+from ...graph.shapes import show
+from ...ops.control import CheckError
+from ...ops.windows import axis_paddings, count, extent, pads, per_axis
 
 
 def border_mode_to_pad(mode, convdim, kshp):

@@ -1,7 +1,8 @@
 """install(): this package as the module `theano` of a process, and the runner of programs.
 
-Submodules are found by one table of what Theano called them; a module is loaded when a program
-imports it. `python -m ckernels.theano program.py args` runs a program that is not to be edited.
+Its second name is always `ckernels.compat.theano`. Submodules are found by one table of what Theano
+called them; a module is loaded when a program imports it. `python -m ckernels.theano program.py
+args` runs a program that is not to be edited.
 """
 
 import importlib
@@ -40,17 +41,20 @@ ALIASES = {     # a module of Theano: where its names are here
 class _Finder:  # start-up: the classes of importlib.abc bring archives and temporary files
     """Finds and loads `theano` and `theano.a.b` as the modules of this package."""
 
+    def __init__(self, root):
+        self.root = root  # the name that programs know the package by
+
     def find_spec(self, name, path=None, target=None):
-        if name != "theano" and not name.startswith("theano."):
+        if name != self.root and not name.startswith(self.root + "."):
             return None
-        tail = name[len("theano.") :]
+        tail = name[len(self.root) + 1 :]
         own = f"{OWN}.{ALIASES.get(tail, tail)}" if tail else OWN
         try:
             found = importlib.util.find_spec(own)
         except (ImportError, AttributeError, ValueError):
             found = None
         if found is None:
-            return _refuse(name)
+            return _refuse("theano." + tail)
         spec = importlib.machinery.ModuleSpec(name, self, is_package=True)
         spec.own = own
         return spec
@@ -81,7 +85,8 @@ def _refuse(name):
         raise ModuleNotFoundError(str(missing(module, last)), name=name)
 
 
-_finder = _Finder()
+DOCUMENTED = "ckernels.compat.theano"
+_finder, _documented = _Finder("theano"), _Finder(DOCUMENTED)
 
 
 def install():
@@ -93,19 +98,30 @@ def install():
     if there is not None and there is not sys.modules[OWN]:
         raise RuntimeError(
             f"theano is imported already, from {getattr(there, '__file__', 'somewhere')}: call "
-            "ckernels.compat.theano.install() before anything imports theano"
+            f"{DOCUMENTED}.install() before anything imports theano"
         )
-    sys.modules["theano"] = sys.modules[OWN]
-    if _finder not in sys.meta_path:
-        sys.meta_path.insert(0, _finder)
+    _put(_finder)
+
+
+def documented():
+    """Make `ckernels.compat.theano`, which this package is documented as, mean this package."""
+    _put(_documented)
+
+
+def _put(finder):
+    """Have a finder asked first, and what is loaded already known by its names."""
+    root = finder.root
+    sys.modules[root] = sys.modules[OWN]
+    if finder not in sys.meta_path:
+        sys.meta_path.insert(0, finder)
     for name, module in list(sys.modules.items()):
         if name.startswith(OWN + ".") and name[len(OWN) + 1 :] not in ALIASES:
-            sys.modules.setdefault("theano." + name[len(OWN) + 1 :], module)
+            sys.modules.setdefault(root + name[len(OWN) :], module)
     # Modules that are here already: importing them again would put a module in the place of a
     # function of its name (theano.compile.function) in the package above.
     for tail, own in ALIASES.items():
         if f"{OWN}.{own}" in sys.modules:
-            sys.modules.setdefault("theano." + tail, sys.modules[f"{OWN}.{own}"])
+            sys.modules.setdefault(f"{root}.{tail}", sys.modules[f"{OWN}.{own}"])
 
 
 def uninstall():

@@ -2,7 +2,7 @@
 
 from .....api.tensor import Tensor
 from .....base.errors import NotSupported
-from .... import nnet as own
+from ....images import nnet as own
 from ...gof.op import KernelOp
 from ...names import absent_of as _absent_of
 from ..variables import Handle, as_tensor_variable

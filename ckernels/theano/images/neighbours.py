@@ -1,14 +1,14 @@
 """Theano's tensor.nnet.neighbours: windows of images as rows of a matrix, and back."""
 
-from .. import ops
-from ..api.operands import integer, node_of
-from ..api.tensor import Tensor
-from ..base import given
-from ..base.errors import ArgumentError, ShapeError
-from ..graph.node import Node
-from ..graph.shapes import show
-from ..ops.shape import sized, times
-from ..ops.windows import TilingError
+from ... import ops
+from ...api.operands import integer, node_of
+from ...api.tensor import Tensor
+from ...base import given
+from ...base.errors import ArgumentError, ShapeError
+from ...graph.node import Node
+from ...graph.shapes import show
+from ...ops.shape import sized, times
+from ...ops.windows import TilingError
 
 MODES = {"valid": "valid", "ignore_borders": "valid", "half": "half", "full": "full",
          "wrap_centered": "valid"}  # fmt: skip

@@ -80,7 +80,7 @@ def __getattr__(name):
     if name.startswith("_convert_to_"):
         return _Cast(name.removeprefix("_convert_to_"))
     if name in _ELSEWHERE:
-        module = importlib.import_module(f"ckernels.compat.theano.{_ELSEWHERE[name]}")
+        module = importlib.import_module(f"..{_ELSEWHERE[name]}", __name__)
         return (
             module
             if _ELSEWHERE[name].rpartition(".")[2] == name and name != "config"

@@ -5,13 +5,13 @@ import math
 
 import numpy as np
 
-from .. import ops
-from ..api.conv import from_last, image
-from ..api.operands import integer
-from ..api.tensor import Tensor
-from ..base import dtypes
-from ..base.errors import ArgumentError
-from ..graph.node import Node, constant
+from ... import ops
+from ...api.conv import from_last, image
+from ...api.operands import integer
+from ...api.tensor import Tensor
+from ...base import dtypes
+from ...base.errors import ArgumentError
+from ...graph.node import Node, constant
 
 
 def bilinear_kernel_1D(ratio, normalize=True):

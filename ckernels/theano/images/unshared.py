@@ -4,12 +4,12 @@ Filters are (outputs, *result sizes, channels / groups, *sizes). All windows of 
 their filters in one batch of matrix products, a product per place and group.
 """
 
-from .. import ops
-from ..api.conv import from_last, to_last
-from ..api.operands import integer, node_of
-from ..api.tensor import Tensor
-from ..base.errors import ShapeError
-from ..graph.shapes import show
+from ... import ops
+from ...api.conv import from_last, to_last
+from ...api.operands import integer, node_of
+from ...api.tensor import Tensor
+from ...base.errors import ShapeError
+from ...graph.shapes import show
 
 
 def _matrices(filters, flip, groups):

@@ -1,0 +1,9 @@
+"""Theano 1.0 on ckernels: `import ckernels.compat.theano as theano`.
+
+The name that the front end is documented by: what stands here is the package theano/modules, with
+all modules below it.
+"""
+
+from ..theano.modules.installing import documented
+
+documented()
