@@ -3,9 +3,9 @@
 Sweeps: canonical forms together with the stabilising rules (one feeds the other); sums inside
 products, where there are quotients; then composites are lowered while canonical forms and special
 cases are applied to the result. Rules have names and can be left out by name or by family: views,
-canonicalise, reductions, factors, stabilise, sums, channels, specialise, parts, masks, scans.
-Graphs with scans or choices take one more turn between the sweeps; what these hold is rewritten
-like any graph.
+canonicalise, reductions, factors, stabilise, sums, one_hot, channels, specialise, parts, masks,
+scans. Graphs with scans or choices take one more turn between the sweeps; what these hold is
+rewritten like any graph.
 """
 
 from functools import lru_cache
@@ -17,6 +17,7 @@ from . import (
     channels,
     factors,
     masks,
+    onehot,
     pairs,
     parts,
     reductions,
@@ -34,14 +35,14 @@ __all__ = ["optimise", "rules"]
 
 FIRST = (views, canonicalise, reductions, stabilise, factors, parts, masks, scans)
 SECOND = FIRST + (sums,)
-LAST = (views, canonicalise, reductions, channels, specialise, scans)
+LAST = (views, canonicalise, reductions, onehot, channels, specialise, scans)
 PASSES = {"attention"}  # what sees all of a graph, and is left out by name like a rule
 ALWAYS = {"lower", "shapes_known"}  # the code generator cannot do without
 
 
 def rules():
     """All rules, in the order in which they are tried."""
-    return [r for room in (*SECOND, channels, specialise) for r in room.family]
+    return [r for room in (*SECOND, onehot, channels, specialise) for r in room.family]
 
 
 @lru_cache(maxsize=64)

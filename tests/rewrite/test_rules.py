@@ -433,6 +433,7 @@ EXAMPLES = {
     ],
 }  # fmt: skip
 WHOLE = (None, None, 1)
+CHOSEN = constant(np.array([3, 1, 19, -1, 3, 0])[:, None])
 EXAMPLES |= {
     "parts_side_by_side": [
         E(lambda x: _part(x, 0, 2) + _part(x, 2, 5), 3, 5),
@@ -473,7 +474,27 @@ EXAMPLES |= {
         C(lambda x: ops.sum(x[x[:, 0] > 0], 0), 3, 5),
         C(lambda x: ops.sum(x[x[:, :, 0] > 0], (0, 1), keepdims=True), 2, 3, 5),
     ],
+    "one_hot_product": [
+        C(lambda x: ops.matmul(_classes(20), x), 20, 5),
+        C(lambda x: ops.matmul(ops.transpose(_classes(20)), x), 6, 5),
+        C(lambda x: ops.matmul(x, _classes(20)), 5, 6),
+        C(lambda x: ops.matmul(x, ops.transpose(_classes(20) * 3)), 5, 20),
+    ],
+    "one_hot_sum": [
+        C(lambda x: ops.sum(_classes(20) * x, 1), 6, 20),
+        C(lambda x: ops.sum(ops.where(_chosen(20), ops.exp(x), 0), (0, 1)), 6, 20),
+        C(lambda x: ops.sum(_classes(20) * ops.expand(x, (1,)), 0), 6),
+    ],
 }
+
+
+def _chosen(n):
+    """Rows of classes, one of them out of range."""
+    return ops.eq(CHOSEN, ops.arange(0, n, 1, "int64"))
+
+
+def _classes(n):
+    return ops.cast(_chosen(n), F)
 
 
 def _part(x, low, high):
@@ -614,6 +635,12 @@ NEAR = {
         lambda x: ops.set_subtensor(x, x > 0, x[x > 0] + x),  # fits where all is taken
         lambda x: ops.set_subtensor(x, ops.nonzero(x)[0], ops.nonzero(x)[0] * 2),
         lambda x: ops.set_subtensor(to(x, 2, 7), (slice(None), x > 0), to(x, 2, 7)[:, x > 0])]),
+    "one_hot_product": (F, [
+        lambda x: ops.matmul(_classes(7) + 1, as_shape(x, 7, 1)),
+        lambda x: ops.matmul(ops.cast(_classes(7) > 1, F), as_shape(x, 7, 1))]),
+    "one_hot_sum": (F, [
+        lambda x: ops.sum(_classes(7) * x, 1), lambda x: ops.max(_classes(20) * x[0], 1),
+        lambda x: ops.sum(_classes(20) * ops.arange(0, 20, 1, F) * ops.sum(to(x, 20, 7), 1), 1)]),
     "masked_sum": (F, [lambda x: ops.max(x[x > 0]), lambda x: ops.sum(ops.sort(x[x > 0])),
                        lambda x: ops.prod(x[x > 0]), lambda x: ops.sum(x[ops.argsort(x)]),
                        lambda x: ops.sum(ops.transpose(to(x, 7, 7)[x > 0]), 1),
