@@ -20,7 +20,8 @@ rule = family.rule
 
 NESTS = tuple(having("nests"))
 x, y = Var("x"), Var("y")
-axes, inner, new, perm = Var("axes"), Var("inner"), Var("new"), Var("perm")
+axis, axes, inner = Var("axis"), Var("axes"), Var("inner")
+new, perm = Var("new"), Var("perm")
 
 
 def each(formulas, ops=NESTS):
@@ -48,6 +49,8 @@ family.formulas("reduce_ones", *each(lambda op: [
     (op(x, axes=axes), op(f.squeeze(x, axes=ones), axes=without_ones),
      lambda x, axes, node: x.dtype == node.dtype and ones(x, axes)),
 ], (*NESTS, "mean")))  # fmt: skip
+family.formulas("sort_of_one",
+     Formula(f.sort(x, axis=axis), x, lambda x, axis: x.shape[axis] == 1, is_any, False))  # fmt: skip
 
 
 # --- views ----------------------------------------------------------------------------------------

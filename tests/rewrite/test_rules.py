@@ -252,6 +252,11 @@ EXAMPLES = {
     "not_not": [E(lambda x: ops.logical_not(ops.logical_not(x)), 3, dtype="bool")],
     "idempotent": [E(lambda x, fn=fn: fn(fn(x)), 7)
                    for fn in (ops.floor, ops.ceil, ops.trunc, ops.round, ops.relu, ops.sign)],
+    "sort_of_one": [
+        E(lambda x: ops.sort(x, 1), 3, 1),
+        E(lambda x: ops.sort(x, 0), 1, 3, dtype="int8"),
+        E(lambda x: ops.sort(x, 1), 0, 1, dtype="bool"),
+    ],
     "reduce_ones": [
         E(lambda x: ops.sum(x, 1), 3, 1),
         E(lambda x: ops.max(x, (0, 1)), 3, 1),
@@ -594,6 +599,9 @@ NEAR = {
         view("expand", x, axes=(1,)), [WHOLE, (0, 0, 1)])]),
     "broadcast_outside": (F, [lambda x: ops.slice_(to(x, 1, 7), [(0, 1, 1), (0, 2, 1)])]),
     "sign_outside": (F, [lambda x: as_shape(ops.abs(x), 7, 1), lambda x: ops.sum(-x)]),
+    "sort_of_one": (F, [
+        lambda x: ops.sort(x, 0), lambda x: ops.sort(as_shape(x, 1, 7), 1),
+        lambda x: ops.argsort(as_shape(x, 7, 1), 1)]),
     "reduce_ones": (F, [lambda x: ops.argmax(as_shape(x, 7, 1), 1), *(
         lambda x, op=op: view(op, ops.gt(x, 0) if NESTED.get(op) == "bool" else x, axes=(0,))
         for op in [*NESTED, "mean"])]),

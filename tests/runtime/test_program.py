@@ -432,6 +432,26 @@ def test_a_one_that_stretches_has_one_plan_whichever_came_first(tmp_path):
             assert f.stats()["classes"] == 4  # that of no 1 serves (1, 3, 1) too
 
 
+SHAPES_OF_ONE = ((5, 1, 3), (1, 1, 3), (5, 4, 3), (1, 4, 3), (5, 4, 1), (5, 1, 1), (1, 1, 1))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_axes_of_one_behind_the_first_are_numbers_of_their_classes(order, tmp_path):
+    """They vanish from loops; whether they do follows from the sizes of a call alone."""
+    x = K.placeholder((None, None, None), name="x")
+    f = K.function([x], [K.sort(x, 1), K.sum(K.exp(x), 1), K.argmax(x, 2), x[:, ::-1]])
+    rng = np.random.default_rng(1)
+    with K.config.change(base_compiledir=str(tmp_path)):
+        for shape in SHAPES_OF_ONE[::order]:
+            for _ in range(3):  # by Python's plan, and by C's classes
+                a = rng.normal(size=shape).astype("f")
+                wanted = np.sort(a, 1), np.exp(a).sum(1), a.argmax(2), a[:, ::-1]
+                for got, want in zip(f(a), wanted):
+                    np.testing.assert_allclose(got, want, rtol=1e-5)
+            assert any("sort" in step for step in f.steps()) == (shape[1] != 1)
+        assert f.stats()["classes"] == 4
+
+
 def test_a_batch_of_one_compiles_next_to_nothing():
     """Layers whose kernels a larger batch has compiled, across the threshold of a long variance."""
     x, w = K.placeholder((None, 12, 12, 3)), K.variable(np.ones((3, 3, 3, 8)) / 27)

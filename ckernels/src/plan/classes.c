@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 /* The tables a class is made of, int64 all; `_AT` are flat positions in a table, `_ROWS` the sizes
-   that go there. KIND says of each input: its dimensions, then for each axis the size, UNKNOWN or,
-   where it was not declared, SMALL - size for 0 and 1; then whether it is C-contiguous and, if not,
-   each stride in elements, or UNKNOWN. SPECS: rows (0: of an output, 1: of an update; its number;
-   axis; size). */
+   that go there. KIND says of each input: its dimensions, then for each axis the size, UNKNOWN (of
+   a first axis 1 or more, of others 2 or more) or, where it was not declared, SMALL - size; then
+   whether it is C-contiguous and, if not, each stride in elements, or UNKNOWN. SPECS: rows (0: of
+   an output, 1: of an update; its number; axis; size). */
 enum { KIND, CODE, ARGS, ASSUMED, INSTRS_AT, INSTRS_ROWS, ROWS, ROWS_AT, ROWS_ROWS, DIMS_AT,
        DIMS_ROWS, BYTES, BYTES_AT, BYTES_ROWS, STARTS, BELOW, SLOTS, SPECS, TABLES };
 enum { UNKNOWN = -1, SMALL = -2 };
@@ -263,7 +263,7 @@ static int read_symbols(const ck_class *c, const ck_function *fn, PyArrayObject 
             return 0;
         for (int j = 0; j < nd; j++) {
             int64_t want = *k++, n = PyArray_DIM(a, j);
-            if (want == UNKNOWN ? n < 1 : n != (want <= SMALL ? SMALL - want : want))
+            if (want == UNKNOWN ? n < 1 + (j > 0) : n != (want <= SMALL ? SMALL - want : want))
                 return 0;
             if (want == UNKNOWN)
                 *symbols++ = n;
