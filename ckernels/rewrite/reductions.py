@@ -44,13 +44,16 @@ def without_ones(x, axes):
     return tuple(k - sum(o < k for o in gone) for k in axes if k not in gone)
 
 
+def is_one(x, axis):
+    return x.shape[axis] == 1
+
+
 family.formulas("reduce_ones", *each(lambda op: [
     (op(x, axes=()), x),
     (op(x, axes=axes), op(f.squeeze(x, axes=ones), axes=without_ones),
      lambda x, axes, node: x.dtype == node.dtype and ones(x, axes)),
 ], (*NESTS, "mean")))  # fmt: skip
-family.formulas("sort_of_one",
-     Formula(f.sort(x, axis=axis), x, lambda x, axis: x.shape[axis] == 1, is_any, False))  # fmt: skip
+family.formulas("sort_of_one", Formula(f.sort(x, axis=axis), x, is_one, is_any, False))
 
 
 # --- views ----------------------------------------------------------------------------------------
