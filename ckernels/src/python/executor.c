@@ -94,7 +94,8 @@ static PyObject *realigned(const ck_input *in, PyObject *arg)
         || !PyArray_ISNOTSWAPPED(a) || PyArray_NDIM(a) != in->nd)
         return NULL;
     ck_spec spec = {.descr = in->descr, .nd = in->nd, .bytes = PyArray_NBYTES(a)};
-    memcpy(spec.shape, PyArray_DIMS(a), in->nd * sizeof(npy_intp));
+    for (int axis = 0; axis < in->nd; axis++)
+        spec.shape[axis] = PyArray_DIM(a, axis);
     PyArrayObject *copy = ck_fresh(&spec);
     if (copy && PyArray_CopyInto(copy, a) < 0)
         Py_CLEAR(copy);
