@@ -28,7 +28,7 @@ def family(make):
 
 
 class Draw:
-    """The choices of a program; `changed`: the number of the one that is another than `seed` has."""
+    """The choices of a program; `changed`: the number of one that is not what `seed` alone gives."""
 
     def __init__(self, seed, changed=None):
         self.choices, self.numbers = np.random.default_rng(seed), np.random.default_rng(seed)
@@ -214,20 +214,6 @@ def numbers_in_scans(d):
 @family
 def recurrent(d):
     x = d.tensor(3, 6, 4, dtype="float32")
-    w = d.weights(4, 4)
-    last, every, _ = K.rnn(
-        lambda r, s: (d.pick(K.tanh, K.relu)(K.dot(r, w) + s[0]),) * 2
-        if False
-        else (lambda h: (h, [h]))(K.tanh(K.dot(r, w) + s[0])),
-        x, [K.zeros_like(x[:, 0])], go_backwards=d.pick(False, True), unroll=d.pick(False, True),
-        mask=d.pick(None, K.cast(x[:, :, 0] > d.pick(0, 0.5), "bool")),
-    )  # fmt: skip
-    return d.run([last, every])
-
-
-@family
-def recurrent(d):
-    x = d.tensor(3, 6, 4, dtype="float32")
     w, act = d.weights(4, 4), d.pick(K.tanh, K.relu)
 
     def step(r, states):
@@ -269,7 +255,7 @@ def places(d):
     x = d.tensor(d.pick(6, 12), d.pick(5, 8), dtype=d.pick("float32", "float64", "int32"))
     y = d.pick(
         lambda: x[:: d.pick(1, 2, -1)], lambda: x[:, d.pick(0, 1, -1)], lambda: K.reverse(x, 0),
-        lambda: K.roll(x, d.pick(1, 2), d.pick(0, 1)), lambda: K.repeat_elements(x, 2, d.pick(0, 1)),
+        lambda: K.roll(x, d.pick(1, 2), d.pick(0, 1)), lambda: K.repeat_elements(x, 2, 1),
         lambda: K.tile(x, d.pick((1, 2), (2, 1))), lambda: K.concatenate([x, x * 2], d.pick(0, 1)),
         lambda: K.tril(x, d.pick(0, 1)), lambda: K.diff(x, axis=d.pick(0, 1)), lambda: x[x > 0],
         lambda: K.temporal_padding(K.expand_dims(x), d.pick((1, 0), (0, 1))), lambda: K.diag(x[0]),
