@@ -16,6 +16,7 @@ from ..schedule.alike import is_number
 from ..schedule.group import GENERATORS
 from . import passes
 from .contraction import LEAST_OUTPUTS, why_not
+from .dims import LaunchDims
 from .forms.flat import TILE
 from .forms.rows import ROW_SCRATCH
 from .ir import COLUMNS, IN_MEMORY, REDUCTIONS, Kernel, Operand, Value, numeral
@@ -468,19 +469,12 @@ class Lowering:
         )
 
     def launch(self, form, stores, n, outer, runs, strides, count, block, chunk=None, ways=()):
-        dims = [n, *outer, *runs] + ([chunk] if chunk is not None else [])
         operands = []
         for ref, (step, far, run), way in zip(self.refs, strides, ways or [""] * len(strides)):
             cross = stride_class(far[-1]) if form in ("tile", "contraction") else "n"
             classes = stride_class(step), moves(far), moves(run), cross
-            op = Operand(ref.role, ref.dtype, *classes, way)
-            operands.append(op)
-            if op.inner == "n":
-                dims.append(step)
-            if op.outer:
-                dims.extend(far)
-            if op.run:
-                dims.extend(run)
+            operands.append(Operand(ref.role, ref.dtype, *classes, way))
+        dims = LaunchDims(n, tuple(outer), tuple(runs), chunk, strides).words(operands)
         values, stores = passes.rewrite(form, self.settle(form, operands), stores)
         spill = form == "rows" and not runs and again(values) and n <= ROW_SCRATCH
         kernel = Kernel(

@@ -6,6 +6,7 @@ The sums read what the rows read or made. As one kernel (codegen/bands.py) they 
 from dataclasses import replace
 
 from ..codegen.bands import Bands
+from ..codegen.dims import LaunchDims
 from ..codegen.ir import Kernel
 from ..graph.sizes import Size
 from .instructions import KERNEL
@@ -84,16 +85,11 @@ class Walk:
 def walks(instr):
     """The Walk of each pointer. Rows are the outer dim of a kernel of rows, the run of sums."""
     k = instr.kernel
-    pointers, at = iter(instr.pointers), 1 + k.outer + k.runs + (k.form == "column_chunks")
-    found = []
-    for op in k.operands:
-        at += op.inner == "n"
-        step = None
-        for moves, count in ((op.outer, k.outer), (op.run, k.runs)):
-            if moves and count:
-                step, at = instr.dims[at], at + count
+    pointers, found = iter(instr.pointers), []
+    for op, steps in zip(k.operands, LaunchDims.read(k, instr.dims).steps):
+        moves, far = (op.outer, steps.outer) if k.outer else (op.run, steps.run)
         if op.role != "index":
-            found.append(Walk(op.role, next(pointers), op.inner, step))
+            found.append(Walk(op.role, next(pointers), op.inner, far[0] if moves else None))
     return found
 
 

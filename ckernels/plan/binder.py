@@ -14,6 +14,7 @@ from dataclasses import replace
 from .. import compiler
 from ..base import dtypes
 from ..base.errors import CompilerMissing
+from ..codegen.dims import LaunchDims
 from ..codegen.layout import as_pairs, contiguous_strides, fresh, part_of_pairs, view
 from ..codegen.lower import Lowering
 from ..graph.folding import of_sizes
@@ -524,46 +525,34 @@ class Binder(Products):
     @staticmethod
     def fits(gemm, instr):
         """Whether a kernel walks the rows of C in order, so that panels of it are panels of C."""
-        rows, n = gemm.rows, gemm.columns
-        kernel, c, dims = instr.kernel, gemm.writes[0], instr.dims
+        rows, n, c = gemm.rows, gemm.columns, gemm.writes[0]
+        kernel, dims = instr.kernel, LaunchDims.read(instr.kernel, instr.dims)
         if kernel.form == "flat":
             if instr.n != rows * n:
                 return False
         elif kernel.form == "rows":
-            if instr.n != rows or dims[0] != n or kernel.runs:
+            if instr.n != rows or dims.n != n or kernel.runs:
                 return False
         elif kernel.form != "columns" or kernel.outer or kernel.runs != 1:
             return False  # columns: the rows of C side by side, each read along its run
-        at = 1 + kernel.outer + kernel.runs
-        sizes = instr.dims[1 : 1 + kernel.outer] + (
-            [instr.dims[0]] if kernel.form == "flat" else []
-        )
+        sizes = dims.outer + ((dims.n,) if kernel.form == "flat" else ())
         want = contiguous_strides(sizes)
         if kernel.form == "rows":
             want = tuple(s * n for s in want)
-        pointer, seen = 0, False
-        for op in kernel.operands:
-            inner = op.inner
-            if inner == "n":
-                inner, at = instr.dims[at], at + 1
-            far = tuple(instr.dims[at : at + kernel.outer]) if op.outer else (0,) * kernel.outer
-            at += kernel.outer if op.outer else 0
-            run = instr.dims[at : at + kernel.runs] if op.run else []
-            at += len(run)
+        pointers, seen = iter(instr.pointers), False
+        for op, (inner, far, run) in zip(kernel.operands, dims.steps):
             if op.role == "index":
                 continue
-            buffer, offset = instr.pointers[pointer]
-            pointer += 1
+            buffer, offset = next(pointers)
             if buffer == c:
                 if kernel.form == "columns":
-                    inner, far, want = (run or [0])[0], (inner,), (n,)
-                    sizes = [rows]
+                    inner, far, want, sizes = run[0], (inner,), (n,), (rows,)
                 got = far + ((inner,) if kernel.form == "flat" else ())
                 sizes_ok = all(g == w or s == 1 for g, w, s in zip(got, want, sizes))
                 if offset or inner != 1 or not sizes_ok:
                     return False
                 seen = True
-        return seen and (kernel.form != "columns" or dims[:2] == [rows, n])
+        return seen and (kernel.form != "columns" or (dims.n, *dims.runs) == (rows, n))
 
 
 def bare_node(node):

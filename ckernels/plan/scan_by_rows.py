@@ -9,6 +9,7 @@ and row r of an instruction may only touch piece r.
 
 from ..base import dtypes
 from ..base.config import config
+from ..codegen.dims import LaunchDims
 from ..codegen.ir import Kernel
 from ..graph.sizes import ceil_divide, greatest, value_of
 from .instructions import GEMM, KERNEL, BatchParts, record_of, words_after
@@ -140,17 +141,19 @@ def kernel_fits(kernel, pointers, dims, count, rows, sizes):
     forms = ("flat", "rows", "columns")
     if not isinstance(kernel, Kernel) or kernel.form not in forms or count % rows:
         return False
-    n, outer = dims[0], dims[1 : 1 + kernel.outer]
-    runs = dims[1 + kernel.outer : 1 + kernel.outer + kernel.runs]
+    launch, at = LaunchDims.read(kernel, dims), iter(pointers)
     along = kernel.form == "rows"  # whether the vector loop runs along a row
-    for buffer, offset, size, inner, far, run in operands(kernel, pointers, dims):
+    for op, (inner, far, run) in zip(kernel.operands, launch.steps):
+        if op.role == "index":
+            continue
+        (buffer, offset), size = next(at), dtypes.ITEMSIZE[op.dtype]
         if buffer not in sizes:
             continue
         piece = sizes[buffer] // rows
-        rest = [*([(n, inner)] if along else []), *zip(runs, run)]
+        rest = [*([(launch.n, inner)] if along else []), *zip(launch.runs, run)]
         if sizes[buffer] % rows:
             return False
-        walked = list(zip(outer, far)) + ([] if along else [(n, inner)])
+        walked = list(zip(launch.outer, far)) + ([] if along else [(launch.n, inner)])
         within = beyond_rows(walked, rows, piece // size) if piece % size == 0 else None
         if within is None:
             return False
@@ -159,23 +162,6 @@ def kernel_fits(kernel, pointers, dims, count, rows, sizes):
         if offset + low < 0 or offset + high + size > piece:
             return False
     return True
-
-
-def operands(kernel, pointers, dims):
-    """(buffer, bytes, itemsize, inner stride, outer strides, strides of runs) of each operand."""
-    at, pointers = 1 + kernel.outer + kernel.runs, iter(pointers)
-
-    def take(count):
-        nonlocal at
-        at += count
-        return dims[at - count : at]
-
-    for op in kernel.operands:
-        inner = take(1)[0] if op.inner == "n" else op.inner
-        far = take(kernel.outer) if op.outer else [0] * kernel.outer
-        run = take(kernel.runs) if op.run else [0] * kernel.runs
-        if op.role != "index":
-            yield *next(pointers), dtypes.ITEMSIZE[op.dtype], inner, far, run
 
 
 def beyond_rows(walked, rows, piece):

@@ -36,7 +36,7 @@ class Columns(Nest):
 
     def write(self):
         c = self.c
-        c.let(n="d[0]")
+        c.let(n=self.dims.n)
         self.arrays()
         c.var(row="lo / n", j0="lo % n")
         with c.while_("lo < hi"):
@@ -235,7 +235,7 @@ class ColumnChunks(Columns):
 
     def write(self):
         c, k = self.c, self.k
-        c.let(n="d[0]", chunk=f"d[{1 + k.outer + k.runs}]")
+        c.let(n=self.dims.n, chunk=self.dims.chunk)
         c.let(rows=" * ".join(self.outer_sizes()) or "1", total=" * ".join(self.run_sizes()))
         self.arrays()
         with c.loop("r", "lo", "hi"):

@@ -50,7 +50,7 @@ class Contraction(Nest):
 
     def write(self):
         c, sizes = self.c, self.outer_sizes()
-        c.let(n="d[0]", m=sizes[-1], k=self.run_sizes()[0])
+        c.let(n=self.dims.n, m=sizes[-1], k=self.run_sizes()[0])
         self.arrays()
         c.var(row="lo / m", r0="lo % m")
         with c.while_("lo < hi"):

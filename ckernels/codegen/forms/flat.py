@@ -19,7 +19,7 @@ class Flat(Nest):
         if not self.k.outer:
             self.row("x", "y", "lo", "hi")
             return
-        self.c.let(n="d[0]")
+        self.c.let(n=self.dims.n)
         with self.rows_in_range("n", self.outer_sizes()):
             self.row("a", "a", "j", "end")
 
@@ -109,7 +109,7 @@ class Tile(Nest):
 
     def write(self):
         c = self.c
-        c.let(n="d[0]")
+        c.let(n=self.dims.n)
         self.fixed_values("x")
         with c.loop("r0", "lo", "hi", TILE):
             c.let(r1=f"r0 + {TILE} < hi ? r0 + {TILE} : hi")

@@ -1,10 +1,12 @@
 """What every form walks a kernel with: strides of operands, index variables, levels of values.
 
-dims of a launch: the size of the vector loop, of outer rows, of runs, in chunked forms the length
-of a chunk, then for each operand its strides (inner where it is no constant, outer, runs).
+The C name of each number of a launch comes from dims.py, which knows their order.
 """
 
+from itertools import count
+
 from .. import passes
+from ..dims import LaunchDims
 
 
 def steps(j, stride):
@@ -20,29 +22,23 @@ class Nest:
 
     def __init__(self, kernel, printer):
         self.k, self.c = kernel, printer
-        d = 1 + kernel.outer + kernel.runs + (kernel.form in ("chunks", "column_chunks"))
+        self.dims = LaunchDims.read(kernel, (f"d[{i}]" for i in count()))
         self.strides = []
-        for i, op in enumerate(kernel.operands):
-            inner = str(op.inner)
+        for i, (op, (inner, far, run)) in enumerate(zip(kernel.operands, self.dims.steps)):
             if op.inner == "n":  # a name: stores of bytes might change what `d` holds
+                printer.let(**{f"step{i}": inner})
                 inner = f"step{i}"
-                printer.let(**{inner: f"d[{d}]"})
-                d += 1
-            far = [f"d[{d + i}]" for i in range(kernel.outer)] if op.outer else []
-            d += len(far)
-            run = [f"d[{d + i}]" for i in range(kernel.runs)] if op.run else []
-            d += len(run)
-            self.strides.append((inner, far, run))
+            self.strides.append((str(inner), far if op.outer else (), run if op.run else ()))
         self.places = passes.places(kernel)
         self.turned = {}  # operand: where its element i lies meanwhile
 
     # ---- indices --------------------------------------------------------------------------------
 
     def outer_sizes(self):
-        return [f"d[{1 + i}]" for i in range(self.k.outer)]
+        return self.dims.outer
 
     def run_sizes(self):
-        return [f"d[{1 + self.k.outer + i}]" for i in range(self.k.runs)]
+        return self.dims.runs
 
     def unravel(self, flat, sizes, out):
         """Index variables out0.. of a flat index over `sizes`."""

@@ -38,7 +38,7 @@ class Rows(Nest):
 
     def write(self):
         c = self.c
-        c.let(n="d[0]")
+        c.let(n=self.dims.n)
         self.spills = self.planned_spills()
         for i in sorted(self.spills):
             c.row_on_stack(f"t{i}", self.k.values[i].dtype, ROW_SCRATCH)
@@ -371,8 +371,8 @@ class Chunks(Rows):
     def write(self):
         c, sizes = self.c, self.run_sizes()
         if sizes:
-            c.let(n="d[0]")
-        c.let(chunk=f"d[{1 + self.k.runs}]", total=" * ".join(sizes) or "d[0]")
+            c.let(n=self.dims.n)
+        c.let(chunk=self.dims.chunk, total=" * ".join(sizes) or self.dims.n)
         with c.loop("r", "lo", "hi"):
             c.let(first="r * chunk")
             c.let(last="first + chunk < total ? first + chunk : total")

@@ -41,7 +41,7 @@ class ShortRows(Flat):
 
     def write(self):
         c = self.c
-        c.let(n="d[0]", length=f"n * {self.outer_sizes()[-1]}")
+        c.let(n=self.dims.n, length=f"n * {self.outer_sizes()[-1]}")
         for i in self.cycles:
             c.row_on_stack(f"t{i}", self.k.values[i].dtype, BLOCK + laid.SHORT)
         for i in self.repeats:
